@@ -1,0 +1,3 @@
+//! The flashlag command.
+#![forbid(unsafe_code)]
+fn main() {}

@@ -1,0 +1,14 @@
+//! The seam between what measures and what is measured. A [`Device`] takes requests and gives
+//! completions, in its own time ([`Clock`]): real storage, nothing at all, memory, a fault
+//! injector or a simulated flash. All pass one conformance suite.
+#![forbid(unsafe_code)]
+
+mod clock;
+mod error;
+mod request;
+mod wait;
+
+pub use clock::{Clock, MonotonicClock, VirtualClock};
+pub use error::{DeviceError, advice_for_errno};
+pub use request::{Completion, Device, Durability, Geometry, Op, Request};
+pub use wait::{NoWaitMeter, SchedulerTimes, ThreadWaitMeter, WaitMeter};

@@ -1,0 +1,2 @@
+//! Run files in, one self-contained HTML page out.
+#![forbid(unsafe_code)]

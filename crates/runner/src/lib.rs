@@ -1,0 +1,2 @@
+//! Scenario x target -> run: the only room that knows all workers.
+#![forbid(unsafe_code)]

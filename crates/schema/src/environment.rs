@@ -1,0 +1,160 @@
+use flashlag_units::{Bytes, Nanos};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::reading::Reading;
+
+/// What the run ran on. Every string comes from the device and is data, never markup.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Environment {
+    /// Machine and software.
+    pub software: Software,
+    /// Processors.
+    pub cpu: Cpu,
+    /// Memory in all.
+    pub memory_bytes: Reading<Bytes>,
+    /// The filesystem that holds the directory under test.
+    pub filesystem: Filesystem,
+    /// The block device below it.
+    pub device: Device,
+    /// Encryption between the two.
+    pub encryption: Reading<Encryption>,
+    /// Storage temperature before and after, in thousandths of a degree Celsius.
+    pub storage_temperature_millicelsius: Reading<(i64, i64)>,
+    /// Hottest CPU zone before and after, in thousandths of a degree Celsius.
+    pub cpu_temperature_millicelsius: Reading<(i64, i64)>,
+}
+
+/// The system.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Software {
+    /// `uname`: system, release, architecture.
+    pub kernel: Reading<String>,
+    /// Pretty name of the distribution or Android build.
+    pub system: Reading<String>,
+    /// Product or board name: "Raspberry Pi 4 Model B".
+    pub machine: Reading<String>,
+    /// Whether a hypervisor is below.
+    pub virtualized: Reading<bool>,
+}
+
+/// The processors.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Cpu {
+    /// Model name.
+    pub model: Reading<String>,
+    /// How many this process may use.
+    pub count: Reading<u32>,
+    /// Frequency governor.
+    pub governor: Reading<String>,
+    /// Share of time in which some task waited for a CPU over the last 10 s before the run, in
+    /// hundredths of a percent (`/proc/pressure/cpu`).
+    pub pressure_before: Reading<PressureStall>,
+    /// The same, at the end.
+    pub pressure_after: Reading<PressureStall>,
+    /// Runnable threads in the last minute × 100, before the run (`/proc/loadavg`).
+    pub load_before_hundredths: Reading<u64>,
+}
+
+/// One line of pressure-stall information.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PressureStall {
+    /// `some avg10`, in hundredths of a percent.
+    pub avg10_hundredths: u64,
+    /// `some total`.
+    pub total_ns: Nanos,
+}
+
+/// The filesystem.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Filesystem {
+    /// `ext4`, `f2fs`, …
+    pub kind: Reading<String>,
+    /// Where it is mounted.
+    pub mount_point: Reading<String>,
+    /// What is mounted: `/dev/mmcblk0p2`.
+    pub source: Reading<String>,
+    /// Mount options, of the mount and of the superblock.
+    pub options: Reading<Vec<String>>,
+    /// Its size.
+    pub total_bytes: Reading<Bytes>,
+    /// Free for us, before the run.
+    pub free_bytes: Reading<Bytes>,
+    /// Allocation block.
+    pub block_bytes: Reading<Bytes>,
+    /// Filesystems between this one and the device: `fuse`, `overlay`.
+    pub layers: Vec<String>,
+}
+
+/// The block device.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Device {
+    /// Kernel name of the whole disk: `mmcblk0`.
+    pub name: Reading<String>,
+    /// `emmc`, `sd`, `ufs`, `nvme`, `sata`, `virtio`, `loop`, `usb`, …
+    pub kind: Reading<String>,
+    /// Vendor and model as the device says.
+    pub model: Reading<String>,
+    /// Firmware revision.
+    pub firmware: Reading<String>,
+    /// Size of the whole disk.
+    pub size_bytes: Reading<Bytes>,
+    /// The request queue.
+    pub queue: Queue,
+    /// How much of its life is used.
+    pub life: Reading<DeviceLife>,
+    /// Devices between the filesystem and the disk, from the top: `dm-0 (crypt)`, `loop0`.
+    pub stack: Vec<String>,
+}
+
+/// The request queue of the disk.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Queue {
+    /// `write back` (a volatile cache, flushed) or `write through`.
+    pub write_cache: Reading<String>,
+    /// Whether it takes FUA writes.
+    pub fua: Reading<bool>,
+    /// The scheduler in use.
+    pub scheduler: Reading<String>,
+    /// Whether it rotates.
+    pub rotational: Reading<bool>,
+    /// Logical and physical block size.
+    pub logical_block_bytes: Reading<Bytes>,
+    /// Physical block size.
+    pub physical_block_bytes: Reading<Bytes>,
+    /// The largest discard; zero where it takes none.
+    pub discard_max_bytes: Reading<Bytes>,
+    /// Requests the queue holds.
+    pub requests: Reading<u64>,
+}
+
+/// How worn the device says it is.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DeviceLife {
+    /// Share of rated life used, in percent, as an upper bound (eMMC and UFS tell it in tenths).
+    pub used_percent_at_most: u8,
+    /// `normal`, `warning`, `urgent`, where it is told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pre_eol: Option<String>,
+    /// Where this was read.
+    pub source: String,
+}
+
+/// Encryption of the stored data.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Encryption {
+    /// `none seen`, `dm-crypt`, `fscrypt`, …
+    pub kind: String,
+    /// Cipher, where it is told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cipher: Option<String>,
+}

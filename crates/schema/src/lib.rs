@@ -1,0 +1,36 @@
+//! Every stored type. A scenario says what is done to the storage; a run holds everything that was
+//! seen. Both are versioned, and `flashlag schema` prints the JSON Schema of a run.
+//!
+//! Units are in the names of the fields. A value that could not be read is absent with a reason
+//! ([`Reading`]), never 0.
+#![forbid(unsafe_code)]
+
+mod environment;
+mod histogram;
+mod phase;
+mod reading;
+mod run;
+pub mod scenario;
+mod seal;
+mod trust;
+
+pub use environment::{
+    Cpu, Device, DeviceLife, Encryption, Environment, Filesystem, PressureStall, Queue, Software,
+};
+pub use histogram::{LatencySummary, StoredHistogram};
+pub use phase::{
+    Change, ChangeKind, Cleaned, Growth, GrowthPart, IntervalRecord, Lag, Ledger, Operation, Phase,
+    StallCause, StallRecord, State, Time, WaitRecord,
+};
+pub use reading::Reading;
+pub use run::{
+    Downgrade, Integrity, Options, Program, Run, RunStatus, SCHEMA, ScenarioRecord, Skipped,
+    Target, TargetKind, Wear,
+};
+pub use seal::RunFileError;
+pub use trust::{Check, CheckId, CheckStatus, Trust, Verdict};
+
+/// The JSON Schema of a run file.
+pub fn run_json_schema() -> serde_json::Value {
+    schemars::schema_for!(Run).to_value()
+}

@@ -1,0 +1,54 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// A value that was read, or the reason why it could not be. In JSON: the value itself, or
+/// `{"unavailable": "reason"}`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Reading<T> {
+    /// It could not be read.
+    Unavailable {
+        /// Why, in words.
+        unavailable: String,
+    },
+    /// It was read.
+    Value(T),
+}
+
+impl<T> Reading<T> {
+    /// It could not be read, and why.
+    pub fn unavailable(reason: impl Into<String>) -> Reading<T> {
+        Reading::Unavailable { unavailable: reason.into() }
+    }
+
+    /// The value, where there is one.
+    pub fn value(&self) -> Option<&T> {
+        match self {
+            Reading::Value(value) => Some(value),
+            Reading::Unavailable { .. } => None,
+        }
+    }
+
+    /// The reason, where there is no value.
+    pub fn reason(&self) -> Option<&str> {
+        match self {
+            Reading::Value(_) => None,
+            Reading::Unavailable { unavailable } => Some(unavailable),
+        }
+    }
+}
+
+impl<T> From<Result<T, String>> for Reading<T> {
+    fn from(result: Result<T, String>) -> Reading<T> {
+        match result {
+            Ok(value) => Reading::Value(value),
+            Err(reason) => Reading::unavailable(reason),
+        }
+    }
+}
+
+impl<T> Default for Reading<T> {
+    fn default() -> Self {
+        Reading::unavailable("not looked for")
+    }
+}

@@ -1,0 +1,193 @@
+use std::collections::BTreeMap;
+
+use flashlag_units::Bytes;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::environment::Environment;
+use crate::phase::{Lag, Phase, State};
+use crate::reading::Reading;
+use crate::trust::Trust;
+
+/// The version of the run file. A reader refuses what it does not know.
+pub const SCHEMA: &str = "flashlag.run/1";
+
+/// Everything that was seen in one run of one scenario on one target.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Run {
+    /// `flashlag.run/1`.
+    pub schema: String,
+    /// What wrote it.
+    pub flashlag: Program,
+    /// What was done.
+    pub scenario: ScenarioRecord,
+    /// Where.
+    pub target: Target,
+    /// The command line, as typed.
+    pub command: Vec<String>,
+    /// When it began, RFC 3339, UTC; absent in virtual time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub started: Option<String>,
+    /// How it ended.
+    pub status: RunStatus,
+    /// What the user or a default decided.
+    pub options: Options,
+    /// What it ran on.
+    pub environment: Environment,
+    /// What was measured, in order.
+    pub phases: Vec<Phase>,
+    /// Steps of the scenario that were not run, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub skipped: Vec<Skipped>,
+    /// Requests that could not be honoured as asked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub downgrades: Vec<Downgrade>,
+    /// Whether it can be believed.
+    pub trust: Trust,
+    /// All saves of the run.
+    pub lag: Lag,
+    /// What it cost the device.
+    pub wear: Wear,
+    /// A checksum of all of the above.
+    #[serde(default)]
+    pub integrity: Integrity,
+}
+
+/// The program that wrote a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Program {
+    /// Its version.
+    pub version: String,
+    /// The commit it was built from, where that is known.
+    pub commit: Reading<String>,
+}
+
+/// The scenario of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ScenarioRecord {
+    /// Its name.
+    pub name: String,
+    /// SHA-256 of its canonical form, settings applied: runs with equal hashes did the same.
+    pub hash: String,
+    /// The file as it was read.
+    pub text: String,
+    /// Settings in force, after `--set`.
+    pub settings: BTreeMap<String, String>,
+    /// What every random choice follows from.
+    pub seed: u64,
+    /// What the scenario assumes and no source says.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub assumptions: Vec<String>,
+}
+
+/// Where a run ran.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Target {
+    /// Its kind.
+    pub kind: TargetKind,
+    /// As it was given on the command line.
+    pub name: String,
+    /// The directory, for a path.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub directory: Option<String>,
+}
+
+/// The kinds of target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TargetKind {
+    /// A directory on real storage.
+    Path,
+    /// Imported from another tool's results.
+    Imported,
+}
+
+/// How a run ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum RunStatus {
+    /// It is still under way, or it died: what is here was finished.
+    Running {
+        /// The next step of the scenario.
+        next_step: u32,
+    },
+    /// Every step was done or skipped with a reason.
+    Complete,
+    /// The user stopped it.
+    Interrupted {
+        /// The next step of the scenario.
+        next_step: u32,
+    },
+    /// An error stopped it.
+    Failed {
+        /// The next step of the scenario.
+        next_step: u32,
+        /// What happened, where, and what to try.
+        error: String,
+    },
+}
+
+/// What was decided for a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Options {
+    /// What a fill spares.
+    pub leave_bytes: Bytes,
+    /// Why this much.
+    pub leave_reason: String,
+    /// The most that may be written, where a limit was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub budget_bytes: Option<Bytes>,
+    /// Whether every byte was read back.
+    pub verify: bool,
+    /// `flashlag` or the version of the fio that did the I/O.
+    pub engine: String,
+}
+
+/// A step that was not run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Skipped {
+    /// What: `trim`, or a test's name.
+    pub step: String,
+    /// In which state it would have been.
+    pub state: State,
+    /// Why not, and what to try.
+    pub reason: String,
+}
+
+/// A request that could not be honoured as asked.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Downgrade {
+    /// What was asked for: `O_DIRECT`.
+    pub requested: String,
+    /// What was done instead: `buffered`.
+    pub effective: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// What a run cost the device.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Wear {
+    /// Bytes this run handed to the filesystem.
+    pub written_bytes: Bytes,
+    /// Bytes the block device took meanwhile, from everyone.
+    pub block_bytes: Reading<Bytes>,
+    /// The share of rated life that is, in percent, where the device tells enough.
+    pub life_percent: Reading<f64>,
+}
+
+/// A checksum against accidents (it is no signature).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Integrity {
+    /// SHA-256 over the compact JSON of the run with this field empty.
+    pub sha256: String,
+}

@@ -1,0 +1,19 @@
+//! Scenarios: what is done to the storage, as a TOML file. The built-in ones are such files too.
+//!
+//! A file has `[settings]` (names that `--set` changes and that `"$name"` refers to), tests
+//! (`[[io]]` and `[[save]]`) and steps (`[[step]]`) that run them, fill, delete, trim and wait.
+
+mod error;
+mod hash;
+mod parse;
+mod settings;
+mod types;
+mod validate;
+
+pub(crate) use hash::hex;
+
+pub use error::ScenarioError;
+pub use types::{
+    Arrivals, Durability, EngineKind, Io, IoOperation, JournalMode, Pattern, Save, Scenario,
+    Schedule, Statement, Step, Synchronous, Test, Until,
+};

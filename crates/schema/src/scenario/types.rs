@@ -1,0 +1,325 @@
+use std::collections::BTreeMap;
+
+use flashlag_units::{Bytes, Nanos, Text};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::phase::State;
+
+/// A scenario with its settings applied and its matrices expanded: nothing is left to decide.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Scenario {
+    /// Its name.
+    pub name: String,
+    /// What it does, in a line.
+    pub about: String,
+    /// What it assumes and no source says.
+    pub assumptions: Vec<String>,
+    /// Settings in force, as text.
+    #[serde(skip)]
+    pub settings: BTreeMap<String, String>,
+    /// The file as it was read, before settings were applied.
+    #[serde(skip)]
+    pub text: String,
+    /// The tests, by name.
+    pub tests: BTreeMap<String, Test>,
+    /// The steps, in order.
+    pub steps: Vec<Step>,
+}
+
+/// A test: block I/O or saves.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Test {
+    /// Block I/O.
+    Io(Io),
+    /// SQLite transactions.
+    Save(Save),
+}
+
+/// Block I/O over a span of a file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Io {
+    /// Its name in the run file: `rand_write_4k`.
+    pub name: String,
+    /// Read or write.
+    pub operation: IoOperation,
+    /// The order of addresses.
+    pub pattern: Pattern,
+    /// Bytes for each operation.
+    pub block: Text<Bytes>,
+    /// Addresses come from this many bytes. Not for a fill, which takes what there is.
+    #[serde(default)]
+    pub span: Option<Text<Bytes>>,
+    /// Ends after this many bytes.
+    #[serde(default)]
+    pub bytes: Option<Text<Bytes>>,
+    /// Ends after this long (but see `min_ops`).
+    #[serde(default)]
+    pub time: Option<Text<Nanos>>,
+    /// Where `time` is up but fewer operations were done, goes on, up to four times as long.
+    #[serde(default)]
+    pub min_ops: Option<u64>,
+    /// Not counted at the start.
+    #[serde(default)]
+    pub warmup: Option<Text<Nanos>>,
+    /// When it ends, beside the limits above.
+    #[serde(default)]
+    pub until: Until,
+    /// Operations in flight.
+    #[serde(default = "one")]
+    pub queue_depth: u32,
+    /// How each write is made durable.
+    #[serde(default)]
+    pub durable: Durability,
+    /// Whether the page cache is bypassed.
+    #[serde(default = "yes")]
+    pub direct: bool,
+    /// What does the I/O.
+    #[serde(default)]
+    pub engine: EngineKind,
+    /// When operations begin.
+    #[serde(default)]
+    pub arrivals: Arrivals,
+    /// The name of an `[[io]]` that runs beside it.
+    #[serde(default)]
+    pub background: Option<String>,
+    /// Whether its file is written anew before it begins.
+    #[serde(default)]
+    pub fresh: bool,
+}
+
+/// SQLite transactions on a database of their own.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Save {
+    /// Its name in the run file: `save_wal`.
+    pub name: String,
+    /// What each save does.
+    pub statement: Statement,
+    /// SQLite's journal mode.
+    pub journal: JournalMode,
+    /// SQLite's `synchronous`.
+    pub synchronous: Synchronous,
+    /// Bytes of content in a row.
+    #[serde(default = "hundred_bytes")]
+    pub row: Text<Bytes>,
+    /// Rows in each database before the first save.
+    #[serde(default)]
+    pub rows: u64,
+    /// Databases changed by one save, one transaction each.
+    #[serde(default = "one")]
+    pub databases: u32,
+    /// Ends after this many saves.
+    #[serde(default)]
+    pub saves: Option<u64>,
+    /// Ends after this long (but see `min_saves`).
+    #[serde(default)]
+    pub time: Option<Text<Nanos>>,
+    /// Where `time` is up but fewer saves were done, goes on, up to four times as long.
+    #[serde(default)]
+    pub min_saves: Option<u64>,
+    /// When saves begin.
+    #[serde(default)]
+    pub arrivals: Arrivals,
+    /// The name of an `[[io]]` that runs beside it.
+    #[serde(default)]
+    pub background: Option<String>,
+}
+
+/// One step.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Step {
+    /// Runs tests, in order, and this `repeat` times.
+    Measure {
+        /// Names of tests.
+        tests: Vec<String>,
+        /// The state the device is in by now.
+        state: State,
+        /// How often, counted by `run` from 1.
+        repeat: u32,
+    },
+    /// Writes until only `--leave` is free.
+    Fill {
+        /// The name of the `[[io]]` that does it.
+        test: String,
+        /// Another directory to fill, where it is not the one under test.
+        directory: Option<String>,
+    },
+    /// Deletes what fills wrote.
+    Delete,
+    /// Tells the device which blocks are free (`fstrim`).
+    Trim,
+    /// Waits.
+    Idle {
+        /// How long.
+        time: Text<Nanos>,
+    },
+}
+
+/// Read or write.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum IoOperation {
+    /// Reads.
+    Read,
+    /// Writes.
+    Write,
+}
+
+/// The order of addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Pattern {
+    /// Ascending, from the start again at the end.
+    Sequential,
+    /// Uniform over the span. In a fill, each block once.
+    Random,
+}
+
+/// When a test ends, beside its limits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Until {
+    /// At its limits.
+    #[default]
+    Limits,
+    /// At steady state (SNIA: five rounds, range within 20 %, slope within 10 %), or at its limits.
+    Steady,
+}
+
+/// How a write is made durable.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Durability {
+    /// Not at all, or once at the end.
+    #[default]
+    None,
+    /// `write`, then `fdatasync`.
+    Fdatasync,
+    /// `write`, then `fsync`.
+    Fsync,
+    /// The file is open with `O_DSYNC`.
+    Dsync,
+    /// `pwritev2` with `RWF_DSYNC`.
+    RwfDsync,
+}
+
+/// What does the I/O.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EngineKind {
+    /// `pread` and `pwrite` at depth 1, io_uring above.
+    #[default]
+    Auto,
+    /// `pread` and `pwrite`.
+    Psync,
+    /// io_uring.
+    IoUring,
+    /// Real SQLite.
+    Sqlite,
+    /// fio.
+    Fio,
+    /// Discards writes and reads zeroes at once: for measuring the ruler.
+    Null,
+}
+
+/// When operations begin.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arrivals {
+    /// Operations a second; absent for a closed loop, in which the next waits for the last.
+    pub per_second: Option<f64>,
+    /// The distances between them.
+    #[serde(default)]
+    pub schedule: Schedule,
+}
+
+/// The distances between scheduled operations.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Schedule {
+    /// All equal.
+    #[default]
+    Fixed,
+    /// Exponential: a Poisson process.
+    Poisson,
+}
+
+/// What a save does.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Statement {
+    /// Adds a row.
+    Insert,
+    /// Changes a row.
+    Update,
+    /// Removes a row.
+    Delete,
+}
+
+/// SQLite's journal modes.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum JournalMode {
+    /// Rollback journal, deleted at every commit: SQLite's default.
+    Delete,
+    /// Rollback journal, truncated.
+    Truncate,
+    /// Rollback journal, its header zeroed.
+    Persist,
+    /// Write-ahead log.
+    Wal,
+    /// Rollback journal in memory.
+    Memory,
+    /// None.
+    Off,
+}
+
+/// SQLite's `synchronous`.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Synchronous {
+    /// Every commit is durable.
+    Full,
+    /// In WAL mode a commit is durable only after the next checkpoint.
+    Normal,
+}
+
+impl Test {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        match self {
+            Test::Io(io) => &io.name,
+            Test::Save(save) => &save.name,
+        }
+    }
+
+    /// The name of what runs beside it.
+    pub fn background(&self) -> Option<&str> {
+        match self {
+            Test::Io(io) => io.background.as_deref(),
+            Test::Save(save) => save.background.as_deref(),
+        }
+    }
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn hundred_bytes() -> Text<Bytes> {
+    Text(Bytes(100))
+}

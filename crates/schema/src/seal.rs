@@ -1,0 +1,52 @@
+use sha2::{Digest, Sha256};
+use thiserror::Error;
+
+use crate::run::{Integrity, Run, SCHEMA};
+use crate::scenario::hex;
+
+/// Why a run file can't be read.
+#[derive(Debug, Error)]
+pub enum RunFileError {
+    /// Not JSON, or not the JSON of a run.
+    #[error("not a run file: {0}")]
+    Json(#[from] serde_json::Error),
+    /// A version that this program does not know.
+    #[error("its schema is `{found}`; this flashlag reads `{SCHEMA}`")]
+    Schema {
+        /// The version in the file.
+        found: String,
+    },
+}
+
+impl Run {
+    /// Reads a run file. Does not check its figures: `flashlag verify` does.
+    ///
+    /// # Errors
+    /// No JSON, an unknown version, a missing or unknown field.
+    pub fn from_json(text: &str) -> Result<Run, RunFileError> {
+        let value: serde_json::Value = serde_json::from_str(text)?;
+        let found = value.get("schema").and_then(|schema| schema.as_str()).unwrap_or("missing");
+        if found != SCHEMA {
+            return Err(RunFileError::Schema { found: found.to_owned() });
+        }
+        Ok(serde_json::from_str(text)?)
+    }
+
+    /// Sets the checksum.
+    pub fn seal(&mut self) {
+        self.integrity = Integrity { sha256: self.checksum() };
+    }
+
+    /// The checksum of everything but the checksum.
+    pub fn checksum(&self) -> String {
+        let mut open = self.clone();
+        open.integrity = Integrity::default();
+        let compact = serde_json::to_vec(&open).unwrap_or_default();
+        hex(&Sha256::digest(&compact))
+    }
+
+    /// The run as it is stored.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).unwrap_or_default() + "\n"
+    }
+}

@@ -1,0 +1,91 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Whether the run can be believed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Trust {
+    /// Untrusted as soon as one check fails.
+    pub verdict: Verdict,
+    /// Every check, failed ones first.
+    pub checks: Vec<Check>,
+}
+
+/// The verdict over all checks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// No check failed.
+    Trusted,
+    /// At least one check failed. The value of a run that checked nothing yet.
+    #[default]
+    Untrusted,
+}
+
+/// One check with its evidence.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Check {
+    /// Which.
+    pub id: CheckId,
+    /// Its outcome.
+    pub status: CheckStatus,
+    /// What should be true, in a few words: "Writes reached storage".
+    pub claim: String,
+    /// The evidence, with numbers.
+    pub detail: String,
+    /// What to do about it, where it did not pass.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub advice: Option<String>,
+    /// The phases it covers, by [`crate::Phase::label`]; empty where it covers the whole run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub phases: Vec<String>,
+}
+
+/// The outcome of a check. Nothing missing ever passes: what could not be seen is unknown.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckStatus {
+    /// The claim was shown to be false.
+    Fail,
+    /// The evidence could not be read, or does not decide.
+    Unknown,
+    /// The claim was shown to be true.
+    Pass,
+}
+
+/// The checks there are.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckId {
+    /// The monotonic clock agrees with the boot-time clock and is fine and cheap enough.
+    Clock,
+    /// Latency times count gives the elapsed time: no operation took less than no time.
+    Accounting,
+    /// The engine's own cost is small beside what it measured.
+    EngineOverhead,
+    /// The bytes reached the block device, not only the page cache.
+    CacheBypass,
+    /// Flushes were issued and took as long as a flush must.
+    FlushIsReal,
+    /// The payload can't be compressed or deduplicated away.
+    PayloadIncompressible,
+    /// The measuring thread had a CPU when it wanted one.
+    CpuContention,
+    /// Nothing else used the device.
+    ForeignIo,
+    /// The storage and the CPU were not slowed by heat.
+    ThermalThrottling,
+    /// There was room, and the fill reached its level.
+    FreeSpace,
+    /// The figures had settled.
+    SteadyState,
+    /// There were enough samples for each percentile printed.
+    EnoughSamples,
+    /// Every byte that was read back is the byte that was written.
+    DataVerified,
+}

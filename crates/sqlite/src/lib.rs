@@ -1,0 +1,2 @@
+//! Saves through real SQLite, each transaction timed.
+#![forbid(unsafe_code)]

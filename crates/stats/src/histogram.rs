@@ -1,0 +1,223 @@
+use flashlag_units::Nanos;
+use thiserror::Error;
+
+use crate::percentile::Percentile;
+
+/// Buckets of a power of two: 2^6 = 64, so a bucket is at most 1/64 of its value wide and its
+/// middle is within 1/128 (0.78 %) of every value in it. The same bucket index as fio's
+/// (`FIO_IO_U_PLAT_BITS` 6), which makes fio's `json+` bins import without loss.
+pub const GROUPING_POWER: u8 = 6;
+const VALUE_POWER: u8 = 64;
+
+/// A log-linear histogram of nanoseconds over all of `u64` (30 KB), with the exact smallest,
+/// largest and summed value beside the buckets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Histogram {
+    buckets: histogram::Histogram,
+    count: u64,
+    sum: u128,
+    min: Nanos,
+    max: Nanos,
+}
+
+/// A stored histogram that can't be one.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum HistogramError {
+    /// Index and count lists differ in length.
+    #[error("{indices} bucket indices for {counts} counts")]
+    Lengths {
+        /// Length of the index list.
+        indices: usize,
+        /// Length of the count list.
+        counts: usize,
+    },
+    /// An index is out of range or not above the one before it.
+    #[error("bucket index {index} is out of order or above {last}")]
+    Index {
+        /// The offending index.
+        index: u32,
+        /// The largest index there is.
+        last: u32,
+    },
+    /// The counts add up to more than 64 bits.
+    #[error("the counts overflow")]
+    Overflow,
+}
+
+impl Default for Histogram {
+    fn default() -> Self {
+        Histogram::new()
+    }
+}
+
+impl Histogram {
+    /// An empty histogram. Allocates; everything after it does not.
+    pub fn new() -> Histogram {
+        let buckets = histogram::Histogram::new(GROUPING_POWER, VALUE_POWER)
+            .expect("6 and 64 are a valid pair of powers");
+        Histogram { buckets, count: 0, sum: 0, min: Nanos::MAX, max: Nanos::ZERO }
+    }
+
+    /// Counts one value.
+    #[inline]
+    pub fn record(&mut self, value: Nanos) {
+        let index = Histogram::index_of(value);
+        if let Some(bucket) = self.buckets.as_mut_slice().get_mut(index) {
+            *bucket += 1;
+        }
+        self.count += 1;
+        self.sum += u128::from(value.0);
+        self.min = self.min.min(value);
+        self.max = self.max.max(value);
+    }
+
+    /// The bucket a value falls into: the value itself below 128, then 64 buckets for each
+    /// power of two.
+    #[inline]
+    pub const fn index_of(value: Nanos) -> usize {
+        let value = value.0;
+        if value < 1 << (GROUPING_POWER + 1) {
+            return value as usize;
+        }
+        let power = 63 - value.leading_zeros();
+        let shift = power - GROUPING_POWER as u32;
+        ((shift as usize) << GROUPING_POWER) + (value >> shift) as usize
+    }
+
+    /// The smallest and the largest value of a bucket.
+    pub const fn bounds_of(index: usize) -> (Nanos, Nanos) {
+        let width = 1usize << GROUPING_POWER;
+        if index < 2 * width {
+            return (Nanos(index as u64), Nanos(index as u64));
+        }
+        let shift = index / width - 1;
+        let start = ((index - shift * width) as u64) << shift;
+        (Nanos(start), Nanos(start + ((1u64 << shift) - 1)))
+    }
+
+    /// The middle of a bucket, which stands for every value in it.
+    pub const fn middle_of(index: usize) -> Nanos {
+        let (start, end) = Histogram::bounds_of(index);
+        Nanos(start.0 + (end.0 - start.0) / 2)
+    }
+
+    /// How many values were recorded.
+    pub const fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The smallest value, exact; `None` while empty.
+    pub fn min(&self) -> Option<Nanos> {
+        (self.count > 0).then_some(self.min)
+    }
+
+    /// The largest value, exact; `None` while empty.
+    pub fn max(&self) -> Option<Nanos> {
+        (self.count > 0).then_some(self.max)
+    }
+
+    /// The arithmetic mean, exact, rounded down; `None` while empty.
+    pub fn mean(&self) -> Option<Nanos> {
+        (self.count > 0).then(|| Nanos((self.sum / u128::from(self.count)) as u64))
+    }
+
+    /// The sum of all values, exact up to 584 years.
+    pub fn sum(&self) -> Nanos {
+        Nanos(u64::try_from(self.sum).unwrap_or(u64::MAX))
+    }
+
+    /// The middle of the bucket that holds the value of rank ⌈p·n⌉, kept within the smallest and
+    /// largest value. `None` where fewer than ten values lie beyond the percentile.
+    pub fn percentile(&self, percentile: Percentile) -> Option<Nanos> {
+        if !percentile.supported_by(self.count) { None } else { self.quantile(percentile) }
+    }
+
+    /// As [`Histogram::percentile`], without asking whether the sample supports it: for live
+    /// display and for resampling, never for a printed result.
+    pub fn quantile(&self, percentile: Percentile) -> Option<Nanos> {
+        let rank = percentile.rank(self.count)?;
+        let mut seen = 0;
+        for (index, count) in self.buckets.as_slice().iter().enumerate() {
+            seen += count;
+            if seen >= rank {
+                return Some(Histogram::middle_of(index).clamp(self.min, self.max));
+            }
+        }
+        self.max()
+    }
+
+    /// How many values lie in buckets whose middle is above `limit`.
+    pub fn count_over(&self, limit: Nanos) -> u64 {
+        let over = |&(index, _): &(u32, u64)| Histogram::middle_of(index as usize) > limit;
+        self.occupied().filter(over).map(|(_, count)| count).sum()
+    }
+
+    /// The non-empty buckets, in order: index and count.
+    pub fn occupied(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
+        let numbered = self.buckets.as_slice().iter().enumerate();
+        numbered.filter(|(_, count)| **count > 0).map(|(index, count)| (index as u32, *count))
+    }
+
+    /// Adds every value of `other`. Associative and commutative.
+    pub fn merge(&mut self, other: &Histogram) {
+        let pairs = self.buckets.as_mut_slice().iter_mut().zip(other.buckets.as_slice());
+        for (mine, theirs) in pairs {
+            *mine += theirs;
+        }
+        self.count += other.count;
+        self.sum += other.sum;
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+    }
+
+    /// Forgets every value; keeps the memory.
+    pub fn clear(&mut self) {
+        self.buckets.as_mut_slice().fill(0);
+        self.count = 0;
+        self.sum = 0;
+        self.min = Nanos::MAX;
+        self.max = Nanos::ZERO;
+    }
+
+    /// Rebuilds a histogram from stored buckets. The exact `min`, `max` and `sum` are not in the
+    /// buckets: give what was stored, else they are taken from the buckets' middles.
+    ///
+    /// # Errors
+    /// Lists of different lengths, indices out of range or out of order, counts that overflow.
+    pub fn from_parts(
+        indices: &[u32],
+        counts: &[u64],
+        exact: Option<(Nanos, Nanos, Nanos)>,
+    ) -> Result<Histogram, HistogramError> {
+        if indices.len() != counts.len() {
+            return Err(HistogramError::Lengths { indices: indices.len(), counts: counts.len() });
+        }
+        let mut built = Histogram::new();
+        let last = built.buckets.as_slice().len() as u32 - 1;
+        let mut before = None;
+        for (&index, &count) in indices.iter().zip(counts) {
+            if index > last || before.is_some_and(|before| index <= before) {
+                return Err(HistogramError::Index { index, last });
+            }
+            before = Some(index);
+            built.add_bucket(index as usize, count)?;
+        }
+        if let Some((min, max, sum)) = exact {
+            (built.min, built.max, built.sum) = (min, max, u128::from(sum.0));
+        }
+        Ok(built)
+    }
+
+    fn add_bucket(&mut self, index: usize, count: u64) -> Result<(), HistogramError> {
+        if count == 0 {
+            return Ok(());
+        }
+        let middle = Histogram::middle_of(index);
+        self.count = self.count.checked_add(count).ok_or(HistogramError::Overflow)?;
+        self.buckets.as_mut_slice()[index] += count;
+        self.sum += u128::from(middle.0) * u128::from(count);
+        self.min = self.min.min(middle);
+        self.max = self.max.max(middle);
+        Ok(())
+    }
+}

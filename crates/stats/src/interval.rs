@@ -1,0 +1,94 @@
+use flashlag_units::{Bytes, Nanos};
+
+use crate::histogram::Histogram;
+
+/// What happened between two moments of a phase.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interval {
+    /// Its end, from the start of the phase.
+    pub ends: Nanos,
+    /// Bytes moved in it.
+    pub bytes: Bytes,
+    /// For a fill: how much of the storage was in use at its end.
+    pub filled: Option<Bytes>,
+    /// Storage temperature at its end, in millidegrees Celsius, where it is known.
+    pub temperature_millicelsius: Option<i64>,
+    /// The exact smallest, largest and summed latency.
+    pub exact: (Nanos, Nanos, Nanos),
+    /// Non-empty histogram buckets: index and count.
+    pub buckets: Vec<(u32, u64)>,
+}
+
+impl Interval {
+    /// How many operations ended in it.
+    pub fn ops(&self) -> u64 {
+        self.buckets.iter().map(|(_, count)| count).sum()
+    }
+
+    /// Its histogram.
+    pub fn histogram(&self) -> Histogram {
+        let (indices, counts): (Vec<u32>, Vec<u64>) = self.buckets.iter().copied().unzip();
+        Histogram::from_parts(&indices, &counts, Some(self.exact)).unwrap_or_default()
+    }
+
+    /// `self` and the interval right after it as one.
+    fn joined(&self, next: &Interval) -> Interval {
+        let mut histogram = self.histogram();
+        histogram.merge(&next.histogram());
+        Interval {
+            ends: next.ends,
+            bytes: self.bytes.plus(next.bytes),
+            filled: next.filled,
+            temperature_millicelsius: next.temperature_millicelsius,
+            exact: (
+                self.exact.0.min(next.exact.0),
+                self.exact.1.max(next.exact.1),
+                self.exact.2.plus(next.exact.2),
+            ),
+            buckets: histogram.occupied().collect(),
+        }
+    }
+}
+
+/// A series of intervals that never holds more than [`IntervalSeries::CAPACITY`]: when it is full,
+/// neighbours are joined in pairs and the width doubles.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IntervalSeries {
+    width: Nanos,
+    intervals: Vec<Interval>,
+}
+
+impl IntervalSeries {
+    /// The most intervals a phase keeps.
+    pub const CAPACITY: usize = 512;
+
+    /// An empty series of intervals of `width`.
+    pub fn new(width: Nanos) -> IntervalSeries {
+        IntervalSeries { width, intervals: Vec::with_capacity(IntervalSeries::CAPACITY) }
+    }
+
+    /// The present width.
+    pub fn width(&self) -> Nanos {
+        self.width
+    }
+
+    /// Appends an interval; joins pairs and doubles the width where the series is full.
+    pub fn push(&mut self, interval: Interval) {
+        if self.intervals.len() >= IntervalSeries::CAPACITY {
+            let pairs = self.intervals.chunks(2);
+            let joined = pairs.map(|pair| match pair {
+                [first, second] => first.joined(second),
+                other => other[0].clone(),
+            });
+            self.intervals = joined.collect();
+            self.intervals.reserve(IntervalSeries::CAPACITY);
+            self.width = Nanos(self.width.0.saturating_mul(2));
+        }
+        self.intervals.push(interval);
+    }
+
+    /// All intervals, in order.
+    pub fn as_slice(&self) -> &[Interval] {
+        &self.intervals
+    }
+}

@@ -1,0 +1,18 @@
+//! Numbers about latencies, and nothing that touches a device: the histogram, the recorder that
+//! fills it on the hot path, interval series, stalls and the split of waits.
+#![forbid(unsafe_code)]
+
+mod histogram;
+mod interval;
+pub mod live;
+mod percentile;
+mod recorder;
+mod stall;
+mod wait;
+
+pub use histogram::{GROUPING_POWER, Histogram, HistogramError};
+pub use interval::{Interval, IntervalSeries};
+pub use percentile::{Percentile, supports};
+pub use recorder::{OpTimes, Recorded, Recorder, RecorderConfig};
+pub use stall::{Stall, StallList};
+pub use wait::{WaitClass, WaitSplit, WaitTable};

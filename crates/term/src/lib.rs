@@ -1,0 +1,2 @@
+//! Run files in, text out: progress, summary, Markdown, CSV, OpenMetrics.
+#![forbid(unsafe_code)]

@@ -1,0 +1,18 @@
+//! Quantities with their units: parsed strictly, printed plainly, never mixed.
+//!
+//! [`Nanos`] and [`Bytes`] are newtypes over `u64`. In the run file they are bare integers (the
+//! field's name carries the unit); in scenarios and on the command line they are [`Text`], written
+//! by people as `300MB` or `90s`.
+#![forbid(unsafe_code)]
+
+mod bytes;
+mod nanos;
+mod parse;
+mod rate;
+mod text;
+
+pub use bytes::Bytes;
+pub use nanos::Nanos;
+pub use parse::ParseUnitError;
+pub use rate::{per_second, ratio};
+pub use text::Text;

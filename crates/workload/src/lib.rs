@@ -1,0 +1,2 @@
+//! Seeded generators of addresses, arrivals and payloads.
+#![forbid(unsafe_code)]
