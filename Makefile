@@ -1,0 +1,42 @@
+# flashlag: `make run` measures this directory's storage; `make test` checks everything.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+CARGO ?= cargo
+FLASHLAG := target/release/flashlag
+
+.PHONY: help build run test lint unit setup-test bench pictures fuzz clean
+
+help: ## This list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+build: ## The release binary, target/release/flashlag
+	$(CARGO) build --release --locked -p flashlag-cli
+
+run: build ## Build, then measure the storage of this directory (about a minute)
+	$(FLASHLAG) run
+
+setup-test: ## What the tests use beyond Rust: packages, where apt and root are at hand
+	scripts/setup-test
+
+lint: ## Format and lints
+	$(CARGO) fmt --all --check
+	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+
+unit: ## All tests
+	$(CARGO) test --workspace --locked
+
+test: setup-test lint unit ## Everything that must hold before a change lands
+
+bench: build ## Speed and size beside fio, alternating; needs fio, a quiet machine, minutes
+	python3 scripts/bench.py
+
+pictures: build ## The README's pictures, from real runs; needs chromium
+	scripts/pictures
+
+fuzz: ## Each parser for a minute under libFuzzer; needs nightly and cargo-fuzz
+	cd fuzz && for target in $$(cargo +nightly fuzz list); do \
+	  cargo +nightly fuzz run $$target -- -max_total_time=60; done
+
+clean: ## Build output
+	$(CARGO) clean

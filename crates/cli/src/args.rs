@@ -1,0 +1,197 @@
+//! What the user typed. Validated objects are made from it by each command.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use flashlag_units::Bytes;
+
+const AFTER_HELP: &str = "\
+Begin with:
+  flashlag run                        measure the storage of this directory, about a minute
+  flashlag run lifecycle --on DIR     new, full, deleted, trimmed: the reviewers' table
+  flashlag compare A.json B.json      two runs side by side, with how sure the difference is
+
+Exit status: 0 done; 1 a --fail-if threshold was crossed; 2 it could not run;
+3 it ran, but a trust check failed.";
+
+/// Measures how flash storage makes a device lag.
+#[derive(Debug, Parser)]
+#[command(name = "flashlag", version, about, after_help = AFTER_HELP, max_term_width = 92)]
+#[command(disable_help_subcommand = true, arg_required_else_help = true)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+    /// Print less: results and errors only
+    #[arg(short, long, global = true)]
+    pub quiet: bool,
+    /// Print more: every trust check, every phase
+    #[arg(short, long, global = true)]
+    pub verbose: bool,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run a scenario on a directory's storage
+    Run(Box<RunArgs>),
+    /// Put two or more runs side by side, with how sure each difference is
+    Compare(CompareArgs),
+    /// Write a run as HTML, Markdown, CSV, OpenMetrics, fio json+ or text
+    Report(ReportArgs),
+    /// Recompute every figure of a run file from the histograms in it
+    Verify(VerifyArgs),
+    /// List the built-in scenarios, or show one as a file to start from
+    Scenarios(ScenariosArgs),
+    /// Print the JSON Schema of run files
+    Schema,
+    /// Remove what a killed run left in a directory, and nothing else
+    Clean(CleanArgs),
+    /// Print a completion script for a shell
+    Completions(CompletionsArgs),
+}
+
+/// `flashlag run`
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// A built-in scenario (quick, fill, lifecycle, sqlite, soak) or a TOML file
+    #[arg(default_value = "quick")]
+    pub scenario: String,
+    /// The directory whose storage is measured
+    #[arg(long, value_name = "TARGET", default_value = ".")]
+    pub on: String,
+    /// The run file [default: flashlag-run-SCENARIO-TIME.json here]
+    #[arg(short, long, value_name = "RUN.json")]
+    pub output: Option<PathBuf>,
+    /// The HTML report [default: beside the run file]
+    #[arg(long, value_name = "FILE.html")]
+    pub report: Option<PathBuf>,
+    /// Change a setting of the scenario (`flashlag scenarios NAME` lists them)
+    #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
+    pub set: Vec<(String, String)>,
+    /// What every random choice follows from
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// What a fill spares, e.g. 300MB [default: the larger of 5 % and 1 GB]
+    #[arg(long, value_name = "SIZE")]
+    pub leave: Option<Bytes>,
+    /// Never write more than this
+    #[arg(long, value_name = "SIZE")]
+    pub budget: Option<Bytes>,
+    /// Do not ask before writing more than 4 GB
+    #[arg(long)]
+    pub yes: bool,
+    /// Go on with the run in the file given by -o, at its next phase
+    #[arg(long, requires = "output")]
+    pub resume: bool,
+    /// Read back everything written and prove every byte
+    #[arg(long)]
+    pub verify: bool,
+    /// What does the block I/O
+    #[arg(long, value_enum, default_value_t = EngineArg::Flashlag)]
+    pub engine: EngineArg,
+    /// Exit with 1 where a figure crosses a limit, e.g. 'rand_write_4k.p99>20ms'
+    #[arg(long, value_name = "PHASE.METRIC>VALUE")]
+    pub fail_if: Vec<String>,
+}
+
+/// Who does the block I/O.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum EngineArg {
+    /// flashlag's own engines, psync and io_uring
+    Flashlag,
+    /// fio 3.x, through the same phases
+    Fio,
+}
+
+/// `flashlag compare`
+#[derive(Debug, Args)]
+pub struct CompareArgs {
+    /// Run files, or fio json+ files
+    #[arg(required = true, num_args = 2.., value_name = "RUN")]
+    pub runs: Vec<PathBuf>,
+    /// Compare although the scenarios differ
+    #[arg(long)]
+    pub force: bool,
+    /// Also write the comparison as an HTML page
+    #[arg(long, value_name = "FILE.html")]
+    pub report: Option<PathBuf>,
+}
+
+/// `flashlag report`
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// Run files, or fio json+ files; several make a comparison (HTML only)
+    #[arg(required = true, value_name = "RUN")]
+    pub runs: Vec<PathBuf>,
+    /// Where to write; `-` is standard output
+    #[arg(short, long, default_value = "-")]
+    pub output: PathBuf,
+    /// The form [default: by the ending of -o, else text]
+    #[arg(long, value_enum)]
+    pub format: Option<Format>,
+    /// Compare although the scenarios differ
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// Forms a run can be written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// The terminal summary
+    Text,
+    /// A tab-separated table
+    Tsv,
+    /// A self-contained page
+    Html,
+    /// A Markdown page
+    Markdown,
+    /// Every interval of every phase
+    Csv,
+    /// The four-line CrystalDiskMark block
+    Cdm,
+    /// OpenMetrics text
+    Openmetrics,
+    /// fio's json+
+    Fio,
+    /// The run file itself (for an imported fio file)
+    Json,
+}
+
+/// `flashlag verify`
+#[derive(Debug, Args)]
+pub struct VerifyArgs {
+    /// Run files
+    #[arg(required = true, value_name = "RUN")]
+    pub runs: Vec<PathBuf>,
+}
+
+/// `flashlag scenarios`
+#[derive(Debug, Args)]
+pub struct ScenariosArgs {
+    /// Show this one as a file
+    pub name: Option<String>,
+}
+
+/// `flashlag clean`
+#[derive(Debug, Args)]
+pub struct CleanArgs {
+    /// Where runs were made
+    #[arg(default_value = ".", value_name = "DIR")]
+    pub directories: Vec<PathBuf>,
+}
+
+/// `flashlag completions`
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// The shell
+    pub shell: clap_complete::Shell,
+}
+
+fn key_value(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text.split_once('=').ok_or("write KEY=VALUE, e.g. span=200MB")?;
+    if key.is_empty() {
+        return Err("the key is missing: write KEY=VALUE, e.g. span=200MB".to_owned());
+    }
+    Ok((key.trim().to_owned(), value.trim().to_owned()))
+}

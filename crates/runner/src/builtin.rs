@@ -1,0 +1,24 @@
+//! The scenarios that come with flashlag. They are files like a user's own.
+
+/// A scenario that comes with flashlag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Builtin {
+    /// What it is called on the command line.
+    pub name: &'static str,
+    /// Its file.
+    pub text: &'static str,
+}
+
+/// All of them, the default first.
+pub const BUILTINS: &[Builtin] = &[
+    Builtin { name: "quick", text: include_str!("../../../scenarios/quick.toml") },
+    Builtin { name: "fill", text: include_str!("../../../scenarios/fill.toml") },
+    Builtin { name: "lifecycle", text: include_str!("../../../scenarios/lifecycle.toml") },
+    Builtin { name: "sqlite", text: include_str!("../../../scenarios/sqlite.toml") },
+    Builtin { name: "soak", text: include_str!("../../../scenarios/soak.toml") },
+];
+
+/// The built-in scenario of that name.
+pub fn builtin(name: &str) -> Option<&'static Builtin> {
+    BUILTINS.iter().find(|builtin| builtin.name == name)
+}

@@ -1,0 +1,101 @@
+//! What a run will write, before it writes it.
+
+use flashlag_schema::scenario::{Durability, Io, IoOperation, Pattern, Save, Test};
+use flashlag_units::{Bytes, Nanos};
+
+use crate::task::Task;
+
+/// An upper estimate of a run's cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Estimate {
+    /// Bytes to be written, at most, where limits say so; else from the fastest storage of its kind.
+    pub written: Bytes,
+    /// Time, on storage of ordinary speed.
+    pub time: Nanos,
+    /// Files that must exist before the first test.
+    pub test_file: Bytes,
+}
+
+/// Nothing that flashlag meets is faster; only used where a test has no limit in bytes.
+const FASTEST_SEQUENTIAL: u64 = 3_000_000_000;
+const FASTEST_RANDOM: u64 = 1_000_000_000;
+const FASTEST_DURABLE_4K: u64 = 100_000_000;
+/// Ordinary speed for the time of a fill: a phone's.
+const ORDINARY_FILL: u64 = 150_000_000;
+/// A save rewrites about two pages in the database and as many in its journal.
+const PAGES_PER_SAVE: u64 = 5;
+const PAGE: u64 = 4096;
+
+/// Adds up the tasks. `fillable` is what a fill would write.
+pub fn estimate(tasks: &[Task<'_>], tests: &dyn Fn(&str) -> Option<Io>, fillable: Bytes) -> Estimate {
+    let mut total = Estimate::default();
+    for task in tasks {
+        let (written, time) = match task {
+            Task::Measure { test, .. } => {
+                let (written, time) = test_cost(test);
+                if let Test::Io(io) = test {
+                    let span = io.span.map(|span| span.0).unwrap_or_default();
+                    total.test_file = total.test_file.max(span);
+                }
+                let beside = test.background().and_then(tests);
+                let beside = beside.map(|io| background_cost(&io, time)).unwrap_or_default();
+                (written.plus(beside), time)
+            }
+            Task::Fill { .. } => {
+                (fillable, Nanos::from_secs(fillable.0 / ORDINARY_FILL))
+            }
+            Task::Delete | Task::Trim => (Bytes::ZERO, Nanos::from_secs(1)),
+            Task::Idle(time) => (Bytes::ZERO, *time),
+        };
+        total.written = total.written.plus(written);
+        total.time = total.time.plus(time);
+    }
+    total.written = total.written.plus(total.test_file);
+    total
+}
+
+fn test_cost(test: &Test) -> (Bytes, Nanos) {
+    match test {
+        Test::Io(io) => io_cost(io),
+        Test::Save(save) => save_cost(save),
+    }
+}
+
+fn io_cost(io: &Io) -> (Bytes, Nanos) {
+    let time = io.time.map_or(Nanos::from_secs(60), |time| time.0);
+    let fastest = match (io.operation, io.durable, io.pattern) {
+        (IoOperation::Read, ..) => return (Bytes::ZERO, time),
+        (_, Durability::None, Pattern::Sequential) => FASTEST_SEQUENTIAL,
+        (_, Durability::None, Pattern::Random) => FASTEST_RANDOM,
+        _ => FASTEST_DURABLE_4K.max(io.block.0.0 * 10_000),
+    };
+    let by_time = bytes_in(fastest, time);
+    let written = io.bytes.map_or(by_time, |bytes| bytes.0.min(by_time));
+    (written, time)
+}
+
+fn save_cost(save: &Save) -> (Bytes, Nanos) {
+    let time = save.time.map_or(Nanos::from_secs(30), |time| time.0);
+    let scheduled = save.arrivals.per_second.map(|rate| (rate * time.as_secs_f64()) as u64);
+    let saves = save.saves.or(scheduled).unwrap_or(10_000 * (time.0 / 1_000_000_000));
+    let bytes_per_save = PAGES_PER_SAVE * PAGE + 2 * save.row.0.0;
+    let databases = u64::from(save.databases);
+    (Bytes(saves.saturating_mul(bytes_per_save).saturating_mul(databases)), time)
+}
+
+fn background_cost(io: &Io, time: Nanos) -> Bytes {
+    if io.operation == IoOperation::Read {
+        return Bytes::ZERO;
+    }
+    let file = io.span.map(|span| span.0).unwrap_or_default();
+    let rate = match io.arrivals.per_second {
+        Some(rate) => (rate * io.block.0.0 as f64) as u64,
+        None => FASTEST_SEQUENTIAL,
+    };
+    file.plus(bytes_in(rate, time))
+}
+
+fn bytes_in(per_second: u64, time: Nanos) -> Bytes {
+    let bytes = u128::from(per_second) * u128::from(time.0) / 1_000_000_000;
+    Bytes(u64::try_from(bytes).unwrap_or(u64::MAX))
+}

@@ -1,0 +1,87 @@
+//! A scenario's steps, unrolled: one task is the smallest thing that a run does and can resume at.
+
+use flashlag_schema::State;
+use flashlag_schema::scenario::{Scenario, Step, Test};
+use flashlag_units::Nanos;
+
+/// One thing to do.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Task<'a> {
+    /// Run a test.
+    Measure {
+        /// Which.
+        test: &'a Test,
+        /// The state the device is in by now.
+        state: State,
+        /// Which repetition, from 1.
+        run: u32,
+    },
+    /// Fill the storage.
+    Fill {
+        /// How.
+        test: &'a Test,
+        /// Another directory, where it is not the one under test.
+        directory: Option<&'a str>,
+    },
+    /// Delete what fills wrote.
+    Delete,
+    /// Trim the free space.
+    Trim,
+    /// Wait.
+    Idle(Nanos),
+}
+
+impl Task<'_> {
+    /// What it is called in progress and in `skipped`.
+    pub fn label(&self) -> String {
+        match self {
+            Task::Measure { test, state: State::New, .. } => format!("new: {}", test.name()),
+            Task::Measure { test, state, run } => {
+                format!("{} {run}: {}", state.name(), test.name())
+            }
+            Task::Fill { test, .. } => format!("fill: {}", test.name()),
+            Task::Delete => "delete".to_owned(),
+            Task::Trim => "trim".to_owned(),
+            Task::Idle(time) => format!("idle {time}"),
+        }
+    }
+}
+
+/// Unrolls the steps. A step that names a test the scenario does not have can't occur: the parser
+/// has refused it.
+pub fn tasks(scenario: &Scenario) -> Vec<Task<'_>> {
+    let mut tasks = Vec::new();
+    for step in &scenario.steps {
+        match step {
+            Step::Measure { tests, state, repeat } => {
+                for run in 1..=*repeat {
+                    let known = tests.iter().filter_map(|name| scenario.tests.get(name));
+                    tasks.extend(known.map(|test| Task::Measure { test, state: *state, run }));
+                }
+            }
+            Step::Fill { test, directory } => {
+                if let Some(test) = scenario.tests.get(test) {
+                    tasks.push(Task::Fill { test, directory: directory.as_deref() });
+                }
+            }
+            Step::Delete => tasks.push(Task::Delete),
+            Step::Trim => tasks.push(Task::Trim),
+            Step::Idle { time } => tasks.push(Task::Idle(time.0)),
+        }
+    }
+    tasks
+}
+
+/// Whether `tasks[index]` can be trusted to find the state it claims: an idle row without an idle
+/// wait, or a trimmed row after a trim that failed, would be a lie.
+pub fn reached(tasks: &[Task<'_>], index: usize, trimmed: bool) -> Result<(), String> {
+    let Some(Task::Measure { state, .. }) = tasks.get(index) else { return Ok(()) };
+    let waited = tasks[..index].iter().any(|task| matches!(task, Task::Idle(_)));
+    match state {
+        State::Idle if !waited => {
+            Err("no idle wait was asked for: try --set idle=1h (24h is the reviewers')".to_owned())
+        }
+        State::Trimmed if !trimmed => Err("the trim before it was not done".to_owned()),
+        _ => Ok(()),
+    }
+}
