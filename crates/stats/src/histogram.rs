@@ -8,6 +8,8 @@ use crate::percentile::Percentile;
 /// (`FIO_IO_U_PLAT_BITS` 6), which makes fio's `json+` bins import without loss.
 pub const GROUPING_POWER: u8 = 6;
 const VALUE_POWER: u8 = 64;
+/// How many buckets there are: 128 single values, then 64 for each of the powers 7 to 63.
+pub const BUCKETS: usize = 128 + 64 * 57;
 
 /// A log-linear histogram of nanoseconds over all of `u64` (30 KB), with the exact smallest,
 /// largest and summed value beside the buckets.

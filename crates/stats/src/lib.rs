@@ -10,7 +10,7 @@ mod recorder;
 mod stall;
 mod wait;
 
-pub use histogram::{GROUPING_POWER, Histogram, HistogramError};
+pub use histogram::{BUCKETS, GROUPING_POWER, Histogram, HistogramError};
 pub use interval::{Interval, IntervalSeries};
 pub use percentile::{Percentile, supports};
 pub use recorder::{OpTimes, Recorded, Recorder, RecorderConfig};

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use flashlag_units::{Bytes, Nanos};
 
-use crate::histogram::Histogram;
+use crate::histogram::{BUCKETS, Histogram};
 use crate::percentile::Percentile;
 
 /// How many of the latest intervals are kept for a sparkline.
@@ -13,7 +13,7 @@ pub const SPARKLINE: usize = 32;
 
 /// Progress of the present phase. All values are relaxed: each is right, together they may be
 /// an interval apart.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Live {
     ops: AtomicU64,
     bytes: AtomicU64,
@@ -24,6 +24,26 @@ pub struct Live {
     filled: AtomicU64,
     intervals: AtomicU64,
     recent: [AtomicU64; SPARKLINE],
+    /// The phase's histogram as of the last interval, so that a reader can tell stretches of the
+    /// phase (a fill level) apart by subtracting what it saw before.
+    buckets: Box<[AtomicU64]>,
+}
+
+impl Default for Live {
+    fn default() -> Self {
+        Live {
+            ops: AtomicU64::default(),
+            bytes: AtomicU64::default(),
+            elapsed: AtomicU64::default(),
+            median: AtomicU64::default(),
+            p99: AtomicU64::default(),
+            longest: AtomicU64::default(),
+            filled: AtomicU64::default(),
+            intervals: AtomicU64::default(),
+            recent: Default::default(),
+            buckets: (0..BUCKETS).map(|_| AtomicU64::default()).collect(),
+        }
+    }
 }
 
 /// A reading of [`Live`].
@@ -62,7 +82,8 @@ impl Live {
             &self.filled,
             &self.intervals,
         ];
-        fields.into_iter().chain(&self.recent).for_each(|field| field.store(0, Relaxed));
+        let all = fields.into_iter().chain(&self.recent).chain(&self.buckets);
+        all.for_each(|field| field.store(0, Relaxed));
     }
 
     /// Called by the recorder at the end of every interval.
@@ -83,7 +104,17 @@ impl Live {
         self.filled.store(filled.unwrap_or_default().0, Relaxed);
         let slot = self.intervals.load(Relaxed) as usize % SPARKLINE;
         self.recent[slot].store(interval_max.0, Relaxed);
+        for (index, count) in total.occupied() {
+            if let Some(bucket) = self.buckets.get(index as usize) {
+                bucket.store(count, Relaxed);
+            }
+        }
         self.intervals.fetch_add(1, Relaxed);
+    }
+
+    /// Bucket counts of the phase so far, by bucket index.
+    pub fn buckets(&self) -> Vec<u64> {
+        self.buckets.iter().map(|bucket| bucket.load(Relaxed)).collect()
     }
 
     /// Reads everything.
