@@ -44,6 +44,16 @@ pub enum HistogramError {
     /// The counts add up to more than 64 bits.
     #[error("the counts overflow")]
     Overflow,
+    /// A non-empty list of buckets with the exact figures of other values.
+    #[error("smallest {min}, largest {max} and sum {sum} are not those of values in these buckets")]
+    Exact {
+        /// The smallest value, as stored.
+        min: u64,
+        /// The largest value, as stored.
+        max: u64,
+        /// The sum, as stored.
+        sum: u64,
+    },
 }
 
 impl Default for Histogram {
@@ -86,9 +96,14 @@ impl Histogram {
         ((shift as usize) << GROUPING_POWER) + (value >> shift) as usize
     }
 
-    /// The smallest and the largest value of a bucket.
+    /// The largest bucket index: that of `u64::MAX`.
+    pub const LAST: usize = Histogram::index_of(Nanos::MAX);
+
+    /// The smallest and the largest value of a bucket. An index above [`Histogram::LAST`] stands
+    /// for the last bucket.
     pub const fn bounds_of(index: usize) -> (Nanos, Nanos) {
         let width = 1usize << GROUPING_POWER;
+        let index = if index > Histogram::LAST { Histogram::LAST } else { index };
         if index < 2 * width {
             return (Nanos(index as u64), Nanos(index as u64));
         }
@@ -140,9 +155,10 @@ impl Histogram {
         let rank = percentile.rank(self.count)?;
         let mut seen = 0;
         for (index, count) in self.buckets.as_slice().iter().enumerate() {
-            seen += count;
+            seen = count.saturating_add(seen);
             if seen >= rank {
-                return Some(Histogram::middle_of(index).clamp(self.min, self.max));
+                // Not `clamp`, which panics where a damaged file says that min is above max.
+                return Some(Histogram::middle_of(index).max(self.min).min(self.max));
             }
         }
         self.max()
@@ -151,7 +167,7 @@ impl Histogram {
     /// How many values lie in buckets whose middle is above `limit`.
     pub fn count_over(&self, limit: Nanos) -> u64 {
         let over = |&(index, _): &(u32, u64)| Histogram::middle_of(index as usize) > limit;
-        self.occupied().filter(over).map(|(_, count)| count).sum()
+        self.occupied().filter(over).fold(0, |sum: u64, (_, count)| sum.saturating_add(count))
     }
 
     /// The non-empty buckets, in order: index and count.
@@ -160,14 +176,15 @@ impl Histogram {
         numbered.filter(|(_, count)| **count > 0).map(|(index, count)| (index as u32, *count))
     }
 
-    /// Adds every value of `other`. Associative and commutative.
+    /// Adds every value of `other`. Associative and commutative. Counts stop at `u64::MAX`, which
+    /// no measurement reaches, but a stored histogram may claim.
     pub fn merge(&mut self, other: &Histogram) {
         let pairs = self.buckets.as_mut_slice().iter_mut().zip(other.buckets.as_slice());
         for (mine, theirs) in pairs {
-            *mine += theirs;
+            *mine = mine.saturating_add(*theirs);
         }
-        self.count += other.count;
-        self.sum += other.sum;
+        self.count = self.count.saturating_add(other.count);
+        self.sum = self.sum.saturating_add(other.sum);
         self.min = self.min.min(other.min);
         self.max = self.max.max(other.max);
     }
@@ -182,10 +199,12 @@ impl Histogram {
     }
 
     /// Rebuilds a histogram from stored buckets. The exact `min`, `max` and `sum` are not in the
-    /// buckets: give what was stored, else they are taken from the buckets' middles.
+    /// buckets: give what was stored, else they are taken from the buckets' middles. Of an empty
+    /// histogram they mean nothing and are not looked at.
     ///
     /// # Errors
-    /// Lists of different lengths, indices out of range or out of order, counts that overflow.
+    /// Lists of different lengths, indices out of range or out of order, counts that overflow,
+    /// exact figures that values in these buckets can't have.
     pub fn from_parts(
         indices: &[u32],
         counts: &[u64],
@@ -195,7 +214,7 @@ impl Histogram {
             return Err(HistogramError::Lengths { indices: indices.len(), counts: counts.len() });
         }
         let mut built = Histogram::new();
-        let last = built.buckets.as_slice().len() as u32 - 1;
+        let last = Histogram::LAST as u32;
         let mut before = None;
         for (&index, &count) in indices.iter().zip(counts) {
             if index > last || before.is_some_and(|before| index <= before) {
@@ -204,10 +223,32 @@ impl Histogram {
             before = Some(index);
             built.add_bucket(index as usize, count)?;
         }
-        if let Some((min, max, sum)) = exact {
-            (built.min, built.max, built.sum) = (min, max, u128::from(sum.0));
+        if let Some(exact) = exact.filter(|_| built.count > 0) {
+            built.set_exact(exact)?;
         }
         Ok(built)
+    }
+
+    /// Takes exact figures where values in these buckets can have them.
+    fn set_exact(&mut self, exact: (Nanos, Nanos, Nanos)) -> Result<(), HistogramError> {
+        let (min, max, sum) = exact;
+        let (mut lowest, mut highest) = (0u128, 0u128);
+        for (index, count) in self.occupied() {
+            let (start, end) = Histogram::bounds_of(index as usize);
+            lowest = lowest.saturating_add(u128::from(start.0) * u128::from(count));
+            highest = highest.saturating_add(u128::from(end.0) * u128::from(count));
+        }
+        // The sum is stored in 64 bits and stops at their end.
+        let sums = lowest.min(u128::from(u64::MAX))..=highest;
+        let fits = Histogram::index_of(min) == Histogram::index_of(self.min)
+            && Histogram::index_of(max) == Histogram::index_of(self.max)
+            && min <= max
+            && sums.contains(&u128::from(sum.0));
+        if !fits {
+            return Err(HistogramError::Exact { min: min.0, max: max.0, sum: sum.0 });
+        }
+        (self.min, self.max, self.sum) = (min, max, u128::from(sum.0));
+        Ok(())
     }
 
     fn add_bucket(&mut self, index: usize, count: u64) -> Result<(), HistogramError> {
@@ -217,7 +258,7 @@ impl Histogram {
         let middle = Histogram::middle_of(index);
         self.count = self.count.checked_add(count).ok_or(HistogramError::Overflow)?;
         self.buckets.as_mut_slice()[index] += count;
-        self.sum += u128::from(middle.0) * u128::from(count);
+        self.sum = self.sum.saturating_add(u128::from(middle.0) * u128::from(count));
         self.min = self.min.min(middle);
         self.max = self.max.max(middle);
         Ok(())
