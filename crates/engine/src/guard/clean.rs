@@ -1,0 +1,232 @@
+//! Finding and removing what runs left behind.
+
+use std::collections::BTreeSet;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use flashlag_units::Bytes;
+use rustix::fs::{AtFlags, FlockOperation, flock, statat};
+use rustix::io::Errno;
+
+use super::directory::{for_each_name, is_regular, open_below, open_parent};
+use super::error::GuardError;
+use super::manifest::{Manifest, ManifestRead, is_begun};
+use super::name::{MANIFEST_TEMPORARY, id_of, is_ours};
+use super::sweep::{Cleaned, Doomed, allocated};
+
+/// A directory of ours whose run is dead.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Leftover {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its manifest; `None` where its run died before there was one (there is no data then).
+    pub manifest: Option<Manifest>,
+    /// What its files take on the storage.
+    pub bytes: Bytes,
+}
+
+/// What a directory with our kind of name turned out to be.
+pub(crate) enum Examined {
+    /// Gone, or not even a directory.
+    NotOurs,
+    /// A directory with our kind of name that nothing proves ours, and why: not touched.
+    Unproven(String),
+    /// In use by a run that lives.
+    Live,
+    /// Ours, and nobody's. Held (locked, where the filesystem can) while `directory` is open.
+    Abandoned { directory: OwnedFd, manifest: Option<Box<Manifest>>, locked: bool },
+}
+
+/// Finds what dead runs left in `parent`, and touches nothing.
+///
+/// # Errors
+/// Where `parent` can't be listed.
+pub fn find_leftovers(parent: &Path) -> Result<Vec<Leftover>, GuardError> {
+    let opened = open_parent(parent).map_err(|errno| GuardError::os("open", parent, errno))?;
+    let mut leftovers = Vec::new();
+    for name in names_like_ours(&opened, parent)? {
+        let path = parent.join(&name);
+        let examined =
+            examine(&opened, &name).map_err(|errno| GuardError::os("examine", &path, errno))?;
+        if let Examined::Abandoned { directory, manifest, .. } = examined {
+            let manifest = manifest.map(|manifest| *manifest);
+            let bytes = manifest.as_ref().map_or(0, |manifest| size_of(&directory, manifest));
+            leftovers.push(Leftover { path, manifest, bytes: Bytes(bytes) });
+        }
+    }
+    Ok(leftovers)
+}
+
+/// Removes everything that dead runs left in `parent`, and in the other directories that those runs
+/// used, and nothing else: see the rules at the head of this module. What could not be removed is
+/// in the result with its reason.
+///
+/// # Errors
+/// Where `parent` can't be listed.
+pub fn clean(parent: &Path) -> Result<Vec<Cleaned>, GuardError> {
+    let mut visited = BTreeSet::new();
+    clean_unvisited(parent, &mut visited)
+}
+
+fn clean_unvisited(
+    parent: &Path,
+    visited: &mut BTreeSet<(u64, u64)>,
+) -> Result<Vec<Cleaned>, GuardError> {
+    let opened = open_parent(parent).map_err(|errno| GuardError::os("open", parent, errno))?;
+    let stat = rustix::fs::fstat(&opened).map_err(|errno| GuardError::os("stat", parent, errno))?;
+    if !visited.insert((stat.st_dev, stat.st_ino)) {
+        return Ok(Vec::new());
+    }
+    let mut all = Vec::new();
+    for name in names_like_ours(&opened, parent)? {
+        let path = parent.join(&name);
+        match examine(&opened, &name) {
+            Ok(Examined::Abandoned { directory, manifest, .. }) => {
+                let manifest = manifest.as_deref();
+                let elsewhere = clean_elsewhere(manifest, visited, &mut all);
+                let doomed = Doomed {
+                    parent: &opened,
+                    directory: &directory,
+                    name: &name,
+                    path: &path,
+                    manifest,
+                };
+                let mut cleaned = doomed.remove();
+                elsewhere.into_iter().for_each(|(path, reason)| cleaned.keep(path, reason));
+                all.push(cleaned);
+            }
+            Ok(Examined::NotOurs | Examined::Live) | Err(Errno::NOENT) => {}
+            Ok(Examined::Unproven(reason)) => all.push(untouched(path, reason)),
+            Err(errno) => {
+                let reason = GuardError::os("examine", &path, errno).to_string();
+                all.push(untouched(path, reason));
+            }
+        }
+    }
+    Ok(all)
+}
+
+fn untouched(path: PathBuf, reason: String) -> Cleaned {
+    let mut cleaned = Cleaned { directory: path.clone(), ..Cleaned::default() };
+    cleaned.keep(path, reason);
+    cleaned
+}
+
+/// Cleans the other directories that a dead run used. Returns those that could not be looked into.
+fn clean_elsewhere(
+    manifest: Option<&Manifest>,
+    visited: &mut BTreeSet<(u64, u64)>,
+    all: &mut Vec<Cleaned>,
+) -> Vec<(PathBuf, String)> {
+    let mut failed = Vec::new();
+    for other in manifest.into_iter().flat_map(|manifest| &manifest.elsewhere) {
+        match clean_unvisited(other, visited) {
+            Ok(cleaned) => all.extend(cleaned),
+            // Removed since, or on storage that is not there: cleaning it by name still works.
+            Err(error) if error.is(Errno::NOENT) => {}
+            Err(error) => failed.push((other.clone(), error.to_string())),
+        }
+    }
+    failed
+}
+
+/// Names of our kind, in order. Sorted, so that the result does not follow the directory's order.
+fn names_like_ours(parent: &OwnedFd, path: &Path) -> Result<Vec<String>, GuardError> {
+    let mut names = Vec::new();
+    for_each_name(parent, |name, valid| {
+        if valid && id_of(name).is_some() {
+            names.push(name.to_owned());
+        }
+    })
+    .map_err(|errno| GuardError::os("list", path, errno))?;
+    names.sort_unstable();
+    Ok(names)
+}
+
+/// Looks at one directory with our kind of name, and takes hold of it where it is nobody's.
+pub(crate) fn examine(parent: &OwnedFd, name: &str) -> Result<Examined, Errno> {
+    let Some(id) = id_of(name) else { return Ok(Examined::NotOurs) };
+    let directory = match open_below(parent, name) {
+        Ok(directory) => directory,
+        Err(Errno::LOOP | Errno::NOTDIR | Errno::NOENT | Errno::XDEV) => {
+            return Ok(Examined::NotOurs);
+        }
+        Err(errno) => return Err(errno),
+    };
+    let locked = match lock(&directory) {
+        Lock::Taken => true,
+        Lock::Unsupported => false,
+        Lock::Held => return Ok(Examined::Live),
+    };
+    match Manifest::read(&directory, id)? {
+        ManifestRead::Valid(manifest) if manifest.owner.runs_elsewhere() => Ok(Examined::Live),
+        ManifestRead::Valid(manifest) => {
+            Ok(Examined::Abandoned { directory, manifest: Some(manifest), locked })
+        }
+        ManifestRead::Missing if is_just_begun(&directory)? => {
+            Ok(Examined::Abandoned { directory, manifest: None, locked })
+        }
+        ManifestRead::Missing => {
+            Ok(Examined::Unproven("it has no manifest of ours: left alone".to_owned()))
+        }
+        ManifestRead::Invalid(reason) => Ok(Examined::Unproven(format!("{reason}: left alone"))),
+    }
+}
+
+/// The one window without a manifest: the directory is empty, or holds only the beginning of its
+/// manifest under its temporary name. A maker that lives without a lock finds its directory gone
+/// and makes another.
+fn is_just_begun(directory: &OwnedFd) -> Result<bool, Errno> {
+    let (mut temporary, mut others) = (false, false);
+    for_each_name(directory, |name, valid| match valid && name == MANIFEST_TEMPORARY {
+        true => temporary = true,
+        false => others = true,
+    })?;
+    match (temporary, others) {
+        (_, true) => Ok(false),
+        (false, false) => Ok(true),
+        (true, false) => match is_begun(directory) {
+            Err(Errno::LOOP) => Ok(false),
+            // Its maker, alive, has just renamed it.
+            Err(Errno::NOENT) => Ok(false),
+            other => other,
+        },
+    }
+}
+
+/// What came of asking for a lock.
+pub(crate) enum Lock {
+    /// It is ours while the descriptor is open.
+    Taken,
+    /// Somebody has it.
+    Held,
+    /// The filesystem has none.
+    Unsupported,
+}
+
+pub(crate) fn lock(directory: &OwnedFd) -> Lock {
+    match flock(directory, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Lock::Taken,
+        Err(Errno::WOULDBLOCK | Errno::INTR) => Lock::Held,
+        Err(_) => Lock::Unsupported,
+    }
+}
+
+/// What our files in a directory of ours take. For people: what can't be read counts nothing.
+fn size_of(directory: &OwnedFd, manifest: &Manifest) -> u64 {
+    let mut sum = 0u64;
+    for subdirectory in &manifest.subdirectories {
+        let Ok(opened) = open_below(directory, subdirectory) else { continue };
+        let _ = for_each_name(&opened, |name, valid| {
+            let found = statat(&opened, name, AtFlags::SYMLINK_NOFOLLOW);
+            if let Ok(found) = found
+                && valid
+                && is_ours(name)
+                && is_regular(&found)
+            {
+                sum = sum.saturating_add(allocated(&found));
+            }
+        });
+    }
+    sum
+}

@@ -1,0 +1,72 @@
+//! Directories by descriptor, so that nothing on the way to a name can be changed under us.
+
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use rustix::fs::{
+    AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, StatxAttributes, StatxFlags, fstat, openat,
+    statx,
+};
+use rustix::io::Errno;
+
+/// Opens a directory that a user named: symbolic links on the way are the user's choice.
+pub(crate) fn open_parent(path: &Path) -> Result<OwnedFd, Errno> {
+    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+    openat(CWD, path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+}
+
+/// Opens a directory below `parent`, by its name alone, and only if it really is a directory there
+/// and nothing is mounted on it.
+///
+/// # Errors
+/// `LOOP` or `NOTDIR` for a symbolic link, `XDEV` for a mount point.
+pub(crate) fn open_below(parent: &OwnedFd, name: &str) -> Result<OwnedFd, Errno> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let directory = openat(parent, name, flags, Mode::empty())?;
+    if fstat(&directory)?.st_dev != fstat(parent)?.st_dev || is_mount_root(&directory) {
+        return Err(Errno::XDEV);
+    }
+    Ok(directory)
+}
+
+/// Tells a bind mount of the same filesystem, which has the same device number. Kernels before 5.8
+/// don't say.
+fn is_mount_root(directory: &OwnedFd) -> bool {
+    let seen = statx(directory, "", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS);
+    seen.is_ok_and(|seen| seen.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
+}
+
+/// Makes the names in a directory durable. Filesystems that can't sync a directory say `EINVAL`.
+pub(crate) fn sync_directory(directory: &OwnedFd) -> Result<(), Errno> {
+    match rustix::fs::fsync(directory) {
+        Err(Errno::INVAL) => Ok(()),
+        other => other,
+    }
+}
+
+/// Whether two descriptors are the same directory.
+pub(crate) fn is_same(one: &Stat, other: &Stat) -> bool {
+    (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
+}
+
+pub(crate) fn is_regular(stat: &Stat) -> bool {
+    FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
+}
+
+/// Calls `take` with every name in a directory, but `.` and `..`. A name that is not UTF-8 is none
+/// of ours and comes with its strange bytes replaced.
+pub(crate) fn for_each_name(
+    directory: &OwnedFd,
+    mut take: impl FnMut(&str, bool),
+) -> Result<(), Errno> {
+    for entry in Dir::read_from(directory)? {
+        let entry = entry?;
+        let bytes = entry.file_name().to_bytes();
+        match std::str::from_utf8(bytes) {
+            Ok("." | "..") => {}
+            Ok(name) => take(name, true),
+            Err(_) => take(&String::from_utf8_lossy(bytes), false),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,41 @@
+//! Never hurt the user: everything that flashlag writes lives in directories of its own, which can
+//! be told from everything else and removed after any death.
+//!
+//! ```text
+//! DIR/flashlag-work-0123456789abcdef/        the name carries a random id
+//!     flashlag-manifest.json                 whose it is; durable before anything else is made
+//!     flashlag-manifest.json.tmp             only between two moments of a change
+//!     test/span.dat                          a listed subdirectory, a name of our scheme
+//! ```
+//!
+//! The order of making is: directory, lock, manifest (written, synced, renamed, directory synced),
+//! subdirectories, data. The order of removing is the reverse: data, subdirectories, manifest,
+//! directory. So at every moment at which a process can die there is either a valid manifest, or a
+//! directory with our kind of name that is empty or holds nothing but the temporary manifest. Both
+//! can be told from a user's files, and nothing else is ever removed:
+//!
+//! - a directory is ours by its name **and** a manifest in it that carries the same id;
+//! - inside it, only regular files whose names [`is_ours`] knows, in subdirectories that the
+//!   manifest lists, are removed; whatever else is found stays, and is reported;
+//! - all of it goes through directory descriptors opened with `O_NOFOLLOW`: no symbolic link is
+//!   followed, no mount point is entered;
+//! - a run that lives is left alone: it holds a lock (`flock`) on its directory, which the kernel
+//!   drops at its death however it dies. Where the filesystem has no such locks, and besides, its
+//!   process id, start time and boot id say so.
+
+mod clean;
+mod directory;
+mod error;
+mod manifest;
+mod name;
+mod owner;
+mod sweep;
+mod workspace;
+
+pub use clean::{Leftover, clean, find_leftovers};
+pub use error::GuardError;
+pub use manifest::Manifest;
+pub use name::{WORKSPACE_PREFIX, is_ours};
+pub use owner::Owner;
+pub use sweep::{Cleaned, Kept};
+pub use workspace::Workspace;

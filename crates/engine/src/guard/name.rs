@@ -1,0 +1,83 @@
+use std::hash::{BuildHasher, Hasher, RandomState};
+
+/// What the name of every directory of ours begins with; 16 hexadecimal digits follow.
+pub const WORKSPACE_PREFIX: &str = "flashlag-work-";
+/// The manifest's name.
+pub(crate) const MANIFEST: &str = "flashlag-manifest.json";
+/// Where a new manifest is written before it takes the old one's place.
+pub(crate) const MANIFEST_TEMPORARY: &str = "flashlag-manifest.json.tmp";
+
+const ID_DIGITS: usize = 16;
+const LONGEST_STEM: usize = 64;
+/// Data files, and all that SQLite puts beside a database.
+const ENDINGS: &[&str] = &[".dat", ".db", ".db-journal", ".db-wal", ".db-shm"];
+
+/// Whether a file of this name, inside a subdirectory of ours, can be one that we made: a stem of
+/// lower-case letters, digits, `_` and `-` (1 to 64 of them), then `.dat`, `.db`, `.db-journal`,
+/// `.db-wal`, `.db-shm`, or SQLite's super-journal `.db-mj` and hexadecimal digits.
+///
+/// Every file of a run must have such a name, or it is left behind by [`crate::guard::clean`].
+pub fn is_ours(name: &str) -> bool {
+    let Some((stem, _)) = name.split_once('.') else { return false };
+    let ending = &name[stem.len()..];
+    is_plain(stem) && (ENDINGS.contains(&ending) || is_super_journal(ending))
+}
+
+/// `.db-mj` and hexadecimal digits, as `sqlite3PagerOpen`'s caller `vdbeCommit` makes them.
+fn is_super_journal(ending: &str) -> bool {
+    let Some(digits) = ending.strip_prefix(".db-mj") else { return false };
+    (1..=16).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// Whether a subdirectory may have this name.
+pub(crate) fn is_plain(name: &str) -> bool {
+    let allowed =
+        |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"_-".contains(&byte);
+    (1..=LONGEST_STEM).contains(&name.len()) && name.bytes().all(allowed)
+}
+
+/// The id in a directory's name, where it is one of ours.
+pub(crate) fn id_of(name: &str) -> Option<&str> {
+    let id = name.strip_prefix(WORKSPACE_PREFIX)?;
+    let hexadecimal = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+    (id.len() == ID_DIGITS && id.bytes().all(hexadecimal)).then_some(id)
+}
+
+/// A new id. It has to be different from others, not secret: the standard library's hasher is
+/// keyed by the operating system, and a collision is found by `mkdir` anyway.
+pub(crate) fn new_id() -> String {
+    format!("{:016x}", RandomState::new().build_hasher().finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_we_make_are_ours_and_others_are_not() {
+        for name in ["span.dat", "fill-0001.dat", "save_wal.db", "a.db-wal", "a.db-shm"] {
+            assert!(is_ours(name), "{name}");
+        }
+        assert!(is_ours("a.db-journal") && is_ours("save-2.db-mj0A1B2C3D4"));
+        for name in ["", ".", "..", ".dat", "a", "a.dat.bak", "Photo.dat", "a.txt", "a b.dat"] {
+            assert!(!is_ours(name), "{name}");
+        }
+        assert!(!is_ours("a.db-mj") && !is_ours("a.db-mjXYZ") && !is_ours("ü.dat"));
+        assert!(!is_ours(&format!("{}.dat", "a".repeat(65))));
+    }
+
+    #[test]
+    fn a_workspace_name_is_the_prefix_and_sixteen_hexadecimal_digits() {
+        let id = new_id();
+        assert_eq!(id_of(&format!("{WORKSPACE_PREFIX}{id}")), Some(id.as_str()));
+        for name in ["flashlag-work-", "flashlag-work-0123456789ABCDEF", "flashlag-work-01234567"] {
+            assert_eq!(id_of(name), None, "{name}");
+        }
+        assert_eq!(id_of("flashlag-work-0123456789abcdef0"), None);
+    }
+
+    #[test]
+    fn ids_differ() {
+        assert_ne!(new_id(), new_id());
+    }
+}

@@ -1,0 +1,243 @@
+//! Removing what is ours from one directory of ours.
+
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use flashlag_units::Bytes;
+use rustix::fs::{AtFlags, fstat, statat, unlinkat};
+use rustix::io::Errno;
+
+use super::directory::{for_each_name, is_regular, is_same, open_below, sync_directory};
+use super::error::{GuardError, reason};
+use super::manifest::{Manifest, is_begun};
+use super::name::{MANIFEST, MANIFEST_TEMPORARY, is_ours};
+
+/// How many names are held at once; there may be more in a directory.
+const BATCH: usize = 1024;
+/// How many of the things that stayed are named.
+const KEPT_NAMED: usize = 32;
+const NOT_OURS: &str = "not made by flashlag: left alone";
+
+/// What was removed with one directory of ours, and what was not.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cleaned {
+    /// The directory.
+    pub directory: PathBuf,
+    /// Files that were removed, and the bytes that they took on the storage.
+    pub removed: flashlag_schema::Cleaned,
+    /// What stayed, and so did the directory and its manifest: the first few.
+    pub kept: Vec<Kept>,
+    /// How many things stayed in all.
+    pub kept_count: u64,
+}
+
+/// Something that was not removed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Why it stayed, and what to try.
+    pub reason: String,
+}
+
+impl Cleaned {
+    /// Whether nothing of the directory is left.
+    pub fn is_complete(&self) -> bool {
+        self.kept_count == 0
+    }
+
+    pub(crate) fn keep(&mut self, path: PathBuf, reason: impl Into<String>) {
+        self.kept_count += 1;
+        if self.kept.len() < KEPT_NAMED {
+            self.kept.push(Kept { path, reason: reason.into() });
+        }
+    }
+
+    fn keep_failed(&mut self, operation: &'static str, path: &Path, errno: Errno) {
+        let error = GuardError::os(operation, path, errno);
+        self.keep(path.to_owned(), format!("{operation}: {} ({})", reason(errno), error.advice));
+    }
+
+    /// Takes the result of removing something: that it is gone already is as good.
+    fn expect_removed(&mut self, path: &Path, result: Result<(), Errno>) -> bool {
+        match result {
+            Ok(()) => return true,
+            Err(Errno::NOENT) => {}
+            Err(errno) => self.keep_failed("remove", path, errno),
+        }
+        false
+    }
+}
+
+/// A directory of ours that may be removed: nobody else uses it.
+pub(crate) struct Doomed<'a> {
+    /// The directory that it is in.
+    pub parent: &'a OwnedFd,
+    /// Itself.
+    pub directory: &'a OwnedFd,
+    /// Its name there.
+    pub name: &'a str,
+    /// Its path, for messages.
+    pub path: &'a Path,
+    /// Its manifest; `None` where its maker died before there was one.
+    pub manifest: Option<&'a Manifest>,
+}
+
+impl Doomed<'_> {
+    /// Removes everything of ours in it, then the directory. What is not ours stays, and so do the
+    /// directory and its manifest then, so that a later clean-up still knows it.
+    pub fn remove(&self) -> Cleaned {
+        let mut cleaned = Cleaned { directory: self.path.to_owned(), ..Cleaned::default() };
+        let listed = self.manifest.into_iter().flat_map(|manifest| &manifest.subdirectories);
+        for name in listed {
+            self.remove_subdirectory(name, &mut cleaned);
+        }
+        self.remove_temporary_manifest(&mut cleaned);
+        self.report_strangers(&mut cleaned);
+        if cleaned.is_complete() {
+            self.remove_itself(&mut cleaned);
+        }
+        cleaned
+    }
+
+    fn remove_subdirectory(&self, name: &str, cleaned: &mut Cleaned) {
+        let path = self.path.join(name);
+        match open_below(self.directory, name) {
+            Err(Errno::NOENT) => return,
+            Err(Errno::LOOP | Errno::NOTDIR) => {
+                return cleaned.keep(path, "no directory any more: left alone");
+            }
+            Err(Errno::XDEV) => {
+                return cleaned.keep(path, "something is mounted on it: unmount that first");
+            }
+            Err(errno) => return cleaned.keep_failed("open", &path, errno),
+            Ok(subdirectory) => empty(&subdirectory, &path, cleaned),
+        }
+        match unlinkat(self.directory, name, AtFlags::REMOVEDIR) {
+            // What is in it was reported.
+            Err(Errno::NOTEMPTY | Errno::EXIST) => {}
+            result => _ = cleaned.expect_removed(&path, result),
+        }
+    }
+
+    fn remove_temporary_manifest(&self, cleaned: &mut Cleaned) {
+        // Beside a valid manifest it is ours by its name; alone it must also look like one.
+        let ours = match (self.manifest, is_begun(self.directory)) {
+            (Some(_), Ok(_)) | (None, Ok(true)) => {
+                let found = statat(self.directory, MANIFEST_TEMPORARY, AtFlags::SYMLINK_NOFOLLOW);
+                found.is_ok_and(|found| is_regular(&found))
+            }
+            _ => false,
+        };
+        if ours {
+            let path = self.path.join(MANIFEST_TEMPORARY);
+            let result = unlinkat(self.directory, MANIFEST_TEMPORARY, AtFlags::empty());
+            cleaned.expect_removed(&path, result);
+        }
+    }
+
+    fn report_strangers(&self, cleaned: &mut Cleaned) {
+        let reported = |name: &str| {
+            name == MANIFEST && self.manifest.is_some()
+                || self.manifest.is_some_and(|manifest| manifest.subdirectories.contains(name))
+        };
+        let listed = for_each_name(self.directory, |name, valid| {
+            if !valid || !reported(name) {
+                cleaned.keep(self.path.join(name), NOT_OURS);
+            }
+        });
+        if let Err(errno) = listed {
+            cleaned.keep_failed("list", self.path, errno);
+        }
+    }
+
+    fn remove_itself(&self, cleaned: &mut Cleaned) {
+        if !self.is_still_there() {
+            return;
+        }
+        // The manifest goes only when a power cut can't bring anything else back.
+        if let Err(errno) = sync_directory(self.directory) {
+            return cleaned.keep_failed("fsync", self.path, errno);
+        }
+        if self.manifest.is_some() {
+            let path = self.path.join(MANIFEST);
+            let result = unlinkat(self.directory, MANIFEST, AtFlags::empty());
+            cleaned.expect_removed(&path, result);
+        }
+        if cleaned.is_complete() {
+            let result = unlinkat(self.parent, self.name, AtFlags::REMOVEDIR);
+            cleaned.expect_removed(self.path, result);
+            // Not even this has to last: an empty directory of ours is removed the next time.
+            let _ = sync_directory(self.parent);
+        }
+    }
+
+    /// Whether the name still leads to the directory that was examined.
+    fn is_still_there(&self) -> bool {
+        let named = statat(self.parent, self.name, AtFlags::SYMLINK_NOFOLLOW);
+        match (named, fstat(self.directory)) {
+            (Ok(named), Ok(opened)) => is_same(&named, &opened),
+            _ => false,
+        }
+    }
+}
+
+/// Removes every file of ours from a subdirectory and makes that durable, so that the filesystem
+/// can give the space back.
+pub(crate) fn empty(directory: &OwnedFd, path: &Path, cleaned: &mut Cleaned) {
+    loop {
+        // Whoever removes while listing may miss names: list again until nothing more goes.
+        let mut seen = Cleaned::default();
+        let mut names = Vec::new();
+        let listed = for_each_name(directory, |name, valid| {
+            if !valid || !is_ours(name) {
+                seen.keep(path.join(name), NOT_OURS);
+            } else if names.len() < BATCH {
+                names.push(name.to_owned());
+            }
+        });
+        if let Err(errno) = listed {
+            return cleaned.keep_failed("list", path, errno);
+        }
+        let removed = names.iter().filter(|name| remove_file(directory, name, path, &mut seen));
+        let progress = removed.count() > 0;
+        cleaned.removed.files += seen.removed.files;
+        cleaned.removed.bytes = cleaned.removed.bytes.plus(seen.removed.bytes);
+        if !progress {
+            cleaned.kept_count += seen.kept_count;
+            let room = KEPT_NAMED.saturating_sub(cleaned.kept.len());
+            cleaned.kept.extend(seen.kept.into_iter().take(room));
+            break;
+        }
+    }
+    if let Err(errno) = sync_directory(directory) {
+        cleaned.keep_failed("fsync", path, errno);
+    }
+}
+
+fn remove_file(directory: &OwnedFd, name: &str, within: &Path, seen: &mut Cleaned) -> bool {
+    let path = within.join(name);
+    let found = match statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(found) if is_regular(&found) => found,
+        Ok(_) => {
+            seen.keep(path, "no regular file any more: left alone");
+            return false;
+        }
+        Err(Errno::NOENT) => return false,
+        Err(errno) => {
+            seen.keep_failed("stat", &path, errno);
+            return false;
+        }
+    };
+    let gone = seen.expect_removed(&path, unlinkat(directory, name, AtFlags::empty()));
+    if gone {
+        seen.removed.files += 1;
+        seen.removed.bytes = seen.removed.bytes.plus(Bytes(allocated(&found)));
+    }
+    gone
+}
+
+/// Bytes on the storage, which is less than the length for a sparse file.
+pub(crate) fn allocated(stat: &rustix::fs::Stat) -> u64 {
+    (stat.st_blocks as u64).saturating_mul(512)
+}

@@ -1,0 +1,257 @@
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, Mode, mkdirat, unlinkat};
+use rustix::io::Errno;
+
+use super::clean::{Examined, Lock, examine, lock};
+use super::directory::{for_each_name, open_below, open_parent, sync_directory};
+use super::error::GuardError;
+use super::manifest::Manifest;
+use super::name::{MANIFEST_TEMPORARY, WORKSPACE_PREFIX, id_of, is_plain, new_id};
+use super::sweep::{Cleaned, Doomed, empty};
+
+/// How often a new name is tried. More than one is needed only where a clean-up runs beside us.
+const ATTEMPTS: u32 = 16;
+const DIRECTORY_MODE: Mode = Mode::RWXU;
+
+/// A directory of ours, in use by this process.
+///
+/// Dropping it removes it, silently, as far as that works: what is left is found by
+/// [`super::clean`]. [`Workspace::remove`] does the same and tells what it did;
+/// [`Workspace::keep`] leaves everything for [`Workspace::resume`].
+#[derive(Debug)]
+pub struct Workspace {
+    parent: OwnedFd,
+    /// Its descriptor holds the lock.
+    directory: OwnedFd,
+    name: String,
+    path: PathBuf,
+    manifest: Manifest,
+    removes_itself: bool,
+}
+
+impl Workspace {
+    /// Makes a directory of ours in `parent`. When this returns, its manifest is durable.
+    ///
+    /// # Errors
+    /// Where `parent` is no directory or nothing can be made there; nothing is left behind.
+    pub fn create(parent: &Path) -> Result<Workspace, GuardError> {
+        Workspace::create_named(parent, None)
+    }
+
+    /// As [`Workspace::create`], for a run that [`Workspace::resume`] can find again by what it is
+    /// called here: its scenario's hash and seed, say.
+    ///
+    /// # Errors
+    /// As [`Workspace::create`].
+    pub fn create_for(parent: &Path, run: &str) -> Result<Workspace, GuardError> {
+        Workspace::create_named(parent, Some(run.to_owned()))
+    }
+
+    fn create_named(parent: &Path, run: Option<String>) -> Result<Workspace, GuardError> {
+        let opened = open_parent(parent).map_err(|errno| GuardError::os("open", parent, errno))?;
+        for _ in 0..ATTEMPTS {
+            let manifest = Manifest::new(new_id(), run.clone());
+            let name = format!("{WORKSPACE_PREFIX}{}", manifest.id);
+            match make(&opened, &name, &manifest) {
+                Ok(Some(directory)) => {
+                    let path = parent.join(&name);
+                    return Ok(Workspace {
+                        parent: opened,
+                        directory,
+                        name,
+                        path,
+                        manifest,
+                        removes_itself: true,
+                    });
+                }
+                Ok(None) => {}
+                Err(errno) => {
+                    return Err(GuardError::os("create a work directory in", parent, errno));
+                }
+            }
+        }
+        Err(GuardError::other(
+            "create a work directory in",
+            parent,
+            "it is removed again as soon as it is made",
+            "is another `flashlag clean` running there, again and again?",
+        ))
+    }
+
+    /// Takes over what a dead run of that name left in `parent`; the latest, where there are
+    /// several. `None` where there is none.
+    ///
+    /// # Errors
+    /// Where `parent` can't be listed, or the directory can't be made ours.
+    pub fn resume(parent: &Path, run: &str) -> Result<Option<Workspace>, GuardError> {
+        let opened = open_parent(parent).map_err(|errno| GuardError::os("open", parent, errno))?;
+        let mut names = Vec::new();
+        for_each_name(&opened, |name, valid| {
+            if valid && id_of(name).is_some() {
+                names.push(name.to_owned());
+            }
+        })
+        .map_err(|errno| GuardError::os("list", parent, errno))?;
+        let mut best: Option<(String, OwnedFd, Manifest, bool)> = None;
+        for name in names {
+            let examined = examine(&opened, &name);
+            let Ok(Examined::Abandoned { directory, manifest: Some(manifest), locked }) = examined
+            else {
+                continue;
+            };
+            let later = best.as_ref().is_none_or(|(_, _, best, _)| {
+                manifest.created_unix_seconds > best.created_unix_seconds
+            });
+            if manifest.run.as_deref() == Some(run) && later {
+                best = Some((name, directory, *manifest, locked));
+            }
+        }
+        let Some((name, directory, mut manifest, locked)) = best else { return Ok(None) };
+        let path = parent.join(&name);
+        manifest.owner = super::Owner::this_process();
+        match manifest.write(&directory) {
+            // On storage that is full there may be no room for it. The lock says it as well.
+            Err(Errno::NOSPC | Errno::DQUOT) if locked => {
+                let _ = unlinkat(&directory, MANIFEST_TEMPORARY, AtFlags::empty());
+            }
+            Err(errno) => return Err(GuardError::os("take over", &path, errno)),
+            Ok(()) => {}
+        }
+        let parent = opened;
+        Ok(Some(Workspace { parent, directory, name, path, manifest, removes_itself: true }))
+    }
+
+    /// Where it is: the parent as it was given, and its name.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its manifest.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// A directory below it, for files whose names [`super::is_ours`] knows; made where it is not
+    /// there yet. Make it before a fill: on full storage there is no room for it.
+    ///
+    /// # Errors
+    /// A name that is not 1 to 64 of `a-z 0-9 _ -`; whatever the filesystem says.
+    pub fn subdirectory(&mut self, name: &str) -> Result<PathBuf, GuardError> {
+        let path = self.path.join(name);
+        if !is_plain(name) {
+            let reason = "not a name for a subdirectory";
+            let advice = "use lower-case letters, digits, `_` and `-`";
+            return Err(GuardError::other("create directory", &path, reason, advice));
+        }
+        self.change(|manifest| manifest.subdirectories.insert(name.to_owned()))?;
+        let made = match mkdirat(&self.directory, name, DIRECTORY_MODE) {
+            Ok(()) => sync_directory(&self.directory),
+            Err(Errno::EXIST) => open_below(&self.directory, name).map(drop),
+            Err(errno) => Err(errno),
+        };
+        made.map_err(|errno| GuardError::os("create directory", &path, errno))?;
+        Ok(path)
+    }
+
+    /// Notes that the same run also has a directory of ours in `parent`, so that a clean-up here
+    /// cleans there too. Say so before that one is made.
+    ///
+    /// # Errors
+    /// Where `parent` does not exist or the manifest can't be written.
+    pub fn also_in(&mut self, parent: &Path) -> Result<(), GuardError> {
+        let absolute = parent.canonicalize().map_err(|error| {
+            let errno = Errno::from_io_error(&error).unwrap_or(Errno::IO);
+            GuardError::os("find", parent, errno)
+        })?;
+        self.change(|manifest| manifest.elsewhere.insert(absolute))
+    }
+
+    /// Removes every file of ours from a subdirectory, but not the subdirectory.
+    ///
+    /// # Errors
+    /// Where it can't be opened. What could not be removed is in the result.
+    pub fn clear(&mut self, name: &str) -> Result<Cleaned, GuardError> {
+        let path = self.path.join(name);
+        let mut cleaned = Cleaned { directory: path.clone(), ..Cleaned::default() };
+        if !self.manifest.subdirectories.contains(name) {
+            return Ok(cleaned);
+        }
+        match open_below(&self.directory, name) {
+            Ok(opened) => empty(&opened, &path, &mut cleaned),
+            Err(Errno::NOENT) => {}
+            Err(errno) => return Err(GuardError::os("open", &path, errno)),
+        }
+        Ok(cleaned)
+    }
+
+    /// Removes everything of ours, the directory last. What could not be removed, and what is not
+    /// ours, is in the result; the directory is still there then.
+    pub fn remove(mut self) -> Cleaned {
+        self.removes_itself = false;
+        self.sweep()
+    }
+
+    /// Leaves everything where it is, for [`Workspace::resume`].
+    pub fn keep(mut self) {
+        self.removes_itself = false;
+    }
+
+    fn sweep(&self) -> Cleaned {
+        let doomed = Doomed {
+            parent: &self.parent,
+            directory: &self.directory,
+            name: &self.name,
+            path: &self.path,
+            manifest: Some(&self.manifest),
+        };
+        doomed.remove()
+    }
+
+    /// Changes the manifest, on the storage first.
+    fn change(&mut self, change: impl FnOnce(&mut Manifest) -> bool) -> Result<(), GuardError> {
+        let mut changed = self.manifest.clone();
+        if change(&mut changed) {
+            let written = changed.write(&self.directory);
+            written.map_err(|errno| GuardError::os("write the manifest in", &self.path, errno))?;
+            self.manifest = changed;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Workspace {
+    fn drop(&mut self) {
+        if self.removes_itself {
+            self.sweep();
+        }
+    }
+}
+
+/// Makes the directory, takes its lock and writes its manifest. `None` where a clean-up that runs
+/// beside us was faster at one of these steps, or the name is taken.
+fn make(parent: &OwnedFd, name: &str, manifest: &Manifest) -> Result<Option<OwnedFd>, Errno> {
+    match mkdirat(parent, name, DIRECTORY_MODE) {
+        Err(Errno::EXIST) => return Ok(None),
+        other => other?,
+    }
+    let directory = match open_below(parent, name) {
+        Err(Errno::NOENT) => return Ok(None),
+        other => other?,
+    };
+    if matches!(lock(&directory), Lock::Held) {
+        return Ok(None);
+    }
+    let written = manifest.write(&directory).and_then(|()| sync_directory(parent));
+    match written {
+        Ok(()) => Ok(Some(directory)),
+        Err(errno) => {
+            let path = Path::new(name);
+            let doomed =
+                Doomed { parent, directory: &directory, name, path, manifest: Some(manifest) };
+            doomed.remove();
+            if errno == Errno::NOENT { Ok(None) } else { Err(errno) }
+        }
+    }
+}
