@@ -1,0 +1,282 @@
+use std::time::Instant;
+
+use flashlag_schema::{Lag, LatencySummary, Operation, Phase};
+use flashlag_stats::live::Snapshot;
+use flashlag_units::{Bytes, Nanos};
+
+use super::levels::Level;
+use super::plan::Kind;
+use super::state::State;
+use crate::line::{Line, Page};
+use crate::style::{Role, Style};
+use crate::text::{grouped, sanitize};
+
+/// A wait from which on the live view says so in words.
+const WORTH_TELLING: Nanos = Nanos::from_millis(100);
+
+/// What is redrawn: the phase under way, what is to come, how far it is, how it goes.
+pub(super) fn draw(state: &State, live: &Snapshot, now: Instant) -> Vec<String> {
+    let style = drawn(state.style);
+    let mut page = Page::new(style);
+    match (&state.current, &state.preparing) {
+        (Some(current), _) => {
+            let figures = Figures {
+                count: live.ops,
+                kind: current.kind,
+                elapsed: live.elapsed,
+                median: (live.ops > 0).then_some(live.median),
+                p99: (live.ops > 0).then_some(live.p99),
+            };
+            page.push(&row(style, Role::Strong, "▸", &current.label, &figures));
+            let next = state.plan.after(&current.label);
+            if !next.is_empty() {
+                let mut line = Line::new(style);
+                line.add(Role::Muted, &format!("    then {}", sanitize(&next.join(", "))));
+                page.push(&line);
+            }
+        }
+        (None, Some(what)) => {
+            let mut line = Line::new(style);
+            line.add(Role::Strong, "  ▸ ").add(Role::Ink, &sanitize(what));
+            page.push(&line);
+        }
+        (None, None) => return Vec::new(),
+    }
+    page.gap();
+    page.push(&bar(state, style, live, now));
+    if state.current.is_some() {
+        page.push(&sparkline(state, style, live));
+    }
+    page.push(&written(state, style, live));
+    page.into_lines()
+}
+
+/// What is run and where.
+pub(super) fn title(state: &State, title: &str) -> Vec<String> {
+    let style = drawn(state.style);
+    if !state.in_columns {
+        return vec![one_line(style, &sanitize(title))];
+    }
+    let mut page = Page::new(style);
+    page.paragraph(Role::Strong, &sanitize(title));
+    page.gap();
+    page.into_lines()
+}
+
+/// A remark.
+pub(super) fn note(state: &State, text: &str) -> Vec<String> {
+    let style = drawn(state.style);
+    if !state.in_columns {
+        return vec![one_line(style, &sanitize(text))];
+    }
+    let mut head = Line::new(style);
+    head.add(Role::Muted, "  ·");
+    let mut page = Page::new(style);
+    page.hanging(&head, 4, Role::Muted, &sanitize(text));
+    page.into_lines()
+}
+
+/// One column less than there is: a full line makes some terminals wrap.
+fn drawn(style: Style) -> Style {
+    style.with_width(style.width.saturating_sub(1).max(1))
+}
+
+/// What a row says of a phase.
+struct Figures {
+    count: u64,
+    kind: Kind,
+    elapsed: Nanos,
+    median: Option<Nanos>,
+    p99: Option<Nanos>,
+}
+
+fn row(style: Style, role: Role, mark: &str, label: &str, figures: &Figures) -> Line {
+    let mut line = Line::new(style);
+    line.add(role, &format!("  {mark} "));
+    let wide = style.columns() >= 75;
+    let tail = if wide { 54 } else { 30 };
+    let name = style.columns().saturating_sub(tail).clamp(8, 34);
+    line.left(Role::Ink, &sanitize(label), name);
+    if wide {
+        let with_noun = format!("{} {}s", grouped(figures.count), figures.kind.noun());
+        let fits = with_noun.len() < 14;
+        let count = if fits { with_noun } else { grouped(figures.count) };
+        line.right(Role::Ink, &count, 14).right(Role::Ink, &figures.elapsed.to_string(), 11);
+    }
+    for (what, value) in [("p50", figures.median), ("p99", figures.p99)] {
+        let text = value.map(|value| value.to_string()).unwrap_or_else(|| "-".to_owned());
+        let late = value.is_some_and(|value| value > Lag::FRAME_60HZ);
+        let role = if late { Role::Late } else { Role::Ink };
+        line.add(Role::Muted, &format!("  {what} ")).right(role, &text, 7);
+    }
+    line
+}
+
+/// The line of a phase that has ended.
+pub(super) fn finished(state: &State, phase: &Phase) -> String {
+    let felt = phase.response_ns.as_ref().unwrap_or(&phase.latency_ns);
+    let kind = match phase.operation {
+        Operation::SequentialRead | Operation::RandomRead => Kind::Read,
+        Operation::SequentialWrite | Operation::RandomWrite => Kind::Write,
+        Operation::Save => Kind::Save,
+    };
+    if !state.in_columns {
+        return plain_line(state.style, phase, felt, kind);
+    }
+    let figures = Figures {
+        count: phase.ops,
+        kind,
+        elapsed: phase.elapsed_ns,
+        median: felt.p50,
+        p99: felt.p99,
+    };
+    let (role, mark) = if phase.cut_short { (Role::Late, "✕") } else { (Role::Pass, "✓") };
+    row(drawn(state.style), role, mark, &phase.label(), &figures).render()
+}
+
+/// For a log: a sentence of its own, whatever came before it.
+fn plain_line(style: Style, phase: &Phase, felt: &LatencySummary, kind: Kind) -> String {
+    let figure = |name: &str, value: Option<Nanos>| match value {
+        Some(value) => format!(", {name} {value}"),
+        None => String::new(),
+    };
+    let count = grouped(phase.ops);
+    let cut = if phase.cut_short { ", cut short" } else { "" };
+    let text = format!(
+        "{}: {count} {}s in {}{}{}{}{cut}",
+        sanitize(&phase.label()),
+        kind.noun(),
+        phase.elapsed_ns,
+        figure("p50", felt.p50),
+        figure("p99", felt.p99),
+        figure("longest", felt.max),
+    );
+    one_line(style, &text)
+}
+
+/// The line of a fill level that was passed.
+pub(super) fn level(state: &State, level: &Level) -> String {
+    let (from, to) = level.percent;
+    let figures = Figures {
+        count: level.ops,
+        kind: Kind::Write,
+        elapsed: Nanos::ZERO,
+        median: level.median,
+        p99: level.p99,
+    };
+    let longest = level.longest.unwrap_or_default();
+    if !state.in_columns {
+        let figure = |name: &str, value: Option<Nanos>| match value {
+            Some(value) => format!(", {name} {value}"),
+            None => String::new(),
+        };
+        let text = format!(
+            "filled {from} to {to} %: {} writes{}{}, longest {longest}",
+            grouped(figures.count),
+            figure("p50", figures.median),
+            figure("p99", figures.p99),
+        );
+        return one_line(state.style, &text);
+    }
+    let style = drawn(state.style);
+    let label = format!("{from} to {to} % full");
+    let mut line = row(style, Role::Muted, "·", &label, &figures);
+    if style.columns() >= 95 {
+        line.add(Role::Muted, "  longest ").add(Role::Ink, &longest.to_string());
+    }
+    line.render()
+}
+
+/// Text as one line of a log: nothing is cut, since logs have no width.
+fn one_line(style: Style, text: &str) -> String {
+    if style.unicode { text.to_owned() } else { crate::text::to_ascii(text) }
+}
+
+fn bar(state: &State, style: Style, live: &Snapshot, now: Instant) -> Line {
+    let mut line = Line::new(style);
+    line.add(Role::Ink, "  ");
+    let Some((fraction, left)) = state.done(live, now) else {
+        let spent = Nanos::from(now.saturating_duration_since(state.started));
+        line.add(Role::Muted, &format!("{spent} so far"));
+        return line;
+    };
+    let columns = style.columns().saturating_sub(36).clamp(10, 40);
+    let full = ((fraction * columns as f64) as usize).min(columns);
+    line.add(Role::InTime, &"█".repeat(full));
+    line.add(Role::Muted, &"░".repeat(columns - full));
+    // Not done before it is done.
+    let percent = ((fraction * 100.0) as u64).min(99);
+    line.add(Role::Ink, &format!(" {percent:>2}%"));
+    if let Some(left) = left {
+        line.add(Role::Muted, &format!("    about {} left", rounded(left)));
+    }
+    line
+}
+
+/// To the precision of a guess: minutes from ten minutes on, else ten seconds, then seconds.
+fn rounded(left: Nanos) -> Nanos {
+    let step = match left.0 / 1_000_000_000 {
+        600.. => 60,
+        60.. => 10,
+        _ => 1,
+    };
+    let step = step * 1_000_000_000;
+    Nanos((left.0 / step + 1).saturating_mul(step))
+}
+
+fn sparkline(state: &State, style: Style, live: &Snapshot) -> Line {
+    let mut line = Line::new(style);
+    let shown = if style.columns() >= 75 { 32 } else { 16 };
+    let window = state.window(live);
+    let seconds = window.0 as f64 / 1e9 * shown as f64 / live.recent.len() as f64;
+    let window = if live.intervals >= live.recent.len() as u64 {
+        Nanos((seconds * 1e9) as u64)
+    } else {
+        window
+    };
+    line.left(Role::Muted, &format!("  last {window}"), 14);
+    let recent = &live.recent[live.recent.len() - shown..];
+    let any = recent.iter().filter(|wait| **wait > Nanos::ZERO);
+    let low = any.clone().min().copied().unwrap_or(Nanos(1));
+    let high = any.max().copied().unwrap_or(Nanos(1));
+    for wait in recent {
+        let role = if *wait > Lag::FRAME_60HZ { Role::Late } else { Role::InTime };
+        line.add(role, level_mark(*wait, low, high));
+    }
+    let noun = state.current.as_ref().map(|current| current.kind).unwrap_or_default().noun();
+    let latest = live.recent.last().copied().unwrap_or_default();
+    if latest >= WORTH_TELLING {
+        line.add(Role::Muted, "  just now: ").add(Role::Late, &format!("one {noun} took {latest}"));
+    } else if live.longest > Nanos::ZERO {
+        line.add(Role::Muted, &format!("  longest {noun} {}", live.longest));
+    }
+    line
+}
+
+/// One of eight heights on a log scale of at least two decades, so that jitter stays flat.
+fn level_mark(wait: Nanos, low: Nanos, high: Nanos) -> &'static str {
+    const MARKS: [&str; 8] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
+    if wait == Nanos::ZERO {
+        return " ";
+    }
+    let low = (low.0.max(1) as f64).log10();
+    let decades = ((high.0.max(1) as f64).log10() - low).max(2.0);
+    let place = ((wait.0 as f64).log10() - low) / decades;
+    MARKS[((place * 8.0).max(0.0) as usize).min(7)]
+}
+
+fn written(state: &State, style: Style, live: &Snapshot) -> Line {
+    let mut line = Line::new(style);
+    let written = state.written(live);
+    let text = match state.total {
+        Bytes::ZERO => format!("  written {written}"),
+        total => format!("  written {written} of at most {total}"),
+    };
+    line.add(Role::Ink, &text);
+    let hints = ["Ctrl-C stops, removes its files, keeps results", "Ctrl-C stops, keeps results"];
+    let room = style.columns().saturating_sub(line.used() + 3);
+    if let Some(hint) = hints.iter().find(|hint| hint.len() <= room) {
+        line.add(Role::Muted, "   ").add(Role::Muted, hint);
+    }
+    line
+}

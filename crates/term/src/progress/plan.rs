@@ -1,0 +1,90 @@
+use flashlag_schema::scenario::{IoOperation, Scenario, Step, Test};
+
+/// What is still to come, from the scenario: groups (`new`, `fill`, `filled 2`) of tests.
+#[derive(Debug, Default)]
+pub(super) struct Plan {
+    phases: Vec<(String, String)>,
+    kinds: Vec<(String, Kind)>,
+}
+
+/// What a phase does, for its words and for what counts as written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Kind {
+    Read,
+    Write,
+    Save,
+    #[default]
+    Unknown,
+}
+
+impl Kind {
+    /// One of them.
+    pub(super) fn noun(self) -> &'static str {
+        match self {
+            Kind::Read => "read",
+            Kind::Write => "write",
+            Kind::Save => "save",
+            Kind::Unknown => "operation",
+        }
+    }
+}
+
+impl Plan {
+    pub(super) fn of(scenario: &Scenario) -> Plan {
+        let mut phases = Vec::new();
+        for step in &scenario.steps {
+            match step {
+                Step::Measure { tests, state, repeat } => {
+                    for run in 1..=*repeat {
+                        let group = match state {
+                            flashlag_schema::State::New => "new".to_owned(),
+                            state => format!("{} {run}", state.name()),
+                        };
+                        phases.extend(tests.iter().map(|test| (group.clone(), test.clone())));
+                    }
+                }
+                Step::Fill { test, .. } => phases.push(("fill".to_owned(), test.clone())),
+                Step::Delete | Step::Trim | Step::Idle { .. } => {}
+            }
+        }
+        let kind = |test: &Test| match test {
+            Test::Io(io) if io.operation == IoOperation::Read => Kind::Read,
+            Test::Io(_) => Kind::Write,
+            Test::Save(_) => Kind::Save,
+        };
+        let kinds = scenario.tests.iter().map(|(name, test)| (name.clone(), kind(test)));
+        Plan { phases, kinds: kinds.collect() }
+    }
+
+    /// What the phase with this label does.
+    pub(super) fn kind(&self, label: &str) -> Kind {
+        let (_, test) = split(label);
+        let found = self.kinds.iter().find(|(name, _)| name == test);
+        found.map(|(_, kind)| *kind).unwrap_or_default()
+    }
+
+    /// What comes after the phase with this label: the tests left in its group, then the groups'
+    /// states, each once.
+    pub(super) fn after(&self, label: &str) -> Vec<String> {
+        let (group, test) = split(label);
+        let found = self.phases.iter().position(|(g, t)| g == group && t == test);
+        let rest = found.map(|found| &self.phases[found + 1..]).unwrap_or_default();
+        let mut words: Vec<String> = Vec::new();
+        for (next_group, next_test) in rest {
+            let word = if next_group == group {
+                next_test
+            } else {
+                next_group.split(' ').next().unwrap_or_default()
+            };
+            if words.last().is_none_or(|last| last != word) {
+                words.push(word.to_owned());
+            }
+        }
+        words
+    }
+}
+
+/// `filled 2: rand_write_4k` in two.
+fn split(label: &str) -> (&str, &str) {
+    label.split_once(": ").unwrap_or(("", label))
+}

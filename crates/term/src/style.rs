@@ -1,0 +1,127 @@
+use std::env;
+use std::os::fd::AsFd;
+
+use rustix::termios::{isatty, tcgetwinsize};
+
+/// How text may look: how wide, and with what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Style {
+    /// Columns. Nothing is laid out narrower than [`Style::NARROWEST`].
+    pub width: usize,
+    /// ANSI colours. They repeat what is said otherwise: nothing is told by colour alone.
+    pub color: bool,
+    /// Characters beyond ASCII.
+    pub unicode: bool,
+}
+
+impl Style {
+    /// Below this many columns lines are laid out for this many.
+    pub const NARROWEST: usize = 40;
+
+    /// For files and tests: 80 columns, Unicode, no colour.
+    pub const PLAIN: Style = Style { width: 80, color: false, unicode: true };
+
+    /// What standard output can show.
+    pub fn of_stdout() -> Style {
+        Style::of(rustix::stdio::stdout())
+    }
+
+    /// What standard error can show.
+    pub fn of_stderr() -> Style {
+        Style::of(rustix::stdio::stderr())
+    }
+
+    /// What a stream can show: colour on a terminal that is not `dumb`, unless `NO_COLOR` is set
+    /// (<https://no-color.org>); the terminal's width, else `COLUMNS`, else 80; Unicode where the
+    /// locale is UTF-8.
+    pub fn of(stream: impl AsFd) -> Style {
+        let terminal = isatty(&stream);
+        let size = if terminal { tcgetwinsize(&stream).ok() } else { None };
+        let columns = size.map(|size| usize::from(size.ws_col)).filter(|width| *width > 0);
+        let asked = || env::var("COLUMNS").ok()?.parse().ok().filter(|width| *width > 0);
+        Style {
+            width: columns.or_else(asked).unwrap_or(80).clamp(Style::NARROWEST, 400),
+            color: terminal && !is_dumb() && env::var_os("NO_COLOR").is_none_or(|v| v.is_empty()),
+            unicode: locale_is_utf8(|name| env::var(name).ok()),
+        }
+    }
+
+    /// The same with another width.
+    pub fn with_width(self, width: usize) -> Style {
+        Style { width, ..self }
+    }
+
+    /// The columns that are laid out for.
+    pub(crate) fn columns(self) -> usize {
+        self.width.max(Style::NARROWEST)
+    }
+}
+
+/// Whether the terminal calls itself `dumb`, or is none.
+pub(crate) fn is_dumb() -> bool {
+    env::var("TERM").is_ok_and(|term| term == "dumb")
+}
+
+/// The first of `LC_ALL`, `LC_CTYPE`, `LANG` that is set decides, as in the C library.
+fn locale_is_utf8(variable: impl Fn(&str) -> Option<String>) -> bool {
+    let set = |name: &&str| variable(name).filter(|value| !value.is_empty());
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"].iter().find_map(set).unwrap_or_default();
+    let locale = locale.to_ascii_lowercase();
+    locale.contains("utf-8") || locale.contains("utf8")
+}
+
+/// What a piece of text is, for its colour.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// Ordinary text.
+    #[default]
+    Ink,
+    /// What to read first.
+    Strong,
+    /// What can be skipped.
+    Muted,
+    /// Within the frame.
+    InTime,
+    /// Beyond it; a failed check.
+    Late,
+    /// A passed check.
+    Pass,
+    /// An unknown check.
+    Unknown,
+}
+
+impl Role {
+    /// The SGR parameters. Middle tones of the 256-colour cube that keep 3:1 against both a white
+    /// and a black background, since the terminal's theme can't be known; blue and rust stay
+    /// apart in every kind of colour blindness.
+    pub(crate) fn sgr(self) -> Option<&'static str> {
+        match self {
+            Role::Ink => None,
+            Role::Strong => Some("1"),
+            Role::Muted => Some("38;5;244"),
+            Role::InTime => Some("38;5;33"),
+            Role::Late => Some("38;5;166"),
+            Role::Pass => Some("38;5;29"),
+            Role::Unknown => Some("38;5;136"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_locale_variable_that_is_set_decides() {
+        let environment = |pairs: &'static [(&str, &str)]| {
+            move |name: &str| {
+                let found = pairs.iter().find(|(key, _)| *key == name);
+                found.map(|(_, value)| (*value).to_owned())
+            }
+        };
+        assert!(locale_is_utf8(environment(&[("LANG", "de_DE.UTF-8")])));
+        assert!(locale_is_utf8(environment(&[("LC_ALL", ""), ("LC_CTYPE", "C.utf8")])));
+        assert!(!locale_is_utf8(environment(&[("LC_ALL", "C"), ("LANG", "de_DE.UTF-8")])));
+        assert!(!locale_is_utf8(environment(&[])));
+    }
+}
