@@ -1,2 +1,18 @@
-//! Seeded generators of addresses, arrivals and payloads.
+//! Seeded generators: where operations go ([`Addresses`], [`Permutation`]), when they begin
+//! ([`Arrivals`]) and what they write ([`Payload`]). The same seed gives the same values on every
+//! machine: nothing here asks a clock or the operating system, and what decides a value is integer
+//! arithmetic.
 #![forbid(unsafe_code)]
+
+mod addresses;
+mod arrivals;
+mod mix;
+mod payload;
+mod permutation;
+mod stamp;
+
+pub use addresses::Addresses;
+pub use arrivals::Arrivals;
+pub use payload::{Found, Mismatch, Payload};
+pub use permutation::Permutation;
+pub use stamp::{SECTOR_BYTES, STAMP_BYTES, Stamp};

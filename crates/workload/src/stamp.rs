@@ -1,0 +1,57 @@
+use crate::mix::mix;
+
+/// Every sector carries a stamp: the smallest unit that storage writes as a whole.
+pub const SECTOR_BYTES: usize = 512;
+/// The stamp's size, at the head of a sector.
+pub const STAMP_BYTES: usize = 32;
+
+/// What a sector says of itself.
+///
+/// In memory four little-endian words: a key that hashes seed, offset and generation; then the
+/// offset, the generation and a tag of the seed, each hidden under a hash of the key, so that a
+/// stamp looks as random as the rest and does not compress.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    /// Where the sector belongs, in bytes from the start of the span.
+    pub offset: u64,
+    /// Which writing of it this is.
+    pub generation: u32,
+}
+
+impl Stamp {
+    /// The key of this stamp: what makes a sector's content its own.
+    #[inline]
+    pub(crate) fn key(&self, seed: u64) -> u64 {
+        mix(mix(seed ^ self.offset) ^ u64::from(self.generation))
+    }
+
+    #[inline]
+    pub(crate) fn encode(&self, seed: u64) -> [u8; STAMP_BYTES] {
+        let key = self.key(seed);
+        let words = [
+            key,
+            self.offset ^ mix(key ^ 1),
+            u64::from(self.generation) ^ mix(key ^ 2),
+            mix(seed) ^ mix(key ^ 3),
+        ];
+        let mut bytes = [0; STAMP_BYTES];
+        for (chunk, word) in bytes.chunks_exact_mut(8).zip(words) {
+            chunk.copy_from_slice(&word.to_le_bytes());
+        }
+        bytes
+    }
+
+    /// The stamp at the head of `sector`, where it is one of this seed's.
+    pub(crate) fn decode(seed: u64, sector: &[u8]) -> Option<Stamp> {
+        let word = |index: usize| {
+            let bytes = sector.get(index * 8..index * 8 + 8)?;
+            bytes.try_into().ok().map(u64::from_le_bytes)
+        };
+        let key = word(0)?;
+        let offset = word(1)? ^ mix(key ^ 1);
+        let generation = u32::try_from(word(2)? ^ mix(key ^ 2)).ok()?;
+        let stamp = Stamp { offset, generation };
+        let ours = word(3)? ^ mix(key ^ 3) == mix(seed) && stamp.key(seed) == key;
+        ours.then_some(stamp)
+    }
+}
