@@ -1,0 +1,104 @@
+//! A filesystem of its own on a loop device, unmounted and removed when dropped.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+/// A mounted image.
+pub struct LoopMount {
+    mount: PathBuf,
+    mounted: bool,
+    _home: TempDir,
+}
+
+impl LoopMount {
+    /// ext4 with 4 KiB blocks on an image of `mebibytes`, with no blocks kept back for root, so
+    /// that it really fills up. `Err` says why it can't be: print it and skip.
+    pub fn ext4(mebibytes: u64, options: &str) -> Result<LoopMount, String> {
+        LoopMount::ext4_with(mebibytes, &[], options)
+    }
+
+    /// The same with more arguments for `mkfs.ext4`.
+    pub fn ext4_with(mebibytes: u64, mkfs: &[&str], options: &str) -> Result<LoopMount, String> {
+        if !rustix::process::geteuid().is_root() {
+            return Err("mounting an image needs root".to_owned());
+        }
+        let home = TempDir::new().map_err(|error| error.to_string())?;
+        let image = home.path().join("image");
+        let made = File::create(&image).and_then(|file| file.set_len(mebibytes << 20));
+        made.map_err(|error| error.to_string())?;
+        let arguments = ["-q", "-F", "-b", "4096", "-m", "0", "-E", "lazy_itable_init=0"];
+        run(Command::new("mkfs.ext4").args(arguments).args(mkfs).arg(&image))?;
+        LoopMount::of_image(home, &image, options)
+    }
+
+    /// ext4 on a file that is already there (a FUSE file, say), inside `home`.
+    pub fn of_image(home: TempDir, image: &Path, options: &str) -> Result<LoopMount, String> {
+        let mount = home.path().join("mount");
+        std::fs::create_dir_all(&mount).map_err(|error| error.to_string())?;
+        let with_loop = if options.is_empty() { "loop".into() } else { format!("loop,{options}") };
+        run(Command::new("mount").args(["-t", "ext4", "-o", &with_loop]).arg(image).arg(&mount))?;
+        Ok(LoopMount { mount, mounted: true, _home: home })
+    }
+
+    /// The mount point.
+    pub fn path(&self) -> &Path {
+        &self.mount
+    }
+
+    /// Mounts it again with other options (`ro`, `rw`).
+    pub fn remount(&self, options: &str) -> Result<(), String> {
+        let options = format!("remount,{options}");
+        run(Command::new("mount").args(["-o", &options]).arg(&self.mount)).map(drop)
+    }
+
+    /// Bytes in use, once everything is on the image.
+    pub fn used_bytes(&self) -> u64 {
+        let file = File::open(&self.mount).unwrap();
+        rustix::fs::syncfs(&file).unwrap();
+        let stat = rustix::fs::statvfs(&self.mount).unwrap();
+        (stat.f_blocks - stat.f_bfree) * stat.f_frsize
+    }
+}
+
+impl Drop for LoopMount {
+    fn drop(&mut self) {
+        if self.mounted {
+            // A process that is just dying may still have a file open there.
+            for _ in 0..50 {
+                if run(Command::new("umount").arg(&self.mount)).is_ok() {
+                    return;
+                }
+                std::thread::sleep(std::time::Duration::from_millis(100));
+            }
+            let _ = run(Command::new("umount").arg("-l").arg(&self.mount));
+        }
+    }
+}
+
+/// Runs a program to its end; what it says goes into the error.
+pub fn run(command: &mut Command) -> Result<Output, String> {
+    let output = command.output();
+    let output = output.map_err(|error| format!("{:?}: {error}", command.get_program()))?;
+    if output.status.success() {
+        return Ok(output);
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    Err(format!("{command:?}: {}: {}", output.status, said.trim()))
+}
+
+/// The value, or a visible skip of the calling test.
+#[macro_export]
+macro_rules! or_skip {
+    ($result:expr) => {
+        match $result {
+            Ok(value) => value,
+            Err(reason) => {
+                eprintln!("skipped: {reason}");
+                return;
+            }
+        }
+    };
+}
