@@ -1,0 +1,169 @@
+//! From a filesystem down to the disks it lives on, through `/sys/dev/block`.
+
+use std::path::{Path, PathBuf};
+
+use crate::mount::{Mount, mount_of};
+use crate::root::Root;
+
+/// Layers of mapping that are followed before giving up: a loop of links is no stack.
+const DEEPEST: usize = 16;
+
+/// A filesystem's way down.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Stack {
+    /// sysfs directory of the device that the filesystem is on: a partition, `dm-0`, a disk.
+    pub top: PathBuf,
+    /// sysfs directories of the whole disks at the bottom, none twice; never empty.
+    pub disks: Vec<PathBuf>,
+    /// Mapped devices between, from the top: `dm-0 (crypt)`, `loop0`.
+    pub between: Vec<String>,
+    /// sysfs directories of those.
+    pub mapped: Vec<PathBuf>,
+    /// Filesystems met on the way, other than the first: below a loop device, for one.
+    pub filesystems: Vec<Mount>,
+}
+
+/// The last part of a path as text.
+pub(crate) fn name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// The stack below a mount.
+///
+/// # Errors
+/// Why there is none: memory, a network, something that can't be seen.
+pub(crate) fn stack_below(root: &Root, mount: &Mount) -> Result<Stack, String> {
+    let top = node_of(root, mount)?;
+    let mut stack = Stack {
+        top: top.clone(),
+        disks: Vec::new(),
+        between: Vec::new(),
+        mapped: Vec::new(),
+        filesystems: Vec::new(),
+    };
+    for node in btrfs_members(root, mount, &top) {
+        descend(root, &node, &mut stack, 0);
+    }
+    if stack.disks.is_empty() {
+        return Err(format!("nothing could be followed below {}", top.display()));
+    }
+    Ok(stack)
+}
+
+/// The sysfs directory of the block device that a mount is on.
+fn node_of(root: &Root, mount: &Mount) -> Result<PathBuf, String> {
+    let (major, minor) = mount.device;
+    if major != 0 {
+        let link = format!("/sys/dev/block/{major}:{minor}");
+        return root.resolve(&link).ok_or(format!("{link}: not there"));
+    }
+    if matches!(mount.kind.as_str(), "tmpfs" | "ramfs" | "devtmpfs" | "hugetlbfs" | "rootfs") {
+        return Err(format!("{} is held in memory: no block device is below", mount.kind));
+    }
+    // btrfs, and others with a device of their own, have an anonymous number but name the device.
+    let device = mount
+        .source
+        .strip_prefix("/dev/")
+        .ok_or_else(|| format!("{} has no block device that can be seen from here", mount.kind))?;
+    node_named(root, device)
+}
+
+/// `/dev/mapper/NAME` by the mapped device's name, else by the kernel's.
+fn node_named(root: &Root, device: &str) -> Result<PathBuf, String> {
+    let mapped = device.strip_prefix("mapper/");
+    if let Some(wanted) = mapped {
+        for disk in root.names("/sys/class/block") {
+            let directory = Path::new("/sys/class/block").join(disk);
+            if root.line(directory.join("dm/name")).is_ok_and(|found| found == wanted) {
+                return root.resolve(&directory).ok_or(format!("{wanted}: not there"));
+            }
+        }
+    }
+    let link = Path::new("/sys/class/block").join(device.rsplit('/').next().unwrap_or(device));
+    root.resolve(&link).ok_or_else(|| format!("{}: not there", link.display()))
+}
+
+/// All member devices of a btrfs filesystem, the one it was mounted by first.
+fn btrfs_members(root: &Root, mount: &Mount, top: &Path) -> Vec<PathBuf> {
+    let mut members = vec![top.to_owned()];
+    if mount.kind != "btrfs" {
+        return members;
+    }
+    for filesystem in root.names("/sys/fs/btrfs") {
+        let devices = Path::new("/sys/fs/btrfs").join(filesystem).join("devices");
+        let names = root.names(&devices);
+        if names.contains(&name(top)) {
+            let nodes = names.iter().filter_map(|member| root.resolve(devices.join(member)));
+            members.extend(nodes.filter(|node| node != top));
+        }
+    }
+    members
+}
+
+fn descend(root: &Root, node: &Path, stack: &mut Stack, depth: usize) {
+    let node = whole(root, node);
+    if depth >= DEEPEST || stack.disks.contains(&node) || stack.mapped.contains(&node) {
+        return;
+    }
+    let slaves = root.names(node.join("slaves"));
+    let slaves = slaves.iter().filter_map(|slave| root.resolve(node.join("slaves").join(slave)));
+    let mut below: Vec<PathBuf> = slaves.collect();
+    if let Ok(file) = root.line(node.join("loop/backing_file")) {
+        below.extend(below_file(root, &file, stack));
+    }
+    if below.is_empty() {
+        stack.disks.push(node);
+        return;
+    }
+    stack.between.push(describe(root, &node));
+    stack.mapped.push(node);
+    for slave in below {
+        descend(root, &slave, stack, depth + 1);
+    }
+}
+
+/// The block device below the file that a loop device shows.
+fn below_file(root: &Root, file: &str, stack: &mut Stack) -> Option<PathBuf> {
+    let file = Path::new(file.strip_suffix(" (deleted)").unwrap_or(file));
+    let mount = mount_of(root, file.parent()?).ok()?;
+    let node = node_of(root, &mount).ok();
+    stack.filesystems.push(mount);
+    node
+}
+
+/// The whole disk of a partition; anything else is whole.
+pub(crate) fn whole(root: &Root, node: &Path) -> PathBuf {
+    match node.parent() {
+        Some(parent) if root.has(node.join("partition")) => parent.to_owned(),
+        _ => node.to_owned(),
+    }
+}
+
+/// `dm-0 (crypt)`, `md0 (raid1)`, `loop0`.
+fn describe(root: &Root, node: &Path) -> String {
+    let device = name(node);
+    if let Some(target) = mapped_target(root, node) {
+        return format!("{device} ({target})");
+    }
+    match root.line(node.join("md/level")) {
+        Ok(level) => format!("{device} ({level})"),
+        Err(_) => device,
+    }
+}
+
+/// What a device-mapper device does, as far as its UUID or, on Android, its name tells: the
+/// table itself is root's to read.
+pub(crate) fn mapped_target(root: &Root, node: &Path) -> Option<String> {
+    let uuid = root.line(node.join("dm/uuid")).unwrap_or_default();
+    let label = root.line(node.join("dm/name")).ok();
+    let (prefix, rest) = uuid.split_once('-').unwrap_or((&uuid, ""));
+    match prefix {
+        "CRYPT" if !rest.starts_with("VERITY") && !rest.starts_with("INTEGRITY") => {
+            Some("crypt".to_owned())
+        }
+        "CRYPT" => Some(rest.split('-').next().unwrap_or(rest).to_ascii_lowercase()),
+        "LVM" => Some("lvm".to_owned()),
+        "mpath" => Some("multipath".to_owned()),
+        _ => label,
+    }
+}

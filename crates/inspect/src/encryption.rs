@@ -1,0 +1,69 @@
+//! Encryption between the application and the disk, as far as it shows without root.
+
+use std::path::Path;
+
+use flashlag_schema::Encryption;
+use rustix::fs::{AtFlags, CWD, StatxFlags};
+
+use crate::block::{Stack, mapped_target, name};
+use crate::filesystem::Found;
+use crate::root::Root;
+use crate::software::property;
+
+/// Everything that is seen, joined by ` + `; `none seen` where the way down to the disk is known
+/// and shows none. Encryption inside the disk is never seen.
+pub(crate) fn encryption(
+    root: &Root,
+    directory: &Path,
+    found: &Result<Found, String>,
+    stack: &Result<Stack, String>,
+) -> Result<Encryption, String> {
+    let found = found.as_ref().map_err(Clone::clone)?;
+    let mut kinds: Vec<&str> = Vec::new();
+    if found.above.iter().any(|mount| mount.kind == "ecryptfs") {
+        kinds.push("ecryptfs");
+    }
+    if per_file(root, directory, found) {
+        kinds.push("fscrypt");
+    }
+    for node in stack.iter().flat_map(|stack| &stack.mapped) {
+        kinds.extend(mapped(root, node, found));
+    }
+    kinds.dedup();
+    match stack {
+        Err(reason) if kinds.is_empty() => Err(reason.clone()),
+        _ if kinds.is_empty() => Ok(Encryption { kind: "none seen".to_owned(), cipher: None }),
+        _ => Ok(Encryption { kind: kinds.join(" + "), cipher: None }),
+    }
+}
+
+/// fscrypt: the directory's own statx attribute, else what Android's properties say of its data.
+fn per_file(root: &Root, directory: &Path, found: &Found) -> bool {
+    if root.is_live() {
+        // The same bit for every architecture: include/uapi/linux/stat.h, STATX_ATTR_ENCRYPTED.
+        const ENCRYPTED: u64 = 0x800;
+        let told = rustix::fs::statx(CWD, directory, AtFlags::empty(), StatxFlags::empty());
+        if told.is_ok_and(|told| told.stx_attributes.bits() & ENCRYPTED != 0) {
+            return true;
+        }
+    }
+    let android_data = found.mount.mount_point == Path::new("/data");
+    android_data && property(root, "ro.crypto.type").as_deref() == Some("file")
+}
+
+fn mapped(root: &Root, node: &Path, found: &Found) -> Option<&'static str> {
+    let target = mapped_target(root, node)?;
+    if target == "crypt" {
+        return Some("dm-crypt");
+    }
+    // vold names the mapped device after the partition. With file-based encryption it is metadata
+    // encryption (dm-default-key), without it the old full-disk encryption.
+    let android_data = found.mount.mount_point == Path::new("/data");
+    if android_data && target == "userdata" && name(node).starts_with("dm-") {
+        return match property(root, "ro.crypto.type").as_deref() {
+            Some("block") => Some("dm-crypt"),
+            _ => Some("dm-default-key"),
+        };
+    }
+    None
+}

@@ -1,0 +1,82 @@
+//! How worn a disk says it is.
+//!
+//! eMMC (JESD84-B51, EXT_CSD 267 to 269) and UFS (JESD220, Device Health Descriptor) tell the
+//! share of rated life in tenths: 0x01 is 0 to 10 % used, 0x0A is 90 to 100 %, 0x0B is beyond.
+//! 0x00 is "not defined", and absent here.
+
+use std::path::Path;
+
+use flashlag_schema::DeviceLife;
+
+use crate::disk::ufs_host;
+use crate::root::Root;
+
+pub(crate) fn life(root: &Root, disk: &Path, kind: &str) -> Result<DeviceLife, String> {
+    match kind {
+        "emmc" => emmc(root, disk),
+        "ufs" => ufs(root, disk),
+        "nvme" => Err("NVMe tells its wear by an admin command, which needs root: see \
+                       `nvme smart-log`"
+            .to_owned()),
+        "sd" => Err("SD cards do not tell their wear".to_owned()),
+        "sata" | "usb" => Err("its wear is in SMART, which needs root: see `smartctl`".to_owned()),
+        _ => Err(format!("a {kind} disk does not tell its wear")),
+    }
+}
+
+/// `device/life_time` is `0x01 0x02`: memory of type A and B; the worse of both counts.
+fn emmc(root: &Root, disk: &Path) -> Result<DeviceLife, String> {
+    let file = disk.join("device/life_time");
+    let line = root.line(&file)?;
+    let source = "eMMC life_time";
+    let used = worst(line.split_whitespace(), source)?;
+    let pre_eol = root.line(disk.join("device/pre_eol_info")).ok();
+    Ok(DeviceLife {
+        used_percent_at_most: used,
+        pre_eol: pre_eol.and_then(|code| pre_eol_name(&code)),
+        source: source.to_owned(),
+    })
+}
+
+fn ufs(root: &Root, disk: &Path) -> Result<DeviceLife, String> {
+    let host = ufs_host(root, disk).ok_or("no UFS host above the disk")?;
+    let health = host.join("health_descriptor");
+    let estimates = ["life_time_estimation_a", "life_time_estimation_b"];
+    let read: Vec<_> = estimates.map(|file| root.line(health.join(file))).into();
+    let known: Vec<&str> = read.iter().filter_map(|line| line.as_deref().ok()).collect();
+    if known.is_empty() {
+        return Err(read.into_iter().find_map(Result::err).unwrap_or_default());
+    }
+    let source = "UFS health descriptor";
+    let used = worst(known.into_iter(), source)?;
+    let pre_eol = root.line(health.join("eol_info")).ok();
+    Ok(DeviceLife {
+        used_percent_at_most: used,
+        pre_eol: pre_eol.and_then(|code| pre_eol_name(&code)),
+        source: source.to_owned(),
+    })
+}
+
+/// The upper bound of the worst tenth told; 110 % stands for "beyond".
+fn worst<'a>(codes: impl Iterator<Item = &'a str>, source: &str) -> Result<u8, String> {
+    let tenths = codes.filter_map(code).filter(|tenth| (0x01..=0x0B).contains(tenth));
+    let worst = tenths.max().ok_or_else(|| format!("{source}: the device leaves it undefined"))?;
+    Ok(worst as u8 * 10)
+}
+
+fn code(text: &str) -> Option<u64> {
+    match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        Some(digits) => u64::from_str_radix(digits, 16).ok(),
+        None => text.parse().ok(),
+    }
+}
+
+fn pre_eol_name(text: &str) -> Option<String> {
+    let name = match code(text)? {
+        1 => "normal",
+        2 => "warning",
+        3 => "urgent",
+        _ => return None,
+    };
+    Some(name.to_owned())
+}

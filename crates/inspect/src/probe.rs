@@ -1,0 +1,142 @@
+use std::path::Path;
+
+use flashlag_schema::{Environment, Reading};
+use flashlag_units::{Bytes, Nanos};
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::block::{Stack, stack_below};
+use crate::counters::{Counters, DiskCounters, cpu_times, disk, self_io};
+use crate::disk::device;
+use crate::encryption::encryption;
+use crate::filesystem::{filesystem, find};
+use crate::pressure::{cpu, load, pressure};
+use crate::root::Root;
+use crate::software::{memory, software};
+use crate::thermal::{Sensors, throttle};
+
+/// Everything that can be said of what holds `directory`. Never fails: what can't be read is
+/// absent with its reason.
+pub fn environment(root: &Root, directory: &Path) -> Environment {
+    let found = find(root, directory);
+    let stack = found.as_ref().map_err(Clone::clone);
+    let stack = stack.and_then(|found| stack_below(root, &found.mount));
+    let sensors = Sensors::find(root, stack.as_ref().map_or(&[], |stack| &stack.disks));
+    let both = |reading: Result<i64, String>| reading.map(|now| (now, now)).into();
+    Environment {
+        software: software(root),
+        cpu: cpu(root),
+        memory_bytes: memory(root),
+        filesystem: filesystem(root, directory, &found, &stack),
+        device: device(root, &stack),
+        encryption: encryption(root, directory, &found, &stack).into(),
+        storage_temperature_millicelsius: both(sensors.storage(root)),
+        cpu_temperature_millicelsius: both(sensors.cpu(root)),
+    }
+}
+
+/// Knows where the counters of a directory's storage are, so that a reading costs a dozen small
+/// files (well under a millisecond) and no search.
+#[derive(Clone, Debug)]
+pub struct Probe {
+    root: Root,
+    stack: Result<Stack, String>,
+    sensors: Sensors,
+}
+
+impl Probe {
+    /// Finds the counters. Never fails: what is not there is absent in every reading.
+    pub fn open(root: &Root, directory: &Path) -> Probe {
+        let stack = find(root, directory).and_then(|found| stack_below(root, &found.mount));
+        let sensors = Sensors::find(root, stack.as_ref().map_or(&[], |stack| &stack.disks));
+        Probe { root: root.clone(), stack, sensors }
+    }
+
+    /// Reads all counters. The clocks are read first.
+    pub fn counters(&self) -> Counters {
+        let root = &self.root;
+        Counters {
+            at: clock(ClockId::Monotonic),
+            at_boottime: clock(ClockId::Boottime),
+            at_realtime: clock(ClockId::Realtime),
+            disk: self.disks().into(),
+            partition: self.partition().into(),
+            self_io: self_io(root).into(),
+            cpu: cpu_times(root).into(),
+            pressure_cpu: pressure(root, "cpu").into(),
+            pressure_io: pressure(root, "io").into(),
+            throttle: throttle(root).into(),
+            load_hundredths: load(root).into(),
+            storage_millicelsius: self.sensors.storage(root).into(),
+            cpu_millicelsius: self.sensors.cpu(root).into(),
+        }
+    }
+
+    /// The hottest storage sensor now, in thousandths of a degree Celsius.
+    pub fn storage_temperature(&self) -> Reading<i64> {
+        self.sensors.storage(&self.root).into()
+    }
+
+    /// How many whole disks are below: one, but for RAID and btrfs over several; `None` where
+    /// none could be found.
+    pub fn disk_count(&self) -> Option<usize> {
+        self.stack.as_ref().ok().map(|stack| stack.disks.len())
+    }
+
+    /// Sets what an [`Environment`] from before the run says of the time after it.
+    pub fn complete(&self, environment: &mut Environment) {
+        let root = &self.root;
+        environment.cpu.pressure_after = pressure(root, "cpu").into();
+        let after = [self.sensors.storage(root), self.sensors.cpu(root)];
+        let readings = [
+            &mut environment.storage_temperature_millicelsius,
+            &mut environment.cpu_temperature_millicelsius,
+        ];
+        for (reading, after) in readings.into_iter().zip(after) {
+            let before = reading.value().map(|(before, _)| *before);
+            if let Some(before) = before {
+                *reading = after.map(|after| (before, after)).into();
+            }
+        }
+    }
+
+    fn disks(&self) -> Result<DiskCounters, String> {
+        let stack = self.stack.as_ref().map_err(Clone::clone)?;
+        let mut disks = stack.disks.iter().map(|directory| disk(&self.root, directory));
+        let first = disks.next().ok_or("no disk was found")??;
+        disks.try_fold(first, |sum, next| Ok(sum.plus(&next?)))
+    }
+
+    fn partition(&self) -> Result<DiskCounters, String> {
+        let stack = self.stack.as_ref().map_err(Clone::clone)?;
+        disk(&self.root, &stack.top)
+    }
+}
+
+fn clock(id: ClockId) -> Nanos {
+    let time = clock_gettime(id);
+    let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
+    Nanos::from_secs(seconds).plus(Nanos(u64::try_from(time.tv_nsec).unwrap_or_default()))
+}
+
+impl DiskCounters {
+    /// The sum, field by field; absent where one of them is.
+    fn plus(&self, other: &DiskCounters) -> DiskCounters {
+        let add = |a: Option<u64>, b: Option<u64>| Some(a?.saturating_add(b?));
+        DiskCounters {
+            reads: self.reads.saturating_add(other.reads),
+            read_bytes: self.read_bytes.plus(other.read_bytes),
+            writes: self.writes.saturating_add(other.writes),
+            write_bytes: self.write_bytes.plus(other.write_bytes),
+            discards: add(self.discards, other.discards),
+            discard_bytes: add(
+                self.discard_bytes.map(|bytes| bytes.0),
+                other.discard_bytes.map(|bytes| bytes.0),
+            )
+            .map(Bytes),
+            flushes: add(self.flushes, other.flushes),
+            flush_ns: add(self.flush_ns.map(|time| time.0), other.flush_ns.map(|time| time.0))
+                .map(Nanos),
+            io_ticks: self.io_ticks.plus(other.io_ticks),
+        }
+    }
+}

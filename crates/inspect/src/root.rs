@@ -1,0 +1,119 @@
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::path::{Component, Path, PathBuf};
+
+use flashlag_schema::Reading;
+
+/// The longest file that is read: a mountinfo of thousands of mounts is a few hundred kilobytes.
+const LONGEST: u64 = 4 << 20;
+
+/// Where `/proc`, `/sys` and `/etc` are: `/` on a live system, a directory for a captured one.
+/// Nothing in this crate reads an absolute path but through it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Root {
+    prefix: PathBuf,
+    live: bool,
+}
+
+impl Root {
+    /// This machine.
+    pub fn system() -> Root {
+        Root { prefix: PathBuf::from("/"), live: true }
+    }
+
+    /// A captured tree that holds `proc/`, `sys/`, `etc/` below `prefix`. System calls, which
+    /// would tell of this machine, are not made for it.
+    pub fn captured(prefix: impl Into<PathBuf>) -> Root {
+        let prefix = prefix.into();
+        Root { prefix: prefix.canonicalize().unwrap_or(prefix), live: false }
+    }
+
+    /// Whether system calls tell of the same machine as the files.
+    pub fn is_live(&self) -> bool {
+        self.live
+    }
+
+    /// The real path of `path`, which is absolute in the tree. `..` can't lead out of it.
+    pub(crate) fn real(&self, path: &Path) -> PathBuf {
+        let mut real = self.prefix.clone();
+        for part in path.components() {
+            match part {
+                Component::Normal(name) => real.push(name),
+                Component::ParentDir if real != self.prefix => {
+                    real.pop();
+                }
+                _ => {}
+            }
+        }
+        real
+    }
+
+    /// The text of a file, trimmed, invalid UTF-8 replaced; or why it can't be read, in words.
+    pub(crate) fn text(&self, path: impl AsRef<Path>) -> Result<String, String> {
+        let path = path.as_ref();
+        let mut bytes = Vec::new();
+        let opened = File::open(self.real(path));
+        let read = opened.and_then(|file| file.take(LONGEST).read_to_end(&mut bytes));
+        read.map_err(|error| format!("{}: {}", path.display(), reason(error.kind())))?;
+        // Device-tree strings end with a NUL.
+        let text = String::from_utf8_lossy(&bytes);
+        Ok(text.trim_matches(|c: char| c == '\0' || c.is_whitespace()).to_owned())
+    }
+
+    /// As [`Root::text`]; an empty file is absent too.
+    pub(crate) fn line(&self, path: impl AsRef<Path>) -> Result<String, String> {
+        let path = path.as_ref();
+        let text = self.text(path)?;
+        if text.is_empty() { Err(format!("{} is empty", path.display())) } else { Ok(text) }
+    }
+
+    /// As [`Root::line`], as a reading.
+    pub(crate) fn reading(&self, path: impl AsRef<Path>) -> Reading<String> {
+        self.line(path).into()
+    }
+
+    /// A whole decimal number.
+    pub(crate) fn number(&self, path: impl AsRef<Path>) -> Result<u64, String> {
+        let path = path.as_ref();
+        let text = self.line(path)?;
+        text.parse().map_err(|_| format!("{} is no number: {text:.40}", path.display()))
+    }
+
+    /// A whole decimal number that may be negative.
+    pub(crate) fn signed(&self, path: impl AsRef<Path>) -> Result<i64, String> {
+        let path = path.as_ref();
+        let text = self.line(path)?;
+        text.parse().map_err(|_| format!("{} is no number: {text:.40}", path.display()))
+    }
+
+    /// Names in a directory, sorted; none where it can't be read.
+    pub(crate) fn names(&self, path: impl AsRef<Path>) -> Vec<String> {
+        let Ok(entries) = std::fs::read_dir(self.real(path.as_ref())) else { return Vec::new() };
+        let names = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());
+        let mut names: Vec<String> = names.collect();
+        names.sort();
+        names
+    }
+
+    /// Whether something is there.
+    pub(crate) fn has(&self, path: impl AsRef<Path>) -> bool {
+        self.real(path.as_ref()).exists()
+    }
+
+    /// The path with every link resolved, absolute in the tree; `None` where it leads nowhere or
+    /// out of the tree.
+    pub(crate) fn resolve(&self, path: impl AsRef<Path>) -> Option<PathBuf> {
+        let real = self.real(path.as_ref()).canonicalize().ok()?;
+        Some(Path::new("/").join(real.strip_prefix(&self.prefix).ok()?))
+    }
+}
+
+fn reason(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::NotFound => "not there",
+        ErrorKind::PermissionDenied => "no permission",
+        ErrorKind::IsADirectory => "is a directory",
+        ErrorKind::NotADirectory => "not there",
+        _ => "can't be read",
+    }
+}

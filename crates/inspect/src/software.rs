@@ -1,0 +1,133 @@
+//! Kernel, distribution or Android build, machine, hypervisor.
+
+use std::process::{Command, Stdio};
+
+use flashlag_schema::{Reading, Software};
+use flashlag_units::Bytes;
+
+use crate::root::Root;
+
+const BUILD_PROPERTIES: &[&str] =
+    &["/system/build.prop", "/vendor/build.prop", "/default.prop", "/vendor/default.prop"];
+
+pub(crate) fn software(root: &Root) -> Software {
+    Software {
+        kernel: kernel(root).into(),
+        system: system(root).into(),
+        machine: machine(root).into(),
+        virtualized: virtualized(root).into(),
+    }
+}
+
+fn kernel(root: &Root) -> Result<String, String> {
+    if root.is_live() {
+        let told = rustix::system::uname();
+        let parts = [told.sysname(), told.release(), told.machine()];
+        return Ok(parts.map(|part| part.to_string_lossy().into_owned()).join(" "));
+    }
+    let files = ["ostype", "osrelease", "arch"].map(|file| format!("/proc/sys/kernel/{file}"));
+    let [system, release, machine] = files.map(|file| root.line(file));
+    Ok([system?, release?, machine.unwrap_or_default()].join(" ").trim().to_owned())
+}
+
+fn system(root: &Root) -> Result<String, String> {
+    if let Some(release) = property(root, "ro.build.version.release") {
+        let build = property(root, "ro.build.id").map(|build| format!(" ({build})"));
+        return Ok(format!("Android {release}{}", build.unwrap_or_default()));
+    }
+    let text = root.line("/etc/os-release").or_else(|_| root.line("/usr/lib/os-release"))?;
+    let value = |key: &str| {
+        let mut lines = text.lines().filter_map(|line| line.strip_prefix(key));
+        let value = lines.find_map(|rest| rest.strip_prefix('='))?;
+        Some(value.trim_matches(['"', '\'']).to_owned())
+    };
+    value("PRETTY_NAME")
+        .or_else(|| value("NAME"))
+        .ok_or_else(|| "/etc/os-release names no system".to_owned())
+}
+
+fn machine(root: &Root) -> Result<String, String> {
+    if let Some(model) = property(root, "ro.product.model") {
+        let maker = property(root, "ro.product.manufacturer");
+        return Ok(maker.map(|maker| format!("{maker} ")).unwrap_or_default() + &model);
+    }
+    let tree = ["/proc/device-tree/model", "/sys/firmware/devicetree/base/model"];
+    if let Some(model) = tree.iter().find_map(|file| root.line(file).ok()) {
+        return Ok(model);
+    }
+    let product = root
+        .line("/sys/class/dmi/id/product_name")
+        .map_err(|reason| format!("neither a device tree nor DMI tells the machine ({reason})"))?;
+    let vendor = root.line("/sys/class/dmi/id/sys_vendor").ok();
+    // Lenovo keeps the name that people know in the version.
+    let version = root.line("/sys/class/dmi/id/product_version").ok();
+    let version = version.filter(|_| vendor.as_deref() == Some("LENOVO"));
+    let version = version.map(|version| format!(" ({version})")).unwrap_or_default();
+    Ok(vendor.map(|vendor| format!("{vendor} ")).unwrap_or_default() + &product + &version)
+}
+
+/// Makers of virtual machines, as DMI `sys_vendor` names them.
+const HYPERVISORS: &[&str] = &[
+    "QEMU",
+    "VMware",
+    "innotek",
+    "Xen",
+    "Amazon EC2",
+    "Google",
+    "Parallels",
+    "KVM",
+    "Bochs",
+    "OpenStack",
+    "DigitalOcean",
+    "Hetzner",
+];
+
+/// x86 tells it in the CPU's flags, Xen in `/sys/hypervisor`, virtual boards in the device tree.
+/// An ARM machine without such a sign is taken for real only where its device tree names a board.
+fn virtualized(root: &Root) -> Result<bool, String> {
+    if root.line("/sys/hypervisor/type").is_ok() || root.has("/proc/device-tree/hypervisor") {
+        return Ok(true);
+    }
+    let vendor = root.line("/sys/class/dmi/id/sys_vendor").unwrap_or_default();
+    let product = root.line("/sys/class/dmi/id/product_name").unwrap_or_default();
+    let vendor_known = HYPERVISORS.iter().any(|name| vendor.starts_with(name));
+    if vendor_known || product == "Virtual Machine" || product.starts_with("KVM") {
+        return Ok(true);
+    }
+    let cpuinfo = root.text("/proc/cpuinfo").unwrap_or_default();
+    if let Some(flags) = cpuinfo.lines().find(|line| line.starts_with("flags")) {
+        return Ok(flags.split_whitespace().any(|flag| flag == "hypervisor"));
+    }
+    match root.line("/proc/device-tree/model") {
+        Ok(model) => Ok(model.contains("dummy-virt") || model.contains("virtual")),
+        Err(_) => Err("no sign of a hypervisor, and nothing that names a real board".to_owned()),
+    }
+}
+
+/// An Android property: from the build's files, which older releases let everyone read, else by
+/// `getprop`, which only answers for a live system.
+pub(crate) fn property(root: &Root, key: &str) -> Option<String> {
+    let in_file = |file: &&str| {
+        let text = root.text(file).ok()?;
+        let mut values = text.lines().filter_map(|line| line.strip_prefix(key));
+        values.find_map(|rest| rest.strip_prefix('=')).map(|value| value.trim().to_owned())
+    };
+    let value = BUILD_PROPERTIES.iter().find_map(|file| in_file(file)).or_else(|| {
+        if !root.is_live() || !root.has("/system/bin/getprop") {
+            return None;
+        }
+        let asked = Command::new("/system/bin/getprop").arg(key).stderr(Stdio::null()).output();
+        Some(String::from_utf8_lossy(&asked.ok()?.stdout).trim().to_owned())
+    });
+    value.filter(|value| !value.is_empty())
+}
+
+/// `MemTotal`.
+pub(crate) fn memory(root: &Root) -> Reading<Bytes> {
+    let total = root.line("/proc/meminfo").and_then(|text| {
+        let line = text.lines().find_map(|line| line.strip_prefix("MemTotal:"));
+        let kib = line.and_then(|rest| rest.split_whitespace().next()?.parse().ok());
+        kib.map(Bytes::from_kib).ok_or_else(|| "/proc/meminfo has no MemTotal".to_owned())
+    });
+    total.into()
+}

@@ -1,0 +1,134 @@
+//! Temperatures, and whether heat holds the processors back.
+
+use std::path::{Path, PathBuf};
+
+use crate::root::Root;
+
+/// What a sensor can plausibly say, in thousandths of a degree: others are off or broken.
+const PLAUSIBLE: std::ops::RangeInclusive<i64> = -50_000..=200_000;
+
+/// The files of the sensors that were found, so that reading them again is cheap.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Sensors {
+    storage: Vec<PathBuf>,
+    cpu: Vec<PathBuf>,
+}
+
+const STORAGE_ZONES: &[&str] = &["ufs", "emmc", "mmc", "nvme", "ssd", "sdcard"];
+const CPU_ZONES: &[&str] = &["cpu", "x86_pkg_temp", "soc", "tsens", "cluster"];
+const CPU_CHIPS: &[&str] = &["coretemp", "k10temp", "zenpower", "cpu_thermal", "cpu-thermal"];
+
+impl Sensors {
+    /// Looks for sensors: on the disks themselves (NVMe and `drivetemp` hwmon), then thermal
+    /// zones by their name.
+    pub fn find(root: &Root, disks: &[PathBuf]) -> Sensors {
+        let mut sensors = Sensors::default();
+        for disk in disks {
+            let device = disk.join("device");
+            for above in [device.clone(), device.join("device"), device.join("hwmon")] {
+                let chips = root.names(&above);
+                let chips = chips.iter().filter(|chip| chip.starts_with("hwmon"));
+                sensors.storage.extend(chips.map(|chip| above.join(chip).join("temp1_input")));
+            }
+        }
+        for (zone, kind) in named(root, "/sys/class/thermal", "thermal_zone", "type") {
+            let file = zone.join("temp");
+            if STORAGE_ZONES.iter().any(|part| kind.contains(part)) {
+                sensors.storage.push(file);
+            } else if CPU_ZONES.iter().any(|part| kind.contains(part)) {
+                sensors.cpu.push(file);
+            }
+        }
+        for (chip, kind) in named(root, "/sys/class/hwmon", "hwmon", "name") {
+            if CPU_CHIPS.contains(&kind.as_str()) {
+                sensors.cpu.push(chip.join("temp1_input"));
+            }
+        }
+        sensors.storage.retain(|file| root.has(file));
+        sensors
+    }
+
+    /// The hottest storage sensor.
+    pub fn storage(&self, root: &Root) -> Result<i64, String> {
+        hottest(root, &self.storage).ok_or_else(|| "no storage temperature sensor".to_owned())
+    }
+
+    /// The hottest CPU sensor.
+    pub fn cpu(&self, root: &Root) -> Result<i64, String> {
+        hottest(root, &self.cpu).ok_or_else(|| "no CPU temperature sensor".to_owned())
+    }
+}
+
+fn hottest(root: &Root, files: &[PathBuf]) -> Option<i64> {
+    let read = files.iter().filter_map(|file| root.signed(file).ok());
+    // A zone that is switched off says 0.
+    read.filter(|temperature| *temperature != 0 && PLAUSIBLE.contains(temperature)).max()
+}
+
+fn named(root: &Root, class: &str, prefix: &str, file: &str) -> Vec<(PathBuf, String)> {
+    let entries = root.names(class).into_iter().filter(|entry| entry.starts_with(prefix));
+    let entries = entries.map(|entry| Path::new(class).join(entry));
+    let named = entries.filter_map(|entry| {
+        let kind = root.line(entry.join(file)).ok()?;
+        Some((entry, kind.to_ascii_lowercase()))
+    });
+    named.collect()
+}
+
+/// Signs that heat (or power) holds the processors back. Each is absent where it is not told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Throttle {
+    /// How often Intel cores were throttled since boot, summed (`thermal_throttle`).
+    pub core_throttle_count: Option<u64>,
+    /// The highest state of a cooling device that slows a processor: above 0 it does.
+    pub cooling_state: Option<u64>,
+    /// The lowest frequency limit in force, in percent of that CPU's own maximum.
+    pub frequency_limit_percent: Option<u8>,
+    /// The highest frequency at this moment, in kHz.
+    pub frequency_khz: Option<u64>,
+}
+
+/// Reads all signs.
+///
+/// # Errors
+/// Where the machine tells none of those that need a rise or a limit to be judged.
+pub(crate) fn throttle(root: &Root) -> Result<Throttle, String> {
+    let cpus = root.names("/sys/devices/system/cpu");
+    let is_cpu = |name: &&String| {
+        let number = name.strip_prefix("cpu").unwrap_or_default();
+        !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    let cpus: Vec<PathBuf> = cpus
+        .iter()
+        .filter(is_cpu)
+        .map(|cpu| Path::new("/sys/devices/system/cpu").join(cpu))
+        .collect();
+    let each = |file: &str| -> Vec<u64> {
+        cpus.iter().filter_map(|cpu| root.number(cpu.join(file)).ok()).collect()
+    };
+    let counts = each("thermal_throttle/core_throttle_count");
+    let throttle = Throttle {
+        core_throttle_count: (!counts.is_empty())
+            .then(|| counts.iter().fold(0, |sum: u64, count| sum.saturating_add(*count))),
+        cooling_state: cooling_state(root),
+        frequency_limit_percent: cpus.iter().filter_map(|cpu| limit_percent(root, cpu)).min(),
+        frequency_khz: each("cpufreq/scaling_cur_freq").into_iter().max(),
+    };
+    let told = throttle.core_throttle_count.is_some()
+        || throttle.cooling_state.is_some()
+        || throttle.frequency_limit_percent.is_some();
+    if told { Ok(throttle) } else { Err("no throttle counters, cooling devices or cpufreq".into()) }
+}
+
+fn limit_percent(root: &Root, cpu: &Path) -> Option<u8> {
+    let most = root.number(cpu.join("cpufreq/cpuinfo_max_freq")).ok().filter(|most| *most > 0)?;
+    let limit = root.number(cpu.join("cpufreq/scaling_max_freq")).ok()?;
+    u8::try_from(u128::from(limit) * 100 / u128::from(most)).ok()
+}
+
+fn cooling_state(root: &Root) -> Option<u64> {
+    let devices = named(root, "/sys/class/thermal", "cooling_device", "type");
+    let slows = |kind: &str| kind.contains("cpu") || kind.contains("processor");
+    let devices = devices.iter().filter(|(_, kind)| slows(kind));
+    devices.filter_map(|(device, _)| root.number(device.join("cur_state")).ok()).max()
+}
