@@ -34,6 +34,7 @@ mod workspace;
 
 pub use clean::{Leftover, clean, find_leftovers};
 pub use error::GuardError;
+pub(crate) use error::reason;
 pub use manifest::Manifest;
 pub use name::{WORKSPACE_PREFIX, is_ours};
 pub use owner::Owner;

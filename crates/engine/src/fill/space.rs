@@ -1,0 +1,90 @@
+use std::os::fd::AsFd;
+use std::path::Path;
+
+use flashlag_device::DeviceError;
+use flashlag_units::Bytes;
+use rustix::fs::StatVfs;
+
+/// How much room a filesystem has (`statvfs`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FreeSpace {
+    /// Its size, without its own fixed structures.
+    pub total: Bytes,
+    /// Blocks that hold nothing, those kept back for root among them.
+    pub free: Bytes,
+    /// What an ordinary user can still take: `df`'s "Avail".
+    pub available: Bytes,
+    /// The unit in which space is given out.
+    pub block: Bytes,
+}
+
+impl FreeSpace {
+    /// What is in use: the fill level in bytes.
+    pub fn used(&self) -> Bytes {
+        self.total.minus(self.free)
+    }
+
+    pub(crate) fn from_statvfs(stat: &StatVfs) -> FreeSpace {
+        let bytes = |blocks: u64| Bytes(blocks.saturating_mul(stat.f_frsize));
+        FreeSpace {
+            total: bytes(stat.f_blocks),
+            free: bytes(stat.f_bfree),
+            available: bytes(stat.f_bavail),
+            block: Bytes(stat.f_frsize),
+        }
+    }
+}
+
+/// The room on the filesystem that holds `path`.
+///
+/// # Errors
+/// Where the path does not exist or can't be reached.
+pub fn free_space(path: &Path) -> Result<FreeSpace, DeviceError> {
+    let stat = rustix::fs::statvfs(path)
+        .map_err(|errno| DeviceError::os("statvfs", path.display().to_string(), None, errno))?;
+    Ok(FreeSpace::from_statvfs(&stat))
+}
+
+/// The room on the filesystem of an open file or directory: no path that could have changed.
+pub(crate) fn free_space_of(file: impl AsFd, subject: &Path) -> Result<FreeSpace, DeviceError> {
+    let stat = rustix::fs::fstatvfs(file)
+        .map_err(|errno| DeviceError::os("statvfs", subject.display().to_string(), None, errno))?;
+    Ok(FreeSpace::from_statvfs(&stat))
+}
+
+/// What a fill of real storage of this size spares unless it is told, and why: the larger of 5 %
+/// and 1 GB.
+pub fn leave_default(total: Bytes) -> (Bytes, String) {
+    let share = Bytes(total.0 / 20);
+    let least = Bytes(1_000_000_000);
+    let reviewers = "the reviewers left 300 MB: --leave 300MB";
+    if share > least {
+        (share, format!("5 % of {total}, which is more than 1 GB ({reviewers})"))
+    } else {
+        (least, format!("1 GB, which is more than 5 % of {total} ({reviewers})"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_leaves_the_larger_of_a_twentieth_and_a_gigabyte() {
+        assert_eq!(leave_default(Bytes(64_000_000_000)).0, Bytes(3_200_000_000));
+        assert_eq!(leave_default(Bytes(16_000_000_000)).0, Bytes(1_000_000_000));
+        assert_eq!(leave_default(Bytes(0)).0, Bytes(1_000_000_000));
+        for total in [Bytes(64_000_000_000), Bytes(512_000_000)] {
+            assert!(leave_default(total).1.contains("300 MB"));
+        }
+    }
+
+    #[test]
+    fn free_space_is_what_df_says() {
+        let space = free_space(Path::new("/")).unwrap();
+        assert!(space.total >= space.free && space.free >= space.available);
+        assert_eq!(space.used().plus(space.free), space.total);
+        let error = free_space(Path::new("/nowhere/at/all")).unwrap_err().to_string();
+        assert!(error.contains("/nowhere/at/all") && error.contains("statvfs"), "{error}");
+    }
+}
