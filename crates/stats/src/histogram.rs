@@ -112,10 +112,11 @@ impl Histogram {
         (Nanos(start), Nanos(start + ((1u64 << shift) - 1)))
     }
 
-    /// The middle of a bucket, which stands for every value in it.
+    /// The middle of a bucket, which stands for every value in it: its start and half its width,
+    /// as in fio, so that both print the same percentiles for the same values.
     pub const fn middle_of(index: usize) -> Nanos {
         let (start, end) = Histogram::bounds_of(index);
-        Nanos(start.0 + (end.0 - start.0) / 2)
+        Nanos(start.0 + (end.0 - start.0).div_ceil(2))
     }
 
     /// How many values were recorded.

@@ -22,7 +22,7 @@ pub struct Interval {
 impl Interval {
     /// How many operations ended in it.
     pub fn ops(&self) -> u64 {
-        self.buckets.iter().map(|(_, count)| count).sum()
+        self.buckets.iter().fold(0, |sum, (_, count)| sum.saturating_add(*count))
     }
 
     /// Its histogram.
@@ -32,22 +32,41 @@ impl Interval {
     }
 
     /// `self` and the interval right after it as one.
-    fn joined(&self, next: &Interval) -> Interval {
-        let mut histogram = self.histogram();
-        histogram.merge(&next.histogram());
+    pub fn joined(&self, next: &Interval) -> Interval {
+        let exact = match (self.buckets.is_empty(), next.buckets.is_empty()) {
+            (true, _) => next.exact,
+            (_, true) => self.exact,
+            _ => (
+                self.exact.0.min(next.exact.0),
+                self.exact.1.max(next.exact.1),
+                self.exact.2.plus(next.exact.2),
+            ),
+        };
         Interval {
             ends: next.ends,
             bytes: self.bytes.plus(next.bytes),
             filled: next.filled,
             temperature_millicelsius: next.temperature_millicelsius,
-            exact: (
-                self.exact.0.min(next.exact.0),
-                self.exact.1.max(next.exact.1),
-                self.exact.2.plus(next.exact.2),
-            ),
-            buckets: histogram.occupied().collect(),
+            exact,
+            buckets: joined_buckets(&self.buckets, &next.buckets),
         }
     }
+}
+
+/// Two ascending lists of buckets as one, counts of the same bucket added.
+fn joined_buckets(first: &[(u32, u64)], second: &[(u32, u64)]) -> Vec<(u32, u64)> {
+    let mut all = Vec::with_capacity(first.len() + second.len());
+    all.extend_from_slice(first);
+    all.extend_from_slice(second);
+    all.sort_unstable_by_key(|(index, _)| *index);
+    all.dedup_by(|later, kept| {
+        let same = later.0 == kept.0;
+        if same {
+            kept.1 = kept.1.saturating_add(later.1);
+        }
+        same
+    });
+    all
 }
 
 /// A series of intervals that never holds more than [`IntervalSeries::CAPACITY`]: when it is full,

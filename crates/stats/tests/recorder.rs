@@ -1,0 +1,125 @@
+//! The recorder, the interval series and the stall list keep every operation, however long it runs.
+use flashlag_stats::{
+    Histogram, Interval, IntervalSeries, OpTimes, Recorded, Recorder, RecorderConfig, Stall,
+    StallList,
+};
+use flashlag_units::{Bytes, Nanos};
+use proptest::prelude::*;
+
+fn recorded(latencies: &[u64], interval: u64, stall_over: u64) -> Recorded {
+    let mut recorder = Recorder::new(RecorderConfig {
+        start: Nanos(1_000),
+        interval: Nanos(interval),
+        stall_over: Nanos(stall_over),
+        live: None,
+    });
+    let mut now = Nanos(1_000);
+    for latency in latencies {
+        let ended = now.plus(Nanos(*latency));
+        let op = OpTimes {
+            intended: Some(now),
+            started: now,
+            flush_from: Some(now.plus(Nanos(latency / 2))),
+            ended,
+            bytes: Bytes(4096),
+        };
+        if recorder.record(op) {
+            recorder.record_stall(op, None);
+        }
+        now = ended;
+    }
+    recorder.finish(now)
+}
+
+fn interval(ends: u64, values: &[u64]) -> Interval {
+    let mut histogram = Histogram::new();
+    values.iter().for_each(|value| histogram.record(Nanos(*value)));
+    Interval {
+        ends: Nanos(ends),
+        bytes: Bytes(values.len() as u64),
+        filled: None,
+        temperature_millicelsius: None,
+        exact: (
+            histogram.min().unwrap_or_default(),
+            histogram.max().unwrap_or_default(),
+            histogram.sum(),
+        ),
+        buckets: histogram.occupied().collect(),
+    }
+}
+
+fn sum_of(intervals: &[Interval]) -> Histogram {
+    intervals.iter().fold(Histogram::new(), |mut sum, interval| {
+        sum.merge(&interval.histogram());
+        sum
+    })
+}
+
+#[test]
+fn an_empty_interval_joined_to_another_changes_nothing_but_its_end() {
+    let (empty, full) = (interval(1, &[]), interval(2, &[70, 900]));
+    assert_eq!(empty.joined(&full).histogram(), full.histogram());
+    assert_eq!(full.joined(&empty).histogram(), full.histogram());
+    assert_eq!(empty.joined(&interval(2, &[])).histogram(), Histogram::new());
+}
+
+#[test]
+fn a_series_is_bounded_and_keeps_its_totals_through_every_doubling() {
+    let mut series = IntervalSeries::new(Nanos(10));
+    let mut all = Histogram::new();
+    for number in 1..=5_000u64 {
+        let value = number * 37 % 1_013;
+        all.record(Nanos(value));
+        series.push(interval(number * 10, &[value]));
+        assert!(series.as_slice().len() <= IntervalSeries::CAPACITY);
+    }
+    assert_eq!(sum_of(series.as_slice()), all);
+    assert!(series.as_slice().is_sorted_by_key(|interval| interval.ends));
+    assert_eq!(series.as_slice().last().unwrap().ends, Nanos(50_000));
+    // 5,000 intervals fit when their width has doubled four times.
+    assert!(series.width() >= Nanos(10 << 4), "{}", series.width());
+}
+
+#[test]
+fn an_operation_that_spans_intervals_is_counted_once() {
+    let recorded = recorded(&[5, 1_000, 5], 10, u64::MAX);
+    assert_eq!(recorded.latency.count(), 3);
+    assert_eq!(sum_of(&recorded.intervals), recorded.latency);
+}
+
+#[test]
+fn the_longest_stalls_are_kept_and_all_are_counted() {
+    let mut list = StallList::default();
+    for number in 0..3_000u64 {
+        let length = Nanos(number * 7_919 % 3_000 + 1);
+        list.push(Stall { at: Nanos(number), length, split: None });
+    }
+    let kept = list.in_order();
+    assert_eq!(list.seen(), 3_000);
+    assert_eq!(kept.len(), 1_000);
+    assert!(kept.iter().all(|stall| stall.length > Nanos(2_000)));
+    assert!(kept.is_sorted_by_key(|stall| stall.at));
+}
+
+proptest! {
+    #[test]
+    fn a_recorder_loses_nothing(
+        latencies in prop::collection::vec(1u64..5_000, 0..4_000),
+        width in 1u64..20_000,
+        stall_over in 1u64..5_000,
+    ) {
+        let recorded = recorded(&latencies, width, stall_over);
+        let mut expected = Histogram::new();
+        latencies.iter().for_each(|latency| expected.record(Nanos(*latency)));
+        prop_assert_eq!(&recorded.latency, &expected);
+        prop_assert_eq!(&recorded.response, &expected);
+        prop_assert_eq!(recorded.flush.count(), expected.count());
+        prop_assert_eq!(&sum_of(&recorded.intervals), &expected);
+        prop_assert_eq!(recorded.elapsed, Nanos(latencies.iter().sum()));
+        prop_assert_eq!(recorded.bytes, Bytes(4096 * latencies.len() as u64));
+        let bytes: u64 = recorded.intervals.iter().map(|interval| interval.bytes.0).sum();
+        prop_assert_eq!(bytes, recorded.bytes.0);
+        let stalls = latencies.iter().filter(|latency| **latency > stall_over).count();
+        prop_assert_eq!(recorded.stalls_seen, stalls as u64);
+    }
+}
