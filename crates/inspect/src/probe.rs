@@ -31,6 +31,8 @@ pub fn environment(root: &Root, directory: &Path) -> Environment {
         encryption: encryption(root, directory, &found, &stack).into(),
         storage_temperature_millicelsius: both(sensors.storage(root)),
         cpu_temperature_millicelsius: both(sensors.cpu(root)),
+        // Measured by the engine when a run begins.
+        calibration: flashlag_schema::Reading::default(),
     }
 }
 

@@ -2,6 +2,7 @@ use flashlag_units::{Bytes, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::calibration::Calibration;
 use crate::reading::Reading;
 
 /// What the run ran on. Every string comes from the device and is data, never markup.
@@ -24,6 +25,8 @@ pub struct Environment {
     pub storage_temperature_millicelsius: Reading<(i64, i64)>,
     /// Hottest CPU zone before and after, in thousandths of a degree Celsius.
     pub cpu_temperature_millicelsius: Reading<(i64, i64)>,
+    /// The clock and the engine, measured at the start.
+    pub calibration: Reading<Calibration>,
 }
 
 /// The system.

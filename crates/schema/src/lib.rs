@@ -5,6 +5,7 @@
 //! ([`Reading`]), never 0.
 #![forbid(unsafe_code)]
 
+mod calibration;
 mod environment;
 mod histogram;
 mod phase;
@@ -14,6 +15,7 @@ pub mod scenario;
 mod seal;
 mod trust;
 
+pub use calibration::{Calibration, ClockCalibration, EngineOverhead};
 pub use environment::{
     Cpu, Device, DeviceLife, Encryption, Environment, Filesystem, PressureStall, Queue, Software,
 };

@@ -1,0 +1,58 @@
+use flashlag_units::Nanos;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::reading::Reading;
+
+/// The ruler, measured before anything else: what the clock and the engine themselves cost. A
+/// latency is judged beside these.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Calibration {
+    /// The monotonic clock.
+    pub clock: ClockCalibration,
+    /// Median cost of reading where the thread's time goes (`/proc/thread-self/schedstat`).
+    pub wait_meter_cost_ns: Reading<Nanos>,
+    /// The measuring loop on a device that does nothing.
+    pub engine: Reading<EngineOverhead>,
+    /// How long all of this took.
+    pub took_ns: Nanos,
+}
+
+/// The monotonic clock, measured.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ClockCalibration {
+    /// The step that the kernel claims (`clock_getres`).
+    pub claimed_resolution_ns: Reading<Nanos>,
+    /// The smallest step that was seen.
+    pub resolution_ns: Reading<Nanos>,
+    /// The cost of one reading, in thousandths of a nanosecond: median of many batches.
+    pub cost_picoseconds: u64,
+    /// The same, of the fastest batch.
+    pub cost_min_picoseconds: u64,
+    /// By how many parts in a million it ran faster than the boot-time clock, which also runs
+    /// while suspended. Not zero: the machine slept meanwhile, or a clock is broken.
+    pub against_boottime_ppm: Reading<f64>,
+    /// By how many parts in a million it ran faster than the raw clock, which NTP does not steer.
+    /// Up to 500 is steering.
+    pub against_raw_ppm: Reading<f64>,
+    /// How often a reading was before the one ahead of it. More than none: the clock is broken.
+    pub steps_back: u64,
+    /// The window over which the clocks were compared.
+    pub window_ns: Nanos,
+}
+
+/// What the measuring loop adds to every operation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EngineOverhead {
+    /// Operations done on the device that does nothing.
+    pub ops: u64,
+    /// The median latency that was recorded for them: the floor below which a latency is ours.
+    pub latency_p50_ns: Nanos,
+    /// The 99th percentile of the same.
+    pub latency_p99_ns: Nanos,
+    /// CPU time for each operation, in thousandths of a nanosecond.
+    pub cpu_picoseconds_per_op: u64,
+}
