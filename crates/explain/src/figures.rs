@@ -1,0 +1,79 @@
+use flashlag_schema::{Lag, LatencySummary, Phase, StoredHistogram};
+use flashlag_stats::{Histogram, Percentile};
+use flashlag_units::{Nanos, ratio};
+
+/// The figures of one row: times in nanoseconds, a percentile absent where fewer than ten values
+/// lie beyond it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Figures {
+    /// How many values.
+    pub n: u64,
+    /// Median.
+    pub p50: Option<Nanos>,
+    /// 90 %.
+    pub p90: Option<Nanos>,
+    /// 99 %.
+    pub p99: Option<Nanos>,
+    /// 99.9 %.
+    pub p999: Option<Nanos>,
+    /// The longest.
+    pub max: Option<Nanos>,
+    /// The mean.
+    pub mean: Option<Nanos>,
+    /// How many were longer than one 60 Hz frame; absent where the histogram can't be read.
+    pub late: Option<u64>,
+}
+
+impl Figures {
+    /// Read off a histogram.
+    pub fn of(histogram: &Histogram) -> Figures {
+        Figures {
+            n: histogram.count(),
+            p50: histogram.percentile(Percentile::P50),
+            p90: histogram.percentile(Percentile::P90),
+            p99: histogram.percentile(Percentile::P99),
+            p999: histogram.percentile(Percentile::P999),
+            max: histogram.max(),
+            mean: histogram.mean(),
+            late: Some(histogram.count_over(Lag::FRAME_60HZ)),
+        }
+    }
+
+    /// Of what a person would have waited in that phase: from the intended start where there was a
+    /// schedule, else from the call.
+    pub fn of_phase(phase: &Phase) -> Figures {
+        match felt(phase) {
+            Some(histogram) => Figures::of(&histogram),
+            None => Figures::of_summary(phase.ops, &phase.latency_ns),
+        }
+    }
+
+    fn of_summary(n: u64, summary: &LatencySummary) -> Figures {
+        let LatencySummary { p50, p90, p99, p999, max, mean, .. } = *summary;
+        Figures { n, p50, p90, p99, p999, max, mean, late: None }
+    }
+
+    /// The share that was longer than one 60 Hz frame.
+    pub fn late_share(&self) -> Option<f64> {
+        self.late.and_then(|late| ratio(late, self.n))
+    }
+}
+
+/// What a person would have waited, as a histogram. `None` where the stored one is broken.
+pub(crate) fn felt(phase: &Phase) -> Option<Histogram> {
+    restored(phase.response_histogram.as_ref().unwrap_or(&phase.histogram))
+}
+
+/// A stored histogram that can be one and whose exact values fit its buckets.
+pub(crate) fn restored(stored: &StoredHistogram) -> Option<Histogram> {
+    let sane = stored.index.is_empty() || stored.min_ns <= stored.max_ns;
+    if sane { stored.restore().ok() } else { None }
+}
+
+/// Both as one; the first alone where the counts would overflow.
+pub(crate) fn merged(mut into: Histogram, other: &Histogram) -> Histogram {
+    if into.count().checked_add(other.count()).is_some() {
+        into.merge(other);
+    }
+    into
+}

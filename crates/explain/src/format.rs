@@ -1,0 +1,143 @@
+//! Numbers as text, the same in every view: milliseconds in columns, one unit a column; shares;
+//! rates. All without padding: columns are the views' job.
+
+use flashlag_stats::Percentile;
+use flashlag_units::{Bytes, Nanos};
+
+/// What stands where a percentile has too few values beyond it.
+pub const TOO_FEW: &str = "n too small";
+/// What stands where there is no value at all.
+pub const NONE: &str = "-";
+
+/// Milliseconds for a column, without the unit: `0.004`, `0.61`, `2.6`, `124`, `1,102`.
+pub fn ms(value: Nanos) -> String {
+    let millis = value.as_millis_f64();
+    match millis {
+        _ if value == Nanos::ZERO => "0".to_owned(),
+        _ if millis < 0.0995 => format!("{millis:.3}"),
+        _ if millis < 0.995 => format!("{millis:.2}"),
+        _ if millis < 9.95 => format!("{millis:.1}"),
+        _ => count(millis.round() as u64),
+    }
+}
+
+/// As [`ms`], where the percentile may be absent: `n too small`, or `-` where nothing was measured.
+pub fn ms_of(value: Option<Nanos>, n: u64) -> String {
+    match value {
+        Some(value) => ms(value),
+        None if n > 0 => TOO_FEW.to_owned(),
+        None => NONE.to_owned(),
+    }
+}
+
+/// A time in running text, in the unit a person would choose; seconds from 1 s: `2.6 ms`, `4.6 s`.
+/// From 10 µs on, nothing finer than is needed: `85 ns`, `17 µs`.
+pub fn time(value: Nanos) -> String {
+    value.to_string()
+}
+
+/// A share for a column or a sentence: `0%`, `0.02%`, `0.7%`, `9.9%`, `14%`, `100%`. Never `0%` or
+/// `100%` where it is not exactly that.
+pub fn share(share: f64) -> String {
+    let percent = share * 100.0;
+    match percent {
+        _ if !percent.is_finite() => NONE.to_owned(),
+        p if p <= 0.0 => "0%".to_owned(),
+        p if p < 0.005 => "<0.01%".to_owned(),
+        p if p < 0.095 => format!("{p:.2}%"),
+        p if p < 9.95 => format!("{p:.1}%"),
+        p if p < 99.5 => format!("{p:.0}%"),
+        p if p < 100.0 => format!("{:.1}%", p.min(99.9)),
+        p => format!("{p:.0}%"),
+    }
+}
+
+/// `part` of `whole` as [`share`]; `-` where there is no whole.
+pub fn share_of(part: u64, whole: u64) -> String {
+    flashlag_units::ratio(part, whole).map_or_else(|| NONE.to_owned(), share)
+}
+
+/// A whole number with thousands separated: `12,000`.
+pub fn count(value: u64) -> String {
+    let digits = value.to_string();
+    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// A rate for a column, three significant digits: `0.11`, `4.31`, `41.7`, `238`, `1,640`.
+pub fn rate(value: f64) -> String {
+    match value {
+        v if !v.is_finite() || v < 0.0 => NONE.to_owned(),
+        v if v == 0.0 => "0".to_owned(),
+        v if v < 0.01 => format!("{v:.4}"),
+        v if v < 9.995 => format!("{v:.2}"),
+        v if v < 99.95 => format!("{v:.1}"),
+        v => count(v.round() as u64),
+    }
+}
+
+/// Megabytes (10^6) a second for a column, without the unit.
+pub fn mb_per_s(bytes_per_sec: f64) -> String {
+    rate(bytes_per_sec / 1e6)
+}
+
+/// Whole operations a second for a column; below ten with one decimal.
+pub fn per_second(ops_per_sec: f64) -> String {
+    match ops_per_sec {
+        v if !v.is_finite() || v < 0.0 => NONE.to_owned(),
+        v if v == 0.0 => "0".to_owned(),
+        v if v < 9.95 => format!("{v:.1}"),
+        v => count(v.round() as u64),
+    }
+}
+
+/// A ratio: `1.03×`, `2.3×`, `137×`, `1,013×`.
+pub fn times(ratio: f64) -> String {
+    format!("{}×", ratio_bare(ratio))
+}
+
+/// As [`times`] without the sign, for intervals: `(117 to 160)`.
+pub fn ratio_bare(ratio: f64) -> String {
+    match ratio {
+        v if !v.is_finite() || v < 0.0 => NONE.to_owned(),
+        v if v < 0.0995 => format!("{v:.3}"),
+        v if v < 1.995 => format!("{v:.2}"),
+        v if v < 9.95 => format!("{v:.1}"),
+        v => count(v.round() as u64),
+    }
+}
+
+/// A size in running text: `300 MB`, `1.5 GB`.
+pub fn size(bytes: Bytes) -> String {
+    bytes.to_string()
+}
+
+/// How a percentile is called: `p50`, `p99`, `p99.9`.
+pub fn percentile(percentile: Percentile) -> String {
+    let (whole, fraction) = (percentile.0 / 100, percentile.0 % 100);
+    match fraction {
+        0 => format!("p{whole}"),
+        f if f % 10 == 0 => format!("p{whole}.{}", f / 10),
+        f => format!("p{whole}.{f:02}"),
+    }
+}
+
+/// Things in a sentence: `Trimmed`, `Trimmed and Idle`, `New, Trimmed and Idle`.
+pub fn list(items: &[String]) -> String {
+    match items {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// `1 check fails`, `2 checks fail`: a count with its noun and verb.
+pub fn plural(n: usize, one: &str, many: &str) -> String {
+    format!("{} {}", count(n as u64), if n == 1 { one } else { many })
+}

@@ -1,0 +1,175 @@
+//! What things are called in front of people.
+
+use flashlag_schema::scenario::{JournalMode, Scenario, Statement, Step, Synchronous, Test};
+use flashlag_schema::{Operation, Phase, Run, State};
+
+/// A state as a word that begins a row: `Filled`.
+pub fn state_name(state: State) -> &'static str {
+    match state {
+        State::New => "New",
+        State::Filled => "Filled",
+        State::Deleted => "Deleted",
+        State::Trimmed => "Trimmed",
+        State::Idle => "Idle",
+    }
+}
+
+/// When, within a sentence: `when new`, `once full`, `after deleting`, `after trim`, `after idling`.
+pub fn when(state: State) -> &'static str {
+    match state {
+        State::New => "when new",
+        State::Filled => "once full",
+        State::Deleted => "after deleting",
+        State::Trimmed => "after trim",
+        State::Idle => "after idling",
+    }
+}
+
+/// A row of the lifecycle: `New`, `Filled, run 2`; the run only where `of_several`.
+pub fn stage_label(state: State, run: u32, of_several: bool) -> String {
+    match of_several {
+        true => format!("{}, run {run}", state_name(state)),
+        false => state_name(state).to_owned(),
+    }
+}
+
+/// Whether some phase of this run repeats that state.
+pub(crate) fn repeats(run: &Run, state: State) -> bool {
+    run.phases.iter().any(|phase| phase.state == state && phase.run > 1)
+}
+
+/// The stage of a phase, as in [`stage_label`].
+pub fn stage_of(run: &Run, phase: &Phase) -> String {
+    stage_label(phase.state, phase.run, repeats(run, phase.state))
+}
+
+/// A test as a person would call it: `4K rand write` for `rand_write_4k`; else its name.
+pub fn test_title(name: &str) -> String {
+    let known = match name {
+        "seq_read_256k" => "256K seq read",
+        "seq_write_256k" => "256K seq write",
+        "rand_read_4k" => "4K rand read",
+        "rand_write_4k" => "4K rand write",
+        other => other,
+    };
+    known.to_owned()
+}
+
+/// What a save did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SaveKind {
+    /// Insert, update or delete.
+    pub statement: Statement,
+    /// Journal mode.
+    pub journal: JournalMode,
+    /// `synchronous`.
+    pub synchronous: Synchronous,
+    /// Databases changed by one save.
+    pub databases: u32,
+}
+
+impl SaveKind {
+    /// Of a phase of saves: from the scenario in the run, else from its name (`save_wal`,
+    /// `insert_delete_full`). `None` where neither says.
+    pub fn of(run: &Run, phase: &Phase) -> Option<SaveKind> {
+        if phase.operation != Operation::Save {
+            return None;
+        }
+        match Plan::of(run).test(&phase.name) {
+            Some(Test::Save(save)) => Some(SaveKind {
+                statement: save.statement,
+                journal: save.journal,
+                synchronous: save.synchronous,
+                databases: save.databases,
+            }),
+            _ => SaveKind::from_name(&phase.name),
+        }
+    }
+
+    fn from_name(name: &str) -> Option<SaveKind> {
+        let words: Vec<&str> = name.split('_').collect();
+        // The statement comes first, so `delete_wal_full` deletes and `save_delete` has a rollback
+        // journal.
+        let statement = match words.first() {
+            Some(&"update") => Statement::Update,
+            Some(&"delete") => Statement::Delete,
+            _ => Statement::Insert,
+        };
+        let journal = words.iter().skip(1).find_map(|word| match *word {
+            "delete" | "rollback" => Some(JournalMode::Delete),
+            "truncate" => Some(JournalMode::Truncate),
+            "persist" => Some(JournalMode::Persist),
+            "wal" => Some(JournalMode::Wal),
+            "memory" => Some(JournalMode::Memory),
+            "off" => Some(JournalMode::Off),
+            _ => None,
+        })?;
+        let synchronous = match words.last() {
+            Some(&"normal") => Synchronous::Normal,
+            _ => Synchronous::Full,
+        };
+        Some(SaveKind { statement, journal, synchronous, databases: 1 })
+    }
+
+    /// Whether every commit is on storage when it returns.
+    pub fn is_durable(&self) -> bool {
+        let journal = !matches!(self.journal, JournalMode::Memory | JournalMode::Off);
+        journal && (self.synchronous == Synchronous::Full || self.journal != JournalMode::Wal)
+    }
+
+    /// `Rollback journal`, `WAL`, `WAL, NORMAL`, `Rollback journal (truncate)`.
+    pub fn label(&self) -> String {
+        let journal = journal_name(self.journal);
+        match self.synchronous {
+            Synchronous::Full => journal.to_owned(),
+            Synchronous::Normal => format!("{journal}, NORMAL"),
+        }
+    }
+
+    /// `insert`, `update`, `delete`.
+    pub fn statement_name(&self) -> &'static str {
+        match self.statement {
+            Statement::Insert => "insert",
+            Statement::Update => "update",
+            Statement::Delete => "delete",
+        }
+    }
+}
+
+/// A journal mode as a row's name.
+pub fn journal_name(journal: JournalMode) -> &'static str {
+    match journal {
+        JournalMode::Delete => "Rollback journal",
+        JournalMode::Truncate => "Rollback journal (truncate)",
+        JournalMode::Persist => "Rollback journal (persist)",
+        JournalMode::Wal => "WAL",
+        JournalMode::Memory => "Journal in memory",
+        JournalMode::Off => "No journal",
+    }
+}
+
+/// The scenario of a run, where it can be read again.
+pub(crate) struct Plan(Option<Scenario>);
+
+impl Plan {
+    pub(crate) fn of(run: &Run) -> Plan {
+        let settings: Vec<(String, String)> =
+            run.scenario.settings.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
+        Plan(Scenario::parse(&run.scenario.text, &settings).ok())
+    }
+
+    pub(crate) fn test(&self, name: &str) -> Option<&Test> {
+        self.0.as_ref()?.tests.get(name)
+    }
+
+    /// Whether that test is what a fill step runs.
+    pub(crate) fn is_fill(&self, name: &str) -> bool {
+        let steps = self.0.iter().flat_map(|scenario| &scenario.steps);
+        steps.into_iter().any(|step| matches!(step, Step::Fill { test, .. } if test == name))
+    }
+}
+
+/// Whether a phase filled the storage, so that its figures span all levels.
+pub(crate) fn is_fill(plan: &Plan, phase: &Phase) -> bool {
+    plan.is_fill(&phase.name) || phase.intervals.iter().any(|i| i.filled_bytes.is_some())
+}

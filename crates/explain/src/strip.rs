@@ -1,0 +1,148 @@
+//! The rows of the picture: one latency axis, a row per stage, then saves, then published devices.
+
+use flashlag_schema::{Phase, Run};
+
+use crate::doubt::Failure;
+use crate::figures::Figures;
+use crate::format;
+use crate::naming::{Plan, SaveKind, is_fill, repeats, stage_label, stage_of};
+use crate::published::{Mark, marks};
+use crate::verdict::Judgement;
+
+/// The picture.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Strip {
+    /// Groups with something in them, in order.
+    pub groups: Vec<StripGroup>,
+    /// Published devices, below them: never given a verdict.
+    pub marks: Vec<Mark>,
+}
+
+/// What the rows of a group are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GroupKind {
+    /// Durable 4 KiB random writes by stage.
+    DurableWrite,
+    /// Saves by journal mode.
+    Save,
+    /// Saves on a schedule, beside another writer: from their intended start.
+    BusySave,
+}
+
+/// Rows under one title.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StripGroup {
+    /// What they are.
+    pub kind: GroupKind,
+    /// `4 KiB durable random write, n = 12,000 each`.
+    pub title: String,
+    /// The rows.
+    pub rows: Vec<StripRow>,
+}
+
+/// One row.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StripRow {
+    /// `Filled, run 2`.
+    pub label: String,
+    /// Index of its phase in the run.
+    pub phase: usize,
+    /// Its figures; late is longer than one 60 Hz frame.
+    pub figures: Figures,
+    /// Its verdict, or why it has none.
+    pub judgement: Judgement,
+    /// `cut short`, where it ended before its time.
+    pub note: Option<String>,
+}
+
+impl StripRow {
+    /// Whether no failed check covers it.
+    pub fn trusted(&self) -> bool {
+        self.judgement.failures().is_empty()
+    }
+
+    /// The first failed check that covers it.
+    pub fn failure(&self) -> Option<&Failure> {
+        self.judgement.failures().first()
+    }
+}
+
+/// The picture of a run.
+pub fn strip(run: &Run) -> Strip {
+    let plan = Plan::of(run);
+    let mut groups = Vec::new();
+    for (index, phase) in run.phases.iter().enumerate() {
+        let Some((kind, title, label)) = place_of(run, &plan, phase) else { continue };
+        let row = row(run, index, phase, label);
+        match groups.iter_mut().find(|g: &&mut StripGroup| g.kind == kind && g.title == title) {
+            Some(group) => group.rows.push(row),
+            None => groups.push(StripGroup { kind, title, rows: vec![row] }),
+        }
+    }
+    groups.sort_by_key(|group| group.kind as u8);
+    for group in &mut groups {
+        group.title += &sample_sizes(&group.rows);
+    }
+    Strip { groups, marks: marks() }
+}
+
+/// Which group a phase belongs to, under which title, as what; `None` where it is not shown.
+fn place_of(run: &Run, plan: &Plan, phase: &Phase) -> Option<(GroupKind, String, String)> {
+    if phase.is_durable_write() && phase.background.is_none() && !is_fill(plan, phase) {
+        let title = match phase.name.as_str() {
+            "rand_write_4k" => "4 KiB durable random write".to_owned(),
+            other => format!("4 KiB durable random write ({other})"),
+        };
+        return Some((GroupKind::DurableWrite, title, stage_of(run, phase)));
+    }
+    if phase.operation != flashlag_schema::Operation::Save {
+        return None;
+    }
+    let kind = SaveKind::of(run, phase);
+    let label = kind.map_or_else(|| phase.name.clone(), |kind| kind.label());
+    if phase.background.is_some() || !phase.closed_loop {
+        let busy = match phase.background {
+            Some(_) => "SQLite save beside another writer, from its intended start",
+            None => "SQLite save on a schedule, from its intended start",
+        };
+        return Some((GroupKind::BusySave, busy.to_owned() + &stage_suffix(run, phase), label));
+    }
+    let statement = match kind {
+        Some(kind) if phase.name.starts_with(kind.statement_name()) => kind.statement_name(),
+        _ => "save",
+    };
+    let title = format!("SQLite {statement}{}", stage_suffix(run, phase));
+    Some((GroupKind::Save, title, label))
+}
+
+/// `, filled run 3` where the run has more than one stage; else nothing.
+fn stage_suffix(run: &Run, phase: &Phase) -> String {
+    let first = run.phases.first().map(|phase| (phase.state, phase.run));
+    let stages = run.phases.iter().any(|other| Some((other.state, other.run)) != first);
+    if !stages {
+        return String::new();
+    }
+    let stage = stage_label(phase.state, phase.run, repeats(run, phase.state));
+    format!(", {}", stage.to_lowercase().replace(", run", " run"))
+}
+
+fn row(run: &Run, index: usize, phase: &Phase, label: String) -> StripRow {
+    StripRow {
+        label,
+        phase: index,
+        figures: Figures::of_phase(phase),
+        judgement: Judgement::of(run, phase),
+        note: phase.cut_short.then(|| "cut short".to_owned()),
+    }
+}
+
+/// `, n = 12,000 each`, or the range where they differ.
+fn sample_sizes(rows: &[StripRow]) -> String {
+    let sizes = rows.iter().map(|row| row.figures.n);
+    let (least, most) = (sizes.clone().min().unwrap_or(0), sizes.max().unwrap_or(0));
+    match (least == most, rows.len()) {
+        (true, 1) => format!(", n = {}", format::count(most)),
+        (true, _) => format!(", n = {} each", format::count(most)),
+        _ => format!(", n = {} to {}", format::count(least), format::count(most)),
+    }
+}
