@@ -6,15 +6,20 @@
 //! that come from a device, a file or a user are stripped of control characters on the way.
 #![forbid(unsafe_code)]
 
+mod axis;
 mod csv;
 mod line;
 mod openmetrics;
+mod picture;
 pub mod progress;
 mod style;
+mod summary;
+mod table;
 mod text;
 
 pub use csv::csv_intervals;
 pub use openmetrics::openmetrics;
 pub use progress::{Progress, ProgressMode};
 pub use style::Style;
+pub use summary::{files, summary, trust};
 pub use text::sanitize;

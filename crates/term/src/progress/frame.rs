@@ -246,7 +246,10 @@ fn sparkline(state: &State, style: Style, live: &Snapshot) -> Line {
     let noun = state.current.as_ref().map(|current| current.kind).unwrap_or_default().noun();
     let latest = live.recent.last().copied().unwrap_or_default();
     if latest >= WORTH_TELLING {
-        line.add(Role::Muted, "  just now: ").add(Role::Late, &format!("one {noun} took {latest}"));
+        let what = format!("one {noun} took {latest}");
+        let room = style.columns().saturating_sub(line.used() + 2);
+        line.add(Role::Muted, if what.len() + 10 <= room { "  just now: " } else { "  " });
+        line.add(Role::Late, &what);
     } else if live.longest > Nanos::ZERO {
         line.add(Role::Muted, &format!("  longest {noun} {}", live.longest));
     }

@@ -1,0 +1,223 @@
+use flashlag_explain::{Figures, Judgement, LagVerdict, StripRow, format};
+use flashlag_schema::Lag;
+use flashlag_units::Nanos;
+
+use crate::axis::Axis;
+use crate::line::{Line, Page};
+use crate::style::{Role, Style};
+use crate::text::width;
+
+/// The strip: a row for each distribution on one latency axis, with its figures beside it.
+pub(crate) struct Picture {
+    style: Style,
+    axis: Axis,
+    label: usize,
+    numbers: Vec<Number>,
+}
+
+/// A column of numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Number {
+    Median,
+    P90,
+    P99,
+    P999,
+    Longest,
+    Late,
+    Verdict,
+}
+
+/// One row to draw.
+pub(crate) struct Bar<'a> {
+    pub(crate) label: &'a str,
+    pub(crate) figures: &'a Figures,
+    pub(crate) judgement: &'a Judgement,
+}
+
+impl<'a> From<&'a StripRow> for Bar<'a> {
+    fn from(row: &'a StripRow) -> Bar<'a> {
+        Bar { label: &row.label, figures: &row.figures, judgement: &row.judgement }
+    }
+}
+
+impl Number {
+    fn title(self) -> &'static str {
+        match self {
+            Number::Median => "median",
+            Number::P90 => "p90",
+            Number::P99 => "p99",
+            Number::P999 => "p99.9",
+            Number::Longest => "longest",
+            Number::Late => "late",
+            Number::Verdict => "",
+        }
+    }
+
+    fn columns(self) -> usize {
+        match self {
+            Number::Verdict => 12,
+            Number::Longest => 9,
+            Number::Median | Number::P99 | Number::P999 | Number::P90 => 7,
+            Number::Late => 7,
+        }
+    }
+
+    fn of(width: usize) -> Vec<Number> {
+        use Number::{Late, Longest, Median, P90, P99, P999, Verdict};
+        match width {
+            104.. => vec![Median, P90, P99, P999, Longest, Late, Verdict],
+            76.. => vec![Median, P99, P999, Late, Verdict],
+            56.. => vec![Median, P99, Late],
+            _ => vec![Median, P99],
+        }
+    }
+}
+
+/// The most that a plot is worth: a decade of 14 columns.
+const WIDEST_PLOT: usize = 71;
+
+impl Picture {
+    /// Laid out for these rows.
+    pub(crate) fn over<'a>(style: Style, bars: impl Iterator<Item = Bar<'a>> + Clone) -> Picture {
+        let room = style.columns();
+        let numbers = Number::of(room);
+        let longest = bars.clone().map(|bar| width(bar.label) + 2).max().unwrap_or(0);
+        let label = longest.clamp(10, (room / 4).max(10));
+        let taken: usize = numbers.iter().map(|number| number.columns()).sum();
+        let plot = room.saturating_sub(label + taken).clamp(8, WIDEST_PLOT);
+        let values = bars.flat_map(|bar| {
+            let figures = bar.figures;
+            [figures.p50, figures.p99, figures.p999, figures.max].into_iter().flatten()
+        });
+        Picture { style, axis: Axis::over(values, plot), label, numbers }
+    }
+
+    /// The axis, and what the numbers are.
+    pub(crate) fn head(&self, page: &mut Page) {
+        let mut line = Line::new(self.style);
+        let unit = if self.label >= 13 { "milliseconds" } else { "ms" };
+        line.left(Role::Muted, unit, self.label).left(
+            Role::Muted,
+            &self.axis.labels(),
+            self.axis.columns(),
+        );
+        for number in &self.numbers {
+            line.right(Role::Muted, number.title(), number.columns());
+        }
+        page.push(&line);
+    }
+
+    /// One row.
+    pub(crate) fn bar(&self, page: &mut Page, bar: &Bar<'_>) {
+        let trusted = bar.judgement.failures().is_empty();
+        let mut line = Line::new(self.style);
+        let (role, label) = match trusted {
+            true => (Role::Ink, bar.label.to_owned()),
+            false => (Role::Muted, format!("{} ✕", bar.label)),
+        };
+        line.left(role, &label, self.label);
+        for (role, mark) in self.cells(bar.figures, trusted) {
+            line.add(role, mark.encode_utf8(&mut [0; 4]));
+        }
+        for number in &self.numbers {
+            let (role, text) = cell(*number, bar, trusted);
+            if *number == Number::Verdict {
+                line.add(Role::Ink, "  ").left(role, &text, number.columns() - 2);
+            } else {
+                line.right(role, &text, number.columns());
+            }
+        }
+        page.push(&line);
+    }
+
+    /// The frame's name under its line.
+    pub(crate) fn foot(&self, page: &mut Page) {
+        let mut line = Line::new(self.style);
+        line.to(self.label + self.axis.place(Lag::FRAME_60HZ));
+        line.add(Role::Muted, "╵ one 60 Hz frame, 16.67 ms");
+        page.push(&line);
+    }
+
+    fn cells(&self, figures: &Figures, trusted: bool) -> Vec<(Role, char)> {
+        let frame = self.axis.place(Lag::FRAME_60HZ);
+        let mut cells = vec![' '; self.axis.columns()];
+        if let Some(cell) = cells.get_mut(frame) {
+            *cell = '│';
+        }
+        let place = |value: Option<Nanos>| value.map(|value| self.axis.place(value));
+        let (median, p99, p999) = (place(figures.p50), place(figures.p99), place(figures.p999));
+        let (thick, thin, dot) =
+            if trusted { ('━', '─', '●') } else { ('╌', '╌', '○') };
+        if let (Some(p99), Some(p999)) = (p99, p999) {
+            fill(&mut cells, p99, p999, thin, '┼');
+            put(&mut cells, p999, '┤');
+        }
+        if let (Some(median), Some(p99)) = (median, p99) {
+            fill(&mut cells, median, p99, thick, if trusted { '┿' } else { '┼' });
+        }
+        // The longest wait is one value: it never hides the end of a bar.
+        if let Some(longest) = place(figures.max)
+            && matches!(cells.get(longest), Some(' ' | '│'))
+        {
+            put(&mut cells, longest, '◇');
+        }
+        if let Some(median) = median {
+            put(&mut cells, median, dot);
+        }
+        let role = |column: usize, mark: char| match mark {
+            ' ' => Role::Ink,
+            '│' | '┿' | '┼' if column == frame => Role::Muted,
+            _ if !trusted => Role::Muted,
+            _ if column > frame => Role::Late,
+            _ => Role::InTime,
+        };
+        cells.into_iter().enumerate().map(|(column, mark)| (role(column, mark), mark)).collect()
+    }
+}
+
+fn put(cells: &mut [char], column: usize, mark: char) {
+    if let Some(cell) = cells.get_mut(column) {
+        *cell = mark;
+    }
+}
+
+fn fill(cells: &mut [char], from: usize, to: usize, mark: char, crossing: char) {
+    for cell in cells.iter_mut().take(to + 1).skip(from) {
+        *cell = if matches!(cell, '│' | '┿' | '┼') { crossing } else { mark };
+    }
+}
+
+fn cell(number: Number, bar: &Bar<'_>, trusted: bool) -> (Role, String) {
+    let figures = bar.figures;
+    let time = |value: Option<Nanos>| {
+        let late = trusted && value.is_some_and(|value| value > Lag::FRAME_60HZ);
+        let role = match (trusted, late) {
+            (false, _) => Role::Muted,
+            (true, true) => Role::Late,
+            (true, false) => Role::Ink,
+        };
+        (role, value.map_or_else(|| format::NONE.to_owned(), format::ms))
+    };
+    match number {
+        Number::Median => time(figures.p50),
+        Number::P90 => time(figures.p90),
+        Number::P99 => time(figures.p99),
+        Number::P999 => time(figures.p999),
+        Number::Longest => time(figures.max),
+        Number::Late => {
+            let share = figures.late_share().map(format::share);
+            let role = if trusted { Role::Ink } else { Role::Muted };
+            (role, share.unwrap_or_else(|| format::NONE.to_owned()))
+        }
+        Number::Verdict => {
+            let role = match bar.judgement.verdict() {
+                Some(LagVerdict::Smooth) => Role::InTime,
+                Some(LagVerdict::Hitches) => Role::Strong,
+                Some(_) => Role::Late,
+                None => Role::Muted,
+            };
+            let caveat = matches!(bar.judgement, Judgement::Judged { caveat: Some(_), .. });
+            (role, format!("{}{}", bar.judgement.word(), if caveat { "*" } else { "" }))
+        }
+    }
+}

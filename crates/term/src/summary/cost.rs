@@ -1,0 +1,75 @@
+use flashlag_explain::format;
+use flashlag_schema::{Run, RunStatus};
+use flashlag_units::Bytes;
+
+use crate::line::{Line, Page};
+use crate::style::{Role, Style};
+
+/// Steps that were not run, requests that were not honoured, and a run that did not end.
+pub(super) fn not_done(page: &mut Page, run: &Run) {
+    let status = match &run.status {
+        RunStatus::Complete => None,
+        RunStatus::Running { .. } => Some("It did not end: what is here was finished.".to_owned()),
+        RunStatus::Interrupted { .. } => {
+            Some("It was stopped: what is here was finished.".to_owned())
+        }
+        RunStatus::Failed { error, .. } => Some(format!("It failed: {error}")),
+    };
+    if let Some(status) = status {
+        page.paragraph(Role::Late, &status);
+    }
+    for skipped in &run.skipped {
+        let text = format!("{} ({}): {}", skipped.step, skipped.state.name(), skipped.reason);
+        noted(page, "not run", &text);
+    }
+    for downgrade in &run.downgrades {
+        let text = format!(
+            "{} asked for, {}: {}",
+            downgrade.requested, downgrade.effective, downgrade.reason
+        );
+        noted(page, "instead", &text);
+    }
+    for phase in run.phases.iter().filter(|phase| phase.cut_short) {
+        noted(page, "cut short", &phase.label());
+    }
+}
+
+fn noted(page: &mut Page, what: &str, text: &str) {
+    let mut head = Line::new(page.style());
+    head.add(Role::Muted, what);
+    page.hanging(&head, 11, Role::Ink, text);
+}
+
+/// What it cost: bytes, time, and life where the device tells it.
+pub(super) fn cost(page: &mut Page, run: &Run) {
+    let written = run.wear.written_bytes;
+    let time = run.phases.last().map(|phase| phase.began_ns.plus(phase.elapsed_ns));
+    let mut text = match (written, time) {
+        (Bytes::ZERO, _) => "Nothing was written".to_owned(),
+        (written, Some(time)) => format!("Wrote {written} in {time}"),
+        (written, None) => format!("Wrote {written}"),
+    };
+    if let Some(life) = run.wear.life_percent.value() {
+        text += &format!(", {} of the device's rated life", format::share(life / 100.0));
+    }
+    if let Some(block) = run.wear.block_bytes.value() {
+        text += &format!("; the block device took {block} meanwhile");
+    }
+    page.paragraph(Role::Ink, &format!("{text}."));
+    if written > Bytes::ZERO
+        && let Some(reason) = run.wear.life_percent.reason()
+    {
+        page.paragraph(Role::Muted, &format!("Share of the device's life: unknown, {reason}."));
+    }
+}
+
+/// Where the files are: `Report  report.html`, one line each. For the end of a summary.
+pub fn files(named: &[(&str, &str)], style: Style) -> String {
+    let mut page = Page::new(style);
+    for (what, path) in named {
+        let mut head = Line::new(style);
+        head.add(Role::Muted, what);
+        page.hanging(&head, 11, Role::Strong, path);
+    }
+    page.finish()
+}

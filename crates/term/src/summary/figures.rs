@@ -1,0 +1,199 @@
+use flashlag_explain::{
+    Figures, GroupKind, Lifecycle, LifecycleCell, LifecycleRow, failures_of, format, lifecycle,
+    stage_of, strip, test_title,
+};
+use flashlag_schema::{Lag, Operation, Phase, Run};
+use flashlag_units::Nanos;
+
+use crate::line::Page;
+use crate::style::Role;
+use crate::table::Table;
+
+/// The four tests: by stage where there are several, else one row for each test.
+pub(super) fn tests(page: &mut Page, run: &Run) {
+    match lifecycle(run) {
+        Some(table) => stages(page, &table),
+        None => one_stage(page, run),
+    }
+}
+
+/// Tests that fit beside one another below a stage's name.
+fn tests_in(columns: usize) -> usize {
+    (columns.saturating_sub(16) / 26).max(1)
+}
+
+fn stages(page: &mut Page, table: &Lifecycle) {
+    page.paragraph(Role::Strong, &table.heading);
+    let columns: Vec<usize> = (0..table.columns.len()).collect();
+    for (index, block) in columns.chunks(tests_in(page.style().columns())).enumerate() {
+        if index > 0 {
+            page.gap();
+        }
+        stage_block(page, table, block);
+    }
+    if table.rows.iter().any(|row| !row.failures.is_empty()) {
+        page.paragraph(Role::Muted, "✕ A failed check covers this row: do not quote it.");
+    }
+}
+
+fn stage_block(page: &mut Page, table: &Lifecycle, block: &[usize]) {
+    let mut text = Table::new("");
+    for column in block.iter().filter_map(|index| table.columns.get(*index)) {
+        text = text.span(&column.title, 3).column("MB/s", 0);
+        text = text.column("p50 ms", 0).column("p99 ms", 0);
+    }
+    for row in &table.rows {
+        let trusted = row.failures.is_empty();
+        let role = if trusted { Role::Ink } else { Role::Muted };
+        match &row.skipped {
+            // Said once, in the first block.
+            Some(reason) if block.first() == Some(&0) => {
+                text.remark((Role::Muted, &row.label), &format!("not run: {reason}"));
+            }
+            Some(_) => {}
+            None => {
+                let cells = block.iter().flat_map(|index| cells(row, *index)).collect();
+                text.row((role, &marked(&row.label, trusted)), cells);
+            }
+        }
+    }
+    text.print(page);
+}
+
+fn cells(row: &LifecycleRow, column: usize) -> Vec<(Role, String)> {
+    let Some(Some(cell)) = row.cells.get(column) else {
+        return vec![(Role::Muted, format::NONE.to_owned()); 3];
+    };
+    let LifecycleCell { bytes_per_sec, p50, p99, share_of_new, failures, .. } = cell;
+    let trusted = failures.is_empty();
+    // As in the report: rust is below half of New.
+    let slow = share_of_new.is_some_and(|share| share < 0.5);
+    let role = match (trusted, slow) {
+        (false, _) => Role::Muted,
+        (true, true) => Role::Late,
+        (true, false) => Role::Ink,
+    };
+    vec![(role, format::mb_per_s(*bytes_per_sec)), time(*p50, trusted), time(*p99, trusted)]
+}
+
+fn time(value: Option<Nanos>, trusted: bool) -> (Role, String) {
+    let late = value.is_some_and(|value| value > Lag::FRAME_60HZ);
+    let role = match (trusted, late) {
+        (false, _) => Role::Muted,
+        (true, true) => Role::Late,
+        (true, false) => Role::Ink,
+    };
+    (role, value.map_or_else(|| format::NONE.to_owned(), format::ms))
+}
+
+fn one_stage(page: &mut Page, run: &Run) {
+    let mut table = Table::new("ms")
+        .column("MB/s", 0)
+        .column("per s", 3)
+        .column("p50", 0)
+        .column("p90", 4)
+        .column("p99", 0)
+        .column("p99.9", 2)
+        .column("longest", 1)
+        .column("n", 5);
+    let tests = run.phases.iter().filter(|phase| phase.operation != Operation::Save);
+    for phase in tests {
+        let trusted = failures_of(run, phase).is_empty();
+        let figures = Figures::of_phase(phase);
+        let role = if trusted { Role::Ink } else { Role::Muted };
+        let mut cells = vec![
+            (role, format::mb_per_s(phase.bytes_per_sec)),
+            (role, format::per_second(phase.ops_per_sec)),
+        ];
+        cells.extend(times(&figures, trusted));
+        cells.push((role, format::count(figures.n)));
+        table.row((role, &marked(&titled(run, phase), trusted)), cells);
+    }
+    if !table.is_empty() {
+        table.print(page);
+    }
+}
+
+/// The test, with its stage where the run has more than one.
+fn titled(run: &Run, phase: &Phase) -> String {
+    let first = run.phases.first().map(|phase| (phase.state, phase.run));
+    let several = run.phases.iter().any(|other| Some((other.state, other.run)) != first);
+    let title = test_title(&phase.name);
+    if several { format!("{title}, {}", stage_of(run, phase).to_lowercase()) } else { title }
+}
+
+fn marked(label: &str, trusted: bool) -> String {
+    if trusted { label.to_owned() } else { format!("{label} ✕") }
+}
+
+fn times(figures: &Figures, trusted: bool) -> Vec<(Role, String)> {
+    let values = [figures.p50, figures.p90, figures.p99, figures.p999, figures.max];
+    values.into_iter().map(|value| time(value, trusted)).collect()
+}
+
+/// The headline test's latency in full, where the table of tests does not say it.
+pub(super) fn durable_writes(page: &mut Page, run: &Run) {
+    if lifecycle(run).is_none() {
+        return;
+    }
+    let mut table = Table::new("Durable 4 KiB write, ms")
+        .column("p50", 0)
+        .column("p90", 2)
+        .column("p99", 0)
+        .column("p99.9", 0)
+        .column("longest", 1)
+        .column("n", 3);
+    let strip = strip(run);
+    let groups = strip.groups.iter().filter(|group| group.kind == GroupKind::DurableWrite);
+    for row in groups.flat_map(|group| &group.rows) {
+        let role = if row.trusted() { Role::Ink } else { Role::Muted };
+        let mut cells = times(&row.figures, row.trusted());
+        cells.push((role, format::count(row.figures.n)));
+        table.row((role, &marked(&row.label, row.trusted())), cells);
+    }
+    if !table.is_empty() {
+        table.print(page);
+    }
+}
+
+/// Saves a second, and how many were longer than a person's patience.
+pub(super) fn saves(page: &mut Page, run: &Run) {
+    let mut table = Table::new("Saves longer than")
+        .column("saves/s", 0)
+        .column("8.3 ms", 4)
+        .column("11.1 ms", 3)
+        .column("16.7 ms", 0)
+        .column("100 ms", 1)
+        .column("700 ms", 0)
+        .column("5 s", 2)
+        .column("of", 0);
+    let strip = strip(run);
+    let groups = strip.groups.iter().filter(|group| group.kind != GroupKind::DurableWrite);
+    for (group, row) in groups.flat_map(|group| group.rows.iter().map(move |row| (group, row))) {
+        let Some(phase) = run.phases.get(row.phase) else { continue };
+        let Some(lag) = &phase.lag else { continue };
+        let role = if row.trusted() { Role::Ink } else { Role::Muted };
+        let late = |count: u64| {
+            let role = if row.trusted() && count > 0 { Role::Late } else { role };
+            (role, format::count(count))
+        };
+        let cells = vec![
+            (role, format::per_second(phase.ops_per_sec)),
+            late(lag.over_120hz),
+            late(lag.over_90hz),
+            late(lag.over_60hz),
+            late(lag.over_100ms),
+            late(lag.over_700ms),
+            late(lag.over_5s),
+            (role, format::count(lag.saves)),
+        ];
+        let busy = if group.kind == GroupKind::BusySave { ", busy" } else { "" };
+        table.row((role, &marked(&format!("{}{busy}", row.label), row.trusted())), cells);
+    }
+    if !table.is_empty() {
+        table.print(page);
+        let note = "One frame is 16.7 ms at 60 Hz, 11.1 at 90, 8.3 at 120. A budget to compare \
+                    devices by, not a count of dropped frames.";
+        page.paragraph(Role::Muted, note);
+    }
+}

@@ -1,0 +1,129 @@
+use crate::line::{Line, Page};
+use crate::style::Role;
+use crate::text::{to_ascii, width};
+
+/// A table of a label and right-aligned columns that fits a width: first the least needed columns
+/// go, then labels are cut.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Table {
+    title: String,
+    columns: Vec<Column>,
+    /// Titles over so many columns each, from the left.
+    spans: Vec<(String, usize)>,
+    rows: Vec<Row>,
+}
+
+#[derive(Clone, Debug)]
+struct Column {
+    title: String,
+    /// Columns with a higher one go first; those with 0 stay.
+    spare: u8,
+}
+
+#[derive(Clone, Debug)]
+struct Row {
+    label: (Role, String),
+    cells: Vec<(Role, String)>,
+    /// Instead of cells.
+    remark: Option<String>,
+}
+
+const SEPARATION: usize = 2;
+const NARROWEST_LABEL: usize = 10;
+
+impl Table {
+    /// An empty table whose labels are called `title`.
+    pub(crate) fn new(title: &str) -> Table {
+        Table { title: title.to_owned(), ..Table::default() }
+    }
+
+    /// Adds a column; `spare` 0 keeps it at any width.
+    pub(crate) fn column(mut self, title: &str, spare: u8) -> Table {
+        self.columns.push(Column { title: title.to_owned(), spare });
+        self
+    }
+
+    /// Puts a title over the next `columns` columns, none of which may be spare.
+    pub(crate) fn span(mut self, title: &str, columns: usize) -> Table {
+        self.spans.push((title.to_owned(), columns));
+        self
+    }
+
+    pub(crate) fn row(&mut self, label: (Role, &str), cells: Vec<(Role, String)>) {
+        let label = (label.0, label.1.to_owned());
+        self.rows.push(Row { label, cells, remark: None });
+    }
+
+    /// A row that says why it has no cells.
+    pub(crate) fn remark(&mut self, label: (Role, &str), text: &str) {
+        let label = (label.0, label.1.to_owned());
+        self.rows.push(Row { label, cells: Vec::new(), remark: Some(text.to_owned()) });
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Prints it.
+    pub(crate) fn print(&self, page: &mut Page) {
+        let style = page.style();
+        let (label, shown) = self.fit(style.columns(), style.unicode);
+        if !self.spans.is_empty() {
+            let mut head = Line::new(style);
+            head.left(Role::Ink, "", label);
+            let mut left = shown.iter().map(|(_, columns)| columns + SEPARATION);
+            for (title, columns) in &self.spans {
+                let room: usize = left.by_ref().take(*columns).sum();
+                head.right(Role::Strong, title, room);
+            }
+            page.push(&head);
+        }
+        let mut head = Line::new(style);
+        head.left(Role::Muted, &self.title, label);
+        for (index, columns) in &shown {
+            let title = self.columns.get(*index).map(|column| column.title.as_str());
+            head.right(Role::Muted, title.unwrap_or_default(), columns + SEPARATION);
+        }
+        page.push(&head);
+        for row in &self.rows {
+            let mut line = Line::new(style);
+            line.left(row.label.0, &row.label.1, label);
+            if let Some(remark) = &row.remark {
+                page.hanging(&line, label + SEPARATION, Role::Muted, remark);
+                continue;
+            }
+            for (index, columns) in &shown {
+                let cell = row.cells.get(*index);
+                let (role, text) = cell.map_or((Role::Ink, ""), |(role, text)| (*role, text));
+                line.right(role, text, columns + SEPARATION);
+            }
+            page.push(&line);
+        }
+    }
+
+    /// The width of the labels, and of each column that fits.
+    fn fit(&self, room: usize, unicode: bool) -> (usize, Vec<(usize, usize)>) {
+        let measure = |text: &str| if unicode { width(text) } else { width(&to_ascii(text)) };
+        let wanted = self.rows.iter().map(|row| measure(&row.label.1));
+        let wanted = wanted.chain([measure(&self.title)]).max().unwrap_or(0);
+        let column_width = |(index, column): (usize, &Column)| {
+            let cells = self.rows.iter().filter_map(|row| row.cells.get(index));
+            let widest = cells.map(|(_, text)| measure(text)).max().unwrap_or(0);
+            (index, widest.max(measure(&column.title)))
+        };
+        let mut shown: Vec<(usize, usize)> =
+            self.columns.iter().enumerate().map(column_width).collect();
+        let least = wanted.min(NARROWEST_LABEL.max(room / 5));
+        loop {
+            let used: usize = shown.iter().map(|(_, columns)| columns + SEPARATION).sum();
+            let spare = |index: usize| self.columns.get(index).map_or(0, |column| column.spare);
+            let most = shown.iter().map(|(index, _)| spare(*index)).max().unwrap_or(0);
+            if used + least <= room || most == 0 {
+                return (wanted.min(room.saturating_sub(used).max(least)), shown);
+            }
+            if let Some(place) = shown.iter().rposition(|(index, _)| spare(*index) == most) {
+                shown.remove(place);
+            }
+        }
+    }
+}
