@@ -9,7 +9,7 @@ use tempfile::TempDir;
 /// A mounted image.
 pub struct LoopMount {
     mount: PathBuf,
-    mounted: bool,
+    image: PathBuf,
     _home: TempDir,
 }
 
@@ -40,7 +40,7 @@ impl LoopMount {
         std::fs::create_dir_all(&mount).map_err(|error| error.to_string())?;
         let with_loop = if options.is_empty() { "loop".into() } else { format!("loop,{options}") };
         run(Command::new("mount").args(["-t", "ext4", "-o", &with_loop]).arg(image).arg(&mount))?;
-        Ok(LoopMount { mount, mounted: true, _home: home })
+        Ok(LoopMount { mount, image: image.to_owned(), _home: home })
     }
 
     /// The mount point.
@@ -54,6 +54,11 @@ impl LoopMount {
         run(Command::new("mount").args(["-o", &options]).arg(&self.mount)).map(drop)
     }
 
+    /// What the image takes on the filesystem below.
+    pub fn image_bytes(&self) -> u64 {
+        std::os::unix::fs::MetadataExt::blocks(&std::fs::metadata(&self.image).unwrap()) * 512
+    }
+
     /// Bytes in use, once everything is on the image.
     pub fn used_bytes(&self) -> u64 {
         let file = File::open(&self.mount).unwrap();
@@ -65,16 +70,14 @@ impl LoopMount {
 
 impl Drop for LoopMount {
     fn drop(&mut self) {
-        if self.mounted {
-            // A process that is just dying may still have a file open there.
-            for _ in 0..50 {
-                if run(Command::new("umount").arg(&self.mount)).is_ok() {
-                    return;
-                }
-                std::thread::sleep(std::time::Duration::from_millis(100));
+        // A process that is just dying may still have a file open there.
+        for _ in 0..50 {
+            if run(Command::new("umount").arg(&self.mount)).is_ok() {
+                return;
             }
-            let _ = run(Command::new("umount").arg("-l").arg(&self.mount));
+            std::thread::sleep(std::time::Duration::from_millis(100));
         }
+        let _ = run(Command::new("umount").arg("-l").arg(&self.mount));
     }
 }
 
