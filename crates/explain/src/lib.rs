@@ -14,7 +14,10 @@ mod findings;
 pub mod format;
 mod headline;
 mod lifecycle;
+mod marks;
 mod naming;
+mod outline;
+mod place;
 mod published;
 pub mod sample;
 mod strip;
@@ -32,8 +35,15 @@ pub use fill::{FillCurve, FillLevel, fill_curves};
 pub use findings::{Finding, FindingKind, FindingSide, Findings, RuledOut, findings};
 pub use headline::{Believe, Headline, NoVerdict, headline};
 pub use lifecycle::{Lifecycle, LifecycleCell, LifecycleColumn, LifecycleRow, lifecycle};
+pub use marks::{MARKS_NOTE, Mark, MarkPoint, marks};
 pub use naming::{SaveKind, stage_label, stage_of, state_name, test_title};
-pub use published::{Mark, MarkPoint, Place, Published, marks, places, published};
+pub use outline::{
+    LAG_IS_A_BUDGET, PhaseChange, PhaseStalls, Stalls, cause_name, change_name, changes,
+    changes_heading, distribution_heading, environment_heading, kind_name, phase_title,
+    saves_heading, stalls, trust_heading,
+};
+pub use place::{Place, places};
+pub use published::{Published, published};
 pub use strip::{GroupKind, Strip, StripGroup, StripRow, strip};
-pub use verdict::{Judgement, LagVerdict, RULES};
+pub use verdict::{FREEZE, Judgement, LagVerdict, NOTICED, RULES};
 pub use waits::{WaitGroup, WaitPart, WaitSection, waits};

@@ -1,0 +1,327 @@
+//! Headings of sections that are about the run as a whole, each stating its result, and the
+//! stalls and changes of its phases.
+
+use flashlag_schema::{Change, ChangeKind, Operation, Phase, Run, StallCause};
+use flashlag_units::Nanos;
+
+use crate::doubt::{CheckCounts, Failure, failures_of};
+use crate::figures::Figures;
+use crate::format;
+use crate::naming::{SaveKind, stage_of, test_title};
+
+/// Phases with waits longer than their limit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stalls {
+    /// `16 stalls over 1 s: the longest 4.6 s, blocked on storage`.
+    pub heading: String,
+    /// The phases that have an interval series or stalls, in the order of the run.
+    pub phases: Vec<PhaseStalls>,
+}
+
+/// The stalls of one phase.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PhaseStalls {
+    /// Index of the phase in the run.
+    pub phase: usize,
+    /// `4K rand write, filled run 3`.
+    pub title: String,
+    /// How many there were.
+    pub seen: u64,
+    /// How many of them the run file lists: the longest.
+    pub listed: usize,
+    /// A wait longer than this counts.
+    pub over: Nanos,
+    /// The longest that is listed.
+    pub longest: Option<Nanos>,
+    /// All that are listed together.
+    pub total: Nanos,
+    /// Listed stalls by cause, most first.
+    pub causes: Vec<(StallCause, usize)>,
+    /// Failed checks that cover it.
+    pub failures: Vec<Failure>,
+}
+
+/// A change with where it was seen.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PhaseChange<'a> {
+    /// Index of the phase in the run.
+    pub phase: usize,
+    /// `4K rand write, filled run 3`.
+    pub title: String,
+    /// What it is, in a word or two: `write cache exhausted`.
+    pub name: &'static str,
+    /// The change.
+    pub change: &'a Change,
+}
+
+/// A phase as a row or chart is called: `4K rand write, filled run 3`; the stage only where the run
+/// has several.
+pub fn phase_title(run: &Run, phase: &Phase) -> String {
+    let test = match SaveKind::of(run, phase) {
+        Some(kind) => {
+            let beside = if phase.background.is_some() { ", beside another writer" } else { "" };
+            format!("SQLite {}, {}{beside}", statement(phase, &kind), lower_first(&kind.label()))
+        }
+        None => test_title(&phase.name),
+    };
+    let first = run.phases.first().map(|phase| (phase.state, phase.run));
+    match run.phases.iter().any(|other| Some((other.state, other.run)) != first) {
+        true => format!("{test}, {}", stage_of(run, phase).to_lowercase().replace(", run", " run")),
+        false => test,
+    }
+}
+
+fn statement(phase: &Phase, kind: &SaveKind) -> &'static str {
+    let name = kind.statement_name();
+    if phase.name.starts_with(name) { name } else { "save" }
+}
+
+/// `rollback journal`, but `WAL`.
+fn lower_first(label: &str) -> String {
+    let mut letters = label.chars();
+    match (letters.next(), letters.clone().next()) {
+        (Some(first), Some(second)) if second.is_lowercase() => {
+            first.to_lowercase().chain(letters).collect()
+        }
+        _ => label.to_owned(),
+    }
+}
+
+/// What waited for: `storage`, `a CPU`, …
+pub fn cause_name(cause: StallCause) -> &'static str {
+    match cause {
+        StallCause::Storage => "storage",
+        StallCause::Cpu => "a CPU",
+        StallCause::Executing => "executing",
+        StallCause::Mixed => "several things",
+        StallCause::Unknown => "unknown",
+    }
+}
+
+/// A kind of change in a word or two.
+pub fn change_name(kind: ChangeKind) -> &'static str {
+    match kind {
+        ChangeKind::CacheExhausted => "write cache exhausted",
+        ChangeKind::Throttled => "throttled",
+        ChangeKind::PeriodicStalls => "periodic stalls",
+        ChangeKind::Slower => "slower",
+        ChangeKind::Faster => "faster",
+        ChangeKind::SteadyState => "steady state",
+        ChangeKind::NotSteady => "not steady",
+    }
+}
+
+/// The stalls of a run; `None` where no phase has a series or a stall.
+pub fn stalls(run: &Run) -> Option<Stalls> {
+    let phases: Vec<PhaseStalls> = run
+        .phases
+        .iter()
+        .enumerate()
+        .filter(|(_, phase)| !phase.intervals.is_empty() || phase.stalls_seen > 0)
+        .map(|(index, phase)| phase_stalls(run, index, phase))
+        .collect();
+    let heading = stalls_heading(&phases);
+    (!phases.is_empty()).then_some(Stalls { heading, phases })
+}
+
+fn phase_stalls(run: &Run, index: usize, phase: &Phase) -> PhaseStalls {
+    let mut causes: Vec<(StallCause, usize)> = Vec::new();
+    for stall in &phase.stalls {
+        match causes.iter_mut().find(|(cause, _)| *cause == stall.cause) {
+            Some((_, count)) => *count += 1,
+            None => causes.push((stall.cause, 1)),
+        }
+    }
+    causes.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    PhaseStalls {
+        phase: index,
+        title: phase_title(run, phase),
+        seen: phase.stalls_seen.max(phase.stalls.len() as u64),
+        listed: phase.stalls.len(),
+        over: phase.stall_over_ns,
+        longest: phase.stalls.iter().map(|stall| stall.ns).max(),
+        total: phase.stalls.iter().fold(Nanos::ZERO, |sum, stall| sum.plus(stall.ns)),
+        causes,
+        failures: failures_of(run, phase),
+    }
+}
+
+fn stalls_heading(phases: &[PhaseStalls]) -> String {
+    let seen = phases.iter().fold(0u64, |sum, phase| sum.saturating_add(phase.seen));
+    let over = phases.iter().filter(|phase| phase.seen > 0).map(|phase| phase.over).min();
+    let worst = phases.iter().max_by_key(|phase| phase.longest);
+    let longest = worst.and_then(|worst| Some((worst.longest?, worst)));
+    match (seen, over, longest) {
+        (0, ..) => "No stall was seen".to_owned(),
+        (_, Some(over), Some((longest, worst))) => {
+            let (noun, over) = (if seen == 1 { "stall" } else { "stalls" }, format::time(over));
+            format!(
+                "{} {noun} over {over}; the longest, {}, in {}",
+                format::count(seen),
+                format::time(longest),
+                lower_first(&worst.title)
+            )
+        }
+        _ => format!("{} stalls were counted, none of them listed", format::count(seen)),
+    }
+}
+
+/// What the interval series of all phases show, in the order of the run.
+pub fn changes(run: &Run) -> Vec<PhaseChange<'_>> {
+    let phases = run.phases.iter().enumerate();
+    let all = phases.flat_map(|(index, phase)| {
+        phase.changes.iter().map(move |change| PhaseChange {
+            phase: index,
+            title: phase_title(run, phase),
+            name: change_name(change.kind),
+            change,
+        })
+    });
+    all.collect()
+}
+
+/// The heading of the changes: `Write cache exhausted after 1.5 GB in 256K seq write`.
+pub fn changes_heading(run: &Run) -> String {
+    let changes = changes(run);
+    let settled = |kind| matches!(kind, ChangeKind::SteadyState | ChangeKind::NotSteady);
+    let events: Vec<_> = changes.iter().filter(|change| !settled(change.change.kind)).collect();
+    match events.as_slice() {
+        [] if changes.is_empty() => "No change over time".to_owned(),
+        [] => {
+            let steady = |c: &&PhaseChange<'_>| c.change.kind == ChangeKind::SteadyState;
+            let (steady, all) = (changes.iter().filter(steady).count(), changes.len());
+            match all {
+                1 if steady == 1 => "It reached steady state".to_owned(),
+                1 => "It did not reach steady state".to_owned(),
+                _ => format!("{steady} of {all} phases reached steady state"),
+            }
+        }
+        [first, rest @ ..] => {
+            let written = format::size(first.change.written_bytes);
+            let others = match rest.len() {
+                0 => String::new(),
+                1 => ", and one more change".to_owned(),
+                more => format!(", and {more} more changes"),
+            };
+            let mut name = first.name.chars();
+            let name: String =
+                name.next().into_iter().flat_map(char::to_uppercase).chain(name).collect();
+            format!("{name} after {written} in {}{others}", lower_first(&first.title))
+        }
+    }
+}
+
+/// The heading of the distributions, about the slowest 1 in 1,000 (or 1 in 100).
+pub fn distribution_heading(run: &Run) -> String {
+    let judged = run.phases.iter().filter(|phase| {
+        let saves = phase.operation == Operation::Save;
+        (saves || phase.is_durable_write()) && failures_of(run, phase).is_empty()
+    });
+    let worst = |of: fn(&Figures) -> Option<Nanos>| {
+        let figures = judged.clone().map(|phase| (Figures::of_phase(phase), phase));
+        figures
+            .filter_map(|(figures, phase)| Some((of(&figures)?, figures.p50?, phase)))
+            .max_by_key(|(value, ..)| *value)
+    };
+    let found = [("1 in 1,000", worst(|f| f.p999)), ("1 in 100", worst(|f| f.p99))];
+    match found.into_iter().find_map(|(name, worst)| Some((name, worst?))) {
+        Some((one_in, (tail, median, phase))) => format!(
+            "{one_in} takes {} or longer against a median of {}: {}",
+            format::time(tail),
+            format::time(median),
+            lower_first(&phase_title(run, phase))
+        ),
+        None => "How long operations took".to_owned(),
+    }
+}
+
+/// The heading of the saves: `Rollback journal: 28% of saves are late; WAL: 0.7%`.
+pub fn saves_heading(run: &Run) -> String {
+    let mut rows: Vec<(String, f64)> = Vec::new();
+    let saves = run.phases.iter().filter(|phase| phase.operation == Operation::Save);
+    for phase in saves.filter(|phase| failures_of(run, phase).is_empty()) {
+        if let Some(share) = Figures::of_phase(phase).late_share() {
+            rows.push((lower_first(&phase_title(run, phase)), share));
+        }
+    }
+    rows.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let name = |title: &str| title.strip_prefix("SQLite ").unwrap_or(title).to_owned();
+    match rows.as_slice() {
+        [] => "Saves were measured, but can't be judged".to_owned(),
+        [(title, share)] => {
+            format!(
+                "{} of saves take longer than a 60 Hz frame: {}",
+                format::share(*share),
+                name(title)
+            )
+        }
+        [(worst, most), .., (best, least)] => match most == least {
+            true => format!("{} of saves take longer than a 60 Hz frame", format::share(*most)),
+            false => format!(
+                "{} of saves take longer than a 60 Hz frame with {}; {} with {}",
+                format::share(*most),
+                name(worst).replacen("save, ", "", 1),
+                format::share(*least),
+                name(best).replacen("save, ", "", 1)
+            ),
+        },
+    }
+}
+
+/// What lag counts are, and are not.
+pub const LAG_IS_A_BUDGET: &str = "A late save is one that takes longer than a frame. That is a \
+    budget to compare devices by, not a count of dropped frames: animations do not run on an app’s \
+    main thread.";
+
+/// The heading of the trust checks.
+pub fn trust_heading(run: &Run) -> String {
+    let counts = CheckCounts::of(run);
+    let covers_all = |check: &&flashlag_schema::Check| check.phases.is_empty();
+    match counts.failed {
+        0 if run.trust.checks.is_empty() => "Nothing was checked".to_owned(),
+        0 if counts.unknown == 0 => "Every check passes".to_owned(),
+        0 => format!("No check fails; {} could not be decided", counts.unknown),
+        _ if crate::doubt::failed(run).any(|check| covers_all(&check)) => {
+            "Do not rely on this run: a check that covers all of it fails".to_owned()
+        }
+        _ => "Do not rely on the rows that a failed check covers".to_owned(),
+    }
+}
+
+/// The heading of the environment: `128 GB emmc, ext4 on mmcblk0`.
+pub fn environment_heading(run: &Run) -> String {
+    let (device, filesystem) = (&run.environment.device, &run.environment.filesystem);
+    let words: Vec<String> = device
+        .size_bytes
+        .value()
+        .map(|size| format::size(*size))
+        .into_iter()
+        .chain(device.kind.value().map(|kind| kind_name(kind).to_owned()))
+        .collect();
+    let mut heading = words.join(" ");
+    if let Some(kind) = filesystem.kind.value() {
+        heading += if heading.is_empty() { "" } else { ", " };
+        heading += kind;
+    }
+    if let Some(name) = device.name.value() {
+        heading += &format!(" on {name}");
+    }
+    if heading.trim().is_empty() {
+        "Little could be read about this machine".to_owned()
+    } else {
+        heading
+    }
+}
+
+/// A kind of device as its makers write it.
+pub fn kind_name(kind: &str) -> &str {
+    match kind {
+        "emmc" => "eMMC",
+        "sd" => "SD card",
+        "ufs" => "UFS",
+        "nvme" => "NVMe",
+        "sata" => "SATA",
+        "usb" => "USB",
+        other => other,
+    }
+}
