@@ -8,7 +8,15 @@ use rustix::time::{ClockId, clock_gettime};
 pub trait Clock {
     /// Now, from an arbitrary zero; never goes back.
     fn now(&self) -> Nanos;
+
+    /// Lets time pass until `time`; returns at once where that is in the past. Real clocks sleep,
+    /// and spin for the last of it, since a sleep ends late; virtual ones move on.
+    fn pass_until(&self, time: Nanos);
 }
+
+/// A sleeper is woken up this much late, or less, on a machine that is not overloaded: from here
+/// on, spin.
+const SPIN_FROM: Nanos = Nanos::from_micros(60);
 
 /// `CLOCK_MONOTONIC`: real time, not slewed backwards, stands still while suspended.
 #[derive(Clone, Copy, Debug, Default)]
@@ -19,6 +27,20 @@ impl Clock for MonotonicClock {
     fn now(&self) -> Nanos {
         let time = clock_gettime(ClockId::Monotonic);
         Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+    }
+
+    fn pass_until(&self, time: Nanos) {
+        loop {
+            let left = time.since(self.now());
+            if left == Nanos::ZERO {
+                return;
+            }
+            if left > SPIN_FROM {
+                std::thread::sleep(left.since(SPIN_FROM).into());
+            } else {
+                std::hint::spin_loop();
+            }
+        }
     }
 }
 
@@ -37,5 +59,9 @@ impl Clock for VirtualClock {
     #[inline]
     fn now(&self) -> Nanos {
         self.0.get()
+    }
+
+    fn pass_until(&self, time: Nanos) {
+        self.advance_to(time);
     }
 }

@@ -16,6 +16,18 @@ pub enum Op {
     Discard,
 }
 
+impl Op {
+    /// As errors call it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Op::Read => "read",
+            Op::Write => "write",
+            Op::Flush => "flush",
+            Op::Discard => "discard",
+        }
+    }
+}
+
 /// How a write becomes durable before it completes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
@@ -71,6 +83,63 @@ pub struct Geometry {
     pub buffer: Bytes,
     /// `false` where written data goes nowhere, so that no payload need be made.
     pub keeps_data: bool,
+}
+
+impl Geometry {
+    /// Whether a request has this shape: a slot there is, an aligned range within the size, and no
+    /// more than a buffer holds. Every device refuses what has not, before it does anything.
+    ///
+    /// # Errors
+    /// `EINVAL`, with what is wrong in words.
+    #[inline]
+    pub fn check(&self, request: &Request) -> Result<(), DeviceError> {
+        let range = match request.op {
+            Op::Flush => request.slot < self.slots,
+            Op::Read | Op::Write => self.fits(request) && request.length <= self.buffer,
+            Op::Discard => self.fits(request),
+        };
+        if range { Ok(()) } else { Err(self.refusal(request)) }
+    }
+
+    #[inline]
+    fn fits(&self, request: &Request) -> bool {
+        let Request { slot, offset, length, .. } = *request;
+        // Alignments are powers of two in all but the oddest geometry; both ways are right.
+        let both = offset.0 | length.0;
+        let aligned = if self.alignment.0.is_power_of_two() {
+            both & (self.alignment.0 - 1) == 0
+        } else {
+            offset.0.is_multiple_of(self.alignment.0) && length.0.is_multiple_of(self.alignment.0)
+        };
+        let ends = offset.0.checked_add(length.0);
+        let inside = ends.is_some_and(|end| end <= self.size.0);
+        slot < self.slots && aligned && length.0 > 0 && inside
+    }
+
+    #[cold]
+    fn refusal(&self, request: &Request) -> DeviceError {
+        let Geometry { size, alignment, slots, buffer, .. } = *self;
+        let Request { slot, op, offset, length, .. } = *request;
+        let reason = if slot >= slots {
+            format!("slot {slot} of {slots}")
+        } else if length.0 == 0 {
+            "a length of nothing".to_owned()
+        } else if offset.0.checked_add(length.0).is_none_or(|end| end > size.0) {
+            format!("{} bytes from there end beyond the device's {} bytes", length.0, size.0)
+        } else if op != Op::Discard && length > buffer {
+            format!("{} bytes are more than the buffer's {}", length.0, buffer.0)
+        } else {
+            format!("{} bytes from there are not aligned to {}", length.0, alignment.0)
+        };
+        DeviceError {
+            operation: op.name(),
+            subject: "the device".to_owned(),
+            offset: Some(offset),
+            errno: Some(rustix::io::Errno::INVAL.raw_os_error()),
+            reason,
+            advice: "use a block size and a span that are multiples of the alignment".to_owned(),
+        }
+    }
 }
 
 /// Storage, real or not.

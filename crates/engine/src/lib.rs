@@ -2,8 +2,27 @@
 // Allowed only where a system call has no safe wrapper: in modules that say so at their head.
 #![deny(unsafe_code)]
 
+mod aligned;
+mod any;
+pub mod background;
+mod direct;
+pub mod drive;
+mod files;
 pub mod fill;
 pub mod guard;
+mod open;
+mod psync;
+mod table;
+#[allow(unsafe_code)]
+mod uring;
+
+pub use any::AnyDevice;
+pub use background::Background;
+pub use drive::{Driven, Ended, Job, Limits, Verified, Watch, drive};
+pub use files::FileSet;
+pub use open::{OpenOptions, Opened, open};
+pub use psync::PsyncDevice;
+pub use uring::UringDevice;
 
 pub use fill::{FreeSpace, TrimError, free_space, leave_default, trim};
 pub use guard::{GuardError, Workspace};

@@ -1,0 +1,128 @@
+//! A job that runs beside another, in a thread of its own on files of its own.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread::JoinHandle;
+
+use flashlag_device::{DeviceError, ThreadWaitMeter, WaitMeter};
+use flashlag_schema::Downgrade;
+
+use crate::drive::{Driven, Job, Watch, drive};
+use crate::files::FileSet;
+use crate::open::{OpenOptions, open};
+
+/// A job under way in its own thread. Dropping it stops it and waits for it.
+#[derive(Debug)]
+pub struct Background {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<Option<Driven>>>,
+    subject: String,
+    downgrades: Vec<Downgrade>,
+}
+
+/// What the thread says once it has tried to open its files.
+type Opening = Result<Vec<Downgrade>, DeviceError>;
+
+impl Background {
+    /// Opens `files` and begins; returns when the device is open. It runs until
+    /// [`Background::finish`] or its own limits.
+    ///
+    /// # Errors
+    /// A file that can't be opened; no thread to be had.
+    pub fn start(
+        files: FileSet,
+        options: OpenOptions,
+        job: Job,
+    ) -> Result<Background, DeviceError> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let subject = files.directory().display().to_string();
+        let (tell, told) = sync_channel(1);
+        let raised = Arc::clone(&stop);
+        let thread = std::thread::Builder::new()
+            .name("background".to_owned())
+            .spawn(move || work(&files, &options, &job, &raised, &tell))
+            .map_err(|error| thread_error(&subject, error.to_string()))?;
+        let mut background =
+            Background { stop, thread: Some(thread), subject, downgrades: Vec::new() };
+        background.downgrades = match told.recv() {
+            Ok(opening) => opening?,
+            Err(_) => return Err(thread_error(&background.subject, "it ended at once".to_owned())),
+        };
+        Ok(background)
+    }
+
+    /// What could not be had as it was asked for.
+    pub fn downgrades(&self) -> &[Downgrade] {
+        &self.downgrades
+    }
+
+    /// Whether it has ended by itself: at a limit or by an error.
+    pub fn has_ended(&self) -> bool {
+        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
+    /// Stops it, waits for it, and returns what it did; its errors are in [`Driven::ended`].
+    ///
+    /// # Errors
+    /// Where the thread has died, which would be a bug.
+    pub fn finish(mut self) -> Result<Driven, DeviceError> {
+        let driven = self.join();
+        driven.ok_or_else(|| thread_error(&self.subject, "it has died".to_owned()))
+    }
+
+    fn join(&mut self) -> Option<Driven> {
+        self.stop.store(true, Ordering::Relaxed);
+        self.thread.take()?.join().ok().flatten()
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        self.join();
+    }
+}
+
+/// Opens the device in this thread, since an io_uring belongs to the thread that made it; says
+/// whether that went well; does the job.
+fn work(
+    files: &FileSet,
+    options: &OpenOptions,
+    job: &Job,
+    stop: &AtomicBool,
+    tell: &SyncSender<Opening>,
+) -> Option<Driven> {
+    let opened = match open(files, options) {
+        Ok(opened) => opened,
+        Err(error) => {
+            // The other side waits for exactly one message.
+            let _ = tell.send(Err(error));
+            return None;
+        }
+    };
+    let mut device = opened.device;
+    let _ = tell.send(Ok(opened.downgrades));
+    let meter = MaybeMeter(ThreadWaitMeter::open().ok());
+    Some(drive(&mut device, job, &mut Watch::new(stop, meter)))
+}
+
+/// The thread's meter, where the kernel has one.
+#[derive(Debug)]
+pub struct MaybeMeter(pub Option<ThreadWaitMeter>);
+
+impl WaitMeter for MaybeMeter {
+    fn read(&self) -> Option<flashlag_device::SchedulerTimes> {
+        self.0.as_ref().and_then(WaitMeter::read)
+    }
+}
+
+fn thread_error(subject: &str, reason: String) -> DeviceError {
+    DeviceError {
+        operation: "background thread for",
+        subject: subject.to_owned(),
+        offset: None,
+        errno: None,
+        reason,
+        advice: "raise `ulimit -u`, or report it if it happens again".to_owned(),
+    }
+}

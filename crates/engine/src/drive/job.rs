@@ -1,0 +1,192 @@
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use flashlag_device::{DeviceError, Durability};
+use flashlag_schema::scenario::{self, Arrivals, Io, IoOperation, Pattern};
+use flashlag_stats::live::Live;
+use flashlag_stats::{Interval, Recorded, WaitSplit};
+use flashlag_units::{Bytes, Nanos};
+use flashlag_workload::Mismatch;
+
+/// What [`super::drive`] is to do.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Job {
+    /// Read or write.
+    pub operation: IoOperation,
+    /// The order of addresses.
+    pub pattern: Pattern,
+    /// Bytes for each operation.
+    pub block: Bytes,
+    /// Addresses come from the first this many bytes of the device.
+    pub span: Bytes,
+    /// Operations in flight; at most as many as the device has slots.
+    pub queue_depth: u32,
+    /// How each write is made durable.
+    pub durability: Durability,
+    /// When operations begin.
+    pub arrivals: Arrivals,
+    /// When it ends.
+    pub limits: Limits,
+    /// What addresses, arrivals and payload follow from.
+    pub seed: u64,
+    /// Width of an interval of the series, at first.
+    pub interval: Nanos,
+    /// A wait longer than this is a stall.
+    pub stall_over: Nanos,
+    /// Whether every block that was written is read back and proved afterwards.
+    pub verify: bool,
+}
+
+/// When a phase ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// After this many bytes, warm-up not counted.
+    pub bytes: Option<Bytes>,
+    /// After this long, warm-up not counted.
+    pub time: Option<Nanos>,
+    /// Where the time is up but fewer operations were done, goes on, up to four times as long.
+    pub min_ops: Option<u64>,
+    /// Not counted at the start.
+    pub warmup: Option<Nanos>,
+}
+
+/// How much longer than its time a phase may go on to reach `min_ops`.
+pub(crate) const STRETCH: u64 = 4;
+
+impl Job {
+    /// What a scenario's `[[io]]` asks for, over the first `span` bytes of a device. Intervals are
+    /// 100 ms wide and a stall is longer than 100 ms: set the fields to have it otherwise.
+    pub fn of(io: &Io, span: Bytes, seed: u64) -> Job {
+        Job {
+            operation: io.operation,
+            pattern: io.pattern,
+            block: io.block.0,
+            span,
+            queue_depth: io.queue_depth,
+            durability: durability_of(io.durable),
+            arrivals: io.arrivals,
+            limits: Limits {
+                bytes: io.bytes.map(|bytes| bytes.0),
+                time: io.time.map(|time| time.0),
+                min_ops: io.min_ops,
+                warmup: io.warmup.map(|warmup| warmup.0),
+            },
+            seed,
+            interval: Nanos::from_millis(100),
+            stall_over: Nanos::from_millis(100),
+            verify: false,
+        }
+    }
+}
+
+/// The step of a device that a scenario's word asks for.
+pub fn durability_of(durable: scenario::Durability) -> Durability {
+    match durable {
+        scenario::Durability::None => Durability::None,
+        scenario::Durability::Fdatasync | scenario::Durability::Fsync => Durability::Flush,
+        scenario::Durability::Dsync | scenario::Durability::RwfDsync => Durability::Write,
+    }
+}
+
+/// Called with all intervals so far at the end of each: whether it is enough.
+pub type Enough<'a> = &'a mut dyn FnMut(&[Interval]) -> bool;
+/// Called at the end of each interval: the storage's temperature, in millidegrees Celsius.
+pub type Temperature<'a> = &'a mut dyn FnMut() -> Option<i64>;
+
+/// What looks on while it runs.
+pub struct Watch<'a, M> {
+    /// Raised to end it.
+    pub stop: &'a AtomicBool,
+    /// Where progress is shown.
+    pub live: Option<Arc<Live>>,
+    /// Decides by the intervals whether it is enough.
+    pub enough: Option<Enough<'a>>,
+    /// Reads the temperature of the storage.
+    pub temperature: Option<Temperature<'a>>,
+    /// Tells where this thread's time goes.
+    pub meter: M,
+}
+
+impl<'a, M> Watch<'a, M> {
+    /// Only a stop flag and a meter.
+    pub fn new(stop: &'a AtomicBool, meter: M) -> Watch<'a, M> {
+        Watch { stop, live: None, enough: None, temperature: None, meter }
+    }
+}
+
+impl<M: std::fmt::Debug> std::fmt::Debug for Watch<'_, M> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Watch").field("meter", &self.meter).finish_non_exhaustive()
+    }
+}
+
+/// What came of a job. Whatever ended it, what was recorded until then is here.
+#[derive(Clone, Debug)]
+pub struct Driven {
+    /// Everything that was recorded. `elapsed` has the final flush in it.
+    pub recorded: Recorded,
+    /// Where this thread's time went, from the first counted moment to the end; `None` where there
+    /// is no meter.
+    pub time: Option<WaitSplit>,
+    /// How long the final flush took, where there was one: after writes that were not durable each.
+    pub final_flush: Option<Nanos>,
+    /// Every byte handed to the device or asked of it, warm-up included.
+    pub moved: Bytes,
+    /// Why it ended.
+    pub ended: Ended,
+    /// What reading back showed, where it was asked for and done.
+    pub verified: Option<Verified>,
+}
+
+/// Why a phase ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// A limit was reached.
+    Limit,
+    /// The stop flag was raised.
+    Stopped,
+    /// [`Watch::enough`] said so.
+    Enough,
+    /// There is no space left, or a quota is used up.
+    NoSpace(DeviceError),
+    /// An operation failed.
+    Error(DeviceError),
+}
+
+impl Ended {
+    pub(crate) fn from_error(error: DeviceError) -> Ended {
+        if error.is_no_space() { Ended::NoSpace(error) } else { Ended::Error(error) }
+    }
+
+    /// The error that ended it, if one did.
+    pub fn error(&self) -> Option<&DeviceError> {
+        match self {
+            Ended::NoSpace(error) | Ended::Error(error) => Some(error),
+            Ended::Limit | Ended::Stopped | Ended::Enough => None,
+        }
+    }
+}
+
+/// What reading back showed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Verified {
+    /// Blocks that were read back.
+    pub blocks: u64,
+    /// Blocks of them that don't hold what was written last.
+    pub mismatches: u64,
+    /// The first few of those.
+    pub first: Vec<Mismatch>,
+    /// Blocks that could not be read, and the first reason.
+    pub unreadable: u64,
+    /// Why the first of them could not be.
+    pub error: Option<DeviceError>,
+    /// Whether every written block was read back; `false` where it was stopped before.
+    pub complete: bool,
+}
+
+impl Verified {
+    /// Whether every block that was written holds every byte that was written to it.
+    pub fn is_proved(&self) -> bool {
+        self.complete && self.mismatches == 0 && self.unreadable == 0
+    }
+}

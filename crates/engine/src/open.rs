@@ -1,0 +1,280 @@
+//! From what a scenario asks for to a device that does it, or to the nearest that can be had, with
+//! the difference recorded.
+
+use flashlag_device::{DeviceError, Geometry, NullDevice};
+use flashlag_schema::Downgrade;
+use flashlag_schema::scenario::{Durability, EngineKind, Io, IoOperation};
+use flashlag_units::Bytes;
+use rustix::fd::OwnedFd;
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+
+use crate::any::AnyDevice;
+use crate::direct::{Alignment, alignment};
+use crate::files::FileSet;
+use crate::psync::{DurableWrite, PsyncDevice, write_dsync};
+use crate::table::{FileTable, Sync};
+use crate::uring;
+
+/// What is asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OpenOptions {
+    /// Past the page cache.
+    pub direct: bool,
+    /// What does the I/O.
+    pub engine: EngineKind,
+    /// Operations in flight.
+    pub queue_depth: u32,
+    /// How writes are made durable.
+    pub durable: Durability,
+    /// The unit that offsets are multiples of.
+    pub block: Bytes,
+    /// The largest request; the block, where that is larger.
+    pub buffer: Bytes,
+    /// Whether the files are written.
+    pub write: bool,
+    /// Whether the files are made, where they are not there.
+    pub create: bool,
+}
+
+impl OpenOptions {
+    /// What a scenario's `[[io]]` asks for, on files that are there.
+    pub fn of(io: &Io) -> OpenOptions {
+        OpenOptions {
+            direct: io.direct,
+            engine: io.engine,
+            queue_depth: io.queue_depth.max(1),
+            durable: io.durable,
+            block: io.block.0,
+            buffer: io.block.0,
+            write: io.operation == IoOperation::Write,
+            create: false,
+        }
+    }
+}
+
+/// A device that is open, and what it really does.
+#[derive(Debug)]
+pub struct Opened {
+    /// The device.
+    pub device: AnyDevice,
+    /// What does the I/O: psync, io_uring or null.
+    pub engine: EngineKind,
+    /// Whether the page cache is bypassed.
+    pub direct: bool,
+    /// How writes are made durable.
+    pub durable: Durability,
+    /// Operations in flight, at most.
+    pub queue_depth: u32,
+    /// What could not be had as it was asked for.
+    pub downgrades: Vec<Downgrade>,
+}
+
+/// Opens the files of `files` as `options` ask, or as nearly as can be had.
+///
+/// # Errors
+/// A file that can't be opened or made; an engine that is not one of ours.
+pub fn open(files: &FileSet, options: &OpenOptions) -> Result<Opened, DeviceError> {
+    let buffer = options.buffer.max(options.block);
+    match options.engine {
+        EngineKind::Null => return Ok(open_null(files.span(), options, buffer)),
+        EngineKind::Auto | EngineKind::Psync | EngineKind::IoUring => {}
+        EngineKind::Sqlite | EngineKind::Fio => return Err(not_ours(files, options.engine)),
+    }
+    let mut downgrades = Vec::new();
+    let mut opening = Opening { files, options, downgrades: &mut downgrades };
+    let durable = opening.durability()?;
+    let (descriptors, alignment, direct) = opening.descriptors(durable)?;
+    let sync = if durable == Durability::Fsync { Sync::All } else { Sync::Data };
+    let table = FileTable::new(files.clone(), descriptors, sync);
+    let wants_ring = match options.engine {
+        EngineKind::Auto => options.queue_depth > 1,
+        engine => engine == EngineKind::IoUring,
+    };
+    let geometry = Geometry {
+        size: files.span(),
+        alignment: Bytes(alignment.offset),
+        slots: if wants_ring { options.queue_depth.clamp(1, uring::MAX_DEPTH) } else { 1 },
+        buffer,
+        keeps_data: true,
+    };
+    let write = match durable {
+        Durability::Dsync => DurableWrite::Dsync,
+        Durability::RwfDsync => DurableWrite::RwfDsync,
+        Durability::None | Durability::Fdatasync | Durability::Fsync => DurableWrite::Sync,
+    };
+    let (device, engine) = choose(table, geometry, &alignment, write, wants_ring, &mut downgrades);
+    let queue_depth = flashlag_device::Device::geometry(&device).slots;
+    if queue_depth < options.queue_depth {
+        downgrades.push(Downgrade {
+            requested: format!("queue depth {}", options.queue_depth),
+            effective: format!("queue depth {queue_depth}"),
+            reason: depth_reason(engine).to_owned(),
+        });
+    }
+    Ok(Opened { device, engine, direct, durable, queue_depth, downgrades })
+}
+
+fn depth_reason(engine: EngineKind) -> &'static str {
+    match engine {
+        EngineKind::IoUring => "this engine keeps at most 4096 operations in flight",
+        _ => "pread and pwrite do one operation at a time",
+    }
+}
+
+fn open_null(size: Bytes, options: &OpenOptions, buffer: Bytes) -> Opened {
+    let queue_depth = options.queue_depth.clamp(1, uring::MAX_DEPTH);
+    Opened {
+        device: AnyDevice::Null(NullDevice::new(size, queue_depth, buffer)),
+        engine: EngineKind::Null,
+        direct: options.direct,
+        durable: options.durable,
+        queue_depth,
+        downgrades: Vec::new(),
+    }
+}
+
+fn not_ours(files: &FileSet, engine: EngineKind) -> DeviceError {
+    DeviceError {
+        operation: "open",
+        subject: files.directory().display().to_string(),
+        offset: None,
+        errno: None,
+        reason: format!("the engine {engine:?} does no block I/O here"),
+        advice: "use engine = \"auto\", \"psync\", \"io_uring\" or \"null\"".to_owned(),
+    }
+}
+
+/// io_uring where it is wanted and can be had, else psync.
+fn choose(
+    table: FileTable,
+    mut geometry: Geometry,
+    alignment: &Alignment,
+    write: DurableWrite,
+    wants_ring: bool,
+    downgrades: &mut Vec<Downgrade>,
+) -> (AnyDevice, EngineKind) {
+    if !wants_ring {
+        let device = PsyncDevice::new(table, geometry, alignment.memory, write);
+        return (AnyDevice::Psync(Box::new(device)), EngineKind::Psync);
+    }
+    match uring::UringDevice::new(table, geometry, alignment.memory, write) {
+        Ok(device) => (AnyDevice::Uring(Box::new(device)), EngineKind::IoUring),
+        Err((table, reason)) => {
+            downgrades.push(Downgrade {
+                requested: "io_uring".to_owned(),
+                effective: "pread and pwrite".to_owned(),
+                reason,
+            });
+            geometry.slots = 1;
+            let device = PsyncDevice::new(table, geometry, alignment.memory, write);
+            (AnyDevice::Psync(Box::new(device)), EngineKind::Psync)
+        }
+    }
+}
+
+struct Opening<'a> {
+    files: &'a FileSet,
+    options: &'a OpenOptions,
+    downgrades: &'a mut Vec<Downgrade>,
+}
+
+impl Opening<'_> {
+    fn flags(&self) -> OFlags {
+        let mut flags = if self.options.write { OFlags::RDWR } else { OFlags::RDONLY };
+        if self.options.create {
+            flags |= OFlags::CREATE;
+        }
+        flags
+    }
+
+    /// The durability that can be had: `RWF_DSYNC` becomes `O_DSYNC`, which means the same, where
+    /// the kernel or the filesystem does not know it.
+    fn durability(&mut self) -> Result<Durability, DeviceError> {
+        let asked = self.options.durable;
+        if asked != Durability::RwfDsync || !self.options.write {
+            return Ok(asked);
+        }
+        let files = self.files.open_files(self.flags())?;
+        let Err(errno) = probe_rwf_dsync(&files[0]) else { return Ok(asked) };
+        self.downgrades.push(Downgrade {
+            requested: "RWF_DSYNC".to_owned(),
+            effective: "O_DSYNC".to_owned(),
+            reason: format!("pwritev2 with RWF_DSYNC is refused: {errno}"),
+        });
+        Ok(Durability::Dsync)
+    }
+
+    /// The open files, what they want of addresses, and whether they bypass the page cache.
+    fn descriptors(
+        &mut self,
+        durable: Durability,
+    ) -> Result<(Vec<OwnedFd>, Alignment, bool), DeviceError> {
+        let mut flags = self.flags();
+        if durable == Durability::Dsync {
+            flags |= OFlags::DSYNC;
+        }
+        if self.options.direct {
+            match self.direct(flags)? {
+                Ok((files, alignment)) => return Ok((files, alignment, true)),
+                Err(reason) => self.downgrades.push(Downgrade {
+                    requested: "O_DIRECT".to_owned(),
+                    effective: "buffered".to_owned(),
+                    reason,
+                }),
+            }
+        }
+        let files = self.files.open_files(flags)?;
+        if !self.options.write {
+            forget_cached(&files);
+        }
+        Ok((files, Alignment::NONE, false))
+    }
+
+    /// The files open with `O_DIRECT`, or why they can't be. Errors are those of buffered files
+    /// too.
+    fn direct(
+        &self,
+        flags: OFlags,
+    ) -> Result<Result<(Vec<OwnedFd>, Alignment), String>, DeviceError> {
+        let refused = [Errno::INVAL, Errno::OPNOTSUPP].map(|errno| errno.raw_os_error());
+        let files = match self.files.open_files(flags | OFlags::DIRECT) {
+            Ok(files) => files,
+            Err(error) if error.errno.is_some_and(|errno| refused.contains(&errno)) => {
+                return Ok(Err("the filesystem refuses O_DIRECT".to_owned()));
+            }
+            Err(error) => return Err(error),
+        };
+        let alignment = match alignment(&files[0]) {
+            Ok(alignment) => alignment,
+            Err(reason) => return Ok(Err(reason)),
+        };
+        if !self.options.block.0.is_multiple_of(alignment.offset) {
+            let block = self.options.block.0;
+            let reason =
+                format!("a block of {block} bytes is no multiple of {} bytes", alignment.offset);
+            return Ok(Err(reason));
+        }
+        Ok(Ok((files, alignment)))
+    }
+}
+
+/// Rewrites the first bytes of the file with what they are: a zero-length write would not reach
+/// the check. Nothing is there to rewrite in an empty file; then the first real write tells.
+fn probe_rwf_dsync(file: &OwnedFd) -> Result<(), Errno> {
+    let mut bytes = [0u8; 512];
+    let length = rustix::io::pread(file, &mut bytes, 0)?;
+    if length == 0 {
+        return Ok(());
+    }
+    write_dsync(file, &bytes[..length], 0).map(|_| ())
+}
+
+/// What is dirty is written and then dropped from the page cache, so that reads reach the storage.
+fn forget_cached(files: &[OwnedFd]) {
+    for file in files {
+        // Both are best effort: the trust check on cache bypass sees what came of it.
+        let _ = rustix::fs::fdatasync(file);
+        let _ = rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed);
+    }
+}

@@ -1,0 +1,179 @@
+//! `pread` and `pwrite`, one at a time.
+
+use std::io::IoSlice;
+
+use flashlag_device::{
+    Clock, Completion, Device, DeviceError, Durability, Geometry, MonotonicClock, Op, Request,
+};
+use flashlag_units::{Bytes, Nanos};
+use rustix::io::Errno;
+
+use crate::aligned::AlignedBuffer;
+use crate::table::{FileTable, retry};
+
+/// How a write that is durable itself is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DurableWrite {
+    /// The files are open with `O_DSYNC`: every write is.
+    Dsync,
+    /// `pwritev2` with `RWF_DSYNC`.
+    RwfDsync,
+    /// Neither: a sync call follows.
+    Sync,
+}
+
+/// One request at a time, done when [`Device::submit`] returns.
+#[derive(Debug)]
+pub struct PsyncDevice {
+    clock: MonotonicClock,
+    geometry: Geometry,
+    table: FileTable,
+    durable: DurableWrite,
+    buffer: AlignedBuffer,
+    completed: Option<Completion>,
+}
+
+impl PsyncDevice {
+    pub(crate) fn new(
+        table: FileTable,
+        geometry: Geometry,
+        memory_alignment: usize,
+        durable: DurableWrite,
+    ) -> PsyncDevice {
+        let buffer = AlignedBuffer::new(geometry.buffer.0 as usize, memory_alignment);
+        let clock = MonotonicClock;
+        PsyncDevice { clock, geometry, table, durable, buffer, completed: None }
+    }
+
+    /// Does it; returns when the flush began, where there was one apart.
+    #[inline]
+    fn perform(&mut self, request: &Request) -> Result<Option<Nanos>, DeviceError> {
+        match request.op {
+            Op::Read => self.read(request.offset, request.length).map(|()| None),
+            Op::Write => self.write(request),
+            Op::Flush => self.table.sync_all().map(|()| None),
+            Op::Discard => self.table.discard(request.offset, request.length).map(|()| None),
+        }
+    }
+
+    #[inline]
+    fn read(&mut self, offset: Bytes, length: Bytes) -> Result<(), DeviceError> {
+        let mut done = 0;
+        while done < length.0 {
+            let at = offset.plus(Bytes(done));
+            let step = self.table.within(at, length.0 - done);
+            let (index, within) = self.table.locate(at);
+            let buffer = &mut self.buffer.as_mut_slice()[done as usize..(done + step) as usize];
+            let file = self.table.file(index);
+            match retry(|| rustix::io::pread(file, &mut *buffer, within)) {
+                Ok(0) => return Err(self.table.short(at)),
+                Ok(moved) => done += moved as u64,
+                Err(errno) => return Err(self.table.error("read", at, errno)),
+            }
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn write(&mut self, request: &Request) -> Result<Option<Nanos>, DeviceError> {
+        let Request { offset, length, durability, .. } = *request;
+        let mut done = 0;
+        while done < length.0 {
+            let at = offset.plus(Bytes(done));
+            let step = self.table.within(at, length.0 - done);
+            let buffer = &self.buffer.as_slice()[done as usize..(done + step) as usize];
+            match self.write_call(at, buffer, durability) {
+                // A write of nothing that is no error would be repeated for ever.
+                Ok(0) => return Err(self.table.error("write", at, Errno::IO)),
+                Ok(moved) => done += moved as u64,
+                Err(errno) => return Err(self.table.error("write", at, errno)),
+            }
+        }
+        let flushes = match durability {
+            Durability::None => false,
+            Durability::Flush => true,
+            Durability::Write => self.durable == DurableWrite::Sync,
+        };
+        if !flushes {
+            return Ok(None);
+        }
+        let flush_from = self.clock.now();
+        self.table.sync_at(offset)?;
+        let last = offset.plus(length).minus(Bytes(1));
+        if self.table.locate(last).0 != self.table.locate(offset).0 {
+            self.table.sync_at(last)?;
+        }
+        Ok(Some(flush_from))
+    }
+
+    #[inline]
+    fn write_call(&self, at: Bytes, bytes: &[u8], durability: Durability) -> Result<usize, Errno> {
+        let (index, within) = self.table.locate(at);
+        let file = self.table.file(index);
+        if durability == Durability::Write && self.durable == DurableWrite::RwfDsync {
+            return retry(|| write_dsync(file, bytes, within));
+        }
+        retry(|| rustix::io::pwrite(file, bytes, within))
+    }
+}
+
+/// One `pwritev2` with `RWF_DSYNC`.
+#[cfg(not(target_os = "android"))]
+pub(crate) fn write_dsync(
+    file: &rustix::fd::OwnedFd,
+    bytes: &[u8],
+    at: u64,
+) -> Result<usize, Errno> {
+    let flags = rustix::io::ReadWriteFlags::DSYNC;
+    rustix::io::pwritev2(file, &[IoSlice::new(bytes)], at, flags)
+}
+
+/// Android's C library has it only in its latest releases.
+#[cfg(target_os = "android")]
+pub(crate) fn write_dsync(_: &rustix::fd::OwnedFd, _: &[u8], _: u64) -> Result<usize, Errno> {
+    Err(Errno::OPNOTSUPP)
+}
+
+impl Device for PsyncDevice {
+    type Clock = MonotonicClock;
+
+    #[inline]
+    fn clock(&self) -> &MonotonicClock {
+        &self.clock
+    }
+
+    #[inline]
+    fn geometry(&self) -> Geometry {
+        self.geometry
+    }
+
+    #[inline]
+    fn buffer(&mut self, _slot: u32) -> &mut [u8] {
+        self.buffer.as_mut_slice()
+    }
+
+    #[inline]
+    fn submit(&mut self, request: Request) -> Result<(), DeviceError> {
+        self.geometry.check(&request)?;
+        let started = self.clock.now();
+        let result = self.perform(&request);
+        let ended = self.clock.now();
+        let (flush_from, result) = match result {
+            Ok(flush_from) => (flush_from, Ok(())),
+            Err(error) => (None, Err(error)),
+        };
+        let slot = request.slot;
+        self.completed = Some(Completion { slot, started, flush_from, ended, result });
+        Ok(())
+    }
+
+    #[inline]
+    fn reap(&mut self, _at_least: u32, completed: &mut Vec<Completion>) -> Result<(), DeviceError> {
+        completed.extend(self.completed.take());
+        Ok(())
+    }
+
+    fn wait_until(&mut self, time: Nanos) {
+        self.clock.pass_until(time);
+    }
+}
