@@ -7,10 +7,12 @@ mod clock;
 mod error;
 mod null;
 mod request;
+mod sampler;
 mod wait;
 
 pub use clock::{Clock, MonotonicClock, VirtualClock};
 pub use error::{DeviceError, advice_for_errno};
 pub use null::NullDevice;
 pub use request::{Completion, Device, Durability, Geometry, Op, Request};
+pub use sampler::{WaitReading, WaitSampler, WaitWindow};
 pub use wait::{NoWaitMeter, SchedulerTimes, ThreadWaitMeter, WaitMeter};

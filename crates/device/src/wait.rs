@@ -18,6 +18,21 @@ pub trait WaitMeter {
     fn read(&self) -> Option<SchedulerTimes>;
 }
 
+/// A meter that may not be there: none reads nothing.
+impl<M: WaitMeter> WaitMeter for Option<M> {
+    #[inline]
+    fn read(&self) -> Option<SchedulerTimes> {
+        self.as_ref()?.read()
+    }
+}
+
+impl<M: WaitMeter> WaitMeter for &M {
+    #[inline]
+    fn read(&self) -> Option<SchedulerTimes> {
+        (*self).read()
+    }
+}
+
 /// For virtual time, in which nobody waits for a CPU.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoWaitMeter;

@@ -1,0 +1,166 @@
+use flashlag_stats::WaitSplit;
+use flashlag_units::Nanos;
+
+use crate::clock::Clock;
+use crate::wait::{SchedulerTimes, WaitMeter};
+
+/// Readings are taken no more often than every so many times what one costs: two of them, before
+/// and after an operation, then cost at most 1 % of the time.
+const COSTS_BETWEEN: u64 = 200;
+/// ...but before an operation at least this often, so that a stall's split is never further off.
+const LONGEST_GAP: Nanos = Nanos::from_millis(1);
+/// An operation's split is kept where the window it was read over is at most this much longer:
+/// one part in so many.
+const WINDOW_EXCESS: u64 = 16;
+
+/// The scheduler's times at a moment of a clock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WaitReading {
+    /// The moment.
+    pub at: Nanos,
+    /// The times, summed since the thread began.
+    pub times: SchedulerTimes,
+}
+
+/// Two readings, the later one second: what lies between them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WaitWindow {
+    /// Before.
+    pub from: WaitReading,
+    /// After.
+    pub to: WaitReading,
+}
+
+impl WaitWindow {
+    /// Where the thread was in the whole of it.
+    pub fn split(&self) -> WaitSplit {
+        self.split_of(self.length())
+    }
+
+    /// The split of an operation of `latency` within it. What the window has beyond the operation
+    /// was the caller's own work, on the CPU.
+    pub fn split_of(&self, latency: Nanos) -> WaitSplit {
+        let outside = self.length().since(latency);
+        let on_cpu = self.to.times.on_cpu.since(self.from.times.on_cpu).since(outside);
+        let runnable = self.to.times.runnable.since(self.from.times.runnable);
+        WaitSplit::of(latency, on_cpu, runnable)
+    }
+
+    /// Whether it is tight enough around an operation of `latency` to be a sample of its kind.
+    pub fn is_tight_around(&self, latency: Nanos) -> bool {
+        self.length().since(latency).0 <= latency.0 / WINDOW_EXCESS
+    }
+
+    /// How long it is.
+    pub fn length(&self) -> Nanos {
+        self.to.at.since(self.from.at)
+    }
+}
+
+/// Reads a wait meter now and then: as often as costs 1 % of the time at most.
+#[derive(Debug)]
+pub struct WaitSampler<M> {
+    meter: M,
+    gap: Nanos,
+    /// `None` where the meter can't be read: then nothing is ever asked of it again.
+    last: Option<WaitReading>,
+}
+
+impl<M: WaitMeter> WaitSampler<M> {
+    /// Finds out what a reading costs, on `clock`.
+    pub fn new<C: Clock>(meter: M, clock: &C) -> WaitSampler<M> {
+        const TRIES: u64 = 16;
+        let mut sampler = WaitSampler { meter, gap: Nanos::ZERO, last: None };
+        if sampler.read(clock).is_none() {
+            return sampler;
+        }
+        let from = clock.now();
+        for _ in 0..TRIES {
+            sampler.read(clock);
+        }
+        let cost = clock.now().since(from).0 / TRIES;
+        sampler.gap = Nanos(cost.saturating_mul(COSTS_BETWEEN).max(1)).min(LONGEST_GAP);
+        sampler
+    }
+
+    /// The last reading.
+    #[inline]
+    pub fn last(&self) -> Option<WaitReading> {
+        self.last
+    }
+
+    /// Takes a reading if the last one is old enough by `now`.
+    #[inline]
+    pub fn read_if_due<C: Clock>(&mut self, now: Nanos, clock: &C) -> bool {
+        match self.last {
+            Some(last) if now.since(last.at) >= self.gap => self.read(clock).is_some(),
+            _ => false,
+        }
+    }
+
+    /// Takes a reading.
+    #[inline]
+    pub fn read<C: Clock>(&mut self, clock: &C) -> Option<WaitReading> {
+        let times = self.meter.read()?;
+        self.last = Some(WaitReading { at: clock.now(), times });
+        self.last
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::VirtualClock;
+    use crate::wait::NoWaitMeter;
+    use std::cell::Cell;
+
+    /// Each reading costs a microsecond of virtual time; a quarter of all time is a run queue's.
+    struct Quarter<'a>(&'a VirtualClock, &'a Cell<u64>);
+
+    impl WaitMeter for Quarter<'_> {
+        fn read(&self) -> Option<SchedulerTimes> {
+            self.1.set(self.1.get() + 1);
+            let now = self.0.now().plus(Nanos::from_micros(1));
+            self.0.advance_to(now);
+            Some(SchedulerTimes { on_cpu: Nanos(now.0 / 2), runnable: Nanos(now.0 / 4) })
+        }
+    }
+
+    #[test]
+    fn readings_cost_one_percent_at_most() {
+        let (clock, readings) = (VirtualClock::default(), Cell::new(0));
+        let mut sampler = WaitSampler::new(Quarter(&clock, &readings), &clock);
+        let before = readings.get();
+        for _ in 0..10_000 {
+            clock.advance_to(clock.now().plus(Nanos::from_micros(20)));
+            if sampler.read_if_due(clock.now(), &clock) {
+                sampler.read(&clock);
+            }
+        }
+        let share = (readings.get() - before) as f64 / clock.now().0 as f64 * 1_000.0;
+        assert!((0.005..=0.0101).contains(&share), "{share}");
+    }
+
+    #[test]
+    fn a_window_gives_what_lies_around_an_operation_to_the_cpu() {
+        let at = |at: u64, on_cpu: u64, runnable: u64| WaitReading {
+            at: Nanos(at),
+            times: SchedulerTimes { on_cpu: Nanos(on_cpu), runnable: Nanos(runnable) },
+        };
+        let window = WaitWindow { from: at(1_000, 500, 100), to: at(2_000, 700, 400) };
+        let split = window.split_of(Nanos(900));
+        assert_eq!(split.on_cpu, Nanos(100));
+        assert_eq!(split.runnable, Nanos(300));
+        assert_eq!(split.blocked, Nanos(500));
+        assert_eq!(window.split().total(), Nanos(1_000));
+        assert!(!window.is_tight_around(Nanos(900)) && window.is_tight_around(Nanos(960)));
+    }
+
+    #[test]
+    fn without_a_meter_nothing_is_read() {
+        let clock = VirtualClock::default();
+        let mut sampler = WaitSampler::new(NoWaitMeter, &clock);
+        assert!(!sampler.read_if_due(Nanos::MAX, &clock));
+        assert_eq!(sampler.last(), None);
+    }
+}
