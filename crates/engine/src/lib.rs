@@ -5,6 +5,7 @@
 mod aligned;
 mod any;
 pub mod background;
+pub mod calibrate;
 mod direct;
 pub mod drive;
 mod files;
@@ -24,5 +25,6 @@ pub use open::{OpenOptions, Opened, open};
 pub use psync::PsyncDevice;
 pub use uring::UringDevice;
 
-pub use fill::{FreeSpace, TrimError, free_space, leave_default, trim};
+pub use calibrate::calibrate;
+pub use fill::{FillSpec, Filled, FreeSpace, fill, TrimError, free_space, leave_default, trim};
 pub use guard::{GuardError, Workspace};

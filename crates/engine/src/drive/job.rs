@@ -1,3 +1,4 @@
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -103,6 +104,8 @@ pub struct Watch<'a, M> {
     pub enough: Option<Enough<'a>>,
     /// Reads the temperature of the storage.
     pub temperature: Option<Temperature<'a>>,
+    /// How full the storage is, where the device under it keeps that up to date: a fill.
+    pub filled: Option<&'a Cell<Bytes>>,
     /// Tells where this thread's time goes.
     pub meter: M,
 }
@@ -110,7 +113,7 @@ pub struct Watch<'a, M> {
 impl<'a, M> Watch<'a, M> {
     /// Only a stop flag and a meter.
     pub fn new(stop: &'a AtomicBool, meter: M) -> Watch<'a, M> {
-        Watch { stop, live: None, enough: None, temperature: None, meter }
+        Watch { stop, live: None, enough: None, temperature: None, filled: None, meter }
     }
 }
 

@@ -35,6 +35,9 @@ pub fn drive<D: Device, M: WaitMeter>(
         if watch.stop.load(Ordering::Relaxed) {
             break Ended::Stopped;
         }
+        if let Some(filled) = watch.filled {
+            phase.recorder.set_filled(filled.get());
+        }
         match phase.turn() {
             Ok(true) => {}
             Ok(false) => break Ended::Limit,

@@ -1,7 +1,13 @@
 //! Filling storage up to a level, emptying it again, and telling the device what is free.
 
+mod filling;
+mod gauge;
+mod order;
+mod readback;
+mod run;
 mod space;
 mod trim;
 
+pub use run::{FillSpec, Filled, fill};
 pub use space::{FreeSpace, free_space, leave_default};
 pub use trim::{TrimError, trim};

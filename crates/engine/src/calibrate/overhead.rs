@@ -1,0 +1,64 @@
+use std::sync::atomic::AtomicBool;
+
+use flashlag_device::{Durability, NoWaitMeter, NullDevice, ThreadWaitMeter};
+use flashlag_schema::scenario::{Arrivals, IoOperation, Pattern};
+use flashlag_schema::{EngineOverhead, Reading};
+use flashlag_stats::Percentile;
+use flashlag_units::{Bytes, Nanos};
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::drive::{Driven, Ended, Job, Limits, Watch, drive};
+
+const BLOCK: Bytes = Bytes(4096);
+const SPAN: Bytes = Bytes::from_mib(64);
+
+/// The measuring loop, as it runs in every test (clock, histogram, wait meter), on a device that
+/// does nothing: what it records is what it adds.
+pub(super) fn measure(time: Nanos) -> Reading<EngineOverhead> {
+    let mut device = NullDevice::new(SPAN, 1, BLOCK);
+    let job = Job {
+        operation: IoOperation::Write,
+        pattern: Pattern::Random,
+        block: BLOCK,
+        span: SPAN,
+        queue_depth: 1,
+        durability: Durability::None,
+        arrivals: Arrivals::default(),
+        limits: Limits { time: Some(time), ..Limits::default() },
+        seed: 1,
+        interval: time,
+        stall_over: Nanos::MAX,
+        verify: false,
+    };
+    let stop = AtomicBool::new(false);
+    let before = thread_cpu();
+    let driven = match ThreadWaitMeter::open() {
+        Ok(meter) => drive(&mut device, &job, &mut Watch::new(&stop, meter)),
+        Err(_) => drive(&mut device, &job, &mut Watch::new(&stop, NoWaitMeter)),
+    };
+    overhead(&driven, thread_cpu().since(before))
+}
+
+fn overhead(driven: &Driven, cpu: Nanos) -> Reading<EngineOverhead> {
+    let latency = &driven.recorded.latency;
+    let (median, p99) = (latency.quantile(Percentile::P50), latency.quantile(Percentile::P99));
+    match (median, p99, &driven.ended) {
+        (Some(latency_p50_ns), Some(latency_p99_ns), Ended::Limit) => {
+            let cpu_picoseconds_per_op = cpu.0.saturating_mul(1000) / latency.count().max(1);
+            let ops = latency.count();
+            Reading::Value(EngineOverhead {
+                ops,
+                latency_p50_ns,
+                latency_p99_ns,
+                cpu_picoseconds_per_op,
+            })
+        }
+        (.., ended) => Reading::unavailable(format!("the loop ended early: {ended:?}")),
+    }
+}
+
+/// CPU time of this thread so far.
+fn thread_cpu() -> Nanos {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
+}

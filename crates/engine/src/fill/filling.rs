@@ -1,0 +1,145 @@
+use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use flashlag_device::{Completion, Device, DeviceError, Durability, Geometry, Op, Request};
+use flashlag_units::{Bytes, Nanos};
+
+use super::gauge::Gauge;
+use super::order::Order;
+use crate::files::run_one;
+
+/// A device that is being filled: the loop writes ascending logical blocks, and each goes to its
+/// place ([`Order`]) while the level is watched ([`Gauge`]).
+#[derive(Debug)]
+pub(super) struct Filling<'a, D> {
+    pub device: D,
+    pub gauge: Gauge,
+    pub order: Order,
+    /// Raised here when it is full, or when the caller's flag is.
+    pub ended: &'a AtomicBool,
+    /// The caller's flag.
+    pub stop: &'a AtomicBool,
+    /// Where the loop finds the level.
+    pub filled: &'a Cell<Bytes>,
+    pub block: Bytes,
+    /// Whether data may still be in the page cache, so that the level is not the whole truth.
+    pub buffered: bool,
+    /// Bytes handed over, in flight or done.
+    pub written: Bytes,
+    /// Logical blocks whose write failed.
+    pub failed: Vec<u64>,
+    /// What went wrong with the gauge itself.
+    pub error: Option<DeviceError>,
+    /// The logical block of each slot's request.
+    pub in_slot: Vec<u64>,
+    /// Requests that have not completed.
+    pub in_flight: u32,
+    /// The latest time known.
+    pub now: Nanos,
+    /// For flushes of our own.
+    pub scratch: Vec<Completion>,
+}
+
+const FLUSH: Request = Request {
+    slot: 0,
+    op: Op::Flush,
+    offset: Bytes::ZERO,
+    length: Bytes::ZERO,
+    durability: Durability::None,
+};
+
+impl<D: Device> Filling<'_, D> {
+    /// Looks at the level where it is time to, and raises the flag where there is no more room.
+    fn watch(&mut self) {
+        if self.stop.load(Ordering::Relaxed) {
+            self.ended.store(true, Ordering::Relaxed);
+        }
+        if self.gauge.is_due(self.written, self.now) {
+            self.look();
+        }
+    }
+
+    #[cold]
+    fn look(&mut self) {
+        // What has no place on the storage yet may not be counted yet.
+        let counted = if self.buffered && self.gauge.is_near() && self.in_flight == 0 {
+            run_one(&mut self.device, FLUSH, &mut self.scratch)
+        } else {
+            Ok(())
+        };
+        if let Err(error) = counted.and_then(|()| self.gauge.look(self.written, self.now)) {
+            self.error = Some(error);
+            self.ended.store(true, Ordering::Relaxed);
+            return;
+        }
+        self.filled.set(self.gauge.used());
+        if !self.gauge.has_room() {
+            self.ended.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// The same request where it really goes.
+    fn placed(&self, request: Request) -> Request {
+        if request.op == Op::Flush {
+            return request;
+        }
+        let offset = Bytes(self.order.place(request.offset.0 / self.block.0) * self.block.0);
+        Request { offset, ..request }
+    }
+}
+
+impl<D: Device> Device for Filling<'_, D> {
+    type Clock = D::Clock;
+
+    #[inline]
+    fn clock(&self) -> &D::Clock {
+        self.device.clock()
+    }
+
+    #[inline]
+    fn geometry(&self) -> Geometry {
+        self.device.geometry()
+    }
+
+    #[inline]
+    fn buffer(&mut self, slot: u32) -> &mut [u8] {
+        self.device.buffer(slot)
+    }
+
+    fn submit(&mut self, request: Request) -> Result<(), DeviceError> {
+        if request.op == Op::Write {
+            let logical = request.offset.0 / self.block.0;
+            if logical >= self.order.end() {
+                self.order.extend(self.gauge.room().0 / self.block.0);
+            }
+            self.written = self.written.plus(request.length);
+            if let Some(slot) = self.in_slot.get_mut(request.slot as usize) {
+                *slot = logical;
+            }
+        }
+        self.device.submit(self.placed(request))?;
+        self.in_flight += 1;
+        Ok(())
+    }
+
+    fn reap(&mut self, at_least: u32, completed: &mut Vec<Completion>) -> Result<(), DeviceError> {
+        let known = completed.len();
+        self.device.reap(at_least, completed)?;
+        for done in &completed[known..] {
+            self.in_flight = self.in_flight.saturating_sub(1);
+            self.now = self.now.max(done.ended);
+            if done.result.is_err()
+                && let Some(logical) = self.in_slot.get(done.slot as usize)
+            {
+                self.failed.push(*logical);
+            }
+        }
+        self.watch();
+        Ok(())
+    }
+
+    #[inline]
+    fn wait_until(&mut self, time: Nanos) {
+        self.device.wait_until(time);
+    }
+}

@@ -1,0 +1,100 @@
+use std::path::{Path, PathBuf};
+
+use flashlag_device::DeviceError;
+use flashlag_units::{Bytes, Nanos};
+use rustix::fd::OwnedFd;
+use rustix::fs::{CWD, Mode, OFlags, openat};
+
+use super::space::{FreeSpace, free_space_of};
+
+/// The longest that is written, and the longest time that passes, between two looks.
+const MOST_BYTES: Bytes = Bytes::from_mib(64);
+const MOST_TIME: Nanos = Nanos::from_millis(100);
+
+/// Watches the level while a fill goes on, as others write and delete too.
+///
+/// Between two looks at most half of the room that was seen is written, and at most 64 MiB, for at
+/// most 100 ms. So our own writes never pass the limit, and those of others can be seen late by no
+/// more than that.
+#[derive(Debug)]
+pub(super) struct Gauge {
+    directory: OwnedFd,
+    path: PathBuf,
+    leave: Bytes,
+    block: Bytes,
+    last: FreeSpace,
+    next_time: Nanos,
+    next_bytes: u64,
+}
+
+impl Gauge {
+    /// Looks for the first time.
+    pub fn open(path: &Path, leave: Bytes, block: Bytes) -> Result<Gauge, DeviceError> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let directory = openat(CWD, path, flags, Mode::empty())
+            .map_err(|errno| DeviceError::os("open", path.display().to_string(), None, errno))?;
+        let last = free_space_of(&directory, path)?;
+        Ok(Gauge {
+            directory,
+            path: path.to_owned(),
+            leave,
+            block,
+            last,
+            next_time: Nanos::ZERO,
+            next_bytes: 0,
+        })
+    }
+
+    /// How much may still be written, as far as it was last seen.
+    pub fn room(&self) -> Bytes {
+        self.last.available.minus(self.leave)
+    }
+
+    /// Whether another block may be written. Where nothing is to be left, also one that fits only
+    /// in part: then the filesystem says when it is full.
+    pub fn has_room(&self) -> bool {
+        let room = self.room();
+        room >= self.block || self.leave == Bytes::ZERO && room > Bytes::ZERO
+    }
+
+    /// Room as it was last seen.
+    pub fn space(&self) -> FreeSpace {
+        self.last
+    }
+
+    /// So many blocks are written at once: the last of them must fit too.
+    pub fn expect_in_flight(&mut self, queue_depth: u32) {
+        self.block = Bytes(self.block.0.saturating_mul(u64::from(queue_depth.max(1))));
+    }
+
+    /// Looks, whatever was written.
+    pub fn look_again(&mut self) -> Result<FreeSpace, DeviceError> {
+        self.last = free_space_of(&self.directory, &self.path)?;
+        Ok(self.last)
+    }
+
+    /// Bytes in use, as far as it was last seen.
+    pub fn used(&self) -> Bytes {
+        self.last.used()
+    }
+
+    /// Whether it is time to look again: `written` bytes since the fill began, at `now`.
+    #[inline]
+    pub fn is_due(&self, written: Bytes, now: Nanos) -> bool {
+        written.0 >= self.next_bytes || now >= self.next_time
+    }
+
+    /// Whether the limit is so near that what is still in the page cache decides.
+    pub fn is_near(&self) -> bool {
+        self.room() < MOST_BYTES
+    }
+
+    /// Looks.
+    pub fn look(&mut self, written: Bytes, now: Nanos) -> Result<(), DeviceError> {
+        self.last = free_space_of(&self.directory, &self.path)?;
+        let allowed = Bytes(self.room().0 / 2).min(MOST_BYTES);
+        self.next_bytes = written.plus(allowed).0;
+        self.next_time = now.plus(MOST_TIME);
+        Ok(())
+    }
+}

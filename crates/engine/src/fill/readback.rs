@@ -1,0 +1,53 @@
+use std::sync::atomic::Ordering;
+
+use flashlag_device::{Device, Durability, Op, Request};
+use flashlag_units::Bytes;
+use flashlag_workload::Payload;
+
+use super::filling::Filling;
+use crate::drive::Verified;
+use crate::files::run_one;
+
+/// Mismatches that are kept with all their details.
+const KEPT: usize = 8;
+
+/// Reads back every block that was written and proves every byte. A block is written once, as the
+/// operation of its own number: its generation need not be remembered.
+pub(super) fn read_back<D: Device>(filling: &mut Filling<'_, D>, seed: u64) -> Verified {
+    let payload = Payload::new(seed);
+    let (mut verified, mut completed) = (Verified::default(), Vec::with_capacity(1));
+    let block = filling.block;
+    for logical in 0..filling.written.0 / block.0.max(1) {
+        if filling.stop.load(Ordering::Relaxed) {
+            return verified;
+        }
+        if filling.failed.contains(&logical) {
+            continue;
+        }
+        let offset = Bytes(logical * block.0);
+        let durability = Durability::None;
+        let read = Request { slot: 0, op: Op::Read, offset, length: block, durability };
+        verified.blocks += 1;
+        if let Err(error) = run_one(filling, read, &mut completed) {
+            verified.unreadable += 1;
+            verified.error.get_or_insert(error);
+            continue;
+        }
+        let data = filling.buffer(0);
+        let length = data.len().min(block.0 as usize);
+        if let Err(mismatch) = payload.check(&data[..length], offset, generation_of(logical)) {
+            verified.mismatches += 1;
+            if verified.first.len() < KEPT {
+                verified.first.push(mismatch);
+            }
+        }
+    }
+    verified.complete = true;
+    verified
+}
+
+/// The generation that the loop gives its operation of this number, counted from 0: from 1, and
+/// from 1 again after the last but one of 32 bits.
+fn generation_of(operation: u64) -> u32 {
+    (operation % u64::from(u32::MAX - 1)) as u32 + 1
+}

@@ -1,0 +1,243 @@
+use std::cell::Cell;
+use std::fs::{File, OpenOptions as FileOptions};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use flashlag_device::{DeviceError, WaitMeter};
+use flashlag_schema::Downgrade;
+use flashlag_schema::scenario::{Durability, EngineKind, Io, Pattern};
+use flashlag_units::{Bytes, Nanos};
+use rustix::fs::OFlags;
+
+use super::filling::Filling;
+use super::gauge::Gauge;
+use super::order::Order;
+use super::readback::read_back;
+use super::space::FreeSpace;
+use crate::drive::{Driven, Ended, Job, Watch, drive};
+use crate::files::FileSet;
+use crate::open::{OpenOptions, open};
+
+/// What is filled, and how far.
+#[derive(Clone, Debug)]
+pub struct FillSpec<'a> {
+    /// A subdirectory of ours on the storage that is filled.
+    pub directory: &'a Path,
+    /// What the files' names begin with: 1 to 50 of `a-z 0-9 _ -`.
+    pub stem: &'a str,
+    /// How it is written: pattern, block, durability, depth, engine. Limits of its own hold too.
+    pub io: &'a Io,
+    /// It ends when only this much is available.
+    pub leave: Bytes,
+    /// It writes no more than this.
+    pub budget: Option<Bytes>,
+    /// What order and payload follow from.
+    pub seed: u64,
+    /// Whether every block is read back and proved afterwards.
+    pub verify: bool,
+    /// Width of an interval of the series, at first.
+    pub interval: Nanos,
+    /// A wait longer than this is a stall.
+    pub stall_over: Nanos,
+}
+
+/// A fill that was done, as far as it went. Its files are still there, whatever ended it.
+#[derive(Debug)]
+pub struct Filled {
+    /// What was recorded. Every interval has the level at its end. `ended` is
+    /// [`Ended::Limit`] at the level (or the budget), [`Ended::NoSpace`] where the filesystem or a
+    /// quota was full before, which is an ordinary end where nothing is to be left.
+    pub driven: Driven,
+    /// What does the I/O.
+    pub engine: EngineKind,
+    /// Whether the page cache was bypassed.
+    pub direct: bool,
+    /// How writes were made durable.
+    pub durable: Durability,
+    /// Operations in flight.
+    pub queue_depth: u32,
+    /// What could not be had as it was asked for.
+    pub downgrades: Vec<Downgrade>,
+    /// Room before.
+    pub before: FreeSpace,
+    /// Room after.
+    pub after: FreeSpace,
+    /// What the reader must know: that a budget ended it, that there was nothing to fill.
+    pub notes: Vec<String>,
+    /// Its files.
+    pub files: FileSet,
+}
+
+/// Writes until only [`FillSpec::leave`] is available on the filesystem, as others write and
+/// delete too; looks at least every 64 MiB and every 100 ms, and more often near the end.
+///
+/// Sequential fills write ascending; random ones write each block of a sparse file once. Where the
+/// filesystem has no sparse files they write ascending too, and say so.
+///
+/// # Errors
+/// Only where it could not begin. What stops it later is in [`Driven::ended`], with everything
+/// that was recorded until then.
+pub fn fill<M: WaitMeter>(spec: &FillSpec<'_>, watch: Watch<'_, M>) -> Result<Filled, DeviceError> {
+    let mut gauge = Gauge::open(spec.directory, spec.leave, spec.io.block.0)?;
+    let before = gauge.space();
+    let mut downgrades = Vec::new();
+    let files = unused_files(spec, &gauge);
+    let options = OpenOptions { write: true, create: true, ..OpenOptions::of(spec.io) };
+    let mut opened = open(&files, &options)?;
+    downgrades.append(&mut opened.downgrades);
+    let order = order(spec, &files, &gauge, &mut downgrades)?;
+    let (ended, filled) = (AtomicBool::new(!gauge.has_room()), Cell::new(gauge.used()));
+    let mut job = Job::of(spec.io, files.span(), spec.seed);
+    prepare(&mut job, spec, opened.queue_depth);
+    gauge.expect_in_flight(opened.queue_depth);
+    let mut filling = Filling {
+        gauge,
+        order,
+        ended: &ended,
+        stop: watch.stop,
+        filled: &filled,
+        block: job.block,
+        buffered: !opened.direct,
+        written: Bytes::ZERO,
+        failed: Vec::new(),
+        error: None,
+        in_slot: vec![0; opened.queue_depth as usize],
+        in_flight: 0,
+        now: Nanos::ZERO,
+        scratch: Vec::with_capacity(1),
+        device: opened.device,
+    };
+    let mut watch = Watch {
+        stop: &ended,
+        live: watch.live,
+        enough: watch.enough.map(|enough| enough as _),
+        temperature: watch.temperature.map(|temperature| temperature as _),
+        filled: Some(&filled),
+        meter: watch.meter,
+    };
+    let mut driven = drive(&mut filling, &job, &mut watch);
+    driven.ended = why_ended(driven.ended, &mut filling);
+    let after = filling.gauge.look_again()?;
+    let notes = notes(spec, &job, &driven, &filling);
+    if spec.verify && driven.ended != Ended::Stopped {
+        driven.verified = Some(read_back(&mut filling, spec.seed));
+    }
+    Ok(Filled {
+        driven,
+        engine: opened.engine,
+        direct: opened.direct,
+        durable: opened.durable,
+        queue_depth: opened.queue_depth,
+        downgrades,
+        before,
+        after,
+        notes,
+        files,
+    })
+}
+
+/// The job of a fill: logical blocks, ascending, once. The adapter places them.
+fn prepare(job: &mut Job, spec: &FillSpec<'_>, queue_depth: u32) {
+    let own = job.limits.bytes.unwrap_or(Bytes(u64::MAX));
+    let budget = spec.budget.unwrap_or(Bytes(u64::MAX));
+    // Never around: that would write without end, and fill nothing.
+    let once = job.span.round_down(job.block.max(Bytes(1)));
+    job.pattern = Pattern::Sequential;
+    job.limits.bytes = Some(own.min(budget).min(once));
+    job.limits.warmup = None;
+    job.queue_depth = queue_depth;
+    job.verify = false;
+    job.interval = spec.interval;
+    job.stall_over = spec.stall_over;
+}
+
+/// Files that are not there yet, for what fits and a quarter more: others may delete meanwhile.
+fn unused_files(spec: &FillSpec<'_>, gauge: &Gauge) -> FileSet {
+    let room = gauge.room().0;
+    let span = room.saturating_add(room / 4).saturating_add(FileSet::FILE_BYTES.0 / 4);
+    let span = Bytes(span.min(gauge.space().total.0)).max(spec.io.block.0);
+    let set = |number: u32| FileSet::new(spec.directory, &format!("{}-{number}", spec.stem), span);
+    // An earlier fill's files stay: writing them again would fill nothing.
+    let unused = (1..u32::MAX).map(set).find(|set| std::fs::symlink_metadata(set.path(0)).is_err());
+    unused.unwrap_or_else(|| set(0))
+}
+
+fn order(
+    spec: &FillSpec<'_>,
+    files: &FileSet,
+    gauge: &Gauge,
+    downgrades: &mut Vec<Downgrade>,
+) -> Result<Order, DeviceError> {
+    let block = spec.io.block.0.0.max(1);
+    let limit = files.span().0 / block;
+    if spec.io.pattern == Pattern::Sequential {
+        return Ok(Order::Ascending(limit));
+    }
+    if !has_sparse_files(&files.directory().join(format!("{}-probe.dat", spec.stem)))? {
+        downgrades.push(Downgrade {
+            requested: "a fill in random order".to_owned(),
+            effective: "ascending order".to_owned(),
+            reason: "the filesystem has no sparse files: it would write every gap with zeroes"
+                .to_owned(),
+        });
+        return Ok(Order::Ascending(limit));
+    }
+    Ok(Order::random(gauge.room().0 / block, limit, spec.seed))
+}
+
+/// Writes 4 KiB behind a gap of 1 MiB and looks whether the gap takes space.
+fn has_sparse_files(path: &PathBuf) -> Result<bool, DeviceError> {
+    const GAP: u64 = 1 << 20;
+    let nofollow = OFlags::NOFOLLOW.bits() as i32;
+    let options = FileOptions::new().write(true).create(true).truncate(true).clone();
+    let probed = options.clone().custom_flags(nofollow).open(path).and_then(|file: File| {
+        file.write_all_at(&[1; 4096], GAP)?;
+        file.sync_all()?;
+        Ok(file.metadata()?.blocks() * 512 < GAP / 2)
+    });
+    let removed = std::fs::remove_file(path);
+    probed.and_then(|sparse| removed.map(|()| sparse)).map_err(|error| {
+        let errno = rustix::io::Errno::from_io_error(&error).unwrap_or(rustix::io::Errno::IO);
+        DeviceError::os("probe", path.display().to_string(), None, errno)
+    })
+}
+
+/// The loop knows only that its flag was raised.
+fn why_ended<D>(ended: Ended, filling: &mut Filling<'_, D>) -> Ended {
+    match (ended, filling.error.take()) {
+        (Ended::Stopped | Ended::Limit, Some(error)) => Ended::from_error(error),
+        (Ended::Stopped, None) if !filling.stop.load(Ordering::Relaxed) => Ended::Limit,
+        (ended, _) => ended,
+    }
+}
+
+fn notes<D>(
+    spec: &FillSpec<'_>,
+    job: &Job,
+    driven: &Driven,
+    filling: &Filling<'_, D>,
+) -> Vec<String> {
+    let mut notes = Vec::new();
+    let room = filling.gauge.room();
+    if driven.moved == Bytes::ZERO && driven.ended == Ended::Limit {
+        let available = filling.gauge.space().available;
+        notes.push(format!(
+            "nothing to fill: {available} is free, and {} is to be left (--leave less)",
+            spec.leave
+        ));
+    } else if driven.ended == Ended::Limit && filling.gauge.has_room() {
+        let by_budget = spec.budget.is_some_and(|budget| driven.moved.plus(job.block) > budget);
+        let why = match (by_budget, spec.budget) {
+            (true, Some(budget)) => format!("--budget {budget} was used up"),
+            _ => "a limit of the scenario was reached".to_owned(),
+        };
+        notes.push(format!("the fill ended before its level: {why}, {room} short of it"));
+    }
+    if let Ended::NoSpace(error) = &driven.ended
+        && spec.leave > Bytes::ZERO
+    {
+        notes.push(format!("the fill ended before its level, {room} short of it: {error}"));
+    }
+    notes
+}
