@@ -1,13 +1,17 @@
 //! Numbers about latencies, and nothing that touches a device: the histogram, the recorder that
-//! fills it on the hot path, interval series, stalls and the split of waits.
+//! fills it on the hot path, interval series, stalls and the split of waits; and what can be
+//! concluded from them: steady state, changes over time, differences between runs.
 #![forbid(unsafe_code)]
 
+pub mod bootstrap;
+pub mod change;
 mod histogram;
 mod interval;
 pub mod live;
 mod percentile;
 mod recorder;
 mod stall;
+pub mod steady;
 mod wait;
 
 pub use histogram::{BUCKETS, GROUPING_POWER, Histogram, HistogramError};

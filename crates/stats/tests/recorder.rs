@@ -102,6 +102,7 @@ fn the_longest_stalls_are_kept_and_all_are_counted() {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
     #[test]
     fn a_recorder_loses_nothing(
         latencies in prop::collection::vec(1u64..5_000, 0..4_000),

@@ -1,0 +1,238 @@
+//! One run, resampled: by ranks, by blocks of intervals, or not at all.
+
+use rand::RngExt;
+use rand_pcg::Pcg64Mcg;
+
+use super::beta::beta;
+use super::{Figure, Sample, spread_of_few, student_over_normal};
+use crate::histogram::Histogram;
+use crate::interval::Interval;
+use crate::percentile::Percentile;
+use flashlag_units::Nanos;
+
+/// Fewer intervals than this say too little of how a run varies.
+const INTERVALS_MIN: usize = 10;
+/// More intervals than this are joined in pairs first.
+const INTERVALS_MAX: usize = 256;
+
+/// A run that can be resampled. Figures are natural logarithms.
+pub(super) struct Resampler {
+    method: Method,
+    /// The figure, computed as in a resample.
+    pub(super) center: f64,
+    /// The figure as it is printed.
+    pub(super) printed: f64,
+}
+
+enum Method {
+    /// The rank of the quantile is drawn.
+    Rank { values: Values, percentile: Percentile },
+    /// Blocks of intervals are drawn; the quantile is read off their sum.
+    QuantileBlocks { values: Values, share: f64, blocks: Blocks },
+    /// Blocks of intervals are drawn; the throughput is their bytes over their time.
+    ThroughputBlocks { blocks: Blocks },
+    /// Nothing is known of how it varies within.
+    Fixed,
+}
+
+impl Resampler {
+    /// `None` where the sample does not support the figure.
+    pub(super) fn of(sample: &Sample, figure: Figure) -> Option<Resampler> {
+        let intervals = joined(&sample.intervals);
+        match figure {
+            Figure::Percentile(percentile) => Resampler::quantile(sample, &intervals, percentile),
+            Figure::Throughput => Resampler::throughput(sample, &intervals),
+        }
+    }
+
+    fn quantile(s: &Sample, intervals: &[Interval], percentile: Percentile) -> Option<Resampler> {
+        let printed = log(s.histogram.percentile(percentile)?.0 as f64);
+        let values = Values::of(&s.histogram);
+        let share = f64::from(percentile.0.min(10_000)) / 10_000.0;
+        let center = log(values.quantile(&values.counts, share));
+        let method = if intervals.len() < INTERVALS_MIN {
+            Method::Rank { values, percentile }
+        } else {
+            let rows = intervals.iter().map(|interval| values.row(interval)).collect();
+            let over = printed.exp();
+            let above = |interval: &Interval| {
+                let above =
+                    |bucket: &&(u32, u64)| Histogram::middle_of(bucket.0 as usize).0 as f64 > over;
+                let count: u64 = interval.buckets.iter().filter(above).map(|b| b.1).sum();
+                count as f64 / interval.ops().max(1) as f64
+            };
+            let influence: Vec<f64> = intervals.iter().map(above).collect();
+            Method::QuantileBlocks { values, share, blocks: Blocks::of(rows, &influence) }
+        };
+        Some(Resampler { method, center, printed })
+    }
+
+    fn throughput(sample: &Sample, intervals: &[Interval]) -> Option<Resampler> {
+        let whole = flashlag_units::per_second(sample.bytes.0, sample.elapsed);
+        let printed = log(whole.filter(|rate| *rate > 0.0)?);
+        if intervals.len() < INTERVALS_MIN {
+            return Some(Resampler { method: Method::Fixed, center: printed, printed });
+        }
+        let mut from = Nanos::ZERO;
+        let row = |interval: &Interval| {
+            let length = interval.ends.since(std::mem::replace(&mut from, interval.ends));
+            vec![interval.bytes.0, length.0]
+        };
+        let rows: Vec<Vec<u64>> = intervals.iter().map(row).collect();
+        let rates: Vec<f64> = rows.iter().map(|row| row[0] as f64 / row[1].max(1) as f64).collect();
+        let total = |column: usize| rows.iter().map(|row| row[column] as f64).sum::<f64>();
+        let center = log(total(0) / total(1).max(1.0));
+        let method = Method::ThroughputBlocks { blocks: Blocks::of(rows, &rates) };
+        Some(Resampler { method, center, printed })
+    }
+
+    /// Whether a resample can differ from the figure.
+    pub(super) fn varies(&self) -> bool {
+        !matches!(self.method, Method::Fixed)
+    }
+
+    /// The figure of one resample.
+    pub(super) fn resample(&self, random: &mut Pcg64Mcg) -> f64 {
+        match &self.method {
+            Method::Fixed => self.center,
+            Method::Rank { values, percentile } => {
+                let count = values.counts.iter().sum();
+                let Some(rank) = percentile.rank(count) else { return self.center };
+                let share = beta(rank as f64, (count - rank + 1) as f64, random);
+                log(values.quantile(&values.counts, share))
+            }
+            Method::QuantileBlocks { values, share, blocks } => {
+                let drawn = log(values.quantile(&blocks.draw(random), *share));
+                self.center + (drawn - self.center) * blocks.scale
+            }
+            Method::ThroughputBlocks { blocks } => {
+                let drawn = blocks.draw(random);
+                let drawn = log(drawn[0] as f64 / drawn[1].max(1) as f64);
+                self.center + (drawn - self.center) * blocks.scale
+            }
+        }
+    }
+}
+
+fn log(value: f64) -> f64 {
+    value.max(f64::MIN_POSITIVE).ln()
+}
+
+fn joined(intervals: &[Interval]) -> Vec<Interval> {
+    let mut joined = intervals.to_vec();
+    while joined.len() > INTERVALS_MAX {
+        let pair = |pair: &[Interval]| match pair {
+            [first, second] => first.joined(second),
+            rest => rest[0].clone(),
+        };
+        joined = joined.chunks(2).map(pair).collect();
+    }
+    joined
+}
+
+/// The occupied buckets of a run.
+struct Values {
+    indices: Vec<u32>,
+    counts: Vec<u64>,
+    min: f64,
+    max: f64,
+}
+
+impl Values {
+    fn of(histogram: &Histogram) -> Values {
+        let (indices, counts) = histogram.occupied().unzip();
+        let bound = |value: Option<Nanos>| value.unwrap_or_default().0 as f64;
+        Values { indices, counts, min: bound(histogram.min()), max: bound(histogram.max()) }
+    }
+
+    /// An interval's counts in the run's buckets.
+    fn row(&self, interval: &Interval) -> Vec<u64> {
+        let mut row = vec![0; self.indices.len()];
+        for (index, count) in &interval.buckets {
+            if let Ok(at) = self.indices.binary_search(index) {
+                row[at] = *count;
+            }
+        }
+        row
+    }
+
+    /// The value at `share` of `counts`, values spread evenly over their bucket: steps of whole
+    /// buckets would make two equal samples beside a bucket's edge look different.
+    fn quantile(&self, counts: &[u64], share: f64) -> f64 {
+        let total: u64 = counts.iter().sum();
+        let wanted = share * total as f64;
+        let mut below = 0.0;
+        for (index, count) in self.indices.iter().zip(counts) {
+            let count = *count as f64;
+            if count > 0.0 && below + count >= wanted {
+                let (start, end) = Histogram::bounds_of(*index as usize);
+                let width = (end.0 - start.0) as f64 + 1.0;
+                let value = start.0 as f64 + width * ((wanted - below) / count).clamp(0.0, 1.0);
+                return value.clamp(self.min, self.max.max(self.min));
+            }
+            below += count;
+        }
+        self.max
+    }
+}
+
+/// Sums over any block of neighbouring intervals, from sums over all first ones.
+struct Blocks {
+    /// `sums[i]` is the sum of the first `i` rows of the series written twice in a row.
+    sums: Vec<Vec<u64>>,
+    intervals: usize,
+    length: usize,
+    /// What deviations are multiplied by: see the module's words.
+    scale: f64,
+}
+
+impl Blocks {
+    fn of(rows: Vec<Vec<u64>>, influence: &[f64]) -> Blocks {
+        let intervals = rows.len();
+        let mut sum = vec![0u64; rows.first().map_or(0, Vec::len)];
+        let mut sums = vec![sum.clone()];
+        for row in rows.iter().chain(&rows) {
+            sum.iter_mut().zip(row).for_each(|(sum, value)| *sum = sum.saturating_add(*value));
+            sums.push(sum.clone());
+        }
+        let alike = neighbour_correlation(influence);
+        let length = block_length(alike, intervals);
+        let missed = 2.0 * alike / ((1.0 - alike * alike) * length as f64);
+        let blocks = intervals / length;
+        let scale = (1.0 / (1.0 - missed.min(0.6))).sqrt()
+            * spread_of_few(blocks)
+            * student_over_normal(blocks.saturating_sub(1));
+        Blocks { sums, intervals, length, scale }
+    }
+
+    /// As many intervals as there are, in blocks that begin anywhere and go on around the end.
+    fn draw(&self, random: &mut Pcg64Mcg) -> Vec<u64> {
+        let mut total = vec![0u64; self.sums[0].len()];
+        let mut left = self.intervals;
+        while left > 0 {
+            let length = self.length.min(left);
+            let start = random.random_range(0..self.intervals);
+            let (from, to) = (&self.sums[start], &self.sums[start + length]);
+            for ((total, to), from) in total.iter_mut().zip(to).zip(from) {
+                *total = total.saturating_add(to - from);
+            }
+            left -= length;
+        }
+        total
+    }
+}
+
+/// Correlation of neighbours, from 0 to 0.95: a negative one would only shorten the blocks.
+fn neighbour_correlation(values: &[f64]) -> f64 {
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    let square: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    let pairs = values.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean));
+    if square > 0.0 { (pairs.sum::<f64>() / square).clamp(0.0, 0.95) } else { 0.0 }
+}
+
+/// Carlstein's block length for an AR(1) series; at least five blocks.
+fn block_length(alike: f64, intervals: usize) -> usize {
+    let tied = (6f64.sqrt() * alike / (1.0 - alike * alike)).powf(2.0 / 3.0);
+    let length = (tied * (intervals as f64).cbrt()).ceil() as usize;
+    length.clamp(1, (intervals / 5).max(1))
+}

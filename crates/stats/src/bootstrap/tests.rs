@@ -1,0 +1,171 @@
+//! Coverage: of two samples of one distribution, the interval holds 1 in about 95 % of cases.
+use super::beta::{beta, normal};
+use super::{Compared, Figure, Sample, compare, compare_histograms};
+use crate::{Histogram, Interval, Percentile};
+use flashlag_units::{Bytes, Nanos};
+use rand::SeedableRng;
+use rand_pcg::Pcg64Mcg;
+
+const CASES: u64 = 400;
+
+fn log_normal(count: usize, median: f64, random: &mut Pcg64Mcg) -> Histogram {
+    let mut histogram = Histogram::new();
+    for _ in 0..count {
+        histogram.record(Nanos((median * (0.5 * normal(random)).exp()) as u64));
+    }
+    histogram
+}
+
+/// A run whose latencies drift: each interval has a level of its own, correlated with the last's.
+fn drifting(median: f64, correlation: f64, random: &mut Pcg64Mcg) -> Sample {
+    let mut level = normal(random);
+    let mut histogram = Histogram::new();
+    let mut intervals = Vec::new();
+    let mut ends = 0u64;
+    for _ in 0..200 {
+        level = correlation * level + (1.0 - correlation * correlation).sqrt() * normal(random);
+        let part = log_normal(50, median * (0.3 * level).exp(), random);
+        ends += part.sum().0;
+        histogram.merge(&part);
+        intervals.push(Interval {
+            ends: Nanos(ends),
+            bytes: Bytes(50 * 4096),
+            filled: None,
+            temperature_millicelsius: None,
+            exact: (part.min().unwrap(), part.max().unwrap(), part.sum()),
+            buckets: part.occupied().collect(),
+        });
+    }
+    Sample { histogram, intervals, bytes: Bytes(200 * 50 * 4096), elapsed: Nanos(ends) }
+}
+
+/// In how many of the cases 1 is within the interval, as a share.
+fn coverage(mut case: impl FnMut(u64, &mut Pcg64Mcg) -> Compared) -> f64 {
+    let holds = |seed: &u64| {
+        let compared = case(*seed, &mut Pcg64Mcg::seed_from_u64(*seed));
+        assert!(compared.low <= compared.ratio && compared.ratio <= compared.high);
+        (compared.low..=compared.high).contains(&1.0)
+    };
+    (0..CASES).filter(holds).count() as f64 / CASES as f64
+}
+
+#[test]
+fn beta_draws_have_the_mean_and_variance_of_the_distribution() {
+    let mut random = Pcg64Mcg::seed_from_u64(3);
+    let (a, b) = (7.0, 3.0);
+    let draws: Vec<f64> = (0..40_000).map(|_| beta(a, b, &mut random)).collect();
+    let mean = draws.iter().sum::<f64>() / 40_000.0;
+    let variance = draws.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / 40_000.0;
+    assert!((mean - 0.7).abs() < 0.003, "{mean}");
+    assert!((variance - a * b / (100.0 * 11.0)).abs() < 0.0005, "{variance}");
+}
+
+#[test]
+fn two_samples_of_one_distribution_differ_in_five_percent_of_cases() {
+    for percentile in [Percentile::P50, Percentile::P99] {
+        let share = coverage(|seed, random| {
+            let first = log_normal(3_000, 1e5, random);
+            let second = log_normal(3_000, 1e5, random);
+            compare_histograms(&first, &second, percentile, seed).unwrap()
+        });
+        assert!((0.92..=0.985).contains(&share), "{percentile:?}: {share} over {CASES} seeds");
+    }
+}
+
+#[test]
+fn a_real_difference_is_shown() {
+    let shown = (0..100).filter(|seed| {
+        let mut random = Pcg64Mcg::seed_from_u64(*seed);
+        let first = log_normal(3_000, 1e5, &mut random);
+        let second = log_normal(3_000, 1.2e5, &mut random);
+        let compared = compare_histograms(&first, &second, Percentile::P50, *seed).unwrap();
+        compared.shown && (compared.low..compared.high).contains(&1.2)
+    });
+    assert!(shown.count() >= 90);
+}
+
+#[test]
+fn drifting_runs_need_blocks_and_blocks_cover() {
+    let pair = |random: &mut Pcg64Mcg| (drifting(1e5, 0.8, random), drifting(1e5, 0.8, random));
+    let blocks = coverage(|seed, random| {
+        let (first, second) = pair(random);
+        compare(&[first], &[second], Figure::Percentile(Percentile::P50), seed).unwrap()
+    });
+    let independent = coverage(|seed, random| {
+        let (first, second) = pair(random);
+        compare_histograms(&first.histogram, &second.histogram, Percentile::P50, seed).unwrap()
+    });
+    assert!(blocks >= 0.91, "{blocks} over {CASES} seeds");
+    assert!(independent < 0.7, "values taken as independent: {independent} over {CASES} seeds");
+}
+
+#[test]
+fn throughput_of_drifting_runs_is_covered_too() {
+    let share = coverage(|seed, random| {
+        let (first, second) = (drifting(1e5, 0.5, random), drifting(1e5, 0.5, random));
+        compare(&[first], &[second], Figure::Throughput, seed).unwrap()
+    });
+    assert!(share >= 0.92, "{share} over {CASES} seeds");
+}
+
+#[test]
+fn runs_that_differ_among_themselves_widen_the_interval() {
+    let runs = |random: &mut Pcg64Mcg| -> Vec<Sample> {
+        let run = |_| {
+            let histogram = log_normal(500, 1e5 * (0.2 * normal(random)).exp(), random);
+            let (bytes, elapsed) = (Bytes(500 * 4096), histogram.sum());
+            Sample { histogram, intervals: Vec::new(), bytes, elapsed }
+        };
+        (0..3).map(run).collect()
+    };
+    let share = coverage(|seed, random| {
+        let (first, second) = (runs(random), runs(random));
+        let compared = compare(&first, &second, Figure::Percentile(Percentile::P50), seed).unwrap();
+        assert!(compared.between_runs);
+        compared
+    });
+    assert!((0.9..=1.0).contains(&share), "{share} over {CASES} seeds");
+}
+
+#[test]
+fn too_little_to_compare_gives_nothing() {
+    let mut random = Pcg64Mcg::seed_from_u64(1);
+    let small = log_normal(500, 1e5, &mut random);
+    assert_eq!(compare_histograms(&small, &small, Percentile::P99, 1), None);
+    let compared = compare_histograms(&small, &small, Percentile::P50, 1).unwrap();
+    assert_eq!(compared.ratio, 1.0);
+    assert!(!compared.shown && !compared.between_runs);
+    assert_eq!(compare(&[], &[], Figure::Throughput, 1), None);
+    let bare =
+        Sample { histogram: small, intervals: Vec::new(), bytes: Bytes(1), elapsed: Nanos(1) };
+    assert_eq!(
+        compare(std::slice::from_ref(&bare), std::slice::from_ref(&bare), Figure::Throughput, 1),
+        None
+    );
+}
+
+#[test]
+fn a_difference_below_the_resolution_is_never_shown() {
+    // 1.2 % apart with a million values each: certain, but finer than the buckets.
+    let sure = |value| Histogram::from_parts(&[value], &[1_000_000], None).unwrap();
+    let (a, b) = (Histogram::index_of(Nanos(100_000)), Histogram::index_of(Nanos(101_300)));
+    assert_eq!(b, a + 1);
+    let compared = compare_histograms(&sure(a as u32), &sure(b as u32), Percentile::P50, 1);
+    assert!(!compared.unwrap().shown);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_interval() {
+    let mut random = Pcg64Mcg::seed_from_u64(9);
+    let (a, b) = (drifting(1e5, 0.5, &mut random), drifting(1.1e5, 0.5, &mut random));
+    let once = |seed| {
+        compare(
+            std::slice::from_ref(&a),
+            std::slice::from_ref(&b),
+            Figure::Percentile(Percentile::P99),
+            seed,
+        )
+    };
+    assert_eq!(once(4), once(4));
+    assert_ne!(once(4), once(5));
+}

@@ -1,0 +1,154 @@
+//! What a series of intervals shows: where throughput or latency changed its level, and whether
+//! stalls come at a regular distance. Pure; finds nothing in noise (see `tests/change.rs` for the
+//! measured rate of false findings, below 1 %).
+//!
+//! Levels are found by ranks (`segment`), so that outliers and the shape of the noise do not
+//! matter, and are told apart only where their medians differ by a fifth. Names are given by
+//! evidence: a drop is called throttling only where a temperature says so.
+
+mod name;
+mod period;
+mod segment;
+
+use flashlag_units::{Bytes, Nanos};
+
+use crate::interval::Interval;
+use crate::percentile::Percentile;
+use crate::stall::Stall;
+
+pub use period::{Period, period_of};
+
+/// What a phase did, as far as the names of its changes depend on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Workload {
+    /// Reads: a drop is no exhausted write cache.
+    Reads,
+    /// Block writes.
+    Writes,
+    /// Saves or anything else.
+    Other,
+}
+
+/// The kinds of change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChangePointKind {
+    /// Writing fell by 30 % or more from a stable first level, for good: a write cache is used up.
+    CacheExhausted,
+    /// Throughput fell while the storage was hot or came back when it cooled.
+    Throttled,
+    /// Stalls at a regular distance.
+    PeriodicStalls,
+    /// Slower for another reason.
+    Slower,
+    /// Faster.
+    Faster,
+}
+
+/// One finding.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ChangePoint {
+    /// What it is.
+    pub kind: ChangePointKind,
+    /// When, from the start of the phase: the end of the last interval of the old level, or the
+    /// first of the periodic stalls.
+    pub at: Nanos,
+    /// Bytes moved by then.
+    pub written: Bytes,
+    /// Median bytes a second of the levels before and after, where it is throughput that changed.
+    pub throughput: Option<(f64, f64)>,
+    /// Median latency of the levels before and after, where it is latency that changed.
+    pub latency: Option<(Nanos, Nanos)>,
+    /// The distance between periodic stalls.
+    pub period: Option<Nanos>,
+    /// How many stalls came at that distance.
+    pub stalls: u64,
+    /// Storage temperature before and at the change, in millidegrees Celsius, where it is known.
+    pub temperature_millicelsius: Option<(i64, i64)>,
+    /// When throughput came back to 85 % of what it was, if it did.
+    pub recovered_at: Option<Nanos>,
+}
+
+/// A level of throughput is another where its median differs by this factor.
+const THROUGHPUT_RATIO: f64 = 1.25;
+/// A level of latency is another where its median differs by this factor.
+const LATENCY_RATIO: f64 = 1.5;
+/// A change of latency this many intervals from one of throughput is the same change.
+const SAME_CHANGE: usize = 5;
+
+/// Everything that `series` and `stalls` of one phase show, in the order of time.
+pub fn changes(series: &[Interval], stalls: &[Stall], workload: Workload) -> Vec<ChangePoint> {
+    let rates = rates(series);
+    let levels = segment::levels(&rates, THROUGHPUT_RATIO);
+    let mut found = name::throughput_changes(series, &rates, &levels, workload);
+    found.extend(latency_changes(series, &levels));
+    found.extend(periodic_stalls(series, stalls));
+    found.sort_by_key(|change| change.at);
+    found
+}
+
+/// Bytes a second of each interval; operations a second where no bytes are counted.
+fn rates(series: &[Interval]) -> Vec<f64> {
+    let counts_bytes = series.iter().any(|interval| interval.bytes.0 > 0);
+    let mut from = Nanos::ZERO;
+    let rate = |interval: &Interval| {
+        let length = interval.ends.since(std::mem::replace(&mut from, interval.ends));
+        let moved = if counts_bytes { interval.bytes.0 } else { interval.ops() };
+        flashlag_units::per_second(moved, length).unwrap_or(0.0)
+    };
+    series.iter().map(rate).collect()
+}
+
+/// Changes of the median latency where throughput did not change: an open loop's, mostly.
+fn latency_changes(series: &[Interval], known: &[std::ops::Range<usize>]) -> Vec<ChangePoint> {
+    let median =
+        |interval: &Interval| interval.histogram().quantile(Percentile::P50).unwrap_or_default();
+    let medians: Vec<f64> = series.iter().map(|interval| median(interval).0 as f64).collect();
+    let levels = segment::levels(&medians, LATENCY_RATIO);
+    let is_new = |at: usize| known.iter().all(|level| level.start.abs_diff(at) > SAME_CHANGE);
+    let pairs = levels.windows(2).filter(|pair| is_new(pair[1].start));
+    let named = pairs.map(|pair| {
+        let (before, after) = (level_of(&medians, &pair[0]), level_of(&medians, &pair[1]));
+        let slower = after > before;
+        ChangePoint {
+            kind: if slower { ChangePointKind::Slower } else { ChangePointKind::Faster },
+            latency: Some((Nanos(before as u64), Nanos(after as u64))),
+            ..ChangePoint::before(series, pair[1].start)
+        }
+    });
+    named.collect()
+}
+
+fn periodic_stalls(series: &[Interval], stalls: &[Stall]) -> Option<ChangePoint> {
+    let period = period_of(series, stalls)?;
+    let earlier = series.iter().take_while(|interval| interval.ends < period.first).count();
+    Some(ChangePoint {
+        kind: ChangePointKind::PeriodicStalls,
+        at: period.first,
+        period: Some(period.length),
+        stalls: period.stalls,
+        ..ChangePoint::before(series, earlier)
+    })
+}
+
+/// The typical value of a level.
+fn level_of(values: &[f64], level: &std::ops::Range<usize>) -> f64 {
+    segment::median(&values[level.clone()])
+}
+
+impl ChangePoint {
+    /// A change right before the interval at `index`, with nothing said of it yet.
+    fn before(series: &[Interval], index: usize) -> ChangePoint {
+        let earlier = &series[..index.min(series.len())];
+        ChangePoint {
+            kind: ChangePointKind::Slower,
+            at: earlier.last().map_or(Nanos::ZERO, |interval| interval.ends),
+            written: earlier.iter().fold(Bytes::ZERO, |sum, interval| sum.plus(interval.bytes)),
+            throughput: None,
+            latency: None,
+            period: None,
+            stalls: 0,
+            temperature_millicelsius: None,
+            recovered_at: None,
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Stalls at a regular distance: garbage collection, a cache that is folded, a timer that flushes.
+
+use flashlag_units::Nanos;
+
+use super::segment::median;
+use crate::interval::Interval;
+use crate::stall::Stall;
+
+/// Stalls that come at a regular distance.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Period {
+    /// When the first of them began, from the start of the phase.
+    pub first: Nanos,
+    /// The distance between two.
+    pub length: Nanos,
+    /// How many there were.
+    pub stalls: u64,
+}
+
+/// Fewer events than this are never called periodic: five distances.
+const EVENTS_MIN: usize = 6;
+/// Root mean square of what the distances differ from whole periods by, over the period. Of five
+/// random (exponential) distances about 1 in 1,000 is as regular.
+const JITTER_MAX: f64 = 0.12;
+/// Distances that span more than one period (a stall did not come, or was too short to be kept).
+const MISSED_MAX: f64 = 0.2;
+/// A stall that takes more of its period than this is not an event, but how the device is.
+const BUSY_MAX: f64 = 0.5;
+/// An interval spikes where its longest wait is this many times the typical longest wait.
+const SPIKE: f64 = 5.0;
+
+/// The period of the stalls; where there is none, of the intervals' longest waits.
+pub fn period_of(series: &[Interval], stalls: &[Stall]) -> Option<Period> {
+    let mut events: Vec<(Nanos, Nanos)> =
+        stalls.iter().map(|stall| (stall.at, stall.length)).collect();
+    events.sort_unstable();
+    period_by_length(&events, 1).or_else(|| {
+        let spikes = spikes(series);
+        // A spike is known to within an interval: closer ones than four can't be called regular.
+        let width = series.last()?.ends.0 / series.len().max(1) as u64;
+        period_by_length(&spikes, width.saturating_mul(4))
+    })
+}
+
+/// Looks at all events, then at the longer ones alone: regular long stalls may hide among short
+/// ones.
+fn period_by_length(events: &[(Nanos, Nanos)], shortest: u64) -> Option<Period> {
+    let longest = events.iter().map(|(_, length)| length.0).max()?;
+    [0, longest / 4, longest / 2].into_iter().find_map(|limit| {
+        let long: Vec<_> = events.iter().copied().filter(|(_, length)| length.0 >= limit).collect();
+        regular(&long).filter(|period| period.length.0 >= shortest)
+    })
+}
+
+/// The period of events (begin and length, in order of time), if they have one.
+fn regular(events: &[(Nanos, Nanos)]) -> Option<Period> {
+    let events = join_overlapping(events);
+    if events.len() < EVENTS_MIN {
+        return None;
+    }
+    let gaps: Vec<f64> =
+        events.windows(2).map(|pair| pair[1].0.since(pair[0].0).0 as f64).collect();
+    let length = median(&gaps);
+    let lengths: Vec<f64> = events.iter().map(|(_, length)| length.0 as f64).collect();
+    if length <= 0.0 || median(&lengths) > length * BUSY_MAX {
+        return None;
+    }
+    let periods = |gap: &f64| (gap / length).round().max(1.0);
+    let all: f64 = gaps.iter().map(periods).sum();
+    let count = gaps.len() as f64;
+    let refined = gaps.iter().sum::<f64>() / all;
+    let squares: f64 = gaps.iter().map(|gap| (gap - periods(gap) * refined).powi(2)).sum();
+    let jitter = (squares / count).sqrt() / refined;
+    let regular = jitter <= JITTER_MAX && all - count <= MISSED_MAX * count;
+    regular.then(|| Period {
+        first: events[0].0,
+        length: Nanos(refined as u64),
+        stalls: events.len() as u64,
+    })
+}
+
+/// Stalls of several requests in flight at once are one event.
+fn join_overlapping(events: &[(Nanos, Nanos)]) -> Vec<(Nanos, Nanos)> {
+    let mut joined: Vec<(Nanos, Nanos)> = Vec::with_capacity(events.len());
+    for (at, length) in events {
+        let end = at.plus(*length);
+        match joined.last_mut() {
+            Some(last) if *at <= last.0.plus(last.1) => last.1 = last.1.max(end.since(last.0)),
+            _ => joined.push((*at, *length)),
+        }
+    }
+    joined
+}
+
+/// Intervals whose longest wait stands out: when they began, and that wait.
+fn spikes(series: &[Interval]) -> Vec<(Nanos, Nanos)> {
+    let longest: Vec<f64> = series.iter().map(|interval| interval.exact.1.0 as f64).collect();
+    let limit = median(&longest) * SPIKE;
+    let mut from = Nanos::ZERO;
+    let mut spikes = Vec::new();
+    for interval in series {
+        let began = std::mem::replace(&mut from, interval.ends);
+        if limit > 0.0 && interval.exact.1.0 as f64 > limit {
+            spikes.push((began, interval.exact.1.min(interval.ends.since(began))));
+        }
+    }
+    spikes
+}
