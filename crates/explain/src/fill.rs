@@ -1,10 +1,13 @@
 //! Percentiles by fill level, from the intervals of a fill.
 
-use flashlag_schema::Run;
-use flashlag_units::Bytes;
+use flashlag_schema::scenario::Durability;
+use flashlag_schema::{Lag, Operation, Phase, Run};
+use flashlag_stats::Histogram;
+use flashlag_units::{Bytes, Nanos, per_second, ratio};
 
-use crate::doubt::Failure;
-use crate::figures::Figures;
+use crate::doubt::{Failure, failures_of};
+use crate::figures::{Figures, merged, restored};
+use crate::format;
 
 /// One fill.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,8 +39,145 @@ pub struct FillLevel {
     pub bytes_per_sec: f64,
 }
 
+/// Fewer operations than this do not make a level: it is joined with the next.
+const LEAST_OPS: u64 = 1_000;
+
 /// The fills of a run.
 pub fn fill_curves(run: &Run) -> Vec<FillCurve> {
-    let _ = run;
-    Vec::new()
+    let curves =
+        run.phases.iter().enumerate().filter_map(|(index, phase)| curve(run, index, phase));
+    curves.collect()
+}
+
+fn curve(run: &Run, index: usize, phase: &Phase) -> Option<FillCurve> {
+    let last = phase.intervals.iter().rev().find_map(|interval| interval.filled_bytes)?;
+    let known = run.environment.filesystem.total_bytes.value().copied();
+    // Where the size could not be read, levels are shares of what was in use at the end.
+    let total = known.filter(|total| *total >= last).unwrap_or(last);
+    let levels = levels(phase, total);
+    if levels.is_empty() {
+        return None;
+    }
+    Some(FillCurve {
+        heading: heading(phase, &levels),
+        what: what(phase),
+        phase: index,
+        total_bytes: total,
+        failures: failures_of(run, phase),
+        levels,
+    })
+}
+
+/// What was written: `4 KiB durable random writes`.
+fn what(phase: &Phase) -> String {
+    let block = match phase.block_bytes.0 {
+        bytes if bytes >= 1 << 20 && bytes % (1 << 20) == 0 => format!("{} MiB", bytes >> 20),
+        bytes if bytes >= 1 << 10 && bytes % (1 << 10) == 0 => format!("{} KiB", bytes >> 10),
+        bytes => format!("{bytes} B"),
+    };
+    let durable = if phase.durable == Durability::None { "" } else { " durable" };
+    let order = if phase.operation == Operation::RandomWrite { "random" } else { "sequential" };
+    format!("{block}{durable} {order} writes")
+}
+
+/// Neighbouring intervals of the same tenth of the storage.
+struct Joined {
+    histogram: Histogram,
+    filled: Bytes,
+    bytes: Bytes,
+    time: Nanos,
+}
+
+fn levels(phase: &Phase, total: Bytes) -> Vec<FillLevel> {
+    let tenth = |filled: Bytes| (share(filled, total) * 10.0 - 1e-9).max(0.0) as u64;
+    let mut joined: Vec<Joined> = Vec::new();
+    let mut began = Nanos::ZERO;
+    for interval in &phase.intervals {
+        let Some(filled) = interval.filled_bytes else { continue };
+        let Some(histogram) = restored(&interval.histogram) else { continue };
+        let time = interval.t_ns.since(began);
+        began = interval.t_ns;
+        let goes_on = |last: &Joined| {
+            tenth(last.filled) == tenth(filled) || last.histogram.count() < LEAST_OPS
+        };
+        match joined.pop_if(|last| goes_on(last)) {
+            Some(last) => joined.push(last.with(histogram, filled, interval.bytes, time)),
+            None => joined.push(Joined { histogram, filled, bytes: interval.bytes, time }),
+        }
+    }
+    if joined.len() > 1
+        && let Some(short) = joined.pop_if(|last| last.histogram.count() < LEAST_OPS)
+        && let Some(before) = joined.pop()
+    {
+        joined.push(before.with(short.histogram, short.filled, short.bytes, short.time));
+    }
+    joined.iter().map(|joined| joined.level(total)).collect()
+}
+
+impl Joined {
+    fn with(self, histogram: Histogram, filled: Bytes, bytes: Bytes, time: Nanos) -> Joined {
+        Joined {
+            histogram: merged(self.histogram, &histogram),
+            filled: self.filled.max(filled),
+            bytes: self.bytes.plus(bytes),
+            time: self.time.plus(time),
+        }
+    }
+
+    fn level(&self, total: Bytes) -> FillLevel {
+        FillLevel {
+            full: share(self.filled, total),
+            filled_bytes: self.filled,
+            figures: Figures::of(&self.histogram),
+            bytes_per_sec: per_second(self.bytes.0, self.time).unwrap_or_default(),
+        }
+    }
+}
+
+fn share(filled: Bytes, total: Bytes) -> f64 {
+    ratio(filled.0, total.0).unwrap_or(1.0)
+}
+
+fn heading(phase: &Phase, levels: &[FillLevel]) -> String {
+    if phase.durable == Durability::None {
+        return throughput_heading(levels);
+    }
+    let known: Vec<(&FillLevel, Nanos)> =
+        levels.iter().filter_map(|level| level.figures.p99.map(|p99| (level, p99))).collect();
+    let (Some((first, first_p99)), Some((last, last_p99))) = (known.first(), known.last()) else {
+        return format!("{} by fill level", what(phase));
+    };
+    let end = format::share(last.full);
+    let at_end = format!("at {end} full, 1 in 100 takes longer than {}", format::time(*last_p99));
+    // The last level from which on everything later is late too.
+    let in_time = known.iter().rposition(|(_, p99)| *p99 <= Lag::FRAME_60HZ);
+    match in_time {
+        None => format!("At every level the slowest 1% of writes misses a frame; {at_end}"),
+        Some(position) if position + 1 == known.len() => {
+            format!("Up to {end} full, 99 in 100 writes fit a 60 Hz frame; {at_end}")
+        }
+        Some(_) if *first_p99 > Lag::FRAME_60HZ => {
+            format!(
+                "From {} full on, the slowest 1% misses frames at times; {at_end}",
+                format::share(first.full)
+            )
+        }
+        Some(position) => {
+            let from = known.get(position).map_or(0.0, |(level, _)| level.full);
+            format!(
+                "Past {} full, the slowest 1% of writes misses a frame; {at_end}",
+                format::share(from)
+            )
+        }
+    }
+}
+
+fn throughput_heading(levels: &[FillLevel]) -> String {
+    let (Some(first), Some(last)) = (levels.first(), levels.last()) else { return String::new() };
+    let (from, to) = (format::mb_per_s(first.bytes_per_sec), format::mb_per_s(last.bytes_per_sec));
+    let end = format::share(last.full);
+    match last.bytes_per_sec / first.bytes_per_sec {
+        ratio if ratio < 0.8 => format!("Filling slows from {from} to {to} MB/s by {end} full"),
+        _ => format!("Filling keeps its speed up to {end} full: {to} MB/s"),
+    }
 }

@@ -74,7 +74,7 @@ pub fn count(value: u64) -> String {
 pub fn rate(value: f64) -> String {
     match value {
         v if !v.is_finite() || v < 0.0 => NONE.to_owned(),
-        v if v == 0.0 => "0".to_owned(),
+        0.0 => "0".to_owned(),
         v if v < 0.01 => format!("{v:.4}"),
         v if v < 9.995 => format!("{v:.2}"),
         v if v < 99.95 => format!("{v:.1}"),
@@ -91,7 +91,7 @@ pub fn mb_per_s(bytes_per_sec: f64) -> String {
 pub fn per_second(ops_per_sec: f64) -> String {
     match ops_per_sec {
         v if !v.is_finite() || v < 0.0 => NONE.to_owned(),
-        v if v == 0.0 => "0".to_owned(),
+        0.0 => "0".to_owned(),
         v if v < 9.95 => format!("{v:.1}"),
         v => count(v.round() as u64),
     }
@@ -140,4 +140,34 @@ pub fn list(items: &[String]) -> String {
 /// `1 check fails`, `2 checks fail`: a count with its noun and verb.
 pub fn plural(n: usize, one: &str, many: &str) -> String {
     format!("{} {}", count(n as u64), if n == 1 { one } else { many })
+}
+
+/// With its first letter small, unless the first word is an abbreviation (`O_DIRECT`, `WAL`).
+pub(crate) fn decapitalized(text: &str) -> String {
+    let mut letters = text.chars();
+    let (first, second) = (letters.next(), letters.next());
+    match (first, second) {
+        (Some(first), Some(second)) if second.is_lowercase() || second == ' ' => {
+            first.to_lowercase().collect::<String>() + &text[first.len_utf8()..]
+        }
+        _ => text.to_owned(),
+    }
+}
+
+/// Ended by a full stop, once.
+pub(crate) fn sentence_of(text: &str) -> String {
+    let trimmed = text.trim();
+    if trimmed.is_empty() || trimmed.ends_with('.') {
+        trimmed.to_owned()
+    } else {
+        format!("{trimmed}.")
+    }
+}
+
+/// With its first letter large.
+pub(crate) fn capitalized(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| {
+        first.to_uppercase().collect::<String>() + letters.as_str()
+    })
 }

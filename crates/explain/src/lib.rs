@@ -36,7 +36,7 @@ pub use findings::{Finding, FindingKind, FindingSide, Findings, RuledOut, findin
 pub use headline::{Believe, Headline, NoVerdict, headline};
 pub use lifecycle::{Lifecycle, LifecycleCell, LifecycleColumn, LifecycleRow, lifecycle};
 pub use marks::{MARKS_NOTE, Mark, MarkPoint, marks};
-pub use naming::{SaveKind, stage_label, stage_of, state_name, test_title};
+pub use naming::{SaveKind, stage_label, stage_of, state_name, subject_name, test_title};
 pub use outline::{
     LAG_IS_A_BUDGET, PhaseChange, PhaseStalls, Stalls, cause_name, change_name, changes,
     changes_heading, distribution_heading, environment_heading, kind_name, phase_title,

@@ -1,9 +1,13 @@
 //! The reviewers' table: New, filled 1..N, deleted 1..N, trimmed, idle × tests.
 
-use flashlag_schema::{Run, State};
+use flashlag_schema::scenario::Durability;
+use flashlag_schema::{Operation, Phase, Run, State};
 use flashlag_units::Nanos;
 
-use crate::doubt::Failure;
+use crate::doubt::{Failure, failures_of};
+use crate::figures::Figures;
+use crate::format;
+use crate::naming::{Plan, is_fill, repeats, stage_label, test_title};
 
 /// The table.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,8 +71,137 @@ pub struct LifecycleCell {
     pub failures: Vec<Failure>,
 }
 
-/// The table of a run; `None` where it has but one stage and skipped none.
+/// The table of a run; `None` where it has but one stage and skipped none. Fills, saves and tests
+/// beside another writer are no part of it.
 pub fn lifecycle(run: &Run) -> Option<Lifecycle> {
-    let _ = run;
-    None
+    let plan = Plan::of(run);
+    let tested = |phase: &&Phase| {
+        phase.operation != Operation::Save && phase.background.is_none() && !is_fill(&plan, phase)
+    };
+    let phases = || run.phases.iter().filter(tested);
+    let mut stages: Vec<(State, u32)> = phases().map(|phase| (phase.state, phase.run)).collect();
+    for skipped in &run.skipped {
+        if !stages.iter().any(|(state, _)| *state == skipped.state) {
+            stages.push((skipped.state, 1));
+        }
+    }
+    stages.sort_unstable();
+    stages.dedup();
+    if stages.len() < 2 || phases().next().is_none() {
+        return None;
+    }
+    let mut columns: Vec<LifecycleColumn> = Vec::new();
+    for phase in phases() {
+        if !columns.iter().any(|column| column.test == phase.name) {
+            columns.push(LifecycleColumn {
+                test: phase.name.clone(),
+                title: test_title(&phase.name),
+                durable: phase.durable != Durability::None,
+            });
+        }
+    }
+    let rows: Vec<LifecycleRow> =
+        stages.iter().map(|(state, number)| row(run, &plan, &columns, *state, *number)).collect();
+    let heading = heading(&columns, &rows);
+    Some(Lifecycle { heading, columns, rows })
+}
+
+fn row(
+    run: &Run,
+    plan: &Plan,
+    columns: &[LifecycleColumn],
+    state: State,
+    number: u32,
+) -> LifecycleRow {
+    let find = |state: State, number: Option<u32>, test: &str| {
+        run.phases.iter().enumerate().find(|(_, phase)| {
+            let stage = phase.state == state && number.is_none_or(|number| phase.run == number);
+            stage && phase.name == test && phase.background.is_none() && !is_fill(plan, phase)
+        })
+    };
+    let cells: Vec<Option<LifecycleCell>> = columns
+        .iter()
+        .map(|column| {
+            let (index, phase) = find(state, Some(number), &column.test)?;
+            let new = find(State::New, None, &column.test).filter(|(new, _)| *new != index);
+            Some(cell(run, index, phase, new.map(|(_, new)| new)))
+        })
+        .collect();
+    let mut failures: Vec<Failure> = Vec::new();
+    for failure in cells.iter().flatten().flat_map(|cell| &cell.failures) {
+        if !failures.contains(failure) {
+            failures.push(failure.clone());
+        }
+    }
+    LifecycleRow {
+        label: stage_label(state, number, repeats(run, state)),
+        state,
+        run: number,
+        skipped: skipped(run, state, number),
+        cells,
+        failures,
+    }
+}
+
+fn cell(run: &Run, index: usize, phase: &Phase, new: Option<&Phase>) -> LifecycleCell {
+    let figures = Figures::of_phase(phase);
+    let share = |new: &Phase| {
+        let share = phase.bytes_per_sec / new.bytes_per_sec;
+        share.is_finite().then_some(share)
+    };
+    LifecycleCell {
+        phase: index,
+        bytes_per_sec: phase.bytes_per_sec,
+        ops_per_sec: phase.ops_per_sec,
+        n: figures.n,
+        p50: figures.p50,
+        p99: figures.p99,
+        share_of_new: new.and_then(share),
+        cut_short: phase.cut_short,
+        failures: failures_of(run, phase),
+    }
+}
+
+/// The reasons why that stage, or a part of it, was not run: each once.
+fn skipped(run: &Run, state: State, number: u32) -> Option<String> {
+    let mut reasons: Vec<&str> = Vec::new();
+    for skipped in run.skipped.iter().filter(|skipped| skipped.state == state && number == 1) {
+        if !reasons.contains(&skipped.reason.as_str()) {
+            reasons.push(&skipped.reason);
+        }
+    }
+    (!reasons.is_empty()).then(|| reasons.join("; "))
+}
+
+/// What became of random writes, by cells that no failed check covers.
+fn heading(columns: &[LifecycleColumn], rows: &[LifecycleRow]) -> String {
+    let plain = || "Throughput by stage".to_owned();
+    let durable = columns.iter().position(|column| column.test == "rand_write_4k");
+    let Some(column) = durable.or_else(|| columns.iter().position(|column| column.durable)) else {
+        return plain();
+    };
+    let shares = |state: State| {
+        let of_state = rows.iter().filter(move |row| row.state == state);
+        let cells = of_state.filter_map(move |row| row.cells.get(column)?.as_ref());
+        cells.filter(|cell| cell.failures.is_empty()).filter_map(|cell| cell.share_of_new)
+    };
+    let Some(low) = shares(State::Filled).min_by(f64::total_cmp) else { return plain() };
+    if low >= 0.9 {
+        return format!("Random writes keep {} of their speed when full", format::share(low));
+    }
+    let mut heading = format!("Random writes fall to {} of new", format::share(low));
+    let back = |share: f64| (share - low) / (1.0 - low);
+    if let Some(deleted) = shares(State::Deleted).max_by(f64::total_cmp) {
+        heading += &match back(deleted) {
+            b if b < 0.2 => " and stay there after deleting".to_owned(),
+            _ => format!("; deleting brings them back to {}", format::share(deleted)),
+        };
+    }
+    if let Some(trimmed) = shares(State::Trimmed).max_by(f64::total_cmp) {
+        heading += &match back(trimmed) {
+            b if b < 0.2 => format!("; trimming does not help ({})", format::share(trimmed)),
+            _ => format!("; trimming brings them back to {}", format::share(trimmed)),
+        };
+    }
+    heading
 }

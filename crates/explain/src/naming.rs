@@ -3,6 +3,8 @@
 use flashlag_schema::scenario::{JournalMode, Scenario, Statement, Step, Synchronous, Test};
 use flashlag_schema::{Operation, Phase, Run, State};
 
+use crate::format::decapitalized;
+
 /// A state as a word that begins a row: `Filled`.
 pub fn state_name(state: State) -> &'static str {
     match state {
@@ -53,6 +55,16 @@ pub fn test_title(name: &str) -> String {
         other => other,
     };
     known.to_owned()
+}
+
+/// What a phase measured, in the plural: `SQLite saves, rollback journal`, `4 KiB durable random
+/// writes`.
+pub fn subject_name(run: &Run, phase: &Phase) -> String {
+    match SaveKind::of(run, phase) {
+        Some(kind) => format!("SQLite saves, {}", decapitalized(&kind.label())),
+        None if phase.is_durable_write() => "4 KiB durable random writes".to_owned(),
+        None => test_title(&phase.name),
+    }
 }
 
 /// What a save did.

@@ -1,8 +1,6 @@
-//! What reviewers and papers measured on real devices, and where a run stands among it.
+//! What reviewers and papers measured on real devices: the project's own copy, with sources.
 
 use std::sync::LazyLock;
-
-use flashlag_units::Nanos;
 
 /// A published figure. MB is 10^6 bytes.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,51 +25,6 @@ pub struct Published {
     pub source: String,
     /// How it was measured, where that matters.
     pub note: String,
-}
-
-/// A published device below the picture.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Mark {
-    /// `Nexus 7`.
-    pub device: String,
-    /// Its medians or ranges, left to right.
-    pub points: Vec<MarkPoint>,
-    /// Who published it.
-    pub source: String,
-    /// What a reader must know before comparing.
-    pub note: String,
-}
-
-/// A hollow dot, or a bar where the two ends differ.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct MarkPoint {
-    /// `filled 26-37 ms`.
-    pub label: String,
-    /// Shorter end.
-    pub from: Nanos,
-    /// Longer end.
-    pub to: Nanos,
-}
-
-/// Where one test of a run stands.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Place {
-    /// Index of its phase in the run.
-    pub phase: usize,
-    /// `4K rand write, when new`.
-    pub title: String,
-    /// Bytes a second.
-    pub bytes_per_sec: f64,
-    /// Operations a second.
-    pub ops_per_sec: f64,
-    /// `0.61 MB/s, 149 writes a second: between Nexus 7 (2012) when new (0.45) and …`.
-    pub sentence: String,
-    /// The nearest slower figure.
-    pub slower: Option<&'static Published>,
-    /// The nearest faster figure.
-    pub faster: Option<&'static Published>,
-    /// What must be said before comparing: queue depth, durability; empty where nothing.
-    pub caveat: String,
 }
 
 static PUBLISHED: LazyLock<Vec<Published>> =
@@ -124,13 +77,54 @@ fn fields(line: &str) -> Vec<String> {
     fields
 }
 
-/// The marks below the picture: waits of one small durable write on known devices.
-pub fn marks() -> Vec<Mark> {
-    Vec::new()
+impl Published {
+    /// `Moto X, filled, run 2`; `the Android minimum`.
+    pub fn title(&self) -> String {
+        let device = device_name(&self.device);
+        match condition_name(&self.condition) {
+            Some(condition) => format!("{device}, {condition}"),
+            None => device,
+        }
+    }
+
+    /// Megabytes a second; operations of 4,096 bytes are converted. `None` for a latency.
+    pub fn mb_per_s(&self) -> Option<f64> {
+        match self.unit.as_str() {
+            "MB/s" => Some(self.value),
+            "IOPS" => Some(self.value * 4096.0 / 1e6),
+            _ => None,
+        }
+    }
 }
 
-/// Where the tests of a run stand among the published figures.
-pub fn places(run: &flashlag_schema::Run) -> Vec<Place> {
-    let _ = run;
-    Vec::new()
+fn device_name(device: &str) -> String {
+    let name = match device {
+        "nexus7-2012" => "Nexus 7 (2012)",
+        "moto-x-2013" => "Moto X",
+        "nexus5-2013" => "Nexus 5",
+        "pixel-2016" => "Pixel",
+        "moto-z-2016" => "Moto Z",
+        "microsd/samsung-evo+-32" => "a Samsung EVO+ card",
+        "microsd/sandisk-extreme-pro-a1-32" => "a SanDisk Extreme Pro A1 card",
+        "microsd/sandisk-ultra-16" => "a SanDisk Ultra card",
+        "microsd/toshiba-c10-16" => "a Toshiba class 10 card",
+        "android-cdd-8-handheld-minimum" => "the Android minimum (CDD 8.2)",
+        "sd-a1-minimum" => "the SD A1 minimum",
+        "sd-a2-minimum" => "the SD A2 minimum",
+        other => other,
+    };
+    name.to_owned()
+}
+
+fn condition_name(condition: &str) -> Option<String> {
+    if let Some((state, run)) = condition.split_once("-run-") {
+        let state = if state == "filled" { "filled" } else { "after deleting" };
+        return Some(format!("{state}, run {run}"));
+    }
+    match condition {
+        "-" => None,
+        "after-24h-idle-with-fstrim" => Some("after a day idle with trim".to_owned()),
+        "after-one-day-of-torture" => Some("after a day of torture".to_owned()),
+        other => Some(other.replace('-', " ")),
+    }
 }

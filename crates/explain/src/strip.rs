@@ -5,8 +5,8 @@ use flashlag_schema::{Phase, Run};
 use crate::doubt::Failure;
 use crate::figures::Figures;
 use crate::format;
+use crate::marks::{Mark, marks};
 use crate::naming::{Plan, SaveKind, is_fill, repeats, stage_label, stage_of};
-use crate::published::{Mark, marks};
 use crate::verdict::Judgement;
 
 /// The picture.

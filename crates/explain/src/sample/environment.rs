@@ -69,7 +69,6 @@ pub fn tablet() -> Environment {
         }),
         storage_temperature_millicelsius: Reading::unavailable("no temperature sensor"),
         cpu_temperature_millicelsius: Reading::Value((38_000, 44_000)),
-        calibration: Reading::default(),
         ..Environment::default()
     }
 }

@@ -86,7 +86,7 @@ pub fn phase(spec: &Spec, began: Nanos, seed: u64) -> Phase {
     for index in 0..spec.ops {
         let mut wait = draw.wait(waits_at(spec, index, &mut now_fraction(spec, index), seed));
         if let Some(cost) = spec.growth {
-            let grows = index % 8 == 0;
+            let grows = index.is_multiple_of(8);
             wait = if grows { wait.plus(cost) } else { wait };
             if grows { grown.0.record(wait) } else { grown.1.record(wait) }
         }
@@ -134,7 +134,7 @@ fn one(
     if stalled {
         recorder.record_stall(op, Some(split));
     }
-    if index % 10 == 0 || stalled {
+    if index.is_multiple_of(10) || stalled {
         recorder.record_wait(wait, split);
     }
     ended

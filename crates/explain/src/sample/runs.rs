@@ -101,7 +101,7 @@ pub fn quick() -> Run {
     let mut specs = four(State::New, 1, NEW, 1.0);
     specs.push(save("save_wal", &[(1000, 3.0, 0.3), (5, 26.0, 0.5)], 1_800));
     specs.push(save("save_delete", &[(1000, 8.1, 0.25), (6, 40.0, 0.4)], 900));
-    let mut busy = save("save_busy", &[(1000, 5.0, 0.5), (30, 90.0, 0.6)], 1_800);
+    let mut busy = save("save_busy", &[(1000, 3.6, 0.4), (12, 60.0, 0.6)], 1_800);
     (busy.rate, busy.background, busy.ops) = (Some(100), Some("stream_1m"), 1_200);
     specs.push(busy);
     let text = include_str!("../../../../scenarios/quick.toml");

@@ -1,0 +1,96 @@
+use flashlag_schema::{Check, CheckId, CheckStatus, Run};
+
+use crate::doubt::{CheckCounts, failed, failures_of};
+use crate::format::{self, decapitalized};
+use crate::naming::stage_of;
+
+/// The answer to "Can you believe it?".
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Believe {
+    /// `Yes`, `Yes, except the Idle row`, `No`.
+    pub answer: String,
+    /// `9 checks pass, 1 fails, 2 unknown`.
+    pub counts: String,
+    /// Both as an answer, with a full stop: `Yes, except the Idle row: 9 checks pass, …`.
+    pub sentence: String,
+    /// Both without a question before them: `Believe it, except the Idle row: 9 checks pass, …`.
+    pub statement: String,
+}
+
+impl Believe {
+    pub(super) fn of(run: &Run, no_verdict: bool) -> Believe {
+        let counts = CheckCounts::of(run);
+        let in_words = counts.in_words();
+        let (answer, told) = match () {
+            () if no_verdict => ("No".to_owned(), "Do not believe it".to_owned()),
+            () if counts.passed == 0 && counts.failed == 0 => {
+                ("Unknown".to_owned(), "Whether to believe it is unknown".to_owned())
+            }
+            () => with_exceptions(run),
+        };
+        let in_words = match counts {
+            CheckCounts { passed: 0, failed: 0, unknown: 0 } => "no check was made".to_owned(),
+            CheckCounts { passed: 0, failed: 0, unknown } => {
+                format!("none of {unknown} checks could be decided")
+            }
+            _ => in_words,
+        };
+        Believe {
+            sentence: format!("{answer}: {in_words}."),
+            statement: format!("{told}: {in_words}."),
+            answer,
+            counts: in_words,
+        }
+    }
+}
+
+/// The answer and the statement, with what they leave out.
+fn with_exceptions(run: &Run) -> (String, String) {
+    let but = exceptions(run);
+    let but = if but.is_empty() { but } else { format!(", except {but}") };
+    let undecided = |id| {
+        let check = run.trust.checks.iter().find(|check: &&Check| check.id == id)?;
+        let claim = decapitalized(check.claim.trim_end_matches('.'));
+        (check.status == CheckStatus::Unknown).then_some(claim)
+    };
+    // These two decide whether storage was measured at all: unknown, they leave no plain yes.
+    let undecided = undecided(CheckId::CacheBypass).or_else(|| undecided(CheckId::FlushIsReal));
+    match undecided {
+        Some(claim) => (
+            format!("Only if {claim}, which is unknown{but}"),
+            format!("Believe it only if {claim}, which is unknown{but}"),
+        ),
+        None => (format!("Yes{but}"), format!("Believe it{but}")),
+    }
+}
+
+/// The rows that a failed check covers: whole stages by name, other rows by their label.
+fn exceptions(run: &Run) -> String {
+    let mut rows: Vec<String> = Vec::new();
+    let mut add = |row: String| {
+        if !rows.contains(&row) {
+            rows.push(row);
+        }
+    };
+    let doubted = |phase| !failures_of(run, phase).is_empty();
+    for phase in run.phases.iter().filter(|phase| doubted(phase)) {
+        let stage = stage_of(run, phase);
+        let of_stage = || run.phases.iter().filter(|other| stage_of(run, other) == stage);
+        let several = of_stage().count() < run.phases.len();
+        let whole = several && of_stage().all(doubted);
+        add(if whole { stage.clone() } else { phase.label() });
+    }
+    // A check may name phases that are not in the file: it failed all the same.
+    if rows.is_empty() {
+        rows.extend(failed(run).map(|check| check.claim.trim_end_matches('.').to_owned()));
+        return match rows.len() {
+            0 => String::new(),
+            _ => format!("for what failed ({})", rows.join("; ")),
+        };
+    }
+    match rows.len() {
+        1 => format!("the {} row", rows[0]),
+        2 | 3 => format!("the rows {}", format::list(&rows)),
+        many => format!("{many} rows"),
+    }
+}

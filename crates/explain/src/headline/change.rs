@@ -1,0 +1,77 @@
+//! What changed over time, where that is the news: soaks.
+
+use flashlag_schema::{Change, ChangeKind, Phase, Run};
+
+use crate::format::{self, capitalized, decapitalized, sentence_of};
+
+/// The phase that the news is about: the first that says anything of its course.
+pub fn subject(run: &Run) -> Option<&Phase> {
+    run.phases.iter().find(|phase| !phase.changes.is_empty()).or_else(|| run.phases.first())
+}
+
+/// A sentence that names the change, and what else was seen; `None` where no phase says anything.
+pub fn words(run: &Run) -> Option<(String, String)> {
+    let phase = run.phases.iter().find(|phase| !phase.changes.is_empty())?;
+    let news = phase.changes.iter().min_by_key(|change| weight(change.kind))?;
+    let others = phase.changes.iter().filter(|change| *change != news);
+    let more: Vec<String> = others.take(3).map(|change| sentence(phase, change)).collect();
+    Some((sentence(phase, news), more.join(" ")))
+}
+
+/// The gravest change of a run whose headline is about something else.
+pub fn in_passing(run: &Run) -> Option<String> {
+    let grave = |change: &&Change| weight(change.kind) <= weight(ChangeKind::Slower);
+    let changes = run
+        .phases
+        .iter()
+        .flat_map(|phase| phase.changes.iter().filter(grave).map(move |change| (phase, change)));
+    let (phase, change) = changes.min_by_key(|(_, change)| weight(change.kind))?;
+    let title = crate::naming::test_title(&phase.name);
+    let said = sentence(phase, change);
+    Some(format!("During {title}: {}", decapitalized(&said)))
+}
+
+fn weight(kind: ChangeKind) -> u8 {
+    match kind {
+        ChangeKind::CacheExhausted => 0,
+        ChangeKind::Throttled => 1,
+        ChangeKind::PeriodicStalls => 2,
+        ChangeKind::Slower => 3,
+        ChangeKind::Faster => 4,
+        ChangeKind::NotSteady => 5,
+        _ => 6,
+    }
+}
+
+fn sentence(phase: &Phase, change: &Change) -> String {
+    let mb = |rate: f64| format::mb_per_s(rate);
+    let after = format::size(change.written_bytes);
+    let when = format::time(change.t_ns);
+    match (change.kind, change.bytes_per_sec, change.period_ns) {
+        (ChangeKind::CacheExhausted, Some((from, to)), _) => format!(
+            "Writes slow from {} to {} MB/s after {after}: a write cache is used up.",
+            mb(from),
+            mb(to)
+        ),
+        (ChangeKind::Throttled, Some((from, to)), _) => {
+            format!("Slowed by heat from {} to {} MB/s after {when}.", mb(from), mb(to))
+        }
+        (ChangeKind::Slower, Some((from, to)), _) => {
+            format!("Throughput falls from {} to {} MB/s after {when}, {after}.", mb(from), mb(to))
+        }
+        (ChangeKind::Faster, Some((from, to)), _) => {
+            format!("Throughput rises from {} to {} MB/s after {when}.", mb(from), mb(to))
+        }
+        (ChangeKind::PeriodicStalls, _, Some(period)) => {
+            format!("It stalls every {}.", format::time(period))
+        }
+        (ChangeKind::SteadyState, ..) => {
+            format!("Steady after {when}, {after}: {}", sentence_of(&change.detail))
+        }
+        (ChangeKind::NotSteady, ..) => {
+            let elapsed = format::time(phase.elapsed_ns);
+            format!("Not steady after {elapsed}: {}", sentence_of(&change.detail))
+        }
+        _ => sentence_of(&capitalized(&change.detail)),
+    }
+}

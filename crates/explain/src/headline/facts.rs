@@ -1,0 +1,111 @@
+use flashlag_schema::scenario::{JournalMode, Synchronous};
+use flashlag_schema::{Operation, Phase, Run, State};
+
+use crate::naming::{Plan, SaveKind, is_fill};
+use crate::verdict::{Judgement, LagVerdict};
+
+/// What the headline speaks about, chosen before looking at any figure.
+pub(crate) struct Facts<'a> {
+    /// The save of SQLite's default kind in the fullest stage; else another save; else the durable
+    /// write.
+    pub main: Option<&'a Phase>,
+    /// The same test when new, where `main` is from a full device.
+    pub new: Option<&'a Phase>,
+    /// The other journal mode's save beside `main`.
+    pub other_journal: Option<&'a Phase>,
+    /// Saves beside another writer in the same stage.
+    pub busy: Option<&'a Phase>,
+    /// Durable writes, by stage, in order.
+    pub writes: Vec<&'a Phase>,
+    /// Whether the stage must be named: it is neither new nor full.
+    pub stage_is_notable: bool,
+}
+
+impl<'a> Facts<'a> {
+    pub fn of(run: &'a Run) -> Facts<'a> {
+        let plan = Plan::of(run);
+        let measured = |phase: &&Phase| phase.ops > 0;
+        let writes: Vec<&Phase> = run
+            .phases
+            .iter()
+            .filter(measured)
+            .filter(|phase| phase.is_durable_write() && phase.background.is_none())
+            .filter(|phase| !is_fill(&plan, phase))
+            .collect();
+        let saves: Vec<&Phase> = run
+            .phases
+            .iter()
+            .filter(measured)
+            .filter(|phase| phase.operation == Operation::Save)
+            .collect();
+        let alone: Vec<&Phase> = saves
+            .iter()
+            .copied()
+            .filter(|phase| phase.background.is_none() && phase.closed_loop)
+            .collect();
+        let candidates = [&alone, &saves, &writes].into_iter().find(|list| !list.is_empty());
+        let main = candidates.and_then(|list| best(run, list));
+        let same = |phase: &&&Phase| {
+            main.is_some_and(|main| main.name == phase.name && phase.state == State::New)
+        };
+        let all = saves.iter().chain(&writes);
+        let full = main.is_some_and(|main| main.state == State::Filled);
+        let new_write = || writes.iter().find(|phase| phase.state == State::New);
+        let new = all.into_iter().find(same).or_else(new_write).filter(|_| full).copied();
+        Facts {
+            new,
+            other_journal: main.and_then(|main| other_journal(run, main, &alone)),
+            busy: main.and_then(|main| busy(main, &saves)),
+            stage_is_notable: main
+                .is_some_and(|main| main.state > State::Filled || (full && new.is_none())),
+            main,
+            writes,
+        }
+    }
+
+    /// How it was when new, where `main` is from a full device and New can be judged.
+    pub fn new_verdict(&self, run: &Run) -> Option<LagVerdict> {
+        self.new.and_then(|phase| Judgement::of(run, phase).verdict())
+    }
+}
+
+/// The one to speak of: in the fullest stage; SQLite's default journal first.
+fn best<'a>(run: &Run, list: &[&'a Phase]) -> Option<&'a Phase> {
+    let rank = |phase: &Phase| match SaveKind::of(run, phase) {
+        Some(kind)
+            if kind.journal == JournalMode::Delete && kind.synchronous == Synchronous::Full =>
+        {
+            0
+        }
+        Some(kind) if kind.journal == JournalMode::Wal && kind.synchronous == Synchronous::Full => {
+            1
+        }
+        Some(kind) if kind.is_durable() => 2,
+        _ => 3,
+    };
+    let stage = |phase: &Phase| match phase.state {
+        State::Filled => (0, std::cmp::Reverse(phase.run)),
+        State::New => (1, std::cmp::Reverse(phase.run)),
+        _ => (2, std::cmp::Reverse(phase.run)),
+    };
+    list.iter().copied().min_by_key(|phase| (stage(phase), rank(phase)))
+}
+
+/// WAL beside a rollback journal, or the other way round: same statement, same stage.
+fn other_journal<'a>(run: &Run, main: &Phase, saves: &[&'a Phase]) -> Option<&'a Phase> {
+    let kind = SaveKind::of(run, main)?;
+    let wanted = match kind.journal {
+        JournalMode::Wal => JournalMode::Delete,
+        JournalMode::Delete => JournalMode::Wal,
+        _ => return None,
+    };
+    let partner = SaveKind { journal: wanted, ..kind };
+    let same_stage = |phase: &Phase| (phase.state, phase.run) == (main.state, main.run);
+    let fits = |phase: &&Phase| same_stage(phase) && SaveKind::of(run, phase) == Some(partner);
+    saves.iter().copied().find(fits)
+}
+
+fn busy<'a>(main: &Phase, saves: &[&'a Phase]) -> Option<&'a Phase> {
+    let beside = |phase: &&Phase| phase.background.is_some() && phase.state == main.state;
+    saves.iter().copied().find(beside).filter(|phase| phase.name != main.name)
+}

@@ -1,0 +1,180 @@
+//! One sentence: will it lag, how badly. Then: can I believe it.
+
+mod believe;
+mod change;
+mod facts;
+mod words;
+
+use flashlag_schema::{CheckId, Phase, Run, RunStatus};
+
+use crate::doubt::failures_of;
+use crate::figures::Figures;
+use crate::format::{self, capitalized, decapitalized, sentence_of};
+use crate::naming::{subject_name, test_title};
+use crate::verdict::{Judgement, LagVerdict};
+pub(crate) use facts::Facts;
+
+pub use believe::Believe;
+
+/// What the first screen says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Headline {
+    /// One or two short sentences that end in a full stop.
+    pub sentence: String,
+    /// Sentences that qualify it; empty where there is nothing to add.
+    pub more: String,
+    /// Whether it can be believed.
+    pub believe: Believe,
+    /// Set where a failed check covers what the headline would say: then `sentence` begins with
+    /// `No verdict`.
+    pub no_verdict: Option<NoVerdict>,
+}
+
+/// Why there is no verdict.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoVerdict {
+    /// The failed check.
+    pub id: CheckId,
+    /// What should have been true.
+    pub claim: String,
+    /// What was seen instead.
+    pub cause: String,
+    /// What to do; empty where the check gave no advice.
+    pub fix: String,
+}
+
+/// Of a run.
+pub fn headline(run: &Run) -> Headline {
+    let facts = Facts::of(run);
+    let subject = facts.main.or_else(|| change::subject(run));
+    let no_verdict = subject.and_then(|phase| no_verdict(run, phase));
+    let believe = Believe::of(run, no_verdict.is_some());
+    let (sentence, more) = match &no_verdict {
+        Some(failure) => no_verdict_words(run, failure, subject),
+        None => verdict_words(run, &facts),
+    };
+    Headline { sentence, more, believe, no_verdict }
+}
+
+/// The first failed check that covers the phase that the headline is about.
+fn no_verdict(run: &Run, phase: &Phase) -> Option<NoVerdict> {
+    let failure = failures_of(run, phase).into_iter().min_by_key(|failure| failure.id)?;
+    // CPU contention explains other failures (foreign I/O, unsettled figures): it comes first.
+    let cpu = failures_of(run, phase).into_iter().find(|f| f.id == CheckId::CpuContention);
+    let failure = match failure.id {
+        CheckId::CacheBypass | CheckId::FlushIsReal => failure,
+        _ => cpu.unwrap_or(failure),
+    };
+    Some(NoVerdict {
+        id: failure.id,
+        claim: failure.claim,
+        cause: failure.detail,
+        fix: failure.advice.unwrap_or_default(),
+    })
+}
+
+fn no_verdict_words(run: &Run, why: &NoVerdict, phase: Option<&Phase>) -> (String, String) {
+    let reason = match why.id {
+        CheckId::CacheBypass => "these writes did not reach storage".to_owned(),
+        CheckId::FlushIsReal => "these writes were not made durable".to_owned(),
+        CheckId::CpuContention => "the CPU was the cause of these waits, not storage".to_owned(),
+        CheckId::ForeignIo => "something else was using the storage".to_owned(),
+        CheckId::ThermalThrottling => "the device was slowed by heat".to_owned(),
+        CheckId::PayloadIncompressible => "the data could be compressed away".to_owned(),
+        CheckId::Clock => "the clock can't be trusted".to_owned(),
+        CheckId::Accounting => "the times do not add up".to_owned(),
+        CheckId::EngineOverhead => "the measuring cost too much itself".to_owned(),
+        CheckId::FreeSpace => "the storage was not as full as it had to be".to_owned(),
+        CheckId::SteadyState => "the figures had not settled".to_owned(),
+        CheckId::DataVerified => "what was read back is not what was written".to_owned(),
+        _ => format!("a check failed: {}", decapitalized(why.claim.trim_end_matches('.'))),
+    };
+    let record = phase.map(|phase| {
+        let figures = Figures::of_phase(phase);
+        let known = |value: Option<_>| value.map_or_else(|| format::TOO_FEW.into(), format::time);
+        format!(
+            "Measured, for the record only: {}, median {}, p99 {}, n = {}.",
+            subject_name(run, phase),
+            known(figures.p50),
+            known(figures.p99),
+            format::count(figures.n)
+        )
+    });
+    let parts = [Some(sentence_of(&why.cause)), record, ending(run)];
+    (format!("No verdict: {reason}."), joined(parts))
+}
+
+fn verdict_words(run: &Run, facts: &Facts) -> (String, String) {
+    let Some(main) = facts.main else { return without_waits(run) };
+    let verdict = Judgement::of(run, main).verdict();
+    let clause = words::late_clause(run, main);
+    let sentence = match (verdict, facts.new_verdict(run)) {
+        (None, _) => "Nothing to judge: the main test has no operations.".to_owned(),
+        (Some(LagVerdict::Smooth), Some(LagVerdict::Smooth)) => {
+            format!("Smooth, new or full. Once full, {clause}.")
+        }
+        (Some(_), Some(new)) => format!("{} Once full, {clause}.", words::when_new(new)),
+        (Some(verdict), None) if facts.stage_is_notable => {
+            let when = capitalized(crate::naming::when(main.state));
+            format!("{} {}: {clause}.", capitalized(verdict.name()), decapitalized(&when))
+        }
+        (Some(verdict), None) => format!("{}: {clause}.", capitalized(verdict.name())),
+    };
+    let more = [
+        words::other_journal(run, facts),
+        words::recovery(run, facts),
+        words::busy(run, facts),
+        change::in_passing(run),
+        ending(run),
+    ];
+    (sentence, joined(more))
+}
+
+/// Where no test tells lag: what changed over time, else what was measured.
+fn without_waits(run: &Run) -> (String, String) {
+    if let Some((sentence, more)) = change::words(run) {
+        return (sentence, joined([Some(more).filter(|more| !more.is_empty()), ending(run)]));
+    }
+    if run.phases.is_empty() {
+        return ("Nothing was measured.".to_owned(), joined([ending(run)]));
+    }
+    let figures: Vec<String> = run.phases.iter().take(4).map(one_line).collect();
+    let sentence = "No durable write and no save was measured, so this run does not tell lag.";
+    let listed = format!("Measured: {}.", format::list(&figures));
+    (sentence.to_owned(), joined([Some(listed), ending(run)]))
+}
+
+fn one_line(phase: &Phase) -> String {
+    let median = Figures::of_phase(phase)
+        .p50
+        .map_or(String::new(), |median| format!(", median {}", format::time(median)));
+    let title = test_title(&phase.name);
+    format!("{title} {} MB/s{median}", format::mb_per_s(phase.bytes_per_sec))
+}
+
+/// What the way it ended means for a reader; `None` where it came to its end.
+fn ending(run: &Run) -> Option<String> {
+    let stopped = match &run.status {
+        RunStatus::Complete => None,
+        RunStatus::Interrupted { .. } => Some("The run was stopped before its end".to_owned()),
+        RunStatus::Running { .. } => Some("The run has not come to its end".to_owned()),
+        RunStatus::Failed { error, .. } => {
+            Some(format!("An error ended the run: {}", error.trim_end_matches('.')))
+        }
+    };
+    let cut = run.phases.iter().filter(|phase| phase.cut_short).count();
+    let cut = match (&stopped, cut) {
+        (_, 0) => String::new(),
+        (_, 1) => "; one test was cut short".to_owned(),
+        (_, many) => format!("; {many} tests were cut short"),
+    };
+    match (stopped, cut.is_empty()) {
+        (Some(stopped), _) => Some(format!("{stopped}{cut}.")),
+        (None, false) => Some(capitalized(cut.trim_start_matches("; ")) + "."),
+        (None, true) => None,
+    }
+}
+
+fn joined<const N: usize>(parts: [Option<String>; N]) -> String {
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,144 @@
+use flashlag_schema::scenario::JournalMode;
+use flashlag_schema::{Operation, Phase, Run, State};
+
+use super::facts::Facts;
+use crate::doubt::failures_of;
+use crate::figures::Figures;
+use crate::format;
+use crate::naming::SaveKind;
+use crate::verdict::{FREEZE, LagVerdict, NOTICED};
+
+/// `Smooth when new.`, `Lags even when new.`
+pub fn when_new(verdict: LagVerdict) -> &'static str {
+    match verdict {
+        LagVerdict::Smooth => "Smooth when new.",
+        LagVerdict::Hitches => "Hitches when new.",
+        LagVerdict::Lags => "Lags even when new.",
+        LagVerdict::Freezes => "Freezes even when new.",
+    }
+}
+
+/// What was waited for: `SQLite saves`, `WAL saves`, `4 KiB durable writes`.
+fn things(run: &Run, phase: &Phase) -> (String, String) {
+    if phase.operation != Operation::Save {
+        return ("4 KiB durable write".to_owned(), "4 KiB durable writes".to_owned());
+    }
+    let kind = SaveKind::of(run, phase).map(|kind| kind.journal);
+    let save = match kind {
+        Some(JournalMode::Wal) => "WAL save",
+        _ => "SQLite save",
+    };
+    (save.to_owned(), format!("{save}s"))
+}
+
+/// `87% of SQLite saves miss a 60 Hz frame, and 1 in 100 takes longer than 531 ms`.
+pub fn late_clause(run: &Run, phase: &Phase) -> String {
+    let figures = Figures::of_phase(phase);
+    let (one, many) = things(run, phase);
+    let n = format::count(figures.n);
+    let miss = match figures.late_share() {
+        None => format!("{many} were measured"),
+        Some(0.0) => format!("none of {n} {many} misses a 60 Hz frame"),
+        Some(1.0) => format!("every {one} misses a 60 Hz frame"),
+        Some(share) => format!("{} of {many} miss a 60 Hz frame", format::share(share)),
+    };
+    match slowest_clause(&figures) {
+        Some(slowest) => format!("{miss}, and {slowest}"),
+        None => miss,
+    }
+}
+
+/// `1 in 100 takes longer than 531 ms`; 1 in 1,000 where that alone decides the verdict; the
+/// longest where n supports neither.
+fn slowest_clause(figures: &Figures) -> Option<String> {
+    let n = format::count(figures.n);
+    let (Some(p99), p999) = (figures.p99, figures.p999) else {
+        return figures.max.map(|max| format!("the longest of {n} took {}", format::time(max)));
+    };
+    let rare = p999.filter(|p999| {
+        let late = figures.late_share().unwrap_or(0.0);
+        p99 < NOTICED && (*p999 >= FREEZE || (*p999 >= NOTICED && late < 0.01))
+    });
+    Some(match rare {
+        Some(p999) => format!("1 in 1,000 takes longer than {}", format::time(p999)),
+        None => format!("1 in 100 takes longer than {}", format::time(p99)),
+    })
+}
+
+/// `That is SQLite's default journal; with WAL, 20% miss a frame.`
+pub fn other_journal(run: &Run, facts: &Facts) -> Option<String> {
+    let other = facts.other_journal.filter(|phase| failures_of(run, phase).is_empty())?;
+    let share = Figures::of_phase(other).late_share()?;
+    let share = if share == 0.0 { "none".to_owned() } else { format::share(share) };
+    let verb = if share == "none" { "misses" } else { "miss" };
+    Some(match SaveKind::of(run, other)?.journal {
+        JournalMode::Wal => {
+            format!("That is SQLite's default journal; with WAL, {share} {verb} a frame.")
+        }
+        _ => format!("That is with WAL; with SQLite's default journal, {share} {verb} a frame."),
+    })
+}
+
+/// `Beside another writer, 12% of WAL saves miss a 60 Hz frame, and …`
+pub fn busy(run: &Run, facts: &Facts) -> Option<String> {
+    let busy = facts.busy.filter(|phase| failures_of(run, phase).is_empty())?;
+    Some(format!("Beside another writer, {}.", late_clause(run, busy)))
+}
+
+/// What became of the lost throughput.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Undone {
+    Yes,
+    Part,
+    No,
+}
+
+/// `Deleting files does not undo the slowdown; trimming does.` By throughput of durable writes:
+/// half of what was lost must come back for a "does", a fifth for a "partly".
+pub fn recovery(run: &Run, facts: &Facts) -> Option<String> {
+    let rate = |state: State| {
+        let trusted = |phase: &&&Phase| phase.state == state && failures_of(run, phase).is_empty();
+        facts.writes.iter().rev().find(trusted).map(|phase| phase.ops_per_sec)
+    };
+    let (new, full) = (rate(State::New)?, rate(State::Filled)?);
+    if full >= 0.8 * new {
+        return None;
+    }
+    let undone = |state| {
+        rate(state).map(|after| match (after - full) / (new - full) {
+            back if back >= 0.5 => Undone::Yes,
+            back if back >= 0.2 => Undone::Part,
+            _ => Undone::No,
+        })
+    };
+    recovery_words(undone(State::Deleted), undone(State::Trimmed))
+}
+
+fn recovery_words(deleting: Option<Undone>, trimming: Option<Undone>) -> Option<String> {
+    use Undone::{No, Part, Yes};
+    let alone = |what: &str, undone| match undone {
+        Yes => format!("{what} undoes the slowdown."),
+        Part => format!("{what} undoes part of the slowdown."),
+        No => format!("{what} does not undo the slowdown."),
+    };
+    Some(match (deleting, trimming) {
+        (None, None) => return None,
+        (Some(deleting), None) => alone("Deleting files", deleting),
+        (None, Some(trimming)) => alone("Trimming", trimming),
+        (Some(No), Some(Yes)) => {
+            "Deleting files does not undo the slowdown; trimming does.".to_owned()
+        }
+        (Some(No), Some(No)) => {
+            "Neither deleting files nor trimming undoes the slowdown.".to_owned()
+        }
+        (Some(Yes), _) => alone("Deleting files", Yes),
+        (Some(No), Some(Part)) => {
+            "Deleting files does not undo the slowdown; trimming undoes part of it.".to_owned()
+        }
+        (Some(Part), Some(Yes)) => {
+            "Deleting files undoes part of the slowdown; trimming undoes it.".to_owned()
+        }
+        (Some(Part), Some(Part)) => "Deleting and trimming undo part of the slowdown.".to_owned(),
+        (Some(Part), Some(No)) => alone("Deleting files", Part),
+    })
+}

@@ -1,0 +1,90 @@
+//! Published devices below the picture: how long one small write took on them.
+
+use flashlag_units::Nanos;
+
+use crate::format;
+use crate::published::{Published, published};
+
+/// A published device below the picture. Never given a verdict.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mark {
+    /// `Nexus 7`.
+    pub device: String,
+    /// Its figures, left to right.
+    pub points: Vec<MarkPoint>,
+    /// Who published it.
+    pub source: String,
+    /// What a reader must know before comparing.
+    pub note: String,
+}
+
+/// A hollow dot, or a bar where the two ends differ.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MarkPoint {
+    /// `filled 26 to 37 ms`.
+    pub label: String,
+    /// Shorter end.
+    pub from: Nanos,
+    /// Longer end.
+    pub to: Nanos,
+}
+
+/// What is true of all of them.
+pub const MARKS_NOTE: &str = "Published figures come from other tools and systems, and not every \
+    source says whether each write was flushed: compare orders of magnitude only.";
+
+const FROM_THROUGHPUT: &str = "Mean time of a 4 KiB random write, from its throughput: one at a \
+    time is assumed.";
+
+/// The marks: medians where they were published, else means from throughput.
+pub fn marks() -> Vec<Mark> {
+    let latency = |device: &str, name: &str| {
+        let row = writes(device).find(|row| row.metric == "latency p50")?;
+        let at = Nanos((row.value * 1e6) as u64);
+        let point = MarkPoint { label: format::time(at), from: at, to: at };
+        Some(Mark {
+            device: name.to_owned(),
+            points: vec![point],
+            source: row.source.clone(),
+            note: format!("Median, {}, {}. {}.", row.os, row.filesystem, row.note),
+        })
+    };
+    let throughput = |device: &str, name: &str| {
+        let points = [range(device, "new", "new"), range(device, "filled", "filled")];
+        let source = writes(device).next()?.source.clone();
+        let points: Vec<MarkPoint> = points.into_iter().flatten().collect();
+        let note = FROM_THROUGHPUT.to_owned();
+        Some(Mark { device: name.to_owned(), points, source, note })
+    };
+    let marks = [
+        latency("moto-z-2016", "Moto Z"),
+        throughput("moto-x-2013", "Moto X"),
+        latency("pixel-2016", "Pixel"),
+        throughput("nexus7-2012", "Nexus 7"),
+    ];
+    marks.into_iter().flatten().collect()
+}
+
+fn writes(device: &str) -> impl Iterator<Item = &'static Published> {
+    let of_device = move |row: &&Published| row.device == device;
+    published().iter().filter(|row| row.workload == "rand_write_4k").filter(of_device)
+}
+
+/// The mean waits of the rows whose condition begins so, as one point.
+fn range(device: &str, condition: &str, label: &str) -> Option<MarkPoint> {
+    let rows = writes(device).filter(|row| row.condition.starts_with(condition));
+    let waits: Vec<Nanos> = rows.filter_map(mean_wait).collect();
+    let (from, to) = (*waits.iter().min()?, *waits.iter().max()?);
+    let (shortest, longest) = (format::ms(from), format::ms(to));
+    let label = match shortest == longest {
+        true => format!("{label} {longest} ms"),
+        false => format!("{label} {shortest} to {longest} ms"),
+    };
+    Some(MarkPoint { label, from, to })
+}
+
+/// 4,096 bytes at its throughput.
+fn mean_wait(row: &Published) -> Option<Nanos> {
+    let rate = row.mb_per_s().filter(|rate| *rate > 0.0)?;
+    Some(Nanos((4096.0 / (rate * 1e6) * 1e9) as u64))
+}
