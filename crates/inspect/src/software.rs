@@ -112,7 +112,7 @@ pub(crate) fn property(root: &Root, key: &str) -> Option<String> {
         let mut values = text.lines().filter_map(|line| line.strip_prefix(key));
         values.find_map(|rest| rest.strip_prefix('=')).map(|value| value.trim().to_owned())
     };
-    let value = BUILD_PROPERTIES.iter().find_map(|file| in_file(file)).or_else(|| {
+    let value = BUILD_PROPERTIES.iter().find_map(in_file).or_else(|| {
         if !root.is_live() || !root.has("/system/bin/getprop") {
             return None;
         }

@@ -1,0 +1,237 @@
+//! Did the measuring thread have a CPU when it wanted one?
+//!
+//! The scheduler tells how long the thread was runnable but not running. Three thresholds:
+//! - above 5 % of a phase's time while fewer than half a CPU was idle: **fail**. Another program
+//!   held the CPUs, and its time slices (0.7 to 4 ms) are in the latencies as if the storage had
+//!   taken them. A latency distribution whose total is off by more than 5 % differs by more than
+//!   runs on one device do;
+//! - the slowest sampled operations (at or above the p99) spent more than half of their time
+//!   runnable: **fail** whatever the mean, since the tail is what is quoted;
+//! - above 5 % though CPUs were idle: waking an idle CPU is counted as runnable too. Up to 50 µs an
+//!   operation is what leaving an idle state costs, and an application on this machine pays it as
+//!   well: pass. More than 1 ms an operation can only be a quota or an affinity: fail. Between:
+//!   unknown.
+//!
+//! The hypervisor's share (`steal`) is not in the scheduler's figures: above 5 % of all CPU time
+//! fail, above 1 % unknown. A phase with a schedule sleeps on purpose: there the sampled operations
+//! are judged instead of the whole time.
+
+use flashlag_inspect::{CounterDelta, CpuTimes};
+use flashlag_schema::{Check, CheckId, Phase, Time};
+use flashlag_units::Nanos;
+
+use super::evidence::Evidence;
+use super::finding::{Finding, combine, percent, share};
+
+const CLAIM: &str = "The measuring thread had a CPU when it wanted one";
+const MOST_RUNNABLE: f64 = 0.05;
+const IDLE_CPUS_NEEDED: f64 = 0.5;
+const WAKE_UP: Nanos = Nanos::from_micros(50);
+const QUOTA: Nanos = Nanos::from_millis(1);
+const STEAL_SEEN: f64 = 0.01;
+const STEAL_TOO_MUCH: f64 = 0.05;
+/// Fewer samples of slow operations don't speak for the tail.
+const LEAST_TAIL: u64 = 10;
+const ADVICE: &str = "Stop what else is running (see top), or wait until it is done; then run \
+                      again.";
+
+pub(super) fn check(evidence: &Evidence<'_>) -> Option<Check> {
+    let findings = evidence.counted().map(|(phase, counted)| judge_phase(phase, counted)).collect();
+    combine(CheckId::CpuContention, CLAIM, findings)
+}
+
+fn judge_phase(phase: &Phase, counted: Option<CounterDelta>) -> Finding {
+    let Some(time) = time(phase) else {
+        let reason = phase.time.reason().unwrap_or("its time was not split");
+        let detail = format!("Where the thread's time went is not known: {reason}.");
+        let advice = "Use a kernel with scheduler statistics (CONFIG_SCHED_INFO).";
+        return Finding::unknown(Some(phase), detail, advice);
+    };
+    let total = total(&time);
+    let part = share(time.runnable_ns.0, total.0);
+    let per_op = Nanos(time.runnable_ns.0 / split_ops(phase).max(1));
+    let system = counted.as_ref().map(system);
+    let seen = format!(
+        "It waited for a CPU {} of its time, {per_op} an operation{}.",
+        percent(part),
+        system.as_ref().map(|system| system.words.as_str()).unwrap_or_default()
+    );
+    let cause = |words: &str| format!("The CPU was the cause, not the storage. {words}");
+    if let Some((tail, slowest)) = tail(phase) {
+        let detail = cause(&format!(
+            "Of the slowest operations' time, {} was waiting for a CPU ({tail} sampled). {seen}",
+            percent(slowest)
+        ));
+        return Finding::fail(Some(phase), detail, ADVICE).weighing(1.0 + slowest);
+    }
+    let steal = system.as_ref().map_or(0.0, |system| system.steal);
+    if steal > STEAL_TOO_MUCH {
+        let detail = cause(&format!("The hypervisor took {} of the CPUs. {seen}", percent(steal)));
+        let advice = "Other machines share this host: run it when the host is quiet.";
+        return Finding::fail(Some(phase), detail, advice).weighing(steal);
+    }
+    let idle = system.as_ref().and_then(|system| system.idle_cpus);
+    let crowded = idle.is_some_and(|idle| idle < IDLE_CPUS_NEEDED);
+    if part > MOST_RUNNABLE && (crowded || per_op > QUOTA) {
+        return Finding::fail(Some(phase), cause(&seen), ADVICE).weighing(part);
+    }
+    if part > MOST_RUNNABLE && (per_op > WAKE_UP || idle.is_none()) {
+        let advice = "Set the CPU governor to performance and lift CPU quotas, then run again.";
+        return Finding::unknown(Some(phase), seen, advice).weighing(part);
+    }
+    if steal > STEAL_SEEN {
+        let detail = format!("The hypervisor took {} of the CPUs. {seen}", percent(steal));
+        let advice = "Other machines share this host: run it when the host is quiet.";
+        return Finding::unknown(Some(phase), detail, advice).weighing(steal);
+    }
+    Finding::pass(Some(phase), seen).weighing(part)
+}
+
+/// The thread's time; for a phase that sleeps by schedule, the time of its sampled operations.
+fn time(phase: &Phase) -> Option<Time> {
+    if phase.closed_loop {
+        return phase.time.value().copied().filter(|time| total(time) > Nanos::ZERO);
+    }
+    let sampled = phase.waits.iter().fold(Time::default(), |sum, class| plus(&sum, &class.time));
+    (total(&sampled) > Nanos::ZERO).then_some(sampled)
+}
+
+/// How many operations that time is of.
+fn split_ops(phase: &Phase) -> u64 {
+    if phase.closed_loop { phase.ops } else { phase.waits.iter().map(|class| class.ops).sum() }
+}
+
+fn total(time: &Time) -> Nanos {
+    time.on_cpu_ns.plus(time.runnable_ns).plus(time.blocked_ns)
+}
+
+fn plus(a: &Time, b: &Time) -> Time {
+    Time {
+        on_cpu_ns: a.on_cpu_ns.plus(b.on_cpu_ns),
+        runnable_ns: a.runnable_ns.plus(b.runnable_ns),
+        blocked_ns: a.blocked_ns.plus(b.blocked_ns),
+    }
+}
+
+/// The slowest operations, where most of their time was waiting for a CPU: how many were sampled,
+/// and the share. Classes that begin above the median and end above the p99 hold them; a class
+/// within twice the median holds ordinary operations as well and says nothing of the tail.
+fn tail(phase: &Phase) -> Option<(u64, f64)> {
+    let (median, p99) = (phase.latency_ns.p50?, phase.latency_ns.p99?);
+    let slow = phase.waits.iter().filter(|class| class.from_ns > median && class.below_ns > p99);
+    let (ops, time) = slow.fold((0, Time::default()), |(ops, time), class| {
+        (ops + class.ops, plus(&time, &class.time))
+    });
+    let part = share(time.runnable_ns.0, total(&time).0);
+    (ops >= LEAST_TAIL && part > 0.5).then_some((ops, part))
+}
+
+/// What the whole system did meanwhile.
+struct System {
+    idle_cpus: Option<f64>,
+    steal: f64,
+    words: String,
+}
+
+fn system(counted: &CounterDelta) -> System {
+    let cpu = counted.cpu.value().filter(|cpu| cpu.total > Nanos::ZERO);
+    let pressure = counted.pressure_cpu.value().map(|time| share(time.0, counted.elapsed.0));
+    let idle_cpus = cpu.map(|cpu: &CpuTimes| share(cpu.idle.0, counted.elapsed.0));
+    let mut words = String::new();
+    if let (Some(cpu), Some(_)) = (cpu, idle_cpus) {
+        words +=
+            &format!("; all CPUs together were idle {}", percent(share(cpu.idle.0, cpu.total.0)));
+    }
+    if let Some(pressure) = pressure {
+        words += &format!(", some task waited {} of the time", percent(pressure.min(1.0)));
+    }
+    System { idle_cpus, steal: cpu.map_or(0.0, |cpu| share(cpu.steal.0, cpu.total.0)), words }
+}
+
+#[cfg(test)]
+mod tests {
+    use flashlag_schema::{CheckStatus, Reading, WaitRecord};
+
+    use super::super::testing::Case;
+    use super::*;
+
+    /// Half of the phase's blocked time becomes waiting for a CPU.
+    fn starve(case: &mut Case, index: usize, part: f64) {
+        let elapsed = case.phases[index].elapsed_ns;
+        let runnable = Nanos((elapsed.0 as f64 * part) as u64);
+        case.phases[index].time = Reading::Value(Time {
+            on_cpu_ns: Nanos::ZERO,
+            runnable_ns: runnable,
+            blocked_ns: elapsed.since(runnable),
+        });
+    }
+
+    #[test]
+    fn a_quiet_machine_passes() {
+        let found = Case::quiet().check(check).unwrap();
+        assert_eq!(found.status, CheckStatus::Pass, "{}", found.detail);
+    }
+
+    #[test]
+    fn busy_loops_on_every_cpu_fail_and_are_named_as_the_cause() {
+        let mut case = Case::quiet();
+        let index = case.index_of("rand_write_4k");
+        starve(&mut case, index, 0.15);
+        case.cpu(index, |cpu| cpu.idle = Nanos::ZERO);
+        let found = case.check(check).unwrap();
+        assert_eq!((found.status, found.phases.len()), (CheckStatus::Fail, 1));
+        assert!(found.detail.contains("The CPU was the cause"), "{}", found.detail);
+        assert!(found.detail.contains("15 %"), "{}", found.detail);
+    }
+
+    #[test]
+    fn waking_idle_cpus_passes_and_a_quota_fails() {
+        let mut case = Case::quiet();
+        let index = case.index_of("rand_write_4k");
+        starve(&mut case, index, 0.08);
+        let per_op = case.phases[index].elapsed_ns.0 * 8 / 100 / case.phases[index].ops;
+        assert!(per_op < WAKE_UP.0, "{per_op}");
+        assert_eq!(case.status(check), Some(CheckStatus::Pass));
+        starve(&mut case, index, 0.5);
+        assert_eq!(case.status(check), Some(CheckStatus::Unknown));
+        case.phases[index].ops = 100;
+        assert_eq!(case.status(check), Some(CheckStatus::Fail));
+    }
+
+    #[test]
+    fn a_tail_that_waited_for_a_cpu_fails_though_the_mean_is_small() {
+        let mut case = Case::quiet();
+        let index = case.index_of("rand_write_4k");
+        case.phases[index].waits.push(WaitRecord {
+            from_ns: Nanos(1 << 24),
+            below_ns: Nanos(1 << 25),
+            ops: 12,
+            time: Time {
+                on_cpu_ns: Nanos::ZERO,
+                runnable_ns: Nanos::from_millis(200),
+                blocked_ns: Nanos::from_millis(10),
+            },
+        });
+        let found = case.check(check).unwrap();
+        assert_eq!(found.status, CheckStatus::Fail, "{}", found.detail);
+        assert!(found.detail.contains("slowest"), "{}", found.detail);
+    }
+
+    #[test]
+    fn stolen_time_is_unknown_then_fails() {
+        for (stolen, status) in [(0.03, CheckStatus::Unknown), (0.2, CheckStatus::Fail)] {
+            let mut case = Case::quiet();
+            case.cpu(0, |cpu| cpu.steal = Nanos((cpu.total.0 as f64 * stolen) as u64));
+            assert_eq!(case.status(check), Some(status), "{stolen}");
+        }
+    }
+
+    #[test]
+    fn a_kernel_that_keeps_no_times_is_unknown() {
+        let mut case = Case::quiet();
+        case.phases[0].time = Reading::unavailable("no scheduler statistics");
+        let found = case.check(check).unwrap();
+        assert_eq!(found.status, CheckStatus::Unknown);
+        assert!(found.advice.is_some());
+    }
+}

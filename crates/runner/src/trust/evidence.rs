@@ -1,0 +1,157 @@
+use flashlag_inspect::{CounterDelta, Counters};
+use flashlag_schema::scenario::Durability;
+use flashlag_schema::{Environment, Operation, Phase, Reading};
+use flashlag_units::{Bytes, Nanos};
+
+/// Everything that the checks look at. What is not known is left as [`Evidence::new`] sets it,
+/// and makes the checks that need it unknown.
+#[derive(Clone, Debug)]
+pub struct Evidence<'a> {
+    /// What the run ran on, calibration included.
+    pub environment: &'a Environment,
+    /// What was measured.
+    pub phases: &'a [Phase],
+    /// Counters right before and right after each phase, in the same order; `None`, or a shorter
+    /// list, where they were not read (a phase of an earlier process).
+    pub counters: &'a [Option<(Counters, Counters)>],
+    /// Counters around a quiet moment before the run, in which we did nothing.
+    pub baseline: Option<&'a (Counters, Counters)>,
+    /// Counters at the end of the run.
+    pub ended: Option<&'a Counters>,
+    /// How many whole disks are below: [`flashlag_inspect::Probe::disk_count`].
+    pub disks: Option<usize>,
+    /// Some of the payload as it was written, a few hundred kilobytes; absent where others made it.
+    pub payload: Reading<Vec<u8>>,
+    /// The fills that were done.
+    pub fills: Vec<Fill>,
+    /// What must stay free, by `--leave`.
+    pub leave: Bytes,
+    /// Free bytes when the run had ended and before it cleaned up.
+    pub free_after: Reading<Bytes>,
+    /// What was read back, with `--verify`.
+    pub verification: Option<Verification>,
+}
+
+/// A fill, as it ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fill {
+    /// Its test's name.
+    pub name: String,
+    /// What it was to spare.
+    pub leave: Bytes,
+    /// What was free when it ended.
+    pub free: Bytes,
+    /// Whether it ended because no more could be written (no space, a quota).
+    pub no_space: bool,
+}
+
+/// What was read back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Verification {
+    /// Bytes read back.
+    pub bytes: Bytes,
+    /// Blocks that were not what had been written.
+    pub wrong_blocks: u64,
+    /// What the first of them was like, with its place.
+    pub first_wrong: Option<String>,
+}
+
+impl<'a> Evidence<'a> {
+    /// Evidence of the phases alone.
+    pub fn new(environment: &'a Environment, phases: &'a [Phase]) -> Evidence<'a> {
+        Evidence {
+            environment,
+            phases,
+            counters: &[],
+            baseline: None,
+            ended: None,
+            disks: None,
+            payload: Reading::unavailable("no payload of this run was looked at"),
+            fills: Vec::new(),
+            leave: Bytes::ZERO,
+            free_after: Reading::unavailable("free space was not read after the run"),
+            verification: None,
+        }
+    }
+
+    /// Each phase with what was counted during it.
+    pub(super) fn counted(&self) -> impl Iterator<Item = (&'a Phase, Option<CounterDelta>)> + '_ {
+        self.phases.iter().enumerate().map(|(index, phase)| {
+            let around = self.counters.get(index).and_then(Option::as_ref);
+            (phase, around.map(|(before, after)| after.since(before)))
+        })
+    }
+
+    /// The first and the last counters of the run that there are.
+    pub(super) fn ends(&self) -> Option<(&'a Counters, &'a Counters)> {
+        let mut known = self.counters.iter().flatten();
+        let first = known.next();
+        let last = known.next_back().or(first);
+        let from = self.baseline.map(|(start, _)| start).or(first.map(|(before, _)| before))?;
+        let to = self.ended.or(last.map(|(_, after)| after))?;
+        Some((from, to))
+    }
+
+    /// The kind of disk, in words that are safe to match; empty where it is not known.
+    pub(super) fn disk_kind(&self) -> &'a str {
+        self.environment.device.kind.value().map_or("", String::as_str)
+    }
+
+    /// The kind of filesystem; empty where it is not known.
+    pub(super) fn filesystem_kind(&self) -> &'a str {
+        self.environment.filesystem.kind.value().map_or("", String::as_str)
+    }
+
+    /// Whether what looks like a disk is served by a host, another process or a file, so that
+    /// what happens below can't be seen from here; and by what.
+    pub(super) fn served_by(&self) -> Option<&'static str> {
+        let device = &self.environment.device;
+        if device.stack.iter().any(|layer| layer.starts_with("loop")) {
+            return Some("a file behind a loop device");
+        }
+        match self.disk_kind() {
+            "virtio" | "hyper-v" | "xen" => Some("the host of a virtual machine"),
+            "nbd" | "ublk" => Some("another process"),
+            "network" => Some("a network"),
+            "loop" => Some("a file behind a loop device"),
+            _ if self.environment.software.virtualized.value() == Some(&true) => {
+                Some("the host of a virtual machine")
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether the files are held in memory, by what the filesystem or the disk is.
+    pub(super) fn in_memory(&self) -> Option<&'a str> {
+        let filesystem = self.filesystem_kind();
+        if matches!(filesystem, "tmpfs" | "ramfs" | "rootfs" | "devtmpfs" | "hugetlbfs") {
+            return Some(filesystem);
+        }
+        matches!(self.disk_kind(), "ram" | "zram").then(|| self.disk_kind())
+    }
+}
+
+/// Whether a phase reads.
+pub(super) fn reads(phase: &Phase) -> bool {
+    matches!(phase.operation, Operation::SequentialRead | Operation::RandomRead)
+}
+
+/// Whether each operation of a phase ends durable.
+pub(super) fn durable(phase: &Phase) -> bool {
+    phase.durable != Durability::None && !reads(phase)
+}
+
+/// The bytes of a phase that have to reach storage, and so must be seen there. A save changes at
+/// least a page; one that is not durable may stay in memory.
+pub(super) fn payload_bytes(phase: &Phase) -> Bytes {
+    match phase.operation {
+        Operation::Save if phase.durable == Durability::None => Bytes::ZERO,
+        Operation::Save => Bytes(phase.ops.saturating_mul(phase.block_bytes.0)),
+        _ => phase.bytes,
+    }
+}
+
+/// All latencies of a phase together.
+pub(super) fn latency_sum(phase: &Phase) -> Nanos {
+    phase.histogram.sum_ns
+}
