@@ -15,7 +15,11 @@ fn main() {
         let text = match word(0) {
             "trust" => flashlag_term::trust(&run, style),
             "csv" => flashlag_term::csv_intervals(&run),
+            "plain" => flashlag_term::plain_table(&run),
+            "markdown" => flashlag_term::markdown(&run),
+            "cdm" => flashlag_term::crystaldiskmark(&run),
             "openmetrics" => flashlag_term::openmetrics(&run),
+            "full" => flashlag_term::summary_in_full(&run, style),
             _ => flashlag_term::summary(&run, style),
         };
         print!("{text}");

@@ -41,14 +41,12 @@ impl Axis {
         self.columns
     }
 
-    /// The labels of the decades at their columns. A label that would touch the one before it is
-    /// left out; every label says its unit where it differs from the one before.
+    /// The labels of the decades at their columns: a bare number is milliseconds. A label that
+    /// would touch the one before it is left out.
     pub(crate) fn labels(&self) -> String {
         let mut text = String::new();
-        let mut unit_before = "";
         for power in self.first..=self.last {
-            let (number, unit) = name(power);
-            let label = if unit == unit_before { number } else { format!("{number} {unit}") };
+            let label = name(power);
             let place = self.place(Nanos(10u64.pow(power)));
             let length = label.chars().count();
             // The first begins at its place, the last ends at it, the others are around it.
@@ -63,19 +61,18 @@ impl Axis {
             }
             text.extend(std::iter::repeat_n(' ', start - used));
             text.push_str(&label);
-            unit_before = unit;
         }
         text
     }
 }
 
-fn name(power: u32) -> (String, &'static str) {
+fn name(power: u32) -> String {
     match power {
-        0..=2 => (10u64.pow(power).to_string(), "ns"),
-        3..=4 => (10u64.pow(power - 3).to_string(), "µs"),
-        5 => ("0.1".to_owned(), "ms"),
-        6..=8 => (10u64.pow(power - 6).to_string(), "ms"),
-        _ => (10u64.pow(power.min(19) - 9).to_string(), "s"),
+        0..=2 => format!("{} ns", 10u64.pow(power)),
+        3..=4 => format!("{} µs", 10u64.pow(power - 3)),
+        5 => "0.1".to_owned(),
+        6..=8 => 10u64.pow(power - 6).to_string(),
+        _ => format!("{} s", 10u64.pow(power.min(19) - 9)),
     }
 }
 
@@ -107,7 +104,7 @@ mod tests {
         }
         assert_eq!(
             Axis::over(std::iter::empty(), 41).labels(),
-            "0.1 ms  1      10      100    1 s    10 s"
+            "0.1     1      10      100     1 s   10 s"
         );
     }
 }

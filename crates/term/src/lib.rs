@@ -7,19 +7,31 @@
 #![forbid(unsafe_code)]
 
 mod axis;
+mod comparison;
+mod crystaldiskmark;
 mod csv;
 mod line;
+mod markdown;
 mod openmetrics;
 mod picture;
+mod plain;
+mod problem;
 pub mod progress;
+mod scenarios;
 mod style;
 mod summary;
 mod table;
 mod text;
 
+pub use comparison::comparison;
+pub use crystaldiskmark::crystaldiskmark;
 pub use csv::csv_intervals;
+pub use markdown::markdown;
 pub use openmetrics::openmetrics;
+pub use plain::plain_table;
+pub use problem::{Problem, Written, problem};
 pub use progress::{Progress, ProgressMode};
+pub use scenarios::{scenario, scenarios};
 pub use style::Style;
-pub use summary::{files, summary, trust};
+pub use summary::{files, summary, summary_in_full, trust};
 pub use text::sanitize;

@@ -135,28 +135,6 @@ impl Page {
         }
     }
 
-    /// A paragraph that begins right after `head` and goes on at the left edge.
-    pub(crate) fn hanging_after(&mut self, head: &Line, role: Role, text: &str) {
-        let columns = self.style.columns();
-        let text = head.prepare(text);
-        // A stand-in as wide as the head keeps its room while the text is wrapped.
-        let stand_in = "\u{b7}".repeat(head.used.min(columns.saturating_sub(2)));
-        let lines = wrap(&format!("{stand_in}{text}"), columns);
-        for (index, text) in lines.iter().enumerate() {
-            let mut line = Line::new(self.style);
-            match text.strip_prefix(&stand_in).filter(|_| index == 0) {
-                Some(rest) => {
-                    line = head.clone();
-                    line.add(role, rest);
-                }
-                None => {
-                    line.add(role, text);
-                }
-            }
-            self.push(&line);
-        }
-    }
-
     pub(crate) fn finish(mut self) -> String {
         while self.lines.last().is_some_and(String::is_empty) {
             self.lines.pop();

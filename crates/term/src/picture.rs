@@ -10,6 +10,7 @@ use crate::text::width;
 /// The strip: a row for each distribution on one latency axis, with its figures beside it.
 pub(crate) struct Picture {
     style: Style,
+    brief: bool,
     axis: Axis,
     label: usize,
     numbers: Vec<Number>,
@@ -57,8 +58,7 @@ impl Number {
         match self {
             Number::Verdict => 12,
             Number::Longest => 9,
-            Number::Median | Number::P99 | Number::P999 | Number::P90 => 7,
-            Number::Late => 7,
+            _ => 7,
         }
     }
 
@@ -66,11 +66,34 @@ impl Number {
         use Number::{Late, Longest, Median, P90, P99, P999, Verdict};
         match width {
             104.. => vec![Median, P90, P99, P999, Longest, Late, Verdict],
-            76.. => vec![Median, P99, P999, Late, Verdict],
+            88.. => vec![Median, P99, P999, Late, Verdict],
+            // The bar shows p99.9, and a table below says it.
+            74.. => vec![Median, P99, Late, Verdict],
             56.. => vec![Median, P99, Late],
             _ => vec![Median, P99],
         }
     }
+}
+
+/// A journal's row in fewer columns: by SQLite's own name for its mode.
+pub(crate) fn brief(label: &str) -> String {
+    const NAMES: [(&str, &str); 5] = [
+        ("Rollback journal (truncate)", "Truncate"),
+        ("Rollback journal (persist)", "Persist"),
+        ("Rollback journal", "Rollback"),
+        ("Journal in memory", "Memory"),
+        ("No journal", "Off"),
+    ];
+    let shorter = NAMES
+        .iter()
+        .find_map(|(name, brief)| label.strip_prefix(name).map(|rest| format!("{brief}{rest}")));
+    shorter.unwrap_or_else(|| label.to_owned())
+}
+
+/// With a space after it, and room for a mark where it has one.
+fn label_width(bar: &Bar<'_>, short: bool) -> usize {
+    let columns = if short { width(&brief(bar.label)) } else { width(bar.label) };
+    columns + if bar.judgement.failures().is_empty() { 1 } else { 3 }
 }
 
 /// The most that a plot is worth: a decade of 14 columns.
@@ -81,15 +104,20 @@ impl Picture {
     pub(crate) fn over<'a>(style: Style, bars: impl Iterator<Item = Bar<'a>> + Clone) -> Picture {
         let room = style.columns();
         let numbers = Number::of(room);
-        let longest = bars.clone().map(|bar| width(bar.label) + 2).max().unwrap_or(0);
-        let label = longest.clamp(10, (room / 4).max(10));
+        let most = (room / 4).max(10);
+        let widest = |short: bool| {
+            let labels = bars.clone().map(|bar| label_width(&bar, short));
+            labels.max().unwrap_or(0)
+        };
+        let brief = widest(false) > most;
+        let label = widest(brief).clamp(10, most);
         let taken: usize = numbers.iter().map(|number| number.columns()).sum();
         let plot = room.saturating_sub(label + taken).clamp(8, WIDEST_PLOT);
         let values = bars.flat_map(|bar| {
             let figures = bar.figures;
             [figures.p50, figures.p99, figures.p999, figures.max].into_iter().flatten()
         });
-        Picture { style, axis: Axis::over(values, plot), label, numbers }
+        Picture { style, brief, axis: Axis::over(values, plot), label, numbers }
     }
 
     /// The axis, and what the numbers are.
@@ -111,9 +139,10 @@ impl Picture {
     pub(crate) fn bar(&self, page: &mut Page, bar: &Bar<'_>) {
         let trusted = bar.judgement.failures().is_empty();
         let mut line = Line::new(self.style);
+        let label = if self.brief { brief(bar.label) } else { bar.label.to_owned() };
         let (role, label) = match trusted {
-            true => (Role::Ink, bar.label.to_owned()),
-            false => (Role::Muted, format!("{} ✕", bar.label)),
+            true => (Role::Ink, label),
+            false => (Role::Muted, format!("{label} ✕")),
         };
         line.left(role, &label, self.label);
         for (role, mark) in self.cells(bar.figures, trusted) {

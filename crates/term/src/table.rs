@@ -23,9 +23,16 @@ struct Column {
 #[derive(Clone, Debug)]
 struct Row {
     label: (Role, String),
-    cells: Vec<(Role, String)>,
-    /// Instead of cells.
-    remark: Option<String>,
+    content: Content,
+}
+
+#[derive(Clone, Debug)]
+enum Content {
+    Cells(Vec<(Role, String)>),
+    /// Why there are no cells.
+    Remark(String),
+    /// The row begins a section; its label is the title.
+    Section,
 }
 
 const SEPARATION: usize = 2;
@@ -51,13 +58,19 @@ impl Table {
 
     pub(crate) fn row(&mut self, label: (Role, &str), cells: Vec<(Role, String)>) {
         let label = (label.0, label.1.to_owned());
-        self.rows.push(Row { label, cells, remark: None });
+        self.rows.push(Row { label, content: Content::Cells(cells) });
     }
 
     /// A row that says why it has no cells.
     pub(crate) fn remark(&mut self, label: (Role, &str), text: &str) {
         let label = (label.0, label.1.to_owned());
-        self.rows.push(Row { label, cells: Vec::new(), remark: Some(text.to_owned()) });
+        self.rows.push(Row { label, content: Content::Remark(text.to_owned()) });
+    }
+
+    /// A title over the rows that follow, as wide as the table.
+    pub(crate) fn section(&mut self, title: &str) {
+        let label = (Role::Strong, title.to_owned());
+        self.rows.push(Row { label, content: Content::Section });
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -88,32 +101,41 @@ impl Table {
         for row in &self.rows {
             let mut line = Line::new(style);
             line.left(row.label.0, &row.label.1, label);
-            if let Some(remark) = &row.remark {
-                page.hanging(&line, label + SEPARATION, Role::Muted, remark);
-                continue;
+            match &row.content {
+                Content::Section => page.paragraph(row.label.0, &row.label.1),
+                Content::Remark(text) => {
+                    page.hanging(&line, label + SEPARATION, Role::Muted, text);
+                }
+                Content::Cells(cells) => {
+                    for (index, columns) in &shown {
+                        let cell = cells.get(*index);
+                        let (role, text) =
+                            cell.map_or((Role::Ink, ""), |(role, text)| (*role, text));
+                        line.right(role, text, columns + SEPARATION);
+                    }
+                    page.push(&line);
+                }
             }
-            for (index, columns) in &shown {
-                let cell = row.cells.get(*index);
-                let (role, text) = cell.map_or((Role::Ink, ""), |(role, text)| (*role, text));
-                line.right(role, text, columns + SEPARATION);
-            }
-            page.push(&line);
         }
     }
 
     /// The width of the labels, and of each column that fits.
     fn fit(&self, room: usize, unicode: bool) -> (usize, Vec<(usize, usize)>) {
         let measure = |text: &str| if unicode { width(text) } else { width(&to_ascii(text)) };
-        let wanted = self.rows.iter().map(|row| measure(&row.label.1));
+        let labelled = self.rows.iter().filter(|row| !matches!(row.content, Content::Section));
+        let wanted = labelled.map(|row| measure(&row.label.1));
         let wanted = wanted.chain([measure(&self.title)]).max().unwrap_or(0);
         let column_width = |(index, column): (usize, &Column)| {
-            let cells = self.rows.iter().filter_map(|row| row.cells.get(index));
+            let cells = self.rows.iter().filter_map(|row| match &row.content {
+                Content::Cells(cells) => cells.get(index),
+                _ => None,
+            });
             let widest = cells.map(|(_, text)| measure(text)).max().unwrap_or(0);
             (index, widest.max(measure(&column.title)))
         };
         let mut shown: Vec<(usize, usize)> =
             self.columns.iter().enumerate().map(column_width).collect();
-        let least = wanted.min(NARROWEST_LABEL.max(room / 5));
+        let least = wanted.min(NARROWEST_LABEL.max(room * 2 / 5));
         loop {
             let used: usize = shown.iter().map(|(_, columns)| columns + SEPARATION).sum();
             let spare = |index: usize| self.columns.get(index).map_or(0, |column| column.spare);

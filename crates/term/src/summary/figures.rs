@@ -1,16 +1,18 @@
 use flashlag_explain::{
-    Figures, GroupKind, Lifecycle, LifecycleCell, LifecycleRow, failures_of, format, lifecycle,
-    stage_of, strip, test_title,
+    Figures, GroupKind, LAG_IS_A_BUDGET, Lifecycle, LifecycleCell, LifecycleRow, StripGroup,
+    StripRow, failures_of, format, lifecycle, phase_title, saves_heading, strip,
 };
 use flashlag_schema::{Lag, Operation, Phase, Run};
 use flashlag_units::Nanos;
 
-use crate::line::Page;
+use super::Depth;
+use crate::line::{Line, Page};
+use crate::picture::brief;
 use crate::style::Role;
 use crate::table::Table;
 
 /// The four tests: by stage where there are several, else one row for each test.
-pub(super) fn tests(page: &mut Page, run: &Run) {
+pub(super) fn tests(page: &mut Page, run: &Run, _: Depth) {
     match lifecycle(run) {
         Some(table) => stages(page, &table),
         None => one_stage(page, run),
@@ -107,19 +109,11 @@ fn one_stage(page: &mut Page, run: &Run) {
         ];
         cells.extend(times(&figures, trusted));
         cells.push((role, format::count(figures.n)));
-        table.row((role, &marked(&titled(run, phase), trusted)), cells);
+        table.row((role, &marked(&phase_title(run, phase), trusted)), cells);
     }
     if !table.is_empty() {
         table.print(page);
     }
-}
-
-/// The test, with its stage where the run has more than one.
-fn titled(run: &Run, phase: &Phase) -> String {
-    let first = run.phases.first().map(|phase| (phase.state, phase.run));
-    let several = run.phases.iter().any(|other| Some((other.state, other.run)) != first);
-    let title = test_title(&phase.name);
-    if several { format!("{title}, {}", stage_of(run, phase).to_lowercase()) } else { title }
 }
 
 fn marked(label: &str, trusted: bool) -> String {
@@ -131,8 +125,32 @@ fn times(figures: &Figures, trusted: bool) -> Vec<(Role, String)> {
     values.into_iter().map(|value| time(value, trusted)).collect()
 }
 
+/// Where the tests stand among published devices; in short only the headline test.
+pub(super) fn places(page: &mut Page, run: &Run, depth: Depth) {
+    let mut places = flashlag_explain::places(run);
+    if depth == Depth::Short {
+        let headline = |phase: usize| run.phases.get(phase).is_some_and(Phase::is_durable_write);
+        places.retain(|place| headline(place.phase));
+    }
+    if places.is_empty() {
+        return;
+    }
+    page.paragraph(Role::Strong, "Among published devices");
+    let mut caveats: Vec<&str> = Vec::new();
+    for place in &places {
+        let text = format!("{}: {}", place.title, place.sentence);
+        page.hanging(&Line::new(page.style()), 2, Role::Ink, &text);
+        if !place.caveat.is_empty() && !caveats.contains(&place.caveat.as_str()) {
+            caveats.push(&place.caveat);
+        }
+    }
+    for caveat in caveats {
+        page.paragraph(Role::Muted, caveat);
+    }
+}
+
 /// The headline test's latency in full, where the table of tests does not say it.
-pub(super) fn durable_writes(page: &mut Page, run: &Run) {
+pub(super) fn durable_writes(page: &mut Page, run: &Run, _: Depth) {
     if lifecycle(run).is_none() {
         return;
     }
@@ -157,8 +175,11 @@ pub(super) fn durable_writes(page: &mut Page, run: &Run) {
 }
 
 /// Saves a second, and how many were longer than a person's patience.
-pub(super) fn saves(page: &mut Page, run: &Run) {
-    let mut table = Table::new("Saves longer than")
+pub(super) fn saves(page: &mut Page, run: &Run, _: Depth) {
+    let strip = strip(run);
+    let groups = strip.groups.iter().filter(|group| group.kind != GroupKind::DurableWrite);
+    let groups: Vec<&StripGroup> = groups.collect();
+    let mut table = Table::new("Longer than")
         .column("saves/s", 0)
         .column("8.3 ms", 4)
         .column("11.1 ms", 3)
@@ -167,33 +188,42 @@ pub(super) fn saves(page: &mut Page, run: &Run) {
         .column("700 ms", 0)
         .column("5 s", 2)
         .column("of", 0);
-    let strip = strip(run);
-    let groups = strip.groups.iter().filter(|group| group.kind != GroupKind::DurableWrite);
-    for (group, row) in groups.flat_map(|group| group.rows.iter().map(move |row| (group, row))) {
-        let Some(phase) = run.phases.get(row.phase) else { continue };
-        let Some(lag) = &phase.lag else { continue };
-        let role = if row.trusted() { Role::Ink } else { Role::Muted };
-        let late = |count: u64| {
-            let role = if row.trusted() && count > 0 { Role::Late } else { role };
-            (role, format::count(count))
-        };
-        let cells = vec![
-            (role, format::per_second(phase.ops_per_sec)),
-            late(lag.over_120hz),
-            late(lag.over_90hz),
-            late(lag.over_60hz),
-            late(lag.over_100ms),
-            late(lag.over_700ms),
-            late(lag.over_5s),
-            (role, format::count(lag.saves)),
-        ];
-        let busy = if group.kind == GroupKind::BusySave { ", busy" } else { "" };
-        table.row((role, &marked(&format!("{}{busy}", row.label), row.trusted())), cells);
+    for group in &groups {
+        if groups.len() > 1 {
+            table.section(&group.title);
+        }
+        for row in &group.rows {
+            if let Some((role, cells)) = save_cells(run, row) {
+                table.row((role, &marked(&brief(&row.label), row.trusted())), cells);
+            }
+        }
     }
-    if !table.is_empty() {
-        table.print(page);
-        let note = "One frame is 16.7 ms at 60 Hz, 11.1 at 90, 8.3 at 120. A budget to compare \
-                    devices by, not a count of dropped frames.";
-        page.paragraph(Role::Muted, note);
+    if groups.is_empty() {
+        return;
     }
+    page.paragraph(Role::Strong, &saves_heading(run));
+    table.print(page);
+    page.paragraph(Role::Muted, "One frame is 16.7 ms at 60 Hz, 11.1 ms at 90, 8.3 ms at 120.");
+    page.paragraph(Role::Muted, LAG_IS_A_BUDGET);
+}
+
+fn save_cells(run: &Run, row: &StripRow) -> Option<(Role, Vec<(Role, String)>)> {
+    let phase = run.phases.get(row.phase)?;
+    let lag = phase.lag.as_ref()?;
+    let role = if row.trusted() { Role::Ink } else { Role::Muted };
+    let late = |count: u64| {
+        let role = if row.trusted() && count > 0 { Role::Late } else { role };
+        (role, format::count(count))
+    };
+    let cells = vec![
+        (role, format::per_second(phase.ops_per_sec)),
+        late(lag.over_120hz),
+        late(lag.over_90hz),
+        late(lag.over_60hz),
+        late(lag.over_100ms),
+        late(lag.over_700ms),
+        late(lag.over_5s),
+        (role, format::count(lag.saves)),
+    ];
+    Some((role, cells))
 }

@@ -7,8 +7,8 @@ mod stages;
 mod trust;
 mod why;
 
-use flashlag_explain::{Believe, Headline, StripGroup, headline, strip};
-use flashlag_explain::{Judgement, format};
+use flashlag_explain::{Headline, StripGroup, headline, strip};
+use flashlag_explain::{Judgement, format, kind_name};
 use flashlag_schema::Run;
 
 use crate::line::{Line, Page};
@@ -19,8 +19,26 @@ use crate::text::sanitize;
 pub use cost::files;
 pub use trust::trust;
 
-/// The summary of a run, at most `style.width` columns wide.
+/// The summary of a run: what a person wants to know when it ends. At most `style.width` columns
+/// wide.
 pub fn summary(run: &Run, style: Style) -> String {
+    write(run, style, Depth::Short)
+}
+
+/// The summary with everything that the run holds: where the tests stand among published devices,
+/// where each wait went, every stalled phase, the evidence of every finding and every check.
+pub fn summary_in_full(run: &Run, style: Style) -> String {
+    write(run, style, Depth::Full)
+}
+
+/// How much is said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Depth {
+    Short,
+    Full,
+}
+
+fn write(run: &Run, style: Style, depth: Depth) -> String {
     let mut page = Page::new(style);
     let headline = headline(run);
     title(&mut page, run);
@@ -29,27 +47,26 @@ pub fn summary(run: &Run, style: Style) -> String {
     if headline.no_verdict.is_some() {
         // Why there is none comes before figures that must not be quoted.
         page.gap();
-        trust::not_passed(&mut page, run);
+        trust::checks(&mut page, run, depth);
+    }
+    let sections: [fn(&mut Page, &Run, Depth); 9] = [
+        picture,
+        figures::tests,
+        figures::durable_writes,
+        figures::saves,
+        stages::fills,
+        stages::events,
+        why::findings,
+        why::waits,
+        figures::places,
+    ];
+    for section in sections {
+        page.gap();
+        section(&mut page, run, depth);
     }
     page.gap();
-    picture(&mut page, run);
-    page.gap();
-    figures::tests(&mut page, run);
-    page.gap();
-    figures::durable_writes(&mut page, run);
-    page.gap();
-    figures::saves(&mut page, run);
-    page.gap();
-    stages::fills(&mut page, run);
-    page.gap();
-    stages::events(&mut page, run);
-    page.gap();
-    why::waits(&mut page, run);
-    page.gap();
-    why::findings(&mut page, run);
-    page.gap();
     if headline.no_verdict.is_none() {
-        trust::not_passed(&mut page, run);
+        trust::checks(&mut page, run, depth);
     }
     page.gap();
     cost::not_done(&mut page, run);
@@ -80,7 +97,7 @@ fn sanitize_each(text: &str) -> String {
 fn device(run: &Run) -> String {
     let environment = &run.environment;
     let size = environment.device.size_bytes.value().map(|bytes| bytes.to_string());
-    let kind = environment.device.kind.value().cloned();
+    let kind = environment.device.kind.value().map(|kind| kind_name(kind).to_owned());
     let disk: Vec<String> = size.into_iter().chain(kind).collect();
     let parts = [
         environment.software.machine.value().cloned(),
@@ -96,16 +113,11 @@ fn answer(page: &mut Page, headline: &Headline) {
     if !headline.more.is_empty() {
         page.paragraph(Role::Ink, &headline.more);
     }
-    let Believe { sentence, .. } = &headline.believe;
-    if !sentence.is_empty() {
-        let mut head = Line::new(page.style());
-        head.add(Role::Strong, "Can you believe it? ");
-        page.hanging_after(&head, Role::Ink, sentence);
-    }
+    page.paragraph(Role::Ink, &headline.believe.statement);
 }
 
 /// The strip, its key and its footnotes.
-fn picture(page: &mut Page, run: &Run) {
+fn picture(page: &mut Page, run: &Run, _: Depth) {
     let strip = strip(run);
     let rows = || strip.groups.iter().flat_map(|group| &group.rows);
     if rows().next().is_none() {
@@ -137,24 +149,24 @@ fn key(page: &mut Page) {
     page.push(&line);
 }
 
-/// How many caveats are told one by one.
-const CAVEATS: usize = 3;
-
-/// What must be said beside a verdict, and which rows have none.
+/// What must be said beside a verdict over few values: once for all rows that it is true of.
 fn caveats<'a>(page: &mut Page, rows: impl Iterator<Item = (&'a str, &'a Judgement)>) {
-    let told: Vec<(&str, &String)> = rows
-        .filter_map(|(label, judgement)| match judgement {
-            Judgement::Judged { caveat: Some(caveat), .. } => Some((label, caveat)),
-            _ => None,
-        })
-        .collect();
-    for (label, caveat) in told.iter().take(CAVEATS) {
+    let mut told: Vec<(&str, Vec<(&str, &str)>)> = Vec::new();
+    for (label, judgement) in rows {
+        let Judgement::Judged { caveat: Some(caveat), .. } = judgement else { continue };
+        let common = caveat.split(", the longest").next().unwrap_or(caveat);
+        match told.iter_mut().find(|(said, _)| *said == common) {
+            Some((_, rows)) => rows.push((label, caveat)),
+            None => told.push((common, vec![(label, caveat)])),
+        }
+    }
+    for (common, rows) in &told {
+        let text = match rows.as_slice() {
+            [(label, caveat)] => format!("{label}: {caveat}"),
+            _ => format!("{} rows: {common}", format::count(rows.len() as u64)),
+        };
         let mut head = Line::new(page.style());
         head.add(Role::Muted, "*");
-        page.hanging(&head, 2, Role::Muted, &format!("{label}: {caveat}"));
-    }
-    if told.len() > CAVEATS {
-        let more = format::count((told.len() - CAVEATS) as u64);
-        page.paragraph(Role::Muted, &format!("* and {more} more rows over few values"));
+        page.hanging(&head, 2, Role::Muted, &text);
     }
 }

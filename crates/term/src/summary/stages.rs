@@ -1,13 +1,16 @@
-use flashlag_explain::{FillCurve, format};
-use flashlag_explain::{fill_curves, stage_of, test_title};
-use flashlag_schema::{Lag, Phase, Run};
+use flashlag_explain::{
+    FillCurve, PhaseChange, PhaseStalls, Stalls, cause_name, changes, changes_heading, fill_curves,
+    format, stalls,
+};
+use flashlag_schema::{Lag, Run};
 
+use super::Depth;
 use crate::line::{Line, Page};
 use crate::style::Role;
 use crate::table::Table;
 
 /// Percentiles by fill level.
-pub(super) fn fills(page: &mut Page, run: &Run) {
+pub(super) fn fills(page: &mut Page, run: &Run, _: Depth) {
     for FillCurve { heading, what, total_bytes, levels, failures, .. } in fill_curves(run) {
         page.gap();
         page.paragraph(Role::Strong, &heading);
@@ -40,56 +43,53 @@ pub(super) fn fills(page: &mut Page, run: &Run) {
     }
 }
 
-/// How many phases' stalls are listed.
-const LISTED: usize = 6;
-
 /// What the interval series shows, and the stalls, of the phases that have any.
-pub(super) fn events(page: &mut Page, run: &Run) {
-    for phase in &run.phases {
-        for change in &phase.changes {
-            let mut head = Line::new(page.style());
-            head.add(Role::Muted, "▸");
-            let at = format::time(change.t_ns);
-            let text = format!("{}, at {at}: {}", name(run, phase), change.detail);
-            page.hanging(&head, 2, Role::Ink, &text);
+pub(super) fn events(page: &mut Page, run: &Run, depth: Depth) {
+    let changes = changes(run);
+    if !changes.is_empty() {
+        page.paragraph(Role::Strong, &changes_heading(run));
+    }
+    for PhaseChange { title, name, change, .. } in &changes {
+        let mut head = Line::new(page.style());
+        head.add(Role::Muted, "▸");
+        let at = format::time(change.t_ns);
+        page.hanging(&head, 2, Role::Ink, &format!("{title}, at {at}, {name}: {}", change.detail));
+    }
+    page.gap();
+    if let Some(Stalls { heading, phases }) = stalls(run) {
+        if phases.iter().any(|phase| phase.seen > 0) {
+            page.paragraph(Role::Strong, &heading);
+        }
+        if depth == Depth::Full {
+            stall_table(page, run, &phases);
         }
     }
-    let stalled: Vec<&Phase> = run.phases.iter().filter(|phase| phase.stalls_seen > 0).collect();
+}
+
+fn stall_table(page: &mut Page, run: &Run, phases: &[PhaseStalls]) {
+    let mut stalled: Vec<&PhaseStalls> = phases.iter().filter(|phase| phase.seen > 0).collect();
     if stalled.is_empty() {
         return;
     }
-    page.gap();
-    let mut table = Table::new("Stalls").column("longer than", 2).column("count", 0);
-    table = table.column("longest", 0).column("at", 1).column("waited for", 0);
-    for phase in stalled.iter().take(LISTED) {
-        let longest = phase.stalls.iter().max_by_key(|stall| stall.ns);
+    // Costliest first; the sort is stable, so equals stay in the order of the run.
+    stalled.sort_by_key(|phase| std::cmp::Reverse(phase.longest));
+    let mut table = Table::new("").column("longer than", 3).column("stalls", 0);
+    table = table.column("longest", 0).column("at", 2).column("waited for", 1);
+    for PhaseStalls { phase, title, seen, over, longest, causes, failures, .. } in &stalled {
+        let stored = run.phases.get(*phase).map(|phase| phase.stalls.as_slice());
+        let at = stored.unwrap_or_default().iter().max_by_key(|stall| stall.ns);
+        let (ink, late) = match failures.is_empty() {
+            true => (Role::Ink, Role::Late),
+            false => (Role::Muted, Role::Muted),
+        };
         let cells = vec![
-            (Role::Ink, format::time(phase.stall_over_ns)),
-            (Role::Ink, format::count(phase.stalls_seen)),
-            (Role::Late, longest.map(|stall| format::time(stall.ns)).unwrap_or_default()),
-            (Role::Ink, longest.map(|stall| format::time(stall.t_ns)).unwrap_or_default()),
-            (Role::Ink, longest.map(|stall| cause(stall.cause)).unwrap_or_default().to_owned()),
+            (ink, format::time(*over)),
+            (ink, format::count(*seen)),
+            (late, longest.map(format::time).unwrap_or_default()),
+            (ink, at.map(|stall| format::time(stall.t_ns)).unwrap_or_default()),
+            (ink, causes.first().map(|(cause, _)| cause_name(*cause)).unwrap_or("").to_owned()),
         ];
-        table.row((Role::Ink, &name(run, phase)), cells);
+        table.row((ink, title), cells);
     }
     table.print(page);
-    if stalled.len() > LISTED {
-        let more = stalled.len() - LISTED;
-        page.paragraph(Role::Muted, &format!("and in {}", format::plural(more, "phase", "phases")));
-    }
-}
-
-fn name(run: &Run, phase: &Phase) -> String {
-    format!("{}, {}", test_title(&phase.name), stage_of(run, phase).to_lowercase())
-}
-
-fn cause(cause: flashlag_schema::StallCause) -> &'static str {
-    use flashlag_schema::StallCause::{Cpu, Executing, Mixed, Storage, Unknown};
-    match cause {
-        Storage => "storage",
-        Cpu => "a CPU",
-        Executing => "itself",
-        Mixed => "several",
-        Unknown => "unknown",
-    }
 }

@@ -1,18 +1,15 @@
-use flashlag_explain::CheckCounts;
-use flashlag_schema::{Check, CheckStatus, Run, Verdict};
+use flashlag_explain::{CheckCounts, format, trust_heading};
+use flashlag_schema::{Check, CheckStatus, Run};
 
+use super::Depth;
 use crate::line::{Line, Page};
 use crate::style::{Role, Style};
 
 /// Every check of a run with its evidence, failed ones first, and the verdict over them.
 pub fn trust(run: &Run, style: Style) -> String {
     let mut page = Page::new(style);
-    let verdict = match run.trust.verdict {
-        Verdict::Trusted => "No check failed",
-        Verdict::Untrusted if run.trust.checks.is_empty() => "Nothing was checked",
-        Verdict::Untrusted => "Not to be trusted",
-    };
-    page.paragraph(Role::Strong, &format!("{verdict}: {}.", CheckCounts::of(run).in_words()));
+    page.paragraph(Role::Strong, &trust_heading(run));
+    page.paragraph(Role::Ink, &format!("{}.", CheckCounts::of(run).in_words()));
     page.gap();
     for status in [CheckStatus::Fail, CheckStatus::Unknown, CheckStatus::Pass] {
         for check in of(run, status) {
@@ -22,21 +19,25 @@ pub fn trust(run: &Run, style: Style) -> String {
     page.finish()
 }
 
-/// The checks that did not pass, with their evidence, and how many did.
-pub(super) fn not_passed(page: &mut Page, run: &Run) {
+/// The checks that did not pass, with their evidence, and how many did; in full, those too.
+pub(super) fn checks(page: &mut Page, run: &Run, depth: Depth) {
     for status in [CheckStatus::Fail, CheckStatus::Unknown] {
         for check in of(run, status) {
             one(page, check);
         }
     }
-    let passed = of(run, CheckStatus::Pass).count();
+    let passed = of(run, CheckStatus::Pass);
+    if depth == Depth::Full {
+        for check in passed {
+            one(page, check);
+        }
+        return;
+    }
+    let passed = passed.count();
     if passed > 0 {
         let mut head = Line::new(page.style());
         mark(&mut head, CheckStatus::Pass);
-        let text = match passed {
-            1 => "1 check".to_owned(),
-            _ => format!("{passed} checks"),
-        };
+        let text = format::plural(passed, "check", "checks");
         page.hanging(&head, INDENT, Role::Ink, &text);
     }
 }
@@ -67,7 +68,7 @@ fn one(page: &mut Page, check: &Check) {
     }
     let indent = Line::new(page.style());
     if let Some(advice) = &check.advice {
-        page.hanging(&indent, INDENT, Role::Strong, advice);
+        page.hanging(&indent, INDENT, Role::Strong, &format!("Fix: {advice}"));
     }
     if !check.phases.is_empty() {
         let shown: Vec<&str> = check.phases.iter().take(COVERED).map(String::as_str).collect();

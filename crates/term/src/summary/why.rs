@@ -1,14 +1,17 @@
 use flashlag_explain::{Finding, WaitGroup, WaitSection, format};
-
 use flashlag_schema::Run;
 
+use super::Depth;
 use crate::line::{Line, Page};
 use crate::style::Role;
 
-/// Where the wait goes: a full bar for each group.
-pub(super) fn waits(page: &mut Page, run: &Run) {
+/// Where the wait goes: in full, a bar for each group.
+pub(super) fn waits(page: &mut Page, run: &Run, depth: Depth) {
     let Some(WaitSection { heading, what, groups }) = flashlag_explain::waits(run) else { return };
     page.paragraph(Role::Strong, &heading);
+    if depth == Depth::Short {
+        return;
+    }
     page.paragraph(
         Role::Muted,
         &format!("{what}: █ blocked on storage, ▓ waiting for a CPU, ░ on a CPU"),
@@ -21,12 +24,12 @@ pub(super) fn waits(page: &mut Page, run: &Run) {
 fn wait(page: &mut Page, group: &WaitGroup) {
     let style = page.style();
     let room = style.columns();
-    let (label, bar) = if room >= 76 { (30, 24) } else { (18, 14) };
+    let (label, bar) = if room >= 76 { (31, 21) } else { (15, 12) };
     let mut line = Line::new(style);
     let role = if group.failures.is_empty() { Role::Ink } else { Role::Muted };
     let wide = format!("{} {}, {}", group.label, group.range, group.stage.to_lowercase());
     let name = if room >= 76 { &wide } else { group.label };
-    line.left(role, name, label);
+    line.left(role, name, label - 1).add(Role::Ink, " ");
     let columns = |share: f64| ((share * bar as f64).round().max(0.0) as usize).min(bar);
     let blocked = columns(group.blocked.share);
     let waiting = columns(group.waiting_for_cpu.share).min(bar - blocked);
@@ -40,41 +43,51 @@ fn wait(page: &mut Page, group: &WaitGroup) {
     page.push(&line);
 }
 
+/// Findings that are told in short.
+const TOLD: usize = 3;
+
 /// What to change, costliest first.
-pub(super) fn findings(page: &mut Page, run: &Run) {
+pub(super) fn findings(page: &mut Page, run: &Run, depth: Depth) {
     let findings = flashlag_explain::findings(run);
-    if findings.causes.is_empty() {
-        return;
-    }
+    let Some(first) = findings.causes.first() else { return };
     page.paragraph(Role::Strong, &findings.heading);
-    let per = findings.causes.first().map(|finding| finding.per).unwrap_or("saves");
-    page.paragraph(Role::Muted, &format!("Seconds of waiting added to 1,000 {per}:"));
-    for finding in &findings.causes {
-        one(page, finding);
+    page.paragraph(Role::Muted, &format!("Seconds of waiting added to 1,000 {}:", first.per));
+    let told = if depth == Depth::Full { usize::MAX } else { TOLD };
+    for finding in findings.causes.iter().take(told) {
+        one(page, finding, depth);
+    }
+    if let Some(more) = findings.causes.len().checked_sub(told).filter(|more| *more > 0) {
+        let mut head = Line::new(page.style());
+        head.right(Role::Muted, "and", 8);
+        page.hanging(&head, 10, Role::Muted, &format!("{more} more that cost less"));
     }
     if let Some(overlap) = &findings.overlap {
         page.paragraph(Role::Muted, overlap);
     }
-    for ruled_out in &findings.ruled_out {
+    for ruled_out in findings.ruled_out.iter().filter(|_| depth == Depth::Full) {
         let mut head = Line::new(page.style());
         head.right(Role::Muted, "not", 8);
         page.hanging(&head, 10, Role::Muted, &ruled_out.sentence);
     }
 }
 
-fn one(page: &mut Page, finding: &Finding) {
+fn one(page: &mut Page, finding: &Finding, depth: Depth) {
     let mut head = Line::new(page.style());
-    let cost = seconds(finding.cost_s_per_1000);
-    head.right(Role::Late, &cost, 8);
-    page.hanging(&head, 10, Role::Ink, &format!("{}: {}.", finding.cause, finding.would));
-    let fix = match &finding.try_this {
-        Some(command) => format!("{} Try: {command}", finding.fix),
-        None => finding.fix.clone(),
-    };
-    let indent = Line::new(page.style());
-    page.hanging(&indent, 10, Role::Strong, &fix);
-    if !finding.evidence.is_empty() {
-        page.hanging(&indent, 10, Role::Muted, &finding.evidence);
+    head.right(Role::Late, &seconds(finding.cost_s_per_1000), 8);
+    let Finding { cause, would, fix, try_this, evidence, .. } = finding;
+    let mut text = format!("{cause}: {}.", would.trim_end_matches('.'));
+    match (depth, try_this) {
+        (Depth::Short, Some(command)) => text += &format!(" Try: {command}"),
+        (Depth::Short, None) => text += &format!(" {fix}"),
+        (Depth::Full, _) => {}
+    }
+    page.hanging(&head, 10, Role::Ink, &text);
+    if depth == Depth::Full {
+        let command = try_this.as_ref().map(|command| format!(" Try: {command}"));
+        let indent = Line::new(page.style());
+        let fix = format!("{fix}{}", command.unwrap_or_default());
+        page.hanging(&indent, 10, Role::Strong, &fix);
+        page.hanging(&indent, 10, Role::Muted, evidence);
     }
 }
 

@@ -1,0 +1,143 @@
+//! Every view of the sample runs, as a reader sees it.
+
+use flashlag_explain::sample;
+use flashlag_schema::Run;
+use flashlag_schema::scenario::Scenario;
+use flashlag_term::{Problem, Style, Written};
+use flashlag_units::Bytes;
+
+const COLOR: Style = Style { width: 80, color: true, unicode: true };
+const ASCII: Style = Style { width: 80, color: false, unicode: false };
+
+fn samples() -> Vec<(&'static str, Run)> {
+    vec![
+        ("lifecycle", sample::lifecycle()),
+        ("quick", sample::quick()),
+        ("soak", sample::soak()),
+        ("memory", sample::memory()),
+    ]
+}
+
+#[test]
+fn summaries_fit_narrow_usual_and_wide_terminals() {
+    for (name, run) in samples() {
+        for width in [60, 80, 120] {
+            let style = Style::PLAIN.with_width(width);
+            insta::assert_snapshot!(
+                format!("summary_{name}_{width}"),
+                flashlag_term::summary(&run, style)
+            );
+        }
+    }
+    let style = Style::PLAIN;
+    insta::assert_snapshot!("summary_sqlite_80", flashlag_term::summary(&sample::sqlite(), style));
+}
+
+#[test]
+fn summaries_in_colour_and_in_ascii_say_the_same() {
+    let run = sample::lifecycle();
+    let color = flashlag_term::summary(&run, COLOR);
+    insta::assert_snapshot!("summary_lifecycle_80_color", color.replace('\u{1b}', "␛"));
+    insta::assert_snapshot!("summary_lifecycle_80_ascii", flashlag_term::summary(&run, ASCII));
+    let mut stripped = String::new();
+    for (index, part) in color.split('\u{1b}').enumerate() {
+        stripped += if index == 0 { part } else { part.split_once('m').unwrap().1 };
+    }
+    assert_eq!(stripped, flashlag_term::summary(&run, Style::PLAIN));
+}
+
+#[test]
+fn exports_are_as_documented() {
+    let run = sample::quick();
+    insta::assert_snapshot!("plain_quick", flashlag_term::plain_table(&run));
+    insta::assert_snapshot!("plain_lifecycle", flashlag_term::plain_table(&sample::lifecycle()));
+    insta::assert_snapshot!("markdown_lifecycle", flashlag_term::markdown(&sample::lifecycle()));
+    insta::assert_snapshot!("crystaldiskmark_quick", flashlag_term::crystaldiskmark(&run));
+    let lifecycle = flashlag_term::crystaldiskmark(&sample::lifecycle());
+    insta::assert_snapshot!("crystaldiskmark_lifecycle", lifecycle);
+    let csv = flashlag_term::csv_intervals(&sample::soak());
+    insta::assert_snapshot!("csv_soak", first_lines(&csv, 12));
+    let metrics = flashlag_term::openmetrics(&run);
+    insta::assert_snapshot!("openmetrics_quick", first_lines(&metrics, 70));
+    insta::assert_snapshot!("trust_memory", flashlag_term::trust(&sample::memory(), Style::PLAIN));
+}
+
+fn first_lines(text: &str, count: usize) -> String {
+    text.lines().take(count).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn a_plain_table_has_a_column_for_each_name_in_every_line() {
+    let text = flashlag_term::plain_table(&sample::lifecycle());
+    let columns = text.lines().next().unwrap().split('\t').count();
+    assert!(text.is_ascii());
+    assert!(text.lines().all(|line| line.split('\t').count() == columns), "{text}");
+}
+
+#[test]
+fn csv_has_a_record_for_each_interval_of_each_phase() {
+    for (name, run) in samples() {
+        let csv = flashlag_term::csv_intervals(&run);
+        let intervals: usize = run.phases.iter().map(|phase| phase.intervals.len()).sum();
+        assert_eq!(csv.lines().count(), intervals + 1, "{name}");
+        assert!(csv.lines().all(|line| line.split(',').count() == 13), "{name}");
+    }
+}
+
+#[test]
+fn a_run_without_anything_in_it_has_every_view() {
+    let mut run = sample::quick();
+    run.phases.clear();
+    run.trust.checks.clear();
+    run.environment = Default::default();
+    run.flashlag.version = "0.0.0".to_owned();
+    insta::assert_snapshot!("summary_empty", flashlag_term::summary(&run, Style::PLAIN));
+    insta::assert_snapshot!("cdm_empty", flashlag_term::crystaldiskmark(&run));
+    assert!(flashlag_term::openmetrics(&run).ends_with("# EOF\n"));
+    assert!(!flashlag_term::markdown(&run).is_empty());
+    assert!(!flashlag_term::trust(&run, Style::PLAIN).is_empty());
+}
+
+#[test]
+fn an_error_says_what_happened_the_numbers_what_to_do_and_what_was_written() {
+    let problem = Problem {
+        what: "not enough free space to fill /data to 95%".to_owned(),
+        numbers: vec!["needs 21.4 GB free, has 3.2 GB (89% already used)".to_owned()],
+        advice: "A lifecycle run starts from a nearly empty device. Free 18.2 GB, or measure the \
+                 device as it is:"
+            .to_owned(),
+        commands: vec!["flashlag run quick --on /data/local/tmp/flashlag".to_owned()],
+        written: Written::Nothing,
+    };
+    insta::assert_snapshot!("problem", flashlag_term::problem(&problem, Style::PLAIN));
+    let left = Written::Left { bytes: Bytes(1_500_000_000), directory: "/data".to_owned() };
+    let problem = Problem { written: left, ..problem };
+    insta::assert_snapshot!(
+        "problem_left_60",
+        flashlag_term::problem(&problem, Style::PLAIN.with_width(60))
+    );
+}
+
+#[test]
+fn scenarios_are_listed_and_shown() {
+    let texts = [
+        include_str!("../../../scenarios/quick.toml"),
+        include_str!("../../../scenarios/fill.toml"),
+        include_str!("../../../scenarios/lifecycle.toml"),
+    ];
+    let all: Vec<Scenario> = texts.iter().map(|text| Scenario::parse(text, &[]).unwrap()).collect();
+    insta::assert_snapshot!("scenarios", flashlag_term::scenarios(&all, Style::PLAIN));
+    let mut shown = String::new();
+    for scenario in &all {
+        shown += &flashlag_term::scenario(scenario, Style::PLAIN);
+        shown += "\n";
+    }
+    insta::assert_snapshot!("scenarios_shown", shown);
+}
+
+#[test]
+fn files_are_named_last() {
+    let named = [("Report", "report.html"), ("Data", "report.json")];
+    let text = flashlag_term::files(&named, Style::PLAIN);
+    assert_eq!(text, "Report     report.html\nData       report.json\n");
+}
