@@ -44,6 +44,18 @@ impl DeviceError {
         }
     }
 
+    /// A slot was used that is not free.
+    pub fn busy(operation: &'static str, subject: &str, slot: u32) -> DeviceError {
+        DeviceError {
+            operation,
+            subject: subject.to_owned(),
+            offset: None,
+            errno: Some(Errno::BUSY.raw_os_error()),
+            reason: format!("slot {slot} is not free"),
+            advice: "reap its completion before it is used again".to_owned(),
+        }
+    }
+
     /// Whether it says that there is no room: the disk is full or a quota is used up.
     pub fn is_no_space(&self) -> bool {
         [Errno::NOSPC, Errno::DQUOT].iter().any(|errno| Some(errno.raw_os_error()) == self.errno)

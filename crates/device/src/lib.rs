@@ -4,15 +4,22 @@
 #![forbid(unsafe_code)]
 
 mod clock;
+pub mod conformance;
 mod error;
+mod fault;
+mod latency;
 mod null;
+mod ram;
 mod request;
 mod sampler;
 mod wait;
 
 pub use clock::{Clock, MonotonicClock, VirtualClock};
 pub use error::{DeviceError, advice_for_errno};
+pub use fault::{FaultDevice, Faults};
+pub use latency::Latency;
 pub use null::NullDevice;
+pub use ram::{RamCounts, RamDevice, Service};
 pub use request::{Completion, Device, Durability, Geometry, Op, Request};
 pub use sampler::{WaitReading, WaitSampler, WaitWindow};
 pub use wait::{NoWaitMeter, SchedulerTimes, ThreadWaitMeter, WaitMeter};

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
-use flashlag_device::{DeviceError, ThreadWaitMeter, WaitMeter};
+use flashlag_device::{DeviceError, ThreadWaitMeter};
 use flashlag_schema::Downgrade;
 
 use crate::drive::{Driven, Job, Watch, drive};
@@ -102,18 +102,8 @@ fn work(
     };
     let mut device = opened.device;
     let _ = tell.send(Ok(opened.downgrades));
-    let meter = MaybeMeter(ThreadWaitMeter::open().ok());
+    let meter = ThreadWaitMeter::open().ok();
     Some(drive(&mut device, job, &mut Watch::new(stop, meter)))
-}
-
-/// The thread's meter, where the kernel has one.
-#[derive(Debug)]
-pub struct MaybeMeter(pub Option<ThreadWaitMeter>);
-
-impl WaitMeter for MaybeMeter {
-    fn read(&self) -> Option<flashlag_device::SchedulerTimes> {
-        self.0.as_ref().and_then(WaitMeter::read)
-    }
 }
 
 fn thread_error(subject: &str, reason: String) -> DeviceError {

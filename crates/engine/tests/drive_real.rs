@@ -69,8 +69,7 @@ fn every_engine_writes_and_proves_every_byte() {
                     let job = job(IoOperation::Write, pattern, depth, durability);
                     let mut opened = opened(&files, &job, engine, direct);
                     let stop = AtomicBool::new(false);
-                    let mut watch =
-                        Watch::new(&stop, flashlag_engine::background::MaybeMeter(None));
+                    let mut watch = Watch::new(&stop, meter.as_ref());
                     let driven = drive(&mut opened.device, &job, &mut watch);
                     let what = format!(
                         "{engine:?} depth {depth} direct {direct} {durability:?} {pattern:?}: \

@@ -21,7 +21,6 @@
 
 mod job;
 mod phase;
-mod sampler;
 mod verify;
 
 pub use job::{Driven, Ended, Enough, Job, Limits, Temperature, Verified, Watch, durability_of};

@@ -2,6 +2,7 @@ use std::sync::atomic::Ordering;
 
 use flashlag_device::{
     Clock, Completion, Device, DeviceError, Durability, Geometry, Op, Request, WaitMeter,
+    WaitReading, WaitSampler, WaitWindow,
 };
 use flashlag_schema::scenario::IoOperation;
 use flashlag_stats::{OpTimes, Recorder, RecorderConfig};
@@ -9,7 +10,6 @@ use flashlag_units::{Bytes, Nanos};
 use flashlag_workload::{Addresses, Arrivals, Payload};
 
 use super::job::{Driven, Ended, Job, STRETCH, Watch};
-use super::sampler::{Reading, Sampler, is_tight, split_between, split_of};
 use super::verify::Generations;
 use crate::files::run_one;
 
@@ -25,7 +25,7 @@ pub fn drive<D: Device, M: WaitMeter>(
     let (mut live, mut enough, mut temperature) =
         (watch.live.take(), watch.enough.take(), watch.temperature.take());
     let geometry = device.geometry();
-    let sampler = Sampler::new(&watch.meter, device.clock());
+    let sampler = WaitSampler::new(&watch.meter, device.clock());
     let start = device.clock().now();
     let mut phase = Phase::new(device, job, geometry, sampler, start);
     if job.limits.warmup.is_none() {
@@ -69,14 +69,17 @@ pub fn drive<D: Device, M: WaitMeter>(
 struct Pending {
     intended: Option<Nanos>,
     /// The last reading of the meter when it was handed over.
-    reading: Option<Reading>,
+    reading: Option<WaitReading>,
+    /// Whether that reading was taken for this request.
+    sampled: bool,
     block: u64,
     generation: u32,
 }
 
 /// The block of a free slot.
 const NO_BLOCK: u64 = u64::MAX;
-const NOTHING: Pending = Pending { intended: None, reading: None, block: NO_BLOCK, generation: 0 };
+const NOTHING: Pending =
+    Pending { intended: None, reading: None, sampled: false, block: NO_BLOCK, generation: 0 };
 
 struct Phase<'a, D, M> {
     device: &'a mut D,
@@ -88,7 +91,7 @@ struct Phase<'a, D, M> {
     arrivals: Option<Arrivals>,
     period: Nanos,
     recorder: Recorder,
-    sampler: Sampler<'a, M>,
+    sampler: WaitSampler<&'a M>,
     generations: Option<Generations>,
     free: Vec<u32>,
     pending: Vec<Pending>,
@@ -98,7 +101,7 @@ struct Phase<'a, D, M> {
     now: Nanos,
     /// When counting began; `None` during the warm-up.
     counted_from: Option<Nanos>,
-    first_reading: Option<Reading>,
+    first_reading: Option<WaitReading>,
     /// Operations issued since counting began.
     issued: u64,
     max_ops: u64,
@@ -119,7 +122,7 @@ impl<'a, D: Device, M: WaitMeter> Phase<'a, D, M> {
         device: &'a mut D,
         job: &'a Job,
         geometry: Geometry,
-        sampler: Sampler<'a, M>,
+        sampler: WaitSampler<&'a M>,
         start: Nanos,
     ) -> Phase<'a, D, M> {
         let depth = job.queue_depth.clamp(1, geometry.slots.max(1));
@@ -268,10 +271,10 @@ impl<'a, D: Device, M: WaitMeter> Phase<'a, D, M> {
             let buffer = &mut self.device.buffer(slot)[..length];
             self.payload.fill(buffer, offset, self.generation);
         }
-        self.sampler.read_if_due(self.now, self.device.clock());
+        let sampled = self.sampler.read_if_due(self.now, self.device.clock());
         let reading = self.sampler.last();
         let generation = self.generation;
-        self.pending[slot as usize] = Pending { intended, reading, block, generation };
+        self.pending[slot as usize] = Pending { intended, reading, sampled, block, generation };
         let submitted = self.device.submit(Request {
             slot,
             op: self.op,
@@ -322,7 +325,7 @@ impl<'a, D: Device, M: WaitMeter> Phase<'a, D, M> {
     #[inline]
     fn take(&mut self, done: Completion) -> Result<(), DeviceError> {
         let Completion { slot, started, flush_from, ended, result } = done;
-        let Pending { intended, reading, block, generation } = self.pending[slot as usize];
+        let Pending { intended, reading, sampled, block, generation } = self.pending[slot as usize];
         self.pending[slot as usize].block = NO_BLOCK;
         self.free.push(slot);
         if let Some(generations) = &mut self.generations {
@@ -339,33 +342,40 @@ impl<'a, D: Device, M: WaitMeter> Phase<'a, D, M> {
         let times = OpTimes { intended, started, flush_from, ended, bytes: self.job.block };
         let stalled = self.recorder.record(times);
         if let Some(from) = reading {
-            self.split(times, from, stalled);
+            self.split(times, from, sampled, stalled);
         } else if stalled {
             self.recorder.record_stall(times, None);
         }
         Ok(())
     }
 
-    /// Tells where an operation waited: every stall's, and now and then another's.
+    /// Tells where an operation waited: every stall's, every one's that was sampled, and every
+    /// one's so long that another reading is due at its end anyway.
     #[inline]
-    fn split(&mut self, times: OpTimes, from: Reading, stalled: bool) {
+    fn split(&mut self, times: OpTimes, from: WaitReading, sampled: bool, stalled: bool) {
+        let latest = self.sampler.last().filter(|last| last.at >= times.ended);
+        let to = match latest {
+            Some(latest) => latest,
+            None => {
+                let clock = self.device.clock();
+                let read = if sampled || stalled {
+                    self.sampler.read(clock).is_some()
+                } else {
+                    self.sampler.read_if_due(times.ended, clock)
+                };
+                match self.sampler.last() {
+                    Some(latest) if read => latest,
+                    _ => return,
+                }
+            }
+        };
         let latency = times.ended.since(times.started);
-        // A window that was too wide at its start can't become a sample by reading its end.
-        let early = times.started.since(from.at).0 <= latency.0 / 16;
-        if !stalled && !early {
-            return;
-        }
-        let fresh = self.sampler.last().is_some_and(|last| last.at >= times.ended);
-        if !fresh {
-            self.sampler.read(self.device.clock());
-        }
-        let Some(to) = self.sampler.last() else { return };
-        let split = split_of(latency, from, to);
+        let window = WaitWindow { from, to };
         if stalled {
-            self.recorder.record_stall(times, Some(split));
+            self.recorder.record_stall(times, Some(window.split_of(latency)));
         }
-        if is_tight(latency, from, to) {
-            self.recorder.record_wait(latency, split);
+        if window.is_tight_around(latency) {
+            self.recorder.record_wait(latency, window.split_of(latency));
         }
     }
 
@@ -394,7 +404,7 @@ impl<'a, D: Device, M: WaitMeter> Phase<'a, D, M> {
         }
         let now = self.device.clock().now();
         let time = match (self.first_reading, self.sampler.read(self.device.clock())) {
-            (Some(first), Some(last)) => Some(split_between(first, last)),
+            (Some(first), Some(last)) => Some(WaitWindow { from: first, to: last }.split()),
             _ => None,
         };
         self.count_unissued(now);
