@@ -1,2 +1,39 @@
 //! Run files in, one self-contained HTML page out.
+//!
+//! The page needs no network and no script: a content policy forbids both. Charts are inline SVG.
+//! It opens from disk, in light and dark, from 360 px to a desktop, and prints. What it says is
+//! decided in `flashlag-explain`; how it looks is decided here.
+//!
+//! Every string of a run is data: templates and drawings escape it, and characters that could hide
+//! or reorder text are shown as replaced.
 #![forbid(unsafe_code)]
+
+mod chart;
+mod comparison;
+mod facts;
+mod markup;
+mod page;
+mod section;
+
+use flashlag_explain::Comparison;
+use flashlag_schema::Run;
+
+/// What a page says beside what is in the run files.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// The names of the run files, in the order of the runs, so that a reader finds the raw data.
+    pub run_files: Vec<String>,
+    /// A line across the top of the page: where the data are synthetic, that no device was
+    /// measured.
+    pub banner: Option<String>,
+}
+
+/// The report of one run.
+pub fn html(run: &Run, options: &Options) -> String {
+    markup::visible(&page::report(run, options))
+}
+
+/// Two or more runs side by side: the runs that `comparison` was made of, in the same order.
+pub fn comparison_html(comparison: &Comparison, runs: &[Run], options: &Options) -> String {
+    markup::visible(&comparison::page(comparison, runs, options))
+}

@@ -1,0 +1,222 @@
+//! Plots with latency upwards on the logarithmic axis: distributions, and percentiles by fill
+//! level. Lines are named at their right end.
+
+use flashlag_schema::Lag;
+use flashlag_stats::Histogram;
+use flashlag_units::Nanos;
+
+use super::axis::LatencyAxis;
+use super::labels::spread;
+use super::svg::{Anchor, Pct, Svg, dots, polyline};
+use crate::markup::Markup;
+
+/// How a line is drawn. Its colour says in time or late; this says which line it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stroke {
+    Thin,
+    Bold,
+    Dashed,
+    Dotted,
+    DashDotted,
+}
+
+impl Stroke {
+    fn class(self) -> &'static str {
+        match self {
+            Stroke::Thin => "c",
+            Stroke::Bold => "c bold",
+            Stroke::Dashed => "c dash",
+            Stroke::Dotted => "c dots",
+            Stroke::DashDotted => "c dd",
+        }
+    }
+}
+
+/// One line: points from left to right, `(x in percent, latency)`.
+#[derive(Clone, Debug)]
+pub(crate) struct Curve {
+    pub(crate) label: String,
+    pub(crate) stroke: Stroke,
+    pub(crate) points: Vec<(f64, Nanos)>,
+}
+
+/// The least distance of two names, in pixels.
+const LABEL_GAP: f64 = 15.0;
+
+/// The percentile plot: how long the longest 1 in 10, 1 in 100, 1 in 1,000 take. The complementary
+/// distribution on two logarithmic axes, with latency upwards.
+pub(crate) struct DistributionPlot {
+    axis: LatencyAxis,
+    /// The right edge: 1 in 10 to this power.
+    powers: f64,
+    height: u32,
+    curves: Vec<Curve>,
+}
+
+/// Points kept of a distribution: one for each of this many columns.
+const COLUMNS: f64 = 180.0;
+
+impl DistributionPlot {
+    /// A plot for distributions of at most `most` values.
+    pub(crate) fn new(axis: LatencyAxis, most: u64, height: u32) -> DistributionPlot {
+        let powers = (most.max(1) as f64).log10().clamp(2.0, 8.0);
+        DistributionPlot { axis, powers, height, curves: Vec::new() }
+    }
+
+    /// Adds a distribution.
+    pub(crate) fn add(&mut self, label: String, stroke: Stroke, histogram: &Histogram) {
+        let n = histogram.count();
+        let longest = histogram.max();
+        let mut points: Vec<(f64, Nanos)> = Vec::new();
+        let mut before = 0u64;
+        for (index, count) in histogram.occupied() {
+            let middle = Histogram::middle_of(index as usize);
+            // At least this one in so many takes this long.
+            let one_in = n as f64 / n.saturating_sub(before).max(1) as f64;
+            before = before.saturating_add(count);
+            let x = (one_in.log10() / self.powers * 100.0).clamp(0.0, 100.0);
+            let y = longest.map_or(middle, |longest| middle.min(longest));
+            let column = |x: f64| (x / 100.0 * COLUMNS).floor();
+            let begun = points.len() > 1;
+            match points.last_mut() {
+                Some(last) if begun && column(last.0) == column(x) => *last = (x, y),
+                _ => points.push((x, y)),
+            }
+        }
+        if let (Some(longest), Some(&(x, last))) = (longest, points.last()) {
+            let end = (n as f64).log10() / self.powers * 100.0;
+            if end > x || longest > last {
+                points.push((end.clamp(0.0, 100.0), longest));
+            }
+        }
+        if !points.is_empty() {
+            self.curves.push(Curve { label, stroke, points });
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.curves.is_empty()
+    }
+
+    /// The drawing.
+    pub(crate) fn draw(&self, label: &str) -> Markup {
+        let mut svg = Svg::new();
+        self.axis.draw_upright(&mut svg);
+        let foot = Pct(100.0);
+        for power in 1..=self.powers.floor() as u32 {
+            let x = Pct(f64::from(power) / self.powers * 100.0);
+            let one_in = flashlag_explain::format::count(10u64.pow(power));
+            let name = if power == 1 { format!("1 in {one_in}") } else { one_in };
+            svg.line("g", (x, Pct(0.0)), (x, foot));
+            svg.text("ax", (x, foot), (0.0, 17.0), Anchor::Middle, &name);
+        }
+        svg.text("ax", (Pct(0.0), foot), (0.0, 17.0), Anchor::Start, "all");
+        draw_curves(&mut svg, &self.axis, self.height, &self.curves);
+        svg.named(self.height, label)
+    }
+}
+
+/// Percentiles by fill level.
+pub(crate) struct FillPlot {
+    axis: LatencyAxis,
+    height: u32,
+    /// Left and right edge, as shares of the storage in use.
+    from: f64,
+    to: f64,
+    curves: Vec<Curve>,
+}
+
+impl FillPlot {
+    /// A plot from one share of the storage in use to another.
+    pub(crate) fn new(axis: LatencyAxis, from: f64, to: f64, height: u32) -> FillPlot {
+        let from = (from.clamp(0.0, 1.0) * 10.0).floor() / 10.0;
+        let to = ((to.clamp(0.0, 1.0) * 10.0).ceil() / 10.0).max(from + 0.1);
+        FillPlot { axis, height, from, to, curves: Vec::new() }
+    }
+
+    /// Adds a percentile at the levels where it is known.
+    pub(crate) fn add(&mut self, label: String, stroke: Stroke, levels: &[(f64, Nanos)]) {
+        let place = |share: f64| (share - self.from) / (self.to - self.from) * 100.0;
+        let points: Vec<_> = levels.iter().map(|&(share, value)| (place(share), value)).collect();
+        if !points.is_empty() {
+            self.curves.push(Curve { label, stroke, points });
+        }
+    }
+
+    /// The drawing.
+    pub(crate) fn draw(&self, label: &str) -> Markup {
+        let mut svg = Svg::new();
+        self.axis.draw_upright(&mut svg);
+        let tenths = ((self.to - self.from) * 10.0).round().max(1.0) as u32;
+        let step = if tenths > 5 { 2 } else { 1 };
+        for tenth in (0..=tenths).step_by(step) {
+            let x = Pct(f64::from(tenth) / f64::from(tenths) * 100.0);
+            let share = self.from + f64::from(tenth) / 10.0;
+            let name = flashlag_explain::format::share(share);
+            svg.line("g", (x, Pct(0.0)), (x, Pct(100.0)));
+            svg.text("ax", (x, Pct(100.0)), (0.0, 17.0), Anchor::Middle, &name);
+        }
+        draw_curves(&mut svg, &self.axis, self.height, &self.curves);
+        for curve in &self.curves {
+            let at = |&(x, value): &(f64, Nanos)| (x, 100.0 - self.axis.at(value));
+            svg.stretched(|svg| svg.path("pt", &dots(curve.points.iter().map(at))));
+        }
+        svg.named(self.height, label)
+    }
+}
+
+/// Lines in two colours, and their names at the right.
+fn draw_curves(svg: &mut Svg, axis: &LatencyAxis, height: u32, curves: &[Curve]) {
+    let y = |value: Nanos| 100.0 - axis.at(value);
+    svg.stretched(|svg| {
+        for curve in curves {
+            for (late, piece) in pieces(&curve.points) {
+                let colour = if late { "l" } else { "m" };
+                let class = format!("{} {colour}", curve.stroke.class());
+                svg.path(&class, &polyline(piece.iter().map(|&(x, value)| (x, y(value)))));
+            }
+        }
+    });
+    let height = f64::from(height);
+    let ends: Vec<(f64, Nanos)> = curves.iter().filter_map(|c| c.points.last().copied()).collect();
+    let wanted: Vec<f64> = ends.iter().map(|&(_, value)| y(value) / 100.0 * height).collect();
+    for ((curve, end), top) in curves.iter().zip(&ends).zip(spread(&wanted, LABEL_GAP, height)) {
+        let class = if end.1 > Lag::FRAME_60HZ { "dl l" } else { "dl m" };
+        svg.text(
+            class,
+            (Pct(100.0), Pct(0.0)),
+            (8.0, top.round() + 4.0),
+            Anchor::Start,
+            &curve.label,
+        );
+    }
+}
+
+/// A line cut where it crosses the frame line, each piece late or not. A line that runs along it
+/// counts as in time.
+fn pieces(points: &[(f64, Nanos)]) -> Vec<(bool, Vec<(f64, Nanos)>)> {
+    let frame = Lag::FRAME_60HZ;
+    let mut pieces: Vec<(bool, Vec<(f64, Nanos)>)> = Vec::new();
+    for &point in points {
+        let late = point.1 > frame;
+        match pieces.last_mut() {
+            Some((was, piece)) if *was == late => piece.push(point),
+            Some((_, piece)) => {
+                let before = piece.last().copied().unwrap_or(point);
+                let crossing = (crossing(before, point), frame);
+                piece.push(crossing);
+                pieces.push((late, vec![crossing, point]));
+            }
+            None => pieces.push((late, vec![point])),
+        }
+    }
+    pieces
+}
+
+/// Where the straight line (on the logarithmic axis) between two points crosses the frame line.
+fn crossing(a: (f64, Nanos), b: (f64, Nanos)) -> f64 {
+    let log = |value: Nanos| (value.0.max(1) as f64).ln();
+    let (from, to, frame) = (log(a.1), log(b.1), log(Lag::FRAME_60HZ));
+    let share = if to == from { 0.0 } else { ((frame - from) / (to - from)).clamp(0.0, 1.0) };
+    a.0 + (b.0 - a.0) * share
+}

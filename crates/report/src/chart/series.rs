@@ -1,0 +1,242 @@
+//! A phase over time: the median as a line, the longest wait of each stretch as a dot, stalls
+//! marked by what they waited for. The number of marks is bounded, and each keeps the longest of
+//! what it stands for, so that no stall disappears.
+
+use std::collections::BTreeMap;
+
+use flashlag_explain::format;
+use flashlag_schema::{Lag, StallCause};
+use flashlag_units::Nanos;
+
+use super::axis::LatencyAxis;
+use super::svg::{Anchor, Pct, Svg, dots, polyline};
+use crate::markup::Markup;
+
+/// One stretch of time, at its end.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SeriesPoint {
+    pub(crate) ends: Nanos,
+    pub(crate) median: Option<Nanos>,
+    pub(crate) longest: Nanos,
+}
+
+/// One long wait.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SeriesStall {
+    pub(crate) at: Nanos,
+    pub(crate) length: Nanos,
+    pub(crate) cause: StallCause,
+}
+
+/// The chart.
+pub(crate) struct SeriesPlot<'a> {
+    pub(crate) axis: LatencyAxis,
+    pub(crate) points: &'a [SeriesPoint],
+    pub(crate) stalls: &'a [SeriesStall],
+    /// Moments that are marked with a line, each with its number.
+    pub(crate) changes: &'a [(Nanos, usize)],
+    pub(crate) height: u32,
+}
+
+/// Marks are kept for this many columns.
+const COLUMNS: f64 = 320.0;
+
+impl SeriesPlot<'_> {
+    /// The drawing.
+    pub(crate) fn draw(&self, label: &str) -> Markup {
+        let end = self.end();
+        let x = |at: Nanos| at.0 as f64 / end.0.max(1) as f64 * 100.0;
+        let mut svg = Svg::new();
+        self.axis.draw_upright(&mut svg);
+        time_ticks(&mut svg, end);
+        svg.stretched(|svg| {
+            self.draw_longest(svg, &x);
+            let median = self.points.iter().filter_map(|p| Some((x(p.ends), self.y(p.median?))));
+            svg.path("mdl", &polyline(thinned(median)));
+            self.draw_stall_dots(svg, &x);
+        });
+        self.draw_long_stalls(&mut svg, &x);
+        for &(at, number) in self.changes {
+            let x = Pct(x(at).clamp(0.0, 100.0));
+            let anchor = if x.0 > 90.0 { Anchor::End } else { Anchor::Start };
+            let dx = if x.0 > 90.0 { -4.0 } else { 4.0 };
+            svg.line("chg", (x, Pct(0.0)), (x, Pct(100.0)));
+            svg.text("fl b", (x, Pct(0.0)), (dx, 11.0), anchor, &number.to_string());
+        }
+        svg.named(self.height, label)
+    }
+
+    fn y(&self, value: Nanos) -> f64 {
+        100.0 - self.axis.at(value)
+    }
+
+    fn end(&self) -> Nanos {
+        let ends = self.points.iter().map(|point| point.ends);
+        ends.chain(self.stalls.iter().map(|stall| stall.at)).max().unwrap_or_default()
+    }
+
+    /// The longest wait of each stretch: two paths, in time and late.
+    fn draw_longest(&self, svg: &mut Svg, x: &impl Fn(Nanos) -> f64) {
+        let mut kept: BTreeMap<u32, (f64, Nanos)> = BTreeMap::new();
+        for point in self.points {
+            let place = x(point.ends);
+            let best = kept.entry(column(place)).or_insert((place, Nanos::ZERO));
+            if point.longest >= best.1 {
+                *best = (place, point.longest);
+            }
+        }
+        for (class, late) in [("sc m", false), ("sc l", true)] {
+            let marks = kept.values().filter(|(_, value)| (*value > Lag::FRAME_60HZ) == late);
+            svg.path(class, &dots(marks.map(|&(x, value)| (x, self.y(value)))));
+        }
+    }
+
+    /// Stalls shorter than a freeze, a dot each.
+    fn draw_stall_dots(&self, svg: &mut Svg, x: &impl Fn(Nanos) -> f64) {
+        for (class, stalls) in self.kept(x, |stall| stall.length < flashlag_explain::FREEZE) {
+            let marks = stalls.iter().map(|stall| (x(stall.at), self.y(stall.length)));
+            svg.path(&format!("sc {class}"), &dots(marks));
+        }
+    }
+
+    /// Freezes, a mark each, its shape by what it waited for; the longest with its length.
+    fn draw_long_stalls(&self, svg: &mut Svg, x: &impl Fn(Nanos) -> f64) {
+        let long = self.kept(x, |stall| stall.length >= flashlag_explain::FREEZE);
+        for (class, stalls) in &long {
+            for stall in stalls {
+                let (x, y) = (Pct(x(stall.at)), Pct(self.y(stall.length)));
+                let shape = shape(class);
+                svg.shape(format_args!(
+                    "<svg x=\"{x}\" y=\"{y}\" overflow=\"visible\"><path class=\"st {class}\" d=\"{shape}\"/></svg>"
+                ));
+            }
+        }
+        let longest = long.values().flatten().max_by_key(|stall| stall.length);
+        if let Some(stall) = longest {
+            let place = x(stall.at);
+            let (dx, anchor) =
+                if place > 85.0 { (-9.0, Anchor::End) } else { (9.0, Anchor::Start) };
+            let at = (Pct(place), Pct(self.y(stall.length)));
+            svg.text("v", at, (dx, 4.0), anchor, &format::time(stall.length));
+        }
+    }
+
+    /// Stalls by the class of their cause, the longest of each column.
+    fn kept(
+        &self,
+        x: &impl Fn(Nanos) -> f64,
+        of: impl Fn(&SeriesStall) -> bool,
+    ) -> BTreeMap<&'static str, Vec<SeriesStall>> {
+        let mut kept: BTreeMap<(&'static str, u32), SeriesStall> = BTreeMap::new();
+        for stall in self.stalls.iter().filter(|stall| of(stall)) {
+            let best =
+                kept.entry((cause_class(stall.cause), column(x(stall.at)))).or_insert(*stall);
+            if stall.length > best.length {
+                *best = *stall;
+            }
+        }
+        let mut by_cause: BTreeMap<&'static str, Vec<SeriesStall>> = BTreeMap::new();
+        for ((class, _), stall) in kept {
+            by_cause.entry(class).or_default().push(stall);
+        }
+        by_cause
+    }
+}
+
+fn column(x: f64) -> u32 {
+    (x.clamp(0.0, 100.0) / 100.0 * COLUMNS).floor() as u32
+}
+
+/// The mark of a cause, for a key.
+pub(crate) fn cause_key(cause: StallCause) -> Markup {
+    let class = cause_class(cause);
+    let mut svg = Svg::new();
+    let shape = shape(class);
+    svg.shape(format_args!(
+        "<path transform=\"translate(7,6)\" class=\"st {class}\" d=\"{shape}\"/>"
+    ));
+    svg.hidden(12)
+}
+
+/// The class of a cause, which sets colour and shape.
+fn cause_class(cause: StallCause) -> &'static str {
+    match cause {
+        StallCause::Storage => "by-sto",
+        StallCause::Cpu => "by-wai",
+        StallCause::Executing => "by-cpu",
+        StallCause::Mixed | StallCause::Unknown => "by-unk",
+    }
+}
+
+/// Triangle for storage, diamond for a CPU waited for, square for executing, circle else.
+fn shape(class: &str) -> &'static str {
+    match class {
+        "by-sto" => "M0-5.5L5 3.5H-5Z",
+        "by-wai" => "M-5.5 0L0-5.5L5.5 0L0 5.5Z",
+        "by-cpu" => "M-4-4H4V4H-4Z",
+        _ => "M-4.5 0A4.5 4.5 0 1 0 4.5 0A4.5 4.5 0 1 0-4.5 0Z",
+    }
+}
+
+/// One point for each column: where a median moves within it, the last.
+fn thinned(points: impl Iterator<Item = (f64, f64)>) -> Vec<(f64, f64)> {
+    let mut kept: BTreeMap<u32, (f64, f64)> = BTreeMap::new();
+    for point in points {
+        kept.insert(column(point.0), point);
+    }
+    kept.into_values().collect()
+}
+
+/// Round moments below the chart.
+fn time_ticks(svg: &mut Svg, end: Nanos) {
+    const STEPS: [u64; 16] =
+        [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14_400, 43_200];
+    let seconds = end.as_secs_f64();
+    let step = STEPS.into_iter().find(|step| seconds / *step as f64 <= 6.0).unwrap_or(86_400);
+    // Beyond a year of seconds a chart of one phase has no more use for ticks.
+    let count = ((seconds / step as f64).floor() as u64).min(400);
+    for tick in 0..=count {
+        let x = Pct((tick * step) as f64 / seconds.max(1e-9) * 100.0);
+        if !(0.0..=100.0).contains(&x.0) {
+            continue;
+        }
+        let anchor = match x.0 {
+            0.0 => Anchor::Start,
+            97.0.. => Anchor::End,
+            _ => Anchor::Middle,
+        };
+        svg.line("g", (x, Pct(0.0)), (x, Pct(100.0)));
+        svg.text("ax", (x, Pct(100.0)), (0.0, 17.0), anchor, &tick_name(tick * step, step));
+    }
+}
+
+fn tick_name(seconds: u64, step: u64) -> String {
+    match step {
+        _ if seconds == 0 => "0".to_owned(),
+        3600.. => format!("{} h", seconds / 3600),
+        60.. => format!("{} min", seconds / 60),
+        _ => format!("{seconds} s"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{LatencyAxis, SeriesPlot, SeriesStall};
+    use flashlag_schema::StallCause;
+    use flashlag_units::Nanos;
+
+    #[test]
+    fn the_longest_stall_of_a_crowd_is_drawn_with_its_length() {
+        let stall = |index: u64| SeriesStall {
+            at: Nanos::from_millis(index),
+            length: Nanos::from_millis(if index == 5123 { 8_200 } else { 1_000 + index % 97 }),
+            cause: StallCause::Storage,
+        };
+        let stalls: Vec<_> = (0..10_000).map(stall).collect();
+        let axis = LatencyAxis::covering([]);
+        let plot = SeriesPlot { axis, points: &[], stalls: &stalls, changes: &[], height: 200 };
+        let drawn = plot.draw("stalls").into_string();
+        assert!(drawn.contains(">8.2 s<"), "the longest is missing");
+        assert!(drawn.matches("<path class=\"st").count() <= 321, "too many marks");
+    }
+}

@@ -1,0 +1,220 @@
+//! The strip: a row per stage on one latency axis. Dot at the median, thick bar to p99, thin bar to
+//! p99.9, diamond at the longest wait.
+
+use flashlag_explain::{Figures, MarkPoint, format};
+use flashlag_schema::Lag;
+use flashlag_units::Nanos;
+
+use super::axis::LatencyAxis;
+use super::svg::{Anchor, Pct, Svg};
+use crate::markup::Markup;
+
+/// How a row is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StripMarks {
+    /// As measured.
+    Solid,
+    /// Hollow and dashed: a failed check covers it.
+    Doubtful,
+}
+
+/// The background that every row refers to: zones, decades and frame lines.
+pub(crate) fn strip_defs(axis: &LatencyAxis) -> Markup {
+    let mut svg = Svg::new();
+    let (top, whole) = (Pct(0.0), Pct(100.0));
+    svg.shape(format_args!("<g id=\"zones\">"));
+    for (class, from, to) in axis.zones() {
+        svg.rect(class, Pct(from), Pct(to - from), top, whole);
+    }
+    for (at, _) in axis.ticks() {
+        svg.line("g", (Pct(at), top), (Pct(at), whole));
+    }
+    svg.shape(format_args!("</g><g id=\"frames\">"));
+    for (class, at) in axis.frames() {
+        svg.line(class, (Pct(at), top), (Pct(at), whole));
+    }
+    svg.shape(format_args!("</g>"));
+    svg.bare()
+}
+
+fn background(svg: &mut Svg) {
+    svg.shape(format_args!("<use href=\"#zones\"/><use href=\"#frames\"/>"));
+}
+
+/// The background alone, for rows that hold a title.
+pub(crate) fn strip_band() -> Markup {
+    let mut svg = Svg::new();
+    background(&mut svg);
+    svg.hidden(34)
+}
+
+/// The names of zones and frames, above the rows.
+pub(crate) fn strip_head(axis: &LatencyAxis) -> Markup {
+    let mut svg = Svg::new();
+    svg.shape(format_args!("<use href=\"#zones\"/>"));
+    let top = Pct(0.0);
+    for (class, at) in axis.frames() {
+        svg.line(class, (Pct(at), Pct(90.0)), (Pct(at), Pct(100.0)));
+    }
+    let [(_, late, _), (_, noticed, _), (_, freeze, _)] = axis.zones();
+    let inside = "inside one 60 Hz frame";
+    svg.text("zn wd", (Pct(late), top), (-7.0, 13.0), Anchor::End, inside);
+    svg.text("zn na", (Pct(late), top), (-7.0, 13.0), Anchor::End, "in time");
+    svg.text("zn l", (Pct(late), top), (6.0, 13.0), Anchor::Start, "late");
+    svg.text("zn l wd", (Pct(noticed), top), (6.0, 13.0), Anchor::Start, "you notice");
+    svg.text("zn l na", (Pct(noticed), top), (6.0, 13.0), Anchor::Start, "notice");
+    svg.text("zn l", (Pct(freeze), top), (6.0, 13.0), Anchor::Start, "freeze");
+    let [(_, fast), (_, usual), (_, slow)] = axis.frames();
+    // On a wide axis the three lines are too close together for three names.
+    let side = if axis.decades() > 5 { "fl wd" } else { "fl" };
+    svg.text(side, (Pct(fast), top), (-4.0, 29.0), Anchor::End, "120 Hz");
+    svg.text("fl b", (Pct(usual), top), (0.0, 29.0), Anchor::Middle, "60 Hz");
+    svg.text(side, (Pct(slow), top), (4.0, 29.0), Anchor::Start, "30 Hz");
+    svg.hidden(36)
+}
+
+/// The decades, below the rows.
+pub(crate) fn strip_axis(axis: &LatencyAxis) -> Markup {
+    let mut svg = Svg::new();
+    for (at, name) in axis.ticks() {
+        let anchor = match at {
+            0.0 => Anchor::Start,
+            100.0 => Anchor::End,
+            _ => Anchor::Middle,
+        };
+        svg.line("tk", (Pct(at), Pct(0.0)), (Pct(at), Pct(20.0)));
+        svg.text("ax", (Pct(at), Pct(0.0)), (0.0, 16.0), anchor, &name);
+    }
+    svg.hidden(20)
+}
+
+/// One row; `label` names it for who can't see it.
+pub(crate) fn strip_row(
+    axis: &LatencyAxis,
+    figures: &Figures,
+    marks: StripMarks,
+    label: &str,
+) -> Markup {
+    let mut svg = Svg::new();
+    background(&mut svg);
+    let class = if marks == StripMarks::Doubtful { " class=\"soft\"" } else { "" };
+    svg.shape(format_args!("<svg y=\"50%\" overflow=\"visible\"><g{class}>"));
+    draw_marks(&mut svg, axis, figures);
+    svg.shape(format_args!("</g></svg>"));
+    svg.named(34, &in_words(label, figures))
+}
+
+/// Bars, diamond, dot and the median's value, at the height of the origin.
+fn draw_marks(svg: &mut Svg, axis: &LatencyAxis, figures: &Figures) {
+    let bar_end = figures.p99.or(figures.p90);
+    if let (Some(from), Some(to)) = (figures.p50, bar_end) {
+        if let Some(tail) = figures.p999 {
+            two_coloured(svg, axis, "thin", to, tail);
+            let (end, class) = (axis.pct(tail), colour(tail));
+            svg.shape(format_args!(
+                "<line class=\"thin {class}\" x1=\"{end}\" x2=\"{end}\" y1=\"-6\" y2=\"6\"/>"
+            ));
+        }
+        two_coloured(svg, axis, "thick", from, to);
+    }
+    if let Some(max) = figures.max {
+        diamond(svg, axis.pct(max), colour(max));
+    }
+    if let Some(median) = figures.p50 {
+        let (at, class) = (axis.pct(median), colour(median));
+        svg.shape(format_args!("<circle class=\"dot {class}\" cx=\"{at}\" r=\"5\"/>"));
+        let value = format::time(median);
+        // Near the left edge there is no room beside the dot.
+        let (moved, anchor) = match at.0 {
+            0.0..16.0 => ((-5.0, -8.0), Anchor::Start),
+            _ => ((-9.0, 4.5), Anchor::End),
+        };
+        svg.text("v", (at, Pct(0.0)), moved, anchor, &value);
+    }
+}
+
+fn diamond(svg: &mut Svg, at: Pct, class: &str) {
+    svg.shape(format_args!(
+        "<svg x=\"{at}\" overflow=\"visible\"><path class=\"dia {class}\" d=\"M-4 0L0-4L4 0L0 4Z\"/></svg>"
+    ));
+}
+
+/// A bar that changes its colour at the frame line.
+fn two_coloured(svg: &mut Svg, axis: &LatencyAxis, class: &str, from: Nanos, to: Nanos) {
+    let frame = Lag::FRAME_60HZ;
+    if from < frame {
+        svg.level(&format!("{class} m"), axis.pct(from), axis.pct(to.min(frame)));
+    }
+    if to > frame {
+        svg.level(&format!("{class} l"), axis.pct(from.max(frame)), axis.pct(to));
+    }
+}
+
+/// In time or late.
+fn colour(value: Nanos) -> &'static str {
+    if value > Lag::FRAME_60HZ { "l" } else { "m" }
+}
+
+fn in_words(label: &str, figures: &Figures) -> String {
+    let named = [
+        ("median", figures.p50),
+        ("p99", figures.p99),
+        ("p99.9", figures.p999),
+        ("longest", figures.max),
+    ];
+    let mut words = label.to_owned() + ":";
+    for (name, value) in named {
+        match value {
+            Some(value) => words += &format!(" {name} {},", format::time(value)),
+            None => words += &format!(" {name} unknown, n too small,"),
+        }
+    }
+    words + &format!(" n = {}", format::count(figures.n))
+}
+
+/// A published device: hollow dots and bars.
+pub(crate) fn mark_row(axis: &LatencyAxis, device: &str, points: &[MarkPoint]) -> Markup {
+    let mut svg = Svg::new();
+    background(&mut svg);
+    svg.shape(format_args!("<svg y=\"50%\" overflow=\"visible\">"));
+    for (index, point) in points.iter().enumerate() {
+        let (from, to) = (axis.pct(point.from), axis.pct(point.to));
+        if to.0 - from.0 > 1.5 {
+            svg.level("refb", from, to);
+        } else {
+            svg.shape(format_args!("<circle class=\"ref\" cx=\"{from}\" r=\"4\"/>"));
+        }
+        // The first of several speaks to its left, the others to their right.
+        let left = index == 0 && points.len() > 1 && from.0 > 16.0;
+        let (at, moved, anchor) = match left {
+            true => (from, (-8.0, 4.0), Anchor::End),
+            false => (to, (8.0, 4.0), Anchor::Start),
+        };
+        svg.text("rt", (at, Pct(0.0)), moved, anchor, &point.label);
+    }
+    svg.shape(format_args!("</svg>"));
+    let words: Vec<&str> = points.iter().map(|point| point.label.as_str()).collect();
+    svg.named(22, &format!("{device}, published: {}", words.join(", ")))
+}
+
+/// The key: one row's marks with their names.
+pub(crate) fn strip_key() -> Markup {
+    let mut svg = Svg::new();
+    let names = [(8.0, "median"), (90.0, "p99"), (160.0, "p99.9"), (218.0, "longest")];
+    svg.shape(format_args!("<g transform=\"translate(24,10)\">"));
+    svg.shape(format_args!(
+        "<line class=\"thick k1\" x1=\"8\" x2=\"90\"/><line class=\"thin k1\" x1=\"90\" x2=\"160\"/>\
+         <line class=\"thin k1\" x1=\"160\" x2=\"160\" y1=\"-6\" y2=\"6\"/>\
+         <path class=\"dia k1\" d=\"M214 0L218-4L222 0L218 4Z\"/><circle class=\"dot k1\" cx=\"8\" r=\"5\"/>"
+    ));
+    for (x, name) in names {
+        svg.shape(format_args!(
+            "<text class=\"k\" x=\"{x}\" y=\"22\" text-anchor=\"middle\">{name}</text>"
+        ));
+    }
+    svg.shape(format_args!("</g>"));
+    svg.named(
+        40,
+        "Key: dot at the median, thick bar to p99, thin bar to p99.9, diamond at the longest",
+    )
+}

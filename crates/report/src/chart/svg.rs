@@ -1,0 +1,146 @@
+use std::fmt::{self, Write};
+
+use crate::markup::{Markup, escape};
+
+/// A position or length in percent of the drawing, with at most two decimals.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub(crate) struct Pct(pub(crate) f64);
+
+impl fmt::Display for Pct {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let hundredths = (self.0 * 100.0).round();
+        write!(f, "{}%", if hundredths.is_finite() { hundredths / 100.0 } else { 0.0 })
+    }
+}
+
+/// Which end of a text its position is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Anchor {
+    Start,
+    Middle,
+    End,
+}
+
+impl Anchor {
+    fn attribute(self) -> &'static str {
+        match self {
+            Anchor::Start => "",
+            Anchor::Middle => " text-anchor=\"middle\"",
+            Anchor::End => " text-anchor=\"end\"",
+        }
+    }
+}
+
+/// An SVG under construction. Classes are ours; texts are escaped.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Svg(String);
+
+impl Svg {
+    pub(crate) fn new() -> Svg {
+        Svg::default()
+    }
+
+    /// A shape that is written out; for what the other methods don't draw. Takes no device text.
+    pub(crate) fn shape(&mut self, shape: fmt::Arguments<'_>) {
+        // Writing to a String does not fail.
+        let _ = self.0.write_fmt(shape);
+    }
+
+    /// A rectangle.
+    pub(crate) fn rect(&mut self, class: &str, x: Pct, width: Pct, y: Pct, height: Pct) {
+        self.shape(format_args!(
+            "<rect class=\"{class}\" x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\"/>"
+        ));
+    }
+
+    /// A line between two points, `(x, y)` each.
+    pub(crate) fn line(&mut self, class: &str, from: (Pct, Pct), to: (Pct, Pct)) {
+        let ((x1, y1), (x2, y2)) = (from, to);
+        self.shape(format_args!(
+            "<line class=\"{class}\" x1=\"{x1}\" y1=\"{y1}\" x2=\"{x2}\" y2=\"{y2}\"/>"
+        ));
+    }
+
+    /// A line from left to right at the height of the group's origin.
+    pub(crate) fn level(&mut self, class: &str, from: Pct, to: Pct) {
+        self.shape(format_args!("<line class=\"{class}\" x1=\"{from}\" x2=\"{to}\"/>"));
+    }
+
+    /// A text at `at`, moved by pixels.
+    pub(crate) fn text(
+        &mut self,
+        class: &str,
+        at: (Pct, Pct),
+        moved: (f64, f64),
+        anchor: Anchor,
+        text: &str,
+    ) {
+        let ((x, y), (dx, dy)) = (at, moved);
+        let (anchor, text) = (anchor.attribute(), escape(text));
+        self.shape(format_args!(
+            "<text class=\"{class}\" x=\"{x}\" y=\"{y}\" dx=\"{dx}\" dy=\"{dy}\"{anchor}>{text}</text>"
+        ));
+    }
+
+    /// Everything that `draw` draws in a drawing of 1000 × 1000 that is stretched over this one.
+    pub(crate) fn stretched(&mut self, draw: impl FnOnce(&mut Svg)) {
+        self.shape(format_args!(
+            "<svg viewBox=\"0 0 1000 1000\" preserveAspectRatio=\"none\" width=\"100%\" height=\"100%\">"
+        ));
+        draw(self);
+        self.shape(format_args!("</svg>"));
+    }
+
+    /// A path; only within [`Svg::stretched`].
+    pub(crate) fn path(&mut self, class: &str, path: &str) {
+        self.shape(format_args!("<path class=\"{class}\" d=\"{path}\"/>"));
+    }
+
+    /// What was drawn so far, bare.
+    pub(crate) fn bare(self) -> Markup {
+        Markup::drawn(self.0)
+    }
+
+    /// The drawing, `height` pixels high, with what it shows in words for who can't see it.
+    pub(crate) fn named(self, height: u32, label: &str) -> Markup {
+        let label = escape(label);
+        let head = format!("<svg role=\"img\" aria-label=\"{label}\" height=\"{height}\">");
+        Markup::drawn(head + &self.0 + "</svg>")
+    }
+
+    /// The drawing, for what is said beside it already.
+    pub(crate) fn hidden(self, height: u32) -> Markup {
+        let head = format!("<svg aria-hidden=\"true\" height=\"{height}\">");
+        Markup::drawn(head + &self.0 + "</svg>")
+    }
+}
+
+/// A path through points of a 1000 × 1000 drawing, rounded to whole units, those that repeat left
+/// out.
+pub(super) fn polyline(points: impl IntoIterator<Item = (f64, f64)>) -> String {
+    let mut path = String::new();
+    let mut last = None;
+    for (x, y) in points {
+        let point = (thousandth(x), thousandth(y));
+        if last != Some(point) {
+            let command = if last.is_none() { 'M' } else { 'L' };
+            let _ = write!(path, "{command}{} {}", point.0, point.1);
+            last = Some(point);
+        }
+    }
+    path
+}
+
+/// A path of dots.
+pub(super) fn dots(points: impl IntoIterator<Item = (f64, f64)>) -> String {
+    let mut path = String::new();
+    for (x, y) in points {
+        let _ = write!(path, "M{} {}h0", thousandth(x), thousandth(y));
+    }
+    path
+}
+
+/// A percentage as a whole number of thousandths, within the drawing.
+fn thousandth(percent: f64) -> i64 {
+    (percent * 10.0).round().clamp(0.0, 1000.0) as i64
+}

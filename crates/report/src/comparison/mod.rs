@@ -1,0 +1,70 @@
+//! The page of a comparison: the picture by device, how sure the differences are, the figures side
+//! by side, and what else differs.
+
+mod picture;
+mod tables;
+
+use flashlag_explain::Comparison;
+use flashlag_schema::Run;
+
+use crate::Options;
+use crate::markup::Markup;
+use crate::page::{Lede, Page, style};
+use crate::section::{Section, marks_section};
+
+/// The whole page.
+pub(crate) fn page(comparison: &Comparison, runs: &[Run], options: &Options) -> String {
+    let names: Vec<&str> = comparison.subjects.iter().map(|s| s.name.as_str()).collect();
+    let picture = picture::picture(comparison);
+    let mut ledes: Vec<Lede> =
+        comparison.warnings.iter().map(|warning| Lede::plain(warning)).collect();
+    if !comparison.more.is_empty() {
+        ledes.push(Lede { lead: Some("How big?"), text: comparison.more.clone(), link: None });
+    }
+    ledes.push(Lede {
+        lead: Some("Can you believe it?"),
+        text: comparison.believe.clone(),
+        link: None,
+    });
+    let sections = [
+        tables::ratios(comparison),
+        tables::figures(comparison),
+        tables::differs(comparison),
+        tables::checks(comparison),
+        tables::runs(comparison, runs, options),
+        Some(marks_section()),
+    ];
+    let sections: Vec<Section> = sections.into_iter().flatten().collect();
+    let page = Page {
+        title: format!("{}: how their storage lags", names.join(", ")),
+        style: style(),
+        defs: picture.defs,
+        banner: options.banner.as_deref(),
+        meta: meta(comparison, runs),
+        sentence: comparison.sentence.clone(),
+        ledes,
+        first: picture.body,
+        sections,
+        footer: vec!["This page loads nothing from the network and runs no script.".to_owned()],
+    };
+    Markup::of(&page).into_string()
+}
+
+/// How many of what, and when.
+fn meta(comparison: &Comparison, runs: &[Run]) -> Vec<String> {
+    let (subjects, count) = (comparison.subjects.len(), runs.len());
+    let mut meta = vec![format!("{subjects} sides"), format!("{count} runs")];
+    let mut scenarios: Vec<&str> = runs.iter().map(|run| run.scenario.name.as_str()).collect();
+    scenarios.dedup();
+    meta.push(scenarios.join(", "));
+    let mut days: Vec<&str> =
+        runs.iter().filter_map(|run| run.started.as_deref()?.split('T').next()).collect();
+    days.sort_unstable();
+    days.dedup();
+    match days.as_slice() {
+        [] => {}
+        [day] => meta.push((*day).to_owned()),
+        [first, .., last] => meta.push(format!("{first} to {last}")),
+    }
+    meta
+}

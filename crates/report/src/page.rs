@@ -1,0 +1,88 @@
+use askama::Template;
+use flashlag_explain::headline;
+use flashlag_schema::Run;
+
+use crate::Options;
+use crate::facts;
+use crate::markup::Markup;
+use crate::section::{self, Section, first};
+
+/// A line of the first screen.
+pub(crate) struct Lede {
+    pub(crate) lead: Option<&'static str>,
+    pub(crate) text: String,
+    /// The section it refers to and the text of the link.
+    pub(crate) link: Option<(&'static str, String)>,
+}
+
+impl Lede {
+    pub(crate) fn plain(text: &str) -> Lede {
+        Lede { lead: None, text: text.to_owned(), link: None }
+    }
+}
+
+#[derive(Template)]
+#[template(path = "page.html")]
+pub(crate) struct Page<'a> {
+    pub(crate) title: String,
+    pub(crate) style: Markup,
+    pub(crate) defs: Markup,
+    pub(crate) banner: Option<&'a str>,
+    /// What was measured, most important first.
+    pub(crate) meta: Vec<String>,
+    pub(crate) sentence: String,
+    pub(crate) ledes: Vec<Lede>,
+    pub(crate) first: Markup,
+    pub(crate) sections: Vec<Section>,
+    pub(crate) footer: Vec<String>,
+}
+
+#[derive(Template)]
+#[template(path = "style.css", escape = "none")]
+struct Style;
+
+/// The style sheet, without its comments.
+pub(crate) fn style() -> Markup {
+    Markup::of(&Style)
+}
+
+/// The page of one run.
+pub(crate) fn report(run: &Run, options: &Options) -> String {
+    let headline = headline(run);
+    let mut ledes = Vec::new();
+    if let Some(no_verdict) = &headline.no_verdict {
+        let said = [&no_verdict.cause, &no_verdict.fix];
+        ledes
+            .extend(said.into_iter().filter(|text| !text.is_empty()).map(|text| Lede::plain(text)));
+    }
+    if !headline.more.is_empty() {
+        ledes.push(Lede::plain(&headline.more));
+    }
+    ledes.push(believe(&headline.believe));
+    let picture = first::strip_section(run);
+    let page = Page {
+        title: format!("{}: how its storage lags", facts::subject(run)),
+        style: style(),
+        defs: picture.defs,
+        banner: options.banner.as_deref(),
+        meta: facts::meta(run),
+        sentence: headline.sentence,
+        ledes,
+        first: picture.body,
+        sections: section::all(run, options),
+        footer: vec![facts::footer(run)],
+    };
+    Markup::of(&page).into_string()
+}
+
+/// `Yes, except the Idle row: 9 checks pass …`, the counts as a link to the checks.
+fn believe(believe: &flashlag_explain::Believe) -> Lede {
+    let sentence = &believe.sentence;
+    let (text, link) = match sentence.split_once(believe.counts.as_str()) {
+        Some((before, after)) if !believe.counts.is_empty() && after.len() <= 1 => {
+            (before.trim_end().to_owned(), Some(("trust", format!("{}{after}", believe.counts))))
+        }
+        _ => (sentence.clone(), None),
+    };
+    Lede { lead: Some("Can you believe it?"), text, link }
+}

@@ -1,0 +1,157 @@
+//! What the run ran on. What could not be read says why.
+
+use askama::Template;
+use flashlag_explain::{environment_heading, format, kind_name};
+use flashlag_schema::{Calibration, Cpu, Device, Filesystem, Reading, Run};
+use flashlag_units::Nanos;
+
+use super::Section;
+use crate::facts::told;
+use crate::markup::Markup;
+
+#[derive(Template)]
+#[template(path = "section/facts.html")]
+struct Body {
+    facts: Vec<Fact>,
+    unknown: Vec<Fact>,
+}
+
+/// A name with its value, or with the reason why it is missing.
+pub(super) struct Fact {
+    name: &'static str,
+    text: String,
+}
+
+/// Collects facts, those that are missing apart.
+#[derive(Default)]
+struct Facts {
+    known: Vec<Fact>,
+    unknown: Vec<Fact>,
+}
+
+impl Facts {
+    fn add<T>(
+        &mut self,
+        name: &'static str,
+        reading: &Reading<T>,
+        text: impl FnOnce(&T) -> String,
+    ) {
+        match told(reading, text) {
+            Ok(text) => self.known.push(Fact { name, text }),
+            Err(text) => self.unknown.push(Fact { name, text }),
+        }
+    }
+}
+
+/// The section.
+pub(super) fn section(run: &Run) -> Option<Section> {
+    let environment = &run.environment;
+    let mut facts = Facts::default();
+    facts.add("Machine", &environment.software.machine, Clone::clone);
+    facts.add("System", &environment.software.system, Clone::clone);
+    facts.add("Kernel", &environment.software.kernel, Clone::clone);
+    facts.add("Hypervisor", &environment.software.virtualized, |yes| yes_no(*yes));
+    cpu(&mut facts, &environment.cpu);
+    facts.add("Memory", &environment.memory_bytes, |bytes| format::size(*bytes));
+    filesystem(&mut facts, &environment.filesystem);
+    facts.add("Encryption", &environment.encryption, |encryption| match &encryption.cipher {
+        Some(cipher) => format!("{}, {cipher}", encryption.kind),
+        None => encryption.kind.clone(),
+    });
+    device(&mut facts, &environment.device);
+    let degrees = |(before, after): &(i64, i64)| {
+        format!("{} °C before, {} °C after", celsius(*before), celsius(*after))
+    };
+    facts.add("Storage temperature", &environment.storage_temperature_millicelsius, degrees);
+    facts.add("CPU temperature", &environment.cpu_temperature_millicelsius, degrees);
+    facts.add("Ruler", &environment.calibration, ruler);
+    let body = Body { facts: facts.known, unknown: facts.unknown };
+    Some(Section {
+        id: "environment",
+        name: "Environment",
+        heading: environment_heading(run),
+        side: vec!["As the system told it at the start of the run.".to_owned()],
+        body: Markup::of(&body),
+    })
+}
+
+fn cpu(facts: &mut Facts, cpu: &Cpu) {
+    facts.add("CPU", &cpu.model, Clone::clone);
+    facts.add("CPUs in use", &cpu.count, |count| format::count(u64::from(*count)));
+    facts.add("Frequency governor", &cpu.governor, Clone::clone);
+    let waited = |name: &str, stall: &flashlag_schema::PressureStall| {
+        format!("{}% of 10 s {name}", hundredths(stall.avg10_hundredths))
+    };
+    facts.add("Tasks waited for a CPU", &cpu.pressure_before, |stall| waited("before", stall));
+    facts.add("Tasks waited for a CPU", &cpu.pressure_after, |stall| waited("at the end", stall));
+    facts.add("Load before", &cpu.load_before_hundredths, |load| hundredths(*load));
+}
+
+fn filesystem(facts: &mut Facts, filesystem: &Filesystem) {
+    facts.add("Filesystem", &filesystem.kind, Clone::clone);
+    facts.add("Mounted at", &filesystem.mount_point, Clone::clone);
+    facts.add("Mounted from", &filesystem.source, Clone::clone);
+    facts.add("Mount options", &filesystem.options, |options| options.join(","));
+    if !filesystem.layers.is_empty() {
+        facts.known.push(Fact { name: "Layers above", text: filesystem.layers.join(", ") });
+    }
+    facts.add("Filesystem size", &filesystem.total_bytes, |bytes| format::size(*bytes));
+    facts.add("Free before", &filesystem.free_bytes, |bytes| format::size(*bytes));
+    facts.add("Filesystem block", &filesystem.block_bytes, |bytes| format::size(*bytes));
+}
+
+fn device(facts: &mut Facts, device: &Device) {
+    facts.add("Device", &device.name, Clone::clone);
+    facts.add("Kind", &device.kind, |kind| kind_name(kind).to_owned());
+    facts.add("Model", &device.model, Clone::clone);
+    facts.add("Firmware", &device.firmware, Clone::clone);
+    facts.add("Device size", &device.size_bytes, |bytes| format::size(*bytes));
+    if !device.stack.is_empty() {
+        facts.known.push(Fact { name: "Devices between", text: device.stack.join(", ") });
+    }
+    let queue = &device.queue;
+    facts.add("Write cache", &queue.write_cache, Clone::clone);
+    facts.add("FUA writes", &queue.fua, |yes| yes_no(*yes));
+    facts.add("I/O scheduler", &queue.scheduler, Clone::clone);
+    facts
+        .add("Queue", &queue.requests, |requests| format!("{} requests", format::count(*requests)));
+    facts.add("Rotates", &queue.rotational, |yes| yes_no(*yes));
+    facts.add("Logical block", &queue.logical_block_bytes, |bytes| format::size(*bytes));
+    facts.add("Physical block", &queue.physical_block_bytes, |bytes| format::size(*bytes));
+    facts.add("Largest discard", &queue.discard_max_bytes, |bytes| match bytes.0 {
+        0 => "takes no discards".to_owned(),
+        _ => format::size(*bytes),
+    });
+    facts.add("Life used", &device.life, |life| {
+        let end = life.pre_eol.as_ref().map(|eol| format!(", pre-EOL {eol}")).unwrap_or_default();
+        format!("at most {}%{end} ({})", life.used_percent_at_most, life.source)
+    });
+}
+
+/// What the clock and the engine cost themselves.
+fn ruler(calibration: &Calibration) -> String {
+    let mut words = format!(
+        "clock reads in {} ns",
+        format::rate(calibration.clock.cost_picoseconds as f64 / 1e3)
+    );
+    if let Some(step) = calibration.clock.resolution_ns.value() {
+        words += &format!(", steps of {}", format::time(*step));
+    }
+    if let Some(engine) = calibration.engine.value() {
+        let median = format::time(Nanos(engine.latency_p50_ns.0));
+        words += &format!("; on a device that does nothing the engine reads {median} (median)");
+    }
+    words
+}
+
+fn yes_no(yes: bool) -> String {
+    if yes { "yes" } else { "no" }.to_owned()
+}
+
+fn hundredths(value: u64) -> String {
+    format!("{}.{:02}", value / 100, value % 100)
+}
+
+fn celsius(millidegrees: i64) -> String {
+    format!("{:.1}", millidegrees as f64 / 1000.0)
+}

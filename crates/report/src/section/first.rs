@@ -1,0 +1,172 @@
+//! The picture of the first screen: a row per stage on one latency axis, then saves, then published
+//! devices, each row with a one-word verdict.
+
+use askama::Template;
+use flashlag_explain::{Figures, Judgement, Mark, RULES, StripRow, format, strip};
+use flashlag_schema::Run;
+use flashlag_units::Nanos;
+
+use super::{Cell, Flag};
+use crate::chart::{
+    LatencyAxis, StripMarks, mark_row, strip_axis, strip_defs, strip_head, strip_key, strip_row,
+};
+use crate::markup::Markup;
+
+/// The picture and what its rows refer to.
+pub(crate) struct Picture {
+    pub(crate) defs: Markup,
+    pub(crate) body: Markup,
+}
+
+#[derive(Template)]
+#[template(path = "strip.html")]
+pub(crate) struct StripTable {
+    pub(crate) head: Markup,
+    pub(crate) band: Markup,
+    pub(crate) groups: Vec<Group>,
+    pub(crate) marks: Vec<MarkRow>,
+    pub(crate) axis: Markup,
+    pub(crate) key: Markup,
+    pub(crate) rules: &'static str,
+    pub(crate) caveats: Vec<String>,
+}
+
+pub(crate) struct Group {
+    /// Set in bold before the title; may be empty.
+    pub(crate) name: String,
+    pub(crate) title: String,
+    pub(crate) rows: Vec<Row>,
+}
+
+pub(crate) struct Row {
+    pub(crate) label: String,
+    pub(crate) flag: Option<Flag>,
+    pub(crate) note: Option<String>,
+    pub(crate) doubt: bool,
+    pub(crate) mini: String,
+    pub(crate) svg: Markup,
+    pub(crate) cells: Vec<Cell>,
+    pub(crate) word: &'static str,
+    pub(crate) verdict: &'static str,
+}
+
+pub(crate) struct MarkRow {
+    pub(crate) device: String,
+    pub(crate) svg: Markup,
+}
+
+/// The axis of the picture of a run.
+pub(crate) fn run_axis(run: &Run) -> LatencyAxis {
+    let strip = strip(run);
+    let rows = strip.groups.iter().flat_map(|group| &group.rows);
+    axis_for(rows.map(|row| &row.figures), &strip.marks)
+}
+
+/// The picture of a run.
+pub(crate) fn strip_section(run: &Run) -> Picture {
+    let strip = strip(run);
+    let axis = run_axis(run);
+    let groups: Vec<Group> = strip
+        .groups
+        .iter()
+        .map(|group| Group {
+            name: String::new(),
+            title: group.title.clone(),
+            rows: group.rows.iter().map(|row| measured(run, &axis, row)).collect(),
+        })
+        .collect();
+    let caveats = strip.groups.iter().flat_map(|group| {
+        group.rows.iter().filter_map(|row| match &row.judgement {
+            Judgement::Judged { caveat: Some(caveat), .. } => {
+                Some(format!("{}: {caveat}.", row.label))
+            }
+            _ => None,
+        })
+    });
+    let caveats = caveats.collect();
+    picture(&axis, groups, &strip.marks, caveats)
+}
+
+/// The axis that covers rows and marks.
+pub(crate) fn axis_for<'a>(rows: impl Iterator<Item = &'a Figures>, marks: &[Mark]) -> LatencyAxis {
+    let measured = rows.flat_map(|f| [f.p50, f.p99, f.p999, f.max]).flatten();
+    let published = marks.iter().flat_map(|mark| &mark.points).flat_map(|p| [p.from, p.to]);
+    LatencyAxis::covering(measured.chain(published))
+}
+
+/// The table with its key; nothing where there is no row.
+pub(crate) fn picture(
+    axis: &LatencyAxis,
+    groups: Vec<Group>,
+    marks: &[Mark],
+    caveats: Vec<String>,
+) -> Picture {
+    let defs = strip_defs(axis);
+    if groups.is_empty() {
+        return Picture { defs, body: Markup::default() };
+    }
+    let table = StripTable {
+        head: strip_head(axis),
+        band: crate::chart::strip_band(),
+        groups,
+        marks: marks
+            .iter()
+            .map(|mark| MarkRow {
+                device: mark.device.clone(),
+                svg: mark_row(axis, &mark.device, &mark.points),
+            })
+            .collect(),
+        axis: strip_axis(axis),
+        key: strip_key(),
+        rules: RULES,
+        caveats,
+    };
+    Picture { defs, body: Markup::of(&table) }
+}
+
+fn measured(run: &Run, axis: &LatencyAxis, row: &StripRow) -> Row {
+    let flag = Flag::of(run, row.judgement.failures());
+    table_row(axis, &row.label, &row.figures, &row.judgement, flag, row.note.clone())
+}
+
+/// One row of the table.
+pub(crate) fn table_row(
+    axis: &LatencyAxis,
+    label: &str,
+    figures: &Figures,
+    judgement: &Judgement,
+    flag: Option<Flag>,
+    note: Option<String>,
+) -> Row {
+    let doubt = !judgement.failures().is_empty();
+    let marks = if doubt { StripMarks::Doubtful } else { StripMarks::Solid };
+    let late = figures.late_share().map_or_else(|| format::NONE.to_owned(), format::share);
+    let times = [figures.p99, figures.p999, figures.max];
+    let cells = times.into_iter().map(|value| Cell::ms(value, figures.n));
+    Row {
+        label: label.to_owned(),
+        flag,
+        note,
+        doubt,
+        mini: mini(figures, &late),
+        svg: strip_row(axis, figures, marks, label),
+        cells: cells.chain([Cell::text(late.clone())]).collect(),
+        word: judgement.word(),
+        verdict: verdict_class(judgement),
+    }
+}
+
+/// The numbers of a row where there is no room for columns.
+fn mini(figures: &Figures, late: &str) -> String {
+    let named = [("p99", figures.p99), ("p99.9", figures.p999), ("max", figures.max)];
+    let told = |(name, value): (&str, Option<Nanos>)| {
+        value.map(|value| format!("{name} {}", format::time(value)))
+    };
+    let parts: Vec<String> = named.into_iter().filter_map(told).collect();
+    format!("{} · late {late}", parts.join(" · "))
+}
+
+/// The class of a verdict, which sets its colour.
+pub(crate) fn verdict_class(judgement: &Judgement) -> &'static str {
+    judgement.verdict().map_or("none", |verdict| verdict.name())
+}

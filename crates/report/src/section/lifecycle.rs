@@ -1,0 +1,109 @@
+//! The reviewers' table: stages by tests, with a bar for each cell.
+
+use askama::Template;
+use flashlag_explain::{Lifecycle, LifecycleCell, format, lifecycle};
+use flashlag_schema::Run;
+
+use super::{Flag, Section};
+use crate::chart::share_bar;
+use crate::markup::Markup;
+
+#[derive(Template)]
+#[template(path = "section/lifecycle.html")]
+pub(crate) struct LifecycleTable {
+    pub(crate) caption: &'static str,
+    pub(crate) columns: Vec<Column>,
+    pub(crate) rows: Vec<Row>,
+}
+
+pub(crate) struct Column {
+    pub(crate) title: String,
+    pub(crate) durable: bool,
+}
+
+pub(crate) struct Row {
+    label: String,
+    flag: Option<Flag>,
+    skipped: Option<String>,
+    cells: Vec<Option<Cell>>,
+}
+
+struct Cell {
+    speed: String,
+    share: String,
+    low: bool,
+    doubt: bool,
+    cut_short: bool,
+    percentiles: String,
+    bar: Markup,
+}
+
+/// Below this share of new a cell is drawn as low.
+const LOW: f64 = 0.5;
+
+/// The section; `None` where the run has but one stage.
+pub(super) fn section(run: &Run) -> Option<Section> {
+    let table = lifecycle(run)?;
+    let heading = table.heading.clone();
+    Some(Section {
+        id: "lifecycle",
+        name: "Lifecycle",
+        heading,
+        side: vec![
+            "The reviewers’ order: measure new, fill, measure, delete, trim, measure.".to_owned(),
+        ],
+        body: Markup::of(&view(run, &table)),
+    })
+}
+
+/// The table of one run.
+fn view(run: &Run, table: &Lifecycle) -> LifecycleTable {
+    let columns = table
+        .columns
+        .iter()
+        .map(|column| Column { title: column.title.clone(), durable: column.durable });
+    let best: Vec<f64> = (0..table.columns.len())
+        .map(|column| {
+            let cells = table.rows.iter().filter_map(|row| row.cells.get(column)?.as_ref());
+            cells
+                .map(|cell| cell.bytes_per_sec)
+                .filter(|speed| speed.is_finite())
+                .fold(0.0, f64::max)
+        })
+        .collect();
+    let rows = table.rows.iter().map(|row| Row {
+        label: row.label.clone(),
+        flag: Flag::of(run, &row.failures),
+        skipped: row.skipped.clone(),
+        cells: row
+            .cells
+            .iter()
+            .zip(&best)
+            .map(|(cell, best)| cell.as_ref().map(|cell| view_cell(cell, *best)))
+            .collect(),
+    });
+    LifecycleTable {
+        caption: "Throughput in MB/s (10⁶ bytes) and as a share of New; below it, median and p99 \
+                  latency. Bars: share of the column’s best. Rust: below half of New.",
+        columns: columns.collect(),
+        rows: rows.collect(),
+    }
+}
+
+fn view_cell(cell: &LifecycleCell, best: f64) -> Cell {
+    let doubt = !cell.failures.is_empty();
+    let low = !doubt && cell.share_of_new.is_some_and(|share| share < LOW);
+    let told = [("p50", cell.p50), ("p99", cell.p99)];
+    let told = told
+        .into_iter()
+        .filter_map(|(name, value)| value.map(|value| format!("{name} {}", format::time(value))));
+    Cell {
+        speed: format::mb_per_s(cell.bytes_per_sec),
+        share: cell.share_of_new.map(format::share).unwrap_or_default(),
+        low,
+        doubt,
+        cut_short: cell.cut_short,
+        percentiles: told.collect::<Vec<_>>().join(" · "),
+        bar: share_bar(if best > 0.0 { cell.bytes_per_sec / best } else { 0.0 }, low),
+    }
+}

@@ -1,0 +1,68 @@
+//! Published figures with their sources, and where this run stands among them.
+
+use askama::Template;
+use flashlag_explain::{MARKS_NOTE, marks, places};
+use flashlag_schema::Run;
+
+use super::Section;
+use crate::markup::Markup;
+
+#[derive(Template)]
+#[template(path = "section/published.html")]
+struct Body {
+    places: Vec<Place>,
+    marks: Vec<Mark>,
+}
+
+struct Place {
+    title: String,
+    sentence: String,
+    caveat: String,
+}
+
+struct Mark {
+    device: String,
+    figures: String,
+    source: String,
+    note: String,
+}
+
+/// The section.
+pub(super) fn section(run: &Run) -> Option<Section> {
+    let places: Vec<Place> = places(run)
+        .into_iter()
+        .map(|place| Place { title: place.title, sentence: place.sentence, caveat: place.caveat })
+        .collect();
+    let body = Body { places, marks: mark_rows() };
+    Some(Section {
+        id: "published",
+        name: "Published figures",
+        heading: "How it compares with published devices".to_owned(),
+        side: vec![MARKS_NOTE.to_owned()],
+        body: Markup::of(&body),
+    })
+}
+
+fn mark_rows() -> Vec<Mark> {
+    let marks = marks().into_iter().map(|mark| {
+        let figures: Vec<String> = mark.points.into_iter().map(|point| point.label).collect();
+        Mark {
+            device: mark.device,
+            figures: figures.join(", "),
+            source: mark.source,
+            note: mark.note,
+        }
+    });
+    marks.collect()
+}
+
+/// The marks alone, for a comparison.
+pub(crate) fn marks_section() -> Section {
+    Section {
+        id: "published",
+        name: "Published figures",
+        heading: "Where the published figures come from".to_owned(),
+        side: vec![MARKS_NOTE.to_owned()],
+        body: Markup::of(&Body { places: Vec::new(), marks: mark_rows() }),
+    }
+}
