@@ -24,6 +24,7 @@ pub struct Live {
     filled: AtomicU64,
     intervals: AtomicU64,
     recent: [AtomicU64; SPARKLINE],
+    recent_from: [AtomicU64; SPARKLINE],
     /// The phase's histogram as of the last interval, so that a reader can tell stretches of the
     /// phase (a fill level) apart by subtracting what it saw before.
     buckets: Box<[AtomicU64]>,
@@ -41,6 +42,7 @@ impl Default for Live {
             filled: AtomicU64::default(),
             intervals: AtomicU64::default(),
             recent: Default::default(),
+            recent_from: Default::default(),
             buckets: (0..BUCKETS).map(|_| AtomicU64::default()).collect(),
         }
     }
@@ -67,6 +69,8 @@ pub struct Snapshot {
     pub intervals: u64,
     /// The longest wait of each of the latest intervals, oldest first; zero where none yet.
     pub recent: [Nanos; SPARKLINE],
+    /// When each of them began.
+    pub recent_from: [Nanos; SPARKLINE],
 }
 
 impl Live {
@@ -82,7 +86,8 @@ impl Live {
             &self.filled,
             &self.intervals,
         ];
-        let all = fields.into_iter().chain(&self.recent).chain(&self.buckets);
+        let all =
+            fields.into_iter().chain(&self.recent).chain(&self.recent_from).chain(&self.buckets);
         all.for_each(|field| field.store(0, Relaxed));
     }
 
@@ -97,13 +102,14 @@ impl Live {
     ) {
         self.ops.store(total.count(), Relaxed);
         self.bytes.store(bytes.0, Relaxed);
-        self.elapsed.store(elapsed.0, Relaxed);
+        let from = self.elapsed.swap(elapsed.0, Relaxed);
         self.median.store(total.quantile(Percentile::P50).unwrap_or_default().0, Relaxed);
         self.p99.store(total.quantile(Percentile::P99).unwrap_or_default().0, Relaxed);
         self.longest.store(total.max().unwrap_or_default().0, Relaxed);
         self.filled.store(filled.unwrap_or_default().0, Relaxed);
         let slot = self.intervals.load(Relaxed) as usize % SPARKLINE;
         self.recent[slot].store(interval_max.0, Relaxed);
+        self.recent_from[slot].store(from, Relaxed);
         for (index, count) in total.occupied() {
             if let Some(bucket) = self.buckets.get(index as usize) {
                 bucket.store(count, Relaxed);
@@ -120,11 +126,12 @@ impl Live {
     /// Reads everything.
     pub fn snapshot(&self) -> Snapshot {
         let intervals = self.intervals.load(Relaxed);
-        let mut recent = [Nanos::ZERO; SPARKLINE];
-        for (offset, slot) in recent.iter_mut().enumerate() {
-            let index = (intervals as usize + offset) % SPARKLINE;
-            *slot = Nanos(self.recent[index].load(Relaxed));
-        }
+        let in_order = |ring: &[AtomicU64; SPARKLINE]| {
+            std::array::from_fn(|offset| {
+                let index = (intervals as usize + offset) % SPARKLINE;
+                Nanos(ring[index].load(Relaxed))
+            })
+        };
         Snapshot {
             ops: self.ops.load(Relaxed),
             bytes: Bytes(self.bytes.load(Relaxed)),
@@ -134,7 +141,8 @@ impl Live {
             longest: Nanos(self.longest.load(Relaxed)),
             filled: Bytes(self.filled.load(Relaxed)),
             intervals,
-            recent,
+            recent: in_order(&self.recent),
+            recent_from: in_order(&self.recent_from),
         }
     }
 }
