@@ -105,21 +105,32 @@ fn virtualized(root: &Root) -> Result<bool, String> {
 }
 
 /// An Android property: from the build's files, which older releases let everyone read, else by
-/// `getprop`, which only answers for a live system.
+/// `getprop`, whose output a captured tree keeps as `/getprop`.
 pub(crate) fn property(root: &Root, key: &str) -> Option<String> {
     let in_file = |file: &&str| {
         let text = root.text(file).ok()?;
         let mut values = text.lines().filter_map(|line| line.strip_prefix(key));
         values.find_map(|rest| rest.strip_prefix('=')).map(|value| value.trim().to_owned())
     };
-    let value = BUILD_PROPERTIES.iter().find_map(in_file).or_else(|| {
-        if !root.is_live() || !root.has("/system/bin/getprop") {
-            return None;
-        }
-        let asked = Command::new("/system/bin/getprop").arg(key).stderr(Stdio::null()).output();
-        Some(String::from_utf8_lossy(&asked.ok()?.stdout).trim().to_owned())
-    });
+    let value = BUILD_PROPERTIES.iter().find_map(in_file).or_else(|| asked(root, key));
     value.filter(|value| !value.is_empty())
+}
+
+fn asked(root: &Root, key: &str) -> Option<String> {
+    const PROGRAM: &str = "/system/bin/getprop";
+    if !root.is_live() {
+        // As `adb shell getprop` prints it: `[key]: [value]`.
+        let text = root.text("/getprop").ok()?;
+        let mut pairs = text
+            .lines()
+            .filter_map(|line| line.strip_prefix('[')?.strip_suffix(']')?.split_once("]: ["));
+        return pairs.find(|(name, _)| *name == key).map(|(_, value)| value.to_owned());
+    }
+    if !root.has(PROGRAM) {
+        return None;
+    }
+    let asked = Command::new(PROGRAM).arg(key).stdin(Stdio::null()).stderr(Stdio::null()).output();
+    Some(String::from_utf8_lossy(&asked.ok()?.stdout).trim().to_owned())
 }
 
 /// `MemTotal`.

@@ -49,7 +49,7 @@ fn judge_sample(evidence: &Evidence<'_>, sample: &[u8]) -> Finding {
     let detail = format!(
         "{kib} KiB of it: {bits:.3} bits of entropy a byte, {} of its words repeat.{}",
         percent(repeated),
-        if compresses(evidence) { " The filesystem compresses, in vain." } else { "" }
+        if compresses(evidence) { " The filesystem may compress, in vain." } else { "" }
     );
     if bits < LEAST_BITS || repeated > MOST_REPEATED {
         let advice = "This is a bug of the payload generator: report it with the run file.";
