@@ -1,0 +1,161 @@
+use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
+
+use flashlag_schema::Downgrade;
+use flashlag_schema::scenario::{JournalMode, Save, Statement, Synchronous};
+use flashlag_units::Bytes;
+use rusqlite::{Connection, OpenFlags};
+use rustix::io::Errno;
+
+use crate::content::Content;
+use crate::error::SqliteError;
+
+/// SQLite's default, and the page of the memory and of most filesystems.
+const PAGE_BYTES: u32 = 4096;
+/// Page cache of all databases of a job together, and of one at most and at least. SQLite's
+/// default is 2 MiB each, which 64 databases would make 128 MiB.
+const CACHE_KIB_TOGETHER: u32 = 4096;
+const CACHE_KIB: (u32, u32) = (64, 1024);
+
+const CREATE: &str = "CREATE TABLE saves (id INTEGER PRIMARY KEY, content BLOB NOT NULL)";
+const INSERT: &str = "INSERT INTO saves (id, content) VALUES (?1, ?2)";
+const UPDATE: &str = "UPDATE saves SET content = ?2 WHERE id = ?1";
+const DELETE: &str = "DELETE FROM saves WHERE id = ?1";
+
+/// One open database.
+#[derive(Debug)]
+pub(crate) struct Database {
+    pub(crate) connection: Connection,
+    pub(crate) path: PathBuf,
+    pub(crate) index: u32,
+}
+
+/// The name of a job's database.
+pub(crate) fn file_name(index: u32) -> String {
+    format!("save-{index}.db")
+}
+
+/// The statement of a save. Parameters are the row's number and, but for deletes, its content.
+pub(crate) fn sql_of(statement: Statement) -> &'static str {
+    match statement {
+        Statement::Insert => INSERT,
+        Statement::Update => UPDATE,
+        Statement::Delete => DELETE,
+    }
+}
+
+impl Database {
+    /// Makes an empty database in place of what has its name.
+    pub(crate) fn create(
+        directory: &Path,
+        index: u32,
+        databases: u32,
+    ) -> Result<Database, SqliteError> {
+        let path = directory.join(file_name(index));
+        remove_files(&path)?;
+        // No URI flag: the path is a path whatever is in it. No symbolic link is followed.
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+            | OpenFlags::SQLITE_OPEN_CREATE
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX
+            | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+        let failed = |error| SqliteError::sqlite("open", &path, &error);
+        let connection = Connection::open_with_flags(&path, flags).map_err(failed)?;
+        let cache = (CACHE_KIB_TOGETHER / databases.max(1)).clamp(CACHE_KIB.0, CACHE_KIB.1);
+        connection.pragma_update(None, "page_size", PAGE_BYTES).map_err(failed)?;
+        connection.pragma_update(None, "cache_size", -i64::from(cache)).map_err(failed)?;
+        let failed = |error| SqliteError::sqlite("create a table in", &path, &error);
+        connection.execute_batch(CREATE).map_err(failed)?;
+        Ok(Database { connection, path, index })
+    }
+
+    /// Adds rows, in one transaction.
+    pub(crate) fn insert_rows(
+        &self,
+        rows: RangeInclusive<i64>,
+        content: &mut Content,
+    ) -> Result<(), SqliteError> {
+        let failed = |error| SqliteError::sqlite("add rows to", &self.path, &error);
+        let transaction = self.connection.unchecked_transaction().map_err(failed)?;
+        let mut statement = transaction.prepare_cached(INSERT).map_err(failed)?;
+        for row in rows {
+            statement.execute((row, content.of(self.index, row, 0))).map_err(failed)?;
+        }
+        drop(statement);
+        transaction.commit().map_err(failed)
+    }
+
+    /// Sets journal mode and `synchronous` and asks what they are now: what SQLite did not take
+    /// is in the result.
+    pub(crate) fn set_modes(&self, save: &Save) -> Result<Vec<Downgrade>, SqliteError> {
+        let failed = |error| SqliteError::sqlite("set the journal mode of", &self.path, &error);
+        let wanted = journal_name(save.journal);
+        let journal: String = self
+            .connection
+            .pragma_update_and_check(None, "journal_mode", wanted, |row| row.get(0))
+            .map_err(failed)?;
+        let failed = |error| SqliteError::sqlite("set `synchronous` of", &self.path, &error);
+        let (level, name) = synchronous_level(save.synchronous);
+        self.connection.pragma_update(None, "synchronous", level).map_err(failed)?;
+        let effective: i64 = self
+            .connection
+            .pragma_query_value(None, "synchronous", |row| row.get(0))
+            .map_err(failed)?;
+        let mut downgrades = Vec::new();
+        if !journal.eq_ignore_ascii_case(wanted) {
+            downgrades.push(Downgrade {
+                requested: format!("journal_mode={wanted}"),
+                effective: format!("journal_mode={journal}"),
+                reason: "SQLite does not take it on this filesystem (WAL needs shared memory \
+                         maps and file locks)"
+                    .to_owned(),
+            });
+        }
+        if effective != level {
+            downgrades.push(Downgrade {
+                requested: format!("synchronous={name}"),
+                effective: format!("synchronous={effective}"),
+                reason: "SQLite does not take it".to_owned(),
+            });
+        }
+        Ok(downgrades)
+    }
+}
+
+/// Removes a database and all that SQLite puts beside it.
+pub(crate) fn remove_files(database: &Path) -> Result<(), SqliteError> {
+    for suffix in ["", "-journal", "-wal", "-shm"] {
+        let mut path = database.as_os_str().to_owned();
+        path.push(suffix);
+        let path = PathBuf::from(path);
+        match std::fs::remove_file(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                let errno = Errno::from_io_error(&error).unwrap_or(Errno::IO);
+                return Err(SqliteError::os("remove", &path, errno));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Bytes of content that one transaction of the first rows has at most.
+pub(crate) const CHUNK: Bytes = Bytes::from_mib(4);
+
+fn journal_name(journal: JournalMode) -> &'static str {
+    match journal {
+        JournalMode::Delete => "DELETE",
+        JournalMode::Truncate => "TRUNCATE",
+        JournalMode::Persist => "PERSIST",
+        JournalMode::Wal => "WAL",
+        JournalMode::Memory => "MEMORY",
+        JournalMode::Off => "OFF",
+    }
+}
+
+/// The number that `PRAGMA synchronous` answers with, and the word.
+fn synchronous_level(synchronous: Synchronous) -> (i64, &'static str) {
+    match synchronous {
+        Synchronous::Full => (2, "FULL"),
+        Synchronous::Normal => (1, "NORMAL"),
+    }
+}

@@ -1,0 +1,202 @@
+use std::path::{Path, PathBuf};
+
+use flashlag_device::{DeviceError, advice_for_errno};
+use rusqlite::ffi;
+use rustix::io::Errno;
+use thiserror::Error;
+
+/// A step that SQLite could not do: on which database, SQLite's own code, and what to try.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{operation} {}: {reason}{} ({advice})", path.display(), code_in_words(*code))]
+pub struct SqliteError {
+    /// `open`, `prepare`, `fill`, `save to`, ...
+    pub operation: &'static str,
+    /// The database, or the directory it is in.
+    pub path: PathBuf,
+    /// SQLite's extended result code; 0 where the error is not SQLite's.
+    pub code: i32,
+    /// The operating system's error number, where it is known.
+    pub errno: Option<i32>,
+    /// What happened, in words.
+    pub reason: String,
+    /// What to try next.
+    pub advice: String,
+}
+
+impl SqliteError {
+    /// What SQLite answered. To be called right after the failure: the operating system's reason
+    /// is this thread's last error, which the next system call may overwrite.
+    pub(crate) fn sqlite(
+        operation: &'static str,
+        path: &Path,
+        error: &rusqlite::Error,
+    ) -> SqliteError {
+        let last = std::io::Error::last_os_error().raw_os_error();
+        let code = error.sqlite_extended_error_code().unwrap_or_default();
+        let reason = match error {
+            rusqlite::Error::SqliteFailure(_, Some(message)) => message.clone(),
+            other => other.to_string(),
+        };
+        let errno = errno_of(code, last, path);
+        let advice = advice_for(code, errno);
+        let errno = errno.map(Errno::raw_os_error);
+        let reason = match errno {
+            Some(errno) if code & 0xff != ffi::SQLITE_FULL => format!("{reason}: {}", words(errno)),
+            _ => reason,
+        };
+        SqliteError { operation, path: path.to_owned(), code, errno, reason, advice }
+    }
+
+    /// What the operating system answered.
+    pub(crate) fn os(operation: &'static str, path: &Path, errno: Errno) -> SqliteError {
+        SqliteError {
+            operation,
+            path: path.to_owned(),
+            code: 0,
+            errno: Some(errno.raw_os_error()),
+            reason: words(errno.raw_os_error()),
+            advice: advice_for_errno(errno).to_owned(),
+        }
+    }
+
+    /// What should not have happened, and is neither's error.
+    pub(crate) fn wrong(operation: &'static str, path: &Path, reason: String) -> SqliteError {
+        let advice = "the database does not hold what was written: check the storage".to_owned();
+        SqliteError { operation, path: path.to_owned(), code: 0, errno: None, reason, advice }
+    }
+
+    /// Whether it says that there is no room: the disk is full or a quota is used up.
+    pub fn is_no_space(&self) -> bool {
+        [Errno::NOSPC, Errno::DQUOT].iter().any(|errno| Some(errno.raw_os_error()) == self.errno)
+    }
+}
+
+impl From<SqliteError> for DeviceError {
+    fn from(error: SqliteError) -> DeviceError {
+        DeviceError {
+            operation: error.operation,
+            subject: error.path.display().to_string(),
+            offset: None,
+            errno: error.errno,
+            reason: format!("{}{}", error.reason, code_in_words(error.code)),
+            advice: error.advice,
+        }
+    }
+}
+
+/// The operating system's reason behind SQLite's code. SQLite clean-up after a failure may have
+/// made calls of its own that failed harmlessly (a journal that is not there), so that `last` is
+/// believed only where a failure of this kind can have it.
+fn errno_of(code: i32, last: Option<i32>, path: &Path) -> Option<Errno> {
+    let last = last.map(Errno::from_raw_os_error);
+    let among = |plausible: &[Errno]| last.filter(|errno| plausible.contains(errno));
+    match code & 0xff {
+        // SQLite gives this code for ENOSPC, and for a write that was cut short.
+        ffi::SQLITE_FULL => among(&[Errno::DQUOT]).or(Some(Errno::NOSPC)),
+        _ if is_gone(path) => Some(Errno::NOENT),
+        ffi::SQLITE_IOERR => among(STORAGE),
+        ffi::SQLITE_READONLY => among(&[Errno::ROFS, Errno::ACCESS, Errno::PERM]),
+        ffi::SQLITE_CANTOPEN | ffi::SQLITE_PERM | ffi::SQLITE_AUTH => {
+            last.filter(|errno| OPENING.contains(errno) || STORAGE.contains(errno))
+        }
+        ffi::SQLITE_NOMEM => Some(Errno::NOMEM),
+        _ => None,
+    }
+}
+
+/// What reading, writing and syncing an open file can fail with.
+const STORAGE: &[Errno] = &[
+    Errno::IO,
+    Errno::DQUOT,
+    Errno::NOSPC,
+    Errno::ROFS,
+    Errno::FBIG,
+    Errno::NODEV,
+    Errno::NXIO,
+    Errno::STALE,
+    Errno::NOMEM,
+    Errno::PERM,
+    Errno::ACCESS,
+];
+/// What opening a file can fail with besides.
+const OPENING: &[Errno] =
+    &[Errno::NOENT, Errno::MFILE, Errno::NFILE, Errno::NOTDIR, Errno::LOOP, Errno::NAMETOOLONG];
+
+/// Whether the directory of the database is no longer there.
+fn is_gone(path: &Path) -> bool {
+    path.parent().is_some_and(|parent| matches!(parent.try_exists(), Ok(false)))
+}
+
+fn advice_for(code: i32, errno: Option<Errno>) -> String {
+    if let Some(errno) = errno {
+        return advice_for_errno(errno).to_owned();
+    }
+    let advice = match code & 0xff {
+        ffi::SQLITE_IOERR => advice_for_errno(Errno::IO),
+        ffi::SQLITE_READONLY if code == ffi::SQLITE_READONLY_DBMOVED => {
+            advice_for_errno(Errno::NOENT)
+        }
+        ffi::SQLITE_READONLY => advice_for_errno(Errno::ROFS),
+        ffi::SQLITE_CANTOPEN | ffi::SQLITE_PERM => advice_for_errno(Errno::ACCESS),
+        ffi::SQLITE_CORRUPT | ffi::SQLITE_NOTADB => {
+            "the storage gave back other bytes than were written: check it"
+        }
+        ffi::SQLITE_BUSY | ffi::SQLITE_LOCKED | ffi::SQLITE_PROTOCOL => {
+            "another program has this database open, or the filesystem has no file locks: choose \
+             another directory"
+        }
+        ffi::SQLITE_TOOBIG => "use smaller rows",
+        _ => advice_for_errno(Errno::OPNOTSUPP),
+    };
+    advice.to_owned()
+}
+
+fn words(errno: i32) -> String {
+    let text = std::io::Error::from_raw_os_error(errno).to_string();
+    text.split(" (os error").next().unwrap_or_default().to_owned()
+}
+
+/// `, SQLITE_IOERR_WRITE (778)`; nothing for 0.
+fn code_in_words(code: i32) -> String {
+    if code == 0 { String::new() } else { format!(", {} ({code})", name_of(code)) }
+}
+
+/// SQLite's name of a result code: the extended one where storage can cause it, else the primary.
+fn name_of(code: i32) -> &'static str {
+    match code {
+        ffi::SQLITE_IOERR_READ => "SQLITE_IOERR_READ",
+        ffi::SQLITE_IOERR_SHORT_READ => "SQLITE_IOERR_SHORT_READ",
+        ffi::SQLITE_IOERR_WRITE => "SQLITE_IOERR_WRITE",
+        ffi::SQLITE_IOERR_FSYNC => "SQLITE_IOERR_FSYNC",
+        ffi::SQLITE_IOERR_DIR_FSYNC => "SQLITE_IOERR_DIR_FSYNC",
+        ffi::SQLITE_IOERR_TRUNCATE => "SQLITE_IOERR_TRUNCATE",
+        ffi::SQLITE_IOERR_FSTAT => "SQLITE_IOERR_FSTAT",
+        ffi::SQLITE_IOERR_DELETE => "SQLITE_IOERR_DELETE",
+        ffi::SQLITE_IOERR_DELETE_NOENT => "SQLITE_IOERR_DELETE_NOENT",
+        ffi::SQLITE_IOERR_ACCESS => "SQLITE_IOERR_ACCESS",
+        ffi::SQLITE_IOERR_LOCK => "SQLITE_IOERR_LOCK",
+        ffi::SQLITE_IOERR_CLOSE => "SQLITE_IOERR_CLOSE",
+        ffi::SQLITE_IOERR_SHMOPEN => "SQLITE_IOERR_SHMOPEN",
+        ffi::SQLITE_IOERR_SHMSIZE => "SQLITE_IOERR_SHMSIZE",
+        ffi::SQLITE_IOERR_SHMMAP => "SQLITE_IOERR_SHMMAP",
+        ffi::SQLITE_READONLY_DBMOVED => "SQLITE_READONLY_DBMOVED",
+        ffi::SQLITE_READONLY_DIRECTORY => "SQLITE_READONLY_DIRECTORY",
+        ffi::SQLITE_CANTOPEN_ISDIR => "SQLITE_CANTOPEN_ISDIR",
+        ffi::SQLITE_CANTOPEN_SYMLINK => "SQLITE_CANTOPEN_SYMLINK",
+        _ => match code & 0xff {
+            ffi::SQLITE_FULL => "SQLITE_FULL",
+            ffi::SQLITE_IOERR => "SQLITE_IOERR",
+            ffi::SQLITE_READONLY => "SQLITE_READONLY",
+            ffi::SQLITE_CANTOPEN => "SQLITE_CANTOPEN",
+            ffi::SQLITE_CORRUPT => "SQLITE_CORRUPT",
+            ffi::SQLITE_NOTADB => "SQLITE_NOTADB",
+            ffi::SQLITE_BUSY => "SQLITE_BUSY",
+            ffi::SQLITE_LOCKED => "SQLITE_LOCKED",
+            ffi::SQLITE_PROTOCOL => "SQLITE_PROTOCOL",
+            ffi::SQLITE_NOMEM => "SQLITE_NOMEM",
+            ffi::SQLITE_PERM => "SQLITE_PERM",
+            ffi::SQLITE_TOOBIG => "SQLITE_TOOBIG",
+            _ => "SQLite code",
+        },
+    }
+}

@@ -1,0 +1,375 @@
+//! The measuring loop.
+
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use flashlag_device::{Clock, SchedulerTimes, WaitMeter, WaitReading, WaitSampler, WaitWindow};
+use flashlag_schema::scenario::{Save, Statement};
+use flashlag_stats::{Histogram, OpTimes, Recorder, RecorderConfig, WaitSplit};
+use flashlag_units::{Bytes, Nanos};
+use flashlag_workload::Arrivals;
+use rusqlite::Statement as Prepared;
+
+use crate::clock::PhaseClock;
+use crate::content::Content;
+use crate::database::{Database, sql_of};
+use crate::error::SqliteError;
+use crate::growth::Sizes;
+use crate::job::{SaveWatch, Saved, TopUps};
+use crate::prepare::PreparedSaves;
+use crate::rows::Rows;
+use crate::thread_io::{ThreadIo, Writes, bytes_of, calls_of};
+
+/// How much longer than its time a phase may go on to reach `min_saves`.
+const STRETCH: u64 = 4;
+/// While it waits for the schedule it looks this often whether it should still.
+const LOOK_UP: Nanos = Nanos::from_millis(100);
+/// Keeps the arrivals' random numbers apart from the contents'.
+const ARRIVALS_STREAM: u64 = 0x6172_7269_7661_6c73;
+
+/// Why the loop ended.
+enum Ended {
+    Limit,
+    Stopped,
+    Told(String),
+    Failed(SqliteError),
+}
+
+struct Phase<'a, M> {
+    save: &'a Save,
+    stop: &'a AtomicBool,
+    databases: &'a [Database],
+    statements: Vec<Prepared<'a>>,
+    rows: Rows,
+    content: Content,
+    sizes: Sizes,
+    clock: PhaseClock,
+    start: Nanos,
+    arrivals: Option<Arrivals>,
+    sampler: WaitSampler<Option<M>>,
+    counter: ThreadIo,
+    recorder: Recorder,
+    grew: Histogram,
+    in_place: Histogram,
+    /// Content that one save changes.
+    save_bytes: Bytes,
+    saves: u64,
+    intervals: usize,
+    /// Waits for the schedule, summed.
+    idle: Nanos,
+    /// The scheduler's times in them and in pauses.
+    outside: SchedulerTimes,
+    top_ups: TopUps,
+    topped_up: Writes,
+}
+
+pub(crate) fn run<M: WaitMeter>(
+    prepared: PreparedSaves<'_>,
+    watch: SaveWatch<'_, M>,
+) -> Result<Saved, SqliteError> {
+    let PreparedSaves { job, databases, rows, content, sizes, written, downgrades, notes } =
+        prepared;
+    let SaveWatch { stop, live, meter, mut on_interval } = watch;
+    let save = job.save;
+    let clock = PhaseClock::default();
+    let sampler = WaitSampler::new(meter, &clock);
+    let statements = databases.iter().map(|database| {
+        let prepared = database.connection.prepare(sql_of(save.statement));
+        prepared.map_err(|error| SqliteError::sqlite("prepare", &database.path, &error))
+    });
+    let statements = statements.collect::<Result<Vec<_>, _>>()?;
+    let start = clock.now();
+    let (interval, stall_over) = (job.interval, job.stall_over);
+    let mut phase = Phase {
+        save,
+        stop,
+        databases: &databases,
+        statements,
+        rows,
+        save_bytes: Bytes(content.row_bytes().0.saturating_mul(databases.len() as u64)),
+        content,
+        sizes,
+        start,
+        arrivals: Arrivals::new(&save.arrivals, start, job.seed ^ ARRIVALS_STREAM),
+        sampler,
+        counter: ThreadIo::open(),
+        recorder: Recorder::new(RecorderConfig { start, interval, stall_over, live }),
+        grew: Histogram::new(),
+        in_place: Histogram::new(),
+        saves: 0,
+        intervals: 0,
+        idle: Nanos::ZERO,
+        outside: SchedulerTimes::default(),
+        top_ups: TopUps::default(),
+        topped_up: Writes::default(),
+        clock,
+    };
+    phase.look_at_sizes()?;
+    let writes_before = phase.counter.read();
+    let first_reading = phase.sampler.read(&phase.clock);
+    let ended = loop {
+        match phase.turn() {
+            Ok(None) => {}
+            Ok(Some(ended)) => break ended,
+            Err(error) => break Ended::Failed(error),
+        }
+        if phase.interval_ended()
+            && let Some(tell) = &mut on_interval
+            && let ControlFlow::Break(reason) = tell(&mut phase.recorder)
+        {
+            break Ended::Told(reason);
+        }
+    };
+    let mut saved = phase.finish(ended, first_reading, writes_before);
+    saved.prepared_bytes = written;
+    saved.downgrades = downgrades;
+    saved.notes.extend(notes);
+    Ok(saved)
+}
+
+impl<M: WaitMeter> Phase<'_, M> {
+    /// One save, with all that comes before and after it; or why there is none.
+    fn turn(&mut self) -> Result<Option<Ended>, SqliteError> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Ok(Some(Ended::Stopped));
+        }
+        let intended = self.arrivals.as_ref().map(Arrivals::peek);
+        let begins = intended.unwrap_or_default().max(self.clock.now());
+        if self.limit_reached(begins) {
+            return Ok(Some(Ended::Limit));
+        }
+        if self.rows.run_out() {
+            self.top_up()?;
+        }
+        self.bind()?;
+        if let Some(intended) = intended {
+            if !self.wait_until(intended) {
+                return Ok(Some(Ended::Stopped));
+            }
+            self.take_slot(intended);
+        }
+        let now = self.clock.now();
+        self.sampler.read_if_due(now, &self.clock);
+        let from = self.sampler.last();
+        let started = self.clock.now();
+        for (statement, database) in self.statements.iter_mut().zip(self.databases) {
+            let changed = statement
+                .raw_execute()
+                .map_err(|error| SqliteError::sqlite("save to", &database.path, &error))?;
+            if changed != 1 {
+                let reason = format!("{changed} rows were changed, not one");
+                return Err(SqliteError::wrong("save to", &database.path, reason));
+            }
+        }
+        let ended = self.clock.now();
+        let bytes = self.save_bytes;
+        self.record(OpTimes { intended, started, flush_from: None, ended, bytes }, from)?;
+        Ok(None)
+    }
+
+    /// Takes the times of a save that was done.
+    fn record(&mut self, times: OpTimes, from: Option<WaitReading>) -> Result<(), SqliteError> {
+        self.saves += 1;
+        let latency = times.ended.since(times.started);
+        let stalled = self.recorder.record(times);
+        let split = from.and_then(|from| self.split(times, from, stalled));
+        if stalled {
+            self.recorder.record_stall(times, split);
+        }
+        match self.look_at_sizes()? {
+            true => self.grew.record(latency),
+            false => self.in_place.record(latency),
+        }
+        Ok(())
+    }
+
+    /// Where a save waited: every stall's, and of the others those whose window began just before.
+    fn split(&mut self, times: OpTimes, from: WaitReading, stalled: bool) -> Option<WaitSplit> {
+        let latency = times.ended.since(times.started);
+        let early = times.started.since(from.at).0 <= latency.0 / 16;
+        if !stalled && !early {
+            return None;
+        }
+        let window = WaitWindow { from, to: self.sampler.read(&self.clock)? };
+        let split = window.split_of(latency);
+        if window.is_tight_around(latency) {
+            self.recorder.record_wait(latency, split);
+        }
+        Some(split)
+    }
+
+    /// Makes the content of the next save and gives it to SQLite, which copies it.
+    fn bind(&mut self) -> Result<(), SqliteError> {
+        let row = self.rows.next().ok_or_else(|| {
+            let path = self.databases.first().map(|database| database.path.clone());
+            let reason = "there is no row left to change".to_owned();
+            SqliteError::wrong("save to", &path.unwrap_or_default(), reason)
+        })?;
+        let generation = (self.saves as u32).wrapping_add(1);
+        for (statement, database) in self.statements.iter_mut().zip(self.databases) {
+            let failed = |error| SqliteError::sqlite("bind a row of", &database.path, &error);
+            statement.raw_bind_parameter(1, row).map_err(failed)?;
+            if self.save.statement != Statement::Delete {
+                let content = self.content.of(database.index, row, generation);
+                statement.raw_bind_parameter(2, content).map_err(failed)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether no save may begin at `time`.
+    fn limit_reached(&self, time: Nanos) -> bool {
+        if self.save.saves.is_some_and(|saves| self.saves >= saves) {
+            return true;
+        }
+        let Some(limit) = self.save.time.map(|time| time.0) else { return false };
+        let elapsed = time.since(self.start);
+        let enough = self.save.min_saves.is_none_or(|saves| self.saves >= saves);
+        elapsed >= limit && (enough || elapsed.0 >= limit.0.saturating_mul(STRETCH))
+    }
+
+    /// Waits for the schedule. `false` where it was stopped meanwhile.
+    fn wait_until(&mut self, intended: Nanos) -> bool {
+        if self.clock.now() >= intended {
+            return true;
+        }
+        let from = self.sampler.read(&self.clock);
+        loop {
+            let now = self.clock.now();
+            if now >= intended {
+                break;
+            }
+            if self.stop.load(Ordering::Relaxed) {
+                return false;
+            }
+            self.clock.pass_until(intended.min(now.plus(LOOK_UP)));
+        }
+        if let (Some(from), Some(to)) = (from, self.sampler.read(&self.clock)) {
+            // Being woken late is the save's own misfortune: only the time until then is idle.
+            let idle = intended.since(from.at);
+            self.idle = self.idle.plus(idle);
+            let on_cpu = to.times.on_cpu.since(from.times.on_cpu).min(idle);
+            self.outside.on_cpu = self.outside.on_cpu.plus(on_cpu);
+        }
+        true
+    }
+
+    /// Uses a slot of the schedule: missed where its save begins more than a period late.
+    fn take_slot(&mut self, intended: Nanos) {
+        let late = self.clock.now().since(intended);
+        if let Some(arrivals) = &mut self.arrivals {
+            arrivals.next_time();
+            if late > arrivals.period() {
+                self.recorder.miss_slots(1);
+            }
+        }
+    }
+
+    /// Puts deleted rows back while the phase's clock stands still.
+    fn top_up(&mut self) -> Result<(), SqliteError> {
+        let (writes, reading) = (self.counter.read(), self.sampler.read(&self.clock));
+        let added = self.rows.add(u64::MAX);
+        let (rows, content, databases) =
+            (added.end() - added.start() + 1, &mut self.content, self.databases);
+        let (done, took) = self.clock.pause(|| {
+            databases.iter().try_for_each(|database| database.insert_rows(added.clone(), content))
+        });
+        done?;
+        self.top_ups.count += 1;
+        self.top_ups.rows += rows as u64;
+        self.top_ups.took = self.top_ups.took.plus(took);
+        if let Some(writes) = self.counter.since(&writes).value() {
+            self.topped_up.bytes += writes.bytes;
+            self.topped_up.calls += writes.calls;
+        }
+        if let (Some(from), Some(to)) = (reading, self.sampler.read(&self.clock)) {
+            let (from, to) = (from.times, to.times);
+            self.outside.on_cpu = self.outside.on_cpu.plus(to.on_cpu.since(from.on_cpu));
+            self.outside.runnable = self.outside.runnable.plus(to.runnable.since(from.runnable));
+        }
+        // What this grew is no save's growth.
+        self.look_at_sizes().map(drop)
+    }
+
+    fn look_at_sizes(&mut self) -> Result<bool, SqliteError> {
+        self.sizes.grew().map_err(|errno| {
+            let path = self.databases.first().map(|database| database.path.clone());
+            SqliteError::os("find", &path.unwrap_or_default(), errno)
+        })
+    }
+
+    fn interval_ended(&mut self) -> bool {
+        let intervals = self.recorder.intervals().len();
+        let ended = intervals != self.intervals;
+        self.intervals = intervals;
+        ended
+    }
+
+    /// Slots of the schedule whose time came before the end, but which never began.
+    fn count_unissued(&mut self, now: Nanos) {
+        let limit = self.save.time.map(|time| self.start.plus(time.0));
+        let end = limit.map_or(now, |limit| limit.min(now));
+        let left = self.save.saves.map_or(u64::MAX, |saves| saves.saturating_sub(self.saves));
+        let Some(arrivals) = &mut self.arrivals else { return };
+        let mut slots = 0;
+        while slots < left && arrivals.peek() < end {
+            arrivals.next_time();
+            slots += 1;
+        }
+        self.recorder.miss_slots(slots);
+    }
+
+    fn finish(
+        mut self,
+        ended: Ended,
+        first: Option<WaitReading>,
+        writes: flashlag_schema::Reading<Writes>,
+    ) -> Saved {
+        let now = self.clock.now();
+        let time = first.zip(self.sampler.read(&self.clock)).map(|(first, last)| {
+            let on_cpu = last.times.on_cpu.since(first.times.on_cpu).since(self.outside.on_cpu);
+            let runnable = last.times.runnable.since(first.times.runnable);
+            let elapsed = last.at.since(first.at).since(self.idle);
+            WaitSplit::of(elapsed, on_cpu, runnable.since(self.outside.runnable))
+        });
+        self.count_unissued(now);
+        let writes = match self.counter.since(&writes) {
+            flashlag_schema::Reading::Value(all) => {
+                flashlag_schema::Reading::Value(all.since(self.topped_up))
+            }
+            unavailable => unavailable,
+        };
+        let mut notes = Vec::new();
+        let top_ups = TopUps { page_bytes: Bytes(self.topped_up.bytes), ..self.top_ups };
+        if top_ups.count > 0 {
+            notes.push(format!(
+                "{} deleted rows were put back in {} pauses of {} together, which are in no \
+                 figure; that wrote {}",
+                top_ups.rows, top_ups.count, top_ups.took, top_ups.page_bytes
+            ));
+        }
+        if let Ended::Told(reason) = &ended {
+            notes.push(reason.clone());
+        }
+        let recorded = self.recorder.finish(now);
+        Saved {
+            app_bytes: recorded.bytes,
+            recorded,
+            time,
+            grew: self.grew,
+            in_place: self.in_place,
+            page_bytes: bytes_of(&writes),
+            write_calls: calls_of(&writes),
+            database_bytes: self.sizes.total(),
+            top_ups,
+            prepared_bytes: Default::default(),
+            cut_short: !matches!(ended, Ended::Limit),
+            error: match ended {
+                Ended::Failed(error) => Some(error),
+                _ => None,
+            },
+            downgrades: Vec::new(),
+            notes,
+        }
+    }
+}

@@ -1,0 +1,132 @@
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use flashlag_device::WaitMeter;
+use flashlag_schema::scenario::{JournalMode, Save, Statement, Synchronous};
+use flashlag_schema::{Downgrade, Reading};
+use flashlag_units::Bytes;
+use rustix::io::Errno;
+
+use crate::content::Content;
+use crate::database::{CHUNK, Database, file_name, remove_files};
+use crate::error::SqliteError;
+use crate::growth::Sizes;
+use crate::job::{SaveJob, SaveWatch, Saved};
+use crate::phase;
+use crate::rows::Rows;
+use crate::thread_io::{ThreadIo, bytes_of};
+
+/// Rows of an update or delete job that names none: there must be something to change.
+const FIRST_ROWS: u64 = 1000;
+/// Keeps the choice of rows apart from contents and arrivals.
+const ROWS_STREAM: u64 = 0x726f_7773_206f_6620;
+
+/// Databases that are made and filled with their first rows: everything before the first save.
+#[derive(Debug)]
+pub struct PreparedSaves<'a> {
+    pub(crate) job: SaveJob<'a>,
+    pub(crate) databases: Vec<Database>,
+    pub(crate) rows: Rows,
+    pub(crate) content: Content,
+    pub(crate) sizes: Sizes,
+    pub(crate) written: Reading<Bytes>,
+    pub(crate) downgrades: Vec<Downgrade>,
+    pub(crate) notes: Vec<String>,
+}
+
+impl<'a> PreparedSaves<'a> {
+    /// Makes the databases of `job`, with their first rows, and sets their modes. The first rows
+    /// are written durably (`DELETE`, `FULL`), so that nothing of them is left to write back while
+    /// saves are measured. Ends early where `stop` is raised.
+    ///
+    /// # Errors
+    /// Where the directory can't be used or SQLite fails.
+    pub fn prepare(job: &SaveJob<'a>, stop: &AtomicBool) -> Result<Self, SqliteError> {
+        let counter = ThreadIo::open();
+        let before = counter.read();
+        let directory = canonical(job.directory)?;
+        let save = job.save;
+        let mut notes = notes_on(save);
+        let full = first_rows(save, &mut notes);
+        let created = (0..save.databases.max(1))
+            .map(|index| Database::create(&directory, index, save.databases));
+        let databases = created.collect::<Result<Vec<_>, _>>()?;
+        let mut rows = Rows::new(save.statement, full, job.seed ^ ROWS_STREAM);
+        let mut content = Content::new(save.row.0, job.seed);
+        let most = (CHUNK.0 / content.row_bytes().0.max(16)).max(1);
+        while !stop.load(Ordering::Relaxed) {
+            let added = rows.add(most);
+            if added.is_empty() {
+                break;
+            }
+            for database in &databases {
+                database.insert_rows(added.clone(), &mut content)?;
+            }
+        }
+        let mut downgrades = Vec::new();
+        for database in &databases {
+            for downgrade in database.set_modes(save)? {
+                if !downgrades.contains(&downgrade) {
+                    downgrades.push(downgrade);
+                }
+            }
+        }
+        let sizes = Sizes::new(&directory, save.databases.max(1), save.journal)?;
+        let written = bytes_of(&counter.since(&before));
+        let job = *job;
+        Ok(PreparedSaves { job, databases, rows, content, sizes, written, downgrades, notes })
+    }
+
+    /// What was written to prepare.
+    pub fn written(&self) -> &Reading<Bytes> {
+        &self.written
+    }
+
+    /// Saves until a limit, an error or a word from `watch`; then closes the databases, outside of
+    /// every figure. A write-ahead log is checkpointed and removed by that.
+    ///
+    /// # Errors
+    /// Where no save could be begun. A save that fails is in [`Saved::error`], with everything
+    /// that was recorded before.
+    pub fn run<M: WaitMeter>(self, watch: SaveWatch<'_, M>) -> Result<Saved, SqliteError> {
+        phase::run(self, watch)
+    }
+}
+
+/// Removes the databases of a job, which must not be running.
+///
+/// # Errors
+/// Where one is there and can't be removed.
+pub fn remove_databases(job: &SaveJob<'_>) -> Result<(), SqliteError> {
+    let indices = 0..job.save.databases.max(1);
+    indices.into_iter().try_for_each(|index| remove_files(&job.directory.join(file_name(index))))
+}
+
+/// The directory without symbolic links on the way, so that none need be followed from here on.
+fn canonical(directory: &Path) -> Result<PathBuf, SqliteError> {
+    directory.canonicalize().map_err(|error| {
+        SqliteError::os("find", directory, Errno::from_io_error(&error).unwrap_or(Errno::IO))
+    })
+}
+
+fn first_rows(save: &Save, notes: &mut Vec<String>) -> u64 {
+    if save.rows > 0 || save.statement == Statement::Insert {
+        return save.rows;
+    }
+    notes.push(format!("the scenario names no rows to change: {FIRST_ROWS} were made"));
+    FIRST_ROWS
+}
+
+/// What the modes mean for the promise of a save.
+fn notes_on(save: &Save) -> Vec<String> {
+    let note = match (save.journal, save.synchronous) {
+        (JournalMode::Wal, Synchronous::Normal) => {
+            "WAL with synchronous=NORMAL: a save is durable only after the next checkpoint"
+        }
+        (JournalMode::Memory | JournalMode::Off, _) => {
+            "no journal on storage: a crash during a save can corrupt the database"
+        }
+        _ => return Vec::new(),
+    };
+    vec![note.to_owned()]
+}
