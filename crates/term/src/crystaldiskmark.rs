@@ -100,7 +100,7 @@ fn tail(run: &Run) -> String {
     };
     field("Profile", &format!("flashlag {}, seed {}", run.scenario.name, run.scenario.seed));
     if let Some(span) = span {
-        field("Test", &format!("{} on {}", block_size(span), run.target.name));
+        field("Test", &format!("{} on {}", span, run.target.name));
     }
     let direct = run.phases.iter().filter(|phase| is_test(phase)).all(|phase| phase.direct);
     field("Mode", if direct { "page cache bypassed" } else { "through the page cache" });

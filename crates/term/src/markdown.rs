@@ -221,7 +221,7 @@ fn why(text: &mut String, run: &Run) {
     for finding in &findings.causes {
         let cost = format::ratio_bare(finding.cost_s_per_1000);
         let mut item = format!(
-            "- **{cost} s for 1,000 {}.** {}: {}. {}",
+            "- **{cost} s of waiting for 1,000 {}.** {}: {}. {}",
             finding.per,
             escape(&finding.cause),
             escape(&finding.would),

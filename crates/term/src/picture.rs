@@ -100,6 +100,11 @@ fn label_width(bar: &Bar<'_>, short: bool) -> usize {
 const WIDEST_PLOT: usize = 71;
 
 impl Picture {
+    /// Whether there is room for every figure beside the bars.
+    pub(crate) fn is_full(style: Style) -> bool {
+        Number::of(style.columns()).contains(&Number::P90)
+    }
+
     /// Laid out for these rows.
     pub(crate) fn over<'a>(style: Style, bars: impl Iterator<Item = Bar<'a>> + Clone) -> Picture {
         let room = style.columns();

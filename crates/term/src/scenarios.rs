@@ -1,3 +1,4 @@
+use flashlag_explain::format;
 use flashlag_schema::scenario::{Io, IoOperation, Pattern, Save, Scenario, Step, Test};
 use flashlag_units::Bytes;
 
@@ -33,6 +34,7 @@ pub fn scenario(scenario: &Scenario, style: Style) -> String {
         for (key, value) in &scenario.settings {
             let mut head = Line::new(style);
             head.add(Role::Ink, "  ").left(Role::Strong, &sanitize(key), 14);
+            let value = if value.is_empty() { "\"\"" } else { value };
             page.hanging(&head, 17, Role::Ink, &sanitize(value));
         }
     }
@@ -97,7 +99,7 @@ fn save_cells(save: &Save) -> Vec<String> {
     let journal = format!("{:?}", save.journal).to_lowercase();
     let synchronous = format!("{:?}", save.synchronous).to_lowercase();
     let time = save.time.map(|time| time.0.to_string());
-    let saves = save.saves.map(|saves| format!("{saves} saves"));
+    let saves = save.saves.map(|saves| format!("{} saves", format::count(saves)));
     vec![
         format!("{:?}", save.statement).to_lowercase(),
         none(),

@@ -1,5 +1,5 @@
 use crate::line::{Line, Page};
-use crate::style::Role;
+use crate::style::{Role, Style};
 use crate::text::{to_ascii, width};
 
 /// A table of a label and right-aligned columns that fits a width: first the least needed columns
@@ -75,6 +75,13 @@ impl Table {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.rows.is_empty()
+    }
+
+    /// Whether it fits without cutting a label, all columns shown.
+    pub(crate) fn fits(&self, style: Style) -> bool {
+        let everything = self.fit(usize::MAX / 2, style.unicode);
+        let columns: usize = everything.1.iter().map(|(_, columns)| columns + SEPARATION).sum();
+        everything.0 + columns <= style.columns()
     }
 
     /// Prints it.

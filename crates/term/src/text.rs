@@ -71,17 +71,9 @@ pub(crate) fn to_ascii(text: &str) -> String {
     ascii
 }
 
-/// `12,000`.
-pub(crate) fn grouped(count: u64) -> String {
-    let digits = count.to_string();
-    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+/// As [`sanitize`], keeping the double spaces that set parts apart.
+pub(crate) fn sanitize_parts(text: &str) -> String {
+    text.split("  ").map(sanitize).collect::<Vec<_>>().join("  ")
 }
 
 /// At most `columns` of `text`; what is cut is marked by an ellipsis.

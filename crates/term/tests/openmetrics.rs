@@ -1,4 +1,5 @@
 //! OpenMetrics text is checked against the standard's rules by a reader of its own.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -172,7 +173,7 @@ fn every_sample_run_is_valid_openmetrics() {
     for (kind, run) in sample::all() {
         let text = flashlag_term::openmetrics(&run);
         let samples = check::openmetrics(&text).unwrap_or_else(|why| panic!("{kind:?}: {why}"));
-        assert!(samples > 100, "{kind:?}: {samples}");
+        assert!(samples > 30 * run.phases.len(), "{kind:?}: {samples}");
     }
 }
 

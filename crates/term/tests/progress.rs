@@ -1,4 +1,5 @@
 //! Progress on a terminal that is emulated, and in a pipe.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::io::Write;
 use std::sync::{Arc, Mutex};
@@ -94,7 +95,11 @@ fn a_long_wait_is_told_while_the_phase_runs() {
             drive(&progress.live(), Some(Nanos::from_millis(4600)), false, &mut || {});
             wait_for("the stall", || term.contents().contains("write took 4.6 s"));
             let screen = term.contents();
-            insta::assert_snapshot!(format!("live_{width}"), screen);
+            // How long is left depends on how long this test takes.
+            let left =
+                screen.split("    about ").nth(1).and_then(|rest| rest.split(" left").next());
+            let still = left.map_or(screen.clone(), |left| screen.replace(left, "SOME TIME"));
+            insta::assert_snapshot!(format!("live_{width}"), still);
             let longest = screen.lines().map(|line| line.chars().count()).max().unwrap();
             assert!(longest < width.into(), "{longest} of {width} columns:\n{screen}");
         });

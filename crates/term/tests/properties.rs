@@ -1,5 +1,6 @@
 //! Whatever is in a run file, a view neither panics nor lets it reach the terminal as anything but
 //! text, and no line is wider than asked for.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::sync::LazyLock;
 

@@ -1,4 +1,5 @@
 //! Every view of the sample runs, as a reader sees it.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use flashlag_explain::sample;
 use flashlag_schema::Run;

@@ -1,5 +1,6 @@
 use std::time::Instant;
 
+use flashlag_explain::format;
 use flashlag_schema::{Lag, LatencySummary, Operation, Phase};
 use flashlag_stats::live::Snapshot;
 use flashlag_units::{Bytes, Nanos};
@@ -9,7 +10,7 @@ use super::plan::Kind;
 use super::state::State;
 use crate::line::{Line, Page};
 use crate::style::{Role, Style};
-use crate::text::{grouped, sanitize};
+use crate::text::{sanitize, sanitize_parts};
 
 /// A wait from which on the live view says so in words.
 const WORTH_TELLING: Nanos = Nanos::from_millis(100);
@@ -55,10 +56,10 @@ pub(super) fn draw(state: &State, live: &Snapshot, now: Instant) -> Vec<String> 
 pub(super) fn title(state: &State, title: &str) -> Vec<String> {
     let style = drawn(state.style);
     if !state.in_columns {
-        return vec![one_line(style, &sanitize(title))];
+        return vec![one_line(style, &sanitize_parts(title))];
     }
     let mut page = Page::new(style);
-    page.paragraph(Role::Strong, &sanitize(title));
+    page.paragraph(Role::Strong, &sanitize_parts(title));
     page.gap();
     page.into_lines()
 }
@@ -94,13 +95,13 @@ fn row(style: Style, role: Role, mark: &str, label: &str, figures: &Figures) -> 
     let mut line = Line::new(style);
     line.add(role, &format!("  {mark} "));
     let wide = style.columns() >= 75;
-    let tail = if wide { 54 } else { 30 };
+    let tail = if wide { 55 } else { 30 };
     let name = style.columns().saturating_sub(tail).clamp(8, 34);
     line.left(Role::Ink, &sanitize(label), name);
     if wide {
-        let with_noun = format!("{} {}s", grouped(figures.count), figures.kind.noun());
+        let with_noun = format!("{} {}s", format::count(figures.count), figures.kind.noun());
         let fits = with_noun.len() < 14;
-        let count = if fits { with_noun } else { grouped(figures.count) };
+        let count = if fits { with_noun } else { format::count(figures.count) };
         line.right(Role::Ink, &count, 14).right(Role::Ink, &figures.elapsed.to_string(), 11);
     }
     for (what, value) in [("p50", figures.median), ("p99", figures.p99)] {
@@ -140,7 +141,7 @@ fn plain_line(style: Style, phase: &Phase, felt: &LatencySummary, kind: Kind) ->
         Some(value) => format!(", {name} {value}"),
         None => String::new(),
     };
-    let count = grouped(phase.ops);
+    let count = format::count(phase.ops);
     let cut = if phase.cut_short { ", cut short" } else { "" };
     let text = format!(
         "{}: {count} {}s in {}{}{}{}{cut}",
@@ -172,7 +173,7 @@ pub(super) fn level(state: &State, level: &Level) -> String {
         };
         let text = format!(
             "filled {from} to {to} %: {} writes{}{}, longest {longest}",
-            grouped(figures.count),
+            format::count(figures.count),
             figure("p50", figures.median),
             figure("p99", figures.p99),
         );
@@ -208,32 +209,37 @@ fn bar(state: &State, style: Style, live: &Snapshot, now: Instant) -> Line {
     let percent = ((fraction * 100.0) as u64).min(99);
     line.add(Role::Ink, &format!(" {percent:>2}%"));
     if let Some(left) = left {
-        line.add(Role::Muted, &format!("    about {} left", rounded(left)));
+        line.add(Role::Muted, &format!("    about {} left", roughly(left)));
     }
     line
 }
 
 /// To the precision of a guess: minutes from ten minutes on, else ten seconds, then seconds.
-fn rounded(left: Nanos) -> Nanos {
-    let step = match left.0 / 1_000_000_000 {
-        600.. => 60,
-        60.. => 10,
-        _ => 1,
-    };
-    let step = step * 1_000_000_000;
-    Nanos((left.0 / step + 1).saturating_mul(step))
+fn roughly(left: Nanos) -> String {
+    let seconds = left.0 / 1_000_000_000 + 1;
+    match seconds {
+        600.. => {
+            let minutes = seconds.div_ceil(60);
+            match minutes / 60 {
+                0 => format!("{minutes} min"),
+                hours => format!("{hours} h {:02} min", minutes % 60),
+            }
+        }
+        60.. => {
+            let seconds = seconds.div_ceil(10) * 10;
+            format!("{} min {:02} s", seconds / 60, seconds % 60)
+        }
+        _ => format!("{seconds} s"),
+    }
 }
 
 fn sparkline(state: &State, style: Style, live: &Snapshot) -> Line {
     let mut line = Line::new(style);
     let shown = if style.columns() >= 75 { 32 } else { 16 };
-    let window = state.window(live);
-    let seconds = window.0 as f64 / 1e9 * shown as f64 / live.recent.len() as f64;
-    let window = if live.intervals >= live.recent.len() as u64 {
-        Nanos((seconds * 1e9) as u64)
-    } else {
-        window
-    };
+    let first = (live.recent.len() - shown).max(
+        live.recent.len().saturating_sub(usize::try_from(live.intervals).unwrap_or(usize::MAX)),
+    );
+    let window = live.elapsed.since(live.recent_from.get(first).copied().unwrap_or_default());
     line.left(Role::Muted, &format!("  last {window}"), 14);
     let recent = &live.recent[live.recent.len() - shown..];
     let any = recent.iter().filter(|wait| **wait > Nanos::ZERO);

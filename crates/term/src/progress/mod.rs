@@ -249,7 +249,6 @@ impl Inner {
         let level = self.state.level(&self.live, false);
         self.print(level);
         let snapshot = self.live.snapshot();
-        self.state.observe(&snapshot);
         if let Output::Terminal(terminal) = &mut self.output {
             self.state.resize(terminal.width());
             terminal.draw(&frame::draw(&self.state, &snapshot, Instant::now()));

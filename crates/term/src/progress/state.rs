@@ -1,8 +1,7 @@
-use std::collections::VecDeque;
 use std::time::Instant;
 
 use flashlag_schema::{Operation, Phase};
-use flashlag_stats::live::{Live, SPARKLINE, Snapshot};
+use flashlag_stats::live::{Live, Snapshot};
 use flashlag_units::{Bytes, Nanos};
 
 use super::frame;
@@ -28,8 +27,6 @@ pub(super) struct State {
     /// Expected time of the phases that are done.
     expected_done: Nanos,
     written_done: Bytes,
-    /// Interval counts and the times at which they were seen, for the sparkline's time scale.
-    seen: VecDeque<(u64, Nanos)>,
 }
 
 /// The phase under way.
@@ -56,7 +53,6 @@ impl State {
             levels: Levels::default(),
             expected_done: Nanos::ZERO,
             written_done: Bytes::ZERO,
-            seen: VecDeque::new(),
         }
     }
 
@@ -81,7 +77,6 @@ impl State {
         self.current = Some(Current { label: label.to_owned(), kind, expected, limit });
         self.preparing = None;
         self.levels = Levels::default();
-        self.seen.clear();
     }
 
     /// Ends the phase under way; the line that stays.
@@ -94,23 +89,6 @@ impl State {
             self.written_done = self.written_done.plus(phase.bytes);
         }
         frame::finished(self, phase)
-    }
-
-    /// Watches the sparkline's time scale.
-    pub(super) fn observe(&mut self, live: &Snapshot) {
-        if self.seen.back().is_none_or(|(intervals, _)| *intervals != live.intervals) {
-            self.seen.push_back((live.intervals, live.elapsed));
-        }
-        while self.seen.len() > SPARKLINE + 1 {
-            self.seen.pop_front();
-        }
-    }
-
-    /// How long the intervals of the sparkline took together.
-    pub(super) fn window(&self, live: &Snapshot) -> Nanos {
-        let first = live.intervals.saturating_sub(SPARKLINE as u64);
-        let before = self.seen.iter().rev().find(|(intervals, _)| *intervals <= first);
-        live.elapsed.since(before.map(|(_, at)| *at).unwrap_or_default())
     }
 
     /// A fill level that was passed, or the end of the last one.

@@ -7,7 +7,7 @@ use flashlag_units::Nanos;
 
 use super::Depth;
 use crate::line::{Line, Page};
-use crate::picture::brief;
+use crate::picture::{Picture, brief};
 use crate::style::Role;
 use crate::table::Table;
 
@@ -19,47 +19,43 @@ pub(super) fn tests(page: &mut Page, run: &Run, _: Depth) {
     }
 }
 
-/// Tests that fit beside one another below a stage's name.
-fn tests_in(columns: usize) -> usize {
-    (columns.saturating_sub(16) / 26).max(1)
-}
-
 fn stages(page: &mut Page, table: &Lifecycle) {
     page.paragraph(Role::Strong, &table.heading);
     let columns: Vec<usize> = (0..table.columns.len()).collect();
-    for (index, block) in columns.chunks(tests_in(page.style().columns())).enumerate() {
+    let fit = |size: &usize| {
+        columns.chunks(*size).all(|block| stage_block(table, block).fits(page.style()))
+    };
+    // As many tests beside one another as fit.
+    let size = (2..=columns.len()).rev().find(fit).unwrap_or(1);
+    for (index, block) in columns.chunks(size).enumerate() {
         if index > 0 {
             page.gap();
         }
-        stage_block(page, table, block);
+        stage_block(table, block).print(page);
+    }
+    for row in &table.rows {
+        if let Some(reason) = &row.skipped {
+            page.paragraph(Role::Muted, &format!("{}: not run, {reason}", row.label));
+        }
     }
     if table.rows.iter().any(|row| !row.failures.is_empty()) {
         page.paragraph(Role::Muted, "✕ A failed check covers this row: do not quote it.");
     }
 }
 
-fn stage_block(page: &mut Page, table: &Lifecycle, block: &[usize]) {
+fn stage_block(table: &Lifecycle, block: &[usize]) -> Table {
     let mut text = Table::new("");
     for column in block.iter().filter_map(|index| table.columns.get(*index)) {
         text = text.span(&column.title, 3).column("MB/s", 0);
         text = text.column("p50 ms", 0).column("p99 ms", 0);
     }
-    for row in &table.rows {
+    for row in table.rows.iter().filter(|row| row.skipped.is_none()) {
         let trusted = row.failures.is_empty();
         let role = if trusted { Role::Ink } else { Role::Muted };
-        match &row.skipped {
-            // Said once, in the first block.
-            Some(reason) if block.first() == Some(&0) => {
-                text.remark((Role::Muted, &row.label), &format!("not run: {reason}"));
-            }
-            Some(_) => {}
-            None => {
-                let cells = block.iter().flat_map(|index| cells(row, *index)).collect();
-                text.row((role, &marked(&row.label, trusted)), cells);
-            }
-        }
+        let cells = block.iter().flat_map(|index| cells(row, *index)).collect();
+        text.row((role, &marked(&row.label, trusted)), cells);
     }
-    text.print(page);
+    text
 }
 
 fn cells(row: &LifecycleRow, column: usize) -> Vec<(Role, String)> {
@@ -151,7 +147,8 @@ pub(super) fn places(page: &mut Page, run: &Run, depth: Depth) {
 
 /// The headline test's latency in full, where the table of tests does not say it.
 pub(super) fn durable_writes(page: &mut Page, run: &Run, _: Depth) {
-    if lifecycle(run).is_none() {
+    // A wide picture says it too.
+    if lifecycle(run).is_none() || Picture::is_full(page.style()) {
         return;
     }
     let mut table = Table::new("Durable 4 KiB write, ms")

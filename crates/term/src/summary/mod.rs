@@ -14,7 +14,7 @@ use flashlag_schema::Run;
 use crate::line::{Line, Page};
 use crate::picture::{Bar, Picture};
 use crate::style::{Role, Style};
-use crate::text::sanitize;
+use crate::text::{sanitize, sanitize_parts};
 
 pub use cost::files;
 pub use trust::trust;
@@ -80,17 +80,12 @@ fn title(page: &mut Page, run: &Run) {
     let program = format!("flashlag {}", run.flashlag.version);
     let text = format!("{program}  {}  {}", run.scenario.name, device(run));
     let mut line = Line::new(page.style());
-    line.add(Role::Muted, &sanitize_each(&text));
+    line.add(Role::Muted, &sanitize_parts(&text));
     if line.used() <= page.style().columns() {
         page.push(&line);
     } else {
         page.paragraph(Role::Muted, &sanitize(&text));
     }
-}
-
-/// Keeps the double spaces between the parts.
-fn sanitize_each(text: &str) -> String {
-    text.split("  ").map(sanitize).collect::<Vec<_>>().join("  ")
 }
 
 /// `Sample Tablet T, 32 GB emmc, f2fs`: what could be read of it, else the target as typed.

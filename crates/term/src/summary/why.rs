@@ -49,10 +49,16 @@ const TOLD: usize = 3;
 /// What to change, costliest first.
 pub(super) fn findings(page: &mut Page, run: &Run, depth: Depth) {
     let findings = flashlag_explain::findings(run);
-    let Some(first) = findings.causes.first() else { return };
+    if findings.causes.is_empty() {
+        return;
+    }
     page.paragraph(Role::Strong, &findings.heading);
-    page.paragraph(Role::Muted, &format!("Seconds of waiting added to 1,000 {}:", first.per));
     let told = if depth == Depth::Full { usize::MAX } else { TOLD };
+    let mut counted: Vec<&str> = findings.causes.iter().take(told).map(|one| one.per).collect();
+    counted.sort_unstable();
+    counted.dedup();
+    let counted = counted.join(" or ");
+    page.paragraph(Role::Muted, &format!("Seconds of waiting added to 1,000 {counted}:"));
     for finding in findings.causes.iter().take(told) {
         one(page, finding, depth);
     }
