@@ -1,5 +1,6 @@
 //! Filling storage up to a level, emptying it again, and telling the device what is free.
 
+mod blame;
 mod filling;
 mod gauge;
 mod order;
@@ -8,6 +9,7 @@ mod run;
 mod space;
 mod trim;
 
+pub use blame::explained;
 pub use run::{FillSpec, Filled, fill};
 pub use space::{FreeSpace, free_space, leave_default};
 pub use trim::{TrimError, trim};

@@ -10,6 +10,7 @@ use flashlag_schema::scenario::{Durability, EngineKind, Io, Pattern};
 use flashlag_units::{Bytes, Nanos};
 use rustix::fs::OFlags;
 
+use super::blame::explained;
 use super::filling::Filling;
 use super::gauge::Gauge;
 use super::order::Order;
@@ -117,7 +118,7 @@ pub fn fill<M: WaitMeter>(spec: &FillSpec<'_>, watch: Watch<'_, M>) -> Result<Fi
         meter: watch.meter,
     };
     let mut driven = drive(&mut filling, &job, &mut watch);
-    driven.ended = why_ended(driven.ended, &mut filling);
+    driven.ended = why_ended(driven.ended, &mut filling, &files);
     let after = filling.gauge.look_again()?;
     let notes = notes(spec, &job, &driven, &filling);
     if spec.verify && driven.ended != Ended::Stopped {
@@ -203,11 +204,16 @@ fn has_sparse_files(path: &PathBuf) -> Result<bool, DeviceError> {
     })
 }
 
-/// The loop knows only that its flag was raised.
-fn why_ended<D>(ended: Ended, filling: &mut Filling<'_, D>) -> Ended {
-    match (ended, filling.error.take()) {
+/// The loop knows only that its flag was raised; and what it wrote may be files without a name.
+fn why_ended<D>(ended: Ended, filling: &mut Filling<'_, D>, files: &FileSet) -> Ended {
+    let ended = match (ended, filling.error.take()) {
         (Ended::Stopped | Ended::Limit, Some(error)) => Ended::from_error(error),
         (Ended::Stopped, None) if !filling.stop.load(Ordering::Relaxed) => Ended::Limit,
+        (ended, _) => ended,
+    };
+    match (ended, files.check_present()) {
+        (Ended::Error(error), _) => Ended::Error(explained(error, files.directory())),
+        (Ended::Limit | Ended::Enough | Ended::NoSpace(_), Err(error)) => Ended::Error(error),
         (ended, _) => ended,
     }
 }

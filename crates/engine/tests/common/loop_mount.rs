@@ -22,24 +22,41 @@ impl LoopMount {
 
     /// The same with more arguments for `mkfs.ext4`.
     pub fn ext4_with(mebibytes: u64, mkfs: &[&str], options: &str) -> Result<LoopMount, String> {
-        if !rustix::process::geteuid().is_root() {
-            return Err("mounting an image needs root".to_owned());
-        }
-        let home = TempDir::new().map_err(|error| error.to_string())?;
-        let image = home.path().join("image");
-        let made = File::create(&image).and_then(|file| file.set_len(mebibytes << 20));
-        made.map_err(|error| error.to_string())?;
+        let (home, image) = empty_image(mebibytes)?;
         let arguments = ["-q", "-F", "-b", "4096", "-m", "0", "-E", "lazy_itable_init=0"];
         run(Command::new("mkfs.ext4").args(arguments).args(mkfs).arg(&image))?;
         LoopMount::of_image(home, &image, options)
     }
 
+    /// btrfs with a quota on all of it, which holds for root too.
+    pub fn btrfs_with_quota(mebibytes: u64, quota_mebibytes: u64) -> Result<LoopMount, String> {
+        let (home, image) = empty_image(mebibytes)?;
+        run(Command::new("mkfs.btrfs").arg("-q").arg(&image))?;
+        let mount = LoopMount::mounted(home, &image, "btrfs", "")?;
+        run(Command::new("btrfs").args(["quota", "enable"]).arg(mount.path()))?;
+        let limit = format!("{quota_mebibytes}M");
+        run(Command::new("btrfs").args(["qgroup", "limit", &limit]).arg(mount.path()))?;
+        Ok(mount)
+    }
+
     /// ext4 on a file that is already there (a FUSE file, say), inside `home`.
     pub fn of_image(home: TempDir, image: &Path, options: &str) -> Result<LoopMount, String> {
+        LoopMount::mounted(home, image, "ext4", options)
+    }
+
+    fn mounted(
+        home: TempDir,
+        image: &Path,
+        kind: &str,
+        options: &str,
+    ) -> Result<LoopMount, String> {
         let mount = home.path().join("mount");
         std::fs::create_dir_all(&mount).map_err(|error| error.to_string())?;
+        // A test may go on as another user.
+        let open = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+        std::fs::set_permissions(home.path(), open).map_err(|error| error.to_string())?;
         let with_loop = if options.is_empty() { "loop".into() } else { format!("loop,{options}") };
-        run(Command::new("mount").args(["-t", "ext4", "-o", &with_loop]).arg(image).arg(&mount))?;
+        run(Command::new("mount").args(["-t", kind, "-o", &with_loop]).arg(image).arg(&mount))?;
         Ok(LoopMount { mount, image: image.to_owned(), _home: home })
     }
 
@@ -59,6 +76,21 @@ impl LoopMount {
         std::os::unix::fs::MetadataExt::blocks(&std::fs::metadata(&self.image).unwrap()) * 512
     }
 
+    /// The name of the loop device: `loop0`.
+    pub fn device(&self) -> String {
+        let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap();
+        let here = self.mount.to_str().unwrap();
+        let line = mounts.lines().find(|line| line.split(' ').nth(1) == Some(here)).unwrap();
+        line.split(' ').next().unwrap().trim_start_matches("/dev/").to_owned()
+    }
+
+    /// Lets ext4 find an error, upon which it goes read-only under whoever writes (mount it with
+    /// `errors=remount-ro`). A plain `remount,ro` is refused while a file is open for writing.
+    pub fn fail_to_read_only(&self) -> Result<(), String> {
+        let trigger = format!("/sys/fs/ext4/{}/trigger_fs_error", self.device());
+        std::fs::write(&trigger, "made by a test").map_err(|error| format!("{trigger}: {error}"))
+    }
+
     /// Bytes in use, once everything is on the image.
     pub fn used_bytes(&self) -> u64 {
         let file = File::open(&self.mount).unwrap();
@@ -66,6 +98,17 @@ impl LoopMount {
         let stat = rustix::fs::statvfs(&self.mount).unwrap();
         (stat.f_blocks - stat.f_bfree) * stat.f_frsize
     }
+}
+
+fn empty_image(mebibytes: u64) -> Result<(TempDir, PathBuf), String> {
+    if !rustix::process::geteuid().is_root() {
+        return Err("mounting an image needs root".to_owned());
+    }
+    let home = TempDir::new().map_err(|error| error.to_string())?;
+    let image = home.path().join("image");
+    let made = File::create(&image).and_then(|file| file.set_len(mebibytes << 20));
+    made.map_err(|error| error.to_string())?;
+    Ok((home, image))
 }
 
 impl Drop for LoopMount {

@@ -3,5 +3,6 @@
 #![allow(dead_code, clippy::unwrap_used, missing_docs)]
 
 pub mod canary;
+pub mod faulty;
 pub mod loop_mount;
 pub mod random;
