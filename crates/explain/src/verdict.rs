@@ -104,12 +104,15 @@ impl Judgement {
         if !failures.is_empty() {
             return Judgement::NotJudged { failures };
         }
-        let histogram = felt(phase);
-        let judged = histogram.and_then(|histogram| {
-            let verdict = LagVerdict::of(&histogram)?;
-            Some(Judgement::Judged { verdict, caveat: caveat(&histogram) })
-        });
-        judged.unwrap_or(Judgement::Nothing)
+        felt(phase).map_or(Judgement::Nothing, |histogram| Judgement::of_histogram(&histogram))
+    }
+
+    /// Of waits that no failed check covers.
+    pub(crate) fn of_histogram(histogram: &Histogram) -> Judgement {
+        match LagVerdict::of(histogram) {
+            Some(verdict) => Judgement::Judged { verdict, caveat: caveat(histogram) },
+            None => Judgement::Nothing,
+        }
     }
 
     /// As printed: the verdict's name, `not judged` or `no data`.

@@ -1,6 +1,13 @@
 //! Two or more runs side by side, with the interval of each difference.
 
-use flashlag_schema::{CheckStatus, Run, State};
+mod differs;
+mod ratios;
+mod rows;
+mod scenario;
+mod subjects;
+mod words;
+
+use flashlag_schema::{CheckStatus, Operation, Run, State};
 use thiserror::Error;
 
 use crate::figures::Figures;
@@ -11,15 +18,13 @@ use crate::verdict::Judgement;
 pub struct CompareOptions {
     /// Compares runs of different scenarios too.
     pub force: bool,
-    /// Resamples for each interval.
-    pub resamples: u32,
     /// What every resample follows from.
     pub seed: u64,
 }
 
 impl Default for CompareOptions {
     fn default() -> Self {
-        CompareOptions { force: false, resamples: 1000, seed: 1 }
+        CompareOptions { force: false, seed: 1 }
     }
 }
 
@@ -33,8 +38,13 @@ pub enum CompareError {
         given: usize,
     },
     /// They did not do the same.
-    #[error("{0}")]
-    Scenario(String),
+    #[error(
+        "these runs did different things: {differences} (compare runs of one scenario, or --force)"
+    )]
+    Scenario {
+        /// Each run that differs from the first: both names and hashes, and the settings.
+        differences: String,
+    },
 }
 
 /// The comparison.
@@ -83,11 +93,14 @@ pub struct CompareRow {
     pub state: State,
     /// The repetition.
     pub run: u32,
+    /// What it does.
+    pub operation: Operation,
     /// Whether it belongs in the picture: durable 4 KiB writes and saves.
     pub in_strip: bool,
     /// One for each subject; `None` where it has no such phase.
     pub sides: Vec<Option<CompareSide>>,
-    /// Every other subject against the first that has it, for each figure.
+    /// Each pair of subjects that have it and that no failed check covers, for each figure; of
+    /// more than four subjects, each against the first.
     pub ratios: Vec<Ratio>,
 }
 
@@ -130,8 +143,10 @@ pub struct Ratio {
     pub ratio: f64,
     /// Its 95 % interval; `None` where there is no way to tell.
     pub interval: Option<(f64, f64)>,
-    /// Whether the interval lies wholly on one side of 1.
+    /// Whether a difference is shown: 1 is outside the interval.
     pub differs: bool,
+    /// Whether the interval includes how runs differ from one another.
+    pub between_runs: bool,
     /// `13× longer on Tablet T (12 to 14)`, or `no difference shown, 1.03× (0.90 to 1.18)`.
     pub words: String,
 }
@@ -159,6 +174,30 @@ pub struct CheckDifference {
 /// # Errors
 /// Fewer than two runs; different scenarios, unless forced.
 pub fn compare(runs: &[Run], options: &CompareOptions) -> Result<Comparison, CompareError> {
-    let _ = options;
-    Err(CompareError::TooFew { given: runs.len() })
+    if runs.len() < 2 {
+        return Err(CompareError::TooFew { given: runs.len() });
+    }
+    let mut warnings = scenario::warnings(runs, options.force)?;
+    let subjects = subjects::subjects(runs);
+    let rows = rows::rows(runs, &subjects, options.seed);
+    let ratios = || rows.iter().flat_map(|row| &row.ratios).filter(|r| r.interval.is_some());
+    if ratios().next().is_some() && !ratios().any(|ratio| ratio.between_runs) {
+        warnings.push(
+            "One run each: the intervals say how a run varies within itself, not how runs differ \
+             from one another. Repeat each, and give all the files."
+                .to_owned(),
+        );
+    }
+    let differs = differs::differences(runs, &subjects);
+    let (sentence, more) = words::headline(&subjects, &rows);
+    Ok(Comparison {
+        believe: words::believe(&subjects, &rows, &differs),
+        checks: differs::checks(runs, &subjects),
+        sentence,
+        more,
+        subjects,
+        rows,
+        differs,
+        warnings,
+    })
 }

@@ -73,6 +73,42 @@ pub fn tablet() -> Environment {
     }
 }
 
+/// An invented phone: UFS, mounted with discard.
+pub fn phone() -> Environment {
+    let mut environment = tablet();
+    environment.software.machine = text("Sample Phone P");
+    environment.cpu.count = Reading::Value(8);
+    environment.memory_bytes = Reading::Value(Bytes::from_mb(8_000));
+    environment.filesystem.options = Reading::Value(
+        ["rw", "noatime", "discard", "fsync_mode=posix"].map(str::to_owned).to_vec(),
+    );
+    environment.device.kind = text("ufs");
+    environment.device.model = text("SAMPLE256");
+    environment.device.size_bytes = Reading::Value(Bytes::from_mb(256_000));
+    environment.device.life = Reading::Value(DeviceLife {
+        used_percent_at_most: 10,
+        pre_eol: Some("normal".to_owned()),
+        source: "UFS health descriptor".to_owned(),
+    });
+    environment
+}
+
+/// An invented board: a microSD card with ext4, not encrypted.
+pub fn board() -> Environment {
+    let mut environment = tablet();
+    environment.software.machine = text("Sample Board S");
+    environment.filesystem.kind = text("ext4");
+    environment.filesystem.options =
+        Reading::Value(["rw", "noatime", "data=ordered"].map(str::to_owned).to_vec());
+    environment.device.kind = text("sd");
+    environment.device.model = text("SAMPLE64");
+    environment.device.size_bytes = Reading::Value(Bytes::from_mb(64_000));
+    environment.device.life = Reading::unavailable("the card does not tell");
+    environment.encryption =
+        Reading::Value(Encryption { kind: "none seen".to_owned(), cipher: None });
+    environment
+}
+
 /// An invented directory in memory.
 pub fn memory() -> Environment {
     let mut environment = tablet();

@@ -4,7 +4,9 @@
 
 mod draw;
 mod environment;
+mod lifecycle;
 mod phases;
 mod runs;
 
-pub use runs::{SampleKind, all, lifecycle, memory, quick, soak, sqlite};
+pub use lifecycle::{SampleDevice, lifecycle, lifecycle_on};
+pub use runs::{SampleKind, all, memory, quick, soak, sqlite};

@@ -8,6 +8,7 @@ use flashlag_units::{Bytes, Nanos};
 
 use super::draw::Part;
 use super::environment;
+use super::lifecycle::lifecycle;
 use super::phases::{Spec, phase};
 
 /// Which synthetic run.
@@ -63,18 +64,9 @@ pub fn all() -> Vec<(SampleKind, Run)> {
     SampleKind::ALL.into_iter().map(|kind| (kind, kind.run())).collect()
 }
 
-const NEW: &[Part] = &[(1000, 2.6, 0.30), (6, 28.0, 0.55)];
-const FILLED: [&[Part]; 3] = [
-    &[(1000, 4.2, 0.35), (50, 60.0, 0.75)],
-    &[(1000, 6.0, 0.40), (95, 110.0, 0.75)],
-    &[(1000, 7.2, 0.45), (140, 130.0, 0.95)],
-];
-const DELETED: &[Part] = &[(1000, 7.0, 0.45), (130, 120.0, 0.85)];
-const TRIMMED: &[Part] = &[(1000, 3.1, 0.33), (16, 45.0, 0.55)];
-const IDLE: &[Part] = &[(1000, 2.9, 0.31), (10, 24.0, 0.50)];
-
+pub(super) const NEW: &[Part] = &[(1000, 2.6, 0.30), (6, 28.0, 0.55)];
 /// The four tests; `slow` divides the speed of writes.
-fn four(state: State, run: u32, write: &[Part], slow: f64) -> Vec<Spec> {
+pub(super) fn four(state: State, run: u32, write: &[Part], slow: f64) -> Vec<Spec> {
     let spec = |name, operation, block, ops, ms: f64, sigma| {
         Spec::new(name, operation, block, ops).waits(&[(1000, ms, sigma)]).at(state, run)
     };
@@ -89,7 +81,7 @@ fn four(state: State, run: u32, write: &[Part], slow: f64) -> Vec<Spec> {
     ]
 }
 
-fn save(name: &'static str, waits: &[Part], growth_us: u64) -> Spec {
+pub(super) fn save(name: &'static str, waits: &[Part], growth_us: u64) -> Spec {
     let mut spec = Spec::new(name, Operation::Save, 4096, 12_000).waits(waits).durable();
     spec.cpu = (Nanos(110_000), Nanos(70_000));
     spec.growth = Some(Nanos::from_micros(growth_us));
@@ -105,52 +97,7 @@ pub fn quick() -> Run {
     (busy.rate, busy.background, busy.ops) = (Some(100), Some("stream_1m"), 1_200);
     specs.push(busy);
     let text = include_str!("../../../../scenarios/quick.toml");
-    build(text, &[], "/data/sample", environment::tablet(), &specs, checks(&[]))
-}
-
-/// `lifecycle` on a device that is smooth when new and freezes once full.
-pub fn lifecycle() -> Run {
-    let mut specs = four(State::New, 1, NEW, 1.0);
-    specs.push(save("save_wal", &[(1000, 3.0, 0.3), (5, 26.0, 0.5)], 1_800));
-    specs.push(save("save_delete", &[(1000, 8.1, 0.25), (6, 40.0, 0.4)], 900));
-    let mut fill = Spec::new("fill_rand_4k", Operation::RandomWrite, 4096, 60_000)
-        .waits(NEW)
-        .durable()
-        .at(State::Filled, 1);
-    let gb = |tenths: u64| Bytes::from_mb(tenths * 100);
-    fill.fill = Some((gb(30), gb(276), FILLED[2].to_vec()));
-    specs.push(fill);
-    for (index, waits) in FILLED.iter().enumerate() {
-        let slow = [2.1, 2.6, 2.9][index];
-        specs.extend(four(State::Filled, index as u32 + 1, waits, slow));
-    }
-    let wal: &[Part] = &[(1000, 8.4, 0.45), (130, 140.0, 0.9)];
-    let rollback: &[Part] = &[(1000, 23.0, 0.30), (100, 170.0, 0.9)];
-    specs.push(save("save_wal", wal, 2_400).at(State::Filled, 3));
-    specs.push(save("save_delete", rollback, 1_500).at(State::Filled, 3));
-    specs.extend(four(State::Deleted, 1, DELETED, 2.8));
-    specs.extend(four(State::Trimmed, 1, TRIMMED, 1.15));
-    specs
-        .push(save("save_wal", &[(1000, 3.7, 0.33), (18, 55.0, 0.5)], 1_900).at(State::Trimmed, 1));
-    specs.push(
-        save("save_delete", &[(1000, 10.0, 0.27), (20, 60.0, 0.5)], 1_000).at(State::Trimmed, 1),
-    );
-    specs.extend(four(State::Idle, 1, IDLE, 1.1));
-    let short = check(
-        CheckId::SteadyState,
-        CheckStatus::Fail,
-        "Idle was long enough",
-        "Idle lasted 20 min; at least 60 min is needed for background clean-up to finish.",
-        Some("run it again with --set idle=60m"),
-        &[
-            "idle 1: seq_read_256k",
-            "idle 1: seq_write_256k",
-            "idle 1: rand_read_4k",
-            "idle 1: rand_write_4k",
-        ],
-    );
-    let text = include_str!("lifecycle.toml");
-    build(text, &[], "/data/sample", environment::tablet(), &specs, checks(&[short]))
+    build(text, 20_160, "/data/sample", environment::tablet(), &specs, checks(&[]))
 }
 
 /// `sqlite`: inserts, updates and deletes by journal mode and `synchronous`.
@@ -166,7 +113,7 @@ pub fn sqlite() -> Run {
         }
         specs.push(spec);
     }
-    build(text, &[], "/data/sample", environment::tablet(), &specs, checks(&[]))
+    build(text, 20_160, "/data/sample", environment::tablet(), &specs, checks(&[]))
 }
 
 const SAVE_NAMES: [&str; 36] = [
@@ -233,7 +180,7 @@ pub fn soak() -> Run {
         Spec::new("soak", Operation::SequentialWrite, 262_144, 30_000).waits(&[(1000, 1.5, 0.15)]);
     // The same mechanism as a fill, without saying how full it is.
     spec.fill = Some((Bytes::ZERO, Bytes::ZERO, vec![(1000, 7.0, 0.3), (20, 70.0, 0.4)]));
-    let mut run = build(text, &[], "/data/sample", environment::tablet(), &[spec], checks(&[]));
+    let mut run = build(text, 20_160, "/data/sample", environment::tablet(), &[spec], checks(&[]));
     for phase in &mut run.phases {
         for interval in &mut phase.intervals {
             interval.filled_bytes = None;
@@ -289,10 +236,10 @@ pub fn memory() -> Run {
             &[],
         ),
     ];
-    build(text, &[], "/tmp", environment::memory(), &specs, checks(&failed))
+    build(text, 20_160, "/tmp", environment::memory(), &specs, checks(&failed))
 }
 
-fn check(
+pub(super) fn check(
     id: CheckId,
     status: CheckStatus,
     claim: &str,
@@ -311,7 +258,7 @@ fn check(
 }
 
 /// A run's checks: those given, then one unknown, then passes.
-fn checks(given: &[Check]) -> Trust {
+pub(super) fn checks(given: &[Check]) -> Trust {
     use CheckId as Id;
     let pass = |id, claim, detail| check(id, CheckStatus::Pass, claim, detail, None, &[]);
     let mut checks = given.to_vec();
@@ -348,15 +295,15 @@ fn checks(given: &[Check]) -> Trust {
 }
 
 /// Puts a run together and seals it.
-fn build(
+pub(super) fn build(
     text: &str,
-    set: &[(String, String)],
+    seed: u64,
     directory: &str,
     environment: Environment,
     specs: &[Spec],
     trust: Trust,
 ) -> Run {
-    let scenario = Scenario::parse(text, set);
+    let scenario = Scenario::parse(text, &[]);
     let record = match &scenario {
         Ok(scenario) => ScenarioRecord {
             name: scenario.name.clone(),
@@ -371,7 +318,7 @@ fn build(
     let mut phases: Vec<Phase> = Vec::new();
     let mut began = Nanos::from_millis(900);
     for (index, spec) in specs.iter().enumerate() {
-        let drawn = phase(spec, began, 20_160 + index as u64);
+        let drawn = phase(spec, began, seed + index as u64);
         began = began.plus(drawn.elapsed_ns).plus(Nanos::from_millis(40));
         phases.push(drawn);
     }

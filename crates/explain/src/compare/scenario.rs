@@ -1,0 +1,52 @@
+//! Whether the runs did the same.
+
+use flashlag_schema::Run;
+
+use super::CompareError;
+
+/// What must be said first; an error where scenarios differ and that is not forced.
+pub fn warnings(runs: &[Run], force: bool) -> Result<Vec<String>, CompareError> {
+    let Some((first, rest)) = runs.split_first() else { return Ok(Vec::new()) };
+    let others = (2..).zip(rest).filter(|(_, run)| run.scenario.hash != first.scenario.hash);
+    let differences: Vec<String> =
+        others.map(|(number, run)| difference(first, number, run)).collect();
+    if !differences.is_empty() && !force {
+        return Err(CompareError::Scenario { differences: differences.join("; ") });
+    }
+    let mut warnings = Vec::new();
+    if !differences.is_empty() {
+        warnings.push(format!("Compared by force, though {}.", differences.join("; ")));
+    }
+    let mut versions: Vec<&str> = runs.iter().map(|run| run.flashlag.version.as_str()).collect();
+    versions.dedup();
+    if versions.len() > 1 {
+        warnings.push(format!("Made by different versions: {}.", versions.join(", ")));
+    }
+    if rest.iter().any(|run| run.scenario.seed != first.scenario.seed) {
+        warnings.push("The seeds differ, so the addresses do too.".to_owned());
+    }
+    Ok(warnings)
+}
+
+/// `run 2 is quick (9f8e7d6c5b4a), not quick (1a2b3c4d5e6f): span is 20MB, not 100MB`.
+fn difference(first: &Run, number: usize, run: &Run) -> String {
+    let named = |run: &Run| {
+        let hash: String = run.scenario.hash.chars().take(12).collect();
+        format!("{} ({hash})", run.scenario.name)
+    };
+    let (ours, theirs) = (&first.scenario.settings, &run.scenario.settings);
+    let absent = "not set".to_owned();
+    let mut settings: Vec<String> = Vec::new();
+    for key in ours.keys().chain(theirs.keys().filter(|key| !ours.contains_key(*key))) {
+        let (before, now) = (ours.get(key).unwrap_or(&absent), theirs.get(key).unwrap_or(&absent));
+        if before != now {
+            settings.push(format!("{key} is {now}, not {before}"));
+        }
+    }
+    let why = match settings.is_empty() {
+        false => settings.join(", "),
+        true if first.scenario.name != run.scenario.name => "another scenario".to_owned(),
+        true => "its settings are the same, but the file is not".to_owned(),
+    };
+    format!("run {number} is {}, not {}: {why}", named(run), named(first))
+}

@@ -1,0 +1,109 @@
+//! Which runs are repeats of one another, and what the subjects are called.
+
+use flashlag_schema::{Environment, Reading, Run};
+
+use super::Subject;
+use crate::format;
+
+/// Runs on the same device, filesystem and target, set up the same, are one subject. Where that
+/// leaves a single subject, each run is its own: before against after.
+pub fn subjects(runs: &[Run]) -> Vec<Subject> {
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for (index, run) in runs.iter().enumerate() {
+        let same = |group: &&mut Vec<usize>| {
+            group
+                .first()
+                .and_then(|first| runs.get(*first))
+                .is_some_and(|first| repeats(first, run))
+        };
+        match groups.iter_mut().find(same) {
+            Some(group) => group.push(index),
+            None => groups.push(vec![index]),
+        }
+    }
+    if groups.len() == 1 {
+        groups = (0..runs.len()).map(|index| vec![index]).collect();
+    }
+    let firsts: Vec<&Run> = groups.iter().filter_map(|group| runs.get(*group.first()?)).collect();
+    let names = names(&firsts);
+    let named = groups.into_iter().zip(&firsts).zip(names);
+    named.map(|((runs, first), name)| Subject { name, about: about(first), runs }).collect()
+}
+
+/// Whether two runs had the same set-up, as far as that was read.
+fn repeats(a: &Run, b: &Run) -> bool {
+    let (x, y) = (&a.environment, &b.environment);
+    a.target == b.target
+        && x.software == y.software
+        && x.cpu.model == y.cpu.model
+        && x.cpu.governor == y.cpu.governor
+        && x.filesystem.kind == y.filesystem.kind
+        && x.filesystem.options == y.filesystem.options
+        && x.filesystem.source == y.filesystem.source
+        && x.device.model == y.device.model
+        && x.device.name == y.device.name
+        && x.device.queue == y.device.queue
+        && x.encryption == y.encryption
+}
+
+fn text<T: ToString>(reading: &Reading<T>) -> Option<String> {
+    reading.value().map(ToString::to_string).filter(|text| !text.trim().is_empty())
+}
+
+/// What could tell subjects apart, the best first.
+fn attributes(run: &Run) -> [Option<String>; 6] {
+    let Environment { software, filesystem, device, .. } = &run.environment;
+    [
+        text(&software.machine),
+        text(&device.model).or_else(|| text(&device.kind)),
+        text(&filesystem.kind),
+        Some(run.target.name.clone()).filter(|name| !name.is_empty()),
+        text(&software.kernel),
+        filesystem.options.value().map(|options| options.join(",")),
+    ]
+}
+
+/// A short name for each, unique: the machine, and what tells it from others of that name.
+fn names(runs: &[&Run]) -> Vec<String> {
+    let attributes: Vec<_> = runs.iter().map(|run| attributes(run)).collect();
+    let first = |given: &[Option<String>; 6]| {
+        given.iter().flatten().next().cloned().unwrap_or_else(|| "unnamed".to_owned())
+    };
+    let mut names: Vec<String> = attributes.iter().map(first).collect();
+    let places = attributes.first().map_or(0, |given| given.len());
+    for place in 1..places {
+        let before = names.clone();
+        let of_place: Vec<_> = attributes.iter().map(|given| given.get(place)?.as_ref()).collect();
+        for (index, name) in names.iter_mut().enumerate() {
+            let mine = of_place[index];
+            let alike = |other: &usize| *other != index && before[*other] == before[index];
+            let told_apart = (0..runs.len()).filter(alike).any(|other| of_place[other] != mine);
+            if let Some(mine) = mine.filter(|mine| told_apart && !name.contains(mine.as_str())) {
+                *name = format!("{name}, {mine}");
+            }
+        }
+    }
+    let taken = names.clone();
+    for (index, name) in names.iter_mut().enumerate() {
+        let alike: Vec<usize> = (0..taken.len()).filter(|o| taken[*o] == taken[index]).collect();
+        if let Some(at) = alike.iter().position(|other| *other == index)
+            && alike.len() > 1
+        {
+            *name = if alike.len() == taken.len() {
+                format!("Run {}", at + 1)
+            } else {
+                format!("{name} ({})", at + 1)
+            };
+        }
+    }
+    names
+}
+
+/// `32 GB emmc, f2fs`.
+fn about(run: &Run) -> String {
+    let Environment { filesystem, device, .. } = &run.environment;
+    let size = device.size_bytes.value().map(|size| format::size(*size));
+    let storage = [size, text(&device.kind)].into_iter().flatten().collect::<Vec<_>>().join(" ");
+    let parts = [Some(storage).filter(|s| !s.is_empty()), text(&filesystem.kind)];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,216 @@
+//! `--fail-if 'rand_write_4k.p99>20ms'`: thresholds that make a run fail.
+//!
+//! `PHASE.METRIC>VALUE`, or `<`. PHASE is a test's name (then every stage of it counts),
+//! `filled 2: rand_write_4k` as in the run file, `filled.2.rand_write_4k`, or
+//! `filled.rand_write_4k` for every run of that state. METRIC is one of [`METRICS`]; in an open
+//! loop, times count from the intended start. VALUE has the metric's unit: `20ms`, `5MB` (a
+//! second), `1%`; operations are bare numbers.
+
+mod metric;
+
+use std::fmt;
+use std::str::FromStr;
+
+use flashlag_schema::{Phase, Run, State};
+use thiserror::Error;
+
+use metric::{Metric, Value};
+
+pub use metric::METRICS;
+
+/// A threshold.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Threshold {
+    text: String,
+    phases: Selector,
+    metric: Metric,
+    above: bool,
+    limit: Value,
+}
+
+/// Which phases it is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Selector {
+    written: String,
+    state: Option<State>,
+    run: Option<u32>,
+    test: String,
+}
+
+/// What became of a threshold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ThresholdOutcome {
+    /// Whether it was crossed: exit status 1.
+    pub crossed: bool,
+    /// One line for each phase that it is about, the crossed ones first.
+    pub message: String,
+}
+
+/// Why a threshold can't be read or can't be decided: exit status 2, never a silent pass.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ThresholdError {
+    /// Not `PHASE.METRIC>VALUE`.
+    #[error("--fail-if '{text}': {reason}")]
+    Malformed {
+        /// As given.
+        text: String,
+        /// What is wrong, and what is allowed.
+        reason: String,
+    },
+    /// The run has no such phase.
+    #[error("--fail-if '{text}': this run has no phase `{phase}`; it has {allowed}")]
+    NoPhase {
+        /// As given.
+        text: String,
+        /// What was looked for.
+        phase: String,
+        /// What there is.
+        allowed: String,
+    },
+    /// A phase has too few values for that figure, or its histogram can't be read.
+    #[error("--fail-if '{text}': {phase} has no {metric}: {reason}")]
+    Absent {
+        /// As given.
+        text: String,
+        /// The phase's label.
+        phase: String,
+        /// The metric's name.
+        metric: String,
+        /// Why, and what to try.
+        reason: String,
+    },
+}
+
+impl fmt::Display for Threshold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl FromStr for Threshold {
+    type Err = ThresholdError;
+
+    fn from_str(text: &str) -> Result<Threshold, ThresholdError> {
+        let malformed =
+            |reason: String| ThresholdError::Malformed { text: text.to_owned(), reason };
+        let at = text.find(['>', '<']).ok_or_else(|| {
+            malformed("write PHASE.METRIC>VALUE, such as rand_write_4k.p99>20ms".to_owned())
+        })?;
+        let (left, right) = (text[..at].trim(), text[at + 1..].trim());
+        if right.starts_with('=') {
+            return Err(malformed("write > or <, without =".to_owned()));
+        }
+        // `p99.9` holds the separator itself.
+        let (phase, metric) = match left.strip_suffix(".p99.9") {
+            Some(phase) => (phase, "p999"),
+            None => left.rsplit_once('.').ok_or_else(|| {
+                malformed(format!(
+                    "`{left}` has no metric: write PHASE.METRIC, with one of {METRICS}"
+                ))
+            })?,
+        };
+        let metric = Metric::parse(metric)
+            .ok_or_else(|| malformed(format!("`{metric}` is no metric; there are {METRICS}")))?;
+        Ok(Threshold {
+            phases: Selector::parse(phase.trim()).map_err(malformed)?,
+            limit: metric.value(right).map_err(malformed)?,
+            metric,
+            above: text[at..].starts_with('>'),
+            text: text.to_owned(),
+        })
+    }
+}
+
+impl Selector {
+    fn parse(written: &str) -> Result<Selector, String> {
+        let selector = |state, run, test: &str| {
+            let test = test.trim();
+            if test.is_empty() {
+                return Err("no phase: write PHASE.METRIC>VALUE".to_owned());
+            }
+            Ok(Selector { written: written.to_owned(), state, run, test: test.to_owned() })
+        };
+        // `filled 2: rand_write_4k`, as in the run file.
+        if let Some((stage, test)) = written.split_once(':') {
+            let (state, run) = stage.split_once(' ').unwrap_or((stage, ""));
+            let state = state_of(state.trim()).ok_or_else(|| not_a_state(state))?;
+            let run = run.trim();
+            let run = if run.is_empty() { None } else { Some(number(run)?) };
+            return selector(Some(state), run, test);
+        }
+        let Some((first, rest)) = written.split_once('.') else {
+            return selector(None, None, written);
+        };
+        // A test's own name may hold a dot.
+        let Some(state) = state_of(first) else { return selector(None, None, written) };
+        match rest.split_once('.') {
+            Some((run, test)) if run.bytes().all(|byte| byte.is_ascii_digit()) => {
+                selector(Some(state), Some(number(run)?), test)
+            }
+            _ => selector(Some(state), None, rest),
+        }
+    }
+
+    fn takes(&self, phase: &Phase) -> bool {
+        let stage = self.state.is_none_or(|state| state == phase.state);
+        let run = self.run.is_none_or(|run| run == phase.run);
+        phase.name == self.test && stage && run
+    }
+}
+
+fn state_of(name: &str) -> Option<State> {
+    let all = [State::New, State::Filled, State::Deleted, State::Trimmed, State::Idle];
+    all.into_iter().find(|state| state.name() == name)
+}
+
+fn not_a_state(name: &str) -> String {
+    format!("`{name}` is no state; there are new, filled, deleted, trimmed, idle")
+}
+
+fn number(text: &str) -> Result<u32, String> {
+    text.parse().map_err(|_| format!("`{text}` is no run: write a number from 1"))
+}
+
+impl Threshold {
+    /// Decides it.
+    ///
+    /// # Errors
+    /// No such phase; a figure that one of the phases does not have.
+    pub fn evaluate(&self, run: &Run) -> Result<ThresholdOutcome, ThresholdError> {
+        let phases: Vec<&Phase> = run.phases.iter().filter(|p| self.phases.takes(p)).collect();
+        if phases.is_empty() {
+            let labels: Vec<String> = run.phases.iter().map(Phase::label).collect();
+            let allowed = if labels.is_empty() { "none".to_owned() } else { labels.join(", ") };
+            let (text, phase) = (self.text.clone(), self.phases.written.clone());
+            return Err(ThresholdError::NoPhase { text, phase, allowed });
+        }
+        let mut lines: Vec<(bool, String)> = Vec::new();
+        for phase in phases {
+            lines.push(self.one(phase)?);
+        }
+        lines.sort_by_key(|(crossed, _)| !crossed);
+        Ok(ThresholdOutcome {
+            crossed: lines.iter().any(|(crossed, _)| *crossed),
+            message: lines.into_iter().map(|(_, line)| line).collect::<Vec<_>>().join("\n"),
+        })
+    }
+
+    fn one(&self, phase: &Phase) -> Result<(bool, String), ThresholdError> {
+        let seen = self.metric.read(phase).map_err(|reason| ThresholdError::Absent {
+            text: self.text.clone(),
+            phase: phase.label(),
+            metric: self.metric.name().to_owned(),
+            reason,
+        })?;
+        let crossed =
+            if self.above { seen.is_above(&self.limit) } else { self.limit.is_above(&seen) };
+        let how = match (crossed, self.above) {
+            (true, true) => "above the limit of",
+            (true, false) => "below the limit of",
+            (false, true) => "not above",
+            (false, false) => "not below",
+        };
+        let (label, name) = (phase.label(), self.metric.name());
+        Ok((crossed, format!("{label}: {name} is {seen}, {how} {}", self.limit)))
+    }
+}
