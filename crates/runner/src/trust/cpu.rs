@@ -13,11 +13,11 @@
 //!   unknown.
 //!
 //! The hypervisor's share (`steal`) is not in the scheduler's figures: above 5 % of all CPU time
-//! fail, above 1 % unknown. A phase with a schedule sleeps on purpose: there the sampled operations
+//! fail, above 1 % unknown. Block I/O with a schedule sleeps on purpose: there the sampled operations
 //! are judged instead of the whole time.
 
 use flashlag_inspect::{CounterDelta, CpuTimes};
-use flashlag_schema::{Check, CheckId, Phase, Time};
+use flashlag_schema::{Check, CheckId, Operation, Phase, Time};
 use flashlag_units::Nanos;
 
 use super::evidence::Evidence;
@@ -87,9 +87,14 @@ fn judge_phase(phase: &Phase, counted: Option<CounterDelta>) -> Finding {
     Finding::pass(Some(phase), seen).weighing(part)
 }
 
+/// Whether the thread's time is of operations only: saves leave the sleep of a schedule out.
+fn never_sleeps(phase: &Phase) -> bool {
+    phase.closed_loop || phase.operation == Operation::Save
+}
+
 /// The thread's time; for a phase that sleeps by schedule, the time of its sampled operations.
 fn time(phase: &Phase) -> Option<Time> {
-    if phase.closed_loop {
+    if never_sleeps(phase) {
         return phase.time.value().copied().filter(|time| total(time) > Nanos::ZERO);
     }
     let sampled = phase.waits.iter().fold(Time::default(), |sum, class| plus(&sum, &class.time));
@@ -98,7 +103,7 @@ fn time(phase: &Phase) -> Option<Time> {
 
 /// How many operations that time is of.
 fn split_ops(phase: &Phase) -> u64 {
-    if phase.closed_loop { phase.ops } else { phase.waits.iter().map(|class| class.ops).sum() }
+    if never_sleeps(phase) { phase.ops } else { phase.waits.iter().map(|class| class.ops).sum() }
 }
 
 fn total(time: &Time) -> Nanos {

@@ -1,0 +1,122 @@
+//! The checks on this machine: what a test run beside busy loops, and one in memory, is told.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use flashlag_runner::{EngineChoice, Event, Observer, Request, execute, prepare};
+use flashlag_schema::scenario::Scenario;
+use flashlag_schema::{Check, CheckId, CheckStatus, Run, Verdict};
+use flashlag_units::Bytes;
+
+struct Silent;
+
+impl Observer for Silent {
+    fn event(&mut self, _: Event<'_>) {}
+}
+
+const SCENARIO: &str = r#"
+name = "short"
+about = "Durable writes for a second and a half."
+
+[[io]]
+name = "rand_write_4k"
+operation = "write"
+pattern = "random"
+block = "4KiB"
+span = "8MiB"
+time = "1500ms"
+durable = "fdatasync"
+
+[[step]]
+measure = ["rand_write_4k"]
+state = "new"
+"#;
+
+fn run_in(directory: &Path) -> Run {
+    let output = tempfile::NamedTempFile::new().unwrap();
+    let request = Request {
+        scenario: Scenario::parse(SCENARIO, &[]).unwrap(),
+        target: directory.display().to_string(),
+        directory: directory.to_owned(),
+        seed: 1,
+        leave: Some(Bytes::from_mib(1)),
+        budget: None,
+        verify: false,
+        engine: EngineChoice::Own,
+        command: Vec::new(),
+        output: output.path().to_owned(),
+        resume: None,
+        stop: Arc::new(AtomicBool::new(false)),
+    };
+    execute(prepare(request).unwrap(), &mut Silent).unwrap()
+}
+
+fn check(run: &Run, id: CheckId) -> &Check {
+    run.trust.checks.iter().find(|check| check.id == id).unwrap()
+}
+
+/// Three busy loops for each CPU, for as long as it lives.
+struct BusyLoops {
+    stop: Arc<AtomicBool>,
+    threads: Vec<std::thread::JoinHandle<()>>,
+}
+
+impl BusyLoops {
+    fn start() -> BusyLoops {
+        let stop = Arc::new(AtomicBool::new(false));
+        let cpus = std::thread::available_parallelism().map_or(2, usize::from);
+        let threads = (0..3 * cpus).map(|_| {
+            let stop = Arc::clone(&stop);
+            std::thread::spawn(move || {
+                while !stop.load(Ordering::Relaxed) {
+                    std::hint::black_box(0u64);
+                }
+            })
+        });
+        let threads = threads.collect();
+        BusyLoops { stop, threads }
+    }
+}
+
+impl Drop for BusyLoops {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        for thread in self.threads.drain(..) {
+            thread.join().unwrap();
+        }
+    }
+}
+
+#[test]
+fn beside_three_busy_loops_a_cpu_the_cpu_is_named_as_the_cause() {
+    let directory = tempfile::tempdir().unwrap();
+    let busy = BusyLoops::start();
+    let run = run_in(directory.path());
+    drop(busy);
+    let found = check(&run, CheckId::CpuContention);
+    assert_eq!(found.status, CheckStatus::Fail, "{:#?}\n{:#?}", run.trust, run.phases[0].time);
+    assert!(found.detail.contains("The CPU was the cause"), "{}", found.detail);
+    assert_eq!(found.phases, ["new: rand_write_4k"]);
+    assert_eq!(run.trust.verdict, Verdict::Untrusted);
+    eprintln!("{}", found.detail);
+}
+
+#[test]
+fn memory_is_not_taken_for_storage() {
+    let Ok(directory) = tempfile::tempdir_in("/dev/shm") else {
+        eprintln!("skipped: no /dev/shm to write to");
+        return;
+    };
+    let run = run_in(directory.path());
+    if run.environment.filesystem.kind.value().is_none_or(|kind| kind != "tmpfs") {
+        eprintln!("skipped: /dev/shm is no tmpfs here");
+        return;
+    }
+    for id in [CheckId::CacheBypass, CheckId::FlushIsReal] {
+        let found = check(&run, id);
+        assert_eq!(found.status, CheckStatus::Fail, "{found:?}");
+        assert!(found.advice.is_some());
+    }
+}
