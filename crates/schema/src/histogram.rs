@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 pub struct StoredHistogram {
     /// Log2 of the buckets for each power of two. Always 6.
+    #[schemars(extend("const" = GROUPING_POWER))]
     pub grouping_power: u8,
     /// Bucket indices, ascending.
     pub index: Vec<u32>,

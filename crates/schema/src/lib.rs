@@ -14,6 +14,7 @@ mod run;
 pub mod scenario;
 mod seal;
 mod trust;
+pub mod verify;
 
 pub use calibration::{Calibration, ClockCalibration, EngineOverhead};
 pub use environment::{

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 /// A value that was read, or the reason why it could not be. In JSON: the value itself, or
 /// `{"unavailable": "reason"}`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[serde(untagged, deny_unknown_fields)]
 pub enum Reading<T> {
     /// It could not be read.
     Unavailable {

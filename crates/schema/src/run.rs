@@ -17,6 +17,7 @@ pub const SCHEMA: &str = "flashlag.run/1";
 #[serde(deny_unknown_fields)]
 pub struct Run {
     /// `flashlag.run/1`.
+    #[schemars(extend("const" = SCHEMA))]
     pub schema: String,
     /// What wrote it.
     pub flashlag: Program,

@@ -1,0 +1,146 @@
+//! Recomputes every figure of a run from the histograms in it.
+//!
+//! [`verify`] works on a run that was read; [`verify_text`] reads it too, and so also sees a digit
+//! that was changed beyond what a number can hold (the seventeenth of a float).
+
+mod figures;
+mod phase;
+mod text;
+
+use std::fmt;
+
+use flashlag_stats::Histogram;
+
+use crate::histogram::{LatencySummary, StoredHistogram};
+use crate::phase::Lag;
+use crate::run::{Run, SCHEMA, TargetKind};
+use crate::scenario::Scenario;
+use crate::seal::RunFileError;
+use crate::trust::{CheckStatus, Verdict};
+use figures::Figures;
+
+/// A figure that does not follow from the rest of the run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Discrepancy {
+    /// Where: `phases[3].latency_ns.p99`.
+    pub path: String,
+    /// What the file says.
+    pub stored: String,
+    /// What follows from the histograms, or what must hold.
+    pub recomputed: String,
+}
+
+impl fmt::Display for Discrepancy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: stored {}, recomputed {}", self.path, self.stored, self.recomputed)
+    }
+}
+
+/// Reads a run file and recomputes its figures; also finds a number whose text is not the one that
+/// this program writes for its value.
+///
+/// # Errors
+/// As [`Run::from_json`].
+pub fn verify_text(text: &str) -> Result<Vec<Discrepancy>, RunFileError> {
+    let run = Run::from_json(text)?;
+    let mut found = verify(&run);
+    found.extend(text::first_changed_number(text, &run.to_json()));
+    Ok(found)
+}
+
+/// Recomputes every figure that follows from others: summaries, counts, rates and lag from
+/// histograms, phases from intervals, the verdict from the checks, the scenario's hash from its
+/// text, the checksum from everything. Empty where all hold.
+pub fn verify(run: &Run) -> Vec<Discrepancy> {
+    let mut figures = Figures::default();
+    figures.same("schema", &run.schema.as_str(), &SCHEMA);
+    for (index, phase) in run.phases.iter().enumerate() {
+        figures.within(format!("phases[{index}]"), |figures| {
+            phase::verify(phase, run.target.kind, figures);
+        });
+    }
+    let lag = run.phases.iter().filter_map(|phase| phase.lag);
+    figures.same("lag", &run.lag, &lag.fold(Lag::default(), plus));
+    verify_verdict(run, &mut figures);
+    verify_wear(run, &mut figures);
+    verify_scenario(run, &mut figures);
+    figures.same("integrity.sha256", &run.integrity.sha256, &run.checksum());
+    figures.found()
+}
+
+/// As [`Lag::plus`], for counts that a file may claim.
+fn plus(a: Lag, b: Lag) -> Lag {
+    Lag {
+        saves: a.saves.saturating_add(b.saves),
+        over_60hz: a.over_60hz.saturating_add(b.over_60hz),
+        over_90hz: a.over_90hz.saturating_add(b.over_90hz),
+        over_120hz: a.over_120hz.saturating_add(b.over_120hz),
+        over_100ms: a.over_100ms.saturating_add(b.over_100ms),
+        over_700ms: a.over_700ms.saturating_add(b.over_700ms),
+        over_5s: a.over_5s.saturating_add(b.over_5s),
+    }
+}
+
+fn verify_verdict(run: &Run, figures: &mut Figures) {
+    let failed = run.trust.checks.iter().any(|check| check.status == CheckStatus::Fail);
+    let nothing_checked = run.trust.checks.is_empty();
+    let verdict = if failed || nothing_checked { Verdict::Untrusted } else { Verdict::Trusted };
+    figures.same("trust.verdict", &run.trust.verdict, &verdict);
+}
+
+/// A run hands the filesystem at least what its phases of block writes wrote.
+fn verify_wear(run: &Run, figures: &mut Figures) {
+    if run.target.kind == TargetKind::Imported {
+        return;
+    }
+    let writes = run.phases.iter().filter(|phase| phase::writes_blocks(phase));
+    let written = writes.fold(0u64, |sum, phase| sum.saturating_add(phase.bytes.0));
+    figures
+        .holds("wear.written_bytes", run.wear.written_bytes.0, "at least", written, |a, b| a >= b);
+}
+
+/// The hash is that of the text with the settings applied. What was imported has no scenario.
+fn verify_scenario(run: &Run, figures: &mut Figures) {
+    if run.target.kind == TargetKind::Imported {
+        return;
+    }
+    let scenario = &run.scenario;
+    let settings: Vec<(String, String)> = scenario.settings.clone().into_iter().collect();
+    match Scenario::parse(&scenario.text, &settings) {
+        Ok(parsed) => {
+            figures.same("scenario.hash", &scenario.hash, &parsed.hash());
+            figures.same("scenario.name", &scenario.name, &parsed.name);
+        }
+        Err(error) => figures.differs("scenario.text", "a text", format!("no scenario: {error}")),
+    }
+}
+
+/// A stored histogram and the summary beside it; the histogram where it is one.
+fn verify_histogram(
+    figures: &mut Figures,
+    (histogram_at, summary_at): (&str, &str),
+    stored: &StoredHistogram,
+    summary: &LatencySummary,
+) -> Option<Histogram> {
+    let histogram = restored(figures, histogram_at, stored)?;
+    figures.summary(summary_at, summary, &LatencySummary::from(&histogram));
+    Some(histogram)
+}
+
+/// The histogram, where what is stored is exactly how one is stored.
+fn restored(figures: &mut Figures, at: &str, stored: &StoredHistogram) -> Option<Histogram> {
+    match stored.restore() {
+        Ok(histogram) => {
+            let again = StoredHistogram::from(&histogram);
+            if &again != stored {
+                let text = "empty buckets or figures that no histogram has".to_owned();
+                figures.differs(at, text, "buckets that hold values, grouping power 6".to_owned());
+            }
+            Some(histogram)
+        }
+        Err(error) => {
+            figures.differs(at, "buckets", format!("no histogram: {error}"));
+            None
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! The figures of one phase.
+
+use flashlag_stats::{Histogram, Percentile};
+use flashlag_units::{Nanos, per_second};
+
+use super::figures::Figures;
+use super::{restored, verify_histogram};
+use crate::histogram::{LatencySummary, StoredHistogram};
+use crate::phase::{Lag, Operation, Phase, StallCause, Time};
+use crate::run::TargetKind;
+
+/// Stalls that a phase lists; it counts the rest.
+const STALLS_KEPT: u64 = 1000;
+
+/// Whether the phase wrote blocks of its own (saves write through SQLite, whose bytes are not the
+/// phase's).
+pub(super) fn writes_blocks(phase: &Phase) -> bool {
+    matches!(phase.operation, Operation::SequentialWrite | Operation::RandomWrite)
+}
+
+pub(super) fn verify(phase: &Phase, target: TargetKind, figures: &mut Figures) {
+    let rate = |count| per_second(count, phase.elapsed_ns).unwrap_or_default();
+    figures.same("ops_per_sec", &phase.ops_per_sec, &rate(phase.ops));
+    figures.same("bytes_per_sec", &phase.bytes_per_sec, &rate(phase.bytes.0));
+    let paths = ("histogram", "latency_ns");
+    let latency = verify_histogram(figures, paths, &phase.histogram, &phase.latency_ns);
+    let flush = optional(
+        figures,
+        ("flush_histogram", "flush_latency_ns"),
+        (&phase.flush_histogram, &phase.flush_latency_ns),
+    );
+    let response = optional(
+        figures,
+        ("response_histogram", "response_ns"),
+        (&phase.response_histogram, &phase.response_ns),
+    );
+    if phase.closed_loop && (response.is_some() || phase.missed_slots.is_some()) {
+        figures.differs("closed_loop", "true", "false: it has a schedule's figures");
+    }
+    let Some(latency) = latency else { return };
+    figures.same("ops", &phase.ops, &latency.count());
+    for (at, part) in [("flush_histogram", &flush), ("response_histogram", &response)] {
+        if let Some(part) = part {
+            figures.at_most(at, part.count(), latency.count());
+        }
+    }
+    let felt = if phase.closed_loop { Some(&latency) } else { response.as_ref() };
+    let lag = felt.map_or_else(Lag::default, Lag::of);
+    figures.same("lag", &phase.lag, &(phase.operation == Operation::Save).then_some(lag));
+    verify_growth(phase, &latency, figures);
+    verify_intervals(phase, &latency, figures);
+    verify_stalls(phase, &latency, target, figures);
+    verify_waits(phase, figures);
+    for (index, change) in phase.changes.iter().enumerate() {
+        figures.at_most(&format!("changes[{index}].t_ns"), change.t_ns.0, phase.elapsed_ns.0);
+    }
+}
+
+/// A histogram and its summary, which are both there or both absent.
+fn optional(
+    figures: &mut Figures,
+    paths: (&str, &str),
+    stored: (&Option<StoredHistogram>, &Option<LatencySummary>),
+) -> Option<Histogram> {
+    match stored {
+        (Some(histogram), Some(summary)) => verify_histogram(figures, paths, histogram, summary),
+        (None, None) => None,
+        (None, Some(_)) => {
+            figures.differs(paths.1, "a summary", "absent: there is no histogram");
+            None
+        }
+        (Some(_), None) => {
+            figures.differs(paths.1, "absent", "the summary of the histogram");
+            None
+        }
+    }
+}
+
+/// Both parts together are the whole.
+fn verify_growth(phase: &Phase, latency: &Histogram, figures: &mut Figures) {
+    let Some(growth) = &phase.growth else { return };
+    let mut sum = Histogram::new();
+    for (name, part) in [("grew", &growth.grew), ("in_place", &growth.in_place)] {
+        figures.within(format!("growth.{name}"), |figures| {
+            let paths = ("histogram", "latency_ns");
+            if let Some(histogram) =
+                verify_histogram(figures, paths, &part.histogram, &part.latency_ns)
+            {
+                figures.same("ops", &part.ops, &histogram.count());
+                sum.merge(&histogram);
+            }
+        });
+    }
+    same_histogram(figures, "growth", &sum, latency);
+}
+
+fn verify_intervals(phase: &Phase, latency: &Histogram, figures: &mut Figures) {
+    if phase.intervals.is_empty() {
+        return;
+    }
+    let mut sum = Histogram::new();
+    let (mut bytes, mut before) = (0u64, Nanos::ZERO);
+    for (index, interval) in phase.intervals.iter().enumerate() {
+        bytes = bytes.saturating_add(interval.bytes.0);
+        figures.within(format!("intervals[{index}]"), |figures| {
+            figures.at_most("t_ns", interval.t_ns.0, phase.elapsed_ns.0);
+            figures.holds("t_ns", interval.t_ns.0, "at least", before.0, |a, b| a >= b);
+            before = interval.t_ns;
+            let Some(histogram) = restored(figures, "histogram", &interval.histogram) else {
+                return;
+            };
+            figures.same("ops", &interval.ops, &histogram.count());
+            figures.time("p50", interval.p50, histogram.percentile(Percentile::P50));
+            figures.time("p90", interval.p90, histogram.percentile(Percentile::P90));
+            figures.time("p99", interval.p99, histogram.percentile(Percentile::P99));
+            figures.time("max", Some(interval.max), histogram.max().or(Some(Nanos::ZERO)));
+            sum.merge(&histogram);
+        });
+    }
+    same_histogram(figures, "intervals", &sum, latency);
+    figures.same("bytes", &phase.bytes.0, &bytes);
+}
+
+fn same_histogram(figures: &mut Figures, at: &str, parts: &Histogram, whole: &Histogram) {
+    if StoredHistogram::from(parts) != StoredHistogram::from(whole) {
+        let text = |histogram: &Histogram| {
+            let largest = histogram.max().unwrap_or_default().0;
+            format!(
+                "{} values, largest {largest} ns, sum {} ns",
+                histogram.count(),
+                histogram.sum().0
+            )
+        };
+        figures.differs(
+            at,
+            format!("parts of {}", text(parts)),
+            format!("the phase's histogram of {}", text(whole)),
+        );
+    }
+}
+
+/// The count lies between what the buckets say surely and what they allow; the longest is listed.
+fn verify_stalls(phase: &Phase, latency: &Histogram, target: TargetKind, figures: &mut Figures) {
+    let limit = phase.stall_over_ns;
+    let (mut surely, mut perhaps) = (0u64, 0u64);
+    for (index, count) in latency.occupied() {
+        let (start, end) = Histogram::bounds_of(index as usize);
+        surely = surely.saturating_add(if start > limit { count } else { 0 });
+        perhaps = perhaps.saturating_add(if end > limit { count } else { 0 });
+    }
+    figures.holds("stalls_seen", phase.stalls_seen, "at least", surely, |a, b| a >= b);
+    figures.at_most("stalls_seen", phase.stalls_seen, perhaps);
+    if target != TargetKind::Imported {
+        let listed = phase.stalls_seen.min(STALLS_KEPT);
+        figures.same("stalls", &(phase.stalls.len() as u64), &listed);
+    }
+    let longest = phase.stalls.iter().map(|stall| stall.ns).max();
+    if longest.is_some() {
+        figures.time("stalls", longest, latency.max());
+    }
+    let mut before = Nanos::ZERO;
+    for (index, stall) in phase.stalls.iter().enumerate() {
+        figures.within(format!("stalls[{index}]"), |figures| {
+            figures.holds("ns", stall.ns.0, "more than", limit.0, |a, b| a > b);
+            figures.at_most("t_ns", stall.t_ns.0, phase.elapsed_ns.0);
+            figures.holds("t_ns", stall.t_ns.0, "at least", before.0, |a, b| a >= b);
+            before = stall.t_ns;
+            let cause = stall.time.map_or(StallCause::Unknown, |time| cause_of(&time));
+            figures.same("cause", &stall.cause, &cause);
+        });
+    }
+}
+
+/// The part that has more than half of the wait.
+fn cause_of(time: &Time) -> StallCause {
+    let whole = time.on_cpu_ns.plus(time.runnable_ns).plus(time.blocked_ns);
+    let half = Nanos(whole.0 / 2);
+    if time.blocked_ns > half {
+        StallCause::Storage
+    } else if time.runnable_ns > half {
+        StallCause::Cpu
+    } else if time.on_cpu_ns > half {
+        StallCause::Executing
+    } else {
+        StallCause::Mixed
+    }
+}
+
+/// Classes are powers of two in ascending order, and no more was sampled than was done.
+fn verify_waits(phase: &Phase, figures: &mut Figures) {
+    let mut sampled = 0u64;
+    let mut from = Nanos::ZERO;
+    for (index, wait) in phase.waits.iter().enumerate() {
+        sampled = sampled.saturating_add(wait.ops);
+        figures.within(format!("waits[{index}]"), |figures| {
+            let below = wait.from_ns.0.saturating_mul(2);
+            let is_power = wait.from_ns.0.is_power_of_two();
+            figures.same("below_ns", &wait.below_ns.0, &below);
+            figures.holds("from_ns", wait.from_ns.0, "a power of two above", from.0, |a, b| {
+                is_power && a > b
+            });
+            from = wait.from_ns;
+        });
+    }
+    figures.at_most("waits", sampled, phase.ops);
+}
