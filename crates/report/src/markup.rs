@@ -16,7 +16,7 @@ impl Markup {
     }
 
     /// A drawing, whose builder has escaped its texts.
-    pub(super) fn drawn(svg: String) -> Markup {
+    pub(crate) fn drawn(svg: String) -> Markup {
         Markup(svg)
     }
 

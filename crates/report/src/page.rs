@@ -26,7 +26,8 @@ impl Lede {
 pub(crate) struct Page<'a> {
     pub(crate) title: String,
     pub(crate) style: Markup,
-    pub(crate) defs: Markup,
+    /// Properties of the strip's axis for the style sheet.
+    pub(crate) axis: Markup,
     pub(crate) banner: Option<&'a str>,
     /// What was measured, most important first.
     pub(crate) meta: Vec<String>,
@@ -63,7 +64,7 @@ pub(crate) fn report(run: &Run, options: &Options) -> String {
     let page = Page {
         title: format!("{}: how its storage lags", facts::subject(run)),
         style: style(),
-        defs: picture.defs,
+        axis: picture.style,
         banner: options.banner.as_deref(),
         meta: facts::meta(run),
         sentence: headline.sentence,

@@ -16,5 +16,5 @@ pub(crate) use plot::{DistributionPlot, FillPlot, Stroke};
 pub(crate) use ratio::{RatioAxis, RatioMark};
 pub(crate) use series::{SeriesPlot, SeriesPoint, SeriesStall, cause_key};
 pub(crate) use strip::{
-    StripMarks, mark_row, strip_axis, strip_band, strip_defs, strip_head, strip_key, strip_row,
+    StripMarks, mark_row, strip_axis, strip_head, strip_key, strip_row, strip_style,
 };

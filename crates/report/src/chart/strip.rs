@@ -18,40 +18,40 @@ pub(crate) enum StripMarks {
     Doubtful,
 }
 
-/// The background that every row refers to: zones, decades and frame lines.
-pub(crate) fn strip_defs(axis: &LatencyAxis) -> Markup {
-    let mut svg = Svg::new();
-    let (top, whole) = (Pct(0.0), Pct(100.0));
-    svg.shape(format_args!("<g id=\"zones\">"));
-    for (class, from, to) in axis.zones() {
-        svg.rect(class, Pct(from), Pct(to - from), top, whole);
+/// The background of every row as two custom properties of the style sheet: zones with decades,
+/// and frame lines. A background fills its cell, however high a long name makes the row.
+pub(crate) fn strip_style(axis: &LatencyAxis) -> Markup {
+    let line = |colour: &str, at: f64| {
+        format!("linear-gradient(var(--{colour}),var(--{colour})) {}/1px 100% no-repeat", Pct(at))
+    };
+    let decades = axis.ticks().into_iter().map(|(at, _)| line("grid", at));
+    let mut stops = String::from("linear-gradient(90deg");
+    let mut from = 0.0;
+    for (class, start, end) in axis.zones() {
+        if from < start {
+            stops += &format!(",transparent {}", Pct(start));
+        }
+        stops += &format!(",var(--{class}) {} {}", Pct(start), Pct(end));
+        from = end;
     }
-    for (at, _) in axis.ticks() {
-        svg.line("g", (Pct(at), top), (Pct(at), whole));
-    }
-    svg.shape(format_args!("</g><g id=\"frames\">"));
-    for (class, at) in axis.frames() {
-        svg.line(class, (Pct(at), top), (Pct(at), whole));
-    }
-    svg.shape(format_args!("</g>"));
-    svg.bare()
-}
-
-fn background(svg: &mut Svg) {
-    svg.shape(format_args!("<use href=\"#zones\"/><use href=\"#frames\"/>"));
-}
-
-/// The background alone, for rows that hold a title.
-pub(crate) fn strip_band() -> Markup {
-    let mut svg = Svg::new();
-    background(&mut svg);
-    svg.hidden(34)
+    let zones: Vec<String> = decades.chain([stops + ")"]).collect();
+    let frames: Vec<String> = axis
+        .frames()
+        .into_iter()
+        .map(|(class, at)| match class {
+            "f60" => line("ink", at),
+            _ => format!(
+                "repeating-linear-gradient(var(--rule) 0 2px,transparent 2px 5px) {}/1px 100% no-repeat",
+                Pct(at)
+            ),
+        })
+        .collect();
+    Markup::drawn(format!(":root{{--zones:{};--frames:{}}}", zones.join(","), frames.join(",")))
 }
 
 /// The names of zones and frames, above the rows.
 pub(crate) fn strip_head(axis: &LatencyAxis) -> Markup {
     let mut svg = Svg::new();
-    svg.shape(format_args!("<use href=\"#zones\"/>"));
     let top = Pct(0.0);
     for (class, at) in axis.frames() {
         svg.line(class, (Pct(at), Pct(90.0)), (Pct(at), Pct(100.0)));
@@ -96,7 +96,6 @@ pub(crate) fn strip_row(
     label: &str,
 ) -> Markup {
     let mut svg = Svg::new();
-    background(&mut svg);
     let class = if marks == StripMarks::Doubtful { " class=\"soft\"" } else { "" };
     svg.shape(format_args!("<svg y=\"50%\" overflow=\"visible\"><g{class}>"));
     draw_marks(&mut svg, axis, figures);
@@ -175,7 +174,6 @@ fn in_words(label: &str, figures: &Figures) -> String {
 /// A published device: hollow dots and bars.
 pub(crate) fn mark_row(axis: &LatencyAxis, device: &str, points: &[MarkPoint]) -> Markup {
     let mut svg = Svg::new();
-    background(&mut svg);
     svg.shape(format_args!("<svg y=\"50%\" overflow=\"visible\">"));
     for (index, point) in points.iter().enumerate() {
         let (from, to) = (axis.pct(point.from), axis.pct(point.to));

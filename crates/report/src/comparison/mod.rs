@@ -38,7 +38,7 @@ pub(crate) fn page(comparison: &Comparison, runs: &[Run], options: &Options) -> 
     let page = Page {
         title: format!("{}: how their storage lags", names.join(", ")),
         style: style(),
-        defs: picture.defs,
+        axis: picture.style,
         banner: options.banner.as_deref(),
         meta: meta(comparison, runs),
         sentence: comparison.sentence.clone(),

@@ -8,13 +8,13 @@ use flashlag_units::Nanos;
 
 use super::{Cell, Flag};
 use crate::chart::{
-    LatencyAxis, StripMarks, mark_row, strip_axis, strip_defs, strip_head, strip_key, strip_row,
+    LatencyAxis, StripMarks, mark_row, strip_axis, strip_head, strip_key, strip_row, strip_style,
 };
 use crate::markup::Markup;
 
 /// The picture and what its rows refer to.
 pub(crate) struct Picture {
-    pub(crate) defs: Markup,
+    pub(crate) style: Markup,
     pub(crate) body: Markup,
 }
 
@@ -22,7 +22,6 @@ pub(crate) struct Picture {
 #[template(path = "strip.html")]
 pub(crate) struct StripTable {
     pub(crate) head: Markup,
-    pub(crate) band: Markup,
     pub(crate) groups: Vec<Group>,
     pub(crate) marks: Vec<MarkRow>,
     pub(crate) axis: Markup,
@@ -80,6 +79,8 @@ pub(crate) fn strip_section(run: &Run) -> Picture {
             Judgement::Judged { caveat: Some(caveat), .. } => {
                 Some(format!("{}: {caveat}.", row.label))
             }
+            Judgement::NotJudged { failures } => Flag::of(run, failures)
+                .map(|flag| format!("{}: not judged. Failed check: {}.", row.label, flag.claim)),
             _ => None,
         })
     });
@@ -101,13 +102,12 @@ pub(crate) fn picture(
     marks: &[Mark],
     caveats: Vec<String>,
 ) -> Picture {
-    let defs = strip_defs(axis);
+    let style = strip_style(axis);
     if groups.is_empty() {
-        return Picture { defs, body: Markup::default() };
+        return Picture { style, body: Markup::default() };
     }
     let table = StripTable {
         head: strip_head(axis),
-        band: crate::chart::strip_band(),
         groups,
         marks: marks
             .iter()
@@ -121,7 +121,7 @@ pub(crate) fn picture(
         rules: RULES,
         caveats,
     };
-    Picture { defs, body: Markup::of(&table) }
+    Picture { style, body: Markup::of(&table) }
 }
 
 fn measured(run: &Run, axis: &LatencyAxis, row: &StripRow) -> Row {
