@@ -247,6 +247,29 @@ fn cleaning_follows_a_run_to_its_other_directory() {
 }
 
 #[test]
+fn a_result_that_was_being_written_is_removed_and_no_other_file_can_be() {
+    let (parent, other) = (tempdir().unwrap(), tempdir().unwrap());
+    let mut work = with_data(parent.path());
+    let result = other.path().join("run.json");
+    let error = work.also_temporary(&result).unwrap_err().to_string();
+    assert!(error.contains(".flashlag-tmp"), "{error}");
+    assert!(work.also_temporary(&other.path().join(".flashlag-tmp")).is_err());
+    let temporary = other.path().join("run.json.flashlag-tmp");
+    work.also_temporary(&temporary).unwrap();
+    fs::write(&result, "the result").unwrap();
+    fs::write(&temporary, "half a res").unwrap();
+    let work = abandon(work);
+    // A manifest that somebody else changed.
+    let manifest = work.join("flashlag-manifest.json");
+    let text = fs::read_to_string(&manifest).unwrap();
+    let listed = format!("{:?}", temporary);
+    fs::write(&manifest, text.replace(&listed, &format!("{listed}, {result:?}"))).unwrap();
+    assert!(clean(parent.path()).unwrap()[0].is_complete());
+    assert!(!temporary.exists() && !work.exists());
+    assert_eq!(fs::read_to_string(&result).unwrap(), "the result");
+}
+
+#[test]
 fn clearing_empties_one_subdirectory_only() {
     let parent = tempdir().unwrap();
     let mut work = with_data(parent.path());

@@ -50,6 +50,7 @@ mod tests {
     #[test]
     fn calibration_is_quick_and_knows_its_clock() {
         let found = calibrate();
+        eprintln!("{found:#?}");
         assert!(found.took_ns < Nanos::from_millis(2000), "{found:?}");
         assert_eq!(found.clock.steps_back, 0);
         assert!(found.clock.resolution_ns.value().is_some_and(|step| step.0 > 0), "{found:?}");

@@ -37,6 +37,10 @@ pub struct Manifest {
     /// Other directories in which the same run has one of ours: cleaning here cleans there too.
     #[serde(skip_serializing_if = "BTreeSet::is_empty", default)]
     pub elsewhere: BTreeSet<PathBuf>,
+    /// Files outside that the run writes before it renames them over its results. Only names that
+    /// end with [`super::TEMPORARY_ENDING`] are ever removed.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty", default)]
+    pub temporaries: BTreeSet<PathBuf>,
 }
 
 /// What stands in a manifest's place.
@@ -61,6 +65,7 @@ impl Manifest {
             run,
             subdirectories: BTreeSet::new(),
             elsewhere: BTreeSet::new(),
+            temporaries: BTreeSet::new(),
         }
     }
 

@@ -17,6 +17,8 @@
 //! - a directory is ours by its name **and** a manifest in it that carries the same id;
 //! - inside it, only regular files whose names [`is_ours`] knows, in subdirectories that the
 //!   manifest lists, are removed; whatever else is found stays, and is reported;
+//! - outside it, only a file that the manifest names and that ends with [`TEMPORARY_ENDING`]: a
+//!   result that was being written;
 //! - all of it goes through directory descriptors opened with `O_NOFOLLOW`: no symbolic link is
 //!   followed, no mount point is entered;
 //! - a run that lives is left alone: it holds a lock (`flock`) on its directory, which the kernel
@@ -36,7 +38,7 @@ pub use clean::{Leftover, clean, find_leftovers};
 pub use error::GuardError;
 pub(crate) use error::reason;
 pub use manifest::Manifest;
-pub use name::{WORKSPACE_PREFIX, is_ours};
+pub use name::{TEMPORARY_ENDING, WORKSPACE_PREFIX, is_ours};
 pub use owner::Owner;
 pub use sweep::{Cleaned, Kept};
 pub use workspace::Workspace;

@@ -7,6 +7,10 @@ pub(crate) const MANIFEST: &str = "flashlag-manifest.json";
 /// Where a new manifest is written before it takes the old one's place.
 pub(crate) const MANIFEST_TEMPORARY: &str = "flashlag-manifest.json.tmp";
 
+/// How the name of a file must end that is written outside a directory of ours, to be renamed over
+/// a result: a clean-up removes what a death left of it, where the manifest names it.
+pub const TEMPORARY_ENDING: &str = ".flashlag-tmp";
+
 const ID_DIGITS: usize = 16;
 const LONGEST_STEM: usize = 64;
 /// Data files, and all that SQLite puts beside a database.

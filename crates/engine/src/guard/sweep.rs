@@ -1,5 +1,6 @@
 //! Removing what is ours from one directory of ours.
 
+use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
@@ -7,10 +8,12 @@ use flashlag_units::Bytes;
 use rustix::fs::{AtFlags, fstat, statat, unlinkat};
 use rustix::io::Errno;
 
-use super::directory::{for_each_name, is_regular, is_same, open_below, sync_directory};
+use super::directory::{
+    for_each_name, is_regular, is_same, open_below, open_parent, sync_directory,
+};
 use super::error::{GuardError, reason};
 use super::manifest::{Manifest, is_begun};
-use super::name::{MANIFEST, MANIFEST_TEMPORARY, is_ours};
+use super::name::{MANIFEST, MANIFEST_TEMPORARY, TEMPORARY_ENDING, is_ours};
 
 /// How many names are held at once; there may be more in a directory.
 const BATCH: usize = 1024;
@@ -92,6 +95,7 @@ impl Doomed<'_> {
         for name in listed {
             self.remove_subdirectory(name, &mut cleaned);
         }
+        self.remove_temporaries(&mut cleaned);
         self.remove_temporary_manifest(&mut cleaned);
         self.report_strangers(&mut cleaned);
         if cleaned.is_complete() {
@@ -117,6 +121,21 @@ impl Doomed<'_> {
             // What is in it was reported.
             Err(Errno::NOTEMPTY | Errno::EXIST) => {}
             result => _ = cleaned.expect_removed(&path, result),
+        }
+    }
+
+    fn remove_temporaries(&self, cleaned: &mut Cleaned) {
+        for path in self.manifest.into_iter().flat_map(|manifest| &manifest.temporaries) {
+            let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { continue };
+            // A manifest is data: whatever it names, nothing else is removed.
+            let Some(name) = name.to_str().filter(|name| is_temporary(OsStr::new(name))) else {
+                continue;
+            };
+            match open_parent(parent) {
+                Ok(opened) => _ = remove_file(&opened, name, parent, cleaned),
+                Err(Errno::NOENT) => {}
+                Err(errno) => cleaned.keep_failed("open", parent, errno),
+            }
         }
     }
 
@@ -213,6 +232,12 @@ pub(crate) fn empty(directory: &OwnedFd, path: &Path, cleaned: &mut Cleaned) {
     if let Err(errno) = sync_directory(directory) {
         cleaned.keep_failed("fsync", path, errno);
     }
+}
+
+/// Whether a file outside may be removed by its name.
+pub(crate) fn is_temporary(name: &OsStr) -> bool {
+    name.to_str()
+        .is_some_and(|name| name.len() > TEMPORARY_ENDING.len() && name.ends_with(TEMPORARY_ENDING))
 }
 
 fn remove_file(directory: &OwnedFd, name: &str, within: &Path, seen: &mut Cleaned) -> bool {

@@ -8,8 +8,10 @@ use super::clean::{Examined, Lock, examine, lock};
 use super::directory::{for_each_name, open_below, open_parent, sync_directory};
 use super::error::GuardError;
 use super::manifest::Manifest;
-use super::name::{MANIFEST_TEMPORARY, WORKSPACE_PREFIX, id_of, is_plain, new_id};
-use super::sweep::{Cleaned, Doomed, empty};
+use super::name::{
+    MANIFEST_TEMPORARY, TEMPORARY_ENDING, WORKSPACE_PREFIX, id_of, is_plain, new_id,
+};
+use super::sweep::{Cleaned, Doomed, empty, is_temporary};
 
 /// How often a new name is tried. More than one is needed only where a clean-up runs beside us.
 const ATTEMPTS: u32 = 16;
@@ -166,6 +168,26 @@ impl Workspace {
             GuardError::os("find", parent, errno)
         })?;
         self.change(|manifest| manifest.elsewhere.insert(absolute))
+    }
+
+    /// Notes a file outside that is written before it is renamed over a result, so that a clean-up
+    /// removes what a death leaves of it. Say so before it is made.
+    ///
+    /// # Errors
+    /// Where its name does not end with [`super::TEMPORARY_ENDING`], its directory does not exist,
+    /// or the manifest can't be written.
+    pub fn also_temporary(&mut self, file: &Path) -> Result<(), GuardError> {
+        let refuse = || {
+            let reason = format!("its name does not end with {TEMPORARY_ENDING}");
+            GuardError::other("note", file, reason, "no other file may ever be removed")
+        };
+        let name = file.file_name().filter(|name| is_temporary(name)).ok_or_else(refuse)?;
+        let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty());
+        let parent = parent.unwrap_or(Path::new(".")).canonicalize().map_err(|error| {
+            let errno = Errno::from_io_error(&error).unwrap_or(Errno::IO);
+            GuardError::os("find the directory of", file, errno)
+        })?;
+        self.change(|manifest| manifest.temporaries.insert(parent.join(name)))
     }
 
     /// Removes every file of ours from a subdirectory, but not the subdirectory.
