@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
-use flashlag_device::{DeviceError, ThreadWaitMeter};
+use flashlag_device::{DeviceError, ThreadWaitMeter, WaitMeter};
 use flashlag_schema::Downgrade;
 
 use crate::drive::{Driven, Job, Watch, drive};
@@ -104,6 +104,17 @@ fn work(
     let _ = tell.send(Ok(opened.downgrades));
     let meter = ThreadWaitMeter::open().ok();
     Some(drive(&mut device, job, &mut Watch::new(stop, meter)))
+}
+
+/// The thread's meter, where the kernel has one.
+#[derive(Debug)]
+pub struct MaybeMeter(pub Option<ThreadWaitMeter>);
+
+impl WaitMeter for MaybeMeter {
+    #[inline]
+    fn read(&self) -> Option<flashlag_device::SchedulerTimes> {
+        self.0.read()
+    }
 }
 
 fn thread_error(subject: &str, reason: String) -> DeviceError {

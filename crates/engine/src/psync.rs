@@ -169,7 +169,9 @@ impl Device for PsyncDevice {
 
     #[inline]
     fn reap(&mut self, _at_least: u32, completed: &mut Vec<Completion>) -> Result<(), DeviceError> {
-        completed.extend(self.completed.take());
+        if let Some(done) = self.completed.take() {
+            completed.push(done);
+        }
         Ok(())
     }
 

@@ -8,10 +8,10 @@ use thiserror::Error;
 use crate::mix::mix;
 use crate::stamp::{SECTOR_BYTES, STAMP_BYTES, Stamp};
 
-/// Random bytes that every sector is made from. Small enough to stay in the second-level cache of
-/// a phone; since each sector is XORed with a key of its own, no two have a byte string in common
-/// and a larger pool would not make them any less compressible.
-const POOL_BYTES: usize = 64 << 10;
+/// Random bytes that every sector is made from. Few enough to stay in the first-level cache: since
+/// each sector is XORed with a key of its own, no two have a byte string in common, and a larger
+/// pool would make them no less compressible, only slower to make.
+const POOL_BYTES: usize = 8 << 10;
 
 /// What is written: bytes that neither compress nor deduplicate, and that can be proved when they
 /// are read back. Content follows from seed, offset and generation alone.
@@ -76,7 +76,7 @@ impl fmt::Display for Found {
 }
 
 impl Payload {
-    /// The payload of a seed. Allocates 64 KiB.
+    /// The payload of a seed. Allocates some 8 KiB.
     pub fn new(seed: u64) -> Payload {
         let mut pool = vec![0; POOL_BYTES + SECTOR_BYTES].into_boxed_slice();
         Pcg64Mcg::seed_from_u64(mix(seed)).fill_bytes(&mut pool);
@@ -162,8 +162,8 @@ impl Payload {
     #[inline]
     fn fill_sector(&self, sector: &mut [u8; SECTOR_BYTES], stamp: Stamp) {
         let key = stamp.key(self.seed);
-        // A multiple of 64, so that a sector's source is whole cache lines.
-        let from = (mix(key) as usize % POOL_BYTES) & !63;
+        // By the key's upper bits, and a multiple of 64: a sector's source is whole cache lines.
+        let from = ((key >> 32) as usize % POOL_BYTES) & !63;
         let source = &self.pool[from..from + SECTOR_BYTES];
         for (to, from) in sector.chunks_exact_mut(8).zip(source.chunks_exact(8)) {
             // Both are 8 bytes long; the loop becomes vector instructions.

@@ -8,7 +8,7 @@ pub const STAMP_BYTES: usize = 32;
 /// What a sector says of itself.
 ///
 /// In memory four little-endian words: a key that hashes seed, offset and generation; then the
-/// offset, the generation and a tag of the seed, each hidden under a hash of the key, so that a
+/// offset, the generation and a tag of the seed, each XORed with a multiple of the key, so that a
 /// stamp looks as random as the rest and does not compress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
@@ -28,12 +28,9 @@ impl Stamp {
     #[inline]
     pub(crate) fn encode(&self, seed: u64) -> [u8; STAMP_BYTES] {
         let key = self.key(seed);
-        let words = [
-            key,
-            self.offset ^ mix(key ^ 1),
-            u64::from(self.generation) ^ mix(key ^ 2),
-            mix(seed) ^ mix(key ^ 3),
-        ];
+        let [offset, generation, tag] = masks(key);
+        let words =
+            [key, self.offset ^ offset, u64::from(self.generation) ^ generation, mix(seed) ^ tag];
         let mut bytes = [0; STAMP_BYTES];
         for (chunk, word) in bytes.chunks_exact_mut(8).zip(words) {
             chunk.copy_from_slice(&word.to_le_bytes());
@@ -48,10 +45,22 @@ impl Stamp {
             bytes.try_into().ok().map(u64::from_le_bytes)
         };
         let key = word(0)?;
-        let offset = word(1)? ^ mix(key ^ 1);
-        let generation = u32::try_from(word(2)? ^ mix(key ^ 2)).ok()?;
+        let masks = masks(key);
+        let offset = word(1)? ^ masks[0];
+        let generation = u32::try_from(word(2)? ^ masks[1]).ok()?;
         let stamp = Stamp { offset, generation };
-        let ours = word(3)? ^ mix(key ^ 3) == mix(seed) && stamp.key(seed) == key;
+        let ours = word(3)? ^ masks[2] == mix(seed) && stamp.key(seed) == key;
         ours.then_some(stamp)
     }
+}
+
+/// What hides the words of a stamp: odd multiples of its key (the fractional bits of the square
+/// roots of 2, 3 and 5), as different from one another as from the key.
+#[inline]
+const fn masks(key: u64) -> [u64; 3] {
+    [
+        key.wrapping_mul(0x6a09_e667_f3bc_c909),
+        key.wrapping_mul(0xbb67_ae85_84ca_a73b),
+        key.wrapping_mul(0x3c6e_f372_fe94_f82b),
+    ]
 }
