@@ -2,6 +2,7 @@ use std::path::{Path, PathBuf};
 
 use flashlag_device::{DeviceError, advice_for_errno};
 use rusqlite::ffi;
+use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use thiserror::Error;
 
@@ -93,13 +94,14 @@ fn errno_of(code: i32, last: Option<i32>, path: &Path) -> Option<Errno> {
     match code & 0xff {
         // SQLite gives this code for ENOSPC, and for a write that was cut short.
         ffi::SQLITE_FULL => among(&[Errno::DQUOT]).or(Some(Errno::NOSPC)),
-        _ if is_gone(path) => Some(Errno::NOENT),
-        ffi::SQLITE_IOERR => among(STORAGE),
-        ffi::SQLITE_READONLY => among(&[Errno::ROFS, Errno::ACCESS, Errno::PERM]),
-        ffi::SQLITE_CANTOPEN | ffi::SQLITE_PERM | ffi::SQLITE_AUTH => {
-            last.filter(|errno| OPENING.contains(errno) || STORAGE.contains(errno))
-        }
         ffi::SQLITE_NOMEM => Some(Errno::NOMEM),
+        _ if is_gone(path) => Some(Errno::NOENT),
+        ffi::SQLITE_IOERR => among(STORAGE).or_else(|| refusal(path)),
+        ffi::SQLITE_READONLY | ffi::SQLITE_CANTOPEN | ffi::SQLITE_PERM => {
+            // A file that can't be made for writing SQLite tries to open for reading, which gives
+            // ENOENT whatever the reason was.
+            among(STORAGE).or_else(|| among(OPENING)).or_else(|| refusal(path))
+        }
         _ => None,
     }
 }
@@ -120,11 +122,27 @@ const STORAGE: &[Errno] = &[
 ];
 /// What opening a file can fail with besides.
 const OPENING: &[Errno] =
-    &[Errno::NOENT, Errno::MFILE, Errno::NFILE, Errno::NOTDIR, Errno::LOOP, Errno::NAMETOOLONG];
+    &[Errno::MFILE, Errno::NFILE, Errno::NOTDIR, Errno::LOOP, Errno::NAMETOOLONG];
 
 /// Whether the directory of the database is no longer there.
 fn is_gone(path: &Path) -> bool {
     path.parent().is_some_and(|parent| matches!(parent.try_exists(), Ok(false)))
+}
+
+/// Asks the filesystem itself why nothing can be made beside the database; `None` where it can.
+/// (`statvfs` does not tell: an ext4 that stopped writing over an error still calls itself
+/// writable.)
+fn refusal(path: &Path) -> Option<Errno> {
+    let probe = path.parent()?.join("save-probe.db");
+    let flags = OFlags::CREATE | OFlags::EXCL | OFlags::RDWR | OFlags::CLOEXEC;
+    match rustix::fs::open(&probe, flags, Mode::RUSR | Mode::WUSR) {
+        Ok(_) => {
+            let _ = rustix::fs::unlink(&probe);
+            None
+        }
+        Err(Errno::EXIST) => None,
+        Err(errno) => Some(errno),
+    }
 }
 
 fn advice_for(code: i32, errno: Option<Errno>) -> String {

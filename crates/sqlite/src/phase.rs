@@ -169,16 +169,18 @@ impl<M: WaitMeter> Phase<'_, M> {
 
     /// Takes the times of a save that was done.
     fn record(&mut self, times: OpTimes, from: Option<WaitReading>) -> Result<(), SqliteError> {
-        self.saves += 1;
         let latency = times.ended.since(times.started);
-        let stalled = self.recorder.record(times);
+        let stalled = latency > self.recorder.stall_over();
         let split = from.and_then(|from| self.split(times, from, stalled));
-        if stalled {
-            self.recorder.record_stall(times, split);
-        }
+        // First of all: a save to a database that has no name any more was none.
         match self.look_at_sizes()? {
             true => self.grew.record(latency),
             false => self.in_place.record(latency),
+        }
+        self.saves += 1;
+        self.recorder.record(times);
+        if stalled {
+            self.recorder.record_stall(times, split);
         }
         Ok(())
     }

@@ -1,0 +1,75 @@
+//! What the tests of saves share.
+#![allow(dead_code, clippy::unwrap_used, reason = "each test file uses its own part")]
+
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use flashlag_device::ThreadWaitMeter;
+use flashlag_schema::scenario::{Arrivals, JournalMode, Save, Statement, Synchronous};
+use flashlag_sqlite::{SaveJob, SaveWatch, Saved, run};
+use flashlag_units::{Bytes, Nanos, Text};
+use rusqlite::Connection;
+
+pub const STATEMENTS: [Statement; 3] = [Statement::Insert, Statement::Update, Statement::Delete];
+pub const JOURNALS: [JournalMode; 6] = [
+    JournalMode::Delete,
+    JournalMode::Truncate,
+    JournalMode::Persist,
+    JournalMode::Wal,
+    JournalMode::Memory,
+    JournalMode::Off,
+];
+pub const LEVELS: [Synchronous; 2] = [Synchronous::Full, Synchronous::Normal];
+
+/// `saves` saves over `rows` rows of 100 bytes in one database.
+pub fn save(statement: Statement, journal: JournalMode, rows: u64, saves: u64) -> Save {
+    Save {
+        name: "test".to_owned(),
+        statement,
+        journal,
+        synchronous: Synchronous::Full,
+        row: Text(Bytes(100)),
+        rows,
+        databases: 1,
+        saves: Some(saves),
+        time: None,
+        min_saves: None,
+        arrivals: Arrivals::default(),
+        background: None,
+    }
+}
+
+pub fn job<'a>(save: &'a Save, directory: &'a Path) -> SaveJob<'a> {
+    let (interval, stall_over) = (Nanos::from_millis(20), Nanos::from_millis(100));
+    SaveJob { save, directory, seed: 7, interval, stall_over }
+}
+
+/// Runs a job to its end with a meter.
+pub fn done(job: &SaveJob<'_>) -> Saved {
+    let stop = AtomicBool::new(false);
+    run(job, SaveWatch::new(&stop, ThreadWaitMeter::open().ok())).unwrap()
+}
+
+/// A second connection, after the job has closed its own.
+pub fn open(directory: &Path, index: u32) -> Connection {
+    Connection::open(directory.join(format!("save-{index}.db"))).unwrap()
+}
+
+pub fn count_rows(database: &Connection) -> u64 {
+    let count: i64 =
+        database.query_row("SELECT count(*) FROM saves", [], |row| row.get(0)).unwrap();
+    count as u64
+}
+
+/// All rows, in order.
+pub fn rows(database: &Connection) -> Vec<(i64, Vec<u8>)> {
+    let mut statement = database.prepare("SELECT id, content FROM saves ORDER BY id").unwrap();
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+    rows.map(Result::unwrap).collect()
+}
+
+pub fn is_sound(database: &Connection) -> bool {
+    let answer: String =
+        database.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
+    answer == "ok"
+}
