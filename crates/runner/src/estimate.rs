@@ -27,7 +27,11 @@ const PAGES_PER_SAVE: u64 = 5;
 const PAGE: u64 = 4096;
 
 /// Adds up the tasks. `fillable` is what a fill would write.
-pub fn estimate(tasks: &[Task<'_>], tests: &dyn Fn(&str) -> Option<Io>, fillable: Bytes) -> Estimate {
+pub fn estimate(
+    tasks: &[Task<'_>],
+    tests: &dyn Fn(&str) -> Option<Io>,
+    fillable: Bytes,
+) -> Estimate {
     let mut total = Estimate::default();
     for task in tasks {
         let (written, time) = match task {
@@ -41,9 +45,7 @@ pub fn estimate(tasks: &[Task<'_>], tests: &dyn Fn(&str) -> Option<Io>, fillable
                 let beside = beside.map(|io| background_cost(&io, time)).unwrap_or_default();
                 (written.plus(beside), time)
             }
-            Task::Fill { .. } => {
-                (fillable, Nanos::from_secs(fillable.0 / ORDINARY_FILL))
-            }
+            Task::Fill { .. } => (fillable, Nanos::from_secs(fillable.0 / ORDINARY_FILL)),
             Task::Delete | Task::Trim => (Bytes::ZERO, Nanos::from_secs(1)),
             Task::Idle(time) => (Bytes::ZERO, *time),
         };

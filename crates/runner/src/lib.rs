@@ -1,3 +1,35 @@
 //! Scenario x target -> run: the only room that knows all workers.
+//!
+//! [`prepare`] looks at the target, cleans up after dead runs and adds up what the run will cost;
+//! [`execute`] does the scenario's tasks one after the other and stores the run after each.
 #![forbid(unsafe_code)]
+
+mod builtin;
+mod changes;
+mod error;
+mod estimate;
+mod execute;
+mod files;
+mod fills;
+mod finish;
+mod ledger;
+mod measure;
+mod output;
+mod phase;
+mod prepare;
+mod record;
+mod request;
+mod saves;
+mod task;
 pub mod trust;
+mod wear;
+
+pub use builtin::{BUILTINS, Builtin, builtin};
+pub use error::RunError;
+pub use estimate::Estimate;
+pub use execute::execute;
+pub use flashlag_engine::guard::{Cleaned, GuardError, clean};
+pub use prepare::{Prepared, prepare};
+pub use record::{program, stamp};
+pub use request::{EngineChoice, Event, Observer, Request};
+pub use wear::{RATED_OVERWRITES, life_share};

@@ -69,23 +69,30 @@ pub(super) fn combine(id: CheckId, claim: &str, findings: Vec<Finding>) -> Optio
         (_, 2) => " One more phase is like it.".to_owned(),
         (_, count) => format!(" {} more phases are like it.", count - 1),
     };
-    let subject = match worst.phase.as_str() {
-        "" => String::new(),
-        label => format!("{label}: "),
+    let mut detail = match worst.phase.as_str() {
+        "" => worst.detail.clone(),
+        label => format!("{label}: {}", worst.detail),
     };
+    // What is said of the whole run is said once each, and all of it.
+    for also in same.iter().skip(1).filter(|finding| finding.phase.is_empty()) {
+        detail = format!("{detail} {}", also.detail);
+    }
     Some(Check {
         id,
         status,
         claim: claim.to_owned(),
-        detail: format!("{subject}{}{others}", worst.detail),
         advice: (status != CheckStatus::Pass).then(|| worst.advice.clone()),
+        detail: detail + &others,
         phases,
     })
 }
 
-/// `0.062` → `6.2 %`.
+/// `0.062` → `6.2 %`, `12.2` → `12 times`.
 pub(super) fn percent(share: f64) -> String {
     let value = share * 100.0;
+    if share >= 2.0 {
+        return format!("{share:.0} times");
+    }
     if value.abs() < 9.95 { format!("{value:.1} %") } else { format!("{value:.0} %") }
 }
 

@@ -84,8 +84,8 @@ fn judge_phase(
     let foreign = read.plus(wrote);
     let part = share(foreign.0, ours.0);
     let detail = format!(
-        "Others moved {foreign}, {} of our {ours} ({read} read, {wrote} written).{before}",
-        percent(part)
+        "Others moved {foreign} ({read} read, {wrote} written), {} our {ours}.{before}",
+        if part < 2.0 { percent(part) + " of" } else { percent(part) }
     );
     let finding = if part > LARGE && foreign >= NOTABLE {
         Finding::fail(Some(phase), detail, ADVICE)

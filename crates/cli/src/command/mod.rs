@@ -1,0 +1,10 @@
+//! One file a command.
+
+pub mod clean;
+pub mod compare;
+pub mod completions;
+pub mod report;
+pub mod run;
+pub mod scenarios;
+pub mod schema;
+pub mod verify;

@@ -1,0 +1,34 @@
+//! Exit statuses.
+
+use std::io;
+use std::process::ExitCode;
+
+/// How the program ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// 0: done.
+    Done,
+    /// 1: a `--fail-if` threshold was crossed, or `verify` found a changed figure.
+    Crossed,
+    /// 2: it could not run.
+    CouldNotRun,
+    /// 3: it ran, but a trust check failed.
+    Untrusted,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        ExitCode::from(match exit {
+            Exit::Done => 0,
+            Exit::Crossed => 1,
+            Exit::CouldNotRun => 2,
+            Exit::Untrusted => 3,
+        })
+    }
+}
+
+/// Whether the reader of our output went away, as `head` does: no error of ours.
+pub fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    let kind = error.downcast_ref::<io::Error>().map(io::Error::kind);
+    kind == Some(io::ErrorKind::BrokenPipe)
+}

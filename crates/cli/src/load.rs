@@ -1,0 +1,22 @@
+//! Reading run files, and fio's, from wherever the user says.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use flashlag_schema::Run;
+
+/// Reads a run file, or fio's `json+` as a run.
+///
+/// # Errors
+/// Says which file, what it is not, and what would have been accepted.
+pub fn run_from(path: &Path) -> Result<Run> {
+    let text =
+        std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    Run::from_json(&text)
+        .with_context(|| format!("{} is neither a run file nor fio's json+ output", path.display()))
+}
+
+/// A file's name, without the path that says where a user keeps things.
+pub fn name_of(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}

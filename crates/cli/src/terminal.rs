@@ -1,0 +1,51 @@
+//! What this terminal can show, and how errors read on it.
+
+use flashlag_schema::Run;
+use flashlag_term::{ProgressMode, Style};
+
+/// The standard streams.
+#[derive(Clone, Copy, Debug)]
+pub struct Terminal {
+    /// How progress is shown on standard error.
+    pub progress: ProgressMode,
+    /// What standard output can show.
+    pub stdout: Style,
+    /// Whether less, or more, is to be printed.
+    pub quiet: bool,
+    /// Whether more is to be printed.
+    pub verbose: bool,
+}
+
+impl Terminal {
+    /// Looks at the standard streams and the environment.
+    pub fn detect(quiet: bool, verbose: bool) -> Terminal {
+        Terminal {
+            progress: ProgressMode::of_stderr(quiet),
+            stdout: Style::of_stdout(),
+            quiet,
+            verbose,
+        }
+    }
+
+    /// The summary of a run, in full where more is to be printed.
+    pub fn summary(&self, run: &Run) -> String {
+        if self.verbose {
+            flashlag_term::summary_in_full(run, self.stdout)
+        } else {
+            flashlag_term::summary(run, self.stdout)
+        }
+    }
+}
+
+/// An error and its causes as one paragraph, without control characters from anywhere.
+pub fn one_paragraph(error: &anyhow::Error) -> String {
+    let mut parts: Vec<String> = Vec::new();
+    for cause in error.chain() {
+        let text = cause.to_string();
+        // A transparent error repeats its cause.
+        if parts.last() != Some(&text) {
+            parts.push(text);
+        }
+    }
+    flashlag_term::sanitize(&parts.join(": "))
+}

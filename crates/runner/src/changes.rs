@@ -1,0 +1,112 @@
+//! What the interval series of a phase shows, as it is stored.
+
+use flashlag_schema::{Change, ChangeKind, Operation};
+use flashlag_stats::Recorded;
+use flashlag_stats::change::{ChangePoint, ChangePointKind, Workload, changes};
+use flashlag_stats::steady::{RANGE_MAX, SLOPE_MAX, Steadiness, WINDOW, steadiness};
+use flashlag_units::{Bytes, Nanos};
+
+/// Shorter phases can't hold five rounds that mean anything.
+const ROUND_MIN: Nanos = Nanos::from_secs(1);
+/// A round never has to be longer than this.
+const ROUND_MAX: Nanos = Nanos::from_secs(60);
+/// How many rounds a phase is cut into, where its length allows.
+const ROUNDS: u64 = 20;
+
+/// Names everything that a phase's series shows; steadiness first.
+pub fn changes_of(recorded: &Recorded, operation: Operation) -> Vec<Change> {
+    let workload = match operation {
+        Operation::SequentialRead | Operation::RandomRead => Workload::Reads,
+        Operation::SequentialWrite | Operation::RandomWrite => Workload::Writes,
+        Operation::Save => Workload::Other,
+    };
+    let steady = steady_change(recorded);
+    let found = changes(&recorded.intervals, &recorded.stalls, workload);
+    steady.into_iter().chain(found.iter().map(stored)).collect()
+}
+
+/// Whether and when it was steady by the SNIA rule; `None` where it was too short to say.
+fn steady_change(recorded: &Recorded) -> Option<Change> {
+    let round = Nanos(recorded.elapsed.0 / ROUNDS).clamp(ROUND_MIN, ROUND_MAX);
+    let rule = format!("the rule is {:.0} % and {:.0} %", RANGE_MAX * 100.0, SLOPE_MAX * 100.0);
+    let blank = |kind, t_ns, written_bytes, detail| Change {
+        kind,
+        t_ns,
+        written_bytes,
+        bytes_per_sec: None,
+        period_ns: None,
+        detail,
+    };
+    match steadiness(&recorded.intervals, round) {
+        Steadiness::Reached { window, at, written } => Some(blank(
+            ChangeKind::SteadyState,
+            at,
+            written,
+            format!(
+                "steady after {at} and {written}: {WINDOW} rounds of {round} within {:.0} %, slope \
+                 {:.0} % ({rule})",
+                window.range * 100.0,
+                window.slope.abs() * 100.0
+            ),
+        )),
+        Steadiness::Missed(window) => Some(blank(
+            ChangeKind::NotSteady,
+            recorded.elapsed,
+            recorded.bytes,
+            format!(
+                "not steady at its end: the last {WINDOW} rounds of {round} range over {:.0} %, \
+                 slope {:.0} % ({rule})",
+                window.range * 100.0,
+                window.slope.abs() * 100.0
+            ),
+        )),
+        Steadiness::TooShort { .. } => None,
+    }
+}
+
+fn stored(change: &ChangePoint) -> Change {
+    Change {
+        kind: match change.kind {
+            ChangePointKind::CacheExhausted => ChangeKind::CacheExhausted,
+            ChangePointKind::Throttled => ChangeKind::Throttled,
+            ChangePointKind::PeriodicStalls => ChangeKind::PeriodicStalls,
+            ChangePointKind::Slower => ChangeKind::Slower,
+            ChangePointKind::Faster => ChangeKind::Faster,
+        },
+        t_ns: change.at,
+        written_bytes: change.written,
+        bytes_per_sec: change.throughput,
+        period_ns: change.period,
+        detail: detail(change),
+    }
+}
+
+fn detail(change: &ChangePoint) -> String {
+    let at = format!("at {} ({} in)", change.written, change.at);
+    let levels = levels(change);
+    let heat = change.temperature_millicelsius.map(|(before, then)| {
+        format!(", storage at {} °C, before at {} °C", then / 1000, before / 1000)
+    });
+    let heat = heat.unwrap_or_default();
+    match change.kind {
+        ChangePointKind::CacheExhausted => format!("write cache exhausted {at}: {levels}"),
+        ChangePointKind::Throttled => format!("throttled {at}: {levels}{heat}"),
+        ChangePointKind::PeriodicStalls => format!(
+            "stalls every {}, {} of them, the first {} in",
+            change.period.unwrap_or_default(),
+            change.stalls,
+            change.at
+        ),
+        ChangePointKind::Slower => format!("slower {at}: {levels}{heat}"),
+        ChangePointKind::Faster => format!("faster {at}: {levels}{heat}"),
+    }
+}
+
+fn levels(change: &ChangePoint) -> String {
+    let rate = |rate: f64| format!("{}/s", Bytes(rate.max(0.0) as u64));
+    match (change.throughput, change.latency) {
+        (Some((before, after)), _) => format!("{} to {}", rate(before), rate(after)),
+        (None, Some((before, after))) => format!("median {before} to {after}"),
+        (None, None) => "the level changed".to_owned(),
+    }
+}

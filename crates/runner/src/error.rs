@@ -1,0 +1,69 @@
+use std::path::PathBuf;
+
+use flashlag_units::Bytes;
+use thiserror::Error;
+
+/// Why a run could not be made. What was measured before is in the run file.
+#[derive(Debug, Error)]
+pub enum RunError {
+    /// The directory under test can't be used.
+    #[error("cannot measure {}: {reason} ({advice})", path.display())]
+    Directory {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+        /// What to try.
+        advice: &'static str,
+    },
+    /// The run file can't be written.
+    #[error("cannot write {}: {reason} (choose another file with -o)", path.display())]
+    Output {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// There is not enough room for the test itself.
+    #[error(
+        "not enough free space in {} for the test's own files: needs {needed}, {free} is free and \
+         {leave} is left untouched (free some, --set span=20MB, or --leave less)",
+        path.display()
+    )]
+    Room {
+        /// Where.
+        path: PathBuf,
+        /// What the files need.
+        needed: Bytes,
+        /// What is free.
+        free: Bytes,
+        /// What is spared.
+        leave: Bytes,
+    },
+    /// The run would write more than it may.
+    #[error(
+        "this run writes up to {estimated}, more than --budget {budget} (raise it, or make the \
+         scenario smaller with --set)"
+    )]
+    Budget {
+        /// What it would write.
+        estimated: Bytes,
+        /// What it may.
+        budget: Bytes,
+    },
+    /// `--resume` of something else.
+    #[error("cannot resume: {reason}")]
+    Resume {
+        /// Why.
+        reason: String,
+    },
+    /// Our own files could not be made or removed.
+    #[error(transparent)]
+    Guard(#[from] flashlag_engine::GuardError),
+    /// Something else did not work before anything was measured.
+    #[error("{0}")]
+    Device(#[from] flashlag_device::DeviceError),
+    /// fio is missing or not one that this can drive.
+    #[error("{0}")]
+    Fio(String),
+}

@@ -1,0 +1,151 @@
+//! Doing the tasks, one after the other, and storing the run after each.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use flashlag_schema::{Phase, Run, RunStatus, Skipped, State};
+use flashlag_units::{Bytes, Nanos};
+
+use crate::error::RunError;
+use crate::prepare::Prepared;
+use crate::request::{Event, Observer};
+use crate::task::{Task, reached, tasks};
+use crate::{finish, output};
+
+/// What one task came to.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    /// It was measured.
+    Measured(Box<Phase>),
+    /// It was done; there is nothing to store.
+    Done,
+    /// It could not be done here, and why; the run goes on.
+    Skipped(String),
+    /// It began, then failed: what it saw until then, and the error: on what, where, why, and what
+    /// to try. The run ends.
+    Failed(Option<Box<Phase>>, String),
+}
+
+/// Does every task that is left. Returns the run however it ended; its status says how.
+///
+/// # Errors
+/// Only where the run file can't be written or our own files can't be made or removed.
+pub fn execute(mut prepared: Prepared, observer: &mut dyn Observer) -> Result<Run, RunError> {
+    let scenario = prepared.request.scenario.clone();
+    let tasks = tasks(&scenario);
+    let mut status = RunStatus::Complete;
+    for index in prepared.first_task..tasks.len() {
+        let next_step = index as u32;
+        if prepared.stopped() {
+            status = RunStatus::Interrupted { next_step };
+            break;
+        }
+        prepared.run.status = RunStatus::Running { next_step };
+        let outcome = match reached(&tasks, index, prepared.trimmed) {
+            Ok(()) => prepared.perform(&tasks[index], observer)?,
+            Err(reason) => Outcome::Skipped(reason),
+        };
+        let ended = keep(&mut prepared, &tasks[index], outcome, observer);
+        if let Some(error) = ended {
+            status = RunStatus::Failed { next_step, error };
+            break;
+        }
+        if prepared.stopped() && prepared.run.phases.last().is_some_and(|phase| phase.cut_short) {
+            status = RunStatus::Interrupted { next_step };
+            break;
+        }
+        finish::refresh(&mut prepared);
+        prepared.run.status = RunStatus::Running { next_step: next_step + 1 };
+        output::write_run(&prepared.request.output, &mut prepared.run)?;
+    }
+    prepared.run.status = status;
+    finish::conclude(prepared, observer)
+}
+
+/// Stores what a task came to; an error ends the run.
+fn keep(
+    prepared: &mut Prepared,
+    task: &Task<'_>,
+    outcome: Outcome,
+    observer: &mut dyn Observer,
+) -> Option<String> {
+    match outcome {
+        Outcome::Measured(phase) => {
+            observer.event(Event::PhaseFinished(&phase));
+            prepared.run.phases.push(*phase);
+        }
+        Outcome::Done => {}
+        Outcome::Skipped(reason) => {
+            observer.event(Event::Note(&format!("{} skipped: {reason}", task.label())));
+            let state = match task {
+                Task::Measure { state, .. } => *state,
+                Task::Trim => State::Trimmed,
+                _ => prepared.run.phases.last().map(|phase| phase.state).unwrap_or_default(),
+            };
+            prepared.run.skipped.push(Skipped { step: task.label(), state, reason });
+        }
+        Outcome::Failed(phase, error) => {
+            if let Some(phase) = phase {
+                observer.event(Event::PhaseFinished(&phase));
+                prepared.run.phases.push(*phase);
+            }
+            return Some(error);
+        }
+    }
+    None
+}
+
+impl Prepared {
+    /// Whether the user wants it to end.
+    pub(crate) fn stopped(&self) -> bool {
+        self.request.stop.load(Ordering::Relaxed)
+    }
+
+    fn perform(
+        &mut self,
+        task: &Task<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome, RunError> {
+        match task {
+            Task::Measure { test, state, run } => self.measure(test, *state, *run, observer),
+            Task::Fill { test, directory } => self.fill(test, *directory, observer),
+            Task::Delete => self.delete_fills(observer),
+            Task::Trim => Ok(self.trim(observer)),
+            Task::Idle(time) => Ok(self.idle(*time, observer)),
+        }
+    }
+
+    /// Waits, and looks up now and then whether it should still.
+    fn idle(&mut self, time: Nanos, observer: &mut dyn Observer) -> Outcome {
+        observer.event(Event::Preparing(&format!("idle for {time}")));
+        let until = self.now().plus(time);
+        while self.now() < until && !self.stopped() {
+            let left = until.since(self.now());
+            std::thread::sleep(left.min(Nanos::from_millis(200)).into());
+        }
+        if self.now() < until {
+            return Outcome::Skipped("stopped before the idle wait was over".to_owned());
+        }
+        Outcome::Done
+    }
+
+    /// The seed of one task: the same run seed, another stream for each task.
+    pub(crate) fn task_seed(&self, label: &str) -> u64 {
+        // FNV-1a: a fixed function of the label, so that a task keeps its stream when others change.
+        let hash = label.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        });
+        hash ^ self.request.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    }
+
+    /// Counts bytes that this run handed to the filesystem.
+    pub(crate) fn wrote(&mut self, bytes: Bytes) {
+        self.run.wear.written_bytes = self.run.wear.written_bytes.plus(bytes);
+    }
+
+    /// Progress of the phase under way, cleared.
+    pub(crate) fn fresh_live(&self) -> Arc<flashlag_stats::live::Live> {
+        self.live.reset();
+        Arc::clone(&self.live)
+    }
+}

@@ -1,0 +1,161 @@
+//! Filling, deleting, trimming.
+
+use std::path::Path;
+
+use flashlag_device::ThreadWaitMeter;
+use flashlag_engine::background::MaybeMeter;
+use flashlag_engine::fill::{FillSpec, Filled, fill, trim};
+use flashlag_engine::{Ended, Watch};
+use flashlag_schema::State;
+use flashlag_schema::scenario::{Io, IoOperation, Test};
+use flashlag_units::Bytes;
+
+use crate::error::RunError;
+use crate::execute::Outcome;
+use crate::measure::{INTERVAL, STALL_OVER};
+use crate::phase::PhaseHead;
+use crate::prepare::Prepared;
+use crate::request::{Event, Observer};
+use crate::trust;
+
+impl Prepared {
+    /// Writes until only `--leave` is free, and keeps what it saw on the way as a phase.
+    pub(crate) fn fill(
+        &mut self,
+        test: &Test,
+        directory: Option<&str>,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome, RunError> {
+        let Test::Io(io) = test else {
+            return Ok(Outcome::Skipped("only an [[io]] test can fill".to_owned()));
+        };
+        let (place, stem) = self.files.next_fill(directory.map(Path::new))?;
+        let head = self.head(io, State::Filled, 1);
+        let label = format!("fill: {}", io.name);
+        let live = self.fresh_live();
+        let limit = self.free.available.minus(self.leave);
+        observer.event(Event::PhaseStarted {
+            label: &label,
+            expected: None,
+            limit: Some(limit),
+            live: &live,
+        });
+        let before = self.probe.counters();
+        let filled = {
+            let probe = &self.probe;
+            let mut temperature = || probe.storage_temperature().value().copied();
+            let spec = self.fill_spec(io, &place, &stem, &label);
+            let watch = Watch {
+                stop: &self.request.stop,
+                live: Some(live),
+                enough: None,
+                temperature: Some(&mut temperature),
+                filled: None,
+                meter: MaybeMeter(ThreadWaitMeter::open().ok()),
+            };
+            fill(&spec, watch)
+        };
+        match filled {
+            Ok(filled) => {
+                let counters = (before, self.probe.counters());
+                Ok(self.fill_outcome(head, filled, counters))
+            }
+            Err(error) => Ok(Outcome::Failed(None, error.to_string())),
+        }
+    }
+
+    fn fill_spec<'a>(
+        &self,
+        io: &'a Io,
+        directory: &'a Path,
+        stem: &'a str,
+        label: &str,
+    ) -> FillSpec<'a> {
+        FillSpec {
+            directory,
+            stem,
+            io,
+            leave: self.leave,
+            budget: self.budget_left(),
+            seed: self.task_seed(label),
+            verify: self.request.verify,
+            interval: INTERVAL,
+            stall_over: STALL_OVER,
+        }
+    }
+
+    fn fill_outcome(
+        &mut self,
+        head: PhaseHead,
+        filled: Filled,
+        counters: (flashlag_inspect::Counters, flashlag_inspect::Counters),
+    ) -> Outcome {
+        self.note_downgrades(&filled.downgrades);
+        let no_space = matches!(filled.driven.ended, Ended::NoSpace(_));
+        self.evidence.fills.push(trust::Fill {
+            name: head.name.clone(),
+            leave: self.leave,
+            free: filled.after.available,
+            no_space,
+        });
+        let head = PhaseHead {
+            span: filled.files.span(),
+            engine: filled.engine,
+            direct: filled.direct,
+            durable: filled.durable,
+            queue_depth: filled.queue_depth,
+            ..head
+        };
+        let mut driven = filled.driven;
+        let mut notes = filled.notes;
+        if let Ended::NoSpace(error) = &driven.ended {
+            // Storage that is full to the brim is what a fill is for.
+            notes.push(format!("it ended where no more could be written: {}", error.reason));
+            driven.ended = Ended::Limit;
+        }
+        let outcome = self.io_outcome(head, IoOperation::Write, driven, counters);
+        with_notes(outcome, notes)
+    }
+
+    /// Deletes what fills wrote.
+    pub(crate) fn delete_fills(
+        &mut self,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome, RunError> {
+        observer.event(Event::Preparing("deleting what the fill wrote"));
+        let deleted = self.files.delete_fills()?;
+        observer.event(Event::Note(&format!("deleted {deleted} of the fill's")));
+        Ok(Outcome::Done)
+    }
+
+    /// Tells the device which blocks are free.
+    pub(crate) fn trim(&mut self, observer: &mut dyn Observer) -> Outcome {
+        observer.event(Event::Preparing("trimming the free space"));
+        match trim(&self.request.directory) {
+            Ok(bytes) => {
+                self.trimmed = true;
+                observer.event(Event::Note(&trimmed_note(bytes)));
+                Outcome::Done
+            }
+            Err(error) => Outcome::Skipped(error.to_string()),
+        }
+    }
+}
+
+fn trimmed_note(bytes: Bytes) -> String {
+    format!("trimmed: the filesystem told the device that {bytes} are free")
+}
+
+fn with_notes(outcome: Outcome, notes: Vec<String>) -> Outcome {
+    match outcome {
+        Outcome::Measured(mut phase) => {
+            phase.notes.extend(notes);
+            Outcome::Measured(phase)
+        }
+        Outcome::Failed(Some(mut phase), error) => {
+            phase.notes.extend(notes);
+            Outcome::Failed(Some(phase), error)
+        }
+        other => other,
+    }
+}

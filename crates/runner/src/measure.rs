@@ -1,0 +1,289 @@
+//! One test, measured: block I/O here, saves in `saves`.
+
+use flashlag_device::ThreadWaitMeter;
+use flashlag_engine::background::MaybeMeter;
+use flashlag_engine::{Background, Driven, Ended, FileSet, Job, OpenOptions, Watch, drive, open};
+use flashlag_inspect::Counters;
+use flashlag_schema::scenario::{Io, IoOperation, Pattern, Test, Until};
+use flashlag_schema::{Lag, Operation, State};
+use flashlag_stats::Interval;
+use flashlag_stats::steady::{Steadiness, steadiness};
+use flashlag_units::{Bytes, Nanos};
+use flashlag_workload::Payload;
+
+use crate::changes::changes_of;
+use crate::error::RunError;
+use crate::execute::Outcome;
+use crate::files::FilesError;
+use crate::ledger::{Direction, ledger};
+use crate::phase::{PhaseHead, PhaseTail, phase};
+use crate::prepare::Prepared;
+use crate::request::{Event, Observer};
+use crate::trust::Verification;
+
+/// Width of an interval at first: a tenth of the shortest test, and four a second on the screen.
+pub(crate) const INTERVAL: Nanos = Nanos::from_millis(250);
+/// A wait longer than one frame at 60 Hz is listed as a stall, with its cause.
+pub(crate) const STALL_OVER: Nanos = Lag::FRAME_60HZ;
+/// A round of the SNIA rule; five of them make a window.
+const ROUND: Nanos = Nanos::from_secs(5);
+
+impl Prepared {
+    pub(crate) fn measure(
+        &mut self,
+        test: &Test,
+        state: State,
+        run: u32,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome, RunError> {
+        match test {
+            Test::Io(io) => self.measure_io(io, state, run, observer),
+            Test::Save(save) => self.measure_save(save, state, run, observer),
+        }
+    }
+
+    fn measure_io(
+        &mut self,
+        io: &Io,
+        state: State,
+        run: u32,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome, RunError> {
+        let head = self.head(io, state, run);
+        let label = label(&head);
+        let files = match self.test_files(io, observer) {
+            Ok(files) => files,
+            Err(error) => return failed_before(error),
+        };
+        let opened = match open(&files, &OpenOptions::of(io)) {
+            Ok(opened) => opened,
+            Err(error) => return Ok(Outcome::Failed(None, error.to_string())),
+        };
+        self.note_downgrades(&opened.downgrades);
+        let background = match self.start_background(io.background.as_deref(), observer) {
+            Ok(background) => background,
+            Err(error) => return failed_before(error),
+        };
+        let job = Job {
+            interval: INTERVAL,
+            stall_over: STALL_OVER,
+            verify: self.request.verify,
+            ..Job::of(io, io.span.map_or(files.span(), |span| span.0), self.task_seed(&label))
+        };
+        let job = self.within_budget(job);
+        let head = PhaseHead {
+            engine: opened.engine,
+            direct: opened.direct,
+            durable: opened.durable,
+            queue_depth: opened.queue_depth.min(io.queue_depth),
+            ..head
+        };
+        let live = self.fresh_live();
+        observer.event(Event::PhaseStarted {
+            label: &label,
+            expected: job.limits.time,
+            limit: job.limits.bytes,
+            live: &live,
+        });
+        let mut device = opened.device;
+        let before = self.probe.counters();
+        let probe = &self.probe;
+        let mut temperature = || probe.storage_temperature().value().copied();
+        let mut steady = |series: &[Interval]| is_steady(series);
+        let driven = drive(
+            &mut device,
+            &job,
+            &mut Watch {
+                stop: &self.request.stop,
+                live: Some(live),
+                enough: (io.until == Until::Steady).then_some(&mut steady),
+                temperature: Some(&mut temperature),
+                filled: None,
+                meter: MaybeMeter(ThreadWaitMeter::open().ok()),
+            },
+        );
+        let after = self.probe.counters();
+        drop(device);
+        self.end_background(background);
+        Ok(self.io_outcome(head, io.operation, driven, (before, after)))
+    }
+
+    /// What is known before it runs.
+    pub(crate) fn head(&self, io: &Io, state: State, run: u32) -> PhaseHead {
+        PhaseHead {
+            name: io.name.clone(),
+            state,
+            run,
+            operation: operation(io),
+            block: io.block.0,
+            span: io.span.map(|span| span.0).unwrap_or_default(),
+            queue_depth: io.queue_depth,
+            durable: io.durable,
+            direct: io.direct,
+            engine: io.engine,
+            closed_loop: io.arrivals.per_second.is_none(),
+            background: io.background.clone(),
+            began: self.now(),
+            stall_over: STALL_OVER,
+        }
+    }
+
+    /// The file under test, laid out.
+    pub(crate) fn test_files(
+        &mut self,
+        io: &Io,
+        observer: &mut dyn Observer,
+    ) -> Result<FileSet, FilesError> {
+        observer.event(Event::Preparing("writing the file under test"));
+        let span = io.span.map(|span| span.0).unwrap_or_default().max(self.estimate.test_file);
+        let payload = Payload::new(self.request.seed);
+        let (files, written) = self.files.test(span, io.fresh, &payload, &self.request.stop)?;
+        self.wrote(written);
+        Ok(files)
+    }
+
+    /// Starts what runs beside a test.
+    pub(crate) fn start_background(
+        &mut self,
+        name: Option<&str>,
+        observer: &mut dyn Observer,
+    ) -> Result<Option<Background>, FilesError> {
+        let Some(Test::Io(io)) = name.and_then(|name| self.request.scenario.tests.get(name)) else {
+            return Ok(None);
+        };
+        let io = io.clone();
+        observer.event(Event::Preparing("writing the background's file"));
+        let span = io.span.map_or(Bytes::from_mb(100), |span| span.0);
+        let payload = Payload::new(self.request.seed);
+        let (files, written) = self.files.background(span, &payload, &self.request.stop)?;
+        self.wrote(written);
+        let job = Job { interval: INTERVAL, ..Job::of(&io, span, self.task_seed(&io.name)) };
+        Ok(Some(Background::start(files, OpenOptions::of(&io), job)?))
+    }
+
+    /// Ends it and counts what it wrote. Returns what it did, in words.
+    pub(crate) fn end_background(&mut self, background: Option<Background>) -> Option<String> {
+        let background = background?;
+        let downgrades = background.downgrades().to_vec();
+        self.note_downgrades(&downgrades);
+        match background.finish() {
+            Ok(driven) => {
+                self.wrote(driven.moved);
+                let rate = flashlag_units::per_second(driven.moved.0, driven.recorded.elapsed);
+                let rate = Bytes(rate.unwrap_or_default() as u64);
+                let error = driven.ended.error().map(|error| format!("; it ended early: {error}"));
+                let error = error.unwrap_or_default();
+                Some(format!("the background moved {} at {rate}/s{error}", driven.moved))
+            }
+            Err(error) => Some(format!("the background failed: {error}")),
+        }
+    }
+
+    pub(crate) fn note_downgrades(&mut self, downgrades: &[flashlag_schema::Downgrade]) {
+        for downgrade in downgrades {
+            if !self.run.downgrades.contains(downgrade) {
+                self.run.downgrades.push(downgrade.clone());
+            }
+        }
+    }
+
+    /// A job that stops before the budget is exceeded.
+    pub(crate) fn within_budget(&self, mut job: Job) -> Job {
+        if let Some(left) = self.budget_left()
+            && job.operation == IoOperation::Write
+        {
+            job.limits.bytes = Some(job.limits.bytes.map_or(left, |bytes| bytes.min(left)));
+        }
+        job
+    }
+
+    /// Stores counters and makes a phase of what was driven.
+    pub(crate) fn io_outcome(
+        &mut self,
+        head: PhaseHead,
+        operation: IoOperation,
+        driven: Driven,
+        (before, after): (Counters, Counters),
+    ) -> Outcome {
+        let delta = after.since(&before);
+        let direction = match operation {
+            IoOperation::Read => Direction::Read,
+            IoOperation::Write => Direction::Write,
+        };
+        if direction == Direction::Write {
+            self.wrote(driven.moved);
+        }
+        let mut notes = Vec::new();
+        if let Some(flush) = driven.final_flush {
+            notes.push(format!("the flush at its end took {flush}"));
+        }
+        self.keep_verified(&head, &driven);
+        let error = match &driven.ended {
+            Ended::NoSpace(error) | Ended::Error(error) => Some(error.clone()),
+            Ended::Limit | Ended::Stopped | Ended::Enough => None,
+        };
+        let tail = PhaseTail {
+            time: driven.time,
+            ledger: ledger(&delta, direction, driven.moved),
+            growth: None,
+            cut_short: driven.ended == Ended::Stopped || error.is_some(),
+            notes,
+        };
+        let changes = changes_of(&driven.recorded, head.operation);
+        let mut measured = Box::new(phase(head, &driven.recorded, tail));
+        measured.changes = changes;
+        self.evidence.phases.push(Some((before, after)));
+        match error {
+            Some(error) => Outcome::Failed(Some(measured), error.to_string()),
+            None => Outcome::Measured(measured),
+        }
+    }
+
+    fn keep_verified(&mut self, head: &PhaseHead, driven: &Driven) {
+        let Some(verified) = &driven.verified else { return };
+        let sum = self.evidence.verified.get_or_insert(Verification {
+            bytes: Bytes::ZERO,
+            wrong_blocks: 0,
+            first_wrong: None,
+        });
+        sum.bytes = sum.bytes.plus(Bytes(verified.blocks * head.block.0));
+        sum.wrong_blocks += verified.mismatches + verified.unreadable;
+        if sum.first_wrong.is_none() {
+            let mismatch = verified.first.first().map(ToString::to_string);
+            let unreadable = verified.error.as_ref().map(ToString::to_string);
+            let first = mismatch.or(unreadable);
+            sum.first_wrong = first.map(|first| format!("{}: {first}", label(head)));
+        }
+    }
+}
+
+/// As [`Phase::label`], before there is a phase.
+pub(crate) fn label(head: &PhaseHead) -> String {
+    match head.state {
+        State::New => format!("new: {}", head.name),
+        state => format!("{} {}: {}", state.name(), head.run, head.name),
+    }
+}
+
+/// Files that can't be made end the run like any failing operation; our own directory that can't
+/// be is an error of its own.
+pub(crate) fn failed_before(error: FilesError) -> Result<Outcome, RunError> {
+    match error {
+        FilesError::Device(error) => Ok(Outcome::Failed(None, error.to_string())),
+        FilesError::Guard(error) => Err(RunError::Guard(error)),
+    }
+}
+
+/// The scenario's words as the run file's.
+fn operation(io: &Io) -> Operation {
+    match (io.operation, io.pattern) {
+        (IoOperation::Read, Pattern::Sequential) => Operation::SequentialRead,
+        (IoOperation::Write, Pattern::Sequential) => Operation::SequentialWrite,
+        (IoOperation::Read, Pattern::Random) => Operation::RandomRead,
+        (IoOperation::Write, Pattern::Random) => Operation::RandomWrite,
+    }
+}
+
+fn is_steady(series: &[Interval]) -> bool {
+    matches!(steadiness(series, ROUND), Steadiness::Reached { .. })
+}

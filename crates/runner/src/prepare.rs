@@ -1,0 +1,247 @@
+//! Everything that can be known, refused or cleaned up before the first byte is written.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use flashlag_device::{Clock, MonotonicClock};
+use flashlag_engine::calibrate::calibrate;
+use flashlag_engine::fill::{FreeSpace, free_space, leave_default};
+use flashlag_engine::guard::{self, Cleaned};
+use flashlag_inspect::{Counters, Probe, Root};
+use flashlag_schema::scenario::{Io, Scenario, Test};
+use flashlag_schema::{Environment, Reading, Run, RunStatus};
+use flashlag_stats::live::Live;
+use flashlag_units::{Bytes, Nanos};
+
+use crate::error::RunError;
+use crate::estimate::{Estimate, estimate};
+use crate::files::Files;
+use crate::output;
+use crate::record::new_run;
+use crate::request::{EngineChoice, Request};
+use crate::task::{Task, tasks};
+
+/// A run that is ready to begin: nothing has been written but an empty directory of ours.
+#[derive(Debug)]
+pub struct Prepared {
+    pub(crate) request: Request,
+    pub(crate) run: Run,
+    pub(crate) probe: Probe,
+    pub(crate) files: Files,
+    pub(crate) live: Arc<Live>,
+    pub(crate) began: Nanos,
+    pub(crate) leave: Bytes,
+    pub(crate) first_task: usize,
+    pub(crate) trimmed: bool,
+    pub(crate) fio: Option<Stub>,
+    pub(crate) evidence: Evidence,
+    /// What it will cost.
+    pub estimate: Estimate,
+    /// What dead runs had left here, now removed.
+    pub cleaned: Vec<Cleaned>,
+    /// Room before the run.
+    pub free: FreeSpace,
+}
+
+/// Counters that the trust checks need, phase by phase.
+#[derive(Debug)]
+pub(crate) struct Evidence {
+    /// On a quiet machine, before anything of ours ran: what others do to the device.
+    pub(crate) baseline: (Counters, Counters),
+    /// Around each phase, in the order of `run.phases`; `None` for phases of an earlier process.
+    pub(crate) phases: Vec<Option<(Counters, Counters)>>,
+    /// The fills that were done.
+    pub(crate) fills: Vec<crate::trust::Fill>,
+    /// What was read back.
+    pub(crate) verified: Option<crate::trust::Verification>,
+}
+
+/// Looks at the target, removes what dead runs left there, and adds up what the run will cost.
+///
+/// # Errors
+/// Where the directory can't be measured, has no room, or the run would exceed its budget.
+pub fn prepare(request: Request) -> Result<Prepared, RunError> {
+    output::check_writable(&request.output)?;
+    check_directory(&request.directory)?;
+    let mut cleaned = guard::clean(&request.directory)?;
+    let fill_directories = fill_directories(&request);
+    for directory in &fill_directories {
+        check_directory(Path::new(directory))?;
+        cleaned.extend(guard::clean(Path::new(directory))?);
+    }
+    let root = Root::system();
+    let probe = Probe::open(&root, &request.directory);
+    let mut environment = flashlag_inspect::environment(&root, &request.directory);
+    environment.calibration = Reading::Value(calibrate());
+    let free = free_space(&request.directory)?;
+    let (leave, reason) = match request.leave {
+        Some(leave) => (leave, "given by --leave".to_owned()),
+        None => leave_default(free.total),
+    };
+    let fio = match request.engine {
+        EngineChoice::Own => None,
+        EngineChoice::Fio => Some(Stub { version: String::new() }),
+    };
+    let estimate = cost(&request, &fill_directories, leave, &free)?;
+    let baseline = baseline(&probe);
+    let engine = fio.as_ref().map_or("flashlag".to_owned(), |fio| format!("fio {}", fio.version));
+    let (run, first_task) = frame(&request, environment, (leave, reason), engine)?;
+    let files = Files::create(&request.directory)?;
+    let phases = run.phases.iter().map(|_| None).collect();
+    Ok(Prepared {
+        began: MonotonicClock.now(),
+        live: Arc::new(Live::default()),
+        evidence: Evidence { baseline, phases, fills: Vec::new(), verified: None },
+        trimmed: run.phases.iter().any(|phase| phase.state == flashlag_schema::State::Trimmed),
+        request,
+        run,
+        probe,
+        files,
+        leave,
+        first_task,
+        fio,
+        estimate,
+        cleaned,
+        free,
+    })
+}
+
+impl Prepared {
+    /// Time since the run began.
+    pub(crate) fn now(&self) -> Nanos {
+        MonotonicClock.now().since(self.began)
+    }
+
+    /// Ends without running: removes the empty directory of ours.
+    pub fn abandon(self) {
+        drop(self.files);
+    }
+
+    /// How many bytes may still be written, where there is a budget.
+    pub(crate) fn budget_left(&self) -> Option<Bytes> {
+        self.request.budget.map(|budget| budget.minus(self.run.wear.written_bytes))
+    }
+
+    /// What will be done.
+    pub fn scenario(&self) -> &Scenario {
+        &self.request.scenario
+    }
+
+    /// The environment as it was read.
+    pub fn environment(&self) -> &Environment {
+        &self.run.environment
+    }
+
+    /// What a fill will spare, and why this much.
+    pub fn leave(&self) -> (Bytes, &str) {
+        (self.leave, &self.run.options.leave_reason)
+    }
+
+    /// How many tasks there are, and how many are done already.
+    pub fn tasks(&self) -> (usize, usize) {
+        (tasks(&self.request.scenario).len(), self.first_task)
+    }
+}
+
+fn check_directory(path: &Path) -> Result<(), RunError> {
+    let refuse = |reason: String, advice: &'static str| RunError::Directory {
+        path: path.to_owned(),
+        reason,
+        advice,
+    };
+    let metadata = std::fs::metadata(path)
+        .map_err(|error| refuse(error.to_string(), "give an existing directory with --on DIR"))?;
+    if !metadata.is_dir() {
+        return Err(refuse(
+            "it is no directory".to_owned(),
+            "give a directory on the storage, never the device itself: flashlag writes files only",
+        ));
+    }
+    Ok(())
+}
+
+fn fill_directories(request: &Request) -> Vec<String> {
+    let tasks = tasks(&request.scenario);
+    let named = tasks.iter().filter_map(|task| match task {
+        Task::Fill { directory, .. } => directory.map(str::to_owned),
+        _ => None,
+    });
+    named.collect()
+}
+
+fn cost(
+    request: &Request,
+    fill_directories: &[String],
+    leave: Bytes,
+    free: &FreeSpace,
+) -> Result<Estimate, RunError> {
+    let io = |name: &str| -> Option<Io> {
+        match request.scenario.tests.get(name) {
+            Some(Test::Io(io)) => Some(io.clone()),
+            _ => None,
+        }
+    };
+    let fillable = match fill_directories.first() {
+        Some(directory) => free_space(Path::new(directory))?.available.minus(leave),
+        None => free.available.minus(leave),
+    };
+    let estimate = estimate(&tasks(&request.scenario), &io, fillable);
+    if estimate.test_file.plus(leave) > free.available && estimate.test_file > Bytes::ZERO {
+        return Err(RunError::Room {
+            path: request.directory.clone(),
+            needed: estimate.test_file,
+            free: free.available,
+            leave,
+        });
+    }
+    match request.budget {
+        Some(budget) if estimate.written.minus(fillable) > budget => {
+            Err(RunError::Budget { estimated: estimate.written, budget })
+        }
+        _ => Ok(estimate),
+    }
+}
+
+/// What others do to the device while we do nothing, for a third of a second.
+fn baseline(probe: &Probe) -> (Counters, Counters) {
+    let before = probe.counters();
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    (before, probe.counters())
+}
+
+/// A new run, or the earlier one to go on with and its next task.
+fn frame(
+    request: &Request,
+    environment: Environment,
+    leave: (Bytes, String),
+    engine: String,
+) -> Result<(Run, usize), RunError> {
+    let fresh = new_run(request, environment, leave, engine);
+    let Some(earlier) = &request.resume else { return Ok((fresh, 0)) };
+    let refuse = |reason: String| Err(RunError::Resume { reason });
+    if earlier.scenario.hash != fresh.scenario.hash || earlier.scenario.seed != fresh.scenario.seed
+    {
+        return refuse(format!(
+            "the file holds scenario {} with seed {}, not this one: give the same SCENARIO, --set \
+             and --seed, or another -o",
+            earlier.scenario.name, earlier.scenario.seed
+        ));
+    }
+    let next = match earlier.status {
+        RunStatus::Complete => return refuse("that run is complete".to_owned()),
+        RunStatus::Running { next_step }
+        | RunStatus::Interrupted { next_step }
+        | RunStatus::Failed { next_step, .. } => next_step as usize,
+    };
+    let mut run = (**earlier).clone();
+    // A phase that was cut short is done again.
+    run.phases.retain(|phase| !phase.cut_short);
+    (run.environment, run.options) = (fresh.environment, fresh.options);
+    run.command = fresh.command;
+    Ok((run, next))
+}
+
+#[derive(Debug)]
+pub(crate) struct Stub {
+    pub version: String,
+}

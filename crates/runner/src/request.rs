@@ -1,0 +1,77 @@
+//! What a run is asked to do, and what it tells while it runs.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use flashlag_schema::scenario::Scenario;
+use flashlag_schema::{Phase, Run};
+use flashlag_stats::live::Live;
+use flashlag_units::{Bytes, Nanos};
+
+/// A run to be made.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// What is done.
+    pub scenario: Scenario,
+    /// The target as it was typed.
+    pub target: String,
+    /// The directory that is measured.
+    pub directory: PathBuf,
+    /// What every random choice follows from.
+    pub seed: u64,
+    /// What a fill spares; `None` for the default of real storage.
+    pub leave: Option<Bytes>,
+    /// The most that may be written.
+    pub budget: Option<Bytes>,
+    /// Whether every byte is read back and proved.
+    pub verify: bool,
+    /// What does the block I/O.
+    pub engine: EngineChoice,
+    /// The command line, as typed.
+    pub command: Vec<String>,
+    /// Where the run file goes.
+    pub output: PathBuf,
+    /// An earlier run of the same scenario, to go on with.
+    pub resume: Option<Box<Run>>,
+    /// Set from outside when the run has to end.
+    pub stop: Arc<AtomicBool>,
+}
+
+/// What does the block I/O.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum EngineChoice {
+    /// Our own engines.
+    #[default]
+    Own,
+    /// fio.
+    Fio,
+}
+
+/// What a run tells while it runs.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// Something is about to happen that is no phase: "writing the test file".
+    Preparing(&'a str),
+    /// A phase begins.
+    PhaseStarted {
+        /// Its label.
+        label: &'a str,
+        /// How long it will take, where that is known.
+        expected: Option<Nanos>,
+        /// How much it will move, where that is known.
+        limit: Option<Bytes>,
+        /// Its progress, to be read by another thread.
+        live: &'a Arc<Live>,
+    },
+    /// A phase has ended and is stored.
+    PhaseFinished(&'a Phase),
+    /// Something the user should know.
+    Note(&'a str),
+}
+
+/// Takes events. Called on the measuring thread, between phases only.
+pub trait Observer {
+    /// Takes one event.
+    fn event(&mut self, event: Event<'_>);
+}

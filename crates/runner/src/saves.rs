@@ -1,0 +1,144 @@
+//! Saves, measured.
+
+use std::ops::ControlFlow;
+
+use flashlag_device::ThreadWaitMeter;
+use flashlag_inspect::Counters;
+use flashlag_schema::scenario::{Durability, EngineKind, JournalMode, Save, Synchronous};
+use flashlag_schema::{Operation, State};
+use flashlag_sqlite::{PreparedSaves, SaveJob, SaveWatch, Saved};
+use flashlag_stats::Recorder;
+use flashlag_units::Bytes;
+
+use crate::changes::changes_of;
+use crate::error::RunError;
+use crate::execute::Outcome;
+use crate::ledger::{Direction, ledger};
+use crate::measure::{INTERVAL, STALL_OVER, failed_before, label};
+use crate::phase::{PhaseHead, PhaseTail, phase};
+use crate::prepare::Prepared;
+use crate::request::{Event, Observer};
+
+/// SQLite's page, as `flashlag-sqlite` sets it.
+const PAGE: Bytes = Bytes(4096);
+
+impl Prepared {
+    pub(crate) fn measure_save(
+        &mut self,
+        save: &Save,
+        state: State,
+        run: u32,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome, RunError> {
+        let head = self.save_head(save, state, run);
+        let label = label(&head);
+        let directory = self.files.saves()?;
+        let background = match self.start_background(save.background.as_deref(), observer) {
+            Ok(background) => background,
+            Err(error) => return failed_before(error),
+        };
+        let job = SaveJob {
+            save,
+            directory: &directory,
+            seed: self.task_seed(&label),
+            interval: INTERVAL,
+            stall_over: STALL_OVER,
+        };
+        observer.event(Event::Preparing("making the databases"));
+        let prepared = match PreparedSaves::prepare(&job, &self.request.stop) {
+            Ok(prepared) => prepared,
+            Err(error) => return Ok(Outcome::Failed(None, error.to_string())),
+        };
+        let live = self.fresh_live();
+        observer.event(Event::PhaseStarted {
+            label: &label,
+            expected: save.time.map(|time| time.0),
+            limit: None,
+            live: &live,
+        });
+        let before = self.probe.counters();
+        let probe = &self.probe;
+        let mut warmth = |recorder: &mut Recorder| {
+            if let Some(millicelsius) = probe.storage_temperature().value() {
+                recorder.set_temperature(*millicelsius);
+            }
+            ControlFlow::Continue(())
+        };
+        let saved = prepared.run(SaveWatch {
+            stop: &self.request.stop,
+            live: Some(live),
+            on_interval: Some(&mut warmth),
+            meter: ThreadWaitMeter::open().ok(),
+        });
+        let after = self.probe.counters();
+        let beside = self.end_background(background);
+        self.files.clear_saves()?;
+        match saved {
+            Ok(saved) => Ok(self.save_outcome(head, saved, beside, (before, after))),
+            Err(error) => Ok(Outcome::Failed(None, error.to_string())),
+        }
+    }
+
+    fn save_head(&self, save: &Save, state: State, run: u32) -> PhaseHead {
+        PhaseHead {
+            name: save.name.clone(),
+            state,
+            run,
+            operation: Operation::Save,
+            block: PAGE,
+            span: Bytes::ZERO,
+            queue_depth: 1,
+            durable: durable(save),
+            direct: false,
+            engine: EngineKind::Sqlite,
+            closed_loop: save.arrivals.per_second.is_none(),
+            background: save.background.clone(),
+            began: self.now(),
+            stall_over: STALL_OVER,
+        }
+    }
+
+    fn save_outcome(
+        &mut self,
+        head: PhaseHead,
+        saved: Saved,
+        beside: Option<String>,
+        (before, after): (Counters, Counters),
+    ) -> Outcome {
+        self.note_downgrades(&saved.downgrades);
+        let mut ledger = ledger(&after.since(&before), Direction::Write, saved.app_bytes);
+        // The process's own counter has the background's bytes in it; SQLite's thread knows its own.
+        ledger.syscall_bytes = saved.page_bytes;
+        let written = [ledger.syscall_bytes.value(), saved.prepared_bytes.value()];
+        let written = written
+            .into_iter()
+            .flatten()
+            .fold(saved.top_ups.page_bytes, |sum, bytes| sum.plus(*bytes));
+        self.wrote(written);
+        let changes = changes_of(&saved.recorded, Operation::Save);
+        let tail = PhaseTail {
+            time: saved.time,
+            ledger,
+            growth: Some((saved.grew, saved.in_place)),
+            cut_short: saved.cut_short,
+            notes: saved.notes.into_iter().chain(beside).collect(),
+        };
+        let head = PhaseHead { span: saved.database_bytes, ..head };
+        let mut measured = Box::new(phase(head, &saved.recorded, tail));
+        measured.changes = changes;
+        self.evidence.phases.push(Some((before, after)));
+        match saved.error {
+            Some(error) => Outcome::Failed(Some(measured), error.to_string()),
+            None => Outcome::Measured(measured),
+        }
+    }
+}
+
+/// How SQLite makes a commit durable in this mode: with `fdatasync`, or not at all.
+fn durable(save: &Save) -> Durability {
+    match (save.journal, save.synchronous) {
+        // In WAL mode with NORMAL a commit is only written; a checkpoint makes it durable.
+        (JournalMode::Wal, Synchronous::Normal) => Durability::None,
+        _ => Durability::Fdatasync,
+    }
+}
