@@ -60,6 +60,10 @@ fn node_of(root: &Root, mount: &Mount) -> Result<PathBuf, String> {
     if matches!(mount.kind.as_str(), "tmpfs" | "ramfs" | "devtmpfs" | "hugetlbfs" | "rootfs") {
         return Err(format!("{} is held in memory: no block device is below", mount.kind));
     }
+    let remote = ["nfs", "cifs", "smb3", "9p", "virtiofs", "ceph", "fuse.sshfs"];
+    if remote.iter().any(|kind| mount.kind.starts_with(kind)) {
+        return Err(format!("{} is served by another machine", mount.kind));
+    }
     // btrfs, and others with a device of their own, have an anonymous number but name the device.
     let device = mount
         .source

@@ -3,6 +3,7 @@
 use flashlag_schema::{PressureStall, Reading};
 use flashlag_units::{Bytes, Nanos};
 
+use crate::processes::Processes;
 use crate::root::Root;
 use crate::thermal::Throttle;
 
@@ -35,6 +36,8 @@ pub struct Counters {
     pub storage_millicelsius: Reading<i64>,
     /// The hottest CPU sensor, in thousandths of a degree Celsius.
     pub cpu_millicelsius: Reading<i64>,
+    /// The other processes.
+    pub processes: Reading<Processes>,
 }
 
 /// `/proc/self/io`. The `char` ones count system calls' bytes, the others what was given to the
@@ -144,9 +147,7 @@ pub(crate) fn cpu_times(root: &Root) -> Result<CpuTimes, String> {
     if ticks.len() < 4 {
         return Err("/proc/stat is not in the format known".to_owned());
     }
-    // USER_HZ is 100 on every architecture that runs Linux here; the kernel is asked all the same.
-    let per_second = if root.is_live() { rustix::param::clock_ticks_per_second() } else { 100 };
-    let tick = 1_000_000_000 / per_second.max(1);
+    let tick = 1_000_000_000 / root.ticks_per_second();
     let nanos = |index: usize| Nanos(ticks.get(index).map_or(0, |t| t.saturating_mul(tick)));
     // user nice system idle iowait irq softirq steal; guest time is already in user.
     let total = (0..8).map(nanos).fold(Nanos::ZERO, Nanos::plus);

@@ -2,6 +2,7 @@ use flashlag_schema::Reading;
 use flashlag_units::{Bytes, Nanos};
 
 use crate::counters::{Counters, CpuTimes, DiskCounters, SelfIo};
+use crate::processes::Neighbour;
 
 /// What was counted between two moments. Absent where either reading was, or where a counter
 /// went back (a device was replaced).
@@ -25,6 +26,8 @@ pub struct CounterDelta {
     pub pressure_cpu: Reading<Nanos>,
     /// Time in which some task waited for I/O.
     pub pressure_io: Reading<Nanos>,
+    /// What other processes used, by name.
+    pub neighbours: Reading<Vec<Neighbour>>,
 }
 
 impl Counters {
@@ -46,6 +49,7 @@ impl Counters {
             cpu: between(&earlier.cpu, &self.cpu, sub_cpu),
             pressure_cpu: stall(&earlier.pressure_cpu, &self.pressure_cpu),
             pressure_io: stall(&earlier.pressure_io, &self.pressure_io),
+            neighbours: between(&earlier.processes, &self.processes, |a, b| Some(b.since(a))),
         }
     }
 }

@@ -33,6 +33,11 @@ impl Root {
         self.live
     }
 
+    /// Clock ticks a second in `/proc`: 100 wherever a captured tree comes from.
+    pub(crate) fn ticks_per_second(&self) -> u64 {
+        if self.live { rustix::param::clock_ticks_per_second().max(1) } else { 100 }
+    }
+
     /// The real path of `path`, which is absolute in the tree. `..` can't lead out of it.
     pub(crate) fn real(&self, path: &Path) -> PathBuf {
         let mut real = self.prefix.clone();

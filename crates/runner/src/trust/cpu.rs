@@ -131,6 +131,23 @@ fn tail(phase: &Phase) -> Option<(u64, f64)> {
     (ops >= LEAST_TAIL && part > 0.5).then_some((ops, part))
 }
 
+/// Who used the CPUs most, where it was at least a tenth of one.
+fn busiest(counted: &CounterDelta) -> String {
+    let neighbours = counted.neighbours.value().into_iter().flatten();
+    let Some(busiest) = neighbours.max_by_key(|neighbour| neighbour.cpu) else {
+        return String::new();
+    };
+    let cpus = share(busiest.cpu.0, counted.elapsed.0);
+    if cpus < 0.1 {
+        return String::new();
+    }
+    let how_many = match busiest.processes {
+        1 => String::new(),
+        count => format!(" ({count} processes)"),
+    };
+    format!("; most of all `{}`{how_many}, {cpus:.1} CPUs", busiest.name)
+}
+
 /// What the whole system did meanwhile.
 struct System {
     idle_cpus: Option<f64>,
@@ -150,6 +167,7 @@ fn system(counted: &CounterDelta) -> System {
     if let Some(pressure) = pressure {
         words += &format!(", some task waited {} of the time", percent(pressure.min(1.0)));
     }
+    words += &busiest(counted);
     System { idle_cpus, steal: cpu.map_or(0.0, |cpu| share(cpu.steal.0, cpu.total.0)), words }
 }
 

@@ -84,8 +84,9 @@ fn judge_phase(
     let foreign = read.plus(wrote);
     let part = share(foreign.0, ours.0);
     let detail = format!(
-        "Others moved {foreign} ({read} read, {wrote} written), {} our {ours}.{before}",
-        if part < 2.0 { percent(part) + " of" } else { percent(part) }
+        "Others moved {foreign} ({read} read, {wrote} written), {} our {ours}.{}{before}",
+        if part < 2.0 { percent(part) + " of" } else { percent(part) },
+        mover(counted)
     );
     let finding = if part > LARGE && foreign >= NOTABLE {
         Finding::fail(Some(phase), detail, ADVICE)
@@ -95,6 +96,17 @@ fn judge_phase(
         Finding::pass(Some(phase), detail)
     };
     Some(finding.weighing(part))
+}
+
+/// Who moved most, where that can be seen (other users' only by root).
+fn mover(counted: &CounterDelta) -> String {
+    let neighbours = counted.neighbours.value().into_iter().flatten();
+    match neighbours.max_by_key(|neighbour| neighbour.io_bytes) {
+        Some(most) if most.io_bytes >= TRICKLE => {
+            format!(" Most of all `{}`: {}.", most.name, most.io_bytes)
+        }
+        _ => String::new(),
+    }
 }
 
 /// Whether what the disk wrote beyond our own bytes can be held against others.

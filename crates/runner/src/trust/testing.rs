@@ -304,6 +304,7 @@ fn still() -> Counters {
         load_hundredths: Reading::Value(10),
         storage_millicelsius: Reading::Value(40_000),
         cpu_millicelsius: Reading::Value(50_000),
+        processes: Reading::unavailable("no other process can be seen"),
     }
 }
 
