@@ -4,7 +4,7 @@ use flashlag_explain::{
 use flashlag_schema::CheckStatus;
 
 use crate::line::{Line, Page};
-use crate::picture::{Bar, Picture};
+use crate::picture::{Bar, Picture, caveats, key};
 use crate::style::{Role, Style};
 use crate::table::Table;
 
@@ -58,24 +58,26 @@ fn picture(page: &mut Page, comparison: &Comparison) {
     if rows.is_empty() {
         return;
     }
-    let bars = rows.iter().flat_map(|row| bars(comparison, row));
-    let picture = Picture::over(page.style(), bars);
+    let all = rows.iter().flat_map(|row| bars(comparison, row));
+    let picture = Picture::over(page.style(), all);
     picture.head(page);
-    for row in rows {
-        page.paragraph(Role::Strong, &row.title);
+    for row in &rows {
+        page.paragraph(Role::Strong, &titled(comparison, row));
         for (subject, side) in row.sides.iter().enumerate() {
-            match side {
-                Some(side) => picture.bar(page, &bar(name(comparison, subject), side)),
-                None => missing(page, name(comparison, subject)),
+            if let Some(side) = side {
+                picture.bar(page, &bar(name(comparison, subject), side));
             }
         }
-        ratios(page, row, &[RatioKind::P50, RatioKind::P99]);
+        ratios(page, row);
     }
     picture.foot(page);
-    page.paragraph(
-        Role::Muted,
-        "● median  ━ to p99  ─┤ to p99.9  ◇ longest  log scale; (95% interval)",
-    );
+    key(page);
+    let sides = rows.iter().flat_map(|row| {
+        let sides = row.sides.iter().flatten();
+        sides.map(|side| (row.title.as_str(), &side.judgement))
+    });
+    caveats(page, sides);
+    page.paragraph(Role::Muted, "In brackets: the 95% interval of the ratio.");
 }
 
 fn bars<'a>(
@@ -91,66 +93,76 @@ fn bar<'a>(label: &'a str, side: &'a CompareSide) -> Bar<'a> {
     Bar { label, figures, judgement }
 }
 
-fn missing(page: &mut Page, name: &str) {
-    let mut line = Line::new(page.style());
-    line.add(Role::Muted, &format!("{name}: not measured"));
-    page.push(&line);
+/// The row's title, and who did not measure it.
+fn titled(comparison: &Comparison, row: &CompareRow) -> String {
+    let missing = row.sides.iter().enumerate().filter(|(_, side)| side.is_none());
+    let missing: Vec<String> =
+        missing.map(|(subject, _)| name(comparison, subject).to_owned()).collect();
+    match missing.as_slice() {
+        [] => row.title.clone(),
+        missing => format!("{} (not measured on {})", row.title, format::list(missing)),
+    }
+}
+
+fn figure(kind: RatioKind) -> &'static str {
+    match kind {
+        RatioKind::P50 => "median",
+        RatioKind::P99 => "p99",
+        RatioKind::Throughput => "MB/s",
+    }
 }
 
 /// How sure each difference is, in words.
-fn ratios(page: &mut Page, row: &CompareRow, kinds: &[RatioKind]) {
-    for kind in kinds {
-        for ratio in row.ratios.iter().filter(|ratio| ratio.kind == *kind) {
-            let what = match ratio.kind {
-                RatioKind::P50 => "median",
-                RatioKind::P99 => "p99",
-                RatioKind::Throughput => "MB/s",
-            };
-            let mut head = Line::new(page.style());
-            head.right(Role::Muted, what, 8);
-            let role = if ratio.differs { Role::Ink } else { Role::Muted };
-            page.hanging(&head, 10, role, &ratio.words);
-        }
+fn ratios(page: &mut Page, row: &CompareRow) {
+    for ratio in row.ratios.iter().filter(|ratio| ratio.kind != RatioKind::Throughput) {
+        let mut head = Line::new(page.style());
+        head.right(Role::Muted, figure(ratio.kind), 8);
+        let role = if ratio.differs { Role::Ink } else { Role::Muted };
+        page.hanging(&head, 10, role, &ratio.words);
     }
 }
 
-/// The tests that are not in the picture: throughput first.
+/// The tests that are not in the picture.
 fn others(page: &mut Page, comparison: &Comparison) {
+    let mut table = Table::new("")
+        .column("MB/s", 0)
+        .column("per s", 2)
+        .column("p50 ms", 0)
+        .column("p99 ms", 0)
+        .column("n", 3)
+        .column("runs", 4);
     for row in comparison.rows.iter().filter(|row| !row.in_strip) {
-        page.paragraph(Role::Strong, &row.title);
-        let mut table = Table::new("")
-            .column("MB/s", 0)
-            .column("per s", 2)
-            .column("p50 ms", 0)
-            .column("p99 ms", 0)
-            .column("n", 3)
-            .column("runs", 4);
+        table.section(&titled(comparison, row));
         for (subject, side) in row.sides.iter().enumerate() {
-            let label = name(comparison, subject);
-            let Some(side) = side else {
-                table.remark((Role::Muted, label), "not measured");
-                continue;
-            };
-            let trusted = side.judgement.failures().is_empty();
-            let role = if trusted { Role::Ink } else { Role::Muted };
-            let figures = &side.figures;
-            let time = |value: Option<_>| value.map_or_else(|| format::NONE.to_owned(), format::ms);
-            let cells = [
-                format::mb_per_s(side.bytes_per_sec),
-                format::per_second(side.ops_per_sec),
-                time(figures.p50),
-                time(figures.p99),
-                format::count(figures.n),
-                format::count(side.runs as u64),
-            ];
-            let mark = if trusted { "" } else { " ✕" };
-            let cells = cells.into_iter().map(|cell| (role, cell)).collect();
-            table.row((role, &format!("{label}{mark}")), cells);
+            let Some(side) = side else { continue };
+            let (role, cells) = cells(side);
+            let mark = if role == Role::Muted { " ✕" } else { "" };
+            table.row((role, &format!("{}{mark}", name(comparison, subject))), cells);
         }
-        table.print(page);
-        ratios(page, row, &[RatioKind::Throughput, RatioKind::P99]);
-        page.gap();
+        for ratio in &row.ratios {
+            let role = if ratio.differs { Role::Ink } else { Role::Muted };
+            table.remark((role, &format!("  {}", figure(ratio.kind))), &ratio.words);
+        }
     }
+    if !table.is_empty() {
+        table.print(page);
+    }
+}
+
+fn cells(side: &CompareSide) -> (Role, Vec<(Role, String)>) {
+    let trusted = side.judgement.failures().is_empty();
+    let role = if trusted { Role::Ink } else { Role::Muted };
+    let figures = &side.figures;
+    let time = |value: Option<_>| value.map_or_else(|| format::NONE.to_owned(), format::ms);
+    let cells = [
+        format::mb_per_s(side.bytes_per_sec),
+        format::per_second(side.ops_per_sec),
+        time(figures.p50),
+        time(figures.p99),
+        format::count(figures.n),
+        format::count(side.runs as u64),
+    ];
+    (role, cells.into_iter().map(|cell| (role, cell)).collect())
 }
 
 fn differences(page: &mut Page, comparison: &Comparison) {

@@ -180,7 +180,7 @@ proptest! {
         style in style(),
     ) {
         let runs = [disturbed(which.0, &changes.0), disturbed(which.1, &changes.1)];
-        let options = CompareOptions { force: true, resamples: 20, seed: 1 };
+        let options = CompareOptions { force: true, ..CompareOptions::default() };
         if let Ok(comparison) = compare(&runs, &options) {
             check_screen(&flashlag_term::comparison(&comparison, style), style)?;
         }

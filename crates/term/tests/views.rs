@@ -1,7 +1,7 @@
 //! Every view of the sample runs, as a reader sees it.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use flashlag_explain::sample;
+use flashlag_explain::{CompareOptions, compare, sample};
 use flashlag_schema::Run;
 use flashlag_schema::scenario::Scenario;
 use flashlag_term::{Problem, Style, Written};
@@ -141,4 +141,16 @@ fn files_are_named_last() {
     let named = [("Report", "report.html"), ("Data", "report.json")];
     let text = flashlag_term::files(&named, Style::PLAIN);
     assert_eq!(text, "Report     report.html\nData       report.json\n");
+}
+
+#[test]
+fn a_comparison_says_how_sure_each_difference_is() {
+    let (mut faster, slower) = (sample::quick(), sample::lifecycle());
+    let options = CompareOptions { force: true, ..CompareOptions::default() };
+    faster.environment.software.machine = flashlag_schema::Reading::Value("Phone P".to_owned());
+    let comparison = compare(&[faster, slower], &options).unwrap();
+    for width in [60, 80, 120] {
+        let text = flashlag_term::comparison(&comparison, Style::PLAIN.with_width(width));
+        insta::assert_snapshot!(format!("comparison_{width}"), text);
+    }
 }

@@ -7,12 +7,12 @@ mod stages;
 mod trust;
 mod why;
 
+use flashlag_explain::kind_name;
 use flashlag_explain::{Headline, StripGroup, headline, strip};
-use flashlag_explain::{Judgement, format, kind_name};
 use flashlag_schema::Run;
 
 use crate::line::{Line, Page};
-use crate::picture::{Bar, Picture};
+use crate::picture::{Bar, Picture, caveats, key};
 use crate::style::{Role, Style};
 use crate::text::{sanitize, sanitize_parts};
 
@@ -129,39 +129,4 @@ fn picture(page: &mut Page, run: &Run, _: Depth) {
     picture.foot(page);
     key(page);
     caveats(page, rows().map(|row| (row.label.as_str(), &row.judgement)));
-}
-
-fn key(page: &mut Page) {
-    let texts = [
-        "● median  ━ to p99  ─┤ to p99.9  ◇ longest  log scale  late: over 16.67 ms",
-        "● median  ━ to p99  ─┤ to p99.9  ◇ longest  log scale",
-        "● p50 ━ p99 ─┤ p99.9 ◇ longest",
-    ];
-    let mut line = Line::new(page.style());
-    let room = page.style().columns();
-    let fits = texts.iter().find(|text| crate::text::width(text) <= room);
-    line.add(Role::Muted, fits.unwrap_or(&texts[2]));
-    page.push(&line);
-}
-
-/// What must be said beside a verdict over few values: once for all rows that it is true of.
-fn caveats<'a>(page: &mut Page, rows: impl Iterator<Item = (&'a str, &'a Judgement)>) {
-    let mut told: Vec<(&str, Vec<(&str, &str)>)> = Vec::new();
-    for (label, judgement) in rows {
-        let Judgement::Judged { caveat: Some(caveat), .. } = judgement else { continue };
-        let common = caveat.split(", the longest").next().unwrap_or(caveat);
-        match told.iter_mut().find(|(said, _)| *said == common) {
-            Some((_, rows)) => rows.push((label, caveat)),
-            None => told.push((common, vec![(label, caveat)])),
-        }
-    }
-    for (common, rows) in &told {
-        let text = match rows.as_slice() {
-            [(label, caveat)] => format!("{label}: {caveat}"),
-            _ => format!("{} rows: {common}", format::count(rows.len() as u64)),
-        };
-        let mut head = Line::new(page.style());
-        head.add(Role::Muted, "*");
-        page.hanging(&head, 2, Role::Muted, &text);
-    }
 }
