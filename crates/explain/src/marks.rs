@@ -41,7 +41,8 @@ pub fn marks() -> Vec<Mark> {
     let latency = |device: &str, name: &str| {
         let row = writes(device).find(|row| row.metric == "latency p50")?;
         let at = Nanos((row.value * 1e6) as u64);
-        let point = MarkPoint { label: format::time(at), from: at, to: at };
+        let label = format!("{} ms", row.value);
+        let point = MarkPoint { label, from: at, to: at };
         Some(Mark {
             device: name.to_owned(),
             points: vec![point],

@@ -22,6 +22,9 @@ impl Believe {
         let counts = CheckCounts::of(run);
         let in_words = counts.in_words();
         let (answer, told) = match () {
+            () if run.phases.is_empty() => {
+                ("There is nothing to believe".to_owned(), "There is nothing to believe".to_owned())
+            }
             () if no_verdict => ("No".to_owned(), "Do not believe it".to_owned()),
             () if counts.passed == 0 && counts.failed == 0 => {
                 ("Unknown".to_owned(), "Whether to believe it is unknown".to_owned())

@@ -122,7 +122,7 @@ fn verdict_words(run: &Run, facts: &Facts) -> (String, String) {
     };
     let more = [
         words::other_journal(run, facts),
-        words::recovery(run, facts),
+        words::recovery(run, facts).filter(|_| verdict != Some(LagVerdict::Smooth)),
         words::busy(run, facts),
         change::in_passing(run),
         ending(run),
@@ -147,7 +147,7 @@ fn without_waits(run: &Run) -> (String, String) {
 fn one_line(phase: &Phase) -> String {
     let median = Figures::of_phase(phase)
         .p50
-        .map_or(String::new(), |median| format!(", median {}", format::time(median)));
+        .map_or(String::new(), |median| format!(" (median {})", format::time(median)));
     let title = test_title(&phase.name);
     format!("{title} {} MB/s{median}", format::mb_per_s(phase.bytes_per_sec))
 }

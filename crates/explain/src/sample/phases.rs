@@ -10,7 +10,7 @@ use flashlag_units::{Bytes, Nanos, per_second};
 
 use super::draw::{Draw, Part};
 
-const STALL_OVER: Nanos = Nanos::from_millis(100);
+const STALL_OVER: Nanos = Nanos::from_millis(500);
 
 /// What a synthetic phase is made from.
 #[derive(Clone, Debug)]
@@ -31,6 +31,8 @@ pub struct Spec {
     pub background: Option<&'static str>,
     /// For a fill: bytes in use at its start and at its end, and the waits at the end.
     pub fill: Option<(Bytes, Bytes, Vec<Part>)>,
+    /// From two fifths of the operations on, the waits are these.
+    pub then: Option<Vec<Part>>,
     /// For saves: what a save that grows a file costs on top, for one in eight.
     pub growth: Option<Nanos>,
     /// Bytes of the block device for each byte, in thousandths; `None` where nothing reached it.
@@ -53,6 +55,7 @@ impl Spec {
             rate: None,
             background: None,
             fill: None,
+            then: None,
             growth: None,
             reached: 1020,
         }
@@ -84,7 +87,7 @@ pub fn phase(spec: &Spec, began: Nanos, seed: u64) -> Phase {
     let mut now = Nanos::ZERO;
     let mut grown = (Histogram::new(), Histogram::new());
     for index in 0..spec.ops {
-        let mut wait = draw.wait(waits_at(spec, index, &mut now_fraction(spec, index), seed));
+        let mut wait = draw.wait(waits_at(spec, index, seed));
         if let Some(cost) = spec.growth {
             let grows = index.is_multiple_of(8);
             wait = if grows { wait.plus(cost) } else { wait };
@@ -101,11 +104,15 @@ fn now_fraction(spec: &Spec, index: u64) -> f64 {
 }
 
 /// In a fill, operations near the end draw from the mixture of a full device.
-fn waits_at<'a>(spec: &'a Spec, index: u64, fraction: &mut f64, seed: u64) -> &'a [Part] {
+fn waits_at(spec: &Spec, index: u64, seed: u64) -> &[Part] {
+    let done = now_fraction(spec, index);
+    if let Some(then) = spec.then.as_ref().filter(|_| done >= 0.4) {
+        return then;
+    }
     let Some((_, _, full)) = &spec.fill else { return &spec.waits };
     // A fixed pattern, so that it does not disturb the draws: more of the full mixture as it fills.
     let turn = index.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(seed) >> 40;
-    let share = ((*fraction - 0.4) / 0.6).clamp(0.0, 1.0);
+    let share = ((done - 0.4) / 0.6).clamp(0.0, 1.0);
     let limit = (share * share * (1u64 << 24) as f64) as u64;
     if turn < limit { full } else { &spec.waits }
 }
@@ -232,11 +239,7 @@ fn interval(interval: &Interval) -> IntervalRecord {
 }
 
 fn stalls(seen: &Recorded) -> Vec<StallRecord> {
-    let mut longest = seen.stalls.clone();
-    longest.sort_by_key(|stall| std::cmp::Reverse(stall.length));
-    longest.truncate(50);
-    longest.sort_by_key(|stall| stall.at);
-    let records = longest.iter().map(|stall| StallRecord {
+    let records = seen.stalls.iter().map(|stall| StallRecord {
         t_ns: stall.at,
         ns: stall.length,
         cause: StallCause::Storage,

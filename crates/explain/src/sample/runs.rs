@@ -1,10 +1,10 @@
 use flashlag_schema::scenario::Scenario;
 use flashlag_schema::{
-    Change, ChangeKind, Check, CheckId, CheckStatus, Environment, Integrity, Lag, Operation,
-    Options, Phase, Program, Reading, Run, RunStatus, SCHEMA, ScenarioRecord, Skipped, State,
-    Target, TargetKind, Trust, Verdict, Wear,
+    Change, ChangeKind, Check, CheckId, CheckStatus, Environment, Integrity, IntervalRecord, Lag,
+    Operation, Options, Phase, Program, Reading, Run, RunStatus, SCHEMA, ScenarioRecord, Skipped,
+    State, Target, TargetKind, Trust, Verdict, Wear,
 };
-use flashlag_units::{Bytes, Nanos};
+use flashlag_units::{Bytes, Nanos, per_second};
 
 use super::draw::Part;
 use super::environment;
@@ -178,34 +178,40 @@ pub fn soak() -> Run {
     let text = include_str!("../../../../scenarios/soak.toml");
     let mut spec =
         Spec::new("soak", Operation::SequentialWrite, 262_144, 30_000).waits(&[(1000, 1.5, 0.15)]);
-    // The same mechanism as a fill, without saying how full it is.
-    spec.fill = Some((Bytes::ZERO, Bytes::ZERO, vec![(1000, 7.0, 0.3), (20, 70.0, 0.4)]));
-    let mut run = build(text, 20_160, "/data/sample", environment::tablet(), &[spec], checks(&[]));
+    spec.then = Some(vec![(1000, 7.0, 0.3), (20, 70.0, 0.4)]);
+    let directory = "/data/sample";
+    let mut run = build(text, 20_160, directory, environment::tablet(), &[spec], checks(&[]));
     for phase in &mut run.phases {
-        for interval in &mut phase.intervals {
-            interval.filled_bytes = None;
-        }
-        phase.changes = vec![
-            Change {
-                kind: ChangeKind::CacheExhausted,
-                t_ns: Nanos::from_secs(62),
-                written_bytes: Bytes::from_mb(6_100),
-                bytes_per_sec: Some((172e6, 37e6)),
-                period_ns: None,
-                detail: "throughput fell from 172 to 37 MB/s after 6.1 GB and stayed there".into(),
-            },
-            Change {
-                kind: ChangeKind::SteadyState,
-                t_ns: Nanos::from_secs(118),
-                written_bytes: Bytes::from_mb(7_600),
-                bytes_per_sec: None,
-                period_ns: None,
-                detail: "five rounds within 9% at 36 MB/s".into(),
-            },
-        ];
+        phase.changes = soak_changes(phase);
     }
     run.seal();
     run
+}
+
+/// What the intervals of the soak show, from their own numbers.
+fn soak_changes(phase: &Phase) -> Vec<Change> {
+    let bytes = |intervals: &[IntervalRecord]| intervals.iter().map(|i| i.bytes.0).sum::<u64>();
+    let fast = phase.intervals.iter().take_while(|i| i.p50 < Some(Nanos::from_millis(3))).count();
+    let (before, after) = phase.intervals.split_at(fast);
+    let at = before.last().map_or(Nanos::ZERO, |interval| interval.t_ns);
+    let rate = |bytes, time| per_second(bytes, time).unwrap_or_default();
+    let rates = (rate(bytes(before), at), rate(bytes(after), phase.elapsed_ns.since(at)));
+    let change = |kind, t_ns, written, bytes_per_sec, detail: String| Change {
+        kind,
+        t_ns,
+        written_bytes: Bytes(written),
+        bytes_per_sec,
+        period_ns: None,
+        detail,
+    };
+    let (from, to) = (rates.0 / 1e6, rates.1 / 1e6);
+    let fell = format!("throughput fell from {from:.0} to {to:.0} MB/s and stayed there");
+    let steady = format!("five rounds within 9% at {to:.0} MB/s");
+    let end = phase.elapsed_ns;
+    vec![
+        change(ChangeKind::CacheExhausted, at, bytes(before), Some(rates), fell),
+        change(ChangeKind::SteadyState, end, phase.bytes.0, None, steady),
+    ]
 }
 
 /// `quick` in memory: nothing reached storage.

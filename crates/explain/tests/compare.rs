@@ -1,0 +1,113 @@
+//! Comparisons: who is compared with whom, what is refused, and what is said.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+use flashlag_explain::sample::{self, SampleDevice, lifecycle_on};
+use flashlag_explain::{CompareError, CompareOptions, RatioKind, compare};
+use flashlag_schema::Run;
+
+/// Few phases, since each costs a bootstrap.
+fn short(device: SampleDevice, repeat: u32) -> Run {
+    let mut run = lifecycle_on(device, repeat);
+    run.phases.retain(|phase| {
+        let shown = ["new 1", "filled 3", "trimmed 1"];
+        let stage = format!("{} {}", phase.state.name(), phase.run);
+        phase.name == "rand_write_4k" && shown.contains(&stage.as_str())
+    });
+    run
+}
+
+#[test]
+fn three_devices_with_repeats_are_three_subjects() {
+    let devices = [SampleDevice::Phone, SampleDevice::Tablet, SampleDevice::Board];
+    let runs: Vec<Run> = devices.iter().flat_map(|d| [short(*d, 0), short(*d, 1)]).collect();
+    let found = compare(&runs, &CompareOptions::default()).unwrap();
+    let names: Vec<&str> = found.subjects.iter().map(|s| s.name.as_str()).collect();
+    assert_eq!(names, ["Sample Phone P", "Sample Tablet T", "Sample Board S"]);
+    assert!(found.subjects.iter().all(|subject| subject.runs.len() == 2));
+    assert_eq!(found.rows[0].sides[0].as_ref().unwrap().figures.n, 24_000);
+    assert!(found.warnings.is_empty(), "{:?}", found.warnings);
+    let ratios: Vec<String> = found
+        .rows
+        .iter()
+        .flat_map(|row| {
+            row.ratios.iter().map(|r| format!("{}, {:?}: {}", row.title, r.kind, r.words))
+        })
+        .collect();
+    let fields: Vec<&str> = found.differs.iter().map(|d| d.field.as_str()).collect();
+    let checks: Vec<&str> = found.checks.iter().map(|c| c.claim.as_str()).collect();
+    let said = [
+        found.sentence,
+        found.more,
+        found.believe,
+        ratios.join("\n"),
+        fields.join(", "),
+        checks.join(", "),
+    ];
+    insta::assert_snapshot!("three_devices", said.join("\n"));
+}
+
+#[test]
+fn the_same_device_twice_shows_no_difference_and_warns_of_single_runs() {
+    let runs = [short(SampleDevice::Tablet, 0), short(SampleDevice::Tablet, 1)];
+    let found = compare(&runs, &CompareOptions::default()).unwrap();
+    let names: Vec<&str> = found.subjects.iter().map(|s| s.name.as_str()).collect();
+    assert_eq!(names, ["Run 1", "Run 2"]);
+    let median = |row: &flashlag_explain::CompareRow| {
+        row.ratios.iter().find(|ratio| ratio.kind == RatioKind::P50).cloned()
+    };
+    for row in &found.rows {
+        let ratio = median(row).unwrap();
+        assert!(!ratio.differs, "{}: {}", row.title, ratio.words);
+        assert!(ratio.words.starts_with("no difference shown, 1.0") || ratio.words.contains("0.9"));
+    }
+    assert!(found.warnings[0].starts_with("One run each"), "{:?}", found.warnings);
+}
+
+#[test]
+fn the_same_options_give_the_same_intervals() {
+    let runs = [short(SampleDevice::Tablet, 0), short(SampleDevice::Phone, 1)];
+    let options = CompareOptions::default();
+    assert_eq!(compare(&runs, &options).unwrap(), compare(&runs, &options).unwrap());
+}
+
+#[test]
+fn another_mount_option_makes_another_subject() {
+    let mut after = short(SampleDevice::Tablet, 1);
+    let options = vec!["rw".to_owned(), "discard".to_owned()];
+    after.environment.filesystem.options = flashlag_schema::Reading::Value(options);
+    let runs = [short(SampleDevice::Tablet, 0), after];
+    let found = compare(&runs, &CompareOptions::default()).unwrap();
+    assert_eq!(found.subjects.len(), 2);
+    assert_ne!(found.subjects[0].name, found.subjects[1].name);
+    assert_eq!(found.differs[0].field, "Mount options");
+}
+
+#[test]
+fn different_scenarios_are_refused_with_what_differs_unless_forced() {
+    let (a, mut b) = (sample::quick(), sample::quick());
+    b.scenario.hash = "0123456789abcdef".to_owned();
+    b.scenario.settings.insert("span".to_owned(), "20MB".to_owned());
+    let runs = [a, b];
+    let error = compare(&runs, &CompareOptions::default()).unwrap_err().to_string();
+    assert!(error.contains("span is 20MB, not 100MB"), "{error}");
+    assert!(error.contains("quick (0123456789ab)") && error.contains("--force"), "{error}");
+    let forced = compare(&runs, &CompareOptions { force: true, ..Default::default() }).unwrap();
+    assert!(forced.warnings[0].starts_with("Compared by force"), "{:?}", forced.warnings);
+}
+
+#[test]
+fn one_run_is_not_compared() {
+    let error = compare(&[sample::quick()], &CompareOptions::default()).unwrap_err();
+    assert_eq!(error, CompareError::TooFew { given: 1 });
+}
+
+#[test]
+fn rows_under_a_failed_check_have_no_ratio() {
+    let mut tablet = lifecycle_on(SampleDevice::Tablet, 0);
+    tablet.phases.retain(|phase| phase.label() == "idle 1: rand_write_4k");
+    let mut phone = lifecycle_on(SampleDevice::Phone, 0);
+    phone.phases.retain(|phase| phase.label() == "idle 1: rand_write_4k");
+    let found = compare(&[tablet, phone], &CompareOptions::default()).unwrap();
+    assert!(found.rows[0].ratios.is_empty());
+    assert!(found.believe.starts_with("Not Sample Tablet T"), "{}", found.believe);
+}
