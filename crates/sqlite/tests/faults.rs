@@ -1,5 +1,6 @@
 //! What happens when the storage fails in the middle: what was recorded is kept, and the error says
 //! where, what, and what to try.
+#![allow(clippy::unwrap_used, reason = "a test that can't go on fails")]
 
 mod common;
 

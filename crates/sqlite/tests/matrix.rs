@@ -1,4 +1,5 @@
 //! Every statement in every journal mode at both levels, on a real directory.
+#![allow(clippy::unwrap_used, reason = "a test that can't go on fails")]
 
 mod common;
 
