@@ -54,16 +54,21 @@ pub struct PhaseChange<'a> {
     pub change: &'a Change,
 }
 
-/// A phase as a row or chart is called: `4K rand write, filled run 3`; the stage only where the run
-/// has several.
-pub fn phase_title(run: &Run, phase: &Phase) -> String {
-    let test = match SaveKind::of(run, phase) {
+/// A phase's test: `4K rand write`, `SQLite save, WAL, beside another writer`.
+pub fn test_name(run: &Run, phase: &Phase) -> String {
+    match SaveKind::of(run, phase) {
         Some(kind) => {
             let beside = if phase.background.is_some() { ", beside another writer" } else { "" };
             format!("SQLite {}, {}{beside}", statement(phase, &kind), lower_first(&kind.label()))
         }
         None => test_title(&phase.name),
-    };
+    }
+}
+
+/// A phase as a row or chart is called: `4K rand write, filled run 3`; the stage only where the run
+/// has several.
+pub fn phase_title(run: &Run, phase: &Phase) -> String {
+    let test = test_name(run, phase);
     let first = run.phases.first().map(|phase| (phase.state, phase.run));
     match run.phases.iter().any(|other| Some((other.state, other.run)) != first) {
         true => format!("{test}, {}", stage_of(run, phase).to_lowercase().replace(", run", " run")),
