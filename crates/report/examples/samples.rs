@@ -8,6 +8,10 @@ use std::path::PathBuf;
 
 use flashlag_explain::{CompareOptions, compare, sample};
 use flashlag_report::{Options, comparison_html, html};
+use flashlag_schema::scenario::Durability;
+use flashlag_schema::{Reading, Run, StoredHistogram};
+use flashlag_stats::Histogram;
+use flashlag_units::Nanos;
 
 fn main() -> io::Result<()> {
     let directory = PathBuf::from(std::env::args().nth(1).unwrap_or_else(|| ".".to_owned()));
@@ -21,9 +25,30 @@ fn main() -> io::Result<()> {
         let page = html(&run, &options(&[&format!("{}.json", kind.name())]));
         fs::write(directory.join(format!("{}.html", kind.name())), page)?;
     }
-    let runs = [sample::quick(), sample::memory()];
-    let force = CompareOptions { force: true, ..CompareOptions::default() };
-    let comparison = compare(&runs, &force).map_err(io::Error::other)?;
-    let page = comparison_html(&comparison, &runs, &options(&["quick.json", "memory.json"]));
-    fs::write(directory.join("comparison.html"), page)
+    let pairs = [
+        ("comparison", vec![sample::quick(), slower(sample::quick(), 240)]),
+        ("comparison-memory", vec![sample::quick(), sample::memory()]),
+    ];
+    for (name, runs) in pairs {
+        let force = CompareOptions { force: true, ..CompareOptions::default() };
+        let comparison = compare(&runs, &force).map_err(io::Error::other)?;
+        let page = comparison_html(&comparison, &runs, &options(&["a.json", "b.json"]));
+        fs::write(directory.join(format!("{name}.html")), page)?;
+    }
+    Ok(())
+}
+
+/// Another device: durable writes and saves take `percent` of the time.
+fn slower(mut run: Run, percent: u64) -> Run {
+    run.environment.software.machine = Reading::Value("Sample Phone P".to_owned());
+    for phase in run.phases.iter_mut().filter(|phase| phase.durable != Durability::None) {
+        let Ok(measured) = phase.histogram.restore() else { continue };
+        let mut slowed = Histogram::new();
+        for (index, count) in measured.occupied() {
+            let time = Histogram::middle_of(index as usize);
+            (0..count).for_each(|_| slowed.record(Nanos(time.0 * percent / 100)));
+        }
+        phase.histogram = StoredHistogram::from(&slowed);
+    }
+    run
 }

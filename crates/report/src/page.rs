@@ -51,13 +51,17 @@ pub(crate) fn style() -> Markup {
 pub(crate) fn report(run: &Run, options: &Options) -> String {
     let headline = headline(run);
     let mut ledes = Vec::new();
-    if let Some(no_verdict) = &headline.no_verdict {
-        let said = [&no_verdict.cause, &no_verdict.fix];
-        ledes
-            .extend(said.into_iter().filter(|text| !text.is_empty()).map(|text| Lede::plain(text)));
-    }
     if !headline.more.is_empty() {
         ledes.push(Lede::plain(&headline.more));
+    }
+    if let Some(no_verdict) = &headline.no_verdict {
+        if !headline.more.contains(&no_verdict.cause) {
+            ledes.push(Lede::plain(&no_verdict.cause));
+        }
+        if !no_verdict.fix.is_empty() {
+            let text = no_verdict.fix.clone();
+            ledes.push(Lede { lead: Some("What to do:"), text, link: None });
+        }
     }
     ledes.push(believe(&headline.believe));
     let picture = first::strip_section(run);

@@ -5,6 +5,7 @@ mod axis;
 mod bars;
 mod labels;
 mod plot;
+mod rate;
 mod ratio;
 mod series;
 mod strip;
@@ -13,6 +14,7 @@ mod svg;
 pub(crate) use axis::LatencyAxis;
 pub(crate) use bars::{share_bar, split_bar, status_icon};
 pub(crate) use plot::{DistributionPlot, FillPlot, Stroke};
+pub(crate) use rate::RatePlot;
 pub(crate) use ratio::{RatioAxis, RatioMark};
 pub(crate) use series::{SeriesPlot, SeriesPoint, SeriesStall, cause_key};
 pub(crate) use strip::{

@@ -154,7 +154,12 @@ impl FillPlot {
             let share = self.from + f64::from(tenth) / 10.0;
             let name = flashlag_explain::format::share(share);
             svg.line("g", (x, Pct(0.0)), (x, Pct(100.0)));
-            svg.text("ax", (x, Pct(100.0)), (0.0, 17.0), Anchor::Middle, &name);
+            let anchor = match tenth {
+                0 => Anchor::Start,
+                last if last == tenths => Anchor::End,
+                _ => Anchor::Middle,
+            };
+            svg.text("ax", (x, Pct(100.0)), (0.0, 17.0), anchor, &name);
         }
         draw_curves(&mut svg, &self.axis, self.height, &self.curves);
         for curve in &self.curves {

@@ -17,7 +17,8 @@ use crate::markup::Markup;
 pub(crate) struct SeriesPoint {
     pub(crate) ends: Nanos,
     pub(crate) median: Option<Nanos>,
-    pub(crate) longest: Nanos,
+    /// Its longest wait, where that is no stall drawn on its own.
+    pub(crate) longest: Option<Nanos>,
 }
 
 /// One long wait.
@@ -51,18 +52,17 @@ impl SeriesPlot<'_> {
         time_ticks(&mut svg, end);
         svg.stretched(|svg| {
             self.draw_longest(svg, &x);
-            let median = self.points.iter().filter_map(|p| Some((x(p.ends), self.y(p.median?))));
-            svg.path("mdl", &polyline(thinned(median)));
+            let mut median =
+                thinned(self.points.iter().filter_map(|p| Some((x(p.ends), self.y(p.median?)))));
+            // The first stretch begins at the start of the phase.
+            if let Some(&(_, first)) = median.first() {
+                median.insert(0, (0.0, first));
+            }
+            svg.path("mdl", &polyline(median));
             self.draw_stall_dots(svg, &x);
         });
         self.draw_long_stalls(&mut svg, &x);
-        for &(at, number) in self.changes {
-            let x = Pct(x(at).clamp(0.0, 100.0));
-            let anchor = if x.0 > 90.0 { Anchor::End } else { Anchor::Start };
-            let dx = if x.0 > 90.0 { -4.0 } else { 4.0 };
-            svg.line("chg", (x, Pct(0.0)), (x, Pct(100.0)));
-            svg.text("fl b", (x, Pct(0.0)), (dx, 11.0), anchor, &number.to_string());
-        }
+        change_lines(&mut svg, self.changes, &x);
         svg.named(self.height, label)
     }
 
@@ -79,10 +79,10 @@ impl SeriesPlot<'_> {
     fn draw_longest(&self, svg: &mut Svg, x: &impl Fn(Nanos) -> f64) {
         let mut kept: BTreeMap<u32, (f64, Nanos)> = BTreeMap::new();
         for point in self.points {
-            let place = x(point.ends);
-            let best = kept.entry(column(place)).or_insert((place, Nanos::ZERO));
-            if point.longest >= best.1 {
-                *best = (place, point.longest);
+            let (place, Some(longest)) = (x(point.ends), point.longest) else { continue };
+            let best = kept.entry(column(place)).or_insert((place, longest));
+            if longest > best.1 {
+                *best = (place, longest);
             }
         }
         for (class, late) in [("sc m", false), ("sc l", true)] {
@@ -143,6 +143,16 @@ impl SeriesPlot<'_> {
     }
 }
 
+/// Lines at the moments of changes, with their numbers.
+pub(super) fn change_lines(svg: &mut Svg, changes: &[(Nanos, usize)], x: &impl Fn(Nanos) -> f64) {
+    for &(at, number) in changes {
+        let x = Pct(x(at).clamp(0.0, 100.0));
+        let (dx, anchor) = if x.0 > 90.0 { (-4.0, Anchor::End) } else { (4.0, Anchor::Start) };
+        svg.line("chg", (x, Pct(0.0)), (x, Pct(100.0)));
+        svg.text("fl b", (x, Pct(0.0)), (dx, 11.0), anchor, &number.to_string());
+    }
+}
+
 fn column(x: f64) -> u32 {
     (x.clamp(0.0, 100.0) / 100.0 * COLUMNS).floor() as u32
 }
@@ -188,7 +198,7 @@ fn thinned(points: impl Iterator<Item = (f64, f64)>) -> Vec<(f64, f64)> {
 }
 
 /// Round moments below the chart.
-fn time_ticks(svg: &mut Svg, end: Nanos) {
+pub(super) fn time_ticks(svg: &mut Svg, end: Nanos) {
     const STEPS: [u64; 16] =
         [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14_400, 43_200];
     let seconds = end.as_secs_f64();

@@ -52,8 +52,8 @@ pub(crate) fn page(comparison: &Comparison, runs: &[Run], options: &Options) -> 
 
 /// How many of what, and when.
 fn meta(comparison: &Comparison, runs: &[Run]) -> Vec<String> {
-    let (subjects, count) = (comparison.subjects.len(), runs.len());
-    let mut meta = vec![format!("{subjects} sides"), format!("{count} runs")];
+    let (sides, count) = (comparison.subjects.len(), runs.len());
+    let mut meta = vec!["Comparison".to_owned(), format!("{sides} sides, {count} runs")];
     let mut scenarios: Vec<&str> = runs.iter().map(|run| run.scenario.name.as_str()).collect();
     scenarios.dedup();
     meta.push(scenarios.join(", "));

@@ -2,7 +2,8 @@
 
 use askama::Template;
 use flashlag_explain::{Figures, distribution_heading, failures_of, format, phase_title};
-use flashlag_explain::{state_name, test_title};
+use flashlag_explain::{SaveKind, state_name, test_name, test_title};
+use flashlag_schema::scenario::{JournalMode, Synchronous};
 use flashlag_schema::{Operation, Phase, Run, State};
 use flashlag_stats::Histogram;
 
@@ -55,7 +56,7 @@ pub(super) fn section(run: &Run) -> Option<Section> {
     let ends = histograms.flat_map(|h| [h.min(), h.max()]).flatten();
     let axis = LatencyAxis::covering(ends);
     let panels =
-        panels(&phases).into_iter().filter_map(|(title, lines)| panel(&axis, title, lines));
+        panels(run, &phases).into_iter().filter_map(|(title, lines)| panel(&axis, title, lines));
     let body = Body { panels: panels.take(PANELS).collect(), rows };
     Some(Section {
         id: "distribution",
@@ -76,24 +77,15 @@ fn felt(phase: &Phase) -> Option<Histogram> {
 }
 
 /// Panels with their lines: a panel a test where there are several stages, else one for block I/O
-/// and one for saves.
-fn panels<'a>(phases: &[&'a Phase]) -> Vec<(String, Vec<Line<'a>>)> {
+/// and one for each kind of save.
+fn panels<'a>(run: &Run, phases: &[&'a Phase]) -> Vec<(String, Vec<Line<'a>>)> {
     let first = phases.first().map(|phase| (phase.state, phase.run));
     let staged = phases.iter().any(|phase| Some((phase.state, phase.run)) != first);
     let mut panels: Vec<(String, Vec<Line<'a>>)> = Vec::new();
     for &phase in phases {
-        let saves = phase.operation == Operation::Save;
         let (title, name) = match staged {
-            true => (test_title(&phase.name), state_name(phase.state).to_owned()),
-            false if saves => ("SQLite saves".to_owned(), test_title(&phase.name)),
-            false => ("Reads and writes".to_owned(), test_title(&phase.name)),
-        };
-        let stroke = |count: usize| match (staged, phase.state, count) {
-            (true, State::New, _) | (false, _, 0) => Stroke::Thin,
-            (true, State::Filled, _) | (false, _, 3) => Stroke::Bold,
-            (true, State::Deleted, _) | (false, _, 1) => Stroke::Dashed,
-            (true, State::Trimmed, _) | (false, _, 2) => Stroke::Dotted,
-            _ => Stroke::DashDotted,
+            true => (test_name(run, phase), state_name(phase.state).to_owned()),
+            false => unstaged(run, phase),
         };
         let index = match panels.iter().position(|(known, _)| *known == title) {
             Some(index) => index,
@@ -106,15 +98,78 @@ fn panels<'a>(phases: &[&'a Phase]) -> Vec<(String, Vec<Line<'a>>)> {
         // Of several runs in one state the last, which has seen the most.
         lines.retain(|line| !staged || line.phase.state != phase.state);
         if lines.len() < CURVES {
-            lines.push(Line { name, stroke: stroke(lines.len()), phase });
+            let stroke = if staged { by_state(phase.state) } else { by_order(lines.len()) };
+            lines.push(Line { name: short(&name), stroke, phase });
         }
     }
-    // Writes and saves before reads: they are what lags.
-    let reads = |phase: &Phase| {
-        matches!(phase.operation, Operation::SequentialRead | Operation::RandomRead)
-    };
-    panels.sort_by_key(|(_, lines)| lines.iter().all(|line| reads(line.phase)));
+    panels.sort_by_key(|(_, lines)| lines.iter().map(|line| weight(line.phase)).min());
     panels
+}
+
+/// The panel and the line of a phase where all phases are in one stage.
+fn unstaged(run: &Run, phase: &Phase) -> (String, String) {
+    match SaveKind::of(run, phase) {
+        Some(_) if phase.background.is_some() => {
+            ("SQLite saves".to_owned(), "beside writer".to_owned())
+        }
+        Some(kind) if phase.name.starts_with(kind.statement_name()) => {
+            (format!("SQLite, one {} a save", kind.statement_name()), save_name(&kind))
+        }
+        Some(kind) => ("SQLite saves".to_owned(), save_name(&kind)),
+        None => ("Reads and writes".to_owned(), test_title(&phase.name)),
+    }
+}
+
+/// A journal mode, short enough to stand beside a line.
+fn save_name(kind: &SaveKind) -> String {
+    let journal = match kind.journal {
+        JournalMode::Delete => "rollback",
+        JournalMode::Truncate => "truncate",
+        JournalMode::Persist => "persist",
+        JournalMode::Wal => "WAL",
+        JournalMode::Memory => "memory",
+        JournalMode::Off => "off",
+    };
+    match kind.synchronous {
+        Synchronous::Full => journal.to_owned(),
+        Synchronous::Normal => format!("{journal} normal"),
+    }
+}
+
+/// Cut to what fits beside a line; the table has it whole.
+fn short(name: &str) -> String {
+    const MOST: usize = 15;
+    match name.chars().count() {
+        0..=MOST => name.to_owned(),
+        _ => name.chars().take(MOST - 1).chain(['…']).collect(),
+    }
+}
+
+fn by_state(state: State) -> Stroke {
+    match state {
+        State::New => Stroke::Thin,
+        State::Filled => Stroke::Bold,
+        State::Deleted => Stroke::Dashed,
+        State::Trimmed => Stroke::Dotted,
+        State::Idle => Stroke::DashDotted,
+    }
+}
+
+fn by_order(line: usize) -> Stroke {
+    let strokes = [Stroke::Thin, Stroke::Dashed, Stroke::Dotted, Stroke::Bold];
+    strokes.get(line).copied().unwrap_or(Stroke::DashDotted)
+}
+
+/// What lags comes first: durable writes, saves, other writes, fills, reads.
+fn weight(phase: &Phase) -> u8 {
+    let fill = phase.intervals.iter().any(|interval| interval.filled_bytes.is_some());
+    match phase.operation {
+        _ if fill => 3,
+        _ if phase.is_durable_write() => 0,
+        Operation::Save => 1,
+        Operation::SequentialWrite | Operation::RandomWrite => 2,
+        Operation::SequentialRead | Operation::RandomRead => 4,
+    }
 }
 
 fn panel(axis: &LatencyAxis, title: String, lines: Vec<Line<'_>>) -> Option<Panel> {

@@ -97,7 +97,7 @@ fn filesystem(facts: &mut Facts, filesystem: &Filesystem) {
     }
     facts.add("Filesystem size", &filesystem.total_bytes, |bytes| format::size(*bytes));
     facts.add("Free before", &filesystem.free_bytes, |bytes| format::size(*bytes));
-    facts.add("Filesystem block", &filesystem.block_bytes, |bytes| format::size(*bytes));
+    facts.add("Filesystem block", &filesystem.block_bytes, |bytes| exact(bytes.0));
 }
 
 fn device(facts: &mut Facts, device: &Device) {
@@ -116,8 +116,8 @@ fn device(facts: &mut Facts, device: &Device) {
     facts
         .add("Queue", &queue.requests, |requests| format!("{} requests", format::count(*requests)));
     facts.add("Rotates", &queue.rotational, |yes| yes_no(*yes));
-    facts.add("Logical block", &queue.logical_block_bytes, |bytes| format::size(*bytes));
-    facts.add("Physical block", &queue.physical_block_bytes, |bytes| format::size(*bytes));
+    facts.add("Logical block", &queue.logical_block_bytes, |bytes| exact(bytes.0));
+    facts.add("Physical block", &queue.physical_block_bytes, |bytes| exact(bytes.0));
     facts.add("Largest discard", &queue.discard_max_bytes, |bytes| match bytes.0 {
         0 => "takes no discards".to_owned(),
         _ => format::size(*bytes),
@@ -142,6 +142,11 @@ fn ruler(calibration: &Calibration) -> String {
         words += &format!("; on a device that does nothing the engine reads {median} (median)");
     }
     words
+}
+
+/// Block sizes are powers of two, which rounded decimal units would hide.
+fn exact(bytes: u64) -> String {
+    format!("{} B", format::count(bytes))
 }
 
 fn yes_no(yes: bool) -> String {

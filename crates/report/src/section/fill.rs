@@ -92,7 +92,10 @@ fn plot(curve: &FillCurve) -> Markup {
                 format::share(at),
                 format::share(end)
             );
-            plot.add(format!("{name} {last}"), stroke, &points);
+            // A line that ends early would be named at a level where it is not known.
+            if points.len() > 1 && Some(end) == levels.last().map(|level| level.full) {
+                plot.add(format!("{name} {last}"), stroke, &points);
+            }
         }
     }
     plot.draw(&words)

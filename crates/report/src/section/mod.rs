@@ -36,13 +36,22 @@ pub(crate) struct Section {
 
 /// Every section that this run has data for, in order.
 pub(crate) fn all(run: &Run, options: &Options) -> Vec<Section> {
+    // Without rows for the picture, what happened over time is what the run was made for.
+    let (over_time, later) = match flashlag_explain::strip(run).groups.is_empty() {
+        true => ([changes::section(run), stalls::section(run)], [None, None]),
+        false => ([None, None], [stalls::section(run), changes::section(run)]),
+    };
+    let [first, second] = over_time;
+    let [third, fourth] = later;
     let sections = [
+        first,
+        second,
         lifecycle::section(run),
         fill::section(run),
         saves::section(run),
         distribution::section(run),
-        stalls::section(run),
-        changes::section(run),
+        third,
+        fourth,
         waits::section(run),
         findings::section(run),
         trust::section(run),

@@ -12,7 +12,7 @@ use crate::markup::Markup;
 struct Body {
     rows: Vec<Row>,
     growth: Vec<GrowthRow>,
-    total: Option<Vec<String>>,
+    total: Option<Vec<(String, String)>>,
     budget: &'static str,
 }
 
@@ -46,8 +46,7 @@ pub(super) fn section(run: &Run) -> Option<Section> {
     let body = Body {
         rows: saves.iter().map(|phase| row(run, phase)).collect(),
         growth: growth.collect(),
-        total: (saves.len() > 1)
-            .then(|| shares(&run.lag).into_iter().map(|(share, _)| share).collect()),
+        total: (saves.len() > 1).then(|| shares(&run.lag)),
         budget: LAG_IS_A_BUDGET,
     };
     Some(Section {

@@ -1,6 +1,7 @@
 //! Phases over time, with stalls marked by what they waited for.
 
 use std::cmp::Reverse;
+use std::collections::HashSet;
 
 use askama::Template;
 use flashlag_explain::{PhaseStalls, cause_name, format, stalls};
@@ -36,7 +37,7 @@ struct Row {
 }
 
 /// Charts: the phases that waited the longest in all; the table has the rest.
-const CHARTS: usize = 6;
+const CHARTS: usize = 4;
 /// Stalls told in words below a chart.
 const TOLD: usize = 5;
 
@@ -98,10 +99,16 @@ fn charted<'a>(phases: &'a [PhaseStalls], run: &Run) -> Vec<&'a PhaseStalls> {
 }
 
 fn chart(run: &Run, told: &PhaseStalls, phase: &Phase) -> Option<Chart> {
+    // A longest wait that is listed as a stall is drawn as one, where it began.
+    let listed: HashSet<Nanos> = phase.stalls.iter().map(|stall| stall.ns).collect();
     let points: Vec<SeriesPoint> = phase
         .intervals
         .iter()
-        .map(|i| SeriesPoint { ends: i.t_ns, median: i.p50, longest: i.max })
+        .map(|i| SeriesPoint {
+            ends: i.t_ns,
+            median: i.p50,
+            longest: (!listed.contains(&i.max)).then_some(i.max),
+        })
         .collect();
     let stalls: Vec<SeriesStall> = phase
         .stalls
@@ -112,13 +119,13 @@ fn chart(run: &Run, told: &PhaseStalls, phase: &Phase) -> Option<Chart> {
         return None;
     }
     let medians = points.iter().filter_map(|point| point.median);
-    let longest = points.iter().map(|point| point.longest);
+    let longest = points.iter().filter_map(|point| point.longest);
     let axis = LatencyAxis::covering(
         medians.chain(longest).chain(stalls.iter().map(|stall| stall.length)),
     );
     let changes: Vec<(Nanos, usize)> = numbered_changes(run, told.phase);
     let plot =
-        SeriesPlot { axis, points: &points, stalls: &stalls, changes: &changes, height: 210 };
+        SeriesPlot { axis, points: &points, stalls: &stalls, changes: &changes, height: 190 };
     let label = format!(
         "{} over {}: {} stalls over {}, the longest {}",
         told.title,
