@@ -189,16 +189,10 @@ impl Progress {
         });
     }
 
-    /// Something that is no phase is done now ("writing the test file"): shown until a phase
-    /// begins.
+    /// Something that is no phase is done now ("writing the test file"): shown on a terminal until
+    /// a phase begins. A log gets a line for each phase that ended, not this.
     pub fn preparing(&self, what: &str) {
-        self.with(|inner| {
-            if !inner.state.in_columns {
-                let line = frame::note(&inner.state, what).into_iter().next();
-                inner.print(line);
-            }
-            inner.state.preparing = Some(what.to_owned());
-        });
+        self.with(|inner| inner.state.preparing = Some(what.to_owned()));
         self.shared.wake.notify_all();
     }
 
