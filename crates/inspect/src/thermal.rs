@@ -86,6 +86,9 @@ pub struct Throttle {
     pub frequency_limit_percent: Option<u8>,
     /// The highest frequency at this moment, in kHz.
     pub frequency_khz: Option<u64>,
+    /// Whether a Raspberry Pi has seen too low a voltage, at which it slows itself down
+    /// (`rpi_volt`).
+    pub undervoltage: Option<bool>,
 }
 
 /// Reads all signs.
@@ -113,11 +116,18 @@ pub(crate) fn throttle(root: &Root) -> Result<Throttle, String> {
         cooling_state: cooling_state(root),
         frequency_limit_percent: cpus.iter().filter_map(|cpu| limit_percent(root, cpu)).min(),
         frequency_khz: each("cpufreq/scaling_cur_freq").into_iter().max(),
+        undervoltage: undervoltage(root),
     };
     let told = throttle.core_throttle_count.is_some()
         || throttle.cooling_state.is_some()
         || throttle.frequency_limit_percent.is_some();
     if told { Ok(throttle) } else { Err("no throttle counters, cooling devices or cpufreq".into()) }
+}
+
+fn undervoltage(root: &Root) -> Option<bool> {
+    let chips = named(root, "/sys/class/hwmon", "hwmon", "name");
+    let (chip, _) = chips.iter().find(|(_, kind)| kind == "rpi_volt")?;
+    root.number(chip.join("in0_lcrit_alarm")).ok().map(|alarm| alarm != 0)
 }
 
 fn limit_percent(root: &Root, cpu: &Path) -> Option<u8> {

@@ -94,6 +94,7 @@ fn temperatures_and_throttling_are_read_where_they_are_told() {
     let pi = counted("raspberry-pi-sd", "/home");
     assert_eq!(pi.storage_millicelsius.reason(), Some("no storage temperature sensor"));
     assert!(pi.pressure_cpu.reason().is_some());
+    assert_eq!(pi.throttle.value().unwrap().undervoltage, Some(false));
 }
 
 #[test]

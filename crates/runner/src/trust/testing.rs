@@ -300,6 +300,7 @@ fn still() -> Counters {
             cooling_state: Some(0),
             frequency_limit_percent: Some(100),
             frequency_khz: Some(1_800_000),
+            undervoltage: Some(false),
         }),
         load_hundredths: Reading::Value(10),
         storage_millicelsius: Reading::Value(40_000),

@@ -3,10 +3,11 @@
 //! **fail**: a phase in which throughput fell while the device was hot; a throttle counter that
 //! rose during the run; a cooling device that slows a processor and was not at work when the run
 //! began; a CPU frequency limit that fell by more than 5 % of the maximum (less is rounding); a
-//! storage temperature of 80 °C or more, where NVMe disks (WCTEMP is 70 to 85 °C in data sheets)
+//! Raspberry Pi's low-voltage alarm, which slows it as heat does; a storage temperature of 80 °C or more, where NVMe disks (WCTEMP is 70 to 85 °C in data sheets)
 //! and eMMC and UFS packages (rated to 85 °C) slow themselves down.
 //! **pass** needs a storage temperature below 70 °C, and processors that tell their throttling and
-//! told none. Without a sensor it is unknown: a device that throttles without a sensor looks just
+//! told none. Cooling that was at work before the run began, or a frequency limit that was there
+//! all along, may be a setting: unknown. Without a sensor it is unknown: a device that throttles without a sensor looks just
 //! like a slow one.
 
 use flashlag_inspect::Throttle;
@@ -79,10 +80,22 @@ fn processors(evidence: &Evidence<'_>) -> Finding {
         let detail = format!("Whether the processors were throttled is not told: {reason}.");
         return Finding::unknown(None, detail, advice);
     };
-    match sign_of_throttling(before, after) {
-        Some(sign) => Finding::fail(None, sign, COOL),
-        None => Finding::pass(None, "The processors were not throttled."),
+    if after.undervoltage == Some(true) {
+        let detail = "The supply voltage is too low: the processor slows itself down.";
+        return Finding::fail(None, detail, "Use a stronger power supply and a shorter cable.");
     }
+    if let Some(sign) = sign_of_throttling(before, after) {
+        return Finding::fail(None, sign, COOL);
+    }
+    let cooled = after.cooling_state.is_some_and(|state| state > 0);
+    let limited =
+        after.frequency_limit_percent.is_some_and(|limit| limit < 100 - LIMIT_FELL_PERCENT);
+    if cooled || limited {
+        let detail = "The processors were held back all along, by heat or by a setting.";
+        let advice = "Let it cool down, or lift the limit in cpufreq/scaling_max_freq.";
+        return Finding::unknown(None, detail, advice);
+    }
+    Finding::pass(None, "The processors were not throttled.")
 }
 
 fn sign_of_throttling(before: &Throttle, after: &Throttle) -> Option<String> {
@@ -139,7 +152,8 @@ mod tests {
 
     #[test]
     fn throttled_processors_fail() {
-        let change: [fn(&mut Throttle); 3] = [
+        let change: [fn(&mut Throttle); 4] = [
+            |throttle| throttle.undervoltage = Some(true),
             |throttle| throttle.core_throttle_count = Some(9),
             |throttle| throttle.cooling_state = Some(2),
             |throttle| throttle.frequency_limit_percent = Some(60),
@@ -151,6 +165,15 @@ mod tests {
             }
             assert_eq!(case.status(check), Some(CheckStatus::Fail));
         }
+    }
+
+    #[test]
+    fn a_limit_that_was_there_all_along_is_unknown() {
+        let mut case = Case::quiet();
+        let limited = Throttle { frequency_limit_percent: Some(60), ..Throttle::default() };
+        case.baseline.0.throttle = Reading::Value(limited);
+        case.last_counters().throttle = Reading::Value(limited);
+        assert_eq!(case.status(check), Some(CheckStatus::Unknown));
     }
 
     #[test]
