@@ -13,14 +13,16 @@ const ROUND_MAX: Nanos = Nanos::from_secs(60);
 /// How many rounds a phase is cut into, where its length allows.
 const ROUNDS: u64 = 20;
 
-/// Names everything that a phase's series shows; steadiness first.
-pub fn changes_of(recorded: &Recorded, operation: Operation) -> Vec<Change> {
+/// Names everything that a phase's series shows; steadiness first. That a phase did not become
+/// steady is named only where it was to run until it is (`until_steady`).
+pub fn changes_of(recorded: &Recorded, operation: Operation, until_steady: bool) -> Vec<Change> {
     let workload = match operation {
         Operation::SequentialRead | Operation::RandomRead => Workload::Reads,
         Operation::SequentialWrite | Operation::RandomWrite => Workload::Writes,
         Operation::Save => Workload::Other,
     };
-    let steady = steady_change(recorded);
+    let steady = steady_change(recorded)
+        .filter(|change| until_steady || change.kind != ChangeKind::NotSteady);
     let found = changes(&recorded.intervals, &recorded.stalls, workload);
     steady.into_iter().chain(found.iter().map(stored)).collect()
 }

@@ -34,6 +34,11 @@ impl Files {
         Ok(Files { workspace, elsewhere: Vec::new(), test: None, background: None, fills: 0 })
     }
 
+    /// Whether [`Files::test`] would write it.
+    pub fn needs_test(&self, span: Bytes, fresh: bool) -> bool {
+        fresh || self.test.as_ref().is_none_or(|kept| kept.span() < whole(span))
+    }
+
     /// The file set under test, of at least `span` bytes, written whole where it is not there yet
     /// or where `fresh` asks for it. Returns it and how much was written.
     pub fn test(
@@ -44,11 +49,12 @@ impl Files {
         stop: &AtomicBool,
     ) -> Result<(FileSet, Bytes), FilesError> {
         let directory = self.workspace.subdirectory("test")?;
-        let kept = self.test.take().filter(|kept| kept.span() >= span && !fresh);
-        if let Some(kept) = kept {
-            self.test = Some(kept.clone());
+        if let Some(kept) = self.test.clone()
+            && !self.needs_test(span, fresh)
+        {
             return Ok((kept, Bytes::ZERO));
         }
+        self.test = None;
         self.workspace.clear("test")?;
         let files = FileSet::new(&directory, "test", span);
         let written = files.lay_out(payload, stop, &mut |_| ())?;
@@ -64,7 +70,7 @@ impl Files {
         stop: &AtomicBool,
     ) -> Result<(FileSet, Bytes), FilesError> {
         let directory = self.workspace.subdirectory("background")?;
-        if let Some(kept) = self.background.take().filter(|kept| kept.span() >= span) {
+        if let Some(kept) = self.background.take().filter(|kept| kept.span() >= whole(span)) {
             self.background = Some(kept.clone());
             return Ok((kept, Bytes::ZERO));
         }
@@ -123,6 +129,11 @@ impl Files {
         }
         left
     }
+}
+
+/// What a file set of `span` really holds: whole grains.
+fn whole(span: Bytes) -> Bytes {
+    span.round_down(FileSet::GRAIN)
 }
 
 /// Our own files could not be made.

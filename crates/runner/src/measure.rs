@@ -60,7 +60,7 @@ impl Prepared {
             Err(error) => return Ok(Outcome::Failed(None, error.to_string())),
         };
         self.note_downgrades(&opened.downgrades);
-        let background = match self.start_background(io.background.as_deref(), observer) {
+        let background = match self.start_background(io.background.as_deref()) {
             Ok(background) => background,
             Err(error) => return failed_before(error),
         };
@@ -134,9 +134,11 @@ impl Prepared {
         io: &Io,
         observer: &mut dyn Observer,
     ) -> Result<FileSet, FilesError> {
-        observer.event(Event::Preparing("writing the file under test"));
         let span = io.span.map(|span| span.0).unwrap_or_default().max(self.estimate.test_file);
         let payload = Payload::new(self.request.seed);
+        if self.files.needs_test(span, io.fresh) {
+            observer.event(Event::Preparing("writing the file under test"));
+        }
         let (files, written) = self.files.test(span, io.fresh, &payload, &self.request.stop)?;
         self.wrote(written);
         Ok(files)
@@ -146,13 +148,11 @@ impl Prepared {
     pub(crate) fn start_background(
         &mut self,
         name: Option<&str>,
-        observer: &mut dyn Observer,
     ) -> Result<Option<Background>, FilesError> {
         let Some(Test::Io(io)) = name.and_then(|name| self.request.scenario.tests.get(name)) else {
             return Ok(None);
         };
         let io = io.clone();
-        observer.event(Event::Preparing("writing the background's file"));
         let span = io.span.map_or(Bytes::from_mb(100), |span| span.0);
         let payload = Payload::new(self.request.seed);
         let (files, written) = self.files.background(span, &payload, &self.request.stop)?;
@@ -229,7 +229,8 @@ impl Prepared {
             cut_short: driven.ended == Ended::Stopped || error.is_some(),
             notes,
         };
-        let changes = changes_of(&driven.recorded, head.operation);
+        let until_steady = self.is_until_steady(&head.name);
+        let changes = changes_of(&driven.recorded, head.operation, until_steady);
         let mut measured = Box::new(phase(head, &driven.recorded, tail));
         measured.changes = changes;
         self.evidence.phases.push(Some((before, after)));
@@ -237,6 +238,11 @@ impl Prepared {
             Some(error) => Outcome::Failed(Some(measured), error.to_string()),
             None => Outcome::Measured(measured),
         }
+    }
+
+    fn is_until_steady(&self, name: &str) -> bool {
+        let test = self.request.scenario.tests.get(name);
+        matches!(test, Some(Test::Io(io)) if io.until == Until::Steady)
     }
 
     fn keep_verified(&mut self, head: &PhaseHead, driven: &Driven) {

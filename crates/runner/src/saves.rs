@@ -33,7 +33,7 @@ impl Prepared {
         let head = self.save_head(save, state, run);
         let label = label(&head);
         let directory = self.files.saves()?;
-        let background = match self.start_background(save.background.as_deref(), observer) {
+        let background = match self.start_background(save.background.as_deref()) {
             Ok(background) => background,
             Err(error) => return failed_before(error),
         };
@@ -115,7 +115,7 @@ impl Prepared {
             .flatten()
             .fold(saved.top_ups.page_bytes, |sum, bytes| sum.plus(*bytes));
         self.wrote(written);
-        let changes = changes_of(&saved.recorded, Operation::Save);
+        let changes = changes_of(&saved.recorded, Operation::Save, false);
         let tail = PhaseTail {
             time: saved.time,
             ledger,
