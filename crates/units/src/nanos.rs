@@ -105,7 +105,7 @@ impl fmt::Display for Nanos {
             999_500..999_500_000 => short(f, scaled(1_000_000), "ms"),
             999_500_000..59_950_000_000 => short(f, scaled(1_000_000_000), "s"),
             _ => {
-                let seconds = (nanos + 500_000_000) / 1_000_000_000;
+                let seconds = nanos.saturating_add(500_000_000) / 1_000_000_000;
                 let (hours, minutes) = (seconds / 3600, seconds / 60 % 60);
                 if hours > 0 {
                     write!(f, "{hours} h {minutes:02} min")

@@ -62,3 +62,8 @@ proptest! {
         prop_assert_eq!(format!("{count}ns").parse(), Ok(Nanos(count)));
     }
 }
+
+#[test]
+fn the_longest_time_prints() {
+    assert_eq!(Nanos::MAX.to_string(), "5124095 h 34 min");
+}
