@@ -118,15 +118,18 @@ impl<D: Device> FaultDevice<D> {
     fn give(&mut self, completed: &mut Vec<Completion>) -> u32 {
         let now = self.inner.clock().now();
         let before = completed.len();
+        self.held.sort_by_key(|held| held.ended);
         let mut index = 0;
         while index < self.held.len() {
             if self.held[index].ended <= now {
-                completed.push(self.held.remove(index));
+                let mut done = self.held.remove(index);
+                // As of a real device: it is done when that can be seen. Virtual time is there now.
+                done.ended = now;
+                completed.push(done);
             } else {
                 index += 1;
             }
         }
-        completed[before..].sort_by_key(|completion| completion.ended);
         (completed.len() - before) as u32
     }
 }

@@ -38,12 +38,14 @@ impl WaitWindow {
     }
 
     /// The split of an operation of `latency` within it. What the window has beyond the operation
-    /// was the caller's own work, on the CPU.
+    /// was the caller's own work, which never blocks: it was on the CPU or, where the thread was
+    /// not on the CPU for so long, waiting for it.
     pub fn split_of(&self, latency: Nanos) -> WaitSplit {
         let outside = self.length().since(latency);
-        let on_cpu = self.to.times.on_cpu.since(self.from.times.on_cpu).since(outside);
+        let on_cpu = self.to.times.on_cpu.since(self.from.times.on_cpu);
         let runnable = self.to.times.runnable.since(self.from.times.runnable);
-        WaitSplit::of(latency, on_cpu, runnable)
+        let outside_runnable = outside.since(on_cpu);
+        WaitSplit::of(latency, on_cpu.since(outside), runnable.since(outside_runnable))
     }
 
     /// Whether it is tight enough around an operation of `latency` to be a sample of its kind.

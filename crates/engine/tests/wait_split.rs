@@ -1,0 +1,216 @@
+//! Where a thread waits is told right: executing, waiting for a CPU, or blocked.
+
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use flashlag_device::{
+    Device, FaultDevice, Faults, Latency, MonotonicClock, RamDevice, SchedulerTimes,
+    ThreadWaitMeter, WaitMeter,
+};
+use flashlag_engine::{Job, Limits, Watch, drive};
+use flashlag_schema::scenario::{Arrivals, IoOperation, Pattern};
+use flashlag_stats::{Percentile, WaitSplit};
+use flashlag_units::{Bytes, Nanos};
+
+/// These tests measure the machine: one at a time.
+static ALONE: Mutex<()> = Mutex::new(());
+
+fn meter() -> Option<ThreadWaitMeter> {
+    let meter = ThreadWaitMeter::open();
+    if let Err(error) = &meter {
+        eprintln!("skipped: {error}");
+    }
+    meter.ok()
+}
+
+fn split_while(meter: &ThreadWaitMeter, work: impl FnOnce()) -> WaitSplit {
+    let read = || meter.read().expect("it could be read before");
+    let (from, began): (SchedulerTimes, _) = (read(), Instant::now());
+    work();
+    let (to, elapsed) = (read(), began.elapsed());
+    let on_cpu = to.on_cpu.since(from.on_cpu);
+    WaitSplit::of(elapsed.into(), on_cpu, to.runnable.since(from.runnable))
+}
+
+fn spin(time: Duration) {
+    let began = Instant::now();
+    while began.elapsed() < time {
+        std::hint::spin_loop();
+    }
+}
+
+fn share(part: Nanos, whole: Nanos) -> f64 {
+    part.0 as f64 / whole.0 as f64
+}
+
+/// Threads that do nothing but run, `per_cpu` for each CPU, until dropped.
+struct Hogs {
+    stop: Arc<AtomicBool>,
+    threads: Vec<std::thread::JoinHandle<()>>,
+}
+
+impl Hogs {
+    fn start(per_cpu: usize) -> Hogs {
+        let stop = Arc::new(AtomicBool::new(false));
+        let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+        let hog = |_| {
+            let stop = Arc::clone(&stop);
+            std::thread::spawn(move || {
+                while !stop.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            })
+        };
+        let threads = (0..cpus * per_cpu).map(hog).collect();
+        std::thread::sleep(Duration::from_millis(50));
+        Hogs { stop, threads }
+    }
+}
+
+impl Drop for Hogs {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
+
+#[test]
+fn spinning_is_on_the_cpu_or_waiting_for_it_but_never_blocked() {
+    let _alone = ALONE.lock();
+    let Some(meter) = meter() else { return };
+    let split = split_while(&meter, || spin(Duration::from_millis(50)));
+    // A hypervisor that takes the CPU away is the only thing that is in neither.
+    assert!(share(split.blocked, split.total()) < 0.1, "{split:?}");
+    let beside = share(split.on_cpu.plus(split.runnable), split.total());
+    assert!(beside > 0.9, "{split:?}");
+}
+
+#[test]
+fn a_short_spin_is_seen_at_once() {
+    let _alone = ALONE.lock();
+    let Some(meter) = meter() else { return };
+    // Shorter than a tick: schedstat's own sum would not have moved yet.
+    let seen = (0..50).filter(|_| {
+        let split = split_while(&meter, || spin(Duration::from_micros(200)));
+        share(split.on_cpu, split.total()) > 0.9
+    });
+    let seen = seen.count();
+    assert!(seen > 10, "{seen} of 50 spins of 200 µs were seen on the CPU");
+}
+
+#[test]
+fn sleeping_is_blocked() {
+    let _alone = ALONE.lock();
+    let Some(meter) = meter() else { return };
+    let split = split_while(&meter, || std::thread::sleep(Duration::from_millis(50)));
+    assert!(split.blocked >= Nanos::from_millis(45), "{split:?}");
+}
+
+#[test]
+fn spinning_beside_hogs_is_waiting_for_a_cpu() {
+    let _alone = ALONE.lock();
+    let Some(meter) = meter() else { return };
+    let hogs = Hogs::start(3);
+    let split = split_while(&meter, || spin(Duration::from_millis(400)));
+    drop(hogs);
+    // A fair scheduler gives one CPU in four.
+    assert!(share(split.runnable, split.total()) > 0.4, "{split:?}");
+    assert!(share(split.blocked, split.total()) < 0.1, "{split:?}");
+}
+
+fn job(time: Nanos) -> Job {
+    Job {
+        operation: IoOperation::Write,
+        pattern: Pattern::Random,
+        block: Bytes(4096),
+        span: Bytes::from_mib(1),
+        queue_depth: 1,
+        durability: flashlag_device::Durability::None,
+        arrivals: Arrivals::default(),
+        limits: Limits { time: Some(time), ..Limits::default() },
+        seed: 1,
+        interval: Nanos::from_millis(100),
+        stall_over: Nanos::from_millis(20),
+        verify: false,
+    }
+}
+
+/// A device whose writes take `usual`, and one in a hundred 50 ms, asleep.
+fn sleeper(seed: u64) -> FaultDevice<RamDevice<MonotonicClock>> {
+    let (usual, slow) = (Nanos::from_micros(200), Nanos::from_millis(50));
+    let latency = Some(Latency::Bimodal { usual, slow, slow_per_million: 10_000 });
+    let faults = Faults { seed, latency, keep_added: true, ..Faults::default() };
+    FaultDevice::new(RamDevice::new(Bytes::from_mib(1), 1, Bytes(4096)), faults)
+}
+
+#[test]
+fn every_stall_of_a_real_sleeping_device_is_found_and_is_blocked() {
+    let _alone = ALONE.lock();
+    let Some(meter) = meter() else { return };
+    let stop = AtomicBool::new(false);
+    let mut device = sleeper(2);
+    let driven = drive(&mut device, &job(Nanos::from_secs(3)), &mut Watch::new(&stop, meter));
+    let injected = device.added().iter().filter(|added| **added > Nanos::from_millis(20)).count();
+    assert!(injected > 10, "only {injected} were injected");
+    let recorded = &driven.recorded;
+    // A busy machine adds stalls of its own, but none goes missing.
+    assert!(recorded.stalls_seen >= injected as u64, "{} of {injected}", recorded.stalls_seen);
+    let of_device = recorded.stalls.iter().filter(|stall| stall.length >= Nanos::from_millis(50));
+    let blocked = of_device
+        .filter(|stall| stall.split.is_some_and(|split| split.blocked >= Nanos::from_millis(47)));
+    assert!(blocked.count() >= injected, "each of them slept for 50 ms: {:?}", recorded.stalls);
+    // The injected figures, in real time: never too low; too high only by what the machine adds.
+    let median = recorded.latency.percentile(Percentile::P50).expect("enough");
+    assert!(median >= Nanos::from_micros(198), "{median}");
+    let time = driven.time.expect("there is a meter");
+    assert!(share(time.blocked, time.total()) > 0.5, "{time:?}");
+    assert!(recorded.waits.occupied().any(|(class, _)| class == 25), "50 ms is in [2^25, 2^26) ns");
+}
+
+#[test]
+fn stalls_beside_hogs_are_told_from_those_of_the_device() {
+    let _alone = ALONE.lock();
+    let Some(meter) = meter() else { return };
+    let stop = AtomicBool::new(false);
+    // Never sleeps: each of its stalls is a wait for a CPU.
+    let mut device = RamDevice::new(Bytes::from_mib(1), 1, Bytes(4096));
+    let hogs = Hogs::start(4);
+    let job = Job { stall_over: Nanos::from_micros(500), ..job(Nanos::from_secs(1)) };
+    let driven = drive(&mut device, &job, &mut Watch::new(&stop, meter));
+    drop(hogs);
+    let time = driven.time.expect("there is a meter");
+    assert!(share(time.runnable, time.total()) > 0.4, "{time:?}");
+    assert!(share(time.blocked, time.total()) < 0.1, "{time:?}");
+    let stalls = &driven.recorded.stalls;
+    let of_cpu = stalls
+        .iter()
+        .filter(|stall| stall.split.is_some_and(|split| split.runnable.0 * 2 > stall.length.0));
+    let of_cpu = of_cpu.count();
+    assert!(of_cpu * 10 >= stalls.len() * 9, "{of_cpu} of {} stalls: {stalls:?}", stalls.len());
+}
+
+#[test]
+fn a_sleeping_device_beside_hogs_has_both_parts_in_its_split() {
+    let _alone = ALONE.lock();
+    let Some(meter) = meter() else { return };
+    let stop = AtomicBool::new(false);
+    let mut device = sleeper(4);
+    let hogs = Hogs::start(3);
+    let driven = drive(&mut device, &job(Nanos::from_secs(3)), &mut Watch::new(&stop, meter));
+    drop(hogs);
+    let slow = driven.recorded.stalls.iter().filter(|stall| stall.length >= Nanos::from_millis(50));
+    for stall in slow {
+        let split = stall.split.expect("every stall is split");
+        assert_eq!(split.total(), stall.length, "{stall:?}");
+        // It slept for 50 ms (less the last 60 µs); whatever is beyond was not storage.
+        let slept = Nanos::from_millis(50);
+        let off = split.blocked.0.abs_diff(slept.0);
+        let injected = split.blocked >= Nanos::from_millis(40);
+        assert!(!injected || off < 5_000_000, "{stall:?}");
+    }
+    assert!(device.geometry().keeps_data);
+}
