@@ -14,9 +14,10 @@ Begin with:
 Exit status: 0 done; 1 a --fail-if threshold was crossed; 2 it could not run;
 3 it ran, but a trust check failed.";
 
-/// Measures how flash storage makes a device lag.
+/// What the user typed.
 #[derive(Debug, Parser)]
-#[command(name = "flashlag", version, about, after_help = AFTER_HELP, max_term_width = 92)]
+#[command(name = "flashlag", version, after_help = AFTER_HELP, max_term_width = 92)]
+#[command(about = "Measures how flash storage makes a device lag, and whether to believe it")]
 #[command(disable_help_subcommand = true, arg_required_else_help = true)]
 pub struct Cli {
     /// What to do.
@@ -61,37 +62,37 @@ pub struct RunArgs {
     #[arg(long, value_name = "TARGET", default_value = ".")]
     pub on: String,
     /// The run file [default: flashlag-run-SCENARIO-TIME.json here]
-    #[arg(short, long, value_name = "RUN.json")]
+    #[arg(help_heading = "Results", short, long, value_name = "RUN.json")]
     pub output: Option<PathBuf>,
     /// The HTML report [default: beside the run file]
-    #[arg(long, value_name = "FILE.html")]
+    #[arg(help_heading = "Results", long, value_name = "FILE.html")]
     pub report: Option<PathBuf>,
     /// Change a setting of the scenario (`flashlag scenarios NAME` lists them)
-    #[arg(long, value_name = "KEY=VALUE", value_parser = key_value)]
+    #[arg(help_heading = "What is done", long, value_name = "KEY=VALUE", value_parser = key_value)]
     pub set: Vec<(String, String)>,
     /// What every random choice follows from
-    #[arg(long, default_value_t = 1)]
+    #[arg(help_heading = "What is done", long, default_value_t = 1)]
     pub seed: u64,
     /// What a fill spares, e.g. 300MB [default: the larger of 5 % and 1 GB]
-    #[arg(long, value_name = "SIZE")]
+    #[arg(help_heading = "Safety", long, value_name = "SIZE")]
     pub leave: Option<Bytes>,
     /// Never write more than this
-    #[arg(long, value_name = "SIZE")]
+    #[arg(help_heading = "Safety", long, value_name = "SIZE")]
     pub budget: Option<Bytes>,
     /// Do not ask before writing more than 4 GB
-    #[arg(long)]
+    #[arg(help_heading = "Safety", long)]
     pub yes: bool,
     /// Go on with the run in the file given by -o, at its next phase
-    #[arg(long, requires = "output")]
+    #[arg(help_heading = "What is done", long, requires = "output")]
     pub resume: bool,
     /// Read back everything written and prove every byte
-    #[arg(long)]
+    #[arg(help_heading = "What is done", long)]
     pub verify: bool,
     /// What does the block I/O
-    #[arg(long, value_enum, default_value_t = EngineArg::Flashlag)]
+    #[arg(help_heading = "What is done", long, value_enum, default_value_t = EngineArg::Flashlag)]
     pub engine: EngineArg,
     /// Exit with 1 where a figure crosses a limit, e.g. 'rand_write_4k.p99>20ms'
-    #[arg(long, value_name = "PHASE.METRIC>VALUE")]
+    #[arg(help_heading = "Results", long, value_name = "PHASE.METRIC>VALUE")]
     pub fail_if: Vec<String>,
 }
 

@@ -41,11 +41,18 @@ impl Terminal {
 pub fn one_paragraph(error: &anyhow::Error) -> String {
     let mut parts: Vec<String> = Vec::new();
     for cause in error.chain() {
-        let text = cause.to_string();
+        let text = without_errno(&cause.to_string());
         // A transparent error repeats its cause.
         if parts.last() != Some(&text) {
             parts.push(text);
         }
     }
     flashlag_term::sanitize(&parts.join(": "))
+}
+
+/// `No such file or directory (os error 2)` without the number that helps nobody.
+fn without_errno(text: &str) -> String {
+    let Some((before, after)) = text.split_once(" (os error ") else { return text.to_owned() };
+    let rest = after.trim_start_matches(|c: char| c.is_ascii_digit());
+    format!("{before}{}", rest.strip_prefix(')').unwrap_or(rest))
 }
