@@ -1,0 +1,108 @@
+//! What must hold of every parser for every input: it returns, and what it took it takes again.
+
+use flashlag_explain::Threshold;
+use flashlag_report::Options;
+use flashlag_schema::scenario::Scenario;
+use flashlag_schema::verify::verify_text;
+use flashlag_schema::{Run, fio};
+use flashlag_term::Style;
+use flashlag_units::{Bytes, Nanos};
+
+/// A check of one parser on one input.
+pub type Check = fn(&str);
+
+/// All of them, by the name of their target and of the folder with their seeds.
+pub const CHECKS: [(&str, Check); 5] = [
+    ("units", units),
+    ("scenario", scenario),
+    ("run_file", run_file),
+    ("fio", fio_json),
+    ("fail_if", fail_if),
+];
+
+/// Sizes and durations: what was parsed is printed, and its exact number parses to itself.
+pub fn units(text: &str) {
+    if let Ok(bytes) = text.parse::<Bytes>() {
+        assert!(!bytes.to_string().is_empty());
+        assert_eq!(format!("{}B", bytes.0).parse(), Ok(bytes), "of {text:?}");
+    }
+    if let Ok(nanos) = text.parse::<Nanos>() {
+        assert!(!nanos.to_string().is_empty());
+        assert_eq!(format!("{}ns", nanos.0).parse(), Ok(nanos), "of {text:?}");
+    }
+}
+
+/// Scenario files: the same text is the same scenario, and each `--set` is taken or refused.
+pub fn scenario(text: &str) {
+    let scenario = match Scenario::parse(text, &[]) {
+        Ok(scenario) => scenario,
+        Err(error) => return assert!(!error.to_string().is_empty()),
+    };
+    let again = Scenario::parse(text, &[]).map(|again| again.hash());
+    assert_eq!(again.ok(), Some(scenario.hash()), "of {text:?}");
+    for (key, value) in &scenario.settings {
+        for value in [value.as_str(), "", "0", "x", "-1", "\"$a"] {
+            let _ = Scenario::parse(text, &[(key.clone(), value.to_owned())]);
+        }
+    }
+}
+
+/// Run files: what was read is written and read as the same, and every view can show it.
+pub fn run_file(text: &str) {
+    let _ = verify_text(text);
+    if let Ok(run) = Run::from_json(text) {
+        let again = Run::from_json(&run.to_json());
+        assert_eq!(again.ok().as_ref(), Some(&run), "a run that was written is another when read");
+        views(&run);
+    }
+}
+
+/// fio's json+: an imported run can be shown, and exported and imported again.
+pub fn fio_json(text: &str) {
+    let _ = fio::looks_like_fio(text);
+    let Ok(run) = fio::import(text) else { return };
+    views(&run);
+    if let Ok(exported) = fio::export(&run) {
+        let again = fio::import(&exported);
+        assert!(again.is_ok(), "exported, then refused: {:?}", again.err());
+    }
+}
+
+/// `--fail-if` thresholds.
+pub fn fail_if(text: &str) {
+    match text.parse::<Threshold>() {
+        Ok(threshold) => {
+            for run in runs() {
+                let _ = threshold.evaluate(run);
+            }
+        }
+        Err(error) => assert!(!error.to_string().is_empty()),
+    }
+}
+
+/// Every view of a run. None may fail whatever the figures are.
+fn views(run: &Run) {
+    for style in [Style::PLAIN, Style { width: 40, color: true, unicode: false }] {
+        let _ = flashlag_term::summary_in_full(run, style);
+        let _ = flashlag_term::trust(run, style);
+    }
+    let _ = flashlag_term::plain_table(run);
+    let _ = flashlag_term::markdown(run);
+    let _ = flashlag_term::csv_intervals(run);
+    let _ = flashlag_term::openmetrics(run);
+    let _ = flashlag_term::crystaldiskmark(run);
+    let _ = flashlag_report::html(run, &Options::default());
+    let _ = fio::export(run);
+}
+
+/// The runs among the seeds, for what needs one.
+fn runs() -> &'static [Run] {
+    static RUNS: std::sync::OnceLock<Vec<Run>> = std::sync::OnceLock::new();
+    RUNS.get_or_init(|| {
+        let texts = [
+            include_str!("../seeds/run_file/memory.json"),
+            include_str!("../seeds/run_file/sqlite.json"),
+        ];
+        texts.iter().filter_map(|text| Run::from_json(text).ok()).collect()
+    })
+}
