@@ -1,0 +1,241 @@
+#!/usr/bin/env python3
+"""Speed beside fio: each case is run by our engine and by fio in turn, on the same file, and the
+medians go into a table (printed, and kept in docs/benchmarks.md with the facts of the machine).
+
+Timing is no test: whatever the figures are, this exits 0. Without fio its columns say so.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+ENGINE = ROOT / "target/release/examples/bench_engine"
+FLASHLAG = ROOT / "target/release/flashlag"
+DOCUMENT = ROOT / "docs/benchmarks.md"
+
+# Name, case of bench_engine, fio's arguments, where, and the bars: (figure, at least or at most,
+# how many times fio's). Random addresses with replacement on both sides (norandommap).
+CASES = [
+    ("null device, 4 KiB random reads", "null",
+     ["--ioengine=null", "--rw=randread"], None, [("ops/CPU s", ">=", 1.5)]),
+    ("psync, 4 KiB random reads, tmpfs", "psync-randread-1",
+     ["--ioengine=psync", "--rw=randread"], "memory", [("CPU/op", "<=", 0.85)]),
+    ("psync, 4 KiB random writes, tmpfs", "psync-randwrite-1",
+     ["--ioengine=psync", "--rw=randwrite"], "memory", [("CPU/op", "<=", 0.85)]),
+    ("the same, fio with refill_buffers", "psync-randwrite-1",
+     ["--ioengine=psync", "--rw=randwrite", "--refill_buffers"], "memory",
+     [("CPU/op", "<=", 0.85)]),
+    ("psync, O_DIRECT, write + fdatasync", "psync-randwrite-1-direct-durable",
+     ["--ioengine=psync", "--rw=randwrite", "--direct=1", "--fdatasync=1"], "disk",
+     [("ops/s", ">=", 1.0)]),
+    ("io_uring, O_DIRECT, depth 32, random reads", "io_uring-randread-32-direct",
+     ["--ioengine=io_uring", "--rw=randread", "--direct=1", "--iodepth=32"], "disk",
+     [("ops/s", ">=", 1.0), ("CPU/op", "<=", 0.9)]),
+    ("io_uring, O_DIRECT, depth 32, random writes", "io_uring-randwrite-32-direct",
+     ["--ioengine=io_uring", "--rw=randwrite", "--direct=1", "--iodepth=32", "--end_fsync=1"],
+     "disk", [("ops/s", ">=", 1.0), ("CPU/op", "<=", 0.9)]),
+]
+
+NOTES = """\
+- Both sides take the same file, which our engine laid out (stamped, incompressible, durable), the
+  same block, depth and time; addresses are uniform with replacement (fio: `norandommap`).
+- CPU per operation is the measuring thread's user and system time over its operations
+  (`CLOCK_THREAD_CPUTIME_ID`; fio: `usr_cpu` and `sys_cpu` of the job).
+- Ours has everything on that a run has: two clock readings an operation, histogram, intervals,
+  wait sampling, and for writes a payload that is new in every byte and stamped in every sector.
+  fio writes the same buffer again and again unless `refill_buffers` is set, which is a row of its
+  own.
+- Writes that are not durable each end with a flush on both sides (fio: `end_fsync`).
+- p50 and p99 are of the completion latency (fio: `clat`; with fdatasync fio counts the sync apart,
+  so its write and sync percentiles are added up, which is exact for neither).
+- A spread is (largest − smallest) / median of a side's own runs. Where fio does not agree with
+  itself, a ratio says nothing: read the spreads first.
+"""
+
+
+def run_json(command):
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(map(str, command))}\n{done.stderr}")
+    return json.loads(done.stdout[done.stdout.index("{"):])
+
+
+def ours(case, directory, seconds, mib):
+    figures = run_json([ENGINE, case, directory, str(seconds), str(mib)])
+    return {
+        "ops/s": figures["ops_per_sec"],
+        "CPU/op": figures["cpu_ns_per_op"],
+        "ops/CPU s": 1e9 / figures["cpu_ns_per_op"],
+        "p50": figures["p50_ns"],
+        "p99": figures["p99_ns"],
+    }
+
+
+def fio(arguments, directory, seconds, mib):
+    file = "null" if "--ioengine=null" in arguments else f"{directory}/bench-0000.dat"
+    command = ["fio", "--output-format=json", "--name=bench", f"--filename={file}", "--bs=4k",
+               f"--size={mib}m", "--time_based", f"--runtime={seconds}", "--norandommap",
+               *arguments]
+    job = run_json(command)["jobs"][0]
+    side = job["read"] if job["read"]["total_ios"] else job["write"]
+    cpu_ns = (job["usr_cpu"] + job["sys_cpu"]) / 100 * job["job_runtime"] * 1e6 / side["total_ios"]
+    percentile = side["clat_ns"]["percentile"]
+    p50, p99 = percentile["50.000000"], percentile["99.000000"]
+    if "--fdatasync=1" in arguments:
+        sync = job["sync"]["lat_ns"]["percentile"]
+        p50, p99 = p50 + sync["50.000000"], p99 + sync["99.000000"]
+    return {"ops/s": side["iops"], "CPU/op": cpu_ns, "ops/CPU s": 1e9 / cpu_ns,
+            "p50": p50, "p99": p99}
+
+
+def median(runs, figure):
+    return statistics.median(run[figure] for run in runs)
+
+
+def spread(runs, figure):
+    values = [run[figure] for run in runs]
+    return (max(values) - min(values)) / statistics.median(values) if min(values) > 0 else 0.0
+
+
+def short(figure, value):
+    if figure in ("CPU/op", "p50", "p99"):
+        for unit, scale in (("ms", 1e6), ("µs", 1e3)):
+            if value >= scale:
+                return f"{value / scale:.3g} {unit}"
+        return f"{value:.3g} ns"
+    for unit, scale in (("M", 1e6), ("k", 1e3)):
+        if value >= scale:
+            return f"{value / scale:.3g} {unit}"
+    return f"{value:.3g}"
+
+
+def row(name, figure, mine, theirs, bars):
+    bar = next((bar for bar in bars if bar[0] == figure), None)
+    cells = [name, figure, short(figure, median(mine, figure)), f"{spread(mine, figure):.0%}"]
+    if not theirs:
+        return cells + ["fio is missing", "", "", ""]
+    ratio = median(mine, figure) / median(theirs, figure) if median(theirs, figure) else 0.0
+    cells += [short(figure, median(theirs, figure)), f"{spread(theirs, figure):.0%}",
+              f"{ratio:.2f} ×"]
+    if not bar:
+        return cells + [""]
+    met = ratio >= bar[2] if bar[1] == ">=" else ratio <= bar[2]
+    sign = "≥" if bar[1] == ">=" else "≤"
+    return cells + [f"{sign} {bar[2]} ×: {'met' if met else 'missed'}"]
+
+
+def measure(case, places, arguments, has_fio):
+    name, engine_case, fio_arguments, place, bars = case
+    directory = places.get(place, places["disk"])
+    mine, theirs = [], []
+    for turn in range(arguments.runs):
+        # Who goes first alternates too: a machine that warms up or cools favours neither.
+        sides = [("ours", mine), ("fio", theirs)]
+        for side, runs in sides if turn % 2 == 0 else reversed(sides):
+            if side == "ours":
+                runs.append(ours(engine_case, directory, arguments.seconds, arguments.mib))
+            elif has_fio:
+                if not (pathlib.Path(directory) / "bench-0000.dat").exists() and place:
+                    ours(engine_case, directory, 0, arguments.mib)
+                runs.append(fio(fio_arguments, directory, arguments.seconds, arguments.mib))
+    figures = ["ops/s", "CPU/op", "p50", "p99"]
+    if any(bar[0] == "ops/CPU s" for bar in bars):
+        figures[0:2] = ["ops/CPU s", "CPU/op"]
+    return [row(name if figure == figures[0] else "", figure, mine, theirs, bars)
+            for figure in figures]
+
+
+def meter_cost(places, arguments):
+    """What splitting waits costs, on the durable write it must not disturb."""
+    on, off = [], []
+    for _ in range(arguments.runs):
+        for case, runs in (("psync-randwrite-1-direct", on), ("psync-randwrite-1-direct-nometer", off)):
+            runs.append(ours(case, places["disk"], arguments.seconds, arguments.mib))
+    cost = median(on, "CPU/op") - median(off, "CPU/op")
+    per_op = 1e9 / median(on, "ops/s")
+    return (f"Splitting waits costs {cost:.0f} ns of CPU an operation at "
+            f"{short('ops/s', median(on, 'ops/s'))} direct writes a second: "
+            f"{cost / per_op:+.2%} of the time (the runs without it spread "
+            f"{spread(off, 'CPU/op'):.0%}).")
+
+
+def peak_memory(directory):
+    """The largest resident set of a `quick` run, in MB; None where there is no binary yet."""
+    if not FLASHLAG.exists():
+        return None
+    output = pathlib.Path(directory) / "quick.json"
+    command = [FLASHLAG, "run", "quick", "--on", directory, "-o", output, "--yes"]
+    child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    return (usage.ru_maxrss * 1024 / 1e6, child.returncode)
+
+
+def machine(places):
+    model = next((line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo")
+                  if line.startswith(("model name", "Model"))), platform.machine())
+    version = "not installed"
+    if shutil.which("fio"):
+        version = subprocess.run(["fio", "--version"], capture_output=True, text=True).stdout.strip()
+    kind = subprocess.run(["stat", "-f", "-c", "%T", places["disk"]],
+                          capture_output=True, text=True).stdout.strip()
+    return [f"CPU: {model}, {os.cpu_count()} of them", f"kernel: {platform.release()}",
+            f"disk cases on: {kind}; memory cases on tmpfs",
+            f"fio: {version}",
+            f"load average at the start: {os.getloadavg()[0]:.2f}"]
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--runs", type=int, default=5, help="of each side (default 5)")
+    parser.add_argument("--seconds", type=int, default=3, help="a run (default 3)")
+    parser.add_argument("--mib", type=int, default=128, help="size of the file (default 128)")
+    parser.add_argument("--on", help="directory for the disk cases (default: a new one in target)")
+    parser.add_argument("--no-quick", action="store_true", help="leave out the `quick` run")
+    parser.add_argument("--no-write", action="store_true", help="print only")
+    return parser.parse_args()
+
+
+def main():
+    arguments = parse()
+    subprocess.run(["cargo", "build", "--release", "--locked", "-p", "flashlag-engine",
+                    "--example", "bench_engine"], cwd=ROOT, check=True)
+    has_fio = shutil.which("fio") is not None
+    if not has_fio:
+        print("skipped: fio is not installed, so there is nothing to compare with", file=sys.stderr)
+    with tempfile.TemporaryDirectory(dir=arguments.on or ROOT / "target") as disk, \
+            tempfile.TemporaryDirectory(dir="/dev/shm") as memory:
+        places = {"disk": disk, "memory": memory}
+        facts = machine(places)
+        header = ["case", "figure", "flashlag", "spread", "fio", "spread", "ratio", "bar"]
+        table = [header, ["---"] * 2 + ["---:"] * 5 + ["---"]]
+        for case in CASES:
+            table += measure(case, places, arguments, has_fio)
+            print(f"{case[0]}: done", file=sys.stderr)
+        extra = [meter_cost(places, arguments)]
+        quick = None if arguments.no_quick else peak_memory(disk)
+        if quick:
+            extra.append(f"Peak memory of a `quick` run (exit code {quick[1]}): {quick[0]:.1f} MB "
+                         "(bar: 24 MB).")
+    lines = ["| " + " | ".join(cells) + " |" for cells in table]
+    text = "\n".join(
+        ["# Benchmarks", "",
+         "Written by `make bench`: medians of "
+         f"{arguments.runs} runs of {arguments.seconds} s for each side, in turn.", "",
+         *[f"- {fact}" for fact in facts], "", *lines, "", *[line + "\n" for line in extra],
+         "## How to read it", "", NOTES])
+    print(text)
+    if not arguments.no_write:
+        DOCUMENT.write_text(text)
+
+
+if __name__ == "__main__":
+    main()
