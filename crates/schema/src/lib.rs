@@ -7,6 +7,7 @@
 
 mod calibration;
 mod environment;
+pub mod fio;
 mod histogram;
 mod phase;
 mod reading;

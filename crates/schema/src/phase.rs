@@ -378,16 +378,16 @@ impl Lag {
         }
     }
 
-    /// The sum, field by field.
+    /// The sum, field by field; saturates.
     pub fn plus(self, other: Lag) -> Lag {
         Lag {
-            saves: self.saves + other.saves,
-            over_60hz: self.over_60hz + other.over_60hz,
-            over_90hz: self.over_90hz + other.over_90hz,
-            over_120hz: self.over_120hz + other.over_120hz,
-            over_100ms: self.over_100ms + other.over_100ms,
-            over_700ms: self.over_700ms + other.over_700ms,
-            over_5s: self.over_5s + other.over_5s,
+            saves: self.saves.saturating_add(other.saves),
+            over_60hz: self.over_60hz.saturating_add(other.over_60hz),
+            over_90hz: self.over_90hz.saturating_add(other.over_90hz),
+            over_120hz: self.over_120hz.saturating_add(other.over_120hz),
+            over_100ms: self.over_100ms.saturating_add(other.over_100ms),
+            over_700ms: self.over_700ms.saturating_add(other.over_700ms),
+            over_5s: self.over_5s.saturating_add(other.over_5s),
         }
     }
 }

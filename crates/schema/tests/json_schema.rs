@@ -1,4 +1,5 @@
 //! The JSON Schema accepts what is written and refuses what is not a run.
+#![allow(clippy::unwrap_used)]
 mod common;
 
 use flashlag_schema::run_json_schema;

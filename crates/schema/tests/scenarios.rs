@@ -1,4 +1,5 @@
 //! The built-in scenarios are files like a user's own, and mistakes are reported with their line.
+#![allow(clippy::unwrap_used)]
 use flashlag_schema::scenario::{Scenario, Step};
 
 fn builtin(name: &str) -> String {

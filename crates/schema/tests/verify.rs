@@ -1,4 +1,5 @@
 //! A run file verifies as it was written, and no figure in it can be changed without being seen.
+#![allow(clippy::unwrap_used)]
 mod common;
 
 use flashlag_schema::verify::{verify, verify_text};
@@ -114,7 +115,11 @@ fn each_figure_is_recomputed_without_the_checksum() {
             run.phases[0].histogram.index.pop();
         }),
         ("phases[0].stalls_seen", |run| run.phases[0].stalls_seen += 1),
-        ("phases[0].stalls", |run| drop(run.phases[0].stalls.pop())),
+        ("phases[0].stalls", |run| {
+            let longest = run.phases[0].latency_ns.max;
+            run.phases[0].stalls.retain(|stall| Some(stall.ns) != longest);
+        }),
+        ("phases[0].stalls", |run| run.phases[0].stalls.clear()),
         ("phases[0].stalls[0].cause", |run| {
             run.phases[0].stalls[0].cause = flashlag_schema::StallCause::Cpu;
         }),

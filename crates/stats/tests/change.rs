@@ -1,4 +1,5 @@
 //! Change points: nothing in noise, cliffs where they are, and names by evidence.
+#![allow(clippy::unwrap_used)]
 use flashlag_stats::change::{ChangePoint, ChangePointKind, Workload, changes};
 use flashlag_stats::{Histogram, Interval, Stall};
 use flashlag_units::{Bytes, Nanos};

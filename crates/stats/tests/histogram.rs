@@ -1,4 +1,5 @@
 //! The histogram's claims, over all of `u64`: its error, its index (fio's), merging and ranks.
+#![allow(clippy::unwrap_used)]
 use flashlag_stats::{Histogram, HistogramError, Percentile};
 use flashlag_units::Nanos;
 use proptest::prelude::*;

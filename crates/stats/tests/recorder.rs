@@ -1,4 +1,5 @@
 //! The recorder, the interval series and the stall list keep every operation, however long it runs.
+#![allow(clippy::unwrap_used)]
 use flashlag_stats::{
     Histogram, Interval, IntervalSeries, OpTimes, Recorded, Recorder, RecorderConfig, Stall,
     StallList,

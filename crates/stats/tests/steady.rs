@@ -1,4 +1,5 @@
 //! SNIA's steady state: where it is reached, and that both bounds matter.
+#![allow(clippy::unwrap_used)]
 use flashlag_stats::steady::{
     Steadiness, Window, first_steady, last_window, rounds_of, steadiness,
 };

@@ -7,6 +7,8 @@ mod figures;
 mod phase;
 mod text;
 
+pub(crate) use phase::writes_blocks;
+
 use std::fmt;
 
 use flashlag_stats::Histogram;
@@ -60,25 +62,12 @@ pub fn verify(run: &Run) -> Vec<Discrepancy> {
         });
     }
     let lag = run.phases.iter().filter_map(|phase| phase.lag);
-    figures.same("lag", &run.lag, &lag.fold(Lag::default(), plus));
+    figures.same("lag", &run.lag, &lag.fold(Lag::default(), Lag::plus));
     verify_verdict(run, &mut figures);
     verify_wear(run, &mut figures);
     verify_scenario(run, &mut figures);
     figures.same("integrity.sha256", &run.integrity.sha256, &run.checksum());
     figures.found()
-}
-
-/// As [`Lag::plus`], for counts that a file may claim.
-fn plus(a: Lag, b: Lag) -> Lag {
-    Lag {
-        saves: a.saves.saturating_add(b.saves),
-        over_60hz: a.over_60hz.saturating_add(b.over_60hz),
-        over_90hz: a.over_90hz.saturating_add(b.over_90hz),
-        over_120hz: a.over_120hz.saturating_add(b.over_120hz),
-        over_100ms: a.over_100ms.saturating_add(b.over_100ms),
-        over_700ms: a.over_700ms.saturating_add(b.over_700ms),
-        over_5s: a.over_5s.saturating_add(b.over_5s),
-    }
 }
 
 fn verify_verdict(run: &Run, figures: &mut Figures) {
