@@ -39,8 +39,12 @@ pub struct FillLevel {
     pub bytes_per_sec: f64,
 }
 
-/// Fewer operations than this do not make a level: it is joined with the next.
-const LEAST_OPS: u64 = 1_000;
+/// Fewer operations than this do not make a level: it is joined with the next. A thousand support
+/// a p99; a fill by few large writes has a level for each twentieth of them, but no median below
+/// twenty.
+fn least_ops(phase: &Phase) -> u64 {
+    (phase.ops / 20).clamp(20, 1_000)
+}
 
 /// The fills of a run.
 pub fn fill_curves(run: &Run) -> Vec<FillCurve> {
@@ -90,6 +94,7 @@ struct Joined {
 
 fn levels(phase: &Phase, total: Bytes) -> Vec<FillLevel> {
     let tenth = |filled: Bytes| (share(filled, total) * 10.0 - 1e-9).max(0.0) as u64;
+    let least = least_ops(phase);
     let mut joined: Vec<Joined> = Vec::new();
     let mut began = Nanos::ZERO;
     for interval in &phase.intervals {
@@ -97,16 +102,15 @@ fn levels(phase: &Phase, total: Bytes) -> Vec<FillLevel> {
         let Some(histogram) = restored(&interval.histogram) else { continue };
         let time = interval.t_ns.since(began);
         began = interval.t_ns;
-        let goes_on = |last: &Joined| {
-            tenth(last.filled) == tenth(filled) || last.histogram.count() < LEAST_OPS
-        };
+        let goes_on =
+            |last: &Joined| tenth(last.filled) == tenth(filled) || last.histogram.count() < least;
         match joined.pop_if(|last| goes_on(last)) {
             Some(last) => joined.push(last.with(histogram, filled, interval.bytes, time)),
             None => joined.push(Joined { histogram, filled, bytes: interval.bytes, time }),
         }
     }
     if joined.len() > 1
-        && let Some(short) = joined.pop_if(|last| last.histogram.count() < LEAST_OPS)
+        && let Some(short) = joined.pop_if(|last| last.histogram.count() < least)
         && let Some(before) = joined.pop()
     {
         joined.push(before.with(short.histogram, short.filled, short.bytes, short.time));
@@ -177,6 +181,7 @@ fn throughput_heading(levels: &[FillLevel]) -> String {
     let (from, to) = (format::mb_per_s(first.bytes_per_sec), format::mb_per_s(last.bytes_per_sec));
     let end = format::share(last.full);
     match last.bytes_per_sec / first.bytes_per_sec {
+        _ if levels.len() == 1 => format!("Filled up to {end} at {to} MB/s"),
         ratio if ratio < 0.8 => format!("Filling slows from {from} to {to} MB/s by {end} full"),
         _ => format!("Filling keeps its speed up to {end} full: {to} MB/s"),
     }

@@ -82,10 +82,13 @@ pub fn waits(run: &Run) -> Option<WaitSection> {
     let of_main: Vec<&WaitGroup> = groups.iter().filter(|group| group.stage == stage).collect();
     // A busy CPU is what this section is there to show; any other failure leaves no one to blame.
     let failures = failures_of(run, main);
-    let doubt = failures.iter().find(|failure| failure.id != CheckId::CpuContention);
-    let heading = match doubt {
-        Some(failure) => format!("Where these waits went; not judged: {}", denied(&failure.claim)),
-        None => heading(&of_main),
+    let cpu_failed = failures.iter().any(|failure| failure.id == CheckId::CpuContention);
+    let shows_cpu = |group: &&WaitGroup| group.waiting_for_cpu.share > 0.5;
+    let heading = match failures.first() {
+        Some(failure) if !(cpu_failed && of_main.iter().all(shows_cpu)) => {
+            format!("Where these waits went; not judged: {}", denied(&failure.claim))
+        }
+        _ => heading(&of_main),
     };
     Some(WaitSection { heading, what: subject_name(run, main), groups })
 }
@@ -157,6 +160,7 @@ fn denied(claim: &str) -> String {
     format!("“{}” failed", claim.trim_end_matches('.'))
 }
 
+/// Who holds the first group, and how much of the last.
 fn heading(groups: &[&WaitGroup]) -> String {
     let (Some(typical), Some(longest)) = (groups.first(), groups.last()) else {
         return String::new();
@@ -169,19 +173,24 @@ fn heading(groups: &[&WaitGroup]) -> String {
         return String::new();
     };
     let of_longest = parts(longest)[which].share;
+    let first = match typical.label {
+        "Typical" => "a typical wait",
+        "Slow" => "a slow wait",
+        _ => "the longest waits",
+    };
     if part.share < 0.5 {
         let [storage, cpu, work] = parts(typical).map(|part| format::share(part.share));
         return format!(
-            "No one cause: storage holds {storage} of a typical wait, waiting for a CPU {cpu}, \
-             the work itself {work}"
+            "No one cause: storage holds {storage} of {first}, waiting for a CPU {cpu}, the work \
+             itself {work}"
         );
     }
     let blame = if which == 2 { "takes most" } else { "is to blame" };
     let typical_share = format::share(part.share);
     match typical.label == longest.label {
-        true => format!("{} {blame}: it holds {typical_share} of a typical wait", names[which]),
+        true => format!("{} {blame}: it holds {typical_share} of {first}", names[which]),
         false => format!(
-            "{} {blame}: it holds {typical_share} of a typical wait and {} of the longest",
+            "{} {blame}: it holds {typical_share} of {first} and {} of the longest",
             names[which],
             format::share(of_longest)
         ),

@@ -37,7 +37,7 @@ fn a_stage_can_be_named_as_in_the_file_or_with_dots() {
         assert!(message.starts_with("filled 2: rand_write_4k: p50 is "), "{message}");
     }
     for phase in ["new: rand_write_4k", "new.rand_write_4k"] {
-        assert_eq!(outcome(&run, &format!("{phase}.p99<1us")).0, false);
+        assert!(!outcome(&run, &format!("{phase}.p99<1us")).0);
     }
     assert_eq!(outcome(&run, "filled.rand_write_4k.p50>1s").1.lines().count(), 3);
 }

@@ -196,6 +196,36 @@ fn the_parts_of_a_wait_add_up() {
 }
 
 #[test]
+fn a_fill_by_few_large_writes_still_has_levels() {
+    let mut run = sample::lifecycle();
+    let fill = run.phases.iter_mut().find(|phase| phase.name == "fill_rand_4k").unwrap();
+    fill.durable = flashlag_schema::scenario::Durability::None;
+    fill.ops = 300;
+    let curves = explain::fill_curves(&run);
+    assert!(curves[0].levels.len() >= 6);
+    assert!(curves[0].heading.starts_with("Filling slows from"), "{}", curves[0].heading);
+}
+
+#[test]
+fn waits_that_are_not_judged_blame_no_one_but_a_busy_cpu() {
+    let cpu_check = |run: &mut Run| {
+        let check = run.trust.checks.iter_mut().find(|c| c.id == CheckId::CpuContention).unwrap();
+        check.status = CheckStatus::Fail;
+    };
+    let mut blocked = sample::quick();
+    cpu_check(&mut blocked);
+    let heading = explain::waits(&blocked).unwrap().heading;
+    assert!(heading.contains("not judged"), "{heading}");
+    let mut busy = sample::quick();
+    cpu_check(&mut busy);
+    for record in busy.phases.iter_mut().flat_map(|phase| &mut phase.waits) {
+        std::mem::swap(&mut record.time.runnable_ns, &mut record.time.blocked_ns);
+    }
+    let heading = explain::waits(&busy).unwrap().heading;
+    assert!(heading.starts_with("Waiting for a CPU is to blame"), "{heading}");
+}
+
+#[test]
 fn findings_are_costliest_first_and_never_from_failed_rows() {
     for (kind, run) in sample::all() {
         let causes = explain::findings(&run).causes;
