@@ -111,3 +111,16 @@ fn rows_under_a_failed_check_have_no_ratio() {
     assert!(found.rows[0].ratios.is_empty());
     assert!(found.believe.starts_with("Not Sample Tablet T"), "{}", found.believe);
 }
+
+#[test]
+fn runs_of_a_device_as_it_is_are_smooth_and_told_apart_by_their_waits() {
+    let quick = |machine: &str| {
+        let mut run = sample::quick();
+        run.phases.retain(|phase| phase.name == "rand_write_4k");
+        run.environment.software.machine = flashlag_schema::Reading::Value(machine.to_owned());
+        run
+    };
+    let found = compare(&[quick("A"), quick("B")], &CompareOptions::default()).unwrap();
+    let said = "A and B are both smooth. 4K rand write, p99: no difference shown, 1.00\u{d7} ";
+    assert!(found.sentence.starts_with(said), "{}", found.sentence);
+}

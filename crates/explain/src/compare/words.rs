@@ -29,7 +29,11 @@ pub fn headline(subjects: &[Subject], rows: &[CompareRow]) -> (String, String) {
         }
         let names: Vec<String> = of_word.iter().map(|s| subjects[*s].name.clone()).collect();
         let when = when(word, full.is_some(), new, &of_word);
-        sentences.push(format!("{} {}{when}", format::list(&names), verb(word, names.len())));
+        sentences.push(format!(
+            "{} {}{when}",
+            format::list(&names),
+            verb(word, names.len(), full.is_some())
+        ));
         if word != LagVerdict::Smooth {
             troubled.extend(of_word);
         }
@@ -73,16 +77,19 @@ fn verdict(row: &CompareRow, subject: usize) -> Option<LagVerdict> {
     row.sides.get(subject)?.as_ref()?.judgement.verdict()
 }
 
-fn verb(verdict: LagVerdict, subjects: usize) -> String {
+fn verb(verdict: LagVerdict, subjects: usize, full: bool) -> String {
     let (one, many) = match verdict {
-        LagVerdict::Smooth => ("stays smooth", "stay smooth"),
+        LagVerdict::Smooth if full => ("stays smooth", "stay smooth"),
+        LagVerdict::Smooth => ("is smooth", "are smooth"),
         LagVerdict::Hitches => ("hitches", "hitch"),
         LagVerdict::Lags => ("lags", "lag"),
         LagVerdict::Freezes => ("freezes", "freeze"),
     };
-    match subjects {
-        1 => one.to_owned(),
-        2 => format!("both {many}"),
+    match (subjects, many.strip_prefix("are ")) {
+        (1, _) => one.to_owned(),
+        (2, Some(how)) => format!("are both {how}"),
+        (_, Some(how)) => format!("are all {how}"),
+        (2, None) => format!("both {many}"),
         _ => format!("all {many}"),
     }
 }
