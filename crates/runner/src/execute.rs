@@ -34,6 +34,10 @@ pub fn execute(mut prepared: Prepared, observer: &mut dyn Observer) -> Result<Ru
     let scenario = prepared.request.scenario.clone();
     let tasks = tasks(&scenario);
     let mut status = RunStatus::Complete;
+    if let Some(error) = prepared.fill_again(&tasks, observer)? {
+        prepared.run.status = RunStatus::Failed { next_step: prepared.first_task as u32, error };
+        return finish::conclude(prepared, observer);
+    }
     for index in prepared.first_task..tasks.len() {
         let next_step = index as u32;
         if prepared.stopped() {
@@ -113,6 +117,26 @@ impl Prepared {
             Task::Trim => Ok(self.trim(observer)),
             Task::Idle(time) => Ok(self.idle(*time, observer)),
         }
+    }
+
+    /// A run that goes on where the storage was full finds it empty, for the files of the process
+    /// before it are gone: fills it again, unmeasured. Returns the error where that failed.
+    fn fill_again(
+        &mut self,
+        tasks: &[Task<'_>],
+        observer: &mut dyn Observer,
+    ) -> Result<Option<String>, RunError> {
+        let done = tasks.get(..self.first_task).unwrap_or_default();
+        let latest =
+            done.iter().rev().find(|task| matches!(task, Task::Fill { .. } | Task::Delete));
+        let Some(Task::Fill { test, directory }) = latest else { return Ok(None) };
+        observer.event(Event::Note("filling the storage again, to go on where the run ended"));
+        let outcome = self.fill(test, *directory, observer)?;
+        self.evidence.phases.truncate(self.run.phases.len());
+        Ok(match outcome {
+            Outcome::Failed(_, error) => Some(error),
+            _ => None,
+        })
     }
 
     /// Waits, and looks up now and then whether it should still.

@@ -12,7 +12,7 @@ use flashlag_units::Bytes;
 
 use crate::error::RunError;
 use crate::execute::Outcome;
-use crate::measure::{INTERVAL, STALL_OVER};
+use crate::measure::{INTERVAL, STALL_OVER, failed_before};
 use crate::phase::PhaseHead;
 use crate::prepare::Prepared;
 use crate::request::{Event, Observer};
@@ -29,6 +29,9 @@ impl Prepared {
         let Test::Io(io) = test else {
             return Ok(Outcome::Skipped("only an [[io]] test can fill".to_owned()));
         };
+        if let Err(error) = self.lay_out_all(observer) {
+            return failed_before(error);
+        }
         let (place, stem) = self.files.next_fill(directory.map(Path::new))?;
         let head = self.head(io, State::Filled, 1);
         let label = format!("fill: {}", io.name);

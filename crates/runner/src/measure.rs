@@ -25,6 +25,8 @@ use crate::trust::Verification;
 pub(crate) const INTERVAL: Nanos = Nanos::from_millis(250);
 /// A wait longer than one frame at 60 Hz is listed as a stall, with its cause.
 pub(crate) const STALL_OVER: Nanos = Lag::FRAME_60HZ;
+/// The file of a background that names no span.
+const BACKGROUND_SPAN: Bytes = Bytes::from_mb(100);
 /// A round of the SNIA rule; five of them make a window.
 const ROUND: Nanos = Nanos::from_secs(5);
 
@@ -135,13 +137,32 @@ impl Prepared {
         observer: &mut dyn Observer,
     ) -> Result<FileSet, FilesError> {
         let span = io.span.map(|span| span.0).unwrap_or_default().max(self.estimate.test_file);
-        let payload = Payload::new(self.request.seed);
         if self.files.needs_test(span, io.fresh) {
             observer.event(Event::Preparing("writing the file under test"));
         }
+        let payload = Payload::new(self.request.seed);
         let (files, written) = self.files.test(span, io.fresh, &payload, &self.request.stop)?;
         self.wrote(written);
         Ok(files)
+    }
+
+    /// Lays out every file that a test will need, while there is room: before a fill.
+    pub(crate) fn lay_out_all(&mut self, observer: &mut dyn Observer) -> Result<(), FilesError> {
+        observer.event(Event::Preparing("writing the files under test"));
+        let payload = Payload::new(self.request.seed);
+        if self.estimate.test_file > Bytes::ZERO {
+            let span = self.estimate.test_file;
+            let (_, written) = self.files.test(span, false, &payload, &self.request.stop)?;
+            self.wrote(written);
+        }
+        let tests = &self.request.scenario.tests;
+        let beside = tests.values().filter_map(Test::background);
+        let beside = beside.filter_map(|name| tests.get(name)).filter_map(background_span).max();
+        if let Some(span) = beside {
+            let (_, written) = self.files.background(span, &payload, &self.request.stop)?;
+            self.wrote(written);
+        }
+        Ok(())
     }
 
     /// Starts what runs beside a test.
@@ -153,7 +174,7 @@ impl Prepared {
             return Ok(None);
         };
         let io = io.clone();
-        let span = io.span.map_or(Bytes::from_mb(100), |span| span.0);
+        let span = io.span.map_or(BACKGROUND_SPAN, |span| span.0);
         let payload = Payload::new(self.request.seed);
         let (files, written) = self.files.background(span, &payload, &self.request.stop)?;
         self.wrote(written);
@@ -277,6 +298,13 @@ pub(crate) fn failed_before(error: FilesError) -> Result<Outcome, RunError> {
     match error {
         FilesError::Device(error) => Ok(Outcome::Failed(None, error.to_string())),
         FilesError::Guard(error) => Err(RunError::Guard(error)),
+    }
+}
+
+fn background_span(test: &Test) -> Option<Bytes> {
+    match test {
+        Test::Io(io) => Some(io.span.map_or(BACKGROUND_SPAN, |span| span.0)),
+        Test::Save(_) => None,
     }
 }
 

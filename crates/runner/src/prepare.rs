@@ -30,6 +30,8 @@ pub struct Prepared {
     pub(crate) files: Files,
     pub(crate) live: Arc<Live>,
     pub(crate) began: Nanos,
+    /// How long the processes before this one had measured, where it resumes their run.
+    pub(crate) earlier: Nanos,
     pub(crate) leave: Bytes,
     pub(crate) first_task: usize,
     pub(crate) trimmed: bool,
@@ -90,6 +92,11 @@ pub fn prepare(request: Request) -> Result<Prepared, RunError> {
     let phases = run.phases.iter().map(|_| None).collect();
     Ok(Prepared {
         began: MonotonicClock.now(),
+        earlier: run
+            .phases
+            .last()
+            .map(|last| last.began_ns.plus(last.elapsed_ns))
+            .unwrap_or_default(),
         live: Arc::new(Live::default()),
         evidence: Evidence { baseline, phases, fills: Vec::new(), verified: None },
         trimmed: run.phases.iter().any(|phase| phase.state == flashlag_schema::State::Trimmed),
@@ -109,7 +116,7 @@ pub fn prepare(request: Request) -> Result<Prepared, RunError> {
 impl Prepared {
     /// Time since the run began.
     pub(crate) fn now(&self) -> Nanos {
-        MonotonicClock.now().since(self.began)
+        MonotonicClock.now().since(self.began).plus(self.earlier)
     }
 
     /// Ends without running: removes the empty directory of ours.
