@@ -182,6 +182,10 @@ fn draw_curves(svg: &mut Svg, axis: &LatencyAxis, height: u32, curves: &[Curve])
             }
         }
     });
+    let short = curves.iter().filter_map(|curve| curve.points.last()).filter(|(x, _)| *x < 99.0);
+    for &(x, value) in short {
+        svg.line("lead", (Pct(x), Pct(y(value))), (Pct(100.0), Pct(y(value))));
+    }
     let height = f64::from(height);
     let ends: Vec<(f64, Nanos)> = curves.iter().filter_map(|c| c.points.last().copied()).collect();
     let wanted: Vec<f64> = ends.iter().map(|&(_, value)| y(value) / 100.0 * height).collect();

@@ -82,7 +82,7 @@ fn key_words(cause: StallCause) -> &'static str {
 }
 
 /// The phases to draw, in the order of the run: those that stalled longest, then those with
-/// changes, then any one with a series.
+/// changes; where there are neither, the one with the longest wait.
 fn charted<'a>(phases: &'a [PhaseStalls], run: &Run) -> Vec<&'a PhaseStalls> {
     let changed = |phase: &PhaseStalls| {
         run.phases.get(phase.phase).is_some_and(|phase| !phase.changes.is_empty())
@@ -90,7 +90,11 @@ fn charted<'a>(phases: &'a [PhaseStalls], run: &Run) -> Vec<&'a PhaseStalls> {
     let mut order: Vec<&PhaseStalls> =
         phases.iter().filter(|phase| phase.listed > 0 || changed(phase)).collect();
     if order.is_empty() {
-        order.extend(phases.first());
+        let longest = |phase: &&PhaseStalls| {
+            let intervals = run.phases.get(phase.phase).map(|phase| &phase.intervals);
+            intervals.into_iter().flatten().map(|interval| interval.max).max()
+        };
+        order.extend(phases.iter().max_by_key(longest));
     }
     order.sort_by_key(|phase| Reverse((phase.total, changed(phase))));
     order.truncate(CHARTS);

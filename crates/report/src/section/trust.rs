@@ -25,7 +25,7 @@ struct Row {
     covers: Option<String>,
 }
 
-/// The section; `None` where nothing was checked.
+/// The section; the headline refers to it, so it is there where nothing was checked, too.
 pub(super) fn section(run: &Run) -> Option<Section> {
     let mut checks: Vec<&Check> = run.trust.checks.iter().collect();
     checks.sort_by_key(|check| check.status);
@@ -36,9 +36,6 @@ pub(super) fn section(run: &Run) -> Option<Section> {
         let first = !seen.contains(&anchor);
         rows.push(row(check, first.then(|| anchor.clone())));
         seen.push(anchor);
-    }
-    if rows.is_empty() {
-        return None;
     }
     Some(Section {
         id: "trust",

@@ -1,0 +1,38 @@
+//! Pages as headless Chromium sees them: both themes, 360 and 1400 px. What is checked is in
+//! `scripts/chromium_check.py`.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+const CHECK: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/chromium_check.py");
+/// The exit status of a check that could not be made.
+const SKIPPED: i32 = 77;
+
+#[test]
+fn every_page_reads_well_in_a_browser_and_asks_it_for_nothing() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let mut files = Vec::new();
+    for (name, page) in common::pages() {
+        let file = directory.path().join(format!("{name}.html"));
+        fs::write(&file, page).expect("a page is written");
+        files.push(file);
+    }
+    assert!(Path::new(CHECK).exists(), "{CHECK} is missing");
+    let output = match Command::new("python3").arg(CHECK).args(&files).output() {
+        Ok(output) => output,
+        Err(error) => {
+            eprintln!("skipped: python3 does not start here: {error}");
+            return;
+        }
+    };
+    let (out, err) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    match output.status.code() {
+        Some(0) => {}
+        Some(SKIPPED) => eprintln!("{}", err.trim()),
+        _ => panic!("{out}{err}"),
+    }
+}

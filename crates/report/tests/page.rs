@@ -1,0 +1,212 @@
+//! Pages as text: well formed, self-contained, and nothing of a device is markup.
+
+mod common;
+
+use common::{HOSTILE, empty, hostile, hostile_options, pages};
+use flashlag_explain::sample;
+use flashlag_report::{Options, html};
+use flashlag_schema::{Run, StallCause, StallRecord};
+use flashlag_units::Nanos;
+
+/// Elements that have no end tag.
+const VOID: [&str; 3] = ["meta", "br", "img"];
+
+/// Every tag of a page: its name, its attributes as written, and whether it closes itself.
+fn tags(page: &str) -> Vec<(String, String, bool)> {
+    let mut tags = Vec::new();
+    let mut rest = page;
+    while let Some(start) = rest.find('<') {
+        rest = &rest[start + 1..];
+        let end = end_of_tag(rest).expect("a tag ends");
+        let inside = &rest[..end];
+        rest = &rest[end + 1..];
+        if inside.starts_with('!') {
+            continue;
+        }
+        let (name, attributes) = inside.split_once([' ', '/']).unwrap_or((inside, ""));
+        let (name, attributes) = match inside.strip_prefix('/') {
+            Some(name) => (format!("/{name}"), ""),
+            None => (name.to_owned(), attributes),
+        };
+        let closed = inside.ends_with('/') && !name.starts_with('/');
+        tags.push((name, attributes.trim_end_matches('/').trim().to_owned(), closed));
+        if tags.last().is_some_and(|(name, ..)| name == "style") {
+            rest = &rest[rest.find("</style>").expect("a style sheet ends")..];
+        }
+    }
+    tags
+}
+
+/// Where the tag ends: at the first `>` outside of quotes.
+fn end_of_tag(text: &str) -> Option<usize> {
+    let mut quoted = false;
+    text.char_indices().find_map(|(at, c)| {
+        quoted ^= c == '"';
+        (c == '>' && !quoted).then_some(at)
+    })
+}
+
+#[test]
+fn every_page_closes_what_it_opens() {
+    for (name, page) in pages() {
+        let mut open: Vec<String> = Vec::new();
+        for (tag, attributes, closed) in tags(&page) {
+            assert!(attributes.matches('"').count() % 2 == 0, "{name}: {tag} {attributes}");
+            if let Some(closing) = tag.strip_prefix('/') {
+                assert_eq!(open.pop().as_deref(), Some(closing), "{name}");
+            } else if !closed && !VOID.contains(&tag.as_str()) {
+                open.push(tag);
+            }
+        }
+        assert!(open.is_empty(), "{name}: left open: {open:?}");
+    }
+}
+
+#[test]
+fn no_page_has_script_handlers_or_anything_to_load() {
+    let known = [
+        "html",
+        "head",
+        "meta",
+        "title",
+        "style",
+        "body",
+        "a",
+        "svg",
+        "defs",
+        "pattern",
+        "line",
+        "rect",
+        "path",
+        "circle",
+        "text",
+        "g",
+        "aside",
+        "div",
+        "header",
+        "p",
+        "b",
+        "i",
+        "bdi",
+        "h1",
+        "h2",
+        "h3",
+        "main",
+        "nav",
+        "ul",
+        "ol",
+        "li",
+        "section",
+        "table",
+        "caption",
+        "thead",
+        "tbody",
+        "tr",
+        "th",
+        "td",
+        "span",
+        "figure",
+        "figcaption",
+        "dl",
+        "dt",
+        "dd",
+        "pre",
+        "code",
+        "br",
+        "footer",
+    ];
+    for (name, page) in pages() {
+        for (tag, attributes, _) in tags(&page) {
+            let plain = tag.trim_start_matches('/');
+            assert!(known.contains(&plain), "{name}: <{tag} {attributes}>");
+            // Every second part is outside of quotes: names of attributes.
+            let names: Vec<&str> = attributes.split('"').step_by(2).map(str::trim).collect();
+            let forbidden = |name: &&str| name.starts_with("on") || *name == "src=";
+            assert!(!names.iter().any(|name| forbidden(&name)), "{name}: <{tag} {attributes}>");
+            for target in attributes.split("href=\"").skip(1) {
+                assert!(target.starts_with('#'), "{name}: <{tag} {attributes}>");
+            }
+        }
+        let style = page.split("<style>").nth(1).and_then(|rest| rest.split("</style>").next());
+        let style = style.expect("a style sheet");
+        assert!(
+            !style.contains("@import") && !style.contains("//"),
+            "{name}: the style sheet loads"
+        );
+        assert!(page.contains("default-src 'none'"), "{name}: no content policy");
+    }
+}
+
+#[test]
+fn no_string_of_a_run_is_markup_or_hides_text() {
+    for run in [sample::lifecycle(), sample::quick(), sample::soak(), sample::memory()] {
+        let page = html(&hostile(&run), &hostile_options());
+        for forbidden in ["<script", "<img", "onerror=alert(2)>", "</title></", "-->", "&#0;"] {
+            let safe = page.replace("&amp;#0;", "");
+            assert!(!safe.contains(forbidden), "{forbidden} got through");
+        }
+        assert!(
+            !page.chars().any(|c| (c.is_control() && c != '\n' && c != '\t') || c == '\u{202e}')
+        );
+        assert!(page.contains("&lt;script&gt;alert(1)&lt;/script&gt;"), "it is shown as text");
+        assert!(HOSTILE.contains('\u{202e}'), "the test is worth something");
+    }
+}
+
+#[test]
+fn a_quick_report_stays_under_200_kb() {
+    for (kind, run) in sample::all() {
+        let bytes = html(&run, &Options::default()).len();
+        let most = if kind.name() == "quick" { 200_000 } else { 400_000 };
+        assert!(bytes < most, "{}: {bytes} bytes", kind.name());
+    }
+}
+
+#[test]
+fn the_page_says_what_explain_says() {
+    let run = sample::lifecycle();
+    let page = html(&run, &Options::default());
+    let headline = flashlag_explain::headline(&run);
+    let plain = |text: &str| text.replace('\'', "&#39;");
+    assert!(page.contains(&format!("<h1>{}</h1>", plain(&headline.sentence))), "the headline");
+    assert!(page.contains(&headline.believe.counts), "the checks");
+    for row in flashlag_explain::strip(&run).groups.iter().flat_map(|group| &group.rows) {
+        assert!(page.contains(&format!(">{}</bdi>", row.label)), "{}", row.label);
+    }
+    for finding in flashlag_explain::findings(&run).causes {
+        assert!(page.contains(&plain(&finding.would)), "{}", finding.would);
+    }
+    assert!(page.contains("not a count of dropped frames"), "what lag is");
+    assert!(page.contains(&run.scenario.hash) && page.contains("step"), "how to do it again");
+}
+
+#[test]
+fn a_run_without_phases_still_has_a_page() {
+    let page = html(&empty(), &Options::default());
+    assert!(page.contains("<h1>") && page.contains("Environment"));
+    assert!(!page.contains("NaN") && !page.contains("inf%"));
+}
+
+#[test]
+fn ten_thousand_stalls_make_a_bounded_page_that_keeps_the_longest() {
+    let mut run = sample::quick();
+    let phase = run.phases.first_mut().expect("a phase");
+    phase.stalls = (0..10_000)
+        .map(|index| StallRecord {
+            t_ns: Nanos::from_millis(index),
+            ns: Nanos::from_millis(if index == 7_777 { 9_300 } else { 1_000 + index % 50 }),
+            cause: if index % 2 == 0 { StallCause::Storage } else { StallCause::Cpu },
+            time: None,
+        })
+        .collect();
+    phase.stalls_seen = 10_000;
+    let page = html(&run, &Options::default());
+    assert!(page.contains(">9.3 s</text>"), "the longest stall is labelled");
+    assert!(page.len() < 300_000, "{} bytes", page.len());
+}
+
+#[test]
+fn pages_are_the_same_for_the_same_run() {
+    let run: Run = sample::lifecycle();
+    assert_eq!(html(&run, &Options::default()), html(&run, &Options::default()));
+}
