@@ -61,6 +61,9 @@ pub fn drive<D: Device, M: WaitMeter>(
             }
         }
     };
+    if let Some(filled) = watch.filled {
+        phase.recorder.set_filled(filled.get());
+    }
     phase.finish(ended, watch)
 }
 

@@ -6,6 +6,7 @@ use flashlag_units::{Bytes, Nanos};
 
 use super::gauge::Gauge;
 use super::order::Order;
+use crate::drive::Job;
 use crate::files::run_one;
 
 /// A device that is being filled: the loop writes ascending logical blocks, and each goes to its
@@ -15,12 +16,7 @@ pub(super) struct Filling<'a, D> {
     pub device: D,
     pub gauge: Gauge,
     pub order: Order,
-    /// Raised here when it is full, or when the caller's flag is.
-    pub ended: &'a AtomicBool,
-    /// The caller's flag.
-    pub stop: &'a AtomicBool,
-    /// Where the loop finds the level.
-    pub filled: &'a Cell<Bytes>,
+    pub flags: Flags<'a>,
     pub block: Bytes,
     /// Whether data may still be in the page cache, so that the level is not the whole truth.
     pub buffered: bool,
@@ -40,6 +36,17 @@ pub(super) struct Filling<'a, D> {
     pub scratch: Vec<Completion>,
 }
 
+/// What the loop and its caller share with it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Flags<'a> {
+    /// Raised when it is full, or when the caller's flag is.
+    pub ended: &'a AtomicBool,
+    /// The caller's flag.
+    pub stop: &'a AtomicBool,
+    /// Where the loop finds the level.
+    pub filled: &'a Cell<Bytes>,
+}
+
 const FLUSH: Request = Request {
     slot: 0,
     op: Op::Flush,
@@ -49,10 +56,35 @@ const FLUSH: Request = Request {
 };
 
 impl<D: Device> Filling<'_, D> {
+    /// A fill that has written nothing yet.
+    pub fn new<'a>(
+        device: D,
+        gauge: Gauge,
+        order: Order,
+        flags: Flags<'a>,
+        job: &Job,
+    ) -> Filling<'a, D> {
+        Filling {
+            device,
+            gauge,
+            order,
+            flags,
+            block: job.block,
+            buffered: false,
+            written: Bytes::ZERO,
+            failed: Vec::new(),
+            error: None,
+            in_slot: vec![0; job.queue_depth.max(1) as usize],
+            in_flight: 0,
+            now: Nanos::ZERO,
+            scratch: Vec::with_capacity(1),
+        }
+    }
+
     /// Looks at the level where it is time to, and raises the flag where there is no more room.
     fn watch(&mut self) {
-        if self.stop.load(Ordering::Relaxed) {
-            self.ended.store(true, Ordering::Relaxed);
+        if self.flags.stop.load(Ordering::Relaxed) {
+            self.flags.ended.store(true, Ordering::Relaxed);
         }
         if self.gauge.is_due(self.written, self.now) {
             self.look();
@@ -69,12 +101,12 @@ impl<D: Device> Filling<'_, D> {
         };
         if let Err(error) = counted.and_then(|()| self.gauge.look(self.written, self.now)) {
             self.error = Some(error);
-            self.ended.store(true, Ordering::Relaxed);
+            self.flags.ended.store(true, Ordering::Relaxed);
             return;
         }
-        self.filled.set(self.gauge.used());
+        self.flags.filled.set(self.gauge.used());
         if !self.gauge.has_room() {
-            self.ended.store(true, Ordering::Relaxed);
+            self.flags.ended.store(true, Ordering::Relaxed);
         }
     }
 

@@ -18,7 +18,7 @@ pub(super) fn read_back<D: Device>(filling: &mut Filling<'_, D>, seed: u64) -> V
     let (mut verified, mut completed) = (Verified::default(), Vec::with_capacity(1));
     let block = filling.block;
     for logical in 0..filling.written.0 / block.0.max(1) {
-        if filling.stop.load(Ordering::Relaxed) {
+        if filling.flags.stop.load(Ordering::Relaxed) {
             return verified;
         }
         if filling.failed.contains(&logical) {

@@ -11,7 +11,7 @@ use flashlag_units::{Bytes, Nanos};
 use rustix::fs::OFlags;
 
 use super::blame::explained;
-use super::filling::Filling;
+use super::filling::{Filling, Flags};
 use super::gauge::Gauge;
 use super::order::Order;
 use super::readback::read_back;
@@ -92,23 +92,9 @@ pub fn fill<M: WaitMeter>(spec: &FillSpec<'_>, watch: Watch<'_, M>) -> Result<Fi
     let mut job = Job::of(spec.io, files.span(), spec.seed);
     prepare(&mut job, spec, opened.queue_depth);
     gauge.expect_in_flight(opened.queue_depth);
-    let mut filling = Filling {
-        gauge,
-        order,
-        ended: &ended,
-        stop: watch.stop,
-        filled: &filled,
-        block: job.block,
-        buffered: !opened.direct,
-        written: Bytes::ZERO,
-        failed: Vec::new(),
-        error: None,
-        in_slot: vec![0; opened.queue_depth as usize],
-        in_flight: 0,
-        now: Nanos::ZERO,
-        scratch: Vec::with_capacity(1),
-        device: opened.device,
-    };
+    let flags = Flags { ended: &ended, stop: watch.stop, filled: &filled };
+    let mut filling = Filling::new(opened.device, gauge, order, flags, &job);
+    filling.buffered = !opened.direct;
     let mut watch = Watch {
         stop: &ended,
         live: watch.live,
@@ -119,7 +105,8 @@ pub fn fill<M: WaitMeter>(spec: &FillSpec<'_>, watch: Watch<'_, M>) -> Result<Fi
     };
     let mut driven = drive(&mut filling, &job, &mut watch);
     driven.ended = why_ended(driven.ended, &mut filling, &files);
-    let after = filling.gauge.look_again()?;
+    // Where even that fails, the level is the last that was seen.
+    let after = filling.gauge.look_again().unwrap_or_else(|_| filling.gauge.space());
     let notes = notes(spec, &job, &driven, &filling);
     if spec.verify && driven.ended != Ended::Stopped {
         driven.verified = Some(read_back(&mut filling, spec.seed));
@@ -208,7 +195,7 @@ fn has_sparse_files(path: &PathBuf) -> Result<bool, DeviceError> {
 fn why_ended<D>(ended: Ended, filling: &mut Filling<'_, D>, files: &FileSet) -> Ended {
     let ended = match (ended, filling.error.take()) {
         (Ended::Stopped | Ended::Limit, Some(error)) => Ended::from_error(error),
-        (Ended::Stopped, None) if !filling.stop.load(Ordering::Relaxed) => Ended::Limit,
+        (Ended::Stopped, None) if !filling.flags.stop.load(Ordering::Relaxed) => Ended::Limit,
         (ended, _) => ended,
     };
     match (ended, files.check_present()) {

@@ -5,11 +5,12 @@ use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use flashlag_units::Bytes;
-use rustix::fs::{AtFlags, FlockOperation, flock, statat};
+use rustix::fs::{AtFlags, statat};
 use rustix::io::Errno;
 
 use super::directory::{for_each_name, is_regular, open_below, open_parent};
 use super::error::GuardError;
+use super::hold::Hold;
 use super::manifest::{Manifest, ManifestRead, is_begun};
 use super::name::{MANIFEST_TEMPORARY, id_of, is_ours};
 use super::sweep::{Cleaned, Doomed, allocated};
@@ -34,7 +35,7 @@ pub(crate) enum Examined {
     /// In use by a run that lives.
     Live,
     /// Ours, and nobody's. Held (locked, where the filesystem can) while `directory` is open.
-    Abandoned { directory: OwnedFd, manifest: Option<Box<Manifest>>, locked: bool },
+    Abandoned { directory: Hold, manifest: Option<Box<Manifest>> },
 }
 
 /// Finds what dead runs left in `parent`, and touches nothing.
@@ -48,7 +49,7 @@ pub fn find_leftovers(parent: &Path) -> Result<Vec<Leftover>, GuardError> {
         let path = parent.join(&name);
         let examined =
             examine(&opened, &name).map_err(|errno| GuardError::os("examine", &path, errno))?;
-        if let Examined::Abandoned { directory, manifest, .. } = examined {
+        if let Examined::Abandoned { directory, manifest } = examined {
             let manifest = manifest.map(|manifest| *manifest);
             let bytes = manifest.as_ref().map_or(0, |manifest| size_of(&directory, manifest));
             leftovers.push(Leftover { path, manifest, bytes: Bytes(bytes) });
@@ -81,7 +82,7 @@ fn clean_unvisited(
     for name in names_like_ours(&opened, parent)? {
         let path = parent.join(&name);
         match examine(&opened, &name) {
-            Ok(Examined::Abandoned { directory, manifest, .. }) => {
+            Ok(Examined::Abandoned { directory, manifest }) => {
                 let manifest = manifest.as_deref();
                 let elsewhere = clean_elsewhere(manifest, visited, &mut all);
                 let doomed = Doomed {
@@ -153,18 +154,14 @@ pub(crate) fn examine(parent: &OwnedFd, name: &str) -> Result<Examined, Errno> {
         }
         Err(errno) => return Err(errno),
     };
-    let locked = match lock(&directory) {
-        Lock::Taken => true,
-        Lock::Unsupported => false,
-        Lock::Held => return Ok(Examined::Live),
-    };
+    let Some(directory) = Hold::take(directory) else { return Ok(Examined::Live) };
     match Manifest::read(&directory, id)? {
         ManifestRead::Valid(manifest) if manifest.owner.runs_elsewhere() => Ok(Examined::Live),
         ManifestRead::Valid(manifest) => {
-            Ok(Examined::Abandoned { directory, manifest: Some(manifest), locked })
+            Ok(Examined::Abandoned { directory, manifest: Some(manifest) })
         }
         ManifestRead::Missing if is_just_begun(&directory)? => {
-            Ok(Examined::Abandoned { directory, manifest: None, locked })
+            Ok(Examined::Abandoned { directory, manifest: None })
         }
         ManifestRead::Missing => {
             Ok(Examined::Unproven("it has no manifest of ours: left alone".to_owned()))
@@ -191,24 +188,6 @@ fn is_just_begun(directory: &OwnedFd) -> Result<bool, Errno> {
             Err(Errno::NOENT) => Ok(false),
             other => other,
         },
-    }
-}
-
-/// What came of asking for a lock.
-pub(crate) enum Lock {
-    /// It is ours while the descriptor is open.
-    Taken,
-    /// Somebody has it.
-    Held,
-    /// The filesystem has none.
-    Unsupported,
-}
-
-pub(crate) fn lock(directory: &OwnedFd) -> Lock {
-    match flock(directory, FlockOperation::NonBlockingLockExclusive) {
-        Ok(()) => Lock::Taken,
-        Err(Errno::WOULDBLOCK | Errno::INTR) => Lock::Held,
-        Err(_) => Lock::Unsupported,
     }
 }
 

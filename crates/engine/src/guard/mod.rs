@@ -28,6 +28,7 @@
 mod clean;
 mod directory;
 mod error;
+mod hold;
 mod manifest;
 mod name;
 mod owner;

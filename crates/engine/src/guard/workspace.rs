@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, Mode, mkdirat, unlinkat};
 use rustix::io::Errno;
 
-use super::clean::{Examined, Lock, examine, lock};
+use super::clean::{Examined, examine};
 use super::directory::{for_each_name, open_below, open_parent, sync_directory};
 use super::error::GuardError;
+use super::hold::Hold;
 use super::manifest::Manifest;
 use super::name::{
     MANIFEST_TEMPORARY, TEMPORARY_ENDING, WORKSPACE_PREFIX, id_of, is_plain, new_id,
@@ -25,8 +26,7 @@ const DIRECTORY_MODE: Mode = Mode::RWXU;
 #[derive(Debug)]
 pub struct Workspace {
     parent: OwnedFd,
-    /// Its descriptor holds the lock.
-    directory: OwnedFd,
+    directory: Hold,
     name: String,
     path: PathBuf,
     manifest: Manifest,
@@ -96,26 +96,25 @@ impl Workspace {
             }
         })
         .map_err(|errno| GuardError::os("list", parent, errno))?;
-        let mut best: Option<(String, OwnedFd, Manifest, bool)> = None;
+        let mut best: Option<(String, Hold, Manifest)> = None;
         for name in names {
             let examined = examine(&opened, &name);
-            let Ok(Examined::Abandoned { directory, manifest: Some(manifest), locked }) = examined
-            else {
+            let Ok(Examined::Abandoned { directory, manifest: Some(manifest) }) = examined else {
                 continue;
             };
-            let later = best.as_ref().is_none_or(|(_, _, best, _)| {
+            let later = best.as_ref().is_none_or(|(_, _, best)| {
                 manifest.created_unix_seconds > best.created_unix_seconds
             });
             if manifest.run.as_deref() == Some(run) && later {
-                best = Some((name, directory, *manifest, locked));
+                best = Some((name, directory, *manifest));
             }
         }
-        let Some((name, directory, mut manifest, locked)) = best else { return Ok(None) };
+        let Some((name, directory, mut manifest)) = best else { return Ok(None) };
         let path = parent.join(&name);
         manifest.owner = super::Owner::this_process();
         match manifest.write(&directory) {
             // On storage that is full there may be no room for it. The lock says it as well.
-            Err(Errno::NOSPC | Errno::DQUOT) if locked => {
+            Err(Errno::NOSPC | Errno::DQUOT) if directory.is_locked() => {
                 let _ = unlinkat(&directory, MANIFEST_TEMPORARY, AtFlags::empty());
             }
             Err(errno) => return Err(GuardError::os("take over", &path, errno)),
@@ -253,7 +252,7 @@ impl Drop for Workspace {
 
 /// Makes the directory, takes its lock and writes its manifest. `None` where a clean-up that runs
 /// beside us was faster at one of these steps, or the name is taken.
-fn make(parent: &OwnedFd, name: &str, manifest: &Manifest) -> Result<Option<OwnedFd>, Errno> {
+fn make(parent: &OwnedFd, name: &str, manifest: &Manifest) -> Result<Option<Hold>, Errno> {
     match mkdirat(parent, name, DIRECTORY_MODE) {
         Err(Errno::EXIST) => return Ok(None),
         other => other?,
@@ -262,9 +261,7 @@ fn make(parent: &OwnedFd, name: &str, manifest: &Manifest) -> Result<Option<Owne
         Err(Errno::NOENT) => return Ok(None),
         other => other?,
     };
-    if matches!(lock(&directory), Lock::Held) {
-        return Ok(None);
-    }
+    let Some(directory) = Hold::take(directory) else { return Ok(None) };
     let written = manifest.write(&directory).and_then(|()| sync_directory(parent));
     match written {
         Ok(()) => Ok(Some(directory)),

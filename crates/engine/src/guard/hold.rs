@@ -1,0 +1,55 @@
+use std::ops::Deref;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+
+/// A directory of ours that nobody else uses while this is there: its descriptor, with the lock.
+///
+/// The kernel drops the lock at this process's death. A life that goes on drops it here, and not
+/// by closing the descriptor: a process that is just being started by another thread has a copy of
+/// it until it executes, and the lock would last as long.
+#[derive(Debug)]
+pub(crate) struct Hold {
+    directory: OwnedFd,
+    locked: bool,
+}
+
+impl Hold {
+    /// Takes the lock; `None` where somebody has it. On a filesystem without locks, nobody has.
+    pub fn take(directory: OwnedFd) -> Option<Hold> {
+        match flock(&directory, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Some(Hold { directory, locked: true }),
+            Err(Errno::WOULDBLOCK | Errno::INTR) => None,
+            Err(_) => Some(Hold { directory, locked: false }),
+        }
+    }
+
+    /// Whether others can see that it is held.
+    pub fn is_locked(&self) -> bool {
+        self.locked
+    }
+}
+
+impl Deref for Hold {
+    type Target = OwnedFd;
+
+    fn deref(&self) -> &OwnedFd {
+        &self.directory
+    }
+}
+
+impl AsFd for Hold {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.directory.as_fd()
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        if self.locked {
+            // It can fail only where there is no lock.
+            let _ = flock(&self.directory, FlockOperation::Unlock);
+        }
+    }
+}
