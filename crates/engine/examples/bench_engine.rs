@@ -4,7 +4,8 @@
 //! ```text
 //! bench_engine CASE DIRECTORY SECONDS [SIZE_MIB]
 //! ```
-//! CASE is `null`, or ENGINE-OPERATION-DEPTH[-direct][-durable][-nometer] with ENGINE `psync` or
+//! CASE is `spin[-nometer]` (a device that takes 50 µs, spun through: 20,000 operations a second,
+//! whose CPU time beyond the 50 µs is ours), `null`, or ENGINE-OPERATION-DEPTH[-direct][-durable][-nometer] with ENGINE `psync` or
 //! `io_uring` and OPERATION `randread`, `randwrite`: `psync-randwrite-1-direct-durable`.
 
 use std::io::Write;
@@ -12,7 +13,9 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
-use flashlag_device::{Device, DeviceError, Durability, ThreadWaitMeter};
+use flashlag_device::{
+    Device, DeviceError, Durability, FaultDevice, Faults, Latency, ThreadWaitMeter,
+};
 use flashlag_engine::{Driven, FileSet, Job, Limits, OpenOptions, Watch, drive, open};
 use flashlag_schema::scenario::{self, Arrivals, EngineKind, IoOperation, Pattern};
 use flashlag_stats::Percentile;
@@ -25,6 +28,7 @@ const SEED: u64 = 1;
 
 /// What a case asks for.
 struct Case {
+    spin: bool,
     engine: EngineKind,
     operation: IoOperation,
     depth: u32,
@@ -33,17 +37,21 @@ struct Case {
     meter: bool,
 }
 
+/// What the `spin` case takes for each operation.
+const SPIN: Nanos = Nanos::from_micros(50);
+
 impl Case {
     fn parse(text: &str) -> Option<Case> {
         let has = |word: &str| text.split('-').any(|part| part == word);
         let engine = match text.split('-').next()? {
-            "null" => EngineKind::Null,
+            "null" | "spin" => EngineKind::Null,
             "psync" => EngineKind::Psync,
             "io_uring" => EngineKind::IoUring,
             _ => return None,
         };
         let write = has("randwrite");
         Some(Case {
+            spin: has("spin"),
             engine,
             operation: if write { IoOperation::Write } else { IoOperation::Read },
             depth: text.split('-').find_map(|part| part.parse().ok()).unwrap_or(1),
@@ -99,8 +107,14 @@ fn run(case: &Case, files: &FileSet, time: Nanos) -> Result<(Driven, Nanos), Dev
     let mut watch = Watch::new(&stop, meter);
     let mut opened = open(files, &case.options())?;
     let span = opened.device.geometry().size;
+    let job = case.job(span, time);
     let before = thread_cpu();
-    let driven = drive(&mut opened.device, &case.job(span, time), &mut watch);
+    let driven = if case.spin {
+        let faults = Faults { latency: Some(Latency::Fixed(SPIN)), ..Faults::default() };
+        drive(&mut FaultDevice::new(opened.device, faults), &job, &mut watch)
+    } else {
+        drive(&mut opened.device, &job, &mut watch)
+    };
     let cpu = thread_cpu().since(before);
     for downgrade in &opened.downgrades {
         eprintln!("{} -> {}: {}", downgrade.requested, downgrade.effective, downgrade.reason);

@@ -4,7 +4,9 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use flashlag_device::{Durability, ThreadWaitMeter};
-use flashlag_engine::{Ended, FileSet, Job, Limits, OpenOptions, Opened, Watch, drive, open};
+use flashlag_engine::{
+    Background, Ended, FileSet, Job, Limits, OpenOptions, Opened, Watch, drive, open,
+};
 use flashlag_schema::scenario::{self, Arrivals, EngineKind, IoOperation, Pattern};
 use flashlag_units::{Bytes, Nanos};
 use flashlag_workload::Payload;
@@ -86,4 +88,70 @@ fn every_engine_writes_and_proves_every_byte() {
         }
     }
     assert!(meter.is_some(), "this kernel keeps scheduler statistics");
+}
+
+#[test]
+fn a_background_job_runs_until_it_is_finished() {
+    let directory = tempfile::tempdir().expect("directory");
+    let files = laid_out(directory.path(), Bytes::from_mib(4));
+    let mut job = job(IoOperation::Write, Pattern::Sequential, 1, Durability::None);
+    job.limits = Limits::default();
+    job.verify = false;
+    let options = OpenOptions {
+        direct: true,
+        engine: EngineKind::Auto,
+        queue_depth: 1,
+        durable: scenario::Durability::None,
+        block: job.block,
+        buffer: job.block,
+        write: true,
+        create: false,
+    };
+    let background = Background::start(files, options, job).expect("started");
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    assert!(!background.has_ended());
+    let driven = background.finish().expect("driven");
+    assert_eq!(driven.ended, Ended::Stopped);
+    assert!(driven.recorded.latency.count() > 0 && driven.moved > Bytes::ZERO);
+}
+
+#[test]
+fn a_background_job_that_cannot_open_its_files_says_so_at_the_start() {
+    let files = FileSet::new(Path::new("/nonexistent"), "test", Bytes(8192));
+    let job = job(IoOperation::Write, Pattern::Sequential, 1, Durability::None);
+    let options = OpenOptions {
+        direct: false,
+        engine: EngineKind::Psync,
+        queue_depth: 1,
+        durable: scenario::Durability::None,
+        block: job.block,
+        buffer: job.block,
+        write: true,
+        create: false,
+    };
+    let error = Background::start(files, options, job).expect_err("no such directory");
+    assert!(error.to_string().contains("/nonexistent/test-0000.dat"), "{error}");
+}
+
+#[test]
+fn an_open_loop_on_a_real_file_keeps_its_schedule() {
+    let directory = tempfile::tempdir().expect("directory");
+    let files = laid_out(directory.path(), Bytes::from_mib(4));
+    for (engine, depth) in [(EngineKind::Psync, 1), (EngineKind::IoUring, 4)] {
+        let mut job = job(IoOperation::Read, Pattern::Random, depth, Durability::None);
+        job.arrivals = Arrivals { per_second: Some(500.0), schedule: Default::default() };
+        job.limits = Limits { time: Some(Nanos::from_millis(400)), ..Limits::default() };
+        let mut opened = opened(&files, &job, engine, true);
+        let stop = AtomicBool::new(false);
+        let meter = ThreadWaitMeter::open().ok();
+        let driven = drive(&mut opened.device, &job, &mut Watch::new(&stop, meter));
+        let recorded = &driven.recorded;
+        // 200 slots, begun or missed, whatever this machine was busy with.
+        let began = recorded.latency.count();
+        assert_eq!(recorded.response.count(), began, "{engine:?}");
+        assert!(began <= 200, "{engine:?}: {began}");
+        assert!(began + recorded.missed_slots >= 200, "{engine:?}: {began} {recorded:?}");
+        let (latency, response) = (recorded.latency.mean(), recorded.response.mean());
+        assert!(response >= latency, "{engine:?}: {response:?} {latency:?}");
+    }
 }
