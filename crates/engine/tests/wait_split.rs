@@ -214,3 +214,20 @@ fn a_sleeping_device_beside_hogs_has_both_parts_in_its_split() {
     }
     assert!(device.geometry().keeps_data);
 }
+
+#[test]
+fn a_good_part_of_short_operations_is_sampled() {
+    let _alone = ALONE.lock();
+    let Some(meter) = meter() else { return };
+    let stop = AtomicBool::new(false);
+    let latency = Some(Latency::Fixed(Nanos::from_micros(50)));
+    let faults = Faults { latency, ..Faults::default() };
+    let ram = RamDevice::new(Bytes::from_mib(1), 1, Bytes(4096));
+    let job = job(Nanos::from_millis(500));
+    let driven = drive(&mut FaultDevice::new(ram, faults), &job, &mut Watch::new(&stop, meter));
+    let sampled: u64 = driven.recorded.waits.occupied().map(|(_, class)| class.ops).sum();
+    let ops = driven.recorded.latency.count();
+    // About one in three where a reading costs half a microsecond; fewer on a busy machine, where
+    // it was found to cost more.
+    assert!(sampled * 50 > ops, "{sampled} of {ops} were sampled");
+}

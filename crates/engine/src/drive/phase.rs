@@ -361,10 +361,15 @@ impl<'a, D: Device, M: WaitMeter> Phase<'a, D, M> {
             Some(latest) => latest,
             None => {
                 let clock = self.device.clock();
+                // A window that is too wide already can't become a sample by reading its end; its
+                // reading is better spent before the next operation.
+                let tight = WaitWindow { from, to: WaitReading { at: times.ended, ..from } };
                 let read = if sampled || stalled {
                     self.sampler.read(clock).is_some()
-                } else {
+                } else if tight.is_tight_around(times.ended.since(times.started)) {
                     self.sampler.read_if_due(times.ended, clock)
+                } else {
+                    false
                 };
                 match self.sampler.last() {
                     Some(latest) if read => latest,
