@@ -10,6 +10,7 @@ mod direct;
 pub mod drive;
 mod files;
 pub mod fill;
+pub mod fio;
 pub mod guard;
 mod open;
 mod psync;

@@ -90,7 +90,8 @@ pub struct Filesystem {
     pub free_bytes: Reading<Bytes>,
     /// Allocation block.
     pub block_bytes: Reading<Bytes>,
-    /// Filesystems between this one and the device: `fuse`, `overlay`.
+    /// Other filesystems on the way, from the top: `fuse`, `overlay` above this one,
+    /// `ext4 below loop0` below it.
     pub layers: Vec<String>,
 }
 

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::bins::histogram_of;
 use super::options::{Options, millis};
-use super::{FioFileError, json_part};
+use super::{FioFileError, json_of};
 use crate::environment::Environment;
 use crate::histogram::{LatencySummary, StoredHistogram};
 use crate::phase::{Lag, Ledger, Phase, State};
@@ -27,7 +27,7 @@ use crate::trust::{Check, CheckId, CheckStatus, Trust, Verdict};
 /// No JSON of fio's, another version, no bins (plain `json`), bins that are no histogram, nothing
 /// measured.
 pub fn import(text: &str) -> Result<Run, FioFileError> {
-    let root: Value = serde_json::from_str(json_part(text).unwrap_or(text))?;
+    let root = json_of(text)?;
     let version = root.get("fio version").and_then(Value::as_str).ok_or(FioFileError::NotFio)?;
     if !version.starts_with("fio-3.") && !version.starts_with("flashlag-") {
         return Err(FioFileError::Version { found: version.to_owned() });

@@ -86,6 +86,14 @@ pub enum FioExportError {
     Json(#[from] serde_json::Error),
 }
 
+/// fio's JSON, without the lines of warnings that may be ahead of it.
+///
+/// # Errors
+/// No JSON in it.
+pub fn json_of(text: &str) -> Result<serde_json::Value, FioFileError> {
+    Ok(serde_json::from_str(json_part(text).unwrap_or(text))?)
+}
+
 /// Whether a text looks like fio's JSON output, which may have lines of warnings ahead of it.
 pub fn looks_like_fio(text: &str) -> bool {
     let Some(json) = json_part(text) else { return false };
