@@ -36,7 +36,8 @@ pictures: build ## The README's pictures, from real runs; needs chromium
 
 fuzz: ## Each parser for a minute under libFuzzer; needs nightly and cargo-fuzz
 	cd fuzz && for target in $$(cargo +nightly fuzz list); do \
-	  cargo +nightly fuzz run $$target -- -max_total_time=60; done
+	  mkdir -p corpus/$$target; \
+	  cargo +nightly fuzz run $$target corpus/$$target seeds/$$target -- -max_total_time=60; done
 
 clean: ## Build output
 	$(CARGO) clean

@@ -1,0 +1,100 @@
+//! Crates import from lower floors only.
+
+use crate::{crate_names, none, root};
+
+/// The house: each crate's floor. A crate appears here when it appears at all.
+const FLOORS: [(&str, u32); 23] = [
+    ("units", 0),
+    ("stats", 0),
+    ("schema", 1),
+    ("device", 1),
+    ("workload", 1),
+    ("engine", 2),
+    ("flash", 2),
+    ("iostack", 2),
+    ("sqlite", 2),
+    ("inspect", 2),
+    ("trace", 2),
+    ("lab", 2),
+    ("android", 2),
+    ("runner", 3),
+    ("explain", 3),
+    ("predict", 3),
+    ("store", 3),
+    ("report", 4),
+    ("term", 4),
+    ("cli", 5),
+    ("nbd", 5),
+    ("web", 5),
+    ("python", 5),
+];
+
+/// Imports within a floor, and why.
+const EXCEPTIONS: [(&str, &str, &str); 2] = [
+    ("stats", "units", "every latency is a `Nanos`"),
+    ("workload", "schema", "generators take a scenario's arrivals and patterns as it says them"),
+];
+
+fn floor_of(name: &str) -> Option<u32> {
+    FLOORS.iter().find(|(known, _)| *known == name).map(|(_, floor)| *floor)
+}
+
+/// Names after `flashlag-` in a table of a manifest.
+fn ours_in(manifest: &toml::Table, table: &str) -> Vec<String> {
+    let Some(table) = manifest.get(table).and_then(|table| table.as_table()) else {
+        return Vec::new();
+    };
+    table.keys().filter_map(|name| name.strip_prefix("flashlag-")).map(str::to_owned).collect()
+}
+
+#[test]
+fn crates_import_from_lower_floors_only() {
+    let mut violations = Vec::new();
+    let mut used = Vec::new();
+    for name in crate_names() {
+        let path = format!("crates/{name}/Cargo.toml");
+        let Some(floor) = floor_of(&name) else {
+            violations.push(format!("{path}:1: give `{name}` a floor in {}", file!()));
+            continue;
+        };
+        let text = std::fs::read_to_string(root().join(&path)).unwrap();
+        let manifest: toml::Table = text.parse().unwrap();
+        for table in ["dependencies", "build-dependencies"] {
+            for import in ours_in(&manifest, table) {
+                let excepted = |(from, to, _): &&(&str, &str, &str)| *from == name && *to == import;
+                if let Some(exception) = EXCEPTIONS.iter().find(excepted) {
+                    used.push(*exception);
+                } else if floor_of(&import).is_none_or(|below| below >= floor) {
+                    let needle = format!("flashlag-{import}");
+                    let line = text.lines().position(|line| line.starts_with(&needle));
+                    violations.push(format!(
+                        "{path}:{}: `{name}` is on floor {floor} and may not import `{import}`: \
+                         move what it needs to a lower floor",
+                        line.map_or(1, |line| line + 1)
+                    ));
+                }
+            }
+        }
+    }
+    for exception in EXCEPTIONS {
+        if !used.contains(&exception) {
+            let (from, to, _) = exception;
+            violations.push(format!("{}: `{from}` imports no `{to}`: remove the line", file!()));
+        }
+    }
+    none("direction of imports", violations);
+}
+
+#[test]
+fn no_product_file_is_shared_by_path() {
+    let shared = crate::source::Source::all().into_iter().flat_map(|source| {
+        let is_product = source.kind == crate::source::Kind::Product;
+        let lines = source.text.lines().enumerate();
+        let found = lines.filter(|(_, line)| is_product && line.trim_start().starts_with("#[path"));
+        let line = |(line, _): (usize, &str)| {
+            format!("{}:{}: import a crate, not a file by its path", source.path, line + 1)
+        };
+        found.map(line).collect::<Vec<_>>()
+    });
+    none("files by path", shared.collect());
+}

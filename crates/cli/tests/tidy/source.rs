@@ -1,0 +1,209 @@
+//! Reading the workspace's source files.
+
+use std::ops::RangeInclusive;
+use std::path::Path;
+
+use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
+use syn::visit::Visit;
+
+use crate::root;
+
+/// What a file is for: what it may do depends on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Part of a library or program.
+    Product,
+    /// Under `examples/`.
+    Example,
+    /// Under `tests/` or `benches/`, or a fuzz target.
+    Test,
+}
+
+/// A source file, read and parsed.
+pub struct Source {
+    /// From the root of the workspace, with `/`.
+    pub path: String,
+    pub kind: Kind,
+    pub text: String,
+    pub parsed: syn::File,
+    /// Lines of `#[cfg(test)]` and `#[test]` items.
+    pub test_lines: Vec<RangeInclusive<usize>>,
+}
+
+/// One token that is no bracket, or a bracket, and its line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Token {
+    pub text: String,
+    pub line: usize,
+}
+
+impl Source {
+    /// Every Rust file of the workspace and of the fuzzers, in order of their paths.
+    pub fn all() -> Vec<Source> {
+        let mut paths = Vec::new();
+        for folder in ["crates", "fuzz/src", "fuzz/fuzz_targets"] {
+            find(&root().join(folder), &mut paths);
+        }
+        paths.sort();
+        let mut files: Vec<_> = paths.iter().map(|path| Source::read(path)).collect();
+        assert!(files.len() > 50, "only {} files were found", files.len());
+        let of_tests: Vec<String> = files.iter().flat_map(Source::test_modules).collect();
+        for file in &mut files {
+            let stem = file.path.trim_end_matches(".rs").trim_end_matches("/mod");
+            let within = |module: &String| {
+                stem.strip_prefix(module.as_str())
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+            };
+            if of_tests.iter().any(within) {
+                file.kind = Kind::Test;
+            }
+        }
+        files
+    }
+
+    fn read(path: &Path) -> Source {
+        let text = std::fs::read_to_string(path).unwrap();
+        Source::of(&path.strip_prefix(root()).unwrap().to_str().unwrap().replace('\\', "/"), text)
+    }
+
+    /// The file of that path with that text.
+    pub fn of(path: &str, text: String) -> Source {
+        let parsed = syn::parse_file(&text);
+        let parsed = parsed.unwrap_or_else(|error| {
+            panic!("{path}:{}: is no Rust: {error}", error.span().start().line)
+        });
+        let mut finder = TestItems::default();
+        finder.visit_file(&parsed);
+        let (kind, path) = (kind_of(path), path.to_owned());
+        Source { kind, path, text, parsed, test_lines: finder.lines }
+    }
+
+    /// Where modules that are compiled for tests only, and have files of their own, begin: paths
+    /// without `.rs`.
+    fn test_modules(&self) -> Vec<String> {
+        let stem = self.path.trim_end_matches(".rs");
+        let (folder, name) = stem.rsplit_once('/').unwrap_or(("", stem));
+        let is_root = ["lib", "main", "mod"].contains(&name);
+        let below = if is_root { folder } else { stem };
+        let modules = self.parsed.items.iter().filter_map(|item| match item {
+            syn::Item::Mod(module) if module.content.is_none() && for_tests(&module.attrs) => {
+                Some(format!("{below}/{}", module.ident))
+            }
+            _ => None,
+        });
+        modules.collect()
+    }
+
+    /// Whether a line is test code.
+    pub fn is_test(&self, line: usize) -> bool {
+        self.kind == Kind::Test || self.test_lines.iter().any(|lines| lines.contains(&line))
+    }
+
+    /// Whether the file is in the crate's folder of that name.
+    pub fn is_in(&self, name: &str) -> bool {
+        self.path.starts_with(&format!("crates/{name}/"))
+    }
+
+    /// All tokens in order, those within macros and brackets too.
+    pub fn tokens(&self) -> Vec<Token> {
+        let mut tokens = Vec::new();
+        let stream: TokenStream = self.text.parse().unwrap_or_default();
+        flatten(stream, &mut tokens);
+        tokens
+    }
+}
+
+fn flatten(stream: TokenStream, tokens: &mut Vec<Token>) {
+    for tree in stream {
+        let (text, span) = match tree {
+            TokenTree::Ident(ident) => (ident.to_string(), ident.span()),
+            TokenTree::Punct(punct) => (punct.as_char().to_string(), punct.span()),
+            TokenTree::Literal(literal) => ("literal".to_owned(), literal.span()),
+            TokenTree::Group(group) => {
+                let (open, close) = match group.delimiter() {
+                    Delimiter::Parenthesis => ("(", ")"),
+                    Delimiter::Brace => ("{", "}"),
+                    Delimiter::Bracket => ("[", "]"),
+                    Delimiter::None => ("", ""),
+                };
+                tokens.push(Token::new(open, group.span_open()));
+                flatten(group.stream(), tokens);
+                (close.to_owned(), group.span_close())
+            }
+        };
+        tokens.push(Token::new(&text, span));
+    }
+}
+
+impl Token {
+    fn new(text: &str, span: Span) -> Token {
+        Token { text: text.to_owned(), line: span.start().line }
+    }
+}
+
+fn find(folder: &Path, paths: &mut Vec<std::path::PathBuf>) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    for entry in entries {
+        let path = entry.unwrap().path();
+        if path.is_dir() && !path.ends_with("target") {
+            find(&path, paths);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            paths.push(path);
+        }
+    }
+}
+
+fn kind_of(path: &str) -> Kind {
+    let within = |folder: &str| path.split('/').any(|part| part == folder);
+    if within("tests") || within("benches") || path.starts_with("fuzz/") {
+        Kind::Test
+    } else if within("examples") {
+        Kind::Example
+    } else {
+        Kind::Product
+    }
+}
+
+/// Finds items that are compiled for tests only.
+#[derive(Default)]
+struct TestItems {
+    lines: Vec<RangeInclusive<usize>>,
+}
+
+impl TestItems {
+    fn note(&mut self, attributes: &[syn::Attribute], span: Span) {
+        if for_tests(attributes) {
+            self.lines.push(span.start().line..=span.end().line);
+        }
+    }
+}
+
+/// `#[test]` or `#[cfg(test)]`.
+fn for_tests(attributes: &[syn::Attribute]) -> bool {
+    attributes.iter().any(|attribute| {
+        let path = attribute.path();
+        let nested = || attribute.parse_args::<syn::Ident>().is_ok_and(|ident| ident == "test");
+        path.is_ident("test") || (path.is_ident("cfg") && nested())
+    })
+}
+
+impl<'ast> Visit<'ast> for TestItems {
+    fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
+        self.note(&item.attrs, syn::spanned::Spanned::span(item));
+        syn::visit::visit_item_mod(self, item);
+    }
+
+    fn visit_item_fn(&mut self, item: &'ast syn::ItemFn) {
+        self.note(&item.attrs, syn::spanned::Spanned::span(item));
+        syn::visit::visit_item_fn(self, item);
+    }
+
+    fn visit_item_impl(&mut self, item: &'ast syn::ItemImpl) {
+        self.note(&item.attrs, syn::spanned::Spanned::span(item));
+        syn::visit::visit_item_impl(self, item);
+    }
+
+    fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
+        self.note(&item.attrs, syn::spanned::Spanned::span(item));
+    }
+}
