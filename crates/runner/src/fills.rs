@@ -29,6 +29,7 @@ impl Prepared {
         let Test::Io(io) = test else {
             return Ok(Outcome::Skipped("only an [[io]] test can fill".to_owned()));
         };
+        self.note_own_engine("fills");
         if let Err(error) = self.lay_out_all(observer) {
             return failed_before(error);
         }

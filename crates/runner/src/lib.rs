@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod builtin;
+mod by_fio;
 mod changes;
 mod error;
 mod estimate;

@@ -39,7 +39,10 @@ impl Prepared {
         observer: &mut dyn Observer,
     ) -> Result<Outcome, RunError> {
         match test {
-            Test::Io(io) => self.measure_io(io, state, run, observer),
+            Test::Io(io) => match self.fio.clone() {
+                Some(fio) => self.measure_by_fio(&fio, io, (state, run), observer),
+                None => self.measure_io(io, state, run, observer),
+            },
             Test::Save(save) => self.measure_save(save, state, run, observer),
         }
     }

@@ -35,7 +35,7 @@ pub struct Prepared {
     pub(crate) leave: Bytes,
     pub(crate) first_task: usize,
     pub(crate) trimmed: bool,
-    pub(crate) fio: Option<Stub>,
+    pub(crate) fio: Option<flashlag_engine::fio::Fio>,
     pub(crate) evidence: Evidence,
     /// What it will cost.
     pub estimate: Estimate,
@@ -82,7 +82,9 @@ pub fn prepare(request: Request) -> Result<Prepared, RunError> {
     };
     let fio = match request.engine {
         EngineChoice::Own => None,
-        EngineChoice::Fio => Some(Stub { version: String::new() }),
+        EngineChoice::Fio => Some(
+            flashlag_engine::fio::find_fio().map_err(|error| RunError::Fio(error.to_string()))?,
+        ),
     };
     let estimate = cost(&request, &fill_directories, leave, &free)?;
     let baseline = baseline(&probe);
@@ -246,9 +248,4 @@ fn frame(
     (run.environment, run.options) = (fresh.environment, fresh.options);
     run.command = fresh.command;
     Ok((run, next))
-}
-
-#[derive(Debug)]
-pub(crate) struct Stub {
-    pub version: String,
 }

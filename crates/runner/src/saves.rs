@@ -32,6 +32,7 @@ impl Prepared {
     ) -> Result<Outcome, RunError> {
         let head = self.save_head(save, state, run);
         let label = label(&head);
+        self.note_own_engine("saves");
         let directory = self.files.saves()?;
         let background = match self.start_background(save.background.as_deref()) {
             Ok(background) => background,

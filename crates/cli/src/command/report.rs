@@ -57,7 +57,7 @@ fn written(run: &Run, path: &PathBuf, format: Format, terminal: &Terminal) -> Re
         Format::Csv => flashlag_term::csv_intervals(run),
         Format::Cdm => flashlag_term::crystaldiskmark(run),
         Format::Openmetrics => flashlag_term::openmetrics(run),
-        Format::Fio => String::new(),
+        Format::Fio => flashlag_schema::fio::export(run)?,
         Format::Json => run.to_json(),
     })
 }
