@@ -123,6 +123,8 @@ def short(figure, value):
 
 
 def row(name, figure, mine, theirs, bars):
+    if any(run[figure] is None for run in mine + theirs):
+        return [name, figure, "too few operations", "", "", "", "", ""]
     bar = next((bar for bar in bars if bar[0] == figure), None)
     cells = [name, figure, short(figure, median(mine, figure)), f"{spread(mine, figure):.0%}"]
     if not theirs:

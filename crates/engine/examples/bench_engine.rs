@@ -125,7 +125,10 @@ fn run(case: &Case, files: &FileSet, time: Nanos) -> Result<(Driven, Nanos), Dev
 fn report(driven: &Driven, cpu: Nanos) -> String {
     let latency = &driven.recorded.latency;
     let ops = latency.count();
-    let figure = |percentile| latency.percentile(percentile).map_or(0, |value| value.0);
+    let figure = |percentile| {
+        let value = latency.percentile(percentile);
+        value.map_or_else(|| "null".to_owned(), |value| value.0.to_string())
+    };
     format!(
         "{{\"ops\": {ops}, \"ops_per_sec\": {:.1}, \"cpu_ns_per_op\": {:.1}, \"p50_ns\": {}, \
          \"p99_ns\": {}, \"elapsed_ns\": {}, \"split_ops\": {}, \"ended\": \"{:?}\"}}",
