@@ -89,7 +89,7 @@ fn judge_phase(
     let detail = format!(
         "Others moved {foreign} ({read} read, {wrote} written), {} our {ours}.{}{before}",
         if part < 2.0 { percent(part) + " of" } else { percent(part) },
-        mover(counted)
+        mover(counted, foreign)
     );
     let finding = if part > LARGE && foreign >= NOTABLE {
         Finding::fail(Some(phase), detail, ADVICE)
@@ -109,14 +109,15 @@ fn timestamps(phase: &Phase) -> Bytes {
     Bytes(ticks.min(phase.ops).saturating_mul(BLOCK))
 }
 
-/// Who moved most, where that can be seen (other users' only by root).
-fn mover(counted: &CounterDelta) -> String {
+/// Who moved most, where that can be seen (other users' only by root). A parent is given all that
+/// its children ever moved when they end: who shows far more than was moved is left out.
+fn mover(counted: &CounterDelta, foreign: Bytes) -> String {
+    let credible = TRICKLE..=Bytes(foreign.0.saturating_mul(2));
     let neighbours = counted.neighbours.value().into_iter().flatten();
-    match neighbours.max_by_key(|neighbour| neighbour.io_bytes) {
-        Some(most) if most.io_bytes >= TRICKLE => {
-            format!(" Most of all `{}`: {}.", most.name, most.io_bytes)
-        }
-        _ => String::new(),
+    let credible = neighbours.filter(|neighbour| credible.contains(&neighbour.io_bytes));
+    match credible.max_by_key(|neighbour| neighbour.io_bytes) {
+        Some(most) => format!(" Most of all `{}`: {}.", most.name, most.io_bytes),
+        None => String::new(),
     }
 }
 
