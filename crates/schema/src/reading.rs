@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 /// `{"unavailable": "reason"}`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged, deny_unknown_fields)]
+#[schemars(rename = "ReadingOf{T}")]
 pub enum Reading<T> {
     /// It could not be read.
     Unavailable {
