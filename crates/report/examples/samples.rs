@@ -1,6 +1,7 @@
-//! Writes the report of every synthetic sample run, and a comparison of two, into a directory.
+//! Writes the report of every synthetic sample run, and comparisons of two, into a directory; and
+//! the report of each run file that is named.
 //!
-//! `cargo run -p flashlag-report --example samples -- DIR`
+//! `cargo run -p flashlag-report --example samples -- DIR [RUN.json]...`
 
 use std::fs;
 use std::io;
@@ -24,6 +25,14 @@ fn main() -> io::Result<()> {
     for (kind, run) in sample::all() {
         let page = html(&run, &options(&[&format!("{}.json", kind.name())]));
         fs::write(directory.join(format!("{}.html", kind.name())), page)?;
+    }
+    for file in std::env::args().skip(2) {
+        let text = fs::read_to_string(&file)?;
+        let run = Run::from_json(&text).map_err(io::Error::other)?;
+        let name = PathBuf::from(&file).with_extension("html");
+        let name = name.file_name().map(PathBuf::from).unwrap_or_default();
+        let options = Options { run_files: vec![file], banner: None };
+        fs::write(directory.join(name), html(&run, &options))?;
     }
     let pairs = [
         ("comparison", vec![sample::quick(), slower(sample::quick(), 240)]),

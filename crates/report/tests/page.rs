@@ -122,7 +122,7 @@ fn no_page_has_script_handlers_or_anything_to_load() {
             // Every second part is outside of quotes: names of attributes.
             let names: Vec<&str> = attributes.split('"').step_by(2).map(str::trim).collect();
             let forbidden = |name: &&str| name.starts_with("on") || *name == "src=";
-            assert!(!names.iter().any(|name| forbidden(&name)), "{name}: <{tag} {attributes}>");
+            assert!(!names.iter().any(forbidden), "{name}: <{tag} {attributes}>");
             for target in attributes.split("href=\"").skip(1) {
                 assert!(target.starts_with('#'), "{name}: <{tag} {attributes}>");
             }

@@ -39,6 +39,8 @@ pub(crate) struct SeriesPlot<'a> {
     pub(crate) height: u32,
 }
 
+/// Up to this many stalls each has a shape of its own; beyond it the short ones are dots.
+const SHAPES: usize = 120;
 /// Marks are kept for this many columns.
 const COLUMNS: f64 = 320.0;
 
@@ -70,6 +72,11 @@ impl SeriesPlot<'_> {
         100.0 - self.axis.at(value)
     }
 
+    /// From which length on a stall has a shape.
+    fn shaped_from(&self) -> Nanos {
+        if self.stalls.len() <= SHAPES { Nanos::ZERO } else { flashlag_explain::FREEZE }
+    }
+
     fn end(&self) -> Nanos {
         let ends = self.points.iter().map(|point| point.ends);
         ends.chain(self.stalls.iter().map(|stall| stall.at)).max().unwrap_or_default()
@@ -91,17 +98,17 @@ impl SeriesPlot<'_> {
         }
     }
 
-    /// Stalls shorter than a freeze, a dot each.
+    /// Short stalls where there are many, a dot each.
     fn draw_stall_dots(&self, svg: &mut Svg, x: &impl Fn(Nanos) -> f64) {
-        for (class, stalls) in self.kept(x, |stall| stall.length < flashlag_explain::FREEZE) {
+        for (class, stalls) in self.kept(x, |stall| stall.length < self.shaped_from()) {
             let marks = stalls.iter().map(|stall| (x(stall.at), self.y(stall.length)));
             svg.path(&format!("sc {class}"), &dots(marks));
         }
     }
 
-    /// Freezes, a mark each, its shape by what it waited for; the longest with its length.
+    /// The others, a mark each, its shape by what it waited for; the longest with its length.
     fn draw_long_stalls(&self, svg: &mut Svg, x: &impl Fn(Nanos) -> f64) {
-        let long = self.kept(x, |stall| stall.length >= flashlag_explain::FREEZE);
+        let long = self.kept(x, |stall| stall.length >= self.shaped_from());
         for (class, stalls) in &long {
             for stall in stalls {
                 let (x, y) = (Pct(x(stall.at)), Pct(self.y(stall.length)));

@@ -1,6 +1,6 @@
-use flashlag_explain::{CompareRow, Comparison, Judgement, marks};
+use flashlag_explain::{CompareRow, Comparison, marks};
 
-use crate::section::first::{Group, Picture, axis_for, picture as table, table_row};
+use crate::section::first::{Group, Picture, axis_for, caveats, picture as table, table_row};
 
 /// A group of rows for each subject, on one axis.
 pub(super) fn picture(comparison: &Comparison) -> Picture {
@@ -16,18 +16,11 @@ pub(super) fn picture(comparison: &Comparison) -> Picture {
         Group { name: subject.name.clone(), title: subject.about.clone(), rows: rows.collect() }
     });
     let groups: Vec<Group> = groups.filter(|group| !group.rows.is_empty()).collect();
-    table(&axis, groups, &marks, caveats(comparison, &rows))
-}
-
-fn caveats(comparison: &Comparison, rows: &[&CompareRow]) -> Vec<String> {
-    let mut caveats = Vec::new();
-    for row in rows {
-        for (subject, side) in comparison.subjects.iter().zip(&row.sides) {
-            let judgement = side.as_ref().map(|side| &side.judgement);
-            if let Some(Judgement::Judged { caveat: Some(caveat), .. }) = judgement {
-                caveats.push(format!("{}, {}: {caveat}.", subject.name, row.title));
-            }
-        }
-    }
-    caveats
+    let judged = rows.iter().flat_map(|row| {
+        let sides = comparison.subjects.iter().zip(&row.sides);
+        sides.filter_map(|(subject, side)| {
+            Some((format!("{}, {}", subject.name, row.title), &side.as_ref()?.judgement))
+        })
+    });
+    table(&axis, groups, &marks, caveats(judged))
 }

@@ -65,28 +65,58 @@ pub(crate) fn run_axis(run: &Run) -> LatencyAxis {
 pub(crate) fn strip_section(run: &Run) -> Picture {
     let strip = strip(run);
     let axis = run_axis(run);
+    // Where no row can be trusted the headline says so, and a flag on each would only repeat it.
+    let flagged = strip.groups.iter().flat_map(|group| &group.rows).any(StripRow::trusted);
     let groups: Vec<Group> = strip
         .groups
         .iter()
         .map(|group| Group {
             name: String::new(),
             title: group.title.clone(),
-            rows: group.rows.iter().map(|row| measured(run, &axis, row)).collect(),
+            rows: group.rows.iter().map(|row| measured(run, &axis, row, flagged)).collect(),
         })
         .collect();
-    let caveats = strip.groups.iter().flat_map(|group| {
-        group.rows.iter().filter_map(|row| match &row.judgement {
-            Judgement::Judged { caveat: Some(caveat), .. } => {
-                Some(format!("{}: {caveat}.", row.label))
-            }
-            Judgement::NotJudged { failures } => Flag::of(run, failures)
-                .map(|flag| format!("{}: not judged. Failed check: {}.", row.label, flag.claim)),
-            _ => None,
-        })
-    });
-    let caveats = caveats.collect();
-    picture(&axis, groups, &strip.marks, caveats)
+    let judged = strip.groups.iter().flat_map(|group| &group.rows);
+    let judged = judged.map(|row| (row.label.clone(), &row.judgement));
+    picture(&axis, groups, &strip.marks, caveats(judged))
 }
+
+/// What must be said below the picture, rows of which the same is said together.
+pub(crate) fn caveats<'a>(rows: impl Iterator<Item = (String, &'a Judgement)>) -> Vec<String> {
+    let mut said: Vec<(String, Vec<String>)> = Vec::new();
+    let (mut rows_seen, mut few) = (0, 0);
+    for (label, judgement) in rows {
+        rows_seen += 1;
+        let text = match judgement {
+            Judgement::Judged { caveat: Some(caveat), .. } => {
+                few += 1;
+                format!("{caveat}.")
+            }
+            Judgement::NotJudged { failures } => match failures.first() {
+                Some(failure) => format!("not judged. Failed check: {}.", failure.claim),
+                None => continue,
+            },
+            _ => continue,
+        };
+        match said.iter_mut().find(|(known, _)| *known == text) {
+            Some((_, labels)) => labels.push(label),
+            None => said.push((text, vec![label])),
+        }
+    }
+    let sentence = |(text, labels): (String, Vec<String>)| match labels.len() {
+        all if all == rows_seen && all > 1 => format!("Every row: {text}"),
+        _ => format!("{}: {text}", format::list(&labels)),
+    };
+    if few > TOLD {
+        said.retain(|(text, _)| text.starts_with("not judged"));
+        let rest = "n is too small for a percentile of the rule; judged by the values there are.";
+        said.push((rest.to_owned(), vec![format!("{few} rows")]));
+    }
+    said.into_iter().map(sentence).collect()
+}
+
+/// Caveats about small samples that are told one by one.
+const TOLD: usize = 4;
 
 /// The axis that covers rows and marks.
 pub(crate) fn axis_for<'a>(rows: impl Iterator<Item = &'a Figures>, marks: &[Mark]) -> LatencyAxis {
@@ -124,8 +154,8 @@ pub(crate) fn picture(
     Picture { style, body: Markup::of(&table) }
 }
 
-fn measured(run: &Run, axis: &LatencyAxis, row: &StripRow) -> Row {
-    let flag = Flag::of(run, row.judgement.failures());
+fn measured(run: &Run, axis: &LatencyAxis, row: &StripRow, flagged: bool) -> Row {
+    let flag = Flag::of(run, row.judgement.failures()).filter(|_| flagged);
     table_row(axis, &row.label, &row.figures, &row.judgement, flag, row.note.clone())
 }
 
