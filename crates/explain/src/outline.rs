@@ -157,7 +157,10 @@ fn stalls_heading(phases: &[PhaseStalls]) -> String {
     let worst = phases.iter().max_by_key(|phase| phase.longest);
     let longest = worst.and_then(|worst| Some((worst.longest?, worst)));
     match (seen, over, longest) {
-        (0, ..) => "No stall was seen".to_owned(),
+        (0, ..) => match phases.iter().map(|phase| phase.over).filter(|over| over.0 > 0).min() {
+            Some(over) => format!("No wait was longer than {}", format::time(over)),
+            None => "No stall was seen".to_owned(),
+        },
         (_, Some(over), Some((longest, worst))) => {
             let (noun, over) = (if seen == 1 { "stall" } else { "stalls" }, format::time(over));
             format!(
