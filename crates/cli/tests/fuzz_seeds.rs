@@ -2,6 +2,7 @@
 //! mutations of them: none panics. The same checks run under libFuzzer in `fuzz/`.
 //!
 //! `FLASHLAG_FUZZ_SEED` and `FLASHLAG_FUZZ_ROUNDS` choose other mutations.
+#![allow(clippy::unwrap_used, reason = "a test that can't go on fails")]
 
 #[path = "../../../fuzz/src/checks.rs"]
 mod checks;

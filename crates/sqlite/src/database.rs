@@ -94,31 +94,37 @@ impl Database {
             .pragma_update_and_check(None, "journal_mode", wanted, |row| row.get(0))
             .map_err(failed)?;
         let failed = |error| SqliteError::sqlite("set `synchronous` of", &self.path, &error);
-        let (level, name) = synchronous_level(save.synchronous);
+        let level = synchronous_level(save.synchronous);
         self.connection.pragma_update(None, "synchronous", level).map_err(failed)?;
         let effective: i64 = self
             .connection
             .pragma_query_value(None, "synchronous", |row| row.get(0))
             .map_err(failed)?;
-        let mut downgrades = Vec::new();
-        if !journal.eq_ignore_ascii_case(wanted) {
-            downgrades.push(Downgrade {
-                requested: format!("journal_mode={wanted}"),
-                effective: format!("journal_mode={journal}"),
-                reason: "SQLite does not take it on this filesystem (WAL needs shared memory \
-                         maps and file locks)"
-                    .to_owned(),
-            });
-        }
-        if effective != level {
-            downgrades.push(Downgrade {
-                requested: format!("synchronous={name}"),
-                effective: format!("synchronous={effective}"),
-                reason: "SQLite does not take it".to_owned(),
-            });
-        }
-        Ok(downgrades)
+        Ok(downgrades(save, &journal, effective))
     }
+}
+
+/// What differs between the modes that were asked for and SQLite's answers.
+fn downgrades(save: &Save, journal: &str, level: i64) -> Vec<Downgrade> {
+    let mut downgrades = Vec::new();
+    let wanted = journal_name(save.journal);
+    if !journal.eq_ignore_ascii_case(wanted) {
+        downgrades.push(Downgrade {
+            requested: format!("journal_mode={wanted}"),
+            effective: format!("journal_mode={}", journal.to_ascii_uppercase()),
+            reason: "SQLite does not take it on this filesystem (WAL needs shared memory maps and \
+                     file locks)"
+                .to_owned(),
+        });
+    }
+    if level != synchronous_level(save.synchronous) {
+        downgrades.push(Downgrade {
+            requested: format!("synchronous={}", synchronous_level(save.synchronous)),
+            effective: format!("synchronous={level}"),
+            reason: "SQLite does not take it".to_owned(),
+        });
+    }
+    downgrades
 }
 
 /// Removes a database and all that SQLite puts beside it.
@@ -152,10 +158,41 @@ fn journal_name(journal: JournalMode) -> &'static str {
     }
 }
 
-/// The number that `PRAGMA synchronous` answers with, and the word.
-fn synchronous_level(synchronous: Synchronous) -> (i64, &'static str) {
+/// The number that `PRAGMA synchronous` answers with.
+fn synchronous_level(synchronous: Synchronous) -> i64 {
     match synchronous {
-        Synchronous::Full => (2, "FULL"),
-        Synchronous::Normal => (1, "NORMAL"),
+        Synchronous::Full => 2,
+        Synchronous::Normal => 1,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use flashlag_schema::scenario::Arrivals;
+    use flashlag_units::Text;
+
+    #[test]
+    fn an_answer_other_than_what_was_asked_for_is_a_downgrade() {
+        let save = Save {
+            name: "test".to_owned(),
+            statement: Statement::Insert,
+            journal: JournalMode::Wal,
+            synchronous: Synchronous::Full,
+            row: Text(Bytes(100)),
+            rows: 0,
+            databases: 1,
+            saves: Some(1),
+            time: None,
+            min_saves: None,
+            arrivals: Arrivals::default(),
+            background: None,
+        };
+        assert_eq!(downgrades(&save, "wal", 2), vec![]);
+        let found = downgrades(&save, "delete", 1);
+        assert_eq!(found[0].requested, "journal_mode=WAL");
+        assert_eq!(found[0].effective, "journal_mode=DELETE");
+        assert_eq!(found[1].requested, "synchronous=2");
+        assert_eq!(found[1].effective, "synchronous=1");
     }
 }

@@ -27,10 +27,10 @@ use loop_mount::LoopMount;
 use rustix::io::Errno;
 use tempfile::TempDir;
 
-/// Inserts rows of 4 kB for ever; `then` is done at the end of the third interval.
+/// Inserts rows of 32 kB for ever; `then` is done at the end of the third interval.
 fn until_it_fails(directory: &Path, journal: JournalMode, mut then: impl FnMut()) -> Saved {
     let mut save: Save = save(Statement::Insert, journal, 10, u64::MAX);
-    save.row.0 = Bytes(4000);
+    save.row.0 = Bytes(32_000);
     let stop = AtomicBool::new(false);
     let mut intervals = 0;
     let mut watch = |_: &mut Recorder| {
