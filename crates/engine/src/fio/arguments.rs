@@ -116,7 +116,8 @@ impl Plan {
         list.set("ioengine", self.engine);
         list.set("iodepth", self.queue_depth);
         list.set("direct", u8::from(self.direct));
-        list.set("randseed", self.seed);
+        // fio reads it as a signed number.
+        list.set("randseed", self.seed & (u64::MAX >> 1));
         list.set("randrepeat", 1);
         list.set("norandommap", 1);
         // The files are laid out: it must neither make nor extend any.
