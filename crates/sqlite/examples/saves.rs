@@ -14,7 +14,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let saves = std::env::args().nth(1).map_or(Ok(2000), |text| text.parse())?;
     let directory = std::env::current_dir()?.join("flashlag-example-saves");
     std::fs::create_dir_all(&directory)?;
-    println!("journal    saves/s     p50      p99      max      in saves  grew  bytes/save  cut");
+    println!(
+        "journal    saves/s     p50      p99      max      in saves  grew  bytes/save  cpu  runnable  blocked"
+    );
     for journal in [
         JournalMode::Delete,
         JournalMode::Truncate,
@@ -58,8 +60,10 @@ fn print(journal: JournalMode, saved: &Saved) {
     let show = |percentile| latency.quantile(percentile).unwrap_or_default().to_string();
     let inside = latency.sum().0 as f64 / saved.recorded.elapsed.0.max(1) as f64;
     let bytes = saved.page_bytes.value().copied().unwrap_or_default().0;
+    let time = saved.time.unwrap_or_default();
+    let share = |part: Nanos| part.0 as f64 / time.total().0.max(1) as f64 * 100.0;
     println!(
-        "{:<9} {:>8.0} {:>8} {:>8} {:>8}  {:>8.2} % {:>5} {:>11} {}",
+        "{:<9} {:>8.0} {:>8} {:>8} {:>8}  {:>8.2} % {:>5} {:>11} {:>3.0} % {:>7.0} % {:>6.0} % {}",
         format!("{journal:?}"),
         per_second(latency.count(), saved.recorded.elapsed).unwrap_or_default(),
         show(Percentile::P50),
@@ -68,6 +72,9 @@ fn print(journal: JournalMode, saved: &Saved) {
         inside * 100.0,
         saved.grew.count(),
         bytes / latency.count().max(1),
+        share(time.on_cpu),
+        share(time.runnable),
+        share(time.blocked),
         saved.error.as_ref().map(ToString::to_string).unwrap_or_default(),
     );
 }
