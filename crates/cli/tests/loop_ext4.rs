@@ -63,6 +63,8 @@ impl Scene {
         let left: Vec<_> = after.keys().filter(|path| !self.before.contains_key(*path)).collect();
         assert!(left.is_empty(), "{when}: {left:?} was left");
         assert!(after == self.before, "{when}: a canary changed");
+        let half_written = self.run_file().with_extension("json.flashlag-tmp");
+        assert!(!half_written.exists(), "{when}: a half-written run file was left");
         let used = self.mount.used_bytes();
         // A directory's own blocks never shrink.
         assert!(used <= self.used_before + (1 << 20), "{when}: {used} bytes are in use");

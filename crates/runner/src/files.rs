@@ -24,9 +24,11 @@ pub(crate) struct Files {
 const FILL: &str = "fill";
 
 impl Files {
-    /// Makes our directory in `parent`. Nothing else is written yet.
-    pub fn create(parent: &Path) -> Result<Files, GuardError> {
+    /// Makes our directory in `parent`. Nothing else is written yet; `run_temporary` is where the
+    /// run file will be written before it is renamed.
+    pub fn create(parent: &Path, run_temporary: &Path) -> Result<Files, GuardError> {
         let mut workspace = Workspace::create(parent)?;
+        workspace.also_temporary(run_temporary)?;
         // All of them now: on full storage there may be no room for a directory.
         for name in ["test", "background", "saves", FILL] {
             workspace.subdirectory(name)?;

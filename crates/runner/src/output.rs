@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use flashlag_engine::guard::TEMPORARY_ENDING;
 use flashlag_schema::Run;
 
 use crate::error::RunError;
@@ -17,6 +18,20 @@ pub fn write_run(path: &Path, run: &mut Run) -> Result<(), RunError> {
     run.seal();
     replace(path, run.to_json().as_bytes())
         .map_err(|error| RunError::Output { path: path.to_owned(), reason: error.to_string() })
+}
+
+/// Whether the directory of the run file exists: asked before anything is looked at.
+///
+/// # Errors
+/// Where it does not.
+pub fn check_directory(path: &Path) -> Result<(), RunError> {
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+    let found = parent.unwrap_or(Path::new(".")).metadata();
+    match found {
+        Ok(found) if found.is_dir() && path.file_name().is_some() => Ok(()),
+        Ok(_) => Err(RunError::Output { path: path.to_owned(), reason: "it names no file".into() }),
+        Err(error) => Err(RunError::Output { path: path.to_owned(), reason: error.to_string() }),
+    }
 }
 
 /// Whether the file can be written: asked before anything is measured.
@@ -43,8 +58,12 @@ fn replace(path: &Path, contents: &[u8]) -> io::Result<()> {
     renamed
 }
 
-fn beside(path: &Path) -> PathBuf {
+/// Where the run is written before it takes the run file's place. The name is one that a clean-up
+/// knows (see [`Workspace::also_temporary`]).
+///
+/// [`Workspace::also_temporary`]: flashlag_engine::Workspace::also_temporary
+pub(crate) fn beside(path: &Path) -> PathBuf {
     let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.tmp", std::process::id()));
+    name.push(TEMPORARY_ENDING);
     path.with_file_name(name)
 }

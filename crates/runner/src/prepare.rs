@@ -63,7 +63,7 @@ pub(crate) struct Evidence {
 /// # Errors
 /// Where the directory can't be measured, has no room, or the run would exceed its budget.
 pub fn prepare(request: Request) -> Result<Prepared, RunError> {
-    output::check_writable(&request.output)?;
+    output::check_directory(&request.output)?;
     check_directory(&request.directory)?;
     let mut cleaned = guard::clean(&request.directory)?;
     let fill_directories = fill_directories(&request);
@@ -90,7 +90,8 @@ pub fn prepare(request: Request) -> Result<Prepared, RunError> {
     let baseline = baseline(&probe);
     let engine = fio.as_ref().map_or("flashlag".to_owned(), |fio| format!("fio {}", fio.version));
     let (run, first_task) = frame(&request, environment, (leave, reason), engine)?;
-    let files = Files::create(&request.directory)?;
+    let files = Files::create(&request.directory, &output::beside(&request.output))?;
+    output::check_writable(&request.output)?;
     let phases = run.phases.iter().map(|_| None).collect();
     Ok(Prepared {
         began: MonotonicClock.now(),
