@@ -1,5 +1,5 @@
 //! Saves in every journal mode in the current directory, and what measuring them costs:
-//! `cargo run --release -p flashlag-sqlite --example saves [SAVES]`.
+//! `cargo run --release -p flashlag-sqlite --example saves [SAVES [DATABASES]]`.
 #![allow(clippy::print_stdout)]
 
 use std::sync::atomic::AtomicBool;
@@ -12,6 +12,7 @@ use flashlag_units::{Bytes, Nanos, Text, per_second};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let saves = std::env::args().nth(1).map_or(Ok(2000), |text| text.parse())?;
+    let databases = std::env::args().nth(2).map_or(Ok(1), |text| text.parse())?;
     let directory = std::env::current_dir()?.join("flashlag-example-saves");
     std::fs::create_dir_all(&directory)?;
     println!(
@@ -25,7 +26,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         JournalMode::Memory,
         JournalMode::Off,
     ] {
-        let save = save(journal, saves);
+        let save = save(journal, saves, databases);
         let (interval, stall_over) = (Nanos::from_millis(100), Nanos::from_millis(100));
         let job = SaveJob { save: &save, directory: &directory, seed: 1, interval, stall_over };
         let stop = AtomicBool::new(false);
@@ -38,7 +39,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-fn save(journal: JournalMode, saves: u64) -> Save {
+fn save(journal: JournalMode, saves: u64, databases: u32) -> Save {
     Save {
         name: "example".to_owned(),
         statement: Statement::Insert,
@@ -46,7 +47,7 @@ fn save(journal: JournalMode, saves: u64) -> Save {
         synchronous: Synchronous::Full,
         row: Text(Bytes(100)),
         rows: 1000,
-        databases: 1,
+        databases,
         saves: Some(saves),
         time: Some(Text(Nanos::from_secs(5))),
         min_saves: None,
