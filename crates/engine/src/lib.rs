@@ -27,5 +27,5 @@ pub use psync::PsyncDevice;
 pub use uring::UringDevice;
 
 pub use calibrate::calibrate;
-pub use fill::{FillSpec, Filled, FreeSpace, fill, TrimError, free_space, leave_default, trim};
+pub use fill::{FillSpec, Filled, FreeSpace, TrimError, fill, free_space, leave_default, trim};
 pub use guard::{GuardError, Workspace};

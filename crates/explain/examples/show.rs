@@ -66,6 +66,11 @@ fn show(run: &Run) {
             println!("   {} {:?}", explain::format::share(level.full), level.figures);
         }
     }
+    show_causes(run);
+}
+
+/// Where the waits went, and what would make them shorter.
+fn show_causes(run: &Run) {
     if let Some(section) = explain::waits(run) {
         println!("-- {} ({})", section.heading, section.what);
         for g in section.groups {

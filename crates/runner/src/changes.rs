@@ -30,7 +30,7 @@ pub fn changes_of(recorded: &Recorded, operation: Operation, until_steady: bool)
 /// Whether and when it was steady by the SNIA rule; `None` where it was too short to say.
 fn steady_change(recorded: &Recorded) -> Option<Change> {
     let round = Nanos(recorded.elapsed.0 / ROUNDS).clamp(ROUND_MIN, ROUND_MAX);
-    let rule = format!("the rule is {:.0} % and {:.0} %", RANGE_MAX * 100.0, SLOPE_MAX * 100.0);
+    let rule = format!("the rule is {:.0}% and {:.0}%", RANGE_MAX * 100.0, SLOPE_MAX * 100.0);
     let blank = |kind, t_ns, written_bytes, detail| Change {
         kind,
         t_ns,
@@ -45,8 +45,7 @@ fn steady_change(recorded: &Recorded) -> Option<Change> {
             at,
             written,
             format!(
-                "steady after {at} and {written}: {WINDOW} rounds of {round} within {:.0} %, slope \
-                 {:.0} % ({rule})",
+                "{WINDOW} rounds of {round} within {:.0}%, slope {:.0}% ({rule})",
                 window.range * 100.0,
                 window.slope.abs() * 100.0
             ),
@@ -56,8 +55,7 @@ fn steady_change(recorded: &Recorded) -> Option<Change> {
             recorded.elapsed,
             recorded.bytes,
             format!(
-                "not steady at its end: the last {WINDOW} rounds of {round} range over {:.0} %, \
-                 slope {:.0} % ({rule})",
+                "the last {WINDOW} rounds of {round} range over {:.0}%, slope {:.0}% ({rule})",
                 window.range * 100.0,
                 window.slope.abs() * 100.0
             ),
@@ -83,24 +81,25 @@ fn stored(change: &ChangePoint) -> Change {
     }
 }
 
+/// What is not in the other fields: a view says kind, time and bytes itself.
 fn detail(change: &ChangePoint) -> String {
-    let at = format!("at {} ({} in)", change.written, change.at);
-    let levels = levels(change);
     let heat = change.temperature_millicelsius.map(|(before, then)| {
         format!(", storage at {} °C, before at {} °C", then / 1000, before / 1000)
     });
-    let heat = heat.unwrap_or_default();
     match change.kind {
-        ChangePointKind::CacheExhausted => format!("write cache exhausted {at}: {levels}"),
-        ChangePointKind::Throttled => format!("throttled {at}: {levels}{heat}"),
-        ChangePointKind::PeriodicStalls => format!(
-            "stalls every {}, {} of them, the first {} in",
-            change.period.unwrap_or_default(),
-            change.stalls,
-            change.at
-        ),
-        ChangePointKind::Slower => format!("slower {at}: {levels}{heat}"),
-        ChangePointKind::Faster => format!("faster {at}: {levels}{heat}"),
+        ChangePointKind::PeriodicStalls => {
+            let period = change.period.unwrap_or_default();
+            format!("{} stalls, one every {period}", change.stalls)
+        }
+        ChangePointKind::CacheExhausted => {
+            format!("throughput fell from {} and stayed there", levels(change))
+        }
+        ChangePointKind::Throttled | ChangePointKind::Slower => {
+            format!("fell from {}{}", levels(change), heat.unwrap_or_default())
+        }
+        ChangePointKind::Faster => {
+            format!("rose from {}{}", levels(change), heat.unwrap_or_default())
+        }
     }
 }
 
@@ -108,7 +107,7 @@ fn levels(change: &ChangePoint) -> String {
     let rate = |rate: f64| format!("{}/s", Bytes(rate.max(0.0) as u64));
     match (change.throughput, change.latency) {
         (Some((before, after)), _) => format!("{} to {}", rate(before), rate(after)),
-        (None, Some((before, after))) => format!("median {before} to {after}"),
-        (None, None) => "the level changed".to_owned(),
+        (None, Some((before, after))) => format!("a median of {before} to {after}"),
+        (None, None) => "one level to another".to_owned(),
     }
 }

@@ -72,6 +72,7 @@ fn sentence(phase: &Phase, change: &Change) -> String {
             let elapsed = format::time(phase.elapsed_ns);
             format!("Not steady after {elapsed}: {}", sentence_of(&change.detail))
         }
+        _ if change.detail.trim().is_empty() => format!("Something changed after {when}."),
         _ => sentence_of(&capitalized(&change.detail)),
     }
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use flashlag_schema::scenario::{Durability, EngineKind, Scenario};
 use flashlag_schema::*;
 use flashlag_stats::{
-    Histogram, OpTimes, Percentile, Recorded, Recorder, RecorderConfig, WaitSplit,
+    Histogram, OpTimes, Percentile, Recorded, Recorder, RecorderConfig, Stall, WaitClass, WaitSplit,
 };
 use flashlag_units::{Bytes, Nanos, per_second};
 
@@ -72,6 +72,26 @@ fn part(histogram: &Histogram) -> GrowthPart {
     }
 }
 
+fn waits(recorded: &Recorded) -> Vec<WaitRecord> {
+    let record = |(power, class): (u32, &WaitClass)| WaitRecord {
+        from_ns: Nanos(1 << power),
+        below_ns: Nanos(2 << power),
+        ops: class.ops,
+        time: stored_time(&class.split),
+    };
+    recorded.waits.occupied().map(record).collect()
+}
+
+fn stalls(recorded: &Recorded) -> Vec<StallRecord> {
+    let record = |stall: &Stall| StallRecord {
+        t_ns: stall.at,
+        ns: stall.length,
+        cause: stall.split.map_or(StallCause::Unknown, |_| StallCause::Storage),
+        time: stall.split.as_ref().map(stored_time),
+    };
+    recorded.stalls.iter().map(record).collect()
+}
+
 /// The phase of what was recorded.
 pub fn phase(name: &str, operation: Operation, recorded: &Recorded) -> Phase {
     let any = |histogram: &Histogram| (histogram.count() > 0).then(|| histogram.clone());
@@ -110,32 +130,14 @@ pub fn phase(name: &str, operation: Operation, recorded: &Recorded) -> Phase {
             runnable_ns: Nanos(20),
             blocked_ns: Nanos(30),
         }),
-        waits: recorded
-            .waits
-            .occupied()
-            .map(|(power, class)| WaitRecord {
-                from_ns: Nanos(1 << power),
-                below_ns: Nanos(2 << power),
-                ops: class.ops,
-                time: stored_time(&class.split),
-            })
-            .collect(),
+        waits: waits(recorded),
         ledger: Ledger {
             app_bytes: Reading::Value(recorded.bytes),
             device_bytes: Reading::unavailable("this device does not tell"),
             ..Ledger::default()
         },
         intervals: recorded.intervals.iter().map(interval).collect(),
-        stalls: recorded
-            .stalls
-            .iter()
-            .map(|stall| StallRecord {
-                t_ns: stall.at,
-                ns: stall.length,
-                cause: stall.split.map_or(StallCause::Unknown, |_| StallCause::Storage),
-                time: stall.split.as_ref().map(stored_time),
-            })
-            .collect(),
+        stalls: stalls(recorded),
         stalls_seen: recorded.stalls_seen,
         stall_over_ns: STALL_OVER,
         changes: vec![Change {
