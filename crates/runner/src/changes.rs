@@ -86,6 +86,9 @@ fn detail(change: &ChangePoint) -> String {
     let heat = change.temperature_millicelsius.map(|(before, then)| {
         format!(", storage at {} °C, before at {} °C", then / 1000, before / 1000)
     });
+    if let (None, Some((before, after))) = (change.throughput, change.latency) {
+        return format!("the median wait went from {before} to {after}");
+    }
     match change.kind {
         ChangePointKind::PeriodicStalls => {
             let period = change.period.unwrap_or_default();
@@ -105,9 +108,8 @@ fn detail(change: &ChangePoint) -> String {
 
 fn levels(change: &ChangePoint) -> String {
     let rate = |rate: f64| format!("{}/s", Bytes(rate.max(0.0) as u64));
-    match (change.throughput, change.latency) {
-        (Some((before, after)), _) => format!("{} to {}", rate(before), rate(after)),
-        (None, Some((before, after))) => format!("a median of {before} to {after}"),
-        (None, None) => "one level to another".to_owned(),
+    match change.throughput {
+        Some((before, after)) => format!("{} to {}", rate(before), rate(after)),
+        None => "one level to another".to_owned(),
     }
 }
