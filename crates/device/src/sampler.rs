@@ -5,8 +5,8 @@ use crate::clock::Clock;
 use crate::wait::{SchedulerTimes, WaitMeter};
 
 /// Readings are taken no more often than every so many times what one costs: two of them, before
-/// and after an operation, then cost at most 1 % of the time.
-const COSTS_BETWEEN: u64 = 200;
+/// and after an operation, then cost at most a quarter of a percent of the time.
+const COSTS_BETWEEN: u64 = 800;
 /// ...but before an operation at least this often, so that a stall's split is never further off.
 const LONGEST_GAP: Nanos = Nanos::from_millis(1);
 /// An operation's split is kept where the window it was read over is at most this much longer:
@@ -38,8 +38,9 @@ impl WaitWindow {
     }
 
     /// The split of an operation of `latency` within it. What the window has beyond the operation
-    /// was the caller's own work, which never blocks: it was on the CPU or, where the thread was
-    /// not on the CPU for so long, waiting for it.
+    /// was the caller's own work: on the CPU or, where the thread was not on the CPU for so long,
+    /// waiting for it. Before a stall it may hold short operations that blocked: an error of the
+    /// sampling gap at most.
     pub fn split_of(&self, latency: Nanos) -> WaitSplit {
         let outside = self.length().since(latency);
         let on_cpu = self.to.times.on_cpu.since(self.from.times.on_cpu);
@@ -59,7 +60,7 @@ impl WaitWindow {
     }
 }
 
-/// Reads a wait meter now and then: as often as costs 1 % of the time at most.
+/// Reads a wait meter now and then: as often as costs a quarter of a percent of the time at most.
 #[derive(Debug)]
 pub struct WaitSampler<M> {
     meter: M,

@@ -37,6 +37,7 @@ fn io(pattern: Pattern, block: Bytes) -> Io {
         min_ops: None,
         warmup: None,
         until: Until::Limits,
+        at_least: None,
         queue_depth: 1,
         durable: Durability::None,
         direct: true,

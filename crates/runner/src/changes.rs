@@ -6,6 +6,8 @@ use flashlag_stats::change::{ChangePoint, ChangePointKind, Workload, changes};
 use flashlag_stats::steady::{RANGE_MAX, SLOPE_MAX, Steadiness, WINDOW, steadiness};
 use flashlag_units::{Bytes, Nanos};
 
+/// A round of a phase that runs until it is steady: it is judged by what ended it.
+pub const UNTIL_STEADY_ROUND: Nanos = Nanos::from_secs(5);
 /// Shorter phases can't hold five rounds that mean anything.
 const ROUND_MIN: Nanos = Nanos::from_secs(1);
 /// A round never has to be longer than this.
@@ -21,15 +23,18 @@ pub fn changes_of(recorded: &Recorded, operation: Operation, until_steady: bool)
         Operation::SequentialWrite | Operation::RandomWrite => Workload::Writes,
         Operation::Save => Workload::Other,
     };
-    let steady = steady_change(recorded)
+    let steady = steady_change(recorded, until_steady)
         .filter(|change| until_steady || change.kind != ChangeKind::NotSteady);
     let found = changes(&recorded.intervals, &recorded.stalls, workload);
     steady.into_iter().chain(found.iter().map(stored)).collect()
 }
 
 /// Whether and when it was steady by the SNIA rule; `None` where it was too short to say.
-fn steady_change(recorded: &Recorded) -> Option<Change> {
-    let round = Nanos(recorded.elapsed.0 / ROUNDS).clamp(ROUND_MIN, ROUND_MAX);
+fn steady_change(recorded: &Recorded, until_steady: bool) -> Option<Change> {
+    let round = match until_steady {
+        true => UNTIL_STEADY_ROUND,
+        false => Nanos(recorded.elapsed.0 / ROUNDS).clamp(ROUND_MIN, ROUND_MAX),
+    };
     let rule = format!("the rule is {:.0}% and {:.0}%", RANGE_MAX * 100.0, SLOPE_MAX * 100.0);
     let blank = |kind, t_ns, written_bytes, detail| Change {
         kind,

@@ -26,6 +26,16 @@ pub(crate) enum Outcome {
     Failed(Option<Box<Phase>>, String),
 }
 
+impl Outcome {
+    /// The same, with something more that the reader of its phase must know.
+    pub(crate) fn with_notes(mut self, notes: impl IntoIterator<Item = String>) -> Outcome {
+        if let Outcome::Measured(phase) | Outcome::Failed(Some(phase), _) = &mut self {
+            phase.notes.extend(notes);
+        }
+        self
+    }
+}
+
 /// Does every task that is left. Returns the run however it ended; its status says how.
 ///
 /// # Errors

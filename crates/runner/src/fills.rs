@@ -118,7 +118,7 @@ impl Prepared {
             driven.ended = Ended::Limit;
         }
         let outcome = self.io_outcome(head, IoOperation::Write, driven, counters);
-        with_notes(outcome, notes)
+        outcome.with_notes(notes)
     }
 
     /// Deletes what fills wrote.
@@ -148,18 +148,4 @@ impl Prepared {
 
 fn trimmed_note(bytes: Bytes) -> String {
     format!("trimmed: the filesystem told the device that {bytes} are free")
-}
-
-fn with_notes(outcome: Outcome, notes: Vec<String>) -> Outcome {
-    match outcome {
-        Outcome::Measured(mut phase) => {
-            phase.notes.extend(notes);
-            Outcome::Measured(phase)
-        }
-        Outcome::Failed(Some(mut phase), error) => {
-            phase.notes.extend(notes);
-            Outcome::Failed(Some(phase), error)
-        }
-        other => other,
-    }
 }

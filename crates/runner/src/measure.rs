@@ -11,7 +11,7 @@ use flashlag_stats::steady::{Steadiness, steadiness};
 use flashlag_units::{Bytes, Nanos};
 use flashlag_workload::Payload;
 
-use crate::changes::changes_of;
+use crate::changes::{UNTIL_STEADY_ROUND, changes_of};
 use crate::error::RunError;
 use crate::execute::Outcome;
 use crate::files::FilesError;
@@ -27,8 +27,6 @@ pub(crate) const INTERVAL: Nanos = Nanos::from_millis(250);
 pub(crate) const STALL_OVER: Nanos = Lag::FRAME_60HZ;
 /// The file of a background that names no span.
 const BACKGROUND_SPAN: Bytes = Bytes::from_mb(100);
-/// A round of the SNIA rule; five of them make a window.
-const ROUND: Nanos = Nanos::from_secs(5);
 
 impl Prepared {
     pub(crate) fn measure(
@@ -94,7 +92,8 @@ impl Prepared {
         let before = self.probe.counters();
         let probe = &self.probe;
         let mut temperature = || probe.storage_temperature().value().copied();
-        let mut steady = |series: &[Interval]| is_steady(series);
+        let at_least = io.at_least.map(|bytes| bytes.0).unwrap_or_default();
+        let mut steady = |series: &[Interval]| is_steady(series, at_least);
         let driven = drive(
             &mut device,
             &job,
@@ -109,8 +108,9 @@ impl Prepared {
         );
         let after = self.probe.counters();
         drop(device);
-        self.end_background(background);
-        Ok(self.io_outcome(head, io.operation, driven, (before, after)))
+        let beside = self.end_background(background);
+        let outcome = self.io_outcome(head, io.operation, driven, (before, after));
+        Ok(outcome.with_notes(beside))
     }
 
     /// What is known before it runs.
@@ -321,6 +321,10 @@ fn operation(io: &Io) -> Operation {
     }
 }
 
-fn is_steady(series: &[Interval]) -> bool {
-    matches!(steadiness(series, ROUND), Steadiness::Reached { .. })
+/// Whether it may end: `at_least` has been moved, and five rounds by then were steady. A write cache
+/// is steady too, until it is used up.
+fn is_steady(series: &[Interval], at_least: Bytes) -> bool {
+    let moved = series.iter().fold(Bytes::ZERO, |sum, interval| sum.plus(interval.bytes));
+    moved >= at_least
+        && matches!(steadiness(series, UNTIL_STEADY_ROUND), Steadiness::Reached { .. })
 }

@@ -135,11 +135,11 @@ impl Prepared {
     }
 }
 
-/// How SQLite makes a commit durable in this mode: with `fdatasync`, or not at all.
+/// How SQLite makes a commit durable in this mode, if it does.
 fn durable(save: &Save) -> Durability {
     match (save.journal, save.synchronous) {
         // In WAL mode with NORMAL a commit is only written; a checkpoint makes it durable.
         (JournalMode::Wal, Synchronous::Normal) => Durability::None,
-        _ => Durability::Fdatasync,
+        _ => flashlag_sqlite::sync_call(),
     }
 }

@@ -34,10 +34,18 @@ mod rows;
 mod thread_io;
 
 use flashlag_device::WaitMeter;
+use flashlag_schema::scenario::Durability;
 
 pub use error::SqliteError;
 pub use job::{OnInterval, SaveJob, SaveWatch, Saved, TopUps};
 pub use prepare::{PreparedSaves, remove_databases};
+
+/// How this build of SQLite makes a commit durable: with `fdatasync` where it was compiled with
+/// `HAVE_FDATASYNC` (`.cargo/config.toml` asks for it), else with `fsync`.
+pub fn sync_call() -> Durability {
+    let flags = option_env!("LIBSQLITE3_FLAGS").unwrap_or_default();
+    if flags.contains("HAVE_FDATASYNC") { Durability::Fdatasync } else { Durability::Fsync }
+}
 
 /// Makes the databases of `job` and saves until a limit, an error or a word from `watch`:
 /// [`PreparedSaves::prepare`], then [`PreparedSaves::run`].

@@ -114,6 +114,9 @@ fn busy(run: &Run, facts: &Facts) -> Option<Candidate> {
         let alone = phase.background.is_none() && phase.closed_loop;
         same_stage && alone && SaveKind::of(run, phase) == Some(journal)
     })?;
+    if !grew_alike(busy, alone) {
+        return None;
+    }
     let words = Words {
         kind: FindingKind::Busy,
         cause: "Another writer".to_owned(),
@@ -128,6 +131,22 @@ fn busy(run: &Run, facts: &Facts) -> Option<Candidate> {
                 .to_owned(),
     };
     weigh(run, busy, alone, words)
+}
+
+/// Whether about the same share of the saves of both grew a file. A few hundred saves on a new log
+/// all grow it, thousands hardly do, and growth costs a commit of the filesystem's: with shares
+/// apart, a difference would not tell the other writer from that.
+fn grew_alike(one: &Phase, other: &Phase) -> bool {
+    const APART: f64 = 0.1;
+    let share = |phase: &Phase| {
+        let growth = phase.growth.as_ref()?;
+        flashlag_units::ratio(growth.grew.ops, growth.grew.ops + growth.in_place.ops)
+    };
+    match (share(one), share(other)) {
+        (Some(one), Some(other)) => (one - other).abs() <= APART,
+        // Where growth is not known it can't be held against a difference.
+        _ => true,
+    }
 }
 
 /// The last phase of the same test in that state.

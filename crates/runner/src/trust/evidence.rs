@@ -20,7 +20,8 @@ pub struct Evidence<'a> {
     pub ended: Option<&'a Counters>,
     /// How many whole disks are below: [`flashlag_inspect::Probe::disk_count`].
     pub disks: Option<usize>,
-    /// Some of the payload as it was written, a few hundred kilobytes; absent where others made it.
+    /// A few hundred kilobytes of what the run's payload generator writes, made again from its seed;
+    /// absent where others made it.
     pub payload: Reading<Vec<u8>>,
     /// The fills that were done.
     pub fills: Vec<Fill>,

@@ -67,6 +67,10 @@ pub struct Io {
     /// When it ends, beside the limits above.
     #[serde(default)]
     pub until: Until,
+    /// With `until = "steady"`: goes on until it has moved this much, steady or not. A write cache
+    /// looks steady until it is used up.
+    #[serde(default)]
+    pub at_least: Option<Text<Bytes>>,
     /// Operations in flight.
     #[serde(default = "one")]
     pub queue_depth: u32,
