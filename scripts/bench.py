@@ -201,7 +201,7 @@ def machine(places):
 
 
 def parse():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=5, help="of each side (default 5)")
     parser.add_argument("--seconds", type=int, default=3, help="a run (default 3)")
     parser.add_argument("--mib", type=int, default=128, help="size of the file on disk (default 128)")

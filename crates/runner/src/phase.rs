@@ -3,9 +3,9 @@
 use flashlag_schema::scenario::{Durability, EngineKind};
 use flashlag_schema::{
     Growth, GrowthPart, IntervalRecord, Lag, LatencySummary, Ledger, Operation, Phase, Reading,
-    StallCause, StallRecord, State, StoredHistogram, Time, WaitRecord,
+    StallRecord, State, StoredHistogram, Time, WaitRecord,
 };
-use flashlag_stats::{Histogram, Interval, Percentile, Recorded, Stall, WaitSplit, WaitTable};
+use flashlag_stats::{Histogram, Recorded, WaitSplit};
 use flashlag_units::{Bytes, Nanos, per_second};
 
 /// What is known of a phase before it runs.
@@ -76,16 +76,16 @@ pub fn phase(head: PhaseHead, recorded: &Recorded, tail: PhaseTail) -> Phase {
         response_histogram: stored_if_any(&recorded.response),
         missed_slots: open.then_some(recorded.missed_slots),
         time: time_of(tail.time),
-        waits: wait_records(&recorded.waits),
+        waits: WaitRecord::all(&recorded.waits),
         ledger: tail.ledger,
-        intervals: recorded.intervals.iter().map(interval_record).collect(),
-        stalls: recorded.stalls.iter().map(stall_record).collect(),
+        intervals: recorded.intervals.iter().map(IntervalRecord::from).collect(),
+        stalls: recorded.stalls.iter().map(StallRecord::from).collect(),
         stalls_seen: recorded.stalls_seen,
         stall_over_ns: head.stall_over,
         changes: Vec::new(),
         growth: tail.growth.map(|(grew, in_place)| Growth {
-            grew: growth_part(&grew),
-            in_place: growth_part(&in_place),
+            grew: GrowthPart::from(&grew),
+            in_place: GrowthPart::from(&in_place),
         }),
         lag: is_save.then(|| Lag::of(felt)),
         cut_short: tail.cut_short,
@@ -114,70 +114,9 @@ fn stored_if_any(histogram: &Histogram) -> Option<StoredHistogram> {
     (histogram.count() > 0).then(|| StoredHistogram::from(histogram))
 }
 
-fn growth_part(histogram: &Histogram) -> GrowthPart {
-    GrowthPart {
-        ops: histogram.count(),
-        latency_ns: LatencySummary::from(histogram),
-        histogram: StoredHistogram::from(histogram),
-    }
-}
-
 fn time_of(split: Option<WaitSplit>) -> Reading<Time> {
     match split {
-        Some(split) => Reading::Value(stored_time(split)),
+        Some(split) => Reading::Value(Time::from(split)),
         None => Reading::unavailable("the kernel keeps no scheduler statistics for this thread"),
-    }
-}
-
-fn stored_time(split: WaitSplit) -> Time {
-    Time { on_cpu_ns: split.on_cpu, runnable_ns: split.runnable, blocked_ns: split.blocked }
-}
-
-fn wait_records(table: &WaitTable) -> Vec<WaitRecord> {
-    let records = table.occupied().map(|(power, class)| WaitRecord {
-        from_ns: Nanos(1 << power),
-        below_ns: Nanos(2u64.checked_shl(power).unwrap_or(u64::MAX)),
-        ops: class.ops,
-        time: stored_time(class.split),
-    });
-    records.collect()
-}
-
-fn interval_record(interval: &Interval) -> IntervalRecord {
-    let histogram = interval.histogram();
-    IntervalRecord {
-        t_ns: interval.ends,
-        filled_bytes: interval.filled,
-        ops: histogram.count(),
-        bytes: interval.bytes,
-        p50: histogram.percentile(Percentile::P50),
-        p90: histogram.percentile(Percentile::P90),
-        p99: histogram.percentile(Percentile::P99),
-        max: histogram.max().unwrap_or_default(),
-        temperature_millicelsius: interval.temperature_millicelsius,
-        histogram: StoredHistogram::from(&histogram),
-    }
-}
-
-fn stall_record(stall: &Stall) -> StallRecord {
-    StallRecord {
-        t_ns: stall.at,
-        ns: stall.length,
-        cause: stall.split.map_or(StallCause::Unknown, cause),
-        time: stall.split.map(stored_time),
-    }
-}
-
-/// The part that has more than half of the wait.
-fn cause(split: WaitSplit) -> StallCause {
-    let half = Nanos(split.total().0 / 2);
-    if split.blocked > half {
-        StallCause::Storage
-    } else if split.runnable > half {
-        StallCause::Cpu
-    } else if split.on_cpu > half {
-        StallCause::Executing
-    } else {
-        StallCause::Mixed
     }
 }

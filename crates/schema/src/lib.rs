@@ -11,6 +11,7 @@ pub mod fio;
 mod histogram;
 mod phase;
 mod reading;
+mod recorded;
 mod run;
 pub mod scenario;
 mod seal;

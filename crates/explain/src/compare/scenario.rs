@@ -35,7 +35,7 @@ fn difference(first: &Run, number: usize, run: &Run) -> String {
         format!("{} ({hash})", run.scenario.name)
     };
     let (ours, theirs) = (&first.scenario.settings, &run.scenario.settings);
-    let absent = "not set".to_owned();
+    let absent = "absent".to_owned();
     let mut settings: Vec<String> = Vec::new();
     for key in ours.keys().chain(theirs.keys().filter(|key| !ours.contains_key(*key))) {
         let (before, now) = (ours.get(key).unwrap_or(&absent), theirs.get(key).unwrap_or(&absent));

@@ -1,11 +1,9 @@
 use flashlag_schema::scenario::{Durability, EngineKind};
 use flashlag_schema::{
     Growth, GrowthPart, IntervalRecord, Lag, LatencySummary, Ledger, Operation, Phase, Reading,
-    StallCause, StallRecord, State, StoredHistogram, Time, WaitRecord,
+    StallRecord, State, StoredHistogram, Time, WaitRecord,
 };
-use flashlag_stats::{
-    Histogram, Interval, OpTimes, Percentile, Recorded, Recorder, RecorderConfig, WaitSplit,
-};
+use flashlag_stats::{Histogram, OpTimes, Recorded, Recorder, RecorderConfig, WaitSplit};
 use flashlag_units::{Bytes, Nanos, per_second};
 
 use super::draw::{Draw, Part};
@@ -182,70 +180,29 @@ fn assemble(spec: &Spec, began: Nanos, seen: &Recorded, grown: (Histogram, Histo
         response_histogram: stored(&seen.response),
         missed_slots: open.then_some(seen.missed_slots),
         time: Reading::Value(whole_time(spec, ops, seen.elapsed)),
-        waits: wait_records(seen),
+        waits: WaitRecord::all(&seen.waits),
         ledger: ledger(spec, seen.bytes, ops),
-        intervals: seen.intervals.iter().map(interval).collect(),
+        intervals: seen.intervals.iter().map(IntervalRecord::from).collect(),
         stalls: stalls(seen),
         stalls_seen: seen.stalls_seen,
         stall_over_ns: STALL_OVER,
         changes: Vec::new(),
-        growth: spec.growth.map(|_| Growth { grew: part(&grown.0), in_place: part(&grown.1) }),
+        growth: spec.growth.map(|_| Growth {
+            grew: GrowthPart::from(&grown.0),
+            in_place: GrowthPart::from(&grown.1),
+        }),
         lag: is_save.then(|| Lag::of(felt)),
         cut_short: false,
         notes: Vec::new(),
     }
 }
 
-fn part(histogram: &Histogram) -> GrowthPart {
-    GrowthPart {
-        ops: histogram.count(),
-        latency_ns: LatencySummary::from(histogram),
-        histogram: StoredHistogram::from(histogram),
-    }
-}
-
-fn stored_time(split: WaitSplit) -> Time {
-    Time { on_cpu_ns: split.on_cpu, runnable_ns: split.runnable, blocked_ns: split.blocked }
-}
-
 fn whole_time(spec: &Spec, ops: u64, elapsed: Nanos) -> Time {
-    stored_time(WaitSplit::of(elapsed, Nanos(spec.cpu.0.0 * ops), Nanos(spec.cpu.1.0 * ops)))
-}
-
-fn wait_records(seen: &Recorded) -> Vec<WaitRecord> {
-    let records = seen.waits.occupied().map(|(power, class)| WaitRecord {
-        from_ns: Nanos(1 << power),
-        below_ns: Nanos(2u64.checked_shl(power).unwrap_or(u64::MAX)),
-        ops: class.ops,
-        time: stored_time(class.split),
-    });
-    records.collect()
-}
-
-fn interval(interval: &Interval) -> IntervalRecord {
-    let histogram = interval.histogram();
-    IntervalRecord {
-        t_ns: interval.ends,
-        filled_bytes: interval.filled,
-        ops: histogram.count(),
-        bytes: interval.bytes,
-        p50: histogram.percentile(Percentile::P50),
-        p90: histogram.percentile(Percentile::P90),
-        p99: histogram.percentile(Percentile::P99),
-        max: histogram.max().unwrap_or_default(),
-        temperature_millicelsius: interval.temperature_millicelsius,
-        histogram: StoredHistogram::from(&histogram),
-    }
+    Time::from(WaitSplit::of(elapsed, Nanos(spec.cpu.0.0 * ops), Nanos(spec.cpu.1.0 * ops)))
 }
 
 fn stalls(seen: &Recorded) -> Vec<StallRecord> {
-    let records = seen.stalls.iter().map(|stall| StallRecord {
-        t_ns: stall.at,
-        ns: stall.length,
-        cause: StallCause::Storage,
-        time: stall.split.map(stored_time),
-    });
-    records.collect()
+    seen.stalls.iter().map(StallRecord::from).collect()
 }
 
 fn ledger(spec: &Spec, bytes: Bytes, ops: u64) -> Ledger {

@@ -6,9 +6,7 @@ use std::collections::BTreeMap;
 
 use flashlag_schema::scenario::{Durability, EngineKind, Scenario};
 use flashlag_schema::*;
-use flashlag_stats::{
-    Histogram, OpTimes, Percentile, Recorded, Recorder, RecorderConfig, Stall, WaitClass, WaitSplit,
-};
+use flashlag_stats::{Histogram, OpTimes, Recorded, Recorder, RecorderConfig, WaitSplit};
 use flashlag_units::{Bytes, Nanos, per_second};
 
 const STALL_OVER: Nanos = Lag::FRAME_60HZ;
@@ -42,54 +40,6 @@ pub fn recorded(count: u64, typical: u64, open: bool) -> Recorded {
         now = op.ended;
     }
     recorder.finish(now.plus(Nanos(1_234)))
-}
-
-fn stored_time(split: &WaitSplit) -> Time {
-    Time { on_cpu_ns: split.on_cpu, runnable_ns: split.runnable, blocked_ns: split.blocked }
-}
-
-fn interval(interval: &flashlag_stats::Interval) -> IntervalRecord {
-    let histogram = interval.histogram();
-    IntervalRecord {
-        t_ns: interval.ends,
-        filled_bytes: None,
-        ops: histogram.count(),
-        bytes: interval.bytes,
-        p50: histogram.percentile(Percentile::P50),
-        p90: histogram.percentile(Percentile::P90),
-        p99: histogram.percentile(Percentile::P99),
-        max: histogram.max().unwrap_or_default(),
-        temperature_millicelsius: interval.temperature_millicelsius,
-        histogram: StoredHistogram::from(&histogram),
-    }
-}
-
-fn part(histogram: &Histogram) -> GrowthPart {
-    GrowthPart {
-        ops: histogram.count(),
-        latency_ns: LatencySummary::from(histogram),
-        histogram: StoredHistogram::from(histogram),
-    }
-}
-
-fn waits(recorded: &Recorded) -> Vec<WaitRecord> {
-    let record = |(power, class): (u32, &WaitClass)| WaitRecord {
-        from_ns: Nanos(1 << power),
-        below_ns: Nanos(2 << power),
-        ops: class.ops,
-        time: stored_time(&class.split),
-    };
-    recorded.waits.occupied().map(record).collect()
-}
-
-fn stalls(recorded: &Recorded) -> Vec<StallRecord> {
-    let record = |stall: &Stall| StallRecord {
-        t_ns: stall.at,
-        ns: stall.length,
-        cause: stall.split.map_or(StallCause::Unknown, |_| StallCause::Storage),
-        time: stall.split.as_ref().map(stored_time),
-    };
-    recorded.stalls.iter().map(record).collect()
 }
 
 /// The phase of what was recorded.
@@ -130,14 +80,14 @@ pub fn phase(name: &str, operation: Operation, recorded: &Recorded) -> Phase {
             runnable_ns: Nanos(20),
             blocked_ns: Nanos(30),
         }),
-        waits: waits(recorded),
+        waits: WaitRecord::all(&recorded.waits),
         ledger: Ledger {
             app_bytes: Reading::Value(recorded.bytes),
             device_bytes: Reading::unavailable("this device does not tell"),
             ..Ledger::default()
         },
-        intervals: recorded.intervals.iter().map(interval).collect(),
-        stalls: stalls(recorded),
+        intervals: recorded.intervals.iter().map(IntervalRecord::from).collect(),
+        stalls: recorded.stalls.iter().map(StallRecord::from).collect(),
         stalls_seen: recorded.stalls_seen,
         stall_over_ns: STALL_OVER,
         changes: vec![Change {
@@ -148,8 +98,10 @@ pub fn phase(name: &str, operation: Operation, recorded: &Recorded) -> Phase {
             period_ns: None,
             detail: "214 kB/s to 333 kB/s".to_owned(),
         }],
-        growth: is_save
-            .then(|| Growth { grew: part(&Histogram::new()), in_place: part(&recorded.latency) }),
+        growth: is_save.then(|| Growth {
+            grew: GrowthPart::from(&Histogram::new()),
+            in_place: GrowthPart::from(&recorded.latency),
+        }),
         lag: is_save.then(|| Lag::of(felt)),
         cut_short: false,
         notes: vec!["a note".to_owned()],
