@@ -23,8 +23,8 @@ lint: ## Format and lints
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 
-unit: ## All tests
-	$(CARGO) test --workspace --locked
+unit: ## All tests; what skips says so
+	$(CARGO) test --workspace --locked -- --show-output
 
 test: setup-test lint unit ## Everything that must hold before a change lands
 
