@@ -289,10 +289,7 @@ impl Prepared {
 
 /// As [`Phase::label`], before there is a phase.
 pub(crate) fn label(head: &PhaseHead) -> String {
-    match head.state {
-        State::New => format!("new: {}", head.name),
-        state => format!("{} {}: {}", state.name(), head.run, head.name),
-    }
+    head.state.label(head.run, &head.name)
 }
 
 /// Files that can't be made end the run like any failing operation; our own directory that can't

@@ -35,10 +35,7 @@ impl Task<'_> {
     /// What it is called in progress and in `skipped`.
     pub fn label(&self) -> String {
         match self {
-            Task::Measure { test, state: State::New, .. } => format!("new: {}", test.name()),
-            Task::Measure { test, state, run } => {
-                format!("{} {run}: {}", state.name(), test.name())
-            }
+            Task::Measure { test, state, run } => state.label(*run, test.name()),
             Task::Fill { test, .. } => format!("fill: {}", test.name()),
             Task::Delete => "delete".to_owned(),
             Task::Trim => "trim".to_owned(),

@@ -103,10 +103,7 @@ pub struct Phase {
 impl Phase {
     /// A name that is unique in a run: `filled 2: rand_write_4k`.
     pub fn label(&self) -> String {
-        match self.state {
-            State::New => format!("new: {}", self.name),
-            state => format!("{} {}: {}", state.name(), self.run, self.name),
-        }
+        self.state.label(self.run, &self.name)
     }
 
     /// Whether it is one durable 4 KiB random write at a time: the headline test.
@@ -138,6 +135,14 @@ pub enum State {
 }
 
 impl State {
+    /// A test's name that is unique in a run: `new: rand_write_4k`, `filled 2: rand_write_4k`.
+    pub fn label(self, run: u32, test: &str) -> String {
+        match self {
+            State::New => format!("new: {test}"),
+            state => format!("{} {run}: {test}", state.name()),
+        }
+    }
+
     /// As it is written in files.
     pub fn name(self) -> &'static str {
         match self {
