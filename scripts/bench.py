@@ -45,6 +45,10 @@ CASES = [
     ("io_uring, O_DIRECT, depth 32, random writes", "io_uring-randwrite-32-direct",
      ["--ioengine=io_uring", "--rw=randwrite", "--direct=1", "--iodepth=32", "--end_fsync=1"],
      "disk", [("ops/s", ">=", 1.0), ("CPU/op", "<=", 0.9)]),
+    ("the same writes, fio with refill_buffers", "io_uring-randwrite-32-direct",
+     ["--ioengine=io_uring", "--rw=randwrite", "--direct=1", "--iodepth=32", "--end_fsync=1",
+      "--refill_buffers"],
+     "disk", [("ops/s", ">=", 1.0), ("CPU/op", "<=", 0.9)]),
 ]
 
 NOTES = """\
