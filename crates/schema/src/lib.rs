@@ -10,6 +10,7 @@ mod environment;
 pub mod fio;
 mod histogram;
 mod phase;
+pub mod profile;
 mod reading;
 mod recorded;
 mod run;

@@ -1,0 +1,105 @@
+//! What stands before the flash: link, caches, discards.
+
+use flashlag_units::{Bytes, Nanos, Text};
+use serde::{Deserialize, Serialize};
+
+/// The way from the host to the device.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HostModel {
+    /// Its name: `eMMC 4.5 HS200`.
+    pub link: String,
+    /// What the link moves in a second from the device.
+    pub read_per_second: Text<Bytes>,
+    /// And to it.
+    pub write_per_second: Text<Bytes>,
+    /// Commands that the device takes at once: 1 for eMMC before 5.1.
+    pub queue_depth: u32,
+    /// The device's own time for a read command, beside flash and link.
+    pub read_command: Text<Nanos>,
+    /// For a write command.
+    pub write_command: Text<Nanos>,
+    /// For a flush.
+    #[serde(default)]
+    pub flush_command: Text<Nanos>,
+    /// The largest command; larger requests are split.
+    #[serde(default = "half_mib")]
+    pub largest: Text<Bytes>,
+    /// Writes that are queued and sent as one (packed commands); 1 for none.
+    #[serde(default = "one")]
+    pub packed: u32,
+    /// Without a command for this long, the device sleeps; never where absent.
+    #[serde(default)]
+    pub sleep_after: Option<Text<Nanos>>,
+    /// What the first command then waits.
+    #[serde(default)]
+    pub wake: Text<Nanos>,
+}
+
+const fn half_mib() -> Text<Bytes> {
+    Text(Bytes::from_kib(512))
+}
+
+const fn one() -> u32 {
+    1
+}
+
+/// A write cache of cells used with one bit each (WriteBooster).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SlcModel {
+    /// What it holds at all times.
+    #[serde(rename = "static")]
+    pub fixed: Text<Bytes>,
+    /// Share of the free capacity that is lent to it besides (each byte takes the room of three in
+    /// TLC).
+    #[serde(default)]
+    pub dynamic: f64,
+    /// Reading a page.
+    pub read: Text<Nanos>,
+    /// Programming a page.
+    pub program: Text<Nanos>,
+    /// Erasing a block.
+    pub erase: Text<Nanos>,
+    /// Idle for this long, it is folded into the main area; only when full where absent.
+    #[serde(default)]
+    pub fold_after: Option<Text<Nanos>>,
+}
+
+/// A write buffer in RAM.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BufferModel {
+    /// What it holds.
+    pub size: Text<Bytes>,
+    /// Whether what it holds is lost with the power: then a flush empties it.
+    pub volatile: bool,
+}
+
+/// What a discard does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TrimKind {
+    /// Nothing: the device does not know the command.
+    Ignored,
+    /// Unmaps before it completes.
+    #[default]
+    Immediate,
+    /// Completes at once and unmaps later; a flush waits for it.
+    Queued,
+}
+
+/// Discards.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TrimModel {
+    /// What a discard does.
+    #[serde(default)]
+    pub kind: TrimKind,
+    /// What each range costs.
+    #[serde(default)]
+    pub per_range: Text<Nanos>,
+    /// And each MiB of it.
+    #[serde(default)]
+    pub per_mib: Text<Nanos>,
+}

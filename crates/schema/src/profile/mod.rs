@@ -1,0 +1,152 @@
+//! A profile: the parameters of one device model, each with its source.
+//!
+//! As a file it is TOML: a head, then one table a section (`[nand]`, `[host]`, `[map]`, …) in which
+//! every parameter says where its value comes from:
+//!
+//! ```toml
+//! [nand]
+//! read = { value = "50us", source = "JESD84-B451 class part, datasheet" }
+//! program = { value = "1.3ms", range = ["0.8ms", "2ms"], fitted = ["new/rand_write_4k"], source = "MLC datasheets" }
+//! ```
+
+mod error;
+mod front;
+mod model;
+mod parameter;
+mod stack;
+mod validate;
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+pub use error::ProfileError;
+pub use front::{BufferModel, HostModel, SlcModel, TrimKind, TrimModel};
+pub use model::{CellKind, GcModel, GcPolicy, MapKind, MapModel, Model, NandModel, WearModel};
+pub use parameter::Parameter;
+pub use stack::{EncryptionModel, StackModel};
+
+/// One device: its model's parameters by dotted key (`nand.program`), and what they rest on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Profile {
+    /// Its name: what `sim:NAME` says.
+    pub name: String,
+    /// What device it is, in a line.
+    pub about: String,
+    /// What software ran on it when it was measured.
+    pub os: String,
+    /// The filesystem that `sim:NAME` has where none is asked for, with options: `ext4`,
+    /// `f2fs,nobarrier`.
+    pub filesystem: String,
+    /// What the model assumes and no source says.
+    pub assumptions: Vec<String>,
+    /// The protocols whose published rows it is checked against.
+    pub checks: Vec<ProfileCheck>,
+    /// Every parameter, by dotted key, with its source.
+    pub parameters: BTreeMap<String, Parameter>,
+}
+
+/// A protocol to be run on the profile, and the published rows to hold its figures against.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProfileCheck {
+    /// The device's name in `profiles/published.csv`.
+    pub device: String,
+    /// A scenario: built in, or a file in `profiles/protocols/`.
+    pub scenario: String,
+    /// Settings that differ from the scenario's.
+    #[serde(default)]
+    pub settings: BTreeMap<String, String>,
+    /// What a fill spares; the reviewers' 300 MB where it is not said.
+    #[serde(default)]
+    pub leave: Option<String>,
+    /// Filesystem and options, where they are not the profile's own.
+    #[serde(default)]
+    pub filesystem: Option<String>,
+    /// A second target's filesystem and options: the row is the change from this one to
+    /// `filesystem`, in percent.
+    #[serde(default)]
+    pub against: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Head {
+    name: String,
+    about: String,
+    os: String,
+    filesystem: String,
+    #[serde(default)]
+    assumptions: Vec<String>,
+    #[serde(default)]
+    check: Vec<ProfileCheck>,
+}
+
+const HEAD_KEYS: [&str; 6] = ["name", "about", "os", "filesystem", "assumptions", "check"];
+
+impl Profile {
+    /// Reads a profile and proves that it makes a model.
+    ///
+    /// # Errors
+    /// What is wrong, by the parameter's name, and what is allowed.
+    pub fn parse(text: &str) -> Result<Profile, ProfileError> {
+        let table: toml::Table = text.parse().map_err(|error| ProfileError::text(text, &error))?;
+        let (head, sections): (toml::Table, toml::Table) =
+            table.into_iter().partition(|(key, _)| HEAD_KEYS.contains(&key.as_str()));
+        let head: Head = head.try_into().map_err(|error| ProfileError::head(&error))?;
+        let profile = Profile {
+            name: head.name,
+            about: head.about,
+            os: head.os,
+            filesystem: head.filesystem,
+            assumptions: head.assumptions,
+            checks: head.check,
+            parameters: parameter::read_all(sections)?,
+        };
+        profile.model()?;
+        Ok(profile)
+    }
+
+    /// The model that the parameters make.
+    ///
+    /// # Errors
+    /// Where a parameter is unknown, missing, of the wrong type, or makes no device together with
+    /// others; the message names it.
+    pub fn model(&self) -> Result<Model, ProfileError> {
+        let mut sections = toml::Table::new();
+        for (key, parameter) in &self.parameters {
+            let (section, name) = key.split_once('.').unwrap_or(("", key));
+            let section =
+                sections.entry(section).or_insert_with(|| toml::Value::Table(toml::Table::new()));
+            if let toml::Value::Table(section) = section {
+                section.insert(name.to_owned(), parameter.value.clone());
+            }
+        }
+        let model: Model = sections.try_into().map_err(|error| ProfileError::model(&error))?;
+        validate::validate(&model)?;
+        Ok(model)
+    }
+
+    /// The same profile with one parameter changed: `nand.program`, `1.5ms`.
+    ///
+    /// # Errors
+    /// As [`Profile::model`], and where the profile has no such parameter.
+    pub fn with(&self, key: &str, value: &str) -> Result<Profile, ProfileError> {
+        let mut changed = self.clone();
+        let Some(parameter) = changed.parameters.get_mut(key) else {
+            let all: Vec<&str> = self.parameters.keys().map(String::as_str).collect();
+            return Err(ProfileError::unknown(key, &all));
+        };
+        parameter.set(key, value)?;
+        changed.model()?;
+        Ok(changed)
+    }
+
+    /// The file again.
+    pub fn to_toml(&self) -> String {
+        parameter::write_all(self)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,197 @@
+//! The flash itself: NAND, mapping, garbage collection, wear.
+
+use flashlag_units::{Bytes, Nanos, Text};
+use serde::{Deserialize, Serialize};
+
+use super::front::{BufferModel, HostModel, SlcModel, TrimModel};
+use super::stack::StackModel;
+
+/// A device model: everything that the simulation needs to know.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Model {
+    /// The memory.
+    pub nand: NandModel,
+    /// The way from the host to it.
+    pub host: HostModel,
+    /// Logical to physical.
+    pub map: MapModel,
+    /// Garbage collection.
+    pub gc: GcModel,
+    /// A write cache of single-level cells, where there is one.
+    #[serde(default)]
+    pub slc: Option<SlcModel>,
+    /// A write buffer in RAM, where there is one.
+    #[serde(default)]
+    pub buffer: Option<BufferModel>,
+    /// Discards.
+    #[serde(default)]
+    pub trim: TrimModel,
+    /// Wear.
+    #[serde(default)]
+    pub wear: WearModel,
+    /// What the software above costs.
+    #[serde(default)]
+    pub stack: StackModel,
+}
+
+/// Bits a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CellKind {
+    /// One.
+    Slc,
+    /// Two: the pages of a word line are programmed apart, a lower (fast) and an upper (slow) one.
+    Mlc,
+    /// Three, programmed in one shot.
+    Tlc,
+    /// Four, programmed in one shot.
+    Qlc,
+}
+
+/// The memory: channels × dies × planes × blocks × pages.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NandModel {
+    /// Bits a cell.
+    pub cell: CellKind,
+    /// Buses to the dies.
+    pub channels: u32,
+    /// Dies on each of them.
+    pub dies_per_channel: u32,
+    /// Planes of a die, which work at once on one command.
+    pub planes: u32,
+    /// A page of one plane.
+    pub page: Text<Bytes>,
+    /// Pages of a block of one plane.
+    pub pages_per_block: u32,
+    /// Reading a page into its register (tR).
+    pub read: Text<Nanos>,
+    /// Programming a page (tPROG): of MLC a lower page; of TLC and QLC one shot of all bits.
+    pub program: Text<Nanos>,
+    /// Programming an upper page of MLC; as `program` where it is not given.
+    #[serde(default)]
+    pub program_upper: Option<Text<Nanos>>,
+    /// Erasing a block (tBERS).
+    pub erase: Text<Nanos>,
+    /// What a channel moves in a second.
+    pub bus_per_second: Text<Bytes>,
+    /// What it takes to suspend a program or erase for a read; never suspended where absent.
+    #[serde(default)]
+    pub suspend: Option<Text<Nanos>>,
+    /// Share of blocks that are bad from the factory.
+    #[serde(default)]
+    pub bad_blocks: f64,
+}
+
+/// How logical addresses find their pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MapKind {
+    /// Every unit anywhere; the whole map in RAM.
+    Page,
+    /// Every unit anywhere; the map on flash, its parts loaded into `cache` on demand.
+    CachedPage,
+    /// Blocks, each with a log block of its own while it is written to.
+    Bast,
+    /// Blocks, with log blocks that all share.
+    Fast,
+}
+
+/// The map.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MapModel {
+    /// How addresses find their pages.
+    pub kind: MapKind,
+    /// What the host sees.
+    pub capacity: Text<Bytes>,
+    /// Flash beyond that which garbage collection can use, map and bad blocks not counted.
+    pub spare: Text<Bytes>,
+    /// What one map entry stands for; smaller writes read the rest and write it again.
+    pub unit: Text<Bytes>,
+    /// The least that is programmed at once; less is padded.
+    pub program_unit: Text<Bytes>,
+    /// Map entries that are held (`cached_page`), in bytes.
+    #[serde(default)]
+    pub cache: Option<Text<Bytes>>,
+    /// Bytes of an entry.
+    #[serde(default = "four")]
+    pub entry: u32,
+    /// Log blocks (`bast`, `fast`).
+    #[serde(default)]
+    pub log_blocks: Option<u32>,
+    /// Allocation units that can be written to at once (SD cards); the oldest is closed, at the
+    /// price of copying what is left of it, before another is opened.
+    #[serde(default)]
+    pub open_units: Option<u32>,
+    /// The size of such a unit.
+    #[serde(default)]
+    pub allocation_unit: Option<Text<Bytes>>,
+}
+
+const fn four() -> u32 {
+    4
+}
+
+/// Which block is reclaimed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GcPolicy {
+    /// The one with the fewest valid units.
+    Greedy,
+    /// The oldest.
+    Fifo,
+    /// Any.
+    Random,
+    /// The one with the fewest valid units among `choices` drawn at random.
+    DChoices,
+    /// The one with the best ratio of what is won, and for how long, to what it costs.
+    CostBenefit,
+}
+
+/// Garbage collection.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GcModel {
+    /// Which block is reclaimed.
+    pub policy: GcPolicy,
+    /// Blocks that `d_choices` draws.
+    #[serde(default)]
+    pub choices: Option<u32>,
+    /// Collects while fewer blocks than this are free, and the host waits.
+    #[serde(default = "two")]
+    pub low_water: u32,
+    /// Idle for this long, it collects in the background; never where absent.
+    #[serde(default)]
+    pub idle_after: Option<Text<Nanos>>,
+    /// In the background it goes on until so many blocks are free.
+    #[serde(default)]
+    pub idle_until: Option<u32>,
+    /// Whether host writes and copies go to blocks of their own.
+    #[serde(default = "yes")]
+    pub hot_cold: bool,
+}
+
+const fn two() -> u32 {
+    2
+}
+
+const fn yes() -> bool {
+    true
+}
+
+/// Wear: reads get slower with program/erase cycles, and then the device ends.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WearModel {
+    /// Program/erase cycles that a block is rated for; unlimited where absent.
+    #[serde(default)]
+    pub endurance: Option<u32>,
+    /// Read retries at the end of that life; they grow with the square of the cycles.
+    #[serde(default)]
+    pub retries: f64,
+    /// Static wear levelling: the spread of erase counts at which cold data is moved.
+    #[serde(default)]
+    pub leveling: Option<u32>,
+}

@@ -1,0 +1,176 @@
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use flashlag_units::{Bytes, Nanos};
+use serde::Deserialize;
+
+use super::Profile;
+use super::error::ProfileError;
+
+/// A parameter's value and what it rests on.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Parameter {
+    /// The value: a quantity in quotes, a number, a word or a truth.
+    pub value: toml::Value,
+    /// Where it comes from.
+    pub source: String,
+    /// The plausible values, lowest and highest, as the source has them.
+    #[serde(default)]
+    pub range: Option<[toml::Value; 2]>,
+    /// The published rows that it was fitted to (`new/rand_write_4k`); none where it was not fitted.
+    #[serde(default)]
+    pub fitted: Vec<String>,
+}
+
+/// What a parameter's value measures, so that it can be moved by a share of itself.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Measure {
+    Time(Nanos),
+    Size(Bytes),
+    Count(i64),
+    Number(f64),
+    Other,
+}
+
+fn measure(value: &toml::Value) -> Measure {
+    match value {
+        toml::Value::Integer(count) => Measure::Count(*count),
+        toml::Value::Float(number) => Measure::Number(*number),
+        toml::Value::String(text) => match (text.parse::<Nanos>(), text.parse::<Bytes>()) {
+            (Ok(time), _) => Measure::Time(time),
+            (_, Ok(size)) => Measure::Size(size),
+            _ => Measure::Other,
+        },
+        _ => Measure::Other,
+    }
+}
+
+impl Parameter {
+    /// The value as a plain number (nanoseconds, bytes, a count or a share); `None` for words.
+    pub fn number(&self) -> Option<f64> {
+        number(&self.value)
+    }
+
+    /// The bounds as plain numbers, where it has both.
+    pub fn bounds(&self) -> Option<(f64, f64)> {
+        let [low, high] = self.range.as_ref()?;
+        Some((number(low)?, number(high)?))
+    }
+
+    /// A number written as this parameter writes its values: a time, a size, a count or a share.
+    pub fn spell(&self, number: f64) -> String {
+        let whole = number.max(0.0).round() as u64;
+        match measure(&self.value) {
+            Measure::Time(_) => format!("{whole}ns"),
+            Measure::Size(_) => format!("{whole}B"),
+            Measure::Count(_) => format!("{}", number.round() as i64),
+            Measure::Number(_) | Measure::Other => format!("{number}"),
+        }
+    }
+
+    /// Takes another value, written as on the command line.
+    ///
+    /// # Errors
+    /// Where it is not of the present value's type.
+    pub(super) fn set(&mut self, key: &str, text: &str) -> Result<(), ProfileError> {
+        let wrong = |what: &str| ProfileError::value(key, text, what);
+        self.value = match &self.value {
+            toml::Value::Integer(_) => {
+                toml::Value::Integer(text.parse().map_err(|_| wrong("a whole number"))?)
+            }
+            toml::Value::Float(_) => {
+                toml::Value::Float(text.parse().map_err(|_| wrong("a number"))?)
+            }
+            toml::Value::Boolean(_) => {
+                toml::Value::Boolean(text.parse().map_err(|_| wrong("true or false"))?)
+            }
+            _ => toml::Value::String(text.to_owned()),
+        };
+        Ok(())
+    }
+}
+
+fn number(value: &toml::Value) -> Option<f64> {
+    match measure(value) {
+        Measure::Time(time) => Some(time.0 as f64),
+        Measure::Size(size) => Some(size.0 as f64),
+        Measure::Count(count) => Some(count as f64),
+        Measure::Number(number) => Some(number),
+        Measure::Other => None,
+    }
+}
+
+/// `[section] name = { value, source, … }` to `section.name`.
+pub(super) fn read_all(sections: toml::Table) -> Result<BTreeMap<String, Parameter>, ProfileError> {
+    let mut parameters = BTreeMap::new();
+    for (section, table) in sections {
+        let toml::Value::Table(table) = table else {
+            return Err(ProfileError::stray(&section));
+        };
+        for (name, value) in table {
+            let key = format!("{section}.{name}");
+            let parameter =
+                value.try_into().map_err(|error| ProfileError::parameter(&key, &error))?;
+            parameters.insert(key, parameter);
+        }
+    }
+    Ok(parameters)
+}
+
+/// The whole file.
+pub(super) fn write_all(profile: &Profile) -> String {
+    let quote = |text: &str| toml::Value::String(text.to_owned()).to_string();
+    let list = |all: &[String]| {
+        let all: Vec<String> = all.iter().map(|text| quote(text)).collect();
+        format!("[{}]", all.join(", "))
+    };
+    let mut text = format!(
+        "name = {}\nabout = {}\nos = {}\nfilesystem = {}\nassumptions = {}\n",
+        quote(&profile.name),
+        quote(&profile.about),
+        quote(&profile.os),
+        quote(&profile.filesystem),
+        list(&profile.assumptions),
+    );
+    for check in &profile.checks {
+        let _ = write!(
+            text,
+            "\n[[check]]\ndevice = {}\nscenario = {}\n",
+            quote(&check.device),
+            quote(&check.scenario)
+        );
+        let optional = [
+            ("leave", &check.leave),
+            ("filesystem", &check.filesystem),
+            ("against", &check.against),
+        ];
+        for (key, value) in optional {
+            if let Some(value) = value {
+                let _ = writeln!(text, "{key} = {}", quote(value));
+            }
+        }
+        let settings: Vec<String> =
+            check.settings.iter().map(|(key, value)| format!("{key} = {}", quote(value))).collect();
+        if !settings.is_empty() {
+            let _ = writeln!(text, "settings = {{ {} }}", settings.join(", "));
+        }
+    }
+    let mut section = "";
+    for (key, parameter) in &profile.parameters {
+        let (table, name) = key.split_once('.').unwrap_or(("", key));
+        if table != section {
+            let _ = write!(text, "\n[{table}]\n");
+            section = table;
+        }
+        let _ = write!(text, "{name} = {{ value = {}", parameter.value);
+        if let Some([low, high]) = &parameter.range {
+            let _ = write!(text, ", range = [{low}, {high}]");
+        }
+        if !parameter.fitted.is_empty() {
+            let _ = write!(text, ", fitted = {}", list(&parameter.fitted));
+        }
+        let _ = writeln!(text, ", source = {} }}", quote(&parameter.source));
+    }
+    text
+}

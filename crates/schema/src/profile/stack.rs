@@ -1,0 +1,43 @@
+//! What the software above the device costs on this phone.
+
+use flashlag_units::{Nanos, Text};
+use serde::{Deserialize, Serialize};
+
+/// Time on the phone's CPU for what the tests do, and how much the kernel reads ahead.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StackModel {
+    /// A read or write call, without its bytes.
+    #[serde(default)]
+    pub call: Text<Nanos>,
+    /// For each KiB of a call: copying, checking, page cache.
+    #[serde(default)]
+    pub per_kib: Text<Nanos>,
+    /// An fsync call, beside its I/O.
+    #[serde(default)]
+    pub sync_call: Text<Nanos>,
+    /// What a request through FUSE costs more: two context switches and a copy.
+    #[serde(default)]
+    pub fuse_call: Text<Nanos>,
+    /// And each KiB of it.
+    #[serde(default)]
+    pub fuse_per_kib: Text<Nanos>,
+    /// Encryption of the whole disk.
+    #[serde(default)]
+    pub encryption: EncryptionModel,
+}
+
+/// What encrypting costs; in force where the target says `encrypt`.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EncryptionModel {
+    /// Decrypting a KiB that was read.
+    #[serde(default)]
+    pub read_per_kib: Text<Nanos>,
+    /// Encrypting a KiB to be written.
+    #[serde(default)]
+    pub write_per_kib: Text<Nanos>,
+    /// What each request costs more, whatever its size.
+    #[serde(default)]
+    pub per_request: Text<Nanos>,
+}

@@ -1,0 +1,69 @@
+use super::*;
+
+pub(crate) const SMALL: &str = r#"
+name = "small"
+about = "A small device for tests."
+os = "none"
+filesystem = "raw"
+
+[nand]
+cell = { value = "mlc", source = "test" }
+channels = { value = 1, source = "test" }
+dies_per_channel = { value = 1, source = "test" }
+planes = { value = 1, source = "test" }
+page = { value = "4KiB", source = "test" }
+pages_per_block = { value = 64, source = "test" }
+read = { value = "50us", source = "test" }
+program = { value = "600us", source = "test", range = ["300us", "1ms"], fitted = ["new/rand_write_4k"] }
+erase = { value = "3ms", source = "test" }
+bus_per_second = { value = "100MB", source = "test" }
+
+[host]
+link = { value = "eMMC", source = "test" }
+read_per_second = { value = "90MB", source = "test" }
+write_per_second = { value = "90MB", source = "test" }
+queue_depth = { value = 1, source = "test" }
+read_command = { value = "100us", source = "test" }
+write_command = { value = "100us", source = "test" }
+
+[map]
+kind = { value = "page", source = "test" }
+capacity = { value = "64MiB", source = "test" }
+spare = { value = "8MiB", source = "test" }
+unit = { value = "4KiB", source = "test" }
+program_unit = { value = "4KiB", source = "test" }
+
+[gc]
+policy = { value = "greedy", source = "test" }
+"#;
+
+#[test]
+fn a_profile_reads_and_writes_itself_again() {
+    let profile = Profile::parse(SMALL).unwrap();
+    assert_eq!(Profile::parse(&profile.to_toml()).unwrap(), profile);
+}
+
+#[test]
+fn a_changed_parameter_changes_the_model() {
+    let profile = Profile::parse(SMALL).unwrap().with("nand.program", "900us").unwrap();
+    assert_eq!(profile.model().unwrap().nand.program.0, flashlag_units::Nanos::from_micros(900));
+}
+
+#[test]
+fn what_makes_no_device_is_refused_by_name() {
+    let cases = [
+        ("read = { value = \"50us\"", "read = { value = \"-50us\"", "read"),
+        ("spare = { value = \"8MiB\"", "spare = { value = \"0B\"", "map.spare"),
+        ("unit = { value = \"4KiB\"", "unit = { value = \"4MiB\"", "map.unit"),
+        ("erase = {", "erasing = {", "erasing"),
+        ("policy = { value = \"greedy\"", "policy = { value = \"lucky\"", "policy"),
+        ("kind = { value = \"page\"", "kind = { value = \"fast\"", "map.log_blocks"),
+        (", source = \"test\" }\nchannels", " }\nchannels", "nand.cell"),
+    ];
+    for (from, to, named) in cases {
+        let text = SMALL.replacen(from, to, 1);
+        assert_ne!(text, SMALL, "{from}");
+        let error = Profile::parse(&text).unwrap_err().to_string();
+        assert!(error.contains(named), "{to}: {error}");
+    }
+}

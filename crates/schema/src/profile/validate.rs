@@ -1,0 +1,97 @@
+//! Parameters that make no device together, refused by name.
+
+use flashlag_units::{Bytes, Nanos};
+
+use super::error::ProfileError;
+use super::model::{GcPolicy, MapKind, Model};
+
+/// The largest device: its units must count in 32 bits.
+const LARGEST: u64 = 1 << 44;
+
+pub(super) fn validate(model: &Model) -> Result<(), ProfileError> {
+    let wrong = |key: &str, why: String| Err(ProfileError::meaning(key, &why));
+    let (nand, map, gc, host) = (&model.nand, &model.map, &model.gc, &model.host);
+    let counts = [
+        ("nand.channels", nand.channels, 64),
+        ("nand.dies_per_channel", nand.dies_per_channel, 64),
+        ("nand.planes", nand.planes, 16),
+        ("nand.pages_per_block", nand.pages_per_block, 1 << 16),
+        ("host.queue_depth", host.queue_depth, 1 << 10),
+        ("host.packed", host.packed, 64),
+        ("gc.low_water", gc.low_water, 1 << 16),
+        ("map.entry", map.entry, 64),
+    ];
+    for (key, count, most) in counts {
+        if count == 0 || count > most {
+            return wrong(key, format!("{count} is not between 1 and {most}"));
+        }
+    }
+    let sizes = [
+        ("nand.page", nand.page.0),
+        ("map.unit", map.unit.0),
+        ("map.program_unit", map.program_unit.0),
+    ];
+    for (key, size) in sizes {
+        if !size.0.is_power_of_two() && !size.0.is_multiple_of(4096) || size.0 < 512 {
+            return wrong(key, format!("{} bytes are no power of two from 512 on", size.0));
+        }
+    }
+    let times = [
+        ("nand.read", nand.read.0),
+        ("nand.program", nand.program.0),
+        ("nand.erase", nand.erase.0),
+    ];
+    for (key, time) in times {
+        if time == Nanos::ZERO || time > Nanos::from_secs(10) {
+            return wrong(key, format!("{time} is not between 1 ns and 10 s"));
+        }
+    }
+    let rates = [
+        ("nand.bus_per_second", nand.bus_per_second.0),
+        ("host.read_per_second", host.read_per_second.0),
+        ("host.write_per_second", host.write_per_second.0),
+    ];
+    for (key, rate) in rates {
+        if rate < Bytes(1000) {
+            return wrong(key, "less than 1 kB a second".to_owned());
+        }
+    }
+    if map.spare.0 == Bytes::ZERO {
+        return wrong("map.spare", "a device without spare blocks can't reclaim any".to_owned());
+    }
+    if map.capacity.0 < Bytes::from_mib(1) || map.capacity.0.0 > LARGEST {
+        return wrong("map.capacity", "not between 1 MiB and 16 TiB".to_owned());
+    }
+    let block = nand.page.0.0 * u64::from(nand.pages_per_block);
+    if map.unit.0.0 > block || map.program_unit.0.0 > block * u64::from(nand.planes) {
+        return wrong("map.unit", format!("it is larger than a block of {block} bytes"));
+    }
+    if map.kind == MapKind::CachedPage && map.cache.is_none_or(|cache| cache.0 < Bytes(4096)) {
+        return wrong("map.cache", "a map on flash needs a cache of 4 KiB or more".to_owned());
+    }
+    let hybrid = matches!(map.kind, MapKind::Bast | MapKind::Fast);
+    if hybrid && map.log_blocks.is_none_or(|blocks| blocks < 2) {
+        return wrong("map.log_blocks", "a log-block map needs two or more".to_owned());
+    }
+    if map.open_units == Some(0) {
+        return wrong("map.open_units", "one unit at least must be open".to_owned());
+    }
+    if gc.policy == GcPolicy::DChoices && gc.choices.is_none_or(|choices| choices == 0) {
+        return wrong("gc.choices", "d_choices draws one block or more".to_owned());
+    }
+    shares(model)
+}
+
+fn shares(model: &Model) -> Result<(), ProfileError> {
+    let dynamic = model.slc.as_ref().map_or(0.0, |slc| slc.dynamic);
+    let shares = [("nand.bad_blocks", model.nand.bad_blocks), ("slc.dynamic", dynamic)];
+    for (key, share) in shares {
+        if !(0.0..=0.5).contains(&share) {
+            return Err(ProfileError::meaning(key, &format!("{share} is not between 0 and 0.5")));
+        }
+    }
+    if !(0.0..=1000.0).contains(&model.wear.retries) {
+        return Err(ProfileError::meaning("wear.retries", "not between 0 and 1000"));
+    }
+    Ok(())
+}
