@@ -34,6 +34,12 @@ pub struct HostModel {
     /// What the first command then waits.
     #[serde(default)]
     pub wake: Text<Nanos>,
+    /// The longest that it waits, where that varies: evenly between `wake` and this.
+    #[serde(default)]
+    pub wake_most: Option<Text<Nanos>>,
+    /// Whether data moves both ways at once (UFS), or one way at a time (eMMC, SD).
+    #[serde(default)]
+    pub duplex: bool,
 }
 
 const fn half_mib() -> Text<Bytes> {
@@ -42,6 +48,17 @@ const fn half_mib() -> Text<Bytes> {
 
 const fn one() -> u32 {
     1
+}
+
+/// What becomes of writes while the write cache is full.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SlcFull {
+    /// They go to the main area.
+    #[default]
+    Direct,
+    /// They wait until the oldest of the cache is folded, and take its room.
+    Fold,
 }
 
 /// A write cache of cells used with one bit each (WriteBooster).
@@ -64,6 +81,9 @@ pub struct SlcModel {
     /// Idle for this long, it is folded into the main area; only when full where absent.
     #[serde(default)]
     pub fold_after: Option<Text<Nanos>>,
+    /// What becomes of writes while it is full.
+    #[serde(default)]
+    pub full: SlcFull,
 }
 
 /// A write buffer in RAM.
@@ -74,6 +94,9 @@ pub struct BufferModel {
     pub size: Text<Bytes>,
     /// Whether what it holds is lost with the power: then a flush empties it.
     pub volatile: bool,
+    /// Idle for this long, it is emptied; only for room or by a flush where absent.
+    #[serde(default)]
+    pub drain_after: Option<Text<Nanos>>,
 }
 
 /// What a discard does.

@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 pub use error::ProfileError;
-pub use front::{BufferModel, HostModel, SlcModel, TrimKind, TrimModel};
+pub use front::{BufferModel, HostModel, SlcFull, SlcModel, TrimKind, TrimModel};
 pub use model::{CellKind, GcModel, GcPolicy, MapKind, MapModel, Model, NandModel, WearModel};
 pub use parameter::Parameter;
 pub use stack::{EncryptionModel, StackModel};
