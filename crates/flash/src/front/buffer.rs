@@ -1,0 +1,242 @@
+//! The write buffer in RAM: what it holds, and for how long.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use flashlag_units::Nanos;
+
+use super::units::{Part, UnitMap};
+
+const NONE: u32 = u32::MAX;
+
+/// A unit in the buffer that no program has been issued for.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    unit: u32,
+    part: Part,
+    older: u32,
+    newer: u32,
+}
+
+/// Units that wait to be programmed, and those whose programs are under way.
+///
+/// It holds `capacity` units in all. A unit is *dirty* until a program is issued for it, in which
+/// it goes together with the other oldest ones so that whole program units are filled, and then
+/// *leaving* until the program has ended. Writing to a dirty unit again replaces it: the earlier
+/// data never reaches the flash. Programs are issued when more than half of the capacity is
+/// dirty, so that the rest can be under way on several dies at once.
+#[derive(Debug)]
+pub(crate) struct WriteBuffer {
+    capacity: usize,
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    dirty: UnitMap<u32>,
+    oldest: u32,
+    newest: u32,
+    /// Units that are under way, by when they end.
+    leaving: BinaryHeap<Reverse<(Nanos, u32)>>,
+    /// Of each the last end.
+    leaving_until: UnitMap<Nanos>,
+}
+
+impl WriteBuffer {
+    /// A buffer of so many units, one at least.
+    pub(crate) fn new(capacity: usize) -> WriteBuffer {
+        WriteBuffer {
+            capacity: capacity.max(1),
+            slots: Vec::new(),
+            free: Vec::new(),
+            dirty: UnitMap::default(),
+            oldest: NONE,
+            newest: NONE,
+            leaving: BinaryHeap::new(),
+            leaving_until: UnitMap::default(),
+        }
+    }
+
+    /// Units that no program has been issued for.
+    #[inline]
+    pub(crate) fn dirty(&self) -> usize {
+        self.dirty.len()
+    }
+
+    /// How many dirty units it keeps before it issues programs: half of what it holds.
+    #[inline]
+    pub(crate) fn high_water(&self) -> usize {
+        self.capacity / 2
+    }
+
+    /// Adds to a dirty unit; `false` where the unit is not dirty.
+    #[inline]
+    pub(crate) fn absorb(&mut self, unit: u32, part: Part) -> bool {
+        let Some(slot) = self.dirty.get(&unit) else {
+            return false;
+        };
+        let slot = &mut self.slots[*slot as usize];
+        slot.part = Part(slot.part.0 | part.0);
+        true
+    }
+
+    /// When there is room for another unit, at `now` or later; `None` where no program is under
+    /// way that would make it.
+    #[inline]
+    pub(crate) fn room_at(&mut self, now: Nanos) -> Option<Nanos> {
+        self.pass(now);
+        let over = (self.dirty.len() + self.leaving.len() + 1).saturating_sub(self.capacity);
+        if over == 0 {
+            return Some(now);
+        }
+        // More than one too many only where a flush issued everything of a buffer of one unit.
+        let mut room = None;
+        for _ in 0..over {
+            room = Some(self.pop_leaving()?);
+        }
+        room
+    }
+
+    /// Forgets the programs that ended by `now`.
+    #[inline]
+    fn pass(&mut self, now: Nanos) {
+        while self.leaving.peek().is_some_and(|Reverse((end, _))| *end <= now) {
+            self.pop_leaving();
+        }
+    }
+
+    fn pop_leaving(&mut self) -> Option<Nanos> {
+        let Reverse((end, unit)) = self.leaving.pop()?;
+        if self.leaving_until.get(&unit) == Some(&end) {
+            self.leaving_until.remove(&unit);
+        }
+        Some(end)
+    }
+
+    /// Takes a unit in that is not dirty; there must be room.
+    pub(crate) fn insert(&mut self, unit: u32, part: Part) {
+        debug_assert!(!self.dirty.contains_key(&unit));
+        let slot = Slot { unit, part, older: self.newest, newer: NONE };
+        let index = match self.free.pop() {
+            Some(index) => {
+                self.slots[index as usize] = slot;
+                index
+            }
+            None => {
+                self.slots.push(slot);
+                (self.slots.len() - 1) as u32
+            }
+        };
+        match self.newest {
+            NONE => self.oldest = index,
+            newest => self.slots[newest as usize].newer = index,
+        }
+        self.newest = index;
+        self.dirty.insert(unit, index);
+    }
+
+    fn unlink(&mut self, index: u32) -> (u32, Part) {
+        let Slot { unit, part, older, newer } = self.slots[index as usize];
+        match older {
+            NONE => self.oldest = newer,
+            older => self.slots[older as usize].newer = newer,
+        }
+        match newer {
+            NONE => self.newest = older,
+            newer => self.slots[newer as usize].older = older,
+        }
+        self.free.push(index);
+        (unit, part)
+    }
+
+    /// The oldest dirty units, `most` at most, in the order of their addresses; they are dirty no
+    /// more. [`WriteBuffer::leave`] must follow.
+    pub(crate) fn take_oldest(&mut self, most: usize, into: &mut Vec<(u32, Part)>) {
+        into.clear();
+        while into.len() < most && self.oldest != NONE {
+            let taken = self.unlink(self.oldest);
+            self.dirty.remove(&taken.0);
+            into.push(taken);
+        }
+        into.sort_unstable_by_key(|(unit, _)| *unit);
+    }
+
+    /// One dirty unit.
+    pub(crate) fn take(&mut self, unit: u32) -> Option<Part> {
+        let index = self.dirty.remove(&unit)?;
+        Some(self.unlink(index).1)
+    }
+
+    /// A unit is under way until `end`, and keeps its room so long.
+    pub(crate) fn leave(&mut self, unit: u32, end: Nanos) {
+        self.leaving.push(Reverse((end, unit)));
+        let until = self.leaving_until.entry(unit).or_insert(end);
+        *until = (*until).max(end);
+    }
+
+    /// Whether a read of that part at `now` finds it here.
+    #[inline]
+    pub(crate) fn holds(&self, unit: u32, part: Part, now: Nanos) -> bool {
+        let dirty = self.dirty.get(&unit).map(|slot| self.slots[*slot as usize].part);
+        dirty.is_some_and(|held| held.covers(part))
+            || (dirty.is_none() && self.leaving_until.get(&unit).is_some_and(|end| *end > now))
+    }
+
+    /// Forgets all, as a loss of power does to a volatile buffer.
+    pub(crate) fn clear(&mut self) {
+        *self = WriteBuffer::new(self.capacity);
+    }
+
+    /// Forgets what is under way.
+    pub(crate) fn settle(&mut self) {
+        self.leaving.clear();
+        self.leaving_until.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ALL: Part = Part(0xff);
+
+    #[test]
+    fn overwriting_takes_no_room() {
+        let mut buffer = WriteBuffer::new(2);
+        buffer.insert(7, Part(0x0f));
+        assert!(buffer.absorb(7, Part(0xf0)));
+        assert!(!buffer.absorb(8, ALL));
+        assert_eq!(buffer.dirty(), 1);
+        assert!(buffer.holds(7, ALL, Nanos(0)));
+        assert_eq!(buffer.take(7), Some(ALL));
+        assert!(!buffer.holds(7, ALL, Nanos(0)));
+    }
+
+    #[test]
+    fn room_comes_when_programs_end() {
+        let mut buffer = WriteBuffer::new(2);
+        buffer.insert(1, ALL);
+        buffer.insert(2, ALL);
+        assert_eq!(buffer.room_at(Nanos(5)), None);
+        let mut taken = Vec::new();
+        buffer.take_oldest(1, &mut taken);
+        assert_eq!(taken, [(1, ALL)]);
+        buffer.leave(1, Nanos(100));
+        assert!(buffer.holds(1, ALL, Nanos(99)) && !buffer.holds(1, ALL, Nanos(100)));
+        assert_eq!(buffer.room_at(Nanos(5)), Some(Nanos(100)));
+        buffer.insert(3, ALL);
+        assert_eq!(buffer.room_at(Nanos(100)), None);
+    }
+
+    #[test]
+    fn the_oldest_go_first_in_the_order_of_addresses() {
+        let mut buffer = WriteBuffer::new(8);
+        for unit in [9, 4, 6, 1] {
+            buffer.insert(unit, ALL);
+        }
+        assert_eq!(buffer.take(4), Some(ALL));
+        let mut taken = Vec::new();
+        buffer.take_oldest(2, &mut taken);
+        assert_eq!(taken, [(6, ALL), (9, ALL)]);
+        buffer.take_oldest(9, &mut taken);
+        assert_eq!(taken, [(1, ALL)]);
+        assert_eq!(buffer.dirty(), 0);
+    }
+}

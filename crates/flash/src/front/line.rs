@@ -1,0 +1,109 @@
+use std::collections::VecDeque;
+
+use flashlag_units::Nanos;
+
+/// A resource that one transfer at a time can use, with the gaps that are left in its future.
+///
+/// A read that waits long for its die must not hold up another one's data that is ready before:
+/// transfers are put in the first gap that holds them, so their order on the line is that of their
+/// data and not that of their commands.
+#[derive(Debug, Default)]
+pub(crate) struct Line {
+    /// When it is used: in order, apart, none of no length.
+    busy: VecDeque<(Nanos, Nanos)>,
+}
+
+impl Line {
+    /// Forgets what ended before `now`; nothing may be asked for earlier times any more.
+    #[inline]
+    pub(crate) fn pass(&mut self, now: Nanos) {
+        while self.busy.front().is_some_and(|(_, end)| *end <= now) {
+            self.busy.pop_front();
+        }
+    }
+
+    /// Reserves `time` from `ready` on or, where that is taken, in the first gap that holds it; says
+    /// when it ends.
+    #[inline]
+    pub(crate) fn reserve(&mut self, ready: Nanos, time: Nanos) -> Nanos {
+        if time == Nanos::ZERO {
+            return ready;
+        }
+        match self.busy.back_mut() {
+            None => {}
+            Some((_, end)) if *end == ready => {
+                *end = ready.plus(time);
+                return *end;
+            }
+            Some((_, end)) if *end < ready => {}
+            Some(_) => return self.reserve_between(ready, time),
+        }
+        let end = ready.plus(time);
+        self.busy.push_back((ready, end));
+        end
+    }
+
+    fn reserve_between(&mut self, ready: Nanos, time: Nanos) -> Nanos {
+        let mut start = ready;
+        let mut index = self.busy.partition_point(|(_, end)| *end <= ready);
+        while let Some((from, until)) = self.busy.get(index) {
+            if start.plus(time) <= *from {
+                break;
+            }
+            start = start.max(*until);
+            index += 1;
+        }
+        let end = start.plus(time);
+        let joins_before = index > 0 && self.busy[index - 1].1 == start;
+        let joins_after = self.busy.get(index).is_some_and(|(from, _)| *from == end);
+        match (joins_before, joins_after) {
+            (true, true) => {
+                self.busy[index - 1].1 = self.busy[index].1;
+                self.busy.remove(index);
+            }
+            (true, false) => self.busy[index - 1].1 = end,
+            (false, true) => self.busy[index].0 = start,
+            (false, false) => self.busy.insert(index, (start, end)),
+        }
+        end
+    }
+
+    /// Forgets all, as a loss of power does.
+    pub(crate) fn clear(&mut self) {
+        self.busy.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn data_that_is_ready_goes_before_data_that_is_not() {
+        let mut line = Line::default();
+        assert_eq!(line.reserve(Nanos(5000), Nanos(10)), Nanos(5010));
+        assert_eq!(line.reserve(Nanos(50), Nanos(10)), Nanos(60));
+        assert_eq!(line.reserve(Nanos(55), Nanos(10)), Nanos(70));
+        assert_eq!(line.reserve(Nanos(4995), Nanos(10)), Nanos(5020));
+    }
+
+    proptest! {
+        #[test]
+        fn no_moment_is_given_twice(asked in prop::collection::vec((0u64..1000, 1u64..50), 1..80)) {
+            let mut line = Line::default();
+            let mut taken = vec![false; 10_000];
+            for (ready, time) in asked {
+                let end = line.reserve(Nanos(ready), Nanos(time)).0;
+                prop_assert!(end >= ready + time);
+                for moment in end - time..end {
+                    prop_assert!(!taken[moment as usize]);
+                    taken[moment as usize] = true;
+                }
+            }
+            let ordered: Vec<_> = line.busy.iter().copied().collect();
+            prop_assert!(ordered.windows(2).all(|pair| pair[0].1 < pair[1].0));
+        }
+    }
+}

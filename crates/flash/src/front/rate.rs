@@ -1,0 +1,35 @@
+use flashlag_units::{Bytes, Nanos};
+
+/// Binary places of the fraction: the error is below 2⁻³² ns a byte.
+const PLACES: u32 = 32;
+
+/// What moving a byte takes, as a fixed-point number of nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Rate(u64);
+
+impl Rate {
+    /// `per_second` must not be zero; below 1 B/s counts as that.
+    pub(crate) fn new(per_second: Bytes) -> Rate {
+        let nanos = (1_000_000_000u128 << PLACES) / u128::from(per_second.0.max(1));
+        Rate(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+
+    /// How long `bytes` take, rounded down.
+    #[inline]
+    pub(crate) fn time(self, bytes: u64) -> Nanos {
+        let nanos = (u128::from(self.0) * u128::from(bytes)) >> PLACES;
+        Nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_megabyte_at_ninety_a_second_takes_a_ninetieth_second() {
+        assert_eq!(Rate::new(Bytes::from_mb(90)).time(1_000_000), Nanos(11_111_111));
+        assert_eq!(Rate::new(Bytes(1_000_000_000)).time(4096), Nanos(4096));
+        assert_eq!(Rate::new(Bytes(1)).time(2), Nanos::from_secs(2));
+    }
+}

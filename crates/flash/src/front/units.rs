@@ -1,0 +1,123 @@
+//! Mapping units, and which part of one is meant.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// Sectors that a part tells apart; of larger units each bit stands for more than a sector.
+const BITS: u64 = 128;
+
+/// The sectors of one mapping unit that are meant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Part(pub(crate) u128);
+
+impl Part {
+    /// Whether all of `other` is in it.
+    #[inline]
+    pub(crate) fn covers(self, other: Part) -> bool {
+        other.0 & !self.0 == 0
+    }
+}
+
+/// How a device's addresses are cut into mapping units.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Units {
+    /// Bytes of a unit.
+    bytes: u64,
+    /// Bytes of a bit of a part.
+    grain: u64,
+    /// The part that is all of a unit.
+    whole: Part,
+}
+
+impl Units {
+    /// Units of `bytes`, which are a multiple of 512.
+    pub(crate) fn new(bytes: u64) -> Units {
+        let grain = (bytes / BITS).max(512);
+        let bits = bytes.div_ceil(grain);
+        let whole = if bits >= BITS { u128::MAX } else { (1 << bits) - 1 };
+        Units { bytes, grain, whole: Part(whole) }
+    }
+
+    /// Bytes of a unit.
+    #[inline]
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Whether the part is all of the unit.
+    #[inline]
+    pub(crate) fn is_whole(&self, part: Part) -> bool {
+        part == self.whole
+    }
+
+    /// The units of a range, each with its part and its bytes.
+    #[inline]
+    pub(crate) fn of(self, offset: u64, length: u64) -> impl Iterator<Item = (u32, Part, u64)> {
+        let end = offset + length;
+        let (first, last) = (offset / self.bytes, end.div_ceil(self.bytes));
+        (first..last).map(move |unit| {
+            let start = unit * self.bytes;
+            let (from, until) = (offset.max(start) - start, end.min(start + self.bytes) - start);
+            (unit as u32, self.part(from, until), until - from)
+        })
+    }
+
+    #[inline]
+    fn part(&self, from: u64, until: u64) -> Part {
+        if until - from == self.bytes {
+            return self.whole;
+        }
+        let (low, high) = (from / self.grain, until.div_ceil(self.grain));
+        let below = |bit: u64| if bit >= BITS { u128::MAX } else { (1 << bit) - 1 };
+        Part(below(high) & !below(low))
+    }
+}
+
+/// Spreads unit numbers; never iterated, so its order never shows.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct UnitHasher(u64);
+
+impl Hasher for UnitHasher {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for byte in bytes {
+            self.write_u32(u32::from(*byte));
+        }
+    }
+
+    #[inline]
+    fn write_u32(&mut self, unit: u32) {
+        let mixed = (self.0 ^ u64::from(unit)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.0 = mixed ^ (mixed >> 32);
+    }
+}
+
+/// Something of some units.
+pub(crate) type UnitMap<V> = HashMap<u32, V, BuildHasherDefault<UnitHasher>>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_range_is_cut_at_the_units_borders() {
+        let units = Units::new(4096);
+        let cut: Vec<_> = units.of(3584, 5120).collect();
+        assert_eq!(cut, [(0, Part(0x80), 512), (1, Part(0xff), 4096), (2, Part(0x01), 512)]);
+        assert!(units.is_whole(cut[1].1) && !units.is_whole(cut[0].1));
+    }
+
+    #[test]
+    fn large_units_have_coarser_parts() {
+        let units = Units::new(1 << 20);
+        let cut: Vec<_> = units.of(512, 512).collect();
+        assert_eq!(cut, [(0, Part(1), 512)]);
+        let all: Vec<_> = units.of(0, 1 << 20).collect();
+        assert!(units.is_whole(all[0].1));
+        let most: Vec<_> = Units::new(65536).of(512, 65536 - 512).collect();
+        assert_eq!(most, [(0, Part(u128::MAX - 1), 65536 - 512)]);
+    }
+}

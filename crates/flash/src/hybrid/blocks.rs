@@ -1,0 +1,119 @@
+use flashlag_units::Nanos;
+
+use super::medium::{FreeBlocks, Medium, Merges, NONE, Place, Shape, UnitSet};
+
+/// What both log-block maps stand on: a data block for each logical block, in which a unit has the
+/// slot of its offset, and which units there are.
+#[derive(Debug)]
+pub(crate) struct DataBlocks {
+    pub(crate) shape: Shape,
+    /// Of each logical block.
+    data: Vec<u32>,
+    /// Units of each logical block that hold something.
+    filled: Vec<u32>,
+    mapped: UnitSet,
+    pub(crate) free: FreeBlocks,
+    pub(crate) merges: Merges,
+    pub(crate) mapped_units: u64,
+    /// The sources of one program, kept to spare the allocation.
+    sources: Vec<Place>,
+}
+
+impl DataBlocks {
+    pub(crate) fn new(shape: Shape) -> DataBlocks {
+        let logical = shape.logical_blocks as usize;
+        DataBlocks {
+            shape,
+            data: vec![NONE; logical],
+            filled: vec![0; logical],
+            mapped: UnitSet::new(u64::from(shape.logical_blocks) * u64::from(shape.units)),
+            free: FreeBlocks::new(shape.blocks),
+            merges: Merges::default(),
+            mapped_units: 0,
+            sources: Vec::new(),
+        }
+    }
+
+    pub(crate) fn unit(&self, logical: u32, offset: u32) -> u32 {
+        logical * self.shape.units + offset
+    }
+
+    pub(crate) fn is_mapped(&self, unit: u32) -> bool {
+        self.mapped.holds(unit)
+    }
+
+    /// Whether nothing of a logical block is left.
+    pub(crate) fn is_empty(&self, logical: u32) -> bool {
+        self.filled[logical as usize] == 0
+    }
+
+    pub(crate) fn set_mapped(&mut self, unit: u32) {
+        if self.mapped.insert(unit) {
+            self.mapped_units += 1;
+            self.filled[(unit / self.shape.units) as usize] += 1;
+        }
+    }
+
+    pub(crate) fn set_unmapped(&mut self, unit: u32) {
+        if self.mapped.remove(unit) {
+            self.mapped_units -= 1;
+            self.filled[(unit / self.shape.units) as usize] -= 1;
+        }
+    }
+
+    /// Where the data block has a unit, whatever a log block has; nowhere where there is none.
+    pub(crate) fn place(&self, unit: u32) -> Place {
+        let block = self.data[(unit / self.shape.units) as usize];
+        if block == NONE || !self.mapped.holds(unit) {
+            return Place::NOWHERE;
+        }
+        Place { block, slot: unit % self.shape.units }
+    }
+
+    /// Copies a logical block's units from `from` on to the same slots of `block`, each from where
+    /// `latest` has it; says when it is done.
+    pub(crate) fn copy<M: Medium>(
+        &mut self,
+        medium: &mut M,
+        at: Nanos,
+        logical: u32,
+        (block, from): (u32, u32),
+        latest: impl Fn(&DataBlocks, u32) -> Place,
+    ) -> Nanos {
+        let Shape { units, program, .. } = self.shape;
+        let mut sources = std::mem::take(&mut self.sources);
+        let (mut end, mut slot) = (at, from);
+        while slot < units {
+            let count = program.min(units - slot);
+            sources.clear();
+            let all = (slot..slot + count).map(|offset| latest(self, self.unit(logical, offset)));
+            sources.extend(all);
+            let copied = sources.iter().filter(|place| !place.is_nowhere()).count() as u32;
+            // Units that hold nothing are passed over: their slots stay erased.
+            if copied > 0 {
+                end = end.max(medium.copy(at, &sources, block, slot));
+                self.merges.copied += u64::from(copied);
+                self.merges.padded += u64::from(program - copied);
+            }
+            slot += count;
+        }
+        self.sources = sources;
+        end
+    }
+
+    /// `block` becomes the data block; the one before is erased.
+    pub(crate) fn replace<M: Medium>(
+        &mut self,
+        medium: &mut M,
+        at: Nanos,
+        logical: u32,
+        block: u32,
+    ) {
+        let before = std::mem::replace(&mut self.data[logical as usize], block);
+        self.free.give_back(medium, at, before, &mut self.merges);
+    }
+
+    pub(crate) fn give_back<M: Medium>(&mut self, medium: &mut M, at: Nanos, block: u32) {
+        self.free.give_back(medium, at, block, &mut self.merges);
+    }
+}

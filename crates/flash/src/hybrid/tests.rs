@@ -1,0 +1,327 @@
+use proptest::prelude::*;
+
+use flashlag_units::Nanos;
+
+use super::bast::Bast;
+use super::fast::Fast;
+use super::medium::{Medium, Merges, Place, Shape};
+
+/// What a unit held and how often it had been written then.
+type Content = Option<(u32, u64)>;
+
+/// Flash that keeps what is in it, and refuses what flash can't do.
+struct Flash {
+    units: u32,
+    slots: Vec<Content>,
+    next: Vec<u32>,
+    versions: Vec<u64>,
+    programs: u64,
+    reads: u64,
+    erases: u64,
+}
+
+impl Flash {
+    fn new(shape: Shape) -> Flash {
+        Flash {
+            units: shape.units,
+            slots: vec![None; (shape.blocks * shape.units) as usize],
+            next: vec![0; shape.blocks as usize],
+            versions: vec![0; (shape.logical_blocks * shape.units) as usize],
+            programs: 0,
+            reads: 0,
+            erases: 0,
+        }
+    }
+
+    fn at(&self, place: Place) -> Content {
+        self.slots[(place.block * self.units + place.slot) as usize]
+    }
+
+    fn put(&mut self, block: u32, slot: u32, contents: &[Content]) {
+        assert!(slot >= self.next[block as usize], "programmed out of order");
+        self.next[block as usize] = slot + contents.len() as u32;
+        assert!(self.next[block as usize] <= self.units);
+        for (slot, content) in (slot..).zip(contents) {
+            self.slots[(block * self.units + slot) as usize] = *content;
+        }
+    }
+}
+
+impl Medium for Flash {
+    fn read(&mut self, at: Nanos, _: u32, _: u32, count: u32) -> Nanos {
+        self.reads += u64::from(count);
+        at.plus(Nanos(u64::from(count)))
+    }
+
+    fn program(&mut self, at: Nanos, block: u32, slot: u32, units: &[u32]) -> Nanos {
+        let contents: Vec<Content> = units
+            .iter()
+            .map(|unit| {
+                self.versions[*unit as usize] += 1;
+                Some((*unit, self.versions[*unit as usize]))
+            })
+            .collect();
+        self.put(block, slot, &contents);
+        self.programs += units.len() as u64;
+        at.plus(Nanos(10))
+    }
+
+    fn copy(&mut self, at: Nanos, from: &[Place], block: u32, slot: u32) -> Nanos {
+        let taken = |place: &Place| if place.is_nowhere() { None } else { self.at(*place) };
+        let contents: Vec<Content> = from.iter().map(taken).collect();
+        self.put(block, slot, &contents);
+        self.programs += from.iter().filter(|place| !place.is_nowhere()).count() as u64;
+        at.plus(Nanos(11))
+    }
+
+    fn erase(&mut self, at: Nanos, block: u32) -> Nanos {
+        let from = (block * self.units) as usize;
+        self.slots[from..from + self.units as usize].fill(None);
+        self.next[block as usize] = 0;
+        self.erases += 1;
+        at.plus(Nanos(100))
+    }
+}
+
+/// Both kinds behind one face.
+enum Map {
+    Bast(Bast),
+    Fast(Fast),
+}
+
+impl Map {
+    fn write(&mut self, flash: &mut Flash, unit: u32, count: u32) {
+        match self {
+            Map::Bast(map) => map.write(flash, Nanos::ZERO, unit, count),
+            Map::Fast(map) => map.write(flash, Nanos::ZERO, unit, count),
+        };
+    }
+
+    fn discard(&mut self, flash: &mut Flash, unit: u32, count: u32) {
+        match self {
+            Map::Bast(map) => map.discard(flash, Nanos::ZERO, unit, count),
+            Map::Fast(map) => map.discard(flash, Nanos::ZERO, unit, count),
+        }
+    }
+
+    fn reclaim(&mut self, flash: &mut Flash) {
+        match self {
+            Map::Bast(map) => map.merge_oldest(flash, Nanos::ZERO),
+            Map::Fast(map) => map.reclaim_oldest(flash, Nanos::ZERO),
+        };
+    }
+
+    fn place(&self, unit: u32) -> Place {
+        match self {
+            Map::Bast(map) => map.place(unit),
+            Map::Fast(map) => map.place(unit),
+        }
+    }
+
+    fn merges(&self) -> Merges {
+        match self {
+            Map::Bast(map) => map.blocks.merges,
+            Map::Fast(map) => map.blocks.merges,
+        }
+    }
+
+    fn mapped(&self) -> u64 {
+        match self {
+            Map::Bast(map) => map.blocks.mapped_units,
+            Map::Fast(map) => map.blocks.mapped_units,
+        }
+    }
+}
+
+const LOGS: u32 = 3;
+
+fn shape(units: u32, program: u32) -> Shape {
+    Shape { logical_blocks: 6, blocks: 6 + LOGS + 1, units, program }
+}
+
+fn both(shape: Shape) -> [(Map, Flash); 2] {
+    [
+        (Map::Bast(Bast::new(shape, LOGS)), Flash::new(shape)),
+        (Map::Fast(Fast::new(shape, LOGS, None)), Flash::new(shape)),
+    ]
+}
+
+/// Every unit of every block, in order.
+fn fill(map: &mut Map, flash: &mut Flash, shape: Shape) {
+    for unit in (0..shape.logical_blocks * shape.units).step_by(shape.program as usize) {
+        map.write(flash, unit, shape.program);
+    }
+}
+
+#[test]
+fn sequential_overwrites_cost_switch_merges_only() {
+    let shape = shape(8, 2);
+    for (mut map, mut flash) in both(shape) {
+        fill(&mut map, &mut flash, shape);
+        fill(&mut map, &mut flash, shape);
+        let merges = map.merges();
+        // Six blocks twice; the first time there was nothing to erase.
+        let expected = Merges { switches: 12, erased: 6, ..Merges::default() };
+        assert_eq!(merges, expected);
+        assert_eq!(flash.programs, 2 * 48);
+    }
+}
+
+#[test]
+fn bast_pays_a_full_merge_for_each_random_write_once_its_logs_are_used() {
+    let shape = shape(8, 1);
+    let [(mut map, mut flash), _] = both(shape);
+    fill(&mut map, &mut flash, shape);
+    let before = flash.programs;
+    // One unit in each of six blocks, again and again: each write finds no log of its own.
+    for round in 0..4 {
+        for logical in 0..6 {
+            map.write(&mut flash, logical * 8 + 3 + round % 2, 1);
+        }
+    }
+    let merges = map.merges();
+    // 24 writes, the first three of which open a log without a merge; each merge copies 8 units
+    // and erases the log and the old block.
+    assert_eq!((merges.fulls, merges.copied, merges.erased), (21, 168, 42));
+    assert_eq!(flash.programs - before, 24 + 168);
+}
+
+#[test]
+fn a_log_that_begins_its_block_is_filled_up_by_a_partial_merge() {
+    let shape = shape(8, 1);
+    for (mut map, mut flash) in both(shape) {
+        fill(&mut map, &mut flash, shape);
+        map.write(&mut flash, 8, 3);
+        for logical in [3, 4, 5] {
+            map.write(&mut flash, logical * 8, 8);
+        }
+        let merges = map.merges();
+        // BAST's third log took the place of none; its block has to give way for the next one.
+        let expected = if matches!(map, Map::Bast(_)) { (0, 0) } else { (1, 5) };
+        assert_eq!((merges.partials, merges.copied), expected);
+        if let Map::Bast(_) = map {
+            for logical in [0, 3, 4] {
+                map.write(&mut flash, logical * 8 + 1, 1);
+            }
+            let merges = map.merges();
+            assert_eq!((merges.partials, merges.copied, merges.fulls), (1, 5, 0));
+        }
+    }
+}
+
+#[test]
+fn fast_merges_every_block_that_its_oldest_log_holds_units_of() {
+    let shape = shape(8, 1);
+    let [_, (mut map, mut flash)] = both(shape);
+    fill(&mut map, &mut flash, shape);
+    let erased = map.merges().erased;
+    // Two random logs of eight slots: sixteen writes fit, four to each of four blocks, spread over
+    // both logs.
+    for slot in 0..16 {
+        map.write(&mut flash, slot % 4 * 8 + 1 + slot / 4, 1);
+    }
+    assert_eq!(map.merges().fulls, 0);
+    map.write(&mut flash, 5 * 8 + 3, 1);
+    let merges = map.merges();
+    // The oldest log holds two units of each of the four blocks, and their merges take the other
+    // log's units along.
+    assert_eq!((merges.fulls, merges.copied, merges.erased - erased), (4, 32, 5));
+    for slot in 0..8 {
+        map.write(&mut flash, 5 * 8 + 1 + slot % 6, 1);
+    }
+    // The second log was dead by then: its erase cost no merge.
+    let merges = map.merges();
+    assert_eq!((merges.fulls, merges.erased - erased), (4, 6));
+}
+
+#[test]
+fn a_limit_of_open_blocks_closes_the_oldest() {
+    let shape = Shape { logical_blocks: 6, blocks: 12, units: 8, program: 1 };
+    let copied = |open: u32, streams: u32| {
+        let mut flash = Flash::new(shape);
+        let mut map = Fast::new(shape, 5, Some(open));
+        for unit in 0..48 {
+            map.write(&mut flash, Nanos::ZERO, unit, 1);
+        }
+        for offset in 0..8 {
+            for stream in 0..streams {
+                map.write(&mut flash, Nanos::ZERO, stream * 8 + offset, 1);
+            }
+        }
+        map.blocks.merges.copied
+    };
+    // Within the limit each block is put together about once; beyond it at every write.
+    assert!(copied(2, 2) <= 2 * 8, "{}", copied(2, 2));
+    assert!(copied(2, 3) >= 3 * 6 * 7, "{}", copied(2, 3));
+    assert!(copied(3, 3) <= 3 * 8, "{}", copied(3, 3));
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Write(u32, u32),
+    Discard(u32, u32),
+    Reclaim,
+}
+
+fn steps(units: u32) -> impl Strategy<Value = Vec<Step>> {
+    let range = (0..units).prop_flat_map(move |unit| (Just(unit), 1..=(units - unit).min(20)));
+    let write = range.clone().prop_map(|(unit, count)| Step::Write(unit, count));
+    let small = (0..units).prop_map(|unit| Step::Write(unit, 1));
+    let start = (0..6u32).prop_map(move |logical| Step::Write(logical * (units / 6), 4));
+    let discard = range.prop_map(|(unit, count)| Step::Discard(unit, count));
+    let step = prop_oneof![
+        4 => write, 6 => small, 2 => start, 2 => discard, 1 => Just(Step::Reclaim)
+    ];
+    prop::collection::vec(step, 1..200)
+}
+
+fn check(map: &Map, flash: &Flash, reference: &[bool]) -> Result<(), TestCaseError> {
+    for (unit, mapped) in (0u32..).zip(reference) {
+        let place = map.place(unit);
+        prop_assert_eq!(place.is_nowhere(), !*mapped, "unit {}", unit);
+        if *mapped {
+            let expected = Some((unit, flash.versions[unit as usize]));
+            prop_assert_eq!(flash.at(place), expected, "unit {}", unit);
+        }
+    }
+    prop_assert_eq!(map.mapped(), reference.iter().filter(|mapped| **mapped).count() as u64);
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn every_unit_reads_back_its_latest_version(
+        steps in steps(60),
+        program in prop_oneof![Just(1u32), Just(2), Just(4)],
+        open in prop_oneof![Just(None), Just(Some(1u32)), Just(Some(2))],
+    ) {
+        let shape = shape(10, program);
+        let fast = Map::Fast(Fast::new(shape, LOGS, open));
+        let bast = Map::Bast(Bast::new(shape, LOGS));
+        for mut map in [fast, bast] {
+            let mut flash = Flash::new(shape);
+            let mut reference = vec![false; 60];
+            let mut host = 0;
+            for step in &steps {
+                match *step {
+                    Step::Write(unit, count) => {
+                        map.write(&mut flash, unit, count);
+                        reference[unit as usize..(unit + count) as usize].fill(true);
+                        host += u64::from(count);
+                    }
+                    Step::Discard(unit, count) => {
+                        map.discard(&mut flash, unit, count);
+                        reference[unit as usize..(unit + count) as usize].fill(false);
+                    }
+                    Step::Reclaim => map.reclaim(&mut flash),
+                }
+                check(&map, &flash, &reference)?;
+            }
+            let merges = map.merges();
+            prop_assert_eq!(flash.programs, host + merges.copied);
+            prop_assert_eq!(flash.erases, merges.erased);
+        }
+    }
+}
