@@ -5,4 +5,6 @@ mod host;
 mod line;
 mod queue;
 mod rate;
+mod ring;
+mod trim;
 pub(crate) mod units;

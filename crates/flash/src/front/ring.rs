@@ -1,0 +1,149 @@
+use std::collections::VecDeque;
+
+use super::units::UnitMap;
+
+const DEAD: u32 = u32::MAX;
+
+/// What the write cache holds: units in the order in which they came, in slots of which a group is
+/// erased together.
+///
+/// A slot's position counts up for ever; where it is on the flash follows from it. A unit that is
+/// written again, or discarded, leaves a dead slot behind, whose room comes back with its group.
+#[derive(Debug)]
+pub(crate) struct SlotRing {
+    /// The unit of each slot from `tail` on; [`DEAD`] where it is there no more.
+    slots: VecDeque<u32>,
+    /// Position of the oldest slot.
+    tail: u64,
+    /// Everything before this is erased; a multiple of `group`.
+    erased: u64,
+    group: u64,
+    position: UnitMap<u64>,
+}
+
+impl SlotRing {
+    /// Groups of so many slots, one at least.
+    pub(crate) fn new(group: u64) -> SlotRing {
+        SlotRing {
+            slots: VecDeque::new(),
+            tail: 0,
+            erased: 0,
+            group: group.max(1),
+            position: UnitMap::default(),
+        }
+    }
+
+    fn head(&self) -> u64 {
+        self.tail + self.slots.len() as u64
+    }
+
+    /// Slots that are in use or not erased yet.
+    pub(crate) fn occupied(&self) -> u64 {
+        self.head() - self.erased
+    }
+
+    /// Units that it holds.
+    pub(crate) fn units(&self) -> u64 {
+        self.position.len() as u64
+    }
+
+    /// Where a unit is.
+    #[inline]
+    pub(crate) fn locate(&self, unit: u32) -> Option<u64> {
+        if self.position.is_empty() {
+            return None;
+        }
+        self.position.get(&unit).copied()
+    }
+
+    /// Takes a unit in; says at which position. What it held of it before is dead.
+    pub(crate) fn append(&mut self, unit: u32) -> u64 {
+        let position = self.head();
+        self.slots.push_back(unit);
+        if let Some(before) = self.position.insert(unit, position) {
+            self.slots[(before - self.tail) as usize] = DEAD;
+        }
+        position
+    }
+
+    /// A slot with nothing in it: what fills up a program.
+    pub(crate) fn pad(&mut self) {
+        self.slots.push_back(DEAD);
+    }
+
+    /// Forgets a unit; whether it was there.
+    pub(crate) fn forget(&mut self, unit: u32) -> bool {
+        if self.position.is_empty() {
+            return false;
+        }
+        let Some(position) = self.position.remove(&unit) else {
+            return false;
+        };
+        self.slots[(position - self.tail) as usize] = DEAD;
+        true
+    }
+
+    /// Takes the oldest units out, `most` at most, with their positions.
+    pub(crate) fn take_oldest(&mut self, most: usize, into: &mut Vec<(u32, u64)>) {
+        into.clear();
+        while into.len() < most
+            && let Some(unit) = self.slots.pop_front()
+        {
+            let position = self.tail;
+            self.tail += 1;
+            if unit != DEAD {
+                self.position.remove(&unit);
+                into.push((unit, position));
+            }
+        }
+    }
+
+    /// Drops dead slots from the front, then says how many groups have been passed since they were
+    /// last erased; they count as erased now. A ring that is empty passes the rest of its group.
+    pub(crate) fn reclaim(&mut self) -> u64 {
+        while self.slots.front() == Some(&DEAD) {
+            self.slots.pop_front();
+            self.tail += 1;
+        }
+        if self.slots.is_empty() && self.tail > self.erased {
+            self.tail = self.tail.next_multiple_of(self.group);
+        }
+        let groups = (self.tail - self.erased) / self.group;
+        self.erased += groups * self.group;
+        groups
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn room_comes_back_a_group_at_a_time() {
+        let mut ring = SlotRing::new(4);
+        for unit in 0..6 {
+            assert_eq!(ring.append(unit), u64::from(unit));
+        }
+        let mut taken = Vec::new();
+        ring.take_oldest(3, &mut taken);
+        assert_eq!(taken, [(0, 0), (1, 1), (2, 2)]);
+        assert_eq!((ring.reclaim(), ring.occupied()), (0, 6));
+        assert!(ring.forget(3));
+        assert_eq!((ring.reclaim(), ring.occupied(), ring.units()), (1, 2, 2));
+        ring.take_oldest(9, &mut taken);
+        assert_eq!(taken, [(4, 4), (5, 5)]);
+        assert_eq!((ring.reclaim(), ring.occupied(), ring.append(9)), (1, 0, 8));
+    }
+
+    #[test]
+    fn a_unit_that_is_written_again_leaves_a_dead_slot() {
+        let mut ring = SlotRing::new(4);
+        ring.append(5);
+        ring.append(5);
+        assert_eq!((ring.locate(5), ring.units(), ring.occupied()), (Some(1), 1, 2));
+        let mut taken = Vec::new();
+        ring.take_oldest(2, &mut taken);
+        assert_eq!(taken, [(5, 1)]);
+        assert!(!ring.forget(5));
+    }
+}

@@ -1,0 +1,3 @@
+//! Power cuts: what survives them, and how long it takes to be ready again.
+
+mod ledger;
