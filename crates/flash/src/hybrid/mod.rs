@@ -9,6 +9,7 @@
 mod bast;
 mod blocks;
 mod fast;
+mod map_cache;
 mod medium;
 #[cfg(test)]
 mod tests;
