@@ -179,6 +179,11 @@ impl WriteBuffer {
             || (dirty.is_none() && self.leaving_until.get(&unit).is_some_and(|end| *end > now))
     }
 
+    /// When the last program of a unit that is under way ends.
+    pub(crate) fn leaving_until(&self, unit: u32) -> Nanos {
+        self.leaving_until.get(&unit).copied().unwrap_or_default()
+    }
+
     /// Forgets all, as a loss of power does to a volatile buffer.
     pub(crate) fn clear(&mut self) {
         *self = WriteBuffer::new(self.capacity);

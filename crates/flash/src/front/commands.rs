@@ -1,0 +1,206 @@
+use flashlag_schema::profile::{Model, TrimKind};
+use flashlag_units::{Bytes, Nanos};
+
+use super::buffer::WriteBuffer;
+use super::host::{CommandKind, Host};
+use super::slc::{SlcCache, SlcCounts};
+use super::store::{Store, UnitWrite};
+use super::trim::Trims;
+use super::units::{Part, Units};
+use crate::command::{Command, FlashError, Timing};
+use crate::power::Ledger;
+
+/// Everything between the host and the map.
+#[derive(Debug)]
+pub(crate) struct Front {
+    pub(super) host: Host,
+    pub(super) units: Units,
+    pub(super) buffer: Option<Buffered>,
+    pub(super) slc: Option<SlcCache>,
+    pub(super) trims: Trims,
+    /// Units of a program, and of a piece that is read.
+    pub(super) program: usize,
+    pub(super) read: u64,
+    /// When the last program, and the last command that changed data, ends.
+    pub(super) programmed: Nanos,
+    pub(super) changed: Nanos,
+    pub(super) ledger: Option<Box<Ledger>>,
+    /// Work space: what is programmed together.
+    pub(super) group: Vec<(u32, Part)>,
+    pub(super) writes: Vec<UnitWrite>,
+}
+
+/// The write buffer and how it behaves.
+#[derive(Debug)]
+pub(super) struct Buffered {
+    pub(super) held: WriteBuffer,
+    pub(super) volatile: bool,
+    pub(super) drain_after: Option<Nanos>,
+    /// The buffer takes data in the order of the commands: no earlier than this.
+    pub(super) cursor: Nanos,
+}
+
+impl Front {
+    /// What the model says, over a store of so many dies.
+    pub(crate) fn new(model: &Model, dies: u32, seed: u64) -> Front {
+        let unit = model.map.unit.0.0;
+        let stripe = model.nand.page.0.0 * u64::from(model.nand.planes);
+        let buffer = model.buffer.as_ref().map(|buffer| Buffered {
+            held: WriteBuffer::new((buffer.size.0.0 / unit) as usize),
+            volatile: buffer.volatile,
+            drain_after: buffer.drain_after.map(|after| after.0),
+            cursor: Nanos::ZERO,
+        });
+        Front {
+            host: Host::new(&model.host, seed),
+            units: Units::new(unit),
+            buffer,
+            slc: SlcCache::new(model, dies),
+            trims: Trims::new(&model.trim),
+            program: (model.map.program_unit.0.0 / unit).max(1) as usize,
+            read: (stripe / unit).max(1),
+            programmed: Nanos::ZERO,
+            changed: Nanos::ZERO,
+            ledger: None,
+            group: Vec::new(),
+            writes: Vec::new(),
+        }
+    }
+
+    /// What the write cache has done.
+    pub(crate) fn slc_counts(&self) -> SlcCounts {
+        self.slc.as_ref().map(|slc| slc.counts).unwrap_or_default()
+    }
+
+    /// Works a command out whose range is within the device; `at` never goes back.
+    ///
+    /// # Errors
+    /// Where the store is worn out or can reclaim nothing.
+    #[inline]
+    pub(crate) fn submit<S: Store>(
+        &mut self,
+        store: &mut S,
+        at: Nanos,
+        command: Command,
+    ) -> Result<Timing, FlashError> {
+        if at > self.host.quiet_from() {
+            self.idle(store, at)?;
+        }
+        match command {
+            Command::Read { offset, length } => Ok(self.read(store, at, offset, length)),
+            Command::Write { offset, length, fua } => self.write(store, at, offset, length, fua),
+            Command::Flush => self.flush(store, at),
+            Command::Discard { offset, length } => Ok(self.discard(store, at, offset, length)),
+        }
+    }
+
+    /// Cuts a range into commands of the largest size, and joins their times.
+    pub(super) fn split(
+        largest: u64,
+        offset: Bytes,
+        length: Bytes,
+        mut one: impl FnMut(u64, u64) -> Result<Timing, FlashError>,
+    ) -> Result<Timing, FlashError> {
+        let (mut offset, mut left) = (offset.0, length.0);
+        let mut whole: Option<Timing> = None;
+        while left > 0 {
+            let piece = left.min(largest);
+            let timing = one(offset, piece)?;
+            let before = whole.unwrap_or(timing);
+            let ended = before.ended.max(timing.ended);
+            whole = Some(Timing { started: before.started, ended });
+            (offset, left) = (offset + piece, left - piece);
+        }
+        Ok(whole.unwrap_or(Timing { started: Nanos::ZERO, ended: Nanos::ZERO }))
+    }
+
+    fn flush<S: Store>(&mut self, store: &mut S, at: Nanos) -> Result<Timing, FlashError> {
+        let (started, ready) = self.host.begin(at, CommandKind::Flush);
+        // A flush covers what came before it: it acts once that has ended.
+        let from = ready.max(self.changed);
+        let mut ended = from.max(self.trims.done());
+        if let Some(mut buffer) = self.buffer.take() {
+            if buffer.volatile {
+                let mut drained = Ok(());
+                while buffer.held.dirty() > 0 && drained.is_ok() {
+                    drained = self.drain(store, &mut buffer.held, from);
+                }
+                ended = ended.max(self.programmed);
+                self.buffer = Some(buffer);
+                drained?;
+            } else {
+                self.buffer = Some(buffer);
+            }
+        }
+        self.host.complete(ended);
+        Ok(Timing { started, ended })
+    }
+
+    fn discard<S: Store>(
+        &mut self,
+        store: &mut S,
+        at: Nanos,
+        offset: Bytes,
+        length: Bytes,
+    ) -> Timing {
+        let (started, ready) = self.host.begin(at, CommandKind::Discard);
+        let cost = self.trims.cost(length.0);
+        let (ended, done) = match self.trims.kind() {
+            TrimKind::Ignored => (ready, ready),
+            TrimKind::Immediate => {
+                self.host.occupy(ready.plus(cost));
+                (ready.plus(cost), ready.plus(cost))
+            }
+            TrimKind::Queued => (ready, self.trims.queue(ready, cost)),
+        };
+        if self.trims.kind() != TrimKind::Ignored {
+            if let Some(ledger) = &mut self.ledger {
+                ledger.settle(at);
+                ledger.next();
+            }
+            self.unmap(store, done, offset.0, length.0);
+        }
+        self.changed = self.changed.max(ended);
+        self.host.complete(ended);
+        Timing { started, ended }
+    }
+
+    /// Forgets the units that are wholly within a range.
+    fn unmap<S: Store>(&mut self, store: &mut S, at: Nanos, offset: u64, length: u64) {
+        let unit = self.units.bytes();
+        let (first, end) = (offset.div_ceil(unit), (offset + length) / unit);
+        if first >= end {
+            return;
+        }
+        let (first, end) = (first as u32, end as u32);
+        let dirty = self.buffer.as_ref().is_some_and(|buffer| buffer.held.dirty() > 0);
+        let cached = self.slc.as_ref().is_some_and(|slc| slc.units() > 0);
+        if dirty || cached || self.ledger.is_some() {
+            for unit in first..end {
+                self.note(store, unit, true);
+                if let Some(buffer) = &mut self.buffer {
+                    buffer.held.take(unit);
+                }
+                if let Some(slc) = &mut self.slc {
+                    slc.forget(unit);
+                }
+                if let Some(ledger) = &mut self.ledger {
+                    ledger.program(unit, at);
+                }
+            }
+        }
+        store.discard(at, first, end - first);
+    }
+
+    /// Writes down, where that is kept, that the present command changes a unit.
+    #[inline]
+    pub(super) fn note<S: Store>(&mut self, store: &S, unit: u32, discard: bool) {
+        let Some(ledger) = &mut self.ledger else {
+            return;
+        };
+        let slc = self.slc.as_ref();
+        ledger.change(unit, discard, || {
+            !store.is_mapped(unit) && !slc.is_some_and(|slc| slc.holds(unit))
+        });
+    }
+}

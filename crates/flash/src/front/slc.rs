@@ -1,0 +1,252 @@
+use flashlag_schema::profile::{CellKind, Model, SlcFull};
+use flashlag_units::Nanos;
+
+use super::ring::SlotRing;
+use super::store::{SlcWork, Store, UnitWrite};
+use super::units::Part;
+use crate::command::FlashError;
+
+/// Binary places of a share.
+const PLACES: u32 = 32;
+
+/// The write cache of cells with one bit (pSLC, WriteBooster).
+///
+/// Programs of one SLC page each (of all planes) go to the dies in turn, until
+/// `static + dynamic · free / b` bytes are in use, where free is what of the capacity holds
+/// nothing and b the bits of a cell otherwise. With nothing overwritten, F bytes free at first and
+/// no idle time, that is the case after
+///
+/// `(static + dynamic · F / b) / (1 + dynamic / b)` bytes,
+///
+/// the cliff: from there on writes go to the main area (`direct`), or wait for the oldest units
+/// to be folded there (`fold`). Folding reads as many units as a program unit holds, oldest first,
+/// and programs them in the main area; what was overwritten or discarded meanwhile is not copied.
+/// Groups of blocks, one on each die, are erased as the folding passes them. In idle time each such
+/// step begins before the next command comes, and may end after.
+#[derive(Debug)]
+pub(crate) struct SlcCache {
+    ring: SlotRing,
+    fixed: u64,
+    /// SLC bytes lent for a free byte, as a share of 2³².
+    lent: u64,
+    unit_bytes: u64,
+    capacity_units: u64,
+    /// Units of an SLC program and of a main one.
+    program: u64,
+    fold: usize,
+    times: Times,
+    pub(crate) fold_after: Option<Nanos>,
+    full: SlcFull,
+    /// Work space of a fold.
+    oldest: Vec<(u32, u64)>,
+    moved: Vec<UnitWrite>,
+    pub(crate) counts: SlcCounts,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Times {
+    read: Nanos,
+    program: Nanos,
+    erase: Nanos,
+}
+
+/// What the write cache has done, in units.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct SlcCounts {
+    /// Units of the host that were programmed in it.
+    pub(crate) written: u64,
+    /// Room that was programmed with nothing in it.
+    pub(crate) padded: u64,
+    /// Units that were copied to the main area.
+    pub(crate) folded: u64,
+    /// Blocks erased, each of all planes of a die.
+    pub(crate) erased: u64,
+}
+
+fn bits(cell: CellKind) -> u64 {
+    match cell {
+        CellKind::Slc => 1,
+        CellKind::Mlc => 2,
+        CellKind::Tlc => 3,
+        CellKind::Qlc => 4,
+    }
+}
+
+impl SlcCache {
+    /// The model's, where it has one; on so many dies.
+    pub(crate) fn new(model: &Model, dies: u32) -> Option<SlcCache> {
+        let slc = model.slc.as_ref()?;
+        let (nand, unit) = (&model.nand, model.map.unit.0.0);
+        let stripe = nand.page.0.0 * u64::from(nand.planes);
+        let program = (stripe / unit).max(1);
+        // A block keeps its cells and loses all bits of each but one.
+        let pages = u64::from(nand.pages_per_block) / bits(nand.cell);
+        let group = program * pages.max(1) * u64::from(dies);
+        let lent = (slc.dynamic * (1u64 << PLACES) as f64) as u64 / bits(nand.cell);
+        Some(SlcCache {
+            ring: SlotRing::new(group),
+            fixed: slc.fixed.0.0,
+            lent,
+            unit_bytes: unit,
+            capacity_units: model.map.capacity.0.0 / unit,
+            program,
+            fold: (model.map.program_unit.0.0 / unit).max(1) as usize,
+            times: Times { read: slc.read.0, program: slc.program.0, erase: slc.erase.0 },
+            fold_after: slc.fold_after.map(|after| after.0),
+            full: slc.full,
+            oldest: Vec::new(),
+            moved: Vec::new(),
+            counts: SlcCounts::default(),
+        })
+    }
+
+    /// Units that it holds.
+    pub(crate) fn units(&self) -> u64 {
+        self.ring.units()
+    }
+
+    pub(crate) fn holds(&self, unit: u32) -> bool {
+        self.ring.locate(unit).is_some()
+    }
+
+    pub(crate) fn forget(&mut self, unit: u32) -> bool {
+        self.ring.forget(unit)
+    }
+
+    /// Units that it may hold now, each with its room.
+    fn most<S: Store>(&self, store: &S) -> u64 {
+        let free = self.capacity_units.saturating_sub(store.mapped_units() + self.ring.units());
+        let free = u128::from(free) * u128::from(self.unit_bytes);
+        let lent = (u128::from(self.lent) * free) >> PLACES;
+        (self.fixed + lent as u64) / self.unit_bytes
+    }
+
+    fn has_room<S: Store>(&mut self, store: &mut S, at: Nanos, units: u64) -> bool {
+        self.reclaim(store, at);
+        self.ring.occupied() + units <= self.most(store)
+    }
+
+    fn die<S: Store>(&self, store: &S, position: u64) -> u32 {
+        (position / self.program % u64::from(store.dies().max(1))) as u32
+    }
+
+    /// Reads one unit; says when it is there, or `None` where it is not held.
+    pub(crate) fn read<S: Store>(&mut self, store: &mut S, at: Nanos, unit: u32) -> Option<Nanos> {
+        let position = self.ring.locate(unit)?;
+        let die = self.die(store, position);
+        let work = SlcWork::Read { time: self.times.read, bytes: self.unit_bytes };
+        Some(store.slc(at, die, work))
+    }
+
+    /// Writes units where there is room for them, or is made; `None` where they must go to the
+    /// main area.
+    ///
+    /// # Errors
+    /// As the store's writes, to which it folds.
+    pub(crate) fn write<S: Store>(
+        &mut self,
+        store: &mut S,
+        at: Nanos,
+        units: &[(u32, Part)],
+        is_whole: impl Fn(Part) -> bool,
+    ) -> Result<Option<Nanos>, FlashError> {
+        let room = (units.len() as u64).next_multiple_of(self.program);
+        let mut at = at;
+        while !self.has_room(store, at, room) {
+            if self.full == SlcFull::Direct {
+                return Ok(None);
+            }
+            match self.fold(store, at)? {
+                Some(end) => at = end,
+                None => return Ok(None),
+            }
+        }
+        let mut end = at;
+        for group in units.chunks(self.program as usize) {
+            end = end.max(self.program(store, at, group, &is_whole));
+        }
+        Ok(Some(end))
+    }
+
+    /// One program of an SLC page.
+    fn program<S: Store>(
+        &mut self,
+        store: &mut S,
+        at: Nanos,
+        units: &[(u32, Part)],
+        is_whole: &impl Fn(Part) -> bool,
+    ) -> Nanos {
+        let mut ready = at;
+        for (unit, part) in units {
+            if !is_whole(*part) {
+                let held = self.read(store, at, *unit);
+                let old = held.or_else(|| store.is_mapped(*unit).then(|| store.read(at, *unit, 1)));
+                ready = ready.max(old.unwrap_or(at));
+            }
+        }
+        let mut die = 0;
+        for (index, (unit, _)) in units.iter().enumerate() {
+            let position = self.ring.append(*unit);
+            if index == 0 {
+                die = self.die(store, position);
+            }
+            if store.is_mapped(*unit) {
+                store.discard(at, *unit, 1);
+            }
+        }
+        self.counts.written += units.len() as u64;
+        for _ in units.len() as u64..self.program {
+            self.ring.pad();
+            self.counts.padded += 1;
+        }
+        let bytes = units.len() as u64 * self.unit_bytes;
+        store.slc(ready, die, SlcWork::Program { time: self.times.program, bytes })
+    }
+
+    /// Folds as much as one program of the main area holds; says when its room can be used, or
+    /// `None` where nothing was left to fold.
+    ///
+    /// # Errors
+    /// As the store's writes.
+    pub(crate) fn fold<S: Store>(
+        &mut self,
+        store: &mut S,
+        at: Nanos,
+    ) -> Result<Option<Nanos>, FlashError> {
+        let mut oldest = std::mem::take(&mut self.oldest);
+        self.ring.take_oldest(self.fold, &mut oldest);
+        let mut ready = at;
+        // Units of one SLC page are read at once.
+        for page in oldest.chunk_by(|a, b| a.1 / self.program == b.1 / self.program) {
+            let die = self.die(store, page[0].1);
+            let bytes = page.len() as u64 * self.unit_bytes;
+            let work = SlcWork::Read { time: self.times.read, bytes };
+            ready = ready.max(store.slc(at, die, work));
+        }
+        self.moved.clear();
+        self.moved.extend(oldest.iter().map(|(unit, _)| UnitWrite { unit: *unit, whole: true }));
+        self.oldest = oldest;
+        self.counts.folded += self.moved.len() as u64;
+        let mut end = ready;
+        if !self.moved.is_empty() {
+            end = store.write(ready, &self.moved)?;
+        }
+        let erased = self.reclaim(store, end);
+        let done = self.moved.is_empty() && erased.is_none();
+        Ok((!done).then(|| erased.unwrap_or(end)))
+    }
+
+    /// Erases the groups that folding has passed; says when, if there were any.
+    fn reclaim<S: Store>(&mut self, store: &mut S, at: Nanos) -> Option<Nanos> {
+        let groups = self.ring.reclaim();
+        let mut end = None;
+        for _ in 0..groups {
+            for die in 0..store.dies() {
+                let erased = store.slc(at, die, SlcWork::Erase { time: self.times.erase });
+                end = end.max(Some(erased));
+                self.counts.erased += 1;
+            }
+        }
+        end
+    }
+}

@@ -1,0 +1,57 @@
+use flashlag_units::Nanos;
+
+use crate::command::FlashError;
+
+/// A unit to be written, and whether the host gave all of it; what is missing of one that is not
+/// whole must be read first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct UnitWrite {
+    pub(crate) unit: u32,
+    pub(crate) whole: bool,
+}
+
+/// What the front stands before: a map on flash, and the dies that its write cache uses besides.
+/// Calls say when they are done; work that begins later than it was asked for waits for its dies.
+pub(crate) trait Store {
+    /// Reads units in a row.
+    fn read(&mut self, at: Nanos, unit: u32, count: u32) -> Nanos;
+
+    /// Programs units together: at most those of a program unit.
+    ///
+    /// # Errors
+    /// Where the flash is worn out, or nothing can be reclaimed.
+    fn write(&mut self, at: Nanos, units: &[UnitWrite]) -> Result<Nanos, FlashError>;
+
+    /// Forgets units in a row.
+    fn discard(&mut self, at: Nanos, unit: u32, count: u32);
+
+    /// Whether there is anything in a unit.
+    fn is_mapped(&self, unit: u32) -> bool;
+
+    /// Units that there is anything in.
+    fn mapped_units(&self) -> u64;
+
+    /// Does what it does in idle time, from `from` on; begins nothing at `until` or later.
+    ///
+    /// # Errors
+    /// As a write.
+    fn background(&mut self, from: Nanos, until: Nanos) -> Result<(), FlashError>;
+
+    /// Dies that the write cache is spread over.
+    fn dies(&self) -> u32;
+
+    /// Keeps a die busy with an operation of cells with one bit, and its channel with so many
+    /// bytes.
+    fn slc(&mut self, at: Nanos, die: u32, work: SlcWork) -> Nanos;
+}
+
+/// An operation on cells that hold one bit each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SlcWork {
+    /// Reads pages of all planes; so many bytes leave the die.
+    Read { time: Nanos, bytes: u64 },
+    /// Programs pages of all planes.
+    Program { time: Nanos, bytes: u64 },
+    /// Erases a block of all planes.
+    Erase { time: Nanos },
+}

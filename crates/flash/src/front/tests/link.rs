@@ -1,0 +1,158 @@
+//! Queue, command overheads, link, sleep, discards.
+
+use super::*;
+
+#[test]
+fn writing_in_a_row_runs_at_the_slower_of_link_and_dies() {
+    // Four dies of 48 KiB a millisecond: 196.6 MB/s.
+    let dies_rate = 4.0 * 48.0 * 1024.0 / 1e-3;
+    for (link, expected) in [("400MB", dies_rate), ("100MB", 100e6), ("250MB", dies_rate)] {
+        let link = format!("\"{link}\"");
+        let changes = [
+            BUFFER[0],
+            BUFFER[1],
+            ("host.write_per_second", &link),
+            ("host.write_command", "\"0s\""),
+            ("map.capacity", "\"1GiB\""),
+        ];
+        let (mut front, mut dies) = front(&changes);
+        let bytes = 384 * MIB;
+        let end = in_a_row(&mut front, &mut dies, Nanos::ZERO, sequential(0, bytes, 512 * KIB));
+        near(bytes as f64 / end.as_secs_f64(), expected, 0.01);
+    }
+}
+
+#[test]
+fn one_large_write_without_a_buffer_hides_all_but_its_first_transfer() {
+    let (mut front, mut dies) = front(&[("host.write_per_second", "\"1GB\"")]);
+    let timing = front.submit(&mut dies, Nanos::ZERO, write(0, 480 * KIB)).unwrap();
+    // Ten programs on four dies: die 1 and 2 get three. The second's first begins once two pieces
+    // are there; it is busy from then on.
+    let piece = 48 * 1024;
+    assert_eq!(timing.ended, Nanos(20_000 + 2 * piece + 3_000_000));
+}
+
+#[test]
+fn the_queue_limits_how_many_reads_are_at_work() {
+    for (depth, expected) in [(1, 1.0), (2, 2.0), (4, 4.0), (32, 4.0)] {
+        let depth_text = format!("{depth}");
+        let changes = [
+            ("host.queue_depth", depth_text.as_str()),
+            ("host.read_command", "\"0s\""),
+            ("host.read_per_second", "\"100GB\""),
+        ];
+        let (mut front, mut dies) = front(&changes);
+        let count = 4000;
+        let ends =
+            (0..count).map(|index| front.submit(&mut dies, Nanos::ZERO, read(index * 4096, 512)));
+        let end = ends.map(|timing| timing.unwrap().ended).max().unwrap();
+        // Four dies of 20,000 reads a second each, one of them for each command that is at work.
+        near(count as f64 / end.as_secs_f64(), expected * 20_000.0, 0.01);
+    }
+}
+
+#[test]
+fn the_controller_does_no_more_than_one_command_in_its_overhead() {
+    let (mut front, mut dies) = front(&[("host.queue_depth", "32")]);
+    let ends =
+        (0..1000).map(|index| front.submit(&mut dies, Nanos::ZERO, read(index * 4096, 4096)));
+    let end = ends.map(|timing| timing.unwrap().ended).max().unwrap();
+    near(1000.0 / end.as_secs_f64(), 50_000.0, 0.01);
+}
+
+#[test]
+fn a_command_larger_than_the_largest_pays_for_each_part() {
+    let (mut front, mut dies) =
+        front(&[("host.largest", "\"4KiB\""), ("host.read_command", "\"1ms\"")]);
+    let end = front.submit(&mut dies, Nanos::ZERO, read(0, 64 * KIB)).unwrap().ended;
+    // Sixteen of them, one after the other: overhead, read, transfer.
+    assert_eq!(end, Nanos(16 * (1_000_000 + 50_000 + 10_240)));
+}
+
+#[test]
+fn packed_writes_pay_for_one_command() {
+    let overheads = |packed: &str| {
+        let changes = [
+            ("host.packed", packed),
+            ("host.write_command", "\"1ms\""),
+            ("nand.program", "\"1us\""),
+        ];
+        let (mut front, mut dies) = front(&changes);
+        let ends =
+            (0..17).map(|index| front.submit(&mut dies, Nanos::ZERO, write(index * 4096, 4096)));
+        let end = ends.map(|timing| timing.unwrap().ended).max().unwrap();
+        end.0 / 1_000_000
+    };
+    // The first goes alone, since nothing waits yet; the other sixteen in packs.
+    assert_eq!((overheads("1"), overheads("8"), overheads("16")), (17, 3, 2));
+}
+
+#[test]
+fn a_device_that_slept_answers_later() {
+    let changes = [
+        ("host.sleep_after", "\"220ms\""),
+        ("host.wake", "\"2400us\""),
+        ("host.wake_most", "\"4900us\""),
+    ];
+    let (mut front, mut dies) = front(&changes);
+    let first = front.submit(&mut dies, Nanos::ZERO, read(0, 4096)).unwrap();
+    let awake = first.ended.0;
+    let mut waits = Vec::new();
+    let mut at = first.ended;
+    for _ in 0..200 {
+        let called = at.plus(Nanos::from_millis(220));
+        let timing = front.submit(&mut dies, called, read(0, 4096)).unwrap();
+        waits.push(timing.ended.since(called).0 - awake);
+        let soon = timing.ended.plus(Nanos::from_millis(219));
+        let timing = front.submit(&mut dies, soon, read(0, 4096)).unwrap();
+        assert_eq!(timing.ended.since(soon).0, awake);
+        at = timing.ended;
+    }
+    let (least, most) = (*waits.iter().min().unwrap(), *waits.iter().max().unwrap());
+    assert!((2_400_000..2_500_000).contains(&least), "{least}");
+    assert!((4_800_000..=4_900_000).contains(&most), "{most}");
+}
+
+#[test]
+fn discards_cost_by_range_and_size_and_delay_the_flush_where_they_are_queued() {
+    let time = |kind: &str| {
+        let changes =
+            [("trim.kind", kind), ("trim.per_range", "\"100us\""), ("trim.per_mib", "\"50us\"")];
+        let (mut front, mut dies) = front(&changes);
+        let discard = Command::Discard { offset: Bytes(0), length: Bytes(64 * MIB) };
+        let end = in_a_row(&mut front, &mut dies, Nanos::ZERO, [discard, discard]);
+        (end, in_a_row(&mut front, &mut dies, end, [Command::Flush]))
+    };
+    let (command, work, flush) = (20_000, 100_000 + 64 * 50_000, 5_000);
+    let immediate = 2 * (command + work);
+    assert_eq!(time("\"immediate\""), (Nanos(immediate), Nanos(immediate + flush)));
+    let queued = 2 * command;
+    assert_eq!(time("\"queued\""), (Nanos(queued), Nanos(command + 2 * work)));
+    assert_eq!(time("\"ignored\""), (Nanos(queued), Nanos(queued + flush)));
+}
+
+#[test]
+fn the_same_seed_gives_the_same_times() {
+    let run = || {
+        let changes = [
+            BUFFER[0],
+            BUFFER[1],
+            ("host.sleep_after", "\"1ms\""),
+            ("host.wake", "\"1ms\""),
+            ("host.wake_most", "\"9ms\""),
+        ];
+        let (mut front, mut dies) = front(&changes);
+        let mut at = Nanos::ZERO;
+        (0..300)
+            .map(|index: u64| {
+                at = front
+                    .submit(&mut dies, at, write(index * 7919 % 4096 * 4096, 4096))
+                    .unwrap()
+                    .ended;
+                at = at.plus(Nanos(index % 5 * 400_000));
+                at
+            })
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(run(), run());
+}

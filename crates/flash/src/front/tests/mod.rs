@@ -1,0 +1,175 @@
+//! The front over a store that is nothing but dies, against closed forms.
+
+mod buffer;
+mod link;
+mod write_cache;
+
+use flashlag_schema::profile::{Model, Profile};
+use flashlag_units::{Bytes, Nanos};
+
+use super::commands::Front;
+use super::store::{SlcWork, Store, UnitWrite};
+use crate::command::{Command, FlashError};
+
+const KIB: u64 = 1 << 10;
+const MIB: u64 = 1 << 20;
+
+/// Programs go to the dies in turn; nothing has to be collected, ever.
+struct Dies {
+    busy: Vec<Nanos>,
+    next: usize,
+    read: Nanos,
+    program: Nanos,
+    mapped: Vec<bool>,
+    programs: u64,
+    units: u64,
+    reads: u64,
+}
+
+impl Dies {
+    fn new(model: &Model) -> Dies {
+        let dies = model.nand.channels * model.nand.dies_per_channel;
+        Dies {
+            busy: vec![Nanos::ZERO; dies as usize],
+            next: 0,
+            read: model.nand.read.0,
+            program: model.nand.program.0,
+            mapped: vec![false; (model.map.capacity.0.0 / model.map.unit.0.0) as usize],
+            programs: 0,
+            units: 0,
+            reads: 0,
+        }
+    }
+
+    fn work(&mut self, at: Nanos, die: usize, time: Nanos) -> Nanos {
+        self.busy[die] = self.busy[die].max(at).plus(time);
+        self.busy[die]
+    }
+}
+
+impl Store for Dies {
+    fn read(&mut self, at: Nanos, unit: u32, _: u32) -> Nanos {
+        self.reads += 1;
+        let die = unit as usize % self.busy.len();
+        self.work(at, die, self.read)
+    }
+
+    fn write(&mut self, at: Nanos, units: &[UnitWrite]) -> Result<Nanos, FlashError> {
+        let die = self.next;
+        self.next = (die + 1) % self.busy.len();
+        self.programs += 1;
+        self.units += units.len() as u64;
+        units.iter().for_each(|write| self.mapped[write.unit as usize] = true);
+        Ok(self.work(at, die, self.program))
+    }
+
+    fn discard(&mut self, _: Nanos, unit: u32, count: u32) {
+        self.mapped[unit as usize..(unit + count) as usize].fill(false);
+    }
+
+    fn is_mapped(&self, unit: u32) -> bool {
+        self.mapped[unit as usize]
+    }
+
+    fn mapped_units(&self) -> u64 {
+        self.mapped.iter().filter(|mapped| **mapped).count() as u64
+    }
+
+    fn background(&mut self, _: Nanos, _: Nanos) -> Result<(), FlashError> {
+        Ok(())
+    }
+
+    fn dies(&self) -> u32 {
+        self.busy.len() as u32
+    }
+
+    fn slc(&mut self, at: Nanos, die: u32, work: SlcWork) -> Nanos {
+        let time = match work {
+            SlcWork::Read { time, .. }
+            | SlcWork::Program { time, .. }
+            | SlcWork::Erase { time } => time,
+        };
+        self.work(at, die as usize, time)
+    }
+}
+
+const BASE: &str = r#"
+name = "front"
+about = "The front alone."
+os = "none"
+filesystem = "raw"
+[nand]
+cell = { value = "tlc", source = "test" }
+channels = { value = 1, source = "test" }
+dies_per_channel = { value = 4, source = "test" }
+planes = { value = 1, source = "test" }
+page = { value = "16KiB", source = "test" }
+pages_per_block = { value = 96, source = "test" }
+read = { value = "50us", source = "test" }
+program = { value = "1ms", source = "test" }
+erase = { value = "3ms", source = "test" }
+bus_per_second = { value = "1GB", source = "test" }
+[host]
+link = { value = "test", source = "test" }
+read_per_second = { value = "400MB", source = "test" }
+write_per_second = { value = "400MB", source = "test" }
+queue_depth = { value = 1, source = "test" }
+read_command = { value = "20us", source = "test" }
+write_command = { value = "20us", source = "test" }
+flush_command = { value = "5us", source = "test" }
+[map]
+kind = { value = "page", source = "test" }
+capacity = { value = "256MiB", source = "test" }
+spare = { value = "32MiB", source = "test" }
+unit = { value = "4KiB", source = "test" }
+program_unit = { value = "48KiB", source = "test" }
+[gc]
+policy = { value = "greedy", source = "test" }
+"#;
+
+/// The front and its dies, with parameters besides or instead (`host.packed = 8`), as TOML values.
+fn front(changes: &[(&str, &str)]) -> (Front, Dies) {
+    let mut table: toml::Table = BASE.parse().unwrap();
+    for (key, value) in changes {
+        let (section, name) = key.split_once('.').unwrap();
+        let parameter: toml::Table =
+            format!("p = {{ value = {value}, source = \"test\" }}").parse().unwrap();
+        let section = table
+            .entry(section)
+            .or_insert_with(|| toml::Value::Table(toml::Table::new()))
+            .as_table_mut()
+            .unwrap();
+        section.insert((*name).to_owned(), parameter["p"].clone());
+    }
+    let model = Profile::parse(&table.to_string()).unwrap().model().unwrap();
+    let dies = Dies::new(&model);
+    (Front::new(&model, 4, 1), dies)
+}
+
+fn write(offset: u64, length: u64) -> Command {
+    Command::Write { offset: Bytes(offset), length: Bytes(length), fua: false }
+}
+
+fn read(offset: u64, length: u64) -> Command {
+    Command::Read { offset: Bytes(offset), length: Bytes(length) }
+}
+
+/// Commands in a row, each handed over when the one before it ended; the end of the last.
+fn in_a_row(
+    front: &mut Front,
+    dies: &mut Dies,
+    from: Nanos,
+    commands: impl IntoIterator<Item = Command>,
+) -> Nanos {
+    commands.into_iter().fold(from, |at, command| front.submit(dies, at, command).unwrap().ended)
+}
+
+fn sequential(from: u64, bytes: u64, block: u64) -> impl Iterator<Item = Command> {
+    (from..from + bytes).step_by(block as usize).map(move |offset| write(offset, block))
+}
+
+fn near(actual: f64, expected: f64, share: f64) {
+    assert!((actual / expected - 1.0).abs() < share, "{actual} is not {expected}");
+}
+
+const BUFFER: [(&str, &str); 2] = [("buffer.size", "\"1MiB\""), ("buffer.volatile", "true")];

@@ -1,0 +1,226 @@
+use flashlag_units::{Bytes, Nanos};
+
+use super::buffer::WriteBuffer;
+use super::commands::{Buffered, Front};
+use super::host::CommandKind;
+use super::store::{Store, UnitWrite};
+use super::units::Part;
+use crate::command::{FlashError, Timing};
+
+impl Front {
+    pub(super) fn write<S: Store>(
+        &mut self,
+        store: &mut S,
+        at: Nanos,
+        offset: Bytes,
+        length: Bytes,
+        fua: bool,
+    ) -> Result<Timing, FlashError> {
+        if let Some(ledger) = &mut self.ledger {
+            ledger.settle(at);
+            ledger.next();
+        }
+        let largest = self.host.largest();
+        let timing = Front::split(largest, offset, length, |offset, length| {
+            let (started, ready) = self.host.begin(at, CommandKind::Write);
+            let ended = match &self.buffer {
+                None => self.write_through(store, ready, offset, length)?,
+                Some(buffer) => {
+                    let drain = fua && buffer.volatile;
+                    let there = self.write_buffer(store, ready, offset, length)?;
+                    if drain { self.force(store, there, offset, length)? } else { there }
+                }
+            };
+            self.host.complete(ended);
+            Ok(Timing { started, ended })
+        })?;
+        self.changed = self.changed.max(timing.ended);
+        Ok(timing)
+    }
+
+    /// Straight to the flash: each program unit's worth as soon as it is there.
+    #[inline]
+    fn write_through<S: Store>(
+        &mut self,
+        store: &mut S,
+        ready: Nanos,
+        offset: u64,
+        length: u64,
+    ) -> Result<Nanos, FlashError> {
+        let mut group = std::mem::take(&mut self.group);
+        group.clear();
+        let (mut there, mut end) = (ready, ready);
+        for (unit, part, bytes) in self.units.of(offset, length) {
+            there = self.host.receive(there, bytes);
+            self.note(store, unit, false);
+            group.push((unit, part));
+            if group.len() == self.program {
+                end = end.max(self.program(store, there, &group)?);
+                group.clear();
+            }
+        }
+        if !group.is_empty() {
+            end = end.max(self.program(store, there, &group)?);
+        }
+        self.group = group;
+        Ok(end)
+    }
+
+    /// Into the buffer, once there is room; programs are issued for what is too much in it.
+    fn write_buffer<S: Store>(
+        &mut self,
+        store: &mut S,
+        ready: Nanos,
+        offset: u64,
+        length: u64,
+    ) -> Result<Nanos, FlashError> {
+        let Some(mut buffer) = self.buffer.take() else {
+            return self.write_through(store, ready, offset, length);
+        };
+        let written = self.fill_buffer(store, &mut buffer, ready, offset, length);
+        self.buffer = Some(buffer);
+        written
+    }
+
+    fn fill_buffer<S: Store>(
+        &mut self,
+        store: &mut S,
+        buffer: &mut Buffered,
+        ready: Nanos,
+        offset: u64,
+        length: u64,
+    ) -> Result<Nanos, FlashError> {
+        let mut there = ready;
+        for (unit, part, bytes) in self.units.of(offset, length) {
+            if buffer.held.absorb(unit, part) {
+                there = self.host.receive(there, bytes);
+            } else {
+                let mut from = there.max(buffer.cursor);
+                while let Some(now) = match buffer.held.room_at(from) {
+                    None => Some(from),
+                    Some(room) => {
+                        from = room;
+                        None
+                    }
+                } {
+                    self.drain(store, &mut buffer.held, now)?;
+                }
+                buffer.cursor = from;
+                there = self.host.receive(from, bytes);
+                buffer.held.insert(unit, part);
+            }
+            self.note(store, unit, false);
+            if !buffer.volatile
+                && let Some(ledger) = &mut self.ledger
+            {
+                ledger.program(unit, there);
+            }
+            while buffer.held.dirty() > buffer.held.high_water()
+                && buffer.held.dirty() >= self.program
+            {
+                self.drain(store, &mut buffer.held, there)?;
+            }
+        }
+        Ok(there)
+    }
+
+    /// Issues a program of the oldest units.
+    pub(super) fn drain<S: Store>(
+        &mut self,
+        store: &mut S,
+        held: &mut WriteBuffer,
+        at: Nanos,
+    ) -> Result<(), FlashError> {
+        let mut group = std::mem::take(&mut self.group);
+        held.take_oldest(self.program, &mut group);
+        let programmed = self.program(store, at, &group);
+        if let Ok(end) = programmed {
+            group.iter().for_each(|(unit, _)| held.leave(*unit, end));
+        }
+        self.group = group;
+        programmed.map(|_| ())
+    }
+
+    /// Programs a command's own units, with all that the buffer holds of them.
+    fn force<S: Store>(
+        &mut self,
+        store: &mut S,
+        at: Nanos,
+        offset: u64,
+        length: u64,
+    ) -> Result<Nanos, FlashError> {
+        let Some(mut buffer) = self.buffer.take() else {
+            return Ok(at);
+        };
+        let mut group = std::mem::take(&mut self.group);
+        group.clear();
+        let mut end = Ok(at);
+        let mut units = self.units.of(offset, length).peekable();
+        while let (Some((unit, ..)), Ok(so_far)) = (units.next(), end.clone()) {
+            match buffer.held.take(unit) {
+                Some(part) => group.push((unit, part)),
+                // It left while the rest of the command came in.
+                None => end = Ok(so_far.max(buffer.held.leaving_until(unit))),
+            }
+            if group.len() == self.program || (units.peek().is_none() && !group.is_empty()) {
+                end = self.program(store, at, &group).map(|done| so_far.max(done));
+                if let Ok(done) = end {
+                    group.iter().for_each(|(unit, _)| buffer.held.leave(*unit, done));
+                }
+                group.clear();
+            }
+        }
+        self.group = group;
+        self.buffer = Some(buffer);
+        end
+    }
+
+    /// Programs a group: in the write cache where it has room.
+    #[inline]
+    pub(super) fn program<S: Store>(
+        &mut self,
+        store: &mut S,
+        at: Nanos,
+        group: &[(u32, Part)],
+    ) -> Result<Nanos, FlashError> {
+        let cached = match &mut self.slc {
+            None => None,
+            Some(slc) => slc.write(store, at, group, |part| self.units.is_whole(part))?,
+        };
+        let end = match cached {
+            Some(end) => end,
+            None => self.program_main(store, at, group)?,
+        };
+        self.programmed = self.programmed.max(end);
+        if let Some(ledger) = &mut self.ledger {
+            group.iter().for_each(|(unit, _)| ledger.program(*unit, end));
+        }
+        Ok(end)
+    }
+
+    #[inline]
+    fn program_main<S: Store>(
+        &mut self,
+        store: &mut S,
+        at: Nanos,
+        group: &[(u32, Part)],
+    ) -> Result<Nanos, FlashError> {
+        let mut ready = at;
+        self.writes.clear();
+        for (unit, part) in group {
+            let mut whole = self.units.is_whole(*part);
+            if let Some(slc) = &mut self.slc
+                && slc.holds(*unit)
+            {
+                // What is missing is in the write cache; from there the unit moves on.
+                if !whole {
+                    ready = ready.max(slc.read(store, at, *unit).unwrap_or(at));
+                    whole = true;
+                }
+                slc.forget(*unit);
+            }
+            self.writes.push(UnitWrite { unit: *unit, whole });
+        }
+        store.write(ready, &self.writes)
+    }
+}
