@@ -67,6 +67,15 @@ pub struct ProfileCheck {
     /// `filesystem`, in percent.
     #[serde(default)]
     pub against: Option<String>,
+    /// Published conditions and the state and run that stand for them (`in use` = `new/1`); where
+    /// any are given, rows of other conditions are no part of this check. Without, `new`,
+    /// `filled-run-N`, `after-delete-run-N` and `after-24h-idle-with-fstrim` are what they say.
+    #[serde(default)]
+    pub conditions: BTreeMap<String, String>,
+    /// Published workloads whose test has another name in the scenario: `write 4096 B` =
+    /// `write_4096`.
+    #[serde(default)]
+    pub workloads: BTreeMap<String, String>,
 }
 
 #[derive(Deserialize)]

@@ -150,10 +150,17 @@ pub(super) fn write_all(profile: &Profile) -> String {
                 let _ = writeln!(text, "{key} = {}", quote(value));
             }
         }
-        let settings: Vec<String> =
-            check.settings.iter().map(|(key, value)| format!("{key} = {}", quote(value))).collect();
-        if !settings.is_empty() {
-            let _ = writeln!(text, "settings = {{ {} }}", settings.join(", "));
+        let maps = [
+            ("settings", &check.settings),
+            ("conditions", &check.conditions),
+            ("workloads", &check.workloads),
+        ];
+        for (name, map) in maps.into_iter().filter(|(_, map)| !map.is_empty()) {
+            let map: Vec<String> = map
+                .iter()
+                .map(|(key, value)| format!("{} = {}", quote(key), quote(value)))
+                .collect();
+            let _ = writeln!(text, "{name} = {{ {} }}", map.join(", "));
         }
     }
     let mut section = "";

@@ -44,6 +44,16 @@ fn a_profile_reads_and_writes_itself_again() {
 }
 
 #[test]
+fn a_check_reads_and_writes_itself_again() {
+    let check = "[[check]]\ndevice = \"small\"\nscenario = \"lifecycle\"\nleave = \"1MB\"\n\
+                 settings = { runs = \"2\" }\nconditions = { \"in use\" = \"new/1\" }\n\
+                 workloads = { \"write 4096 B\" = \"write_4096\" }\n\n[nand]";
+    let profile = Profile::parse(&SMALL.replacen("[nand]", check, 1)).unwrap();
+    assert_eq!(profile.checks[0].conditions["in use"], "new/1");
+    assert_eq!(Profile::parse(&profile.to_toml()).unwrap(), profile);
+}
+
+#[test]
 fn a_changed_parameter_changes_the_model() {
     let profile = Profile::parse(SMALL).unwrap().with("nand.program", "900us").unwrap();
     assert_eq!(profile.model().unwrap().nand.program.0, flashlag_units::Nanos::from_micros(900));
