@@ -132,6 +132,9 @@ impl Front {
                 self.buffer = Some(buffer);
             }
         }
+        if let Some(ledger) = &mut self.ledger {
+            ledger.flush(ended);
+        }
         self.host.complete(ended);
         Ok(Timing { started, ended })
     }
@@ -155,8 +158,7 @@ impl Front {
         };
         if self.trims.kind() != TrimKind::Ignored {
             if let Some(ledger) = &mut self.ledger {
-                ledger.settle(at);
-                ledger.next();
+                ledger.next(at);
             }
             self.unmap(store, done, offset.0, length.0);
         }
@@ -185,7 +187,7 @@ impl Front {
                     slc.forget(unit);
                 }
                 if let Some(ledger) = &mut self.ledger {
-                    ledger.program(unit, at);
+                    ledger.program(unit, at, None);
                 }
             }
         }

@@ -1,6 +1,7 @@
 use flashlag_units::Nanos;
 
 use crate::command::FlashError;
+use crate::power::WordLine;
 
 /// A unit to be written, and whether the host gave all of it; what is missing of one that is not
 /// whole must be read first.
@@ -21,6 +22,9 @@ pub(crate) trait Store {
     /// # Errors
     /// Where the flash is worn out, or nothing can be reclaimed.
     fn write(&mut self, at: Nanos, units: &[UnitWrite]) -> Result<Nanos, FlashError>;
+
+    /// Where on its word line the last write's program went, where that matters.
+    fn word_line(&self) -> Option<WordLine>;
 
     /// Forgets units in a row.
     fn discard(&mut self, at: Nanos, unit: u32, count: u32);

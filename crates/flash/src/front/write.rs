@@ -17,8 +17,7 @@ impl Front {
         fua: bool,
     ) -> Result<Timing, FlashError> {
         if let Some(ledger) = &mut self.ledger {
-            ledger.settle(at);
-            ledger.next();
+            ledger.next(at);
         }
         let largest = self.host.largest();
         let timing = Front::split(largest, offset, length, |offset, length| {
@@ -113,7 +112,7 @@ impl Front {
             if !buffer.volatile
                 && let Some(ledger) = &mut self.ledger
             {
-                ledger.program(unit, there);
+                ledger.program(unit, there, None);
             }
             while buffer.held.dirty() > buffer.held.high_water()
                 && buffer.held.dirty() >= self.program
@@ -187,13 +186,13 @@ impl Front {
             None => None,
             Some(slc) => slc.write(store, at, group, |part| self.units.is_whole(part))?,
         };
-        let end = match cached {
-            Some(end) => end,
-            None => self.program_main(store, at, group)?,
+        let (end, line) = match cached {
+            Some(end) => (end, None),
+            None => (self.program_main(store, at, group)?, store.word_line()),
         };
         self.programmed = self.programmed.max(end);
         if let Some(ledger) = &mut self.ledger {
-            group.iter().for_each(|(unit, _)| ledger.program(*unit, end));
+            group.iter().for_each(|(unit, _)| ledger.program(*unit, end, line));
         }
         Ok(end)
     }

@@ -13,4 +13,3 @@ mod map_cache;
 mod medium;
 #[cfg(test)]
 mod tests;
-

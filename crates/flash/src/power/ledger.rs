@@ -5,6 +5,15 @@ use flashlag_units::Nanos;
 /// The number of a command that changed data, counted from 1; 0 is what was there before all.
 pub(crate) type Sequence = u64;
 
+/// Which page of its word line a program went to, where the pages of one are programmed apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WordLine {
+    /// The lower page of the word line with that number.
+    Lower(u64),
+    /// The upper one, whose program began then.
+    Upper(u64, Nanos),
+}
+
 /// One command's part in a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Version {
@@ -18,6 +27,8 @@ struct Program {
     end: Nanos,
     /// It holds the unit as the command with this number left it.
     sequence: Sequence,
+    /// The word line whose upper page can still destroy it.
+    exposed: Option<u64>,
 }
 
 /// Of one unit: what is not known to be durable.
@@ -34,11 +45,21 @@ struct History {
 ///
 /// Content of a unit becomes durable when a program that holds it ends, or, in a buffer with a
 /// battery, when it arrives there. After a cut at t a unit is as the latest of those left it that
-/// ended by t; every later command's part in it is lost.
+/// ended by t; every later command's part in it is lost. A program of the upper page of a word line
+/// that is cut takes the lower page with it, unless a flush ended between the two: the firmware
+/// keeps a copy of such lower pages.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     sequence: Sequence,
     units: BTreeMap<u32, History>,
+    /// Begin and end of the programs of upper pages, by word line.
+    uppers: BTreeMap<u64, (Nanos, Nanos)>,
+    /// When the flushes ended that may be under way.
+    flushes: VecDeque<Nanos>,
+    flushed: Nanos,
+    oldest: Sequence,
+    /// Commands since it was last tidied up.
+    untidy: usize,
 }
 
 /// What a power cut took from a unit.
@@ -52,15 +73,24 @@ pub(crate) struct LostUnit {
 }
 
 impl Ledger {
-    /// The next command's number.
-    pub(crate) fn next(&mut self) -> Sequence {
+    /// A command that changes data comes at `now`.
+    pub(crate) fn next(&mut self, now: Nanos) {
         self.sequence += 1;
-        self.sequence
+        self.untidy += 1;
+        // As much work as there were commands since: none of them pays for all.
+        if self.untidy > self.units.len() {
+            self.settle(now);
+        }
     }
 
     /// The last command's number.
     pub(crate) fn sequence(&self) -> Sequence {
         self.sequence
+    }
+
+    /// No command before this one can be lost any more.
+    pub(crate) fn oldest(&self) -> Sequence {
+        self.oldest
     }
 
     /// The present command changes a unit. `empty` says whether nothing was in it, and is asked
@@ -75,28 +105,62 @@ impl Ledger {
     }
 
     /// A unit's present content will be durable at `end`.
-    pub(crate) fn program(&mut self, unit: u32, end: Nanos) {
+    pub(crate) fn program(&mut self, unit: u32, end: Nanos, line: Option<WordLine>) {
+        let mut exposed = None;
+        match line {
+            Some(WordLine::Lower(line)) => exposed = Some(line),
+            Some(WordLine::Upper(line, begin)) => {
+                self.uppers.insert(line, (begin, end));
+            }
+            None => {}
+        }
         let Some(history) = self.units.get_mut(&unit) else {
             return;
         };
-        let Some(latest) = history.versions.back() else {
-            return;
-        };
-        history.programs.push(Program { end, sequence: latest.sequence });
+        if let Some(latest) = history.versions.back() {
+            history.programs.push(Program { end, sequence: latest.sequence, exposed });
+        }
     }
 
-    /// Forgets what ended by `now`: it can't be lost any more.
-    pub(crate) fn settle(&mut self, now: Nanos) {
+    /// A flush ends at `end`.
+    pub(crate) fn flush(&mut self, end: Nanos) {
+        self.flushes.push_back(end);
+    }
+
+    /// Forgets what can't be lost any more at `now`.
+    fn settle(&mut self, now: Nanos) {
+        while let Some(end) = self.flushes.pop_front_if(|end| *end <= now) {
+            self.flushed = self.flushed.max(end);
+        }
+        let (flushed, uppers) = (self.flushed, &self.uppers);
+        let is_safe = |program: &Program| {
+            let closed = |line| uppers.get(line).is_some_and(|(_, end)| *end <= now);
+            let hidden = program.end <= flushed || program.exposed.as_ref().is_none_or(closed);
+            program.end <= now && hidden
+        };
         self.units.retain(|_, history| {
-            history.settle(now);
+            history.keep(is_safe);
             !history.versions.is_empty()
         });
+        self.uppers.retain(|_, (_, end)| *end > now);
+        let pending = self.units.values().filter_map(|history| history.versions.front());
+        let oldest = pending.map(|version| version.sequence).min();
+        self.oldest = oldest.unwrap_or(self.sequence + 1);
+        self.untidy = 0;
     }
 
     /// The power is gone at `at`: what was lost, by unit. Nothing is pending afterwards.
     pub(crate) fn cut(&mut self, at: Nanos) -> Vec<LostUnit> {
         self.settle(at);
-        let lost = std::mem::take(&mut self.units).into_iter().filter_map(|(unit, history)| {
+        let uppers = std::mem::take(&mut self.uppers);
+        let survived = |program: &Program| {
+            let cut = |line| uppers.get(line).is_some_and(|(begin, end)| *begin <= at && *end > at);
+            program.end <= at && !program.exposed.as_ref().is_some_and(cut)
+        };
+        self.flushes.clear();
+        self.oldest = self.sequence + 1;
+        let lost = std::mem::take(&mut self.units).into_iter().filter_map(|(unit, mut history)| {
+            history.keep(survived);
             let lost_from = history.versions.front()?.sequence;
             Some(LostUnit { unit, lost_from, empty: history.empty })
         });
@@ -105,12 +169,13 @@ impl Ledger {
 }
 
 impl History {
-    fn settle(&mut self, now: Nanos) {
-        let ended = self.programs.iter().filter(|program| program.end <= now);
-        let Some(latest) = ended.map(|program| program.sequence).max() else {
+    /// The latest program that is durable makes all before it durable or needless.
+    fn keep(&mut self, is_durable: impl Fn(&Program) -> bool) {
+        let durable = self.programs.iter().filter(|program| is_durable(program));
+        let Some(latest) = durable.map(|program| program.sequence).max() else {
             return;
         };
-        self.programs.retain(|program| program.end > now && program.sequence > latest);
+        self.programs.retain(|program| program.sequence > latest);
         while let Some(version) = self.versions.pop_front_if(|next| next.sequence <= latest) {
             self.empty = version.discard;
         }
@@ -122,29 +187,29 @@ mod tests {
     use super::*;
 
     fn write(ledger: &mut Ledger, unit: u32) -> Sequence {
-        let sequence = ledger.next();
+        ledger.next(Nanos::ZERO);
         ledger.change(unit, false, || true);
-        sequence
+        ledger.sequence()
     }
 
     #[test]
     fn what_no_program_has_ended_for_is_lost() {
         let mut ledger = Ledger::default();
         write(&mut ledger, 7);
-        ledger.program(7, Nanos(100));
+        ledger.program(7, Nanos(100), None);
         let second = write(&mut ledger, 7);
         write(&mut ledger, 7);
-        ledger.program(7, Nanos(200));
+        ledger.program(7, Nanos(200), None);
         let lost = LostUnit { unit: 7, lost_from: second, empty: false };
         assert_eq!(ledger.cut(Nanos(199)), [lost]);
-        assert_eq!(ledger.cut(Nanos(300)), []);
+        assert!(ledger.cut(Nanos(300)).is_empty());
     }
 
     #[test]
     fn a_unit_that_was_never_programmed_is_empty() {
         let mut ledger = Ledger::default();
         let first = write(&mut ledger, 3);
-        ledger.program(3, Nanos(10));
+        ledger.program(3, Nanos(10), None);
         assert_eq!(ledger.cut(Nanos(9)), [LostUnit { unit: 3, lost_from: first, empty: true }]);
     }
 
@@ -152,9 +217,31 @@ mod tests {
     fn a_later_program_that_ends_first_makes_the_earlier_one_needless() {
         let mut ledger = Ledger::default();
         write(&mut ledger, 3);
-        ledger.program(3, Nanos(90));
+        ledger.program(3, Nanos(90), None);
         write(&mut ledger, 3);
-        ledger.program(3, Nanos(50));
-        assert_eq!(ledger.cut(Nanos(60)), []);
+        ledger.program(3, Nanos(50), None);
+        assert!(ledger.cut(Nanos(60)).is_empty());
+    }
+
+    /// A lower page at 100, a flush or none, the upper page from 500 to 700, the cut.
+    fn word_line(flush: Option<Nanos>, cut: u64) -> Vec<u32> {
+        let mut ledger = Ledger::default();
+        write(&mut ledger, 1);
+        ledger.program(1, Nanos(100), Some(WordLine::Lower(4)));
+        flush.into_iter().for_each(|end| ledger.flush(end));
+        write(&mut ledger, 2);
+        ledger.program(2, Nanos(700), Some(WordLine::Upper(4, Nanos(500))));
+        ledger.next(Nanos(300));
+        ledger.cut(Nanos(cut)).iter().map(|lost| lost.unit).collect()
+    }
+
+    #[test]
+    fn an_upper_page_that_is_cut_takes_its_lower_page_along_unless_it_was_flushed() {
+        assert_eq!(word_line(None, 499), [2]);
+        assert_eq!(word_line(None, 500), [1, 2]);
+        assert_eq!(word_line(None, 699), [1, 2]);
+        assert!(word_line(None, 700).is_empty());
+        assert_eq!(word_line(Some(Nanos(150)), 600), [2]);
+        assert_eq!(word_line(Some(Nanos(650)), 600), [1, 2]);
     }
 }

@@ -10,6 +10,7 @@ use flashlag_units::{Bytes, Nanos};
 use super::commands::Front;
 use super::store::{SlcWork, Store, UnitWrite};
 use crate::command::{Command, FlashError};
+use crate::power::WordLine;
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
@@ -61,6 +62,10 @@ impl Store for Dies {
         self.units += units.len() as u64;
         units.iter().for_each(|write| self.mapped[write.unit as usize] = true);
         Ok(self.work(at, die, self.program))
+    }
+
+    fn word_line(&self) -> Option<WordLine> {
+        None
     }
 
     fn discard(&mut self, _: Nanos, unit: u32, count: u32) {
