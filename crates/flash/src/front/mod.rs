@@ -19,6 +19,7 @@ mod commands;
 mod host;
 mod idle;
 mod line;
+mod power;
 mod queue;
 mod rate;
 mod read;

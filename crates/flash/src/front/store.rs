@@ -41,6 +41,10 @@ pub(crate) trait Store {
     /// As a write.
     fn background(&mut self, from: Nanos, until: Nanos) -> Result<(), FlashError>;
 
+    /// The power is gone: nothing that is under way goes on. Says how long it takes, from the
+    /// power's return on, to find the map again.
+    fn power_cut(&mut self, at: Nanos) -> Nanos;
+
     /// Dies that the write cache is spread over.
     fn dies(&self) -> u32;
 

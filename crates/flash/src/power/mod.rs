@@ -4,8 +4,10 @@
 //! program that had ended. A die programs one page after another, so that is a prefix of what was
 //! issued to each of its open blocks. What was in a buffer with a battery survives.
 
+mod cut;
 mod ledger;
 mod undo;
 
-pub(crate) use ledger::{Ledger, WordLine};
+pub use cut::{Lost, PowerCut};
+pub(crate) use ledger::{Ledger, LostUnit, WordLine};
 pub use undo::Undo;

@@ -2,6 +2,7 @@
 
 mod buffer;
 mod link;
+mod power;
 mod write_cache;
 
 use flashlag_schema::profile::{Model, Profile};
@@ -82,6 +83,11 @@ impl Store for Dies {
 
     fn background(&mut self, _: Nanos, _: Nanos) -> Result<(), FlashError> {
         Ok(())
+    }
+
+    fn power_cut(&mut self, at: Nanos) -> Nanos {
+        self.busy.fill(at);
+        Nanos::from_millis(10)
     }
 
     fn dies(&self) -> u32 {

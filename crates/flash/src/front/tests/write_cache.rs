@@ -2,7 +2,7 @@
 
 use super::*;
 
-const SLC: [(&str, &str); 4] = [
+pub(super) const SLC: [(&str, &str); 4] = [
     ("slc.static", "\"12MiB\""),
     ("slc.read", "\"20us\""),
     ("slc.program", "\"100us\""),
