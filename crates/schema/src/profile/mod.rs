@@ -124,12 +124,17 @@ impl Profile {
     pub fn model(&self) -> Result<Model, ProfileError> {
         let mut sections = toml::Table::new();
         for (key, parameter) in &self.parameters {
-            let (section, name) = key.split_once('.').unwrap_or(("", key));
-            let section =
-                sections.entry(section).or_insert_with(|| toml::Value::Table(toml::Table::new()));
-            if let toml::Value::Table(section) = section {
-                section.insert(name.to_owned(), parameter.value.clone());
+            let (path, name) = key.rsplit_once('.').unwrap_or(("", key));
+            let mut table = &mut sections;
+            for part in path.split('.') {
+                let inner =
+                    table.entry(part).or_insert_with(|| toml::Value::Table(toml::Table::new()));
+                let toml::Value::Table(inner) = inner else {
+                    return Err(ProfileError::stray(key));
+                };
+                table = inner;
             }
+            table.insert(name.to_owned(), parameter.value.clone());
         }
         let model: Model = sections.try_into().map_err(|error| ProfileError::model(&error))?;
         validate::validate(&model)?;

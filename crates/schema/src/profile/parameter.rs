@@ -101,7 +101,7 @@ fn number(value: &toml::Value) -> Option<f64> {
     }
 }
 
-/// `[section] name = { value, source, … }` to `section.name`.
+/// `[section] name = { value, source, … }` to `section.name`; `[section.part]` likewise.
 pub(super) fn read_all(sections: toml::Table) -> Result<BTreeMap<String, Parameter>, ProfileError> {
     let mut parameters = BTreeMap::new();
     for (section, table) in sections {
@@ -110,12 +110,32 @@ pub(super) fn read_all(sections: toml::Table) -> Result<BTreeMap<String, Paramet
         };
         for (name, value) in table {
             let key = format!("{section}.{name}");
-            let parameter =
-                value.try_into().map_err(|error| ProfileError::parameter(&key, &error))?;
-            parameters.insert(key, parameter);
+            match value {
+                toml::Value::Table(part) if is_section(&part) => {
+                    for (name, value) in part {
+                        read_one(format!("{key}.{name}"), value, &mut parameters)?;
+                    }
+                }
+                value => read_one(key, value, &mut parameters)?,
+            }
         }
     }
     Ok(parameters)
+}
+
+/// Whether it holds parameters and is none.
+fn is_section(table: &toml::Table) -> bool {
+    !table.is_empty() && table.values().all(toml::Value::is_table)
+}
+
+fn read_one(
+    key: String,
+    value: toml::Value,
+    into: &mut BTreeMap<String, Parameter>,
+) -> Result<(), ProfileError> {
+    let parameter = value.try_into().map_err(|error| ProfileError::parameter(&key, &error))?;
+    into.insert(key, parameter);
+    Ok(())
 }
 
 /// The whole file.
@@ -163,9 +183,18 @@ pub(super) fn write_all(profile: &Profile) -> String {
             let _ = writeln!(text, "{name} = {{ {} }}", map.join(", "));
         }
     }
+    let mut parameters: Vec<(&str, &str, &Parameter)> = profile
+        .parameters
+        .iter()
+        .map(|(key, parameter)| {
+            let (table, name) = key.rsplit_once('.').unwrap_or(("", key));
+            (table, name, parameter)
+        })
+        .collect();
+    // A section's parameters stand together, those of its parts after them.
+    parameters.sort_by_key(|(table, name, _)| (*table, *name));
     let mut section = "";
-    for (key, parameter) in &profile.parameters {
-        let (table, name) = key.split_once('.').unwrap_or(("", key));
+    for (table, name, parameter) in parameters {
         if table != section {
             let _ = write!(text, "\n[{table}]\n");
             section = table;

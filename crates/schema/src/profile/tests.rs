@@ -54,6 +54,21 @@ fn a_check_reads_and_writes_itself_again() {
 }
 
 #[test]
+fn a_section_may_have_parts() {
+    let text = format!(
+        "{SMALL}\n[stack]\ncall = {{ value = \"40us\", source = \"test\" }}\n\
+         sync_call = {{ value = \"50us\", source = \"test\" }}\n\n[stack.encryption]\n\
+         read_per_kib = {{ value = \"34us\", source = \"test\" }}\n"
+    );
+    let profile = Profile::parse(&text).unwrap();
+    assert_eq!(Profile::parse(&profile.to_toml()).unwrap(), profile);
+    let changed = profile.with("stack.encryption.read_per_kib", "1us").unwrap().model().unwrap();
+    assert_eq!(changed.stack.encryption.read_per_kib.0, flashlag_units::Nanos::from_micros(1));
+    let error = Profile::parse(&text.replace("read_per_kib", "reading")).unwrap_err().to_string();
+    assert!(error.contains("reading"), "{error}");
+}
+
+#[test]
 fn a_changed_parameter_changes_the_model() {
     let profile = Profile::parse(SMALL).unwrap().with("nand.program", "900us").unwrap();
     assert_eq!(profile.model().unwrap().nand.program.0, flashlag_units::Nanos::from_micros(900));
