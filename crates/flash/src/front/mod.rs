@@ -34,4 +34,4 @@ mod write;
 
 pub(crate) use commands::Front;
 pub(crate) use slc::SlcCounts;
-pub(crate) use store::{SlcWork, Store, UnitWrite};
+pub(crate) use store::{DieWork, Store, UnitWrite};

@@ -2,7 +2,7 @@ use flashlag_schema::profile::{CellKind, Model, SlcFull};
 use flashlag_units::Nanos;
 
 use super::ring::SlotRing;
-use super::store::{SlcWork, Store, UnitWrite};
+use super::store::{DieWork, Store, UnitWrite};
 use super::units::Part;
 use crate::command::FlashError;
 
@@ -134,8 +134,8 @@ impl SlcCache {
     pub(crate) fn read<S: Store>(&mut self, store: &mut S, at: Nanos, unit: u32) -> Option<Nanos> {
         let position = self.ring.locate(unit)?;
         let die = self.die(store, position);
-        let work = SlcWork::Read { time: self.times.read, bytes: self.unit_bytes };
-        Some(store.slc(at, die, work))
+        let work = DieWork::Read { time: self.times.read, bytes: self.unit_bytes };
+        Some(store.work(at, die, work))
     }
 
     /// Writes units where there is room for them, or is made; `None` where they must go to the
@@ -200,7 +200,7 @@ impl SlcCache {
             self.counts.padded += 1;
         }
         let bytes = units.len() as u64 * self.unit_bytes;
-        store.slc(ready, die, SlcWork::Program { time: self.times.program, bytes })
+        store.work(ready, die, DieWork::Program { time: self.times.program, bytes })
     }
 
     /// Folds as much as one program of the main area holds; says when its room can be used, or
@@ -220,8 +220,8 @@ impl SlcCache {
         for page in oldest.chunk_by(|a, b| a.1 / self.program == b.1 / self.program) {
             let die = self.die(store, page[0].1);
             let bytes = page.len() as u64 * self.unit_bytes;
-            let work = SlcWork::Read { time: self.times.read, bytes };
-            ready = ready.max(store.slc(at, die, work));
+            let work = DieWork::Read { time: self.times.read, bytes };
+            ready = ready.max(store.work(at, die, work));
         }
         self.moved.clear();
         self.moved.extend(oldest.iter().map(|(unit, _)| UnitWrite { unit: *unit, whole: true }));
@@ -242,7 +242,7 @@ impl SlcCache {
         let mut end = None;
         for _ in 0..groups {
             for die in 0..store.dies() {
-                let erased = store.slc(at, die, SlcWork::Erase { time: self.times.erase });
+                let erased = store.work(at, die, DieWork::Erase { time: self.times.erase });
                 end = end.max(Some(erased));
                 self.counts.erased += 1;
             }

@@ -45,18 +45,17 @@ pub(crate) trait Store {
     /// power's return on, to find the map again.
     fn power_cut(&mut self, at: Nanos) -> Nanos;
 
-    /// Dies that the write cache is spread over.
+    /// Dies that the write cache and the map's own pages are spread over.
     fn dies(&self) -> u32;
 
-    /// Keeps a die busy with an operation of cells with one bit, and its channel with so many
-    /// bytes.
-    fn slc(&mut self, at: Nanos, die: u32, work: SlcWork) -> Nanos;
+    /// Keeps a die busy with an operation that is not the map's own.
+    fn work(&mut self, at: Nanos, die: u32, work: DieWork) -> Nanos;
 }
 
-/// An operation on cells that hold one bit each.
+/// An operation on a die, with its own time; its bytes go over the channel besides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SlcWork {
-    /// Reads pages of all planes; so many bytes leave the die.
+pub(crate) enum DieWork {
+    /// Reads pages of all planes.
     Read { time: Nanos, bytes: u64 },
     /// Programs pages of all planes.
     Program { time: Nanos, bytes: u64 },

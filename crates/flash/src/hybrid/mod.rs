@@ -8,7 +8,10 @@
 
 mod bast;
 mod blocks;
+mod cached;
 mod fast;
+mod layout;
+mod log_blocks;
 mod map_cache;
 mod medium;
 #[cfg(test)]

@@ -9,7 +9,7 @@ use flashlag_schema::profile::{Model, Profile};
 use flashlag_units::{Bytes, Nanos};
 
 use super::commands::Front;
-use super::store::{SlcWork, Store, UnitWrite};
+use super::store::{DieWork, Store, UnitWrite};
 use crate::command::{Command, FlashError};
 use crate::power::WordLine;
 
@@ -43,7 +43,7 @@ impl Dies {
         }
     }
 
-    fn work(&mut self, at: Nanos, die: usize, time: Nanos) -> Nanos {
+    fn keep(&mut self, at: Nanos, die: usize, time: Nanos) -> Nanos {
         self.busy[die] = self.busy[die].max(at).plus(time);
         self.busy[die]
     }
@@ -53,7 +53,7 @@ impl Store for Dies {
     fn read(&mut self, at: Nanos, unit: u32, _: u32) -> Nanos {
         self.reads += 1;
         let die = unit as usize % self.busy.len();
-        self.work(at, die, self.read)
+        self.keep(at, die, self.read)
     }
 
     fn write(&mut self, at: Nanos, units: &[UnitWrite]) -> Result<Nanos, FlashError> {
@@ -62,7 +62,7 @@ impl Store for Dies {
         self.programs += 1;
         self.units += units.len() as u64;
         units.iter().for_each(|write| self.mapped[write.unit as usize] = true);
-        Ok(self.work(at, die, self.program))
+        Ok(self.keep(at, die, self.program))
     }
 
     fn word_line(&self) -> Option<WordLine> {
@@ -94,13 +94,13 @@ impl Store for Dies {
         self.busy.len() as u32
     }
 
-    fn slc(&mut self, at: Nanos, die: u32, work: SlcWork) -> Nanos {
+    fn work(&mut self, at: Nanos, die: u32, work: DieWork) -> Nanos {
         let time = match work {
-            SlcWork::Read { time, .. }
-            | SlcWork::Program { time, .. }
-            | SlcWork::Erase { time } => time,
+            DieWork::Read { time, .. }
+            | DieWork::Program { time, .. }
+            | DieWork::Erase { time } => time,
         };
-        self.work(at, die as usize, time)
+        self.keep(at, die as usize, time)
     }
 }
 

@@ -1,3 +1,5 @@
+mod timing;
+
 use proptest::prelude::*;
 
 use flashlag_units::Nanos;

@@ -1,0 +1,152 @@
+use flashlag_schema::profile::Model;
+use flashlag_units::Nanos;
+
+use super::map_cache::{Found, MapCache};
+use crate::command::FlashError;
+use crate::front::{DieWork, Store, UnitWrite};
+use crate::power::WordLine;
+
+/// What the pages of a map on flash have cost so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct MapTraffic {
+    /// Map pages that were read.
+    pub(crate) reads: u64,
+    /// Map pages that were programmed.
+    pub(crate) programs: u64,
+    /// Blocks of map pages that were erased.
+    pub(crate) erases: u64,
+}
+
+/// A map whose entries are on flash, in map pages of `page / entry` entries each, of which a cache
+/// of `cache / page` is held: 1 MiB at 4 B an entry holds those of 1 GiB in units of 4 KiB.
+///
+/// A unit whose map page is not held waits until it has been read; where the least recently used
+/// one has changed, that one is programmed before. With uniform access to a span of S bytes and a
+/// cache that covers C of them, a share `1 - C / S` of the commands waits. Map pages are spread
+/// over the dies and take their time there; a block of them is erased for every block's worth of
+/// map programs.
+///
+/// What the map below moves by itself changes entries too; that is not charged here.
+#[derive(Debug)]
+pub(crate) struct CachedMap<S> {
+    pub(crate) inner: S,
+    cache: MapCache,
+    /// Entries of a map page.
+    entries: u32,
+    page_bytes: u64,
+    read: Nanos,
+    program: Nanos,
+    erase: Nanos,
+    pages_per_block: u64,
+    pub(crate) traffic: MapTraffic,
+}
+
+impl<S: Store> CachedMap<S> {
+    /// The model's cache before `inner`.
+    pub(crate) fn new(model: &Model, inner: S) -> CachedMap<S> {
+        let (nand, map) = (&model.nand, &model.map);
+        let cache = map.cache.map_or(4096, |cache| cache.0.0);
+        // A cache smaller than two pages is filled with parts of pages.
+        let page_bytes = nand.page.0.0.min((cache / 2).max(512));
+        let entries = (page_bytes / u64::from(map.entry)).max(1);
+        let units = map.capacity.0.0.div_ceil(map.unit.0.0);
+        let pages = units.div_ceil(entries) as usize;
+        CachedMap {
+            inner,
+            cache: MapCache::new(pages, (cache / page_bytes) as usize),
+            entries: entries as u32,
+            page_bytes,
+            read: nand.read.0,
+            program: nand.program.0,
+            erase: nand.erase.0,
+            pages_per_block: u64::from(nand.pages_per_block),
+            traffic: MapTraffic::default(),
+        }
+    }
+
+    /// Finds a map page; says when it can be used.
+    #[inline]
+    fn find(&mut self, at: Nanos, page: u32, change: bool) -> Nanos {
+        match self.cache.find(page, change) {
+            Found::Held => at,
+            Found::Missing => self.load(at, page),
+            Found::MissingAndWritten => {
+                let written = self.store(at);
+                self.load(written, page)
+            }
+        }
+    }
+
+    #[cold]
+    fn load(&mut self, at: Nanos, page: u32) -> Nanos {
+        self.traffic.reads += 1;
+        let work = DieWork::Read { time: self.read, bytes: self.page_bytes };
+        self.inner.work(at, page % self.inner.dies().max(1), work)
+    }
+
+    /// Programs the page that gave way, on the die whose turn it is.
+    #[cold]
+    fn store(&mut self, at: Nanos) -> Nanos {
+        self.traffic.programs += 1;
+        let die = (self.traffic.programs % u64::from(self.inner.dies().max(1))) as u32;
+        let work = DieWork::Program { time: self.program, bytes: self.page_bytes };
+        let end = self.inner.work(at, die, work);
+        if self.traffic.programs.is_multiple_of(self.pages_per_block) {
+            self.traffic.erases += 1;
+            self.inner.work(end, die, DieWork::Erase { time: self.erase });
+        }
+        end
+    }
+
+    fn find_range(&mut self, at: Nanos, unit: u32, count: u32, change: bool) -> Nanos {
+        let pages = unit / self.entries..=(unit + count.max(1) - 1) / self.entries;
+        pages.map(|page| self.find(at, page, change)).max().unwrap_or(at)
+    }
+}
+
+impl<S: Store> Store for CachedMap<S> {
+    fn read(&mut self, at: Nanos, unit: u32, count: u32) -> Nanos {
+        let found = self.find_range(at, unit, count, false);
+        self.inner.read(found, unit, count)
+    }
+
+    fn write(&mut self, at: Nanos, units: &[UnitWrite]) -> Result<Nanos, FlashError> {
+        let found = units.iter().map(|write| self.find(at, write.unit / self.entries, true)).max();
+        self.inner.write(found.unwrap_or(at), units)
+    }
+
+    fn word_line(&self) -> Option<WordLine> {
+        self.inner.word_line()
+    }
+
+    fn discard(&mut self, at: Nanos, unit: u32, count: u32) {
+        let found = self.find_range(at, unit, count, true);
+        self.inner.discard(found, unit, count);
+    }
+
+    fn is_mapped(&self, unit: u32) -> bool {
+        self.inner.is_mapped(unit)
+    }
+
+    fn mapped_units(&self) -> u64 {
+        self.inner.mapped_units()
+    }
+
+    fn background(&mut self, from: Nanos, until: Nanos) -> Result<(), FlashError> {
+        self.inner.background(from, until)
+    }
+
+    /// Map pages are loaded again on demand: only the scan of the store below takes time.
+    fn power_cut(&mut self, at: Nanos) -> Nanos {
+        self.cache.clear();
+        self.inner.power_cut(at)
+    }
+
+    fn dies(&self) -> u32 {
+        self.inner.dies()
+    }
+
+    fn work(&mut self, at: Nanos, die: u32, work: DieWork) -> Nanos {
+        self.inner.work(at, die, work)
+    }
+}

@@ -1,0 +1,112 @@
+use flashlag_schema::profile::{MapKind, Model};
+
+use super::medium::Shape;
+use crate::command::FlashError;
+
+/// A program's place on the flash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Spot {
+    pub(crate) die: u32,
+    /// Block of that die, all planes together.
+    pub(crate) block: u32,
+    /// Page of that block, all planes together.
+    pub(crate) page: u32,
+}
+
+/// Where the slots of a log-block map's blocks are.
+///
+/// A block of the map is an allocation unit: one block of all planes of a die, or a row of several
+/// of them, on one die after another. Programs go to the parts of the row in turn: program k of a
+/// block is on part `k mod parts`, there the `⌊k / parts⌋`-th.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Layout {
+    pub(crate) shape: Shape,
+    dies: u32,
+    parts: u32,
+    /// Pages (of all planes) of a program.
+    pages: u32,
+    pub(crate) unit_bytes: u64,
+}
+
+impl Layout {
+    /// The model's.
+    ///
+    /// # Errors
+    /// Where blocks and allocation units do not go together, or the spare area does not hold the
+    /// log blocks.
+    pub(crate) fn new(model: &Model) -> Result<Layout, FlashError> {
+        let (nand, map) = (&model.nand, &model.map);
+        let wrong = |text: String| Err(FlashError::Model(text));
+        let stripe = nand.page.0.0 * u64::from(nand.planes);
+        let block = stripe * u64::from(nand.pages_per_block);
+        let whole = map.allocation_unit.map_or(block, |unit| unit.0.0);
+        let (unit, program) = (map.unit.0.0, map.program_unit.0.0);
+        if whole == 0 || !whole.is_multiple_of(block) {
+            return wrong(format!(
+                "map.allocation_unit: {whole} bytes are no multiple of a block of {block} bytes"
+            ));
+        }
+        if !program.is_multiple_of(unit) || !whole.is_multiple_of(program) {
+            return wrong(format!(
+                "map.program_unit: {program} bytes are no multiple of map.unit, or do not divide \
+                 a block of {whole} bytes"
+            ));
+        }
+        let logical = map.capacity.0.0.div_ceil(whole);
+        let spare = map.spare.0.0 / whole;
+        let logs = u64::from(Layout::logs(model));
+        if spare < logs + 1 {
+            return wrong(format!(
+                "map.log_blocks: the spare area has room for {spare} blocks of {whole} bytes, \
+                 and {logs} logs need one more than their number"
+            ));
+        }
+        let count = |blocks: u64| u32::try_from(blocks).unwrap_or(u32::MAX);
+        Ok(Layout {
+            shape: Shape {
+                logical_blocks: count(logical),
+                blocks: count(logical + spare),
+                units: count(whole / unit),
+                program: count(program / unit),
+            },
+            dies: nand.channels * nand.dies_per_channel,
+            parts: count(whole / block),
+            pages: count(program.div_ceil(stripe)),
+            unit_bytes: unit,
+        })
+    }
+
+    /// Log blocks that the model's map has: with BAST each is an open allocation unit.
+    pub(crate) fn logs(model: &Model) -> u32 {
+        let logs = model.map.log_blocks.unwrap_or(2).max(1);
+        match (model.map.kind, model.map.open_units) {
+            (MapKind::Bast, Some(open)) => logs.min(open.max(1)),
+            _ => logs,
+        }
+    }
+
+    /// Parts of a block, each on a die.
+    pub(crate) fn parts(&self) -> u32 {
+        self.parts
+    }
+
+    /// Where a part of a block begins.
+    pub(crate) fn part(&self, block: u32, part: u32) -> Spot {
+        let all = u64::from(block) * u64::from(self.parts) + u64::from(part);
+        let (die, block) = (all % u64::from(self.dies), all / u64::from(self.dies));
+        Spot { die: die as u32, block: block as u32, page: 0 }
+    }
+
+    /// Where a slot's program is.
+    pub(crate) fn spot(&self, block: u32, slot: u32) -> Spot {
+        let program = slot / self.shape.program;
+        let page = program / self.parts * self.pages;
+        Spot { page, ..self.part(block, program % self.parts) }
+    }
+
+    /// Blocks of a die that the map needs.
+    pub(crate) fn blocks_per_die(&self) -> u32 {
+        let parts = u64::from(self.shape.blocks) * u64::from(self.parts);
+        parts.div_ceil(u64::from(self.dies)) as u32
+    }
+}

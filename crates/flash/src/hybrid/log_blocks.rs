@@ -1,0 +1,252 @@
+use flashlag_schema::profile::{MapKind, Model};
+use flashlag_units::Nanos;
+
+use super::bast::Bast;
+use super::fast::Fast;
+use super::layout::{Layout, Spot};
+use super::medium::{Medium, Merges, Place};
+use crate::command::FlashError;
+use crate::front::{DieWork, UnitWrite};
+use crate::power::WordLine;
+
+/// The dies that a map of log blocks works on.
+pub(crate) trait Dies {
+    /// Reads from one page of all planes; so many bytes leave the die.
+    fn read(&mut self, at: Nanos, spot: Spot, bytes: u64) -> Nanos;
+
+    /// Programs a program unit.
+    fn program(&mut self, at: Nanos, spot: Spot, bytes: u64) -> Nanos;
+
+    /// Erases a block of all planes.
+    fn erase(&mut self, at: Nanos, spot: Spot) -> Nanos;
+
+    /// An operation that is not the map's own.
+    fn work(&mut self, at: Nanos, die: u32, work: DieWork) -> Nanos;
+
+    /// Where on its word line the last program went, where that matters.
+    fn word_line(&self) -> Option<WordLine>;
+}
+
+/// Dies as a medium of slots.
+struct Slots<'a, D> {
+    dies: &'a mut D,
+    layout: &'a Layout,
+}
+
+impl<D: Dies> Medium for Slots<'_, D> {
+    fn read(&mut self, at: Nanos, block: u32, slot: u32, count: u32) -> Nanos {
+        let program = self.layout.shape.program;
+        let (mut slot, last, mut end) = (slot, slot + count, at);
+        while slot < last {
+            let take = (program - slot % program).min(last - slot);
+            let bytes = u64::from(take) * self.layout.unit_bytes;
+            end = end.max(self.dies.read(at, self.layout.spot(block, slot), bytes));
+            slot += take;
+        }
+        end
+    }
+
+    fn program(&mut self, at: Nanos, block: u32, slot: u32, units: &[u32]) -> Nanos {
+        let bytes = units.len() as u64 * self.layout.unit_bytes;
+        self.dies.program(at, self.layout.spot(block, slot), bytes)
+    }
+
+    fn copy(&mut self, at: Nanos, from: &[Place], block: u32, slot: u32) -> Nanos {
+        let mut ready = at;
+        let follows = |a: &Place, b: &Place| a.block == b.block && a.slot + 1 == b.slot;
+        let mut units = 0;
+        for run in from.chunk_by(|a, b| !a.is_nowhere() && !b.is_nowhere() && follows(a, b)) {
+            if !run[0].is_nowhere() {
+                units += run.len() as u64;
+                ready = ready.max(self.read(at, run[0].block, run[0].slot, run.len() as u32));
+            }
+        }
+        let bytes = units * self.layout.unit_bytes;
+        self.dies.program(ready, self.layout.spot(block, slot), bytes)
+    }
+
+    fn erase(&mut self, at: Nanos, block: u32) -> Nanos {
+        let parts = 0..self.layout.parts();
+        let ends = parts.map(|part| self.dies.erase(at, self.layout.part(block, part)));
+        ends.max().unwrap_or(at)
+    }
+}
+
+#[derive(Debug)]
+enum Kind {
+    Bast(Bast),
+    Fast(Fast),
+}
+
+/// A map of log blocks, with what it needs to know of idle time.
+#[derive(Debug)]
+pub(crate) struct LogBlocks {
+    layout: Layout,
+    kind: Kind,
+    idle_after: Option<Nanos>,
+    idle_until: usize,
+    page_read: Nanos,
+    /// Units that were written to it.
+    pub(crate) written: u64,
+    /// Units that were read to complete others.
+    pub(crate) completed: u64,
+}
+
+impl LogBlocks {
+    /// The model's, which must have a map of that kind.
+    ///
+    /// # Errors
+    /// As [`Layout::new`].
+    pub(crate) fn new(model: &Model) -> Result<LogBlocks, FlashError> {
+        let layout = Layout::new(model)?;
+        let (shape, logs) = (layout.shape, Layout::logs(model));
+        let kind = match model.map.kind {
+            MapKind::Bast => Kind::Bast(Bast::new(shape, logs)),
+            MapKind::Fast => Kind::Fast(Fast::new(shape, logs, model.map.open_units)),
+            MapKind::Page | MapKind::CachedPage => {
+                return Err(FlashError::Model("map.kind: not a map of log blocks".to_owned()));
+            }
+        };
+        Ok(LogBlocks {
+            layout,
+            kind,
+            idle_after: model.gc.idle_after.map(|after| after.0),
+            idle_until: model.gc.idle_until.map_or(usize::MAX, |until| until as usize),
+            page_read: model.nand.read.0,
+            written: 0,
+            completed: 0,
+        })
+    }
+
+    pub(crate) fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// What merging has cost so far.
+    pub(crate) fn merges(&self) -> Merges {
+        match &self.kind {
+            Kind::Bast(map) => map.blocks.merges,
+            Kind::Fast(map) => map.blocks.merges,
+        }
+    }
+
+    fn place(&self, unit: u32) -> Place {
+        match &self.kind {
+            Kind::Bast(map) => map.place(unit),
+            Kind::Fast(map) => map.place(unit),
+        }
+    }
+
+    pub(crate) fn is_mapped(&self, unit: u32) -> bool {
+        !self.place(unit).is_nowhere()
+    }
+
+    pub(crate) fn mapped_units(&self) -> u64 {
+        match &self.kind {
+            Kind::Bast(map) => map.blocks.mapped_units,
+            Kind::Fast(map) => map.blocks.mapped_units,
+        }
+    }
+
+    /// Reads units in a row; what was never written is there at once.
+    pub(crate) fn read<D: Dies>(
+        &mut self,
+        dies: &mut D,
+        at: Nanos,
+        unit: u32,
+        count: u32,
+    ) -> Nanos {
+        let program = self.layout.shape.program;
+        let (mut end, mut next) = (at, unit);
+        let last = unit + count;
+        while next < last {
+            let first = self.place(next);
+            let mut run = 1;
+            // Units of one program are read at once.
+            while next + run < last && !first.is_nowhere() {
+                let slot = first.slot + run;
+                if slot.is_multiple_of(program)
+                    || self.place(next + run) != (Place { slot, ..first })
+                {
+                    break;
+                }
+                run += 1;
+            }
+            if !first.is_nowhere() {
+                let mut slots = Slots { dies, layout: &self.layout };
+                end = end.max(slots.read(at, first.block, first.slot, run));
+            }
+            next += run;
+        }
+        end
+    }
+
+    /// Writes units, in rising order; says when all are programmed.
+    pub(crate) fn write<D: Dies>(&mut self, dies: &mut D, at: Nanos, units: &[UnitWrite]) -> Nanos {
+        let mut ready = at;
+        for write in units.iter().filter(|write| !write.whole) {
+            if self.is_mapped(write.unit) {
+                ready = ready.max(self.read(dies, at, write.unit, 1));
+                self.completed += 1;
+            }
+        }
+        self.written += units.len() as u64;
+        let mut end = ready;
+        let mut slots = Slots { dies, layout: &self.layout };
+        for run in units.chunk_by(|a, b| a.unit + 1 == b.unit) {
+            let (first, count) = (run[0].unit, run.len() as u32);
+            end = end.max(match &mut self.kind {
+                Kind::Bast(map) => map.write(&mut slots, ready, first, count),
+                Kind::Fast(map) => map.write(&mut slots, ready, first, count),
+            });
+        }
+        end
+    }
+
+    pub(crate) fn discard<D: Dies>(&mut self, dies: &mut D, at: Nanos, unit: u32, count: u32) {
+        let mut slots = Slots { dies, layout: &self.layout };
+        match &mut self.kind {
+            Kind::Bast(map) => map.discard(&mut slots, at, unit, count),
+            Kind::Fast(map) => map.discard(&mut slots, at, unit, count),
+        }
+    }
+
+    /// Merges the oldest logs in idle time, until enough blocks are free.
+    pub(crate) fn background<D: Dies>(&mut self, dies: &mut D, from: Nanos, until: Nanos) {
+        let Some(after) = self.idle_after else {
+            return;
+        };
+        let mut now = from.plus(after);
+        while now < until && self.free() < self.idle_until {
+            let mut slots = Slots { dies, layout: &self.layout };
+            let end = match &mut self.kind {
+                Kind::Bast(map) => map.merge_oldest(&mut slots, now),
+                Kind::Fast(map) => map.reclaim_oldest(&mut slots, now),
+            };
+            // A dead log costs no time but its erase, which goes on beside the next merge.
+            let Some(end) = end else {
+                return;
+            };
+            now = end;
+        }
+    }
+
+    fn free(&self) -> usize {
+        match &self.kind {
+            Kind::Bast(map) => map.blocks.free.count(),
+            Kind::Fast(map) => map.blocks.free.count(),
+        }
+    }
+
+    /// How long it takes to find the map again: the spare areas of all open logs' pages are read
+    /// on all dies at once; the block map is small and read with them.
+    pub(crate) fn recovery(&self, dies: u32) -> Nanos {
+        let slots = match &self.kind {
+            Kind::Bast(map) => map.open_slots(),
+            Kind::Fast(map) => map.open_slots(),
+        };
+        let programs = slots.div_ceil(u64::from(self.layout.shape.program));
+        let each = programs.div_ceil(u64::from(dies.max(1))) + 1;
+        Nanos(self.page_read.0.saturating_mul(each))
+    }
+}

@@ -1,0 +1,289 @@
+//! Log blocks on dies that take time.
+
+use flashlag_schema::profile::{Model, Profile};
+use flashlag_units::{Bytes, Nanos};
+
+use crate::command::FlashError;
+use crate::front::{DieWork, Store, UnitWrite};
+use crate::hybrid::cached::CachedMap;
+use crate::hybrid::layout::{Layout, Spot};
+use crate::hybrid::log_blocks::{Dies, LogBlocks};
+use crate::power::WordLine;
+
+const CARD: &str = r#"
+name = "card"
+about = "A card with 4 MiB allocation units."
+os = "none"
+filesystem = "raw"
+[nand]
+cell = { value = "mlc", source = "test" }
+channels = { value = 1, source = "test" }
+dies_per_channel = { value = 1, source = "test" }
+planes = { value = 2, source = "test" }
+page = { value = "8KiB", source = "test" }
+pages_per_block = { value = 256, source = "test" }
+read = { value = "75us", source = "test" }
+program = { value = "1ms", source = "test" }
+erase = { value = "3ms", source = "test" }
+bus_per_second = { value = "40MB", source = "test" }
+[host]
+link = { value = "SD", source = "test" }
+read_per_second = { value = "20MB", source = "test" }
+write_per_second = { value = "20MB", source = "test" }
+queue_depth = { value = 1, source = "test" }
+read_command = { value = "0s", source = "test" }
+write_command = { value = "0s", source = "test" }
+[map]
+kind = { value = "bast", source = "test" }
+capacity = { value = "128MiB", source = "test" }
+spare = { value = "32MiB", source = "test" }
+unit = { value = "16KiB", source = "test" }
+program_unit = { value = "16KiB", source = "test" }
+log_blocks = { value = 6, source = "test" }
+open_units = { value = 2, source = "test" }
+allocation_unit = { value = "4MiB", source = "test" }
+cache = { value = "64KiB", source = "test" }
+[gc]
+policy = { value = "greedy", source = "test" }
+"#;
+
+fn profile() -> Profile {
+    Profile::parse(CARD).unwrap()
+}
+
+fn model(changes: &[(&str, &str)]) -> Model {
+    let change = |profile: Profile, (key, value): &(&str, &str)| profile.with(key, value).unwrap();
+    changes.iter().fold(profile(), change).model().unwrap()
+}
+
+/// One die, or several, that remember what is programmed where.
+struct Timed {
+    busy: Vec<Nanos>,
+    model: Model,
+    programmed: std::collections::BTreeMap<(u32, u32), u32>,
+}
+
+impl Timed {
+    fn new(model: &Model) -> Timed {
+        let dies = model.nand.channels * model.nand.dies_per_channel;
+        Timed {
+            busy: vec![Nanos::ZERO; dies as usize],
+            model: model.clone(),
+            programmed: Default::default(),
+        }
+    }
+
+    fn keep(&mut self, at: Nanos, die: u32, time: Nanos, bytes: u64) -> Nanos {
+        let bus = Nanos(bytes * 1_000_000_000 / self.model.nand.bus_per_second.0.0);
+        let busy = &mut self.busy[die as usize];
+        *busy = at.max(*busy).plus(time).plus(bus);
+        *busy
+    }
+}
+
+impl Dies for Timed {
+    fn read(&mut self, at: Nanos, spot: Spot, bytes: u64) -> Nanos {
+        self.keep(at, spot.die, self.model.nand.read.0, bytes)
+    }
+
+    fn program(&mut self, at: Nanos, spot: Spot, bytes: u64) -> Nanos {
+        let next = self.programmed.entry((spot.die, spot.block)).or_default();
+        assert!(spot.page >= *next, "page {} after {next}", spot.page);
+        *next = spot.page + 1;
+        assert!(*next <= self.model.nand.pages_per_block);
+        self.keep(at, spot.die, self.model.nand.program.0, bytes)
+    }
+
+    fn erase(&mut self, at: Nanos, spot: Spot) -> Nanos {
+        self.programmed.remove(&(spot.die, spot.block));
+        self.keep(at, spot.die, self.model.nand.erase.0, 0)
+    }
+
+    fn work(&mut self, at: Nanos, die: u32, work: DieWork) -> Nanos {
+        match work {
+            DieWork::Read { time, bytes } | DieWork::Program { time, bytes } => {
+                self.keep(at, die, time, bytes)
+            }
+            DieWork::Erase { time } => self.keep(at, die, time, 0),
+        }
+    }
+
+    fn word_line(&self) -> Option<WordLine> {
+        None
+    }
+}
+
+/// Bytes a second of 256 KiB writes that go to so many allocation units in turn, each in order.
+fn interleaved(model: &Model, streams: u64) -> f64 {
+    let (mut map, mut dies) = (LogBlocks::new(model).unwrap(), Timed::new(model));
+    let unit_bytes = model.map.unit.0.0;
+    let mut at = Nanos::ZERO;
+    let write = |map: &mut LogBlocks, dies: &mut Timed, at: Nanos, offset: u64, bytes: u64| {
+        let first = (offset / unit_bytes) as u32;
+        let count = (bytes / unit_bytes) as u32;
+        let units: Vec<_> =
+            (first..first + count).map(|unit| UnitWrite { unit, whole: true }).collect();
+        map.write(dies, at, &units)
+    };
+    for offset in (0..32 << 20).step_by(256 << 10) {
+        at = write(&mut map, &mut dies, at, offset, 256 << 10);
+    }
+    let from = at;
+    for block in (0..4 << 20).step_by(256 << 10) {
+        for stream in 0..streams {
+            at = write(&mut map, &mut dies, at, (stream << 22) + block, 256 << 10);
+        }
+    }
+    (streams << 22) as f64 / at.since(from).as_secs_f64()
+}
+
+#[test]
+fn writing_to_more_allocation_units_than_can_be_open_is_a_cliff() {
+    // 16 KiB in 1 ms and 0.41 ms of bus; then the same with a copy of nearly 4 MiB besides.
+    let program = 1e-3 + 16384.0 / 40e6;
+    let copy = 75e-6 + 16384.0 / 40e6 + program;
+    let open = 16384.0 / program;
+    let closed = 16.0 * 16384.0 / (16.0 * program + 248.0 * copy);
+    let bast = |open, streams| interleaved(&model(&[("map.open_units", open)]), streams);
+    let (two, three, roomy) = (bast("2", 2), bast("2", 3), bast("3", 3));
+    assert!(two > 0.95 * open && two <= open * 1.001, "{two} of {open}");
+    assert!((three / closed - 1.0).abs() < 0.1, "{three} of {closed}");
+    assert!(roomy > 0.95 * open, "{roomy} of {open}");
+}
+
+#[test]
+fn fast_has_the_cliff_too_though_one_block_only_can_be_written_in_order() {
+    let fast = |open, streams| {
+        interleaved(&model(&[("map.kind", "fast"), ("map.open_units", open)]), streams)
+    };
+    let (two, three, roomy) = (fast("2", 2), fast("2", 3), fast("3", 3));
+    // The streams that have no sequential log cost a full merge each, once: half the rate.
+    let open = 16384.0 / (1e-3 + 16384.0 / 40e6);
+    assert!(two > 0.4 * open && roomy > 0.4 * open, "{two} {roomy} of {open}");
+    assert!(three < 0.15 * two, "{three} after {two}");
+}
+
+#[test]
+fn blocks_in_a_row_work_on_all_dies_at_once() {
+    let rate = |dies: &str| {
+        interleaved(&model(&[("nand.dies_per_channel", dies), ("nand.pages_per_block", "64")]), 1)
+    };
+    // Four parts to an allocation unit, on one, two or four dies.
+    let (one, two, four) = (rate("1"), rate("2"), rate("4"));
+    assert!((two / one - 2.0).abs() < 0.1 && (four / one - 4.0).abs() < 0.3, "{one} {two} {four}");
+}
+
+#[test]
+fn a_spare_area_without_room_for_the_logs_is_refused() {
+    let refused = |changes: &[(&str, &str)]| match Layout::new(&model(changes)) {
+        Err(FlashError::Model(text)) => text,
+        other => panic!("{other:?}"),
+    };
+    assert!(refused(&[("map.spare", "16MiB"), ("map.kind", "fast")]).contains("map.log_blocks"));
+    assert!(refused(&[("map.allocation_unit", "3MiB")]).contains("map.allocation_unit"));
+}
+
+#[test]
+fn every_slot_has_a_place_of_its_own() {
+    let model = model(&[("nand.dies_per_channel", "3"), ("nand.pages_per_block", "64")]);
+    let layout = Layout::new(&model).unwrap();
+    let mut places = std::collections::BTreeSet::new();
+    for block in 0..layout.shape.blocks {
+        for slot in (0..layout.shape.units).step_by(layout.shape.program as usize) {
+            let Spot { die, block, page } = layout.spot(block, slot);
+            assert!(die < 3 && block < layout.blocks_per_die() && page < 64);
+            assert!(places.insert((die, block, page)));
+        }
+    }
+}
+
+#[test]
+fn idle_time_merges_what_is_open() {
+    let mut timed = model(&[("map.kind", "fast")]);
+    timed.gc.idle_after = Some(flashlag_units::Text(Nanos::from_millis(100)));
+    timed.gc.idle_until = Some(100);
+    let (mut map, mut dies) = (LogBlocks::new(&timed).unwrap(), Timed::new(&timed));
+    let all: Vec<_> = (0..2048).map(|unit| UnitWrite { unit, whole: true }).collect();
+    let at = map.write(&mut dies, Nanos::ZERO, &all);
+    let odd: Vec<_> = (1..400).step_by(2).map(|unit| UnitWrite { unit, whole: true }).collect();
+    let at = map.write(&mut dies, at, &odd);
+    let before = map.merges().fulls;
+    map.background(&mut dies, at, at.plus(Nanos::from_millis(99)));
+    assert_eq!(map.merges().fulls, before);
+    map.background(&mut dies, at, at.plus(Nanos::from_secs(30)));
+    assert_eq!(map.merges().fulls, before + 2);
+    assert_eq!(map.recovery(1), Nanos(75_000));
+}
+
+/// A store of nothing but times, below a map on flash.
+struct Bare(Timed);
+
+impl Store for Bare {
+    fn read(&mut self, at: Nanos, unit: u32, _: u32) -> Nanos {
+        self.0.keep(at, unit % self.dies(), Nanos::from_micros(75), 0)
+    }
+
+    fn write(&mut self, at: Nanos, units: &[UnitWrite]) -> Result<Nanos, FlashError> {
+        Ok(self.0.keep(at, units[0].unit % self.dies(), Nanos::from_millis(1), 0))
+    }
+
+    fn word_line(&self) -> Option<WordLine> {
+        None
+    }
+
+    fn discard(&mut self, _: Nanos, _: u32, _: u32) {}
+
+    fn is_mapped(&self, _: u32) -> bool {
+        true
+    }
+
+    fn mapped_units(&self) -> u64 {
+        0
+    }
+
+    fn background(&mut self, _: Nanos, _: Nanos) -> Result<(), FlashError> {
+        Ok(())
+    }
+
+    fn power_cut(&mut self, _: Nanos) -> Nanos {
+        Nanos::ZERO
+    }
+
+    fn dies(&self) -> u32 {
+        self.0.busy.len() as u32
+    }
+
+    fn work(&mut self, at: Nanos, die: u32, work: DieWork) -> Nanos {
+        Dies::work(&mut self.0, at, die, work)
+    }
+}
+
+#[test]
+fn a_map_on_flash_costs_a_read_for_each_miss_and_a_program_for_each_changed_page() {
+    // Eight map pages of 2,048 entries: 256 MiB of a capacity of 1 GiB in units of 16 KiB.
+    let model = model(&[("map.capacity", "1GiB"), ("map.spare", "64MiB"), ("map.kind", "page")]);
+    let mut map = CachedMap::new(&model, Bare(Timed::new(&model)));
+    let units = Bytes::from_mib(1024).0 / model.map.unit.0.0;
+    let (mut at, mut state, count) = (Nanos::ZERO, 1u64, 100_000);
+    let mut next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        ((state >> 33) % units) as u32
+    };
+    for _ in 0..count {
+        at = map.read(at, next(), 1);
+    }
+    let missed = map.traffic.reads as f64 / f64::from(count);
+    assert!((missed - 0.75).abs() < 0.01, "{missed}");
+    assert_eq!(map.traffic.programs, 0);
+    let each = at.0 as f64 / f64::from(count);
+    let expected = 75_000.0 + missed * (75_000.0 + 8192.0 * 25.0);
+    assert!((each / expected - 1.0).abs() < 0.001, "{each} {expected}");
+    let reads = map.traffic.reads;
+    for _ in 0..count {
+        at = map.write(at, &[UnitWrite { unit: next(), whole: true }]).unwrap();
+    }
+    // In the long run every page that gives way has changed.
+    let (missed, written) = (map.traffic.reads - reads, map.traffic.programs);
+    assert!(missed - written <= 8, "{missed} {written}");
+    assert_eq!(map.traffic.erases, written / 256);
+}
