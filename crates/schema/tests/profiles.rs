@@ -1,6 +1,8 @@
 //! The profiles that come with flashlag: each makes a model, each parameter says what it rests on,
 //! and each check can be run.
 
+#![allow(clippy::unwrap_used)]
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
