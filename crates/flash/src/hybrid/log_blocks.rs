@@ -25,6 +25,18 @@ pub(crate) trait Dies {
 
     /// Where on its word line the last program went, where that matters.
     fn word_line(&self) -> Option<WordLine>;
+
+    /// How many there are.
+    fn count(&self) -> u32;
+
+    /// Nothing that is under way goes on.
+    fn power_cut(&mut self, at: Nanos);
+
+    /// Whether they can still be written to.
+    ///
+    /// # Errors
+    /// Where they can't.
+    fn check_wear(&self) -> Result<(), FlashError>;
 }
 
 /// Dies as a medium of slots.

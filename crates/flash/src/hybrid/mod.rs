@@ -14,5 +14,12 @@ mod layout;
 mod log_blocks;
 mod map_cache;
 mod medium;
+mod store;
 #[cfg(test)]
 mod tests;
+
+pub(crate) use cached::{CachedMap, MapTraffic};
+pub(crate) use layout::{Layout, Spot};
+pub(crate) use log_blocks::{Dies, LogBlocks};
+pub(crate) use medium::Merges;
+pub(crate) use store::LogBlockStore;

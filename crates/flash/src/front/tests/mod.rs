@@ -140,19 +140,22 @@ policy = { value = "greedy", source = "test" }
 
 /// The front and its dies, with parameters besides or instead (`host.packed = 8`), as TOML values.
 fn front(changes: &[(&str, &str)]) -> (Front, Dies) {
-    let mut table: toml::Table = BASE.parse().unwrap();
+    let mut lines: Vec<String> = BASE.lines().map(str::to_owned).collect();
     for (key, value) in changes {
         let (section, name) = key.split_once('.').unwrap();
-        let parameter: toml::Table =
-            format!("p = {{ value = {value}, source = \"test\" }}").parse().unwrap();
-        let section = table
-            .entry(section)
-            .or_insert_with(|| toml::Value::Table(toml::Table::new()))
-            .as_table_mut()
-            .unwrap();
-        section.insert((*name).to_owned(), parameter["p"].clone());
+        let header = format!("[{section}]");
+        let start = lines.iter().position(|line| *line == header).unwrap_or_else(|| {
+            lines.push(header);
+            lines.len() - 1
+        });
+        let body = lines[start + 1..].iter().take_while(|line| !line.starts_with('['));
+        let before = body.into_iter().position(|line| line.starts_with(&format!("{name} =")));
+        if let Some(before) = before {
+            lines.remove(start + 1 + before);
+        }
+        lines.insert(start + 1, format!("{name} = {{ value = {value}, source = \"test\" }}"));
     }
-    let model = Profile::parse(&table.to_string()).unwrap().model().unwrap();
+    let model = Profile::parse(&lines.join("\n")).unwrap().model().unwrap();
     let dies = Dies::new(&model);
     (Front::new(&model, 4, 1), dies)
 }

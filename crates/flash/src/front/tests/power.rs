@@ -185,3 +185,12 @@ fn what_only_the_buffer_held_is_lost() {
     assert_eq!(keeper.content[3..6], [1, 1, 0]);
     assert!(keeper.dies.mapped[4] && !keeper.dies.mapped[5]);
 }
+
+#[test]
+fn after_a_cut_the_first_command_waits_until_the_map_is_found() {
+    let (mut front, mut dies) = front(&[]);
+    let cut = front.power_cut(&mut dies, Nanos::from_secs(1)).unwrap();
+    assert_eq!((cut.lost, cut.recovery), (None, Nanos::from_millis(10)));
+    let timing = front.submit(&mut dies, Nanos::from_secs(1), read(0, 4096)).unwrap();
+    assert!(timing.ended > Nanos::from_millis(1010), "{timing:?}");
+}

@@ -258,6 +258,19 @@ fn a_limit_of_open_blocks_closes_the_oldest() {
     assert!(copied(3, 3) <= 3 * 8, "{}", copied(3, 3));
 }
 
+#[test]
+fn what_was_discarded_is_not_copied() {
+    let shape = shape(8, 1);
+    let [(mut map, mut flash), _] = both(shape);
+    fill(&mut map, &mut flash, shape);
+    // Units 1 to 3 into a log, of which 2 and 3 are discarded, and 6 and 7 from the data block.
+    map.write(&mut flash, 1, 3);
+    map.discard(&mut flash, 2, 2);
+    map.discard(&mut flash, 6, 2);
+    map.reclaim(&mut flash);
+    assert_eq!((map.merges().fulls, map.merges().copied), (1, 4));
+}
+
 #[derive(Clone, Debug)]
 enum Step {
     Write(u32, u32),

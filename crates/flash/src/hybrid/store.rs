@@ -1,0 +1,70 @@
+use flashlag_schema::profile::Model;
+use flashlag_units::Nanos;
+
+use super::log_blocks::{Dies, LogBlocks};
+use crate::command::FlashError;
+use crate::front::{DieWork, Store, UnitWrite};
+use crate::power::WordLine;
+
+/// A map of log blocks and the dies that it works on: what the front stands before.
+#[derive(Debug)]
+pub(crate) struct LogBlockStore<D> {
+    pub(crate) map: LogBlocks,
+    pub(crate) dies: D,
+}
+
+impl<D: Dies> LogBlockStore<D> {
+    /// The model's map over its dies, each of which needs [`super::layout::Layout::blocks_per_die`]
+    /// blocks.
+    ///
+    /// # Errors
+    /// As [`LogBlocks::new`].
+    pub(crate) fn new(model: &Model, dies: D) -> Result<LogBlockStore<D>, FlashError> {
+        Ok(LogBlockStore { map: LogBlocks::new(model)?, dies })
+    }
+}
+
+impl<D: Dies> Store for LogBlockStore<D> {
+    fn read(&mut self, at: Nanos, unit: u32, count: u32) -> Nanos {
+        self.map.read(&mut self.dies, at, unit, count)
+    }
+
+    fn write(&mut self, at: Nanos, units: &[UnitWrite]) -> Result<Nanos, FlashError> {
+        self.dies.check_wear()?;
+        Ok(self.map.write(&mut self.dies, at, units))
+    }
+
+    fn word_line(&self) -> Option<WordLine> {
+        self.dies.word_line()
+    }
+
+    fn discard(&mut self, at: Nanos, unit: u32, count: u32) {
+        self.map.discard(&mut self.dies, at, unit, count);
+    }
+
+    fn is_mapped(&self, unit: u32) -> bool {
+        self.map.is_mapped(unit)
+    }
+
+    fn mapped_units(&self) -> u64 {
+        self.map.mapped_units()
+    }
+
+    fn background(&mut self, from: Nanos, until: Nanos) -> Result<(), FlashError> {
+        self.map.background(&mut self.dies, from, until);
+        Ok(())
+    }
+
+    fn power_cut(&mut self, at: Nanos) -> Nanos {
+        self.dies.power_cut(at);
+        self.map.recovery(self.dies.count())
+    }
+
+    fn dies(&self) -> u32 {
+        self.dies.count()
+    }
+
+    fn work(&mut self, at: Nanos, die: u32, work: DieWork) -> Nanos {
+        self.dies.work(at, die, work)
+    }
+}
