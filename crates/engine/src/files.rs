@@ -12,6 +12,7 @@ use rustix::fs::{Mode, OFlags};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::open::{OpenOptions, open};
+use crate::presence::{Presence, gone};
 
 /// The bits of an offset within one file: files are at most 2 GiB, which every filesystem takes
 /// (FAT's limit is 4 GiB − 1).
@@ -88,11 +89,19 @@ impl FileSet {
     /// The first file that is gone.
     pub fn check_present(&self) -> Result<(), DeviceError> {
         for path in self.paths() {
-            rustix::fs::stat(&path).map_err(|errno| {
-                DeviceError::os("stat", path.display().to_string(), None, errno)
-            })?;
+            rustix::fs::stat(&path).map_err(|errno| gone(&path, errno))?;
         }
         Ok(())
+    }
+
+    /// Remembers which files these are, for a caller who must also know that nobody put others in
+    /// their place.
+    ///
+    /// # Errors
+    /// The first file that is not there.
+    pub fn presence(&self) -> Result<Presence, DeviceError> {
+        allow_files(self.count() as u64 * 2);
+        Presence::of(self.paths())
     }
 
     /// Writes every byte once, in order, in 1 MiB writes past the page cache where that can be,
@@ -181,7 +190,8 @@ impl FileSet {
 
     /// Opens every file. Never follows a symbolic link: what is at the end of one is not ours.
     pub(crate) fn open_files(&self, flags: OFlags) -> Result<Vec<OwnedFd>, DeviceError> {
-        allow_files(self.count() as u64);
+        // Once for the I/O, and once for who holds a `Presence`.
+        allow_files(self.count() as u64 * 2);
         let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let open_one = |path: PathBuf| {
             rustix::fs::open(&path, flags, Mode::RUSR | Mode::WUSR)

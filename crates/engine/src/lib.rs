@@ -13,6 +13,7 @@ pub mod fill;
 pub mod fio;
 pub mod guard;
 mod open;
+mod presence;
 mod psync;
 mod table;
 #[allow(unsafe_code)]
@@ -23,6 +24,7 @@ pub use background::Background;
 pub use drive::{Driven, Ended, Job, Limits, Verified, Watch, drive};
 pub use files::FileSet;
 pub use open::{OpenOptions, Opened, open};
+pub use presence::Presence;
 pub use psync::PsyncDevice;
 pub use uring::UringDevice;
 

@@ -400,6 +400,6 @@ fn a_directory_that_vanishes_during_the_fill_is_told() {
         do_fill(&directory, &asked).unwrap()
     });
     let Ended::Error(error) = &filled.driven.ended else { panic!("{:?}", filled.driven.ended) };
-    assert!(error.to_string().contains("vanished"), "{error}");
+    assert!(error.to_string().contains("deleted, moved or unmounted"), "{error}");
     assert!(filled.driven.recorded.latency.count() > 5);
 }

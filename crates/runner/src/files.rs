@@ -5,9 +5,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use flashlag_device::DeviceError;
-use flashlag_engine::{FileSet, GuardError, Workspace};
+use flashlag_engine::{FileSet, GuardError, Presence, Workspace};
 use flashlag_units::Bytes;
 use flashlag_workload::Payload;
+
+use crate::execute::Outcome;
+use crate::prepare::Prepared;
 
 /// Where a run keeps its files.
 #[derive(Debug)]
@@ -15,9 +18,29 @@ pub(crate) struct Files {
     workspace: Workspace,
     /// Fills of other directories, each in a directory of ours there.
     elsewhere: Vec<(PathBuf, Workspace)>,
-    test: Option<FileSet>,
-    background: Option<FileSet>,
+    test: Option<Laid>,
+    background: Option<Laid>,
     fills: u32,
+    /// What fills wrote and nobody deleted yet.
+    filled: Vec<FileSet>,
+}
+
+/// Files that were laid out, and which files these are.
+#[derive(Debug)]
+struct Laid {
+    files: FileSet,
+    presence: Presence,
+}
+
+impl Laid {
+    fn of(files: FileSet) -> Result<Laid, DeviceError> {
+        let presence = files.presence()?;
+        Ok(Laid { files, presence })
+    }
+
+    fn holds(&self, span: Bytes) -> bool {
+        self.files.span() >= whole(span)
+    }
 }
 
 /// The name of the subdirectory with the fills.
@@ -33,12 +56,19 @@ impl Files {
         for name in ["test", "background", "saves", FILL] {
             workspace.subdirectory(name)?;
         }
-        Ok(Files { workspace, elsewhere: Vec::new(), test: None, background: None, fills: 0 })
+        Ok(Files {
+            workspace,
+            elsewhere: Vec::new(),
+            test: None,
+            background: None,
+            fills: 0,
+            filled: Vec::new(),
+        })
     }
 
     /// Whether [`Files::test`] would write it.
     pub fn needs_test(&self, span: Bytes, fresh: bool) -> bool {
-        fresh || self.test.as_ref().is_none_or(|kept| kept.span() < whole(span))
+        fresh || !self.test.as_ref().is_some_and(|kept| kept.holds(span))
     }
 
     /// The file set under test, of at least `span` bytes, written whole where it is not there yet
@@ -51,16 +81,14 @@ impl Files {
         stop: &AtomicBool,
     ) -> Result<(FileSet, Bytes), FilesError> {
         let directory = self.workspace.subdirectory("test")?;
-        if let Some(kept) = self.test.clone()
-            && !self.needs_test(span, fresh)
-        {
-            return Ok((kept, Bytes::ZERO));
+        if let Some(kept) = self.test.as_ref().filter(|_| !self.needs_test(span, fresh)) {
+            return Ok((kept.files.clone(), Bytes::ZERO));
         }
         self.test = None;
         self.workspace.clear("test")?;
         let files = FileSet::new(&directory, "test", span);
         let written = files.lay_out(payload, stop, &mut |_| ())?;
-        self.test = Some(files.clone());
+        self.test = Some(Laid::of(files.clone())?);
         Ok((files, written))
     }
 
@@ -72,14 +100,14 @@ impl Files {
         stop: &AtomicBool,
     ) -> Result<(FileSet, Bytes), FilesError> {
         let directory = self.workspace.subdirectory("background")?;
-        if let Some(kept) = self.background.take().filter(|kept| kept.span() >= whole(span)) {
-            self.background = Some(kept.clone());
-            return Ok((kept, Bytes::ZERO));
+        if let Some(kept) = self.background.as_ref().filter(|kept| kept.holds(span)) {
+            return Ok((kept.files.clone(), Bytes::ZERO));
         }
+        self.background = None;
         self.workspace.clear("background")?;
         let files = FileSet::new(&directory, "background", span);
         let written = files.lay_out(payload, stop, &mut |_| ())?;
-        self.background = Some(files.clone());
+        self.background = Some(Laid::of(files.clone())?);
         Ok((files, written))
     }
 
@@ -110,8 +138,27 @@ impl Files {
         Ok((workspace.subdirectory(FILL)?, stem))
     }
 
+    /// Keeps in mind what a fill wrote: from now on the storage is as full as that.
+    pub fn keep_filled(&mut self, files: FileSet) {
+        self.filled.push(files);
+    }
+
+    /// Whether every directory and file of the run is still where it was made: what is deleted
+    /// while it is open can be measured on, and the figures would be of nothing.
+    pub fn check_present(&self) -> Result<(), DeviceError> {
+        self.workspace.check_present()?;
+        for (_, workspace) in &self.elsewhere {
+            workspace.check_present()?;
+        }
+        for laid in self.test.iter().chain(&self.background) {
+            laid.presence.check()?;
+        }
+        self.filled.iter().try_for_each(FileSet::check_present)
+    }
+
     /// Deletes what all fills wrote. Returns how much that was.
     pub fn delete_fills(&mut self) -> Result<Bytes, GuardError> {
+        self.filled.clear();
         let mut bytes = Bytes::ZERO;
         let elsewhere = self.elsewhere.iter_mut().map(|(_, workspace)| workspace);
         for workspace in std::iter::once(&mut self.workspace).chain(elsewhere) {
@@ -121,7 +168,9 @@ impl Files {
     }
 
     /// Removes everything. Returns what could not be removed, in words.
-    pub fn remove(self) -> Vec<String> {
+    pub fn remove(mut self) -> Vec<String> {
+        // A file that is held gives no space back.
+        (self.test, self.background) = (None, None);
         let workspaces = self.elsewhere.into_iter().map(|(_, workspace)| workspace);
         let mut left = Vec::new();
         for workspace in workspaces.chain([self.workspace]) {
@@ -136,6 +185,52 @@ impl Files {
 /// What a file set of `span` really holds: whole grains.
 fn whole(span: Bytes) -> Bytes {
     span.round_down(FileSet::GRAIN)
+}
+
+/// Which files the databases in that directory are.
+///
+/// # Errors
+/// Where it can't be listed, or one is gone already.
+pub(crate) fn databases(directory: &Path) -> Result<Presence, DeviceError> {
+    let unreadable = |error: std::io::Error| {
+        let errno = rustix::io::Errno::from_io_error(&error).unwrap_or(rustix::io::Errno::IO);
+        DeviceError::os("list", directory.display().to_string(), None, errno)
+    };
+    let entries = std::fs::read_dir(directory).map_err(unreadable)?;
+    let paths = entries.map(|entry| entry.map(|entry| entry.path()));
+    let paths = paths.collect::<Result<Vec<PathBuf>, _>>().map_err(unreadable)?;
+    // Journals come and go.
+    Presence::of(paths.into_iter().filter(|path| path.extension().is_some_and(|end| end == "db")))
+}
+
+impl Prepared {
+    /// The same outcome where everything of the run is still in its place; else a failure: a phase
+    /// on files that are gone was on no storage that anybody asked about.
+    pub(crate) fn if_present(&self, outcome: Outcome) -> Outcome {
+        outcome.unless_gone(self.files.check_present())
+    }
+}
+
+impl Outcome {
+    /// The same outcome, or the failure of it where files are gone.
+    pub(crate) fn unless_gone(self, present: Result<(), DeviceError>) -> Outcome {
+        let Err(gone) = present else { return self };
+        match self {
+            Outcome::Measured(mut phase) => {
+                // So that it is done again by a run that goes on.
+                phase.cut_short = true;
+                Outcome::Failed(Some(phase), gone.to_string())
+            }
+            Outcome::Failed(phase, error) if error.contains(&gone.reason) => {
+                Outcome::Failed(phase, gone.to_string())
+            }
+            // What failed, failed of that; both are told, the cause first.
+            Outcome::Failed(phase, error) => {
+                Outcome::Failed(phase, format!("{gone}; then {error}"))
+            }
+            Outcome::Done | Outcome::Skipped(_) => Outcome::Failed(None, gone.to_string()),
+        }
+    }
 }
 
 /// Our own files could not be made.

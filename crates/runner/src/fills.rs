@@ -30,6 +30,9 @@ impl Prepared {
             return Ok(Outcome::Skipped("only an [[io]] test can fill".to_owned()));
         };
         self.note_own_engine("fills");
+        if let Err(error) = self.files.check_present() {
+            return failed_before(error.into());
+        }
         if let Err(error) = self.lay_out_all(observer) {
             return failed_before(error);
         }
@@ -62,9 +65,11 @@ impl Prepared {
         match filled {
             Ok(filled) => {
                 let counters = (before, self.probe.counters());
-                Ok(self.fill_outcome(head, filled, counters))
+                self.files.keep_filled(filled.files.clone());
+                let outcome = self.fill_outcome(head, filled, counters);
+                Ok(self.if_present(outcome))
             }
-            Err(error) => Ok(Outcome::Failed(None, error.to_string())),
+            Err(error) => Ok(self.if_present(Outcome::Failed(None, error.to_string()))),
         }
     }
 
@@ -127,6 +132,10 @@ impl Prepared {
         observer: &mut dyn Observer,
     ) -> Result<Outcome, RunError> {
         observer.event(Event::Preparing("deleting what the fill wrote"));
+        // First: a fill that somebody else deleted was none for the tests before this.
+        if let Err(error) = self.files.check_present() {
+            return failed_before(error.into());
+        }
         let deleted = self.files.delete_fills()?;
         observer.event(Event::Note(&format!("deleted {deleted} of the fill's")));
         Ok(Outcome::Done)

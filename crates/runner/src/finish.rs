@@ -1,7 +1,7 @@
 //! What follows from the phases: trust, lag, wear; and leaving the storage as it was found.
 
 use flashlag_engine::fill::free_space;
-use flashlag_schema::{Lag, Reading, Run};
+use flashlag_schema::{Lag, Reading, Run, RunStatus};
 use flashlag_units::Bytes;
 use flashlag_workload::Payload;
 
@@ -75,6 +75,12 @@ pub(crate) fn conclude(
     for left in prepared.files.remove() {
         observer.event(Event::Note(&format!("could not be removed: {left}")));
     }
-    write_run(&prepared.request.output, &mut prepared.run)?;
+    if let Err(error) = write_run(&prepared.request.output, &mut prepared.run) {
+        // What ended the run is often why its file can't be written: a directory that is gone.
+        if let RunStatus::Failed { error: cause, .. } = &prepared.run.status {
+            observer.event(Event::Note(&format!("the run ended: {cause}")));
+        }
+        return Err(error);
+    }
     Ok(prepared.run)
 }

@@ -36,13 +36,17 @@ impl Prepared {
         run: u32,
         observer: &mut dyn Observer,
     ) -> Result<Outcome, RunError> {
-        match test {
+        if let Err(error) = self.files.check_present() {
+            return failed_before(error.into());
+        }
+        let outcome = match test {
             Test::Io(io) => match self.fio.clone() {
                 Some(fio) => self.measure_by_fio(&fio, io, (state, run), observer),
                 None => self.measure_io(io, state, run, observer),
             },
             Test::Save(save) => self.measure_save(save, state, run, observer),
-        }
+        };
+        Ok(self.if_present(outcome?))
     }
 
     fn measure_io(

@@ -13,6 +13,7 @@ use flashlag_units::Bytes;
 use crate::changes::changes_of;
 use crate::error::RunError;
 use crate::execute::Outcome;
+use crate::files::databases;
 use crate::ledger::{Direction, ledger};
 use crate::measure::{INTERVAL, STALL_OVER, failed_before, label};
 use crate::phase::{PhaseHead, PhaseTail, phase};
@@ -50,6 +51,10 @@ impl Prepared {
             Ok(prepared) => prepared,
             Err(error) => return Ok(Outcome::Failed(None, error.to_string())),
         };
+        let databases = match databases(&directory) {
+            Ok(databases) => databases,
+            Err(error) => return failed_before(error.into()),
+        };
         let live = self.fresh_live();
         observer.event(Event::PhaseStarted {
             label: &label,
@@ -73,11 +78,17 @@ impl Prepared {
         });
         let after = self.probe.counters();
         let beside = self.end_background(background);
-        self.files.clear_saves()?;
-        match saved {
-            Ok(saved) => Ok(self.save_outcome(head, saved, beside, (before, after))),
-            Err(error) => Ok(Outcome::Failed(None, error.to_string())),
+        let present = databases.check();
+        drop(databases);
+        let outcome = match saved {
+            Ok(saved) => self.save_outcome(head, saved, beside, (before, after)),
+            Err(error) => Outcome::Failed(None, error.to_string()),
+        };
+        let outcome = outcome.unless_gone(present);
+        if !matches!(outcome, Outcome::Failed(..)) {
+            self.files.clear_saves()?;
         }
+        Ok(outcome)
     }
 
     fn save_head(&self, save: &Save, state: State, run: u32) -> PhaseHead {

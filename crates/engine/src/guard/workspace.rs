@@ -1,6 +1,7 @@
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
+use flashlag_device::DeviceError;
 use rustix::fs::{AtFlags, Mode, mkdirat, unlinkat};
 use rustix::io::Errno;
 
@@ -13,6 +14,7 @@ use super::name::{
     MANIFEST_TEMPORARY, TEMPORARY_ENDING, WORKSPACE_PREFIX, id_of, is_plain, new_id,
 };
 use super::sweep::{Cleaned, Doomed, empty, is_temporary};
+use crate::presence;
 
 /// How often a new name is tried. More than one is needed only where a clean-up runs beside us.
 const ATTEMPTS: u32 = 16;
@@ -154,6 +156,20 @@ impl Workspace {
         };
         made.map_err(|errno| GuardError::os("create directory", &path, errno))?;
         Ok(path)
+    }
+
+    /// Whether the path of the directory still leads to it, and those of its subdirectories to
+    /// directories.
+    ///
+    /// # Errors
+    /// What is gone, and what to try.
+    pub fn check_present(&self) -> Result<(), DeviceError> {
+        presence::check(&self.path, &self.directory)?;
+        for name in &self.manifest.subdirectories {
+            open_below(&self.directory, name)
+                .map_err(|errno| presence::gone(&self.path.join(name), errno))?;
+        }
+        Ok(())
     }
 
     /// Notes that the same run also has a directory of ours in `parent`, so that a clean-up here

@@ -1,0 +1,83 @@
+//! Whether what is measured is still what its path leads to.
+//!
+//! A file that is deleted, moved or unmounted while it is open goes on to work through its
+//! descriptor, and nothing of that reaches the I/O loop.
+
+use std::path::{Path, PathBuf};
+
+use flashlag_device::DeviceError;
+use rustix::fd::{AsFd, OwnedFd};
+use rustix::fs::{Mode, OFlags, Stat, fstat, lstat};
+use rustix::io::Errno;
+
+/// Paths, each with the file or directory that it led to.
+///
+/// Each is held by an `O_PATH` descriptor, which takes no lock and permits no I/O: FAT and many
+/// FUSE filesystems make inode numbers up, and keep one only while something refers to its file.
+/// A file that is removed gives its space back only once this is dropped.
+#[derive(Debug, Default)]
+pub struct Presence {
+    held: Vec<(PathBuf, OwnedFd)>,
+}
+
+impl Presence {
+    /// Remembers what these paths lead to.
+    ///
+    /// # Errors
+    /// The first that leads nowhere or can't be held.
+    pub fn of(paths: impl IntoIterator<Item = PathBuf>) -> Result<Presence, DeviceError> {
+        let hold = |path: PathBuf| {
+            let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            match rustix::fs::open(&path, flags, Mode::empty()) {
+                Ok(held) => Ok((path, held)),
+                Err(errno) => Err(gone(&path, errno)),
+            }
+        };
+        let held = paths.into_iter().map(hold).collect::<Result<_, _>>()?;
+        Ok(Presence { held })
+    }
+
+    /// Whether each path still leads to the same.
+    ///
+    /// # Errors
+    /// The first path that does not, and what to try.
+    pub fn check(&self) -> Result<(), DeviceError> {
+        self.held.iter().try_for_each(|(path, held)| check(path, held))
+    }
+}
+
+/// Whether `path` leads to what is open as `held`.
+pub(crate) fn check(path: &Path, held: impl AsFd) -> Result<(), DeviceError> {
+    let named = lstat(path).map_err(|errno| gone(path, errno))?;
+    let open = fstat(held).map_err(|errno| gone(path, errno))?;
+    let identity = |stat: &Stat| (stat.st_dev, stat.st_ino);
+    if identity(&named) != identity(&open) {
+        let reason = "something else is in its place than what the run made there";
+        return Err(lost(path, None, reason.to_owned()));
+    }
+    Ok(())
+}
+
+/// The error for a path that leads nowhere, or can't be followed.
+pub(crate) fn gone(path: &Path, errno: Errno) -> DeviceError {
+    match errno {
+        Errno::NOENT | Errno::NOTDIR | Errno::LOOP => {
+            let reason = "it was deleted, moved or unmounted while the run used it";
+            lost(path, Some(errno.raw_os_error()), reason.to_owned())
+        }
+        errno => DeviceError::os("find", path.display().to_string(), None, errno),
+    }
+}
+
+fn lost(path: &Path, errno: Option<i32>, reason: String) -> DeviceError {
+    let advice = "what was written since may be on no storage at all: find out what took it away, \
+                  then go on with --resume";
+    DeviceError {
+        operation: "find",
+        subject: path.display().to_string(),
+        offset: None,
+        errno,
+        reason,
+        advice: advice.to_owned(),
+    }
+}
