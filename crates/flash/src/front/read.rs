@@ -20,16 +20,15 @@ impl Front {
             let mut ended = ready;
             let mut run = Run::default();
             for (unit, part, bytes) in self.units.of(offset, length) {
-                let found = self.find(store, ready, unit, part);
-                if found.is_some() || !run.takes(unit, self.read) {
-                    ended = ended.max(self.send(store, ready, &mut run));
+                let source = self.find(ready, unit, part);
+                if source != run.source {
+                    ended = ended.max(self.send(store, ready, &run));
+                    run = Run { source, first: unit, count: 0, bytes: 0 };
                 }
-                match found {
-                    Some(there) => ended = ended.max(self.host.send(there, bytes)),
-                    None => run.add(unit, bytes),
-                }
+                run.count += 1;
+                run.bytes += bytes;
             }
-            ended = ended.max(self.send(store, ready, &mut run));
+            ended = ended.max(self.send(store, ready, &run));
             self.host.complete(ended);
             Ok(Timing { started, ended })
         });
@@ -37,49 +36,50 @@ impl Front {
         joined.unwrap_or(Timing { started: at, ended: at })
     }
 
-    /// When a unit's part is there, if buffer or write cache have it.
+    /// Where a unit's part is.
     #[inline]
-    fn find<S: Store>(&mut self, store: &mut S, at: Nanos, unit: u32, part: Part) -> Option<Nanos> {
+    fn find(&self, at: Nanos, unit: u32, part: Part) -> Source {
         if self.buffer.as_ref().is_some_and(|buffer| buffer.held.holds(unit, part, at)) {
-            return Some(at);
+            return Source::Buffer;
         }
-        self.slc.as_mut()?.read(store, at, unit)
+        match self.slc.as_ref().and_then(|slc| slc.page(unit)) {
+            Some(page) => Source::Slc(page),
+            None => Source::Map(u64::from(unit) / self.read),
+        }
     }
 
+    /// Reads a run and sends it; says when the host has it.
     #[inline]
-    fn send<S: Store>(&mut self, store: &mut S, at: Nanos, run: &mut Run) -> Nanos {
+    fn send<S: Store>(&mut self, store: &mut S, at: Nanos, run: &Run) -> Nanos {
         if run.count == 0 {
             return at;
         }
-        let there = store.read(at, run.first, run.count);
-        let end = self.host.send(there, run.bytes);
-        *run = Run::default();
-        end
+        let there = match (run.source, &self.slc) {
+            (Source::Map(_), _) => store.read(at, run.first, run.count),
+            (Source::Slc(page), Some(slc)) => slc.read_page(store, at, page, run.count),
+            _ => at,
+        };
+        self.host.send(there, run.bytes)
     }
 }
 
-/// Units in a row that are read at once.
+/// Where data is read from; what has one source is read at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Source {
+    /// The write buffer.
+    #[default]
+    Buffer,
+    /// That page of the write cache.
+    Slc(u64),
+    /// The map, of which a page of all planes' worth of addresses is asked for at once.
+    Map(u64),
+}
+
+/// Units in a row that have one source.
 #[derive(Clone, Copy, Debug, Default)]
 struct Run {
+    source: Source,
     first: u32,
     count: u32,
     bytes: u64,
-}
-
-impl Run {
-    /// Whether it may go on with a unit, without crossing into another piece.
-    #[inline]
-    fn takes(&self, unit: u32, piece: u64) -> bool {
-        self.count == 0
-            || (self.first + self.count == unit && !u64::from(unit).is_multiple_of(piece))
-    }
-
-    #[inline]
-    fn add(&mut self, unit: u32, bytes: u64) {
-        if self.count == 0 {
-            self.first = unit;
-        }
-        self.count += 1;
-        self.bytes += bytes;
-    }
 }

@@ -130,12 +130,28 @@ impl SlcCache {
         (position / self.program % u64::from(store.dies().max(1))) as u32
     }
 
+    /// The page that has a unit, counted over all that were ever programmed.
+    #[inline]
+    pub(crate) fn page(&self, unit: u32) -> Option<u64> {
+        Some(self.ring.locate(unit)? / self.program)
+    }
+
+    /// Reads so many units of a page; says when they are there.
+    pub(crate) fn read_page<S: Store>(
+        &self,
+        store: &mut S,
+        at: Nanos,
+        page: u64,
+        units: u32,
+    ) -> Nanos {
+        let die = self.die(store, page * self.program);
+        let bytes = u64::from(units) * self.unit_bytes;
+        store.work(at, die, DieWork::Read { time: self.times.read, bytes })
+    }
+
     /// Reads one unit; says when it is there, or `None` where it is not held.
-    pub(crate) fn read<S: Store>(&mut self, store: &mut S, at: Nanos, unit: u32) -> Option<Nanos> {
-        let position = self.ring.locate(unit)?;
-        let die = self.die(store, position);
-        let work = DieWork::Read { time: self.times.read, bytes: self.unit_bytes };
-        Some(store.work(at, die, work))
+    pub(crate) fn read<S: Store>(&self, store: &mut S, at: Nanos, unit: u32) -> Option<Nanos> {
+        Some(self.read_page(store, at, self.page(unit)?, 1))
     }
 
     /// Writes units where there is room for them, or is made; `None` where they must go to the

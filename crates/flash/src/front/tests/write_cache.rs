@@ -119,5 +119,9 @@ fn reads_of_the_write_cache_take_its_time() {
     let end = in_a_row(&mut front, &mut dies, Nanos::ZERO, [write(0, 16 * KIB)]);
     let timing = front.submit(&mut dies, end, read(4096, 4096)).unwrap();
     assert_eq!(timing.ended.since(end), Nanos(20_000 + 20_000 + 4096 * 10 / 4));
+    // The four units of a page are read at once.
+    let end = timing.ended;
+    let timing = front.submit(&mut dies, end, read(0, 16 * KIB)).unwrap();
+    assert_eq!(timing.ended.since(end), Nanos(20_000 + 20_000 + 16384 * 10 / 4));
     assert_eq!(dies.reads, 0);
 }
