@@ -108,9 +108,13 @@ pub enum EngineArg {
 /// `flashlag compare`
 #[derive(Debug, Args)]
 pub struct CompareArgs {
-    /// Run files, or fio json+ files
-    #[arg(required = true, num_args = 2.., value_name = "RUN")]
+    /// Run files, or fio json+ files; those of one machine, set up the same, count as repeats
+    #[arg(required = true, value_name = "RUN")]
     pub runs: Vec<PathBuf>,
+    /// The other side, where you say what belongs together: runs made before a change, say, with
+    /// those made after it as RUN
+    #[arg(long, num_args = 1.., value_name = "RUN")]
+    pub against: Vec<PathBuf>,
     /// Compare although the scenarios differ
     #[arg(long)]
     pub force: bool,

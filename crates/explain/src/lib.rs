@@ -26,7 +26,7 @@ mod waits;
 
 pub use compare::{
     CheckDifference, CompareError, CompareOptions, CompareRow, CompareSide, Comparison, Difference,
-    Ratio, RatioKind, Subject, compare,
+    Group, Ratio, RatioKind, Subject, compare,
 };
 pub use doubt::{CheckCounts, Failure, failed, failures_of};
 pub use fail_if::{Threshold, ThresholdError, ThresholdOutcome};

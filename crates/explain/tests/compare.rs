@@ -2,7 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use flashlag_explain::sample::{self, SampleDevice, lifecycle_on};
-use flashlag_explain::{CompareError, CompareOptions, RatioKind, compare};
+use flashlag_explain::{
+    CompareError, CompareOptions, Comparison, Group, Ratio, RatioKind, compare,
+};
 use flashlag_schema::Run;
 
 /// Few phases, since each costs a bootstrap.
@@ -80,6 +82,113 @@ fn another_mount_option_makes_another_subject() {
     assert_eq!(found.subjects.len(), 2);
     assert_ne!(found.subjects[0].name, found.subjects[1].name);
     assert_eq!(found.differs[0].field, "Mount options");
+}
+
+/// A run on the tablet that waited as another device does: before or after a change of something
+/// that no run file tells.
+fn on_the_tablet(waits_of: SampleDevice, repeat: u32) -> Run {
+    let tablet = short(SampleDevice::Tablet, 0);
+    let mut run = short(waits_of, repeat);
+    (run.environment, run.target) = (tablet.environment, tablet.target);
+    run
+}
+
+fn before_and_after(before: [SampleDevice; 3], after: [SampleDevice; 3]) -> Comparison {
+    let devices = before.into_iter().chain(after);
+    let runs: Vec<Run> = devices.zip(0..).map(|(d, repeat)| on_the_tablet(d, repeat)).collect();
+    let group = |name: &str, runs: [usize; 3]| Group { name: name.to_owned(), runs: runs.into() };
+    let groups = vec![group("before", [0, 1, 2]), group("after", [3, 4, 5])];
+    compare(&runs, &CompareOptions { groups, ..CompareOptions::default() }).unwrap()
+}
+
+fn medians(found: &Comparison) -> Vec<&Ratio> {
+    let of_row = |row: &'_ flashlag_explain::CompareRow| {
+        row.ratios.iter().position(|ratio| ratio.kind == RatioKind::P50)
+    };
+    let medians = found.rows.iter().filter_map(|row| Some(&row.ratios[of_row(row)?]));
+    let medians: Vec<&Ratio> = medians.collect();
+    assert!(medians.len() == found.rows.len() && !medians.is_empty(), "each row has one pair");
+    medians
+}
+
+use SampleDevice::{Phone, Tablet};
+
+#[test]
+fn three_runs_before_and_three_after_on_one_machine_are_two_subjects() {
+    let found = before_and_after([Tablet; 3], [Phone; 3]);
+    let subjects: Vec<_> =
+        found.subjects.iter().map(|s| (s.name.as_str(), s.runs.as_slice())).collect();
+    assert_eq!(subjects, [("before", &[0, 1, 2][..]), ("after", &[3, 4, 5])]);
+    assert!(found.warnings.is_empty(), "{:?}", found.warnings);
+    assert!(found.differs.is_empty(), "{:?}", found.differs);
+    assert_eq!(found.rows[0].sides[1].as_ref().unwrap().runs, 3);
+    for ratio in medians(&found) {
+        let (low, high) = ratio.interval.unwrap();
+        assert!(ratio.between_runs && (ratio.against, ratio.of) == (0, 1));
+        assert!(ratio.differs && low < ratio.ratio && ratio.ratio < high && high < 1.0);
+        assert!(ratio.words.contains("longer on before"), "{}", ratio.words);
+    }
+}
+
+#[test]
+fn three_runs_and_three_more_of_the_same_show_no_difference() {
+    let found = before_and_after([Tablet; 3], [Tablet; 3]);
+    for ratio in medians(&found) {
+        assert!(ratio.between_runs && !ratio.differs, "{}", ratio.words);
+    }
+}
+
+#[test]
+fn what_differs_within_the_groups_is_not_shown_as_a_difference_between_them() {
+    // Two slow runs and a fast one, against two fast ones and a slow one: run for run the medians
+    // differ by far more than any run does within itself.
+    let pair = [on_the_tablet(Tablet, 0), on_the_tablet(Phone, 4)];
+    let pair = compare(&pair, &CompareOptions::default()).unwrap();
+    assert!(medians(&pair).iter().all(|ratio| ratio.differs && !ratio.between_runs));
+    let found = before_and_after([Tablet, Phone, Tablet], [Phone, Tablet, Phone]);
+    for ratio in medians(&found) {
+        let (low, high) = ratio.interval.unwrap();
+        assert!(!ratio.differs && low < 1.0 && 1.0 < high, "{}", ratio.words);
+        assert!(ratio.ratio < 0.9, "the runs do differ: {}", ratio.words);
+    }
+}
+
+#[test]
+fn runs_of_one_machine_that_nobody_grouped_are_told_how() {
+    let runs: Vec<Run> = (0..3).map(|repeat| short(Tablet, repeat)).collect();
+    let found = compare(&runs, &CompareOptions::default()).unwrap();
+    assert_eq!(found.subjects.len(), 3);
+    assert!(found.warnings[0].contains("--against"), "{:?}", found.warnings);
+}
+
+#[test]
+fn a_group_of_different_machines_is_told() {
+    let runs = [short(Tablet, 0), short(Phone, 1), short(Tablet, 2)];
+    let groups = vec![
+        Group { name: "mixed".to_owned(), runs: vec![0, 1] },
+        Group { name: "pure".to_owned(), runs: vec![2] },
+    ];
+    let found = compare(&runs, &CompareOptions { groups, ..Default::default() }).unwrap();
+    assert!(found.warnings[0].starts_with("Not all runs of mixed had"), "{:?}", found.warnings);
+}
+
+#[test]
+fn groups_that_leave_a_run_out_or_count_one_twice_are_refused() {
+    let runs = [short(Tablet, 0), short(Tablet, 1), short(Tablet, 2)];
+    let refused: [&[&[usize]]; 5] = [
+        &[&[0, 1, 2]],
+        &[&[0], &[1]],
+        &[&[0, 1], &[1, 2]],
+        &[&[0, 1, 2], &[]],
+        &[&[0, 1], &[2, 3]],
+    ];
+    for groups in refused {
+        let name = "group".to_owned();
+        let group = |runs: &&[usize]| Group { name: name.clone(), runs: runs.to_vec() };
+        let groups: Vec<Group> = groups.iter().map(group).collect();
+        let options = CompareOptions { groups: groups.clone(), ..Default::default() };
+        assert_eq!(compare(&runs, &options).unwrap_err(), CompareError::Groups, "{groups:?}");
+    }
 }
 
 #[test]

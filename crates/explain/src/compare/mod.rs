@@ -14,18 +14,29 @@ use crate::figures::Figures;
 use crate::verdict::Judgement;
 
 /// What a comparison may do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CompareOptions {
     /// Compares runs of different scenarios too.
     pub force: bool,
     /// What every resample follows from.
     pub seed: u64,
+    /// Which runs are one subject. Empty: runs on the same device and target, set up the same.
+    pub groups: Vec<Group>,
 }
 
 impl Default for CompareOptions {
     fn default() -> Self {
-        CompareOptions { force: false, seed: 1 }
+        CompareOptions { force: false, seed: 1, groups: Vec::new() }
     }
+}
+
+/// Runs that are repeats of one another because a person says so: those before a change, say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// What it is called.
+    pub name: String,
+    /// Indices into the runs given.
+    pub runs: Vec<usize>,
 }
 
 /// Why runs can't be compared.
@@ -37,6 +48,9 @@ pub enum CompareError {
         /// How many there were.
         given: usize,
     },
+    /// Groups that leave nothing to compare.
+    #[error("a comparison needs two groups of runs or more, and each run in one of them")]
+    Groups,
     /// They did not do the same.
     #[error(
         "these runs did different things: {differences} (compare runs of one scenario, or --force)"
@@ -56,8 +70,8 @@ pub struct Comparison {
     pub more: String,
     /// Whether it can be believed.
     pub believe: String,
-    /// What is compared, in the order given. Runs of the same device and target are repeats of one
-    /// subject.
+    /// What is compared, in the order given. Runs of a group, or else of the same device and target,
+    /// are repeats of one subject.
     pub subjects: Vec<Subject>,
     /// One for each test in each stage that at least one subject has.
     pub rows: Vec<CompareRow>,
@@ -69,7 +83,7 @@ pub struct Comparison {
     pub warnings: Vec<String>,
 }
 
-/// One device, with its runs.
+/// One device, or one group, with its runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subject {
     /// A short name, unique in the comparison.
@@ -172,13 +186,18 @@ pub struct CheckDifference {
 /// Compares runs.
 ///
 /// # Errors
-/// Fewer than two runs; different scenarios, unless forced.
+/// Fewer than two runs or groups; a run in no group, or in two; different scenarios, unless forced.
 pub fn compare(runs: &[Run], options: &CompareOptions) -> Result<Comparison, CompareError> {
     if runs.len() < 2 {
         return Err(CompareError::TooFew { given: runs.len() });
     }
     let mut warnings = scenario::warnings(runs, options.force)?;
-    let subjects = subjects::subjects(runs);
+    let subjects = match options.groups.is_empty() {
+        true => subjects::subjects(runs),
+        false => subjects::grouped(runs, &options.groups)?,
+    };
+    warnings.extend(subjects::mixed(runs, &subjects));
+    warnings.extend(subjects::alone(runs, &subjects));
     let rows = rows::rows(runs, &subjects, options.seed);
     let ratios = || rows.iter().flat_map(|row| &row.ratios).filter(|r| r.interval.is_some());
     if ratios().next().is_some() && !ratios().any(|ratio| ratio.between_runs) {

@@ -2,7 +2,7 @@
 
 use flashlag_schema::{Environment, Reading, Run};
 
-use super::Subject;
+use super::{CompareError, Group, Subject};
 use crate::format;
 
 /// Runs on the same device, filesystem and target, set up the same, are one subject. Where that
@@ -28,6 +28,57 @@ pub fn subjects(runs: &[Run]) -> Vec<Subject> {
     let names = names(&firsts);
     let named = groups.into_iter().zip(&firsts).zip(names);
     named.map(|((runs, first), name)| Subject { name, about: about(first), runs }).collect()
+}
+
+/// The subjects that a person made.
+///
+/// # Errors
+/// Fewer than two; one without runs; a run in none of them, or in two.
+pub fn grouped(runs: &[Run], groups: &[Group]) -> Result<Vec<Subject>, CompareError> {
+    let mut grouped: Vec<usize> = groups.iter().flat_map(|group| &group.runs).copied().collect();
+    grouped.sort_unstable();
+    let firsts: Option<Vec<&Run>> =
+        groups.iter().map(|group| runs.get(*group.runs.first()?)).collect();
+    match firsts {
+        Some(firsts) if groups.len() > 1 && grouped.into_iter().eq(0..runs.len()) => {
+            let subject = |(group, first): (&Group, &Run)| Subject {
+                name: group.name.clone(),
+                about: about(first),
+                runs: group.runs.clone(),
+            };
+            Ok(groups.iter().zip(firsts).map(subject).collect())
+        }
+        _ => Err(CompareError::Groups),
+    }
+}
+
+/// What must be said of subjects whose runs are no repeats of one another.
+pub fn mixed(runs: &[Run], subjects: &[Subject]) -> Option<String> {
+    let is_mixed = |subject: &&Subject| {
+        let mut of_subject = subject.runs.iter().filter_map(|index| runs.get(*index));
+        let first = of_subject.next();
+        first.is_some_and(|first| !of_subject.all(|run| repeats(first, run)))
+    };
+    let names: Vec<String> = subjects.iter().filter(is_mixed).map(|s| s.name.clone()).collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "Not all runs of {} had the same target and set-up: what that changes counts as how runs \
+             differ from one another.",
+            format::list(&names)
+        )
+    })
+}
+
+/// What must be said where three runs or more had the same set-up, and so each stands for itself.
+pub fn alone(runs: &[Run], subjects: &[Subject]) -> Option<String> {
+    let (first, others) = runs.split_first()?;
+    let alike = others.iter().all(|run| repeats(first, run));
+    (runs.len() > 2 && subjects.len() == runs.len() && alike).then(|| {
+        "All these runs had the same set-up, and nothing says which are repeats of which: each \
+         stands for itself. To put those after a change against those before it: compare AFTER... \
+         --against BEFORE..."
+            .to_owned()
+    })
 }
 
 /// Whether two runs had the same set-up, as far as that was read.
