@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use flashlag_explain::{CompareOptions, compare, sample};
 use flashlag_schema::Run;
-use flashlag_term::{Problem, Style, Written};
+use flashlag_term::Style;
 use proptest::prelude::*;
 use serde_json::Value;
 use unicode_width::UnicodeWidthStr;
@@ -184,19 +184,5 @@ proptest! {
         if let Ok(comparison) = compare(&runs, &options) {
             check_screen(&flashlag_term::comparison(&comparison, style), style)?;
         }
-    }
-
-    #[test]
-    fn no_error_breaks_a_screen(
-        what in hostile(),
-        numbers in prop::collection::vec(hostile(), 0..3),
-        advice in hostile(),
-        run in hostile(),
-        style in style(),
-    ) {
-        let written = Written::Left { bytes: flashlag_units::Bytes(1), directory: run };
-        let commands = numbers.clone();
-        let problem = Problem { what, numbers, advice, commands, written };
-        check_screen(&flashlag_term::problem(&problem, style), style)?;
     }
 }

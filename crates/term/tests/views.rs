@@ -4,8 +4,7 @@
 use flashlag_explain::{CompareOptions, compare, sample};
 use flashlag_schema::Run;
 use flashlag_schema::scenario::Scenario;
-use flashlag_term::{Problem, Style, Written};
-use flashlag_units::Bytes;
+use flashlag_term::Style;
 
 const COLOR: Style = Style { width: 80, color: true, unicode: true };
 const ASCII: Style = Style { width: 80, color: false, unicode: false };
@@ -97,26 +96,6 @@ fn a_run_without_anything_in_it_has_every_view() {
     assert!(flashlag_term::openmetrics(&run).ends_with("# EOF\n"));
     assert!(!flashlag_term::markdown(&run).is_empty());
     assert!(!flashlag_term::trust(&run, Style::PLAIN).is_empty());
-}
-
-#[test]
-fn an_error_says_what_happened_the_numbers_what_to_do_and_what_was_written() {
-    let problem = Problem {
-        what: "not enough free space to fill /data to 95%".to_owned(),
-        numbers: vec!["needs 21.4 GB free, has 3.2 GB (89% already used)".to_owned()],
-        advice: "A lifecycle run starts from a nearly empty device. Free 18.2 GB, or measure the \
-                 device as it is:"
-            .to_owned(),
-        commands: vec!["flashlag run quick --on /data/local/tmp/flashlag".to_owned()],
-        written: Written::Nothing,
-    };
-    insta::assert_snapshot!("problem", flashlag_term::problem(&problem, Style::PLAIN));
-    let left = Written::Left { bytes: Bytes(1_500_000_000), directory: "/data".to_owned() };
-    let problem = Problem { written: left, ..problem };
-    insta::assert_snapshot!(
-        "problem_left_60",
-        flashlag_term::problem(&problem, Style::PLAIN.with_width(60))
-    );
 }
 
 #[test]
