@@ -160,6 +160,43 @@ fn a_random_fill_writes_every_block_once_and_is_proved() {
 }
 
 #[test]
+fn a_random_fill_of_a_filesystem_without_sparse_files_ascends_and_says_so() {
+    for kind in ["vfat", "exfat-fuse"] {
+        let mount = match LoopMount::fat(96, kind) {
+            Ok(mount) => mount,
+            Err(reason) => {
+                eprintln!("skipped {kind}: {reason}");
+                continue;
+            }
+        };
+        let (work, directory) = workspace(&mount);
+        let leave = available(mount.path()).minus(Bytes::from_mib(16));
+        let mut asked = Asked::new(RANDOM, leave);
+        asked.verify = true;
+        let filled = do_fill(&directory, &asked).unwrap();
+        assert_eq!(filled.driven.ended, Ended::Limit, "{kind}");
+        let said: Vec<_> = filled.downgrades.iter().map(|one| one.effective.as_str()).collect();
+        assert!(said.contains(&"ascending order"), "{kind}: {:?}", filled.downgrades);
+        // Written once: no gap was filled with zeroes first, neither by us nor below.
+        let moved = filled.driven.moved;
+        assert!(moved.plus(Bytes::from_mib(1)) >= Bytes::from_mib(16), "{kind}: {moved}");
+        assert!(moved <= Bytes::from_mib(17), "{kind}: {moved}");
+        let left = available(mount.path());
+        assert!(left.plus(Bytes::from_mib(1)) >= leave, "{kind}: {left}");
+        assert!(filled.driven.verified.as_ref().unwrap().is_proved(), "{kind}");
+        // Inode numbers are made up there, and are the same while something holds the file.
+        let presence = filled.files.presence().unwrap();
+        fs::write("/proc/sys/vm/drop_caches", "2").unwrap();
+        presence.check().unwrap();
+        work.check_present().unwrap();
+        drop(presence);
+        let cleaned = work.remove();
+        assert!(cleaned.is_complete(), "{kind}: {cleaned:?}");
+        assert!(fs::read_dir(mount.path()).unwrap().next().is_none(), "{kind}: nothing is left");
+    }
+}
+
+#[test]
 fn a_changed_byte_is_found() {
     let mount = or_skip!(LoopMount::ext4(64, ""));
     let (_work, directory) = workspace(&mount);

@@ -39,6 +39,15 @@ impl LoopMount {
         Ok(mount)
     }
 
+    /// FAT of the kernel's (`vfat`), or exFAT through FUSE (`exfat-fuse`) where the kernel has none:
+    /// neither has sparse files.
+    pub fn fat(mebibytes: u64, kind: &str) -> Result<LoopMount, String> {
+        let (home, image) = empty_image(mebibytes)?;
+        let mkfs = if kind == "vfat" { "mkfs.vfat" } else { "mkfs.exfat" };
+        run(Command::new(mkfs).arg(&image))?;
+        LoopMount::mounted(home, &image, kind, "")
+    }
+
     /// ext4 on a file that is already there (a FUSE file, say), inside `home`.
     pub fn of_image(home: TempDir, image: &Path, options: &str) -> Result<LoopMount, String> {
         LoopMount::mounted(home, image, "ext4", options)

@@ -6,3 +6,4 @@ pub mod canary;
 pub mod faulty;
 pub mod loop_mount;
 pub mod random;
+pub mod refused;
