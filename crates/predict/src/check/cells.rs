@@ -1,0 +1,235 @@
+use flashlag_schema::profile::{Parameter, Profile};
+use flashlag_schema::{Phase, Run, State};
+
+use super::bars::{Bar, Verdict, bar};
+use super::{Pair, Protocol, filesystem_of};
+
+/// A published figure.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Published {
+    /// As it is called in the data: `nexus7-2012`.
+    pub device: String,
+    /// `new`, `filled-run-2`, `in use`, …
+    pub condition: String,
+    /// `seq_read_256k`, …
+    pub workload: String,
+    /// `throughput`, `latency p50`, `IOPS`, `throughput change`.
+    pub metric: String,
+    /// Its value.
+    pub value: f64,
+    /// `MB/s` (10^6), `ms`, `IOPS`, `%`.
+    pub unit: String,
+    /// Who published it.
+    pub source: String,
+}
+
+/// What a published row is on the simulated device, over all seeds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Simulated {
+    /// The mean.
+    pub mean: f64,
+    /// The lowest of all seeds.
+    pub low: f64,
+    /// The highest.
+    pub high: f64,
+    /// By seed.
+    pub each: Vec<f64>,
+}
+
+/// A published row beside the simulated one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cell {
+    /// The published row.
+    pub published: Published,
+    /// Filesystem and options that it was simulated with.
+    pub filesystem: String,
+    /// The state that stands for its condition, and the run in it; none where no state does.
+    pub place: Option<(State, u32)>,
+    /// The test that stands for its workload.
+    pub test: String,
+    /// The simulated figure.
+    pub simulated: Result<Simulated, String>,
+    /// In percent of the published value; in points where that is a change in percent.
+    pub error: Option<f64>,
+    /// What it must be within.
+    pub bar: Bar,
+    /// Whether it is.
+    pub verdict: Verdict,
+    /// Parameters that were fitted to this row.
+    pub fitted: Vec<String>,
+}
+
+impl Cell {
+    /// Which column of the reviewers' table it is in.
+    pub fn column(&self) -> (&str, &str, &str) {
+        (&self.published.device, &self.published.workload, &self.published.metric)
+    }
+
+    /// `filled 2: rand_write_4k`.
+    pub fn label(&self) -> String {
+        match self.place {
+            Some((state, run)) => state.label(run, &self.test),
+            None => format!("{}: {}", self.published.condition, self.test),
+        }
+    }
+}
+
+pub(super) fn cells(
+    profile: &Profile,
+    protocol: &Protocol<'_>,
+    published: &[Published],
+    pairs: &[Pair],
+) -> Vec<Cell> {
+    rows(protocol, published).map(|row| cell(profile, protocol, row, pairs)).collect()
+}
+
+/// The published rows that a check is about.
+pub(super) fn rows<'a>(
+    protocol: &'a Protocol<'_>,
+    published: &'a [Published],
+) -> impl Iterator<Item = &'a Published> {
+    let check = protocol.check;
+    published.iter().filter(move |row| {
+        row.device == check.device
+            && (check.conditions.is_empty() || check.conditions.contains_key(&row.condition))
+            // A second target gives changes and nothing else; one alone gives no change.
+            && (row.metric == CHANGE) == check.against.is_some()
+    })
+}
+
+const CHANGE: &str = "throughput change";
+
+fn cell(profile: &Profile, protocol: &Protocol<'_>, row: &Published, pairs: &[Pair]) -> Cell {
+    let check = protocol.check;
+    let place = place(protocol, &row.condition);
+    let test = check.workloads.get(&row.workload).unwrap_or(&row.workload).clone();
+    let values: Result<Vec<f64>, String> =
+        pairs.iter().map(|pair| value(protocol, row, pair)).collect();
+    let simulated = values.and_then(|each| summary(each).ok_or("no seed was run".to_owned()));
+    let error = simulated.as_ref().ok().map(|simulated| error_of(row, simulated.mean));
+    let fitted = profile
+        .parameters
+        .iter()
+        .filter(|(_, parameter)| place.is_some_and(|place| is_fitted_to(parameter, place, &test)))
+        .map(|(key, _)| key.clone())
+        .collect();
+    Cell {
+        published: row.clone(),
+        filesystem: filesystem_of(profile, check).to_owned(),
+        place,
+        test,
+        simulated,
+        error,
+        bar: bar(row),
+        verdict: Verdict::Missing,
+        fitted,
+    }
+}
+
+fn summary(each: Vec<f64>) -> Option<Simulated> {
+    let low = each.iter().copied().min_by(f64::total_cmp)?;
+    let high = each.iter().copied().max_by(f64::total_cmp)?;
+    let mean = each.iter().sum::<f64>() / each.len() as f64;
+    Some(Simulated { mean, low, high, each })
+}
+
+/// In percent, or in points for what is a percentage itself.
+pub(super) fn error_of(row: &Published, simulated: f64) -> f64 {
+    if row.unit == "%" { simulated - row.value } else { (simulated / row.value - 1.0) * 100.0 }
+}
+
+/// A published row's figure in the runs of one seed.
+pub(super) fn value(protocol: &Protocol<'_>, row: &Published, pair: &Pair) -> Result<f64, String> {
+    let Some((state, run)) = place(protocol, &row.condition) else {
+        return Err(format!("no state stands for `{}`", row.condition));
+    };
+    let test = protocol.check.workloads.get(&row.workload).unwrap_or(&row.workload);
+    let figure = |of: &Run| figure(of, state, run, test, &row.metric);
+    match &pair.against {
+        Some(against) => {
+            let (with, without) = (figure(&pair.run)?, figure(against)?);
+            Ok((with / without - 1.0) * 100.0)
+        }
+        None => figure(&pair.run),
+    }
+}
+
+fn figure(run: &Run, state: State, number: u32, test: &str, metric: &str) -> Result<f64, String> {
+    let label = state.label(number, test);
+    let found = |phase: &&Phase| {
+        phase.name == test && phase.state == state && phase.run == number && phase.ops > 0
+    };
+    // Where a state is measured twice, the later one is its row.
+    let phase = run.phases.iter().rev().find(found).ok_or_else(|| missing(run, &label))?;
+    let latency = |value: Option<flashlag_units::Nanos>, name: &str| {
+        value
+            .map(|value| value.as_secs_f64() * 1e3)
+            .ok_or_else(|| format!("{label} has too few operations for a {name}"))
+    };
+    match metric {
+        "throughput" | CHANGE => Ok(phase.bytes_per_sec / 1e6),
+        "IOPS" => Ok(phase.ops_per_sec),
+        "latency p50" => latency(phase.latency_ns.p50, "p50"),
+        "latency p90" => latency(phase.latency_ns.p90, "p90"),
+        "latency p99" => latency(phase.latency_ns.p99, "p99"),
+        other => Err(format!("`{other}` is no metric of a run")),
+    }
+}
+
+fn missing(run: &Run, label: &str) -> String {
+    use flashlag_schema::RunStatus;
+    let skipped = run.skipped.iter().find(|skipped| label.ends_with(&skipped.step));
+    match (&run.status, skipped) {
+        (_, Some(skipped)) => format!("{label} was skipped: {}", skipped.reason),
+        (RunStatus::Failed { error, .. }, None) => format!("the run failed: {error}"),
+        _ => format!("the run has no {label}"),
+    }
+}
+
+/// The state and run that stand for a published condition.
+fn place(protocol: &Protocol<'_>, condition: &str) -> Option<(State, u32)> {
+    match protocol.check.conditions.get(condition) {
+        Some(text) => {
+            let (state, run) = text.split_once('/').unwrap_or((text, "1"));
+            Some((state_named(state)?, run.parse().ok()?))
+        }
+        None => usual_place(condition),
+    }
+}
+
+/// What conditions stand for where a check says nothing else.
+fn usual_place(condition: &str) -> Option<(State, u32)> {
+    let numbered = |state: State, text: &str| Some((state, text.parse().ok()?));
+    if let Some(run) = condition.strip_prefix("filled-run-") {
+        return numbered(State::Filled, run);
+    }
+    if let Some(run) = condition.strip_prefix("after-delete-run-") {
+        return numbered(State::Deleted, run);
+    }
+    match condition {
+        "new" => Some((State::New, 1)),
+        "trimmed" => Some((State::Trimmed, 1)),
+        "idle" | "after-24h-idle-with-fstrim" => Some((State::Idle, 1)),
+        _ => None,
+    }
+}
+
+fn state_named(name: &str) -> Option<State> {
+    let all = [State::New, State::Filled, State::Deleted, State::Trimmed, State::Idle];
+    all.into_iter().find(|state| state.name() == name)
+}
+
+/// `filled/rand_write_4k` means all runs of that state, `filled/2/rand_write_4k` one.
+pub(super) fn is_fitted_to(parameter: &Parameter, place: (State, u32), test: &str) -> bool {
+    let (state, run) = place;
+    parameter.fitted.iter().any(|row| {
+        let parts: Vec<&str> = row.split('/').collect();
+        match parts.as_slice() {
+            [of, name] => *of == state.name() && *name == test,
+            [of, number, name] => {
+                *of == state.name() && *number == run.to_string() && *name == test
+            }
+            _ => false,
+        }
+    })
+}

@@ -1,0 +1,203 @@
+//! A profile against what was published: each `[[check]]` is run, and its rows stand beside the
+//! simulated ones, with what was fitted to which of them.
+
+mod bars;
+mod cells;
+mod order;
+mod parameters;
+mod sensitivity;
+
+use flashlag_schema::Run;
+use flashlag_schema::profile::{Profile, ProfileCheck};
+use flashlag_schema::scenario::Scenario;
+use flashlag_units::Bytes;
+
+use crate::{PredictError, Simulator};
+
+pub use bars::{Bar, Verdict};
+pub use cells::{Cell, Published, Simulated};
+pub use order::Inversion;
+pub use parameters::{Fitted, Overfitting};
+pub use sensitivity::{Move, Sensitivity};
+
+/// How a profile is checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckOptions {
+    /// The seeds whose mean is taken.
+    pub seeds: Vec<u64>,
+    /// Whether each fitted parameter is moved by a tenth, down and up: two runs of each protocol
+    /// for each of them.
+    pub sensitivity: bool,
+}
+
+impl Default for CheckOptions {
+    fn default() -> Self {
+        CheckOptions { seeds: vec![1, 2, 3], sensitivity: false }
+    }
+}
+
+/// A profile beside its published rows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CheckReport {
+    /// The profile's name.
+    pub profile: String,
+    /// What device it is.
+    pub about: String,
+    /// The seeds that were run.
+    pub seeds: Vec<u64>,
+    /// One for each published row, in their order; those that no run has are among them.
+    pub cells: Vec<Cell>,
+    /// Pairs of rows of one column that come out in the other order.
+    pub inversions: Vec<Inversion>,
+    /// The fitted parameters.
+    pub fitted: Vec<Fitted>,
+    /// How many were fitted to how many.
+    pub overfitting: Overfitting,
+    /// What moves when they move; empty where it was not asked for.
+    pub sensitivity: Vec<Sensitivity>,
+    /// What profile and protocols take for granted.
+    pub assumptions: Vec<String>,
+}
+
+impl CheckReport {
+    /// Whether every row is within its bar and no column's order is inverted.
+    pub fn passed(&self) -> bool {
+        let fine = |cell: &Cell| matches!(cell.verdict, Verdict::Pass | Verdict::Allowance);
+        self.cells.iter().all(fine) && self.inversions.is_empty()
+    }
+}
+
+/// A check whose protocol was read.
+pub(super) struct Protocol<'a> {
+    pub check: &'a ProfileCheck,
+    pub scenario: Scenario,
+    pub leave: Option<Bytes>,
+}
+
+/// The runs of one check with one seed: the one, and the one that it is held against.
+pub(super) struct Pair {
+    pub run: Run,
+    pub against: Option<Run>,
+}
+
+/// Runs the protocols of a profile. `scenario_text` finds a scenario by its name: a built-in one,
+/// or one of the protocols.
+///
+/// # Errors
+/// Where the profile has no check, a check's protocol can't be read, or a run can't be simulated.
+pub fn check(
+    profile: &Profile,
+    published: &[Published],
+    scenario_text: &dyn Fn(&str) -> Option<String>,
+    simulator: &mut dyn Simulator,
+    options: &CheckOptions,
+) -> Result<CheckReport, PredictError> {
+    let protocols = protocols(profile, scenario_text)?;
+    let mut cells = Vec::new();
+    let mut first = Vec::new();
+    for protocol in &protocols {
+        let mut pairs = Vec::new();
+        for &seed in &options.seeds {
+            pairs.push(run_pair(profile, protocol, seed, simulator)?);
+        }
+        cells.extend(cells::cells(profile, protocol, published, &pairs));
+        first.extend(pairs.into_iter().next());
+    }
+    bars::judge(&mut cells);
+    let sensitivity = if options.sensitivity && !first.is_empty() {
+        let seed = options.seeds.first().copied().unwrap_or_default();
+        sensitivity::sensitivity(profile, &protocols, &first, published, seed, simulator)
+    } else {
+        Vec::new()
+    };
+    let mut assumptions = profile.assumptions.clone();
+    for protocol in &protocols {
+        for assumption in &protocol.scenario.assumptions {
+            if !assumptions.contains(assumption) {
+                assumptions.push(assumption.clone());
+            }
+        }
+    }
+    let fitted = parameters::fitted(profile);
+    Ok(CheckReport {
+        profile: profile.name.clone(),
+        about: profile.about.clone(),
+        seeds: options.seeds.clone(),
+        inversions: order::inversions(&cells),
+        overfitting: parameters::overfitting(&fitted, &cells),
+        fitted,
+        cells,
+        sensitivity,
+        assumptions,
+    })
+}
+
+/// How many runs a check takes: for progress.
+pub fn runs(profile: &Profile, options: &CheckOptions) -> usize {
+    let each: usize =
+        profile.checks.iter().map(|check| 1 + usize::from(check.against.is_some())).sum();
+    let moved = if options.sensitivity { 2 * parameters::fitted(profile).len() } else { 0 };
+    each * (options.seeds.len() + moved)
+}
+
+fn protocols<'a>(
+    profile: &'a Profile,
+    scenario_text: &dyn Fn(&str) -> Option<String>,
+) -> Result<Vec<Protocol<'a>>, PredictError> {
+    if profile.checks.is_empty() {
+        return Err(PredictError::NoCheck { profile: profile.name.clone() });
+    }
+    profile
+        .checks
+        .iter()
+        .map(|check| {
+            let wrong = |reason: String| PredictError::Protocol {
+                profile: profile.name.clone(),
+                device: check.device.clone(),
+                reason,
+            };
+            let text = scenario_text(&check.scenario).ok_or_else(|| {
+                wrong(format!(
+                    "no scenario `{}`: it must be a built-in one or stand in profiles/protocols",
+                    check.scenario
+                ))
+            })?;
+            let settings: Vec<(String, String)> =
+                check.settings.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
+            let scenario = Scenario::parse(&text, &settings)
+                .map_err(|error| wrong(format!("scenario {}: {error}", check.scenario)))?;
+            let leave = match &check.leave {
+                Some(text) => Some(text.parse().map_err(|error| wrong(format!("leave: {error}")))?),
+                None => None,
+            };
+            Ok(Protocol { check, scenario, leave })
+        })
+        .collect()
+}
+
+/// What is below a check's rows, where it says no other: the profile's own.
+pub(super) fn filesystem_of<'a>(profile: &'a Profile, check: &'a ProfileCheck) -> &'a str {
+    check.filesystem.as_deref().unwrap_or(&profile.filesystem)
+}
+
+pub(super) fn run_pair(
+    profile: &Profile,
+    protocol: &Protocol<'_>,
+    seed: u64,
+    simulator: &mut dyn Simulator,
+) -> Result<Pair, PredictError> {
+    let mut one = |filesystem: &str| {
+        simulator.simulate(profile, filesystem, &protocol.scenario, seed, protocol.leave).map_err(
+            |reason| PredictError::Simulation {
+                what: format!(
+                    "{} on sim:{}+{filesystem}, seed {seed}",
+                    protocol.scenario.name, profile.name
+                ),
+                reason,
+            },
+        )
+    };
+    let run = one(filesystem_of(profile, protocol.check))?;
+    let against = protocol.check.against.as_deref().map(one).transpose()?;
+    Ok(Pair { run, against })
+}

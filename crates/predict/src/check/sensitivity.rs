@@ -1,0 +1,76 @@
+//! How far each row moves when a fitted parameter moves by a tenth.
+
+use flashlag_schema::profile::Profile;
+
+use super::cells::{Published, rows, value};
+use super::{Pair, Protocol, run_pair};
+use crate::{Simulator, knob};
+
+/// What a tenth less and a tenth more of a parameter do.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sensitivity {
+    /// The parameter.
+    pub key: String,
+    /// A tenth less, or the smallest step down that there is.
+    pub down: Move,
+    /// A tenth more, or the smallest step up.
+    pub up: Move,
+}
+
+/// A parameter at another value.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Move {
+    /// The value, as people write it.
+    pub value: String,
+    /// For each row in the report's order: its change in percent, in points for a change; absent
+    /// where either run lacks it. Or why that value can't be simulated.
+    pub cells: Result<Vec<Option<f64>>, String>,
+}
+
+pub(super) fn sensitivity(
+    profile: &Profile,
+    protocols: &[Protocol<'_>],
+    first: &[Pair],
+    published: &[Published],
+    seed: u64,
+    simulator: &mut dyn Simulator,
+) -> Vec<Sensitivity> {
+    let mut all = Vec::new();
+    for (key, parameter) in &profile.parameters {
+        if parameter.fitted.is_empty() || parameter.number().is_none() {
+            continue;
+        }
+        let mut at = |factor: f64| {
+            let number = knob::moved(key, parameter, factor).unwrap_or_default();
+            let cells = knob::set(profile, key, number)
+                .and_then(|moved| changes(&moved, protocols, first, published, seed, simulator));
+            Move { value: knob::written_number(parameter, number), cells }
+        };
+        all.push(Sensitivity { key: key.clone(), down: at(0.9), up: at(1.1) });
+    }
+    all
+}
+
+fn changes(
+    moved: &Profile,
+    protocols: &[Protocol<'_>],
+    first: &[Pair],
+    published: &[Published],
+    seed: u64,
+    simulator: &mut dyn Simulator,
+) -> Result<Vec<Option<f64>>, String> {
+    let mut changes = Vec::new();
+    for (protocol, before) in protocols.iter().zip(first) {
+        let after =
+            run_pair(moved, protocol, seed, simulator).map_err(|error| error.to_string())?;
+        for row in rows(protocol, published) {
+            let figures = (value(protocol, row, before), value(protocol, row, &after));
+            changes.push(match figures {
+                (Ok(before), Ok(after)) if row.unit == "%" => Some(after - before),
+                (Ok(before), Ok(after)) if before > 0.0 => Some((after / before - 1.0) * 100.0),
+                _ => None,
+            });
+        }
+    }
+    Ok(changes)
+}

@@ -1,0 +1,56 @@
+//! Reports for a terminal of 100 columns.
+
+mod check;
+mod table;
+
+pub use check::check;
+
+/// What a terminal has at least.
+const WIDTH: usize = 100;
+
+/// Three significant digits: `0.45`, `10.6`, `183`.
+fn number(value: f64) -> String {
+    let size = value.abs();
+    let digits = match size {
+        _ if !value.is_finite() => return "-".to_owned(),
+        _ if size >= 100.0 => 0,
+        _ if size >= 10.0 => 1,
+        _ if size >= 1.0 || size == 0.0 => 2,
+        _ if size >= 0.1 => 3,
+        _ => 4,
+    };
+    format!("{value:.digits$}")
+}
+
+/// A change with its sign: `+4.2`, `-31`.
+fn signed(value: f64) -> String {
+    if value.abs() >= 99.5 { format!("{value:+.0}") } else { format!("{value:+.1}") }
+}
+
+/// Words over as many lines as they need, each line after the first indented.
+fn wrapped(text: &str, first: &str, indent: usize) -> String {
+    let mut lines = String::new();
+    let mut line = first.to_owned();
+    let mut length = first.chars().count();
+    let mut empty = true;
+    for word in text.split_whitespace() {
+        let wide = word.chars().count();
+        if !empty && length + 1 + wide > WIDTH {
+            lines.push_str(line.trim_end());
+            lines.push('\n');
+            line = " ".repeat(indent);
+            length = indent;
+            empty = true;
+        }
+        if !empty {
+            line.push(' ');
+            length += 1;
+        }
+        line.push_str(word);
+        length += wide;
+        empty = false;
+    }
+    lines.push_str(line.trim_end());
+    lines.push('\n');
+    lines
+}

@@ -1,0 +1,154 @@
+//! A profile against published rows that the closed form made itself, and against others.
+
+mod common;
+
+use common::{ClosedForm, LIFECYCLE, lifecycle, profile};
+use flashlag_predict::check::{CheckOptions, CheckReport, Published, Verdict, check, runs};
+use flashlag_predict::{PredictError, Simulator, text};
+use flashlag_schema::State;
+use flashlag_units::Bytes;
+
+/// Rows as the closed form has them, with `factor` on each.
+fn published(factor: f64) -> Vec<Published> {
+    let leave = Some(Bytes::from_mb(100));
+    let run = ClosedForm::default().simulate(&profile(), "ext4", &lifecycle(), 1, leave).unwrap();
+    let condition = |state: State, run: u32| match state {
+        State::New => "new".to_owned(),
+        State::Filled => format!("filled-run-{run}"),
+        State::Deleted => format!("after-delete-run-{run}"),
+        State::Trimmed => "trimmed".to_owned(),
+        State::Idle => "after-24h-idle-with-fstrim".to_owned(),
+    };
+    run.phases
+        .iter()
+        .map(|phase| Published {
+            device: "small".to_owned(),
+            condition: condition(phase.state, phase.run),
+            workload: phase.name.clone(),
+            metric: "throughput".to_owned(),
+            value: phase.bytes_per_sec / 1e6 * factor,
+            unit: "MB/s".to_owned(),
+            source: "the closed form".to_owned(),
+        })
+        .collect()
+}
+
+fn report(published: &[Published], options: &CheckOptions) -> CheckReport {
+    let mut simulator = ClosedForm { scatter: 0.02, ..ClosedForm::default() };
+    let scenario = |name: &str| (name == "lifecycle").then(|| LIFECYCLE.to_owned());
+    let report = check(&profile(), published, &scenario, &mut simulator, options).unwrap();
+    assert_eq!(simulator.runs, runs(&profile(), options));
+    report
+}
+
+#[test]
+fn a_profile_passes_its_own_rows() {
+    let report = report(&published(1.0), &CheckOptions::default());
+    assert!(report.passed(), "{}", text::check(&report));
+    assert_eq!(report.cells.len(), 36);
+    let cell = &report.cells[3];
+    assert_eq!(cell.fitted, ["nand.program"]);
+    let simulated = cell.simulated.as_ref().unwrap();
+    assert!(simulated.low < simulated.mean && simulated.mean < simulated.high);
+    assert_eq!((report.overfitting.parameters, report.overfitting.fitted_cells), (2, 4));
+    assert_eq!(report.overfitting.free_passed, report.overfitting.free_cells);
+}
+
+#[test]
+fn rows_out_of_their_bars_fail_and_one_write_cell_is_let_through() {
+    let mut rows = published(1.0);
+    rows[1].value *= 1.4;
+    let failed = report(&rows, &CheckOptions::default());
+    assert_eq!(failed.cells[1].verdict, Verdict::Allowance);
+    rows[3].value *= 1.4;
+    let failed = report(&rows, &CheckOptions::default());
+    assert_eq!(failed.cells[3].verdict, Verdict::Fail);
+    rows[0].value *= 1.4;
+    let failed = report(&rows, &CheckOptions::default());
+    assert_eq!(failed.cells[0].verdict, Verdict::Fail, "no read cell may be further off");
+    assert!(!failed.passed());
+}
+
+#[test]
+fn a_column_in_the_wrong_order_is_told() {
+    let mut rows = published(1.0);
+    let filled = rows.iter().position(|row| row.condition == "filled-run-1").unwrap() + 3;
+    rows[filled].value = rows[3].value * 1.19;
+    let report = report(&rows, &CheckOptions::default());
+    let told = &report.inversions[0];
+    assert_eq!((told.higher.as_str(), told.lower.as_str()), ("filled-run-1", "new"));
+    assert!(told.simulated.0 < told.simulated.1);
+}
+
+#[test]
+fn a_row_that_no_run_has_is_listed_as_missing() {
+    let mut rows = published(1.0);
+    rows.truncate(4);
+    rows[0].condition = "after-one-day-of-torture".to_owned();
+    rows[1].workload = "rand_write_1m".to_owned();
+    rows[2].condition = "filled-run-9".to_owned();
+    let report = report(&rows, &CheckOptions::default());
+    assert_eq!(report.cells.len(), 4);
+    for cell in &report.cells[..3] {
+        assert_eq!(cell.verdict, Verdict::Missing);
+    }
+    assert!(!report.passed());
+    assert!(text::check(&report).contains("3 missing"));
+}
+
+#[test]
+fn moving_a_parameter_moves_its_rows_and_no_others() {
+    let options = CheckOptions { seeds: vec![1], sensitivity: true };
+    let report = report(&published(1.0), &options);
+    let program = report.sensitivity.iter().find(|one| one.key == "nand.program").unwrap();
+    let up = program.up.cells.as_ref().unwrap();
+    let at = |test: &str| {
+        let place = report.cells.iter().position(|cell| cell.test == test).unwrap();
+        up[place].unwrap()
+    };
+    assert_eq!(at("rand_read_4k"), 0.0);
+    assert!(at("rand_write_4k") < -3.0);
+}
+
+#[test]
+fn losses_are_held_against_a_second_filesystem_in_points() {
+    let mut profile = profile();
+    profile.checks[0].filesystem = Some("ext4,encrypt".to_owned());
+    profile.checks[0].against = Some("ext4".to_owned());
+    profile.checks[0].conditions = [("on against off".to_owned(), "new/1".to_owned())].into();
+    let row = Published {
+        device: "small".to_owned(),
+        condition: "on against off".to_owned(),
+        workload: "seq_read_256k".to_owned(),
+        metric: "throughput change".to_owned(),
+        value: -30.0,
+        unit: "%".to_owned(),
+        source: "test".to_owned(),
+    };
+    let scenario = |_: &str| Some(LIFECYCLE.to_owned());
+    let mut simulator = ClosedForm::default();
+    let options = CheckOptions { seeds: vec![1], sensitivity: false };
+    let report = check(&profile, &[row], &scenario, &mut simulator, &options).unwrap();
+    let simulated = report.cells[0].simulated.as_ref().unwrap().mean;
+    assert!((-60.0..-20.0).contains(&simulated), "{simulated}");
+    assert_eq!(report.cells[0].error, Some(simulated + 30.0));
+}
+
+#[test]
+fn a_check_that_names_no_scenario_says_so() {
+    let none = |_: &str| None;
+    let mut simulator = ClosedForm::default();
+    let error = check(&profile(), &[], &none, &mut simulator, &CheckOptions::default());
+    let PredictError::Protocol { reason, .. } = error.unwrap_err() else { panic!() };
+    assert!(reason.contains("lifecycle"), "{reason}");
+}
+
+#[test]
+fn a_report_fits_a_terminal() {
+    let options = CheckOptions { seeds: vec![1, 2, 3], sensitivity: true };
+    let text = text::check(&report(&published(1.25), &options));
+    for line in text.lines() {
+        assert!(line.chars().count() <= 100, "{line}");
+    }
+    assert!(text.contains("nand.program"), "{text}");
+}

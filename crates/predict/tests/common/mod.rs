@@ -1,0 +1,223 @@
+//! A device in closed form: every time is a sum of the profile's parameters, so that what a fit or
+//! a forecast must find is known.
+#![allow(dead_code)]
+
+mod model;
+
+use std::collections::BTreeMap;
+
+use flashlag_predict::Simulator;
+use flashlag_schema::profile::Profile;
+use flashlag_schema::scenario::{Io, Pattern, Scenario, Step, Test};
+use flashlag_schema::*;
+use flashlag_stats::Histogram;
+use flashlag_units::{Bytes, Nanos, per_second};
+
+pub use model::{Situation, Times};
+
+pub const PROFILE: &str = include_str!("small.toml");
+pub const LIFECYCLE: &str = include_str!("../../../../scenarios/lifecycle.toml");
+pub const QUICK: &str = include_str!("../../../../scenarios/quick.toml");
+
+pub fn profile() -> Profile {
+    Profile::parse(PROFILE).unwrap()
+}
+
+pub fn lifecycle() -> Scenario {
+    Scenario::parse(LIFECYCLE, &[("idle".to_owned(), "24h".to_owned())]).unwrap()
+}
+
+/// The closed form, and how often it was asked.
+#[derive(Default)]
+pub struct ClosedForm {
+    pub runs: usize,
+    /// Whether seeds scatter, as a real simulation's do.
+    pub scatter: f64,
+}
+
+impl Simulator for ClosedForm {
+    fn simulate(
+        &mut self,
+        profile: &Profile,
+        filesystem: &str,
+        scenario: &Scenario,
+        seed: u64,
+        leave: Option<Bytes>,
+    ) -> Result<Run, String> {
+        self.runs += 1;
+        let model = profile.model().map_err(|error| error.to_string())?;
+        if model.map.spare.0 > model.map.capacity.0 {
+            return Err("map.spare: more than the capacity".to_owned());
+        }
+        let scatter = 1.0 + self.scatter * ((seed * 7919 % 11) as f64 / 5.0 - 1.0);
+        let mut situation = Situation::new(&model, filesystem);
+        let mut phases = Vec::new();
+        let mut now = Nanos::ZERO;
+        let mut runs: BTreeMap<(State, String), u32> = BTreeMap::new();
+        for step in &scenario.steps {
+            match step {
+                Step::Measure { tests, state, repeat } => {
+                    for _ in 0..*repeat {
+                        for name in tests {
+                            let run = runs.entry((*state, name.clone())).or_default();
+                            *run += 1;
+                            let test = &scenario.tests[name];
+                            let times = situation.times(test).scaled(scatter);
+                            situation.wrote(test, *run);
+                            phases.push(phase(test, *state, *run, now, times, &situation));
+                            now = now.plus(phases[phases.len() - 1].elapsed_ns);
+                        }
+                    }
+                }
+                Step::Fill { .. } => {
+                    let capacity = model.map.capacity.0.0 as f64;
+                    let leave = leave.unwrap_or(Bytes::from_mb(300)).0 as f64;
+                    situation.level = 1.0 - leave / capacity;
+                }
+                Step::Delete => situation.level = 0.0,
+                Step::Trim => situation.trimmed = true,
+                Step::Idle { time } => now = now.plus(time.0),
+            }
+        }
+        Ok(run(profile, filesystem, scenario, seed, leave, phases))
+    }
+}
+
+fn phase(
+    test: &Test,
+    state: State,
+    run: u32,
+    began: Nanos,
+    times: Times,
+    situation: &Situation,
+) -> Phase {
+    let (operation, block, ops) = match test {
+        Test::Io(io) => (operation(io), io.block.0, 2_000),
+        Test::Save(_) => (Operation::Save, Bytes(4096), 2_000),
+    };
+    let mut histogram = Histogram::new();
+    let mut elapsed = Nanos::ZERO;
+    for op in 0..ops {
+        // A spread of ten percent, and each fortieth waits for more.
+        let spread = 0.95 + 0.1 * ((op * 7919 % 101) as f64 / 100.0);
+        let wait = times.typical * spread + if op % 40 == 0 { times.stall } else { 0.0 };
+        let wait = Nanos(wait as u64);
+        histogram.record(wait);
+        elapsed = elapsed.plus(wait);
+    }
+    let bytes = Bytes(block.0 * ops);
+    let written = (bytes.0 as f64 * times.blocks_per_write) as u64;
+    Phase {
+        name: test.name().to_owned(),
+        state,
+        run,
+        operation,
+        block_bytes: block,
+        span_bytes: Bytes::from_mb(100),
+        queue_depth: 1,
+        durable: match test {
+            Test::Io(io) => io.durable,
+            Test::Save(_) => Default::default(),
+        },
+        direct: true,
+        engine: Default::default(),
+        closed_loop: match test {
+            Test::Io(io) => io.arrivals.per_second.is_none(),
+            Test::Save(save) => save.arrivals.per_second.is_none(),
+        },
+        background: None,
+        began_ns: began,
+        ops,
+        bytes,
+        elapsed_ns: elapsed,
+        ops_per_sec: per_second(ops, elapsed).unwrap_or_default(),
+        bytes_per_sec: per_second(bytes.0, elapsed).unwrap_or_default(),
+        latency_ns: LatencySummary::from(&histogram),
+        histogram: StoredHistogram::from(&histogram),
+        flush_latency_ns: None,
+        flush_histogram: None,
+        response_ns: None,
+        response_histogram: None,
+        missed_slots: None,
+        time: Reading::unavailable("virtual time"),
+        waits: Vec::new(),
+        ledger: Ledger {
+            block_bytes: Reading::Value(Bytes(written)),
+            flushes: Reading::Value((ops as f64 * times.flushes) as u64),
+            device_bytes: Reading::Value(Bytes((written as f64 * situation.copies()) as u64)),
+            ..Ledger::default()
+        },
+        intervals: Vec::new(),
+        stalls: Vec::new(),
+        stalls_seen: 0,
+        stall_over_ns: Lag::FRAME_60HZ,
+        changes: Vec::new(),
+        growth: None,
+        lag: None,
+        cut_short: false,
+        notes: Vec::new(),
+    }
+}
+
+fn operation(io: &Io) -> Operation {
+    use flashlag_schema::scenario::IoOperation::{Read, Write};
+    match (io.operation, io.pattern) {
+        (Read, Pattern::Sequential) => Operation::SequentialRead,
+        (Read, Pattern::Random) => Operation::RandomRead,
+        (Write, Pattern::Sequential) => Operation::SequentialWrite,
+        (Write, Pattern::Random) => Operation::RandomWrite,
+    }
+}
+
+fn run(
+    profile: &Profile,
+    filesystem: &str,
+    scenario: &Scenario,
+    seed: u64,
+    leave: Option<Bytes>,
+    phases: Vec<Phase>,
+) -> Run {
+    let mut environment = Environment::default();
+    let capacity = profile.model().unwrap().map.capacity.0;
+    environment.filesystem.kind = Reading::Value(filesystem.to_owned());
+    environment.filesystem.total_bytes = Reading::Value(capacity);
+    environment.device.size_bytes = Reading::Value(capacity);
+    Run {
+        schema: SCHEMA.to_owned(),
+        flashlag: Program { version: "0".to_owned(), commit: Reading::unavailable("test") },
+        scenario: ScenarioRecord {
+            name: scenario.name.clone(),
+            hash: scenario.hash(),
+            text: scenario.text.clone(),
+            settings: scenario.settings.clone(),
+            seed,
+            assumptions: scenario.assumptions.clone(),
+        },
+        target: Target {
+            kind: TargetKind::Simulated,
+            name: format!("sim:{}+{filesystem}", profile.name),
+            directory: None,
+            profile: Some(ProfileRecord {
+                name: profile.name.clone(),
+                about: profile.about.clone(),
+                filesystem: filesystem.to_owned(),
+                text: profile.to_toml(),
+            }),
+        },
+        command: Vec::new(),
+        started: None,
+        status: RunStatus::Complete,
+        options: Options {
+            leave_bytes: leave.unwrap_or(Bytes::from_mb(300)),
+            ..Options::default()
+        },
+        environment,
+        phases,
+        skipped: Vec::new(),
+        downgrades: Vec::new(),
+        trust: Trust::default(),
+        lag: Lag::default(),
+        wear: Wear::default(),
+        integrity: Integrity::default(),
+    }
+}
