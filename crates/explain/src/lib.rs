@@ -5,6 +5,7 @@
 //! is the views' job.
 #![forbid(unsafe_code)]
 
+mod beside;
 mod compare;
 mod doubt;
 pub mod fail_if;

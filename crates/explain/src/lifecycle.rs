@@ -4,6 +4,7 @@ use flashlag_schema::scenario::Durability;
 use flashlag_schema::{Operation, Phase, Run, State};
 use flashlag_units::Nanos;
 
+use crate::beside::Beside;
 use crate::doubt::{Failure, failures_of};
 use crate::figures::Figures;
 use crate::format;
@@ -18,6 +19,14 @@ pub struct Lifecycle {
     pub columns: Vec<LifecycleColumn>,
     /// The stages, in order; those that were skipped too.
     pub rows: Vec<LifecycleRow>,
+}
+
+impl Lifecycle {
+    /// Whether reviewers' figures of the simulated device stand beside any cell.
+    pub fn has_published(&self) -> bool {
+        let mut cells = self.rows.iter().flat_map(|row| row.cells.iter().flatten());
+        cells.any(|cell| cell.published.is_some())
+    }
 }
 
 /// A test.
@@ -67,6 +76,8 @@ pub struct LifecycleCell {
     pub share_of_new: Option<f64>,
     /// Whether it ended before its time.
     pub cut_short: bool,
+    /// What reviewers measured here on the device that was simulated, in bytes a second.
+    pub published: Option<f64>,
     /// Failed checks that cover it.
     pub failures: Vec<Failure>,
 }
@@ -100,8 +111,16 @@ pub fn lifecycle(run: &Run) -> Option<Lifecycle> {
             });
         }
     }
-    let rows: Vec<LifecycleRow> =
-        stages.iter().map(|(state, number)| row(run, &plan, &columns, *state, *number)).collect();
+    let beside = Beside::of(run);
+    let rows = stages.iter().map(|(state, number)| {
+        let mut row = row(run, &plan, &columns, *state, *number);
+        for cell in row.cells.iter_mut().flatten() {
+            let published = run.phases.get(cell.phase).and_then(|phase| beside.row(phase));
+            cell.published = published.and_then(|row| row.mb_per_s()).map(|rate| rate * 1e6);
+        }
+        row
+    });
+    let rows: Vec<LifecycleRow> = rows.collect();
     let heading = heading(&columns, &rows);
     Some(Lifecycle { heading, columns, rows })
 }
@@ -158,6 +177,7 @@ fn cell(run: &Run, index: usize, phase: &Phase, new: Option<&Phase>) -> Lifecycl
         p99: figures.p99,
         share_of_new: new.and_then(share),
         cut_short: phase.cut_short,
+        published: None,
         failures: failures_of(run, phase),
     }
 }

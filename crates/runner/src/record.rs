@@ -32,6 +32,7 @@ pub fn new_run(
             kind: TargetKind::Path,
             name: request.target.clone(),
             directory: Some(request.directory.display().to_string()),
+            profile: None,
         },
         command: request.command.clone(),
         started: Some(jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()),

@@ -30,8 +30,8 @@ pub use phase::{
 };
 pub use reading::Reading;
 pub use run::{
-    Downgrade, Integrity, Options, Program, Run, RunStatus, SCHEMA, ScenarioRecord, Skipped,
-    Target, TargetKind, Wear,
+    Downgrade, Integrity, Options, ProfileRecord, Program, Run, RunStatus, SCHEMA, ScenarioRecord,
+    Skipped, Target, TargetKind, Wear,
 };
 pub use seal::RunFileError;
 pub use trust::{Check, CheckId, CheckStatus, Trust, Verdict};

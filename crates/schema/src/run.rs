@@ -95,6 +95,23 @@ pub struct Target {
     /// The directory, for a path.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,
+    /// The device model, for a simulation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<ProfileRecord>,
+}
+
+/// The device model of a simulated run, whole: the run can be made again from it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ProfileRecord {
+    /// Its name.
+    pub name: String,
+    /// What device it is.
+    pub about: String,
+    /// Filesystem and options above it: `ext4,nobarrier`.
+    pub filesystem: String,
+    /// The profile as a file.
+    pub text: String,
 }
 
 /// The kinds of target.
@@ -103,6 +120,8 @@ pub struct Target {
 pub enum TargetKind {
     /// A directory on real storage.
     Path,
+    /// A simulated device in virtual time.
+    Simulated,
     /// Imported from another tool's results.
     Imported,
 }

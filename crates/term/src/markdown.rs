@@ -117,7 +117,10 @@ fn stages(text: &mut String, run: &Run) {
             None => cells.extend(row.cells.iter().map(|cell| match cell {
                 Some(cell) => {
                     let rate = format::mb_per_s(cell.bytes_per_sec);
-                    format!("{rate} ({} / {})", ms(cell.p50), ms(cell.p99))
+                    let published = cell.published.map(format::mb_per_s);
+                    let published = published.map(|rate| format!(", published {rate}"));
+                    let published = published.unwrap_or_default();
+                    format!("{rate} ({} / {}){published}", ms(cell.p50), ms(cell.p99))
                 }
                 None => format::NONE.to_owned(),
             })),

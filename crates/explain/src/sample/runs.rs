@@ -340,6 +340,7 @@ pub(super) fn build(
             kind: TargetKind::Path,
             name: directory.to_owned(),
             directory: Some(directory.to_owned()),
+            profile: None,
         },
         command: ["flashlag", "run", &record.name, "--on", directory].map(str::to_owned).to_vec(),
         scenario: record,

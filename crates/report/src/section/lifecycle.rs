@@ -41,6 +41,12 @@ struct Cell {
 /// Below this share of new a cell is drawn as low.
 const LOW: f64 = 0.5;
 
+const CAPTION: &str = "Throughput in MB/s (10⁶ bytes) and as a share of New; below it, median and \
+                       p99 latency. Bars: share of the column’s best. Rust: below half of New.";
+const CAPTION_BESIDE: &str = "Simulated throughput in MB/s (10⁶ bytes) and as a share of New; below \
+                              it, median and p99 latency, and what reviewers measured on the real \
+                              device. Bars: share of the column’s best. Rust: below half of New.";
+
 /// The section; `None` where the run has but one stage.
 pub(super) fn section(run: &Run) -> Option<Section> {
     let table = lifecycle(run)?;
@@ -71,6 +77,10 @@ fn view(run: &Run, table: &Lifecycle) -> LifecycleTable {
                 .fold(0.0, f64::max)
         })
         .collect();
+    let caption = match table.has_published() {
+        true => CAPTION_BESIDE,
+        false => CAPTION,
+    };
     let rows = table.rows.iter().map(|row| Row {
         label: row.label.clone(),
         flag: Flag::of(run, &row.failures),
@@ -82,12 +92,7 @@ fn view(run: &Run, table: &Lifecycle) -> LifecycleTable {
             .map(|(cell, best)| cell.as_ref().map(|cell| view_cell(cell, *best)))
             .collect(),
     });
-    LifecycleTable {
-        caption: "Throughput in MB/s (10⁶ bytes) and as a share of New; below it, median and p99 \
-                  latency. Bars: share of the column’s best. Rust: below half of New.",
-        columns: columns.collect(),
-        rows: rows.collect(),
-    }
+    LifecycleTable { caption, columns: columns.collect(), rows: rows.collect() }
 }
 
 fn view_cell(cell: &LifecycleCell, best: f64) -> Cell {
@@ -97,6 +102,8 @@ fn view_cell(cell: &LifecycleCell, best: f64) -> Cell {
     let told = told
         .into_iter()
         .filter_map(|(name, value)| value.map(|value| format!("{name} {}", format::time(value))));
+    let published = cell.published.map(|rate| format!("published {}", format::mb_per_s(rate)));
+    let told = told.chain(published);
     Cell {
         speed: format::mb_per_s(cell.bytes_per_sec),
         share: cell.share_of_new.map(format::share).unwrap_or_default(),

@@ -198,6 +198,7 @@ impl Imported {
                 kind: TargetKind::Imported,
                 name: if places.is_empty() { "fio".to_owned() } else { places.join(", ") },
                 directory: None,
+                profile: None,
             },
             command: [vec!["fio".to_owned()], self.command].concat(),
             started: started.map(|time| time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()),

@@ -4,8 +4,8 @@ use std::fmt::Write;
 use flashlag_units::{Bytes, Nanos};
 use serde::Deserialize;
 
-use super::Profile;
 use super::error::ProfileError;
+use super::{Profile, ProfileCheck};
 
 /// A parameter's value and what it rests on.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -138,13 +138,17 @@ fn read_one(
     Ok(())
 }
 
+fn quote(text: &str) -> String {
+    toml::Value::String(text.to_owned()).to_string()
+}
+
+fn list(all: &[String]) -> String {
+    let all: Vec<String> = all.iter().map(|text| quote(text)).collect();
+    format!("[{}]", all.join(", "))
+}
+
 /// The whole file.
 pub(super) fn write_all(profile: &Profile) -> String {
-    let quote = |text: &str| toml::Value::String(text.to_owned()).to_string();
-    let list = |all: &[String]| {
-        let all: Vec<String> = all.iter().map(|text| quote(text)).collect();
-        format!("[{}]", all.join(", "))
-    };
     let mut text = format!(
         "name = {}\nabout = {}\nos = {}\nfilesystem = {}\nassumptions = {}\n",
         quote(&profile.name),
@@ -154,34 +158,7 @@ pub(super) fn write_all(profile: &Profile) -> String {
         list(&profile.assumptions),
     );
     for check in &profile.checks {
-        let _ = write!(
-            text,
-            "\n[[check]]\ndevice = {}\nscenario = {}\n",
-            quote(&check.device),
-            quote(&check.scenario)
-        );
-        let optional = [
-            ("leave", &check.leave),
-            ("filesystem", &check.filesystem),
-            ("against", &check.against),
-        ];
-        for (key, value) in optional {
-            if let Some(value) = value {
-                let _ = writeln!(text, "{key} = {}", quote(value));
-            }
-        }
-        let maps = [
-            ("settings", &check.settings),
-            ("conditions", &check.conditions),
-            ("workloads", &check.workloads),
-        ];
-        for (name, map) in maps.into_iter().filter(|(_, map)| !map.is_empty()) {
-            let map: Vec<String> = map
-                .iter()
-                .map(|(key, value)| format!("{} = {}", quote(key), quote(value)))
-                .collect();
-            let _ = writeln!(text, "{name} = {{ {} }}", map.join(", "));
-        }
+        write_check(&mut text, check);
     }
     let mut parameters: Vec<(&str, &str, &Parameter)> = profile
         .parameters
@@ -209,4 +186,26 @@ pub(super) fn write_all(profile: &Profile) -> String {
         let _ = writeln!(text, ", source = {} }}", quote(&parameter.source));
     }
     text
+}
+
+fn write_check(text: &mut String, check: &ProfileCheck) {
+    let (device, scenario) = (quote(&check.device), quote(&check.scenario));
+    let _ = write!(text, "\n[[check]]\ndevice = {device}\nscenario = {scenario}\n");
+    let optional =
+        [("leave", &check.leave), ("filesystem", &check.filesystem), ("against", &check.against)];
+    for (key, value) in optional {
+        if let Some(value) = value {
+            let _ = writeln!(text, "{key} = {}", quote(value));
+        }
+    }
+    let maps = [
+        ("settings", &check.settings),
+        ("conditions", &check.conditions),
+        ("workloads", &check.workloads),
+    ];
+    for (name, map) in maps.into_iter().filter(|(_, map)| !map.is_empty()) {
+        let pair = |(key, value): (&String, &String)| format!("{} = {}", quote(key), quote(value));
+        let map: Vec<String> = map.iter().map(pair).collect();
+        let _ = writeln!(text, "{name} = {{ {} }}", map.join(", "));
+    }
 }

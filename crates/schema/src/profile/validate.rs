@@ -56,6 +56,14 @@ pub(super) fn validate(model: &Model) -> Result<(), ProfileError> {
             return wrong(key, "less than 1 kB a second".to_owned());
         }
     }
+    geometry(model)?;
+    shares(model)
+}
+
+/// Sizes that must go together, and what each kind of map and of collection needs.
+fn geometry(model: &Model) -> Result<(), ProfileError> {
+    let wrong = |key: &str, why: String| Err(ProfileError::meaning(key, &why));
+    let (nand, map, gc) = (&model.nand, &model.map, &model.gc);
     if map.spare.0 == Bytes::ZERO {
         return wrong("map.spare", "a device without spare blocks can't reclaim any".to_owned());
     }
@@ -79,7 +87,7 @@ pub(super) fn validate(model: &Model) -> Result<(), ProfileError> {
     if gc.policy == GcPolicy::DChoices && gc.choices.is_none_or(|choices| choices == 0) {
         return wrong("gc.choices", "d_choices draws one block or more".to_owned());
     }
-    shares(model)
+    Ok(())
 }
 
 fn shares(model: &Model) -> Result<(), ProfileError> {

@@ -153,7 +153,12 @@ pub fn run() -> Run {
             seed: 11,
             assumptions: vec![],
         },
-        target: Target { kind: TargetKind::Path, name: ".".to_owned(), directory: None },
+        target: Target {
+            kind: TargetKind::Path,
+            name: ".".to_owned(),
+            directory: None,
+            profile: None,
+        },
         command: vec!["flashlag".to_owned(), "run".to_owned()],
         started: Some("2026-01-01T00:00:00Z".to_owned()),
         status: RunStatus::Complete,

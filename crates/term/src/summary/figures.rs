@@ -45,24 +45,29 @@ fn stages(page: &mut Page, table: &Lifecycle) {
 
 fn stage_block(table: &Lifecycle, block: &[usize]) -> Table {
     let mut text = Table::new("");
+    let beside = table.has_published();
     for column in block.iter().filter_map(|index| table.columns.get(*index)) {
-        text = text.span(&column.title, 3).column("MB/s", 0);
+        text = text.span(&column.title, if beside { 4 } else { 3 }).column("MB/s", 0);
+        if beside {
+            text = text.column("published", 0);
+        }
         text = text.column("p50 ms", 0).column("p99 ms", 0);
     }
     for row in table.rows.iter().filter(|row| row.skipped.is_none()) {
         let trusted = row.failures.is_empty();
         let role = if trusted { Role::Ink } else { Role::Muted };
-        let cells = block.iter().flat_map(|index| cells(row, *index)).collect();
+        let cells = block.iter().flat_map(|index| cells(row, *index, beside)).collect();
         text.row((role, &marked(&row.label, trusted)), cells);
     }
     text
 }
 
-fn cells(row: &LifecycleRow, column: usize) -> Vec<(Role, String)> {
+/// One test of one stage; with what was published beside it where the table has any of that.
+fn cells(row: &LifecycleRow, column: usize, beside: bool) -> Vec<(Role, String)> {
     let Some(Some(cell)) = row.cells.get(column) else {
-        return vec![(Role::Muted, format::NONE.to_owned()); 3];
+        return vec![(Role::Muted, format::NONE.to_owned()); if beside { 4 } else { 3 }];
     };
-    let LifecycleCell { bytes_per_sec, p50, p99, share_of_new, failures, .. } = cell;
+    let LifecycleCell { bytes_per_sec, p50, p99, share_of_new, failures, published, .. } = cell;
     let trusted = failures.is_empty();
     // As in the report: rust is below half of New.
     let slow = share_of_new.is_some_and(|share| share < 0.5);
@@ -71,7 +76,13 @@ fn cells(row: &LifecycleRow, column: usize) -> Vec<(Role, String)> {
         (true, true) => Role::Late,
         (true, false) => Role::Ink,
     };
-    vec![(role, format::mb_per_s(*bytes_per_sec)), time(*p50, trusted), time(*p99, trusted)]
+    let mut cells = vec![(role, format::mb_per_s(*bytes_per_sec))];
+    if beside {
+        let published = published.map_or_else(|| format::NONE.to_owned(), format::mb_per_s);
+        cells.push((Role::Muted, published));
+    }
+    cells.extend([time(*p50, trusted), time(*p99, trusted)]);
+    cells
 }
 
 fn time(value: Option<Nanos>, trusted: bool) -> (Role, String) {
