@@ -1,21 +1,29 @@
 use std::cell::Cell;
+use std::rc::Rc;
 
-use flashlag_device::{Clock, MonotonicClock};
+use flashlag_device::Clock;
 use flashlag_units::Nanos;
 
-/// The monotonic clock without the pauses of a phase: what happens in one is in no elapsed time,
-/// moves no schedule and makes nothing late.
-#[derive(Debug, Default)]
+use crate::place::Place;
+
+/// A place's clock without the pauses of a phase: what happens in one is in no elapsed time, moves
+/// no schedule and makes nothing late.
+#[derive(Debug)]
 pub(crate) struct PhaseClock {
+    place: Rc<dyn Place>,
     paused: Cell<Nanos>,
 }
 
 impl PhaseClock {
+    pub(crate) fn new(place: Rc<dyn Place>) -> PhaseClock {
+        PhaseClock { place, paused: Cell::default() }
+    }
+
     /// Does `work` while this clock stands still, and tells how long that took.
     pub(crate) fn pause<T>(&self, work: impl FnOnce() -> T) -> (T, Nanos) {
-        let from = MonotonicClock.now();
+        let from = self.place.clock().now();
         let result = work();
-        let took = MonotonicClock.now().since(from);
+        let took = self.place.clock().now().since(from);
         self.paused.set(self.paused.get().plus(took));
         (result, took)
     }
@@ -24,10 +32,10 @@ impl PhaseClock {
 impl Clock for PhaseClock {
     #[inline]
     fn now(&self) -> Nanos {
-        MonotonicClock.now().since(self.paused.get())
+        self.place.clock().now().since(self.paused.get())
     }
 
     fn pass_until(&self, time: Nanos) {
-        MonotonicClock.pass_until(time.plus(self.paused.get()));
+        self.place.clock().pass_until(time.plus(self.paused.get()));
     }
 }

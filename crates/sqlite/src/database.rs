@@ -1,14 +1,15 @@
 use std::ops::RangeInclusive;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+use std::rc::Rc;
 
 use flashlag_schema::Downgrade;
 use flashlag_schema::scenario::{JournalMode, Save, Statement, Synchronous};
 use flashlag_units::Bytes;
 use rusqlite::{Connection, OpenFlags};
-use rustix::io::Errno;
 
 use crate::content::Content;
 use crate::error::SqliteError;
+use crate::place::Place;
 
 /// SQLite's default, and the page of the memory and of most filesystems.
 const PAGE_BYTES: u32 = 4096;
@@ -28,6 +29,7 @@ pub(crate) struct Database {
     pub(crate) connection: Connection,
     pub(crate) path: PathBuf,
     pub(crate) index: u32,
+    place: Rc<dyn Place>,
 }
 
 /// The name of a job's database.
@@ -47,25 +49,34 @@ pub(crate) fn sql_of(statement: Statement) -> &'static str {
 impl Database {
     /// Makes an empty database in place of what has its name.
     pub(crate) fn create(
-        directory: &Path,
+        place: &Rc<dyn Place>,
         index: u32,
         databases: u32,
     ) -> Result<Database, SqliteError> {
-        let path = directory.join(file_name(index));
-        remove_files(&path)?;
-        // No URI flag: the path is a path whatever is in it. No symbolic link is followed.
+        let name = file_name(index);
+        remove_files(place.as_ref(), &name)?;
+        let path = place.path(&name);
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
             | OpenFlags::SQLITE_OPEN_CREATE
             | OpenFlags::SQLITE_OPEN_NO_MUTEX
-            | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-        let failed = |error| SqliteError::sqlite("open", &path, &error);
-        let connection = Connection::open_with_flags(&path, flags).map_err(failed)?;
+            | place.open_flags();
+        let failed = |error| place.failure("open", &path, &error);
+        let connection = match place.vfs() {
+            Some(vfs) => Connection::open_with_flags_and_vfs(&path, flags, vfs),
+            None => Connection::open_with_flags(&path, flags),
+        };
+        let connection = connection.map_err(failed)?;
         let cache = (CACHE_KIB_TOGETHER / databases.max(1)).clamp(CACHE_KIB.0, CACHE_KIB.1);
         connection.pragma_update(None, "page_size", PAGE_BYTES).map_err(failed)?;
         connection.pragma_update(None, "cache_size", -i64::from(cache)).map_err(failed)?;
-        let failed = |error| SqliteError::sqlite("create a table in", &path, &error);
+        let failed = |error| place.failure("create a table in", &path, &error);
         connection.execute_batch(CREATE).map_err(failed)?;
-        Ok(Database { connection, path, index })
+        Ok(Database { connection, path, index, place: Rc::clone(place) })
+    }
+
+    /// What a failure of SQLite was about. To be called right after it.
+    pub(crate) fn failure(&self, operation: &'static str, error: &rusqlite::Error) -> SqliteError {
+        self.place.failure(operation, &self.path, error)
     }
 
     /// Adds rows, in one transaction.
@@ -74,7 +85,7 @@ impl Database {
         rows: RangeInclusive<i64>,
         content: &mut Content,
     ) -> Result<(), SqliteError> {
-        let failed = |error| SqliteError::sqlite("add rows to", &self.path, &error);
+        let failed = |error| self.failure("add rows to", &error);
         let transaction = self.connection.unchecked_transaction().map_err(failed)?;
         let mut statement = transaction.prepare_cached(INSERT).map_err(failed)?;
         for row in rows {
@@ -87,13 +98,13 @@ impl Database {
     /// Sets journal mode and `synchronous` and asks what they are now: what SQLite did not take
     /// is in the result.
     pub(crate) fn set_modes(&self, save: &Save) -> Result<Vec<Downgrade>, SqliteError> {
-        let failed = |error| SqliteError::sqlite("set the journal mode of", &self.path, &error);
+        let failed = |error| self.failure("set the journal mode of", &error);
         let wanted = journal_name(save.journal);
         let journal: String = self
             .connection
             .pragma_update_and_check(None, "journal_mode", wanted, |row| row.get(0))
             .map_err(failed)?;
-        let failed = |error| SqliteError::sqlite("set `synchronous` of", &self.path, &error);
+        let failed = |error| self.failure("set `synchronous` of", &error);
         let level = synchronous_level(save.synchronous);
         self.connection.pragma_update(None, "synchronous", level).map_err(failed)?;
         let effective: i64 = self
@@ -128,18 +139,9 @@ fn downgrades(save: &Save, journal: &str, level: i64) -> Vec<Downgrade> {
 }
 
 /// Removes a database and all that SQLite puts beside it.
-pub(crate) fn remove_files(database: &Path) -> Result<(), SqliteError> {
+pub(crate) fn remove_files(place: &dyn Place, database: &str) -> Result<(), SqliteError> {
     for suffix in ["", "-journal", "-wal", "-shm"] {
-        let mut path = database.as_os_str().to_owned();
-        path.push(suffix);
-        let path = PathBuf::from(path);
-        match std::fs::remove_file(&path) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                let errno = Errno::from_io_error(&error).unwrap_or(Errno::IO);
-                return Err(SqliteError::os("remove", &path, errno));
-            }
-            _ => {}
-        }
+        place.remove(&format!("{database}{suffix}"))?;
     }
     Ok(())
 }

@@ -25,13 +25,16 @@
 mod clock;
 mod content;
 mod database;
+mod directory;
 mod error;
 mod growth;
 mod job;
 mod phase;
+mod place;
 mod prepare;
 mod rows;
 mod thread_io;
+mod writes;
 
 use flashlag_device::WaitMeter;
 use flashlag_schema::scenario::Durability;

@@ -1,6 +1,7 @@
 //! The measuring loop.
 
 use std::ops::ControlFlow;
+use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use flashlag_device::{Clock, SchedulerTimes, WaitMeter, WaitReading, WaitSampler, WaitWindow};
@@ -16,9 +17,10 @@ use crate::database::{Database, sql_of};
 use crate::error::SqliteError;
 use crate::growth::Sizes;
 use crate::job::{SaveWatch, Saved, TopUps};
+use crate::place::{Place, written_since};
 use crate::prepare::PreparedSaves;
 use crate::rows::Rows;
-use crate::thread_io::{ThreadIo, Writes, bytes_of, calls_of};
+use crate::writes::{Writes, bytes_of, calls_of};
 
 /// How much longer than its time a phase may go on to reach `min_saves`.
 const STRETCH: u64 = 4;
@@ -43,11 +45,11 @@ struct Phase<'a, M> {
     rows: Rows,
     content: Content,
     sizes: Sizes,
+    place: Rc<dyn Place>,
     clock: PhaseClock,
     start: Nanos,
     arrivals: Option<Arrivals>,
     sampler: WaitSampler<Option<M>>,
-    counter: ThreadIo,
     recorder: Recorder,
     grew: Histogram,
     in_place: Histogram,
@@ -67,15 +69,15 @@ pub(crate) fn run<M: WaitMeter>(
     prepared: PreparedSaves<'_>,
     watch: SaveWatch<'_, M>,
 ) -> Result<Saved, SqliteError> {
-    let PreparedSaves { job, databases, rows, content, sizes, written, downgrades, notes } =
+    let PreparedSaves { job, place, databases, rows, content, sizes, written, downgrades, notes } =
         prepared;
     let SaveWatch { stop, live, meter, mut on_interval } = watch;
     let save = job.save;
-    let clock = PhaseClock::default();
+    let clock = PhaseClock::new(Rc::clone(&place));
     let sampler = WaitSampler::new(meter, &clock);
     let statements = databases.iter().map(|database| {
         let prepared = database.connection.prepare(sql_of(save.statement));
-        prepared.map_err(|error| SqliteError::sqlite("prepare", &database.path, &error))
+        prepared.map_err(|error| database.failure("prepare", &error))
     });
     let statements = statements.collect::<Result<Vec<_>, _>>()?;
     let start = clock.now();
@@ -92,7 +94,6 @@ pub(crate) fn run<M: WaitMeter>(
         start,
         arrivals: Arrivals::new(&save.arrivals, start, job.seed ^ ARRIVALS_STREAM),
         sampler,
-        counter: ThreadIo::open(),
         recorder: Recorder::new(RecorderConfig { start, interval, stall_over, live }),
         grew: Histogram::new(),
         in_place: Histogram::new(),
@@ -102,10 +103,11 @@ pub(crate) fn run<M: WaitMeter>(
         outside: SchedulerTimes::default(),
         top_ups: TopUps::default(),
         topped_up: Writes::default(),
+        place,
         clock,
     };
     phase.look_at_sizes()?;
-    let writes_before = phase.counter.read();
+    let writes_before = phase.place.written();
     let first_reading = phase.sampler.read(&phase.clock);
     let ended = loop {
         match phase.turn() {
@@ -153,9 +155,9 @@ impl<M: WaitMeter> Phase<'_, M> {
         let from = self.sampler.last();
         let started = self.clock.now();
         for (statement, database) in self.statements.iter_mut().zip(self.databases) {
-            let changed = statement
-                .raw_execute()
-                .map_err(|error| SqliteError::sqlite("save to", &database.path, &error))?;
+            self.place.compute();
+            let changed =
+                statement.raw_execute().map_err(|error| database.failure("save to", &error))?;
             if changed != 1 {
                 let reason = format!("{changed} rows were changed, not one");
                 return Err(SqliteError::wrong("save to", &database.path, reason));
@@ -209,7 +211,7 @@ impl<M: WaitMeter> Phase<'_, M> {
         })?;
         let generation = (self.saves as u32).wrapping_add(1);
         for (statement, database) in self.statements.iter_mut().zip(self.databases) {
-            let failed = |error| SqliteError::sqlite("bind a row of", &database.path, &error);
+            let failed = |error| database.failure("bind a row of", &error);
             statement.raw_bind_parameter(1, row).map_err(failed)?;
             if self.save.statement != Statement::Delete {
                 let content = self.content.of(database.index, row, generation);
@@ -269,7 +271,7 @@ impl<M: WaitMeter> Phase<'_, M> {
 
     /// Puts deleted rows back while the phase's clock stands still.
     fn top_up(&mut self) -> Result<(), SqliteError> {
-        let (writes, reading) = (self.counter.read(), self.sampler.read(&self.clock));
+        let (writes, reading) = (self.place.written(), self.sampler.read(&self.clock));
         let added = self.rows.add(u64::MAX);
         let (rows, content, databases) =
             (added.end() - added.start() + 1, &mut self.content, self.databases);
@@ -280,7 +282,7 @@ impl<M: WaitMeter> Phase<'_, M> {
         self.top_ups.count += 1;
         self.top_ups.rows += rows as u64;
         self.top_ups.took = self.top_ups.took.plus(took);
-        if let Some(writes) = self.counter.since(&writes).value() {
+        if let Some(writes) = written_since(self.place.as_ref(), &writes).value() {
             self.topped_up.bytes += writes.bytes;
             self.topped_up.calls += writes.calls;
         }
@@ -335,7 +337,7 @@ impl<M: WaitMeter> Phase<'_, M> {
             WaitSplit::of(elapsed, on_cpu, runnable.since(self.outside.runnable))
         });
         self.count_unissued(now);
-        let writes = match self.counter.since(&writes) {
+        let writes = match written_since(self.place.as_ref(), &writes) {
             flashlag_schema::Reading::Value(all) => {
                 flashlag_schema::Reading::Value(all.since(self.topped_up))
             }

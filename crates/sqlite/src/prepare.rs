@@ -1,4 +1,4 @@
-use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use flashlag_device::WaitMeter;
@@ -9,12 +9,14 @@ use rustix::io::Errno;
 
 use crate::content::Content;
 use crate::database::{CHUNK, Database, file_name, remove_files};
+use crate::directory::Directory;
 use crate::error::SqliteError;
 use crate::growth::Sizes;
 use crate::job::{SaveJob, SaveWatch, Saved};
 use crate::phase;
+use crate::place::{Place, written_since};
 use crate::rows::Rows;
-use crate::thread_io::{ThreadIo, bytes_of};
+use crate::writes::bytes_of;
 
 /// Rows of an update or delete job that names none: there must be something to change.
 const FIRST_ROWS: u64 = 1000;
@@ -25,6 +27,7 @@ const ROWS_STREAM: u64 = 0x726f_7773_206f_6620;
 #[derive(Debug)]
 pub struct PreparedSaves<'a> {
     pub(crate) job: SaveJob<'a>,
+    pub(crate) place: Rc<dyn Place>,
     pub(crate) databases: Vec<Database>,
     pub(crate) rows: Rows,
     pub(crate) content: Content,
@@ -42,14 +45,20 @@ impl<'a> PreparedSaves<'a> {
     /// # Errors
     /// Where the directory can't be used or SQLite fails.
     pub fn prepare(job: &SaveJob<'a>, stop: &AtomicBool) -> Result<Self, SqliteError> {
-        let counter = ThreadIo::open();
-        let before = counter.read();
-        let directory = canonical(job.directory)?;
+        PreparedSaves::prepare_in(Rc::new(Directory::open(job.directory)?), job, stop)
+    }
+
+    fn prepare_in(
+        place: Rc<dyn Place>,
+        job: &SaveJob<'a>,
+        stop: &AtomicBool,
+    ) -> Result<Self, SqliteError> {
+        let before = place.written();
         let save = job.save;
         let mut notes = notes_on(save);
         let full = first_rows(save, &mut notes);
-        let created = (0..save.databases.max(1))
-            .map(|index| Database::create(&directory, index, save.databases));
+        let created =
+            (0..save.databases.max(1)).map(|index| Database::create(&place, index, save.databases));
         let databases = created.collect::<Result<Vec<_>, _>>()?;
         let mut rows = Rows::new(save.statement, full, job.seed ^ ROWS_STREAM);
         let mut content = Content::new(save.row.0, job.seed);
@@ -71,10 +80,20 @@ impl<'a> PreparedSaves<'a> {
                 }
             }
         }
-        let sizes = Sizes::new(&directory, save.databases.max(1), save.journal)?;
-        let written = bytes_of(&counter.since(&before));
+        let sizes = Sizes::new(Rc::clone(&place), save.databases.max(1), save.journal);
+        let written = bytes_of(&written_since(place.as_ref(), &before));
         let job = *job;
-        Ok(PreparedSaves { job, databases, rows, content, sizes, written, downgrades, notes })
+        Ok(PreparedSaves {
+            job,
+            place,
+            databases,
+            rows,
+            content,
+            sizes,
+            written,
+            downgrades,
+            notes,
+        })
     }
 
     /// What was written to prepare.
@@ -98,15 +117,17 @@ impl<'a> PreparedSaves<'a> {
 /// # Errors
 /// Where one is there and can't be removed.
 pub fn remove_databases(job: &SaveJob<'_>) -> Result<(), SqliteError> {
-    let indices = 0..job.save.databases.max(1);
-    indices.into_iter().try_for_each(|index| remove_files(&job.directory.join(file_name(index))))
+    match Directory::open(job.directory) {
+        Ok(directory) => remove_in(&directory, job.save),
+        // What is in no directory is gone already.
+        Err(error) if error.errno == Some(Errno::NOENT.raw_os_error()) => Ok(()),
+        Err(error) => Err(error),
+    }
 }
 
-/// The directory without symbolic links on the way, so that none need be followed from here on.
-fn canonical(directory: &Path) -> Result<PathBuf, SqliteError> {
-    directory.canonicalize().map_err(|error| {
-        SqliteError::os("find", directory, Errno::from_io_error(&error).unwrap_or(Errno::IO))
-    })
+fn remove_in(place: &dyn Place, save: &Save) -> Result<(), SqliteError> {
+    let mut indices = 0..save.databases.max(1);
+    indices.try_for_each(|index| remove_files(place, &file_name(index)))
 }
 
 fn first_rows(save: &Save, notes: &mut Vec<String>) -> u64 {

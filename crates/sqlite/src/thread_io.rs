@@ -1,23 +1,8 @@
 use std::fs::File;
 
 use flashlag_schema::Reading;
-use flashlag_units::Bytes;
 
-/// What a thread handed to write calls.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Writes {
-    pub(crate) bytes: u64,
-    pub(crate) calls: u64,
-}
-
-impl Writes {
-    pub(crate) fn since(self, earlier: Writes) -> Writes {
-        Writes {
-            bytes: self.bytes.saturating_sub(earlier.bytes),
-            calls: self.calls.saturating_sub(earlier.calls),
-        }
-    }
-}
+use crate::writes::Writes;
 
 /// `/proc/thread-self/io` of the thread that opened it (`CONFIG_TASK_IO_ACCOUNTING`). What is
 /// written through a mapping is not in it: of SQLite's files that is the `-shm`, which is never
@@ -44,29 +29,6 @@ impl ThreadIo {
                 None => Reading::unavailable("/proc/thread-self/io has no wchar and syscw"),
             },
         }
-    }
-
-    /// What was written since `earlier`.
-    pub(crate) fn since(&self, earlier: &Reading<Writes>) -> Reading<Writes> {
-        match (self.read(), earlier) {
-            (Reading::Value(now), Reading::Value(earlier)) => Reading::Value(now.since(*earlier)),
-            (Reading::Unavailable { unavailable }, _) => Reading::Unavailable { unavailable },
-            (_, earlier) => earlier.clone(),
-        }
-    }
-}
-
-pub(crate) fn bytes_of(writes: &Reading<Writes>) -> Reading<Bytes> {
-    match writes {
-        Reading::Value(writes) => Reading::Value(Bytes(writes.bytes)),
-        Reading::Unavailable { unavailable } => Reading::unavailable(unavailable.clone()),
-    }
-}
-
-pub(crate) fn calls_of(writes: &Reading<Writes>) -> Reading<u64> {
-    match writes {
-        Reading::Value(writes) => Reading::Value(writes.calls),
-        Reading::Unavailable { unavailable } => Reading::unavailable(unavailable.clone()),
     }
 }
 
