@@ -51,10 +51,28 @@ pub(crate) fn moved(key: &str, parameter: &Parameter, factor: f64) -> Option<f64
 /// # Errors
 /// Where that makes no device: what is wrong, by the parameter's name.
 pub(crate) fn set(profile: &Profile, key: &str, value: f64) -> Result<Profile, String> {
-    let Some(parameter) = profile.parameters.get(key) else {
-        return Err(format!("{} has no parameter `{key}`", profile.name));
-    };
-    profile.with(key, &parameter.spell(value)).map_err(|error| error.to_string())
+    set_all(profile, &[(key, value)])
+}
+
+/// The profile with all of these parameters at these values.
+///
+/// # Errors
+/// As [`set`].
+pub(crate) fn set_all(profile: &Profile, all: &[(&str, f64)]) -> Result<Profile, String> {
+    let mut changed = profile.clone();
+    for (key, value) in all {
+        let Some(parameter) = changed.parameters.get_mut(*key) else {
+            return Err(format!("{} has no parameter `{key}`", profile.name));
+        };
+        let text = spelled(parameter, *value);
+        parameter.value = match &parameter.value {
+            toml::Value::Integer(_) => toml::Value::Integer(value.round() as i64),
+            toml::Value::Float(_) => toml::Value::Float(rounded(*value)),
+            _ => toml::Value::String(text),
+        };
+    }
+    changed.model().map_err(|error| error.to_string())?;
+    Ok(changed)
 }
 
 /// A value as people write it: `1.3ms`, `54MiB`, `0.1`.
@@ -75,5 +93,69 @@ pub(crate) fn written_number(parameter: &Parameter, number: f64) -> String {
     match spelled.parse::<Bytes>() {
         Ok(size) => size.to_string(),
         Err(_) => spelled,
+    }
+}
+
+/// A number as a profile writes it, to four digits: `1343us`, `54300KiB`.
+pub(crate) fn spelled(parameter: &Parameter, number: f64) -> String {
+    let number = rounded(number);
+    let text = parameter.spell(number);
+    let whole = number.max(0.0).round() as u64;
+    if text.ends_with("ns") && whole >= 10_000 && whole.is_multiple_of(10) {
+        return match whole % 1000 {
+            0 => format!("{}us", whole / 1000),
+            rest => format!("{}.{}us", whole / 1000, format!("{rest:03}").trim_end_matches('0')),
+        };
+    }
+    if text.ends_with('B') && whole.is_multiple_of(1024) && whole > 0 {
+        return format!("{}KiB", whole / 1024);
+    }
+    text
+}
+
+/// To four significant digits; what is a multiple of 1,024 stays one.
+fn rounded(number: f64) -> f64 {
+    let kib = number / 1024.0;
+    if number == 0.0 || !number.is_finite() || (kib.fract() == 0.0 && kib >= 1.0) {
+        return number;
+    }
+    let unit = 10f64.powf(number.abs().log10().floor() - 3.0);
+    (number / unit).round() * unit
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> Parameter {
+        Parameter {
+            value: toml::Value::String(text.to_owned()),
+            source: "test".to_owned(),
+            range: None,
+            fitted: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn numbers_are_written_as_people_write_them() {
+        let cases = [
+            ("1ms", 1_342_711.0, "1343us"),
+            ("1ms", 13_427.0, "13.43us"),
+            ("1ms", 250.0, "250ns"),
+            ("1ms", 0.0, "0ns"),
+            ("4KiB", 8192.0, "8KiB"),
+        ];
+        for (like, number, text) in cases {
+            assert_eq!(spelled(&of(like), number), text);
+        }
+    }
+
+    #[test]
+    fn what_comes_in_halves_and_doubles_moves_so() {
+        assert_eq!(moved("nand.page", &of("8KiB"), 1.1), Some(16384.0));
+        assert_eq!(moved("nand.program", &of("1ms"), 0.9), Some(900_000.0));
+        let count = Parameter { value: toml::Value::Integer(2), ..of("1ms") };
+        assert_eq!(moved("gc.low_water", &count, 1.1), Some(3.0));
+        assert_eq!(moved("gc.low_water", &count, 0.9), Some(1.0));
     }
 }

@@ -11,7 +11,7 @@
 //pub mod change;
 pub mod check;
 mod error;
-//pub mod fit;
+pub mod fit;
 mod knob;
 pub mod text;
 

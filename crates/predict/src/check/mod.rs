@@ -17,6 +17,7 @@ use crate::{PredictError, Simulator};
 pub use bars::{Bar, Verdict};
 pub use cells::{Cell, Published, Simulated};
 pub use order::Inversion;
+pub(crate) use parameters::at_bound;
 pub use parameters::{Fitted, Overfitting};
 pub use sensitivity::{Move, Sensitivity};
 

@@ -1,0 +1,108 @@
+//! A parameter as a coordinate: 0 at the low end of its range, 1 at the high end, even in its
+//! logarithm.
+
+use flashlag_schema::profile::{Parameter, Profile};
+
+use crate::knob::{self, Grain};
+
+/// Where a range begins at nothing, its logarithm begins at this share of its end.
+const FLOOR: f64 = 0.01;
+
+/// A free parameter.
+#[derive(Clone, Debug)]
+pub(super) struct Axis {
+    pub key: String,
+    pub grain: Grain,
+    low: f64,
+    high: f64,
+    /// Added before the logarithm is taken, for ranges that begin at nothing.
+    offset: f64,
+    /// The starting profile's.
+    pub start: f64,
+}
+
+impl Axis {
+    fn new(key: &str, parameter: &Parameter) -> Option<Axis> {
+        let value = parameter.number()?;
+        let (low, high) = parameter.bounds()?;
+        // A start outside its range widens it.
+        let (low, high) = (low.min(value).max(0.0), high.max(value));
+        let widest = high > low && high.is_finite();
+        let offset = if low > 0.0 { 0.0 } else { high * FLOOR };
+        let grain = knob::grain(key, parameter);
+        widest.then(|| Axis { key: key.to_owned(), grain, low, high, offset, start: value })
+    }
+
+    fn span(&self) -> f64 {
+        ((self.high + self.offset) / (self.low + self.offset)).ln()
+    }
+
+    /// The coordinate of a value.
+    pub fn place(&self, value: f64) -> f64 {
+        let value = value.clamp(self.low, self.high);
+        (((value + self.offset) / (self.low + self.offset)).ln() / self.span()).clamp(0.0, 1.0)
+    }
+
+    /// The value at a coordinate.
+    pub fn value(&self, place: f64) -> f64 {
+        let place = place.clamp(0.0, 1.0);
+        ((self.low + self.offset) * (place * self.span()).exp() - self.offset)
+            .clamp(self.low, self.high)
+    }
+
+    /// How much the logarithm of the value changes from end to end of the range.
+    pub fn reach(&self) -> f64 {
+        self.span()
+    }
+
+    /// The next values down and up that lie within the range, for what does not move freely.
+    pub fn steps(&self, parameter: &Parameter) -> Vec<f64> {
+        [0.5, 2.0]
+            .into_iter()
+            .filter_map(|factor| knob::moved(&self.key, parameter, factor))
+            .filter(|value| (self.low..=self.high).contains(value))
+            .collect()
+    }
+}
+
+/// What a profile leaves free: everything with a range, but the capacity, which is known, and what
+/// is `held`.
+pub(super) fn axes(profile: &Profile, held: &[(String, String)]) -> Vec<Axis> {
+    profile
+        .parameters
+        .iter()
+        .filter(|(key, _)| *key != "map.capacity" && !held.iter().any(|(known, _)| known == *key))
+        .filter_map(|(key, parameter)| Axis::new(key, parameter))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn axis(value: &str, low: &str, high: &str) -> Axis {
+        let parameter = Parameter {
+            value: toml::Value::String(value.to_owned()),
+            source: "test".to_owned(),
+            range: Some([low, high].map(|text| toml::Value::String(text.to_owned()))),
+            fitted: Vec::new(),
+        };
+        Axis::new("nand.program", &parameter).unwrap()
+    }
+
+    #[test]
+    fn a_place_leads_back_to_its_value() {
+        for (low, high) in [("100us", "10ms"), ("0us", "1ms")] {
+            let axis = axis("300us", low, high);
+            for place in [0.0, 0.1, 0.5, 0.9, 1.0] {
+                assert!((axis.place(axis.value(place)) - place).abs() < 1e-9, "{low} {place}");
+            }
+            assert!((axis.value(axis.place(300_000.0)) - 300_000.0).abs() < 1e-3);
+        }
+    }
+
+    #[test]
+    fn a_start_outside_its_range_widens_it() {
+        assert!((axis("20ms", "100us", "10ms").value(1.0) - 2e7).abs() < 1.0);
+    }
+}

@@ -1,0 +1,112 @@
+//! The figures of a run that a simulation must have as well.
+
+use flashlag_schema::{LatencySummary, Operation, Phase, Run, State};
+use flashlag_units::Nanos;
+
+/// Where a simulation lacks a figure, it counts as off by a factor of twenty.
+pub(super) const FAR: f64 = 3.0;
+/// Fewer operations say nothing.
+const FEWEST: u64 = 10;
+
+/// What of a phase is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    P50,
+    P99,
+    Rate,
+}
+
+/// One figure of the measured run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figure {
+    /// The state it was measured in.
+    pub state: State,
+    /// The run in that state.
+    pub run: u32,
+    /// The test.
+    pub test: String,
+    /// `p50`, `p99` or `rate`.
+    pub what: &'static str,
+    pub(super) kind: Kind,
+    /// Nanoseconds, or operations a second.
+    pub measured: f64,
+}
+
+/// A figure in the measured run and in the fitted simulation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Residual {
+    /// The figure.
+    pub figure: Figure,
+    /// Simulated over measured, before the fit.
+    pub before: f64,
+    /// And after it.
+    pub after: f64,
+}
+
+/// What a run offers to be fitted to.
+pub(super) fn figures(run: &Run) -> Vec<Figure> {
+    let usable = |phase: &&Phase| phase.ops >= FEWEST && !phase.cut_short;
+    let mut figures: Vec<Figure> = Vec::new();
+    for phase in run.phases.iter().filter(usable) {
+        for (kind, what) in [(Kind::P50, "p50"), (Kind::P99, "p99"), (Kind::Rate, "rate")] {
+            let Some(measured) = value(phase, kind) else { continue };
+            figures.push(Figure {
+                state: phase.state,
+                run: phase.run,
+                test: phase.name.clone(),
+                what,
+                kind,
+                measured,
+            });
+        }
+    }
+    figures
+}
+
+fn value(phase: &Phase, kind: Kind) -> Option<f64> {
+    let positive = |value: f64| (value.is_finite() && value > 0.0).then_some(value);
+    let latency = |value: Option<Nanos>| value.and_then(|value| positive(value.0 as f64));
+    match kind {
+        Kind::P50 => latency(felt(phase).p50),
+        Kind::P99 => latency(felt(phase).p99),
+        // A schedule sets the rate of an open loop, the device does not.
+        Kind::Rate if phase.closed_loop => positive(phase.ops_per_sec),
+        Kind::Rate => None,
+    }
+}
+
+/// An open loop's latency counts from the intended start.
+fn felt(phase: &Phase) -> &LatencySummary {
+    phase.response_ns.as_ref().unwrap_or(&phase.latency_ns)
+}
+
+/// The logarithm of simulated over measured for each figure.
+pub(super) fn residuals(figures: &[Figure], simulated: &Run) -> Vec<f64> {
+    figures.iter().map(|figure| residual(figure, simulated)).collect()
+}
+
+fn residual(figure: &Figure, simulated: &Run) -> f64 {
+    let is_it = |phase: &&Phase| {
+        phase.name == figure.test && phase.state == figure.state && phase.run == figure.run
+    };
+    let Some(phase) = simulated.phases.iter().find(is_it).filter(|phase| phase.ops > 0) else {
+        return FAR;
+    };
+    let value = value(phase, figure.kind).or_else(|| {
+        // Too few operations for its p99: what took longest is at least that.
+        let longest = felt(phase).max.map(|max| max.0 as f64);
+        longest.filter(|max| figure.kind != Kind::Rate && *max > 0.0)
+    });
+    value.map_or(FAR, |value| (value / figure.measured).ln().clamp(-FAR, FAR))
+}
+
+/// Whether a phase writes.
+pub(super) fn writes(operation: Operation) -> bool {
+    matches!(operation, Operation::SequentialWrite | Operation::RandomWrite | Operation::Save)
+}
+
+/// The root of the mean square, as a factor less one: 0.1 is ten percent.
+pub(super) fn misfit(residuals: &[f64]) -> f64 {
+    let count = residuals.len().max(1) as f64;
+    (residuals.iter().map(|one| one * one).sum::<f64>() / count).sqrt().exp_m1()
+}

@@ -1,0 +1,57 @@
+//! What a run does not say, whatever its figures are.
+
+use flashlag_schema::profile::Profile;
+use flashlag_schema::scenario::Durability;
+use flashlag_schema::{Operation, Phase, Run, State};
+
+use super::figures::writes;
+
+/// Parameters to be left alone, and what the run lacks, in words.
+pub(super) fn lacks(run: &Run, profile: &Profile) -> (Vec<(String, String)>, Vec<String>) {
+    let any = |wanted: &dyn Fn(&Phase) -> bool| run.phases.iter().any(wanted);
+    let full = any(&|phase| phase.state == State::Filled && writes(phase.operation));
+    let freed = any(&|phase| {
+        matches!(phase.state, State::Deleted | State::Trimmed | State::Idle)
+            && writes(phase.operation)
+    });
+    let mut held = Vec::new();
+    let mut words = Vec::new();
+    let mut hold = |prefixes: &[&str], why: &str| {
+        for key in profile.parameters.keys() {
+            let meant = prefixes.iter().any(|prefix| key.starts_with(prefix));
+            if meant && !held.iter().any(|(known, _)| known == key) {
+                held.push((key.clone(), why.to_owned()));
+            }
+        }
+    };
+    if !full {
+        hold(
+            &["map.spare", "map.log_blocks", "gc.", "nand.erase", "wear."],
+            "no writes on full storage",
+        );
+        words.push(
+            "No writes were measured on full storage: spare area and garbage collection stay as \
+             in the starting profile. `flashlag run lifecycle` measures them."
+                .to_owned(),
+        );
+    }
+    if !freed {
+        hold(&["trim."], "no writes after a delete or a trim");
+    }
+    let durable = any(&|phase| phase.durable != Durability::None && writes(phase.operation))
+        || any(&|phase| phase.operation == Operation::Save);
+    if !durable {
+        hold(&["host.flush_command", "stack.sync_call"], "no durable writes");
+        words.push("No durable writes were measured: what a flush costs is not told.".to_owned());
+    }
+    let reads =
+        any(&|phase| matches!(phase.operation, Operation::SequentialRead | Operation::RandomRead));
+    if !reads {
+        hold(&["nand.read", "host.read_"], "no reads");
+        words.push("No reads were measured: what they cost is not told.".to_owned());
+    }
+    if any(&|phase| phase.ops > 0 && phase.latency_ns.p99.is_none()) {
+        words.push("Some phases were too short for a p99 and say less about stalls.".to_owned());
+    }
+    (held, words)
+}

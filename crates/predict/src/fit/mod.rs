@@ -1,0 +1,76 @@
+//! A profile's parameters from a measured run: the run's scenario is simulated over and over with
+//! other values of what the starting profile gives a range for, until its figures come out.
+//!
+//! What is made small is the sum of squared logarithms of simulated over measured p50, p99 and
+//! rate of every phase that both have. A weak pull towards the starting values keeps parameters
+//! that the run does not tell where they were.
+
+mod axis;
+mod figures;
+mod lacks;
+mod nearest;
+mod outcome;
+mod search;
+mod solve;
+mod start;
+mod told;
+
+use flashlag_schema::Run;
+use flashlag_schema::profile::Profile;
+
+use crate::{PredictError, Simulator};
+
+pub use figures::{Figure, Residual};
+pub use nearest::{Nearest, nearest};
+pub use outcome::{Fit, FitParameter};
+pub use start::filesystem_of;
+pub use told::{Confounded, Told};
+
+/// How a fit is sought.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FitOptions {
+    /// What simulations and the choice of starts follow from; the run's own seed where absent.
+    pub seed: Option<u64>,
+    /// From how many places the search starts: the profile as it is, and others drawn at random.
+    pub starts: usize,
+    /// The most simulations.
+    pub simulations: usize,
+}
+
+impl Default for FitOptions {
+    fn default() -> Self {
+        FitOptions { seed: None, starts: 3, simulations: 600 }
+    }
+}
+
+/// What is fitted.
+#[derive(Clone, Copy, Debug)]
+pub struct FitRequest<'a> {
+    /// The measured run.
+    pub run: &'a Run,
+    /// What it is called, for the sources of the new profile.
+    pub run_name: &'a str,
+    /// Where the search starts: its ranges bound the search, and what has none stays.
+    pub start: &'a Profile,
+    /// The new profile's name.
+    pub name: &'a str,
+    /// Filesystem and options that were below the run; read off the run where absent.
+    pub filesystem: Option<&'a str>,
+}
+
+/// Fits a profile to a run.
+///
+/// # Errors
+/// Where the run has nothing to fit to, its scenario can't be read again, or the starting profile
+/// can't be simulated.
+pub fn fit(
+    request: &FitRequest<'_>,
+    simulator: &mut dyn Simulator,
+    options: &FitOptions,
+) -> Result<Fit, PredictError> {
+    let prepared = start::prepare(request)?;
+    let mut search = search::Search::new(&prepared, simulator, options)?;
+    let before = search.residuals_of(&prepared.profile).unwrap_or_default();
+    let found = search.run(&prepared, options);
+    Ok(outcome::outcome(request, &prepared, &mut search, &before, found))
+}

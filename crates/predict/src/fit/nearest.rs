@@ -1,0 +1,61 @@
+use flashlag_schema::profile::Profile;
+use flashlag_schema::scenario::{Scenario, Step};
+use flashlag_schema::{Run, State};
+
+use super::figures::{figures, misfit, residuals};
+use super::start::{filesystem_of, scenario_of};
+use crate::{PredictError, Simulator};
+
+/// How near a profile is to a run as it is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Nearest {
+    /// The profile's place among those given.
+    pub index: usize,
+    /// Its name.
+    pub name: String,
+    /// How far it is off, typically: 0.5 is by half.
+    pub misfit: f64,
+}
+
+/// Ranks profiles by how near their new-state figures are to a run's: the first is where a fit
+/// should start. Profiles that can't be simulated are left out.
+///
+/// # Errors
+/// Where the run has no figures of the new state, or its scenario can't be read again.
+pub fn nearest(
+    run: &Run,
+    run_name: &str,
+    profiles: &[Profile],
+    simulator: &mut dyn Simulator,
+) -> Result<Vec<Nearest>, PredictError> {
+    let refuse = |reason: String| PredictError::Run { run: run_name.to_owned(), reason };
+    let scenario = only_new(scenario_of(run).map_err(refuse)?);
+    let figures: Vec<_> =
+        figures(run).into_iter().filter(|figure| figure.state == State::New).collect();
+    if figures.is_empty() {
+        return Err(refuse(
+            "it has no figures of new storage to choose a starting profile by; name one with \
+             --from"
+                .to_owned(),
+        ));
+    }
+    let (filesystem, _) = filesystem_of(run);
+    let mut ranked = Vec::new();
+    for (index, profile) in profiles.iter().enumerate() {
+        let seed = run.scenario.seed;
+        if let Ok(simulated) = simulator.simulate(profile, &filesystem, &scenario, seed, None) {
+            let misfit = misfit(&residuals(&figures, &simulated));
+            ranked.push(Nearest { index, name: profile.name.clone(), misfit });
+        }
+    }
+    ranked.sort_by(|one, other| one.misfit.total_cmp(&other.misfit));
+    Ok(ranked)
+}
+
+/// The scenario up to where it stops measuring new storage.
+fn only_new(mut scenario: Scenario) -> Scenario {
+    let is_new = |step: &Step| matches!(step, Step::Measure { state: State::New, .. });
+    let end = scenario.steps.iter().position(|step| !is_new(step));
+    scenario.steps.truncate(end.unwrap_or(scenario.steps.len()));
+    scenario
+}

@@ -1,0 +1,193 @@
+use flashlag_schema::profile::{Parameter, Profile};
+
+use super::FitRequest;
+use super::figures::{Residual, misfit};
+use super::search::{Found, Search, TOLD};
+use super::start::Prepared;
+use super::told::{Told, told, uncertainties};
+use crate::check::at_bound;
+use crate::knob;
+
+/// A fitted profile, and how far it can be trusted.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fit {
+    /// The new profile.
+    pub profile: Profile,
+    /// The run it was fitted to.
+    pub run: String,
+    /// The profile it was made from.
+    pub start: String,
+    /// Filesystem and options that were simulated.
+    pub filesystem: String,
+    /// How far figures are off, typically, before the fit: 0.1 is ten percent.
+    pub misfit_before: f64,
+    /// And after it.
+    pub misfit: f64,
+    /// Every figure.
+    pub residuals: Vec<Residual>,
+    /// Every parameter that has a range.
+    pub parameters: Vec<FitParameter>,
+    /// What the run can't tell, or can't tell apart.
+    pub told: Told,
+    /// What the run lacks, in words.
+    pub lacks: Vec<String>,
+    /// What each start came to.
+    pub starts: Vec<f64>,
+    /// How many simulations it took.
+    pub simulations: usize,
+    /// Whether it ended for want of them.
+    pub exhausted: bool,
+}
+
+/// What became of a parameter.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FitParameter {
+    /// Its key.
+    pub key: String,
+    /// Its value in the starting profile.
+    pub before: String,
+    /// Its value now.
+    pub after: String,
+    /// One standard deviation as a share of the value; absent where the run does not tell it.
+    pub uncertainty: Option<f64>,
+    /// The bound of its range that it sits on.
+    pub bound: Option<&'static str>,
+    /// The figures that tell it, strongest first: `new/rand_write_4k`.
+    pub rows: Vec<String>,
+    /// Why it was left alone, where it was.
+    pub held: Option<String>,
+}
+
+pub(super) fn outcome(
+    request: &FitRequest<'_>,
+    prepared: &Prepared,
+    search: &mut Search<'_>,
+    before: &[f64],
+    found: Found,
+) -> Fit {
+    let parameters = parameters(prepared, &found);
+    let residuals = prepared
+        .figures
+        .iter()
+        .zip(before.iter().zip(&found.residuals))
+        .map(|(figure, (before, after))| Residual {
+            figure: figure.clone(),
+            before: before.exp(),
+            after: after.exp(),
+        })
+        .collect();
+    Fit {
+        profile: named(request, prepared, &found.profile, &parameters),
+        run: request.run_name.to_owned(),
+        start: request.start.name.clone(),
+        filesystem: prepared.filesystem.clone(),
+        misfit_before: misfit(before),
+        misfit: misfit(&found.residuals),
+        residuals,
+        told: told(&found.axes, &found.jacobian),
+        lacks: prepared.lacks.clone(),
+        starts: found.starts,
+        simulations: search.simulations,
+        exhausted: found.exhausted,
+        parameters,
+    }
+}
+
+fn parameters(prepared: &Prepared, found: &Found) -> Vec<FitParameter> {
+    let uncertainties = uncertainties(&found.axes, &found.jacobian, &found.residuals);
+    let value = |profile: &Profile, key: &str| {
+        profile.parameters.get(key).map(|one| knob::written(&one.value)).unwrap_or_default()
+    };
+    let one = |key: &str| FitParameter {
+        key: key.to_owned(),
+        before: value(&prepared.profile, key),
+        after: value(&found.profile, key),
+        uncertainty: None,
+        bound: None,
+        rows: Vec::new(),
+        held: None,
+    };
+    let mut all: Vec<FitParameter> = Vec::new();
+    for (index, axis) in found.axes.iter().enumerate() {
+        let told = uncertainties[index].is_some();
+        let bound = found.profile.parameters.get(&axis.key).and_then(|one| at_bound(one).0);
+        all.push(FitParameter {
+            uncertainty: uncertainties[index],
+            bound: bound.filter(|_| told),
+            rows: rows(prepared, found, index),
+            held: (!told).then(|| "no figure depends on it".to_owned()),
+            ..one(&axis.key)
+        });
+    }
+    for axis in &found.coarse {
+        let moved = value(&prepared.profile, &axis.key) != value(&found.profile, &axis.key);
+        let held = (!moved).then(|| "a step of it makes no figure better".to_owned());
+        all.push(FitParameter { held, ..one(&axis.key) });
+    }
+    for (key, why) in &prepared.held {
+        let ranged = prepared.profile.parameters.get(key).and_then(Parameter::bounds).is_some();
+        if ranged {
+            all.push(FitParameter { held: Some(why.clone()), ..one(key) });
+        }
+    }
+    all.sort_by(|one, other| one.key.cmp(&other.key));
+    all
+}
+
+/// The tests that tell a parameter: those it moves at least half as much as the one it moves most.
+fn rows(prepared: &Prepared, found: &Found, axis: usize) -> Vec<String> {
+    let column = found.jacobian.column(axis);
+    let most = column.amax();
+    let mut rows: Vec<String> = Vec::new();
+    if most < TOLD {
+        return rows;
+    }
+    let mut order: Vec<usize> = (0..column.len()).collect();
+    order.sort_by(|one, other| column[*other].abs().total_cmp(&column[*one].abs()));
+    for index in order.into_iter().filter(|index| column[*index].abs() >= most / 2.0) {
+        let figure = &prepared.figures[index];
+        let row = format!("{}/{}", figure.state.name(), figure.test);
+        if !rows.contains(&row) && rows.len() < 3 {
+            rows.push(row);
+        }
+    }
+    rows
+}
+
+/// The profile under its new name, each fitted parameter with its new source.
+fn named(
+    request: &FitRequest<'_>,
+    prepared: &Prepared,
+    found: &Profile,
+    parameters: &[FitParameter],
+) -> Profile {
+    let run = request.run_name;
+    let start = &request.start.name;
+    let mut profile = found.clone();
+    profile.name = request.name.to_owned();
+    profile.about = format!("Fitted to {run}, from {start}.");
+    profile.filesystem = prepared.filesystem.clone();
+    // What was published is of another device.
+    profile.checks = Vec::new();
+    let software = &request.run.environment.software;
+    if let Some(system) = software.system.value() {
+        profile.os = system.clone();
+    }
+    profile.assumptions.push(format!(
+        "The device works like {start}; what the run does not tell has that profile's values."
+    ));
+    profile.assumptions.extend(prepared.lacks.iter().cloned());
+    for one in parameters {
+        let Some(parameter) = profile.parameters.get_mut(&one.key) else { continue };
+        parameter.fitted = one.rows.clone();
+        if one.before != one.after {
+            parameter.source = format!("fitted to {run}; in {start} {}", one.before);
+        }
+    }
+    for (key, parameter) in &mut profile.parameters {
+        if !parameters.iter().any(|one| one.key == *key) {
+            parameter.fitted = Vec::new();
+        }
+    }
+    profile
+}

@@ -1,0 +1,185 @@
+//! Least squares by Levenberg and Marquardt (MINPACK's, in a crate), with wide differences for
+//! derivatives: simulated figures jump a little, so small ones would measure the jumps.
+
+use std::cell::RefCell;
+use std::f64::consts::FRAC_PI_2;
+
+use flashlag_schema::profile::Profile;
+use levenberg_marquardt::{LeastSquaresProblem, LevenbergMarquardt};
+use nalgebra::storage::Owned;
+use nalgebra::{DMatrix, DVector, Dyn};
+
+use super::axis::Axis;
+use super::search::{PULL, Point, Search, cost};
+
+/// A difference changes the value by this much, in its logarithm.
+const STEP: f64 = 0.15;
+/// Nearer than this to an end of its range a parameter does not start: the map from the unbounded
+/// coordinate is flat there.
+const EDGE: f64 = 0.03;
+/// The search ends where a step promises less than this.
+const TOLERANCE: f64 = 1e-3;
+
+/// How each figure changes along each axis, over its whole range.
+pub(super) fn jacobian(
+    search: &mut Search<'_>,
+    base: &Profile,
+    axes: &[Axis],
+    point: &Point,
+) -> DMatrix<f64> {
+    let all: Vec<usize> = (0..axes.len()).collect();
+    differences(search, base, axes, &all, point)
+        .unwrap_or_else(|| DMatrix::zeros(point.residuals.len(), axes.len()))
+}
+
+/// The same for some axes; `None` where no simulation was left.
+fn differences(
+    search: &mut Search<'_>,
+    base: &Profile,
+    axes: &[Axis],
+    active: &[usize],
+    point: &Point,
+) -> Option<DMatrix<f64>> {
+    let mut matrix = DMatrix::zeros(point.residuals.len(), active.len());
+    for (column, &index) in active.iter().enumerate() {
+        let here = point.places[index];
+        let step = (STEP / axes[index].reach()).clamp(0.03, 0.15);
+        let step = if here <= 0.5 { step } else { -step };
+        let mut places = point.places.clone();
+        places[index] = here + step;
+        let there = search.at(base, axes, &places)?;
+        for (row, (there, here)) in there.iter().zip(&point.residuals).enumerate() {
+            matrix[(row, column)] = (there - here) / step;
+        }
+    }
+    Some(matrix)
+}
+
+/// The best place that can be reached from `start` with at most `share` simulations.
+pub(super) fn solve(
+    search: &mut Search<'_>,
+    base: &Profile,
+    axes: &[Axis],
+    active: &[usize],
+    start: Point,
+    share: usize,
+) -> Point {
+    if active.is_empty() || share <= active.len() {
+        return start;
+    }
+    let until = search.simulations + share;
+    let x = DVector::from_iterator(
+        active.len(),
+        active.iter().map(|&index| unbounded(start.places[index].clamp(EDGE, 1.0 - EDGE))),
+    );
+    let problem = Problem {
+        inner: RefCell::new(Inner { search, best: start.clone(), until }),
+        base,
+        axes,
+        active,
+        start: start.places,
+        x,
+    };
+    let (problem, _) = LevenbergMarquardt::new()
+        .with_ftol(TOLERANCE)
+        .with_xtol(TOLERANCE)
+        .with_gtol(TOLERANCE)
+        .with_stepbound(1.0)
+        .with_patience(20)
+        .minimize(problem);
+    problem.inner.into_inner().best
+}
+
+/// 0 to 1 from any number, as MINUIT does it.
+fn bounded(x: f64) -> f64 {
+    (x.sin() + 1.0) / 2.0
+}
+
+fn unbounded(place: f64) -> f64 {
+    (2.0 * place - 1.0).asin().clamp(-FRAC_PI_2, FRAC_PI_2)
+}
+
+struct Inner<'a, 'b> {
+    search: &'a mut Search<'b>,
+    best: Point,
+    until: usize,
+}
+
+struct Problem<'a, 'b> {
+    inner: RefCell<Inner<'a, 'b>>,
+    base: &'a Profile,
+    axes: &'a [Axis],
+    active: &'a [usize],
+    start: Vec<f64>,
+    x: DVector<f64>,
+}
+
+impl Problem<'_, '_> {
+    fn places(&self) -> Vec<f64> {
+        let mut places = self.start.clone();
+        for (&index, x) in self.active.iter().zip(self.x.iter()) {
+            places[index] = bounded(*x);
+        }
+        places
+    }
+
+    /// The residuals here; keeps the best.
+    fn look(&self) -> Option<Point> {
+        let inner = &mut *self.inner.borrow_mut();
+        if inner.search.simulations >= inner.until {
+            return None;
+        }
+        let places = self.places();
+        let residuals = inner.search.at(self.base, self.axes, &places)?;
+        let point = Point { places, residuals };
+        if cost(self.axes, &point) < cost(self.axes, &inner.best) {
+            inner.best = point.clone();
+        }
+        Some(point)
+    }
+}
+
+impl LeastSquaresProblem<f64, Dyn, Dyn> for Problem<'_, '_> {
+    type ResidualStorage = Owned<f64, Dyn>;
+    type JacobianStorage = Owned<f64, Dyn, Dyn>;
+    type ParameterStorage = Owned<f64, Dyn>;
+
+    fn set_params(&mut self, x: &DVector<f64>) {
+        self.x.copy_from(x);
+    }
+
+    fn params(&self) -> DVector<f64> {
+        self.x.clone()
+    }
+
+    fn residuals(&self) -> Option<DVector<f64>> {
+        let point = self.look()?;
+        let pulls = self.active.iter().map(|&index| {
+            let axis = &self.axes[index];
+            PULL * (point.places[index] - axis.place(axis.start))
+        });
+        let all: Vec<f64> = point.residuals.iter().copied().chain(pulls).collect();
+        Some(DVector::from_vec(all))
+    }
+
+    fn jacobian(&self) -> Option<DMatrix<f64>> {
+        let point = self.look()?;
+        let inner = &mut *self.inner.borrow_mut();
+        if inner.search.simulations + self.active.len() > inner.until {
+            return None;
+        }
+        let figures = differences(inner.search, self.base, self.axes, self.active, &point)?;
+        let (rows, columns) = figures.shape();
+        let mut matrix = DMatrix::zeros(rows + columns, columns);
+        for (column, x) in self.x.iter().enumerate() {
+            // Never quite flat: an end of the range must not hold a parameter for good.
+            let slope = x.cos() / 2.0;
+            let slope = if slope.abs() < 0.05 { 0.05_f64.copysign(slope) } else { slope };
+            for row in 0..rows {
+                matrix[(row, column)] = figures[(row, column)] * slope;
+            }
+            matrix[(rows + column, column)] = PULL * slope;
+        }
+        Some(matrix)
+    }
+}

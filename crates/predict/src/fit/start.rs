@@ -1,0 +1,151 @@
+//! What a fit starts from: the run's scenario, its filesystem, the device's size, the profile's
+//! values and ranges.
+
+use flashlag_schema::profile::Profile;
+use flashlag_schema::scenario::Scenario;
+use flashlag_schema::{Run, RunStatus, TargetKind};
+use flashlag_units::Bytes;
+
+use super::FitRequest;
+use super::figures::{Figure, figures};
+use super::lacks;
+use crate::{PredictError, knob};
+
+/// All that a search needs besides a simulator.
+pub(super) struct Prepared {
+    pub profile: Profile,
+    pub scenario: Scenario,
+    pub filesystem: String,
+    pub leave: Option<Bytes>,
+    pub seed: u64,
+    pub figures: Vec<Figure>,
+    /// Parameters that this run has nothing to say about, and why.
+    pub held: Vec<(String, String)>,
+    /// What it lacks, in words.
+    pub lacks: Vec<String>,
+}
+
+pub(super) fn prepare(request: &FitRequest<'_>) -> Result<Prepared, PredictError> {
+    let run = request.run;
+    let refuse = |reason: String| PredictError::Run { run: request.run_name.to_owned(), reason };
+    let figures = figures(run);
+    if figures.is_empty() {
+        return Err(refuse(
+            "it has no finished phase of ten operations or more; make one with `flashlag run \
+             lifecycle`"
+                .to_owned(),
+        ));
+    }
+    let scenario = scenario_of(run).map_err(refuse)?;
+    let (filesystem, note) = match request.filesystem {
+        Some(text) => (text.to_owned(), None),
+        None => filesystem_of(run),
+    };
+    let profile = sized(request.start, run).map_err(refuse)?;
+    let (held, mut lacks) = lacks::lacks(run, &profile);
+    lacks.extend(note);
+    if run.status != RunStatus::Complete {
+        lacks.push("The run did not end; only what it finished is fitted.".to_owned());
+    }
+    Ok(Prepared {
+        profile,
+        scenario,
+        filesystem,
+        leave: (run.options.leave_bytes > Bytes::ZERO).then_some(run.options.leave_bytes),
+        seed: run.scenario.seed,
+        figures,
+        held,
+        lacks,
+    })
+}
+
+/// The scenario of a run, with the settings that were in force.
+pub(super) fn scenario_of(run: &Run) -> Result<Scenario, String> {
+    let record = &run.scenario;
+    let settings: Vec<(String, String)> =
+        record.settings.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
+    Scenario::parse(&record.text, &settings).map_err(|error| {
+        format!(
+            "its scenario `{}` can't be read again ({error}); a run imported from another tool \
+             has none, so measure with `flashlag run lifecycle`",
+            record.name
+        )
+    })
+}
+
+/// Filesystem and options below a run, as a simulation takes them, and what is not modelled.
+pub fn filesystem_of(run: &Run) -> (String, Option<String>) {
+    if let Some(profile) = &run.target.profile {
+        return (profile.filesystem.clone(), None);
+    }
+    let environment = &run.environment;
+    let seen = environment.filesystem.kind.value().map(String::as_str);
+    let (kind, note) = match seen {
+        Some(kind @ ("ext4" | "f2fs")) => (kind, None),
+        other => {
+            let other = other.unwrap_or("an unknown filesystem");
+            ("ext4", Some(format!("{other} is not modelled: ext4 stands in for it.")))
+        }
+    };
+    let mut words = vec![kind];
+    let options = environment.filesystem.options.value().map_or(&[][..], Vec::as_slice);
+    let has = |wanted: &[&str]| options.iter().any(|one| wanted.contains(&one.as_str()));
+    if has(&["nobarrier", "barrier=0"]) {
+        words.push("nobarrier");
+    }
+    if kind == "ext4" && has(&["discard"]) {
+        words.push("discard");
+    }
+    if kind == "f2fs" && has(&["nodiscard"]) {
+        words.push("nodiscard");
+    }
+    if environment.filesystem.layers.iter().any(|layer| layer.starts_with("fuse")) {
+        words.push("fuse");
+    }
+    let encrypted = environment.encryption.value();
+    if encrypted.is_some_and(|encryption| !encryption.kind.starts_with("none")) {
+        words.push("encrypt");
+    }
+    (words.join(","), note)
+}
+
+/// The profile on a device of the run's size; its spare area goes with it.
+fn sized(start: &Profile, run: &Run) -> Result<Profile, String> {
+    let measured = match run.target.kind {
+        TargetKind::Simulated => run.environment.device.size_bytes.value(),
+        _ => run.environment.filesystem.total_bytes.value(),
+    };
+    let present = start.parameters.get("map.capacity").and_then(|capacity| capacity.number());
+    let (Some(measured), Some(present)) = (measured, present) else {
+        return Ok(start.clone());
+    };
+    let factor = measured.0 as f64 / present;
+    if !(0.01..=1e4).contains(&factor) {
+        return Err(format!(
+            "its storage of {measured} is no size that {} can stand for; give another profile \
+             with --from",
+            start.name
+        ));
+    }
+    if (factor - 1.0).abs() < 0.01 {
+        return Ok(start.clone());
+    }
+    let mut profile = knob::set(start, "map.capacity", measured.0 as f64)?;
+    if let Some(capacity) = profile.parameters.get_mut("map.capacity") {
+        capacity.range = None;
+        capacity.source = "the size of the storage that was measured".to_owned();
+    }
+    let spare = profile.parameters.get("map.spare").cloned();
+    if let Some(number) = spare.as_ref().and_then(|spare| spare.number()) {
+        profile = knob::set(&profile, "map.spare", number * factor)?;
+        let bounds = spare.as_ref().and_then(|spare| spare.bounds());
+        if let (Some(parameter), Some((low, high))) =
+            (profile.parameters.get_mut("map.spare"), bounds)
+        {
+            let [low, high] = [low, high]
+                .map(|bound| toml::Value::String(knob::spelled(parameter, bound * factor)));
+            parameter.range = Some([low, high]);
+        }
+    }
+    Ok(profile)
+}

@@ -1,0 +1,111 @@
+//! Which parameters a run can tell, and which it can't tell apart.
+
+use nalgebra::DMatrix;
+
+use super::axis::Axis;
+use super::search::TOLD;
+
+/// Beyond this correlation of their effects two parameters are one.
+const ALIKE: f64 = 0.95;
+/// A direction this much weaker than the strongest is not told.
+const WEAK: f64 = 0.02;
+/// Parameters with a smaller part in a direction are not named.
+const PART: f64 = 0.3;
+
+/// What the figures of a run say about its parameters.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Told {
+    /// Parameters by which no figure moves, wherever in their range they are.
+    pub untold: Vec<String>,
+    /// Those that can be traded for one another.
+    pub confounded: Vec<Confounded>,
+}
+
+/// Parameters whose effects on all figures are alike.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Confounded {
+    /// Two, or more that only make up for one another together.
+    pub keys: Vec<String>,
+    /// The correlation of two; absent for more.
+    pub correlation: Option<f64>,
+}
+
+pub(super) fn told(axes: &[Axis], jacobian: &DMatrix<f64>) -> Told {
+    let strong: Vec<usize> =
+        (0..axes.len()).filter(|index| jacobian.column(*index).amax() >= TOLD).collect();
+    let untold = (0..axes.len())
+        .filter(|index| !strong.contains(index))
+        .map(|index| axes[index].key.clone())
+        .collect();
+    let mut columns = DMatrix::zeros(jacobian.nrows(), strong.len());
+    for (column, &index) in strong.iter().enumerate() {
+        columns.set_column(column, &jacobian.column(index).normalize());
+    }
+    let mut confounded = Vec::new();
+    for one in 0..strong.len() {
+        for other in one + 1..strong.len() {
+            let correlation = columns.column(one).dot(&columns.column(other));
+            if correlation.abs() > ALIKE {
+                confounded.push(Confounded {
+                    keys: [one, other].map(|index| axes[strong[index]].key.clone()).to_vec(),
+                    correlation: Some(correlation),
+                });
+            }
+        }
+    }
+    groups(axes, &strong, columns, &mut confounded);
+    Told { untold, confounded }
+}
+
+/// Directions of three or more that no figure sees.
+fn groups(
+    axes: &[Axis],
+    strong: &[usize],
+    columns: DMatrix<f64>,
+    confounded: &mut Vec<Confounded>,
+) {
+    if strong.len() < 3 || columns.nrows() == 0 {
+        return;
+    }
+    let decomposition = columns.svd(false, true);
+    let Some(directions) = decomposition.v_t else { return };
+    let strongest = decomposition.singular_values.max();
+    for (row, strength) in decomposition.singular_values.iter().enumerate() {
+        if *strength >= WEAK * strongest {
+            continue;
+        }
+        let keys: Vec<String> = strong
+            .iter()
+            .enumerate()
+            .filter(|(column, _)| directions[(row, *column)].abs() >= PART)
+            .map(|(_, &index)| axes[index].key.clone())
+            .collect();
+        if keys.len() > 2 {
+            confounded.push(Confounded { keys, correlation: None });
+        }
+    }
+}
+
+/// How far each parameter may be off, as a share of its value: one standard deviation, from what
+/// is left of the residuals.
+pub(super) fn uncertainties(
+    axes: &[Axis],
+    jacobian: &DMatrix<f64>,
+    residuals: &[f64],
+) -> Vec<Option<f64>> {
+    let freedom = residuals.len().saturating_sub(axes.len()).max(1) as f64;
+    let variance = residuals.iter().map(|one| one * one).sum::<f64>() / freedom;
+    let mut normal = jacobian.transpose() * jacobian;
+    for index in 0..axes.len() {
+        // Beyond its range a parameter is not.
+        normal[(index, index)] += variance;
+    }
+    let Some(inverse) = normal.try_inverse() else { return vec![None; axes.len()] };
+    (0..axes.len())
+        .map(|index| {
+            let told = jacobian.column(index).amax() >= TOLD;
+            let deviation = (variance * inverse[(index, index)].max(0.0)).sqrt();
+            told.then(|| (deviation * axes[index].reach()).exp_m1())
+        })
+        .collect()
+}

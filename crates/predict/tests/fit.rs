@@ -1,0 +1,103 @@
+//! What a fit says of runs that tell less.
+
+mod common;
+
+use common::{ClosedForm, QUICK, lifecycle, profile};
+use flashlag_predict::fit::{Fit, FitOptions, FitRequest, fit, nearest};
+use flashlag_predict::{PredictError, Simulator};
+use flashlag_schema::Run;
+use flashlag_schema::profile::Profile;
+use flashlag_schema::scenario::Scenario;
+use flashlag_units::Bytes;
+
+fn quick() -> Scenario {
+    Scenario::parse(QUICK, &[]).unwrap()
+}
+
+fn run(profile: &Profile, scenario: &Scenario) -> Run {
+    let mut simulator = ClosedForm::default();
+    simulator.simulate(profile, "ext4", scenario, 1, Some(Bytes::from_mb(300))).unwrap()
+}
+
+fn fitted(run: &Run, start: &Profile, options: &FitOptions) -> Result<Fit, PredictError> {
+    let request = FitRequest { run, run_name: "RUN.json", start, name: "fitted", filesystem: None };
+    fit(&request, &mut ClosedForm::default(), options)
+}
+
+fn slower() -> Profile {
+    let profile = profile().with("nand.program", "1100us").unwrap();
+    profile.with("map.spare", "100MiB").unwrap()
+}
+
+#[test]
+fn a_run_without_full_storage_leaves_spare_area_and_collection_alone() {
+    let fit = fitted(&run(&slower(), &quick()), &profile(), &FitOptions::default()).unwrap();
+    let of = |key: &str| fit.parameters.iter().find(|one| one.key == key).unwrap();
+    for key in ["map.spare", "gc.low_water", "nand.erase"] {
+        assert_eq!(of(key).before, of(key).after);
+        assert_eq!(of(key).held.as_deref(), Some("no writes on full storage"));
+    }
+    assert!(fit.lacks.iter().any(|lack| lack.contains("full storage")), "{:?}", fit.lacks);
+    assert!(fit.misfit < 0.02, "{}", fit.misfit);
+}
+
+#[test]
+fn what_no_figure_depends_on_stays() {
+    let fit = fitted(&run(&slower(), &lifecycle()), &profile(), &FitOptions::default()).unwrap();
+    let fuse = fit.parameters.iter().find(|one| one.key == "stack.fuse_call").unwrap();
+    assert_eq!(fuse.before, fuse.after);
+    assert!(fit.told.untold.contains(&"stack.fuse_call".to_owned()));
+    let source = &fit.profile.parameters["nand.program"].source;
+    assert!(source.contains("RUN.json") && source.contains("600us"), "{source}");
+    assert!(fit.profile.parameters["nand.program"].fitted.iter().any(|row| row.contains("write")));
+}
+
+#[test]
+fn few_simulations_are_kept_to_and_told() {
+    let options = FitOptions { simulations: 25, ..FitOptions::default() };
+    let mut simulator = ClosedForm::default();
+    let measured = run(&slower(), &lifecycle());
+    let start = profile();
+    let request = FitRequest {
+        run: &measured,
+        run_name: "RUN.json",
+        start: &start,
+        name: "fitted",
+        filesystem: None,
+    };
+    let fit = fit(&request, &mut simulator, &options).unwrap();
+    assert!(simulator.runs <= 25, "{}", simulator.runs);
+    assert_eq!(fit.simulations, simulator.runs);
+}
+
+#[test]
+fn the_storage_keeps_its_measured_size() {
+    let big = profile().with("map.capacity", "16GiB").unwrap();
+    let fit = fitted(&run(&big, &quick()), &profile(), &FitOptions::default()).unwrap();
+    let model = fit.profile.model().unwrap();
+    assert_eq!(model.map.capacity.0, Bytes(16 << 30));
+    assert_eq!(model.map.spare.0, Bytes(600 << 20), "the spare area goes with it");
+}
+
+#[test]
+fn the_nearest_profile_comes_first() {
+    let measured = run(&profile().with("host.flush_command", "4ms").unwrap(), &quick());
+    let mut all = vec![profile(), profile(), profile()];
+    for (profile, flush) in all.iter_mut().zip(["200us", "3ms", "1ms"]) {
+        *profile = profile.with("host.flush_command", flush).unwrap();
+    }
+    let ranked = nearest(&measured, "RUN.json", &all, &mut ClosedForm::default()).unwrap();
+    let order: Vec<usize> = ranked.iter().map(|one| one.index).collect();
+    assert_eq!(order, [1, 2, 0]);
+}
+
+#[test]
+fn a_run_without_a_scenario_or_figures_says_what_to_do() {
+    let mut imported = run(&profile(), &quick());
+    imported.scenario.text = String::new();
+    let error = fitted(&imported, &profile(), &FitOptions::default()).unwrap_err().to_string();
+    assert!(error.contains("flashlag run lifecycle"), "{error}");
+    imported.phases.clear();
+    let error = fitted(&imported, &profile(), &FitOptions::default()).unwrap_err().to_string();
+    assert!(error.contains("flashlag run lifecycle"), "{error}");
+}

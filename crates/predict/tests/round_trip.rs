@@ -1,0 +1,102 @@
+//! Hidden parameters are found again: devices whose parameters nobody tells are run, fitted from
+//! their runs alone, and the fitted profile foretells what was not measured.
+
+mod common;
+
+use common::{ClosedForm, lifecycle, profile};
+use flashlag_predict::Simulator;
+use flashlag_predict::fit::{Fit, FitOptions, FitRequest, fit};
+use flashlag_schema::profile::Profile;
+use flashlag_schema::scenario::Scenario;
+use flashlag_schema::{Run, State};
+use flashlag_units::Bytes;
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
+/// What is hidden: anywhere between these shares of the logarithm of its range.
+const HIDDEN: [&str; 8] = [
+    "nand.read",
+    "nand.program",
+    "nand.erase",
+    "host.read_command",
+    "host.write_command",
+    "host.flush_command",
+    "map.spare",
+    "stack.sync_call",
+];
+
+fn hidden(number: u64) -> Profile {
+    let mut random = Pcg64Mcg::seed_from_u64(number);
+    let mut profile = profile();
+    for key in HIDDEN {
+        let parameter = &profile.parameters[key];
+        let (low, high) = parameter.bounds().unwrap();
+        let share = 0.1 + 0.8 * random.random::<f64>();
+        let value = low * (high / low).powf(share);
+        let text = parameter.spell(value);
+        profile = profile.with(key, &text).unwrap();
+    }
+    profile
+}
+
+fn run(profile: &Profile, scenario: &Scenario, seed: u64, leave: Bytes) -> Run {
+    let mut simulator = ClosedForm { scatter: 0.01, ..ClosedForm::default() };
+    simulator.simulate(profile, "ext4", scenario, seed, Some(leave)).unwrap()
+}
+
+fn fitted(run: &Run, start: &Profile) -> Fit {
+    let request = FitRequest { run, run_name: "RUN.json", start, name: "fitted", filesystem: None };
+    fit(&request, &mut ClosedForm::default(), &FitOptions::default()).unwrap()
+}
+
+/// p50 and p99 of durable writes at 90 % full.
+fn at_ninety(profile: &Profile) -> [f64; 2] {
+    let capacity = profile.model().unwrap().map.capacity.0;
+    let run = run(profile, &lifecycle(), 5, Bytes(capacity.0 / 10));
+    let phase = run
+        .phases
+        .iter()
+        .find(|phase| phase.state == State::Filled && phase.name == "rand_write_4k")
+        .unwrap();
+    [phase.latency_ns.p50, phase.latency_ns.p99].map(|one| one.unwrap().as_secs_f64())
+}
+
+#[test]
+fn twenty_hidden_devices_are_foretold_at_90_percent_full() {
+    let mut worst = 0.0_f64;
+    for number in 0..20 {
+        let hidden = hidden(number);
+        let measured = run(&hidden, &lifecycle(), number, Bytes::from_mb(300));
+        let fit = fitted(&measured, &profile());
+        for (foretold, true_one) in at_ninety(&fit.profile).iter().zip(at_ninety(&hidden)) {
+            worst = worst.max((foretold / true_one - 1.0).abs());
+        }
+        assert!(fit.misfit < 0.03, "device {number}: {} after {}", fit.misfit, fit.misfit_before);
+    }
+    assert!(worst < 0.05, "p50 or p99 is off by {worst}");
+}
+
+#[test]
+fn what_the_figures_tell_apart_is_found_itself() {
+    let hidden = hidden(3);
+    let fit = fitted(&run(&hidden, &lifecycle(), 1, Bytes::from_mb(300)), &profile());
+    for key in ["nand.program", "map.spare", "nand.erase"] {
+        let number = |profile: &Profile| profile.parameters[key].number().unwrap();
+        let ratio = number(&fit.profile) / number(&hidden);
+        assert!((0.9..1.1).contains(&ratio), "{key}: {ratio}");
+    }
+    let alike = |one: &str, other: &str| {
+        fit.told.confounded.iter().any(|pair| {
+            pair.keys.iter().any(|key| key == one) && pair.keys.iter().any(|key| key == other)
+        })
+    };
+    assert!(alike("host.flush_command", "stack.sync_call"), "{:?} {:?}", fit.told, fit.parameters);
+}
+
+#[test]
+fn the_same_run_gives_the_same_profile() {
+    let measured = run(&hidden(7), &lifecycle(), 7, Bytes::from_mb(300));
+    let (one, other) = (fitted(&measured, &profile()), fitted(&measured, &profile()));
+    assert_eq!(one, other);
+    assert_eq!(Profile::parse(&one.profile.to_toml()).unwrap(), one.profile);
+}
