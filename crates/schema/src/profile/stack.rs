@@ -16,6 +16,9 @@ pub struct StackModel {
     /// An fsync call, beside its I/O.
     #[serde(default)]
     pub sync_call: Text<Nanos>,
+    /// What SQLite computes for a save in one database, beside the calls that it makes.
+    #[serde(default)]
+    pub save_cpu: Text<Nanos>,
     /// What a request through FUSE costs more: two context switches and a copy.
     #[serde(default)]
     pub fuse_call: Text<Nanos>,
