@@ -4,7 +4,7 @@ mod common;
 
 use common::{ClosedForm, QUICK, lifecycle, profile};
 use flashlag_predict::fit::{Fit, FitOptions, FitRequest, fit, nearest};
-use flashlag_predict::{PredictError, Simulator};
+use flashlag_predict::{PredictError, Simulator, text};
 use flashlag_schema::Run;
 use flashlag_schema::profile::Profile;
 use flashlag_schema::scenario::Scenario;
@@ -100,4 +100,16 @@ fn a_run_without_a_scenario_or_figures_says_what_to_do() {
     imported.phases.clear();
     let error = fitted(&imported, &profile(), &FitOptions::default()).unwrap_err().to_string();
     assert!(error.contains("flashlag run lifecycle"), "{error}");
+}
+
+#[test]
+fn a_report_of_a_fit_fits_a_terminal() {
+    let fit = fitted(&run(&slower(), &quick()), &profile(), &FitOptions::default()).unwrap();
+    let text = text::fit(&fit);
+    for line in text.lines() {
+        assert!(line.chars().count() <= 100, "{line}");
+    }
+    for wanted in ["nand.program", "no writes on full storage", "rand_write_4k", "RUN.json"] {
+        assert!(text.contains(wanted), "{wanted}: {text}");
+    }
 }

@@ -19,7 +19,14 @@ pub(super) struct Axis {
     offset: f64,
     /// The starting profile's.
     pub start: f64,
+    /// How far it is moved to see what that changes.
+    pub step: f64,
 }
+
+/// A difference changes the value by this much, in its logarithm.
+const STEP: f64 = 0.15;
+/// The widest, as a share of the range.
+const WIDEST: f64 = 0.5;
 
 impl Axis {
     fn new(key: &str, parameter: &Parameter) -> Option<Axis> {
@@ -30,7 +37,13 @@ impl Axis {
         let widest = high > low && high.is_finite();
         let offset = if low > 0.0 { 0.0 } else { high * FLOOR };
         let grain = knob::grain(key, parameter);
-        widest.then(|| Axis { key: key.to_owned(), grain, low, high, offset, start: value })
+        let mut axis =
+            Axis { key: key.to_owned(), grain, low, high, offset, start: value, step: WIDEST };
+        if !widest {
+            return None;
+        }
+        axis.step = (STEP / axis.reach()).clamp(0.03, 0.15);
+        Some(axis)
     }
 
     fn span(&self) -> f64 {
@@ -53,6 +66,13 @@ impl Axis {
     /// How much the logarithm of the value changes from end to end of the range.
     pub fn reach(&self) -> f64 {
         self.span()
+    }
+
+    /// Moves further from now on; `false` where it already moves as far as it may.
+    pub fn widen(&mut self) -> bool {
+        let before = self.step;
+        self.step = (self.step * 4.0).min(WIDEST);
+        self.step > before
     }
 
     /// The next values down and up that lie within the range, for what does not move freely.

@@ -125,17 +125,17 @@ impl<'a> Search<'a> {
     }
 
     pub fn run(&mut self, prepared: &Prepared, options: &FitOptions) -> Found {
-        let (fine, coarse): (Vec<Axis>, Vec<Axis>) = axes(&prepared.profile, &prepared.held)
+        let (mut fine, coarse): (Vec<Axis>, Vec<Axis>) = axes(&prepared.profile, &prepared.held)
             .into_iter()
             .partition(|axis| axis.grain == Grain::Fine);
         let mut base = prepared.profile.clone();
         let places: Vec<f64> = fine.iter().map(|axis| axis.place(axis.start)).collect();
         let residuals = self.at(&base, &fine, &places).unwrap_or_default();
         let mut best = Point { places, residuals };
-        let mut jacobian = solve::jacobian(self, &base, &fine, &best);
+        let mut jacobian = solve::jacobian(self, &base, &mut fine, &best);
         let mut active = told(&jacobian);
         // What is left over is for the last look at which parameters are told.
-        let reserve = fine.len() + 2 * coarse.len();
+        let reserve = 2 * (fine.len() + coarse.len());
         let mut starts = Vec::new();
         let mut points = vec![best.clone()];
         points.extend(self.drawn(&base, &fine, &best, &active, options));
@@ -149,7 +149,7 @@ impl<'a> Search<'a> {
             }
         }
         self.step(&mut base, &fine, &coarse, &active, &mut best);
-        if let Some(last) = self.look(&base, &fine, &best) {
+        if let Some(last) = self.look(&base, &mut fine, &best) {
             jacobian = last;
         }
         let more = told(&jacobian);
@@ -158,7 +158,7 @@ impl<'a> Search<'a> {
             active = more;
             let share = self.left() - fine.len();
             best = solve::solve(self, &base, &fine, &active, best, share);
-            jacobian = self.look(&base, &fine, &best).unwrap_or(jacobian);
+            jacobian = self.look(&base, &mut fine, &best).unwrap_or(jacobian);
         }
         let profile = profile_at(&base, &fine, &best.places).unwrap_or(base);
         Found {
@@ -172,7 +172,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    fn look(&mut self, base: &Profile, axes: &[Axis], point: &Point) -> Option<DMatrix<f64>> {
+    fn look(&mut self, base: &Profile, axes: &mut [Axis], point: &Point) -> Option<DMatrix<f64>> {
         (self.left() >= axes.len()).then(|| solve::jacobian(self, base, axes, point))
     }
 

@@ -12,47 +12,63 @@ use nalgebra::{DMatrix, DVector, Dyn};
 use super::axis::Axis;
 use super::search::{PULL, Point, Search, cost};
 
-/// A difference changes the value by this much, in its logarithm.
-const STEP: f64 = 0.15;
+/// A difference that moves every figure by less is taken again, wider: figures come in steps of
+/// nearly a percent.
+const SEEN: f64 = 0.03;
 /// Nearer than this to an end of its range a parameter does not start: the map from the unbounded
 /// coordinate is flat there.
 const EDGE: f64 = 0.03;
 /// The search ends where a step promises less than this.
 const TOLERANCE: f64 = 1e-3;
 
-/// How each figure changes along each axis, over its whole range.
+/// How each figure changes along each axis, over its whole range. Axes along which little changes
+/// are given wider steps.
 pub(super) fn jacobian(
     search: &mut Search<'_>,
     base: &Profile,
-    axes: &[Axis],
+    axes: &mut [Axis],
     point: &Point,
 ) -> DMatrix<f64> {
-    let all: Vec<usize> = (0..axes.len()).collect();
-    differences(search, base, axes, &all, point)
-        .unwrap_or_else(|| DMatrix::zeros(point.residuals.len(), axes.len()))
+    let mut matrix = DMatrix::zeros(point.residuals.len(), axes.len());
+    for index in 0..axes.len() {
+        while let Some(column) = slope(search, base, axes, index, point) {
+            matrix.set_column(index, &column);
+            if column.amax() * axes[index].step > SEEN || !axes[index].widen() {
+                break;
+            }
+        }
+    }
+    matrix
 }
 
-/// The same for some axes; `None` where no simulation was left.
-fn differences(
+/// How each figure changes along one axis; `None` where no simulation was left.
+fn slope(
+    search: &mut Search<'_>,
+    base: &Profile,
+    axes: &[Axis],
+    index: usize,
+    point: &Point,
+) -> Option<DVector<f64>> {
+    let here = point.places[index];
+    let step = if here <= 0.5 { axes[index].step } else { -axes[index].step };
+    let mut places = point.places.clone();
+    places[index] = here + step;
+    let there = search.at(base, axes, &places)?;
+    let differences = there.iter().zip(&point.residuals).map(|(there, here)| (there - here) / step);
+    Some(DVector::from_iterator(there.len(), differences))
+}
+
+/// The same for some axes.
+fn slopes(
     search: &mut Search<'_>,
     base: &Profile,
     axes: &[Axis],
     active: &[usize],
     point: &Point,
 ) -> Option<DMatrix<f64>> {
-    let mut matrix = DMatrix::zeros(point.residuals.len(), active.len());
-    for (column, &index) in active.iter().enumerate() {
-        let here = point.places[index];
-        let step = (STEP / axes[index].reach()).clamp(0.03, 0.15);
-        let step = if here <= 0.5 { step } else { -step };
-        let mut places = point.places.clone();
-        places[index] = here + step;
-        let there = search.at(base, axes, &places)?;
-        for (row, (there, here)) in there.iter().zip(&point.residuals).enumerate() {
-            matrix[(row, column)] = (there - here) / step;
-        }
-    }
-    Some(matrix)
+    let columns: Option<Vec<DVector<f64>>> =
+        active.iter().map(|&index| slope(search, base, axes, index, point)).collect();
+    Some(DMatrix::from_columns(&columns?))
 }
 
 /// The best place that can be reached from `start` with at most `share` simulations.
@@ -168,7 +184,7 @@ impl LeastSquaresProblem<f64, Dyn, Dyn> for Problem<'_, '_> {
         if inner.search.simulations + self.active.len() > inner.until {
             return None;
         }
-        let figures = differences(inner.search, self.base, self.axes, self.active, &point)?;
+        let figures = slopes(inner.search, self.base, self.axes, self.active, &point)?;
         let (rows, columns) = figures.shape();
         let mut matrix = DMatrix::zeros(rows + columns, columns);
         for (column, x) in self.x.iter().enumerate() {

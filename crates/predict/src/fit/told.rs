@@ -12,6 +12,9 @@ const WEAK: f64 = 0.02;
 /// Parameters with a smaller part in a direction are not named.
 const PART: f64 = 0.3;
 
+/// However well a run is met, its figures are no finer: seeds scatter, histograms have buckets.
+const FINEST: f64 = 0.01;
+
 /// What the figures of a run say about its parameters.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Told {
@@ -94,7 +97,8 @@ pub(super) fn uncertainties(
     residuals: &[f64],
 ) -> Vec<Option<f64>> {
     let freedom = residuals.len().saturating_sub(axes.len()).max(1) as f64;
-    let variance = residuals.iter().map(|one| one * one).sum::<f64>() / freedom;
+    let left = residuals.iter().map(|one| one * one).sum::<f64>() / freedom;
+    let variance = left.max(FINEST * FINEST);
     let mut normal = jacobian.transpose() * jacobian;
     for index in 0..axes.len() {
         // Beyond its range a parameter is not.

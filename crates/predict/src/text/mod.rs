@@ -1,9 +1,11 @@
 //! Reports for a terminal of 100 columns.
 
 mod check;
+mod fit;
 mod table;
 
 pub use check::check;
+pub use fit::fit;
 
 /// What a terminal has at least.
 const WIDTH: usize = 100;
@@ -25,6 +27,11 @@ fn number(value: f64) -> String {
 /// A change with its sign: `+4.2`, `-31`.
 fn signed(value: f64) -> String {
     if value.abs() >= 99.5 { format!("{value:+.0}") } else { format!("{value:+.1}") }
+}
+
+/// A share as a percentage: `4.2 %`, `31 %`.
+fn percent(share: f64) -> String {
+    format!("{} %", number(share * 100.0))
 }
 
 /// Words over as many lines as they need, each line after the first indented.

@@ -17,10 +17,6 @@ impl Table {
     pub(super) fn row(&mut self, cells: Vec<String>) {
         self.rows.push(cells);
     }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.rows.len() < 2
-    }
 }
 
 impl std::fmt::Display for Table {

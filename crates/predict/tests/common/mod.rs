@@ -92,8 +92,8 @@ fn phase(
     situation: &Situation,
 ) -> Phase {
     let (operation, block, ops) = match test {
-        Test::Io(io) => (operation(io), io.block.0, 2_000),
-        Test::Save(_) => (Operation::Save, Bytes(4096), 2_000),
+        Test::Io(io) => (operation(io), io.block.0, 1_200),
+        Test::Save(_) => (Operation::Save, Bytes(4096), 1_200),
     };
     let mut histogram = Histogram::new();
     let mut elapsed = Nanos::ZERO;

@@ -1,0 +1,123 @@
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use flashlag_schema::State;
+
+use super::table::Table;
+use super::{number, percent, wrapped};
+use crate::fit::{Confounded, Fit, FitParameter, Residual};
+
+/// What was fitted, how well it comes out, and what the run can't tell.
+pub fn fit(fit: &Fit) -> String {
+    let mut text = wrapped(
+        &format!(
+            "Fitted to {} on {}, from {}: figures are off by {} typically, by {} before. {} \
+             simulations from {} starts{}.",
+            fit.run,
+            fit.filesystem,
+            fit.start,
+            percent(fit.misfit),
+            percent(fit.misfit_before),
+            fit.simulations,
+            fit.starts.len(),
+            if fit.exhausted {
+                ", as many as were allowed: more may find a better one"
+            } else {
+                ""
+            },
+        ),
+        "",
+        0,
+    );
+    let starts: Vec<String> = fit.starts.iter().map(|one| percent(*one)).collect();
+    let _ = writeln!(text, "The starts came to {}.\n", starts.join(", "));
+    let _ = write!(text, "{}", parameters(fit));
+    text.push('\n');
+    let _ = write!(text, "{}", residuals(&fit.residuals));
+    untold(fit, &mut text);
+    if !fit.lacks.is_empty() {
+        text.push_str("\nWhat the run lacks:\n");
+        for lack in &fit.lacks {
+            text.push_str(&wrapped(lack, "- ", 2));
+        }
+    }
+    text
+}
+
+fn parameters(fit: &Fit) -> Table {
+    let mut table = Table::new(&["parameter", "start", "fitted", "±", "", "told by"], &[4, 5]);
+    let told = |one: &&FitParameter| one.uncertainty.is_some() || one.before != one.after;
+    for one in fit.parameters.iter().filter(told) {
+        table.row(vec![
+            one.key.clone(),
+            one.before.clone(),
+            one.after.clone(),
+            one.uncertainty.map(percent).unwrap_or_default(),
+            one.bound.map(|bound| format!("on its {bound} bound")).unwrap_or_default(),
+            one.rows.join(", "),
+        ]);
+    }
+    table
+}
+
+/// Simulated over measured, a line for each phase.
+fn residuals(all: &[Residual]) -> Table {
+    let mut lines: BTreeMap<(State, u32, &str), [Option<(f64, f64)>; 3]> = BTreeMap::new();
+    let mut order = Vec::new();
+    for residual in all {
+        let figure = &residual.figure;
+        let key = (figure.state, figure.run, figure.test.as_str());
+        if !lines.contains_key(&key) {
+            order.push(key);
+        }
+        let place = match figure.what {
+            "p50" => 0,
+            "p99" => 1,
+            _ => 2,
+        };
+        lines.entry(key).or_default()[place] = Some((residual.before, residual.after));
+    }
+    let head = ["simulated / measured", "p50", "before", "p99", "before", "rate", "before"];
+    let mut table = Table::new(&head, &[]);
+    for key in order {
+        let mut row = vec![key.0.label(key.1, key.2)];
+        for figure in lines[&key] {
+            match figure {
+                Some((before, after)) => row.extend([number(after), number(before)]),
+                None => row.extend(["-".to_owned(), "-".to_owned()]),
+            }
+        }
+        table.row(row);
+    }
+    table
+}
+
+fn untold(fit: &Fit, text: &mut String) {
+    if !fit.told.confounded.is_empty() {
+        text.push_str("\nWhat the run can't tell apart (one makes up for the other):\n");
+        for one in &fit.told.confounded {
+            text.push_str(&wrapped(&pair(one), "- ", 2));
+        }
+    }
+    let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for one in &fit.parameters {
+        if let Some(why) = &one.held {
+            reasons.entry(why).or_default().push(&one.key);
+        }
+    }
+    if !reasons.is_empty() {
+        text.push_str("\nLeft as in the starting profile:\n");
+        for (why, keys) in reasons {
+            text.push_str(&wrapped(&keys.join(", "), &format!("- {why}: "), 2));
+        }
+    }
+}
+
+fn pair(one: &Confounded) -> String {
+    match one.correlation {
+        Some(correlation) => {
+            format!("{} (their effects correlate by {correlation:.3})", one.keys.join(" and "))
+        }
+        None => format!("{} together", one.keys.join(", ")),
+    }
+}
