@@ -34,10 +34,7 @@ impl SqliteError {
     ) -> SqliteError {
         let last = std::io::Error::last_os_error().raw_os_error();
         let code = error.sqlite_extended_error_code().unwrap_or_default();
-        let reason = match error {
-            rusqlite::Error::SqliteFailure(_, Some(message)) => message.clone(),
-            other => other.to_string(),
-        };
+        let reason = reason_of(error);
         let errno = errno_of(code, last, path);
         let advice = advice_for(code, errno);
         let errno = errno.map(Errno::raw_os_error);
@@ -46,6 +43,37 @@ impl SqliteError {
             _ => reason,
         };
         SqliteError { operation, path: path.to_owned(), code, errno, reason, advice }
+    }
+
+    /// What SQLite answered of itself, whatever the operating system said.
+    pub(crate) fn own(
+        operation: &'static str,
+        path: &Path,
+        code: i32,
+        error: &rusqlite::Error,
+    ) -> SqliteError {
+        let (reason, advice) = (reason_of(error), advice_for(code, None));
+        SqliteError { operation, path: path.to_owned(), code, errno: None, reason, advice }
+    }
+
+    /// What a simulated device or its filesystem answered, and what that was to SQLite.
+    pub(crate) fn simulated(
+        operation: &'static str,
+        path: &Path,
+        code: i32,
+        failure: &DeviceError,
+    ) -> SqliteError {
+        let reason = format!("{} {}: {}", failure.operation, failure.subject, failure.reason);
+        let advice = failure.advice.clone();
+        let (path, errno) = (path.to_owned(), failure.errno);
+        SqliteError { operation, path, code, errno, reason, advice }
+    }
+
+    /// Whether storage can be behind a result code.
+    pub(crate) fn is_storage(code: i32) -> bool {
+        let storage =
+            [ffi::SQLITE_IOERR, ffi::SQLITE_FULL, ffi::SQLITE_CANTOPEN, ffi::SQLITE_READONLY];
+        storage.contains(&(code & 0xff))
     }
 
     /// What the operating system answered.
@@ -82,6 +110,14 @@ impl From<SqliteError> for DeviceError {
             reason: format!("{}{}", error.reason, code_in_words(error.code)),
             advice: error.advice,
         }
+    }
+}
+
+/// SQLite's own words.
+fn reason_of(error: &rusqlite::Error) -> String {
+    match error {
+        rusqlite::Error::SqliteFailure(_, Some(message)) => message.clone(),
+        other => other.to_string(),
     }
 }
 

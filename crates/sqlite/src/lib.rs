@@ -16,11 +16,17 @@
 //! log that starts over, a page that is overwritten and a persistent journal stay *in place*.
 //! Journals of DELETE and TRUNCATE mode are made and unmade by every save, grown or not.
 //!
+//! # Virtual time
+//! The same saves run on the [`Files`] of a simulated phone ([`PreparedSaves::prepare_on`]): SQLite
+//! is real, and so are the calls that it makes; the time they take is the simulation's. What SQLite
+//! itself computes is a parameter there.
+//!
 //! # Open loop
 //! With a schedule, every save has an intended start; *response* counts from it. A slot is *missed*
 //! where its save began more than one mean period late, or had not begun at the end although its
 //! time had come: as in block I/O.
-#![forbid(unsafe_code)]
+// Allowed only where SQLite calls a VFS: in the module that says so.
+#![deny(unsafe_code)]
 
 mod clock;
 mod content;
@@ -33,7 +39,9 @@ mod phase;
 mod place;
 mod prepare;
 mod rows;
+mod simulated;
 mod thread_io;
+mod vfs;
 mod writes;
 
 use flashlag_device::WaitMeter;
@@ -41,7 +49,8 @@ use flashlag_schema::scenario::Durability;
 
 pub use error::SqliteError;
 pub use job::{OnInterval, SaveJob, SaveWatch, Saved, TopUps};
-pub use prepare::{PreparedSaves, remove_databases};
+pub use prepare::{PreparedSaves, remove_databases, remove_databases_on};
+pub use vfs::Files;
 
 /// How this build of SQLite makes a commit durable: with `fdatasync` where it was compiled with
 /// `HAVE_FDATASYNC` (`.cargo/config.toml` asks for it), else with `fsync`.

@@ -24,6 +24,8 @@ use crate::writes::{Writes, bytes_of, calls_of};
 
 /// How much longer than its time a phase may go on to reach `min_saves`.
 const STRETCH: u64 = 4;
+/// So many saves in no time at all are enough.
+const STILL: u64 = 10_000;
 /// While it waits for the schedule it looks this often whether it should still.
 const LOOK_UP: Nanos = Nanos::from_millis(100);
 /// Keeps the arrivals' random numbers apart from the contents'.
@@ -140,6 +142,10 @@ impl<M: WaitMeter> Phase<'_, M> {
         if self.limit_reached(begins) {
             return Ok(Some(Ended::Limit));
         }
+        if self.time_stands_still() {
+            let reason = format!("{} saves took no time at all: they would never end", self.saves);
+            return Ok(Some(Ended::Told(reason)));
+        }
         if self.rows.run_out() {
             self.top_up()?;
         }
@@ -230,6 +236,12 @@ impl<M: WaitMeter> Phase<'_, M> {
         let elapsed = time.since(self.start);
         let enough = self.save.min_saves.is_none_or(|saves| self.saves >= saves);
         elapsed >= limit && (enough || elapsed.0 >= limit.0.saturating_mul(STRETCH))
+    }
+
+    /// Whether time is what is to end it, and does not pass: a simulated device may be free.
+    fn time_stands_still(&self) -> bool {
+        let endless = self.save.saves.is_none() && self.arrivals.is_none();
+        endless && self.saves >= STILL && self.clock.now() == self.start
     }
 
     /// Waits for the schedule. `false` where it was stopped meanwhile.

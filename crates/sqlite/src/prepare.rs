@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use flashlag_device::WaitMeter;
 use flashlag_schema::scenario::{JournalMode, Save, Statement, Synchronous};
 use flashlag_schema::{Downgrade, Reading};
-use flashlag_units::Bytes;
+use flashlag_units::{Bytes, Nanos};
 use rustix::io::Errno;
 
 use crate::content::Content;
@@ -16,6 +16,8 @@ use crate::job::{SaveJob, SaveWatch, Saved};
 use crate::phase;
 use crate::place::{Place, written_since};
 use crate::rows::Rows;
+use crate::simulated::Simulated;
+use crate::vfs::Files;
 use crate::writes::bytes_of;
 
 /// Rows of an update or delete job that names none: there must be something to change.
@@ -46,6 +48,22 @@ impl<'a> PreparedSaves<'a> {
     /// Where the directory can't be used or SQLite fails.
     pub fn prepare(job: &SaveJob<'a>, stop: &AtomicBool) -> Result<Self, SqliteError> {
         PreparedSaves::prepare_in(Rc::new(Directory::open(job.directory)?), job, stop)
+    }
+
+    /// [`PreparedSaves::prepare`] with files of a simulated phone, in virtual time. The job's
+    /// directory plays no part. `cpu` passes with every statement: what SQLite computes for it,
+    /// which takes no virtual time of itself.
+    ///
+    /// # Errors
+    /// Where the files can't be used or SQLite fails.
+    pub fn prepare_on(
+        files: Box<dyn Files>,
+        job: &SaveJob<'a>,
+        cpu: Nanos,
+        stop: &AtomicBool,
+    ) -> Result<Self, SqliteError> {
+        let place = Simulated::mount(files, cpu, job.seed)?;
+        PreparedSaves::prepare_in(Rc::new(place), job, stop)
     }
 
     fn prepare_in(
@@ -123,6 +141,14 @@ pub fn remove_databases(job: &SaveJob<'_>) -> Result<(), SqliteError> {
         Err(error) if error.errno == Some(Errno::NOENT.raw_os_error()) => Ok(()),
         Err(error) => Err(error),
     }
+}
+
+/// [`remove_databases`] among files of a simulated phone.
+///
+/// # Errors
+/// Where one is there and can't be removed.
+pub fn remove_databases_on(files: Box<dyn Files>, job: &SaveJob<'_>) -> Result<(), SqliteError> {
+    remove_in(&Simulated::mount(files, Nanos::ZERO, job.seed)?, job.save)
 }
 
 fn remove_in(place: &dyn Place, save: &Save) -> Result<(), SqliteError> {

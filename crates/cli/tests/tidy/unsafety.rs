@@ -6,7 +6,10 @@ use crate::source::Source;
 use crate::{crate_names, none, root};
 
 /// Crates that may have unsafe code, and why.
-const UNSAFE: [(&str, &str); 1] = [("engine", "io_uring's rings, registered buffers and FITRIM")];
+const UNSAFE: [(&str, &str); 2] = [
+    ("engine", "io_uring's rings, registered buffers and FITRIM"),
+    ("sqlite", "SQLite's calls into a VFS, and the memory that its connections share"),
+];
 
 #[test]
 fn every_crate_root_forbids_unsafe_code() {

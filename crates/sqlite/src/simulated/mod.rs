@@ -1,0 +1,98 @@
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+
+use flashlag_device::{Clock, DeviceError};
+use flashlag_schema::Reading;
+use flashlag_units::Nanos;
+use rusqlite::OpenFlags;
+use rustix::io::Errno;
+
+use crate::error::SqliteError;
+use crate::place::Place;
+use crate::vfs::{Files, Mounted, NAME, register};
+use crate::writes::Writes;
+
+/// Files of a simulated phone, in virtual time.
+#[derive(Debug)]
+pub(crate) struct Simulated {
+    mounted: Mounted,
+    /// What SQLite computes for a statement.
+    cpu: Nanos,
+}
+
+impl Simulated {
+    pub(crate) fn mount(
+        files: Box<dyn Files>,
+        cpu: Nanos,
+        seed: u64,
+    ) -> Result<Simulated, SqliteError> {
+        register().map_err(|reason| SqliteError::wrong("open", Path::new(NAME), reason))?;
+        Ok(Simulated { mounted: Mounted::new(files, seed), cpu })
+    }
+
+    fn os(&self, operation: &'static str, name: &str, error: &DeviceError) -> SqliteError {
+        SqliteError::simulated(operation, Path::new(name), 0, error)
+    }
+}
+
+impl Place for Simulated {
+    fn path(&self, name: &str) -> PathBuf {
+        self.mounted.path(name).into()
+    }
+
+    fn vfs(&self) -> Option<&'static str> {
+        Some(NAME)
+    }
+
+    fn open_flags(&self) -> OpenFlags {
+        OpenFlags::empty()
+    }
+
+    fn remove(&self, name: &str) -> Result<(), SqliteError> {
+        match self.mounted.files().find(name) {
+            None => Ok(()),
+            Some(_) => {
+                let deleted = self.mounted.files().delete(name);
+                deleted.map_err(|error| self.os("remove", name, &error))
+            }
+        }
+    }
+
+    fn size(&self, name: &str) -> Result<u64, Errno> {
+        let file = self.mounted.files().find(name).ok_or(Errno::NOENT)?;
+        let errno = |error: DeviceError| error.errno.map_or(Errno::IO, Errno::from_raw_os_error);
+        self.mounted.files().size(file).map_err(errno)
+    }
+
+    fn clock(&self) -> &dyn Clock {
+        self.mounted.files().clock()
+    }
+
+    fn written(&self) -> Reading<Writes> {
+        Reading::Value(self.mounted.writes())
+    }
+
+    fn compute(&self) {
+        let clock = self.clock();
+        clock.pass_until(clock.now().plus(self.cpu));
+    }
+
+    fn failure(
+        &self,
+        operation: &'static str,
+        path: &Path,
+        error: &rusqlite::Error,
+    ) -> SqliteError {
+        let code = error.sqlite_extended_error_code().unwrap_or_default();
+        // The path without the number of the mount, which says nothing to a reader.
+        let name = path.file_name().map_or(path, Path::new);
+        match self.mounted.take_failure() {
+            Some(failure) if SqliteError::is_storage(code) => {
+                SqliteError::simulated(operation, name, code, &failure)
+            }
+            _ => SqliteError::own(operation, name, code, error),
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! Files in memory that take time, have a limit and remember the calls.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use flashlag_device::{Clock, DeviceError, VirtualClock};
+use flashlag_units::Nanos;
+use rustix::io::Errno;
+
+use super::Files;
+
+const WRITE: Nanos = Nanos::from_micros(10);
+const SYNC: Nanos = Nanos::from_millis(1);
+
+/// Clones share the files.
+#[derive(Clone, Debug)]
+pub(crate) struct Fake(Rc<Inside>);
+
+#[derive(Debug)]
+struct Inside {
+    clock: VirtualClock,
+    names: RefCell<BTreeMap<String, u64>>,
+    contents: RefCell<BTreeMap<u64, Vec<u8>>>,
+    next: Cell<u64>,
+    limit: u64,
+    calls: RefCell<Vec<String>>,
+}
+
+impl Fake {
+    /// Files of `limit` bytes together at most.
+    pub(crate) fn new(limit: u64) -> Fake {
+        Fake(Rc::new(Inside {
+            clock: VirtualClock::default(),
+            names: RefCell::default(),
+            contents: RefCell::default(),
+            next: Cell::new(0),
+            limit,
+            calls: RefCell::default(),
+        }))
+    }
+
+    /// The same files, apart.
+    pub(crate) fn copy(&self) -> Fake {
+        let copy = Fake::new(self.0.limit);
+        copy.0.names.replace(self.0.names.borrow().clone());
+        copy.0.contents.replace(self.0.contents.borrow().clone());
+        copy.0.next.set(self.0.next.get());
+        copy
+    }
+
+    /// The calls since it was last asked.
+    pub(crate) fn take_calls(&self) -> Vec<String> {
+        self.0.calls.take()
+    }
+
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.0.names.borrow().keys().cloned().collect()
+    }
+
+    fn note(&self, call: &str, file: u64, range: (u64, usize)) {
+        let names = self.0.names.borrow();
+        let name = names.iter().find(|(_, found)| **found == file).map(|(name, _)| name.as_str());
+        let name = name.unwrap_or("?");
+        self.0.calls.borrow_mut().push(format!("{call} {name} {}+{}", range.0, range.1));
+    }
+
+    fn content<T>(
+        &self,
+        file: u64,
+        work: impl FnOnce(&mut Vec<u8>) -> Result<T, DeviceError>,
+    ) -> Result<T, DeviceError> {
+        let mut contents = self.0.contents.borrow_mut();
+        let missing = || DeviceError::os("use", "a file", None, Errno::BADF);
+        work(contents.get_mut(&file).ok_or_else(missing)?)
+    }
+}
+
+impl Files for Fake {
+    fn find(&self, name: &str) -> Option<u64> {
+        self.0.names.borrow().get(name).copied()
+    }
+
+    fn create(&self, name: &str) -> Result<u64, DeviceError> {
+        let file = self.0.next.replace(self.0.next.get() + 1);
+        self.0.names.borrow_mut().insert(name.to_owned(), file);
+        self.0.contents.borrow_mut().insert(file, Vec::new());
+        self.note("create", file, (0, 0));
+        Ok(file)
+    }
+
+    fn read(&self, file: u64, offset: u64, into: &mut [u8]) -> Result<usize, DeviceError> {
+        self.note("read", file, (offset, into.len()));
+        self.content(file, |content| {
+            let from = content.get(offset as usize..).unwrap_or_default();
+            let count = from.len().min(into.len());
+            into[..count].copy_from_slice(&from[..count]);
+            Ok(count)
+        })
+    }
+
+    fn write(&self, file: u64, offset: u64, from: &[u8]) -> Result<(), DeviceError> {
+        self.note("write", file, (offset, from.len()));
+        let total: u64 =
+            self.0.contents.borrow().values().map(|content| content.len() as u64).sum();
+        let end = offset + from.len() as u64;
+        if total - self.size(file)? + end.max(self.size(file)?) > self.0.limit {
+            return Err(DeviceError::os("write", "the fake", None, Errno::NOSPC));
+        }
+        self.0.clock.advance_to(self.0.clock.now().plus(WRITE));
+        self.content(file, |content| {
+            content.resize(content.len().max(end as usize), 0);
+            content[offset as usize..end as usize].copy_from_slice(from);
+            Ok(())
+        })
+    }
+
+    fn truncate(&self, file: u64, size: u64) -> Result<(), DeviceError> {
+        self.note("truncate", file, (size, 0));
+        self.content(file, |content| {
+            content.resize(size as usize, 0);
+            Ok(())
+        })
+    }
+
+    fn sync(&self, file: u64) -> Result<(), DeviceError> {
+        self.note("sync", file, (0, 0));
+        self.0.clock.advance_to(self.0.clock.now().plus(SYNC));
+        self.content(file, |_| Ok(()))
+    }
+
+    fn sync_directory(&self) -> Result<(), DeviceError> {
+        self.0.calls.borrow_mut().push("sync the directory".to_owned());
+        self.0.clock.advance_to(self.0.clock.now().plus(SYNC));
+        Ok(())
+    }
+
+    fn delete(&self, name: &str) -> Result<(), DeviceError> {
+        let file = self.find(name);
+        let file = file.ok_or_else(|| DeviceError::os("delete", name, None, Errno::NOENT))?;
+        self.note("delete", file, (0, 0));
+        self.0.names.borrow_mut().remove(name);
+        self.0.contents.borrow_mut().remove(&file);
+        Ok(())
+    }
+
+    fn size(&self, file: u64) -> Result<u64, DeviceError> {
+        self.content(file, |content| Ok(content.len() as u64))
+    }
+
+    fn clock(&self) -> &dyn Clock {
+        &self.0.clock
+    }
+}

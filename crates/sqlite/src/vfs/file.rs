@@ -1,0 +1,111 @@
+use flashlag_device::DeviceError;
+use rsqlite_vfs::{
+    DeviceCharacteristics, LockLevel, SectorSize, SyncOptions, VfsError, VfsErrorCode, VfsFile,
+    VfsResult,
+};
+
+use super::mount::{InMemory, Mount, with};
+
+/// A file that SQLite has open.
+#[derive(Debug)]
+pub(super) struct StackFile {
+    pub(super) mount: u64,
+    /// As the filesystem calls it.
+    pub(super) file: u64,
+    /// As locks call it.
+    pub(super) handle: u64,
+    pub(super) name: String,
+    pub(super) is_database: bool,
+    pub(super) held: LockLevel,
+    /// Whether its name is to be made durable with the next sync.
+    pub(super) name_is_new: bool,
+}
+
+impl StackFile {
+    /// Makes a call of the filesystem.
+    fn call<T>(
+        &self,
+        code: VfsErrorCode,
+        work: impl FnOnce(&Mount) -> Result<T, DeviceError>,
+    ) -> VfsResult<T> {
+        with(self.mount, code, |mount| work(mount).map_err(|error| mount.refuse(code, error)))
+    }
+
+    /// Uses what is in memory of this database.
+    pub(super) fn in_memory<T>(
+        &self,
+        code: VfsErrorCode,
+        work: impl FnOnce(&mut InMemory) -> T,
+    ) -> VfsResult<T> {
+        if !self.is_database {
+            return Err(VfsError::new(code, "only a database has locks".into()));
+        }
+        with(self.mount, code, |mount| Ok(mount.database(&self.name, work)))
+    }
+}
+
+impl VfsFile for StackFile {
+    fn sector_size(&self) -> SectorSize {
+        SectorSize::DEFAULT
+    }
+
+    fn device_characteristics(&self) -> DeviceCharacteristics {
+        DeviceCharacteristics::POWERSAFE_OVERWRITE | DeviceCharacteristics::SUBPAGE_READ
+    }
+
+    fn read(&mut self, buf: &mut [u8], offset: u64) -> VfsResult<usize> {
+        self.call(VfsErrorCode::IoRead, |mount| mount.files.read(self.file, offset, buf))
+    }
+
+    fn write(&mut self, buf: &[u8], offset: u64) -> VfsResult<()> {
+        self.call(VfsErrorCode::IoWrite, |mount| {
+            mount.files.write(self.file, offset, buf)?;
+            let mut writes = mount.writes.get();
+            writes.bytes += buf.len() as u64;
+            writes.calls += 1;
+            mount.writes.set(writes);
+            Ok(())
+        })
+    }
+
+    fn truncate(&mut self, size: u64) -> VfsResult<()> {
+        self.call(VfsErrorCode::IoTruncate, |mount| mount.files.truncate(self.file, size))
+    }
+
+    /// As the `unix` VFS: whatever is asked for, the one call that it was built with; then, once
+    /// for a new journal or log, the directory. That fails silently.
+    fn sync(&mut self, _options: SyncOptions) -> VfsResult<()> {
+        self.call(VfsErrorCode::IoSync, |mount| mount.files.sync(self.file))?;
+        if std::mem::take(&mut self.name_is_new) {
+            let _ = self.call(VfsErrorCode::IoDirectorySync, |mount| mount.files.sync_directory());
+        }
+        Ok(())
+    }
+
+    fn size(&self) -> VfsResult<u64> {
+        self.call(VfsErrorCode::IoStat, |mount| mount.files.size(self.file))
+    }
+
+    fn lock(&mut self, level: LockLevel) -> VfsResult<()> {
+        let (handle, held) = (self.handle, self.held);
+        self.held = self.in_memory(VfsErrorCode::IoLock, |database| {
+            database.locks.raise(handle, held, level)
+        })?;
+        if self.held < level {
+            return Err(VfsError::new(VfsErrorCode::Busy, "another connection has it".into()));
+        }
+        Ok(())
+    }
+
+    fn unlock(&mut self, level: LockLevel) -> VfsResult<()> {
+        let (handle, held) = (self.handle, self.held);
+        self.held = self.in_memory(VfsErrorCode::IoUnlock, |database| {
+            database.locks.lower(handle, held, level)
+        })?;
+        Ok(())
+    }
+
+    fn check_reserved_lock(&self) -> VfsResult<bool> {
+        self.in_memory(VfsErrorCode::IoCheckReservedLock, |database| database.locks.is_reserved())
+    }
+}

@@ -1,0 +1,154 @@
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use flashlag_device::DeviceError;
+use rand_pcg::Pcg64Mcg;
+use rand_pcg::rand_core::SeedableRng;
+use rsqlite_vfs::{SystemErrorCode, VfsError, VfsErrorCode, VfsResult};
+
+use super::files::Files;
+use super::locks::Locks;
+use super::shared::Shared;
+use crate::writes::Writes;
+
+/// Numbers of mounts and of open files: unique in the process, never used again.
+static NEXT: AtomicU64 = AtomicU64::new(1);
+
+thread_local! {
+    static MOUNTS: RefCell<BTreeMap<u64, Rc<Mount>>> = const { RefCell::new(BTreeMap::new()) };
+    /// The mount that was used last, whose clock is SQLite's.
+    static LAST: Cell<u64> = const { Cell::new(0) };
+}
+
+pub(super) fn next_number() -> u64 {
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+/// A simulated phone's files and what SQLite keeps in memory beside them.
+#[derive(Debug)]
+pub(super) struct Mount {
+    pub(super) files: Box<dyn Files>,
+    pub(super) random: RefCell<Pcg64Mcg>,
+    pub(super) writes: Cell<Writes>,
+    databases: RefCell<BTreeMap<String, InMemory>>,
+    failure: RefCell<Option<DeviceError>>,
+}
+
+/// What a database that is open has in memory.
+#[derive(Debug, Default)]
+pub(super) struct InMemory {
+    pub(super) handles: u32,
+    pub(super) locks: Locks,
+    pub(super) shared: Shared,
+}
+
+impl Mount {
+    /// What is in memory of a database; made where there is none.
+    pub(super) fn database<T>(&self, name: &str, work: impl FnOnce(&mut InMemory) -> T) -> T {
+        let mut databases = self.databases.borrow_mut();
+        match databases.get_mut(name) {
+            Some(found) => work(found),
+            None => work(databases.entry(name.to_owned()).or_default()),
+        }
+    }
+
+    /// Forgets what is in memory of a database that nobody has open.
+    pub(super) fn forget(&self, name: &str) {
+        let mut databases = self.databases.borrow_mut();
+        if databases.get(name).is_some_and(|database| database.handles == 0) {
+            databases.remove(name);
+        }
+    }
+
+    /// What a failed call is to SQLite: no space is no space whatever the call was.
+    pub(super) fn refuse(&self, code: VfsErrorCode, error: DeviceError) -> VfsError {
+        let code = if error.is_no_space() { VfsErrorCode::Full } else { code };
+        let refusal = VfsError::new(code, error.to_string().into());
+        let errno = error.errno.and_then(SystemErrorCode::from_raw);
+        self.failure.replace(Some(error));
+        match errno {
+            Some(errno) => refusal.with_system_error(errno),
+            None => refusal,
+        }
+    }
+}
+
+/// Does something with a mount of this thread.
+pub(super) fn with<T>(
+    mount: u64,
+    code: VfsErrorCode,
+    work: impl FnOnce(&Mount) -> VfsResult<T>,
+) -> VfsResult<T> {
+    let found =
+        find(mount).ok_or_else(|| VfsError::new(code, "no such mount on this thread".into()))?;
+    LAST.set(mount);
+    work(&found)
+}
+
+/// Does something with the mount that was used last; `None` where that is no more.
+pub(super) fn with_last<T>(work: impl FnOnce(&Mount) -> T) -> Option<T> {
+    find(LAST.get()).map(|mount| work(&mount))
+}
+
+/// A mount of this thread. Its own share of it, since what is done may mount and unmount; none at
+/// the end of a thread, when the registry is gone.
+fn find(mount: u64) -> Option<Rc<Mount>> {
+    MOUNTS.try_with(|mounts| mounts.borrow().get(&mount).cloned()).ok().flatten()
+}
+
+/// Keeps files within SQLite's reach until it is dropped, on the thread that made it.
+#[derive(Debug)]
+pub(crate) struct Mounted {
+    number: u64,
+    mount: Rc<Mount>,
+}
+
+impl Mounted {
+    pub(crate) fn new(files: Box<dyn Files>, seed: u64) -> Mounted {
+        let mount = Rc::new(Mount {
+            files,
+            random: RefCell::new(Pcg64Mcg::seed_from_u64(seed)),
+            writes: Cell::default(),
+            databases: RefCell::default(),
+            failure: RefCell::default(),
+        });
+        let number = next_number();
+        MOUNTS.with_borrow_mut(|mounts| mounts.insert(number, Rc::clone(&mount)));
+        Mounted { number, mount }
+    }
+
+    /// The path by which SQLite finds a file here.
+    pub(crate) fn path(&self, name: &str) -> String {
+        format!("/{}/{name}", self.number)
+    }
+
+    /// The files.
+    pub(crate) fn files(&self) -> &dyn Files {
+        self.mount.files.as_ref()
+    }
+
+    /// What SQLite has written to them.
+    pub(crate) fn writes(&self) -> Writes {
+        self.mount.writes.get()
+    }
+
+    /// Why the last call that failed did, once.
+    pub(crate) fn take_failure(&self) -> Option<DeviceError> {
+        self.mount.failure.take()
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        // Gone already at the end of a thread.
+        let _ = MOUNTS.try_with(|mounts| mounts.borrow_mut().remove(&self.number));
+    }
+}
+
+/// The mount and the file's name that a path made by [`Mounted::path`] means.
+pub(super) fn parse(path: &str) -> Option<(u64, &str)> {
+    let (mount, name) = path.strip_prefix('/')?.split_once('/')?;
+    Some((mount.parse().ok()?, name))
+}
