@@ -8,7 +8,7 @@
 //! - [`change`]: what a device does after a change, step by step, and why.
 #![forbid(unsafe_code)]
 
-//pub mod change;
+pub mod change;
 pub mod check;
 mod error;
 pub mod fit;

@@ -214,6 +214,23 @@ fn usual_place(condition: &str) -> Option<(State, u32)> {
     }
 }
 
+/// The states that a profile's rows are from.
+pub(crate) fn states_checked(profile: &Profile, published: &[Published]) -> Vec<State> {
+    let mut states = Vec::new();
+    for check in &profile.checks {
+        for text in check.conditions.values() {
+            states.extend(state_named(text.split_once('/').map_or(text, |(state, _)| state)));
+        }
+        if check.conditions.is_empty() {
+            let rows = published.iter().filter(|row| row.device == check.device);
+            states.extend(rows.filter_map(|row| Some(usual_place(&row.condition)?.0)));
+        }
+    }
+    states.sort();
+    states.dedup();
+    states
+}
+
 fn state_named(name: &str) -> Option<State> {
     let all = [State::New, State::Filled, State::Deleted, State::Trimmed, State::Idle];
     all.into_iter().find(|state| state.name() == name)

@@ -15,6 +15,7 @@ use flashlag_units::Bytes;
 use crate::{PredictError, Simulator};
 
 pub use bars::{Bar, Verdict};
+pub(crate) use cells::states_checked;
 pub use cells::{Cell, Published, Simulated};
 pub use order::Inversion;
 pub(crate) use parameters::at_bound;

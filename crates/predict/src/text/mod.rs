@@ -1,9 +1,11 @@
 //! Reports for a terminal of 100 columns.
 
+mod change;
 mod check;
 mod fit;
 mod table;
 
+pub use change::{forecast, sweep};
 pub use check::check;
 pub use fit::fit;
 

@@ -51,6 +51,13 @@ impl Simulator for ClosedForm {
         }
         let scatter = 1.0 + self.scatter * ((seed * 7919 % 11) as f64 / 5.0 - 1.0);
         let mut situation = Situation::new(&model, filesystem);
+        // The file under test is as large as the largest span.
+        let spans = scenario.tests.values().filter_map(|test| match test {
+            Test::Io(io) => io.span.map(|span| span.0.0),
+            Test::Save(_) => None,
+        });
+        let stored = spans.max().unwrap_or_default() as f64 / model.map.capacity.0.0 as f64;
+        situation.level = stored;
         let mut phases = Vec::new();
         let mut now = Nanos::ZERO;
         let mut runs: BTreeMap<(State, String), u32> = BTreeMap::new();
@@ -73,8 +80,9 @@ impl Simulator for ClosedForm {
                     let capacity = model.map.capacity.0.0 as f64;
                     let leave = leave.unwrap_or(Bytes::from_mb(300)).0 as f64;
                     situation.level = 1.0 - leave / capacity;
+                    situation.trimmed = false;
                 }
-                Step::Delete => situation.level = 0.0,
+                Step::Delete => situation.level = stored,
                 Step::Trim => situation.trimmed = true,
                 Step::Idle { time } => now = now.plus(time.0),
             }

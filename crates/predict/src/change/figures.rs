@@ -1,0 +1,136 @@
+use flashlag_schema::{Phase, Run};
+use flashlag_units::Nanos;
+
+use super::PredictOptions;
+use super::plan::{LEAVE, scenario};
+use super::situation::Situation;
+use crate::{PredictError, Simulator};
+
+/// The test that predicts lag: a durable write of 4 KiB.
+pub const DURABLE: &str = "rand_write_4k";
+/// Saves through SQLite.
+pub const SAVE: &str = "save";
+/// All tests of a forecast.
+const TESTS: [&str; 5] = ["seq_read_256k", "seq_write_256k", "rand_read_4k", DURABLE, SAVE];
+
+/// What a device does, test by test; the mean over seeds.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Figures {
+    /// By test.
+    pub tests: Vec<TestFigures>,
+}
+
+/// One test.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TestFigures {
+    /// Its name.
+    pub name: String,
+    /// Median.
+    pub p50_ns: Option<f64>,
+    /// 99 %.
+    pub p99_ns: Option<f64>,
+    /// Operations a second.
+    pub per_second: f64,
+    /// Bytes a second.
+    pub bytes_per_second: f64,
+    /// Flushes for each operation.
+    pub flushes: Option<f64>,
+    /// Requests to the device for each operation.
+    pub requests: Option<f64>,
+    /// Bytes of them.
+    pub request_bytes: Option<f64>,
+    /// Bytes that the flash programmed for each byte that it was sent.
+    pub amplification: Option<f64>,
+}
+
+impl Figures {
+    /// One of them.
+    pub fn test(&self, name: &str) -> Option<&TestFigures> {
+        self.tests.iter().find(|test| test.name == name)
+    }
+
+    /// Durable writes.
+    pub fn durable(&self) -> Option<&TestFigures> {
+        self.test(DURABLE)
+    }
+
+    /// Saves.
+    pub fn saves(&self) -> Option<&TestFigures> {
+        self.test(SAVE)
+    }
+}
+
+/// Simulates a situation; `what` names it in errors.
+pub(super) fn measure(
+    situation: &Situation,
+    what: &str,
+    simulator: &mut dyn Simulator,
+    options: &PredictOptions,
+) -> Result<Figures, PredictError> {
+    let failed = |reason: String| PredictError::Simulation { what: what.to_owned(), reason };
+    let scenario = scenario(situation).map_err(failed)?;
+    let mount = situation.mount.to_string();
+    let mut runs = Vec::new();
+    for &seed in &options.seeds {
+        let run = simulator
+            .simulate(&situation.profile, &mount, &scenario, seed, Some(LEAVE))
+            .map_err(failed)?;
+        if let flashlag_schema::RunStatus::Failed { error, .. } = &run.status {
+            return Err(failed(error.clone()));
+        }
+        runs.push(run);
+    }
+    let tests = TESTS.iter().filter_map(|name| mean(name, &runs)).collect();
+    let figures = Figures { tests };
+    if figures.durable().is_none() {
+        return Err(failed("the run has no durable writes".to_owned()));
+    }
+    Ok(figures)
+}
+
+/// The mean of a test over runs, each figure where all of them have it.
+fn mean(name: &str, runs: &[Run]) -> Option<TestFigures> {
+    let found = |run: &Run| -> Option<TestFigures> {
+        let phase = run.phases.iter().rev().find(|phase| phase.name == name && phase.ops > 0)?;
+        Some(of_phase(phase))
+    };
+    let all: Vec<TestFigures> = runs.iter().map(found).collect::<Option<Vec<_>>>()?;
+    let count = all.len() as f64;
+    let average = |figure: &dyn Fn(&TestFigures) -> Option<f64>| -> Option<f64> {
+        let values: Option<Vec<f64>> = all.iter().map(figure).collect();
+        values.filter(|values| !values.is_empty()).map(|values| values.iter().sum::<f64>() / count)
+    };
+    Some(TestFigures {
+        name: name.to_owned(),
+        p50_ns: average(&|test| test.p50_ns),
+        p99_ns: average(&|test| test.p99_ns),
+        per_second: average(&|test| Some(test.per_second))?,
+        bytes_per_second: average(&|test| Some(test.bytes_per_second))?,
+        flushes: average(&|test| test.flushes),
+        requests: average(&|test| test.requests),
+        request_bytes: average(&|test| test.request_bytes),
+        amplification: average(&|test| test.amplification),
+    })
+}
+
+fn of_phase(phase: &Phase) -> TestFigures {
+    let ops = phase.ops as f64;
+    let nanos = |value: Option<Nanos>| value.map(|value| value.0 as f64);
+    let ledger = &phase.ledger;
+    let block = ledger.block_bytes.value().map(|bytes| bytes.0 as f64);
+    let device = ledger.device_bytes.value().map(|bytes| bytes.0 as f64);
+    TestFigures {
+        name: phase.name.clone(),
+        p50_ns: nanos(phase.latency_ns.p50),
+        p99_ns: nanos(phase.latency_ns.p99),
+        per_second: phase.ops_per_sec,
+        bytes_per_second: phase.bytes_per_sec,
+        flushes: ledger.flushes.value().map(|flushes| *flushes as f64 / ops),
+        requests: ledger.block_writes.value().map(|writes| *writes as f64 / ops),
+        request_bytes: block.map(|bytes| bytes / ops),
+        amplification: block
+            .zip(device)
+            .filter(|(block, _)| *block > 0.0)
+            .map(|(block, device)| device / block),
+    }
+}

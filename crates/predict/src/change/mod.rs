@@ -1,0 +1,181 @@
+//! What a device would do after a change: each change is simulated on top of those before it, and
+//! what differs is told with its reason, its share of the whole, and how far it is beyond what was
+//! ever measured.
+
+mod beyond;
+mod figures;
+mod maintenance;
+mod mount;
+mod parse;
+mod plan;
+mod reason;
+mod situation;
+mod sweep;
+
+use flashlag_schema::Run;
+use flashlag_schema::profile::Profile;
+use flashlag_units::Bytes;
+
+use crate::check::Published;
+use crate::{PredictError, Simulator};
+
+pub use figures::{DURABLE, Figures, SAVE, TestFigures};
+pub use maintenance::{Maintenance, Moment};
+pub use mount::Mount;
+pub use parse::{ALLOWED, Change, parse};
+pub use plan::Plan;
+pub use situation::Situation;
+pub use sweep::{Level, Sweep, parse_levels, sweep};
+
+/// How a forecast is made.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PredictOptions {
+    /// Bytes written on a day of use (`age=`).
+    pub daily: Bytes,
+    /// The seeds whose mean is taken.
+    pub seeds: Vec<u64>,
+}
+
+impl Default for PredictOptions {
+    fn default() -> Self {
+        PredictOptions { daily: Bytes(5_000_000_000), seeds: vec![1] }
+    }
+}
+
+/// A device as it is, and after each change.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Forecast {
+    /// The profile's name.
+    pub profile: String,
+    /// Filesystem and options at first.
+    pub filesystem: String,
+    /// As it is.
+    pub before: Figures,
+    /// After each change, with all those before it.
+    pub steps: Vec<Stage>,
+    /// What the forecast takes for granted.
+    pub assumptions: Vec<String>,
+}
+
+/// One change.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stage {
+    /// As it was asked for: `fs=f2fs`.
+    pub change: String,
+    /// Filesystem and options with it.
+    pub filesystem: String,
+    /// After it.
+    pub after: Figures,
+    /// Its part of the whole change of a durable write's median, by logarithms: parts may be
+    /// negative and sum up to 1. Absent where the whole does not change.
+    pub share: Option<f64>,
+    /// The same of the saves a second.
+    pub share_of_saves: Option<f64>,
+    /// Why, from what the requests were.
+    pub reasons: Vec<String>,
+    /// Where it goes beyond what was measured.
+    pub beyond: Vec<String>,
+}
+
+impl Forecast {
+    /// After all changes.
+    pub fn after(&self) -> &Figures {
+        self.steps.last().map_or(&self.before, |step| &step.after)
+    }
+}
+
+/// The device of a simulated run.
+///
+/// # Errors
+/// A measured run has no device model yet: it must be fitted first.
+pub fn situation_of(run: &Run, run_name: &str) -> Result<Situation, PredictError> {
+    let refuse = |reason: String| PredictError::Run { run: run_name.to_owned(), reason };
+    let Some(record) = &run.target.profile else {
+        return Err(PredictError::Run {
+            run: run_name.to_owned(),
+            reason: format!(
+                "it was measured and has no device model; make one: `flashlag fit {run_name} -o \
+                 PROFILE.toml`, then `flashlag predict PROFILE.toml`"
+            ),
+        });
+    };
+    let profile = Profile::parse(&record.text).map_err(|error| refuse(error.to_string()))?;
+    Situation::new(&profile, &record.filesystem).map_err(refuse)
+}
+
+/// Simulates a device as it is and after each change.
+///
+/// # Errors
+/// Where a change makes no device, or can't be simulated.
+pub fn predict(
+    start: &Situation,
+    changes: &[Change],
+    published: &[Published],
+    simulator: &mut dyn Simulator,
+    options: &PredictOptions,
+) -> Result<Forecast, PredictError> {
+    let mut situation = start.clone();
+    situation.plan.daily = options.daily;
+    let before = figures::measure(&situation, "as it is", simulator, options)?;
+    let mut assumptions = plan::assumptions(&situation.plan);
+    let mut steps: Vec<Stage> = Vec::new();
+    for change in changes {
+        let next = situation
+            .with(change)
+            .map_err(|reason| PredictError::Change { change: change.to_string(), reason })?;
+        let after = figures::measure(&next, &change.to_string(), simulator, options)?;
+        let last = steps.last().map_or(&before, |step| &step.after);
+        steps.push(Stage {
+            change: change.to_string(),
+            filesystem: next.mount.to_string(),
+            share: None,
+            share_of_saves: None,
+            reasons: reason::reasons(last, &after),
+            beyond: beyond::beyond(&situation, &next, change, published),
+            after,
+        });
+        for assumption in plan::assumptions(&next.plan) {
+            if !assumptions.contains(&assumption) {
+                assumptions.push(assumption);
+            }
+        }
+        situation = next;
+    }
+    shares(&before, &mut steps);
+    Ok(Forecast {
+        profile: start.profile.name.clone(),
+        filesystem: start.mount.to_string(),
+        before,
+        steps,
+        assumptions,
+    })
+}
+
+/// A whole change by less than this is none.
+const CHANGED: f64 = 0.02;
+
+fn shares(before: &Figures, steps: &mut [Stage]) {
+    let medians: Vec<Option<f64>> = std::iter::once(before)
+        .chain(steps.iter().map(|step| &step.after))
+        .map(|figures| figures.durable().and_then(|test| test.p50_ns))
+        .collect();
+    let saves: Vec<Option<f64>> = std::iter::once(before)
+        .chain(steps.iter().map(|step| &step.after))
+        .map(|figures| figures.saves().map(|test| test.per_second))
+        .collect();
+    for (index, step) in steps.iter_mut().enumerate() {
+        step.share = share(&medians, index);
+        step.share_of_saves = share(&saves, index);
+    }
+}
+
+/// The share of the change from the first to the last that lies between `index` and the next.
+fn share(figures: &[Option<f64>], index: usize) -> Option<f64> {
+    let (first, last) = ((*figures.first()?)?, (*figures.last()?)?);
+    let whole = (last / first).ln();
+    if !whole.is_finite() || whole.abs() < CHANGED {
+        return None;
+    }
+    let (from, to) = ((*figures.get(index)?)?, (*figures.get(index + 1)?)?);
+    Some((to / from).ln() / whole)
+}

@@ -1,0 +1,234 @@
+use std::fmt;
+
+use flashlag_schema::scenario::{JournalMode, Synchronous};
+use flashlag_units::{Bytes, Nanos};
+
+use super::mount::KINDS;
+use crate::PredictError;
+
+/// What `--change` takes, for help and errors.
+pub const ALLOWED: &str = "fs=raw|ext4|f2fs, journal=wal|delete|truncate|persist|memory|off, \
+     sync=full|normal, full=90%, nobarrier=on|off, fuse=on|off, encrypt=on|off, discard=on|off, \
+     spare=512MB, buffer=1MB|none, age=12mo, idle_maintenance=on|off, or a parameter of the \
+     profile: nand.program=1.5ms";
+
+/// One change.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Change {
+    /// Another filesystem.
+    Filesystem(String),
+    /// Another journal mode for saves.
+    Journal(JournalMode),
+    /// Another `synchronous` for saves.
+    Synchronous(Synchronous),
+    /// Storage full to this share of its capacity.
+    Full(f64),
+    /// A mount option (`nobarrier`, `fuse`, `encrypt`), on or off.
+    Option(&'static str, bool),
+    /// Whether a delete tells the device.
+    Discard(bool),
+    /// Another spare area.
+    Spare(Bytes),
+    /// Another write buffer, or none.
+    Buffer(Option<Bytes>),
+    /// After so long in use.
+    Age(Nanos),
+    /// Whether Android trims while nobody looks.
+    IdleMaintenance(bool),
+    /// Any parameter.
+    Parameter(String, String),
+}
+
+/// The most that storage can be filled: filesystems keep some for themselves.
+const FULLEST: f64 = 0.97;
+/// The longest use that is simulated day by day.
+const OLDEST: Nanos = Nanos::from_secs(10 * 365 * 86_400);
+
+/// Reads `fs=f2fs,journal=wal,full=90%`: one step each, in order.
+///
+/// # Errors
+/// What is no change, and what is allowed.
+pub fn parse(text: &str) -> Result<Vec<Change>, PredictError> {
+    let parts: Vec<&str> = text.split(',').map(str::trim).collect();
+    if text.trim().is_empty() {
+        return Err(wrong(text, &format!("there is no change in it; allowed are {ALLOWED}")));
+    }
+    parts.into_iter().map(one).collect()
+}
+
+fn wrong(change: &str, reason: &str) -> PredictError {
+    PredictError::Change { change: change.to_owned(), reason: reason.to_owned() }
+}
+
+fn one(text: &str) -> Result<Change, PredictError> {
+    let refuse = |reason: String| wrong(text, &reason);
+    let Some((key, value)) = text.split_once('=') else {
+        return Err(refuse(format!("no KEY=VALUE; allowed are {ALLOWED}")));
+    };
+    let (key, value) = (key.trim(), value.trim());
+    let on = || match value {
+        "on" => Ok(true),
+        "off" => Ok(false),
+        _ => Err(refuse(format!("{key} is on or off"))),
+    };
+    let size = || value.parse::<Bytes>().map_err(|error| refuse(error.to_string()));
+    Ok(match key {
+        "fs" if KINDS.contains(&value) => Change::Filesystem(value.to_owned()),
+        "fs" => return Err(refuse(format!("fs is one of {}", KINDS.join(", ")))),
+        "journal" => Change::Journal(journal(value).ok_or_else(|| {
+            refuse("journal is one of wal, delete, truncate, persist, memory, off".to_owned())
+        })?),
+        "sync" => Change::Synchronous(match value {
+            "full" => Synchronous::Full,
+            "normal" => Synchronous::Normal,
+            _ => return Err(refuse("sync is full or normal".to_owned())),
+        }),
+        "full" => Change::Full(level(value).map_err(refuse)?),
+        "nobarrier" => Change::Option("nobarrier", on()?),
+        "fuse" => Change::Option("fuse", on()?),
+        "encrypt" => Change::Option("encrypt", on()?),
+        "discard" => Change::Discard(on()?),
+        "spare" => Change::Spare(size()?),
+        "buffer" if value == "none" => Change::Buffer(None),
+        "buffer" => Change::Buffer(Some(size()?)),
+        "age" => Change::Age(age(value).map_err(refuse)?),
+        "idle_maintenance" => Change::IdleMaintenance(on()?),
+        key if key.contains('.') => Change::Parameter(key.to_owned(), value.to_owned()),
+        _ => return Err(refuse(format!("no such change; allowed are {ALLOWED}"))),
+    })
+}
+
+fn journal(value: &str) -> Option<JournalMode> {
+    Some(match value {
+        "wal" => JournalMode::Wal,
+        "delete" => JournalMode::Delete,
+        "truncate" => JournalMode::Truncate,
+        "persist" => JournalMode::Persist,
+        "memory" => JournalMode::Memory,
+        "off" => JournalMode::Off,
+        _ => return None,
+    })
+}
+
+/// `90%` as a share.
+pub(super) fn level(value: &str) -> Result<f64, String> {
+    let percent: Option<f64> =
+        value.strip_suffix('%').and_then(|number| number.trim().parse().ok());
+    match percent {
+        Some(percent) if (0.0..=FULLEST * 100.0).contains(&percent) => Ok(percent / 100.0),
+        Some(_) => Err(format!(
+            "from 0% to {:.0}%: the filesystem needs the rest for itself",
+            FULLEST * 100.0
+        )),
+        None => Err("a level is a percentage such as 90%".to_owned()),
+    }
+}
+
+fn age(value: &str) -> Result<Nanos, String> {
+    let age: Nanos = value.parse().map_err(|error| format!("{error}"))?;
+    if age > OLDEST {
+        return Err("at most ten years (120mo)".to_owned());
+    }
+    Ok(age)
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let switch = |on: &bool| if *on { "on" } else { "off" };
+        match self {
+            Change::Filesystem(kind) => write!(f, "fs={kind}"),
+            Change::Journal(mode) => write!(f, "journal={}", journal_name(*mode)),
+            Change::Synchronous(mode) => write!(f, "sync={}", synchronous_name(*mode)),
+            Change::Full(level) => write!(f, "full={}%", (level * 1000.0).round() / 10.0),
+            Change::Option(option, on) => write!(f, "{option}={}", switch(on)),
+            Change::Discard(on) => write!(f, "discard={}", switch(on)),
+            Change::Spare(size) => write!(f, "spare={}", exact(*size)),
+            Change::Buffer(Some(size)) => write!(f, "buffer={}", exact(*size)),
+            Change::Buffer(None) => f.write_str("buffer=none"),
+            Change::Age(age) => write!(f, "age={}", months(*age)),
+            Change::IdleMaintenance(on) => write!(f, "idle_maintenance={}", switch(on)),
+            Change::Parameter(key, value) => write!(f, "{key}={value}"),
+        }
+    }
+}
+
+/// A size without loss, in the largest unit that divides it.
+fn exact(size: Bytes) -> String {
+    let units = [
+        ("GiB", 1_u64 << 30),
+        ("GB", 1_000_000_000),
+        ("MiB", 1 << 20),
+        ("MB", 1_000_000),
+        ("KiB", 1 << 10),
+    ];
+    let divides = |unit: u64| size.0 > 0 && size.0.is_multiple_of(unit);
+    match units.into_iter().find(|(_, unit)| divides(*unit)) {
+        Some((name, unit)) => format!("{}{name}", size.0 / unit),
+        None => format!("{}B", size.0),
+    }
+}
+
+/// Months where they are whole, days otherwise.
+fn months(age: Nanos) -> String {
+    const DAY: u64 = 86_400_000_000_000;
+    const MONTH: u64 = 2_629_800_000_000_000;
+    if age.0 > 0 && age.0.is_multiple_of(MONTH) {
+        return format!("{}mo", age.0 / MONTH);
+    }
+    format!("{}d", age.0.div_ceil(DAY))
+}
+
+pub(super) fn journal_name(mode: JournalMode) -> &'static str {
+    match mode {
+        JournalMode::Delete => "delete",
+        JournalMode::Truncate => "truncate",
+        JournalMode::Persist => "persist",
+        JournalMode::Wal => "wal",
+        JournalMode::Memory => "memory",
+        JournalMode::Off => "off",
+    }
+}
+
+pub(super) fn synchronous_name(mode: Synchronous) -> &'static str {
+    match mode {
+        Synchronous::Full => "full",
+        Synchronous::Normal => "normal",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_reads_as_it_is_written() {
+        let text = "fs=f2fs,journal=truncate,sync=normal,full=90%,nobarrier=off,fuse=on,\
+                    encrypt=on,discard=off,spare=512MB,buffer=1MiB,buffer=none,age=12mo,\
+                    idle_maintenance=on,nand.program=1.5ms";
+        let changes = parse(text).unwrap();
+        let again: Vec<String> = changes.iter().map(Change::to_string).collect();
+        assert_eq!(again.join(","), text);
+    }
+
+    #[test]
+    fn what_is_no_change_is_refused_with_what_is() {
+        let cases = [
+            ("", "fs="),
+            ("full", "KEY=VALUE"),
+            ("full=0.9", "90%"),
+            ("full=99%", "97%"),
+            ("fs=ntfs", "ext4"),
+            ("fuse=yes", "on or off"),
+            ("journal=none", "wal"),
+            ("spare=lots", "size"),
+            ("age=40", "duration"),
+            ("age=200mo", "ten years"),
+            ("colour=red", "idle_maintenance"),
+            ("fs=ext4,,fuse=on", "KEY=VALUE"),
+        ];
+        for (text, wanted) in cases {
+            let error = parse(text).unwrap_err().to_string();
+            assert!(error.contains(wanted), "{text}: {error}");
+        }
+    }
+}

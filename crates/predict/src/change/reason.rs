@@ -1,0 +1,89 @@
+//! Why figures changed: from what the device was sent, and what it did with it.
+
+use flashlag_units::{Bytes, Nanos};
+
+use super::figures::{DURABLE, Figures, SAVE, TestFigures};
+
+/// A smaller change is none.
+const SEEN: f64 = 0.02;
+
+pub(super) fn reasons(before: &Figures, after: &Figures) -> Vec<String> {
+    let mut reasons = Vec::new();
+    for (name, each) in [(DURABLE, "a durable write"), (SAVE, "a save")] {
+        if let (Some(before), Some(after)) = (before.test(name), after.test(name)) {
+            reasons.extend(of_test(each, before, after));
+        }
+    }
+    for (name, what) in [
+        ("seq_read_256k", "sequential reads"),
+        ("rand_read_4k", "random reads"),
+        ("seq_write_256k", "sequential writes"),
+    ] {
+        if let (Some(before), Some(after)) = (before.test(name), after.test(name)) {
+            let (from, to) = (before.bytes_per_second, after.bytes_per_second);
+            if moved(from, to) {
+                reasons.push(format!("{what} go from {} to {} a second", size(from), size(to)));
+            }
+        }
+    }
+    if reasons.is_empty() {
+        reasons.push("no figure moves by more than 2 %".to_owned());
+    }
+    reasons
+}
+
+fn moved(before: f64, after: f64) -> bool {
+    let most = before.abs().max(after.abs());
+    most > 0.0 && (after - before).abs() / most > SEEN
+}
+
+fn of_test(each: &str, before: &TestFigures, after: &TestFigures) -> Vec<String> {
+    let Some((was, is)) = before.p50_ns.zip(after.p50_ns) else { return Vec::new() };
+    let mut why = Vec::new();
+    let mut compare = |from: Option<f64>, to: Option<f64>, say: &dyn Fn(f64, f64) -> String| {
+        if let Some((from, to)) = from.zip(to)
+            && moved(from, to)
+        {
+            why.push(say(from, to));
+        }
+    };
+    compare(before.flushes, after.flushes, &|from, to| {
+        format!("it waits for {from:.1} flushes before, {to:.1} after")
+    });
+    compare(before.requests, after.requests, &|from, to| {
+        format!("it makes {from:.1} requests of the device before, {to:.1} after")
+    });
+    compare(before.request_bytes, after.request_bytes, &|from, to| {
+        format!("they hold {} before, {} after", size(from), size(to))
+    });
+    compare(before.amplification, after.amplification, &|from, to| {
+        format!(
+            "the flash programs {from:.2} bytes for each that it is sent before, {to:.2} after \
+             (padding and garbage collection)"
+        )
+    });
+    let tails = before.p99_ns.zip(after.p99_ns);
+    let stalls = tails.is_some_and(|(from, to)| moved(from, to));
+    if !moved(was, is) && !stalls && why.is_empty() {
+        return Vec::new();
+    }
+    let headline = if moved(was, is) {
+        format!("{each} takes {} before, {} after", nanos(was), nanos(is))
+    } else {
+        format!("{each} takes as long as before")
+    };
+    let why = match (why.is_empty(), moved(was, is)) {
+        (true, true) => ": the requests are the same, and each takes another time".to_owned(),
+        (true, false) => String::new(),
+        (false, _) => format!(": {}", why.join("; ")),
+    };
+    vec![format!("{headline}{why}")]
+}
+
+fn nanos(value: f64) -> String {
+    Nanos(value.max(0.0) as u64).to_string()
+}
+
+fn size(value: f64) -> String {
+    Bytes(value.max(0.0) as u64).to_string()
+}

@@ -1,0 +1,86 @@
+use flashlag_schema::profile::{Parameter, Profile};
+use flashlag_units::Bytes;
+
+use super::mount::Mount;
+use super::parse::Change;
+use super::plan::Plan;
+
+/// A device, what is mounted on it, and what is done with it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Situation {
+    /// The device.
+    pub profile: Profile,
+    /// What is on it.
+    pub mount: Mount,
+    /// How full and how old it is, and how apps save.
+    pub plan: Plan,
+}
+
+impl Situation {
+    /// A device with a filesystem, empty and new.
+    ///
+    /// # Errors
+    /// A filesystem that is not modelled.
+    pub fn new(profile: &Profile, filesystem: &str) -> Result<Situation, String> {
+        let mount = Mount::parse(filesystem)?;
+        Ok(Situation { profile: profile.clone(), mount, plan: Plan::default() })
+    }
+
+    /// What its host sees.
+    pub(super) fn capacity(&self) -> Result<Bytes, String> {
+        Ok(self.profile.model().map_err(|error| error.to_string())?.map.capacity.0)
+    }
+
+    /// With one thing changed.
+    ///
+    /// # Errors
+    /// Where that makes no device: what is wrong, by the parameter's name.
+    pub fn with(&self, change: &Change) -> Result<Situation, String> {
+        let mut next = self.clone();
+        match change {
+            Change::Filesystem(kind) => next.mount = self.mount.on(kind),
+            Change::Journal(mode) => next.plan.journal = *mode,
+            Change::Synchronous(mode) => next.plan.synchronous = *mode,
+            Change::Full(level) => next.plan.full = Some(*level),
+            Change::Option(option, on) => next.mount = self.mount.with(option, *on),
+            Change::Discard(on) => next.mount = self.mount.discarding(*on),
+            Change::Spare(size) => next.profile = self.parameter("map.spare", &bytes(*size))?,
+            Change::Buffer(size) => next.profile = self.buffer(*size)?,
+            Change::Age(age) => next.plan.age = *age,
+            Change::IdleMaintenance(on) => next.plan.idle_maintenance = *on,
+            Change::Parameter(key, value) => next.profile = self.parameter(key, value)?,
+        }
+        Ok(next)
+    }
+
+    fn parameter(&self, key: &str, value: &str) -> Result<Profile, String> {
+        self.profile.with(key, value).map_err(|error| error.to_string())
+    }
+
+    fn buffer(&self, size: Option<Bytes>) -> Result<Profile, String> {
+        let mut profile = self.profile.clone();
+        let Some(size) = size else {
+            profile.parameters.retain(|key, _| !key.starts_with("buffer."));
+            return Ok(profile);
+        };
+        if profile.parameters.contains_key("buffer.size") {
+            return self.parameter("buffer.size", &bytes(size));
+        }
+        let added = |value: toml::Value| Parameter {
+            value,
+            source: "a change that was asked for".to_owned(),
+            range: None,
+            fitted: Vec::new(),
+        };
+        let parameters = &mut profile.parameters;
+        parameters.insert("buffer.size".to_owned(), added(toml::Value::String(bytes(size))));
+        // What is lost with the power, until it is flushed, as in all phones.
+        parameters.insert("buffer.volatile".to_owned(), added(toml::Value::Boolean(true)));
+        profile.model().map_err(|error| error.to_string())?;
+        Ok(profile)
+    }
+}
+
+fn bytes(size: Bytes) -> String {
+    format!("{}B", size.0)
+}

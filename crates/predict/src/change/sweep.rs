@@ -1,0 +1,95 @@
+use super::figures::{Figures, measure};
+use super::parse::{Change, level};
+use super::situation::Situation;
+use super::{PredictOptions, beyond, plan};
+use crate::check::Published;
+use crate::{PredictError, Simulator};
+
+/// A device at one fill level after another.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sweep {
+    /// The profile's name.
+    pub profile: String,
+    /// Filesystem and options.
+    pub filesystem: String,
+    /// From low to high.
+    pub levels: Vec<Level>,
+    /// Where it goes beyond what was measured.
+    pub beyond: Vec<String>,
+    /// What it takes for granted.
+    pub assumptions: Vec<String>,
+}
+
+/// One fill level.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Level {
+    /// The share of the capacity that is in use.
+    pub full: f64,
+    /// What the device does there.
+    pub figures: Figures,
+}
+
+/// Levels of a sweep are this far apart.
+const APART: f64 = 0.1;
+
+/// Reads `full=10%..95%`: levels ten points apart, and the last.
+///
+/// # Errors
+/// What is no sweep, and what is.
+pub fn parse_levels(text: &str) -> Result<Vec<f64>, PredictError> {
+    let refuse = |reason: String| PredictError::Change { change: text.to_owned(), reason };
+    let parts = text
+        .strip_prefix("full=")
+        .and_then(|range| range.split_once(".."))
+        .ok_or_else(|| refuse("a sweep is written full=10%..95%".to_owned()))?;
+    let from = level(parts.0.trim()).map_err(refuse)?;
+    let to = level(parts.1.trim()).map_err(refuse)?;
+    if from >= to {
+        return Err(refuse("a sweep goes from a lower level to a higher one".to_owned()));
+    }
+    let steps = ((to - from) / APART + 1e-9).floor() as u32;
+    let mut levels: Vec<f64> = (0..=steps).map(|step| from + f64::from(step) * APART).collect();
+    if levels.last().is_some_and(|last| to - last > 1e-6) {
+        levels.push(to);
+    }
+    Ok(levels)
+}
+
+/// Simulates a device at each of these levels.
+///
+/// # Errors
+/// Where a level can't be simulated.
+pub fn sweep(
+    start: &Situation,
+    levels: &[f64],
+    published: &[Published],
+    simulator: &mut dyn Simulator,
+    options: &PredictOptions,
+) -> Result<Sweep, PredictError> {
+    let mut base = start.clone();
+    base.plan.daily = options.daily;
+    let mut measured = Vec::new();
+    let mut doubts: Vec<String> = Vec::new();
+    let mut assumptions = Vec::new();
+    for &full in levels {
+        let change = Change::Full(full);
+        let situation = base
+            .with(&change)
+            .map_err(|reason| PredictError::Change { change: change.to_string(), reason })?;
+        let figures = measure(&situation, &change.to_string(), simulator, options)?;
+        measured.push(Level { full, figures });
+        for doubt in beyond::beyond(&base, &situation, &change, published) {
+            if !doubts.contains(&doubt) {
+                doubts.push(doubt);
+            }
+        }
+        assumptions = plan::assumptions(&situation.plan);
+    }
+    Ok(Sweep {
+        profile: start.profile.name.clone(),
+        filesystem: start.mount.to_string(),
+        levels: measured,
+        beyond: doubts,
+        assumptions,
+    })
+}

@@ -1,0 +1,195 @@
+//! Changes to the closed form, whose effect is known.
+
+mod common;
+
+use common::{ClosedForm, lifecycle, profile};
+use flashlag_predict::change::{
+    Forecast, PredictOptions, Situation, parse, parse_levels, predict, situation_of, sweep,
+};
+use flashlag_predict::check::Published;
+use flashlag_predict::{PredictError, Simulator, text};
+use flashlag_schema::scenario::{Scenario, Step};
+use flashlag_units::Bytes;
+
+fn start(filesystem: &str) -> Situation {
+    Situation::new(&profile(), filesystem).unwrap()
+}
+
+fn forecast(filesystem: &str, changes: &str) -> Forecast {
+    let changes = parse(changes).unwrap();
+    let mut simulator = ClosedForm::default();
+    let options = PredictOptions::default();
+    let forecast = predict(&start(filesystem), &changes, &[], &mut simulator, &options).unwrap();
+    assert_eq!(simulator.runs, changes.len() + 1);
+    forecast
+}
+
+#[test]
+fn shares_of_the_steps_sum_up_to_the_whole() {
+    let forecast = forecast("f2fs,nobarrier", "nobarrier=off,fs=ext4,fuse=on");
+    let shares: Vec<f64> = forecast.steps.iter().map(|step| step.share.unwrap()).collect();
+    assert!((shares.iter().sum::<f64>() - 1.0).abs() < 1e-9, "{shares:?}");
+    assert!(shares.iter().all(|share| *share > 0.05), "{shares:?}");
+    assert_eq!(forecast.steps[1].filesystem, "ext4");
+    assert_eq!(forecast.steps[2].filesystem, "ext4,fuse");
+}
+
+#[test]
+fn flushes_are_the_reason_where_they_are() {
+    let forecast = forecast("ext4", "nobarrier=on");
+    let reason = &forecast.steps[0].reasons[0];
+    assert!(reason.contains("2.0 flushes before, 0.0 after"), "{reason}");
+    let (before, after) = (forecast.before.durable().unwrap(), forecast.after().durable().unwrap());
+    assert!(after.p50_ns.unwrap() < before.p50_ns.unwrap() - 900e3);
+}
+
+#[test]
+fn a_change_that_does_nothing_says_so() {
+    let forecast = forecast("ext4", "nand.pages_per_block=128");
+    assert_eq!(forecast.steps[0].reasons, ["no figure moves by more than 2 %"]);
+    assert_eq!(forecast.steps[0].share, None);
+}
+
+#[test]
+fn a_journal_mode_changes_saves_alone() {
+    let forecast = forecast("ext4", "journal=delete");
+    assert_eq!(forecast.steps[0].share, None);
+    assert_eq!(forecast.steps[0].share_of_saves, Some(1.0));
+    assert!(forecast.steps[0].reasons[0].starts_with("a save takes"));
+}
+
+#[test]
+fn full_storage_is_slower_and_more_spare_helps() {
+    let forecast = forecast("ext4", "full=90%,spare=1GiB,spare=2GiB");
+    let shares: Vec<f64> = forecast.steps.iter().map(|step| step.share.unwrap()).collect();
+    assert!(shares[0] > 1.0 && shares[1] < 0.0, "{shares:?}");
+    assert!(forecast.steps[0].beyond[0].contains("full storage"));
+    assert_eq!(forecast.steps[1].beyond, Vec::<String>::new(), "within its range");
+    assert!(forecast.steps[2].beyond[0].contains("30MiB"), "{:?}", forecast.steps[2].beyond);
+}
+
+#[test]
+fn a_level_beyond_what_was_published_is_told() {
+    let row = Published {
+        device: "small".to_owned(),
+        condition: "filled-run-1".to_owned(),
+        workload: "rand_write_4k".to_owned(),
+        metric: "throughput".to_owned(),
+        value: 1.0,
+        unit: "MB/s".to_owned(),
+        source: "test".to_owned(),
+    };
+    let mut start = start("ext4");
+    start.profile.checks[0].leave = Some("2GB".to_owned());
+    let options = PredictOptions::default();
+    let beyond = |level: &str| {
+        let changes = parse(level).unwrap();
+        let mut simulator = ClosedForm::default();
+        let rows = std::slice::from_ref(&row);
+        predict(&start, &changes, rows, &mut simulator, &options).unwrap().steps[0].beyond.clone()
+    };
+    assert!(beyond("full=95%")[0].contains("77 % full at most"), "{:?}", beyond("full=95%"));
+    assert!(beyond("full=40%")[0].contains("in between"));
+    assert_eq!(beyond("full=76%"), Vec::<String>::new());
+}
+
+/// Keeps the scenarios it is given.
+#[derive(Default)]
+struct Listening {
+    inner: ClosedForm,
+    heard: Vec<Scenario>,
+}
+
+impl Simulator for Listening {
+    fn simulate(
+        &mut self,
+        profile: &flashlag_schema::profile::Profile,
+        filesystem: &str,
+        scenario: &Scenario,
+        seed: u64,
+        leave: Option<Bytes>,
+    ) -> Result<flashlag_schema::Run, String> {
+        self.heard.push(scenario.clone());
+        self.inner.simulate(profile, filesystem, scenario, seed, leave)
+    }
+}
+
+#[test]
+fn a_year_is_a_year_of_days_and_maintenance_trims_once_a_day_at_most() {
+    let mut simulator = Listening::default();
+    let changes = parse("full=50%,age=60d,idle_maintenance=on").unwrap();
+    let options = PredictOptions::default();
+    predict(&start("ext4"), &changes, &[], &mut simulator, &options).unwrap();
+    let count = |index: usize, wanted: &dyn Fn(&Step) -> bool| {
+        simulator.heard[index].steps.iter().filter(|step| wanted(step)).count()
+    };
+    let trims = |index: usize| count(index, &|step| matches!(step, Step::Trim));
+    let idles = |index: usize| count(index, &|step| matches!(step, Step::Idle { .. }));
+    assert_eq!((idles(1), trims(1)), (0, 0));
+    assert_eq!((idles(2), trims(2)), (120, 0));
+    assert_eq!(idles(3), 120);
+    assert!((50..=60).contains(&trims(3)), "{}", trims(3));
+}
+
+#[test]
+fn a_sweep_gets_slower_as_storage_fills() {
+    let levels = parse_levels("full=10%..95%").unwrap();
+    assert_eq!(levels.len(), 10);
+    let mut simulator = ClosedForm::default();
+    let options = PredictOptions::default();
+    let sweep = sweep(&start("ext4"), &levels, &[], &mut simulator, &options).unwrap();
+    let medians: Vec<f64> =
+        sweep.levels.iter().map(|level| level.figures.durable().unwrap().p50_ns.unwrap()).collect();
+    assert!(medians.is_sorted(), "{medians:?}");
+    assert!(medians[9] > 1.2 * medians[0], "{medians:?}");
+    let text = text::sweep(&sweep);
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    assert!(text.contains("95 %"), "{text}");
+}
+
+#[test]
+fn a_sweep_that_is_none_is_refused() {
+    for text in ["full=10%", "full=50%..10%", "age=1d..2d", "full=0.1..0.5"] {
+        let error = parse_levels(text).unwrap_err();
+        assert!(matches!(error, PredictError::Change { .. }), "{text}");
+    }
+}
+
+#[test]
+fn a_buffer_appears_and_goes() {
+    let forecast = forecast("ext4", "buffer=1MB,buffer=none");
+    assert_eq!(forecast.steps.len(), 2);
+    assert!(forecast.steps[0].beyond[0].contains("buffer.size"));
+}
+
+#[test]
+fn a_change_that_makes_no_device_names_the_parameter() {
+    let changes = parse("nand.program=0us").unwrap();
+    let mut simulator = ClosedForm::default();
+    let options = PredictOptions::default();
+    let error = predict(&start("ext4"), &changes, &[], &mut simulator, &options).unwrap_err();
+    assert!(error.to_string().contains("nand.program"), "{error}");
+}
+
+#[test]
+fn a_simulated_run_brings_its_device_and_a_measured_one_must_be_fitted() {
+    let mut run =
+        ClosedForm::default().simulate(&profile(), "f2fs,fuse", &lifecycle(), 1, None).unwrap();
+    let situation = situation_of(&run, "RUN.json").unwrap();
+    assert_eq!(situation.mount.to_string(), "f2fs,fuse");
+    run.target.profile = None;
+    let error = situation_of(&run, "RUN.json").unwrap_err().to_string();
+    assert!(error.contains("flashlag fit RUN.json"), "{error}");
+}
+
+#[test]
+fn a_forecast_fits_a_terminal() {
+    let changes = "nobarrier=off,fs=ext4,fuse=on,full=90%,age=3d,idle_maintenance=on,encrypt=on";
+    let text = text::forecast(&forecast("f2fs,nobarrier", changes));
+    for line in text.lines() {
+        assert!(line.chars().count() <= 100, "{line}");
+    }
+    for wanted in ["as it is", "share p50", "extrapolated: ", "Assumed:"] {
+        assert!(text.contains(wanted), "{wanted}: {text}");
+    }
+}
