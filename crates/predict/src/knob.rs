@@ -1,6 +1,7 @@
 //! Parameters as things to turn: by how much, within which bounds, in what steps.
 
 use flashlag_schema::profile::{Parameter, Profile};
+use flashlag_units::Bytes;
 
 /// Sizes of which a device has one, two, four, …: a tenth more of them makes no device.
 const DOUBLED: [&str; 7] = [
@@ -83,19 +84,6 @@ pub(crate) fn written(value: &toml::Value) -> String {
     }
 }
 
-/// A number of a parameter as people write it.
-pub(crate) fn written_number(parameter: &Parameter, number: f64) -> String {
-    use flashlag_units::{Bytes, Nanos};
-    let spelled = parameter.spell(number);
-    if let Ok(time) = spelled.parse::<Nanos>() {
-        return time.to_string();
-    }
-    match spelled.parse::<Bytes>() {
-        Ok(size) => size.to_string(),
-        Err(_) => spelled,
-    }
-}
-
 /// A number as a profile writes it, to four digits: `1343us`, `54300KiB`.
 pub(crate) fn spelled(parameter: &Parameter, number: f64) -> String {
     let number = rounded(number);
@@ -107,10 +95,29 @@ pub(crate) fn spelled(parameter: &Parameter, number: f64) -> String {
             rest => format!("{}.{}us", whole / 1000, format!("{rest:03}").trim_end_matches('0')),
         };
     }
-    if text.ends_with('B') && whole.is_multiple_of(1024) && whole > 0 {
-        return format!("{}KiB", whole / 1024);
+    if text.ends_with('B') {
+        let binary = parameter.value.as_str().is_some_and(|value| value.contains("iB"));
+        let whole = if binary && whole > 1 << 20 { whole.next_multiple_of(1024) } else { whole };
+        return exact(Bytes(whole));
     }
     text
+}
+
+/// A size without loss, in the largest unit that divides it.
+pub(crate) fn exact(size: Bytes) -> String {
+    let units = [
+        ("GiB", 1_u64 << 30),
+        ("GB", 1_000_000_000),
+        ("MiB", 1 << 20),
+        ("MB", 1_000_000),
+        ("KiB", 1 << 10),
+        ("kB", 1_000),
+    ];
+    let divides = |unit: u64| size.0 > 0 && size.0.is_multiple_of(unit);
+    match units.into_iter().find(|(_, unit)| divides(*unit)) {
+        Some((name, unit)) => format!("{}{name}", size.0 / unit),
+        None => format!("{}B", size.0),
+    }
 }
 
 /// To four significant digits; what is a multiple of 1,024 stays one.
@@ -144,6 +151,9 @@ mod tests {
             ("1ms", 250.0, "250ns"),
             ("1ms", 0.0, "0ns"),
             ("4KiB", 8192.0, "8KiB"),
+            ("300MiB", 270.0 * 1048576.0, "270MiB"),
+            ("300MiB", 54_321_987.0, "53047KiB"),
+            ("100MB", 94_437_654.0, "94440kB"),
         ];
         for (like, number, text) in cases {
             assert_eq!(spelled(&of(like), number), text);

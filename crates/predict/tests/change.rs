@@ -1,5 +1,7 @@
 //! Changes to the closed form, whose effect is known.
 
+#![allow(clippy::unwrap_used)]
+
 mod common;
 
 use common::{ClosedForm, lifecycle, profile};

@@ -1,5 +1,7 @@
 //! A profile against published rows that the closed form made itself, and against others.
 
+#![allow(clippy::unwrap_used)]
+
 mod common;
 
 use common::{ClosedForm, LIFECYCLE, lifecycle, profile};

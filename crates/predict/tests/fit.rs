@@ -1,5 +1,7 @@
 //! What a fit says of runs that tell less.
 
+#![allow(clippy::unwrap_used)]
+
 mod common;
 
 use common::{ClosedForm, QUICK, lifecycle, profile};

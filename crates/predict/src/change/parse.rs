@@ -5,6 +5,7 @@ use flashlag_units::{Bytes, Nanos};
 
 use super::mount::KINDS;
 use crate::PredictError;
+use crate::knob::exact;
 
 /// What `--change` takes, for help and errors.
 pub const ALLOWED: &str = "fs=raw|ext4|f2fs, journal=wal|delete|truncate|persist|memory|off, \
@@ -149,22 +150,6 @@ impl fmt::Display for Change {
             Change::IdleMaintenance(on) => write!(f, "idle_maintenance={}", switch(on)),
             Change::Parameter(key, value) => write!(f, "{key}={value}"),
         }
-    }
-}
-
-/// A size without loss, in the largest unit that divides it.
-fn exact(size: Bytes) -> String {
-    let units = [
-        ("GiB", 1_u64 << 30),
-        ("GB", 1_000_000_000),
-        ("MiB", 1 << 20),
-        ("MB", 1_000_000),
-        ("KiB", 1 << 10),
-    ];
-    let divides = |unit: u64| size.0 > 0 && size.0.is_multiple_of(unit);
-    match units.into_iter().find(|(_, unit)| divides(*unit)) {
-        Some((name, unit)) => format!("{}{name}", size.0 / unit),
-        None => format!("{}B", size.0),
     }
 }
 

@@ -54,7 +54,7 @@ fn of_test(each: &str, before: &TestFigures, after: &TestFigures) -> Vec<String>
         format!("it makes {from:.1} requests of the device before, {to:.1} after")
     });
     compare(before.request_bytes, after.request_bytes, &|from, to| {
-        format!("they hold {} before, {} after", size(from), size(to))
+        format!("it sends the device {} before, {} after", size(from), size(to))
     });
     compare(before.amplification, after.amplification, &|from, to| {
         format!(

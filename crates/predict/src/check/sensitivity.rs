@@ -44,7 +44,7 @@ pub(super) fn sensitivity(
             let number = knob::moved(key, parameter, factor).unwrap_or_default();
             let cells = knob::set(profile, key, number)
                 .and_then(|moved| changes(&moved, protocols, first, published, seed, simulator));
-            Move { value: knob::written_number(parameter, number), cells }
+            Move { value: knob::spelled(parameter, number), cells }
         };
         all.push(Sensitivity { key: key.clone(), down: at(0.9), up: at(1.1) });
     }

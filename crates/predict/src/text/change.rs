@@ -61,7 +61,8 @@ fn summary(figures: &Figures) -> [String; 4] {
 }
 
 fn percent(share: f64) -> String {
-    format!("{:.0} %", share * 100.0)
+    // No minus before a nought.
+    format!("{:.0} %", (share * 100.0).round() + 0.0)
 }
 
 fn time(nanos: f64) -> String {

@@ -60,9 +60,12 @@ fn parameters(fit: &Fit) -> Table {
     table
 }
 
+/// p50, p99 and rate of a phase: before and after the fit.
+type Line = [Option<(f64, f64)>; 3];
+
 /// Simulated over measured, a line for each phase.
 fn residuals(all: &[Residual]) -> Table {
-    let mut lines: BTreeMap<(State, u32, &str), [Option<(f64, f64)>; 3]> = BTreeMap::new();
+    let mut lines: BTreeMap<(State, u32, &str), Line> = BTreeMap::new();
     let mut order = Vec::new();
     for residual in all {
         let figure = &residual.figure;

@@ -31,9 +31,14 @@ fn signed(value: f64) -> String {
     if value.abs() >= 99.5 { format!("{value:+.0}") } else { format!("{value:+.1}") }
 }
 
-/// A share as a percentage: `4.2 %`, `31 %`.
+/// A share as a percentage: `0.3 %`, `31 %`, `> 100 %` where it says little.
 fn percent(share: f64) -> String {
-    format!("{} %", number(share * 100.0))
+    let percent = share * 100.0;
+    match percent {
+        _ if !percent.is_finite() || percent > 100.0 => "> 100 %".to_owned(),
+        _ if percent >= 9.95 => format!("{percent:.0} %"),
+        _ => format!("{percent:.1} %"),
+    }
 }
 
 /// Words over as many lines as they need, each line after the first indented.

@@ -33,6 +33,16 @@ pub struct ClosedForm {
     pub runs: usize,
     /// Whether seeds scatter, as a real simulation's do.
     pub scatter: f64,
+    /// How far each phase is off by chance, another one for each device: collection is chaotic.
+    pub jitter: f64,
+}
+
+/// Evenly from -1 to 1, the same for the same text.
+fn chance(text: &str) -> f64 {
+    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    (hash >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
 }
 
 impl Simulator for ClosedForm {
@@ -50,6 +60,7 @@ impl Simulator for ClosedForm {
             return Err("map.spare: more than the capacity".to_owned());
         }
         let scatter = 1.0 + self.scatter * ((seed * 7919 % 11) as f64 / 5.0 - 1.0);
+        let device = profile.to_toml();
         let mut situation = Situation::new(&model, filesystem);
         // The file under test is as large as the largest span.
         let spans = scenario.tests.values().filter_map(|test| match test {
@@ -69,7 +80,9 @@ impl Simulator for ClosedForm {
                             let run = runs.entry((*state, name.clone())).or_default();
                             *run += 1;
                             let test = &scenario.tests[name];
-                            let times = situation.times(test).scaled(scatter);
+                            let label = format!("{device} {} {seed}", state.label(*run, name));
+                            let jitter = 1.0 + self.jitter * chance(&label);
+                            let times = situation.times(test).scaled(scatter * jitter);
                             situation.wrote(test, *run);
                             phases.push(phase(test, *state, *run, now, times, &situation));
                             now = now.plus(phases[phases.len() - 1].elapsed_ns);
