@@ -3,7 +3,8 @@
 //! What SQLite asks of a file system is answered as its own `unix` VFS answers it, because the calls
 //! that it then makes depend on the answers: sectors of 4096 bytes, overwriting that is safe against
 //! power loss and nothing else, a journal's directory that is synced with its first sync. Locks and
-//! the shared memory of a write-ahead log are kept in memory, which on a phone does no I/O either.
+//! the shared memory of a write-ahead log are kept in memory. On a phone that memory is a file as
+//! well (`-shm`), which is never synced; that the kernel writes it back now and then is left out.
 //!
 //! # Soundness
 //! The callbacks are of `rsqlite_vfs`; ours are the four of shared memory ([`callbacks`]). An open
