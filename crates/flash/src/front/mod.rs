@@ -33,5 +33,4 @@ pub(crate) mod units;
 mod write;
 
 pub(crate) use commands::Front;
-pub(crate) use slc::SlcCounts;
 pub(crate) use store::{DieWork, Store, UnitWrite};

@@ -42,6 +42,11 @@ pub(crate) struct CachedMap<S> {
 }
 
 impl<S: Store> CachedMap<S> {
+    /// The map whose parts are held.
+    pub(crate) fn inner(&self) -> &S {
+        &self.inner
+    }
+
     /// The model's cache before `inner`.
     pub(crate) fn new(model: &Model, inner: S) -> CachedMap<S> {
         let (nand, map) = (&model.nand, &model.map);

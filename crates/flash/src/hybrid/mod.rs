@@ -18,8 +18,7 @@ mod store;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use cached::{CachedMap, MapTraffic};
+pub(crate) use cached::CachedMap;
 pub(crate) use layout::{Layout, Spot};
-pub(crate) use log_blocks::{Dies, LogBlocks};
-pub(crate) use medium::Merges;
+pub(crate) use log_blocks::Dies;
 pub(crate) use store::LogBlockStore;

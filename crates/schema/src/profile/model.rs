@@ -168,6 +168,10 @@ pub struct GcModel {
     /// In the background it goes on until so many blocks are free.
     #[serde(default)]
     pub idle_until: Option<u32>,
+    /// Whether `random` and `d_choices` draw again where all that were drawn are valid throughout:
+    /// any firmware does; the formulas of queueing theory do not.
+    #[serde(default = "yes")]
+    pub skip_full: bool,
     /// Whether host writes and copies go to blocks of their own.
     #[serde(default = "yes")]
     pub hot_cold: bool,
