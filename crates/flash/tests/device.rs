@@ -1,5 +1,7 @@
 //! The facade: what every device of the seam must do, and closed forms of simple loads.
 
+#![allow(clippy::unwrap_used, reason = "a test that fails says where")]
+
 use flashlag_device::{Clock, Device, Durability, Op, Request};
 use flashlag_flash::{Command, Flash, FlashDevice, FlashError};
 use flashlag_schema::profile::Profile;

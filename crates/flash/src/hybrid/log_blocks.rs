@@ -130,10 +130,6 @@ impl LogBlocks {
         })
     }
 
-    pub(crate) fn layout(&self) -> &Layout {
-        &self.layout
-    }
-
     /// What merging has cost so far.
     pub(crate) fn merges(&self) -> Merges {
         match &self.kind {
