@@ -59,7 +59,7 @@ fn rows(report: &CheckReport) -> Table {
 
 /// Conditions are sentences in places; their ends tell them apart least.
 fn shortened(condition: &str) -> String {
-    const MOST: usize = 20;
+    const MOST: usize = 18;
     if condition.chars().count() <= MOST {
         return condition.to_owned();
     }
@@ -85,9 +85,9 @@ fn error_unit(cell: &Cell) -> &'static str {
 fn verdict(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Pass => "ok",
-        Verdict::Allowance => "ok (to 35 %)",
+        Verdict::Allowance => "ok ±35",
         Verdict::Fail => "MISS",
-        Verdict::Missing => "MISSING",
+        Verdict::Missing => "NONE",
     }
 }
 
