@@ -4,12 +4,13 @@
 
 mod common;
 
-use common::{ClosedForm, QUICK, lifecycle, profile};
-use flashlag_predict::fit::{Fit, FitOptions, FitRequest, fit, nearest};
+use common::{ClosedForm, LIFECYCLE, QUICK, lifecycle, profile};
+use flashlag_predict::check::Published;
+use flashlag_predict::fit::{Fit, FitOptions, FitRequest, fit, nearest, tune};
 use flashlag_predict::{PredictError, Simulator, text};
-use flashlag_schema::Run;
 use flashlag_schema::profile::Profile;
 use flashlag_schema::scenario::Scenario;
+use flashlag_schema::{Run, State};
 use flashlag_units::Bytes;
 
 fn quick() -> Scenario {
@@ -113,5 +114,62 @@ fn a_report_of_a_fit_fits_a_terminal() {
     }
     for wanted in ["nand.program", "no writes on full storage", "rand_write_4k", "RUN.json"] {
         assert!(text.contains(wanted), "{wanted}: {text}");
+    }
+}
+
+#[test]
+fn what_may_not_move_stays_and_what_may_must_have_a_range() {
+    let options = FitOptions { only: vec!["nand.program".to_owned()], ..FitOptions::default() };
+    let fit = fitted(&run(&slower(), &lifecycle()), &profile(), &options).unwrap();
+    let moved: Vec<&str> = fit
+        .parameters
+        .iter()
+        .filter(|one| one.before != one.after)
+        .map(|one| one.key.as_str())
+        .collect();
+    assert_eq!(moved, ["nand.program"]);
+    for key in ["nand.channels", "nand.nothing"] {
+        let options = FitOptions { only: vec![key.to_owned()], ..FitOptions::default() };
+        let error = fitted(&run(&slower(), &lifecycle()), &profile(), &options).unwrap_err();
+        assert!(error.to_string().contains(key), "{error}");
+    }
+}
+
+#[test]
+fn a_profile_is_tuned_to_its_published_rows() {
+    let leave = Some(Bytes::from_mb(100));
+    let wanted = ClosedForm::default().simulate(&slower(), "ext4", &lifecycle(), 1, leave).unwrap();
+    let rows: Vec<Published> = wanted
+        .phases
+        .iter()
+        .filter(|phase| matches!(phase.state, State::New | State::Filled))
+        .map(|phase| Published {
+            device: "small".to_owned(),
+            condition: match phase.state {
+                State::New => "new".to_owned(),
+                _ => format!("filled-run-{}", phase.run),
+            },
+            workload: phase.name.clone(),
+            metric: "throughput".to_owned(),
+            value: phase.bytes_per_sec / 1e6,
+            unit: "MB/s".to_owned(),
+            source: "the closed form".to_owned(),
+        })
+        .collect();
+    let scenario = |name: &str| (name == "lifecycle").then(|| LIFECYCLE.to_owned());
+    let options = FitOptions {
+        only: ["nand.program", "map.spare"].map(str::to_owned).to_vec(),
+        ..FitOptions::default()
+    };
+    let mut simulator = ClosedForm::default();
+    let tuned = tune(&profile(), &rows, &scenario, &[1, 2], &mut simulator, &options).unwrap();
+    assert_eq!(tuned.simulations, simulator.runs);
+    assert!(tuned.misfit < 0.01 && tuned.misfit_before > 0.1, "{tuned:?}");
+    let ratio = |key: &str| {
+        let number = |profile: &Profile| profile.parameters[key].number().unwrap();
+        number(&tuned.profile) / number(&slower())
+    };
+    for key in ["nand.program", "map.spare"] {
+        assert!((0.97..1.03).contains(&ratio(key)), "{key}: {}", ratio(key));
     }
 }

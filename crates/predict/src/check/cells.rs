@@ -97,6 +97,37 @@ pub(super) fn rows<'a>(
     })
 }
 
+/// A published row with the state and the test that stand for it.
+pub(crate) struct Row<'a> {
+    pub published: &'a Published,
+    place: Option<(State, u32)>,
+    test: &'a str,
+}
+
+impl Row<'_> {
+    /// `filled/rand_write_4k`, as parameters say what they were fitted to.
+    pub fn label(&self) -> String {
+        let state = self.place.map_or(self.published.condition.as_str(), |(state, _)| state.name());
+        format!("{state}/{}", self.test)
+    }
+
+    /// Its figure in the runs of one seed; `None` where they lack it.
+    pub fn figure(&self, protocol: &Protocol<'_>, pair: &Pair) -> Option<f64> {
+        value(protocol, self.published, pair).ok()
+    }
+}
+
+/// The published rows that a check is about, with what stands for them.
+pub(crate) fn rows_of<'a>(protocol: &'a Protocol<'_>, published: &'a [Published]) -> Vec<Row<'a>> {
+    let workloads = &protocol.check.workloads;
+    let row = |row: &'a Published| Row {
+        published: row,
+        place: place(protocol, &row.condition),
+        test: workloads.get(&row.workload).unwrap_or(&row.workload),
+    };
+    rows(protocol, published).map(row).collect()
+}
+
 const CHANGE: &str = "throughput change";
 
 fn cell(profile: &Profile, protocol: &Protocol<'_>, row: &Published, pairs: &[Pair]) -> Cell {

@@ -15,8 +15,8 @@ use flashlag_units::Bytes;
 use crate::{PredictError, Simulator};
 
 pub use bars::{Bar, Verdict};
-pub(crate) use cells::states_checked;
 pub use cells::{Cell, Published, Simulated};
+pub(crate) use cells::{Row, rows_of, states_checked};
 pub use order::Inversion;
 pub(crate) use parameters::at_bound;
 pub use parameters::{Fitted, Overfitting};
@@ -70,14 +70,14 @@ impl CheckReport {
 }
 
 /// A check whose protocol was read.
-pub(super) struct Protocol<'a> {
+pub(crate) struct Protocol<'a> {
     pub check: &'a ProfileCheck,
     pub scenario: Scenario,
     pub leave: Option<Bytes>,
 }
 
 /// The runs of one check with one seed: the one, and the one that it is held against.
-pub(super) struct Pair {
+pub(crate) struct Pair {
     pub run: Run,
     pub against: Option<Run>,
 }
@@ -142,7 +142,7 @@ pub fn runs(profile: &Profile, options: &CheckOptions) -> usize {
     each * (options.seeds.len() + moved)
 }
 
-fn protocols<'a>(
+pub(crate) fn protocols<'a>(
     profile: &'a Profile,
     scenario_text: &dyn Fn(&str) -> Option<String>,
 ) -> Result<Vec<Protocol<'a>>, PredictError> {
@@ -182,7 +182,7 @@ pub(super) fn filesystem_of<'a>(profile: &'a Profile, check: &'a ProfileCheck) -
     check.filesystem.as_deref().unwrap_or(&profile.filesystem)
 }
 
-pub(super) fn run_pair(
+pub(crate) fn run_pair(
     profile: &Profile,
     protocol: &Protocol<'_>,
     seed: u64,

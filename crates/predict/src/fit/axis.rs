@@ -3,6 +3,8 @@
 
 use flashlag_schema::profile::{Parameter, Profile};
 
+use super::FitOptions;
+use crate::PredictError;
 use crate::knob::{self, Grain};
 
 /// Where a range begins at nothing, its logarithm begins at this share of its end.
@@ -94,6 +96,34 @@ pub(super) fn axes(profile: &Profile, held: &[(String, String)]) -> Vec<Axis> {
         .filter(|(key, _)| *key != "map.capacity" && !held.iter().any(|(known, _)| known == *key))
         .filter_map(|(key, parameter)| Axis::new(key, parameter))
         .collect()
+}
+
+/// Holds everything but what may move.
+///
+/// # Errors
+/// A parameter that may move and is none, or has no range.
+pub(super) fn hold_others(
+    profile: &Profile,
+    options: &FitOptions,
+    held: &mut Vec<(String, String)>,
+) -> Result<(), PredictError> {
+    if options.only.is_empty() {
+        return Ok(());
+    }
+    for key in &options.only {
+        if profile.parameters.get(key).and_then(Parameter::bounds).is_none() {
+            return Err(PredictError::Change {
+                change: key.clone(),
+                reason: format!("{} has no parameter of that name with a range", profile.name),
+            });
+        }
+    }
+    for key in profile.parameters.keys().filter(|key| !options.only.contains(key)) {
+        if !held.iter().any(|(known, _)| known == key) {
+            held.push((key.clone(), "not to be moved".to_owned()));
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ mod figures;
 mod lacks;
 mod nearest;
 mod outcome;
+mod rows;
 mod search;
 mod solve;
 mod start;
@@ -23,6 +24,7 @@ use crate::{PredictError, Simulator};
 pub use figures::{Figure, Residual};
 pub use nearest::{Nearest, nearest};
 pub use outcome::{Fit, FitParameter};
+pub use rows::{Tuned, tune};
 pub use start::filesystem_of;
 pub use told::{Confounded, Told};
 
@@ -35,11 +37,13 @@ pub struct FitOptions {
     pub starts: usize,
     /// The most simulations.
     pub simulations: usize,
+    /// The parameters that may move; all that have a range where there are none.
+    pub only: Vec<String>,
 }
 
 impl Default for FitOptions {
     fn default() -> Self {
-        FitOptions { seed: None, starts: 3, simulations: 600 }
+        FitOptions { seed: None, starts: 3, simulations: 600, only: Vec::new() }
     }
 }
 
@@ -68,9 +72,13 @@ pub fn fit(
     simulator: &mut dyn Simulator,
     options: &FitOptions,
 ) -> Result<Fit, PredictError> {
-    let prepared = start::prepare(request)?;
-    let mut search = search::Search::new(&prepared, simulator, options)?;
+    let mut prepared = start::prepare(request)?;
+    axis::hold_others(&prepared.profile, options, &mut prepared.held)?;
+    let seed = options.seed.unwrap_or(prepared.seed);
+    let mut objective = start::OfRun { prepared: &prepared, simulator, seed };
+    let mut search = search::Search::new(&mut objective, &prepared.profile, seed, options)?;
     let before = search.residuals_of(&prepared.profile).unwrap_or_default();
-    let found = search.run(&prepared, options);
-    Ok(outcome::outcome(request, &prepared, &mut search, &before, found))
+    let found = search.run(&prepared.profile, &prepared.held, options);
+    let simulations = search.runs();
+    Ok(outcome::outcome(request, &prepared, simulations, &before, found))
 }

@@ -2,7 +2,7 @@ use flashlag_schema::profile::{Parameter, Profile};
 
 use super::FitRequest;
 use super::figures::{Residual, misfit};
-use super::search::{Found, Search, TOLD};
+use super::search::{Found, TOLD};
 use super::start::Prepared;
 use super::told::{Told, told, uncertainties};
 use crate::check::at_bound;
@@ -61,11 +61,11 @@ pub struct FitParameter {
 pub(super) fn outcome(
     request: &FitRequest<'_>,
     prepared: &Prepared,
-    search: &mut Search<'_>,
+    simulations: usize,
     before: &[f64],
     found: Found,
 ) -> Fit {
-    let parameters = parameters(prepared, &found);
+    let parameters = parameters(&prepared.profile, &prepared.held, &found);
     let residuals = prepared
         .figures
         .iter()
@@ -87,20 +87,25 @@ pub(super) fn outcome(
         told: told(&found.axes, &found.jacobian),
         lacks: prepared.lacks.clone(),
         starts: found.starts,
-        simulations: search.simulations,
+        simulations,
         exhausted: found.exhausted,
         parameters,
     }
 }
 
-fn parameters(prepared: &Prepared, found: &Found) -> Vec<FitParameter> {
+/// What became of every parameter that has a range.
+pub(super) fn parameters(
+    start: &Profile,
+    held: &[(String, String)],
+    found: &Found,
+) -> Vec<FitParameter> {
     let uncertainties = uncertainties(&found.axes, &found.jacobian, &found.residuals);
     let value = |profile: &Profile, key: &str| {
         profile.parameters.get(key).map(|one| knob::written(&one.value)).unwrap_or_default()
     };
     let one = |key: &str| FitParameter {
         key: key.to_owned(),
-        before: value(&prepared.profile, key),
+        before: value(start, key),
         after: value(&found.profile, key),
         uncertainty: None,
         bound: None,
@@ -114,18 +119,18 @@ fn parameters(prepared: &Prepared, found: &Found) -> Vec<FitParameter> {
         all.push(FitParameter {
             uncertainty: uncertainties[index],
             bound: bound.filter(|_| told),
-            rows: rows(prepared, found, index),
+            rows: rows(found, index),
             held: (!told).then(|| "no figure depends on it".to_owned()),
             ..one(&axis.key)
         });
     }
     for axis in &found.coarse {
-        let moved = value(&prepared.profile, &axis.key) != value(&found.profile, &axis.key);
+        let moved = value(start, &axis.key) != value(&found.profile, &axis.key);
         let held = (!moved).then(|| "a step of it makes no figure better".to_owned());
         all.push(FitParameter { held, ..one(&axis.key) });
     }
-    for (key, why) in &prepared.held {
-        let ranged = prepared.profile.parameters.get(key).and_then(Parameter::bounds).is_some();
+    for (key, why) in held {
+        let ranged = start.parameters.get(key).and_then(Parameter::bounds).is_some();
         if ranged {
             all.push(FitParameter { held: Some(why.clone()), ..one(key) });
         }
@@ -135,7 +140,7 @@ fn parameters(prepared: &Prepared, found: &Found) -> Vec<FitParameter> {
 }
 
 /// The tests that tell a parameter: those it moves at least half as much as the one it moves most.
-fn rows(prepared: &Prepared, found: &Found, axis: usize) -> Vec<String> {
+fn rows(found: &Found, axis: usize) -> Vec<String> {
     let column = found.jacobian.column(axis);
     let most = column.amax();
     let mut rows: Vec<String> = Vec::new();
@@ -145,10 +150,9 @@ fn rows(prepared: &Prepared, found: &Found, axis: usize) -> Vec<String> {
     let mut order: Vec<usize> = (0..column.len()).collect();
     order.sort_by(|one, other| column[*other].abs().total_cmp(&column[*one].abs()));
     for index in order.into_iter().filter(|index| column[*index].abs() >= most / 2.0) {
-        let figure = &prepared.figures[index];
-        let row = format!("{}/{}", figure.state.name(), figure.test);
-        if !rows.contains(&row) && rows.len() < 3 {
-            rows.push(row);
+        let row = &found.labels[index];
+        if !rows.contains(row) && rows.len() < 3 {
+            rows.push(row.clone());
         }
     }
     rows

@@ -8,11 +8,10 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 use super::axis::{Axis, axes};
-use super::figures::{FAR, misfit, residuals};
-use super::start::Prepared;
+use super::figures::{FAR, misfit};
 use super::{FitOptions, solve};
+use crate::PredictError;
 use crate::knob::{self, Grain};
-use crate::{PredictError, Simulator};
 
 /// A parameter by which no figure moves by more than this, from end to end of its range, is not
 /// told by the run.
@@ -24,13 +23,26 @@ const WORTH: f64 = 0.8;
 /// The pull towards the starting values: off by the whole range counts as off by this much.
 pub(super) const PULL: f64 = 0.02;
 
-/// Simulations of one run's scenario on changed profiles.
+/// What a profile is held against.
+pub(super) trait Objective {
+    /// What each residual is of: `new/rand_write_4k`.
+    fn labels(&self) -> Vec<String>;
+    /// How many runs it takes to know a profile's residuals.
+    fn runs(&self) -> usize;
+    /// The logarithms of simulated over wanted.
+    ///
+    /// # Errors
+    /// Why the profile can't be simulated.
+    fn residuals(&mut self, profile: &Profile) -> Result<Vec<f64>, String>;
+}
+
+/// Simulations of changed profiles.
 pub(super) struct Search<'a> {
-    simulator: &'a mut dyn Simulator,
-    prepared: &'a Prepared,
+    objective: &'a mut dyn Objective,
+    labels: Vec<String>,
     seed: u64,
     limit: usize,
-    /// How many simulations were made.
+    /// How many profiles were simulated.
     pub simulations: usize,
     known: BTreeMap<Vec<String>, Vec<f64>>,
 }
@@ -45,6 +57,8 @@ pub(super) struct Found {
     pub coarse: Vec<Axis>,
     /// Its residuals.
     pub residuals: Vec<f64>,
+    /// What each of them is of.
+    pub labels: Vec<String>,
     /// How they change, by figure and axis, over the axis' whole range.
     pub jacobian: DMatrix<f64>,
     /// The misfit that each start came to.
@@ -62,24 +76,25 @@ pub(super) struct Point {
 
 impl<'a> Search<'a> {
     pub fn new(
-        prepared: &'a Prepared,
-        simulator: &'a mut dyn Simulator,
+        objective: &'a mut dyn Objective,
+        start: &Profile,
+        seed: u64,
         options: &FitOptions,
     ) -> Result<Search<'a>, PredictError> {
-        let seed = options.seed.unwrap_or(prepared.seed);
-        let mut search = Search {
-            simulator,
-            prepared,
-            seed,
-            limit: options.simulations.max(1),
-            simulations: 0,
-            known: BTreeMap::new(),
-        };
-        search.simulate(&prepared.profile).map_err(|reason| PredictError::Simulation {
-            what: format!("the scenario of the run on {}", prepared.profile.name),
+        let labels = objective.labels();
+        let limit = (options.simulations / objective.runs().max(1)).max(1);
+        let known = BTreeMap::new();
+        let mut search = Search { objective, labels, seed, limit, simulations: 0, known };
+        search.simulate(start).map_err(|reason| PredictError::Simulation {
+            what: format!("the profile {}", start.name),
             reason,
         })?;
         Ok(search)
+    }
+
+    /// How many runs were made.
+    pub fn runs(&self) -> usize {
+        self.simulations * self.objective.runs()
     }
 
     fn simulate(&mut self, profile: &Profile) -> Result<Vec<f64>, String> {
@@ -89,15 +104,7 @@ impl<'a> Search<'a> {
             return Ok(known.clone());
         }
         self.simulations += 1;
-        let prepared = self.prepared;
-        let run = self.simulator.simulate(
-            profile,
-            &prepared.filesystem,
-            &prepared.scenario,
-            self.seed,
-            prepared.leave,
-        )?;
-        let found = residuals(&prepared.figures, &run);
+        let found = self.objective.residuals(profile)?;
         self.known.insert(key, found.clone());
         Ok(found)
     }
@@ -108,7 +115,7 @@ impl<'a> Search<'a> {
         if self.simulations >= self.limit {
             return None;
         }
-        let far = vec![FAR; self.prepared.figures.len()];
+        let far = vec![FAR; self.labels.len()];
         Some(self.simulate(profile).unwrap_or(far))
     }
 
@@ -116,7 +123,7 @@ impl<'a> Search<'a> {
     pub fn at(&mut self, base: &Profile, axes: &[Axis], places: &[f64]) -> Option<Vec<f64>> {
         match profile_at(base, axes, places) {
             Ok(profile) => self.residuals_of(&profile),
-            Err(_) => Some(vec![FAR; self.prepared.figures.len()]),
+            Err(_) => Some(vec![FAR; self.labels.len()]),
         }
     }
 
@@ -124,11 +131,16 @@ impl<'a> Search<'a> {
         self.limit.saturating_sub(self.simulations)
     }
 
-    pub fn run(&mut self, prepared: &Prepared, options: &FitOptions) -> Found {
-        let (mut fine, coarse): (Vec<Axis>, Vec<Axis>) = axes(&prepared.profile, &prepared.held)
-            .into_iter()
-            .partition(|axis| axis.grain == Grain::Fine);
-        let mut base = prepared.profile.clone();
+    /// Seeks the profile that comes nearest, from `start` and from other places.
+    pub fn run(
+        &mut self,
+        start: &Profile,
+        held: &[(String, String)],
+        options: &FitOptions,
+    ) -> Found {
+        let (mut fine, coarse): (Vec<Axis>, Vec<Axis>) =
+            axes(start, held).into_iter().partition(|axis| axis.grain == Grain::Fine);
+        let mut base = start.clone();
         let places: Vec<f64> = fine.iter().map(|axis| axis.place(axis.start)).collect();
         let residuals = self.at(&base, &fine, &places).unwrap_or_default();
         let mut best = Point { places, residuals };
@@ -166,6 +178,7 @@ impl<'a> Search<'a> {
             axes: fine,
             coarse,
             residuals: best.residuals,
+            labels: self.labels.clone(),
             jacobian,
             starts,
             exhausted: self.left() == 0,

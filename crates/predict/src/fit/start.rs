@@ -7,9 +7,10 @@ use flashlag_schema::{Run, RunStatus, TargetKind};
 use flashlag_units::Bytes;
 
 use super::FitRequest;
-use super::figures::{Figure, figures};
+use super::figures::{Figure, figures, residuals};
 use super::lacks;
-use crate::{PredictError, knob};
+use super::search::Objective;
+use crate::{PredictError, Simulator, knob};
 
 /// All that a search needs besides a simulator.
 pub(super) struct Prepared {
@@ -23,6 +24,30 @@ pub(super) struct Prepared {
     pub held: Vec<(String, String)>,
     /// What it lacks, in words.
     pub lacks: Vec<String>,
+}
+
+/// A profile against a run: the run's scenario, simulated.
+pub(super) struct OfRun<'a> {
+    pub prepared: &'a Prepared,
+    pub simulator: &'a mut dyn Simulator,
+    pub seed: u64,
+}
+
+impl Objective for OfRun<'_> {
+    fn labels(&self) -> Vec<String> {
+        let label = |figure: &Figure| format!("{}/{}", figure.state.name(), figure.test);
+        self.prepared.figures.iter().map(label).collect()
+    }
+
+    fn runs(&self) -> usize {
+        1
+    }
+
+    fn residuals(&mut self, profile: &Profile) -> Result<Vec<f64>, String> {
+        let Prepared { filesystem, scenario, leave, figures, .. } = self.prepared;
+        let run = self.simulator.simulate(profile, filesystem, scenario, self.seed, *leave)?;
+        Ok(residuals(figures, &run))
+    }
 }
 
 pub(super) fn prepare(request: &FitRequest<'_>) -> Result<Prepared, PredictError> {

@@ -1,0 +1,123 @@
+//! A profile's parameters from its published rows: what `profiles check` then holds them against.
+
+use flashlag_schema::profile::Profile;
+
+use super::FitOptions;
+use super::axis::hold_others;
+use super::figures::{FAR, misfit};
+use super::outcome::{FitParameter, parameters};
+use super::search::{Objective, Search};
+use super::told::{Told, told};
+use crate::check::{Protocol, Published, Row, protocols, rows_of, run_pair};
+use crate::{PredictError, Simulator};
+
+/// Points of a change that count as much as a logarithm of one: five are a fifth, as their bars
+/// have it.
+const POINTS: f64 = 25.0;
+
+/// A profile with the values that come nearest to its published rows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tuned {
+    /// The profile; sources are left as they were, for a person to write anew.
+    pub profile: Profile,
+    /// How far rows are off, typically, before: 0.1 is ten percent.
+    pub misfit_before: f64,
+    /// And after.
+    pub misfit: f64,
+    /// What became of each parameter that has a range.
+    pub parameters: Vec<FitParameter>,
+    /// What the rows can't tell, or can't tell apart.
+    pub told: Told,
+    /// What each start came to.
+    pub starts: Vec<f64>,
+    /// How many runs it took.
+    pub simulations: usize,
+    /// Whether it ended for want of them.
+    pub exhausted: bool,
+}
+
+struct OfRows<'a> {
+    protocols: &'a [Protocol<'a>],
+    published: &'a [Published],
+    seeds: &'a [u64],
+    simulator: &'a mut dyn Simulator,
+}
+
+impl Objective for OfRows<'_> {
+    fn labels(&self) -> Vec<String> {
+        let mut labels = Vec::new();
+        for protocol in self.protocols {
+            labels.extend(rows_of(protocol, self.published).iter().map(Row::label));
+        }
+        labels
+    }
+
+    fn runs(&self) -> usize {
+        let each = |protocol: &Protocol<'_>| 1 + usize::from(protocol.check.against.is_some());
+        self.seeds.len() * self.protocols.iter().map(each).sum::<usize>()
+    }
+
+    fn residuals(&mut self, profile: &Profile) -> Result<Vec<f64>, String> {
+        let mut residuals = Vec::new();
+        for protocol in self.protocols {
+            let rows = rows_of(protocol, self.published);
+            let mut sums = vec![0.0; rows.len()];
+            for &seed in self.seeds {
+                let pair = run_pair(profile, protocol, seed, self.simulator)
+                    .map_err(|error| error.to_string())?;
+                for (sum, row) in sums.iter_mut().zip(&rows) {
+                    // A row that is missing is as far off as can be, however many have it.
+                    *sum += row.figure(protocol, &pair).unwrap_or(f64::NAN);
+                }
+            }
+            let count = self.seeds.len().max(1) as f64;
+            residuals.extend(sums.iter().zip(&rows).map(|(sum, row)| {
+                let (mean, wanted) = (sum / count, row.published.value);
+                let off = if row.published.unit == "%" {
+                    (mean - wanted) / POINTS
+                } else {
+                    (mean / wanted).ln()
+                };
+                if off.is_finite() { off.clamp(-FAR, FAR) } else { FAR }
+            }));
+        }
+        Ok(residuals)
+    }
+}
+
+/// Seeks the values, within their ranges, that come nearest to the published rows of a profile's
+/// checks. Every row that it is given is fitted to: leave some out, to see them foretold.
+///
+/// # Errors
+/// As [`crate::check::check`].
+pub fn tune(
+    profile: &Profile,
+    published: &[Published],
+    scenario_text: &dyn Fn(&str) -> Option<String>,
+    seeds: &[u64],
+    simulator: &mut dyn Simulator,
+    options: &FitOptions,
+) -> Result<Tuned, PredictError> {
+    let protocols = protocols(profile, scenario_text)?;
+    let mut held = Vec::new();
+    hold_others(profile, options, &mut held)?;
+    let mut objective = OfRows { protocols: &protocols, published, seeds, simulator };
+    if objective.labels().is_empty() {
+        return Err(PredictError::NoCheck { profile: profile.name.clone() });
+    }
+    let seed = options.seed.unwrap_or_else(|| seeds.first().copied().unwrap_or(1));
+    let mut search = Search::new(&mut objective, profile, seed, options)?;
+    let before = search.residuals_of(profile).unwrap_or_default();
+    let found = search.run(profile, &held, options);
+    let simulations = search.runs();
+    Ok(Tuned {
+        misfit_before: misfit(&before),
+        misfit: misfit(&found.residuals),
+        parameters: parameters(profile, &held, &found),
+        told: told(&found.axes, &found.jacobian),
+        starts: found.starts,
+        simulations,
+        exhausted: found.exhausted,
+        profile: found.profile,
+    })
+}
