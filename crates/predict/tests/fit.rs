@@ -164,6 +164,9 @@ fn a_profile_is_tuned_to_its_published_rows() {
     let mut simulator = ClosedForm::default();
     let tuned = tune(&profile(), &rows, &scenario, &[1, 2], &mut simulator, &options).unwrap();
     assert_eq!(tuned.simulations, simulator.runs);
+    let text = text::tuned(&tuned);
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    assert!(text.contains("map.spare"), "{text}");
     assert!(tuned.misfit < 0.01 && tuned.misfit_before > 0.1, "{tuned:?}");
     let ratio = |key: &str| {
         let number = |profile: &Profile| profile.parameters[key].number().unwrap();

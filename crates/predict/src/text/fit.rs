@@ -5,7 +5,9 @@ use flashlag_schema::State;
 
 use super::table::Table;
 use super::{number, percent, wrapped};
-use crate::fit::{Confounded, Fit, FitParameter, Residual};
+use crate::fit::{Confounded, Fit, FitParameter, Residual, Told, Tuned};
+
+const ENOUGH: &str = ", as many as were allowed: more may find a better one";
 
 /// What was fitted, how well it comes out, and what the run can't tell.
 pub fn fit(fit: &Fit) -> String {
@@ -31,10 +33,10 @@ pub fn fit(fit: &Fit) -> String {
     );
     let starts: Vec<String> = fit.starts.iter().map(|one| percent(*one)).collect();
     let _ = writeln!(text, "The starts came to {}.\n", starts.join(", "));
-    let _ = write!(text, "{}", parameters(fit));
+    let _ = write!(text, "{}", parameters(&fit.parameters));
     text.push('\n');
     let _ = write!(text, "{}", residuals(&fit.residuals));
-    untold(fit, &mut text);
+    untold(&fit.told, &fit.parameters, &mut text);
     if !fit.lacks.is_empty() {
         text.push_str("\nWhat the run lacks:\n");
         for lack in &fit.lacks {
@@ -44,10 +46,30 @@ pub fn fit(fit: &Fit) -> String {
     text
 }
 
-fn parameters(fit: &Fit) -> Table {
+/// What a profile's values became, and what its published rows can't tell.
+pub fn tuned(tuned: &Tuned) -> String {
+    let mut text = wrapped(
+        &format!(
+            "Rows are off by {} typically, by {} before; {} runs from {} starts{}.",
+            percent(tuned.misfit),
+            percent(tuned.misfit_before),
+            tuned.simulations,
+            tuned.starts.len(),
+            if tuned.exhausted { ENOUGH } else { "" },
+        ),
+        "",
+        0,
+    );
+    text.push('\n');
+    let _ = write!(text, "{}", parameters(&tuned.parameters));
+    untold(&tuned.told, &tuned.parameters, &mut text);
+    text
+}
+
+fn parameters(all: &[FitParameter]) -> Table {
     let mut table = Table::new(&["parameter", "start", "fitted", "±", "", "told by"], &[4, 5]);
     let told = |one: &&FitParameter| one.uncertainty.is_some() || one.before != one.after;
-    for one in fit.parameters.iter().filter(told) {
+    for one in all.iter().filter(told) {
         table.row(vec![
             one.key.clone(),
             one.before.clone(),
@@ -95,15 +117,15 @@ fn residuals(all: &[Residual]) -> Table {
     table
 }
 
-fn untold(fit: &Fit, text: &mut String) {
-    if !fit.told.confounded.is_empty() {
-        text.push_str("\nWhat the run can't tell apart (one makes up for the other):\n");
-        for one in &fit.told.confounded {
+fn untold(told: &Told, parameters: &[FitParameter], text: &mut String) {
+    if !told.confounded.is_empty() {
+        text.push_str("\nWhat can't be told apart (one makes up for the other):\n");
+        for one in &told.confounded {
             text.push_str(&wrapped(&pair(one), "- ", 2));
         }
     }
     let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for one in &fit.parameters {
+    for one in parameters {
         if let Some(why) = &one.held {
             reasons.entry(why).or_default().push(&one.key);
         }

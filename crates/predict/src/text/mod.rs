@@ -7,7 +7,7 @@ mod table;
 
 pub use change::{forecast, sweep};
 pub use check::check;
-pub use fit::fit;
+pub use fit::{fit, tuned};
 
 /// What a terminal has at least.
 const WIDTH: usize = 100;

@@ -104,6 +104,29 @@ impl Simulator for ClosedForm {
     }
 }
 
+/// A spread of ten percent, and each fortieth waits for more.
+fn waits(times: Times, ops: u64) -> (Histogram, Nanos) {
+    let mut histogram = Histogram::new();
+    let mut elapsed = Nanos::ZERO;
+    for op in 0..ops {
+        let spread = 0.95 + 0.1 * ((op * 7919 % 101) as f64 / 100.0);
+        let wait = times.typical * spread + if op % 40 == 0 { times.stall } else { 0.0 };
+        let wait = Nanos(wait as u64);
+        histogram.record(wait);
+        elapsed = elapsed.plus(wait);
+    }
+    (histogram, elapsed)
+}
+
+fn ledger(ops: u64, written: u64, times: Times, situation: &Situation) -> Ledger {
+    Ledger {
+        block_bytes: Reading::Value(Bytes(written)),
+        flushes: Reading::Value((ops as f64 * times.flushes) as u64),
+        device_bytes: Reading::Value(Bytes((written as f64 * situation.copies()) as u64)),
+        ..Ledger::default()
+    }
+}
+
 fn phase(
     test: &Test,
     state: State,
@@ -116,16 +139,7 @@ fn phase(
         Test::Io(io) => (operation(io), io.block.0, 1_200),
         Test::Save(_) => (Operation::Save, Bytes(4096), 1_200),
     };
-    let mut histogram = Histogram::new();
-    let mut elapsed = Nanos::ZERO;
-    for op in 0..ops {
-        // A spread of ten percent, and each fortieth waits for more.
-        let spread = 0.95 + 0.1 * ((op * 7919 % 101) as f64 / 100.0);
-        let wait = times.typical * spread + if op % 40 == 0 { times.stall } else { 0.0 };
-        let wait = Nanos(wait as u64);
-        histogram.record(wait);
-        elapsed = elapsed.plus(wait);
-    }
+    let (histogram, elapsed) = waits(times, ops);
     let bytes = Bytes(block.0 * ops);
     let written = (bytes.0 as f64 * times.blocks_per_write) as u64;
     Phase {
@@ -162,12 +176,7 @@ fn phase(
         missed_slots: None,
         time: Reading::unavailable("virtual time"),
         waits: Vec::new(),
-        ledger: Ledger {
-            block_bytes: Reading::Value(Bytes(written)),
-            flushes: Reading::Value((ops as f64 * times.flushes) as u64),
-            device_bytes: Reading::Value(Bytes((written as f64 * situation.copies()) as u64)),
-            ..Ledger::default()
-        },
+        ledger: ledger(ops, written, times, situation),
         intervals: Vec::new(),
         stalls: Vec::new(),
         stalls_seen: 0,
