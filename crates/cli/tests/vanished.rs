@@ -90,7 +90,8 @@ impl Scene {
 
     fn command(&self, more: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_flashlag"));
-        command.arg("run").arg(&self.scenario).args(["--yes", "--on"]).arg(self.target());
+        command.arg("run").arg(&self.scenario).args(["--yes", "--leave", "64MB", "--on"]);
+        command.arg(self.target());
         command.arg("-o").arg(self.run_file()).args(more).current_dir(self.home.path());
         command.stdout(Stdio::null()).stderr(Stdio::piped());
         command
