@@ -1,0 +1,143 @@
+//! The journal (jbd2, `data=ordered`): blocks of metadata that changed are written to it and made
+//! durable, and find their own places later.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use flashlag_units::Nanos;
+
+use crate::fs::BLOCK;
+use crate::plan::{Plan, Run, push_run};
+
+/// A transaction is committed after this long (`commit=5`).
+const COMMIT_AFTER: Nanos = Nanos::from_secs(5);
+/// Metadata is written to its place when it has been dirty for this long
+/// (`dirty_expire_centisecs`), or when the journal runs out.
+const EXPIRES_AFTER: Nanos = Nanos::from_secs(30);
+/// Blocks that one descriptor block tells the places of: tags of 8 bytes.
+const TAGS: u64 = (BLOCK - 16) / 8;
+
+#[derive(Debug)]
+pub(super) struct Journal {
+    first: u64,
+    blocks: u64,
+    head: u64,
+    /// Blocks of the log since everything was last written to its place.
+    since_checkpoint: u64,
+    barrier: bool,
+    /// Number of the running transaction.
+    pub(super) running: u64,
+    changed: BTreeSet<u64>,
+    began: Option<Nanos>,
+    /// Committed, and not yet in its place: since when.
+    dirty: BTreeMap<u64, Nanos>,
+    /// Since when the oldest of them is, or longer.
+    oldest: Option<Nanos>,
+}
+
+impl Journal {
+    pub(super) fn new((first, blocks): (u64, u64), barrier: bool) -> Journal {
+        Journal {
+            first,
+            blocks,
+            head: 0,
+            since_checkpoint: 0,
+            barrier,
+            running: 1,
+            changed: BTreeSet::new(),
+            began: None,
+            dirty: BTreeMap::new(),
+            oldest: None,
+        }
+    }
+
+    /// A block of metadata changes in the running transaction.
+    pub(super) fn change(&mut self, now: Nanos, block: u64) {
+        self.began.get_or_insert(now);
+        self.changed.insert(block);
+    }
+
+    /// Blocks that were freed are not to be written any more.
+    pub(super) fn forget(&mut self, block: u64) {
+        self.changed.remove(&block);
+        self.dirty.remove(&block);
+    }
+
+    pub(super) fn has_changes(&self) -> bool {
+        !self.changed.is_empty()
+    }
+
+    /// Ends the running transaction: descriptor and blocks, then a flush, the commit block and a
+    /// flush (a commit block that is preflushed and FUA, where the device knows no FUA).
+    pub(super) fn commit(&mut self, now: Nanos) -> Plan {
+        let mut plan = Plan::new();
+        if self.changed.is_empty() {
+            return plan;
+        }
+        let changed = std::mem::take(&mut self.changed);
+        let blocks = changed.len() as u64;
+        let logged = blocks + blocks.div_ceil(TAGS);
+        if self.since_checkpoint + logged + 1 > self.blocks {
+            plan.then_writes(self.write_back(Nanos::MAX));
+            plan.then_flush(self.barrier);
+            self.since_checkpoint = 0;
+        }
+        self.oldest.get_or_insert(now);
+        for block in changed {
+            self.dirty.entry(block).or_insert(now);
+        }
+        plan.then_writes(self.log(logged));
+        plan.then_flush(self.barrier);
+        plan.then_writes(self.log(1));
+        plan.then_flush(self.barrier);
+        self.running += 1;
+        self.began = None;
+        plan
+    }
+
+    /// Room for so many blocks at the head of the log, which is a ring.
+    fn log(&mut self, blocks: u64) -> Vec<Run> {
+        let mut runs = Vec::new();
+        self.since_checkpoint += blocks;
+        let mut left = blocks.min(self.blocks);
+        while left > 0 {
+            let count = left.min(self.blocks - self.head);
+            let offset = (self.first + self.head) * BLOCK;
+            push_run(&mut runs, Run { offset, length: count * BLOCK });
+            self.head = (self.head + count) % self.blocks;
+            left -= count;
+        }
+        runs
+    }
+
+    /// Metadata that is dirty since `until` or longer goes to its place.
+    fn write_back(&mut self, until: Nanos) -> Vec<Run> {
+        let mut runs = Vec::new();
+        self.dirty.retain(|block, since| {
+            if *since > until {
+                return true;
+            }
+            push_run(&mut runs, Run { offset: block * BLOCK, length: BLOCK });
+            false
+        });
+        self.oldest = self.dirty.values().min().copied();
+        runs
+    }
+
+    pub(super) fn next_tick(&self) -> Nanos {
+        let commit = self.began.map_or(Nanos::MAX, |began| began.plus(COMMIT_AFTER));
+        let expiry = self.oldest.map_or(Nanos::MAX, |since| since.plus(EXPIRES_AFTER));
+        commit.min(expiry)
+    }
+
+    pub(super) fn tick(&mut self, now: Nanos) -> Plan {
+        let mut plan = Plan::new();
+        if self.began.is_some_and(|began| began.plus(COMMIT_AFTER) <= now) {
+            plan.then_plan(self.commit(now));
+        }
+        let expired = now.0.checked_sub(EXPIRES_AFTER.0);
+        if let Some(until) = expired {
+            plan.then_writes(self.write_back(Nanos(until)));
+        }
+        plan
+    }
+}

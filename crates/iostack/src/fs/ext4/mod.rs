@@ -1,0 +1,394 @@
+//! ext4: data in place, metadata through an ordered journal.
+//!
+//! Modelled: allocation near a goal (delayed until data is written), the metadata blocks that a call
+//! changes (bitmaps, descriptors, inode tables, extent leaves, the directory, the superblock's
+//! orphan list), commits by fsync and every 5 s, times of modification in ticks of 10 ms, so that a
+//! second fsync within a tick has nothing to commit, discards after the commit that freed a range,
+//! fstrim. Left out: fast commits, quota, the buddy allocator's groups of preallocation, htree
+//! directories; reads of metadata, which a running system has in memory.
+
+mod journal;
+mod layout;
+mod space;
+
+use std::collections::BTreeMap;
+
+use flashlag_units::{Bytes, Nanos};
+
+use self::journal::Journal;
+use self::layout::Layout;
+use self::space::{GROUP, Space};
+use super::{BLOCK, FileId, Filesystem, Full, Reason, blocks, grown};
+use crate::plan::{BlockRequest, Plan, Run, push_run};
+use crate::spec::StackSpec;
+
+/// The kernel's clock for times of files moves in ticks: 100 a second on phones (`HZ`).
+const TICK: Nanos = Nanos::from_millis(10);
+/// A block that a file has none for.
+const HOLE: u32 = u32::MAX;
+/// Extents that an inode holds itself, and that a leaf block holds.
+const EXTENTS_IN_INODE: u64 = 4;
+const EXTENTS_IN_LEAF: u64 = 340;
+
+#[derive(Debug)]
+pub(crate) struct Ext4 {
+    space: Space,
+    layout: Layout,
+    journal: Journal,
+    total: u64,
+    barrier: bool,
+    discard: bool,
+    files: BTreeMap<FileId, Inode>,
+    /// Which inodes of files are taken.
+    inodes: Vec<bool>,
+    /// Freed in the running transaction, discarded after it.
+    freed: Vec<(u64, u64)>,
+    /// Groups in which nothing was freed since they were trimmed.
+    trimmed: Vec<bool>,
+}
+
+#[derive(Debug)]
+struct Inode {
+    index: usize,
+    size: u64,
+    map: Vec<u32>,
+    extents: u64,
+    leaves: Vec<u64>,
+    modified: Option<u64>,
+    /// The transactions that an fsync and an fdatasync have to see committed.
+    sync: u64,
+    data_sync: u64,
+}
+
+impl Ext4 {
+    pub(crate) fn new(capacity: Bytes, spec: &StackSpec) -> Result<Ext4, String> {
+        let blocks = (capacity.0 / BLOCK).min(u64::from(HOLE));
+        let mut space = Space::new(blocks);
+        let layout = Layout::new(blocks, &mut space)?;
+        let journal = Journal::new(layout.journal, spec.barrier);
+        let groups = space.groups() as usize;
+        Ok(Ext4 {
+            total: space.free(),
+            space,
+            layout,
+            journal,
+            barrier: spec.barrier,
+            discard: spec.discard,
+            files: BTreeMap::new(),
+            inodes: Vec::new(),
+            freed: Vec::new(),
+            // mke2fs discards the device.
+            trimmed: vec![true; groups],
+        })
+    }
+
+    /// Marks a file's inode changed; `data` where fdatasync cares.
+    fn inode_changed(&mut self, now: Nanos, file: FileId, data: bool) {
+        let Some(inode) = self.files.get_mut(&file) else { return };
+        inode.sync = self.journal.running;
+        if data {
+            inode.data_sync = self.journal.running;
+        }
+        let block = self.layout.inode(inode.index as u64);
+        self.journal.change(now, block);
+    }
+
+    fn group_changed(&mut self, now: Nanos, group: u64) {
+        self.journal.change(now, self.layout.block_bitmap(group));
+        self.journal.change(now, self.layout.descriptor(group));
+    }
+
+    /// Gives a range of blocks of a file places where it has none.
+    fn allocate(&mut self, now: Nanos, file: FileId, first: u64, end: u64) -> Result<(), Full> {
+        let missing = self.holes(file, first, end);
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let wanted: u64 = missing.iter().map(|(from, to)| to - from).sum();
+        if wanted + 1 > self.space.free() {
+            return Err(Full);
+        }
+        for (from, to) in missing {
+            let mut at = from;
+            while at < to {
+                let goal = self.goal(file, at);
+                let (block, count) = self.space.allocate(goal, to - at).ok_or(Full)?;
+                for group in block / GROUP..=(block + count - 1) / GROUP {
+                    self.group_changed(now, group);
+                }
+                self.map(now, file, at, block, count);
+                at += count;
+            }
+        }
+        self.inode_changed(now, file, true);
+        Ok(())
+    }
+
+    /// The ranges of blocks within `first..end` that have no place.
+    fn holes(&mut self, file: FileId, first: u64, end: u64) -> Vec<(u64, u64)> {
+        let Some(inode) = self.files.get_mut(&file) else { return Vec::new() };
+        if (inode.map.len() as u64) < end {
+            inode.map.resize(end as usize, HOLE);
+        }
+        let mut found: Vec<(u64, u64)> = Vec::new();
+        for at in first..end {
+            if inode.map[at as usize] == HOLE {
+                match found.last_mut() {
+                    Some(last) if last.1 == at => last.1 += 1,
+                    _ => found.push((at, at + 1)),
+                }
+            }
+        }
+        found
+    }
+
+    /// Behind the block before it; else where it would be if the file were in one piece; else at
+    /// the front of the inode's group.
+    fn goal(&self, file: FileId, at: u64) -> u64 {
+        let Some(inode) = self.files.get(&file) else { return 0 };
+        if let Some(&before) = at.checked_sub(1).and_then(|before| inode.map.get(before as usize))
+            && before != HOLE
+        {
+            return u64::from(before) + 1;
+        }
+        let first = inode.map.iter().enumerate().find(|(_, block)| **block != HOLE);
+        match first {
+            Some((index, block)) => (u64::from(*block) + at).saturating_sub(index as u64),
+            None => self.layout.inode_group(inode.index as u64) * GROUP,
+        }
+    }
+
+    /// Enters a run into a file's map, with the extents and leaves that this takes.
+    fn map(&mut self, now: Nanos, file: FileId, at: u64, block: u64, count: u64) {
+        let Some(inode) = self.files.get_mut(&file) else { return };
+        let behind = at.checked_sub(1).and_then(|before| inode.map.get(before as usize));
+        let joins = behind.is_some_and(|before| {
+            *before != HOLE && u64::from(*before) + 1 == block && !at.is_multiple_of(GROUP)
+        });
+        inode.extents += u64::from(!joins);
+        for step in 0..count {
+            inode.map[(at + step) as usize] = (block + step) as u32;
+        }
+        if inode.extents <= EXTENTS_IN_INODE {
+            return;
+        }
+        let leaf = (inode.extents / EXTENTS_IN_LEAF) as usize;
+        if inode.leaves.len() <= leaf
+            && let Some((block, _)) = self.space.allocate(block + count, 1)
+        {
+            inode.leaves.push(block);
+            self.group_changed(now, block / GROUP);
+        }
+        // Extents are in the order of the file: which leaf changes follows from where in it.
+        let Some(inode) = self.files.get(&file) else { return };
+        let share = at * inode.leaves.len() as u64 / (inode.map.len() as u64).max(1);
+        if let Some(block) = inode.leaves.get(share as usize) {
+            self.journal.change(now, *block);
+        }
+    }
+
+    /// Frees a file's blocks from `from` on.
+    fn free_blocks(&mut self, now: Nanos, file: FileId, from: u64) {
+        let Some(inode) = self.files.get_mut(&file) else { return };
+        let from = (from as usize).min(inode.map.len());
+        let blocks = inode.map.split_off(from);
+        let mut runs: Vec<(u64, u64)> = Vec::new();
+        for block in blocks.into_iter().filter(|block| *block != HOLE).map(u64::from) {
+            match runs.last_mut() {
+                Some(last) if last.0 + last.1 == block => last.1 += 1,
+                _ => runs.push((block, 1)),
+            }
+        }
+        if from == 0 {
+            inode.extents = 0;
+            runs.extend(inode.leaves.drain(..).map(|block| (block, 1)));
+        }
+        for (first, count) in runs {
+            for block in first..first + count {
+                self.space.give_back(block);
+                self.journal.forget(block);
+            }
+            for group in first / GROUP..=(first + count - 1) / GROUP {
+                self.group_changed(now, group);
+                self.trimmed[group as usize] = false;
+            }
+            if self.discard {
+                self.freed.push((first, count));
+            }
+        }
+    }
+
+    fn directory_changed(&mut self, now: Nanos) {
+        self.journal.change(now, self.layout.directory);
+        self.journal.change(now, self.layout.root_inode());
+    }
+
+    /// Commits, and then discards what the transaction freed.
+    fn commit(&mut self, now: Nanos) -> Plan {
+        let mut plan = self.journal.commit(now);
+        let freed = std::mem::take(&mut self.freed);
+        plan.then(freed.into_iter().map(discard).collect());
+        plan
+    }
+}
+
+fn discard((first, count): (u64, u64)) -> BlockRequest {
+    BlockRequest::Discard(Run { offset: first * BLOCK, length: count * BLOCK })
+}
+
+impl Filesystem for Ext4 {
+    fn total(&self) -> Bytes {
+        Bytes(self.total * BLOCK)
+    }
+
+    fn free(&self) -> Bytes {
+        Bytes(self.space.free() * BLOCK)
+    }
+
+    fn create(&mut self, now: Nanos, file: FileId) -> Result<(), Full> {
+        let index = match self.inodes.iter().position(|taken| !taken) {
+            Some(index) => index,
+            None => {
+                self.inodes.push(false);
+                self.inodes.len() - 1
+            }
+        };
+        self.inodes[index] = true;
+        let (map, leaves) = (Vec::new(), Vec::new());
+        let (size, extents, modified, sync, data_sync) = (0, 0, None, 0, 0);
+        let inode = Inode { index, size, map, extents, leaves, modified, sync, data_sync };
+        self.files.insert(file, inode);
+        let group = self.layout.inode_group(index as u64);
+        self.journal.change(now, self.layout.inode_bitmap(group));
+        self.journal.change(now, self.layout.descriptor(group));
+        self.directory_changed(now);
+        self.inode_changed(now, file, true);
+        Ok(())
+    }
+
+    fn delete(&mut self, now: Nanos, file: FileId) {
+        let Some(index) = self.files.get(&file).map(|inode| inode.index) else { return };
+        self.inode_changed(now, file, true);
+        self.free_blocks(now, file, 0);
+        self.files.remove(&file);
+        self.inodes[index] = false;
+        let group = self.layout.inode_group(index as u64);
+        self.journal.change(now, self.layout.inode_bitmap(group));
+        self.journal.change(now, self.layout.descriptor(group));
+        // Onto the list of orphans and off it again.
+        self.journal.change(now, self.layout.superblock());
+        self.directory_changed(now);
+    }
+
+    fn resize(&mut self, now: Nanos, file: FileId, size: u64) {
+        let Some(inode) = self.files.get_mut(&file) else { return };
+        if inode.size == size {
+            return;
+        }
+        let shorter = size < inode.size;
+        inode.size = size;
+        if shorter {
+            self.free_blocks(now, file, size.div_ceil(BLOCK));
+            self.journal.change(now, self.layout.superblock());
+        }
+        self.inode_changed(now, file, true);
+    }
+
+    fn size(&self, file: FileId) -> u64 {
+        self.files.get(&file).map_or(0, |inode| inode.size)
+    }
+
+    fn locate(&self, file: FileId, offset: u64, length: u64) -> Vec<Run> {
+        let mut runs = Vec::new();
+        let Some(inode) = self.files.get(&file) else { return runs };
+        let (first, end) = blocks(offset, length);
+        for at in first..end.min(inode.map.len() as u64) {
+            let block = inode.map[at as usize];
+            if block == HOLE {
+                continue;
+            }
+            let (from, to) = (offset.max(at * BLOCK), (offset + length).min((at + 1) * BLOCK));
+            let place = u64::from(block) * BLOCK + (from - at * BLOCK);
+            push_run(&mut runs, Run { offset: place, length: to - from });
+        }
+        runs
+    }
+
+    fn is_mapped(&self, file: FileId, page: u64) -> bool {
+        let block = self.files.get(&file).and_then(|inode| inode.map.get(page as usize));
+        block.is_some_and(|block| *block != HOLE)
+    }
+
+    fn write(
+        &mut self,
+        now: Nanos,
+        file: FileId,
+        ranges: &[(u64, u64)],
+        reason: Reason,
+    ) -> Result<Plan, Full> {
+        let mut runs = Vec::new();
+        for &(offset, length) in ranges {
+            let (first, end) = blocks(offset, length);
+            self.allocate(now, file, first, end)?;
+            for run in self.locate(file, offset, length) {
+                push_run(&mut runs, run);
+            }
+        }
+        self.resize(now, file, grown(self.size(file), ranges, reason));
+        let mut plan = Plan::new();
+        plan.then_writes(runs);
+        Ok(plan)
+    }
+
+    fn touch(&mut self, now: Nanos, file: FileId) {
+        let tick = now.0 / TICK.0;
+        let Some(inode) = self.files.get_mut(&file) else { return };
+        if inode.modified != Some(tick) {
+            inode.modified = Some(tick);
+            self.inode_changed(now, file, false);
+        }
+    }
+
+    fn sync(&mut self, now: Nanos, file: Option<FileId>, data_only: bool) -> Plan {
+        let Some(inode) = file.and_then(|file| self.files.get(&file)) else {
+            // A directory: the running transaction is forced out, and where there is none nothing
+            // is left to do.
+            return self.commit(now);
+        };
+        let wanted = if data_only { inode.data_sync } else { inode.sync };
+        if wanted == self.journal.running && self.journal.has_changes() {
+            return self.commit(now);
+        }
+        let mut plan = Plan::new();
+        plan.then_flush(self.barrier);
+        plan
+    }
+
+    fn next_tick(&self) -> Nanos {
+        self.journal.next_tick()
+    }
+
+    fn tick(&mut self, now: Nanos) -> Plan {
+        let running = self.journal.running;
+        let mut plan = self.journal.tick(now);
+        if self.journal.running != running {
+            let freed = std::mem::take(&mut self.freed);
+            plan.then(freed.into_iter().map(discard).collect());
+        }
+        plan
+    }
+
+    fn trim(&mut self) -> (Plan, Bytes) {
+        let mut plan = Plan::new();
+        let mut told = 0;
+        for group in 0..self.space.groups() {
+            if std::mem::replace(&mut self.trimmed[group as usize], true) {
+                continue;
+            }
+            let runs = self.space.free_runs(group);
+            told += runs.iter().map(|(_, count)| count).sum::<u64>();
+            plan.then(runs.into_iter().map(discard).collect());
+        }
+        (plan, Bytes(told * BLOCK))
+    }
+}

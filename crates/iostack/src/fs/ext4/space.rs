@@ -1,0 +1,174 @@
+//! Which blocks are free: a bitmap, searched from a goal on.
+
+/// Blocks of a group: what one block of bitmap covers.
+pub(super) const GROUP: u64 = 32_768;
+
+#[derive(Debug)]
+pub(super) struct Space {
+    /// One bit a block; set where it is used.
+    used: Vec<u64>,
+    blocks: u64,
+    free: u64,
+    free_in_group: Vec<u32>,
+}
+
+impl Space {
+    pub(super) fn new(blocks: u64) -> Space {
+        let mut used = vec![0; blocks.div_ceil(64) as usize];
+        if !blocks.is_multiple_of(64)
+            && let Some(last) = used.last_mut()
+        {
+            *last = u64::MAX << (blocks % 64);
+        }
+        let groups = blocks.div_ceil(GROUP);
+        let in_group = |group| GROUP.min(blocks - group * GROUP) as u32;
+        Space { used, blocks, free: blocks, free_in_group: (0..groups).map(in_group).collect() }
+    }
+
+    pub(super) fn free(&self) -> u64 {
+        self.free
+    }
+
+    pub(super) fn groups(&self) -> u64 {
+        self.free_in_group.len() as u64
+    }
+
+    fn is_used(&self, block: u64) -> bool {
+        self.used[(block / 64) as usize] & (1 << (block % 64)) != 0
+    }
+
+    /// Takes what is free of a range, and tells how much that was.
+    pub(super) fn take(&mut self, first: u64, count: u64) -> u64 {
+        let mut taken = 0;
+        for block in first..(first + count).min(self.blocks) {
+            if !self.is_used(block) {
+                self.used[(block / 64) as usize] |= 1 << (block % 64);
+                self.free_in_group[(block / GROUP) as usize] -= 1;
+                taken += 1;
+            }
+        }
+        self.free -= taken;
+        taken
+    }
+
+    pub(super) fn give_back(&mut self, block: u64) {
+        debug_assert!(self.is_used(block), "block {block} is freed twice");
+        self.used[(block / 64) as usize] &= !(1 << (block % 64));
+        self.free_in_group[(block / GROUP) as usize] += 1;
+        self.free += 1;
+    }
+
+    /// Allocates up to `wanted` blocks in one run: from `goal` on where that is free, else the
+    /// first run behind it that is long enough, else the first there is.
+    pub(super) fn allocate(&mut self, goal: u64, wanted: u64) -> Option<(u64, u64)> {
+        if self.free == 0 || wanted == 0 {
+            return None;
+        }
+        let goal = if goal < self.blocks { goal } else { 0 };
+        let here = self.run_at(goal, wanted);
+        let (first, count) = if here > 0 {
+            (goal, here)
+        } else {
+            self.search(goal, wanted).or_else(|| self.search(goal, 1))?
+        };
+        let taken = self.take(first, count);
+        debug_assert_eq!(taken, count, "a free run is free");
+        Some((first, count))
+    }
+
+    /// How many blocks are free from here on, up to `most`.
+    fn run_at(&self, first: u64, most: u64) -> u64 {
+        let end = self.blocks.min(first + most);
+        let mut block = first;
+        while block < end {
+            let left = self.used[(block / 64) as usize] >> (block % 64);
+            let free = u64::from(left.trailing_zeros()).min(64 - block % 64);
+            block += free;
+            if left != 0 {
+                break;
+            }
+        }
+        block.min(end) - first
+    }
+
+    /// The first run of `wanted` free blocks from `goal` on, then from the start.
+    fn search(&self, goal: u64, wanted: u64) -> Option<(u64, u64)> {
+        self.search_in(goal, self.blocks, wanted).or_else(|| self.search_in(0, goal, wanted))
+    }
+
+    fn search_in(&self, from: u64, to: u64, wanted: u64) -> Option<(u64, u64)> {
+        let mut block = from;
+        while block < to {
+            if self.free_in_group[(block / GROUP) as usize] == 0 {
+                block = (block / GROUP + 1) * GROUP;
+                continue;
+            }
+            let word = self.used[(block / 64) as usize] >> (block % 64);
+            if word & 1 == 1 {
+                block += u64::from(word.trailing_ones()).min(64 - block % 64);
+                continue;
+            }
+            let run = self.run_at(block, wanted);
+            if run >= wanted {
+                return Some((block, run));
+            }
+            block += run;
+        }
+        None
+    }
+
+    /// The free runs of a group: first block and count.
+    pub(super) fn free_runs(&self, group: u64) -> Vec<(u64, u64)> {
+        let (mut block, end) = (group * GROUP, self.blocks.min((group + 1) * GROUP));
+        let mut runs = Vec::new();
+        while block < end {
+            let run = self.run_at(block, end - block);
+            if run > 0 {
+                runs.push((block, run));
+            }
+            block += run + 1;
+        }
+        runs
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_goal_that_is_free_is_taken_and_else_the_next_run_that_is_long_enough() {
+        let mut space = Space::new(1000);
+        assert_eq!(space.allocate(100, 50), Some((100, 50)));
+        assert_eq!(space.allocate(100, 50), Some((150, 50)));
+        for block in 110..120 {
+            space.give_back(block);
+        }
+        assert_eq!(space.allocate(100, 10), Some((110, 10)));
+        assert_eq!(space.allocate(100, 10), Some((200, 10)));
+    }
+
+    #[test]
+    fn space_in_pieces_is_given_in_pieces_until_none_is_left() {
+        let mut space = Space::new(128);
+        space.take(0, 128);
+        for block in (0..128).step_by(2) {
+            space.give_back(block);
+        }
+        for _ in 0..64 {
+            assert_eq!(space.allocate(7, 4).map(|(_, count)| count), Some(1));
+        }
+        assert_eq!(space.allocate(7, 1), None);
+        assert_eq!(space.free(), 0);
+    }
+
+    #[test]
+    fn free_runs_of_a_group_are_all_that_is_free_in_it() {
+        let mut space = Space::new(GROUP + 100);
+        space.take(0, 10);
+        space.take(20, GROUP - 30);
+        assert_eq!(space.free_runs(0), [(10, 10), (GROUP - 10, 10)]);
+        assert_eq!(space.free_runs(1), [(GROUP, 100)]);
+        assert_eq!(space.free(), 120);
+    }
+}

@@ -1,0 +1,115 @@
+//! Checkpoints: everything in memory is written, and then a pack that says so.
+
+use std::collections::BTreeSet;
+
+use flashlag_units::Nanos;
+
+use super::F2fs;
+use super::layout::SEGMENT;
+use super::segments::{Log, Owner};
+use crate::fs::BLOCK;
+use crate::plan::{BlockRequest, Plan, Run, push_run};
+
+/// The kernel's thread makes one this often (`checkpoint_interval`).
+pub(super) const EVERY: Nanos = Nanos::from_secs(60);
+/// Entries of the node table that fit into the summaries of a pack, and of the segment table.
+const NODES_IN_SUMMARY: usize = 38;
+const SEGMENTS_IN_SUMMARY: usize = 6;
+/// Blocks of the summaries of the data logs, compact.
+const SUMMARY_BLOCKS: u64 = 2;
+
+impl F2fs {
+    /// Writes names, nodes and tables, then the pack, then discards what is free by it.
+    pub(super) fn checkpoint(&mut self, _: Nanos) -> Plan {
+        let mut plan = Plan::new();
+        if self.checkpoint_due.take().is_none() {
+            return plan;
+        }
+        plan.then_writes(self.write_directory());
+        plan.then_writes(self.write_all_nodes());
+        plan.then_writes(self.write_tables());
+        let pack = self.layout.pack(self.version) * BLOCK;
+        // Head and summaries go out apart: other counters change in between.
+        let head = Run { offset: pack, length: BLOCK };
+        let summaries = Run { offset: pack + BLOCK, length: SUMMARY_BLOCKS * BLOCK };
+        plan.then_writes(vec![head, summaries]);
+        plan.then_flush(self.barrier);
+        let tail = Run { offset: pack + (1 + SUMMARY_BLOCKS) * BLOCK, length: BLOCK };
+        plan.then_writes(vec![tail]);
+        plan.then_flush(self.barrier);
+        self.version += 1;
+        let freed = self.segments.checkpoint();
+        if self.discard {
+            let runs = self.segment_runs(freed.iter().copied());
+            plan.then(runs.into_iter().map(BlockRequest::Discard).collect());
+        } else {
+            self.untrimmed.extend(freed);
+        }
+        plan
+    }
+
+    fn write_directory(&mut self) -> Vec<Run> {
+        if !std::mem::take(&mut self.directory.changed) {
+            return Vec::new();
+        }
+        let mut runs = Vec::new();
+        let entries = Owner::Data { file: super::DIRECTORY, page: 0 };
+        if let Some(block) = self.segments.append(Log::Data, entries) {
+            if let Some(old) = self.directory.entries.replace(block) {
+                self.segments.invalidate(old);
+            }
+            runs.push(self.place(block));
+        }
+        let node = Owner::Node { file: super::DIRECTORY, node: 0 };
+        if let Some(block) = self.segments.append(Log::Node, node) {
+            if let Some(old) = self.directory.node.replace(block) {
+                self.segments.invalidate(old);
+            }
+            self.moved_nodes.insert(3);
+            runs.push(self.place(block));
+        }
+        runs
+    }
+
+    fn write_all_nodes(&mut self) -> Vec<Run> {
+        let dirty = self.files.iter().filter(|(_, inode)| !inode.dirty.is_empty());
+        let dirty: Vec<(u32, BTreeSet<u32>)> =
+            dirty.map(|(file, inode)| (*file, inode.dirty.clone())).collect();
+        let mut runs = Vec::new();
+        for (file, nodes) in dirty {
+            for run in self.write_nodes(file, &nodes) {
+                push_run(&mut runs, run);
+            }
+        }
+        runs
+    }
+
+    /// Entries of the tables, where they are too many for the summaries.
+    fn write_tables(&mut self) -> Vec<Run> {
+        let nodes = std::mem::take(&mut self.moved_nodes);
+        let segments = std::mem::take(&mut self.segments.changed);
+        let mut blocks = BTreeSet::new();
+        if nodes.len() > NODES_IN_SUMMARY {
+            blocks.extend(nodes.iter().map(|node| self.layout.node_entry(*node, self.version)));
+        }
+        if segments.len() > SEGMENTS_IN_SUMMARY {
+            let entries = segments.iter();
+            blocks.extend(entries.map(|one| self.layout.segment_entry(*one, self.version)));
+        }
+        let mut runs = Vec::new();
+        for block in blocks {
+            push_run(&mut runs, Run { offset: block * BLOCK, length: BLOCK });
+        }
+        runs
+    }
+
+    /// The ranges of whole segments.
+    pub(super) fn segment_runs(&self, segments: impl Iterator<Item = u32>) -> Vec<Run> {
+        let mut runs = Vec::new();
+        for segment in segments {
+            let first = self.layout.main + u64::from(segment) * SEGMENT;
+            push_run(&mut runs, Run { offset: first * BLOCK, length: SEGMENT * BLOCK });
+        }
+        runs
+    }
+}

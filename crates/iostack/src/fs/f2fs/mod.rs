@@ -1,0 +1,373 @@
+//! F2FS: data and nodes are appended to logs; a node that an fsync wrote is found again after a
+//! crash, and a checkpoint makes everything durable.
+//!
+//! Modelled: the map of a file in its inode and direct nodes, appending and (`ipu`) overwriting in
+//! place a few pages of an fsync, fsync by writing nodes, checkpoints (every 60 s, for directories,
+//! and where segments run short) with their packs, tables and summaries, threaded logging, cleaning
+//! of the segment with the fewest valid blocks, discards of segments that a checkpoint freed,
+//! fstrim. `noipu` is a kernel before 3.17: it appends always, also what is written past the page
+//! cache, and an fsync writes the node that changed without the inode. Left out: hot and cold data
+//! in logs of their own, indirect nodes, compression, inline data, background cleaning.
+
+mod checkpoint;
+mod clean;
+mod layout;
+mod segments;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use flashlag_units::{Bytes, Nanos};
+
+use self::layout::{Layout, SEGMENT};
+use self::segments::{Log, Owner, Segments};
+use super::{BLOCK, FileId, Filesystem, Full, Reason, blocks, grown};
+use crate::plan::{BlockRequest, Plan, Run, push_run};
+use crate::spec::StackSpec;
+
+const TICK: Nanos = Nanos::from_millis(10);
+const HOLE: u32 = u32::MAX;
+/// Addresses that an inode holds itself, and a direct node.
+const IN_INODE: u64 = 923;
+const IN_NODE: u64 = 1018;
+/// An fsync of so many pages or fewer overwrites in place (`min_fsync_blocks`).
+const IN_PLACE_PAGES: u64 = 8;
+
+#[derive(Debug)]
+pub(crate) struct F2fs {
+    layout: Layout,
+    segments: Segments,
+    files: BTreeMap<u32, Inode>,
+    directory: Directory,
+    next_node: u64,
+    /// Nodes whose address changed since the last checkpoint.
+    moved_nodes: BTreeSet<u64>,
+    version: u64,
+    checkpoint_due: Option<Nanos>,
+    barrier: bool,
+    discard: bool,
+    in_place: bool,
+    /// Free segments that were not discarded since they became free.
+    untrimmed: BTreeSet<u32>,
+}
+
+/// The root directory: one block of names.
+#[derive(Debug, Default)]
+struct Directory {
+    entries: Option<u32>,
+    node: Option<u32>,
+    changed: bool,
+}
+
+#[derive(Debug, Default)]
+struct Inode {
+    size: u64,
+    map: Vec<u32>,
+    /// Number and block of each node: the inode first.
+    nodes: Vec<(u64, u32)>,
+    /// Nodes that changed since they were written.
+    dirty: BTreeSet<u32>,
+    modified: Option<u64>,
+    /// Whether an fsync has the time of modification to write.
+    touched: bool,
+}
+
+/// The file number that stands for the directory.
+const DIRECTORY: u32 = (1 << 31) - 2;
+
+/// Which node of a file holds the address of a page.
+const fn node_of(page: u64) -> u32 {
+    if page < IN_INODE { 0 } else { 1 + ((page - IN_INODE) / IN_NODE) as u32 }
+}
+
+impl F2fs {
+    pub(crate) fn new(capacity: Bytes, spec: &StackSpec) -> Result<F2fs, String> {
+        let layout = Layout::new(capacity.0 / BLOCK)?;
+        Ok(F2fs {
+            segments: Segments::new(layout.segments, layout.reserved),
+            layout,
+            files: BTreeMap::new(),
+            directory: Directory::default(),
+            next_node: 4,
+            moved_nodes: BTreeSet::new(),
+            version: 0,
+            checkpoint_due: None,
+            barrier: spec.barrier,
+            discard: spec.discard,
+            in_place: spec.ipu,
+            untrimmed: BTreeSet::new(),
+        })
+    }
+
+    fn place(&self, block: u32) -> Run {
+        Run { offset: (self.layout.main + u64::from(block)) * BLOCK, length: BLOCK }
+    }
+
+    /// Something changed that the next checkpoint has to keep.
+    fn changed(&mut self, now: Nanos) {
+        self.checkpoint_due.get_or_insert(now.plus(checkpoint::EVERY));
+    }
+
+    /// Blocks that are left for files.
+    fn left(&self) -> u64 {
+        let most = u64::from(self.layout.segments - self.layout.spare) * SEGMENT;
+        most.saturating_sub(self.segments.used())
+    }
+
+    /// Appends a page, and changes the node that points to it. The old block is free.
+    fn append_page(&mut self, file: u32, page: u64, log: Log) -> Result<u32, Full> {
+        let owner = Owner::Data { file, page: page as u32 };
+        let block = self.segments.append(log, owner).ok_or(Full)?;
+        let old = self.files.get_mut(&file).map(|inode| {
+            if inode.map.len() as u64 <= page {
+                inode.map.resize(page as usize + 1, HOLE);
+            }
+            inode.dirty.insert(node_of(page));
+            std::mem::replace(&mut inode.map[page as usize], block)
+        });
+        if let Some(old) = old.filter(|old| *old != HOLE) {
+            self.segments.invalidate(old);
+        }
+        Ok(block)
+    }
+
+    /// Writes a node of a file anew.
+    fn append_node(&mut self, file: u32, node: u32) -> Result<u32, Full> {
+        let owner = Owner::Node { file, node };
+        let block = self.segments.append(Log::Node, owner).ok_or(Full)?;
+        let Some(inode) = self.files.get_mut(&file) else { return Ok(block) };
+        while inode.nodes.len() <= node as usize {
+            inode.nodes.push((self.next_node, HOLE));
+            self.next_node += 1;
+        }
+        inode.dirty.remove(&node);
+        let (number, old) = inode.nodes[node as usize];
+        inode.nodes[node as usize].1 = block;
+        self.moved_nodes.insert(number);
+        if old != HOLE {
+            self.segments.invalidate(old);
+        }
+        Ok(block)
+    }
+
+    /// Writes these nodes of a file.
+    fn write_nodes(&mut self, file: u32, nodes: &BTreeSet<u32>) -> Vec<Run> {
+        let mut runs = Vec::new();
+        for node in nodes {
+            if let Ok(block) = self.append_node(file, *node) {
+                push_run(&mut runs, self.place(block));
+            }
+        }
+        runs
+    }
+
+    /// Whether a page that has a block already is written where it is.
+    fn overwrites(&self, reason: Reason) -> bool {
+        self.in_place
+            && match reason {
+                Reason::Direct => true,
+                Reason::Sync { pages } => pages <= IN_PLACE_PAGES,
+                Reason::Writeback => false,
+            }
+    }
+
+    /// Writes a range: pages in place or appended, and what has to be read for that.
+    fn write_range(
+        &mut self,
+        file: FileId,
+        (offset, length): (u64, u64),
+        reason: Reason,
+        (reads, runs): (&mut Vec<BlockRequest>, &mut Vec<Run>),
+    ) -> Result<(), Full> {
+        let overwrites = self.overwrites(reason);
+        let (first, end) = blocks(offset, length);
+        for page in first..end {
+            let from = offset.max(page * BLOCK);
+            let to = (offset + length).min((page + 1) * BLOCK);
+            if overwrites && self.is_mapped(file, page) {
+                for run in self.locate(file, from, to - from) {
+                    push_run(runs, run);
+                }
+                continue;
+            }
+            // Part of a page that goes elsewhere takes the rest of it along.
+            if reason == Reason::Direct && to - from < BLOCK {
+                let old = self.locate(file, page * BLOCK, BLOCK);
+                reads.extend(old.into_iter().map(BlockRequest::Read));
+            }
+            let block = self.append_page(file.0, page, Log::Data)?;
+            push_run(runs, self.place(block));
+        }
+        Ok(())
+    }
+
+    fn free_pages(&mut self, file: u32, from: u64) {
+        let Some(inode) = self.files.get_mut(&file) else { return };
+        let from = (from as usize).min(inode.map.len());
+        let pages = inode.map.split_off(from);
+        let nodes_left = if from == 0 { 1 } else { node_of(from as u64 - 1) as usize + 1 };
+        let nodes_left = nodes_left.min(inode.nodes.len());
+        let nodes = inode.nodes.split_off(nodes_left);
+        inode.dirty.insert(nodes_left.saturating_sub(1) as u32);
+        inode.dirty.retain(|node| (*node as usize) < nodes_left.max(1));
+        for block in pages.into_iter().filter(|block| *block != HOLE) {
+            self.segments.invalidate(block);
+        }
+        for (number, block) in nodes {
+            self.moved_nodes.insert(number);
+            if block != HOLE {
+                self.segments.invalidate(block);
+            }
+        }
+    }
+}
+
+impl Filesystem for F2fs {
+    fn total(&self) -> Bytes {
+        Bytes(u64::from(self.layout.segments - self.layout.spare) * SEGMENT * BLOCK)
+    }
+
+    fn free(&self) -> Bytes {
+        Bytes(self.left() * BLOCK)
+    }
+
+    fn create(&mut self, now: Nanos, file: FileId) -> Result<(), Full> {
+        let inode = Inode { dirty: BTreeSet::from([0]), touched: true, ..Inode::default() };
+        self.files.insert(file.0, inode);
+        self.directory.changed = true;
+        self.changed(now);
+        Ok(())
+    }
+
+    fn delete(&mut self, now: Nanos, file: FileId) {
+        self.free_pages(file.0, 0);
+        let inode = self.files.remove(&file.0);
+        for (number, block) in inode.map(|inode| inode.nodes).unwrap_or_default() {
+            self.moved_nodes.insert(number);
+            if block != HOLE {
+                self.segments.invalidate(block);
+            }
+        }
+        self.directory.changed = true;
+        self.changed(now);
+    }
+
+    fn resize(&mut self, now: Nanos, file: FileId, size: u64) {
+        let Some(inode) = self.files.get_mut(&file.0) else { return };
+        let old = std::mem::replace(&mut inode.size, size);
+        if old == size {
+            return;
+        }
+        inode.dirty.insert(0);
+        if size < old {
+            self.free_pages(file.0, size.div_ceil(BLOCK));
+        }
+        self.changed(now);
+    }
+
+    fn size(&self, file: FileId) -> u64 {
+        self.files.get(&file.0).map_or(0, |inode| inode.size)
+    }
+
+    fn locate(&self, file: FileId, offset: u64, length: u64) -> Vec<Run> {
+        let mut runs = Vec::new();
+        let Some(inode) = self.files.get(&file.0) else { return runs };
+        let (first, end) = blocks(offset, length);
+        for at in first..end.min(inode.map.len() as u64) {
+            let block = inode.map[at as usize];
+            if block == HOLE {
+                continue;
+            }
+            let (from, to) = (offset.max(at * BLOCK), (offset + length).min((at + 1) * BLOCK));
+            let offset = self.place(block).offset + (from - at * BLOCK);
+            push_run(&mut runs, Run { offset, length: to - from });
+        }
+        runs
+    }
+
+    fn is_mapped(&self, file: FileId, page: u64) -> bool {
+        let block = self.files.get(&file.0).and_then(|inode| inode.map.get(page as usize));
+        block.is_some_and(|block| *block != HOLE)
+    }
+
+    fn write(
+        &mut self,
+        now: Nanos,
+        file: FileId,
+        ranges: &[(u64, u64)],
+        reason: Reason,
+    ) -> Result<Plan, Full> {
+        let pages = || {
+            ranges.iter().flat_map(|(offset, length)| {
+                let (first, end) = blocks(*offset, *length);
+                first..end
+            })
+        };
+        let fresh = pages().filter(|page| !self.is_mapped(file, *page)).count() as u64;
+        if fresh > 0 && fresh + fresh / IN_NODE + 2 > self.left() {
+            return Err(Full);
+        }
+        let mut plan = self.make_room(now, pages().count() as u64);
+        let (mut reads, mut runs) = (Vec::new(), Vec::new());
+        for &(offset, length) in ranges {
+            self.write_range(file, (offset, length), reason, (&mut reads, &mut runs))?;
+        }
+        self.resize(now, file, grown(self.size(file), ranges, reason));
+        self.changed(now);
+        plan.then(reads);
+        plan.then_writes(runs);
+        Ok(plan)
+    }
+
+    fn touch(&mut self, now: Nanos, file: FileId) {
+        let tick = now.0 / TICK.0;
+        if let Some(inode) = self.files.get_mut(&file.0)
+            && inode.modified != Some(tick)
+        {
+            inode.modified = Some(tick);
+            inode.touched = true;
+        }
+    }
+
+    fn sync(&mut self, now: Nanos, file: Option<FileId>, data_only: bool) -> Plan {
+        let Some(file) = file else { return self.checkpoint(now) };
+        let mut plan = Plan::new();
+        let Some(inode) = self.files.get_mut(&file.0) else { return plan };
+        let mut nodes = inode.dirty.clone();
+        let inode_too = inode.touched && !data_only && (self.in_place || nodes.is_empty());
+        if inode_too {
+            nodes.insert(0);
+        }
+        if !data_only {
+            inode.touched = false;
+        }
+        if !nodes.is_empty() {
+            plan.then_plan(self.make_room(now, nodes.len() as u64));
+            plan.then_writes(self.write_nodes(file.0, &nodes));
+            self.changed(now);
+        }
+        plan.then_flush(self.barrier);
+        plan
+    }
+
+    fn next_tick(&self) -> Nanos {
+        self.checkpoint_due.unwrap_or(Nanos::MAX)
+    }
+
+    fn tick(&mut self, now: Nanos) -> Plan {
+        if self.checkpoint_due.is_some_and(|due| due <= now) {
+            return self.checkpoint(now);
+        }
+        Plan::new()
+    }
+
+    fn trim(&mut self) -> (Plan, Bytes) {
+        // A trim begins with a checkpoint, so that what was deleted is free.
+        let mut plan = self.checkpoint(Nanos::ZERO);
+        let segments = std::mem::take(&mut self.untrimmed);
+        let free: BTreeSet<u32> = self.segments.free_list().collect();
+        let runs = self.segment_runs(segments.intersection(&free).copied());
+        let told = runs.iter().map(|run| run.length).sum();
+        plan.then(runs.into_iter().map(BlockRequest::Discard).collect());
+        (plan, Bytes(told))
+    }
+}

@@ -1,0 +1,197 @@
+//! The main area: segments of blocks, written in order by a few logs at once.
+
+use std::collections::BTreeSet;
+
+use super::layout::SEGMENT;
+
+/// What is in a block of the main area.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Owner {
+    /// A page of a file.
+    Data { file: u32, page: u32 },
+    /// A node of a file.
+    Node { file: u32, node: u32 },
+}
+
+/// The logs that are modelled: F2FS has six, of which the tests use these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Log {
+    /// Data as it is written.
+    Data,
+    /// Nodes.
+    Node,
+    /// What cleaning moves.
+    Cold,
+}
+
+const LOGS: usize = 3;
+const NOTHING: u32 = u32::MAX;
+const IS_NODE: u32 = 1 << 31;
+
+/// Where a log writes: a free segment from its start, or the holes of one in use (threaded).
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    segment: u32,
+    next: u64,
+}
+
+#[derive(Debug)]
+pub(super) struct Segments {
+    /// For each block, the file (its highest bit tells a node from data), and which.
+    owners: Vec<(u32, u32)>,
+    valid: Vec<u16>,
+    open: [Option<Open>; LOGS],
+    free: BTreeSet<u32>,
+    /// Empty since the last checkpoint, which makes them free.
+    prefree: BTreeSet<u32>,
+    /// Segments whose entry changed since the last checkpoint.
+    pub(super) changed: BTreeSet<u32>,
+    /// Valid blocks of them all.
+    used: u64,
+    hint: u32,
+    /// With this many free segments or fewer, logs go on in the holes of others.
+    thread_from: usize,
+}
+
+impl Segments {
+    pub(super) fn new(segments: u32, reserved: u32) -> Segments {
+        Segments {
+            owners: vec![(NOTHING, 0); segments as usize * SEGMENT as usize],
+            valid: vec![0; segments as usize],
+            open: [None; LOGS],
+            free: (0..segments).collect(),
+            prefree: BTreeSet::new(),
+            changed: BTreeSet::new(),
+            used: 0,
+            hint: 0,
+            thread_from: 2 * reserved as usize,
+        }
+    }
+
+    pub(super) fn used(&self) -> u64 {
+        self.used
+    }
+
+    pub(super) fn free_segments(&self) -> usize {
+        self.free.len()
+    }
+
+    pub(super) fn prefree_segments(&self) -> usize {
+        self.prefree.len()
+    }
+
+    pub(super) fn owner(&self, block: u32) -> Option<Owner> {
+        let (file, index) = *self.owners.get(block as usize)?;
+        match file {
+            NOTHING => None,
+            node if node & IS_NODE != 0 => Some(Owner::Node { file: node & !IS_NODE, node: index }),
+            file => Some(Owner::Data { file, page: index }),
+        }
+    }
+
+    /// The next block of a log, for this owner. `None` where nothing is left at all.
+    pub(super) fn append(&mut self, log: Log, owner: Owner) -> Option<u32> {
+        let block = match self.next_of(log) {
+            Some(block) => block,
+            None => {
+                self.begin_segment(log)?;
+                self.next_of(log)?
+            }
+        };
+        self.owners[block as usize] = match owner {
+            Owner::Data { file, page } => (file, page),
+            Owner::Node { file, node } => (file | IS_NODE, node),
+        };
+        let segment = block / SEGMENT as u32;
+        self.valid[segment as usize] += 1;
+        self.changed.insert(segment);
+        self.used += 1;
+        Some(block)
+    }
+
+    /// The block that a log writes next within its segment.
+    fn next_of(&mut self, log: Log) -> Option<u32> {
+        let open = self.open[log as usize].as_mut()?;
+        while open.next < SEGMENT {
+            let block = open.segment * SEGMENT as u32 + open.next as u32;
+            open.next += 1;
+            if self.owners[block as usize].0 == NOTHING {
+                return Some(block);
+            }
+        }
+        None
+    }
+
+    fn begin_segment(&mut self, log: Log) -> Option<()> {
+        // What was emptied while a log was in it waits for the next checkpoint like any other.
+        let left = self.open[log as usize].take().map(|open| open.segment);
+        self.prefree.extend(left.filter(|segment| self.valid[*segment as usize] == 0));
+        let threads = self.free.len() <= self.thread_from && log != Log::Cold;
+        let threaded = if threads { self.fewest_valid(true) } else { None };
+        let segment = match threaded {
+            Some(segment) => segment,
+            None => {
+                let next = self.free.range(self.hint..).next().or_else(|| self.free.first());
+                let segment = *next?;
+                self.free.remove(&segment);
+                self.hint = segment + 1;
+                segment
+            }
+        };
+        self.open[log as usize] = Some(Open { segment, next: 0 });
+        Some(())
+    }
+
+    fn is_open(&self, segment: u32) -> bool {
+        self.open.iter().flatten().any(|open| open.segment == segment)
+    }
+
+    /// The segment in use with the fewest valid blocks; with a hole in it at least.
+    pub(super) fn fewest_valid(&self, for_threading: bool) -> Option<u32> {
+        let candidates = (0..self.valid.len() as u32).filter(|segment| {
+            let valid = u64::from(self.valid[*segment as usize]);
+            valid > 0 && valid < SEGMENT && !self.is_open(*segment)
+        });
+        let fewest = candidates.min_by_key(|segment| self.valid[*segment as usize])?;
+        // Threading a log through a segment that is nearly full wins nothing.
+        let worth = !for_threading || u64::from(self.valid[fewest as usize]) < SEGMENT * 7 / 8;
+        worth.then_some(fewest)
+    }
+
+    /// The blocks of a segment that are in use.
+    pub(super) fn valid_blocks(&self, segment: u32) -> Vec<u32> {
+        let first = segment * SEGMENT as u32;
+        let blocks = first..first + SEGMENT as u32;
+        blocks.filter(|block| self.owners[*block as usize].0 != NOTHING).collect()
+    }
+
+    /// A block holds nothing any more.
+    pub(super) fn invalidate(&mut self, block: u32) {
+        let owner = &mut self.owners[block as usize];
+        debug_assert_ne!(owner.0, NOTHING, "block {block} is freed twice");
+        *owner = (NOTHING, 0);
+        let segment = block / SEGMENT as u32;
+        self.valid[segment as usize] -= 1;
+        self.changed.insert(segment);
+        self.used -= 1;
+        if self.valid[segment as usize] == 0 && !self.is_open(segment) {
+            self.prefree.insert(segment);
+        }
+    }
+
+    /// A checkpoint: what was empty is free, and told.
+    pub(super) fn checkpoint(&mut self) -> Vec<u32> {
+        // A log may have left a segment that then became empty, or have threaded into one.
+        let empty = |segment: &u32| self.valid[*segment as usize] == 0 && !self.is_open(*segment);
+        let freed: Vec<u32> = self.prefree.iter().copied().filter(empty).collect();
+        self.prefree.clear();
+        self.free.extend(&freed);
+        self.changed.clear();
+        freed
+    }
+
+    /// Free segments, in order.
+    pub(super) fn free_list(&self) -> impl Iterator<Item = u32> {
+        self.free.iter().copied()
+    }
+}

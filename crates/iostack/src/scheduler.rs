@@ -1,0 +1,363 @@
+//! Carries plans out, several side by side, over one device in virtual time.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+use flashlag_device::{
+    Clock, Completion, Device, DeviceError, Durability, Op, Request, VirtualClock,
+};
+use flashlag_schema::profile::EncryptionModel;
+use flashlag_units::{Bytes, Nanos};
+
+use crate::ledger::Ledger;
+use crate::plan::{BlockRequest, Plan, Run};
+
+/// A plan under way. Valid until its end was taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Pid(usize);
+
+#[derive(Debug)]
+struct Process {
+    left: VecDeque<Vec<BlockRequest>>,
+    in_flight: u32,
+    /// What it waits for before its first group.
+    after: Option<Pid>,
+    error: Option<DeviceError>,
+    ended: Option<Nanos>,
+    /// Nobody asks for its end.
+    detached: bool,
+}
+
+/// A piece of a request: what one slot of the device carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Piece {
+    pid: Pid,
+    op: Code,
+    offset: u64,
+    length: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Code {
+    Read,
+    Write,
+    Flush,
+    Discard,
+}
+
+/// Something that happens at a moment of its own, beside the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Later {
+    /// Encrypted, and goes to the device.
+    Send(Piece),
+    /// Decrypted, and done.
+    Done(Piece),
+}
+
+/// What encrypting costs, where the device is encrypted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Crypt {
+    read_per_kib: u64,
+    write_per_kib: u64,
+    per_request: u64,
+}
+
+impl Crypt {
+    pub(crate) fn new(model: &EncryptionModel) -> Crypt {
+        Crypt {
+            read_per_kib: model.read_per_kib.0.0,
+            write_per_kib: model.write_per_kib.0.0,
+            per_request: model.per_request.0.0,
+        }
+    }
+
+    fn cost(&self, piece: &Piece) -> Nanos {
+        let per_kib = match piece.op {
+            Code::Read => self.read_per_kib,
+            Code::Write => self.write_per_kib,
+            Code::Flush | Code::Discard => return Nanos::ZERO,
+        };
+        Nanos(self.per_request + (piece.length * per_kib).div_ceil(1024))
+    }
+}
+
+/// Processes over a device.
+#[derive(Debug)]
+pub(crate) struct Scheduler<D> {
+    pub(crate) device: D,
+    pub(crate) clock: VirtualClock,
+    pub(crate) ledger: Ledger,
+    crypt: Option<Crypt>,
+    /// Encryption is one thread's work: it is busy until then.
+    crypt_busy: Nanos,
+    later: BinaryHeap<Reverse<(Nanos, u64, Later)>>,
+    ordinal: u64,
+    processes: Vec<Option<Process>>,
+    vacant: Vec<usize>,
+    carried: Vec<Piece>,
+    free_slots: Vec<u32>,
+    waiting: VecDeque<Piece>,
+    largest: u64,
+    completions: Vec<Completion>,
+    finished: Vec<Pid>,
+}
+
+impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
+    pub(crate) fn new(device: D, crypt: Option<Crypt>) -> Scheduler<D> {
+        let geometry = device.geometry();
+        let nothing = Piece { pid: Pid(0), op: Code::Flush, offset: 0, length: 0 };
+        Scheduler {
+            clock: device.clock().clone(),
+            device,
+            ledger: Ledger::default(),
+            crypt,
+            crypt_busy: Nanos::ZERO,
+            later: BinaryHeap::new(),
+            ordinal: 0,
+            processes: Vec::new(),
+            vacant: Vec::new(),
+            carried: vec![nothing; geometry.slots as usize],
+            free_slots: (0..geometry.slots).rev().collect(),
+            waiting: VecDeque::new(),
+            largest: geometry.buffer.0.max(1),
+            completions: Vec::new(),
+            finished: Vec::new(),
+        }
+    }
+
+    pub(crate) fn now(&self) -> Nanos {
+        self.clock.now()
+    }
+
+    /// Begins a plan, once the process `after` has ended where one is given.
+    pub(crate) fn spawn(&mut self, plan: Plan, after: Option<Pid>) -> Pid {
+        let after = after.filter(|pid| !self.has_ended(*pid));
+        let process = Process {
+            left: plan.into_groups().collect(),
+            in_flight: 0,
+            after,
+            error: None,
+            ended: None,
+            detached: false,
+        };
+        let pid = match self.vacant.pop() {
+            Some(index) => {
+                self.processes[index] = Some(process);
+                Pid(index)
+            }
+            None => {
+                self.processes.push(Some(process));
+                Pid(self.processes.len() - 1)
+            }
+        };
+        if after.is_none() {
+            self.go_on(pid);
+        }
+        pid
+    }
+
+    /// Lets a process run without anyone asking for its end.
+    pub(crate) fn detach(&mut self, pid: Pid) {
+        if self.has_ended(pid) {
+            self.release(pid);
+        } else if let Some(process) = &mut self.processes[pid.0] {
+            process.detached = true;
+        }
+    }
+
+    pub(crate) fn has_ended(&self, pid: Pid) -> bool {
+        self.processes[pid.0].as_ref().is_none_or(|process| process.ended.is_some())
+    }
+
+    /// When a process ended, if it has; it is then forgotten.
+    pub(crate) fn take(&mut self, pid: Pid) -> Option<Result<Nanos, DeviceError>> {
+        let ended = self.processes[pid.0].as_ref()?.ended?;
+        let process = self.release(pid)?;
+        Some(process.error.map_or(Ok(ended), Err))
+    }
+
+    fn release(&mut self, pid: Pid) -> Option<Process> {
+        self.vacant.push(pid.0);
+        self.processes[pid.0].take()
+    }
+
+    /// Lets time pass to the next event, or to `until`, and tells which processes ended in it.
+    /// Nothing is left to be waited for where it returns at `until`.
+    pub(crate) fn step(&mut self, until: Nanos) -> Vec<Pid> {
+        let next = self.later.peek().map_or(Nanos::MAX, |Reverse((time, _, _))| *time);
+        if self.finished.is_empty() {
+            self.device.wait_until(next.min(until));
+        }
+        let mut completions = std::mem::take(&mut self.completions);
+        // Reaping without waiting cannot fail on a device in virtual time; if one does, the
+        // processes that wait for it never end, and the caller tells.
+        let _ = self.device.reap(0, &mut completions);
+        for completion in completions.drain(..) {
+            self.completed(completion);
+        }
+        self.completions = completions;
+        let now = self.now();
+        while let Some(Reverse((time, _, later))) = self.later.peek().copied() {
+            if time > now {
+                break;
+            }
+            self.later.pop();
+            match later {
+                Later::Send(piece) => self.send(piece),
+                Later::Done(piece) => self.piece_done(piece.pid),
+            }
+        }
+        std::mem::take(&mut self.finished)
+    }
+
+    fn completed(&mut self, completion: Completion) {
+        self.free_slots.push(completion.slot);
+        let piece = self.carried[completion.slot as usize];
+        if let Some(next) = self.waiting.pop_front() {
+            self.send(next);
+        }
+        if let Err(error) = completion.result
+            && let Some(process) = &mut self.processes[piece.pid.0]
+        {
+            process.error.get_or_insert(error);
+        }
+        let cost = match (&self.crypt, piece.op) {
+            (Some(crypt), Code::Read) => crypt.cost(&piece),
+            _ => Nanos::ZERO,
+        };
+        if cost == Nanos::ZERO {
+            self.piece_done(piece.pid);
+        } else {
+            self.in_crypt(cost, Later::Done(piece));
+        }
+    }
+
+    /// Has the thread that encrypts do something, after what it has to do already.
+    fn in_crypt(&mut self, cost: Nanos, then: Later) {
+        self.crypt_busy = self.crypt_busy.max(self.now()).plus(cost);
+        self.ordinal += 1;
+        self.later.push(Reverse((self.crypt_busy, self.ordinal, then)));
+    }
+
+    fn piece_done(&mut self, pid: Pid) {
+        let Some(process) = &mut self.processes[pid.0] else { return };
+        process.in_flight -= 1;
+        if process.in_flight == 0 {
+            self.go_on(pid);
+        }
+    }
+
+    /// Sends the next group of a process, or ends it.
+    fn go_on(&mut self, pid: Pid) {
+        let Some(process) = &mut self.processes[pid.0] else { return };
+        let failed = process.error.is_some();
+        match process.left.pop_front().filter(|_| !failed) {
+            Some(group) => {
+                // Held up by one, so that a group is not done while it is being sent.
+                process.in_flight = 1;
+                for request in group {
+                    self.send_request(pid, request);
+                }
+                self.piece_done(pid);
+            }
+            None => self.end(pid),
+        }
+    }
+
+    fn end(&mut self, pid: Pid) {
+        let now = self.now();
+        let Some(process) = &mut self.processes[pid.0] else { return };
+        process.ended = Some(now);
+        if process.detached {
+            self.release(pid);
+        }
+        self.finished.push(pid);
+        let waiting = |process: &Option<Process>| {
+            process.as_ref().is_some_and(|process| process.after == Some(pid))
+        };
+        let next: Vec<usize> =
+            (0..self.processes.len()).filter(|index| waiting(&self.processes[*index])).collect();
+        for index in next {
+            if let Some(process) = &mut self.processes[index] {
+                process.after = None;
+            }
+            self.go_on(Pid(index));
+        }
+    }
+
+    fn send_request(&mut self, pid: Pid, request: BlockRequest) {
+        self.count(&request);
+        let (op, run) = match request {
+            BlockRequest::Read(run) => (Code::Read, run),
+            BlockRequest::Write(run) => (Code::Write, run),
+            BlockRequest::Discard(run) => (Code::Discard, run),
+            BlockRequest::Flush => (Code::Flush, Run { offset: 0, length: 0 }),
+        };
+        let most = if op == Code::Discard { u64::MAX } else { self.largest };
+        let mut offset = run.offset;
+        loop {
+            let length = most.min(run.end() - offset);
+            let piece = Piece { pid, op, offset, length };
+            if let Some(process) = &mut self.processes[pid.0] {
+                process.in_flight += 1;
+            }
+            match (&self.crypt, op) {
+                (Some(crypt), Code::Write) if crypt.cost(&piece) > Nanos::ZERO => {
+                    let cost = crypt.cost(&piece);
+                    self.in_crypt(cost, Later::Send(piece));
+                }
+                _ => self.send(piece),
+            }
+            offset += length;
+            if offset >= run.end() {
+                return;
+            }
+        }
+    }
+
+    fn count(&mut self, request: &BlockRequest) {
+        let ledger = &mut self.ledger;
+        match request {
+            BlockRequest::Read(run) => {
+                ledger.reads += 1;
+                ledger.read_bytes = ledger.read_bytes.plus(Bytes(run.length));
+            }
+            BlockRequest::Write(run) => {
+                ledger.writes += 1;
+                ledger.written_bytes = ledger.written_bytes.plus(Bytes(run.length));
+            }
+            BlockRequest::Flush => ledger.flushes += 1,
+            BlockRequest::Discard(run) => {
+                ledger.discarded_bytes = ledger.discarded_bytes.plus(Bytes(run.length));
+            }
+        }
+    }
+
+    fn send(&mut self, piece: Piece) {
+        let Some(slot) = self.free_slots.pop() else {
+            self.waiting.push_back(piece);
+            return;
+        };
+        self.carried[slot as usize] = piece;
+        let op = match piece.op {
+            Code::Read => Op::Read,
+            Code::Write => Op::Write,
+            Code::Flush => Op::Flush,
+            Code::Discard => Op::Discard,
+        };
+        let request = Request {
+            slot,
+            op,
+            offset: Bytes(piece.offset),
+            length: Bytes(piece.length),
+            durability: Durability::None,
+        };
+        if let Err(error) = self.device.submit(request) {
+            self.free_slots.push(slot);
+            if let Some(process) = &mut self.processes[piece.pid.0] {
+                process.error.get_or_insert(error);
+            }
+            self.piece_done(piece.pid);
+        }
+    }
+}

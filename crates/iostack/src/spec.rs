@@ -1,0 +1,140 @@
+//! `ext4,nobarrier,fuse`: which filesystem, and how it is mounted.
+
+use std::fmt;
+
+use thiserror::Error;
+
+/// A filesystem that is modelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FilesystemKind {
+    /// None: files are ranges of the device.
+    Raw,
+    /// ext4 with an ordered journal.
+    Ext4,
+    /// F2FS.
+    F2fs,
+}
+
+/// What is mounted, and how.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StackSpec {
+    /// The filesystem.
+    pub kind: FilesystemKind,
+    /// Whether a sync flushes the device (`nobarrier` turns it off).
+    pub barrier: bool,
+    /// Whether space that becomes free is discarded at once. F2FS does unless told.
+    pub discard: bool,
+    /// Whether F2FS's fsync writes a few pages in place (kernels since 3.17; `noipu` for older).
+    pub ipu: bool,
+    /// Whether calls go through a FUSE daemon.
+    pub fuse: bool,
+    /// Whether the device is encrypted below the filesystem.
+    pub encrypt: bool,
+}
+
+/// Words that are known, for messages: with what they do.
+const OPTIONS: &str = "barrier, nobarrier, discard, nodiscard, ipu, noipu, fuse, esdfs, encrypt";
+
+/// A filesystem or option that is not known.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum SpecError {
+    /// No such filesystem.
+    #[error("there is no modelled filesystem \"{0}\"; there are raw, ext4 and f2fs")]
+    Filesystem(String),
+    /// No such option.
+    #[error("there is no option \"{0}\"; there are {OPTIONS}")]
+    Option(String),
+    /// An option that this filesystem has not.
+    #[error("\"{option}\" is an option of {of}, not of {filesystem}")]
+    NotOfThis {
+        /// The option.
+        option: String,
+        /// Which filesystem has it.
+        of: &'static str,
+        /// The one that was named.
+        filesystem: FilesystemKind,
+    },
+}
+
+impl fmt::Display for FilesystemKind {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            FilesystemKind::Raw => "raw",
+            FilesystemKind::Ext4 => "ext4",
+            FilesystemKind::F2fs => "f2fs",
+        })
+    }
+}
+
+impl StackSpec {
+    /// Reads `FS[,OPTION]...`.
+    ///
+    /// # Errors
+    /// A word that is not known, or an option of another filesystem.
+    pub fn parse(text: &str) -> Result<StackSpec, SpecError> {
+        let mut words = text.split(',').map(str::trim);
+        let kind = match words.next().unwrap_or_default() {
+            "raw" => FilesystemKind::Raw,
+            "ext4" => FilesystemKind::Ext4,
+            "f2fs" => FilesystemKind::F2fs,
+            other => return Err(SpecError::Filesystem(other.to_owned())),
+        };
+        let mut spec = StackSpec {
+            kind,
+            barrier: true,
+            discard: kind == FilesystemKind::F2fs,
+            ipu: true,
+            fuse: false,
+            encrypt: false,
+        };
+        for word in words {
+            let only_f2fs = matches!(word, "ipu" | "noipu");
+            if only_f2fs && kind != FilesystemKind::F2fs {
+                let option = word.to_owned();
+                return Err(SpecError::NotOfThis { option, of: "f2fs", filesystem: kind });
+            }
+            match word {
+                "barrier" => spec.barrier = true,
+                "nobarrier" => spec.barrier = false,
+                "discard" => spec.discard = true,
+                "nodiscard" => spec.discard = false,
+                "ipu" => spec.ipu = true,
+                "noipu" => spec.ipu = false,
+                "fuse" => spec.fuse = true,
+                // A wrapper in the kernel: what it costs cannot be told from a call.
+                "esdfs" => spec.fuse = false,
+                "encrypt" => spec.encrypt = true,
+                other => return Err(SpecError::Option(other.to_owned())),
+            }
+        }
+        Ok(spec)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults_are_those_of_the_filesystem() {
+        let ext4 = StackSpec::parse("ext4").unwrap();
+        assert!(ext4.barrier && !ext4.discard && !ext4.fuse && !ext4.encrypt);
+        assert!(StackSpec::parse("f2fs").unwrap().discard);
+    }
+
+    #[test]
+    fn options_apply_in_order() {
+        let spec = StackSpec::parse("f2fs,nobarrier,nodiscard,noipu,fuse,encrypt").unwrap();
+        assert!(!spec.barrier && !spec.discard && !spec.ipu && spec.fuse && spec.encrypt);
+        assert!(!StackSpec::parse("ext4,fuse,esdfs").unwrap().fuse);
+    }
+
+    #[test]
+    fn what_is_not_known_is_refused_with_what_is() {
+        let told = |text| StackSpec::parse(text).unwrap_err().to_string();
+        assert!(told("ext3").contains("raw, ext4 and f2fs"));
+        assert!(told("ext4,fast").contains("nobarrier"));
+        assert!(told("ext4,noipu").contains("option of f2fs"));
+        assert!(StackSpec::parse("").is_err());
+    }
+}

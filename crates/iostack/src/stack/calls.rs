@@ -1,0 +1,269 @@
+//! Calls: names, reads, writes, syncs.
+
+use flashlag_device::{Device, DeviceError, VirtualClock};
+use flashlag_units::Bytes;
+use rustix::io::Errno;
+
+use super::Inner;
+use crate::cache::{DIRTY_PAGES, pages};
+use crate::fs::{BLOCK, FileId, Reason, blocks};
+use crate::plan::{BlockRequest, Plan, Run, push_run};
+use crate::scheduler::Pid;
+
+impl<D: Device<Clock = VirtualClock>> Inner<D> {
+    pub(super) fn create(&mut self, name: &str) -> Result<FileId, DeviceError> {
+        if self.names.contains_key(name) {
+            return Err(DeviceError::os("create", name, None, Errno::EXIST));
+        }
+        self.compute(self.call_time(0));
+        let file = FileId(self.next_file);
+        let now = self.now();
+        let made = self.fs.create(now, file);
+        made.map_err(|_| DeviceError::os("create", name, None, Errno::NOSPC))?;
+        self.next_file += 1;
+        self.names.insert(name.to_owned(), file);
+        self.named.insert(file, name.to_owned());
+        Ok(file)
+    }
+
+    pub(super) fn delete(&mut self, name: &str) -> Result<(), DeviceError> {
+        let missing = || DeviceError::os("delete", name, None, Errno::NOENT);
+        let file = self.names.remove(name).ok_or_else(missing)?;
+        self.compute(self.call_time(0));
+        self.named.remove(&file);
+        self.contents.remove(&file);
+        self.cache.drop_from(file, 0);
+        let now = self.now();
+        self.fs.delete(now, file);
+        Ok(())
+    }
+
+    pub(super) fn truncate(&mut self, file: FileId, size: u64) -> Result<(), DeviceError> {
+        self.compute(self.call_time(0));
+        self.cache.drop_from(file, pages(size));
+        if let Some(contents) = self.contents.get_mut(&file) {
+            contents.truncate(size);
+        }
+        let now = self.now();
+        self.fs.resize(now, file, size);
+        self.fs.touch(now, file);
+        Ok(())
+    }
+
+    pub(super) fn no_room(&self, operation: &'static str, file: FileId) -> DeviceError {
+        let name = self.named.get(&file).map_or("a file", String::as_str);
+        DeviceError::os(operation, name, None, Errno::NOSPC)
+    }
+
+    pub(super) fn read_data(
+        &mut self,
+        file: FileId,
+        offset: u64,
+        into: &mut [u8],
+    ) -> Result<usize, DeviceError> {
+        let left = self.fs.size(file).saturating_sub(offset);
+        let count = (into.len() as u64).min(left) as usize;
+        let (call, plan) =
+            (self.call_time(count as u64), self.read_plan(file, offset, count as u64));
+        self.compute(call);
+        self.run(plan)?;
+        match self.contents.get(&file) {
+            Some(contents) => contents.read(offset, &mut into[..count]),
+            None => into[..count].fill(0),
+        }
+        Ok(count)
+    }
+
+    /// What has to be read for a read through the page cache.
+    pub(crate) fn read_plan(&mut self, file: FileId, offset: u64, length: u64) -> Plan {
+        self.call_bytes = self.call_bytes.plus(Bytes(length));
+        let ahead = self.cache.read_ahead(file, offset, offset + length);
+        let (first, end) = blocks(offset, length);
+        let missing = (first..end).any(|page| !self.cache.is_resident(file, page));
+        let mut plan = Plan::new();
+        if !missing {
+            return plan;
+        }
+        let last = pages(self.fs.size(file));
+        let end = end.max((first + ahead / BLOCK).min(last));
+        let mut runs: Vec<Run> = Vec::new();
+        for page in first..end {
+            if self.cache.is_resident(file, page) {
+                continue;
+            }
+            for run in self.fs.locate(file, page * BLOCK, BLOCK) {
+                push_run(&mut runs, run);
+            }
+            self.cache.hold(file, page);
+        }
+        plan.then(runs.into_iter().map(BlockRequest::Read).collect());
+        plan
+    }
+
+    /// What has to be read for a read past the page cache; what is dirty of it goes out before.
+    pub(crate) fn direct_read_plan(&mut self, file: FileId, offset: u64, length: u64) -> Plan {
+        self.call_bytes = self.call_bytes.plus(Bytes(length));
+        let mut plan = Plan::new();
+        let (first, end) = blocks(offset, length);
+        if self.cache.dirty_of(file) > 0 {
+            let written = self.write_back(file, (first, end), usize::MAX, Reason::Writeback);
+            plan = written.unwrap_or_default();
+        }
+        let runs = self.fs.locate(file, offset, length);
+        plan.then(runs.into_iter().map(BlockRequest::Read).collect());
+        plan
+    }
+
+    pub(super) fn write_data(
+        &mut self,
+        file: FileId,
+        offset: u64,
+        from: &[u8],
+    ) -> Result<(), DeviceError> {
+        self.write_call(file, offset, from.len() as u64, false)?;
+        self.contents.entry(file).or_default().write(offset, from);
+        Ok(())
+    }
+
+    /// A write call, to its end.
+    pub(super) fn write_call(
+        &mut self,
+        file: FileId,
+        offset: u64,
+        length: u64,
+        direct: bool,
+    ) -> Result<(), DeviceError> {
+        let pid = self.begin_write(file, offset, length, direct)?;
+        self.wait(pid).map(|_| ())
+    }
+
+    /// Begins a write: past the page cache what it has to do at the device, or the copy into it.
+    pub(crate) fn begin_write(
+        &mut self,
+        file: FileId,
+        offset: u64,
+        length: u64,
+        direct: bool,
+    ) -> Result<Pid, DeviceError> {
+        self.compute(self.call_time(length));
+        self.call_bytes = self.call_bytes.plus(Bytes(length));
+        let plan = if direct {
+            self.direct_write(file, offset, length)?
+        } else {
+            self.buffered_write(file, offset, length)?
+        };
+        Ok(self.scheduler.spawn(plan, None))
+    }
+
+    fn direct_write(
+        &mut self,
+        file: FileId,
+        offset: u64,
+        length: u64,
+    ) -> Result<Plan, DeviceError> {
+        let (first, end) = blocks(offset, length);
+        let mut plan = if self.cache.dirty_of(file) > 0 {
+            self.write_back(file, (first, end), usize::MAX, Reason::Writeback)?
+        } else {
+            Plan::new()
+        };
+        self.cache.invalidate(file, first, end);
+        let now = self.now();
+        self.fs.touch(now, file);
+        let written = self.fs.write(now, file, &[(offset, length)], Reason::Direct);
+        plan.then_plan(written.map_err(|_| self.no_room("write", file))?);
+        Ok(plan)
+    }
+
+    fn buffered_write(
+        &mut self,
+        file: FileId,
+        offset: u64,
+        length: u64,
+    ) -> Result<Plan, DeviceError> {
+        let (first, end) = blocks(offset, length);
+        let fresh = (first..end)
+            .filter(|page| !self.fs.is_mapped(file, *page) && !self.cache.is_dirty(file, *page));
+        let promised = (fresh.count() + self.cache.dirty_pages()) as u64 * BLOCK;
+        if promised > self.fs.free().0 && !self.is_in_place(file, first, end) {
+            return Err(self.no_room("write", file));
+        }
+        let mut plan = self.read_parts(file, offset, length);
+        let now = self.now();
+        for page in first..end {
+            self.cache.write(now, file, page);
+        }
+        self.fs.touch(now, file);
+        let size = self.fs.size(file).max(offset + length);
+        self.fs.resize(now, file, size);
+        self.next_writeback = self.next_writeback.min(now.plus(super::writeback::EVERY));
+        if self.cache.dirty_pages() > DIRTY_PAGES
+            && let Some(victim) = self.cache.any_dirty()
+        {
+            // Who dirties pages pays for as many.
+            let pages = ((end - first) as usize).max(super::writeback::BATCH);
+            plan.then_plan(self.write_back(victim, (0, u64::MAX), pages, Reason::Writeback)?);
+        }
+        Ok(plan)
+    }
+
+    fn is_in_place(&self, file: FileId, first: u64, end: u64) -> bool {
+        (first..end).all(|page| self.fs.is_mapped(file, page))
+    }
+
+    /// Pages that are written in part and are not in memory are read first.
+    fn read_parts(&mut self, file: FileId, offset: u64, length: u64) -> Plan {
+        let (first, end) = blocks(offset, length);
+        let head = (!offset.is_multiple_of(BLOCK)).then_some(first);
+        let tail = (!(offset + length).is_multiple_of(BLOCK)).then_some(end - 1);
+        let mut reads = Vec::new();
+        let parts = [head, tail.filter(|tail| head != Some(*tail))];
+        for page in parts.into_iter().flatten() {
+            if !self.cache.is_resident(file, page) && self.fs.is_mapped(file, page) {
+                let runs = self.fs.locate(file, page * BLOCK, BLOCK);
+                reads.extend(runs.into_iter().map(BlockRequest::Read));
+            }
+        }
+        let mut plan = Plan::new();
+        plan.then(reads);
+        plan
+    }
+
+    pub(super) fn sync_call(
+        &mut self,
+        file: Option<FileId>,
+        data_only: bool,
+    ) -> Result<(), DeviceError> {
+        let pid = self.begin_sync(file, data_only)?;
+        self.wait(pid)?;
+        self.late_error.take().map_or(Ok(()), Err)
+    }
+
+    /// Begins an fsync or fdatasync: dirty pages, and then what the filesystem does.
+    pub(crate) fn begin_sync(
+        &mut self,
+        file: Option<FileId>,
+        data_only: bool,
+    ) -> Result<Pid, DeviceError> {
+        self.compute(self.sync_time());
+        if let Some(file) = file {
+            let pages = self.cache.dirty_of(file) as u64;
+            if pages > 0 {
+                let reason = Reason::Sync { pages };
+                let data = self.write_back(file, (0, u64::MAX), usize::MAX, reason)?;
+                self.run(data)?;
+            }
+        }
+        let now = self.now();
+        let plan = self.fs.sync(now, file, data_only);
+        let pid = self.spawn_sync(plan);
+        Ok(pid)
+    }
+
+    pub(super) fn trim(&mut self) -> Result<Bytes, DeviceError> {
+        self.sync_call(None, false)?;
+        let (plan, told) = self.fs.trim();
+        self.run(plan)?;
+        Ok(told)
+    }
+}

@@ -1,0 +1,178 @@
+//! Time: plans of the caller, of the kernel's threads and of background jobs, side by side.
+
+use flashlag_device::{Device, DeviceError, VirtualClock};
+use flashlag_units::{Bytes, Nanos};
+
+use super::Inner;
+use crate::background::{BackgroundJob, BackgroundTotal, Running};
+use crate::fs::Reason;
+use crate::plan::{BlockRequest, Plan};
+use crate::scheduler::Pid;
+
+impl<D: Device<Clock = VirtualClock>> Inner<D> {
+    pub(crate) fn now(&self) -> Nanos {
+        self.scheduler.now()
+    }
+
+    /// Lets time pass to the next thing that happens, or to `until`.
+    pub(crate) fn step(&mut self, until: Nanos) {
+        self.run_threads();
+        let next = self.fs.next_tick().min(self.next_writeback);
+        let ended = self.scheduler.step(until.min(next));
+        for pid in ended {
+            self.background_ended(pid);
+        }
+    }
+
+    /// What the kernel's threads have to do by now.
+    fn run_threads(&mut self) {
+        let now = self.now();
+        if self.next_writeback <= now {
+            self.write_expired();
+        }
+        if self.fs.next_tick() <= now && self.journal_is_idle() {
+            let plan = self.fs.tick(now);
+            if !plan.is_empty() {
+                let pid = self.scheduler.spawn(plan, None);
+                self.journal = Some(pid);
+            }
+        }
+    }
+
+    /// Whether the thread of the journal has nothing under way.
+    fn journal_is_idle(&mut self) -> bool {
+        let Some(pid) = self.journal else { return true };
+        match self.scheduler.take(pid) {
+            Some(result) => {
+                self.keep_error(result.err());
+                self.journal = None;
+                true
+            }
+            None => false,
+        }
+    }
+
+    pub(super) fn keep_error(&mut self, error: Option<DeviceError>) {
+        if let Some(error) = error {
+            self.late_error.get_or_insert(error);
+        }
+    }
+
+    /// Waits for a process.
+    pub(crate) fn wait(&mut self, pid: Pid) -> Result<Nanos, DeviceError> {
+        loop {
+            if let Some(result) = self.scheduler.take(pid) {
+                return result;
+            }
+            self.step(Nanos::MAX);
+        }
+    }
+
+    /// Carries a plan out.
+    pub(super) fn run(&mut self, plan: Plan) -> Result<Nanos, DeviceError> {
+        let pid = self.scheduler.spawn(plan, None);
+        self.wait(pid)
+    }
+
+    /// Begins a sync's plan, behind a commit that is under way.
+    pub(crate) fn spawn_sync(&mut self, plan: Plan) -> Pid {
+        let after = if self.journal_is_idle() { None } else { self.journal };
+        self.scheduler.spawn(plan, after)
+    }
+
+    /// Lets time pass.
+    pub(crate) fn pass_until(&mut self, time: Nanos) {
+        while self.now() < time {
+            self.step(time);
+        }
+    }
+
+    /// Takes this much of the caller's time on a CPU.
+    pub(crate) fn compute(&mut self, time: Nanos) {
+        if time > Nanos::ZERO {
+            self.pass_until(self.now().plus(time));
+        }
+    }
+
+    pub(super) fn start_background(&mut self, job: BackgroundJob) -> Result<(), DeviceError> {
+        self.end_background();
+        self.background = Some(Running::new(job, self.now()));
+        for _ in 0..job.depth.max(1) {
+            self.background_next()?;
+        }
+        Ok(())
+    }
+
+    /// Begins the next request of the background job.
+    fn background_next(&mut self) -> Result<(), DeviceError> {
+        let Some(mut running) = self.background.take() else { return Ok(()) };
+        let job = running.job;
+        let planned = self.background_plan(&job, running.address());
+        if let Ok(plan) = &planned {
+            running.under_way.push(self.scheduler.spawn(plan.clone(), None));
+        }
+        self.background = Some(running);
+        planned.map(|_| ())
+    }
+
+    fn background_plan(&mut self, job: &BackgroundJob, at: u64) -> Result<Plan, DeviceError> {
+        let now = self.now();
+        if !job.writes {
+            let runs = self.fs.locate(job.file, at, job.block.0);
+            let mut plan = Plan::new();
+            plan.then(runs.into_iter().map(BlockRequest::Read).collect());
+            return Ok(plan);
+        }
+        let written = self.fs.write(now, job.file, &[(at, job.block.0)], Reason::Direct);
+        let mut plan = written.map_err(|_| self.no_room("write", job.file))?;
+        self.fs.touch(now, job.file);
+        if job.durable {
+            plan.then_plan(self.fs.sync(now, Some(job.file), true));
+        }
+        Ok(plan)
+    }
+
+    fn background_ended(&mut self, pid: Pid) {
+        let Some(running) = &mut self.background else { return };
+        let Some(index) = running.under_way.iter().position(|one| *one == pid) else { return };
+        running.under_way.swap_remove(index);
+        running.total.ops += 1;
+        running.total.bytes = running.total.bytes.plus(running.job.block);
+        let result = self.scheduler.take(pid);
+        self.keep_error(result.and_then(Result::err));
+        let next = self.background_next();
+        self.keep_error(next.err());
+    }
+
+    pub(super) fn end_background(&mut self) -> Option<BackgroundTotal> {
+        let mut running = self.background.take()?;
+        let elapsed = self.now().since(running.began);
+        for pid in running.under_way.drain(..) {
+            let result = self.wait(pid);
+            self.keep_error(result.err());
+        }
+        Some(BackgroundTotal { elapsed, ..running.total })
+    }
+
+    /// Time on a CPU for a call with this many bytes.
+    pub(crate) fn call_time(&self, bytes: u64) -> Nanos {
+        let per_kib = |cost: Nanos| Nanos((cost.0 * bytes).div_ceil(1024));
+        let mut time = self.model.call.0.plus(per_kib(self.model.per_kib.0));
+        if self.spec.fuse {
+            time = time.plus(self.fuse_time(bytes)).plus(per_kib(self.model.fuse_per_kib.0));
+        }
+        time
+    }
+
+    /// And for an fsync.
+    pub(crate) fn sync_time(&self) -> Nanos {
+        let fuse = if self.spec.fuse { self.fuse_time(0) } else { Nanos::ZERO };
+        self.model.sync_call.0.plus(fuse)
+    }
+
+    /// A request to the FUSE daemon for each 128 KiB (`FUSE_MAX_PAGES_PER_REQ`).
+    fn fuse_time(&self, bytes: u64) -> Nanos {
+        let requests = Bytes(bytes).0.div_ceil(128 << 10).max(1);
+        Nanos(self.model.fuse_call.0.0 * requests)
+    }
+}

@@ -1,0 +1,48 @@
+//! Dirty pages on their way to the device.
+
+use flashlag_device::{Device, DeviceError, VirtualClock};
+use flashlag_units::Nanos;
+
+use super::Inner;
+use crate::fs::{BLOCK, FileId, Reason};
+use crate::plan::Plan;
+
+/// The kernel looks for old pages this often (`dirty_writeback_centisecs`).
+pub(super) const EVERY: Nanos = Nanos::from_secs(5);
+/// Pages that are written back at once at least.
+pub(super) const BATCH: usize = 256;
+
+impl<D: Device<Clock = VirtualClock>> Inner<D> {
+    /// Gives dirty pages their places, and says what is to be written. The pages are clean then.
+    pub(super) fn write_back(
+        &mut self,
+        file: FileId,
+        (first, end): (u64, u64),
+        most: usize,
+        reason: Reason,
+    ) -> Result<Plan, DeviceError> {
+        let ranges = self.cache.take(file, first, end, most);
+        let now = self.now();
+        // The last page is written whole; the size of the file stays what it is.
+        let bytes = |(from, to): (u64, u64)| (from * BLOCK, (to - from) * BLOCK);
+        let ranges: Vec<(u64, u64)> = ranges.into_iter().map(bytes).collect();
+        let written = self.fs.write(now, file, &ranges, reason);
+        written.map_err(|_| self.no_room("write", file))
+    }
+
+    /// Writes back what has been dirty for long, in the background.
+    pub(super) fn write_expired(&mut self) {
+        let now = self.now();
+        for file in self.cache.expired(now) {
+            match self.write_back(file, (0, u64::MAX), usize::MAX, Reason::Writeback) {
+                Ok(plan) => {
+                    let pid = self.scheduler.spawn(plan, None);
+                    self.scheduler.detach(pid);
+                }
+                Err(error) => self.keep_error(Some(error)),
+            }
+        }
+        let any = self.cache.dirty_pages() > 0;
+        self.next_writeback = if any { now.plus(EVERY) } else { Nanos::MAX };
+    }
+}

@@ -1,0 +1,259 @@
+//! A file of a stack as a device: what the tests are driven on.
+
+use flashlag_device::{
+    Clock, Completion, Device, DeviceError, Durability, Geometry, Op, Request, VirtualClock,
+};
+use flashlag_units::{Bytes, Nanos};
+
+use crate::fs::FileId;
+use crate::scheduler::Pid;
+use crate::stack::{Inner, Stack};
+
+/// What makes a write durable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sync {
+    /// `fdatasync`: the data and what is needed to read it.
+    DataOnly,
+    /// `fsync`: the time of modification as well.
+    All,
+}
+
+/// One request under way.
+#[derive(Clone, Copy, Debug)]
+struct UnderWay {
+    started: Nanos,
+    stage: Stage,
+    durability: Durability,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Stage {
+    /// At the device.
+    Data(Pid),
+    /// Its data is written; it waits for the next sync.
+    Written,
+    /// The sync that began then is for it.
+    Syncing(Nanos),
+}
+
+/// A file as a device, with as many requests under way as it has slots.
+///
+/// Requests that wait for a sync when one begins share it, as writers of a file share a commit.
+#[derive(Debug)]
+pub struct StackFile<D> {
+    stack: Stack<D>,
+    file: FileId,
+    span: Bytes,
+    block: Bytes,
+    direct: bool,
+    sync: Sync,
+    slots: Vec<Option<UnderWay>>,
+    /// The sync under way.
+    syncing: Option<Pid>,
+    done: Vec<Completion>,
+    buffer: Vec<u8>,
+}
+
+impl<D: Device<Clock = VirtualClock>> StackFile<D> {
+    /// `span` bytes of a file that is laid out, in requests of `block` at most, `depth` at once.
+    pub fn new(
+        stack: &Stack<D>,
+        file: FileId,
+        span: Bytes,
+        block: Bytes,
+        depth: u32,
+        direct: bool,
+        sync: Sync,
+    ) -> StackFile<D> {
+        StackFile {
+            stack: stack.clone(),
+            file,
+            span,
+            block,
+            direct,
+            sync,
+            slots: vec![None; depth.max(1) as usize],
+            syncing: None,
+            done: Vec::new(),
+            buffer: Vec::new(),
+        }
+    }
+
+    fn begin(&mut self, inner: &mut Inner<D>, request: &Request) -> Result<Stage, DeviceError> {
+        let Request { op, offset, length, .. } = *request;
+        Ok(match op {
+            Op::Read => {
+                inner.compute(inner.call_time(length.0));
+                let plan = if self.direct {
+                    inner.direct_read_plan(self.file, offset.0, length.0)
+                } else {
+                    inner.read_plan(self.file, offset.0, length.0)
+                };
+                Stage::Data(inner.scheduler.spawn(plan, None))
+            }
+            Op::Write => {
+                Stage::Data(inner.begin_write(self.file, offset.0, length.0, self.direct)?)
+            }
+            Op::Flush => Stage::Written,
+            // What lies in a file is not told to the device.
+            Op::Discard => Stage::Data(inner.scheduler.spawn(crate::plan::Plan::new(), None)),
+        })
+    }
+
+    /// Takes what has ended, and begins a sync where one is waited for and none is under way.
+    fn collect(&mut self, inner: &mut Inner<D>) {
+        if let Some(pid) = self.syncing
+            && let Some(result) = inner.scheduler.take(pid)
+        {
+            self.syncing = None;
+            self.synced(&result);
+        }
+        for slot in 0..self.slots.len() {
+            let Some(UnderWay { started, stage: Stage::Data(pid), durability }) = self.slots[slot]
+            else {
+                continue;
+            };
+            let Some(result) = inner.scheduler.take(pid) else { continue };
+            match result {
+                Ok(ended) if durability == Durability::None => {
+                    self.complete(slot, (started, None, ended), Ok(()));
+                }
+                Ok(_) => {
+                    let stage = Stage::Written;
+                    self.slots[slot] = Some(UnderWay { started, stage, durability });
+                }
+                Err(error) => self.complete(slot, (started, None, inner.now()), Err(error)),
+            }
+        }
+        self.begin_sync(inner);
+    }
+
+    fn begin_sync(&mut self, inner: &mut Inner<D>) {
+        let written = |one: &UnderWay| matches!(one.stage, Stage::Written);
+        if self.syncing.is_some() || !self.slots.iter().flatten().any(written) {
+            return;
+        }
+        let from = inner.now();
+        for one in self.slots.iter_mut().flatten().filter(|one| written(one)) {
+            one.stage = Stage::Syncing(from);
+        }
+        // What is durable by its own write needs no more than its data either.
+        let asked = |one: &UnderWay| one.durability == Durability::Flush;
+        let all = self.sync == Sync::All && self.slots.iter().flatten().any(asked);
+        match inner.begin_sync(Some(self.file), !all) {
+            Ok(pid) => self.syncing = Some(pid),
+            Err(error) => self.synced_at(inner.now(), &Err(error)),
+        }
+    }
+
+    fn synced(&mut self, result: &Result<Nanos, DeviceError>) {
+        let ended = result.as_ref().ok().copied();
+        let now = ended.unwrap_or_else(|| self.stack.clock().now());
+        self.synced_at(now, &result.clone().map(|_| ()));
+    }
+
+    fn synced_at(&mut self, ended: Nanos, result: &Result<(), DeviceError>) {
+        for slot in 0..self.slots.len() {
+            if let Some(UnderWay { started, stage: Stage::Syncing(from), durability }) =
+                self.slots[slot]
+            {
+                let flush = (durability == Durability::Flush).then_some(from);
+                self.complete(slot, (started, flush, ended), result.clone());
+            }
+        }
+    }
+
+    fn complete(
+        &mut self,
+        slot: usize,
+        (started, flush_from, ended): (Nanos, Option<Nanos>, Nanos),
+        result: Result<(), DeviceError>,
+    ) {
+        self.slots[slot] = None;
+        self.done.push(Completion { slot: slot as u32, started, flush_from, ended, result });
+    }
+
+    /// Lets time pass until a request is done, or to `until`.
+    fn pass(&mut self, until: Nanos) {
+        let stack = self.stack.clone();
+        let mut inner = stack.0.borrow_mut();
+        loop {
+            self.collect(&mut inner);
+            if !self.done.is_empty() || inner.now() >= until {
+                return;
+            }
+            inner.step(until);
+        }
+    }
+
+    fn is_busy(&self) -> bool {
+        self.slots.iter().any(Option::is_some)
+    }
+}
+
+impl<D: Device<Clock = VirtualClock>> Device for StackFile<D> {
+    type Clock = VirtualClock;
+
+    fn clock(&self) -> &VirtualClock {
+        self.stack.clock()
+    }
+
+    fn geometry(&self) -> Geometry {
+        Geometry {
+            size: self.span,
+            alignment: Bytes(if self.direct { 512 } else { 1 }),
+            slots: self.slots.len() as u32,
+            buffer: self.block,
+            keeps_data: false,
+        }
+    }
+
+    /// Nothing: no data is kept.
+    fn buffer(&mut self, _: u32) -> &mut [u8] {
+        &mut self.buffer
+    }
+
+    fn submit(&mut self, request: Request) -> Result<(), DeviceError> {
+        self.geometry().check(&request)?;
+        let slot = request.slot as usize;
+        if self.slots[slot].is_some() {
+            return Err(DeviceError::busy(request.op.name(), "the file", request.slot));
+        }
+        let stack = self.stack.clone();
+        let mut inner = stack.0.borrow_mut();
+        let started = inner.now();
+        let durability = match request.op {
+            Op::Write => request.durability,
+            Op::Flush => Durability::Write,
+            Op::Read | Op::Discard => Durability::None,
+        };
+        match self.begin(&mut inner, &request) {
+            Ok(stage) => self.slots[slot] = Some(UnderWay { started, stage, durability }),
+            Err(error) => {
+                let now = inner.now();
+                self.complete(slot, (started, None, now), Err(error));
+            }
+        }
+        Ok(())
+    }
+
+    fn reap(&mut self, at_least: u32, completed: &mut Vec<Completion>) -> Result<(), DeviceError> {
+        {
+            let stack = self.stack.clone();
+            self.collect(&mut stack.0.borrow_mut());
+        }
+        let mut wanted = at_least;
+        loop {
+            wanted = wanted.saturating_sub(self.done.len() as u32);
+            completed.append(&mut self.done);
+            if wanted == 0 || !self.is_busy() {
+                return Ok(());
+            }
+            self.pass(Nanos::MAX);
+        }
+    }
+
+    fn wait_until(&mut self, time: Nanos) {
+        self.pass(time);
+    }
+}
