@@ -113,6 +113,15 @@ impl Flash {
         Err(FlashError::Range { operation, offset, length, capacity: self.capacity.0 })
     }
 
+    /// Memory that the map takes of the machine that simulates, where it is a page map.
+    pub fn map_memory(&self) -> Option<Bytes> {
+        match &self.map {
+            Map::Page(map) => Some(map.memory()),
+            Map::Cached(map) => Some(map.inner().memory()),
+            Map::Blocks(_) => None,
+        }
+    }
+
     /// What it has done so far.
     pub fn stats(&self) -> Stats {
         let mut stats = Stats {

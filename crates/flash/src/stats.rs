@@ -49,11 +49,16 @@ impl Stats {
         self.life_used = nand.life_used();
     }
 
+    /// Everything programmed: for the host, copied and padded; `None` where the map does not tell.
+    pub fn programmed(&self) -> Option<Bytes> {
+        let parts = [self.programmed_host?, self.programmed_copies?, self.programmed_padding?];
+        Some(Bytes(parts.iter().map(|part| part.0).sum()))
+    }
+
     /// Everything programmed over what the host wrote; `None` before it wrote anything, or where
     /// the map does not tell.
     pub fn write_amplification(&self) -> Option<f64> {
-        let parts = [self.programmed_host?, self.programmed_copies?, self.programmed_padding?];
-        let programmed: u64 = parts.iter().map(|part| part.0).sum();
+        let programmed = self.programmed()?.0;
         (self.host_written > Bytes::ZERO).then(|| programmed as f64 / self.host_written.0 as f64)
     }
 }

@@ -12,7 +12,7 @@ mod tests;
 mod victims;
 
 use flashlag_schema::profile::{GcModel, GcPolicy, Model};
-use flashlag_units::Nanos;
+use flashlag_units::{Bytes, Nanos};
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::SeedableRng;
 
@@ -134,6 +134,13 @@ impl PageMap {
             programmed: Programmed::default(),
             shape,
         }
+    }
+
+    /// Memory that it takes of the machine that simulates.
+    pub(crate) fn memory(&self) -> Bytes {
+        let words = self.map.capacity() + self.owner.capacity() + self.free.capacity();
+        let words = words + self.valid.capacity() + self.erased.capacity();
+        Bytes(words as u64 * 4).plus(self.victims.memory())
     }
 
     pub(crate) fn free_blocks(&self) -> u32 {

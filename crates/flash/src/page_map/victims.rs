@@ -1,6 +1,7 @@
 //! Which block is reclaimed next.
 
 use flashlag_schema::profile::{GcModel, GcPolicy};
+use flashlag_units::Bytes;
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
 
@@ -38,6 +39,13 @@ impl Victims {
             stacks: vec![Vec::new(); units as usize + 1],
             filled: 0,
         }
+    }
+
+    /// Memory that it takes of the machine that simulates.
+    pub(super) fn memory(&self) -> Bytes {
+        let stacks: usize = self.stacks.iter().map(Vec::capacity).sum();
+        let lists = self.closed.capacity() + self.at.capacity() + self.order.capacity();
+        Bytes((4 * (lists + stacks) + 8 * self.age.capacity()) as u64)
     }
 
     pub(super) fn is_closed(&self, block: u32) -> bool {

@@ -1,0 +1,79 @@
+//! How fast the page map simulates: uniform random 4 KiB writes at steady state, all timing on.
+//!
+//! A device of 16 GiB in pages of 4 KiB, 256 a block, with 7 % more flash than that, greedy: write
+//! amplification 7.597 by the formula. `cargo run --release -p flashlag-flash --example bench_flash`
+#![allow(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a bench prints, and fails by panicking"
+)]
+
+use flashlag_device::{ThreadWaitMeter, WaitMeter};
+use flashlag_flash::{Command, Flash};
+use flashlag_schema::profile::{Model, Profile};
+use flashlag_units::{Bytes, Nanos};
+use rand::RngExt;
+use rand_pcg::Pcg64Mcg;
+use rand_pcg::rand_core::SeedableRng;
+
+const PAGE: u64 = 4096;
+const SPARE: u64 = (16 << 30) / 100 * 7;
+
+/// The device, whose blocks are of one die: 256 pages each.
+fn model() -> Model {
+    let text = include_str!("../tests/data/small.toml")
+        .replace("\"mlc\"", "\"slc\"")
+        .replace("pages_per_block = { value = 64", "pages_per_block = { value = 256")
+        .replace("\"64MiB\"", "\"16GiB\"")
+        .replace("\"8MiB\"", &format!("\"{SPARE}B\""))
+        + "\nhot_cold = { value = false, source = \"test\" }\n";
+    Profile::parse(&text).unwrap().model().unwrap()
+}
+
+/// Seconds on the CPU so far.
+fn cpu_seconds(meter: &ThreadWaitMeter) -> f64 {
+    meter.read().unwrap().on_cpu.0 as f64 / 1e9
+}
+
+/// Random writes, one after the other; ends at the time that the last one does.
+fn write(flash: &mut Flash, random: &mut Pcg64Mcg, from: Nanos, count: u64) -> Nanos {
+    let pages = (flash.capacity().0 / PAGE) as u32;
+    let mut at = from;
+    for _ in 0..count {
+        let offset = Bytes(u64::from(random.random_range(0..pages)) * PAGE);
+        let command = Command::Write { offset, length: Bytes(PAGE), fua: false };
+        at = flash.submit(at, command).unwrap().ended;
+    }
+    at
+}
+
+fn main() {
+    let meter = ThreadWaitMeter::open().unwrap();
+    let mut flash = Flash::new(&model(), 1).unwrap();
+    let mut random = Pcg64Mcg::seed_from_u64(1);
+    let pages = flash.capacity().0 / PAGE;
+    let begin = cpu_seconds(&meter);
+    let length = Bytes(1 << 20);
+    let mut at = Nanos::ZERO;
+    for offset in (0..flash.capacity().0).step_by(1 << 20) {
+        let command = Command::Write { offset: Bytes(offset), length, fua: false };
+        at = flash.submit(at, command).unwrap().ended;
+    }
+    at = write(&mut flash, &mut random, at, 3 * pages);
+    let aged = cpu_seconds(&meter);
+    println!("filled and aged in {:.1} s", aged - begin);
+
+    let before = flash.stats();
+    let ended = write(&mut flash, &mut random, at, 2 * pages);
+    let seconds = cpu_seconds(&meter) - aged;
+    let after = flash.stats();
+    let programmed = after.programmed().unwrap().0 - before.programmed().unwrap().0;
+    let written = after.host_written.0 - before.host_written.0;
+    println!("{:.2} million host writes a CPU second", 2.0 * pages as f64 / seconds / 1e6);
+    println!("write amplification {:.4} (7.5969)", programmed as f64 / written as f64);
+    println!(
+        "{:.1} bytes of memory a logical page (at most 12)",
+        flash.map_memory().unwrap().0 as f64 / pages as f64
+    );
+    println!("mean time of a write {:.1} us", ended.since(at).0 as f64 / 2e3 / pages as f64);
+}
