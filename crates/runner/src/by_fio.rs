@@ -9,7 +9,7 @@ use flashlag_schema::{Downgrade, Reading, State};
 use crate::error::RunError;
 use crate::execute::Outcome;
 use crate::ledger::{Direction, ledger};
-use crate::measure::{STALL_OVER, failed_before, label};
+use crate::measure::{STALL_OVER, failed_before, io_head, label};
 use crate::phase::{PhaseHead, PhaseTail, phase};
 use crate::prepare::Prepared;
 use crate::request::{Event, Observer};
@@ -30,7 +30,7 @@ impl Prepared {
             Ok(background) => background,
             Err(error) => return failed_before(error),
         };
-        let head = self.head(io, state, run);
+        let head = io_head(io, state, run, self.now());
         let label = label(&head);
         let mut limits = Limits {
             bytes: io.bytes.map(|bytes| bytes.0),

@@ -63,6 +63,22 @@ pub enum RunError {
     /// Something else did not work before anything was measured.
     #[error("{0}")]
     Device(#[from] flashlag_device::DeviceError),
+    /// A simulated target that there is not, or that makes no device.
+    #[error("profile {name}: {reason}")]
+    Profile {
+        /// Which.
+        name: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The simulation itself could not begin.
+    #[error("cannot simulate {target}: {reason}")]
+    Simulation {
+        /// What was to be simulated.
+        target: String,
+        /// Why not.
+        reason: String,
+    },
     /// fio is missing or not one that this can drive.
     #[error("{0}")]
     Fio(String),

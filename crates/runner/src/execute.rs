@@ -165,11 +165,7 @@ impl Prepared {
 
     /// The seed of one task: the same run seed, another stream for each task.
     pub(crate) fn task_seed(&self, label: &str) -> u64 {
-        // FNV-1a: a fixed function of the label, so that a task keeps its stream when others change.
-        let hash = label.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        });
-        hash ^ self.request.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        task_seed(self.request.seed, label)
     }
 
     /// Counts bytes that this run handed to the filesystem.
@@ -182,4 +178,13 @@ impl Prepared {
         self.live.reset();
         Arc::clone(&self.live)
     }
+}
+
+/// The seed of one task of a run.
+pub(crate) fn task_seed(seed: u64, label: &str) -> u64 {
+    // FNV-1a: a fixed function of the label, so that a task keeps its stream when others change.
+    let hash = label.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    hash ^ seed.wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }

@@ -12,7 +12,7 @@ use flashlag_units::Bytes;
 
 use crate::error::RunError;
 use crate::execute::Outcome;
-use crate::measure::{INTERVAL, STALL_OVER, failed_before};
+use crate::measure::{INTERVAL, STALL_OVER, failed_before, io_head};
 use crate::phase::PhaseHead;
 use crate::prepare::Prepared;
 use crate::request::{Event, Observer};
@@ -37,7 +37,7 @@ impl Prepared {
             return failed_before(error);
         }
         let (place, stem) = self.files.next_fill(directory.map(Path::new))?;
-        let head = self.head(io, State::Filled, 1);
+        let head = io_head(io, State::Filled, 1, self.now());
         let label = format!("fill: {}", io.name);
         let live = self.fresh_live();
         let limit = self.free.available.minus(self.leave);

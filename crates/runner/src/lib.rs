@@ -21,6 +21,7 @@ mod prepare;
 mod record;
 mod request;
 mod saves;
+pub mod sim;
 mod task;
 pub mod trust;
 mod wear;

@@ -26,7 +26,7 @@ pub(crate) const INTERVAL: Nanos = Nanos::from_millis(250);
 /// A wait longer than one frame at 60 Hz is listed as a stall, with its cause.
 pub(crate) const STALL_OVER: Nanos = Lag::FRAME_60HZ;
 /// The file of a background that names no span.
-const BACKGROUND_SPAN: Bytes = Bytes::from_mb(100);
+pub(crate) const BACKGROUND_SPAN: Bytes = Bytes::from_mb(100);
 
 impl Prepared {
     pub(crate) fn measure(
@@ -56,7 +56,7 @@ impl Prepared {
         run: u32,
         observer: &mut dyn Observer,
     ) -> Result<Outcome, RunError> {
-        let head = self.head(io, state, run);
+        let head = io_head(io, state, run, self.now());
         let label = label(&head);
         let files = match self.test_files(io, observer) {
             Ok(files) => files,
@@ -115,26 +115,6 @@ impl Prepared {
         let beside = self.end_background(background);
         let outcome = self.io_outcome(head, io.operation, driven, (before, after));
         Ok(outcome.with_notes(beside))
-    }
-
-    /// What is known before it runs.
-    pub(crate) fn head(&self, io: &Io, state: State, run: u32) -> PhaseHead {
-        PhaseHead {
-            name: io.name.clone(),
-            state,
-            run,
-            operation: operation(io),
-            block: io.block.0,
-            span: io.span.map(|span| span.0).unwrap_or_default(),
-            queue_depth: io.queue_depth,
-            durable: io.durable,
-            direct: io.direct,
-            engine: io.engine,
-            closed_loop: io.arrivals.per_second.is_none(),
-            background: io.background.clone(),
-            began: self.now(),
-            stall_over: STALL_OVER,
-        }
     }
 
     /// The file under test, laid out.
@@ -305,6 +285,26 @@ pub(crate) fn failed_before(error: FilesError) -> Result<Outcome, RunError> {
     }
 }
 
+/// What is known before it runs.
+pub(crate) fn io_head(io: &Io, state: State, run: u32, began: Nanos) -> PhaseHead {
+    PhaseHead {
+        name: io.name.clone(),
+        state,
+        run,
+        operation: operation(io),
+        block: io.block.0,
+        span: io.span.map(|span| span.0).unwrap_or_default(),
+        queue_depth: io.queue_depth,
+        durable: io.durable,
+        direct: io.direct,
+        engine: io.engine,
+        closed_loop: io.arrivals.per_second.is_none(),
+        background: io.background.clone(),
+        began,
+        stall_over: STALL_OVER,
+    }
+}
+
 fn background_span(test: &Test) -> Option<Bytes> {
     match test {
         Test::Io(io) => Some(io.span.map_or(BACKGROUND_SPAN, |span| span.0)),
@@ -313,7 +313,7 @@ fn background_span(test: &Test) -> Option<Bytes> {
 }
 
 /// The scenario's words as the run file's.
-fn operation(io: &Io) -> Operation {
+pub(crate) fn operation(io: &Io) -> Operation {
     match (io.operation, io.pattern) {
         (IoOperation::Read, Pattern::Sequential) => Operation::SequentialRead,
         (IoOperation::Write, Pattern::Sequential) => Operation::SequentialWrite,
@@ -324,7 +324,7 @@ fn operation(io: &Io) -> Operation {
 
 /// Whether it may end: `at_least` has been moved, and five rounds by then were steady. A write cache
 /// is steady too, until it is used up.
-fn is_steady(series: &[Interval], at_least: Bytes) -> bool {
+pub(crate) fn is_steady(series: &[Interval], at_least: Bytes) -> bool {
     let moved = series.iter().fold(Bytes::ZERO, |sum, interval| sum.plus(interval.bytes));
     moved >= at_least
         && matches!(steadiness(series, UNTIL_STEADY_ROUND), Steadiness::Reached { .. })

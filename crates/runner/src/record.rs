@@ -1,14 +1,14 @@
 //! The run file's frame: what is known before anything is measured.
 
-use std::collections::BTreeMap;
-
+use flashlag_schema::scenario::Scenario;
 use flashlag_schema::{
-    Environment, Integrity, Lag, Options, Program, Reading, Run, RunStatus, SCHEMA, ScenarioRecord,
-    Target, TargetKind, Trust, Wear,
+    Environment, Integrity, Lag, Options, ProfileRecord, Program, Reading, Run, RunStatus, SCHEMA,
+    ScenarioRecord, Target, TargetKind, Trust, Wear,
 };
 use flashlag_units::Bytes;
 
 use crate::request::Request;
+use crate::sim::SimRequest;
 
 /// A run in which nothing has been measured yet.
 pub fn new_run(
@@ -20,14 +20,7 @@ pub fn new_run(
     Run {
         schema: SCHEMA.to_owned(),
         flashlag: program(),
-        scenario: ScenarioRecord {
-            name: request.scenario.name.clone(),
-            hash: request.scenario.hash(),
-            text: request.scenario.text.clone(),
-            settings: request.scenario.settings.clone().into_iter().collect::<BTreeMap<_, _>>(),
-            seed: request.seed,
-            assumptions: request.scenario.assumptions.clone(),
-        },
+        scenario: scenario_record(&request.scenario, request.seed),
         target: Target {
             kind: TargetKind::Path,
             name: request.target.clone(),
@@ -52,6 +45,60 @@ pub fn new_run(
         lag: Lag::default(),
         wear: Wear::default(),
         integrity: Integrity::default(),
+    }
+}
+
+/// A run on a simulated device in which nothing has happened yet. Nothing in it depends on the
+/// machine or the hour, so that a run made again is the same file.
+pub(crate) fn simulated_run(request: &SimRequest, environment: Environment, leave: Bytes) -> Run {
+    let target = &request.target;
+    Run {
+        schema: SCHEMA.to_owned(),
+        flashlag: program(),
+        scenario: scenario_record(&request.scenario, request.seed),
+        target: Target {
+            kind: TargetKind::Simulated,
+            name: target.text.clone(),
+            directory: None,
+            profile: Some(ProfileRecord {
+                name: target.profile.name.clone(),
+                about: target.profile.about.clone(),
+                filesystem: target.filesystem.clone(),
+                text: target.profile.to_toml(),
+            }),
+        },
+        command: request.command.clone(),
+        started: None,
+        status: RunStatus::Running { next_step: 0 },
+        options: Options {
+            leave_bytes: leave,
+            leave_reason: match request.leave {
+                Some(_) => "given by --leave".to_owned(),
+                None => "what the reviewers' fills left".to_owned(),
+            },
+            budget_bytes: None,
+            verify: false,
+            engine: "flashlag".to_owned(),
+        },
+        environment,
+        phases: Vec::new(),
+        skipped: Vec::new(),
+        downgrades: Vec::new(),
+        trust: Trust::default(),
+        lag: Lag::default(),
+        wear: Wear::default(),
+        integrity: Integrity::default(),
+    }
+}
+
+fn scenario_record(scenario: &Scenario, seed: u64) -> ScenarioRecord {
+    ScenarioRecord {
+        name: scenario.name.clone(),
+        hash: scenario.hash(),
+        text: scenario.text.clone(),
+        settings: scenario.settings.clone(),
+        seed,
+        assumptions: scenario.assumptions.clone(),
     }
 }
 

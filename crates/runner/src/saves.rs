@@ -8,7 +8,7 @@ use flashlag_schema::scenario::{Durability, EngineKind, JournalMode, Save, Synch
 use flashlag_schema::{Operation, State};
 use flashlag_sqlite::{PreparedSaves, SaveJob, SaveWatch, Saved};
 use flashlag_stats::Recorder;
-use flashlag_units::Bytes;
+use flashlag_units::{Bytes, Nanos};
 
 use crate::changes::changes_of;
 use crate::error::RunError;
@@ -31,7 +31,7 @@ impl Prepared {
         run: u32,
         observer: &mut dyn Observer,
     ) -> Result<Outcome, RunError> {
-        let head = self.save_head(save, state, run);
+        let head = save_head(save, state, run, self.now());
         let label = label(&head);
         self.note_own_engine("saves");
         let directory = self.files.saves()?;
@@ -91,25 +91,6 @@ impl Prepared {
         Ok(outcome)
     }
 
-    fn save_head(&self, save: &Save, state: State, run: u32) -> PhaseHead {
-        PhaseHead {
-            name: save.name.clone(),
-            state,
-            run,
-            operation: Operation::Save,
-            block: PAGE,
-            span: Bytes::ZERO,
-            queue_depth: 1,
-            durable: durable(save),
-            direct: false,
-            engine: EngineKind::Sqlite,
-            closed_loop: save.arrivals.per_second.is_none(),
-            background: save.background.clone(),
-            began: self.now(),
-            stall_over: STALL_OVER,
-        }
-    }
-
     fn save_outcome(
         &mut self,
         head: PhaseHead,
@@ -143,6 +124,26 @@ impl Prepared {
             Some(error) => Outcome::Failed(Some(measured), error.to_string()),
             None => Outcome::Measured(measured),
         }
+    }
+}
+
+/// What is known before it runs.
+pub(crate) fn save_head(save: &Save, state: State, run: u32, began: Nanos) -> PhaseHead {
+    PhaseHead {
+        name: save.name.clone(),
+        state,
+        run,
+        operation: Operation::Save,
+        block: PAGE,
+        span: Bytes::ZERO,
+        queue_depth: 1,
+        durable: durable(save),
+        direct: false,
+        engine: EngineKind::Sqlite,
+        closed_loop: save.arrivals.per_second.is_none(),
+        background: save.background.clone(),
+        began,
+        stall_over: STALL_OVER,
     }
 }
 

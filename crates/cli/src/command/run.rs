@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use flashlag_explain::Threshold;
 use flashlag_runner::{
-    EngineChoice, Event, Observer, Prepared, Request, builtin, execute, prepare,
+    EngineChoice, Event, Observer, Prepared, Request, builtin, execute, prepare, sim,
 };
 use flashlag_schema::scenario::Scenario;
 use flashlag_schema::{Run, RunStatus, Verdict};
@@ -24,6 +24,9 @@ const ASK_ABOVE: Bytes = Bytes(4_000_000_000);
 pub fn run(args: &RunArgs, terminal: &Terminal) -> Result<Exit> {
     let thresholds = thresholds(&args.fail_if)?;
     let scenario = scenario(args)?;
+    if args.on.starts_with("sim:") && !Path::new(&args.on).exists() {
+        return simulated(args, scenario, terminal, &thresholds);
+    }
     let request = request(args, scenario)?;
     let (output, title) = (request.output.clone(), title(&request));
     let prepared = prepare(request)?;
@@ -48,8 +51,9 @@ fn thresholds(texts: &[String]) -> Result<Vec<Threshold>> {
 
 /// The built-in scenario of that name, or the file.
 fn scenario(args: &RunArgs) -> Result<Scenario> {
-    let text = match builtin(&args.scenario) {
-        Some(builtin) => builtin.text.to_owned(),
+    let builtin = builtin(&args.scenario).map(|builtin| builtin.text);
+    let text = match builtin.or_else(|| sim::builtin_protocol(&args.scenario)) {
+        Some(text) => text.to_owned(),
         None if args.scenario.ends_with(".toml") || Path::new(&args.scenario).exists() => {
             std::fs::read_to_string(&args.scenario)
                 .with_context(|| format!("cannot read the scenario {}", args.scenario))?
@@ -68,11 +72,11 @@ fn scenario(args: &RunArgs) -> Result<Scenario> {
 
 fn request(args: &RunArgs, scenario: Scenario) -> Result<Request> {
     if let Some((kind, _)) = args.on.split_once(':')
-        && matches!(kind, "sim" | "lab" | "adb")
+        && matches!(kind, "lab" | "adb")
         && !Path::new(&args.on).exists()
     {
         bail!(
-            "target `{}`: this version measures directories only; give one with --on DIR",
+            "target `{}`: this version measures directories (--on DIR) and simulates (--on sim:PROFILE)",
             args.on
         );
     }
@@ -98,6 +102,63 @@ fn request(args: &RunArgs, scenario: Scenario) -> Result<Request> {
         resume,
         stop: stop_flag()?,
     })
+}
+
+/// The same, in virtual time: nothing is written but results, so nothing is asked.
+fn simulated(
+    args: &RunArgs,
+    scenario: Scenario,
+    terminal: &Terminal,
+    thresholds: &[Threshold],
+) -> Result<Exit> {
+    refuse_real_only(args)?;
+    let target = sim::SimTarget::parse(&args.on)?;
+    let output = args.output.clone().unwrap_or_else(|| default_output(&scenario.name));
+    let title =
+        format!("flashlag {}  {} on {}", env!("CARGO_PKG_VERSION"), scenario.name, target.text);
+    let request = sim::SimRequest {
+        scenario,
+        target,
+        seed: args.seed,
+        leave: args.leave,
+        command: command(args),
+        output: Some(output.clone()),
+        stop: stop_flag()?,
+    };
+    let progress = Progress::new(terminal.progress, &title);
+    progress.scenario(&request.scenario);
+    let run = sim::simulate(&request, &mut Shown { progress: &progress })?;
+    progress.finished();
+    conclude(&run, &output, args, terminal, thresholds)
+}
+
+/// Options that have no meaning where no storage is touched.
+fn refuse_real_only(args: &RunArgs) -> Result<()> {
+    let given = [
+        ("--resume", args.resume),
+        ("--verify", args.verify),
+        ("--budget", args.budget.is_some()),
+        ("--engine fio", args.engine == EngineArg::Fio),
+    ];
+    match given.iter().find(|(_, given)| *given) {
+        Some((option, _)) => bail!("{option} is for real storage; leave it out for {}", args.on),
+        None => Ok(()),
+    }
+}
+
+/// The command that makes the same run again: without where its results go, so that the same run is
+/// the same file wherever it is kept.
+fn command(args: &RunArgs) -> Vec<String> {
+    let mut words = vec!["flashlag".to_owned(), "run".to_owned(), args.scenario.clone()];
+    words.extend(["--on".to_owned(), args.on.clone()]);
+    for (key, value) in &args.set {
+        words.extend(["--set".to_owned(), format!("{key}={value}")]);
+    }
+    words.extend(["--seed".to_owned(), args.seed.to_string()]);
+    if let Some(leave) = args.leave {
+        words.extend(["--leave".to_owned(), leave.0.to_string()]);
+    }
+    words
 }
 
 /// `flashlag-run-quick-20261121-043000.json`, in the current directory.

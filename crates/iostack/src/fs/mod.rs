@@ -22,6 +22,11 @@ pub(crate) const BLOCK: u64 = 4096;
 pub struct FileId(pub(crate) u32);
 
 impl FileId {
+    /// The file of this number, if there is one: a call on another finds it empty.
+    pub fn from_number(number: u64) -> FileId {
+        FileId(u32::try_from(number).unwrap_or(u32::MAX))
+    }
+
     /// Its number.
     pub fn number(self) -> u64 {
         u64::from(self.0)

@@ -17,7 +17,9 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
     /// Lets time pass to the next thing that happens, or to `until`.
     pub(crate) fn step(&mut self, until: Nanos) {
         self.run_threads();
-        let next = self.fs.next_tick().min(self.next_writeback);
+        // While the journal's thread has something under way, its next turn is not waited for.
+        let tick = if self.journal_is_idle() { self.fs.next_tick() } else { Nanos::MAX };
+        let next = tick.min(self.next_writeback);
         let ended = self.scheduler.step(until.min(next));
         for pid in ended {
             self.background_ended(pid);

@@ -1,0 +1,67 @@
+//! Bytes and calls by layer: all of them are known in a simulation.
+
+use flashlag_schema::{Ledger, Reading};
+use flashlag_units::Bytes;
+
+use super::SimStack;
+
+/// Counters of every layer.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counted {
+    calls: Bytes,
+    read: Bytes,
+    reads: u64,
+    written: Bytes,
+    writes: u64,
+    flushes: u64,
+    programmed: Option<Bytes>,
+}
+
+impl Counted {
+    /// As they stand.
+    pub fn now(stack: &SimStack) -> Counted {
+        let above = stack.ledger();
+        let flash = stack.with_device(|device| device.stats());
+        Counted {
+            calls: above.call_bytes,
+            read: above.read_bytes,
+            reads: above.reads,
+            written: above.written_bytes,
+            writes: above.writes,
+            flushes: above.flushes,
+            programmed: flash.programmed(),
+        }
+    }
+
+    /// What came since.
+    pub fn since(&self, before: &Counted) -> Counted {
+        Counted {
+            calls: self.calls.minus(before.calls),
+            read: self.read.minus(before.read),
+            reads: self.reads - before.reads,
+            written: self.written.minus(before.written),
+            writes: self.writes - before.writes,
+            flushes: self.flushes - before.flushes,
+            programmed: match (self.programmed, before.programmed) {
+                (Some(now), Some(before)) => Some(now.minus(before)),
+                _ => None,
+            },
+        }
+    }
+
+    /// As it is stored. `app` is what the application wanted moved.
+    pub fn ledger(&self, writes: bool, app: Bytes) -> Ledger {
+        Ledger {
+            app_bytes: Reading::Value(app),
+            syscall_bytes: Reading::Value(self.calls),
+            storage_bytes: Reading::Value(if writes { self.written } else { self.read }),
+            block_bytes: Reading::Value(if writes { self.written } else { self.read }),
+            block_writes: Reading::Value(if writes { self.writes } else { self.reads }),
+            flushes: Reading::Value(self.flushes),
+            device_bytes: match self.programmed {
+                Some(bytes) => Reading::Value(bytes),
+                None => Reading::unavailable("this device's map does not count what it programs"),
+            },
+        }
+    }
+}

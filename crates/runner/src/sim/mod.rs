@@ -1,0 +1,241 @@
+//! A scenario on a simulated device, in virtual time: the same tests, driven by the same loop, on a
+//! modelled filesystem over a modelled flash. The same seed gives the same run file, byte for byte.
+
+mod environment;
+mod fill;
+mod ledger;
+mod profiles;
+mod saves;
+mod steps;
+mod target;
+mod trust;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use flashlag_device::Clock;
+use flashlag_flash::{Flash, FlashDevice};
+use flashlag_iostack::{FileId, Stack, StackSpec};
+use flashlag_schema::scenario::Scenario;
+use flashlag_schema::{Lag, Phase, Reading, Run, RunStatus, Skipped, State};
+use flashlag_stats::live::Live;
+use flashlag_units::{Bytes, Nanos};
+
+pub use profiles::{builtin_profile, builtin_protocol, names as profile_names};
+pub use target::{SimTarget, profile};
+
+use crate::error::RunError;
+use crate::execute::task_seed;
+use crate::output;
+use crate::record::simulated_run;
+use crate::request::{Event, Observer};
+use crate::task::{Task, reached, tasks};
+
+/// What the reviewers' fills spared.
+pub const REVIEWERS_LEAVE: Bytes = Bytes::from_mb(300);
+
+/// A run to be simulated.
+#[derive(Clone, Debug)]
+pub struct SimRequest {
+    /// What is done.
+    pub scenario: Scenario,
+    /// On what.
+    pub target: SimTarget,
+    /// What every random choice follows from.
+    pub seed: u64,
+    /// What a fill spares; the reviewers' 300 MB where it is not said.
+    pub leave: Option<Bytes>,
+    /// The command line, without where its results go.
+    pub command: Vec<String>,
+    /// Where the run file goes; nowhere for a run that only feeds a forecast.
+    pub output: Option<PathBuf>,
+    /// Set from outside when the run has to end.
+    pub stop: Arc<AtomicBool>,
+}
+
+type SimStack = Stack<FlashDevice>;
+
+/// A run under way.
+struct Simulation<'a> {
+    request: &'a SimRequest,
+    run: Run,
+    stack: SimStack,
+    live: Arc<Live>,
+    /// The file under test and its size.
+    test: Option<(FileId, Bytes)>,
+    /// The file of background writers and its size.
+    beside: Option<(FileId, Bytes)>,
+    /// What SQLite computes for a save.
+    save_cpu: Nanos,
+    fills: Vec<String>,
+    filled: Vec<crate::trust::Fill>,
+    leave: Bytes,
+    trimmed: bool,
+}
+
+/// Runs a scenario on a simulated device.
+///
+/// # Errors
+/// Where the profile or the filesystem's options make no device, or the run file can't be written.
+pub fn simulate(request: &SimRequest, observer: &mut dyn Observer) -> Result<Run, RunError> {
+    if let Some(output) = &request.output {
+        output::check_directory(output)?;
+    }
+    let mut simulation = Simulation::new(request)?;
+    let tasks = tasks(&request.scenario);
+    let mut status = RunStatus::Complete;
+    for (index, task) in tasks.iter().enumerate() {
+        let next_step = index as u32;
+        if request.stop.load(Ordering::Relaxed) {
+            status = RunStatus::Interrupted { next_step };
+            break;
+        }
+        let outcome = match reached(&tasks, index, simulation.trimmed) {
+            Ok(()) => simulation.perform(task, observer),
+            Err(reason) => Outcome::Skipped(reason),
+        };
+        if let Some(error) = simulation.keep(task, outcome, observer) {
+            status = RunStatus::Failed { next_step, error };
+            break;
+        }
+        simulation.refresh();
+        simulation.run.status = RunStatus::Running { next_step: next_step + 1 };
+        simulation.store()?;
+    }
+    simulation.refresh();
+    simulation.run.status = status;
+    simulation.store()?;
+    Ok(simulation.run)
+}
+
+/// What a task came to.
+enum Outcome {
+    Measured(Box<Phase>),
+    Done,
+    Skipped(String),
+    Failed(Option<Box<Phase>>, String),
+}
+
+impl<'a> Simulation<'a> {
+    fn new(request: &'a SimRequest) -> Result<Simulation<'a>, RunError> {
+        let target = &request.target;
+        let refuse = |reason: String| RunError::Simulation { target: target.text.clone(), reason };
+        let model = target.profile.model().map_err(|error| refuse(error.to_string()))?;
+        let flash = Flash::new(&model, request.seed).map_err(|error| refuse(error.to_string()))?;
+        let spec =
+            StackSpec::parse(&target.filesystem).map_err(|error| refuse(error.to_string()))?;
+        let stack = Stack::mount(FlashDevice::new(flash), spec, &model.stack)
+            .map_err(|error| refuse(error.to_string()))?;
+        let environment = environment::environment(
+            &target.profile,
+            &model,
+            &target.filesystem,
+            stack.total(),
+            stack.free(),
+        );
+        let leave = request.leave.unwrap_or(REVIEWERS_LEAVE);
+        Ok(Simulation {
+            run: simulated_run(request, environment, leave),
+            request,
+            stack,
+            live: Arc::new(Live::default()),
+            test: None,
+            beside: None,
+            save_cpu: model.stack.save_cpu.0,
+            fills: Vec::new(),
+            filled: Vec::new(),
+            leave,
+            trimmed: false,
+        })
+    }
+
+    fn now(&self) -> Nanos {
+        self.stack.clock().now()
+    }
+
+    fn seed_of(&self, label: &str) -> u64 {
+        task_seed(self.request.seed, label)
+    }
+
+    /// Figures of the phase that begins, for who watches.
+    fn fresh_live(&mut self) -> Arc<Live> {
+        self.live = Arc::new(Live::default());
+        Arc::clone(&self.live)
+    }
+
+    fn perform(&mut self, task: &Task<'_>, observer: &mut dyn Observer) -> Outcome {
+        match task {
+            Task::Measure { test, state, run } => self.measure(test, *state, *run, observer),
+            Task::Fill { test, .. } => self.fill(test, observer),
+            Task::Delete => self.delete_fills(observer),
+            Task::Trim => self.trim(observer),
+            Task::Idle(time) => {
+                observer.event(Event::Preparing(&format!("idle for {time}")));
+                self.stack.pass_until(self.now().plus(*time));
+                Outcome::Done
+            }
+        }
+    }
+
+    /// Stores what a task came to; an error ends the run.
+    fn keep(
+        &mut self,
+        task: &Task<'_>,
+        outcome: Outcome,
+        observer: &mut dyn Observer,
+    ) -> Option<String> {
+        let mut measured = |run: &mut Run, phase: Box<Phase>| {
+            observer.event(Event::PhaseFinished(&phase));
+            run.phases.push(*phase);
+        };
+        match outcome {
+            Outcome::Measured(phase) => measured(&mut self.run, phase),
+            Outcome::Done => {}
+            Outcome::Skipped(reason) => {
+                observer.event(Event::Note(&format!("{} skipped: {reason}", task.label())));
+                let state = match task {
+                    Task::Measure { state, .. } => *state,
+                    Task::Trim => State::Trimmed,
+                    _ => self.run.phases.last().map(|phase| phase.state).unwrap_or_default(),
+                };
+                self.run.skipped.push(Skipped { step: task.label(), state, reason });
+            }
+            Outcome::Failed(phase, error) => {
+                if let Some(phase) = phase {
+                    measured(&mut self.run, phase);
+                }
+                return Some(error);
+            }
+        }
+        None
+    }
+
+    fn refresh(&mut self) {
+        let lags = self.run.phases.iter().filter_map(|phase| phase.lag);
+        self.run.lag = lags.fold(Lag::default(), Lag::plus);
+        let stats = self.stack.with_device(|device| device.stats());
+        self.run.wear.block_bytes = Reading::Value(stats.host_written);
+        self.run.wear.life_percent = match stats.life_used {
+            Some(share) => Reading::Value(share * 100.0),
+            None => Reading::unavailable("the profile gives no endurance (wear.endurance)"),
+        };
+        self.run.trust = trust::trust(
+            &self.run.environment,
+            &self.run.phases,
+            &self.filled,
+            self.leave,
+            self.stack.free(),
+        );
+    }
+
+    fn store(&mut self) -> Result<(), RunError> {
+        match &self.request.output {
+            Some(output) => output::write_run(output, &mut self.run),
+            None => {
+                self.run.seal();
+                Ok(())
+            }
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! `sim:PROFILE[+FS[,OPTION]...]`.
+
+use std::path::Path;
+
+use flashlag_schema::profile::Profile;
+
+use super::profiles::builtin_profile;
+use crate::error::RunError;
+
+/// A simulated device with a filesystem on it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SimTarget {
+    /// As it was typed.
+    pub text: String,
+    /// The device.
+    pub profile: Profile,
+    /// Filesystem and options: `ext4,nobarrier`.
+    pub filesystem: String,
+}
+
+impl SimTarget {
+    /// Reads what follows `sim:`: a profile's name, or a profile's file, then `+` and the
+    /// filesystem with its options; without it, what the profile says.
+    ///
+    /// # Errors
+    /// No such profile, or one that makes no device.
+    pub fn parse(text: &str) -> Result<SimTarget, RunError> {
+        let rest = text.strip_prefix("sim:").unwrap_or(text);
+        let (name, filesystem) = match rest.split_once('+') {
+            Some((name, filesystem)) => (name, Some(filesystem)),
+            None => (rest, None),
+        };
+        let profile = profile(name)?;
+        let filesystem = filesystem.unwrap_or(&profile.filesystem).to_owned();
+        Ok(SimTarget { text: text.to_owned(), profile, filesystem })
+    }
+}
+
+/// The profile of that name, built in, or in that file.
+///
+/// # Errors
+/// No such profile, or one that makes no device: what is wrong, by the parameter's name.
+pub fn profile(name: &str) -> Result<Profile, RunError> {
+    let refuse = |reason: String| RunError::Profile { name: name.to_owned(), reason };
+    let text = match builtin_profile(name) {
+        Some(text) => text.to_owned(),
+        None if name.ends_with(".toml") || Path::new(name).is_file() => {
+            std::fs::read_to_string(name).map_err(|error| refuse(error.to_string()))?
+        }
+        None => {
+            let names: Vec<&str> = super::profiles::names().collect();
+            return Err(refuse(format!(
+                "there is none of that name; there are {}, or give a TOML file",
+                names.join(", ")
+            )));
+        }
+    };
+    Profile::parse(&text).map_err(|error| refuse(error.to_string()))
+}

@@ -1,0 +1,102 @@
+//! What can be doubted of a simulated run: its arithmetic, its fills, its samples, its steadiness,
+//! as for any run; the clock, the engine and the machine have no part in it.
+
+use flashlag_schema::scenario::Durability;
+use flashlag_schema::{Check, CheckId, CheckStatus, Environment, Operation, Phase, Trust, Verdict};
+use flashlag_units::Bytes;
+
+use crate::trust::{Evidence, Fill, judge};
+
+/// Checks about the machine that measures: in virtual time there is nothing for them to look at.
+const OF_THE_MACHINE: [CheckId; 8] = [
+    CheckId::Clock,
+    CheckId::EngineOverhead,
+    CheckId::CacheBypass,
+    CheckId::FlushIsReal,
+    CheckId::PayloadIncompressible,
+    CheckId::CpuContention,
+    CheckId::ForeignIo,
+    CheckId::ThermalThrottling,
+];
+
+/// Judges the phases so far.
+pub(super) fn trust(
+    environment: &Environment,
+    phases: &[Phase],
+    fills: &[Fill],
+    leave: Bytes,
+    free: Bytes,
+) -> Trust {
+    let evidence = Evidence {
+        fills: fills.to_vec(),
+        leave,
+        free_after: flashlag_schema::Reading::Value(free),
+        ..Evidence::new(environment, phases)
+    };
+    let mut checks = judge(&evidence).checks;
+    checks.retain(|check| !OF_THE_MACHINE.contains(&check.id));
+    checks.push(time());
+    checks.extend(flushes(phases));
+    checks.sort_by_key(|check| check.status);
+    let failed = checks.iter().any(|check| check.status == CheckStatus::Fail);
+    let trusted = !failed && !phases.is_empty();
+    Trust { verdict: if trusted { Verdict::Trusted } else { Verdict::Untrusted }, checks }
+}
+
+fn time() -> Check {
+    Check {
+        id: CheckId::Clock,
+        status: CheckStatus::Pass,
+        claim: "Time is the model's alone".to_owned(),
+        detail: "Virtual time in whole nanoseconds: no clock was read, and nothing but the model \
+                 took any. How well the model fits the device is what `flashlag profiles check` \
+                 prints."
+            .to_owned(),
+        advice: None,
+        phases: Vec::new(),
+    }
+}
+
+/// Whether durable writes reached the simulated flash: by its own count of flushes.
+fn flushes(phases: &[Phase]) -> Option<Check> {
+    let durable = phases.iter().filter(|phase| {
+        phase.ops > 0
+            && phase.durable != Durability::None
+            && matches!(
+                phase.operation,
+                Operation::SequentialWrite | Operation::RandomWrite | Operation::Save
+            )
+    });
+    let mut unflushed = Vec::new();
+    let mut any = false;
+    for phase in durable {
+        any = true;
+        if phase.ledger.flushes.value().is_none_or(|flushes| *flushes < phase.ops) {
+            unflushed.push(phase.label());
+        }
+    }
+    if !any {
+        return None;
+    }
+    let check = |status, detail: String, advice| Check {
+        id: CheckId::FlushIsReal,
+        status,
+        claim: "Durable writes were flushed".to_owned(),
+        detail,
+        advice,
+        phases: unflushed.clone(),
+    };
+    if unflushed.is_empty() {
+        let detail = "The simulated device took at least one flush or FUA write for each.";
+        return Some(check(CheckStatus::Pass, detail.to_owned(), None));
+    }
+    Some(check(
+        CheckStatus::Unknown,
+        "Fewer flushes reached the simulated device than there were durable writes: they can be \
+         lost with the power (nobarrier does that)."
+            .to_owned(),
+        Some(
+            "Compare it with a run without nobarrier to see what that gains and risks.".to_owned(),
+        ),
+    ))
+}
