@@ -10,9 +10,18 @@ Begin with:
   flashlag run                        measure the storage of this directory, about a minute
   flashlag run lifecycle --on DIR     new, full, deleted, trimmed: the reviewers' table
   flashlag compare A.json B.json      two runs side by side, with how sure the difference is
+  flashlag run lifecycle --on sim:nexus7-2012    the same on a simulated device, in seconds
+  flashlag predict nexus5-2013 --change full=90%,fs=f2fs    what a change would do, and why
 
 Exit status: 0 done; 1 a --fail-if threshold was crossed; 2 it could not run;
 3 it ran, but a trust check failed.";
+
+const PREDICT_HELP: &str = "\
+Changes:
+  fs=raw|ext4|f2fs  nobarrier=on|off  discard=on|off  encrypt=on|off  fuse=on|off
+  journal=wal|delete|truncate|persist|memory|off  sync=full|normal
+  full=90%  age=12mo (at --daily)  idle_maintenance=on|off  spare=512MB  buffer=1MB|none
+  or any parameter of the profile: nand.program=1.5ms";
 
 /// What the user typed.
 #[derive(Debug, Parser)]
@@ -34,7 +43,7 @@ pub struct Cli {
 /// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Run a scenario on a directory's storage
+    /// Run a scenario on a directory's storage, or on a simulated device
     Run(Box<RunArgs>),
     /// Put two or more runs side by side, with how sure each difference is
     Compare(CompareArgs),
@@ -42,6 +51,12 @@ pub enum Command {
     Report(ReportArgs),
     /// Recompute every figure of a run file from the histograms in it
     Verify(VerifyArgs),
+    /// Forecast what a change does: another filesystem, no barriers, full storage, a year of use
+    Predict(PredictArgs),
+    /// Make a device profile from a measured run
+    Fit(FitArgs),
+    /// List the simulated devices, show one, or check one against what was published
+    Profiles(ProfilesArgs),
     /// List the built-in scenarios, or show one as a file to start from
     Scenarios(ScenariosArgs),
     /// Print the JSON Schema of run files
@@ -58,7 +73,7 @@ pub struct RunArgs {
     /// A built-in scenario (quick, fill, lifecycle, sqlite, soak) or a TOML file
     #[arg(default_value = "quick")]
     pub scenario: String,
-    /// The directory whose storage is measured
+    /// The directory whose storage is measured, or sim:PROFILE[+FS[,OPTION]...]
     #[arg(long, value_name = "TARGET", default_value = ".")]
     pub on: String,
     /// The run file [default: flashlag-run-SCENARIO-TIME.json here]
@@ -73,7 +88,7 @@ pub struct RunArgs {
     /// What every random choice follows from
     #[arg(help_heading = "What is done", long, default_value_t = 1)]
     pub seed: u64,
-    /// What a fill spares, e.g. 300MB [default: the larger of 5 % and 1 GB]
+    /// What a fill spares, e.g. 300MB [default: the larger of 5 % and 1 GB; sim: 300 MB]
     #[arg(help_heading = "Safety", long, value_name = "SIZE")]
     pub leave: Option<Bytes>,
     /// Never write more than this
@@ -169,6 +184,105 @@ pub struct VerifyArgs {
     /// Run files
     #[arg(required = true, value_name = "RUN")]
     pub runs: Vec<PathBuf>,
+}
+
+/// `flashlag predict`
+#[derive(Debug, Args)]
+#[command(after_help = PREDICT_HELP)]
+pub struct PredictArgs {
+    /// A simulated run, or a profile: a name (`flashlag profiles`) or a TOML file
+    #[arg(value_name = "RUN|PROFILE")]
+    pub subject: String,
+    /// Changes, each on top of those before it: full=90%,fs=f2fs (see below)
+    #[arg(long, value_name = "KEY=VALUE,...", required_unless_present = "sweep")]
+    pub change: Vec<String>,
+    /// Figures at each level between two: full=10%..95%
+    #[arg(long, value_name = "full=A..B")]
+    pub sweep: Option<String>,
+    /// Filesystem and options to begin with [default: the profile's]
+    #[arg(long, value_name = "FS[,OPTION]...")]
+    pub fs: Option<String>,
+    /// What is written on a day of use, for age=
+    #[arg(long, value_name = "SIZE", default_value = "5GB")]
+    pub daily: Bytes,
+    /// How many seeds are averaged
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=100))]
+    pub seeds: u64,
+}
+
+/// `flashlag fit`
+#[derive(Debug, Args)]
+pub struct FitArgs {
+    /// The measured run: quick works; lifecycle and soak tell more
+    #[arg(value_name = "RUN")]
+    pub run: PathBuf,
+    /// Where the profile goes
+    #[arg(short, long, value_name = "PROFILE.toml")]
+    pub output: PathBuf,
+    /// The profile to begin with [default: the built-in one whose figures are nearest]
+    #[arg(long, value_name = "PROFILE")]
+    pub from: Option<String>,
+    /// Filesystem and options below the run [default: what the run says]
+    #[arg(long, value_name = "FS[,OPTION]...")]
+    pub fs: Option<String>,
+    /// Parameters that may move [default: all with a range]
+    #[arg(long, value_name = "KEY", value_delimiter = ',')]
+    pub only: Vec<String>,
+    /// The most simulations
+    #[arg(long, default_value_t = 600)]
+    pub simulations: usize,
+    /// How many starts
+    #[arg(long, default_value_t = 3)]
+    pub starts: usize,
+}
+
+/// `flashlag profiles`
+#[derive(Debug, Args)]
+pub struct ProfilesArgs {
+    /// What to do; lists them where nothing is said
+    #[command(subcommand)]
+    pub action: Option<ProfilesAction>,
+}
+
+/// What `flashlag profiles` does.
+#[derive(Debug, Subcommand)]
+pub enum ProfilesAction {
+    /// Print one as a file to start your own from
+    Show {
+        /// Its name
+        name: String,
+    },
+    /// Run the reviewers' protocols on it: published, simulated and error, row by row
+    Check {
+        /// Profiles: names or TOML files [default: all that have published rows]
+        names: Vec<String>,
+        /// How many seeds are averaged
+        #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=100))]
+        seeds: u64,
+        /// Also how far each row moves when a fitted parameter moves by a tenth
+        #[arg(long)]
+        sensitivity: bool,
+    },
+    /// Seek the values within their ranges that come nearest to the published rows
+    Tune {
+        /// The profile: a name or a TOML file
+        name: String,
+        /// Where the tuned profile goes
+        #[arg(short, long, value_name = "PROFILE.toml")]
+        output: PathBuf,
+        /// Parameters that may move [default: all with a range]
+        #[arg(long, value_name = "KEY", value_delimiter = ',')]
+        only: Vec<String>,
+        /// How many seeds are averaged
+        #[arg(long, default_value_t = 1)]
+        seeds: u64,
+        /// The most simulations
+        #[arg(long, default_value_t = 300)]
+        simulations: usize,
+        /// How many starts
+        #[arg(long, default_value_t = 3)]
+        starts: usize,
+    },
 }
 
 /// `flashlag scenarios`

@@ -6,6 +6,7 @@ mod command;
 mod exit;
 mod load;
 mod signals;
+mod simulator;
 mod terminal;
 
 use clap::Parser;
@@ -21,6 +22,9 @@ fn main() -> std::process::ExitCode {
         Command::Compare(args) => command::compare::compare(&args, &terminal),
         Command::Report(args) => command::report::report(&args, &terminal),
         Command::Verify(args) => command::verify::verify(&args),
+        Command::Predict(args) => command::predict::predict(&args, &terminal),
+        Command::Fit(args) => command::fit::fit(&args, &terminal),
+        Command::Profiles(args) => command::profiles::profiles(&args, &terminal),
         Command::Scenarios(args) => command::scenarios::scenarios(&args, &terminal),
         Command::Schema => command::schema::schema(),
         Command::Clean(args) => command::clean::clean(&args),

@@ -44,7 +44,7 @@ pub use outline::{
     saves_heading, stalls, test_name, trust_heading,
 };
 pub use place::{Place, places};
-pub use published::{Published, published};
+pub use published::{Published, published, published_of_profiles};
 pub use strip::{GroupKind, Strip, StripGroup, StripRow, strip};
 pub use verdict::{FREEZE, Judgement, LagVerdict, NOTICED, RULES};
 pub use waits::{WaitGroup, WaitPart, WaitSection, waits};

@@ -35,6 +35,14 @@ pub fn published() -> &'static [Published] {
     &PUBLISHED
 }
 
+static OF_PROFILES: LazyLock<Vec<Published>> =
+    LazyLock::new(|| parse(include_str!("../../../profiles/published.csv")));
+
+/// The published figures that device profiles are held against.
+pub fn published_of_profiles() -> &'static [Published] {
+    &OF_PROFILES
+}
+
 fn parse(text: &str) -> Vec<Published> {
     text.lines().skip(1).filter_map(|line| row(&fields(line))).collect()
 }

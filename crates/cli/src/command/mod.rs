@@ -3,6 +3,9 @@
 pub mod clean;
 pub mod compare;
 pub mod completions;
+pub mod fit;
+pub mod predict;
+pub mod profiles;
 pub mod report;
 pub mod run;
 pub mod scenarios;

@@ -1,0 +1,59 @@
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::Result;
+use flashlag_predict::change::{
+    PredictOptions, Situation, parse, parse_levels, situation_of, sweep,
+};
+use flashlag_predict::{change, text};
+use flashlag_runner::sim;
+
+use crate::args::PredictArgs;
+use crate::command::profiles::counted;
+use crate::exit::Exit;
+use crate::load::run_from;
+use crate::simulator::published;
+use crate::terminal::Terminal;
+
+/// Simulates a device as it is and after each change, or at each level of a sweep.
+pub fn predict(args: &PredictArgs, terminal: &Terminal) -> Result<Exit> {
+    let start = situation(args)?;
+    let changes = args.change.iter().map(|text| parse(text)).collect::<Result<Vec<_>, _>>()?;
+    let changes: Vec<_> = changes.into_iter().flatten().collect();
+    let levels = args.sweep.as_deref().map(parse_levels).transpose()?;
+    let options = PredictOptions { daily: args.daily, seeds: (1..=args.seeds).collect() };
+    let mut simulations = counted(&start.profile.name, None, terminal)?;
+    let mut out = std::io::stdout().lock();
+    let mut situation = start.clone();
+    if !changes.is_empty() {
+        let forecast = change::predict(&start, &changes, &published(), &mut simulations, &options)?;
+        write!(out, "{}", text::forecast(&forecast))?;
+        for change in &changes {
+            situation = situation.with(change).map_err(anyhow::Error::msg)?;
+        }
+    }
+    if let Some(levels) = levels {
+        let sweep = sweep(&situation, &levels, &published(), &mut simulations, &options)?;
+        if !changes.is_empty() {
+            writeln!(out)?;
+        }
+        write!(out, "{}", text::sweep(&sweep))?;
+    }
+    Ok(Exit::Done)
+}
+
+/// The device of a run file, or the profile of that name.
+fn situation(args: &PredictArgs) -> Result<Situation> {
+    let subject = args.subject.strip_prefix("sim:").unwrap_or(&args.subject);
+    let is_run = Path::new(subject).extension().is_some_and(|ending| ending == "json");
+    let found = if is_run {
+        situation_of(&run_from(Path::new(subject))?, subject)?
+    } else {
+        let target = sim::SimTarget::parse(subject)?;
+        Situation::new(&target.profile, &target.filesystem).map_err(anyhow::Error::msg)?
+    };
+    match &args.fs {
+        Some(fs) => Situation::new(&found.profile, fs).map_err(anyhow::Error::msg),
+        None => Ok(found),
+    }
+}

@@ -1,0 +1,124 @@
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
+use flashlag_predict::check::{CheckOptions, check, runs};
+use flashlag_predict::fit::{FitOptions, tune};
+use flashlag_predict::text;
+use flashlag_runner::sim;
+use flashlag_schema::profile::Profile;
+use flashlag_term::ProgressMode;
+use flashlag_units::Bytes;
+
+use crate::args::{ProfilesAction, ProfilesArgs};
+use crate::exit::Exit;
+use crate::signals::stop_flag;
+use crate::simulator::{Simulations, published, scenario_text};
+use crate::terminal::Terminal;
+
+/// Lists, shows, checks or tunes device profiles.
+pub fn profiles(args: &ProfilesArgs, terminal: &Terminal) -> Result<Exit> {
+    match &args.action {
+        None => list(),
+        Some(ProfilesAction::Show { name }) => show(name),
+        Some(ProfilesAction::Check { names, seeds, sensitivity }) => {
+            let seeds = (1..=*seeds).collect();
+            check_all(names, &CheckOptions { seeds, sensitivity: *sensitivity }, terminal)
+        }
+        Some(ProfilesAction::Tune { name, output, only, seeds, simulations, starts }) => {
+            let options = FitOptions {
+                only: only.clone(),
+                simulations: *simulations,
+                starts: *starts,
+                ..FitOptions::default()
+            };
+            let seeds: Vec<u64> = (1..=(*seeds).max(1)).collect();
+            tune_one(name, output, &seeds, &options, terminal)
+        }
+    }
+}
+
+fn list() -> Result<Exit> {
+    let mut out = std::io::stdout().lock();
+    let all: Vec<Profile> = sim::profile_names().map(sim::profile).collect::<Result<_, _>>()?;
+    let widest = all.iter().map(|profile| profile.name.len()).max().unwrap_or_default();
+    for profile in &all {
+        let capacity = profile.model().map_or(Bytes::ZERO, |model| model.map.capacity.0);
+        let held = if profile.checks.is_empty() { "" } else { ", checked" };
+        writeln!(out, "{:widest$}  {}", profile.name, profile.about)?;
+        writeln!(out, "{:widest$}  {capacity} on {}{held}", "", profile.filesystem)?;
+    }
+    writeln!(
+        out,
+        "\nRun any scenario on one: flashlag run lifecycle --on sim:NAME[+FS,OPTION...]"
+    )?;
+    writeln!(out, "`flashlag profiles show NAME` prints one as a file to start your own from;")?;
+    writeln!(out, "`flashlag profiles check NAME` holds it against what reviewers published.")?;
+    Ok(Exit::Done)
+}
+
+fn show(name: &str) -> Result<Exit> {
+    // A file of one's own is read too, so that its mistakes are told.
+    let profile = sim::profile(name)?;
+    let text = sim::builtin_profile(name).map_or_else(|| profile.to_toml(), ToOwned::to_owned);
+    write!(std::io::stdout().lock(), "{text}")?;
+    Ok(Exit::Done)
+}
+
+fn check_all(names: &[String], options: &CheckOptions, terminal: &Terminal) -> Result<Exit> {
+    let mut chosen = Vec::new();
+    if names.is_empty() {
+        for name in sim::profile_names() {
+            let profile = sim::profile(name)?;
+            chosen.extend((!profile.checks.is_empty()).then_some(profile));
+        }
+    }
+    for name in names {
+        let profile = sim::profile(name)?;
+        if profile.checks.is_empty() {
+            bail!("{name} has no [[check]]: nothing was published of it to hold it against");
+        }
+        chosen.push(profile);
+    }
+    let mut passed = true;
+    for (index, profile) in chosen.iter().enumerate() {
+        let mut simulations = counted(&profile.name, Some(runs(profile, options)), terminal)?;
+        let report = check(profile, &published(), &scenario_text, &mut simulations, options)?;
+        passed &= report.passed();
+        let mut out = std::io::stdout().lock();
+        if index > 0 {
+            writeln!(out)?;
+        }
+        write!(out, "{}", text::check(&report))?;
+    }
+    // As a threshold that was crossed: it ran, and a row is off.
+    Ok(if passed { Exit::Done } else { Exit::Crossed })
+}
+
+fn tune_one(
+    name: &str,
+    output: &Path,
+    seeds: &[u64],
+    options: &FitOptions,
+    terminal: &Terminal,
+) -> Result<Exit> {
+    let profile = sim::profile(name)?;
+    let mut simulations = counted(&profile.name, None, terminal)?;
+    let tuned = tune(&profile, &published(), &scenario_text, seeds, &mut simulations, options)?;
+    std::fs::write(output, tuned.profile.to_toml())
+        .with_context(|| format!("cannot write the profile {}", output.display()))?;
+    write!(std::io::stdout().lock(), "{}", text::tuned(&tuned))?;
+    Ok(Exit::Done)
+}
+
+/// Simulations whose count is shown where a person looks on.
+pub fn counted(what: &str, of: Option<usize>, terminal: &Terminal) -> Result<Simulations> {
+    let shows = matches!(terminal.progress, ProgressMode::Terminal(_));
+    let what = what.to_owned();
+    Ok(Simulations::new(stop_flag()?, move |done| {
+        if shows {
+            let of = of.map(|of| format!(" of {of}")).unwrap_or_default();
+            eprint!("\r{what}: simulation {done}{of} \r");
+        }
+    }))
+}
