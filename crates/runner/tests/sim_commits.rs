@@ -1,0 +1,130 @@
+//! What a commit of SQLite costs at the device, against counts from real kernels.
+//!
+//! `data/commit_io_counts.csv` was counted beneath real filesystems with small rows, one a
+//! transaction; here the same SQLite commits to the modelled ones.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use flashlag_runner::sim::{SimRequest, SimTarget, simulate};
+use flashlag_runner::{Event, Observer};
+use flashlag_schema::Phase;
+use flashlag_schema::scenario::Scenario;
+
+/// How far a cell may be from what was counted.
+const WITHIN: f64 = 0.10;
+
+struct Silent;
+
+impl Observer for Silent {
+    fn event(&mut self, _: Event<'_>) {}
+}
+
+/// A row of the counts.
+#[derive(Debug)]
+struct Counted {
+    filesystem: String,
+    journal: String,
+    synchronous: String,
+    /// Writes, KiB and flushes of a commit.
+    costs: [f64; 3],
+}
+
+fn counts() -> Vec<Counted> {
+    let rows = include_str!("data/commit_io_counts.csv").lines().skip(1);
+    let row = |line: &str| {
+        let fields: Vec<&str> = line.split(',').collect();
+        Counted {
+            filesystem: fields[0].to_owned(),
+            journal: fields[2].to_lowercase(),
+            synchronous: fields[3].to_lowercase(),
+            costs: [4, 5, 6].map(|index| fields[index].parse().unwrap()),
+        }
+    };
+    rows.map(row).collect()
+}
+
+/// Saves of so many rows of this size. Less than a thousand pages come to the log: it is not
+/// checkpointed while they are counted.
+fn saved(on: &str, (journal, synchronous): (&str, &str), (saves, row): (u64, &str)) -> Phase {
+    let scenario = format!(
+        r#"
+        name = "commits"
+        about = "Small rows, one a transaction."
+
+        [[save]]
+        name = "save"
+        journal = "{journal}"
+        synchronous = "{synchronous}"
+        saves = {saves}
+        row = "{row}"
+
+        [[step]]
+        measure = ["save"]
+        state = "new"
+        "#
+    );
+    let request = SimRequest {
+        scenario: Scenario::parse(&scenario, &[]).unwrap(),
+        target: SimTarget::parse(on).unwrap(),
+        seed: 1,
+        leave: None,
+        command: Vec::new(),
+        output: None,
+        stop: Arc::new(AtomicBool::new(false)),
+    };
+    let run = simulate(&request, &mut Silent).unwrap();
+    assert_eq!(run.status, flashlag_schema::RunStatus::Complete, "{on}");
+    run.phases.into_iter().next().unwrap()
+}
+
+/// Writes, KiB and flushes of a commit.
+fn costs(phase: &Phase) -> [f64; 3] {
+    let ledger = &phase.ledger;
+    let total = [
+        *ledger.block_writes.value().unwrap() as f64,
+        ledger.block_bytes.value().unwrap().0 as f64 / 1024.0,
+        *ledger.flushes.value().unwrap() as f64,
+    ];
+    total.map(|total| total / phase.ops as f64)
+}
+
+/// The rows that were counted were so small that one leaf took them all: the second page of the
+/// database, which is written together with the first, that counts the changes. The exact 5.0 and
+/// 9.0 of the counts say so.
+const SMALL_ROWS: (u64, &str) = (100, "16B");
+
+#[test]
+fn a_commit_costs_the_writes_bytes_and_flushes_that_real_kernels_were_seen_to_send() {
+    let mut off = Vec::new();
+    for counted in counts() {
+        for device in ["zero", "nexus5-2013"] {
+            let on = format!("sim:{device}+{}", counted.filesystem);
+            let phase = saved(&on, (&counted.journal, &counted.synchronous), SMALL_ROWS);
+            assert_eq!(phase.ops, SMALL_ROWS.0, "{on}");
+            let costs = costs(&phase);
+            println!("{on} {}: {costs:.2?} against {:?}", counted.journal, counted.costs);
+            for (cost, expected) in costs.into_iter().zip(counted.costs) {
+                if (cost - expected).abs() > WITHIN * expected {
+                    off.push(format!("{on} {}: {costs:.2?}, {:?}", counted.journal, counted.costs));
+                }
+            }
+        }
+    }
+    assert!(off.is_empty(), "{off:#?}");
+    assert_eq!(counts().len(), 4);
+}
+
+#[test]
+fn a_leaf_that_is_not_beside_the_first_page_costs_one_write_more_and_no_more_bytes() {
+    for filesystem in ["ext4", "f2fs"] {
+        let on = format!("sim:zero+{filesystem}");
+        let near = costs(&saved(&on, ("delete", "full"), SMALL_ROWS));
+        let far = costs(&saved(&on, ("delete", "full"), (300, "100B")));
+        let more = far[0] - near[0];
+        assert!((0.9..1.1).contains(&more), "{on}: {near:.2?}, {far:.2?}");
+        // Now and then a leaf is full, and another is begun.
+        assert!((0.99..1.05).contains(&(far[1] / near[1])), "{on}: {near:.2?}, {far:.2?}");
+    }
+}
