@@ -17,6 +17,8 @@ use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::SeedableRng;
 
 const PAGE: u64 = 4096;
+/// Addresses that are told ahead.
+const AHEAD: usize = 32;
 const SPARE: u64 = (16 << 30) / 100 * 7;
 
 /// The device, whose blocks are of one die: 256 pages each.
@@ -39,10 +41,14 @@ fn cpu_seconds(meter: &ThreadWaitMeter) -> f64 {
 fn write(flash: &mut Flash, random: &mut Pcg64Mcg, from: Nanos, count: u64) -> Nanos {
     let pages = (flash.capacity().0 / PAGE) as u32;
     let mut at = from;
-    for _ in 0..count {
-        let offset = Bytes(u64::from(random.random_range(0..pages)) * PAGE);
-        let command = Command::Write { offset, length: Bytes(PAGE), fua: false };
-        at = flash.submit(at, command).unwrap().ended;
+    for _ in 0..count / AHEAD as u64 {
+        let offsets: [Bytes; AHEAD] =
+            std::array::from_fn(|_| Bytes(u64::from(random.random_range(0..pages)) * PAGE));
+        flash.expect(&offsets);
+        for offset in offsets {
+            let command = Command::Write { offset, length: Bytes(PAGE), fua: false };
+            at = flash.submit(at, command).unwrap().ended;
+        }
     }
     at
 }

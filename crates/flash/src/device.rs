@@ -7,38 +7,87 @@ use flashlag_device::{
 use flashlag_units::{Bytes, Nanos};
 
 use crate::command::{Command, FlashError};
+use crate::content::Content;
 use crate::flash::{Flash, SECTOR};
+use crate::power::PowerCut;
 use crate::stats::Stats;
 
 /// Requests that can be under way, and the largest of them.
 const SLOTS: u32 = 256;
-const LARGEST: Bytes = Bytes::from_mib(4);
+const BUFFER: Bytes = Bytes::from_mib(4);
+/// What a failed flash command is to a host.
+const EIO: i32 = 5;
 
-/// A simulated flash behind the seam of all devices, in virtual time. It keeps no data.
+/// A simulated flash behind the seam of all devices, in virtual time.
+///
+/// A write that a flush is to follow is two commands: the flush is handed over when the write has
+/// completed.
 #[derive(Debug)]
 pub struct FlashDevice {
     flash: Flash,
     clock: VirtualClock,
-    busy: Vec<bool>,
-    /// What is under way: its end, a number that keeps equal ends in order, its slot.
+    geometry: Geometry,
+    /// Of each slot; empty before it is asked for.
+    buffers: Vec<Vec<u8>>,
+    slots: Vec<Option<UnderWay>>,
+    /// What is under way: the end, a number that keeps equal ends in order, the slot.
     line: BinaryHeap<Reverse<(Nanos, u64, u32)>>,
-    times: Vec<(Nanos, Option<Nanos>)>,
     submitted: u64,
-    nothing: Vec<u8>,
+    content: Option<Content>,
+}
+
+/// A request that was handed over.
+#[derive(Debug)]
+struct UnderWay {
+    started: Nanos,
+    /// A flush is still to be handed over.
+    flushes: bool,
+    flush_from: Option<Nanos>,
+    error: Option<FlashError>,
+    request: Request,
 }
 
 impl FlashDevice {
-    /// The device on a clock of its own, at time zero.
+    /// Times only: what is written goes nowhere.
     pub fn new(flash: Flash) -> FlashDevice {
+        FlashDevice::build(flash, None)
+    }
+
+    /// Keeps what is written, in memory, and knows what a power cut loses of it.
+    pub fn with_data(mut flash: Flash) -> FlashDevice {
+        flash.keep_ledger();
+        let content = Content::new(flash.mapping_unit().0);
+        FlashDevice::build(flash, Some(content))
+    }
+
+    fn build(flash: Flash, content: Option<Content>) -> FlashDevice {
+        let geometry = Geometry {
+            size: flash.capacity(),
+            alignment: Bytes(SECTOR),
+            slots: SLOTS,
+            buffer: BUFFER,
+            keeps_data: content.is_some(),
+        };
         FlashDevice {
             flash,
             clock: VirtualClock::default(),
-            busy: vec![false; SLOTS as usize],
+            geometry,
+            buffers: vec![Vec::new(); SLOTS as usize],
+            slots: (0..SLOTS).map(|_| None).collect(),
             line: BinaryHeap::with_capacity(SLOTS as usize),
-            times: vec![(Nanos::ZERO, None); SLOTS as usize],
             submitted: 0,
-            nothing: Vec::new(),
+            content,
         }
+    }
+
+    /// The flash.
+    pub fn flash(&self) -> &Flash {
+        &self.flash
+    }
+
+    /// The flash, to be aged or asked what comes next.
+    pub fn flash_mut(&mut self) -> &mut Flash {
+        &mut self.flash
     }
 
     /// What the flash has done.
@@ -46,34 +95,100 @@ impl FlashDevice {
         self.flash.stats()
     }
 
-    /// Does what a request asks; when its flush began, where it has one, and when it ends.
-    fn perform(&mut self, request: &Request) -> Result<(Option<Nanos>, Nanos), FlashError> {
-        let now = self.clock.now();
-        let Request { op, offset, length, durability, .. } = *request;
-        let fua = durability == Durability::Write;
-        let command = match op {
-            Op::Read => Command::Read { offset, length },
-            Op::Write => Command::Write { offset, length, fua },
-            Op::Flush => Command::Flush,
-            Op::Discard => Command::Discard { offset, length },
-        };
-        let written = self.flash.submit(now, command)?.ended;
-        if op != Op::Write || durability != Durability::Flush {
-            return Ok((None, written));
+    /// The power is gone now, and comes back at once. Requests under way never complete; what the
+    /// device kept is what survived.
+    ///
+    /// # Errors
+    /// As the flash's own work until now.
+    pub fn power_cut(&mut self) -> Result<PowerCut, FlashError> {
+        self.line.clear();
+        self.slots.fill_with(|| None);
+        let cut = self.flash.power_cut(self.clock.now())?;
+        if let (Some(content), Some(lost)) = (&mut self.content, &cut.lost) {
+            content.revert(lost);
         }
-        let flushed = self.flash.submit(written, Command::Flush)?.ended;
-        Ok((Some(written), flushed))
+        Ok(cut)
+    }
+
+    /// Hands a command over now; says when it was taken and when it ends.
+    fn hand_over(&mut self, command: Command) -> (Nanos, Nanos, Option<FlashError>) {
+        let now = self.clock.now();
+        match self.flash.submit(now, command) {
+            Ok(timing) => (timing.started, timing.ended, None),
+            Err(error) => (now, now, Some(error)),
+        }
+    }
+
+    fn move_data(&mut self, request: &Request) {
+        let Some(content) = &mut self.content else {
+            return;
+        };
+        // A slot whose buffer nobody looked at writes zeros.
+        let buffer = present(&mut self.buffers[request.slot as usize]);
+        content.apply(&self.flash, request, buffer);
+    }
+
+    fn await_end(&mut self, slot: u32, end: Nanos) {
+        self.line.push(Reverse((end, self.submitted, slot)));
+        self.submitted += 1;
+    }
+
+    /// Hands the flushes over whose writes have ended by now.
+    fn follow_up(&mut self) {
+        while let Some(&Reverse((ended, _, slot))) = self.line.peek()
+            && ended <= self.clock.now()
+            && let Some(under_way) = &mut self.slots[slot as usize]
+            && std::mem::take(&mut under_way.flushes)
+            && under_way.error.is_none()
+        {
+            self.line.pop();
+            under_way.flush_from = Some(ended);
+            let flushed = match self.flash.submit(ended, Command::Flush) {
+                Ok(timing) => timing.ended,
+                Err(error) => {
+                    under_way.error = Some(error);
+                    ended
+                }
+            };
+            self.await_end(slot, flushed.max(ended));
+        }
+    }
+
+    /// Takes the next request that has ended by now and has nothing more to do.
+    fn take_ended(&mut self) -> Option<Completion> {
+        self.follow_up();
+        let &Reverse((ended, _, slot)) = self.line.peek()?;
+        if ended > self.clock.now() {
+            return None;
+        }
+        self.line.pop();
+        let UnderWay { started, flush_from, error, request, .. } =
+            self.slots[slot as usize].take()?;
+        let result = error.map_or(Ok(()), |error| Err(refusal(&request, &error)));
+        Some(Completion { slot, started, flush_from, ended, result })
+    }
+
+    fn next_end(&self) -> Option<Nanos> {
+        self.line.peek().map(|Reverse((ended, ..))| *ended)
     }
 }
 
-fn told(error: &FlashError, request: &Request) -> DeviceError {
+/// A slot's buffer, made where it is not there yet.
+fn present(buffer: &mut Vec<u8>) -> &mut [u8] {
+    if buffer.is_empty() {
+        *buffer = vec![0; BUFFER.0 as usize];
+    }
+    buffer
+}
+
+fn refusal(request: &Request, error: &FlashError) -> DeviceError {
     DeviceError {
         operation: request.op.name(),
         subject: "the simulated flash".to_owned(),
         offset: Some(request.offset),
-        errno: None,
+        errno: Some(EIO),
         reason: error.to_string(),
-        advice: "change the profile's spare area or endurance, or write less".to_owned(),
+        advice: "simulate a device with more spare area or more rated cycles".to_owned(),
     }
 }
 
@@ -85,56 +200,70 @@ impl Device for FlashDevice {
     }
 
     fn geometry(&self) -> Geometry {
-        Geometry {
-            size: self.flash.capacity(),
-            alignment: Bytes(SECTOR),
-            slots: SLOTS,
-            buffer: LARGEST,
-            keeps_data: false,
-        }
+        self.geometry
     }
 
-    /// Nothing: no data is kept.
-    fn buffer(&mut self, _: u32) -> &mut [u8] {
-        &mut self.nothing
+    /// All slots have one where no data is kept.
+    fn buffer(&mut self, slot: u32) -> &mut [u8] {
+        let slot = if self.content.is_some() { slot } else { 0 };
+        present(&mut self.buffers[slot as usize])
     }
 
     fn submit(&mut self, request: Request) -> Result<(), DeviceError> {
-        self.geometry().check(&request)?;
+        self.geometry.check(&request)?;
         let slot = request.slot as usize;
-        if self.busy[slot] {
-            let what = "the simulated flash";
-            return Err(DeviceError::busy(request.op.name(), what, request.slot));
+        if self.slots[slot].is_some() {
+            let name = request.op.name();
+            return Err(DeviceError::busy(name, "the simulated flash", request.slot));
         }
-        let started = self.clock.now();
-        let (flush_from, ended) = self.perform(&request).map_err(|error| told(&error, &request))?;
-        self.busy[slot] = true;
-        self.times[slot] = (started, flush_from);
-        self.line.push(Reverse((ended, self.submitted, request.slot)));
-        self.submitted += 1;
+        let Request { offset, length, .. } = request;
+        let command = match request.op {
+            Op::Read => Command::Read { offset, length },
+            Op::Write => {
+                Command::Write { offset, length, fua: request.durability == Durability::Write }
+            }
+            Op::Flush => Command::Flush,
+            Op::Discard => Command::Discard { offset, length },
+        };
+        let came = self.clock.now();
+        let (_, ended, error) = self.hand_over(command);
+        if error.is_none() {
+            self.move_data(&request);
+        }
+        let flushes = request.op == Op::Write && request.durability == Durability::Flush;
+        let under_way = UnderWay { started: came, flushes, flush_from: None, error, request };
+        self.slots[slot] = Some(under_way);
+        self.await_end(request.slot, ended);
         Ok(())
     }
 
     fn reap(&mut self, at_least: u32, completed: &mut Vec<Completion>) -> Result<(), DeviceError> {
         let mut wanted = at_least;
-        while let Some(&Reverse((ended, _, slot))) = self.line.peek() {
-            if ended > self.clock.now() {
-                if wanted == 0 {
-                    break;
-                }
-                self.clock.pass_until(ended);
+        loop {
+            while let Some(completion) = self.take_ended() {
+                wanted = wanted.saturating_sub(1);
+                completed.push(completion);
             }
-            self.line.pop();
-            wanted = wanted.saturating_sub(1);
-            self.busy[slot as usize] = false;
-            let (started, flush_from) = self.times[slot as usize];
-            completed.push(Completion { slot, started, flush_from, ended, result: Ok(()) });
+            match self.next_end() {
+                Some(ended) if wanted > 0 => self.clock.advance_to(ended),
+                _ => return Ok(()),
+            }
         }
-        Ok(())
     }
 
     fn wait_until(&mut self, time: Nanos) {
-        let next = self.line.peek().map_or(Nanos::MAX, |&Reverse((ended, _, _))| ended);
-        self.clock.pass_until(time.min(next));
+        loop {
+            self.follow_up();
+            let next = self.next_end().unwrap_or(Nanos::MAX);
+            self.clock.pass_until(time.min(next));
+            let writes_end = |slot: u32| {
+                self.slots[slot as usize].as_ref().is_some_and(|under_way| under_way.flushes)
+            };
+            // The end of a write whose flush follows is no completion.
+            match self.line.peek() {
+                Some(&Reverse((ended, _, slot))) if ended < time && writes_end(slot) => {}
+                _ => return,
+            }
+        }
     }
 }

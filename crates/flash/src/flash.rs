@@ -1,72 +1,50 @@
-use flashlag_schema::profile::{MapKind, Model};
+use flashlag_schema::profile::Model;
 use flashlag_units::{Bytes, Nanos};
 
 use crate::command::{Command, FlashError, Timing};
-use crate::front::{Front, Store};
-use crate::hybrid::{CachedMap, Layout, LogBlockStore};
-use crate::nand::Nand;
-use crate::page_map::PageMap;
+use crate::front::Front;
+use crate::ftl::Ftl;
+use crate::power::PowerCut;
 use crate::stats::Stats;
 
 /// Offsets and lengths are multiples of this.
 pub(crate) const SECTOR: u64 = 512;
 
-/// The map that the model asks for.
-#[derive(Debug)]
-enum Map {
-    Page(Box<PageMap>),
-    Cached(Box<CachedMap<PageMap>>),
-    Blocks(Box<LogBlockStore<Nand>>),
-}
-
 /// A simulated flash device.
+///
+/// Commands come at times that never go back, and each is worked out when it comes: what it waits
+/// for is reserved already. What the device does by itself in idle time is worked out when the next
+/// command comes, and never beyond that.
 #[derive(Debug)]
 pub struct Flash {
     front: Front,
-    map: Map,
+    ftl: Ftl,
     capacity: Bytes,
-    unit: u64,
+    unit: Bytes,
     last: Nanos,
-    host_written: u64,
-    host_read: u64,
     flushes: u64,
     discards: u64,
+    written: u64,
+    read: u64,
 }
 
 impl Flash {
-    /// An empty device of this model; every random choice in it follows from `seed`.
+    /// A new device, nothing of which was ever written.
     ///
     /// # Errors
-    /// Where the model's parameters make no device together; the message names them.
+    /// Where the model makes no device.
     pub fn new(model: &Model, seed: u64) -> Result<Flash, FlashError> {
-        let map = match model.map.kind {
-            MapKind::Page => Map::Page(Box::new(PageMap::new(model, seed)?)),
-            MapKind::CachedPage => {
-                Map::Cached(Box::new(CachedMap::new(model, PageMap::new(model, seed)?)))
-            }
-            MapKind::Bast | MapKind::Fast => {
-                let layout = Layout::new(model)?;
-                let dies = model.nand.channels * model.nand.dies_per_channel;
-                let blocks = u64::from(layout.blocks_per_die()) * u64::from(dies);
-                let nand = Nand::new(model, blocks);
-                Map::Blocks(Box::new(LogBlockStore::new(model, nand)?))
-            }
-        };
-        let dies = match &map {
-            Map::Page(map) => map.dies(),
-            Map::Cached(map) => map.dies(),
-            Map::Blocks(map) => map.dies(),
-        };
+        let ftl = Ftl::new(model, seed)?;
         Ok(Flash {
-            front: Front::new(model, dies, seed),
-            map,
+            front: Front::new(model, model.nand.channels * model.nand.dies_per_channel, seed),
+            ftl,
             capacity: model.map.capacity.0.round_down(Bytes(SECTOR)),
-            unit: model.map.unit.0.0,
+            unit: model.map.unit.0,
             last: Nanos::ZERO,
-            host_written: 0,
-            host_read: 0,
             flushes: 0,
             discards: 0,
+            written: 0,
+            read: 0,
         })
     }
 
@@ -75,67 +53,96 @@ impl Flash {
         self.capacity
     }
 
-    /// Works a command out that is handed over at `at`, which never goes back (a moment in the past
-    /// counts as the last one).
+    /// What one entry of the map stands for.
+    pub fn mapping_unit(&self) -> Bytes {
+        self.unit
+    }
+
+    /// Works a command out that is handed over at `at`; an earlier time than the last command's
+    /// counts as that one's.
     ///
     /// # Errors
-    /// A range that is not the device's; a device that is worn out or can reclaim nothing.
+    /// Where the range is not within the device, and where the flash can't be written to any more.
+    #[inline]
     pub fn submit(&mut self, at: Nanos, command: Command) -> Result<Timing, FlashError> {
         self.check(&command)?;
-        let at = at.max(self.last);
-        self.last = at;
-        let timing = match &mut self.map {
-            Map::Page(map) => self.front.submit(&mut **map, at, command),
-            Map::Cached(map) => self.front.submit(&mut **map, at, command),
-            Map::Blocks(map) => self.front.submit(&mut **map, at, command),
-        }?;
+        self.last = self.last.max(at);
+        let timing = self.ftl.submit(&mut self.front, self.last, command)?;
         match command {
-            Command::Read { length, .. } => self.host_read += length.0,
-            Command::Write { length, .. } => self.host_written += length.0,
+            Command::Read { length, .. } => self.read += length.0,
+            Command::Write { length, .. } => self.written += length.0,
             Command::Flush => self.flushes += 1,
             Command::Discard { .. } => self.discards += 1,
         }
         Ok(timing)
     }
 
+    #[inline]
     fn check(&self, command: &Command) -> Result<(), FlashError> {
-        let (operation, offset, length) = match command {
-            Command::Read { offset, length } => ("read", offset.0, length.0),
-            Command::Write { offset, length, .. } => ("write", offset.0, length.0),
-            Command::Discard { offset, length } => ("discard", offset.0, length.0),
+        let (operation, offset, length) = match *command {
             Command::Flush => return Ok(()),
+            Command::Read { offset, length } => ("read", offset, length),
+            Command::Write { offset, length, .. } => ("write", offset, length),
+            Command::Discard { offset, length } => ("discard", offset, length),
         };
-        let ends = offset.checked_add(length).is_some_and(|end| end <= self.capacity.0);
-        let aligned = (offset | length).is_multiple_of(SECTOR);
-        if ends && aligned && length > 0 {
+        let end = offset.0.checked_add(length.0);
+        let inside = end.is_some_and(|end| end <= self.capacity.0);
+        if inside && length.0 > 0 && (offset.0 | length.0).is_multiple_of(SECTOR) {
             return Ok(());
         }
-        Err(FlashError::Range { operation, offset, length, capacity: self.capacity.0 })
+        Err(FlashError::Range {
+            operation,
+            offset: offset.0,
+            length: length.0,
+            capacity: self.capacity.0,
+        })
     }
 
-    /// Memory that the map takes of the machine that simulates, where it is a page map.
-    pub fn map_memory(&self) -> Option<Bytes> {
-        match &self.map {
-            Map::Page(map) => Some(map.memory()),
-            Map::Cached(map) => Some(map.inner().memory()),
-            Map::Blocks(_) => None,
+    /// Says which addresses the next commands are for, so that what they need can be fetched from
+    /// memory together. Changes nothing but how long that takes; a few dozen at a time are best.
+    pub fn expect(&self, offsets: &[Bytes]) {
+        if let Some(pages) = self.ftl.pages() {
+            let unit = self.unit.0;
+            pages.map.expect(offsets.iter().map(|offset| (offset.0 / unit) as u32));
         }
     }
 
-    /// What it has done so far.
+    /// Keeps count, from now on, of what a power cut would lose.
+    pub fn keep_ledger(&mut self) {
+        self.front.keep_ledger();
+    }
+
+    /// The number of the last command that changed data, counted from 1 over all writes and
+    /// discards, and the first one that may still be lost; both 0 where no count is kept.
+    pub fn changes(&self) -> (u64, u64) {
+        self.front.commands()
+    }
+
+    /// The power is gone at `at` and comes back at once: nothing of what was under way goes on.
+    ///
+    /// # Errors
+    /// As the idle work that was done until then.
+    pub fn power_cut(&mut self, at: Nanos) -> Result<PowerCut, FlashError> {
+        self.last = self.last.max(at);
+        self.ftl.power_cut(&mut self.front, self.last)
+    }
+
+    /// What it has done.
     pub fn stats(&self) -> Stats {
         let mut stats = Stats {
-            host_written: Bytes(self.host_written),
-            host_read: Bytes(self.host_read),
+            host_written: Bytes(self.written),
+            host_read: Bytes(self.read),
             flushes: self.flushes,
             discards: self.discards,
             ..Stats::default()
         };
-        match &self.map {
-            Map::Page(map) => stats.of_pages(map, self.unit),
-            Map::Cached(map) => stats.of_pages(map.inner(), self.unit),
-            Map::Blocks(map) => stats.of_dies(&map.dies),
-        }
+        self.ftl.count(&mut stats, self.unit);
+        self.front.count(&mut stats, self.unit);
         stats
+    }
+
+    /// Memory that the map takes of the machine that simulates, where it is a page map.
+    pub fn map_memory(&self) -> Option<Bytes> {
+        Some(Bytes(self.ftl.pages()?.map.memory() as u64))
     }
 }

@@ -3,15 +3,14 @@
 #![forbid(unsafe_code)]
 
 mod command;
+mod content;
 mod device;
 mod flash;
-#[cfg_attr(not(test), expect(dead_code, reason = "the ledger of power cuts has no caller yet"))]
 mod front;
-#[cfg_attr(not(test), expect(dead_code, reason = "merges are not told yet"))]
+mod ftl;
 mod hybrid;
 mod nand;
 mod page_map;
-#[cfg_attr(not(test), expect(dead_code, reason = "no device keeps data yet"))]
 mod power;
 mod stats;
 

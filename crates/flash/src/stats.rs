@@ -1,9 +1,9 @@
-use flashlag_units::Bytes;
-
-use crate::nand::Nand;
-use crate::page_map::PageMap;
+use flashlag_units::{Bytes, Nanos};
 
 /// What a device has done since it was made.
+///
+/// What is programmed is counted in whole mapping units: of a write that gives a part of one, the
+/// rest too.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Stats {
     /// Bytes the host wrote.
@@ -14,45 +14,46 @@ pub struct Stats {
     pub flushes: u64,
     /// Discards.
     pub discards: u64,
-    /// Bytes programmed for the host, whole mapping units (a page map tells).
+    /// Bytes programmed for the host, in the main area or the write cache.
     pub programmed_host: Option<Bytes>,
-    /// Bytes moved by garbage collection (a page map tells).
+    /// Bytes moved by garbage collection or merges.
     pub programmed_copies: Option<Bytes>,
-    /// Bytes of program units with nothing in them (a page map tells).
+    /// Bytes of program units with nothing in them.
     pub programmed_padding: Option<Bytes>,
+    /// Bytes moved from the write cache to the main area.
+    pub programmed_folds: Bytes,
+    /// Bytes of pages of the map.
+    pub programmed_map: Bytes,
+    /// Bytes that the host has in mapping units that hold something, the write buffer aside.
+    pub mapped: Bytes,
     /// Page reads of the dies.
     pub page_reads: u64,
     /// Programs of the dies.
     pub programs: u64,
     /// Block erases of the dies.
     pub erases: u64,
-    /// Blocks (of all dies) that are free; a page map tells.
+    /// Programs and erases that were suspended for a read.
+    pub suspended: u64,
+    /// How long dies were busy, all of them added up.
+    pub die_busy: Nanos,
+    /// Blocks (of all dies) that are free.
     pub free_blocks: Option<u32>,
+    /// Blocks (of all dies) that are bad: from the factory, or worn out; a page map tells.
+    pub bad_blocks: Option<u32>,
+    /// Victims that were chosen since they were worn less than others; a page map tells.
+    pub levelled: Option<u64>,
+    /// Program/erase cycles of the mean block.
+    pub mean_cycles: u64,
     /// The share of the rated program/erase cycles that is used, where any are rated.
     pub life_used: Option<f64>,
 }
 
 impl Stats {
-    pub(crate) fn of_pages(&mut self, map: &PageMap, unit: u64) {
-        let bytes = |units: u64| Some(Bytes(units * unit));
-        self.programmed_host = bytes(map.programmed.host);
-        self.programmed_copies = bytes(map.programmed.copied);
-        self.programmed_padding = bytes(map.programmed.padded);
-        self.free_blocks = Some(map.free_blocks());
-        self.of_dies(&map.nand);
-    }
-
-    pub(crate) fn of_dies(&mut self, nand: &Nand) {
-        self.page_reads = nand.counts.reads;
-        self.programs = nand.counts.programs;
-        self.erases = nand.counts.erases;
-        self.life_used = nand.life_used();
-    }
-
-    /// Everything programmed: for the host, copied and padded; `None` where the map does not tell.
+    /// Everything programmed, for whatever reason; `None` where the map does not tell.
     pub fn programmed(&self) -> Option<Bytes> {
         let parts = [self.programmed_host?, self.programmed_copies?, self.programmed_padding?];
-        Some(Bytes(parts.iter().map(|part| part.0).sum()))
+        let own = parts.iter().fold(self.programmed_folds, |sum, part| sum.plus(*part));
+        Some(own.plus(self.programmed_map))
     }
 
     /// Everything programmed over what the host wrote; `None` before it wrote anything, or where

@@ -9,6 +9,7 @@ use super::trim::Trims;
 use super::units::{Part, Units};
 use crate::command::{Command, FlashError, Timing};
 use crate::power::Ledger;
+use crate::stats::Stats;
 
 /// Everything between the host and the map.
 #[derive(Debug)]
@@ -70,6 +71,20 @@ impl Front {
     /// What the write cache has done.
     pub(crate) fn slc_counts(&self) -> SlcCounts {
         self.slc.as_ref().map(|slc| slc.counts).unwrap_or_default()
+    }
+
+    /// Adds what the write cache has done.
+    pub(crate) fn count(&self, stats: &mut Stats, unit: Bytes) {
+        let bytes = |units: u64| Bytes(units * unit.0);
+        let counts = self.slc_counts();
+        let folds = bytes(counts.folded);
+        stats.programmed_folds = folds;
+        // What is folded comes to the map like the host's own.
+        let host = stats.programmed_host.map(|host| host.minus(folds));
+        stats.programmed_host = host.map(|host| host.plus(bytes(counts.written)));
+        let padding = stats.programmed_padding;
+        stats.programmed_padding = padding.map(|padding| padding.plus(bytes(counts.padded)));
+        stats.mapped = stats.mapped.plus(bytes(self.slc.as_ref().map_or(0, SlcCache::units)));
     }
 
     /// Works a command out whose range is within the device; `at` never goes back.

@@ -33,4 +33,7 @@ pub(crate) mod units;
 mod write;
 
 pub(crate) use commands::Front;
+pub(crate) use line::Line;
+pub(crate) use rate::Rate;
+
 pub(crate) use store::{DieWork, Store, UnitWrite};

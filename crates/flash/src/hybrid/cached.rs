@@ -1,5 +1,5 @@
 use flashlag_schema::profile::Model;
-use flashlag_units::Nanos;
+use flashlag_units::{Bytes, Nanos};
 
 use super::map_cache::{Found, MapCache};
 use crate::command::FlashError;
@@ -42,11 +42,6 @@ pub(crate) struct CachedMap<S> {
 }
 
 impl<S: Store> CachedMap<S> {
-    /// The map whose parts are held.
-    pub(crate) fn inner(&self) -> &S {
-        &self.inner
-    }
-
     /// The model's cache before `inner`.
     pub(crate) fn new(model: &Model, inner: S) -> CachedMap<S> {
         let (nand, map) = (&model.nand, &model.map);
@@ -67,6 +62,11 @@ impl<S: Store> CachedMap<S> {
             pages_per_block: u64::from(nand.pages_per_block),
             traffic: MapTraffic::default(),
         }
+    }
+
+    /// Bytes of map pages that were programmed.
+    pub(crate) fn programmed(&self) -> Bytes {
+        Bytes(self.traffic.programs * self.page_bytes)
     }
 
     /// Finds a map page; says when it can be used.

@@ -239,7 +239,8 @@ impl LogBlocks {
         }
     }
 
-    fn free(&self) -> usize {
+    /// Blocks that are erased and free.
+    pub(crate) fn free(&self) -> usize {
         match &self.kind {
             Kind::Bast(map) => map.blocks.free.count(),
             Kind::Fast(map) => map.blocks.free.count(),

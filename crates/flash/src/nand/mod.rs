@@ -1,199 +1,205 @@
-//! The dies and the channels to them: each is reserved for an operation until the time it ends.
+//! The memory: dies on channels, each doing one thing at a time.
 //!
-//! - read: `max(at, die) + tR`, then the bytes go over the channel;
-//! - program: the bytes go over the channel, then `tPROG` for each page of all planes (MLC: lower
-//!   and upper pages in turn), or for each shot of all bits (TLC, QLC);
-//! - erase: `tBERS`.
-//!
-//! A read that finds its die programming or erasing suspends that where the model says so: it
-//! begins after `nand.suspend`, and the other ends later by as much as the read took.
+//! A die is reserved until a time, and so is a channel. A **read** takes tR on its die and then the
+//! channel until its bytes are out; a **program** takes the channel first, then tPROG; an **erase**
+//! takes tBERS. So one die programs `unit / (unit / bus + tPROG)` bytes a second, and n dies on a
+//! channel n times that until the bus is the bottleneck. Where operations can be suspended, a read
+//! waits for the reads before it only, and what it suspends ends later by the read's time and
+//! `nand.suspend`.
 
-use flashlag_schema::profile::{CellKind, Model};
-use flashlag_units::{Bytes, Nanos};
+mod bus;
+mod relocation;
+#[cfg(test)]
+mod tests;
+mod times;
+mod wear;
+
+use flashlag_schema::profile::Model;
+use flashlag_units::Nanos;
 
 use crate::command::FlashError;
 use crate::front::DieWork;
 use crate::hybrid::{Dies, Spot};
 use crate::power::WordLine;
 
+use bus::Buses;
+pub(crate) use relocation::DieMoves;
+use times::Times;
+use wear::Wear;
+
+/// One die.
+#[derive(Clone, Copy, Debug, Default)]
+struct Die {
+    /// When everything that it was given ends.
+    busy_until: Nanos,
+    /// When the reads among that end; only programs and erases come after.
+    reads_until: Nanos,
+}
+
 /// What the dies have done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct NandCounts {
-    pub(crate) reads: u64,
+    /// Pages of all planes that were read.
+    pub(crate) page_reads: u64,
+    /// Program units that were programmed.
     pub(crate) programs: u64,
+    /// Blocks of all planes that were erased.
     pub(crate) erases: u64,
+    /// Operations that were suspended.
+    pub(crate) suspended: u64,
+    /// Time of all dies' work.
+    pub(crate) busy: Nanos,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-struct Die {
-    /// Until when it is busy.
-    until: Nanos,
-    /// Whether that is with a program or an erase, which a read may suspend.
-    suspendable: bool,
-}
-
-/// All dies, with their times.
+/// Dies, their channels, and how worn their blocks are.
 #[derive(Debug)]
 pub(crate) struct Nand {
     dies: Vec<Die>,
-    channels: Vec<Nanos>,
-    read: Nanos,
-    lower: Nanos,
-    upper: Nanos,
-    erase: Nanos,
-    suspend: Option<Nanos>,
-    bus: u64,
-    /// Pages (of all planes) or shots that a program unit takes.
-    steps: u32,
-    two_speeds: bool,
-    /// Blocks of all planes on all dies, their rated cycles, retries at the end of that life.
-    blocks: u64,
-    endurance: Option<u32>,
-    retries: f64,
+    buses: Buses,
+    times: Times,
+    wear: Wear,
+    word_line: Option<WordLine>,
     pub(crate) counts: NandCounts,
 }
 
 impl Nand {
-    /// The model's dies; `blocks` of all planes, over all of them.
-    pub(crate) fn new(model: &Model, blocks: u64) -> Nand {
+    /// The model's dies with so many rows: blocks of all planes a die.
+    pub(crate) fn new(model: &Model, rows: u32) -> Nand {
         let nand = &model.nand;
-        let stripe = nand.page.0.0 * u64::from(nand.planes);
-        let pages = model.map.program_unit.0.0.div_ceil(stripe).max(1);
-        let bits = match nand.cell {
-            CellKind::Slc | CellKind::Mlc => 1,
-            CellKind::Tlc => 3,
-            CellKind::Qlc => 4,
-        };
-        let dies = (nand.channels * nand.dies_per_channel) as usize;
+        let dies = nand.channels * nand.dies_per_channel;
         Nand {
-            dies: vec![Die::default(); dies],
-            channels: vec![Nanos::ZERO; nand.channels as usize],
-            read: nand.read.0,
-            lower: nand.program.0,
-            upper: nand.program_upper.unwrap_or(nand.program).0,
-            erase: nand.erase.0,
-            suspend: nand.suspend.map(|time| time.0),
-            bus: nand.bus_per_second.0.0,
-            steps: pages.div_ceil(bits) as u32,
-            two_speeds: nand.cell == CellKind::Mlc,
-            blocks: blocks.max(1),
-            endurance: model.wear.endurance,
-            retries: model.wear.retries,
+            dies: vec![Die::default(); dies as usize],
+            buses: Buses::new(nand.channels, nand.dies_per_channel, nand.bus_per_second.0),
+            times: Times::new(model),
+            wear: Wear::new(model, rows, dies),
+            word_line: None,
             counts: NandCounts::default(),
         }
     }
 
-    fn transfer(&self, bytes: u64) -> Nanos {
-        Nanos((u128::from(bytes) * 1_000_000_000 / u128::from(self.bus)) as u64)
+    /// Reads a page of all planes, of which so many bytes leave the die.
+    #[inline]
+    pub(crate) fn read_page(&mut self, at: Nanos, die: u32, row: u32, bytes: u64) -> Nanos {
+        self.counts.page_reads += 1;
+        let time = self.wear.read_time(row, die, self.times.read);
+        self.read_for(at, die, time, bytes)
     }
 
-    /// Sends bytes over a die's channel from `at` on.
-    fn send(&mut self, at: Nanos, die: u32, bytes: u64) -> Nanos {
-        let time = self.transfer(bytes);
-        let channels = self.channels.len();
-        let channel = &mut self.channels[die as usize % channels];
-        let end = at.max(*channel).plus(time);
-        *channel = end;
-        end
-    }
-
-    /// A read of `time` and then its bytes.
-    fn sense(&mut self, at: Nanos, die: u32, time: Nanos, bytes: u64) -> Nanos {
-        self.counts.reads += 1;
-        let state = self.dies[die as usize];
-        if let Some(suspend) = self.suspend
-            && state.suspendable
-            && state.until > at.plus(suspend)
-        {
-            let end = self.send(at.plus(suspend).plus(time), die, bytes);
-            self.dies[die as usize].until = state.until.plus(end.since(at));
-            return end;
-        }
-        let sensed = at.max(state.until).plus(time);
-        let end = self.send(sensed, die, bytes);
-        self.dies[die as usize] = Die { until: end, suspendable: false };
-        end
-    }
-
-    /// A program of `time` after its bytes.
-    fn store(&mut self, at: Nanos, die: u32, time: Nanos, bytes: u64) -> Nanos {
-        self.counts.programs += 1;
-        let arrived = self.send(at.max(self.dies[die as usize].until), die, bytes);
-        let end = arrived.plus(time);
-        self.dies[die as usize] = Die { until: end, suspendable: true };
-        end
-    }
-
-    /// tR with the retries that wear has brought: they grow with the square of the cycles.
-    fn read_time(&self) -> Nanos {
-        let Some(endurance) = self.endurance.filter(|_| self.retries > 0.0) else {
-            return self.read;
+    #[inline]
+    fn read_for(&mut self, at: Nanos, die: u32, time: Nanos, bytes: u64) -> Nanos {
+        let Die { busy_until, reads_until } = self.dies[die as usize];
+        let free = at.max(reads_until);
+        let (begin, resumed) = match self.times.suspend {
+            Some(extra) if busy_until > free => {
+                self.counts.suspended += 1;
+                (free.plus(extra), busy_until)
+            }
+            _ => (at.max(busy_until), Nanos::ZERO),
         };
-        let cycles = self.counts.erases / self.blocks;
-        let permille = (self.retries * 1000.0) as u128;
-        let (cycles, endurance) = (u128::from(cycles), u128::from(endurance.max(1)));
-        let extra =
-            u128::from(self.read.0) * permille * cycles * cycles / (1000 * endurance * endurance);
-        self.read.plus(Nanos(u64::try_from(extra).unwrap_or(u64::MAX)))
+        let end = self.buses.move_bytes(at, die, begin.plus(time), bytes);
+        let die = &mut self.dies[die as usize];
+        die.reads_until = end;
+        // What was suspended has all of its time still to come.
+        die.busy_until = end.max(resumed.plus(end.since(free)));
+        self.counts.busy = self.counts.busy.plus(end.since(begin));
+        end
     }
 
-    /// tPROG of a program unit at a page: MLC has lower and upper pages in turn.
-    fn program_time(&self, page: u32) -> Nanos {
-        if !self.two_speeds {
-            return Nanos(self.lower.0 * u64::from(self.steps));
-        }
-        let upper = u64::from((page + self.steps) / 2 - page / 2);
-        let lower = u64::from(self.steps) - upper;
-        Nanos(self.lower.0 * lower + self.upper.0 * upper)
+    /// Programs a program unit that begins on `page` of a row.
+    #[inline]
+    pub(crate) fn program_unit(
+        &mut self,
+        at: Nanos,
+        die: u32,
+        row: u32,
+        page: u32,
+        bytes: u64,
+    ) -> Nanos {
+        self.counts.programs += 1;
+        let begin = at.max(self.dies[die as usize].busy_until);
+        let loaded = self.buses.move_bytes(at, die, begin, bytes);
+        let end = loaded.plus(self.times.program(page));
+        self.word_line = self.times.word_line(page, loaded, || self.wear.row_number(row, die));
+        self.keep(die, begin, end)
     }
 
-    /// Program/erase cycles a block, on average.
-    pub(crate) fn cycles(&self) -> u64 {
-        self.counts.erases / self.blocks
+    /// Erases a block of all planes.
+    pub(crate) fn erase_block(&mut self, at: Nanos, die: u32, row: u32) -> Nanos {
+        self.counts.erases += 1;
+        self.wear.erase(row, die);
+        let begin = at.max(self.dies[die as usize].busy_until);
+        self.keep(die, begin, begin.plus(self.times.erase))
     }
 
-    /// The share of its rated life that is used; `None` where no endurance is rated.
+    #[inline]
+    fn keep(&mut self, die: u32, begin: Nanos, end: Nanos) -> Nanos {
+        self.dies[die as usize].busy_until = end;
+        self.counts.busy = self.counts.busy.plus(end.since(begin));
+        end
+    }
+
+    /// Program/erase cycles of a row, which is erased as a whole.
+    #[inline]
+    pub(crate) fn cycles(&self, row: u32) -> u32 {
+        self.wear.cycles(row, 0)
+    }
+
+    /// Whether a row has done all the cycles that it is rated for.
+    pub(crate) fn is_worn(&self, row: u32) -> bool {
+        self.wear.endurance().is_some_and(|endurance| self.cycles(row) >= endurance)
+    }
+
+    /// Program/erase cycles of the mean block.
+    pub(crate) fn mean_cycles(&self) -> u64 {
+        self.wear.mean()
+    }
+
+    /// Share of the rated cycles that is used, on average; none where none are rated.
     pub(crate) fn life_used(&self) -> Option<f64> {
-        let rated = f64::from(self.endurance?) * self.blocks as f64;
-        Some(self.counts.erases as f64 / rated)
+        self.wear.life_used()
     }
 
-    /// Reading a page, for the time of a recovery.
-    pub(crate) fn page_read(&self) -> Nanos {
-        self.read
+    #[inline]
+    pub(crate) fn page_read_time(&self) -> Nanos {
+        self.times.read
     }
 }
 
 impl Dies for Nand {
     fn read(&mut self, at: Nanos, spot: Spot, bytes: u64) -> Nanos {
-        let time = self.read_time();
-        self.sense(at, spot.die, time, bytes)
+        self.read_page(at, spot.die, spot.block, bytes)
     }
 
     fn program(&mut self, at: Nanos, spot: Spot, bytes: u64) -> Nanos {
-        let time = self.program_time(spot.page);
-        self.store(at, spot.die, time, bytes)
+        self.program_unit(at, spot.die, spot.block, spot.page, bytes)
     }
 
     fn erase(&mut self, at: Nanos, spot: Spot) -> Nanos {
-        self.work(at, spot.die, DieWork::Erase { time: self.erase })
+        self.erase_block(at, spot.die, spot.block)
     }
 
     fn work(&mut self, at: Nanos, die: u32, work: DieWork) -> Nanos {
         match work {
-            DieWork::Read { time, bytes } => self.sense(at, die, time, bytes),
-            DieWork::Program { time, bytes } => self.store(at, die, time, bytes),
+            DieWork::Read { time, bytes } => {
+                self.counts.page_reads += 1;
+                self.read_for(at, die, time, bytes)
+            }
+            DieWork::Program { time, bytes } => {
+                self.counts.programs += 1;
+                let begin = at.max(self.dies[die as usize].busy_until);
+                let loaded = self.buses.move_bytes(at, die, begin, bytes);
+                self.keep(die, begin, loaded.plus(time))
+            }
             DieWork::Erase { time } => {
                 self.counts.erases += 1;
-                let end = at.max(self.dies[die as usize].until).plus(time);
-                self.dies[die as usize] = Die { until: end, suspendable: true };
-                end
+                let begin = at.max(self.dies[die as usize].busy_until);
+                self.keep(die, begin, begin.plus(time))
             }
         }
     }
 
     fn word_line(&self) -> Option<WordLine> {
-        None
+        self.word_line
     }
 
     fn count(&self) -> u32 {
@@ -201,21 +207,17 @@ impl Dies for Nand {
     }
 
     fn power_cut(&mut self, at: Nanos) {
-        self.dies.fill(Die { until: at, suspendable: false });
-        self.channels.fill(at);
+        self.dies.fill(Die { busy_until: at, reads_until: at });
+        self.buses.clear();
+        self.word_line = None;
     }
 
+    /// Log-block maps spread wear by their order of free blocks: they end when the mean block does.
     fn check_wear(&self) -> Result<(), FlashError> {
-        match self.endurance {
-            Some(rated) if self.cycles() >= u64::from(rated) => {
-                Err(FlashError::WornOut { cycles: self.cycles() })
-            }
+        let cycles = self.mean_cycles();
+        match self.wear.endurance() {
+            Some(rated) if cycles >= u64::from(rated) => Err(FlashError::WornOut { cycles }),
             _ => Ok(()),
         }
     }
-}
-
-/// The bytes of pages of all planes on one die.
-pub(crate) fn stripe(model: &Model) -> Bytes {
-    Bytes(model.nand.page.0.0 * u64::from(model.nand.planes))
 }

@@ -1,151 +1,238 @@
-//! Garbage collection: what is valid in a victim moves, then the victim is erased.
+//! Garbage collection: in the foreground when blocks run low, in the background in idle time.
 
+use flashlag_schema::profile::Model;
 use flashlag_units::Nanos;
 
-use super::{CLOSED, NONE, Open, PageMap, looks};
+use super::PageMap;
+use super::blocks::NONE;
+use super::shape::Shape;
+use super::stream::Stream;
 use crate::command::FlashError;
-use crate::hybrid::{Dies, Spot};
+use crate::nand::{DieMoves, Nand};
+
+/// How often wear levelling looks, in victims.
+const LEVEL_EVERY: u64 = 64;
+
+/// When it is done.
+#[derive(Debug)]
+pub(super) struct Collection {
+    low_water: u32,
+    idle_after: Option<Nanos>,
+    idle_until: u32,
+    /// The stream that copies go to.
+    pub(super) copies: usize,
+    leveling: Option<u32>,
+}
+
+impl Collection {
+    pub(super) fn new(model: &Model) -> Collection {
+        let gc = &model.gc;
+        Collection {
+            low_water: Shape::low_water(model),
+            idle_after: gc.idle_after.map(|after| after.0),
+            idle_until: gc.idle_until.unwrap_or(u32::MAX),
+            copies: usize::from(gc.hot_cold),
+            leveling: model.wear.leveling,
+        }
+    }
+}
+
+/// A victim that is being relocated.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Moving {
+    pub(super) victim: u32,
+    /// Everything before this word of its slots is moved.
+    word: u32,
+}
 
 impl PageMap {
-    /// A free block to write to. The caller has seen to it that there is one.
-    pub(super) fn take_free(&mut self) -> Result<u32, FlashError> {
-        let block = self.free.pop_front().ok_or(FlashError::NoSpace)?;
-        debug_assert_eq!(self.valid[block as usize], 0, "a free block holds nothing");
-        Ok(block)
-    }
-
-    /// Collects while fewer blocks are free than the model keeps.
-    pub(super) fn make_room(&mut self, at: Nanos) -> Result<(), FlashError> {
-        let mut tries = 0;
-        while self.free_blocks() < self.gc.low_water.max(1) + 1 {
-            self.collect(at)?;
-            tries += 1;
-            // Each victim that is not valid throughout wins a slot at least; FIFO may need a round.
-            if tries > 2 * self.shape.blocks {
-                return Err(FlashError::NoSpace);
-            }
+    /// Opens a block for the host, after reclaiming others while fewer than the low water are
+    /// free.
+    ///
+    /// Before each victim at least one block is free, which holds all that can be copied out of
+    /// it; and erasing it gives one back. So it never runs out, until blocks wear out.
+    #[cold]
+    pub(super) fn open(&mut self, nand: &mut Nand, at: Nanos) -> Result<(), FlashError> {
+        if self.moving.is_some() {
+            self.relocate(nand, at, u32::MAX);
         }
+        let mut fruitless = 0;
+        while self.free_blocks() < self.collection.low_water && !self.streams[0].is_open() {
+            let Some(victim) = self.choose(nand) else {
+                return self.end(nand);
+            };
+            fruitless = if self.begin_moving(victim) { 0 } else { fruitless + 1 };
+            // Each closed block was passed, perhaps several times, and none won anything.
+            if fruitless > u64::from(self.shape.blocks) * 64 {
+                return self.end(nand);
+            }
+            self.relocate(nand, at, u32::MAX);
+        }
+        if self.streams[0].is_open() {
+            return Ok(());
+        }
+        let Some(block) = self.blocks.free.pop_front() else {
+            return self.end(nand);
+        };
+        self.streams[0].open(block, &self.shape);
         Ok(())
     }
 
-    /// Reclaims one block; says when it is erased.
-    pub(super) fn collect(&mut self, at: Nanos) -> Result<Nanos, FlashError> {
-        let choices = self.gc.choices.unwrap_or(1);
-        let units = self.shape.units;
-        let leveled = self.least_worn();
-        let victim = match leveled {
-            Some(block) => Some(block),
-            None => self.victims.choose(&self.valid, units, choices, &mut self.random),
+    fn end(&mut self, nand: &Nand) -> Result<(), FlashError> {
+        if self.blocks.retired == 0 {
+            return Err(FlashError::NoSpace);
+        }
+        let error = FlashError::WornOut { cycles: nand.mean_cycles() };
+        self.ended = Some(error.clone());
+        Err(error)
+    }
+
+    /// Chooses a victim, which nobody else will be offered then; none where nothing can be won, or
+    /// the victim's units could go nowhere.
+    fn choose(&mut self, nand: &Nand) -> Option<u32> {
+        let victim = match self.level(nand) {
+            Some(cold) => {
+                self.victims.remove(cold, self.blocks.valid(cold));
+                self.counts.levelled += 1;
+                cold
+            }
+            None => {
+                let taken = self.victims.take(&self.blocks, self.shape.units, &mut self.random);
+                self.watch = self.victims.watch();
+                taken?
+            }
         };
-        let victim = victim.ok_or(FlashError::NoSpace)?;
-        debug_assert!(
-            leveled.is_some() || !looks(&self.gc) || self.valid[victim as usize] < units,
-            "a victim wins something"
-        );
-        self.victims.remove(victim);
-        let read = self.move_valid(at, victim)?;
-        let mut end = read;
-        for die in 0..self.shape.dies {
-            end = end.max(self.nand.erase(read, Spot { die, block: victim, page: 0 }));
+        let room = self.streams[self.collection.copies].room(&self.shape);
+        if self.blocks.free.is_empty() && self.blocks.valid(victim) > room {
+            self.give_back(victim);
+            return None;
         }
-        self.erased[victim as usize] += 1;
-        self.free.push_back(victim);
-        Ok(end)
+        Some(victim)
     }
 
-    /// Copies what is valid; says when the last of it was read.
-    fn move_valid(&mut self, at: Nanos, victim: u32) -> Result<Nanos, FlashError> {
-        let first = victim * self.shape.units;
-        let mut last_read = at;
-        let mut within = 0;
-        while within < self.shape.units && self.valid[victim as usize] > 0 {
-            // A page of all planes is read once for all that is valid in it.
-            let page = within..(within + self.shape.page_units).min(self.shape.units);
-            within = page.end;
-            let slots = first + page.start..first + page.end;
-            let count = slots.clone().filter(|slot| self.owner[*slot as usize] != NONE).count();
-            if count == 0 {
-                continue;
+    fn give_back(&mut self, victim: u32) {
+        self.victims.closed(victim, self.blocks.valid(victim));
+    }
+
+    /// Static wear levelling: the block with the fewest cycles, where the spread is too wide. It
+    /// holds cold data, or it would have been erased as often as others.
+    fn level(&mut self, nand: &Nand) -> Option<u32> {
+        let spread = self.collection.leveling?;
+        if !self.counts.collected.is_multiple_of(LEVEL_EVERY) {
+            return None;
+        }
+        let most = (0..self.blocks.count()).map(|block| nand.cycles(block)).max()?;
+        let closed = (0..self.blocks.count()).filter(|block| self.blocks.is_closed(*block));
+        let least = closed.min_by_key(|block| nand.cycles(*block))?;
+        (most - nand.cycles(least) > spread).then_some(least)
+    }
+
+    /// Whether relocating it will win anything.
+    fn begin_moving(&mut self, victim: u32) -> bool {
+        let wins = self.blocks.valid(victim) < self.shape.units;
+        self.blocks.reopen(victim);
+        self.counts.collected += 1;
+        self.moving = Some(Moving { victim, word: 0 });
+        wins
+    }
+
+    /// Moves units of the present victim, `most` or up to 63 more at once, and erases it after the
+    /// last; says when the dies are done.
+    pub(super) fn relocate(&mut self, nand: &mut Nand, at: Nanos, most: u32) -> Nanos {
+        let Some(Moving { victim, mut word }) = self.moving else {
+            return at;
+        };
+        let words = self.blocks.words();
+        let mut owners = std::mem::take(&mut self.owners);
+        owners.clear();
+        self.moves.fill(DieMoves::default());
+        while word < words && (owners.len() as u32) < most {
+            let mut bits = self.blocks.take_word(victim, word);
+            self.reads.count(&self.shape, word, bits, &mut self.moves);
+            let first = self.owner_index(victim, word * 64);
+            while bits != 0 {
+                owners.push(self.owner[first + bits.trailing_zeros() as usize]);
+                bits &= bits - 1;
             }
-            let bytes = count as u64 * self.shape.unit_bytes;
-            let ready = self.nand.read(at, self.spot(slots.start), bytes);
-            last_read = last_read.max(ready);
-            for slot in slots {
-                let unit = self.owner[slot as usize];
-                if unit != NONE {
-                    self.invalidate(unit);
-                    self.programmed.copied += 1;
-                    self.put(unit, ready, true)?;
-                }
+            word += 1;
+        }
+        self.place_copies(&owners);
+        self.owners = owners;
+        let mut end = nand.relocate(at, victim, &self.moves);
+        self.moving = Some(Moving { victim, word });
+        if word == words {
+            self.moving = None;
+            for die in 0..self.shape.dies {
+                end = end.max(nand.erase_block(at, die, victim));
             }
+            self.erased(nand, victim);
         }
-        Ok(last_read)
-    }
-
-    /// Gives a unit the next slot of the open block for host data or for copies, and programs what
-    /// has become a whole program unit. Says when that ends; `ready` where it has to wait for more.
-    pub(super) fn put(&mut self, unit: u32, ready: Nanos, copy: bool) -> Result<Nanos, FlashError> {
-        let apart = copy && self.gc.hot_cold;
-        let mut open = if apart { self.copies } else { self.host };
-        if open.block == NONE {
-            open = Open { block: self.take_free()?, ..CLOSED };
-        }
-        let slot = open.block * self.shape.units + open.used;
-        self.owner[slot as usize] = unit;
-        self.map[unit as usize] = slot;
-        self.valid[open.block as usize] += 1;
-        self.mapped += 1;
-        open.used += 1;
-        open.ready = open.ready.max(ready);
-        let mut end = ready;
-        if open.used.is_multiple_of(self.shape.program) {
-            end = self.program(&mut open);
-        }
-        self.keep(open, apart);
-        Ok(end)
-    }
-
-    /// Programs what waits in an open block.
-    fn program(&mut self, open: &mut Open) -> Nanos {
-        let slot = open.block * self.shape.units + open.programmed;
-        let bytes = u64::from(open.used - open.programmed) * self.shape.unit_bytes;
-        let end = self.nand.program(open.ready, self.spot(slot), bytes);
-        open.programmed = open.used.next_multiple_of(self.shape.program);
-        open.ready = Nanos::ZERO;
         end
     }
 
-    /// Programs what is not a whole program unit, with padding.
-    pub(super) fn pad(&mut self) -> Option<Nanos> {
-        let mut open = self.host;
-        if open.block == NONE || open.used == open.programmed {
-            return None;
+    fn erased(&mut self, nand: &Nand, victim: u32) {
+        assert_eq!(self.blocks.valid(victim), 0, "a block is erased that holds valid units");
+        if nand.is_worn(victim) {
+            self.blocks.retired += 1;
+        } else {
+            self.blocks.free.push_back(victim);
         }
-        let end = self.program(&mut open);
-        self.programmed.padded += u64::from(open.programmed - open.used);
-        open.used = open.programmed;
-        self.keep(open, false);
-        Some(end)
+        self.check_conservation();
     }
 
-    /// Stores an open block, closed where it is full.
-    fn keep(&mut self, open: Open, copies: bool) {
-        let kept = if copies { &mut self.copies } else { &mut self.host };
-        if open.used < self.shape.units {
-            *kept = open;
+    /// Gives copies their new places.
+    fn place_copies(&mut self, owners: &[u32]) {
+        // Their entries are far apart: all are on their way before the first is needed.
+        self.expect(owners.iter().copied());
+        let which = self.collection.copies;
+        let mut left = owners;
+        while !left.is_empty() {
+            if !self.streams[which].is_open() {
+                let free = self.blocks.free.pop_front();
+                assert!(free.is_some(), "a victim was chosen without room for its copies");
+                self.streams[which].open(free.unwrap_or(NONE), &self.shape);
+            }
+            let Stream { block, next, .. } = self.streams[which];
+            let count = left.len().min((self.shape.units - next) as usize);
+            let (run, rest) = left.split_at(count);
+            for (unit, address) in run.iter().zip(self.shape.address(block, next)..) {
+                self.map[*unit as usize] = address;
+            }
+            let to = self.owner_index(block, next);
+            self.owner[to..to + count].copy_from_slice(run);
+            self.blocks.set_valid_run(block, next, count as u32);
+            self.counts.copied += count as u64;
+            self.streams[which].take(count as u32, &self.shape, &mut self.moves);
+            if self.streams[which].next == self.shape.units {
+                self.close(which);
+            }
+            left = rest;
+        }
+    }
+
+    /// Collects in idle time, a program unit of each die at a step, of which the last may end
+    /// after `until`.
+    pub(crate) fn background(&mut self, nand: &mut Nand, from: Nanos, until: Nanos) {
+        let Some(after) = self.collection.idle_after else {
             return;
+        };
+        let step = self.shape.program * self.shape.dies;
+        let mut now = from.plus(after);
+        while now < until && self.ended.is_none() {
+            if self.moving.is_none() {
+                if self.free_blocks() >= self.collection.idle_until {
+                    return;
+                }
+                let Some(victim) = self.choose(nand) else {
+                    return;
+                };
+                if self.blocks.valid(victim) == self.shape.units {
+                    // Its turn has come, but there is nothing to win.
+                    return self.give_back(victim);
+                }
+                self.begin_moving(victim);
+            }
+            now = self.relocate(nand, now, step);
         }
-        *kept = CLOSED;
-        self.victims.close(open.block, self.valid[open.block as usize]);
-    }
-
-    /// Static wear levelling: the closed block with the fewest erases, where the spread is beyond
-    /// the model's.
-    fn least_worn(&self) -> Option<u32> {
-        let spread = self.leveling?;
-        let most = self.erased.iter().max()?;
-        let closed = (0..self.shape.blocks).filter(|block| self.victims.is_closed(*block));
-        let least = closed.min_by_key(|block| self.erased[*block as usize])?;
-        (most - self.erased[least as usize] > spread).then_some(least)
     }
 }

@@ -1,236 +1,200 @@
-//! A page map: every unit can be anywhere, and blocks are reclaimed by moving what is still valid
-//! in them.
+//! A map of pages: every mapping unit anywhere.
 //!
-//! A block here is one erase block of each plane of each die: programs go to the dies in turn.
-//! Host units + copied units + padding = programmed units, and a block's valid units are those
-//! that the map points into it: both are asserted by [`PageMap::audit`].
+//! A write programs its units in the next slots of the open block; what they were mapped to before
+//! is invalid then. A victim's valid units are copied to the open block of the copies (or the same
+//! one) and it is erased. Per logical unit that takes 4 bytes for its address, 4 for each physical
+//! unit's owner, and a bit for whether that is valid.
 
+mod audit;
+mod blocks;
 mod collect;
+mod few_valid;
+mod reads;
+mod shape;
 mod store;
+mod stream;
 #[cfg(test)]
 mod tests;
 mod victims;
 
-use flashlag_schema::profile::{GcModel, GcPolicy, Model};
-use flashlag_units::{Bytes, Nanos};
+use flashlag_schema::profile::Model;
+use flashlag_units::Nanos;
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::SeedableRng;
 
 use crate::command::FlashError;
-use crate::hybrid::Spot;
-use crate::nand::{Nand, stripe};
+use crate::nand::{DieMoves, Nand};
+use blocks::{Blocks, NONE};
+use collect::{Collection, Moving};
+use reads::Reads;
+use shape::Shape;
+use stream::Stream;
 use victims::Victims;
 
-/// No unit, no place.
-pub(crate) const NONE: u32 = u32::MAX;
+pub(crate) use store::PageStore;
 
 /// What was programmed, in units, and why.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Programmed {
+pub(crate) struct MapCounts {
+    /// The host's.
     pub(crate) host: u64,
+    /// Copied out of victims.
     pub(crate) copied: u64,
+    /// Nothing: what filled program units up.
     pub(crate) padded: u64,
+    /// Units that were read to complete those that the host gave parts of.
+    pub(crate) completed: u64,
+    /// Victims.
+    pub(crate) collected: u64,
+    /// Victims that were chosen because they were hardly worn.
+    pub(crate) levelled: u64,
 }
 
-impl Programmed {
-    #[cfg(test)]
-    pub(crate) fn all(&self) -> u64 {
-        self.host + self.copied + self.padded
-    }
-}
-
-/// How a page map is divided.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Shape {
-    /// Units that the host sees.
-    pub(crate) logical: u32,
-    /// Blocks in all.
-    pub(crate) blocks: u32,
-    /// Units of a block.
-    pub(crate) units: u32,
-    /// Units that are programmed at once.
-    pub(crate) program: u32,
-    pub(crate) unit_bytes: u64,
-    /// Pages (of all planes) that a program takes, and units of such a page.
-    pages: u32,
-    page_units: u32,
-    dies: u32,
-}
-
-/// A block that is being written to, and the units of its next program that are not yet there.
-#[derive(Clone, Copy, Debug)]
-struct Open {
-    block: u32,
-    /// Slots given out.
-    used: u32,
-    /// Slots programmed.
-    programmed: u32,
-    /// When the last of what waits to be programmed is there.
-    ready: Nanos,
-}
-
-const CLOSED: Open = Open { block: NONE, used: 0, programmed: 0, ready: Nanos::ZERO };
-
-/// The map, the blocks, and the dies below.
+/// The map and all that it knows of its blocks.
 #[derive(Debug)]
 pub(crate) struct PageMap {
-    pub(crate) nand: Nand,
-    pub(crate) shape: Shape,
-    /// Unit to slot, and slot to unit.
+    shape: Shape,
+    /// Address of each logical unit.
     map: Vec<u32>,
+    /// Logical unit of each physical one; only that of a valid one means anything.
     owner: Vec<u32>,
-    valid: Vec<u32>,
-    erased: Vec<u32>,
-    free: std::collections::VecDeque<u32>,
+    blocks: Blocks,
+    mapped: u32,
+    /// Open blocks: the host's, and the copies' where they have their own.
+    streams: [Stream; 2],
     victims: Victims,
-    host: Open,
-    copies: Open,
-    gc: GcModel,
-    leveling: Option<u32>,
-    mapped: u64,
+    /// Closed blocks whose tally falls below this are told to `victims`.
+    watch: u32,
+    collection: Collection,
+    moving: Option<Moving>,
     random: Pcg64Mcg,
-    pub(crate) programmed: Programmed,
+    counts: MapCounts,
+    /// Slots that were programmed in all, by the blocks' own count.
+    programmed: u64,
+    /// Why nothing can be written any more.
+    ended: Option<FlashError>,
+    reads: Reads,
+    /// Work space of a relocation.
+    moves: Vec<DieMoves>,
+    owners: Vec<u32>,
 }
 
 impl PageMap {
-    /// The model's map, empty.
-    ///
-    /// # Errors
-    /// Where its sizes do not go together.
-    pub(crate) fn new(model: &Model, seed: u64) -> Result<PageMap, FlashError> {
-        let shape = Shape::of(model)?;
-        let row = u64::from(shape.blocks) * u64::from(shape.dies);
-        Ok(PageMap::build(
-            shape,
-            Nand::new(model, row),
-            model.gc.clone(),
-            model.wear.leveling,
-            seed,
-        ))
-    }
-
-    pub(crate) fn build(
-        shape: Shape,
-        nand: Nand,
-        gc: GcModel,
-        leveling: Option<u32>,
-        seed: u64,
-    ) -> PageMap {
-        let slots = shape.blocks as usize * shape.units as usize;
-        PageMap {
-            nand,
-            map: vec![NONE; shape.logical as usize],
-            owner: vec![NONE; slots],
-            valid: vec![0; shape.blocks as usize],
-            erased: vec![0; shape.blocks as usize],
-            free: (0..shape.blocks).collect(),
-            victims: Victims::new(&gc, shape.blocks, shape.units),
-            host: CLOSED,
-            copies: CLOSED,
-            gc,
-            leveling,
-            mapped: 0,
-            random: Pcg64Mcg::seed_from_u64(seed),
-            programmed: Programmed::default(),
-            shape,
-        }
-    }
-
-    /// Memory that it takes of the machine that simulates.
-    pub(crate) fn memory(&self) -> Bytes {
-        let words = self.map.capacity() + self.owner.capacity() + self.free.capacity();
-        let words = words + self.valid.capacity() + self.erased.capacity();
-        Bytes(words as u64 * 4).plus(self.victims.memory())
-    }
-
-    pub(crate) fn free_blocks(&self) -> u32 {
-        self.free.len() as u32
-    }
-
-    fn block_of(&self, slot: u32) -> u32 {
-        slot / self.shape.units
-    }
-
-    /// Where a slot is on the dies.
-    fn spot(&self, slot: u32) -> Spot {
-        let (block, within) = (slot / self.shape.units, slot % self.shape.units);
-        let program = within / self.shape.program;
-        Spot {
-            die: program % self.shape.dies,
-            block,
-            page: program / self.shape.dies * self.shape.pages,
-        }
-    }
-
-    /// Takes a unit out of the map.
-    fn invalidate(&mut self, unit: u32) {
-        let slot = std::mem::replace(&mut self.map[unit as usize], NONE);
-        if slot == NONE {
-            return;
-        }
-        self.owner[slot as usize] = NONE;
-        let block = self.block_of(slot);
-        self.valid[block as usize] -= 1;
-        self.mapped -= 1;
-        self.victims.lost(block, self.valid[block as usize]);
-    }
-
-    /// Whether all accounts agree. A failure is a bug.
-    #[cfg(test)]
-    pub(crate) fn audit(&self) {
-        let mut valid = vec![0; self.shape.blocks as usize];
-        for (unit, slot) in self.map.iter().enumerate().filter(|(_, slot)| **slot != NONE) {
-            assert_eq!(self.owner[*slot as usize], unit as u32, "unit {unit} in slot {slot}");
-            valid[self.block_of(*slot) as usize] += 1;
-        }
-        assert_eq!(valid, self.valid, "valid units of each block");
-        let owned = self.owner.iter().filter(|unit| **unit != NONE).count() as u64;
-        assert_eq!((owned, self.mapped), (self.mapped, owned), "owned slots are mapped units");
-    }
-}
-
-impl Shape {
     /// The model's.
     ///
     /// # Errors
-    /// Where sizes do not go together, named.
-    pub(crate) fn of(model: &Model) -> Result<Shape, FlashError> {
-        let (nand, map) = (&model.nand, &model.map);
-        let wrong = |text: String| Err(FlashError::Model(text));
-        let (unit, program, stripe) = (map.unit.0.0, map.program_unit.0.0, stripe(model).0);
-        let dies = u64::from(nand.channels) * u64::from(nand.dies_per_channel);
-        let block = stripe * u64::from(nand.pages_per_block) * dies;
-        if !program.is_multiple_of(unit) || !block.is_multiple_of(program * dies) {
-            return wrong(format!(
-                "map.program_unit: {program} bytes are no multiple of map.unit ({unit}), or do \
-                 not divide the blocks of all dies ({block} bytes)"
-            ));
-        }
-        // What is always free or half written is no room that collection could use.
-        let kept = u64::from(model.gc.low_water) + 2;
-        let blocks = (map.capacity.0.0 + map.spare.0.0).div_ceil(block) + kept;
-        let slots = blocks * (block / unit);
-        if slots >= u64::from(NONE) {
-            return wrong(format!("map.unit: {unit} bytes make more units than can be counted"));
-        }
-        Ok(Shape {
-            logical: map.capacity.0.0.div_ceil(unit) as u32,
-            blocks: blocks as u32,
-            units: (block / unit) as u32,
-            program: (program / unit) as u32,
-            unit_bytes: unit,
-            pages: program.div_ceil(stripe) as u32,
-            page_units: (stripe / unit).max(1) as u32,
-            dies: dies as u32,
+    /// As [`Shape::new`].
+    pub(crate) fn new(model: &Model, seed: u64) -> Result<PageMap, FlashError> {
+        let shape = Shape::new(model)?;
+        let physical = shape.blocks as usize * shape.units as usize;
+        let victims = Victims::new(&model.gc, shape.blocks);
+        Ok(PageMap {
+            reads: Reads::new(&shape),
+            shape,
+            map: vec![NONE; shape.logical as usize],
+            owner: vec![NONE; physical],
+            blocks: Blocks::new(&shape),
+            mapped: 0,
+            streams: [Stream::default(); 2],
+            watch: victims.watch(),
+            victims,
+            collection: Collection::new(model),
+            moving: None,
+            random: Pcg64Mcg::seed_from_u64(seed),
+            counts: MapCounts::default(),
+            programmed: 0,
+            ended: None,
+            moves: vec![DieMoves::default(); shape.dies as usize],
+            owners: Vec::with_capacity(64),
         })
     }
-}
 
-/// Whether a policy never takes a block that is valid throughout.
-fn looks(gc: &GcModel) -> bool {
-    match gc.policy {
-        GcPolicy::Fifo => false,
-        GcPolicy::Random | GcPolicy::DChoices => gc.skip_full,
-        GcPolicy::Greedy | GcPolicy::CostBenefit => true,
+    pub(crate) fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    pub(crate) fn counts(&self) -> MapCounts {
+        self.counts
+    }
+
+    pub(crate) fn free_blocks(&self) -> u32 {
+        self.blocks.free.len() as u32
+    }
+
+    /// Blocks that are worn out.
+    pub(crate) fn bad_blocks(&self) -> u32 {
+        self.blocks.retired
+    }
+
+    pub(crate) fn mapped(&self) -> u32 {
+        self.mapped
+    }
+
+    #[inline]
+    pub(crate) fn is_mapped(&self, unit: u32) -> bool {
+        self.map[unit as usize] != NONE
+    }
+
+    #[inline]
+    fn owner_index(&self, block: u32, slot: u32) -> usize {
+        block as usize * self.shape.units as usize + slot as usize
+    }
+
+    /// What an address held is not valid any more.
+    #[inline]
+    fn invalidate(&mut self, address: u32) {
+        let block = self.shape.block(address);
+        let tally = self.blocks.invalidate(block, self.shape.slot(address));
+        if tally < self.watch {
+            self.victims.fell(block, tally);
+        }
+    }
+
+    /// Forgets units in a row.
+    pub(crate) fn discard(&mut self, unit: u32, count: u32) {
+        for unit in unit as usize..unit as usize + count as usize {
+            let address = std::mem::replace(&mut self.map[unit], NONE);
+            if address != NONE {
+                self.invalidate(address);
+                self.mapped -= 1;
+            }
+        }
+    }
+
+    /// Reads units in a row, those of a page at once; what was never written is there at once.
+    pub(crate) fn read(&self, nand: &mut Nand, at: Nanos, unit: u32, count: u32) -> Nanos {
+        let units = &self.map[unit as usize..unit as usize + count as usize];
+        let mut end = at;
+        let shape = &self.shape;
+        let page = |address: u32| (shape.block(address), shape.slot(address) / shape.group);
+        for run in units.chunk_by(|a, b| *a != NONE && *b != NONE && page(*a) == page(*b)) {
+            if run[0] != NONE {
+                let (block, slot) = (self.shape.block(run[0]), self.shape.slot(run[0]));
+                let (die, _) = self.shape.place(slot);
+                let bytes = run.len() as u64 * self.shape.unit_bytes;
+                end = end.max(nand.read_page(at, die, block, bytes));
+            }
+        }
+        end
+    }
+
+    /// Brings the entries of units into the processor's cache: a hint, which changes nothing.
+    pub(crate) fn expect(&self, units: impl Iterator<Item = u32>) {
+        let entries = units.filter_map(|unit| self.map.get(unit as usize));
+        std::hint::black_box(entries.fold(0, |all, entry| all ^ entry));
+    }
+
+    /// Pages of the open blocks that are programmed.
+    pub(crate) fn open_pages(&self) -> u64 {
+        let open = self.streams.iter().filter(|stream| stream.is_open());
+        open.map(|stream| u64::from(stream.next / self.shape.group)).sum()
+    }
+
+    /// Bytes of memory that it takes.
+    pub(crate) fn memory(&self) -> usize {
+        (self.map.capacity() + self.owner.capacity() + self.owners.capacity()) * 4
+            + self.moves.capacity() * size_of::<DieMoves>()
+            + self.blocks.memory()
+            + self.victims.memory()
     }
 }

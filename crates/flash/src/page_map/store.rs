@@ -1,110 +1,142 @@
+use flashlag_schema::profile::Model;
 use flashlag_units::Nanos;
 
-use super::{NONE, PageMap};
+use super::PageMap;
 use crate::command::FlashError;
 use crate::front::{DieWork, Store, UnitWrite};
 use crate::hybrid::Dies;
+use crate::nand::Nand;
 use crate::power::WordLine;
 
-impl Store for PageMap {
-    /// Units that are in one page of all planes are read together; those that nothing was written
-    /// to need no flash.
-    fn read(&mut self, at: Nanos, unit: u32, count: u32) -> Nanos {
-        let mut end = at;
-        let (mut page, mut units) = (NONE, 0);
-        for unit in unit..unit + count {
-            let slot = self.map[unit as usize];
-            if slot == NONE {
-                continue;
-            }
-            if slot / self.shape.page_units != page && units > 0 {
-                end = end.max(self.read_page(at, page, units));
-                units = 0;
-            }
-            page = slot / self.shape.page_units;
-            units += 1;
-        }
-        if units > 0 {
-            end = end.max(self.read_page(at, page, units));
-        }
-        end
-    }
-
-    fn write(&mut self, at: Nanos, units: &[UnitWrite]) -> Result<Nanos, FlashError> {
-        self.nand.check_wear()?;
+impl PageMap {
+    /// Programs units together, at once: what a program unit lacks is filled up with nothing.
+    ///
+    /// # Errors
+    /// Where the flash is worn out, or nothing can be reclaimed.
+    #[inline]
+    pub(crate) fn write(
+        &mut self,
+        nand: &mut Nand,
+        at: Nanos,
+        units: &[UnitWrite],
+    ) -> Result<Nanos, FlashError> {
         let mut ready = at;
         for write in units.iter().filter(|write| !write.whole) {
-            // The rest of the unit is read, to be written again with what is new.
-            ready = ready.max(self.read(at, write.unit, 1));
+            if self.is_mapped(write.unit) {
+                ready = ready.max(self.read(nand, at, write.unit, 1));
+                self.counts.completed += 1;
+            }
         }
         let mut end = ready;
         for write in units {
-            self.make_room(at)?;
-            self.invalidate(write.unit);
-            self.programmed.host += 1;
-            end = end.max(self.put(write.unit, ready, false)?);
+            if !self.streams[0].is_open() {
+                self.make_room(nand, at)?;
+            }
+            self.place(write.unit);
+            if self.streams[0].left == 0 {
+                end = end.max(self.program(nand, ready, 0));
+            }
         }
-        Ok(self.pad().map_or(end, |padded| end.max(padded)))
+        if self.streams[0].is_open() && self.streams[0].left < self.shape.program {
+            end = end.max(self.program(nand, ready, 0));
+        }
+        Ok(end)
+    }
+
+    #[cold]
+    fn make_room(&mut self, nand: &mut Nand, at: Nanos) -> Result<(), FlashError> {
+        match &self.ended {
+            Some(error) => Err(error.clone()),
+            None => self.open(nand, at),
+        }
+    }
+
+    /// Puts a unit in the host's next slot.
+    #[inline]
+    fn place(&mut self, unit: u32) {
+        let stream = &mut self.streams[0];
+        let (block, slot) = (stream.block, stream.next);
+        stream.next += 1;
+        stream.left -= 1;
+        let address = self.shape.address(block, slot);
+        let before = std::mem::replace(&mut self.map[unit as usize], address);
+        if before == super::NONE {
+            self.mapped += 1;
+        } else {
+            self.invalidate(before);
+        }
+        let index = self.owner_index(block, slot);
+        self.owner[index] = unit;
+        self.blocks.set_valid(block, slot);
+        self.counts.host += 1;
+    }
+}
+
+/// A page map and its dies: what the front stands before.
+#[derive(Debug)]
+pub(crate) struct PageStore {
+    pub(crate) map: PageMap,
+    pub(crate) nand: Nand,
+}
+
+impl PageStore {
+    /// The model's.
+    ///
+    /// # Errors
+    /// As [`PageMap::new`].
+    pub(crate) fn new(model: &Model, seed: u64) -> Result<PageStore, FlashError> {
+        let map = PageMap::new(model, seed)?;
+        let nand = Nand::new(model, map.shape().blocks);
+        Ok(PageStore { map, nand })
+    }
+}
+
+impl Store for PageStore {
+    #[inline]
+    fn read(&mut self, at: Nanos, unit: u32, count: u32) -> Nanos {
+        self.map.read(&mut self.nand, at, unit, count)
+    }
+
+    #[inline]
+    fn write(&mut self, at: Nanos, units: &[UnitWrite]) -> Result<Nanos, FlashError> {
+        self.map.write(&mut self.nand, at, units)
     }
 
     fn word_line(&self) -> Option<WordLine> {
-        None
+        self.nand.word_line()
     }
 
-    fn discard(&mut self, _: Nanos, unit: u32, count: u32) {
-        for unit in unit..unit + count {
-            self.invalidate(unit);
-        }
+    fn discard(&mut self, _at: Nanos, unit: u32, count: u32) {
+        self.map.discard(unit, count);
     }
 
+    #[inline]
     fn is_mapped(&self, unit: u32) -> bool {
-        self.map[unit as usize] != NONE
+        self.map.is_mapped(unit)
     }
 
     fn mapped_units(&self) -> u64 {
-        self.mapped
+        u64::from(self.map.mapped())
     }
 
     fn background(&mut self, from: Nanos, until: Nanos) -> Result<(), FlashError> {
-        let (Some(after), Some(enough)) = (self.gc.idle_after, self.gc.idle_until) else {
-            return Ok(());
-        };
-        let mut now = from.plus(after.0);
-        while now < until && self.free_blocks() < enough {
-            match self.collect(now) {
-                Ok(end) => now = end,
-                // Nothing is left to win: that is no error in idle time.
-                Err(FlashError::NoSpace) => break,
-                Err(error) => return Err(error),
-            }
-        }
+        self.map.background(&mut self.nand, from, until);
         Ok(())
     }
 
-    /// The pages of the open blocks are read for the units that they say they hold; the map itself
-    /// is taken to be found from a checkpoint, a page for each page of entries.
+    /// The map is written out a little behind what it maps: the spare areas of what the open
+    /// blocks hold are read on all dies at once, and the map with them.
     fn power_cut(&mut self, at: Nanos) -> Nanos {
         self.nand.power_cut(at);
-        let open = u64::from(self.host.programmed + self.copies.programmed);
-        let open = open.div_ceil(u64::from(self.shape.page_units));
-        let entries = self.map.len() as u64 * 4;
-        let map = entries.div_ceil(self.shape.unit_bytes * u64::from(self.shape.page_units));
-        let reads = (open + map).div_ceil(u64::from(self.shape.dies));
-        Nanos(self.nand.page_read().0.saturating_mul(reads))
+        let each = self.map.open_pages().div_ceil(u64::from(self.nand.count()).max(1)) + 1;
+        Nanos(self.nand.page_read_time().0.saturating_mul(each))
     }
 
     fn dies(&self) -> u32 {
-        self.shape.dies
+        self.nand.count()
     }
 
     fn work(&mut self, at: Nanos, die: u32, work: DieWork) -> Nanos {
         self.nand.work(at, die, work)
-    }
-}
-
-impl PageMap {
-    fn read_page(&mut self, at: Nanos, page: u32, units: u64) -> Nanos {
-        let spot = self.spot(page * self.shape.page_units);
-        self.nand.read(at, spot, units * self.shape.unit_bytes)
     }
 }

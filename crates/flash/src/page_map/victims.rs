@@ -1,164 +1,177 @@
-//! Which block is reclaimed next.
+//! Which block is reclaimed.
+
+use std::collections::VecDeque;
 
 use flashlag_schema::profile::{GcModel, GcPolicy};
-use flashlag_units::Bytes;
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
 
-use super::NONE;
+use super::blocks::{Blocks, NONE};
+use super::few_valid::FewValid;
 
-/// Closed blocks, and what the policy needs to choose among them.
+/// How often blocks are drawn before all are looked at.
+const DRAWS: u32 = 64;
+
+/// The closed blocks, in the order or the set that the policy takes its victims from.
+///
+/// - *greedy*: the fewest valid units; exact, see [`FewValid`].
+/// - *fifo*: the oldest.
+/// - *random*, *d-choices*: drawn with replacement among all; where nothing can be won by any that
+///   was drawn, they are drawn again, unless not `skip_full`.
+/// - *cost-benefit*: the highest `age · (1 - u) / 2u`, u the valid share; age in closings.
 #[derive(Debug)]
-pub(super) struct Victims {
-    policy: GcPolicy,
-    /// Whether a draw of blocks that are all valid throughout is drawn again.
-    skip_full: bool,
-    /// Closed blocks in no order, and where each is among them.
-    closed: Vec<u32>,
-    at: Vec<u32>,
-    /// When each was closed, counted in blocks closed.
-    age: Vec<u64>,
-    clock: u64,
-    order: std::collections::VecDeque<u32>,
-    /// Greedy: blocks by valid units, as far as `filled`; entries that no longer hold are dropped
-    /// when they are met.
-    stacks: Vec<Vec<u32>>,
-    filled: u32,
+pub(super) enum Victims {
+    Greedy(FewValid),
+    Fifo(VecDeque<u32>),
+    Drawn { choices: u32, set: BlockSet, skip_full: bool },
+    CostBenefit,
 }
 
 impl Victims {
-    pub(super) fn new(gc: &GcModel, blocks: u32, units: u32) -> Victims {
-        Victims {
-            policy: gc.policy,
+    pub(super) fn new(gc: &GcModel, blocks: u32) -> Victims {
+        let drawn = |choices| Victims::Drawn {
+            choices,
+            set: BlockSet::new(blocks),
             skip_full: gc.skip_full,
-            closed: Vec::with_capacity(blocks as usize),
-            at: vec![NONE; blocks as usize],
-            age: vec![0; blocks as usize],
-            clock: 0,
-            order: std::collections::VecDeque::new(),
-            stacks: vec![Vec::new(); units as usize + 1],
-            filled: 0,
+        };
+        match gc.policy {
+            GcPolicy::Greedy => Victims::Greedy(FewValid::new(blocks)),
+            GcPolicy::Fifo => Victims::Fifo(VecDeque::with_capacity(blocks as usize)),
+            GcPolicy::Random => drawn(1),
+            GcPolicy::DChoices => drawn(gc.choices.unwrap_or(2).max(1)),
+            GcPolicy::CostBenefit => Victims::CostBenefit,
         }
     }
 
-    /// Memory that it takes of the machine that simulates.
-    pub(super) fn memory(&self) -> Bytes {
-        let stacks: usize = self.stacks.iter().map(Vec::capacity).sum();
-        let lists = self.closed.capacity() + self.at.capacity() + self.order.capacity();
-        Bytes((4 * (lists + stacks) + 8 * self.age.capacity()) as u64)
-    }
-
-    pub(super) fn is_closed(&self, block: u32) -> bool {
-        self.at[block as usize] != NONE
-    }
-
-    /// A block has been written to its end.
-    pub(super) fn close(&mut self, block: u32, valid: u32) {
-        self.at[block as usize] = self.closed.len() as u32;
-        self.closed.push(block);
-        self.clock += 1;
-        self.age[block as usize] = self.clock;
-        if self.policy == GcPolicy::Fifo {
-            self.order.push_back(block);
+    /// Closed blocks whose tally falls below this must be told of ([`Victims::fell`]).
+    pub(super) fn watch(&self) -> u32 {
+        match self {
+            Victims::Greedy(few) => few.below(),
+            _ => 0,
         }
-        self.lost(block, valid);
     }
 
-    /// A block has one valid unit less.
+    /// A block was closed.
+    pub(super) fn closed(&mut self, block: u32, valid: u32) {
+        match self {
+            Victims::Greedy(few) if valid < few.below() => few.put(block, valid),
+            Victims::Fifo(line) => line.push_back(block),
+            Victims::Drawn { set, .. } => set.insert(block),
+            _ => {}
+        }
+    }
+
+    /// A closed block has fewer valid units than before, and than it is watched for.
     #[inline]
-    pub(super) fn lost(&mut self, block: u32, valid: u32) {
-        if self.policy == GcPolicy::Greedy && valid <= self.filled && self.is_closed(block) {
-            self.stacks[valid as usize].push(block);
+    pub(super) fn fell(&mut self, block: u32, valid: u32) {
+        if let Victims::Greedy(few) = self {
+            few.fall(block, valid);
         }
     }
 
-    /// A block is erased.
-    pub(super) fn remove(&mut self, block: u32) {
-        let at = std::mem::replace(&mut self.at[block as usize], NONE);
-        if at == NONE {
-            return;
-        }
-        self.closed.swap_remove(at as usize);
-        if let Some(moved) = self.closed.get(at as usize) {
-            self.at[*moved as usize] = at;
-        }
-    }
-
-    /// The next victim: never one that is valid throughout, but for FIFO, which does not look.
-    pub(super) fn choose(
+    /// Takes a victim, or none where no relocation would win anything.
+    pub(super) fn take(
         &mut self,
-        valid: &[u32],
+        blocks: &Blocks,
         units: u32,
-        choices: u32,
         random: &mut Pcg64Mcg,
     ) -> Option<u32> {
-        match self.policy {
-            GcPolicy::Greedy => self.fewest(valid, units),
-            GcPolicy::Fifo => self.order.pop_front(),
-            GcPolicy::Random => self.drawn(valid, units, 1, random),
-            GcPolicy::DChoices => self.drawn(valid, units, choices.max(1), random),
-            GcPolicy::CostBenefit => self.worth(valid, units),
-        }
-    }
-
-    fn fewest(&mut self, valid: &[u32], units: u32) -> Option<u32> {
-        loop {
-            for count in 0..=self.filled.min(units - 1) {
-                while let Some(block) = self.stacks[count as usize].pop() {
-                    if self.is_closed(block) && valid[block as usize] == count {
-                        return Some(block);
-                    }
-                }
-            }
-            // Nothing so low: fill the stacks a little further, up to just below the whole block.
-            let lowest = self.closed.iter().map(|block| valid[*block as usize]).min()?;
-            if lowest >= units {
-                return None;
-            }
-            self.filled = lowest + units / 16;
-            for stack in &mut self.stacks {
-                stack.clear();
-            }
-            for block in &self.closed {
-                let count = valid[*block as usize];
-                if count <= self.filled {
-                    self.stacks[count as usize].push(*block);
-                }
+        match self {
+            Victims::Greedy(few) => few.take(blocks, units),
+            Victims::Fifo(line) => line.pop_front(),
+            Victims::CostBenefit => best_ratio(blocks, units),
+            Victims::Drawn { choices, set, skip_full } => {
+                let most = if *skip_full { units } else { units + 1 };
+                let victim = set.best_of(*choices, most, random, |block| blocks.valid(block))?;
+                set.remove(victim);
+                Some(victim)
             }
         }
     }
 
-    /// The best of some that are drawn among all that are closed; drawn again where it is valid
-    /// throughout.
-    fn drawn(&self, valid: &[u32], units: u32, choices: u32, random: &mut Pcg64Mcg) -> Option<u32> {
-        if self.closed.is_empty() {
+    /// Takes out a block that is chosen for another reason.
+    pub(super) fn remove(&mut self, block: u32, valid: u32) {
+        match self {
+            Victims::Greedy(few) => few.remove(block, valid),
+            Victims::Fifo(line) => line.retain(|other| *other != block),
+            Victims::Drawn { set, .. } => set.remove(block),
+            Victims::CostBenefit => {}
+        }
+    }
+
+    pub(super) fn memory(&self) -> usize {
+        match self {
+            Victims::Greedy(few) => few.memory(),
+            Victims::Fifo(line) => line.capacity() * 4,
+            Victims::Drawn { set, .. } => (set.list.capacity() + set.place.capacity()) * 4,
+            Victims::CostBenefit => 0,
+        }
+    }
+}
+
+fn best_ratio(blocks: &Blocks, units: u32) -> Option<u32> {
+    let ratio = |block: u32, valid: u32| {
+        let won = u64::from(blocks.age(block)) * u64::from(units - valid);
+        // Of fully dead blocks the oldest; else age · won / cost with eight binary places.
+        if valid == 0 { (1 << 62) + won } else { (won << 8) / u64::from(2 * valid) }
+    };
+    let closed = (0..).zip(blocks.tallies()).filter(|(_, valid)| **valid < units);
+    let best = closed.max_by_key(|(block, valid)| (ratio(*block, **valid), u32::MAX - block));
+    best.map(|(block, _)| block)
+}
+
+/// Blocks to draw from.
+#[derive(Debug)]
+pub(super) struct BlockSet {
+    list: Vec<u32>,
+    /// Where in the list each block is.
+    place: Vec<u32>,
+}
+
+impl BlockSet {
+    fn new(blocks: u32) -> BlockSet {
+        BlockSet { list: Vec::with_capacity(blocks as usize), place: vec![NONE; blocks as usize] }
+    }
+
+    fn insert(&mut self, block: u32) {
+        if self.place[block as usize] == NONE {
+            self.place[block as usize] = self.list.len() as u32;
+            self.list.push(block);
+        }
+    }
+
+    fn remove(&mut self, block: u32) {
+        let place = std::mem::replace(&mut self.place[block as usize], NONE);
+        if place != NONE {
+            self.list.swap_remove(place as usize);
+            if let Some(moved) = self.list.get(place as usize) {
+                self.place[*moved as usize] = place;
+            }
+        }
+    }
+
+    /// The block with the fewest valid units of some that are drawn; drawn again where it does not
+    /// have fewer than `below`.
+    fn best_of(
+        &self,
+        choices: u32,
+        below: u32,
+        random: &mut Pcg64Mcg,
+        valid: impl Fn(u32) -> u32,
+    ) -> Option<u32> {
+        let count = self.list.len() as u32;
+        if count == 0 {
             return None;
         }
-        let full = |block: &u32| valid[*block as usize];
-        for _ in 0..64 {
-            let draw = || self.closed[random.random_range(0..self.closed.len())];
-            let drawn = std::iter::repeat_with(draw).take(choices as usize);
-            let best = drawn.min_by_key(full)?;
-            if full(&best) < units || !self.skip_full {
+        for _ in 0..DRAWS {
+            let drawn = (0..choices).map(|_| self.list[random.random_range(0..count) as usize]);
+            let best = drawn.min_by_key(|block| valid(*block))?;
+            if valid(best) < below {
                 return Some(best);
             }
         }
-        // Hardly any block is not valid throughout: look at all.
-        self.closed.iter().copied().min_by_key(full).filter(|block| full(block) < units)
-    }
-
-    /// The best of (1 − u) · age / 2u (Rosenblum and Ousterhout, 1991), compared without division.
-    fn worth(&self, valid: &[u32], units: u32) -> Option<u32> {
-        let score = |block: u32| {
-            let (full, age) = (u128::from(valid[block as usize]), self.age[block as usize]);
-            let age = u128::from(self.clock - age + 1);
-            ((u128::from(units) - full) * age, 2 * full)
-        };
-        let open = self.closed.iter().copied().filter(|block| valid[*block as usize] < units);
-        open.reduce(|best, block| {
-            let ((a, b), (c, d)) = (score(best), score(block));
-            // a/b against c/d; nothing to move is worth more than anything.
-            if c * b > a * d || (d == 0 && b != 0) { block } else { best }
-        })
+        // Hardly any block has that few: look at all.
+        let best = self.list.iter().copied().min_by_key(|block| valid(*block))?;
+        (valid(best) < below).then_some(best)
     }
 }

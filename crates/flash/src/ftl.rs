@@ -1,0 +1,111 @@
+use flashlag_schema::profile::{MapKind, Model};
+use flashlag_units::{Bytes, Nanos};
+
+use crate::command::{Command, FlashError, Timing};
+use crate::front::{Front, Store};
+use crate::hybrid::{CachedMap, Layout, LogBlockStore};
+use crate::nand::Nand;
+use crate::page_map::PageStore;
+use crate::power::PowerCut;
+use crate::stats::Stats;
+
+/// The flash translation layer: the kinds of maps, told apart once a command.
+#[derive(Debug)]
+pub(crate) enum Ftl {
+    Pages(Box<PageStore>),
+    Cached(Box<CachedMap<PageStore>>),
+    Logs(Box<LogBlockStore<Nand>>),
+}
+
+macro_rules! each {
+    ($ftl:expr, $store:ident => $body:expr) => {
+        match $ftl {
+            Ftl::Pages($store) => $body,
+            Ftl::Cached($store) => $body,
+            Ftl::Logs($store) => $body,
+        }
+    };
+}
+
+impl Ftl {
+    pub(crate) fn new(model: &Model, seed: u64) -> Result<Ftl, FlashError> {
+        Ok(match model.map.kind {
+            MapKind::Page => Ftl::Pages(Box::new(PageStore::new(model, seed)?)),
+            MapKind::CachedPage => {
+                Ftl::Cached(Box::new(CachedMap::new(model, PageStore::new(model, seed)?)))
+            }
+            MapKind::Bast | MapKind::Fast => {
+                let rows = Layout::new(model)?.blocks_per_die();
+                Ftl::Logs(Box::new(LogBlockStore::new(model, Nand::new(model, rows))?))
+            }
+        })
+    }
+
+    #[inline]
+    pub(crate) fn submit(
+        &mut self,
+        front: &mut Front,
+        at: Nanos,
+        command: Command,
+    ) -> Result<Timing, FlashError> {
+        each!(self, store => front.submit(store.as_mut(), at, command))
+    }
+
+    pub(crate) fn power_cut(
+        &mut self,
+        front: &mut Front,
+        at: Nanos,
+    ) -> Result<PowerCut, FlashError> {
+        each!(self, store => front.power_cut(store.as_mut(), at))
+    }
+
+    /// The page map, where it is one.
+    pub(crate) fn pages(&self) -> Option<&PageStore> {
+        match self {
+            Ftl::Pages(store) => Some(store),
+            Ftl::Cached(cached) => Some(&cached.inner),
+            Ftl::Logs(_) => None,
+        }
+    }
+
+    fn nand(&self) -> &Nand {
+        match self {
+            Ftl::Pages(store) => &store.nand,
+            Ftl::Cached(cached) => &cached.inner.nand,
+            Ftl::Logs(store) => &store.dies,
+        }
+    }
+
+    /// Adds what the map and its dies have done.
+    pub(crate) fn count(&self, stats: &mut Stats, unit: Bytes) {
+        let bytes = |units: u64| Bytes(units * unit.0);
+        let nand = self.nand();
+        stats.page_reads = nand.counts.page_reads;
+        stats.programs = nand.counts.programs;
+        stats.erases = nand.counts.erases;
+        stats.suspended = nand.counts.suspended;
+        stats.die_busy = nand.counts.busy;
+        stats.mean_cycles = nand.mean_cycles();
+        stats.life_used = nand.life_used();
+        stats.mapped = bytes(each!(self, store => store.mapped_units()));
+        if let Ftl::Logs(store) = self {
+            let merges = store.map.merges();
+            stats.programmed_host = Some(bytes(store.map.written));
+            stats.programmed_copies = Some(bytes(merges.copied));
+            stats.programmed_padding = Some(bytes(merges.padded));
+            stats.free_blocks = u32::try_from(store.map.free()).ok();
+        }
+        if let Some(PageStore { map, .. }) = self.pages() {
+            let counts = map.counts();
+            stats.programmed_host = Some(bytes(counts.host));
+            stats.programmed_copies = Some(bytes(counts.copied));
+            stats.programmed_padding = Some(bytes(counts.padded));
+            stats.free_blocks = Some(map.free_blocks());
+            stats.bad_blocks = Some(map.bad_blocks());
+            stats.levelled = Some(counts.levelled);
+        }
+        if let Ftl::Cached(cached) = self {
+            stats.programmed_map = cached.programmed();
+        }
+    }
+}

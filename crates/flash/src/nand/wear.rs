@@ -1,0 +1,87 @@
+use flashlag_schema::profile::Model;
+use flashlag_units::Nanos;
+
+/// Program/erase cycles, and what they do to reads.
+///
+/// After c of e rated cycles a page is read `1 + retries · (c / e)²` times on average; each takes
+/// tR. Beyond e it stays at that.
+#[derive(Debug)]
+pub(super) struct Wear {
+    /// Of each row and die.
+    cycles: Vec<u32>,
+    dies: u32,
+    erases: u64,
+    endurance: Option<u32>,
+    /// tR with retries, by cycles; empty where there are none.
+    read_times: Vec<Nanos>,
+}
+
+/// Cycles that a step of the table of read times stands for, at most this many steps.
+const STEPS: u64 = 1 << 12;
+
+impl Wear {
+    pub(super) fn new(model: &Model, rows: u32, dies: u32) -> Wear {
+        let endurance = model.wear.endurance.filter(|endurance| *endurance > 0);
+        let retries = model.wear.retries;
+        let read = model.nand.read.0;
+        let read_times = match endurance {
+            Some(_) if retries > 0.0 => (0..=STEPS)
+                .map(|step| {
+                    let share = step as f64 / STEPS as f64;
+                    Nanos((read.0 as f64 * (1.0 + retries * share * share)) as u64)
+                })
+                .collect(),
+            _ => Vec::new(),
+        };
+        let cycles = vec![0; rows as usize * dies as usize];
+        Wear { cycles, dies, erases: 0, endurance, read_times }
+    }
+
+    #[inline]
+    fn index(&self, row: u32, die: u32) -> usize {
+        row as usize * self.dies as usize + die as usize
+    }
+
+    #[inline]
+    pub(super) fn erase(&mut self, row: u32, die: u32) {
+        let index = self.index(row, die);
+        self.cycles[index] += 1;
+        self.erases += 1;
+    }
+
+    #[inline]
+    pub(super) fn cycles(&self, row: u32, die: u32) -> u32 {
+        self.cycles[self.index(row, die)]
+    }
+
+    /// What reading a page of a row takes.
+    #[inline]
+    pub(super) fn read_time(&self, row: u32, die: u32, new: Nanos) -> Nanos {
+        match self.endurance {
+            Some(endurance) if !self.read_times.is_empty() => {
+                let step = u64::from(self.cycles(row, die)) * STEPS / u64::from(endurance);
+                self.read_times[step.min(STEPS) as usize]
+            }
+            _ => new,
+        }
+    }
+
+    /// A number that this row's present life has to itself.
+    pub(super) fn row_number(&self, row: u32, die: u32) -> u64 {
+        // 2^28 rows and dies, 2^20 cycles until a number comes again.
+        ((u64::from(self.cycles(row, die)) & 0xf_ffff) << 28) | self.index(row, die) as u64
+    }
+
+    pub(super) fn endurance(&self) -> Option<u32> {
+        self.endurance
+    }
+
+    pub(super) fn mean(&self) -> u64 {
+        self.erases / (self.cycles.len() as u64).max(1)
+    }
+
+    pub(super) fn life_used(&self) -> Option<f64> {
+        let rated = f64::from(self.endurance?) * self.cycles.len() as f64;
+        Some(self.erases as f64 / rated.max(1.0))
+    }
+}

@@ -1,0 +1,64 @@
+//! Conservation laws.
+
+use super::PageMap;
+
+impl PageMap {
+    /// What was programmed is the host's, copies or padding: asserted whenever a block is closed
+    /// or erased.
+    #[inline]
+    pub(super) fn check_conservation(&self) {
+        let open = self.streams.iter().filter(|stream| stream.is_open());
+        let open: u64 = open.map(|stream| u64::from(stream.next)).sum();
+        let counts = &self.counts;
+        assert_eq!(
+            counts.host + counts.copied + counts.padded,
+            self.programmed + open,
+            "units were programmed for no reason, or not programmed"
+        );
+    }
+
+    /// Everything that must be true of the map, counted anew: every mapped unit is valid in one
+    /// place, whose owner it is, and nothing else is valid.
+    ///
+    /// # Errors
+    /// What is not.
+    #[cfg(test)]
+    pub(crate) fn audit(&self) -> Result<(), String> {
+        self.check_conservation();
+        let mut mapped = 0;
+        for (unit, address) in
+            self.map.iter().enumerate().filter(|(_, address)| **address != super::NONE)
+        {
+            let (block, slot) = (self.shape.block(*address), self.shape.slot(*address));
+            if slot >= self.shape.units {
+                return Err(format!("unit {unit} is at slot {slot} of a block"));
+            }
+            if self.owner[self.owner_index(block, slot)] as usize != unit {
+                return Err(format!("unit {unit} is not the owner of its place"));
+            }
+            if self.blocks.word(block, slot / 64) >> (slot % 64) & 1 == 0 {
+                return Err(format!("unit {unit} is not valid"));
+            }
+            mapped += 1;
+        }
+        let mut valid = 0;
+        for block in 0..self.blocks.count() {
+            let words = 0..self.blocks.words();
+            let bits: u32 = words.map(|word| self.blocks.word(block, word).count_ones()).sum();
+            if bits != self.blocks.valid(block) {
+                return Err(format!("block {block} has {bits} valid units and another tally"));
+            }
+            valid += bits;
+        }
+        if (mapped, mapped) != (valid, self.mapped) {
+            return Err(format!("{mapped} mapped, {valid} valid, {} counted", self.mapped));
+        }
+        let closed = (0..self.blocks.count()).filter(|block| self.blocks.is_closed(*block)).count();
+        let open = self.streams.iter().filter(|stream| stream.is_open()).count();
+        let others = self.free_blocks() + self.blocks.retired + u32::from(self.moving.is_some());
+        if closed as u32 + open as u32 + others != self.blocks.count() {
+            return Err(format!("{closed} closed and {open} open blocks leave some out"));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,137 @@
+use std::collections::VecDeque;
+
+use super::shape::Shape;
+
+/// No unit, no address, no block.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// Set in the tally of a block that is not closed, so that it never looks like a victim.
+const NOT_CLOSED: u32 = 1 << 31;
+
+/// What is in each block: a bit for each slot that is valid, and how many are.
+#[derive(Debug)]
+pub(crate) struct Blocks {
+    /// Valid units of each block, and [`NOT_CLOSED`].
+    tally: Vec<u32>,
+    /// `words` words a block.
+    bits: Vec<u64>,
+    words: u32,
+    /// When each was closed, counted in closings.
+    closed_at: Vec<u32>,
+    closings: u32,
+    /// Erased, in the order in which they came.
+    pub(super) free: VecDeque<u32>,
+    /// Worn out.
+    pub(super) retired: u32,
+}
+
+impl Blocks {
+    pub(super) fn new(shape: &Shape) -> Blocks {
+        let words = shape.units.div_ceil(64);
+        Blocks {
+            tally: vec![NOT_CLOSED; shape.blocks as usize],
+            bits: vec![0; shape.blocks as usize * words as usize],
+            words,
+            closed_at: vec![0; shape.blocks as usize],
+            closings: 0,
+            free: (0..shape.blocks).collect(),
+            retired: 0,
+        }
+    }
+
+    /// How many there are.
+    pub(super) fn count(&self) -> u32 {
+        self.tally.len() as u32
+    }
+
+    #[inline]
+    pub(super) fn valid(&self, block: u32) -> u32 {
+        self.tally[block as usize] & !NOT_CLOSED
+    }
+
+    #[inline]
+    pub(super) fn is_closed(&self, block: u32) -> bool {
+        self.tally[block as usize] & NOT_CLOSED == 0
+    }
+
+    /// Valid units of all blocks; those that are not closed have too many to be looked at.
+    pub(super) fn tallies(&self) -> &[u32] {
+        &self.tally
+    }
+
+    /// A slot is valid no more; says what its block's tally is now.
+    #[inline]
+    pub(super) fn invalidate(&mut self, block: u32, slot: u32) -> u32 {
+        let word = &mut self.bits[block as usize * self.words as usize + slot as usize / 64];
+        debug_assert!(*word >> (slot % 64) & 1 == 1);
+        *word &= !(1 << (slot % 64));
+        let tally = &mut self.tally[block as usize];
+        *tally -= 1;
+        *tally
+    }
+
+    /// A slot of an open block is valid.
+    #[inline]
+    pub(super) fn set_valid(&mut self, block: u32, slot: u32) {
+        self.bits[block as usize * self.words as usize + slot as usize / 64] |= 1 << (slot % 64);
+        self.tally[block as usize] += 1;
+    }
+
+    /// Slots in a row of an open block are valid.
+    pub(super) fn set_valid_run(&mut self, block: u32, from: u32, count: u32) {
+        let base = block as usize * self.words as usize;
+        let (mut slot, end) = (from, from + count);
+        while slot < end {
+            let take = (64 - slot % 64).min(end - slot);
+            let run = if take == 64 { u64::MAX } else { (1 << take) - 1 };
+            self.bits[base + slot as usize / 64] |= run << (slot % 64);
+            slot += take;
+        }
+        self.tally[block as usize] += count;
+    }
+
+    /// Makes all slots of a word invalid; says which were valid.
+    #[inline]
+    pub(super) fn take_word(&mut self, block: u32, word: u32) -> u64 {
+        let index = block as usize * self.words as usize + word as usize;
+        let bits = std::mem::take(&mut self.bits[index]);
+        self.tally[block as usize] -= bits.count_ones();
+        bits
+    }
+
+    /// Words of a block.
+    pub(super) fn words(&self) -> u32 {
+        self.words
+    }
+
+    #[cfg(test)]
+    pub(super) fn word(&self, block: u32, word: u32) -> u64 {
+        self.bits[block as usize * self.words as usize + word as usize]
+    }
+
+    /// An open block is full.
+    pub(super) fn close(&mut self, block: u32) {
+        debug_assert!(!self.is_closed(block));
+        self.tally[block as usize] &= !NOT_CLOSED;
+        self.closings = self.closings.wrapping_add(1);
+        self.closed_at[block as usize] = self.closings;
+    }
+
+    /// A closed block is to be relocated: nobody's victim any more.
+    pub(super) fn reopen(&mut self, block: u32) {
+        debug_assert!(self.is_closed(block));
+        self.tally[block as usize] |= NOT_CLOSED;
+    }
+
+    /// Closings since a block was closed.
+    #[inline]
+    pub(super) fn age(&self, block: u32) -> u32 {
+        self.closings.wrapping_sub(self.closed_at[block as usize])
+    }
+
+    /// Bytes that it takes.
+    pub(super) fn memory(&self) -> usize {
+        self.bits.capacity() * 8
+            + (self.tally.capacity() + self.closed_at.capacity() + self.free.capacity()) * 4
+    }
+}

@@ -1,0 +1,120 @@
+use super::blocks::{Blocks, NONE};
+
+/// The closed blocks with few valid units, in lists by how many.
+///
+/// Only blocks with fewer than `below` valid units are listed: most overwrites hit others, and cost
+/// nothing here. When no block is listed any more, all are looked at once, and `below` is set just
+/// above the fewest.
+#[derive(Debug)]
+pub(super) struct FewValid {
+    below: u32,
+    /// No list below this one holds a block.
+    lowest: u32,
+    /// First of each list.
+    first: Vec<u32>,
+    next: Vec<u32>,
+    before: Vec<u32>,
+}
+
+/// Not in any list.
+const OUT: u32 = u32::MAX - 1;
+
+impl FewValid {
+    pub(super) fn new(blocks: u32) -> FewValid {
+        FewValid {
+            below: 0,
+            lowest: 0,
+            first: Vec::new(),
+            next: vec![NONE; blocks as usize],
+            before: vec![OUT; blocks as usize],
+        }
+    }
+
+    #[inline]
+    pub(super) fn below(&self) -> u32 {
+        self.below
+    }
+
+    /// Lists a block that is not listed.
+    #[inline]
+    pub(super) fn put(&mut self, block: u32, valid: u32) {
+        let first = std::mem::replace(&mut self.first[valid as usize], block);
+        self.next[block as usize] = first;
+        self.before[block as usize] = NONE;
+        if first != NONE {
+            self.before[first as usize] = block;
+        }
+        self.lowest = self.lowest.min(valid);
+    }
+
+    /// A block has `valid` valid units now, one fewer than before.
+    #[inline]
+    pub(super) fn fall(&mut self, block: u32, valid: u32) {
+        if self.before[block as usize] != OUT {
+            self.unlink(block, valid + 1);
+        }
+        self.put(block, valid);
+    }
+
+    #[inline]
+    fn unlink(&mut self, block: u32, valid: u32) {
+        let next = self.next[block as usize];
+        let before = std::mem::replace(&mut self.before[block as usize], OUT);
+        if before == NONE {
+            self.first[valid as usize] = next;
+        } else {
+            self.next[before as usize] = next;
+        }
+        if next != NONE {
+            self.before[next as usize] = before;
+        }
+    }
+
+    /// Takes a block out, wherever it is.
+    pub(super) fn remove(&mut self, block: u32, valid: u32) {
+        if self.before[block as usize] != OUT {
+            self.unlink(block, valid);
+        }
+    }
+
+    /// Takes one of the blocks with the fewest valid units; none where all are fully valid.
+    pub(super) fn take(&mut self, blocks: &Blocks, units: u32) -> Option<u32> {
+        self.find_lowest();
+        if self.lowest >= self.below {
+            self.look_at_all(blocks, units);
+            self.find_lowest();
+        }
+        let block = *self.first.get(self.lowest as usize)?;
+        if self.lowest >= self.below || block == NONE {
+            return None;
+        }
+        self.unlink(block, self.lowest);
+        Some(block)
+    }
+
+    fn find_lowest(&mut self) {
+        while self.lowest < self.below && self.first[self.lowest as usize] == NONE {
+            self.lowest += 1;
+        }
+    }
+
+    #[cold]
+    fn look_at_all(&mut self, blocks: &Blocks, units: u32) {
+        let fewest = blocks.tallies().iter().copied().min().unwrap_or(units);
+        // Enough that it is seldom done, few enough that most overwrites hit others.
+        self.below = fewest.saturating_add(2 + units / 64).min(units);
+        self.lowest = fewest.min(self.below);
+        self.first.clear();
+        self.first.resize(self.below as usize, NONE);
+        self.before.fill(OUT);
+        for (block, valid) in (0..).zip(blocks.tallies()) {
+            if *valid < self.below {
+                self.put(block, *valid);
+            }
+        }
+    }
+
+    pub(super) fn memory(&self) -> usize {
+        (self.first.capacity() + self.next.capacity() + self.before.capacity()) * 4
+    }
+}

@@ -1,0 +1,129 @@
+use flashlag_schema::profile::Model;
+
+use crate::command::FlashError;
+
+/// How a page map's blocks lie on the dies.
+///
+/// A block of the map is a superblock: one row, a block of each plane of each die. Its program
+/// units are striped: unit k is on die `k mod dies`, there the `⌊k / dies⌋`-th. A unit's address is
+/// `block << shift | slot`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Shape {
+    /// Mapping units that the host sees.
+    pub(crate) logical: u32,
+    /// Superblocks.
+    pub(crate) blocks: u32,
+    /// Mapping units of a superblock.
+    pub(crate) units: u32,
+    /// Mapping units of a program unit.
+    pub(crate) program: u32,
+    /// Mapping units of a page of all planes, one at least.
+    pub(crate) stripe: u32,
+    /// Slots in a row that one page read gives.
+    pub(crate) group: u32,
+    /// Pages of a program unit, one at least.
+    pub(crate) pages: u32,
+    pub(crate) dies: u32,
+    pub(crate) unit_bytes: u64,
+    pub(crate) shift: u32,
+}
+
+impl Shape {
+    /// The model's: as many blocks as hold capacity and spare, and those that are always free.
+    ///
+    /// # Errors
+    /// Where sizes do not go together, the spare area is too small to reclaim anything, or the
+    /// device is too large for addresses of 32 bits.
+    pub(crate) fn new(model: &Model) -> Result<Shape, FlashError> {
+        let (nand, map) = (&model.nand, &model.map);
+        let wrong = |text: String| Err(FlashError::Model(text));
+        let (unit, program) = (map.unit.0.0, map.program_unit.0.0.max(map.unit.0.0));
+        let stripe = nand.page.0.0 * u64::from(nand.planes);
+        let dies = nand.channels * nand.dies_per_channel;
+        let block = stripe * u64::from(nand.pages_per_block);
+        if !program.is_multiple_of(unit) || !block.is_multiple_of(program) {
+            return wrong(format!(
+                "map.program_unit: {program} bytes are no multiple of map.unit, or do not divide \
+                 a block of {block} bytes of all planes"
+            ));
+        }
+        if !program.is_multiple_of(stripe) && !stripe.is_multiple_of(program) {
+            return wrong(format!(
+                "map.program_unit: {program} bytes neither divide a page of {stripe} bytes of all \
+                 planes nor are a multiple of it"
+            ));
+        }
+        let superblock = block * u64::from(dies);
+        let streams = if model.gc.hot_cold { 2 } else { 1 };
+        let usable = (map.capacity.0.0 + map.spare.0.0).div_ceil(superblock);
+        let logical = map.capacity.0.0.div_ceil(unit);
+        let units = superblock / unit;
+        if usable * units < logical + streams * units {
+            return wrong(format!(
+                "map.spare: {} bytes are less than the {streams} blocks of {superblock} bytes that \
+                 are open at a time",
+                map.spare.0.0
+            ));
+        }
+        let blocks = usable + u64::from(Shape::low_water(model));
+        let shift = (units - 1).checked_ilog2().map_or(0, |bits| bits + 1);
+        if blocks << shift >= 1 << 32 {
+            return wrong("map.unit: too small for a device of this size".to_owned());
+        }
+        let (program, stripe) = ((program / unit) as u32, (stripe / unit).max(1) as u32);
+        let pages = program.div_ceil(stripe);
+        Ok(Shape {
+            logical: logical as u32,
+            blocks: blocks as u32,
+            units: units as u32,
+            program,
+            stripe,
+            group: if dies == 1 { stripe } else { stripe.min(program) },
+            pages,
+            dies,
+            unit_bytes: unit,
+            shift,
+        })
+    }
+
+    /// Fewer free blocks than this make it collect before it opens another. As many are not of the
+    /// spare area: what is always free is no room that collection could use.
+    pub(crate) fn low_water(model: &Model) -> u32 {
+        model.gc.low_water.max(1) + 1
+    }
+
+    /// The block of an address.
+    #[inline]
+    pub(crate) fn block(&self, address: u32) -> u32 {
+        address >> self.shift
+    }
+
+    /// The slot of an address in its block.
+    #[inline]
+    pub(crate) fn slot(&self, address: u32) -> u32 {
+        address & ((1 << self.shift) - 1)
+    }
+
+    #[inline]
+    pub(crate) fn address(&self, block: u32, slot: u32) -> u32 {
+        (block << self.shift) | slot
+    }
+
+    /// Die and page of a slot.
+    #[inline]
+    pub(crate) fn place(&self, slot: u32) -> (u32, u32) {
+        let unit = slot / self.program;
+        let (die, row) = (unit % self.dies, unit / self.dies);
+        (die, (row * self.program + slot % self.program) / self.stripe)
+    }
+
+    /// The page on which the `row`-th program unit of a die begins.
+    #[inline]
+    pub(crate) fn page_of_row(&self, row: u32) -> u32 {
+        if self.program >= self.stripe {
+            row * self.pages
+        } else {
+            row * self.program / self.stripe
+        }
+    }
+}
