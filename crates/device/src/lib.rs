@@ -12,6 +12,7 @@ mod null;
 mod ram;
 mod request;
 mod sampler;
+mod shifted;
 mod wait;
 
 pub use clock::{Clock, MonotonicClock, VirtualClock};
@@ -22,4 +23,5 @@ pub use null::NullDevice;
 pub use ram::{RamCounts, RamDevice, Service};
 pub use request::{Completion, Device, Durability, Geometry, Op, Request};
 pub use sampler::{WaitReading, WaitSampler, WaitWindow};
+pub use shifted::Shifted;
 pub use wait::{NoWaitMeter, SchedulerTimes, ThreadWaitMeter, WaitMeter};

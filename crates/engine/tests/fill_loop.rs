@@ -31,6 +31,7 @@ fn io(pattern: Pattern, block: Bytes) -> Io {
         operation: IoOperation::Write,
         pattern,
         block: Text(block),
+        offset: None,
         span: None,
         bytes: None,
         time: None,

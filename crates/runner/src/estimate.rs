@@ -38,8 +38,7 @@ pub fn estimate(
             Task::Measure { test, .. } => {
                 let (written, time) = test_cost(test);
                 if let Test::Io(io) = test {
-                    let span = io.span.map(|span| span.0).unwrap_or_default();
-                    total.test_file = total.test_file.max(span);
+                    total.test_file = total.test_file.max(io.end());
                 }
                 let beside = test.background().and_then(tests);
                 let beside = beside.map(|io| background_cost(&io, time)).unwrap_or_default();

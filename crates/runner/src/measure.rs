@@ -1,6 +1,6 @@
 //! One test, measured: block I/O here, saves in `saves`.
 
-use flashlag_device::ThreadWaitMeter;
+use flashlag_device::{Shifted, ThreadWaitMeter};
 use flashlag_engine::background::MaybeMeter;
 use flashlag_engine::{Background, Driven, Ended, FileSet, Job, OpenOptions, Watch, drive, open};
 use flashlag_inspect::Counters;
@@ -92,7 +92,7 @@ impl Prepared {
             limit: job.limits.bytes,
             live: &live,
         });
-        let mut device = opened.device;
+        let mut device = Shifted::new(opened.device, io.begin());
         let before = self.probe.counters();
         let probe = &self.probe;
         let mut temperature = || probe.storage_temperature().value().copied();
@@ -123,7 +123,7 @@ impl Prepared {
         io: &Io,
         observer: &mut dyn Observer,
     ) -> Result<FileSet, FilesError> {
-        let span = io.span.map(|span| span.0).unwrap_or_default().max(self.estimate.test_file);
+        let span = io.end().max(self.estimate.test_file);
         if self.files.needs_test(span, io.fresh) {
             observer.event(Event::Preparing("writing the file under test"));
         }

@@ -20,6 +20,8 @@ pub(super) struct Plan {
     pattern: Pattern,
     pub(super) block: Bytes,
     span: Bytes,
+    /// Where in its file that begins.
+    offset: Bytes,
     filenames: String,
     engine: &'static str,
     pub(super) queue_depth: u32,
@@ -60,6 +62,9 @@ impl Plan {
         }
         let rate = rate_of(io, &mut downgrades)?;
         let count = files.count();
+        if io.offset.is_some() && count > 1 {
+            return Err(FioError::Unsupported { what: "an offset in a test file of several parts" });
+        }
         // fio gives each file the same share of the size.
         let share = files.length(count - 1).round_down(io.block.0.max(Bytes(1)));
         let span = if count == 1 { files.span() } else { Bytes(share.0 * count as u64) };
@@ -73,6 +78,7 @@ impl Plan {
             pattern: io.pattern,
             block: io.block.0,
             span,
+            offset: io.begin(),
             filenames: filenames(files),
             engine,
             queue_depth,
@@ -113,6 +119,9 @@ impl Plan {
         list.set("rw", rw(self.operation, self.pattern));
         list.set("bs", self.block.0);
         list.set("size", self.span.0);
+        if self.offset > Bytes::ZERO {
+            list.set("offset", self.offset.0);
+        }
         list.set("ioengine", self.engine);
         list.set("iodepth", self.queue_depth);
         list.set("direct", u8::from(self.direct));

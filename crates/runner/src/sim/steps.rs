@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use flashlag_device::DeviceError;
-use flashlag_device::NoWaitMeter;
+use flashlag_device::{NoWaitMeter, Shifted};
 use flashlag_engine::{Driven, Ended, Job, Watch, drive};
 use flashlag_iostack::{BackgroundJob, FileId, StackFile, Sync};
 use flashlag_schema::State;
@@ -60,7 +60,7 @@ impl Simulation<'_> {
         let head = io_head(io, state, run, self.now());
         let label = label(&head);
         let span = io.span.map(|span| span.0).unwrap_or_default();
-        let file = match self.test_file(span, io.fresh, observer) {
+        let file = match self.test_file(io.end(), io.fresh, observer) {
             Ok(file) => file,
             Err(error) => return Outcome::Failed(None, error),
         };
@@ -79,7 +79,7 @@ impl Simulation<'_> {
         let before = Counted::now(&self.stack);
         let at_least = io.at_least.map(|bytes| bytes.0).unwrap_or_default();
         let mut steady = |series: &[Interval]| is_steady(series, at_least);
-        let mut device = self.device(file, io, span);
+        let mut device = Shifted::new(self.device(file, io, io.end()), io.begin());
         let watch = &mut Watch {
             live: Some(live),
             enough: (io.until == Until::Steady).then_some(&mut steady),
@@ -162,7 +162,7 @@ impl Simulation<'_> {
     /// The largest span of all tests.
     fn test_span(&self) -> Bytes {
         let spans = self.request.scenario.tests.values().filter_map(|test| match test {
-            Test::Io(io) => io.span.map(|span| span.0),
+            Test::Io(io) => Some(io.end()),
             Test::Save(_) => None,
         });
         spans.max().unwrap_or_default()

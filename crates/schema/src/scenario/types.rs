@@ -52,6 +52,10 @@ pub struct Io {
     /// Addresses come from this many bytes. Not for a fill, which takes what there is.
     #[serde(default)]
     pub span: Option<Text<Bytes>>,
+    /// Where in the file under test they begin; at its start where it is not given. Tests with
+    /// spans that do not meet work on data of their own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offset: Option<Text<Bytes>>,
     /// Ends after this many bytes.
     #[serde(default)]
     pub bytes: Option<Text<Bytes>>,
@@ -94,6 +98,18 @@ pub struct Io {
     /// Whether its file is written anew before it begins.
     #[serde(default)]
     pub fresh: bool,
+}
+
+impl Io {
+    /// Where in the file under test its addresses begin.
+    pub fn begin(&self) -> Bytes {
+        self.offset.map(|offset| offset.0).unwrap_or_default()
+    }
+
+    /// How large the file under test has to be for it; nothing for a fill.
+    pub fn end(&self) -> Bytes {
+        self.span.map_or(Bytes::ZERO, |span| self.begin().plus(span.0))
+    }
 }
 
 /// SQLite transactions on a database of their own.

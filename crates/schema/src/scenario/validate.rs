@@ -65,6 +65,12 @@ fn check_io(io: &Io) -> Result<(), String> {
     {
         return Err(format!("span = {} is less than one block of {}", span.0, io.block.0));
     }
+    if !io.begin().0.is_multiple_of(4096) {
+        return Err(format!("offset = {} must be a multiple of 4 KiB", io.begin()));
+    }
+    if io.offset.is_some() && io.span.is_none() {
+        return Err("an offset needs a span: a fill takes what there is".to_owned());
+    }
     if !(1..=256).contains(&io.queue_depth) {
         return Err(format!("queue_depth = {} must be 1 to 256", io.queue_depth));
     }
