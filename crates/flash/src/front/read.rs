@@ -55,6 +55,7 @@ impl Front {
             return at;
         }
         let there = match (run.source, &self.slc) {
+            (Source::Map(_), _) if run.count == 1 => store.read_part(at, run.first, run.bytes),
             (Source::Map(_), _) => store.read(at, run.first, run.count),
             (Source::Slc(page), Some(slc)) => slc.read_page(store, at, page, run.count),
             _ => at,

@@ -17,6 +17,12 @@ pub(crate) trait Store {
     /// Reads units in a row.
     fn read(&mut self, at: Nanos, unit: u32, count: u32) -> Nanos;
 
+    /// Reads so many bytes of a unit: fewer go over the channel than a unit has.
+    fn read_part(&mut self, at: Nanos, unit: u32, bytes: u64) -> Nanos {
+        let _ = bytes;
+        self.read(at, unit, 1)
+    }
+
     /// Programs units together: at most those of a program unit.
     ///
     /// # Errors

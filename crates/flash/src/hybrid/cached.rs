@@ -115,6 +115,11 @@ impl<S: Store> Store for CachedMap<S> {
         self.inner.read(found, unit, count)
     }
 
+    fn read_part(&mut self, at: Nanos, unit: u32, bytes: u64) -> Nanos {
+        let found = self.find_range(at, unit, 1, false);
+        self.inner.read_part(found, unit, bytes)
+    }
+
     fn write(&mut self, at: Nanos, units: &[UnitWrite]) -> Result<Nanos, FlashError> {
         let found = units.iter().map(|write| self.find(at, write.unit / self.entries, true)).max();
         self.inner.write(found.unwrap_or(at), units)

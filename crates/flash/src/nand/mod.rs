@@ -34,6 +34,9 @@ struct Die {
     busy_until: Nanos,
     /// When the reads among that end; only programs and erases come after.
     reads_until: Nanos,
+    /// The row and page that its registers hold, since it was read last and nothing came since:
+    /// reading more of it only takes the transfer.
+    held: Option<(u32, u32)>,
 }
 
 /// What the dies have done.
@@ -85,9 +88,27 @@ impl Nand {
         self.read_for(at, die, time, bytes)
     }
 
+    /// The same of a page that is told, which is not read again where the die still holds it.
+    #[inline]
+    pub(crate) fn read_this_page(
+        &mut self,
+        at: Nanos,
+        die: u32,
+        (row, page): (u32, u32),
+        bytes: u64,
+    ) -> Nanos {
+        let end = if self.dies[die as usize].held == Some((row, page)) {
+            self.read_for(at, die, Nanos::ZERO, bytes)
+        } else {
+            self.read_page(at, die, row, bytes)
+        };
+        self.dies[die as usize].held = Some((row, page));
+        end
+    }
+
     #[inline]
     fn read_for(&mut self, at: Nanos, die: u32, time: Nanos, bytes: u64) -> Nanos {
-        let Die { busy_until, reads_until } = self.dies[die as usize];
+        let Die { busy_until, reads_until, .. } = self.dies[die as usize];
         let free = at.max(reads_until);
         let (begin, resumed) = match self.times.suspend {
             Some(extra) if busy_until > free => {
@@ -99,6 +120,7 @@ impl Nand {
         let end = self.buses.move_bytes(at, die, begin.plus(time), bytes);
         let die = &mut self.dies[die as usize];
         die.reads_until = end;
+        die.held = None;
         // What was suspended has all of its time still to come.
         die.busy_until = end.max(resumed.plus(end.since(free)));
         self.counts.busy = self.counts.busy.plus(end.since(begin));
@@ -133,7 +155,9 @@ impl Nand {
 
     #[inline]
     fn keep(&mut self, die: u32, begin: Nanos, end: Nanos) -> Nanos {
-        self.dies[die as usize].busy_until = end;
+        let kept = &mut self.dies[die as usize];
+        kept.busy_until = end;
+        kept.held = None;
         self.counts.busy = self.counts.busy.plus(end.since(begin));
         end
     }
@@ -207,7 +231,7 @@ impl Dies for Nand {
     }
 
     fn power_cut(&mut self, at: Nanos) {
-        self.dies.fill(Die { busy_until: at, reads_until: at });
+        self.dies.fill(Die { busy_until: at, reads_until: at, held: None });
         self.buses.clear();
         self.word_line = None;
     }

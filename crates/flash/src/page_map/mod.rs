@@ -163,6 +163,18 @@ impl PageMap {
 
     /// Reads units in a row, those of a page at once; what was never written is there at once.
     pub(crate) fn read(&self, nand: &mut Nand, at: Nanos, unit: u32, count: u32) -> Nanos {
+        self.read_bytes(nand, at, (unit, count), u64::from(count) * self.shape.unit_bytes)
+    }
+
+    /// The same where only so many bytes of the last unit are asked for.
+    pub(crate) fn read_bytes(
+        &self,
+        nand: &mut Nand,
+        at: Nanos,
+        (unit, count): (u32, u32),
+        bytes: u64,
+    ) -> Nanos {
+        let mut left = bytes;
         let units = &self.map[unit as usize..unit as usize + count as usize];
         let mut end = at;
         let shape = &self.shape;
@@ -170,9 +182,10 @@ impl PageMap {
         for run in units.chunk_by(|a, b| *a != NONE && *b != NONE && page(*a) == page(*b)) {
             if run[0] != NONE {
                 let (block, slot) = (self.shape.block(run[0]), self.shape.slot(run[0]));
-                let (die, _) = self.shape.place(slot);
-                let bytes = run.len() as u64 * self.shape.unit_bytes;
-                end = end.max(nand.read_page(at, die, block, bytes));
+                let (die, page) = self.shape.place(slot);
+                let bytes = left.min(run.len() as u64 * self.shape.unit_bytes);
+                end = end.max(nand.read_this_page(at, die, (block, page), bytes));
+                left -= bytes;
             }
         }
         end

@@ -98,6 +98,11 @@ impl Store for PageStore {
     }
 
     #[inline]
+    fn read_part(&mut self, at: Nanos, unit: u32, bytes: u64) -> Nanos {
+        self.map.read_bytes(&mut self.nand, at, (unit, 1), bytes)
+    }
+
+    #[inline]
     fn write(&mut self, at: Nanos, units: &[UnitWrite]) -> Result<Nanos, FlashError> {
         self.map.write(&mut self.nand, at, units)
     }
