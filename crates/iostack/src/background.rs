@@ -1,6 +1,8 @@
 //! Writers beside what is measured: each has one request under way, and begins the next when it is
 //! done.
 
+use std::fmt;
+
 use flashlag_units::{Bytes, Nanos};
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
@@ -40,25 +42,52 @@ pub struct BackgroundTotal {
     pub elapsed: Nanos,
 }
 
+/// One request of a job.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct UnderWay {
+    pub(crate) pid: Pid,
+    /// It is written, and waits for its sync.
+    pub(crate) is_written: bool,
+}
+
+/// When requests are to begin, from the start of the job on.
+pub(crate) struct DueTimes(pub(crate) Box<dyn Iterator<Item = Nanos>>);
+
+impl fmt::Debug for DueTimes {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("DueTimes")
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct Running {
     pub(crate) job: BackgroundJob,
-    pub(crate) under_way: Vec<Pid>,
+    pub(crate) under_way: Vec<UnderWay>,
     pub(crate) total: BackgroundTotal,
     pub(crate) began: Nanos,
+    due: Option<DueTimes>,
     random: Pcg64Mcg,
     next: u64,
 }
 
 impl Running {
-    pub(crate) fn new(job: BackgroundJob, began: Nanos) -> Running {
+    pub(crate) fn new(job: BackgroundJob, began: Nanos, due: Option<DueTimes>) -> Running {
         Running {
             random: Pcg64Mcg::seed_from_u64(job.seed),
             job,
             under_way: Vec::new(),
             total: BackgroundTotal::default(),
             began,
+            due,
             next: 0,
+        }
+    }
+
+    /// When the next request is to begin; `None` where the schedule is over.
+    pub(crate) fn next_due(&mut self) -> Option<Nanos> {
+        match &mut self.due {
+            Some(due) => due.0.next().map(|due| self.began.plus(due)),
+            None => Some(self.began),
         }
     }
 

@@ -1,6 +1,7 @@
 //! The page cache: what was written and is not on the device yet, and what need not be read again.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, VecDeque};
 
 use flashlag_units::Nanos;
 
@@ -15,11 +16,18 @@ const EXPIRES_AFTER: Nanos = Nanos::from_secs(30);
 /// A read that goes on where the last one ended reads this much ahead (`read_ahead_kb`).
 pub(crate) const READ_AHEAD: u64 = 128 << 10;
 
+#[derive(Clone, Copy, Debug)]
+struct Dirty {
+    since: Nanos,
+    /// It has no block yet: one is promised.
+    promised: bool,
+}
+
 #[derive(Debug, Default)]
 struct Cached {
-    /// Dirty pages, and since when.
-    dirty: BTreeMap<u64, Nanos>,
-    resident: BTreeSet<u64>,
+    dirty: BTreeMap<u64, Dirty>,
+    /// Pages in memory, and the how-manieth each was to come.
+    resident: BTreeMap<u64, u64>,
     /// Where the last read ended.
     read_to: u64,
 }
@@ -28,13 +36,22 @@ struct Cached {
 pub(crate) struct PageCache {
     files: BTreeMap<FileId, Cached>,
     dirty: usize,
-    /// Pages in the order in which they came, for eviction.
-    order: VecDeque<(FileId, u64)>,
+    promised: u64,
+    resident: usize,
+    /// Pages in the order in which they came, for eviction, with their number in it; those that
+    /// are gone, or came again, are passed over.
+    order: VecDeque<(FileId, u64, u64)>,
+    came: u64,
 }
 
 impl PageCache {
     pub(crate) fn dirty_pages(&self) -> usize {
         self.dirty
+    }
+
+    /// Dirty pages that were promised a block.
+    pub(crate) fn promised_pages(&self) -> u64 {
+        self.promised
     }
 
     /// Dirty pages of a file.
@@ -47,32 +64,52 @@ impl PageCache {
     }
 
     pub(crate) fn is_resident(&self, file: FileId, page: u64) -> bool {
-        self.files.get(&file).is_some_and(|cached| cached.resident.contains(&page))
+        self.files.get(&file).is_some_and(|cached| cached.resident.contains_key(&page))
     }
 
-    /// A page was written to.
-    pub(crate) fn write(&mut self, now: Nanos, file: FileId, page: u64) {
+    /// A page was written to; `promised` where it has no block yet.
+    pub(crate) fn write(&mut self, now: Nanos, file: FileId, page: u64, promised: bool) {
         let cached = self.files.entry(file).or_default();
-        if !cached.dirty.contains_key(&page) {
-            cached.dirty.insert(page, now);
+        if let Entry::Vacant(vacant) = cached.dirty.entry(page) {
+            vacant.insert(Dirty { since: now, promised });
             self.dirty += 1;
+            self.promised += u64::from(promised);
         }
         self.hold(file, page);
     }
 
     /// A page is in memory from now on.
     pub(crate) fn hold(&mut self, file: FileId, page: u64) {
-        if self.files.entry(file).or_default().resident.insert(page) {
-            self.order.push_back((file, page));
+        let resident = &mut self.files.entry(file).or_default().resident;
+        if let Entry::Vacant(vacant) = resident.entry(page) {
+            self.came += 1;
+            vacant.insert(self.came);
+            self.resident += 1;
+            self.order.push_back((file, page, self.came));
+            self.evict();
         }
-        while self.order.len() > PAGES {
-            let Some((file, page)) = self.order.pop_front() else { return };
-            let Some(cached) = self.files.get_mut(&file) else { continue };
-            if cached.dirty.contains_key(&page) {
-                self.order.push_back((file, page));
-                return;
+    }
+
+    /// Forgets the pages that came first where there are too many; dirty ones stay.
+    fn evict(&mut self) {
+        if self.order.len() > 4 * PAGES {
+            let files = &self.files;
+            self.order.retain(|held| is_held(files, *held));
+        }
+        let mut left = self.order.len();
+        while self.resident > PAGES && left > 0 {
+            left -= 1;
+            let Some(held) = self.order.pop_front() else { return };
+            if !is_held(&self.files, held) {
+                continue;
             }
-            cached.resident.remove(&page);
+            let Some(cached) = self.files.get_mut(&held.0) else { continue };
+            if cached.dirty.contains_key(&held.1) {
+                self.order.push_back(held);
+                continue;
+            }
+            cached.resident.remove(&held.1);
+            self.resident -= 1;
         }
     }
 
@@ -97,8 +134,10 @@ impl PageCache {
             cached.dirty.range(first..end).map(|(page, _)| *page).take(most).collect();
         let mut ranges: Vec<(u64, u64)> = Vec::new();
         for page in pages {
-            cached.dirty.remove(&page);
-            self.dirty -= 1;
+            if let Some(dirty) = cached.dirty.remove(&page) {
+                self.dirty -= 1;
+                self.promised -= u64::from(dirty.promised);
+            }
             match ranges.last_mut() {
                 Some(last) if last.1 == page => last.1 += 1,
                 _ => ranges.push((page, page + 1)),
@@ -107,7 +146,7 @@ impl PageCache {
         ranges
     }
 
-    /// The file that was dirtied first of those that are dirty, for who has to wait.
+    /// A dirty file, for who has to wait: the oldest.
     pub(crate) fn any_dirty(&self) -> Option<FileId> {
         let dirty = self.files.iter().find(|(_, cached)| !cached.dirty.is_empty());
         dirty.map(|(file, _)| *file)
@@ -116,18 +155,19 @@ impl PageCache {
     /// Files with a page that has been dirty for too long.
     pub(crate) fn expired(&self, now: Nanos) -> Vec<FileId> {
         let Some(until) = now.0.checked_sub(EXPIRES_AFTER.0) else { return Vec::new() };
-        let old = |cached: &Cached| cached.dirty.values().any(|since| since.0 <= until);
+        let old = |cached: &Cached| cached.dirty.values().any(|dirty| dirty.since.0 <= until);
         self.files.iter().filter(|(_, cached)| old(cached)).map(|(file, _)| *file).collect()
     }
 
     /// Forgets pages of a file from `from` on, dirty or not.
     pub(crate) fn drop_from(&mut self, file: FileId, from: u64) {
         let Some(cached) = self.files.get_mut(&file) else { return };
-        self.dirty -= cached.dirty.split_off(&from).len();
-        cached.resident.split_off(&from);
+        let dropped = cached.dirty.split_off(&from);
+        self.dirty -= dropped.len();
+        self.promised -= dropped.values().filter(|dirty| dirty.promised).count() as u64;
+        self.resident -= cached.resident.split_off(&from).len();
         if from == 0 {
             self.files.remove(&file);
-            self.order.retain(|(held, _)| *held != file);
         }
     }
 
@@ -138,9 +178,14 @@ impl PageCache {
             return;
         }
         for page in first..end {
-            cached.resident.remove(&page);
+            self.resident -= usize::from(cached.resident.remove(&page).is_some());
         }
     }
+}
+
+/// Whether an entry of the order is of a page that is still in memory, and has not come again.
+fn is_held(files: &BTreeMap<FileId, Cached>, (file, page, came): (FileId, u64, u64)) -> bool {
+    files.get(&file).is_some_and(|cached| cached.resident.get(&page) == Some(&came))
 }
 
 /// The page behind the last one that a size reaches.

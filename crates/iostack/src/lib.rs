@@ -22,6 +22,7 @@ mod contents;
 mod fs;
 mod ledger;
 mod plan;
+mod ranges;
 mod scheduler;
 mod spec;
 mod stack;

@@ -2,6 +2,7 @@
 
 #[cfg(test)]
 use flashlag_units::Bytes;
+use flashlag_units::Nanos;
 
 /// One request to the device, as the block layer sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,6 +11,8 @@ pub(crate) enum BlockRequest {
     Write(Run),
     Flush,
     Discard(Run),
+    /// Nothing at the device: time on a CPU.
+    Compute(Nanos),
 }
 
 /// A range of the device, in bytes.
@@ -29,6 +32,8 @@ impl Run {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Plan {
     groups: Vec<Vec<BlockRequest>>,
+    /// Whether it is a commit or a checkpoint: of those, one is under way at a time.
+    pub(crate) commits: bool,
 }
 
 impl Plan {
@@ -59,9 +64,25 @@ impl Plan {
         }
     }
 
+    /// After everything so far, time on a CPU.
+    pub(crate) fn then_compute(&mut self, time: Nanos) {
+        if time > Nanos::ZERO {
+            self.then(vec![BlockRequest::Compute(time)]);
+        }
+    }
+
     /// After everything so far, the whole of another plan.
     pub(crate) fn then_plan(&mut self, other: Plan) {
         self.groups.extend(other.groups);
+        self.commits |= other.commits;
+    }
+
+    /// What it discards.
+    pub(crate) fn discards(&self) -> impl Iterator<Item = Run> {
+        self.groups.iter().flatten().filter_map(|request| match request {
+            BlockRequest::Discard(run) => Some(*run),
+            _ => None,
+        })
     }
 
     pub(crate) fn into_groups(self) -> impl Iterator<Item = Vec<BlockRequest>> {

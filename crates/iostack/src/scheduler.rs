@@ -11,17 +11,29 @@ use flashlag_units::{Bytes, Nanos};
 
 use crate::ledger::Ledger;
 use crate::plan::{BlockRequest, Plan, Run};
+use crate::ranges::Ranges;
 
-/// A plan under way. Valid until its end was taken.
+/// A plan under way, or one that was: which of the places it has, and the how-manieth there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Pid(usize);
+pub(crate) struct Pid {
+    place: u32,
+    ordinal: u32,
+}
 
-#[derive(Debug)]
+/// A place for one process after the other.
+#[derive(Debug, Default)]
+struct Place {
+    ordinal: u32,
+    process: Option<Process>,
+}
+
+#[derive(Debug, Default)]
 struct Process {
     left: VecDeque<Vec<BlockRequest>>,
     in_flight: u32,
-    /// What it waits for before its first group.
-    after: Option<Pid>,
+    /// How many others it waits for before its first group, and who waits for it.
+    waits_for: u32,
+    followers: Vec<Pid>,
     error: Option<DeviceError>,
     ended: Option<Nanos>,
     /// Nobody asks for its end.
@@ -50,7 +62,7 @@ enum Code {
 enum Later {
     /// Encrypted, and goes to the device.
     Send(Piece),
-    /// Decrypted, and done.
+    /// Decrypted or computed, and done.
     Done(Piece),
 }
 
@@ -92,20 +104,23 @@ pub(crate) struct Scheduler<D> {
     crypt_busy: Nanos,
     later: BinaryHeap<Reverse<(Nanos, u64, Later)>>,
     ordinal: u64,
-    processes: Vec<Option<Process>>,
-    vacant: Vec<usize>,
+    places: Vec<Place>,
+    vacant: Vec<u32>,
     carried: Vec<Piece>,
     free_slots: Vec<u32>,
     waiting: VecDeque<Piece>,
     largest: u64,
     completions: Vec<Completion>,
     finished: Vec<Pid>,
+    /// What is to be discarded and was not yet.
+    discards: Ranges,
 }
 
 impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
     pub(crate) fn new(device: D, crypt: Option<Crypt>) -> Scheduler<D> {
         let geometry = device.geometry();
-        let nothing = Piece { pid: Pid(0), op: Code::Flush, offset: 0, length: 0 };
+        let nobody = Pid { place: 0, ordinal: 0 };
+        let nothing = Piece { pid: nobody, op: Code::Flush, offset: 0, length: 0 };
         Scheduler {
             clock: device.clock().clone(),
             device,
@@ -114,7 +129,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
             crypt_busy: Nanos::ZERO,
             later: BinaryHeap::new(),
             ordinal: 0,
-            processes: Vec::new(),
+            places: Vec::new(),
             vacant: Vec::new(),
             carried: vec![nothing; geometry.slots as usize],
             free_slots: (0..geometry.slots).rev().collect(),
@@ -122,6 +137,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
             largest: geometry.buffer.0.max(1),
             completions: Vec::new(),
             finished: Vec::new(),
+            discards: Ranges::default(),
         }
     }
 
@@ -129,29 +145,41 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
         self.clock.now()
     }
 
-    /// Begins a plan, once the process `after` has ended where one is given.
-    pub(crate) fn spawn(&mut self, plan: Plan, after: Option<Pid>) -> Pid {
-        let after = after.filter(|pid| !self.has_ended(*pid));
-        let process = Process {
-            left: plan.into_groups().collect(),
-            in_flight: 0,
-            after,
-            error: None,
-            ended: None,
-            detached: false,
-        };
-        let pid = match self.vacant.pop() {
-            Some(index) => {
-                self.processes[index] = Some(process);
-                Pid(index)
+    fn process(&self, pid: Pid) -> Option<&Process> {
+        let place = self.places.get(pid.place as usize)?;
+        place.process.as_ref().filter(|_| place.ordinal == pid.ordinal)
+    }
+
+    fn process_mut(&mut self, pid: Pid) -> Option<&mut Process> {
+        let place = self.places.get_mut(pid.place as usize)?;
+        place.process.as_mut().filter(|_| place.ordinal == pid.ordinal)
+    }
+
+    /// Begins a plan, once the processes `after` have ended.
+    pub(crate) fn spawn(&mut self, plan: Plan, after: &[Pid]) -> Pid {
+        for run in plan.discards() {
+            self.discards.add(run);
+        }
+        let process = Process { left: plan.into_groups().collect(), ..Process::default() };
+        let place = self.vacant.pop().unwrap_or_else(|| {
+            self.places.push(Place::default());
+            self.places.len() as u32 - 1
+        });
+        let found = &mut self.places[place as usize];
+        found.ordinal = found.ordinal.wrapping_add(1);
+        found.process = Some(process);
+        let pid = Pid { place, ordinal: found.ordinal };
+        let mut waits_for = 0;
+        for before in after.iter().copied().filter(|before| *before != pid) {
+            if let Some(process) = self.process_mut(before).filter(|one| one.ended.is_none()) {
+                process.followers.push(pid);
+                waits_for += 1;
             }
-            None => {
-                self.processes.push(Some(process));
-                Pid(self.processes.len() - 1)
-            }
-        };
-        if after.is_none() {
+        }
+        if waits_for == 0 {
             self.go_on(pid);
+        } else if let Some(process) = self.process_mut(pid) {
+            process.waits_for = waits_for;
         }
         pid
     }
@@ -160,25 +188,26 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
     pub(crate) fn detach(&mut self, pid: Pid) {
         if self.has_ended(pid) {
             self.release(pid);
-        } else if let Some(process) = &mut self.processes[pid.0] {
+        } else if let Some(process) = self.process_mut(pid) {
             process.detached = true;
         }
     }
 
     pub(crate) fn has_ended(&self, pid: Pid) -> bool {
-        self.processes[pid.0].as_ref().is_none_or(|process| process.ended.is_some())
+        self.process(pid).is_none_or(|process| process.ended.is_some())
     }
 
     /// When a process ended, if it has; it is then forgotten.
     pub(crate) fn take(&mut self, pid: Pid) -> Option<Result<Nanos, DeviceError>> {
-        let ended = self.processes[pid.0].as_ref()?.ended?;
+        let ended = self.process(pid)?.ended?;
         let process = self.release(pid)?;
         Some(process.error.map_or(Ok(ended), Err))
     }
 
     fn release(&mut self, pid: Pid) -> Option<Process> {
-        self.vacant.push(pid.0);
-        self.processes[pid.0].take()
+        self.process(pid)?;
+        self.vacant.push(pid.place);
+        self.places.get_mut(pid.place as usize)?.process.take()
     }
 
     /// Lets time pass to the next event, or to `until`, and tells which processes ended in it.
@@ -217,7 +246,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
             self.send(next);
         }
         if let Err(error) = completion.result
-            && let Some(process) = &mut self.processes[piece.pid.0]
+            && let Some(process) = self.process_mut(piece.pid)
         {
             process.error.get_or_insert(error);
         }
@@ -240,7 +269,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
     }
 
     fn piece_done(&mut self, pid: Pid) {
-        let Some(process) = &mut self.processes[pid.0] else { return };
+        let Some(process) = self.process_mut(pid) else { return };
         process.in_flight -= 1;
         if process.in_flight == 0 {
             self.go_on(pid);
@@ -249,7 +278,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
 
     /// Sends the next group of a process, or ends it.
     fn go_on(&mut self, pid: Pid) {
-        let Some(process) = &mut self.processes[pid.0] else { return };
+        let Some(process) = self.process_mut(pid) else { return };
         let failed = process.error.is_some();
         match process.left.pop_front().filter(|_| !failed) {
             Some(group) => {
@@ -266,39 +295,70 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
 
     fn end(&mut self, pid: Pid) {
         let now = self.now();
-        let Some(process) = &mut self.processes[pid.0] else { return };
+        let Some(process) = self.process_mut(pid) else { return };
         process.ended = Some(now);
+        let followers = std::mem::take(&mut process.followers);
+        let error = process.error.clone();
         if process.detached {
             self.release(pid);
+        } else {
+            self.finished.push(pid);
         }
-        self.finished.push(pid);
-        let waiting = |process: &Option<Process>| {
-            process.as_ref().is_some_and(|process| process.after == Some(pid))
-        };
-        let next: Vec<usize> =
-            (0..self.processes.len()).filter(|index| waiting(&self.processes[*index])).collect();
-        for index in next {
-            if let Some(process) = &mut self.processes[index] {
-                process.after = None;
+        for follower in followers {
+            let Some(process) = self.process_mut(follower) else { continue };
+            // What was to be there before it is not: it fails as well.
+            process.error = process.error.take().or_else(|| error.clone());
+            process.waits_for -= 1;
+            if process.waits_for == 0 {
+                self.go_on(follower);
             }
-            self.go_on(Pid(index));
         }
     }
 
     fn send_request(&mut self, pid: Pid, request: BlockRequest) {
+        match request {
+            // Space is free before its discard is sent: who writes to it anew takes it out.
+            BlockRequest::Write(run) => drop(self.discards.take(run)),
+            BlockRequest::Discard(run) => {
+                for left in self.discards.take(run) {
+                    self.send_whole(pid, BlockRequest::Discard(left));
+                }
+                return;
+            }
+            BlockRequest::Compute(time) => {
+                self.compute(pid, time);
+                return;
+            }
+            BlockRequest::Read(_) | BlockRequest::Flush => {}
+        }
+        self.send_whole(pid, request);
+    }
+
+    /// Holds a process up while it computes.
+    fn compute(&mut self, pid: Pid, time: Nanos) {
+        let Some(process) = self.process_mut(pid) else { return };
+        process.in_flight += 1;
+        self.ordinal += 1;
+        let then = Later::Done(Piece { pid, op: Code::Flush, offset: 0, length: 0 });
+        self.later.push(Reverse((self.now().plus(time), self.ordinal, then)));
+    }
+
+    fn send_whole(&mut self, pid: Pid, request: BlockRequest) {
         self.count(&request);
         let (op, run) = match request {
             BlockRequest::Read(run) => (Code::Read, run),
             BlockRequest::Write(run) => (Code::Write, run),
             BlockRequest::Discard(run) => (Code::Discard, run),
-            BlockRequest::Flush => (Code::Flush, Run { offset: 0, length: 0 }),
+            BlockRequest::Flush | BlockRequest::Compute(_) => {
+                (Code::Flush, Run { offset: 0, length: 0 })
+            }
         };
         let most = if op == Code::Discard { u64::MAX } else { self.largest };
         let mut offset = run.offset;
         loop {
             let length = most.min(run.end() - offset);
             let piece = Piece { pid, op, offset, length };
-            if let Some(process) = &mut self.processes[pid.0] {
+            if let Some(process) = self.process_mut(pid) {
                 process.in_flight += 1;
             }
             match (&self.crypt, op) {
@@ -327,6 +387,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
                 ledger.written_bytes = ledger.written_bytes.plus(Bytes(run.length));
             }
             BlockRequest::Flush => ledger.flushes += 1,
+            BlockRequest::Compute(_) => {}
             BlockRequest::Discard(run) => {
                 ledger.discarded_bytes = ledger.discarded_bytes.plus(Bytes(run.length));
             }
@@ -354,7 +415,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
         };
         if let Err(error) = self.device.submit(request) {
             self.free_slots.push(slot);
-            if let Some(process) = &mut self.processes[piece.pid.0] {
+            if let Some(process) = self.process_mut(piece.pid) {
                 process.error.get_or_insert(error);
             }
             self.piece_done(piece.pid);

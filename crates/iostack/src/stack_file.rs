@@ -6,6 +6,7 @@ use flashlag_device::{
 use flashlag_units::{Bytes, Nanos};
 
 use crate::fs::FileId;
+use crate::plan::Plan;
 use crate::scheduler::Pid;
 use crate::stack::{Inner, Stack};
 
@@ -89,14 +90,14 @@ impl<D: Device<Clock = VirtualClock>> StackFile<D> {
                 } else {
                     inner.read_plan(self.file, offset.0, length.0)
                 };
-                Stage::Data(inner.scheduler.spawn(plan, None))
+                Stage::Data(inner.scheduler.spawn(plan, &[]))
             }
             Op::Write => {
                 Stage::Data(inner.begin_write(self.file, offset.0, length.0, self.direct)?)
             }
             Op::Flush => Stage::Written,
             // What lies in a file is not told to the device.
-            Op::Discard => Stage::Data(inner.scheduler.spawn(crate::plan::Plan::new(), None)),
+            Op::Discard => Stage::Data(inner.scheduler.spawn(Plan::new(), &[])),
         })
     }
 
@@ -208,8 +209,9 @@ impl<D: Device<Clock = VirtualClock>> Device for StackFile<D> {
         }
     }
 
-    /// Nothing: no data is kept.
+    /// One for all slots: no data is kept.
     fn buffer(&mut self, _: u32) -> &mut [u8] {
+        self.buffer.resize(self.block.0 as usize, 0);
         &mut self.buffer
     }
 

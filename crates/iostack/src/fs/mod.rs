@@ -6,6 +6,8 @@
 mod ext4;
 mod f2fs;
 mod raw;
+#[cfg(test)]
+mod tests;
 
 use std::fmt::Debug;
 
@@ -87,6 +89,14 @@ pub(crate) trait Filesystem: Debug {
     fn tick(&mut self, now: Nanos) -> Plan;
     /// Tells the device what is free (`fstrim`), and how much that is.
     fn trim(&mut self) -> (Plan, Bytes);
+    /// Every range that belongs to a file or to names, maps included: counted from the maps.
+    #[cfg(test)]
+    fn held(&self) -> Vec<Run>;
+    /// Bytes that are promised to files and have no place yet.
+    #[cfg(test)]
+    fn promised(&self) -> u64 {
+        0
+    }
 }
 
 /// A freshly made filesystem on a device of this size.

@@ -63,6 +63,14 @@ impl Raw {
         }
     }
 
+    /// What is free of a range.
+    fn free_parts(&self, run: Run) -> Vec<Run> {
+        let ranges = self.free.range(..run.end());
+        let parts = ranges.map(|(&begin, &end)| (begin.max(run.offset), end.min(run.end())));
+        let parts = parts.filter(|(begin, end)| begin < end);
+        parts.map(|(begin, end)| Run { offset: begin, length: end - begin }).collect()
+    }
+
     fn give_back(&mut self, run: Run) {
         let (mut begin, mut end) = (run.offset, run.end());
         if let Some((&before, &its_end)) = self.free.range(..begin).next_back()
@@ -155,7 +163,9 @@ impl Filesystem for Raw {
 
     fn sync(&mut self, _: Nanos, _: Option<FileId>, _: bool) -> Plan {
         let mut plan = Plan::new();
-        plan.then(self.freed.drain(..).map(BlockRequest::Discard).collect());
+        let freed = std::mem::take(&mut self.freed);
+        let free = freed.into_iter().flat_map(|run| self.free_parts(run));
+        plan.then(free.map(BlockRequest::Discard).collect());
         plan.then_flush(self.barrier);
         plan
     }
@@ -174,5 +184,10 @@ impl Filesystem for Raw {
             plan.then(vec![BlockRequest::Discard(Run { offset: begin, length: end - begin })]);
         }
         (plan, self.free())
+    }
+
+    #[cfg(test)]
+    fn held(&self) -> Vec<Run> {
+        self.files.values().flat_map(|raw| raw.pieces.iter().copied()).collect()
     }
 }

@@ -10,6 +10,11 @@ use crate::fs::{BLOCK, FileId, Reason, blocks};
 use crate::plan::{BlockRequest, Plan, Run, push_run};
 use crate::scheduler::Pid;
 
+/// Pages of which one block of map tells the places, if they are all apart.
+const MAPPED_BY_BLOCK: u64 = 256;
+/// Blocks that are not promised to anyone: maps of files and names are written to them.
+const SPARE_BLOCKS: u64 = 64;
+
 impl<D: Device<Clock = VirtualClock>> Inner<D> {
     pub(super) fn create(&mut self, name: &str) -> Result<FileId, DeviceError> {
         if self.names.contains_key(name) {
@@ -152,7 +157,7 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         } else {
             self.buffered_write(file, offset, length)?
         };
-        Ok(self.scheduler.spawn(plan, None))
+        Ok(self.scheduler.spawn(plan, &[]))
     }
 
     fn direct_write(
@@ -167,6 +172,10 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         } else {
             Plan::new()
         };
+        let fresh = (first..end).filter(|page| !self.fs.is_mapped(file, *page)).count() as u64;
+        if self.cache.promised_pages() > 0 && !self.has_room(fresh) {
+            return Err(self.no_room("write", file));
+        }
         self.cache.invalidate(file, first, end);
         let now = self.now();
         self.fs.touch(now, file);
@@ -184,14 +193,15 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         let (first, end) = blocks(offset, length);
         let fresh = (first..end)
             .filter(|page| !self.fs.is_mapped(file, *page) && !self.cache.is_dirty(file, *page));
-        let promised = (fresh.count() + self.cache.dirty_pages()) as u64 * BLOCK;
-        if promised > self.fs.free().0 && !self.is_in_place(file, first, end) {
+        let fresh = fresh.count() as u64;
+        if !self.has_room(fresh) {
             return Err(self.no_room("write", file));
         }
         let mut plan = self.read_parts(file, offset, length);
         let now = self.now();
         for page in first..end {
-            self.cache.write(now, file, page);
+            let promised = !self.fs.is_mapped(file, page);
+            self.cache.write(now, file, page, promised);
         }
         self.fs.touch(now, file);
         let size = self.fs.size(file).max(offset + length);
@@ -207,8 +217,12 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         Ok(plan)
     }
 
-    fn is_in_place(&self, file: FileId, first: u64, end: u64) -> bool {
-        (first..end).all(|page| self.fs.is_mapped(file, page))
+    /// Whether so many more pages can be promised a block, with what maps them. What was promised
+    /// must not be found missing when it is written back: nobody is left then to be told.
+    fn has_room(&self, fresh: u64) -> bool {
+        let promised = fresh + self.cache.promised_pages();
+        let with_maps = promised + promised / MAPPED_BY_BLOCK + SPARE_BLOCKS;
+        fresh == 0 || with_maps * BLOCK <= self.fs.free().0
     }
 
     /// Pages that are written in part and are not in memory are read first.
@@ -245,19 +259,18 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         file: Option<FileId>,
         data_only: bool,
     ) -> Result<Pid, DeviceError> {
-        self.compute(self.sync_time());
+        let mut before = Plan::new();
+        before.then_compute(self.sync_time());
         if let Some(file) = file {
             let pages = self.cache.dirty_of(file) as u64;
             if pages > 0 {
                 let reason = Reason::Sync { pages };
-                let data = self.write_back(file, (0, u64::MAX), usize::MAX, reason)?;
-                self.run(data)?;
+                before.then_plan(self.write_back(file, (0, u64::MAX), usize::MAX, reason)?);
             }
         }
         let now = self.now();
         let plan = self.fs.sync(now, file, data_only);
-        let pid = self.spawn_sync(plan);
-        Ok(pid)
+        Ok(self.spawn_sync(before, plan))
     }
 
     pub(super) fn trim(&mut self) -> Result<Bytes, DeviceError> {

@@ -14,7 +14,7 @@ use flashlag_schema::profile::StackModel;
 use flashlag_units::{Bytes, Nanos};
 use rustix::io::Errno;
 
-use crate::background::{BackgroundJob, BackgroundTotal, Running};
+use crate::background::{BackgroundJob, BackgroundTotal, DueTimes, Running};
 use crate::cache::PageCache;
 use crate::contents::Contents;
 use crate::fs::{self, FileId, Filesystem};
@@ -51,8 +51,10 @@ pub(crate) struct Inner<D> {
     cache: PageCache,
     contents: BTreeMap<FileId, Contents>,
     call_bytes: Bytes,
-    /// The last commit or checkpoint that was begun: the next one waits for it.
-    journal: Option<Pid>,
+    /// The last commit or checkpoint that was begun: the next sync waits for it.
+    commit: Option<Pid>,
+    /// What the filesystem's own thread has under way.
+    thread: Option<Pid>,
     background: Option<Running>,
     next_writeback: Nanos,
     /// An error of what was written in the background: the next sync tells it.
@@ -86,7 +88,8 @@ impl<D: Device<Clock = VirtualClock>> Stack<D> {
             cache: PageCache::default(),
             contents: BTreeMap::new(),
             call_bytes: Bytes::ZERO,
-            journal: None,
+            commit: None,
+            thread: None,
             background: None,
             next_writeback: Nanos::MAX,
             late_error: None,
@@ -207,7 +210,20 @@ impl<D: Device<Clock = VirtualClock>> Stack<D> {
     /// # Errors
     /// No room, or of the device.
     pub fn start_background(&self, job: BackgroundJob) -> Result<(), DeviceError> {
-        self.0.borrow_mut().start_background(job)
+        self.0.borrow_mut().start_background(job, None)
+    }
+
+    /// The same, with requests that begin on a schedule: at these times from now on, or as soon
+    /// after them as one of the job's places is free. It ends with the schedule.
+    ///
+    /// # Errors
+    /// No room, or of the device.
+    pub fn start_background_paced(
+        &self,
+        job: BackgroundJob,
+        due: impl Iterator<Item = Nanos> + 'static,
+    ) -> Result<(), DeviceError> {
+        self.0.borrow_mut().start_background(job, Some(DueTimes(Box::new(due))))
     }
 
     /// Ends it, waits for what it has under way, and tells what it came to.

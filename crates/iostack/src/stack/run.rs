@@ -4,8 +4,8 @@ use flashlag_device::{Device, DeviceError, VirtualClock};
 use flashlag_units::{Bytes, Nanos};
 
 use super::Inner;
-use crate::background::{BackgroundJob, BackgroundTotal, Running};
-use crate::fs::Reason;
+use crate::background::{BackgroundJob, BackgroundTotal, DueTimes, Running, UnderWay};
+use crate::fs::{FileId, Reason};
 use crate::plan::{BlockRequest, Plan};
 use crate::scheduler::Pid;
 
@@ -35,23 +35,21 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         if self.fs.next_tick() <= now && self.journal_is_idle() {
             let plan = self.fs.tick(now);
             if !plan.is_empty() {
-                let pid = self.scheduler.spawn(plan, None);
-                self.journal = Some(pid);
+                self.thread = Some(self.spawn_sync(Plan::new(), plan));
             }
         }
     }
 
-    /// Whether the thread of the journal has nothing under way.
+    /// Whether no commit is under way, and the filesystem's own thread has nothing to do.
     fn journal_is_idle(&mut self) -> bool {
-        let Some(pid) = self.journal else { return true };
-        match self.scheduler.take(pid) {
-            Some(result) => {
-                self.keep_error(result.err());
-                self.journal = None;
-                true
-            }
-            None => false,
+        if let Some(pid) = self.thread
+            && let Some(result) = self.scheduler.take(pid)
+        {
+            self.keep_error(result.err());
+            self.thread = None;
         }
+        let commits = self.commit.is_some_and(|pid| !self.scheduler.has_ended(pid));
+        self.thread.is_none() && !commits
     }
 
     pub(super) fn keep_error(&mut self, error: Option<DeviceError>) {
@@ -72,14 +70,22 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
 
     /// Carries a plan out.
     pub(super) fn run(&mut self, plan: Plan) -> Result<Nanos, DeviceError> {
-        let pid = self.scheduler.spawn(plan, None);
+        let pid = self.scheduler.spawn(plan, &[]);
         self.wait(pid)
     }
 
-    /// Begins a sync's plan, behind a commit that is under way.
-    pub(crate) fn spawn_sync(&mut self, plan: Plan) -> Pid {
-        let after = if self.journal_is_idle() { None } else { self.journal };
-        self.scheduler.spawn(plan, after)
+    /// Begins a sync's plan, behind a commit that is under way and what goes out before it: the
+    /// data, which waits for nobody.
+    pub(crate) fn spawn_sync(&mut self, before: Plan, plan: Plan) -> Pid {
+        let commits = plan.commits;
+        let before = self.scheduler.spawn(before, &[]);
+        let after: Vec<Pid> = self.commit.into_iter().chain([before]).collect();
+        let pid = self.scheduler.spawn(plan, &after);
+        self.scheduler.detach(before);
+        if commits {
+            self.commit = Some(pid);
+        }
+        pid
     }
 
     /// Lets time pass.
@@ -96,9 +102,13 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         }
     }
 
-    pub(super) fn start_background(&mut self, job: BackgroundJob) -> Result<(), DeviceError> {
+    pub(super) fn start_background(
+        &mut self,
+        job: BackgroundJob,
+        due: Option<DueTimes>,
+    ) -> Result<(), DeviceError> {
         self.end_background();
-        self.background = Some(Running::new(job, self.now()));
+        self.background = Some(Running::new(job, self.now(), due));
         for _ in 0..job.depth.max(1) {
             self.background_next()?;
         }
@@ -109,47 +119,79 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
     fn background_next(&mut self) -> Result<(), DeviceError> {
         let Some(mut running) = self.background.take() else { return Ok(()) };
         let job = running.job;
-        let planned = self.background_plan(&job, running.address());
-        if let Ok(plan) = &planned {
-            running.under_way.push(self.scheduler.spawn(plan.clone(), None));
-        }
+        let Some(due) = running.next_due() else {
+            self.background = Some(running);
+            return Ok(());
+        };
+        let mut plan = Plan::new();
+        // A request that is not due yet waits; one that is late begins at once.
+        plan.then_compute(due.since(self.now()));
+        plan.then_compute(self.call_time(job.block.0));
+        let planned = self.background_plan(&job, running.address(), plan);
+        let begun = planned.map(|plan| {
+            let pid = self.scheduler.spawn(plan, &[]);
+            running.under_way.push(UnderWay { pid, is_written: false });
+        });
         self.background = Some(running);
-        planned.map(|_| ())
+        begun
     }
 
-    fn background_plan(&mut self, job: &BackgroundJob, at: u64) -> Result<Plan, DeviceError> {
+    fn background_plan(
+        &mut self,
+        job: &BackgroundJob,
+        at: u64,
+        mut plan: Plan,
+    ) -> Result<Plan, DeviceError> {
         let now = self.now();
         if !job.writes {
             let runs = self.fs.locate(job.file, at, job.block.0);
-            let mut plan = Plan::new();
             plan.then(runs.into_iter().map(BlockRequest::Read).collect());
             return Ok(plan);
         }
         let written = self.fs.write(now, job.file, &[(at, job.block.0)], Reason::Direct);
-        let mut plan = written.map_err(|_| self.no_room("write", job.file))?;
+        plan.then_plan(written.map_err(|_| self.no_room("write", job.file))?);
         self.fs.touch(now, job.file);
-        if job.durable {
-            plan.then_plan(self.fs.sync(now, Some(job.file), true));
-        }
         Ok(plan)
     }
 
     fn background_ended(&mut self, pid: Pid) {
         let Some(running) = &mut self.background else { return };
-        let Some(index) = running.under_way.iter().position(|one| *one == pid) else { return };
+        let Some(index) = running.under_way.iter().position(|one| one.pid == pid) else { return };
+        let job = running.job;
+        if job.writes && job.durable && !running.under_way[index].is_written {
+            self.background_sync(index, job.file);
+            return;
+        }
         running.under_way.swap_remove(index);
         running.total.ops += 1;
-        running.total.bytes = running.total.bytes.plus(running.job.block);
+        running.total.bytes = running.total.bytes.plus(job.block);
         let result = self.scheduler.take(pid);
         self.keep_error(result.and_then(Result::err));
         let next = self.background_next();
         self.keep_error(next.err());
     }
 
+    /// Makes a write of the background job durable that is done: a commit holds what changed by
+    /// then, not when the write began.
+    fn background_sync(&mut self, index: usize, file: FileId) {
+        let now = self.now();
+        let plan = self.fs.sync(now, Some(file), true);
+        let mut before = Plan::new();
+        before.then_compute(self.sync_time());
+        let pid = self.spawn_sync(before, plan);
+        let Some(one) = self.background.as_mut().and_then(|job| job.under_way.get_mut(index))
+        else {
+            return;
+        };
+        let written = std::mem::replace(one, UnderWay { pid, is_written: true });
+        let result = self.scheduler.take(written.pid);
+        self.keep_error(result.and_then(Result::err));
+    }
+
     pub(super) fn end_background(&mut self) -> Option<BackgroundTotal> {
         let mut running = self.background.take()?;
         let elapsed = self.now().since(running.began);
-        for pid in running.under_way.drain(..) {
+        for UnderWay { pid, .. } in running.under_way.drain(..) {
             let result = self.wait(pid);
             self.keep_error(result.err());
         }

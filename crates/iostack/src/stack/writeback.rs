@@ -4,7 +4,7 @@ use flashlag_device::{Device, DeviceError, VirtualClock};
 use flashlag_units::Nanos;
 
 use super::Inner;
-use crate::fs::{BLOCK, FileId, Reason};
+use crate::fs::{BLOCK, FileId, Reason, blocks};
 use crate::plan::Plan;
 
 /// The kernel looks for old pages this often (`dirty_writeback_centisecs`).
@@ -27,7 +27,17 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         let bytes = |(from, to): (u64, u64)| (from * BLOCK, (to - from) * BLOCK);
         let ranges: Vec<(u64, u64)> = ranges.into_iter().map(bytes).collect();
         let written = self.fs.write(now, file, &ranges, reason);
-        written.map_err(|_| self.no_room("write", file))
+        written.map_err(|_| {
+            // They are dirty still: nothing of them was written.
+            for page in ranges.iter().flat_map(|(offset, length)| {
+                let (first, end) = blocks(*offset, *length);
+                first..end
+            }) {
+                let promised = !self.fs.is_mapped(file, page);
+                self.cache.write(now, file, page, promised);
+            }
+            self.no_room("write", file)
+        })
     }
 
     /// Writes back what has been dirty for long, in the background.
@@ -36,7 +46,7 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         for file in self.cache.expired(now) {
             match self.write_back(file, (0, u64::MAX), usize::MAX, Reason::Writeback) {
                 Ok(plan) => {
-                    let pid = self.scheduler.spawn(plan, None);
+                    let pid = self.scheduler.spawn(plan, &[]);
                     self.scheduler.detach(pid);
                 }
                 Err(error) => self.keep_error(Some(error)),

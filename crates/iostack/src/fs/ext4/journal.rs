@@ -71,8 +71,11 @@ impl Journal {
     pub(super) fn commit(&mut self, now: Nanos) -> Plan {
         let mut plan = Plan::new();
         if self.changed.is_empty() {
+            // What changed may have been forgotten since.
+            self.began = None;
             return plan;
         }
+        plan.commits = true;
         let changed = std::mem::take(&mut self.changed);
         let blocks = changed.len() as u64;
         let logged = blocks + blocks.div_ceil(TAGS);

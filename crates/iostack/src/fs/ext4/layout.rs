@@ -33,7 +33,7 @@ impl Layout {
         if blocks < journal + 2 * Layout::table_blocks() + descriptors + 4096 {
             return Err(format!(
                 "ext4 needs a device of 32 MiB at least; this one has {} MiB",
-                blocks * BLOCK >> 20
+                (blocks * BLOCK) >> 20
             ));
         }
         let mut layout = Layout { groups, descriptors, directory: 0, journal: (0, journal) };

@@ -161,11 +161,17 @@ impl Ext4 {
     /// Enters a run into a file's map, with the extents and leaves that this takes.
     fn map(&mut self, now: Nanos, file: FileId, at: u64, block: u64, count: u64) {
         let Some(inode) = self.files.get_mut(&file) else { return };
+        // An extent is of 32768 blocks at most; what lies between two may join them.
         let behind = at.checked_sub(1).and_then(|before| inode.map.get(before as usize));
-        let joins = behind.is_some_and(|before| {
+        let joins_behind = behind.is_some_and(|before| {
             *before != HOLE && u64::from(*before) + 1 == block && !at.is_multiple_of(GROUP)
         });
-        inode.extents += u64::from(!joins);
+        let end = at + count;
+        let joins_ahead = inode.map.get(end as usize).is_some_and(|ahead| {
+            u64::from(*ahead) == block + count && *ahead != HOLE && !end.is_multiple_of(GROUP)
+        });
+        let joined = u64::from(joins_behind) + u64::from(joins_ahead);
+        inode.extents = (inode.extents + 1).saturating_sub(joined);
         for step in 0..count {
             inode.map[(at + step) as usize] = (block + step) as u32;
         }
@@ -199,6 +205,12 @@ impl Ext4 {
                 _ => runs.push((block, 1)),
             }
         }
+        let kept = from.checked_sub(1).and_then(|last| inode.map.get(last));
+        let is_cut = runs.first().is_some_and(|(first, _)| {
+            kept.is_some_and(|kept| *kept != HOLE && u64::from(*kept) + 1 == *first)
+        });
+        let gone = runs.len() as u64 - u64::from(is_cut);
+        inode.extents = inode.extents.saturating_sub(gone);
         if from == 0 {
             inode.extents = 0;
             runs.extend(inode.leaves.drain(..).map(|block| (block, 1)));
@@ -226,9 +238,16 @@ impl Ext4 {
     /// Commits, and then discards what the transaction freed.
     fn commit(&mut self, now: Nanos) -> Plan {
         let mut plan = self.journal.commit(now);
-        let freed = std::mem::take(&mut self.freed);
-        plan.then(freed.into_iter().map(discard).collect());
+        plan.then(self.discards());
         plan
+    }
+
+    /// Discards of what was freed and is free still.
+    fn discards(&mut self) -> Vec<BlockRequest> {
+        let freed = std::mem::take(&mut self.freed);
+        let free =
+            freed.into_iter().flat_map(|(first, count)| self.space.free_in(first, first + count));
+        free.map(discard).collect()
     }
 }
 
@@ -372,8 +391,7 @@ impl Filesystem for Ext4 {
         let running = self.journal.running;
         let mut plan = self.journal.tick(now);
         if self.journal.running != running {
-            let freed = std::mem::take(&mut self.freed);
-            plan.then(freed.into_iter().map(discard).collect());
+            plan.then(self.discards());
         }
         plan
     }
@@ -390,5 +408,13 @@ impl Filesystem for Ext4 {
             plan.then(runs.into_iter().map(discard).collect());
         }
         (plan, Bytes(told * BLOCK))
+    }
+
+    #[cfg(test)]
+    fn held(&self) -> Vec<Run> {
+        let data = |inode: &Inode| inode.map.clone().into_iter().filter(|block| *block != HOLE);
+        let of = |inode| data(inode).map(u64::from).chain(inode.leaves.clone());
+        let blocks = self.files.values().flat_map(of);
+        blocks.map(|block| Run { offset: block * BLOCK, length: BLOCK }).collect()
     }
 }

@@ -119,7 +119,12 @@ impl Space {
 
     /// The free runs of a group: first block and count.
     pub(super) fn free_runs(&self, group: u64) -> Vec<(u64, u64)> {
-        let (mut block, end) = (group * GROUP, self.blocks.min((group + 1) * GROUP));
+        self.free_in(group * GROUP, self.blocks.min((group + 1) * GROUP))
+    }
+
+    /// The free runs of a range of blocks.
+    pub(super) fn free_in(&self, first: u64, end: u64) -> Vec<(u64, u64)> {
+        let mut block = first;
         let mut runs = Vec::new();
         while block < end {
             let run = self.run_at(block, end - block);

@@ -25,6 +25,7 @@ impl F2fs {
         if self.checkpoint_due.take().is_none() {
             return plan;
         }
+        plan.commits = true;
         plan.then_writes(self.write_directory());
         plan.then_writes(self.write_all_nodes());
         plan.then_writes(self.write_tables());

@@ -32,7 +32,7 @@ impl F2fs {
     /// Moves what is valid of one segment.
     fn clean_one(&mut self, plan: &mut Plan) -> bool {
         let Some(victim) = self.segments.fewest_valid(false) else { return false };
-        let (mut reads, mut writes) = (Vec::new(), Vec::new());
+        let (mut reads, mut writes, mut all) = (Vec::new(), Vec::new(), true);
         for block in self.segments.valid_blocks(victim) {
             let moved = match self.segments.owner(block) {
                 Some(Owner::Data { file, page }) if file != super::DIRECTORY => {
@@ -48,12 +48,15 @@ impl F2fs {
                 }
                 None => continue,
             };
-            let Ok(new) = moved else { return false };
+            let Ok(new) = moved else {
+                all = false;
+                break;
+            };
             push_run(&mut reads, self.place(block));
             push_run(&mut writes, self.place(new));
         }
         plan.then(reads.into_iter().map(BlockRequest::Read).collect());
         plan.then_writes(writes);
-        true
+        all
     }
 }

@@ -40,7 +40,7 @@ impl Layout {
         if main < spare + 16 {
             return Err(format!(
                 "f2fs needs a device of 200 MiB at least; this one has {} MiB",
-                blocks * BLOCK >> 20
+                (blocks * BLOCK) >> 20
             ));
         }
         Ok(Layout {

@@ -39,6 +39,8 @@ pub(crate) struct F2fs {
     files: BTreeMap<u32, Inode>,
     directory: Directory,
     next_node: u64,
+    /// Nodes that have no block yet: one is promised to each.
+    promised: u64,
     /// Nodes whose address changed since the last checkpoint.
     moved_nodes: BTreeSet<u64>,
     version: u64,
@@ -71,6 +73,26 @@ struct Inode {
     touched: bool,
 }
 
+impl Inode {
+    /// Whether a node of it has a block, or is promised one.
+    fn is_kept(&self, node: u32) -> bool {
+        let written = self.nodes.get(node as usize).is_some_and(|node| !is_nowhere(node));
+        written || self.dirty.contains(&node)
+    }
+
+    /// A node of it changes; how many blocks that promises.
+    fn change(&mut self, node: u32) -> u64 {
+        let fresh = !self.is_kept(node);
+        self.dirty.insert(node);
+        u64::from(fresh)
+    }
+}
+
+/// Whether a node was never written.
+fn is_nowhere((_, block): &(u64, u32)) -> bool {
+    *block == HOLE
+}
+
 /// The file number that stands for the directory.
 const DIRECTORY: u32 = (1 << 31) - 2;
 
@@ -82,12 +104,17 @@ const fn node_of(page: u64) -> u32 {
 impl F2fs {
     pub(crate) fn new(capacity: Bytes, spec: &StackSpec) -> Result<F2fs, String> {
         let layout = Layout::new(capacity.0 / BLOCK)?;
+        let mut segments = Segments::new(layout.segments, layout.reserved);
+        // mkfs writes the root directory.
+        let entries = segments.append(Log::Data, Owner::Data { file: DIRECTORY, page: 0 });
+        let node = segments.append(Log::Node, Owner::Node { file: DIRECTORY, node: 0 });
         Ok(F2fs {
-            segments: Segments::new(layout.segments, layout.reserved),
+            segments,
             layout,
             files: BTreeMap::new(),
-            directory: Directory::default(),
+            directory: Directory { entries, node, changed: false },
             next_node: 4,
+            promised: 0,
             moved_nodes: BTreeSet::new(),
             version: 0,
             checkpoint_due: None,
@@ -110,7 +137,20 @@ impl F2fs {
     /// Blocks that are left for files.
     fn left(&self) -> u64 {
         let most = u64::from(self.layout.segments - self.layout.spare) * SEGMENT;
-        most.saturating_sub(self.segments.used())
+        most.saturating_sub(self.segments.used() + self.promised)
+    }
+
+    /// Nodes that writing these pages of a file promises a block.
+    fn fresh_nodes(&self, file: FileId, ranges: &[(u64, u64)]) -> u64 {
+        let Some(inode) = self.files.get(&file.0) else { return 0 };
+        let nodes: BTreeSet<u32> = ranges
+            .iter()
+            .flat_map(|(offset, length)| {
+                let (first, end) = blocks(*offset, *length);
+                node_of(first)..=node_of(end.saturating_sub(1).max(first))
+            })
+            .collect();
+        nodes.iter().filter(|node| !inode.is_kept(**node)).count() as u64
     }
 
     /// Appends a page, and changes the node that points to it. The old block is free.
@@ -121,7 +161,7 @@ impl F2fs {
             if inode.map.len() as u64 <= page {
                 inode.map.resize(page as usize + 1, HOLE);
             }
-            inode.dirty.insert(node_of(page));
+            self.promised += inode.change(node_of(page));
             std::mem::replace(&mut inode.map[page as usize], block)
         });
         if let Some(old) = old.filter(|old| *old != HOLE) {
@@ -139,12 +179,14 @@ impl F2fs {
             inode.nodes.push((self.next_node, HOLE));
             self.next_node += 1;
         }
-        inode.dirty.remove(&node);
+        let was_dirty = inode.dirty.remove(&node);
         let (number, old) = inode.nodes[node as usize];
         inode.nodes[node as usize].1 = block;
         self.moved_nodes.insert(number);
         if old != HOLE {
             self.segments.invalidate(old);
+        } else if was_dirty {
+            self.promised -= 1;
         }
         Ok(block)
     }
@@ -204,11 +246,13 @@ impl F2fs {
         let Some(inode) = self.files.get_mut(&file) else { return };
         let from = (from as usize).min(inode.map.len());
         let pages = inode.map.split_off(from);
-        let nodes_left = if from == 0 { 1 } else { node_of(from as u64 - 1) as usize + 1 };
-        let nodes_left = nodes_left.min(inode.nodes.len());
-        let nodes = inode.nodes.split_off(nodes_left);
-        inode.dirty.insert(nodes_left.saturating_sub(1) as u32);
-        inode.dirty.retain(|node| (*node as usize) < nodes_left.max(1));
+        let last = if from == 0 { 0 } else { node_of(from as u64 - 1) };
+        let nodes = inode.nodes.split_off((last as usize + 1).min(inode.nodes.len()));
+        // Some may never have been written: they stay dirty all the same.
+        let mut dropped = inode.dirty.split_off(&(last + 1));
+        dropped.retain(|node| nodes.get((*node - last - 1) as usize).is_none_or(is_nowhere));
+        self.promised -= dropped.len() as u64;
+        self.promised += inode.change(last);
         for block in pages.into_iter().filter(|block| *block != HOLE) {
             self.segments.invalidate(block);
         }
@@ -223,7 +267,8 @@ impl F2fs {
 
 impl Filesystem for F2fs {
     fn total(&self) -> Bytes {
-        Bytes(u64::from(self.layout.segments - self.layout.spare) * SEGMENT * BLOCK)
+        let names = 2;
+        Bytes((u64::from(self.layout.segments - self.layout.spare) * SEGMENT - names) * BLOCK)
     }
 
     fn free(&self) -> Bytes {
@@ -231,7 +276,11 @@ impl Filesystem for F2fs {
     }
 
     fn create(&mut self, now: Nanos, file: FileId) -> Result<(), Full> {
-        let inode = Inode { dirty: BTreeSet::from([0]), touched: true, ..Inode::default() };
+        if self.left() == 0 {
+            return Err(Full);
+        }
+        let mut inode = Inode { touched: true, ..Inode::default() };
+        self.promised += inode.change(0);
         self.files.insert(file.0, inode);
         self.directory.changed = true;
         self.changed(now);
@@ -240,8 +289,10 @@ impl Filesystem for F2fs {
 
     fn delete(&mut self, now: Nanos, file: FileId) {
         self.free_pages(file.0, 0);
-        let inode = self.files.remove(&file.0);
-        for (number, block) in inode.map(|inode| inode.nodes).unwrap_or_default() {
+        let Some(inode) = self.files.remove(&file.0) else { return };
+        let is_promised = |node: &&u32| inode.nodes.get(**node as usize).is_none_or(is_nowhere);
+        self.promised -= inode.dirty.iter().filter(is_promised).count() as u64;
+        for (number, block) in inode.nodes {
             self.moved_nodes.insert(number);
             if block != HOLE {
                 self.segments.invalidate(block);
@@ -257,7 +308,7 @@ impl Filesystem for F2fs {
         if old == size {
             return;
         }
-        inode.dirty.insert(0);
+        self.promised += inode.change(0);
         if size < old {
             self.free_pages(file.0, size.div_ceil(BLOCK));
         }
@@ -303,7 +354,7 @@ impl Filesystem for F2fs {
             })
         };
         let fresh = pages().filter(|page| !self.is_mapped(file, *page)).count() as u64;
-        if fresh > 0 && fresh + fresh / IN_NODE + 2 > self.left() {
+        if fresh > 0 && fresh + self.fresh_nodes(file, ranges) > self.left() {
             return Err(Full);
         }
         let mut plan = self.make_room(now, pages().count() as u64);
@@ -369,5 +420,38 @@ impl Filesystem for F2fs {
         let told = runs.iter().map(|run| run.length).sum();
         plan.then(runs.into_iter().map(BlockRequest::Discard).collect());
         (plan, Bytes(told))
+    }
+
+    #[cfg(test)]
+    fn promised(&self) -> u64 {
+        let fresh = |inode: &Inode| {
+            let dirty = inode.dirty.iter();
+            dirty.filter(|node| inode.nodes.get(**node as usize).is_none_or(is_nowhere)).count()
+        };
+        self.files.values().map(fresh).sum::<usize>() as u64 * BLOCK
+    }
+
+    #[cfg(test)]
+    fn held(&self) -> Vec<Run> {
+        let mut held = Vec::new();
+        let mut of = |block: u32, owner: Owner| {
+            if block != HOLE {
+                assert_eq!(self.segments.owner(block), Some(owner), "block {block}");
+                held.push(self.place(block));
+            }
+        };
+        for (&file, inode) in &self.files {
+            for (page, &block) in (0_u32..).zip(&inode.map) {
+                of(block, Owner::Data { file, page });
+            }
+            for (node, &(_, block)) in (0_u32..).zip(&inode.nodes) {
+                of(block, Owner::Node { file, node });
+            }
+        }
+
+        let Directory { entries, node, .. } = self.directory;
+        of(entries.unwrap_or(HOLE), Owner::Data { file: DIRECTORY, page: 0 });
+        of(node.unwrap_or(HOLE), Owner::Node { file: DIRECTORY, node: 0 });
+        held
     }
 }

@@ -1,0 +1,282 @@
+//! Claims about every filesystem, held against random sequences of calls. A failure names its seed.
+
+use rand_pcg::Pcg64Mcg;
+use rand_pcg::rand_core::{Rng, SeedableRng};
+
+use super::*;
+use crate::plan::BlockRequest;
+use crate::ranges::Ranges;
+
+const SPECS: [&str; 9] = [
+    "raw",
+    "raw,discard",
+    "ext4",
+    "ext4,discard",
+    "ext4,nobarrier",
+    "f2fs",
+    "f2fs,nodiscard",
+    "f2fs,noipu",
+    "f2fs,nobarrier,noipu",
+];
+const CAPACITY: Bytes = Bytes::from_mib(256);
+
+fn made(spec: &str) -> Box<dyn Filesystem> {
+    make(&StackSpec::parse(spec).unwrap(), CAPACITY).unwrap()
+}
+
+/// A filesystem under random calls, and what a test knows of it.
+struct Trial {
+    fs: Box<dyn Filesystem>,
+    random: Pcg64Mcg,
+    files: Vec<FileId>,
+    next: u32,
+    now: Nanos,
+    barrier: bool,
+    refused: u64,
+    told: String,
+}
+
+impl Trial {
+    fn new(spec: &str, seed: u64) -> Trial {
+        Trial {
+            fs: made(spec),
+            random: Pcg64Mcg::seed_from_u64(seed),
+            files: Vec::new(),
+            next: 0,
+            now: Nanos::ZERO,
+            barrier: !spec.contains("nobarrier"),
+            refused: 0,
+            told: format!("{spec}, seed {seed}"),
+        }
+    }
+
+    fn below(&mut self, bound: u64) -> u64 {
+        self.random.next_u64() % bound.max(1)
+    }
+
+    fn any_file(&mut self) -> Option<FileId> {
+        let index = self.below(self.files.len() as u64);
+        self.files.get(index as usize).copied()
+    }
+
+    /// One random call.
+    fn step(&mut self) {
+        self.now = self.now.plus(Nanos(self.random.next_u64() % 2_000_000_000));
+        let now = self.now;
+        let file = self.any_file();
+        match (self.below(16), file) {
+            (0 | 1, _) | (_, None) => self.create(),
+            (2, Some(file)) => {
+                self.files.retain(|one| *one != file);
+                self.fs.delete(now, file);
+            }
+            (3, Some(file)) => {
+                let size = self.below(self.fs.size(file) + 8192);
+                self.fs.resize(now, file, size);
+                assert_eq!(self.fs.size(file), size, "{}", self.told);
+            }
+            (4, Some(file)) => {
+                let data_only = self.below(2) == 0;
+                let plan = self.fs.sync(now, Some(file), data_only);
+                self.sent(plan);
+            }
+            (5, _) => {
+                let plan = self.fs.sync(now, None, false);
+                self.sent(plan);
+            }
+            (6, _) => {
+                let (plan, told) = self.fs.trim();
+                assert!(told <= self.fs.total(), "{}", self.told);
+                self.sent(plan);
+            }
+            (_, Some(file)) => self.write(file),
+        }
+        self.tick();
+    }
+
+    fn create(&mut self) {
+        let file = FileId(self.next);
+        self.next += 1;
+        if self.fs.create(self.now, file).is_ok() {
+            self.files.push(file);
+        }
+    }
+
+    fn write(&mut self, file: FileId) {
+        let size = self.fs.size(file);
+        let most = [4096, 65_536, 1 << 20, 24 << 20][self.below(4) as usize];
+        let length = BLOCK * (1 + self.below(most / BLOCK));
+        let offset = match self.below(3) {
+            0 => size.div_ceil(BLOCK) * BLOCK,
+            _ => BLOCK * self.below(size / BLOCK + 4),
+        };
+        let pages = length / BLOCK;
+        let reasons = [Reason::Direct, Reason::Sync { pages }, Reason::Writeback];
+        let reason = reasons[self.below(3) as usize];
+        if reason != Reason::Direct {
+            self.fs.resize(self.now, file, size.max(offset + length));
+        }
+        match self.fs.write(self.now, file, &[(offset, length)], reason) {
+            Ok(plan) => {
+                let all = (offset / BLOCK..(offset + length) / BLOCK)
+                    .all(|page| self.fs.is_mapped(file, page));
+                assert!(all, "{}: what was written has blocks", self.told);
+                assert!(plan.written().0 >= length, "{}", self.told);
+                self.sent(plan);
+            }
+            Err(Full) => self.refused += 1,
+        }
+    }
+
+    fn tick(&mut self) {
+        for _ in 0..4 {
+            if self.fs.next_tick() > self.now {
+                return;
+            }
+            let plan = self.fs.tick(self.now);
+            self.sent(plan);
+        }
+        assert!(self.fs.next_tick() > self.now, "{}: its threads never rest", self.told);
+    }
+
+    /// What a plan does to the device.
+    fn sent(&mut self, plan: Plan) {
+        let discards = plan.discards().next().is_some();
+        let mut discarded = Ranges::default();
+        for request in plan.into_groups().flatten() {
+            match request {
+                BlockRequest::Write(run) | BlockRequest::Read(run) | BlockRequest::Discard(run) => {
+                    assert!(run.length > 0 && run.end() <= CAPACITY.0, "{}: {run:?}", self.told);
+                }
+                BlockRequest::Flush => assert!(self.barrier, "{}: a flush", self.told),
+                BlockRequest::Compute(_) => panic!("{}: a filesystem computes nothing", self.told),
+            }
+            match request {
+                BlockRequest::Write(run) => drop(discarded.take(run)),
+                BlockRequest::Discard(run) => discarded.add(run),
+                _ => {}
+            }
+        }
+        // Nothing that is held lies discarded by it, but what it wrote after that.
+        for run in if discards { self.fs.held() } else { Vec::new() } {
+            assert_eq!(discarded.take(run), [], "{}: discarded, and held", self.told);
+        }
+    }
+
+    /// No block is two files', and none is lost.
+    fn check(&self) {
+        let told = &self.told;
+        let mut held = self.fs.held();
+        held.sort_by_key(|run| run.offset);
+        for pair in held.windows(2) {
+            assert!(pair[0].end() <= pair[1].offset, "{told}: {pair:?} overlap");
+        }
+        let used: u64 = held.iter().map(|run| run.length).sum();
+        let all = used + self.fs.promised() + self.fs.free().0;
+        // What mkfs wrote of names is not for files.
+        let names = if told.starts_with("f2fs") { 2 * BLOCK } else { 0 };
+        assert_eq!(all, self.fs.total().0 + names, "{told}: used and free");
+    }
+}
+
+#[test]
+fn no_two_files_share_a_block_and_none_is_lost_after_any_calls() {
+    for spec in SPECS {
+        let mut refused = 0;
+        for seed in 0..6 {
+            let mut trial = Trial::new(spec, seed);
+            for _ in 0..60 {
+                for _ in 0..10 {
+                    trial.step();
+                }
+                trial.check();
+            }
+            refused += trial.refused;
+        }
+        assert!(refused > 0, "{spec}: it was never full");
+    }
+}
+
+#[test]
+fn every_block_comes_back_when_its_file_is_deleted() {
+    for spec in SPECS {
+        let mut trial = Trial::new(spec, 7);
+        trial.create();
+        let plan = trial.fs.sync(trial.now, None, false);
+        trial.sent(plan);
+        // The names stay: what they take is no file's.
+        let held = |fs: &dyn Filesystem| fs.held().iter().map(|run| run.length).sum::<u64>();
+        for _ in 0..400 {
+            trial.step();
+        }
+        for file in std::mem::take(&mut trial.files) {
+            trial.fs.delete(trial.now, file);
+        }
+        let names = if spec.starts_with("f2fs") { 2 * BLOCK } else { 0 };
+        assert_eq!(held(trial.fs.as_ref()), names, "{spec}");
+        assert_eq!(trial.fs.free(), trial.fs.total(), "{spec}");
+    }
+}
+
+#[test]
+fn what_is_full_says_so_and_takes_as_much_again_once_it_is_emptied() {
+    for spec in SPECS {
+        let mut fs = made(spec);
+        let mut filled = |number: u32| {
+            let file = FileId(number);
+            fs.create(Nanos::ZERO, file).unwrap();
+            let mut at = 0;
+            while fs.write(Nanos::ZERO, file, &[(at, 64 << 10)], Reason::Direct).is_ok() {
+                at += 64 << 10;
+            }
+            fs.delete(Nanos::ZERO, file);
+            at
+        };
+        let first = filled(1);
+        // All but maps of it and a last piece.
+        let total = made(spec).total().0;
+        assert!(first <= total && first + total / 100 + (1 << 20) > total, "{spec}: {first}");
+        for number in 2..5 {
+            assert!(filled(number) + (1 << 20) > first, "{spec}");
+        }
+    }
+}
+
+#[test]
+fn a_trim_tells_what_is_free_once() {
+    for spec in ["ext4", "f2fs,nodiscard"] {
+        let mut fs = made(spec);
+        let file = FileId(1);
+        fs.create(Nanos::ZERO, file).unwrap();
+        fs.write(Nanos::ZERO, file, &[(0, 64 << 20)], Reason::Direct).unwrap();
+        fs.sync(Nanos::ZERO, Some(file), false);
+        fs.delete(Nanos::ZERO, file);
+        fs.sync(Nanos::ZERO, None, false);
+        let (plan, told) = fs.trim();
+        let sent: u64 = plan.discards().map(|run| run.length).sum();
+        assert_eq!(sent, told.0, "{spec}");
+        assert!(told.0 >= 60 << 20, "{spec}: {told}");
+        assert_eq!(fs.trim().1, Bytes::ZERO, "{spec}: nothing was freed since");
+    }
+}
+
+#[test]
+fn what_was_freed_is_discarded_only_where_the_mount_says_so() {
+    let discarded = |spec: &str| {
+        let mut fs = made(spec);
+        let file = FileId(1);
+        fs.create(Nanos::ZERO, file).unwrap();
+        fs.write(Nanos::ZERO, file, &[(0, 64 << 20)], Reason::Direct).unwrap();
+        fs.sync(Nanos::ZERO, Some(file), false);
+        fs.delete(Nanos::ZERO, file);
+        let plan = fs.sync(Nanos::ZERO, None, false);
+        plan.discards().map(|run| run.length).sum::<u64>()
+    };
+    for spec in ["raw", "ext4", "f2fs,nodiscard"] {
+        assert_eq!(discarded(spec), 0, "{spec}");
+    }
+    for spec in ["raw,discard", "ext4,discard", "f2fs"] {
+        // F2FS tells of whole segments only.
+        assert!((62 << 20..=66 << 20).contains(&discarded(spec)), "{spec}: {}", discarded(spec));
+    }
+}
