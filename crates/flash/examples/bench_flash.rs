@@ -9,7 +9,7 @@
 )]
 
 use flashlag_device::{ThreadWaitMeter, WaitMeter};
-use flashlag_flash::{Command, Flash};
+use flashlag_flash::{Command, Flash, Order, Past};
 use flashlag_schema::profile::{Model, Profile};
 use flashlag_units::{Bytes, Nanos};
 use rand::RngExt;
@@ -53,12 +53,12 @@ fn write(flash: &mut Flash, random: &mut Pcg64Mcg, from: Nanos, count: u64) -> N
     at
 }
 
-fn main() {
-    let meter = ThreadWaitMeter::open().unwrap();
+/// The device of 16 GiB: filled and aged the long way, then measured.
+fn steady_state(meter: &ThreadWaitMeter) {
     let mut flash = Flash::new(&model(), 1).unwrap();
     let mut random = Pcg64Mcg::seed_from_u64(1);
     let pages = flash.capacity().0 / PAGE;
-    let begin = cpu_seconds(&meter);
+    let begin = cpu_seconds(meter);
     let length = Bytes(1 << 20);
     let mut at = Nanos::ZERO;
     for offset in (0..flash.capacity().0).step_by(1 << 20) {
@@ -66,20 +66,63 @@ fn main() {
         at = flash.submit(at, command).unwrap().ended;
     }
     at = write(&mut flash, &mut random, at, 3 * pages);
-    let aged = cpu_seconds(&meter);
-    println!("filled and aged in {:.1} s", aged - begin);
+    let aged = cpu_seconds(meter);
+    println!("16 GiB filled and aged in {:.1} s", aged - begin);
 
     let before = flash.stats();
     let ended = write(&mut flash, &mut random, at, 2 * pages);
-    let seconds = cpu_seconds(&meter) - aged;
+    let seconds = cpu_seconds(meter) - aged;
     let after = flash.stats();
     let programmed = after.programmed().unwrap().0 - before.programmed().unwrap().0;
     let written = after.host_written.0 - before.host_written.0;
     println!("{:.2} million host writes a CPU second", 2.0 * pages as f64 / seconds / 1e6);
     println!("write amplification {:.4} (7.5969)", programmed as f64 / written as f64);
-    println!(
-        "{:.1} bytes of memory a logical page (at most 12)",
-        flash.map_memory().unwrap().0 as f64 / pages as f64
-    );
+    let memory = flash.map_memory().unwrap().0 as f64 / pages as f64;
+    println!("{memory:.1} bytes of memory a logical page (at most 12)");
     println!("mean time of a write {:.1} us", ended.since(at).0 as f64 / 2e3 / pages as f64);
+}
+
+/// A phone of 128 GB that is nine tenths full: random writes over all of that, 20 GB a day, a
+/// second for each MB of them as far as it keeps up.
+fn year(meter: &ThreadWaitMeter) {
+    let text = include_str!("../../../profiles/ufs31-phone.toml");
+    let model = Profile::parse(text).unwrap().model().unwrap();
+    let begin = cpu_seconds(meter);
+    let mut flash = Flash::new(&model, 1).unwrap();
+    let made = cpu_seconds(meter);
+    let written = Bytes(flash.capacity().0 / 10 * 9);
+    flash.prepare(&Past { written, order: Order::Random, cycles: 0 }).unwrap();
+    let prepared = cpu_seconds(meter);
+    let gigabytes = flash.capacity().0 as f64 / 1e9;
+    println!("{gigabytes:.0} GB made in {:.2} s, aged in {:.2} s", made - begin, prepared - made);
+
+    let mut random = Pcg64Mcg::seed_from_u64(2);
+    let pages = (written.0 / PAGE) as u32;
+    let (mut at, mut done) = (Nanos::ZERO, 0);
+    let days = 5;
+    while done < days * 20_000_000_000 {
+        // Four saves of 4 KiB, each made durable, to one file of 256 KiB.
+        let mut commands = Vec::new();
+        for _ in 0..4 {
+            let offset = Bytes(u64::from(random.random_range(0..pages)) * PAGE);
+            commands.push(Command::Write { offset, length: Bytes(PAGE), fua: false });
+            commands.push(Command::Flush);
+        }
+        let offset = Bytes(u64::from(random.random_range(0..pages - 64)) * PAGE);
+        commands.push(Command::Write { offset, length: Bytes(64 * PAGE), fua: false });
+        for command in commands {
+            at = flash.submit(at, command).unwrap().ended;
+        }
+        done += 68 * PAGE;
+        at = at.max(Nanos(done * 1000));
+    }
+    let seconds = (cpu_seconds(meter) - prepared) / days as f64 * 365.0;
+    let amplification = flash.stats().write_amplification().unwrap();
+    println!("a year of 20 GB a day in {seconds:.0} s, write amplification {amplification:.2}");
+}
+
+fn main() {
+    let meter = ThreadWaitMeter::open().unwrap();
+    steady_state(&meter);
+    year(&meter);
 }

@@ -68,6 +68,12 @@ pub enum FlashError {
         /// Cycles, on average.
         cycles: u64,
     },
+    /// A past was asked for, but there is one already.
+    #[error("the device was written to: only a new one can be given a past")]
+    NotNew,
+    /// A past was asked for of a map that none is known for.
+    #[error("only page maps can be given a past: write to a map of log blocks instead")]
+    NoPast,
     /// A garbage collection found nothing to reclaim.
     #[error("no block can be reclaimed: more is mapped than the spare area allows")]
     NoSpace,

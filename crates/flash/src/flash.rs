@@ -4,6 +4,7 @@ use flashlag_units::{Bytes, Nanos};
 use crate::command::{Command, FlashError, Timing};
 use crate::front::Front;
 use crate::ftl::Ftl;
+use crate::past::Past;
 use crate::power::PowerCut;
 use crate::stats::Stats;
 
@@ -96,6 +97,20 @@ impl Flash {
             length: length.0,
             capacity: self.capacity.0,
         })
+    }
+
+    /// Gives a new device a past, at once and at no time: what it holds, where that lies and how
+    /// worn it is are then as if it had been written, and its statistics begin after that. The
+    /// write buffer and the write cache are empty. A share of the last unit counts as nothing.
+    ///
+    /// # Errors
+    /// Where the device is not new, or its map is not one of pages.
+    pub fn prepare(&mut self, past: &Past) -> Result<(), FlashError> {
+        if self.written > 0 {
+            return Err(FlashError::NotNew);
+        }
+        let units = past.written.0.min(self.capacity.0) / self.unit.0;
+        self.ftl.prepare(u32::try_from(units).unwrap_or(u32::MAX), past)
     }
 
     /// Says which addresses the next commands are for, so that what they need can be fetched from

@@ -6,6 +6,7 @@ use crate::front::{Front, Store};
 use crate::hybrid::{CachedMap, Layout, LogBlockStore};
 use crate::nand::Nand;
 use crate::page_map::PageStore;
+use crate::past::Past;
 use crate::power::PowerCut;
 use crate::stats::Stats;
 
@@ -57,6 +58,18 @@ impl Ftl {
         at: Nanos,
     ) -> Result<PowerCut, FlashError> {
         each!(self, store => front.power_cut(store.as_mut(), at))
+    }
+
+    /// Gives a new page map a past, in units.
+    pub(crate) fn prepare(&mut self, count: u32, past: &Past) -> Result<(), FlashError> {
+        let store = match self {
+            Ftl::Pages(store) => store,
+            Ftl::Cached(cached) => &mut cached.inner,
+            Ftl::Logs(_) => return Err(FlashError::NoPast),
+        };
+        store.map.prepare(count, past.order)?;
+        store.nand.age(past.cycles);
+        Ok(())
     }
 
     /// The page map, where it is one.

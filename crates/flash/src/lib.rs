@@ -11,11 +11,13 @@ mod ftl;
 mod hybrid;
 mod nand;
 mod page_map;
+mod past;
 mod power;
 mod stats;
 
 pub use command::{Command, FlashError, Timing};
 pub use device::FlashDevice;
 pub use flash::Flash;
+pub use past::{Order, Past};
 pub use power::{Lost, PowerCut, Undo};
 pub use stats::Stats;

@@ -168,6 +168,11 @@ impl Nand {
         self.wear.cycles(row, 0)
     }
 
+    /// All rows have done so many cycles.
+    pub(crate) fn age(&mut self, cycles: u32) {
+        self.wear.age(cycles);
+    }
+
     /// Whether a row has done all the cycles that it is rated for.
     pub(crate) fn is_worn(&self, row: u32) -> bool {
         self.wear.endurance().is_some_and(|endurance| self.cycles(row) >= endurance)

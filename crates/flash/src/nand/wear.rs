@@ -49,6 +49,11 @@ impl Wear {
         self.erases += 1;
     }
 
+    pub(super) fn age(&mut self, cycles: u32) {
+        self.cycles.fill(cycles);
+        self.erases = u64::from(cycles) * self.cycles.len() as u64;
+    }
+
     #[inline]
     pub(super) fn cycles(&self, row: u32, die: u32) -> u32 {
         self.cycles[self.index(row, die)]

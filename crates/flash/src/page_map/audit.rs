@@ -11,7 +11,7 @@ impl PageMap {
         let open: u64 = open.map(|stream| u64::from(stream.next)).sum();
         let counts = &self.counts;
         assert_eq!(
-            counts.host + counts.copied + counts.padded,
+            counts.host + counts.copied + counts.padded + self.prepared,
             self.programmed + open,
             "units were programmed for no reason, or not programmed"
         );

@@ -90,6 +90,12 @@ impl Blocks {
         self.tally[block as usize] += count;
     }
 
+    /// Slots of an open block that are valid, 64 at a time.
+    pub(super) fn set_word(&mut self, block: u32, word: u32, bits: u64) {
+        self.bits[block as usize * self.words as usize + word as usize] = bits;
+        self.tally[block as usize] += bits.count_ones();
+    }
+
     /// Makes all slots of a word invalid; says which were valid.
     #[inline]
     pub(super) fn take_word(&mut self, block: u32, word: u32) -> u64 {

@@ -13,10 +13,13 @@ use crate::nand::{DieMoves, Nand};
 /// How often wear levelling looks, in victims.
 const LEVEL_EVERY: u64 = 64;
 
+/// Map entries that are fetched at once.
+const AHEAD: usize = 256;
+
 /// When it is done.
 #[derive(Debug)]
 pub(super) struct Collection {
-    low_water: u32,
+    pub(super) low_water: u32,
     idle_after: Option<Nanos>,
     idle_until: u32,
     /// The stream that copies go to.
@@ -182,8 +185,14 @@ impl PageMap {
 
     /// Gives copies their new places.
     fn place_copies(&mut self, owners: &[u32]) {
-        // Their entries are far apart: all are on their way before the first is needed.
-        self.expect(owners.iter().copied());
+        for owners in owners.chunks(AHEAD) {
+            // Their entries are far apart: all are on their way before the first is needed.
+            self.expect(owners.iter().copied());
+            self.place_some(owners);
+        }
+    }
+
+    fn place_some(&mut self, owners: &[u32]) {
         let which = self.collection.copies;
         let mut left = owners;
         while !left.is_empty() {

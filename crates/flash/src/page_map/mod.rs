@@ -9,15 +9,17 @@ mod audit;
 mod blocks;
 mod collect;
 mod few_valid;
+mod prepare;
 mod reads;
 mod shape;
+mod steady;
 mod store;
 mod stream;
 #[cfg(test)]
 mod tests;
 mod victims;
 
-use flashlag_schema::profile::Model;
+use flashlag_schema::profile::{GcModel, Model};
 use flashlag_units::Nanos;
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::SeedableRng;
@@ -66,11 +68,14 @@ pub(crate) struct PageMap {
     /// Closed blocks whose tally falls below this are told to `victims`.
     watch: u32,
     collection: Collection,
+    policy: GcModel,
     moving: Option<Moving>,
     random: Pcg64Mcg,
     counts: MapCounts,
     /// Slots that were programmed in all, by the blocks' own count.
     programmed: u64,
+    /// Slots of the open blocks that were taken before all.
+    prepared: u64,
     /// Why nothing can be written any more.
     ended: Option<FlashError>,
     reads: Reads,
@@ -99,10 +104,12 @@ impl PageMap {
             watch: victims.watch(),
             victims,
             collection: Collection::new(model),
+            policy: model.gc.clone(),
             moving: None,
             random: Pcg64Mcg::seed_from_u64(seed),
             counts: MapCounts::default(),
             programmed: 0,
+            prepared: 0,
             ended: None,
             moves: vec![DieMoves::default(); shape.dies as usize],
             owners: Vec::with_capacity(64),

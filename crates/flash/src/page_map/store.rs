@@ -27,6 +27,9 @@ impl PageMap {
                 self.counts.completed += 1;
             }
         }
+        if units.len() > 1 {
+            self.expect(units.iter().map(|write| write.unit));
+        }
         let mut end = ready;
         for write in units {
             if !self.streams[0].is_open() {

@@ -1,0 +1,207 @@
+//! Straight to a state that would take long to be written.
+
+use rand::{Rng, RngExt};
+
+use super::PageMap;
+use super::blocks::NONE;
+use super::steady::valid_units;
+use crate::command::FlashError;
+use crate::past::Order;
+
+impl PageMap {
+    /// Maps the first `count` units, as if they had been written in that order. What the streams
+    /// hold of that counts as programmed before all.
+    ///
+    /// # Errors
+    /// Where the map is not new, or has too few blocks for that.
+    pub(crate) fn prepare(&mut self, count: u32, order: Order) -> Result<(), FlashError> {
+        if self.mapped > 0 || self.counts != super::MapCounts::default() {
+            return Err(FlashError::NotNew);
+        }
+        let count = count.min(self.shape.logical);
+        match order {
+            Order::Sequential => self.fill_in_order(count)?,
+            Order::Random => self.fill_at_random(count)?,
+        }
+        self.mapped = count;
+        let open = self.streams.iter().filter(|stream| stream.is_open());
+        self.prepared = open.map(|stream| u64::from(stream.next)).sum();
+        self.check_conservation();
+        Ok(())
+    }
+
+    fn fill_in_order(&mut self, count: u32) -> Result<(), FlashError> {
+        let mut first = 0;
+        while first < count {
+            let here = (count - first).min(self.shape.units);
+            let block = self.blocks.free.pop_front().ok_or(FlashError::NoSpace)?;
+            self.place_run(block, (first..first + here).collect());
+            if here == self.shape.units {
+                self.blocks.close(block);
+                self.victims.closed(block, here);
+            } else {
+                self.leave_open(0, block, here);
+            }
+            first += here;
+        }
+        Ok(())
+    }
+
+    /// Units in the first slots of a block.
+    fn place_run(&mut self, block: u32, units: Vec<u32>) {
+        let first = self.owner_index(block, 0);
+        for (unit, address) in units.iter().zip(self.shape.address(block, 0)..) {
+            self.map[*unit as usize] = address;
+        }
+        self.owner[first..first + units.len()].copy_from_slice(&units);
+        self.blocks.set_valid_run(block, 0, units.len() as u32);
+    }
+
+    /// A stream goes on with a block of which so many slots, in whole program units, are taken.
+    fn leave_open(&mut self, which: usize, block: u32, taken: u32) {
+        let taken = taken.next_multiple_of(self.shape.program);
+        self.streams[which].open(block, &self.shape);
+        self.streams[which].take(taken, &self.shape, &mut self.moves);
+        if taken == self.shape.units {
+            self.streams[which].block = NONE;
+            self.blocks.close(block);
+            self.victims.closed(block, self.blocks.valid(block));
+        }
+    }
+
+    /// The steady state of uniform random writes at the moment at which a victim is about to be
+    /// chosen: as few blocks are free as there may be, the host's block has just been closed, and
+    /// that of the copies, if they have their own, is half full.
+    fn fill_at_random(&mut self, count: u32) -> Result<(), FlashError> {
+        let apart = self.collection.copies == 1;
+        let kept = self.collection.low_water - 1 + u32::from(apart);
+        let closed = self.free_blocks().checked_sub(kept).ok_or(FlashError::NoSpace)?;
+        let mut units = Shuffled::new(count, &mut self.random);
+        let half = if apart { (self.shape.units / 2).min(count) } else { 0 };
+        let half = half - half % self.shape.program;
+        let valid = valid_units(&self.policy, closed, self.shape.units, u64::from(count - half));
+        if valid.iter().map(|valid| u64::from(*valid)).sum::<u64>() != u64::from(count - half) {
+            return Err(FlashError::NoSpace);
+        }
+        for valid in valid {
+            let block = self.blocks.free.pop_front().ok_or(FlashError::NoSpace)?;
+            self.scatter(block, valid, &mut units);
+            self.blocks.close(block);
+            self.victims.closed(block, valid);
+        }
+        if half > 0 {
+            let block = self.blocks.free.pop_front().ok_or(FlashError::NoSpace)?;
+            let mut here = vec![0; half as usize];
+            units.draw(&mut here);
+            self.place_run(block, here);
+            self.leave_open(1, block, half);
+        }
+        Ok(())
+    }
+
+    /// Puts so many units into slots of a block that are drawn.
+    fn scatter(&mut self, block: u32, valid: u32, units: &mut Shuffled) {
+        let all = self.shape.units;
+        // Whatever is rarer is drawn, slots anew where they were drawn before.
+        let rare = valid.min(all - valid);
+        let mut drawn = vec![0u64; self.blocks.words() as usize];
+        let mut left = rare;
+        while left > 0 {
+            let slot = self.random.random_range(0..all);
+            let word = &mut drawn[slot as usize / 64];
+            left -= u32::from(*word >> (slot % 64) & 1 == 0);
+            *word |= 1 << (slot % 64);
+        }
+        for (word, drawn) in (0..).zip(drawn) {
+            let slots = (all - word * 64).min(64);
+            let bits = if rare == valid { drawn } else { !drawn & (u64::MAX >> (64 - slots)) };
+            self.blocks.set_word(block, word, bits);
+            self.own(block, word, bits, units);
+        }
+    }
+
+    /// Gives the valid slots of a word their units.
+    fn own(&mut self, block: u32, word: u32, bits: u64, units: &mut Shuffled) {
+        let mut taken = [0; 64];
+        let taken = &mut taken[..bits.count_ones() as usize];
+        units.draw(taken);
+        self.expect(taken.iter().copied());
+        let first = self.owner_index(block, word * 64);
+        let address = self.shape.address(block, word * 64);
+        let mut bits = bits;
+        for unit in taken {
+            let slot = bits.trailing_zeros();
+            bits &= bits - 1;
+            self.map[*unit as usize] = address + slot;
+            self.owner[first + slot as usize] = *unit;
+        }
+    }
+}
+
+/// The numbers below a count, each once, in no order: a bijection of so many bits (products with
+/// odd numbers, shifts to the right), of which what is too large is left out.
+#[derive(Debug)]
+struct Shuffled {
+    next: u64,
+    end: u64,
+    count: u32,
+    mask: u32,
+    shift: u32,
+    factors: [u32; 3],
+}
+
+impl Shuffled {
+    fn new(count: u32, random: &mut impl Rng) -> Shuffled {
+        let bits = u32::BITS - count.saturating_sub(1).leading_zeros();
+        Shuffled {
+            next: 0,
+            end: 1 << bits,
+            count,
+            mask: ((1u64 << bits) - 1) as u32,
+            shift: bits / 2 + 1,
+            factors: std::array::from_fn(|_| random.next_u32() | 1),
+        }
+    }
+
+    #[inline]
+    fn mix(&self, number: u32) -> u32 {
+        self.factors.iter().fold(number, |number, factor| {
+            let number = number.wrapping_mul(*factor) & self.mask;
+            number ^ (number >> self.shift)
+        })
+    }
+
+    /// The next ones, as many as there are places for, which must not be more than are left.
+    fn draw(&mut self, into: &mut [u32]) {
+        let mut drawn = 0;
+        while drawn < into.len() && self.next < self.end {
+            let mixed = self.mix(self.next as u32);
+            self.next += 1;
+            // What is too large is overwritten by the next one.
+            into[drawn] = mixed;
+            drawn += usize::from(mixed < self.count);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand_pcg::Pcg64Mcg;
+    use rand_pcg::rand_core::SeedableRng;
+
+    use super::*;
+
+    #[test]
+    fn every_number_comes_once_and_neighbours_come_apart() {
+        for count in [1, 2, 3, 1000, 4096, 70_001] {
+            let mut random = Pcg64Mcg::seed_from_u64(u64::from(count));
+            let mut drawn = vec![0; count as usize];
+            Shuffled::new(count, &mut random).draw(&mut drawn);
+            let mut sorted = drawn.clone();
+            sorted.sort_unstable();
+            assert!(sorted.into_iter().eq(0..count), "{count}");
+            let near = drawn.windows(2).filter(|pair| pair[0].abs_diff(pair[1]) < 10).count();
+            assert!(count < 1000 || near < count as usize / 20, "{near} of {count}");
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! How many units are valid in each block after uniform random overwrites without end.
+//!
+//! Let C closed blocks of n units hold U valid ones, f_j be the share of blocks with j valid ones,
+//! and F_j that of those with j or more. Each overwrite hits every valid unit alike, so while one
+//! block is closed and one reclaimed, blocks go from j to j - 1 valid units at the rate
+//! `C · f_j · j · h / U`, h being what is won by a victim. That flow is the block that was closed,
+//! less the victims with j or more. So with G_j the chance that a victim has j or more
+//!
+//! `f_j = k / j · (1 - G_j)`, `k = U / (C · h)`,
+//!
+//! where G_j is 0 above the fewest of all for *greedy*, `F_j^d` for the best of d that are drawn, and
+//! `(F_j^d - F_n^d) / (1 - F_n^d)` where they are drawn again if nothing can be won. From n downwards
+//! each f_j follows from those above it; k is searched for, so that the mean is U / C.
+//!
+//! *Fifo* is simpler: the block that was closed i blocks ago has `n · r^i`, r being such that they
+//! sum up to U.
+//!
+//! *Cost-benefit* is taken to leave what *greedy* leaves, which uniform traffic makes nearly true.
+//!
+//! Only sums, products and quotients are used, which are the same on every machine.
+
+use flashlag_schema::profile::{GcModel, GcPolicy};
+
+/// Halvings of a search: to the last bit of what is searched for.
+const HALVINGS: u32 = 60;
+
+/// Valid units of each of so many closed blocks, the oldest first, `held` in all (or as nearly as
+/// blocks hold that).
+pub(super) fn valid_units(gc: &GcModel, blocks: u32, units: u32, held: u64) -> Vec<u32> {
+    let mean = (held as f64 / f64::from(blocks.max(1))).min(f64::from(units));
+    let mut valid = match gc.policy {
+        GcPolicy::Fifo => by_age(blocks, units, mean),
+        // With uniform traffic the oldest blocks are those with the fewest valid units.
+        GcPolicy::Greedy | GcPolicy::CostBenefit => by_count(blocks, units, mean, |_, _| 0.0),
+        GcPolicy::Random => drawn(gc, 1, blocks, units, mean),
+        GcPolicy::DChoices => drawn(gc, gc.choices.unwrap_or(2).max(1), blocks, units, mean),
+    };
+    correct(&mut valid, units, held);
+    valid
+}
+
+fn drawn(gc: &GcModel, choices: u32, blocks: u32, units: u32, mean: f64) -> Vec<u32> {
+    let power = |share: f64| (0..choices).fold(1.0, |product, _| product * share);
+    let skip = gc.skip_full;
+    by_count(blocks, units, mean, move |share, full| {
+        if skip && full < 1.0 {
+            (power(share) - power(full)) / (1.0 - power(full))
+        } else {
+            power(share)
+        }
+    })
+}
+
+/// Blocks with ever more valid units; `beyond` is G as a function of F_j and F_n.
+fn by_count(blocks: u32, units: u32, mean: f64, beyond: impl Fn(f64, f64) -> f64) -> Vec<u32> {
+    let (mut low, mut high) = (0.0, f64::from(units));
+    for _ in 0..HALVINGS {
+        let k = f64::midpoint(low, high);
+        // The larger k, the more blocks have many valid units.
+        if shares(units, k, &beyond).1 < mean { low = k } else { high = k }
+    }
+    let (shares, _) = shares(units, high, &beyond);
+    // The block in the middle of each of equal parts stands for that part.
+    let (mut count, mut below) = (0, shares[0]);
+    let middle = |block: u32| (f64::from(block) + 0.5) / f64::from(blocks);
+    let quantile = |block: u32| {
+        while below < middle(block) && count < units {
+            count += 1;
+            below += shares[count as usize];
+        }
+        count
+    };
+    (0..blocks).map(quantile).collect()
+}
+
+/// f_0 to f_n and their mean.
+fn shares(units: u32, k: f64, beyond: &impl Fn(f64, f64) -> f64) -> (Vec<f64>, f64) {
+    let mut shares = vec![0.0; units as usize + 1];
+    let (mut above, mut full, mut mean) = (0.0, 0.0, 0.0);
+    for count in (1..=units).rev() {
+        let rate = k / f64::from(count);
+        let share = solve(rate, 1.0 - above, |share| {
+            let full = if count == units { share } else { full };
+            rate * (1.0 - beyond(above + share, full))
+        });
+        if count == units {
+            full = share;
+        }
+        shares[count as usize] = share;
+        above += share;
+        mean += share * f64::from(count);
+    }
+    shares[0] = 1.0 - above;
+    (shares, mean)
+}
+
+/// The x between 0 and `most` for which x is `of(x)`, which falls with x from `first` at most: by
+/// false positions, of which one that stays twice counts half.
+fn solve(first: f64, most: f64, of: impl Fn(f64) -> f64) -> f64 {
+    let (mut low, mut high) = (0.0, first.min(most));
+    let (mut over, mut under) = (of(low) - low, of(high) - high);
+    if under >= 0.0 {
+        return high;
+    }
+    let mut last = 0.0;
+    for _ in 0..HALVINGS {
+        let middle = (low * under - high * over) / (under - over);
+        let off = of(middle) - middle;
+        if off.abs() <= high * f64::EPSILON {
+            return middle;
+        }
+        if off > 0.0 {
+            (low, over) = (middle, off);
+            if last > 0.0 {
+                under /= 2.0;
+            }
+        } else {
+            (high, under) = (middle, off);
+            if last < 0.0 {
+                over /= 2.0;
+            }
+        }
+        last = off;
+    }
+    f64::midpoint(low, high)
+}
+
+/// The oldest block first; each a little fuller than the one before.
+fn by_age(blocks: u32, units: u32, mean: f64) -> Vec<u32> {
+    let wanted = mean / f64::from(units) * f64::from(blocks);
+    let powers = |ratio: f64| {
+        std::iter::successors(Some(1.0), move |power| Some(power * ratio)).take(blocks as usize)
+    };
+    let (mut low, mut high) = (0.0, 1.0);
+    for _ in 0..HALVINGS {
+        let ratio = f64::midpoint(low, high);
+        if powers(ratio).sum::<f64>() < wanted { low = ratio } else { high = ratio }
+    }
+    let valid = |power: f64| (f64::from(units) * power).round() as u32;
+    let mut valid: Vec<u32> = powers(high).map(valid).collect();
+    valid.reverse();
+    valid
+}
+
+/// Adds what rounding has left out, or takes it away, a unit a block.
+fn correct(valid: &mut [u32], units: u32, held: u64) {
+    let mut sum: u64 = valid.iter().map(|valid| u64::from(*valid)).sum();
+    // Spread evenly: steps that have nothing in common with the number of blocks.
+    let step = (valid.len() as f64 * 0.618) as usize | 1;
+    let mut index = 0;
+    for _ in 0..valid.len().saturating_mul(64) {
+        if sum == held {
+            return;
+        }
+        index = (index + step) % valid.len();
+        if sum < held && valid[index] < units {
+            (valid[index], sum) = (valid[index] + 1, sum + 1);
+        } else if sum > held && valid[index] > 0 {
+            (valid[index], sum) = (valid[index] - 1, sum - 1);
+        }
+    }
+}
