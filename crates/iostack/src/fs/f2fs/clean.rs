@@ -30,8 +30,8 @@ impl F2fs {
     }
 
     /// Moves what is valid of one segment.
-    fn clean_one(&mut self, plan: &mut Plan) -> bool {
-        let Some(victim) = self.segments.fewest_valid(false) else { return false };
+    pub(super) fn clean_one(&mut self, plan: &mut Plan) -> bool {
+        let Some(victim) = self.segments.fewest_valid() else { return false };
         let (mut reads, mut writes, mut all) = (Vec::new(), Vec::new(), true);
         for block in self.segments.valid_blocks(victim) {
             let moved = match self.segments.owner(block) {

@@ -54,6 +54,12 @@ impl Layout {
         })
     }
 
+    /// With this many free segments or fewer, logs go on in the holes of others (`need_SSR`): with
+    /// twice the reserved ones; before Linux 3.17 with as many as are kept from files.
+    pub(super) fn thread_from(&self, since_3_17: bool) -> u32 {
+        if since_3_17 { 2 * self.reserved } else { self.spare }
+    }
+
     /// First block of the checkpoint pack that is written next, of two in turn.
     pub(super) fn pack(&self, version: u64) -> u64 {
         self.checkpoint + version % 2 * SEGMENT

@@ -13,6 +13,8 @@ mod checkpoint;
 mod clean;
 mod layout;
 mod segments;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -104,7 +106,7 @@ const fn node_of(page: u64) -> u32 {
 impl F2fs {
     pub(crate) fn new(capacity: Bytes, spec: &StackSpec) -> Result<F2fs, String> {
         let layout = Layout::new(capacity.0 / BLOCK)?;
-        let mut segments = Segments::new(layout.segments, layout.reserved);
+        let mut segments = Segments::new(layout.segments, layout.thread_from(spec.ipu));
         // mkfs writes the root directory.
         let entries = segments.append(Log::Data, Owner::Data { file: DIRECTORY, page: 0 });
         let node = segments.append(Log::Node, Owner::Node { file: DIRECTORY, node: 0 });

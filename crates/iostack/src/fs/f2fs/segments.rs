@@ -54,7 +54,7 @@ pub(super) struct Segments {
 }
 
 impl Segments {
-    pub(super) fn new(segments: u32, reserved: u32) -> Segments {
+    pub(super) fn new(segments: u32, thread_from: u32) -> Segments {
         Segments {
             owners: vec![(NOTHING, 0); segments as usize * SEGMENT as usize],
             valid: vec![0; segments as usize],
@@ -64,7 +64,7 @@ impl Segments {
             changed: BTreeSet::new(),
             used: 0,
             hint: 0,
-            thread_from: 2 * reserved as usize,
+            thread_from: thread_from as usize,
         }
     }
 
@@ -127,7 +127,7 @@ impl Segments {
         let left = self.open[log as usize].take().map(|open| open.segment);
         self.prefree.extend(left.filter(|segment| self.valid[*segment as usize] == 0));
         let threads = self.free.len() <= self.thread_from && log != Log::Cold;
-        let threaded = if threads { self.fewest_valid(true) } else { None };
+        let threaded = if threads { self.fewest_valid() } else { None };
         let segment = match threaded {
             Some(segment) => segment,
             None => {
@@ -147,15 +147,12 @@ impl Segments {
     }
 
     /// The segment in use with the fewest valid blocks; with a hole in it at least.
-    pub(super) fn fewest_valid(&self, for_threading: bool) -> Option<u32> {
+    pub(super) fn fewest_valid(&self) -> Option<u32> {
         let candidates = (0..self.valid.len() as u32).filter(|segment| {
             let valid = u64::from(self.valid[*segment as usize]);
             valid > 0 && valid < SEGMENT && !self.is_open(*segment)
         });
-        let fewest = candidates.min_by_key(|segment| self.valid[*segment as usize])?;
-        // Threading a log through a segment that is nearly full wins nothing.
-        let worth = !for_threading || u64::from(self.valid[fewest as usize]) < SEGMENT * 7 / 8;
-        worth.then_some(fewest)
+        candidates.min_by_key(|segment| self.valid[*segment as usize])
     }
 
     /// The blocks of a segment that are in use.
