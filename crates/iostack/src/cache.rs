@@ -192,3 +192,58 @@ fn is_held(files: &BTreeMap<FileId, Cached>, (file, page, came): (FileId, u64, u
 pub(crate) const fn pages(size: u64) -> u64 {
     size.div_ceil(BLOCK)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: FileId = FileId(1);
+
+    fn full() -> PageCache {
+        let mut cache = PageCache::default();
+        (0..PAGES as u64).for_each(|page| cache.hold(FILE, page));
+        cache
+    }
+
+    #[test]
+    fn the_page_that_came_first_makes_room_for_the_next() {
+        let mut cache = full();
+        assert!(cache.is_resident(FILE, 0));
+        cache.hold(FILE, 1 << 20);
+        assert!(!cache.is_resident(FILE, 0) && cache.is_resident(FILE, 1));
+        assert_eq!(cache.resident, PAGES);
+    }
+
+    #[test]
+    fn a_page_that_came_again_is_not_the_oldest_any_more() {
+        let mut cache = full();
+        cache.invalidate(FILE, 0, 1);
+        cache.hold(FILE, 0);
+        cache.hold(FILE, 1 << 20);
+        assert!(cache.is_resident(FILE, 0) && !cache.is_resident(FILE, 1));
+    }
+
+    #[test]
+    fn dirty_pages_stay_whatever_comes() {
+        let mut cache = PageCache::default();
+        (0..100).for_each(|page| cache.write(Nanos::ZERO, FILE, page, true));
+        (0..3 * PAGES as u64).for_each(|page| cache.hold(FileId(2), page));
+        assert!((0..100).all(|page| cache.is_resident(FILE, page)));
+        assert_eq!((cache.dirty_pages(), cache.promised_pages()), (100, 100));
+        assert_eq!(cache.take(FILE, 10, 20, 5), [(10, 15)]);
+        assert_eq!((cache.dirty_pages(), cache.promised_pages()), (95, 95));
+    }
+
+    #[test]
+    fn what_is_gone_leaves_no_trace_however_often_it_comes_and_goes() {
+        let mut cache = PageCache::default();
+        for file in 0..100_000 {
+            (0..4).for_each(|page| cache.write(Nanos::ZERO, FileId(file), page, true));
+            cache.drop_from(FileId(file), 2);
+            assert_eq!(cache.dirty_pages(), 2);
+            cache.drop_from(FileId(file), 0);
+        }
+        assert_eq!((cache.dirty, cache.promised, cache.resident), (0, 0, 0));
+        assert!(cache.order.len() <= 4 * PAGES + 1, "{}", cache.order.len());
+    }
+}

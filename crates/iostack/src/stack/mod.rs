@@ -2,6 +2,8 @@
 
 mod calls;
 mod run;
+#[cfg(test)]
+mod tests;
 mod writeback;
 
 use std::cell::RefCell;

@@ -144,3 +144,81 @@ impl Journal {
         plan
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::BlockRequest;
+
+    const FIRST: u64 = 5000;
+    const BLOCKS: u64 = 1024;
+
+    /// The blocks that a plan writes within the log, and beside it.
+    fn written(plan: Plan) -> (Vec<u64>, Vec<u64>) {
+        let runs = plan.into_groups().flatten().filter_map(|request| match request {
+            BlockRequest::Write(run) => Some(run),
+            _ => None,
+        });
+        let blocks = runs.flat_map(|run| run.offset / BLOCK..run.end() / BLOCK);
+        blocks.partition(|block| (FIRST..FIRST + BLOCKS).contains(block))
+    }
+
+    #[test]
+    fn the_log_is_a_ring_and_where_it_is_full_blocks_find_their_places_first() {
+        let mut journal = Journal::new((FIRST, BLOCKS), true);
+        let mut next = FIRST;
+        let mut in_log = 0;
+        for transaction in 0..2000_u64 {
+            let changed: BTreeSet<u64> = (0..=transaction % 7).collect();
+            changed.iter().for_each(|block| journal.change(Nanos::ZERO, *block));
+            let (log, places) = written(journal.commit(Nanos::ZERO));
+            // Descriptor, blocks, commit block: one behind the other, round and round.
+            assert_eq!(log.len(), changed.len() + 2, "transaction {transaction}");
+            for block in log {
+                assert_eq!(block, next, "transaction {transaction}");
+                next = FIRST + (next + 1 - FIRST) % BLOCKS;
+                in_log += 1;
+            }
+            if places.is_empty() {
+                assert!(in_log <= BLOCKS, "transaction {transaction}: the log is written over");
+            } else {
+                assert!((0..6).all(|block| places.contains(&block)), "{places:?}");
+                in_log = changed.len() as u64 + 2;
+            }
+        }
+        assert_eq!(journal.running, 2001);
+    }
+
+    #[test]
+    fn a_block_that_changes_often_finds_its_place_once_in_thirty_seconds() {
+        let mut journal = Journal::new((FIRST, BLOCKS), true);
+        let mut placed = 0;
+        for second in 0..60 {
+            let now = Nanos::from_secs(second);
+            journal.change(now, 7);
+            placed += written(journal.commit(now)).1.len();
+            placed += written(journal.tick(now)).1.len();
+        }
+        assert_eq!(placed, 1);
+    }
+
+    #[test]
+    fn what_was_freed_is_written_nowhere() {
+        let mut journal = Journal::new((FIRST, BLOCKS), true);
+        journal.change(Nanos::ZERO, 7);
+        journal.forget(7);
+        assert!(!journal.has_changes());
+        let late = Nanos::from_secs(100);
+        assert!(journal.tick(late).is_empty());
+        assert_eq!(journal.next_tick(), Nanos::MAX, "it waits for nothing");
+    }
+
+    #[test]
+    fn a_descriptor_tells_of_510_blocks() {
+        for (blocks, logged) in [(1, 3), (510, 512), (511, 514)] {
+            let mut journal = Journal::new((FIRST, BLOCKS), true);
+            (0..blocks).for_each(|block| journal.change(Nanos::ZERO, block));
+            assert_eq!(written(journal.commit(Nanos::ZERO)).0.len(), logged);
+        }
+    }
+}

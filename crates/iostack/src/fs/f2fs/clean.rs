@@ -3,7 +3,6 @@
 use flashlag_units::Nanos;
 
 use super::F2fs;
-use super::layout::SEGMENT;
 use super::segments::{Log, Owner};
 use crate::plan::{BlockRequest, Plan, push_run};
 
@@ -11,13 +10,13 @@ use crate::plan::{BlockRequest, Plan, push_run};
 const MOST: u32 = 8;
 
 impl F2fs {
-    /// Makes sure that so many blocks can be written: by a checkpoint, which frees what is empty,
-    /// and by cleaning, at the cost of the call.
-    pub(super) fn make_room(&mut self, now: Nanos, blocks: u64) -> Plan {
+    /// Keeps more segments free than are reserved: by a checkpoint, which frees what is empty, and
+    /// by cleaning, at the cost of the call. Long before that, logs go on in the holes of others,
+    /// which takes no free segment.
+    pub(super) fn make_room(&mut self, now: Nanos) -> Plan {
         let mut plan = Plan::new();
-        let wanted = u64::from(self.layout.reserved) + blocks.div_ceil(SEGMENT);
         for _ in 0..MOST {
-            if self.segments.free_segments() as u64 > wanted {
+            if self.segments.free_segments() > self.layout.reserved as usize {
                 break;
             }
             if self.segments.prefree_segments() == 0 && !self.clean_one(&mut plan) {

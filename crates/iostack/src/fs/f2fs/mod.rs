@@ -359,7 +359,7 @@ impl Filesystem for F2fs {
         if fresh > 0 && fresh + self.fresh_nodes(file, ranges) > self.left() {
             return Err(Full);
         }
-        let mut plan = self.make_room(now, pages().count() as u64);
+        let mut plan = self.make_room(now);
         let (mut reads, mut runs) = (Vec::new(), Vec::new());
         for &(offset, length) in ranges {
             self.write_range(file, (offset, length), reason, (&mut reads, &mut runs))?;
@@ -394,7 +394,7 @@ impl Filesystem for F2fs {
             inode.touched = false;
         }
         if !nodes.is_empty() {
-            plan.then_plan(self.make_room(now, nodes.len() as u64));
+            plan.then_plan(self.make_room(now));
             plan.then_writes(self.write_nodes(file.0, &nodes));
             self.changed(now);
         }

@@ -1,0 +1,173 @@
+//! What a sync sends, and when.
+
+use super::*;
+use crate::stack_file::{StackFile, Sync};
+use flashlag_device::{Completion, Device, Durability, Op, Request};
+
+const PAGE: Bytes = Bytes(4096);
+
+#[test]
+fn nobarrier_sends_no_flush_and_the_same_writes() {
+    for spec in FILESYSTEMS {
+        let saved = |spec: &str| {
+            let stack = stack(spec);
+            sent(&stack, || {
+                for name in ["one", "two"] {
+                    let file = stack.create(name).unwrap();
+                    stack.write(file, Bytes::ZERO, &[1; 10_000]).unwrap();
+                    stack.sync(file, false).unwrap();
+                    stack.sync_directory().unwrap();
+                }
+                stack.pass_until(Nanos::from_secs(100));
+            })
+        };
+        let (with, without) = (saved(spec), saved(&format!("{spec},nobarrier")));
+        assert!(with.flushes >= 2, "{spec}: {with:?}");
+        assert_eq!(without.flushes, 0, "{spec}: {without:?}");
+        let written = |ledger: &Ledger| (ledger.writes, ledger.written_bytes);
+        assert_eq!(written(&with), written(&without), "{spec}");
+    }
+}
+
+#[test]
+fn a_second_fsync_within_a_tick_commits_nothing() {
+    let stack = stack("ext4");
+    let file = stack.create("test").unwrap();
+    stack.write(file, Bytes::ZERO, &[1; 4096]).unwrap();
+    stack.sync(file, false).unwrap();
+    let overwrite = || {
+        sent(&stack, || {
+            stack.write(file, Bytes::ZERO, &[2; 4096]).unwrap();
+            stack.sync(file, false).unwrap();
+        })
+    };
+    let flushes_and_writes = |ledger: Ledger| (ledger.flushes, ledger.writes);
+    stack.pass_until(Nanos::from_millis(20));
+    // Data, descriptor with the inode, commit block.
+    assert_eq!(flushes_and_writes(overwrite()), (2, 3), "the first in a tick");
+    assert_eq!(flushes_and_writes(overwrite()), (1, 1), "the second: data and a flush");
+    stack.pass_until(Nanos::from_millis(30));
+    assert_eq!(flushes_and_writes(overwrite()), (2, 3), "the first of the next tick");
+}
+
+#[test]
+fn fdatasync_of_a_page_in_place_commits_nothing_at_all() {
+    let stack = stack("ext4");
+    let file = stack.create("test").unwrap();
+    stack.write(file, Bytes::ZERO, &[1; 4096]).unwrap();
+    stack.sync(file, true).unwrap();
+    for at in 1..5 {
+        stack.pass_until(Nanos::from_millis(at * 50));
+        let cost = sent(&stack, || {
+            stack.write(file, Bytes::ZERO, &[2; 4096]).unwrap();
+            stack.sync(file, true).unwrap();
+        });
+        assert_eq!((cost.flushes, cost.writes), (1, 1));
+    }
+}
+
+/// Durable writes to eight pages, so many at once: flushes, and how long they took.
+fn eight_writes(spec: &str, depth: u32) -> (u64, Nanos) {
+    let stack = stack_of(spec, 8, &StackModel::default());
+    let file = stack.create("test").unwrap();
+    let span = Bytes::from_mib(1);
+    stack.write_nothing(file, Bytes::ZERO, span, true).unwrap();
+    stack.sync(file, false).unwrap();
+    let mut device = StackFile::new(&stack, file, span, PAGE, depth, true, Sync::DataOnly);
+    let mut time = Nanos::ZERO;
+    let cost = sent(&stack, || {
+        time = timed(&stack, || {
+            let mut done: Vec<Completion> = Vec::new();
+            for page in 0..8 {
+                let (slot, offset) = (page % depth, Bytes(u64::from(page) * PAGE.0));
+                let durability = Durability::Flush;
+                let op = Op::Write;
+                let one = Request { slot, op, offset, length: PAGE, durability };
+                device.submit(one).unwrap();
+                if slot + 1 == depth {
+                    device.reap(depth, &mut done).unwrap();
+                }
+            }
+            assert!(done.iter().all(|one| one.result.is_ok() && one.flush_from.is_some()));
+            assert_eq!(done.len(), 8);
+        });
+    });
+    (cost.flushes, time)
+}
+
+#[test]
+fn writers_that_wait_together_share_a_sync() {
+    for spec in ["raw", "ext4", "f2fs,noipu"] {
+        let (alone, slow) = eight_writes(spec, 1);
+        let (shared, quick) = eight_writes(spec, 8);
+        assert_eq!((alone, shared), (8, 1), "{spec}: flushes");
+        assert!(quick.0 * 6 < slow.0, "{spec}: {quick} against {slow}");
+    }
+}
+
+#[test]
+fn what_changed_is_committed_after_five_seconds_unasked() {
+    let stack = stack("ext4");
+    stack.create("test").unwrap();
+    let until = |seconds| sent(&stack, || stack.pass_until(Nanos::from_millis(seconds)));
+    assert_eq!(until(4_990), Ledger::default());
+    let commit = until(5_100);
+    assert_eq!((commit.writes, commit.flushes), (2, 2));
+    assert_eq!(until(29_000), Ledger::default());
+    // The blocks that changed find their places after thirty seconds.
+    let places = until(40_000);
+    assert!(places.writes > 0 && places.flushes == 0, "{places:?}");
+    assert_eq!(until(200_000), Ledger::default());
+}
+
+#[test]
+fn f2fs_makes_a_checkpoint_every_minute_where_something_changed() {
+    let stack = stack("f2fs");
+    let file = stack.create("test").unwrap();
+    stack.write_nothing(file, Bytes::ZERO, PAGE, true).unwrap();
+    let until = |seconds| sent(&stack, || stack.pass_until(Nanos::from_secs(seconds)));
+    assert_eq!(until(59), Ledger::default());
+    let checkpoint = until(61);
+    assert_eq!(checkpoint.flushes, 2);
+    assert!(checkpoint.writes >= 4, "{checkpoint:?}");
+    assert_eq!(until(200), Ledger::default());
+}
+
+#[test]
+fn a_commit_waits_for_the_one_that_is_under_way() {
+    let stack = stack_of("ext4", 16, &StackModel::default());
+    let files: Vec<_> = ["one", "two"].map(|name| stack.create(name).unwrap()).to_vec();
+    for file in &files {
+        stack.write_nothing(*file, Bytes::ZERO, PAGE, true).unwrap();
+        stack.sync(*file, false).unwrap();
+    }
+    let span = PAGE;
+    let mut devices: Vec<_> = files
+        .iter()
+        .map(|file| StackFile::new(&stack, *file, span, PAGE, 1, true, Sync::All))
+        .collect();
+    stack.pass_until(Nanos::from_millis(50));
+    let write = Request {
+        slot: 0,
+        op: Op::Write,
+        offset: Bytes::ZERO,
+        length: PAGE,
+        durability: Durability::Flush,
+    };
+    let mut ended = Vec::new();
+    // The second file changes while the first commit is under way.
+    devices[0].submit(write).unwrap();
+    devices[0].wait_until(Nanos::from_millis(50).plus(WRITE).plus(Nanos(10)));
+    let mut none = Vec::new();
+    devices[0].reap(0, &mut none).unwrap();
+    assert!(none.is_empty());
+    devices[1].submit(write).unwrap();
+    for device in &mut devices {
+        let mut done = Vec::new();
+        device.reap(1, &mut done).unwrap();
+        ended.push(done[0].ended);
+    }
+    // Log, flush, commit block, flush: the device does sixteen things at once, the journal one.
+    let commit = WRITE.plus(FLUSH).plus(WRITE).plus(FLUSH);
+    assert_eq!(ended[1].since(ended[0]), commit);
+}
