@@ -101,6 +101,7 @@ impl FlashDevice {
     /// # Errors
     /// As the flash's own work until now.
     pub fn power_cut(&mut self) -> Result<PowerCut, FlashError> {
+        self.follow_up();
         self.line.clear();
         self.slots.fill_with(|| None);
         let cut = self.flash.power_cut(self.clock.now())?;
@@ -225,6 +226,7 @@ impl Device for FlashDevice {
             Op::Flush => Command::Flush,
             Op::Discard => Command::Discard { offset, length },
         };
+        self.follow_up();
         let came = self.clock.now();
         let (_, ended, error) = self.hand_over(command);
         if error.is_none() {

@@ -30,6 +30,9 @@ impl Front {
                     if drain { self.force(store, there, offset, length)? } else { there }
                 }
             };
+            if fua && let Some(ledger) = &mut self.ledger {
+                self.units.of(offset, length).for_each(|(unit, ..)| ledger.protect(unit));
+            }
             self.host.complete(ended);
             Ok(Timing { started, ended })
         })?;

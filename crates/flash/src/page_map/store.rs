@@ -1,4 +1,4 @@
-use flashlag_schema::profile::Model;
+use flashlag_schema::profile::{MapKind, Model};
 use flashlag_units::Nanos;
 
 use super::PageMap;
@@ -80,6 +80,8 @@ impl PageMap {
 pub(crate) struct PageStore {
     pub(crate) map: PageMap,
     pub(crate) nand: Nand,
+    /// Pages of all planes that the map takes on the flash, where all of it is kept in RAM.
+    map_pages: u64,
 }
 
 impl PageStore {
@@ -90,7 +92,13 @@ impl PageStore {
     pub(crate) fn new(model: &Model, seed: u64) -> Result<PageStore, FlashError> {
         let map = PageMap::new(model, seed)?;
         let nand = Nand::new(model, map.shape().blocks);
-        Ok(PageStore { map, nand })
+        let entries = u64::from(map.shape().logical) * u64::from(model.map.entry);
+        let stripe = model.nand.page.0.0 * u64::from(model.nand.planes);
+        let map_pages = match model.map.kind {
+            MapKind::Page => entries.div_ceil(stripe),
+            _ => 0,
+        };
+        Ok(PageStore { map, nand, map_pages })
     }
 }
 
@@ -132,11 +140,13 @@ impl Store for PageStore {
         Ok(())
     }
 
-    /// The map is written out a little behind what it maps: the spare areas of what the open
-    /// blocks hold are read on all dies at once, and the map with them.
+    /// The firmware writes the map out whenever it closes a block: what it must find again is in the
+    /// blocks that are open, whose pages say what they hold. All dies read at once: those pages,
+    /// and the map itself where it is kept in RAM.
     fn power_cut(&mut self, at: Nanos) -> Nanos {
         self.nand.power_cut(at);
-        let each = self.map.open_pages().div_ceil(u64::from(self.nand.count()).max(1)) + 1;
+        let pages = self.map.open_pages() + self.map_pages;
+        let each = pages.div_ceil(u64::from(self.nand.count()).max(1)) + 1;
         Nanos(self.nand.page_read_time().0.saturating_mul(each))
     }
 

@@ -46,8 +46,8 @@ struct History {
 /// Content of a unit becomes durable when a program that holds it ends, or, in a buffer with a
 /// battery, when it arrives there. After a cut at t a unit is as the latest of those left it that
 /// ended by t; every later command's part in it is lost. A program of the upper page of a word line
-/// that is cut takes the lower page with it, unless a flush ended between the two: the firmware
-/// keeps a copy of such lower pages.
+/// that is cut takes the lower page with it, unless a flush ended between the two, or the lower page
+/// was written with force unit access: the firmware keeps a copy of such lower pages.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     sequence: Sequence,
@@ -120,6 +120,14 @@ impl Ledger {
         if let Some(latest) = history.versions.back() {
             history.programs.push(Program { end, sequence: latest.sequence, exposed });
         }
+    }
+
+    /// The present command's part in a unit is durable once it is programmed, whatever comes after:
+    /// of a lower page a copy is kept.
+    pub(crate) fn protect(&mut self, unit: u32) {
+        let programs = self.units.get_mut(&unit).map(|history| history.programs.iter_mut());
+        let present = |program: &&mut Program| program.sequence == self.sequence;
+        programs.into_iter().flatten().filter(present).for_each(|program| program.exposed = None);
     }
 
     /// A flush ends at `end`.
@@ -233,6 +241,19 @@ mod tests {
         ledger.program(2, Nanos(700), Some(WordLine::Upper(4, Nanos(500))));
         ledger.next(Nanos(300));
         ledger.cut(Nanos(cut)).iter().map(|lost| lost.unit).collect()
+    }
+
+    #[test]
+    fn a_lower_page_that_was_written_with_force_unit_access_stays() {
+        let mut ledger = Ledger::default();
+        write(&mut ledger, 1);
+        ledger.program(1, Nanos(100), Some(WordLine::Lower(4)));
+        ledger.protect(1);
+        write(&mut ledger, 2);
+        ledger.program(2, Nanos(700), Some(WordLine::Upper(4, Nanos(500))));
+        ledger.protect(2);
+        let lost: Vec<u32> = ledger.cut(Nanos(600)).iter().map(|lost| lost.unit).collect();
+        assert_eq!(lost, [2]);
     }
 
     #[test]
