@@ -37,7 +37,7 @@ impl Ftl {
             }
             MapKind::Bast | MapKind::Fast => {
                 let rows = Layout::new(model)?.blocks_per_die();
-                Ftl::Logs(Box::new(LogBlockStore::new(model, Nand::new(model, rows))?))
+                Ftl::Logs(Box::new(LogBlockStore::new(model, Nand::new(model, rows, &[]))?))
             }
         })
     }
@@ -99,6 +99,8 @@ impl Ftl {
         stats.suspended = nand.counts.suspended;
         stats.die_busy = nand.counts.busy;
         stats.mean_cycles = nand.mean_cycles();
+        let cycles = nand.cycles_range();
+        (stats.least_cycles, stats.most_cycles) = (*cycles.start(), *cycles.end());
         stats.life_used = nand.life_used();
         stats.mapped = bytes(each!(self, store => store.mapped_units()));
         if let Ftl::Logs(store) = self {

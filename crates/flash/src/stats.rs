@@ -44,6 +44,10 @@ pub struct Stats {
     pub levelled: Option<u64>,
     /// Program/erase cycles of the mean block.
     pub mean_cycles: u64,
+    /// Program/erase cycles of the block with the fewest.
+    pub least_cycles: u32,
+    /// And of that with the most.
+    pub most_cycles: u32,
     /// The share of the rated program/erase cycles that is used, where any are rated.
     pub life_used: Option<f64>,
 }

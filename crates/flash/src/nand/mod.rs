@@ -14,6 +14,8 @@ mod tests;
 mod times;
 mod wear;
 
+use std::ops::RangeInclusive;
+
 use flashlag_schema::profile::Model;
 use flashlag_units::Nanos;
 
@@ -66,15 +68,15 @@ pub(crate) struct Nand {
 }
 
 impl Nand {
-    /// The model's dies with so many rows: blocks of all planes a die.
-    pub(crate) fn new(model: &Model, rows: u32) -> Nand {
+    /// The model's dies with so many rows: blocks of all planes a die; some of them are bad.
+    pub(crate) fn new(model: &Model, rows: u32, bad: &[u32]) -> Nand {
         let nand = &model.nand;
         let dies = nand.channels * nand.dies_per_channel;
         Nand {
             dies: vec![Die::default(); dies as usize],
             buses: Buses::new(nand.channels, nand.dies_per_channel, nand.bus_per_second.0),
             times: Times::new(model),
-            wear: Wear::new(model, rows, dies),
+            wear: Wear::new(model, rows, dies, bad),
             word_line: None,
             counts: NandCounts::default(),
         }
@@ -171,6 +173,11 @@ impl Nand {
     /// All rows have done so many cycles.
     pub(crate) fn age(&mut self, cycles: u32) {
         self.wear.age(cycles);
+    }
+
+    /// The fewest and the most cycles of a row that is not bad.
+    pub(crate) fn cycles_range(&self) -> RangeInclusive<u32> {
+        self.wear.range()
     }
 
     /// Whether a row has done all the cycles that it is rated for.

@@ -1,3 +1,5 @@
+use std::ops::RangeInclusive;
+
 use flashlag_schema::profile::Model;
 use flashlag_units::Nanos;
 
@@ -9,6 +11,8 @@ use flashlag_units::Nanos;
 pub(super) struct Wear {
     /// Of each row and die.
     cycles: Vec<u32>,
+    /// Rows that are never used.
+    bad: Vec<u32>,
     dies: u32,
     erases: u64,
     endurance: Option<u32>,
@@ -20,7 +24,7 @@ pub(super) struct Wear {
 const STEPS: u64 = 1 << 12;
 
 impl Wear {
-    pub(super) fn new(model: &Model, rows: u32, dies: u32) -> Wear {
+    pub(super) fn new(model: &Model, rows: u32, dies: u32, bad: &[u32]) -> Wear {
         let endurance = model.wear.endurance.filter(|endurance| *endurance > 0);
         let retries = model.wear.retries;
         let read = model.nand.read.0;
@@ -34,7 +38,7 @@ impl Wear {
             _ => Vec::new(),
         };
         let cycles = vec![0; rows as usize * dies as usize];
-        Wear { cycles, dies, erases: 0, endurance, read_times }
+        Wear { cycles, bad: bad.to_vec(), dies, erases: 0, endurance, read_times }
     }
 
     #[inline]
@@ -51,7 +55,27 @@ impl Wear {
 
     pub(super) fn age(&mut self, cycles: u32) {
         self.cycles.fill(cycles);
-        self.erases = u64::from(cycles) * self.cycles.len() as u64;
+        for row in &self.bad {
+            let first = *row as usize * self.dies as usize;
+            self.cycles[first..first + self.dies as usize].fill(0);
+        }
+        self.erases = u64::from(cycles) * self.good();
+    }
+
+    /// Blocks of all planes that are not bad.
+    fn good(&self) -> u64 {
+        (self.cycles.len() - self.bad.len() * self.dies as usize).max(1) as u64
+    }
+
+    /// The fewest and the most that a row has done which is not bad.
+    pub(super) fn range(&self) -> RangeInclusive<u32> {
+        let mut bad = self.bad.iter().peekable();
+        let rows = self.cycles.iter().step_by(self.dies as usize).zip(0u32..);
+        let good =
+            rows.filter(|(_, row)| bad.next_if_eq(&row).is_none()).map(|(cycles, _)| *cycles);
+        let (least, most) =
+            good.fold((u32::MAX, 0), |(least, most), cycles| (least.min(cycles), most.max(cycles)));
+        least.min(most)..=most
     }
 
     #[inline]
@@ -82,11 +106,11 @@ impl Wear {
     }
 
     pub(super) fn mean(&self) -> u64 {
-        self.erases / (self.cycles.len() as u64).max(1)
+        self.erases / self.good()
     }
 
     pub(super) fn life_used(&self) -> Option<f64> {
-        let rated = f64::from(self.endurance?) * self.cycles.len() as f64;
+        let rated = f64::from(self.endurance?) * self.good() as f64;
         Some(self.erases as f64 / rated.max(1.0))
     }
 }

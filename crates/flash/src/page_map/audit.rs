@@ -55,7 +55,7 @@ impl PageMap {
         }
         let closed = (0..self.blocks.count()).filter(|block| self.blocks.is_closed(*block)).count();
         let open = self.streams.iter().filter(|stream| stream.is_open()).count();
-        let others = self.free_blocks() + self.blocks.retired + u32::from(self.moving.is_some());
+        let others = self.free_blocks() + self.bad_blocks() + u32::from(self.moving.is_some());
         if closed as u32 + open as u32 + others != self.blocks.count() {
             return Err(format!("{closed} closed and {open} open blocks leave some out"));
         }

@@ -1,4 +1,7 @@
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
+
+use rand::RngExt;
+use rand_pcg::Pcg64Mcg;
 
 use super::shape::Shape;
 
@@ -21,20 +24,27 @@ pub(crate) struct Blocks {
     closings: u32,
     /// Erased, in the order in which they came.
     pub(super) free: VecDeque<u32>,
+    /// Bad from the factory: never written to.
+    pub(super) bad: Vec<u32>,
     /// Worn out.
     pub(super) retired: u32,
 }
 
 impl Blocks {
-    pub(super) fn new(shape: &Shape) -> Blocks {
+    pub(super) fn new(shape: &Shape, random: &mut Pcg64Mcg) -> Blocks {
         let words = shape.units.div_ceil(64);
+        let mut bad = BTreeSet::new();
+        while (bad.len() as u32) < shape.bad {
+            bad.insert(random.random_range(0..shape.blocks));
+        }
         Blocks {
             tally: vec![NOT_CLOSED; shape.blocks as usize],
             bits: vec![0; shape.blocks as usize * words as usize],
             words,
             closed_at: vec![0; shape.blocks as usize],
             closings: 0,
-            free: (0..shape.blocks).collect(),
+            free: (0..shape.blocks).filter(|block| !bad.contains(block)).collect(),
+            bad: bad.into_iter().collect(),
             retired: 0,
         }
     }

@@ -10,8 +10,8 @@ use super::stream::Stream;
 use crate::command::FlashError;
 use crate::nand::{DieMoves, Nand};
 
-/// How often wear levelling looks, in victims.
-const LEVEL_EVERY: u64 = 64;
+/// The rarest that wear levelling looks, in victims: it costs time to look at all blocks.
+const LEVEL_SELDOM: u32 = 64;
 
 /// Map entries that are fetched at once.
 const AHEAD: usize = 256;
@@ -97,6 +97,7 @@ impl PageMap {
             Some(cold) => {
                 self.victims.remove(cold, self.blocks.valid(cold));
                 self.counts.levelled += 1;
+                self.put_worn_first(nand);
                 cold
             }
             None => {
@@ -118,16 +119,25 @@ impl PageMap {
     }
 
     /// Static wear levelling: the block with the fewest cycles, where the spread is too wide. It
-    /// holds cold data, or it would have been erased as often as others.
+    /// holds cold data, or it would have been erased as often as others; what is hot then wears its
+    /// block until the spread is as wide again, so looking twice meanwhile is enough.
     fn level(&mut self, nand: &Nand) -> Option<u32> {
         let spread = self.collection.leveling?;
-        if !self.counts.collected.is_multiple_of(LEVEL_EVERY) {
+        let interval = u64::from((spread / 2).clamp(1, LEVEL_SELDOM));
+        if !self.counts.collected.is_multiple_of(interval) || self.blocks.free.is_empty() {
             return None;
         }
-        let most = (0..self.blocks.count()).map(|block| nand.cycles(block)).max()?;
+        let most = nand.cycles_range().end().to_owned();
         let closed = (0..self.blocks.count()).filter(|block| self.blocks.is_closed(*block));
         let least = closed.min_by_key(|block| nand.cycles(*block))?;
         (most - nand.cycles(least) > spread).then_some(least)
+    }
+
+    /// Cold data is to go where it spares a block: to the free one with the most cycles.
+    fn put_worn_first(&mut self, nand: &Nand) {
+        let free = &mut self.blocks.free;
+        let worn = (0..free.len()).max_by_key(|index| nand.cycles(free[*index]));
+        free.swap(0, worn.unwrap_or(0));
     }
 
     /// Whether relocating it will win anything.

@@ -93,12 +93,13 @@ impl PageMap {
         let shape = Shape::new(model)?;
         let physical = shape.blocks as usize * shape.units as usize;
         let victims = Victims::new(&model.gc, shape.blocks);
+        let mut random = Pcg64Mcg::seed_from_u64(seed);
         Ok(PageMap {
             reads: Reads::new(&shape),
             shape,
             map: vec![NONE; shape.logical as usize],
             owner: vec![NONE; physical],
-            blocks: Blocks::new(&shape),
+            blocks: Blocks::new(&shape, &mut random),
             mapped: 0,
             streams: [Stream::default(); 2],
             watch: victims.watch(),
@@ -106,7 +107,7 @@ impl PageMap {
             collection: Collection::new(model),
             policy: model.gc.clone(),
             moving: None,
-            random: Pcg64Mcg::seed_from_u64(seed),
+            random,
             counts: MapCounts::default(),
             programmed: 0,
             prepared: 0,
@@ -128,9 +129,14 @@ impl PageMap {
         self.blocks.free.len() as u32
     }
 
-    /// Blocks that are worn out.
+    /// Blocks that are bad from the factory.
+    pub(crate) fn factory_bad(&self) -> &[u32] {
+        &self.blocks.bad
+    }
+
+    /// Blocks that are bad from the factory, or worn out.
     pub(crate) fn bad_blocks(&self) -> u32 {
-        self.blocks.retired
+        self.blocks.bad.len() as u32 + self.blocks.retired
     }
 
     pub(crate) fn mapped(&self) -> u32 {

@@ -11,8 +11,11 @@ use crate::command::FlashError;
 pub(crate) struct Shape {
     /// Mapping units that the host sees.
     pub(crate) logical: u32,
-    /// Superblocks.
+    /// Superblocks, the bad ones among them.
     pub(crate) blocks: u32,
+    /// Superblocks that are never used. The firmware joins good blocks of all dies: as many rows
+    /// are missing as blocks are bad on a die. They are no part of the spare area.
+    pub(crate) bad: u32,
     /// Mapping units of a superblock.
     pub(crate) units: u32,
     /// Mapping units of a program unit.
@@ -65,7 +68,10 @@ impl Shape {
                 map.spare.0.0
             ));
         }
-        let blocks = usable + u64::from(Shape::low_water(model));
+        let good = usable + u64::from(Shape::low_water(model));
+        let share = nand.bad_blocks.clamp(0.0, 0.99);
+        let bad = (good as f64 * share / (1.0 - share)).round() as u64;
+        let blocks = good + bad;
         let shift = (units - 1).checked_ilog2().map_or(0, |bits| bits + 1);
         if blocks << shift >= 1 << 32 {
             return wrong("map.unit: too small for a device of this size".to_owned());
@@ -75,6 +81,7 @@ impl Shape {
         Ok(Shape {
             logical: logical as u32,
             blocks: blocks as u32,
+            bad: bad as u32,
             units: units as u32,
             program,
             stripe,
