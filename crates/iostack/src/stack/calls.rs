@@ -260,6 +260,9 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         file: Option<FileId>,
         data_only: bool,
     ) -> Result<Pid, DeviceError> {
+        if let Some(error) = self.late_error.take() {
+            return Err(error);
+        }
         let mut before = Plan::new();
         before.then_compute(self.sync_time());
         if let Some(file) = file {

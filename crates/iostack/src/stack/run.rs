@@ -2,6 +2,7 @@
 
 use flashlag_device::{Device, DeviceError, VirtualClock};
 use flashlag_units::{Bytes, Nanos};
+use rustix::io::Errno;
 
 use super::Inner;
 use crate::background::{BackgroundJob, BackgroundTotal, DueTimes, Running, UnderWay};
@@ -145,6 +146,10 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         let now = self.now();
         if !job.writes {
             let runs = self.fs.locate(job.file, at, job.block.0);
+            if runs.is_empty() {
+                let name = self.named.get(&job.file).map_or("a file", String::as_str);
+                return Err(DeviceError::os("read", name, Some(Bytes(at)), Errno::NXIO));
+            }
             plan.then(runs.into_iter().map(BlockRequest::Read).collect());
             return Ok(plan);
         }
@@ -164,10 +169,13 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
             return;
         }
         running.under_way.swap_remove(index);
+        if let Some(Err(error)) = self.scheduler.take(pid) {
+            // It goes on no more: a device that refuses at once would be asked for ever.
+            self.keep_error(Some(error));
+            return;
+        }
         running.total.ops += 1;
         running.total.bytes = running.total.bytes.plus(job.block);
-        let result = self.scheduler.take(pid);
-        self.keep_error(result.and_then(Result::err));
         let next = self.background_next();
         self.keep_error(next.err());
     }

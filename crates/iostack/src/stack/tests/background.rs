@@ -104,3 +104,12 @@ fn reading_beside_does_not_write() {
     assert_eq!(cost.writes, 0);
     assert!(cost.reads.abs_diff(1_000_000_000 / READ.0) <= 8, "{cost:?}");
 }
+
+#[test]
+fn a_reader_of_nothing_is_refused() {
+    let stack = stack("ext4");
+    let file = stack.create("empty").unwrap();
+    let reader = BackgroundJob { writes: false, ..job(file) };
+    let told = stack.start_background(reader).unwrap_err().to_string();
+    assert!(told.contains("empty"), "{told}");
+}

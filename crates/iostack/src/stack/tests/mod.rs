@@ -4,7 +4,9 @@ mod background;
 mod caching;
 mod contents;
 mod costs;
+mod discards;
 mod durability;
+mod failures;
 
 use flashlag_device::{Clock, Latency, RamDevice, Service, VirtualClock};
 use flashlag_schema::profile::StackModel;

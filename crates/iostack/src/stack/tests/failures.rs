@@ -1,0 +1,85 @@
+//! Devices that fail: every call that asks is told, and nothing waits for ever.
+
+use flashlag_device::{FaultDevice, Faults};
+use rustix::io::Errno;
+
+use super::*;
+use crate::background::BackgroundJob;
+use crate::fs::FileId;
+
+type Faulty = Stack<FaultDevice<RamDevice<VirtualClock>>>;
+
+/// A device that is gone from this operation on.
+fn gone_from(spec: &str, operation: u64) -> Faulty {
+    let service = Service {
+        read: Latency::Fixed(READ),
+        write: Latency::Fixed(WRITE),
+        flush: Latency::Fixed(FLUSH),
+        units: 1,
+    };
+    let ram = RamDevice::simulated(CAPACITY, 16, Bytes::from_mib(1), service, 1);
+    let faults = Faults { gone_from: Some((operation, Errno::IO)), ..Faults::default() };
+    let spec = StackSpec::parse(spec).unwrap();
+    Stack::mount(FaultDevice::new(ram, faults), spec, &StackModel::default()).unwrap()
+}
+
+fn told(error: &flashlag_device::DeviceError) -> bool {
+    error.errno == Some(Errno::IO.raw_os_error())
+}
+
+#[test]
+fn a_sync_tells_of_its_data_of_its_commit_and_of_its_flush() {
+    for spec in FILESYSTEMS {
+        // How many operations a save takes where all goes well.
+        let save = |stack: &Faulty| {
+            let file = stack.create("test")?;
+            stack.write(file, Bytes::ZERO, &[1; 9000])?;
+            stack.sync(file, false)
+        };
+        let well = gone_from(spec, u64::MAX);
+        save(&well).unwrap();
+        let ledger = well.ledger();
+        let operations = ledger.writes + ledger.flushes;
+        assert!(operations >= 2, "{spec}");
+        for operation in 1..=operations {
+            let error = save(&gone_from(spec, operation)).unwrap_err();
+            assert!(told(&error), "{spec}, operation {operation}: {error}");
+        }
+    }
+}
+
+#[test]
+fn what_failed_in_the_background_is_told_by_the_next_sync_once() {
+    let stack = gone_from("raw", 1);
+    let file = stack.create("test").unwrap();
+    stack.write(file, Bytes::ZERO, &[1; 4096]).unwrap();
+    // Written back after thirty seconds, and failed.
+    stack.pass_until(Nanos::from_secs(60));
+    let error = stack.sync(file, true).unwrap_err();
+    assert!(told(&error), "{error}");
+}
+
+#[test]
+fn a_background_job_on_a_device_that_is_gone_ends_and_time_goes_on() {
+    for spec in FILESYSTEMS {
+        let stack = gone_from(spec, 300);
+        let file: FileId = stack.create("beside").unwrap();
+        stack.write_nothing(file, Bytes::ZERO, Bytes::from_mib(1), true).unwrap();
+        let job = BackgroundJob {
+            writes: true,
+            random: true,
+            file,
+            span: Bytes::from_mib(1),
+            block: Bytes(4096),
+            depth: 4,
+            durable: true,
+            seed: 1,
+        };
+        stack.start_background(job).unwrap();
+        stack.pass_until(Nanos::from_secs(100));
+        assert_eq!(stack.clock().now(), Nanos::from_secs(100), "{spec}");
+        let total = stack.end_background().unwrap();
+        assert!(total.ops > 50 && total.ops < 300, "{spec}: {total:?}");
+        assert!(stack.sync(file, true).is_err(), "{spec}: the next sync tells");
+    }
+}
