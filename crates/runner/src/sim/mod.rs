@@ -68,6 +68,8 @@ struct Simulation<'a> {
     beside: Option<(FileId, Bytes)>,
     /// What SQLite computes for a save.
     save_cpu: Nanos,
+    /// What calls have written so far, with files that were laid out.
+    written: Bytes,
     fills: Vec<String>,
     filled: Vec<crate::trust::Fill>,
     leave: Bytes,
@@ -143,6 +145,7 @@ impl<'a> Simulation<'a> {
             test: None,
             beside: None,
             save_cpu: model.stack.save_cpu.0,
+            written: Bytes::ZERO,
             fills: Vec::new(),
             filled: Vec::new(),
             leave,
@@ -152,6 +155,10 @@ impl<'a> Simulation<'a> {
 
     fn now(&self) -> Nanos {
         self.stack.clock().now()
+    }
+
+    fn wrote(&mut self, bytes: Bytes) {
+        self.written = self.written.plus(bytes);
     }
 
     fn seed_of(&self, label: &str) -> u64 {
@@ -215,6 +222,7 @@ impl<'a> Simulation<'a> {
         let lags = self.run.phases.iter().filter_map(|phase| phase.lag);
         self.run.lag = lags.fold(Lag::default(), Lag::plus);
         let stats = self.stack.with_device(|device| device.stats());
+        self.run.wear.written_bytes = self.written;
         self.run.wear.block_bytes = Reading::Value(stats.host_written);
         self.run.wear.life_percent = match stats.life_used {
             Some(share) => Reading::Value(share * 100.0),

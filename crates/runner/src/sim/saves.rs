@@ -121,6 +121,9 @@ impl Simulation<'_> {
         if let Err(error) = remove_databases_on(files(), &job) {
             return Outcome::Failed(None, error.to_string());
         }
+        let written = [saved.page_bytes.value(), saved.prepared_bytes.value()];
+        let written = written.into_iter().flatten().fold(Bytes::ZERO, |sum, one| sum.plus(*one));
+        self.wrote(written.plus(saved.top_ups.page_bytes));
         save_outcome(head, saved, beside, &counted)
     }
 }

@@ -132,6 +132,7 @@ impl Simulation<'_> {
     /// Ends it. Returns what it did, in words.
     pub(super) fn end_background(&mut self) -> Option<String> {
         let total = self.stack.end_background()?;
+        self.wrote(total.bytes);
         let rate = flashlag_units::per_second(total.bytes.0, total.elapsed).unwrap_or_default();
         Some(format!("the background moved {} at {}/s", total.bytes, Bytes(rate as u64)))
     }
@@ -180,6 +181,7 @@ impl Simulation<'_> {
             at = at.plus(length);
         }
         self.stack.sync(file, false).map_err(told)?;
+        self.wrote(span);
         Ok(file)
     }
 
@@ -192,6 +194,9 @@ impl Simulation<'_> {
         beside: Option<String>,
     ) -> Outcome {
         let writes = io.operation == IoOperation::Write;
+        if writes {
+            self.wrote(driven.moved);
+        }
         let mut notes: Vec<String> = beside.into_iter().collect();
         if let Some(flush) = driven.final_flush {
             notes.push(format!("the flush at its end took {flush}"));
