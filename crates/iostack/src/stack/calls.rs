@@ -158,7 +158,7 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         } else {
             self.buffered_write(file, offset, length)?
         };
-        Ok(self.scheduler.spawn(plan, &[]))
+        Ok(self.spawn(plan))
     }
 
     fn direct_write(

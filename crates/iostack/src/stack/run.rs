@@ -69,9 +69,17 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         }
     }
 
+    /// Begins a plan; one with a checkpoint in it waits for a commit that is under way.
+    pub(crate) fn spawn(&mut self, plan: Plan) -> Pid {
+        if plan.commits {
+            return self.spawn_sync(Plan::new(), plan);
+        }
+        self.scheduler.spawn(plan, &[])
+    }
+
     /// Carries a plan out.
     pub(super) fn run(&mut self, plan: Plan) -> Result<Nanos, DeviceError> {
-        let pid = self.scheduler.spawn(plan, &[]);
+        let pid = self.spawn(plan);
         self.wait(pid)
     }
 
@@ -130,7 +138,7 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         plan.then_compute(self.call_time(job.block.0));
         let planned = self.background_plan(&job, running.address(), plan);
         let begun = planned.map(|plan| {
-            let pid = self.scheduler.spawn(plan, &[]);
+            let pid = self.spawn(plan);
             running.under_way.push(UnderWay { pid, is_written: false });
         });
         self.background = Some(running);

@@ -46,7 +46,7 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         for file in self.cache.expired(now) {
             match self.write_back(file, (0, u64::MAX), usize::MAX, Reason::Writeback) {
                 Ok(plan) => {
-                    let pid = self.scheduler.spawn(plan, &[]);
+                    let pid = self.spawn(plan);
                     self.scheduler.detach(pid);
                 }
                 Err(error) => self.keep_error(Some(error)),
