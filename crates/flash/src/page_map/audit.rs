@@ -17,6 +17,16 @@ impl PageMap {
         );
     }
 
+    /// What is valid is what is mapped: asserted once in so many victims as there are blocks, since
+    /// it takes a look at each.
+    pub(super) fn check_valid(&self) {
+        if self.counts.collected.is_multiple_of(u64::from(self.blocks.count())) {
+            let valid = (0..self.blocks.count()).map(|block| u64::from(self.blocks.valid(block)));
+            let (valid, mapped) = (valid.sum::<u64>(), u64::from(self.mapped));
+            assert_eq!(valid, mapped, "valid units that no address points to, or the reverse");
+        }
+    }
+
     /// Everything that must be true of the map, counted anew: every mapped unit is valid in one
     /// place, whose owner it is, and nothing else is valid.
     ///

@@ -191,6 +191,7 @@ impl PageMap {
             self.blocks.free.push_back(victim);
         }
         self.check_conservation();
+        self.check_valid();
     }
 
     /// Gives copies their new places.
@@ -251,7 +252,9 @@ impl PageMap {
                 }
                 self.begin_moving(victim);
             }
-            now = self.relocate(nand, now, step);
+            // What the host writes between two steps must not take the last room that copies have.
+            let shared = self.collection.copies == 0 && self.free_blocks() < 2;
+            now = self.relocate(nand, now, if shared { u32::MAX } else { step });
         }
     }
 }

@@ -169,3 +169,61 @@ fn memory_is_at_most_twelve_bytes_a_unit() {
     let bytes = store.map.memory() as f64 / f64::from(logical);
     assert!((8.0..12.0).contains(&bytes), "{bytes}");
 }
+
+/// Writes, discards and idle times that are drawn, on a device that the seed makes.
+fn live(seed: u64) -> PageStore {
+    use rand::RngExt;
+    let mut random = Pcg64Mcg::seed_from_u64(seed);
+    let mut model = Profile::parse(SMALL).unwrap().model().unwrap();
+    let policies = [
+        GcPolicy::Greedy,
+        GcPolicy::Fifo,
+        GcPolicy::Random,
+        GcPolicy::DChoices,
+        GcPolicy::CostBenefit,
+    ];
+    model.gc.policy = policies[seed as usize % 5];
+    model.gc.hot_cold = random.random();
+    model.gc.idle_after = Some(Text(Nanos::from_millis(1)));
+    model.gc.idle_until = Some(random.random_range(4..40));
+    model.nand.channels = random.random_range(1..4);
+    model.nand.bad_blocks = 0.02;
+    model.map.program_unit = Text(Bytes(4096 << random.random_range(0..4)));
+    model.map.capacity = Text(Bytes::from_mib(8));
+    model.wear.leveling = random.random::<bool>().then_some(8);
+    model.wear.endurance = random.random::<bool>().then_some(15);
+    let mut store = PageStore::new(&model, seed).unwrap();
+    let (logical, program) = (store.map.shape.logical, store.map.shape.program);
+    let mut at = Nanos::ZERO;
+    for _ in 0..20_000 {
+        let unit = random.random_range(0..logical - program);
+        let count = random.random_range(1..=program);
+        match random.random_range(0..20) {
+            0 => store.discard(at, unit, count),
+            1 => store.background(at, at.plus(Nanos(random.random_range(0..9_000_000)))).unwrap(),
+            _ => {
+                let whole = random.random();
+                let units: Vec<_> =
+                    (unit..unit + count).map(|unit| UnitWrite { unit, whole }).collect();
+                match store.write(at, &units) {
+                    Ok(end) => at = end,
+                    Err(FlashError::WornOut { .. }) => break,
+                    Err(error) => panic!("seed {seed}: {error}"),
+                }
+            }
+        }
+    }
+    store
+}
+
+#[test]
+fn all_accounts_agree_after_whatever_was_done() {
+    let (mut worn, mut collected) = (0, 0);
+    for seed in 0..100 {
+        let store = live(seed);
+        store.map.audit().unwrap_or_else(|wrong| panic!("seed {seed}: {wrong}"));
+        collected += store.map.counts().collected;
+        worn += u32::from(store.map.ended.is_some());
+    }
+    assert!(worn > 10 && collected > 50_000, "{worn} worn out, {collected} victims");
+}
