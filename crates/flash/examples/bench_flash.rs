@@ -37,7 +37,12 @@ fn cpu_seconds(meter: &ThreadWaitMeter) -> Result<f64, Box<dyn Error>> {
 }
 
 /// Random writes, one after the other; ends at the time that the last one does.
-fn write(flash: &mut Flash, random: &mut Pcg64Mcg, from: Nanos, count: u64) -> Result<Nanos, Box<dyn Error>> {
+fn write(
+    flash: &mut Flash,
+    random: &mut Pcg64Mcg,
+    from: Nanos,
+    count: u64,
+) -> Result<Nanos, Box<dyn Error>> {
     let pages = (flash.capacity().0 / PAGE) as u32;
     let mut at = from;
     for _ in 0..count / AHEAD as u64 {
@@ -72,7 +77,8 @@ fn steady_state(meter: &ThreadWaitMeter) -> Result<(), Box<dyn Error>> {
     let ended = write(&mut flash, &mut random, at, 2 * pages)?;
     let seconds = cpu_seconds(meter)? - aged;
     let after = flash.stats();
-    let programmed = after.programmed().unwrap_or_default().0 - before.programmed().unwrap_or_default().0;
+    let programmed =
+        after.programmed().unwrap_or_default().0 - before.programmed().unwrap_or_default().0;
     let written = after.host_written.0 - before.host_written.0;
     println!("{:.2} million host writes a CPU second", 2.0 * pages as f64 / seconds / 1e6);
     println!("write amplification {:.4} (7.5969)", programmed as f64 / written as f64);
