@@ -25,10 +25,11 @@ fn every_published_row_of_the_moto_x_is_within_its_bar() {
 }
 
 #[test]
-fn every_row_of_the_nexus_7_but_those_after_a_day_of_torture_is_within_its_bar() {
+fn every_row_of_the_nexus_7_but_one_after_a_day_of_torture_is_within_its_bar() {
     let (said, _) = check(&["nexus7-2012"]);
     let missed: Vec<&str> = said.lines().filter(|line| line.ends_with("MISS")).collect();
-    assert!(missed.iter().all(|line| line.starts_with("after-one-day")), "{said}");
+    let torture = |line: &&str| line.starts_with("after-one-day") && line.contains("rand_write");
+    assert!(missed.iter().all(torture), "{said}");
     assert!(said.contains(" 0 missing"), "{said}");
 }
 
