@@ -5,8 +5,6 @@ use flashlag_units::Bytes;
 pub struct Ledger {
     /// Bytes of read and write calls.
     pub call_bytes: Bytes,
-    /// Bytes of write calls alone, those of background jobs among them.
-    pub call_written_bytes: Bytes,
     /// Bytes read from the device.
     pub read_bytes: Bytes,
     /// Read requests.

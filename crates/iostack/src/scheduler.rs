@@ -422,3 +422,29 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use flashlag_device::{RamDevice, Service};
+
+    use super::*;
+
+    #[test]
+    fn a_process_is_not_taken_for_the_one_that_had_its_place_before() {
+        let device =
+            RamDevice::simulated(Bytes::from_mib(1), 1, Bytes::from_kib(4), Service::INSTANT, 1);
+        let mut scheduler = Scheduler::new(device, None);
+        let first = scheduler.spawn(Plan::new(), &[]);
+        assert!(scheduler.take(first).is_some());
+        let mut plan = Plan::new();
+        plan.then_compute(Nanos(5));
+        let second = scheduler.spawn(plan, &[]);
+        assert_eq!(first.place, second.place);
+        assert!(scheduler.has_ended(first) && !scheduler.has_ended(second));
+        assert!(scheduler.take(first).is_none(), "it was taken");
+        // The first's end is told late: it is not the second's.
+        assert_eq!(scheduler.step(Nanos(1)), [first]);
+        assert_eq!(scheduler.step(Nanos(100)), [second]);
+        assert_eq!(scheduler.take(second).map(Result::unwrap), Some(Nanos(5)));
+    }
+}

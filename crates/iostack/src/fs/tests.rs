@@ -280,3 +280,24 @@ fn what_was_freed_is_discarded_only_where_the_mount_says_so() {
         assert!((62 << 20..=66 << 20).contains(&discarded(spec)), "{spec}: {}", discarded(spec));
     }
 }
+
+#[test]
+fn a_file_in_many_pieces_changes_a_block_of_its_map_with_each_new_one() {
+    let mut fs = made("ext4");
+    let files = [FileId(1), FileId(2)];
+    for file in files {
+        fs.create(Nanos::ZERO, file).unwrap();
+        fs.sync(Nanos::ZERO, Some(file), false);
+    }
+    // What the commit of one more page writes: descriptor, inode, bitmap, group, commit block.
+    let mut appended = |page: u64, file: FileId| {
+        fs.write(Nanos::ZERO, file, &[(page * BLOCK, BLOCK)], Reason::Direct).unwrap();
+        fs.sync(Nanos::ZERO, Some(file), true).written().0 / BLOCK
+    };
+    for page in 0..40 {
+        let [first, second] = files.map(|file| appended(page, file));
+        // Each page of two files that grow together is an extent; four are in the inode.
+        let expected = if page < 4 { 5 } else { 6 };
+        assert_eq!((first, second), (expected, expected), "page {page}");
+    }
+}

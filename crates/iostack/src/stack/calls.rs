@@ -152,7 +152,6 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
     ) -> Result<Pid, DeviceError> {
         self.compute(self.call_time(length));
         self.call_bytes = self.call_bytes.plus(Bytes(length));
-        self.call_written_bytes = self.call_written_bytes.plus(Bytes(length));
         let plan = if direct {
             self.direct_write(file, offset, length)?
         } else {

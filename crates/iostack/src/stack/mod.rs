@@ -53,7 +53,6 @@ pub(crate) struct Inner<D> {
     cache: PageCache,
     contents: BTreeMap<FileId, Contents>,
     call_bytes: Bytes,
-    call_written_bytes: Bytes,
     /// The last commit or checkpoint that was begun: the next sync waits for it.
     commit: Option<Pid>,
     /// What the filesystem's own thread has under way.
@@ -91,7 +90,6 @@ impl<D: Device<Clock = VirtualClock>> Stack<D> {
             cache: PageCache::default(),
             contents: BTreeMap::new(),
             call_bytes: Bytes::ZERO,
-            call_written_bytes: Bytes::ZERO,
             commit: None,
             thread: None,
             background: None,
@@ -238,8 +236,7 @@ impl<D: Device<Clock = VirtualClock>> Stack<D> {
     /// What went through so far.
     pub fn ledger(&self) -> Ledger {
         let inner = self.0.borrow();
-        let Inner { call_bytes, call_written_bytes, .. } = *inner;
-        Ledger { call_bytes, call_written_bytes, ..inner.scheduler.ledger }
+        Ledger { call_bytes: inner.call_bytes, ..inner.scheduler.ledger }
     }
 
     /// Looks at the device.

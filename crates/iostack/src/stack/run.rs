@@ -163,7 +163,6 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         }
         let written = self.fs.write(now, job.file, &[(at, job.block.0)], Reason::Direct);
         plan.then_plan(written.map_err(|_| self.no_room("write", job.file))?);
-        self.call_written_bytes = self.call_written_bytes.plus(job.block);
         self.fs.touch(now, job.file);
         Ok(plan)
     }

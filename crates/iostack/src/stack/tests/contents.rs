@@ -4,7 +4,7 @@ use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
 use super::*;
-use crate::fs::FileId;
+use crate::fs::{FileId, Reason};
 
 /// A file, and what is to be in it.
 struct Known {
@@ -127,5 +127,35 @@ fn a_device_that_is_too_small_is_refused_with_what_is_needed() {
         let refused = Stack::mount(device, spec, &StackModel::default()).unwrap_err();
         let told = refused.to_string();
         assert!(told.contains("MiB at least") && told.contains("8 MiB"), "{told}");
+    }
+}
+
+#[test]
+fn pages_that_could_not_be_written_back_stay_dirty_until_they_can() {
+    for spec in ["ext4", "f2fs"] {
+        let stack = stack(spec);
+        let file = stack.create("test").unwrap();
+        stack.sync(file, false).unwrap();
+        let length = Bytes(10 * 4096);
+        stack.write_nothing(file, Bytes::ZERO, length, false).unwrap();
+        // Behind the back of calls, which would not give promised room away.
+        let thief = stack.create("thief").unwrap();
+        let mut at = 0;
+        let mut inner = stack.0.borrow_mut();
+        for size in [1 << 20, 4096] {
+            let steal = |at| [(at, size)];
+            while inner.fs.write(Nanos::ZERO, thief, &steal(at), Reason::Direct).is_ok() {
+                at += size;
+            }
+        }
+        drop(inner);
+        let error = stack.sync(file, true).unwrap_err();
+        assert!(error.is_no_space(), "{spec}: {error}");
+        assert_eq!(stack.0.borrow().cache.dirty_of(file), 10, "{spec}");
+        stack.delete("thief").unwrap();
+        stack.sync(file, true).unwrap();
+        let inner = stack.0.borrow();
+        assert_eq!(inner.cache.dirty_of(file), 0, "{spec}");
+        assert!((0..10).all(|page| inner.fs.is_mapped(file, page)), "{spec}");
     }
 }

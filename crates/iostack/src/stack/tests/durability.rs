@@ -136,38 +136,19 @@ fn f2fs_makes_a_checkpoint_every_minute_where_something_changed() {
 #[test]
 fn a_commit_waits_for_the_one_that_is_under_way() {
     let stack = stack_of("ext4", 16, &StackModel::default());
-    let files: Vec<_> = ["one", "two"].map(|name| stack.create(name).unwrap()).to_vec();
-    for file in &files {
-        stack.write_nothing(*file, Bytes::ZERO, PAGE, true).unwrap();
-        stack.sync(*file, false).unwrap();
-    }
-    let span = PAGE;
-    let mut devices: Vec<_> = files
-        .iter()
-        .map(|file| StackFile::new(&stack, *file, span, PAGE, 1, true, Sync::All))
-        .collect();
-    stack.pass_until(Nanos::from_millis(50));
-    let write = Request {
-        slot: 0,
-        op: Op::Write,
-        offset: Bytes::ZERO,
-        length: PAGE,
-        durability: Durability::Flush,
-    };
-    let mut ended = Vec::new();
-    // The second file changes while the first commit is under way.
-    devices[0].submit(write).unwrap();
-    devices[0].wait_until(Nanos::from_millis(50).plus(WRITE).plus(Nanos(10)));
-    let mut none = Vec::new();
-    devices[0].reap(0, &mut none).unwrap();
-    assert!(none.is_empty());
-    devices[1].submit(write).unwrap();
-    for device in &mut devices {
-        let mut done = Vec::new();
-        device.reap(1, &mut done).unwrap();
-        ended.push(done[0].ended);
-    }
+    let files = ["one", "two"].map(|name| stack.create(name).unwrap());
+    stack.sync_directory().unwrap();
+    let from = stack.clock().now();
+    let mut inner = stack.0.borrow_mut();
+    let pids = files.map(|file| {
+        // A page of its own for each, then its commit: the second begins while the first is on.
+        let written = inner.begin_write(file, 0, PAGE.0, false).unwrap();
+        inner.wait(written).unwrap();
+        inner.begin_sync(Some(file), true).unwrap()
+    });
+    let [first, second] = pids.map(|pid| inner.wait(pid).unwrap());
     // Log, flush, commit block, flush: the device does sixteen things at once, the journal one.
     let commit = WRITE.plus(FLUSH).plus(WRITE).plus(FLUSH);
-    assert_eq!(ended[1].since(ended[0]), commit);
+    assert_eq!(first.since(from), WRITE.plus(commit));
+    assert_eq!(second.since(first), commit);
 }

@@ -54,7 +54,6 @@ fn sent(stack: &RamStack, act: impl FnOnce()) -> Ledger {
     let now = stack.ledger();
     Ledger {
         call_bytes: now.call_bytes.minus(before.call_bytes),
-        call_written_bytes: now.call_written_bytes.minus(before.call_written_bytes),
         read_bytes: now.read_bytes.minus(before.read_bytes),
         reads: now.reads - before.reads,
         written_bytes: now.written_bytes.minus(before.written_bytes),
