@@ -5,7 +5,7 @@ SHELL := /bin/bash
 CARGO ?= cargo
 FLASHLAG := target/release/flashlag
 
-.PHONY: help build run test lint unit setup-test bench pictures fuzz clean
+.PHONY: help build run test lint unit setup-test bench round-trip pictures fuzz clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -30,6 +30,10 @@ test: setup-test lint unit ## Everything that must hold before a change lands
 
 bench: build ## Speed and size beside fio, alternating; needs fio, a quiet machine, minutes
 	python3 scripts/bench.py
+	$(CARGO) run --release --locked -q -p flashlag-flash --example bench_flash
+
+round-trip: build ## Fits of simulated devices with hidden parameters, 20 of them; minutes
+	python3 scripts/round_trip.py 20 nexus7-2012 150
 
 pictures: build ## The README's pictures, from real runs; needs chromium
 	scripts/pictures

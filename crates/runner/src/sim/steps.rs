@@ -10,8 +10,8 @@ use flashlag_schema::State;
 use flashlag_schema::scenario::{Durability, Io, IoOperation, Pattern, Test, Until};
 use flashlag_schema::{Reading, Time};
 use flashlag_stats::Interval;
-use flashlag_units::Bytes;
-use flashlag_workload::Permutation;
+use flashlag_units::{Bytes, Nanos};
+use flashlag_workload::{Arrivals, Permutation};
 
 use super::fill::Placed;
 use super::ledger::Counted;
@@ -126,7 +126,14 @@ impl Simulation<'_> {
             durable: io.durable != Durability::None,
             seed: self.seed_of(&io.name),
         };
-        self.stack.start_background(job).map_err(|error| error.to_string())
+        let started = match Arrivals::new(&io.arrivals, Nanos::ZERO, job.seed) {
+            None => self.stack.start_background(job),
+            Some(mut arrivals) => {
+                let due = std::iter::from_fn(move || Some(arrivals.next_time()));
+                self.stack.start_background_paced(job, due)
+            }
+        };
+        started.map_err(|error| error.to_string())
     }
 
     /// Ends it. Returns what it did, in words.
