@@ -30,7 +30,6 @@ test: setup-test lint unit ## Everything that must hold before a change lands
 
 bench: build ## Speed and size beside fio, alternating; needs fio, a quiet machine, minutes
 	python3 scripts/bench.py
-	$(CARGO) run --release --locked -q -p flashlag-flash --example bench_flash
 
 round-trip: build ## Fits of simulated devices with hidden parameters, 20 of them; minutes
 	python3 scripts/round_trip.py 20 nexus7-2012 150
