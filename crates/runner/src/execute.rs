@@ -43,42 +43,79 @@ impl Outcome {
 pub fn execute(mut prepared: Prepared, observer: &mut dyn Observer) -> Result<Run, RunError> {
     let scenario = prepared.request.scenario.clone();
     let tasks = tasks(&scenario);
-    let mut status = RunStatus::Complete;
     if let Some(error) = prepared.fill_again(&tasks, observer)? {
         prepared.run.status = RunStatus::Failed { next_step: prepared.first_task as u32, error };
         return finish::conclude(prepared, observer);
     }
-    for index in prepared.first_task..tasks.len() {
+    let first = prepared.first_task;
+    prepared.run.status = go_through(&mut prepared, &tasks, first, observer)?;
+    finish::conclude(prepared, observer)
+}
+
+/// A run under way, on real storage or in virtual time: what the loop over its tasks asks of it.
+pub(crate) trait Underway {
+    /// The run.
+    fn run(&mut self) -> &mut Run;
+
+    /// Whether the user wants it to end.
+    fn stopped(&self) -> bool;
+
+    /// Whether the free space was trimmed.
+    fn trimmed(&self) -> bool;
+
+    /// Does a task.
+    ///
+    /// # Errors
+    /// Only where our own files can't be made or removed.
+    fn perform(
+        &mut self,
+        task: &Task<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome, RunError>;
+
+    /// Brings what follows from the phases up to date, and stores the run.
+    ///
+    /// # Errors
+    /// Where the run file can't be written.
+    fn save(&mut self) -> Result<(), RunError>;
+}
+
+/// Does the tasks from the `first` on, and saves the run after each; says how it ended.
+///
+/// # Errors
+/// As the tasks themselves and saving.
+pub(crate) fn go_through(
+    underway: &mut impl Underway,
+    tasks: &[Task<'_>],
+    first: usize,
+    observer: &mut dyn Observer,
+) -> Result<RunStatus, RunError> {
+    for (index, task) in tasks.iter().enumerate().skip(first) {
         let next_step = index as u32;
-        if prepared.stopped() {
-            status = RunStatus::Interrupted { next_step };
-            break;
+        if underway.stopped() {
+            return Ok(RunStatus::Interrupted { next_step });
         }
-        prepared.run.status = RunStatus::Running { next_step };
-        let outcome = match reached(&tasks, index, prepared.trimmed) {
-            Ok(()) => prepared.perform(&tasks[index], observer)?,
+        underway.run().status = RunStatus::Running { next_step };
+        let outcome = match reached(tasks, index, underway.trimmed()) {
+            Ok(()) => underway.perform(task, observer)?,
             Err(reason) => Outcome::Skipped(reason),
         };
-        let ended = keep(&mut prepared, &tasks[index], outcome, observer);
-        if let Some(error) = ended {
-            status = RunStatus::Failed { next_step, error };
-            break;
+        if let Some(error) = keep(underway.run(), task, outcome, observer) {
+            return Ok(RunStatus::Failed { next_step, error });
         }
-        if prepared.stopped() && prepared.run.phases.last().is_some_and(|phase| phase.cut_short) {
-            status = RunStatus::Interrupted { next_step };
-            break;
+        let cut_short = underway.run().phases.last().is_some_and(|phase| phase.cut_short);
+        if underway.stopped() && cut_short {
+            return Ok(RunStatus::Interrupted { next_step });
         }
-        finish::refresh(&mut prepared);
-        prepared.run.status = RunStatus::Running { next_step: next_step + 1 };
-        output::write_run(&prepared.request.output, &mut prepared.run)?;
+        underway.run().status = RunStatus::Running { next_step: next_step + 1 };
+        underway.save()?;
     }
-    prepared.run.status = status;
-    finish::conclude(prepared, observer)
+    Ok(RunStatus::Complete)
 }
 
 /// Stores what a task came to; an error ends the run.
 fn keep(
-    prepared: &mut Prepared,
+    run: &mut Run,
     task: &Task<'_>,
     outcome: Outcome,
     observer: &mut dyn Observer,
@@ -86,7 +123,7 @@ fn keep(
     match outcome {
         Outcome::Measured(phase) => {
             observer.event(Event::PhaseFinished(&phase));
-            prepared.run.phases.push(*phase);
+            run.phases.push(*phase);
         }
         Outcome::Done => {}
         Outcome::Skipped(reason) => {
@@ -94,14 +131,14 @@ fn keep(
             let state = match task {
                 Task::Measure { state, .. } => *state,
                 Task::Trim => State::Trimmed,
-                _ => prepared.run.phases.last().map(|phase| phase.state).unwrap_or_default(),
+                _ => run.phases.last().map(|phase| phase.state).unwrap_or_default(),
             };
-            prepared.run.skipped.push(Skipped { step: task.label(), state, reason });
+            run.skipped.push(Skipped { step: task.label(), state, reason });
         }
         Outcome::Failed(phase, error) => {
             if let Some(phase) = phase {
                 observer.event(Event::PhaseFinished(&phase));
-                prepared.run.phases.push(*phase);
+                run.phases.push(*phase);
             }
             return Some(error);
         }
@@ -109,10 +146,17 @@ fn keep(
     None
 }
 
-impl Prepared {
-    /// Whether the user wants it to end.
-    pub(crate) fn stopped(&self) -> bool {
+impl Underway for Prepared {
+    fn run(&mut self) -> &mut Run {
+        &mut self.run
+    }
+
+    fn stopped(&self) -> bool {
         self.request.stop.load(Ordering::Relaxed)
+    }
+
+    fn trimmed(&self) -> bool {
+        self.trimmed
     }
 
     fn perform(
@@ -129,6 +173,13 @@ impl Prepared {
         }
     }
 
+    fn save(&mut self) -> Result<(), RunError> {
+        finish::refresh(self);
+        output::write_run(&self.request.output, &mut self.run)
+    }
+}
+
+impl Prepared {
     /// A run that goes on where the storage was full finds it empty, for the files of the process
     /// before it are gone: fills it again, unmeasured. Returns the error where that failed.
     fn fill_again(

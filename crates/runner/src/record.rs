@@ -17,69 +17,71 @@ pub fn new_run(
     leave: (Bytes, String),
     engine: String,
 ) -> Run {
-    Run {
-        schema: SCHEMA.to_owned(),
-        flashlag: program(),
-        scenario: scenario_record(&request.scenario, request.seed),
-        target: Target {
-            kind: TargetKind::Path,
-            name: request.target.clone(),
-            directory: Some(request.directory.display().to_string()),
-            profile: None,
-        },
-        command: request.command.clone(),
-        started: Some(jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()),
-        status: RunStatus::Running { next_step: 0 },
-        options: Options {
-            leave_bytes: leave.0,
-            leave_reason: leave.1,
-            budget_bytes: request.budget,
-            verify: request.verify,
-            engine,
-        },
-        environment,
-        phases: Vec::new(),
-        skipped: Vec::new(),
-        downgrades: Vec::new(),
-        trust: Trust::default(),
-        lag: Lag::default(),
-        wear: Wear::default(),
-        integrity: Integrity::default(),
-    }
+    let scenario = scenario_record(&request.scenario, request.seed);
+    let target = Target {
+        kind: TargetKind::Path,
+        name: request.target.clone(),
+        directory: Some(request.directory.display().to_string()),
+        profile: None,
+    };
+    let options = Options {
+        leave_bytes: leave.0,
+        leave_reason: leave.1,
+        budget_bytes: request.budget,
+        verify: request.verify,
+        engine,
+    };
+    let started = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    let command = request.command.clone();
+    Run { started: Some(started), ..blank(scenario, target, command, options, environment) }
 }
 
 /// A run on a simulated device in which nothing has happened yet. Nothing in it depends on the
 /// machine or the hour, so that a run made again is the same file.
 pub(crate) fn simulated_run(request: &SimRequest, environment: Environment, leave: Bytes) -> Run {
-    let target = &request.target;
+    let on = &request.target;
+    let scenario = scenario_record(&request.scenario, request.seed);
+    let target = Target {
+        kind: TargetKind::Simulated,
+        name: on.text.clone(),
+        directory: None,
+        profile: Some(ProfileRecord {
+            name: on.profile.name.clone(),
+            about: on.profile.about.clone(),
+            filesystem: on.filesystem.clone(),
+            text: on.profile.to_toml(),
+        }),
+    };
+    let options = Options {
+        leave_bytes: leave,
+        leave_reason: match request.leave {
+            Some(_) => "given by --leave".to_owned(),
+            None => "what the reviewers' fills left".to_owned(),
+        },
+        budget_bytes: None,
+        verify: false,
+        engine: "flashlag".to_owned(),
+    };
+    blank(scenario, target, request.command.clone(), options, environment)
+}
+
+/// A run in which nothing has happened.
+fn blank(
+    scenario: ScenarioRecord,
+    target: Target,
+    command: Vec<String>,
+    options: Options,
+    environment: Environment,
+) -> Run {
     Run {
         schema: SCHEMA.to_owned(),
         flashlag: program(),
-        scenario: scenario_record(&request.scenario, request.seed),
-        target: Target {
-            kind: TargetKind::Simulated,
-            name: target.text.clone(),
-            directory: None,
-            profile: Some(ProfileRecord {
-                name: target.profile.name.clone(),
-                about: target.profile.about.clone(),
-                filesystem: target.filesystem.clone(),
-                text: target.profile.to_toml(),
-            }),
-        },
-        command: request.command.clone(),
+        scenario,
+        target,
+        command,
         started: None,
         status: RunStatus::Running { next_step: 0 },
-        options: Options {
-            leave_bytes: leave,
-            leave_reason: match request.leave {
-                Some(_) => "given by --leave".to_owned(),
-                None => "what the reviewers' fills left".to_owned(),
-            },
-            budget_bytes: None,
-            verify: false,
-            engine: "flashlag".to_owned(),
-        },
+        options,
         environment,
         phases: Vec::new(),
         skipped: Vec::new(),

@@ -5,8 +5,10 @@
     reason = "each test uses some; a test that fails says where"
 )]
 
+mod changed;
+
 use flashlag_flash::{Command, Flash};
-use flashlag_schema::profile::{Model, Profile};
+use flashlag_schema::profile::Model;
 use flashlag_units::{Bytes, Nanos};
 
 const BASE: &str = r#"
@@ -45,22 +47,7 @@ hot_cold = { value = false, source = "test" }
 
 /// The plain device with parameters besides or instead (`gc.policy = "fifo"`), as TOML values.
 pub fn model(changes: &[(&str, &str)]) -> Model {
-    let mut lines: Vec<String> = BASE.lines().map(str::to_owned).collect();
-    for (key, value) in changes {
-        let (section, name) = key.split_once('.').unwrap();
-        let header = format!("[{section}]");
-        let start = lines.iter().position(|line| *line == header).unwrap_or_else(|| {
-            lines.push(header);
-            lines.len() - 1
-        });
-        let body = lines[start + 1..].iter().take_while(|line| !line.starts_with('['));
-        let before = body.into_iter().position(|line| line.starts_with(&format!("{name} =")));
-        if let Some(before) = before {
-            lines.remove(start + 1 + before);
-        }
-        lines.insert(start + 1, format!("{name} = {{ value = {value}, source = \"test\" }}"));
-    }
-    Profile::parse(&lines.join("\n")).unwrap().model().unwrap()
+    changed::changed(BASE, changes)
 }
 
 pub fn flash(changes: &[(&str, &str)]) -> Flash {

@@ -5,6 +5,7 @@
 
 mod ext4;
 mod f2fs;
+mod map;
 mod raw;
 #[cfg(test)]
 mod tests;

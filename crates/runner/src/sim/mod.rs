@@ -18,7 +18,7 @@ use flashlag_device::Clock;
 use flashlag_flash::{Flash, FlashDevice};
 use flashlag_iostack::{FileId, Stack, StackSpec};
 use flashlag_schema::scenario::Scenario;
-use flashlag_schema::{Lag, Phase, Reading, Run, RunStatus, Skipped, State};
+use flashlag_schema::{Lag, Reading, Run};
 use flashlag_stats::live::Live;
 use flashlag_units::{Bytes, Nanos};
 
@@ -26,11 +26,11 @@ pub use profiles::{builtin_profile, builtin_protocol, names as profile_names};
 pub use target::{SimTarget, profile};
 
 use crate::error::RunError;
-use crate::execute::task_seed;
+use crate::execute::{Outcome, Underway, go_through, task_seed};
 use crate::output;
 use crate::record::simulated_run;
 use crate::request::{Event, Observer};
-use crate::task::{Task, reached, tasks};
+use crate::task::{Task, tasks};
 
 /// What the reviewers' fills spared.
 pub const REVIEWERS_LEAVE: Bytes = Bytes::from_mb(300);
@@ -86,37 +86,14 @@ pub fn simulate(request: &SimRequest, observer: &mut dyn Observer) -> Result<Run
     }
     let mut simulation = Simulation::new(request)?;
     let tasks = tasks(&request.scenario);
-    let mut status = RunStatus::Complete;
-    for (index, task) in tasks.iter().enumerate() {
-        let next_step = index as u32;
-        if request.stop.load(Ordering::Relaxed) {
-            status = RunStatus::Interrupted { next_step };
-            break;
-        }
-        let outcome = match reached(&tasks, index, simulation.trimmed) {
-            Ok(()) => simulation.perform(task, observer),
-            Err(reason) => Outcome::Skipped(reason),
-        };
-        if let Some(error) = simulation.keep(task, outcome, observer) {
-            status = RunStatus::Failed { next_step, error };
-            break;
-        }
-        simulation.refresh();
-        simulation.run.status = RunStatus::Running { next_step: next_step + 1 };
-        simulation.store()?;
-    }
+    let status = go_through(&mut simulation, &tasks, 0, observer)?;
     simulation.refresh();
     simulation.run.status = status;
-    simulation.store()?;
+    match &request.output {
+        Some(output) => output::write_run(output, &mut simulation.run)?,
+        None => simulation.run.seal(),
+    }
     Ok(simulation.run)
-}
-
-/// What a task came to.
-enum Outcome {
-    Measured(Box<Phase>),
-    Done,
-    Skipped(String),
-    Failed(Option<Box<Phase>>, String),
 }
 
 impl<'a> Simulation<'a> {
@@ -171,53 +148,6 @@ impl<'a> Simulation<'a> {
         Arc::clone(&self.live)
     }
 
-    fn perform(&mut self, task: &Task<'_>, observer: &mut dyn Observer) -> Outcome {
-        match task {
-            Task::Measure { test, state, run } => self.measure(test, *state, *run, observer),
-            Task::Fill { test, .. } => self.fill(test, observer),
-            Task::Delete => self.delete_fills(observer),
-            Task::Trim => self.trim(observer),
-            Task::Idle(time) => {
-                observer.event(Event::Preparing(&format!("idle for {time}")));
-                self.stack.pass_until(self.now().plus(*time));
-                Outcome::Done
-            }
-        }
-    }
-
-    /// Stores what a task came to; an error ends the run.
-    fn keep(
-        &mut self,
-        task: &Task<'_>,
-        outcome: Outcome,
-        observer: &mut dyn Observer,
-    ) -> Option<String> {
-        let mut measured = |run: &mut Run, phase: Box<Phase>| {
-            observer.event(Event::PhaseFinished(&phase));
-            run.phases.push(*phase);
-        };
-        match outcome {
-            Outcome::Measured(phase) => measured(&mut self.run, phase),
-            Outcome::Done => {}
-            Outcome::Skipped(reason) => {
-                observer.event(Event::Note(&format!("{} skipped: {reason}", task.label())));
-                let state = match task {
-                    Task::Measure { state, .. } => *state,
-                    Task::Trim => State::Trimmed,
-                    _ => self.run.phases.last().map(|phase| phase.state).unwrap_or_default(),
-                };
-                self.run.skipped.push(Skipped { step: task.label(), state, reason });
-            }
-            Outcome::Failed(phase, error) => {
-                if let Some(phase) = phase {
-                    measured(&mut self.run, phase);
-                }
-                return Some(error);
-            }
-        }
-        None
-    }
-
     fn refresh(&mut self) {
         let lags = self.run.phases.iter().filter_map(|phase| phase.lag);
         self.run.lag = lags.fold(Lag::default(), Lag::plus);
@@ -236,14 +166,43 @@ impl<'a> Simulation<'a> {
             self.stack.free(),
         );
     }
+}
 
-    fn store(&mut self) -> Result<(), RunError> {
-        match &self.request.output {
-            Some(output) => output::write_run(output, &mut self.run),
-            None => {
-                self.run.seal();
-                Ok(())
+impl Underway for Simulation<'_> {
+    fn run(&mut self) -> &mut Run {
+        &mut self.run
+    }
+
+    fn stopped(&self) -> bool {
+        self.request.stop.load(Ordering::Relaxed)
+    }
+
+    fn trimmed(&self) -> bool {
+        self.trimmed
+    }
+
+    fn perform(
+        &mut self,
+        task: &Task<'_>,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome, RunError> {
+        Ok(match task {
+            Task::Measure { test, state, run } => self.measure(test, *state, *run, observer),
+            Task::Fill { test, .. } => self.fill(test, observer),
+            Task::Delete => self.delete_fills(observer),
+            Task::Trim => self.trim(observer),
+            Task::Idle(time) => {
+                observer.event(Event::Preparing(&format!("idle for {time}")));
+                self.stack.pass_until(self.now().plus(*time));
+                Outcome::Done
             }
-        }
+        })
+    }
+
+    /// Nothing between tasks where only the whole run is wanted, as by forecasts and fits.
+    fn save(&mut self) -> Result<(), RunError> {
+        let Some(output) = &self.request.output else { return Ok(()) };
+        self.refresh();
+        output::write_run(output, &mut self.run)
     }
 }

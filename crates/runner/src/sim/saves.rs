@@ -10,9 +10,10 @@ use flashlag_schema::{Operation, Reading, State};
 use flashlag_sqlite::{Files, PreparedSaves, SaveJob, SaveWatch, Saved, remove_databases_on};
 use flashlag_units::Bytes;
 
+use super::Simulation;
 use super::ledger::Counted;
-use super::{Outcome, Simulation};
 use crate::changes::changes_of;
+use crate::execute::Outcome;
 use crate::measure::{INTERVAL, STALL_OVER, label};
 use crate::phase::{PhaseTail, phase};
 use crate::request::{Event, Observer};

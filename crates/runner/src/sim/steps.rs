@@ -13,10 +13,11 @@ use flashlag_stats::Interval;
 use flashlag_units::{Bytes, Nanos};
 use flashlag_workload::{Arrivals, Permutation};
 
+use super::Simulation;
 use super::fill::Placed;
 use super::ledger::Counted;
-use super::{Outcome, Simulation};
 use crate::changes::changes_of;
+use crate::execute::Outcome;
 use crate::measure::{BACKGROUND_SPAN, INTERVAL, STALL_OVER, io_head, is_steady, label};
 use crate::phase::{PhaseHead, PhaseTail, phase};
 use crate::request::{Event, Observer};

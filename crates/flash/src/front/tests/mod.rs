@@ -5,7 +5,10 @@ mod link;
 mod power;
 mod write_cache;
 
-use flashlag_schema::profile::{Model, Profile};
+#[path = "../../../tests/common/changed.rs"]
+mod changed;
+
+use flashlag_schema::profile::Model;
 use flashlag_units::{Bytes, Nanos};
 
 use super::commands::Front;
@@ -140,22 +143,7 @@ policy = { value = "greedy", source = "test" }
 
 /// The front and its dies, with parameters besides or instead (`host.packed = 8`), as TOML values.
 fn front(changes: &[(&str, &str)]) -> (Front, Dies) {
-    let mut lines: Vec<String> = BASE.lines().map(str::to_owned).collect();
-    for (key, value) in changes {
-        let (section, name) = key.split_once('.').unwrap();
-        let header = format!("[{section}]");
-        let start = lines.iter().position(|line| *line == header).unwrap_or_else(|| {
-            lines.push(header);
-            lines.len() - 1
-        });
-        let body = lines[start + 1..].iter().take_while(|line| !line.starts_with('['));
-        let before = body.into_iter().position(|line| line.starts_with(&format!("{name} =")));
-        if let Some(before) = before {
-            lines.remove(start + 1 + before);
-        }
-        lines.insert(start + 1, format!("{name} = {{ value = {value}, source = \"test\" }}"));
-    }
-    let model = Profile::parse(&lines.join("\n")).unwrap().model().unwrap();
+    let model = changed::changed(BASE, changes);
     let dies = Dies::new(&model);
     (Front::new(&model, 4, 1), dies)
 }

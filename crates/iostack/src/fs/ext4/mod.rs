@@ -18,14 +18,11 @@ use flashlag_units::{Bytes, Nanos};
 use self::journal::Journal;
 use self::layout::Layout;
 use self::space::{GROUP, Space};
+use super::map::{self, HOLE, tick};
 use super::{BLOCK, FileId, Filesystem, Full, Reason, blocks, grown};
 use crate::plan::{BlockRequest, Plan, Run, push_run};
 use crate::spec::StackSpec;
 
-/// The kernel's clock for times of files moves in ticks: 100 a second on phones (`HZ`).
-const TICK: Nanos = Nanos::from_millis(10);
-/// A block that a file has none for.
-const HOLE: u32 = u32::MAX;
 /// Extents that an inode holds itself, and that a leaf block holds.
 const EXTENTS_IN_INODE: u64 = 4;
 const EXTENTS_IN_LEAF: u64 = 340;
@@ -318,24 +315,12 @@ impl Filesystem for Ext4 {
     }
 
     fn locate(&self, file: FileId, offset: u64, length: u64) -> Vec<Run> {
-        let mut runs = Vec::new();
-        let Some(inode) = self.files.get(&file) else { return runs };
-        let (first, end) = blocks(offset, length);
-        for at in first..end.min(inode.map.len() as u64) {
-            let block = inode.map[at as usize];
-            if block == HOLE {
-                continue;
-            }
-            let (from, to) = (offset.max(at * BLOCK), (offset + length).min((at + 1) * BLOCK));
-            let place = u64::from(block) * BLOCK + (from - at * BLOCK);
-            push_run(&mut runs, Run { offset: place, length: to - from });
-        }
-        runs
+        let Some(inode) = self.files.get(&file) else { return Vec::new() };
+        map::locate(&inode.map, (offset, length), |block| u64::from(block) * BLOCK)
     }
 
     fn is_mapped(&self, file: FileId, page: u64) -> bool {
-        let block = self.files.get(&file).and_then(|inode| inode.map.get(page as usize));
-        block.is_some_and(|block| *block != HOLE)
+        self.files.get(&file).is_some_and(|inode| map::is_mapped(&inode.map, page))
     }
 
     fn write(
@@ -360,7 +345,7 @@ impl Filesystem for Ext4 {
     }
 
     fn touch(&mut self, now: Nanos, file: FileId) {
-        let tick = now.0 / TICK.0;
+        let tick = tick(now);
         let Some(inode) = self.files.get_mut(&file) else { return };
         if inode.modified != Some(tick) {
             inode.modified = Some(tick);

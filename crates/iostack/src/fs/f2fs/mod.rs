@@ -22,12 +22,11 @@ use flashlag_units::{Bytes, Nanos};
 
 use self::layout::{Layout, SEGMENT};
 use self::segments::{Log, Owner, Segments};
+use super::map::{self, HOLE, tick};
 use super::{BLOCK, FileId, Filesystem, Full, Reason, blocks, grown};
 use crate::plan::{BlockRequest, Plan, Run, push_run};
 use crate::spec::StackSpec;
 
-const TICK: Nanos = Nanos::from_millis(10);
-const HOLE: u32 = u32::MAX;
 /// Addresses that an inode holds itself, and a direct node.
 const IN_INODE: u64 = 923;
 const IN_NODE: u64 = 1018;
@@ -322,24 +321,12 @@ impl Filesystem for F2fs {
     }
 
     fn locate(&self, file: FileId, offset: u64, length: u64) -> Vec<Run> {
-        let mut runs = Vec::new();
-        let Some(inode) = self.files.get(&file.0) else { return runs };
-        let (first, end) = blocks(offset, length);
-        for at in first..end.min(inode.map.len() as u64) {
-            let block = inode.map[at as usize];
-            if block == HOLE {
-                continue;
-            }
-            let (from, to) = (offset.max(at * BLOCK), (offset + length).min((at + 1) * BLOCK));
-            let offset = self.place(block).offset + (from - at * BLOCK);
-            push_run(&mut runs, Run { offset, length: to - from });
-        }
-        runs
+        let Some(inode) = self.files.get(&file.0) else { return Vec::new() };
+        map::locate(&inode.map, (offset, length), |block| self.place(block).offset)
     }
 
     fn is_mapped(&self, file: FileId, page: u64) -> bool {
-        let block = self.files.get(&file.0).and_then(|inode| inode.map.get(page as usize));
-        block.is_some_and(|block| *block != HOLE)
+        self.files.get(&file.0).is_some_and(|inode| map::is_mapped(&inode.map, page))
     }
 
     fn write(
@@ -372,7 +359,7 @@ impl Filesystem for F2fs {
     }
 
     fn touch(&mut self, now: Nanos, file: FileId) {
-        let tick = now.0 / TICK.0;
+        let tick = tick(now);
         if let Some(inode) = self.files.get_mut(&file.0)
             && inode.modified != Some(tick)
         {
