@@ -22,7 +22,8 @@ use flashlag_schema::{Lag, Reading, Run};
 use flashlag_stats::live::Live;
 use flashlag_units::{Bytes, Nanos};
 
-pub use profiles::{builtin_profile, builtin_protocol, names as profile_names};
+pub use flashlag_schema::profile::{builtin_profile, names as profile_names};
+pub use profiles::builtin_protocol;
 pub use target::{SimTarget, profile};
 
 use crate::error::RunError;

@@ -1,11 +1,8 @@
 //! `sim:PROFILE[+FS[,OPTION]...]`.
 
-use std::path::Path;
-
 use flashlag_iostack::StackSpec;
-use flashlag_schema::profile::Profile;
+use flashlag_schema::profile::{Profile, ProfileError};
 
-use super::profiles::builtin_profile;
 use crate::error::RunError;
 
 /// A simulated device with a filesystem on it.
@@ -46,19 +43,9 @@ impl SimTarget {
 /// # Errors
 /// No such profile, or one that makes no device: what is wrong, by the parameter's name.
 pub fn profile(name: &str) -> Result<Profile, RunError> {
-    let refuse = |reason: String| RunError::Profile { name: name.to_owned(), reason };
-    let text = match builtin_profile(name) {
-        Some(text) => text.to_owned(),
-        None if name.ends_with(".toml") || Path::new(name).is_file() => {
-            std::fs::read_to_string(name).map_err(|error| refuse(error.to_string()))?
-        }
-        None => {
-            let names: Vec<&str> = super::profiles::names().collect();
-            return Err(refuse(format!(
-                "there is none of that name; there are {}, or give a TOML file",
-                names.join(", ")
-            )));
-        }
+    let refuse = |error: ProfileError| RunError::Profile {
+        name: name.to_owned(),
+        reason: error.to_string(),
     };
-    Profile::parse(&text).map_err(|error| refuse(error.to_string()))
+    Profile::find(name).map_err(refuse)
 }

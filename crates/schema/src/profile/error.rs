@@ -12,6 +12,17 @@ impl ProfileError {
         ProfileError { message }
     }
 
+    pub(super) fn file(error: &std::io::Error) -> ProfileError {
+        ProfileError::new(error.to_string())
+    }
+
+    pub(super) fn no_such(names: &[&str]) -> ProfileError {
+        let names = names.join(", ");
+        ProfileError::new(format!(
+            "there is none of that name; there are {names}, or give a TOML file"
+        ))
+    }
+
     pub(super) fn text(text: &str, error: &toml::de::Error) -> ProfileError {
         let at = error.span().map_or(0, |span| span.start.min(text.len()));
         let line = text.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;

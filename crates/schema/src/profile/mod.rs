@@ -9,6 +9,7 @@
 //! program = { value = "1.3ms", range = ["0.8ms", "2ms"], fitted = ["new/rand_write_4k"], source = "MLC datasheets" }
 //! ```
 
+mod builtin;
 mod error;
 mod front;
 mod model;
@@ -17,9 +18,11 @@ mod stack;
 mod validate;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use serde::Deserialize;
 
+pub use builtin::{builtin_profile, names};
 pub use error::ProfileError;
 pub use front::{BufferModel, HostModel, SlcFull, SlcModel, TrimKind, TrimModel};
 pub use model::{CellKind, GcModel, GcPolicy, MapKind, MapModel, Model, NandModel, WearModel};
@@ -114,6 +117,21 @@ impl Profile {
         };
         profile.model()?;
         Ok(profile)
+    }
+
+    /// The profile of that name, built in, or in that file.
+    ///
+    /// # Errors
+    /// No such profile, or one that makes no device: what is wrong, by the parameter's name.
+    pub fn find(name: &str) -> Result<Profile, ProfileError> {
+        let text = match builtin_profile(name) {
+            Some(text) => text.to_owned(),
+            None if name.ends_with(".toml") || Path::new(name).is_file() => {
+                std::fs::read_to_string(name).map_err(|error| ProfileError::file(&error))?
+            }
+            None => return Err(ProfileError::no_such(&names().collect::<Vec<_>>())),
+        };
+        Profile::parse(&text)
     }
 
     /// The model that the parameters make.

@@ -1,0 +1,34 @@
+//! The profiles that come with flashlag. They are files like a user's own.
+
+macro_rules! files {
+    ($($name:literal),* $(,)?) => {
+        &[$(($name, include_str!(concat!("../../../../profiles/", $name, ".toml")))),*]
+    };
+}
+
+/// Name and file of each, oldest device first.
+const PROFILES: &[(&str, &str)] = files![
+    "nexus7-2012",
+    "moto-x-2013",
+    "moto-x-2013-sandisk",
+    "moto-x-2013-toshiba",
+    "nexus5-2013",
+    "nexus6-2014",
+    "pixel-2016",
+    "moto-z-2016",
+    "ufs21-phone",
+    "ufs31-phone",
+    "sd-a1",
+    "sd-c10",
+    "zero",
+];
+
+/// The names of all profiles.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    PROFILES.iter().map(|(name, _)| *name)
+}
+
+/// The file of a profile.
+pub fn builtin_profile(name: &str) -> Option<&'static str> {
+    PROFILES.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+}
