@@ -1,0 +1,2 @@
+//! The virtual device as an nbdkit plugin.
+#![forbid(unsafe_code)]

@@ -1,0 +1,2 @@
+//! The simulated flash in real time.
+#![forbid(unsafe_code)]
