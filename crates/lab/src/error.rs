@@ -1,0 +1,84 @@
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+use crate::spec::SpecError;
+
+/// Why the lab can't go on, and what to try.
+#[derive(Debug, Error)]
+pub enum LabError {
+    /// What was asked for is not known.
+    #[error(transparent)]
+    Spec(#[from] SpecError),
+    /// A program is not installed.
+    #[error(
+        "the lab needs {program}, which is not on this machine (on Debian: apt install {package})"
+    )]
+    Missing {
+        /// Its name.
+        program: String,
+        /// What it is in.
+        package: String,
+    },
+    /// There is no kernel to boot.
+    #[error("there is no kernel for the lab in {}: scripts/lab-packages fetches one (Debian's, into that folder only), or set FLASHLAG_LAB to a folder with vmlinux and lib/modules/VERSION", folder.display())]
+    NoKernel {
+        /// Where it was looked for.
+        folder: PathBuf,
+    },
+    /// The kernel has no such module.
+    #[error(
+        "the kernel {version} has no {what} (no module {module}): take another kernel (FLASHLAG_LAB_SERIES with scripts/lab-packages)"
+    )]
+    NoModule {
+        /// The kernel.
+        version: String,
+        /// What it is needed for.
+        what: String,
+        /// The module.
+        module: String,
+    },
+    /// A file could not be read or written.
+    #[error("cannot {action} {}: {reason}", path.display())]
+    File {
+        /// What was being done.
+        action: &'static str,
+        /// To which.
+        path: PathBuf,
+        /// What the system said.
+        reason: String,
+    },
+    /// A program of the host failed.
+    #[error("{program} failed: {reason}")]
+    Program {
+        /// Its name.
+        program: String,
+        /// What it said.
+        reason: String,
+    },
+    /// The guest did not come up, or went away.
+    #[error("the guest {what}; the console's last lines:\n{console}")]
+    Guest {
+        /// What happened.
+        what: String,
+        /// What its console said last.
+        console: String,
+    },
+    /// The guest says that something failed there.
+    #[error("in the guest: {0}")]
+    Said(String),
+    /// The user stopped it.
+    #[error("stopped")]
+    Stopped,
+}
+
+impl LabError {
+    /// For `map_err` after an operation on a file.
+    pub(crate) fn file(
+        action: &'static str,
+        path: impl Into<PathBuf>,
+    ) -> impl FnOnce(std::io::Error) -> LabError {
+        let path = path.into();
+        move |error| LabError::File { action, path, reason: error.to_string() }
+    }
+}

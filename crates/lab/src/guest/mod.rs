@@ -1,0 +1,76 @@
+//! The guest's side: the first and only process of a kernel that has nothing else.
+
+mod mounts;
+mod port;
+
+use std::path::Path;
+
+use rustix::system::{RebootCommand, reboot, uname};
+
+pub use port::{Link, Orders, Wanted};
+
+use crate::error::LabError;
+use crate::protocol::{SETUP, Setup};
+
+/// Whether this process is the first of a guest of the lab.
+pub fn is_guest() -> bool {
+    std::process::id() == 1 && Path::new(SETUP).is_file()
+}
+
+/// Mounts what every program expects, loads modules, and opens the port.
+///
+/// # Errors
+/// Without a port there is nobody to tell; the error goes to the console.
+pub fn start() -> Result<(Setup, Link, Orders), LabError> {
+    mounts::system()?;
+    let text = std::fs::read_to_string(SETUP).map_err(LabError::file("read", SETUP))?;
+    let setup: Setup =
+        serde_json::from_str(&text).map_err(|error| LabError::Said(format!("{SETUP}: {error}")))?;
+    let (link, orders) = port::open()?;
+    Ok((setup, link, orders))
+}
+
+/// Loads the modules and mounts the filesystems.
+///
+/// # Errors
+/// Which could not be, and why.
+pub fn set_up(setup: &Setup) -> Result<(), LabError> {
+    for module in &setup.modules {
+        load(module)?;
+    }
+    setup.mounts.iter().try_for_each(mounts::mount)
+}
+
+fn load(module: &str) -> Result<(), LabError> {
+    let file = std::fs::File::open(module).map_err(LabError::file("open", module))?;
+    // The kernel unpacks what is packed itself.
+    let packed = if module.ends_with(".ko") { 0 } else { MODULE_INIT_COMPRESSED_FILE };
+    match rustix::system::finit_module(&file, c"", packed) {
+        // What is there already is as good; a driver may find nothing to drive.
+        Ok(()) | Err(rustix::io::Errno::EXIST | rustix::io::Errno::NODEV) => Ok(()),
+        Err(error) => Err(LabError::file("load the module", module)(error.into())),
+    }
+}
+
+/// From the kernel's `module.h`: libraries do not have it.
+const MODULE_INIT_COMPRESSED_FILE: i32 = 4;
+
+/// `Linux 6.12.117 x86_64`.
+pub fn kernel() -> String {
+    let uname = uname();
+    let words = [uname.sysname(), uname.release(), uname.machine()];
+    words.map(|word| word.to_string_lossy().into_owned()).join(" ")
+}
+
+/// Unmounts all that was mounted.
+///
+/// # Errors
+/// Which could not be, and why.
+pub fn unmount(setup: &Setup) -> Result<(), LabError> {
+    setup.mounts.iter().rev().try_for_each(mounts::unmount)
+}
+
+/// Ends the machine. Returns only where the kernel would not.
+pub fn power_off() {
+    let _ = reboot(RebootCommand::PowerOff);
+}

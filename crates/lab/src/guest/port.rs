@@ -1,0 +1,134 @@
+//! The guest's end of the port.
+
+use std::fs::{File, OpenOptions};
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::error::LabError;
+use crate::protocol::{self, DeviceCount, Order, PORT, Report, RunOrder};
+
+/// How often the guest says that it is alive.
+const ALIVE: Duration = Duration::from_secs(2);
+/// The port is there as soon as the kernel has looked at its devices.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Tells the host.
+#[derive(Clone, Debug)]
+pub struct Link {
+    port: Arc<Mutex<File>>,
+    sampled: Arc<Mutex<Receiver<DeviceCount>>>,
+}
+
+/// What the host wants done.
+#[derive(Debug)]
+pub struct Orders {
+    wanted: Receiver<Wanted>,
+    stop: Arc<AtomicBool>,
+}
+
+/// What the host wants done next.
+#[derive(Debug)]
+pub enum Wanted {
+    /// A run.
+    Run(Box<RunOrder>),
+    /// The end.
+    PowerOff,
+}
+
+impl Link {
+    /// Tells the host. Where it is gone there is nobody to tell; the machine ends by itself then.
+    pub fn tell(&self, report: &Report) {
+        let mut port = self.port.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = protocol::send(&mut *port, report);
+    }
+
+    /// What the device has counted by now.
+    pub fn sample(&self) -> Option<DeviceCount> {
+        let sampled = self.sampled.lock().unwrap_or_else(PoisonError::into_inner);
+        self.tell(&Report::Sample);
+        sampled.recv().ok()
+    }
+}
+
+impl Orders {
+    /// The next order; the end where the host is gone.
+    pub fn next(&self) -> Wanted {
+        self.wanted.recv().unwrap_or(Wanted::PowerOff)
+    }
+
+    /// Set when the run under way has to end.
+    pub fn stop(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.stop)
+    }
+}
+
+/// Finds the port, and begins to listen and to say that the guest is alive.
+pub(super) fn open() -> Result<(Link, Orders), LabError> {
+    let path = find()?;
+    let file = OpenOptions::new().read(true).write(true).open(&path);
+    let file = file.map_err(LabError::file("open", &path))?;
+    let reader = file.try_clone().map_err(LabError::file("open", &path))?;
+    let (sampled, samples) = channel();
+    let (wanted, orders) = channel();
+    let stop = Arc::new(AtomicBool::new(false));
+    let link = Link { port: Arc::new(Mutex::new(file)), sampled: Arc::new(Mutex::new(samples)) };
+    let told = Arc::clone(&stop);
+    std::thread::spawn(move || listen(reader, &sampled, &wanted, &told));
+    let alive = link.clone();
+    std::thread::spawn(move || {
+        loop {
+            std::thread::sleep(ALIVE);
+            alive.tell(&Report::Alive);
+        }
+    });
+    Ok((link, Orders { wanted: orders, stop }))
+}
+
+/// Passes on what the host says. A host that is gone wants nothing any more, and the machine with
+/// its device would be left alone: it ends.
+fn listen(reader: File, sampled: &Sender<DeviceCount>, wanted: &Sender<Wanted>, stop: &AtomicBool) {
+    let mut reader = BufReader::new(reader);
+    // Until the kernel has heard that the host is there, the port reads as if it were gone.
+    let until = Instant::now() + PATIENCE;
+    loop {
+        let passed = match protocol::receive(&mut reader) {
+            Ok(Some(Order::Run(order))) => wanted.send(Wanted::Run(order)).is_ok(),
+            Ok(Some(Order::PowerOff)) => wanted.send(Wanted::PowerOff).is_ok(),
+            Ok(Some(Order::Sampled(count))) => sampled.send(count).is_ok(),
+            Ok(Some(Order::Stop)) => {
+                stop.store(true, Ordering::Relaxed);
+                true
+            }
+            Ok(None) if Instant::now() < until => {
+                std::thread::sleep(Duration::from_millis(20));
+                true
+            }
+            Ok(None) | Err(_) => return super::power_off(),
+        };
+        if !passed {
+            return;
+        }
+    }
+}
+
+/// The port by its name: without `udev` it has no name in `/dev`.
+fn find() -> Result<PathBuf, LabError> {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        let entries = std::fs::read_dir("/sys/class/virtio-ports").into_iter().flatten().flatten();
+        let found = entries.map(|entry| entry.path()).find(|path| {
+            std::fs::read_to_string(path.join("name")).is_ok_and(|name| name.trim() == PORT)
+        });
+        if let Some(path) = found {
+            return Ok(Path::new("/dev").join(path.file_name().unwrap_or_default()));
+        }
+        if Instant::now() > until {
+            return Err(LabError::Said(format!("there is no port named {PORT}")));
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}

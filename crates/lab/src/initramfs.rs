@@ -1,0 +1,132 @@
+//! What the guest finds at its start: our program, its libraries, modules, and what it shall do.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::{self, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+
+use cpio::newc::{Builder, ModeFileType, trailer};
+
+use crate::error::LabError;
+
+/// An archive of the form that Linux unpacks into its first root.
+#[derive(Debug)]
+pub struct Initramfs {
+    path: PathBuf,
+    writer: BufWriter<File>,
+    folders: BTreeSet<PathBuf>,
+    next_inode: u32,
+}
+
+impl Initramfs {
+    /// An empty archive in that file.
+    ///
+    /// # Errors
+    /// The file can't be made.
+    pub fn create(path: &Path) -> Result<Initramfs, LabError> {
+        let file = File::create(path).map_err(LabError::file("create", path))?;
+        Ok(Initramfs {
+            path: path.to_owned(),
+            writer: BufWriter::new(file),
+            folders: BTreeSet::new(),
+            next_inode: 1,
+        })
+    }
+
+    /// Adds a program or a library from the host.
+    ///
+    /// # Errors
+    /// It can't be read, is over 4 GiB, or the archive can't be written.
+    pub fn add_file(&mut self, at: &Path, source: &Path) -> Result<(), LabError> {
+        let mut file = File::open(source).map_err(LabError::file("open", source))?;
+        let size = file.metadata().map_err(LabError::file("look at", source))?.len();
+        self.add(at, size, &mut file).map_err(LabError::file("pack", source))
+    }
+
+    /// Adds a text.
+    ///
+    /// # Errors
+    /// The archive can't be written.
+    pub fn add_text(&mut self, at: &Path, text: &str) -> Result<(), LabError> {
+        let size = text.len() as u64;
+        self.add(at, size, &mut text.as_bytes()).map_err(LabError::file("write", &self.path))
+    }
+
+    fn add(&mut self, at: &Path, size: u64, contents: &mut dyn Read) -> io::Result<()> {
+        let at = at.strip_prefix("/").unwrap_or(at);
+        for folder in at.ancestors().skip(1).collect::<Vec<_>>().into_iter().rev() {
+            if !folder.as_os_str().is_empty() && self.folders.insert(folder.to_owned()) {
+                self.entry(folder, ModeFileType::Directory, 0, &mut io::empty())?;
+            }
+        }
+        self.entry(at, ModeFileType::Regular, size, contents)
+    }
+
+    fn entry(
+        &mut self,
+        at: &Path,
+        kind: ModeFileType,
+        size: u64,
+        contents: &mut dyn Read,
+    ) -> io::Result<()> {
+        let size = u32::try_from(size).map_err(|_| io::Error::other("it is over 4 GiB"))?;
+        let links = if matches!(kind, ModeFileType::Directory) { 2 } else { 1 };
+        let entry = Builder::new(&at.to_string_lossy())
+            .ino(self.next_inode)
+            .nlink(links)
+            .mode(0o755)
+            .set_mode_file_type(kind);
+        self.next_inode += 1;
+        let mut writer = entry.write(&mut self.writer, size);
+        io::copy(contents, &mut writer)?;
+        writer.finish()?;
+        Ok(())
+    }
+
+    /// Ends the archive.
+    ///
+    /// # Errors
+    /// It can't be written.
+    pub fn finish(self) -> Result<PathBuf, LabError> {
+        let ended = trailer(self.writer).and_then(|mut writer| writer.flush());
+        ended.map_err(LabError::file("write", &self.path))?;
+        Ok(self.path)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_come_before_what_is_in_them_and_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut archive = Initramfs::create(&folder.path().join("a.cpio")).unwrap();
+        archive.add_text(Path::new("/lib/x/one"), "1").unwrap();
+        archive.add_text(Path::new("/lib/x/two"), "22").unwrap();
+        archive.add_file(Path::new("/init"), Path::new("/proc/self/exe")).unwrap();
+        let path = archive.finish().unwrap();
+        let mut file = File::open(path).unwrap();
+        let mut names = Vec::new();
+        loop {
+            let reader = cpio::newc::Reader::new(file).unwrap();
+            if reader.entry().is_trailer() {
+                break;
+            }
+            names.push((reader.entry().name().to_owned(), reader.entry().file_size()));
+            file = reader.finish().unwrap();
+        }
+        let own = std::fs::metadata("/proc/self/exe").unwrap().len() as u32;
+        let expected =
+            [("lib", 0), ("lib/x", 0), ("lib/x/one", 1), ("lib/x/two", 2), ("init", own)];
+        assert_eq!(names, expected.map(|(name, size)| (name.to_owned(), size)));
+    }
+
+    #[test]
+    fn a_file_that_is_not_there_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut archive = Initramfs::create(&folder.path().join("a.cpio")).unwrap();
+        let error = archive.add_file(Path::new("/x"), Path::new("/nowhere/x")).unwrap_err();
+        assert!(error.to_string().contains("/nowhere/x"), "{error}");
+    }
+}

@@ -1,0 +1,29 @@
+//! Reaches another kernel: a guest that QEMU boots on a virtual flash device, with flashlag itself as
+//! its only program.
+//!
+//! The host side finds a kernel ([`Kernel`]), makes the filesystem ([`make_filesystem`]), and boots
+//! ([`Machine::boot`]); the guest side ([`guest`]) mounts it. Between them is a virtio port that takes a
+//! message a line ([`protocol`]). What is run on the filesystem is not known here: it goes through the
+//! port as text, and comes back so.
+#![forbid(unsafe_code)]
+
+mod device;
+mod error;
+pub mod guest;
+mod initramfs;
+mod kernel;
+mod machine;
+mod mkfs;
+mod modules;
+mod program;
+pub mod protocol;
+mod spec;
+
+pub use device::ZeroDevice;
+pub use error::LabError;
+pub use initramfs::Initramfs;
+pub use kernel::Kernel;
+pub use machine::{Disk, Machine, MachineSpec};
+pub use mkfs::make_filesystem;
+pub use program::guest_program;
+pub use spec::{Cipher, Filesystem, LabSpec, SpecError};

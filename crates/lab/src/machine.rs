@@ -1,0 +1,248 @@
+//! The machine that QEMU makes: two processors, a few disks, a console into a file, and our port.
+
+use std::io::{BufReader, ErrorKind};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::error::LabError;
+use crate::protocol::{self, Order, PORT, Report};
+
+const QEMU: &str = "qemu-system-x86_64";
+/// A guest boots in 5 to 12 s where its instructions are translated; a busy machine takes longer.
+const BOOT: Duration = Duration::from_secs(180);
+/// A guest says every second or so that it is alive.
+const SILENCE: Duration = Duration::from_secs(60);
+/// Unmounting writes what is left.
+const SHUTDOWN: Duration = Duration::from_secs(60);
+/// How much of the console an error shows.
+const CONSOLE_LINES: usize = 12;
+
+/// A disk of the machine.
+#[derive(Clone, Debug)]
+pub struct Disk {
+    /// The guest knows it by this.
+    pub serial: String,
+    /// The server's socket.
+    pub socket: PathBuf,
+}
+
+/// What is booted.
+#[derive(Clone, Debug)]
+pub struct MachineSpec<'a> {
+    /// The kernel.
+    pub kernel: &'a Path,
+    /// Its first root.
+    pub initramfs: &'a Path,
+    /// Disks.
+    pub disks: &'a [Disk],
+    /// Where the console's file and the port's socket go.
+    pub folder: &'a Path,
+    /// How instructions are executed: `tcg,thread=multi` or `kvm`.
+    pub accelerator: &'a str,
+}
+
+/// A guest that is up. It ends with this value.
+#[derive(Debug)]
+pub struct Machine {
+    child: Child,
+    port: UnixStream,
+    reader: BufReader<UnixStream>,
+    console: PathBuf,
+    /// `uname` of the guest.
+    pub kernel: String,
+}
+
+fn arguments(spec: &MachineSpec<'_>, port: &Path, console: &Path) -> Vec<String> {
+    let mut arguments: Vec<String> = Vec::new();
+    let mut add = |words: &[&str]| arguments.extend(words.iter().map(|word| (*word).to_owned()));
+    add(&["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]);
+    add(&["-machine", "q35", "-accel", spec.accelerator, "-smp", "2", "-m", "1024"]);
+    add(&["-cpu", if spec.accelerator.starts_with("kvm") { "host" } else { "max" }]);
+    add(&["-kernel", &spec.kernel.to_string_lossy()]);
+    add(&["-initrd", &spec.initramfs.to_string_lossy()]);
+    // A panic ends the machine, and a task that hangs is a panic: nothing waits for ever.
+    add(&[
+        "-append",
+        "console=ttyS0 rdinit=/init panic=-1 nokaslr mitigations=off quiet loglevel=4 \
+         tsc=reliable no_timer_check random.trust_cpu=on \
+         sysctl.kernel.hung_task_panic=1 sysctl.kernel.hung_task_timeout_secs=120",
+    ]);
+    add(&["-serial", &format!("file:{}", console.display())]);
+    add(&["-chardev", &format!("socket,id=port,path={},server=on,wait=off", port.display())]);
+    add(&["-device", "virtio-serial-pci"]);
+    add(&["-device", &format!("virtserialport,chardev=port,name={PORT}")]);
+    for (index, disk) in spec.disks.iter().enumerate() {
+        // Nothing between the guest and the device: no cache of the host, no request that is joined
+        // with another, zeroes written as they come.
+        let drive = format!(
+            "driver=nbd,node-name=disk{index},server.type=unix,server.path={},cache.direct=on,\
+             discard=unmap,detect-zeroes=off",
+            disk.socket.display()
+        );
+        let device = format!(
+            "virtio-blk-pci,drive=disk{index},serial={},write-cache=on,request-merging=off,num-queues=1",
+            disk.serial
+        );
+        add(&["-blockdev", &drive, "-device", &device]);
+    }
+    arguments
+}
+
+impl Machine {
+    /// Boots it, and waits until the guest is set up.
+    ///
+    /// # Errors
+    /// QEMU is not installed, or the guest does not come up in time: with its console's last lines.
+    pub fn boot(spec: &MachineSpec<'_>) -> Result<Machine, LabError> {
+        let (port, console) = (spec.folder.join("port"), spec.folder.join("console"));
+        let errors = spec.folder.join("qemu");
+        let log = std::fs::File::create(&errors).map_err(LabError::file("create", &errors))?;
+        let mut command = Command::new(QEMU);
+        command.args(arguments(spec, &port, &console));
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
+        let child = command.spawn().map_err(|_| LabError::Missing {
+            program: QEMU.to_owned(),
+            package: "qemu-system-x86".to_owned(),
+        })?;
+        let mut guard = Guard(Some(child));
+        let until = Instant::now() + BOOT;
+        let stream = loop {
+            if let Ok(stream) = UnixStream::connect(&port) {
+                break stream;
+            }
+            let ended = guard.child().try_wait().ok().flatten();
+            if ended.is_some() || Instant::now() > until {
+                let said = std::fs::read_to_string(&errors).unwrap_or_default();
+                let reason = last_lines(&said);
+                return Err(LabError::Program { program: QEMU.to_owned(), reason });
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        };
+        let reader = stream.try_clone().map_err(LabError::file("open", &port))?;
+        let mut machine = Machine {
+            child: guard.release(),
+            port: stream,
+            reader: BufReader::new(reader),
+            console,
+            kernel: String::new(),
+        };
+        match machine.wait(until.saturating_duration_since(Instant::now()), "did not come up")? {
+            Report::Ready { kernel } => machine.kernel = kernel,
+            Report::Failed { error } => return Err(LabError::Said(error)),
+            other => return Err(machine.lost(&format!("said {other:?} when it came up"))),
+        }
+        Ok(machine)
+    }
+
+    /// Tells the guest something.
+    ///
+    /// # Errors
+    /// The guest is gone.
+    pub fn order(&mut self, order: &Order) -> Result<(), LabError> {
+        let sent = protocol::send(&mut self.port, order);
+        sent.map_err(|error| self.lost(&format!("does not listen any more ({error})")))
+    }
+
+    /// What the guest says next; signs of life are not told.
+    ///
+    /// # Errors
+    /// The guest is gone, or silent for a minute: with its console's last lines.
+    pub fn hear(&mut self) -> Result<Report, LabError> {
+        loop {
+            match self.wait(SILENCE, "fell silent")? {
+                Report::Alive => {}
+                report => return Ok(report),
+            }
+        }
+    }
+
+    fn wait(&mut self, time: Duration, otherwise: &str) -> Result<Report, LabError> {
+        let time = time.max(Duration::from_millis(1));
+        if let Err(error) = self.port.set_read_timeout(Some(time)) {
+            return Err(self.lost(&format!("can't be waited for ({error})")));
+        }
+        match protocol::receive(&mut self.reader) {
+            Ok(Some(report)) => Ok(report),
+            Ok(None) => Err(self.lost("ended")),
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                Err(self.lost(&format!("{otherwise} for {} s", time.as_secs())))
+            }
+            Err(error) => Err(self.lost(&format!("said what is no message ({error})"))),
+        }
+    }
+
+    fn lost(&mut self, what: &str) -> LabError {
+        let text = std::fs::read(&self.console).unwrap_or_default();
+        let console = last_lines(&String::from_utf8_lossy(&text));
+        LabError::Guest { what: what.to_owned(), console }
+    }
+
+    /// Unmounts and switches off.
+    ///
+    /// # Errors
+    /// The guest could not unmount, or did not end in time.
+    pub fn power_off(mut self) -> Result<(), LabError> {
+        self.order(&Order::PowerOff)?;
+        loop {
+            match self.wait(SHUTDOWN, "did not end")? {
+                Report::Off => break,
+                Report::Failed { error } => return Err(LabError::Said(error)),
+                _ => {}
+            }
+        }
+        let until = Instant::now() + SHUTDOWN;
+        while self.child.try_wait().ok().flatten().is_none() {
+            if Instant::now() > until {
+                return Err(self.lost("did not switch off"));
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Machine {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Kills the child unless it is released.
+struct Guard(Option<Child>);
+
+impl Guard {
+    fn child(&mut self) -> &mut Child {
+        self.0.as_mut().expect("it is released once, and not used after that")
+    }
+
+    fn release(mut self) -> Child {
+        self.0.take().expect("it is released once, and not used after that")
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.0 {
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+fn last_lines(text: &str) -> String {
+    let lines: Vec<&str> =
+        text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
+    if lines.is_empty() {
+        return "  (it said nothing)".to_owned();
+    }
+    let last = &lines[lines.len().saturating_sub(CONSOLE_LINES)..];
+    let plain = last.iter().map(|line| {
+        let line: String = line.chars().filter(|c| !c.is_control()).collect();
+        format!("  {line}")
+    });
+    plain.collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,64 @@
+//! Our own program, as the guest's first and only one: with the libraries of the host where it is
+//! not static.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::error::LabError;
+use crate::initramfs::Initramfs;
+
+/// Puts the running program into the archive as `/init`.
+///
+/// # Errors
+/// It can't be read, or its libraries can't be found.
+pub fn guest_program(program: &Path, archive: &mut Initramfs) -> Result<(), LabError> {
+    add_program(program, Path::new("/init"), archive)
+}
+
+/// Puts a program and the libraries that it needs into the archive.
+///
+/// # Errors
+/// It can't be read, or its libraries can't be found.
+pub(crate) fn add_program(
+    program: &Path,
+    at: &Path,
+    archive: &mut Initramfs,
+) -> Result<(), LabError> {
+    archive.add_file(at, program)?;
+    for library in libraries(program)? {
+        archive.add_file(&library, &library)?;
+    }
+    Ok(())
+}
+
+/// The libraries of a program, as its own loader finds them; none of a static one.
+fn libraries(program: &Path) -> Result<Vec<PathBuf>, LabError> {
+    let output = Command::new("ldd").arg(program).output().map_err(|_| LabError::Missing {
+        program: "ldd".to_owned(),
+        package: "libc-bin".to_owned(),
+    })?;
+    Ok(paths_in(&String::from_utf8_lossy(&output.stdout)))
+}
+
+/// Of `libm.so.6 => /lib/x/libm.so.6 (0x7f00)` and `/lib64/ld-linux-x86-64.so.2 (0x7f00)`: the paths.
+fn paths_in(text: &str) -> Vec<PathBuf> {
+    let words = text.lines().filter_map(|line| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        words.into_iter().find(|word| word.starts_with('/'))
+    });
+    words.map(PathBuf::from).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn libraries_are_the_paths_that_the_loader_names() {
+        let text = "\tlinux-vdso.so.1 (0x7ffd)\n\tlibm.so.6 => /lib/x86/libm.so.6 (0x7f)\n\
+                    \t/lib64/ld-linux-x86-64.so.2 (0x7f)\n";
+        let expected = ["/lib/x86/libm.so.6", "/lib64/ld-linux-x86-64.so.2"].map(PathBuf::from);
+        assert_eq!(paths_in(text), expected);
+        assert_eq!(paths_in("\tstatically linked\n"), Vec::<PathBuf>::new());
+    }
+}

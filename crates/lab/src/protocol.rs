@@ -1,0 +1,202 @@
+//! What the host and the guest say to each other: a message a line, as JSON.
+//!
+//! The guest asks before it goes on where a moment matters: it says [`Report::Sample`] at the edge of
+//! a phase and waits for [`Order::Sampled`], so that what the device counted belongs to that edge.
+
+use std::io::{BufRead, Read, Write};
+
+use flashlag_schema::{Phase, Run};
+use flashlag_units::{Bytes, Nanos};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::spec::Cipher;
+
+/// The name of the port.
+pub const PORT: &str = "flashlag";
+/// Where the guest finds what it shall set up.
+pub const SETUP: &str = "/flashlag.json";
+/// No message is longer: a run file of many hours is a few megabytes.
+const LONGEST: u64 = 256 << 20;
+
+/// What the guest sets up before anything is asked of it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Setup {
+    /// Modules in the order in which they load: paths in the guest.
+    pub modules: Vec<String>,
+    /// Filesystems to mount.
+    pub mounts: Vec<Mount>,
+}
+
+/// A filesystem to mount.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mount {
+    /// The disk's serial number.
+    pub serial: String,
+    /// What the kernel calls the filesystem.
+    pub filesystem: String,
+    /// What `mount` is told.
+    pub options: String,
+    /// Where.
+    pub at: String,
+    /// Encryption below it.
+    pub encrypt: Option<Cipher>,
+}
+
+/// A scenario to run, as text: it is parsed again where it runs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RunOrder {
+    /// The scenario's file.
+    pub scenario: String,
+    /// What `--set` said.
+    pub settings: Vec<(String, String)>,
+    /// What every random choice follows from.
+    pub seed: u64,
+    /// What a fill spares.
+    pub leave: Bytes,
+    /// The most that may be written.
+    pub budget: Option<Bytes>,
+    /// Whether every byte is read back.
+    pub verify: bool,
+    /// Where: a mount of the setup.
+    pub at: String,
+    /// The target as it was typed.
+    pub target: String,
+    /// The command line.
+    pub command: Vec<String>,
+    /// The least that is asked of each test: for the software's floor.
+    pub floor: bool,
+}
+
+/// What the device has counted since it was started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceCount {
+    /// Bytes that its flash programmed, where it has flash.
+    pub programmed: Option<Bytes>,
+}
+
+/// From the host.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "order", rename_all = "snake_case")]
+pub enum Order {
+    /// Run a scenario.
+    Run(Box<RunOrder>),
+    /// The device as it was when the guest asked.
+    Sampled(DeviceCount),
+    /// End the run under way.
+    Stop,
+    /// Unmount and switch off.
+    PowerOff,
+}
+
+/// From the guest.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "report", rename_all = "snake_case")]
+pub enum Report {
+    /// It is set up.
+    Ready {
+        /// `uname`.
+        kernel: String,
+    },
+    /// It is alive.
+    Alive,
+    /// It waits for the device's counts.
+    Sample,
+    /// Something is about to happen that is no phase.
+    Preparing {
+        /// What.
+        text: String,
+    },
+    /// A phase begins.
+    PhaseStarted {
+        /// Its label.
+        label: String,
+        /// How long it will take, where that is known.
+        expected: Option<Nanos>,
+        /// How much it will move, where that is known.
+        limit: Option<Bytes>,
+    },
+    /// A phase has ended.
+    PhaseFinished {
+        /// It.
+        phase: Box<Phase>,
+    },
+    /// Something the user should know.
+    Note {
+        /// It.
+        text: String,
+    },
+    /// A run has ended, however.
+    Ran {
+        /// It.
+        run: Box<Run>,
+    },
+    /// Something could not be done: what, why, and what to try.
+    Failed {
+        /// In words.
+        error: String,
+    },
+    /// All is written, and unmounted where it can be.
+    Off,
+}
+
+/// Writes a message.
+///
+/// # Errors
+/// The other side is gone.
+pub fn send(writer: &mut dyn Write, message: &impl Serialize) -> std::io::Result<()> {
+    let mut line = serde_json::to_vec(message)?;
+    line.push(b'\n');
+    writer.write_all(&line)?;
+    writer.flush()
+}
+
+/// Reads a message; `None` where the other side is gone.
+///
+/// # Errors
+/// What came is no message, is endless, or can't be read.
+pub fn receive<T: DeserializeOwned>(reader: &mut impl BufRead) -> std::io::Result<Option<T>> {
+    let mut line = Vec::new();
+    let read = reader.by_ref().take(LONGEST).read_until(b'\n', &mut line)?;
+    if read == 0 {
+        return Ok(None);
+    }
+    if line.pop() != Some(b'\n') {
+        return Err(std::io::Error::other("a message without an end"));
+    }
+    Ok(Some(serde_json::from_slice(&line)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_message_is_a_line_and_comes_as_it_went() {
+        let mut wire = Vec::new();
+        let note = Report::Note { text: "two\nlines \"quoted\"".to_owned() };
+        send(&mut wire, &note).unwrap();
+        send(&mut wire, &Report::Alive).unwrap();
+        assert_eq!(wire.iter().filter(|byte| **byte == b'\n').count(), 2);
+        let mut reader = wire.as_slice();
+        assert_eq!(receive(&mut reader).unwrap(), Some(note));
+        assert_eq!(receive(&mut reader).unwrap(), Some(Report::Alive));
+        assert_eq!(receive::<Report>(&mut reader).unwrap(), None);
+    }
+
+    #[test]
+    fn half_a_message_is_an_error_and_no_message() {
+        let mut reader = &b"{\"report\":\"alive\"}"[..];
+        assert!(receive::<Report>(&mut reader).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn garbage_is_an_error_and_nothing_worse(bytes in prop::collection::vec(any::<u8>(), 1..200)) {
+            let mut reader = bytes.as_slice();
+            prop_assert!(receive::<Report>(&mut reader).is_err());
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! `nexus5-2013+f2fs,nobarrier`: which device, which filesystem, and how it is mounted.
+
+use std::fmt;
+
+use flashlag_units::Bytes;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// A filesystem that the lab makes and mounts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Filesystem {
+    /// ext4.
+    Ext4,
+    /// F2FS.
+    F2fs,
+    /// Btrfs.
+    Btrfs,
+    /// XFS.
+    Xfs,
+    /// NILFS2.
+    Nilfs2,
+}
+
+/// How the device is encrypted below the filesystem.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cipher {
+    /// AES in XTS mode, with a key of 256 bits.
+    AesXts,
+    /// Adiantum, for processors without instructions for AES.
+    Adiantum,
+}
+
+/// What is mounted in the lab, and on what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LabSpec {
+    /// The device's profile, by name.
+    pub profile: String,
+    /// The filesystem.
+    pub filesystem: Filesystem,
+    /// Whether a sync flushes the device (`nobarrier` turns it off).
+    pub barrier: bool,
+    /// Whether space that becomes free is discarded at once. F2FS does unless told.
+    pub discard: bool,
+    /// Whether ext4 commits small changes in its fast area.
+    pub fast_commit: bool,
+    /// Whether ext4 journals data as well.
+    pub data_journal: bool,
+    /// Whether calls go through a FUSE daemon.
+    pub fuse: bool,
+    /// Whether the device is encrypted below the filesystem.
+    pub encrypt: Option<Cipher>,
+    /// Whether the host's own kernel mounts it, without a guest.
+    pub host: bool,
+    /// The size of the device, where it is not the profile's own.
+    pub size: Option<Bytes>,
+}
+
+/// Words that are known, for messages.
+const OPTIONS: &str = "barrier, nobarrier, discard, nodiscard, fast_commit (ext4), data=journal (ext4), \
+                       fuse, encrypt, encrypt=adiantum, host, size=SIZE";
+
+/// A target that is not known.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum SpecError {
+    /// No filesystem was named.
+    #[error("\"{0}\" names no filesystem: write lab:PROFILE+FS, e.g. lab:nexus5-2013+ext4")]
+    NoFilesystem(String),
+    /// No such filesystem.
+    #[error("the lab has no filesystem \"{0}\"; there are ext4, f2fs, btrfs, xfs and nilfs2")]
+    Filesystem(String),
+    /// No such option.
+    #[error("there is no option \"{0}\"; there are {OPTIONS}")]
+    Option(String),
+    /// An option that this filesystem has not.
+    #[error("{filesystem} has no option \"{option}\"; {of} has")]
+    NotOfThis {
+        /// The option.
+        option: String,
+        /// Which filesystems have it.
+        of: &'static str,
+        /// The one that was named.
+        filesystem: Filesystem,
+    },
+    /// A size that is none.
+    #[error("\"{0}\" is no size: write size=4GB or size=4GiB")]
+    Size(String),
+}
+
+impl Filesystem {
+    /// All of them.
+    pub const ALL: [Filesystem; 5] = [
+        Filesystem::Ext4,
+        Filesystem::F2fs,
+        Filesystem::Btrfs,
+        Filesystem::Xfs,
+        Filesystem::Nilfs2,
+    ];
+
+    /// As it is typed, and as the kernel calls it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Filesystem::Ext4 => "ext4",
+            Filesystem::F2fs => "f2fs",
+            Filesystem::Btrfs => "btrfs",
+            Filesystem::Xfs => "xfs",
+            Filesystem::Nilfs2 => "nilfs2",
+        }
+    }
+
+    fn parse(text: &str) -> Option<Filesystem> {
+        Filesystem::ALL.into_iter().find(|filesystem| filesystem.name() == text)
+    }
+}
+
+impl fmt::Display for Filesystem {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.name())
+    }
+}
+
+impl LabSpec {
+    /// Reads `PROFILE+FS[,OPTION]...`.
+    ///
+    /// # Errors
+    /// A word that is not known, or an option of another filesystem.
+    pub fn parse(text: &str) -> Result<LabSpec, SpecError> {
+        let named = text.split_once('+').filter(|(profile, _)| !profile.is_empty());
+        let (profile, stack) = named.ok_or_else(|| SpecError::NoFilesystem(text.to_owned()))?;
+        let mut words = stack.split(',').map(str::trim);
+        let name = words.next().unwrap_or_default();
+        let filesystem =
+            Filesystem::parse(name).ok_or_else(|| SpecError::Filesystem(name.to_owned()))?;
+        let mut spec = LabSpec {
+            profile: profile.to_owned(),
+            filesystem,
+            barrier: true,
+            discard: filesystem == Filesystem::F2fs,
+            fast_commit: false,
+            data_journal: false,
+            fuse: false,
+            encrypt: None,
+            host: false,
+            size: None,
+        };
+        for word in words {
+            spec.take(word)?;
+        }
+        Ok(spec)
+    }
+
+    fn take(&mut self, word: &str) -> Result<(), SpecError> {
+        match word {
+            "barrier" => self.barrier = true,
+            "nobarrier" if self.filesystem == Filesystem::Xfs => {
+                return Err(self.not_of_this(word, "each of the others"));
+            }
+            "nobarrier" => self.barrier = false,
+            "discard" => self.discard = true,
+            "nodiscard" => self.discard = false,
+            "fast_commit" | "data=journal" if self.filesystem != Filesystem::Ext4 => {
+                return Err(self.not_of_this(word, "ext4"));
+            }
+            "fast_commit" => self.fast_commit = true,
+            "data=journal" => self.data_journal = true,
+            "fuse" => self.fuse = true,
+            "encrypt" | "encrypt=aes-xts" => self.encrypt = Some(Cipher::AesXts),
+            "encrypt=adiantum" => self.encrypt = Some(Cipher::Adiantum),
+            "host" => self.host = true,
+            other => match other.split_once('=') {
+                Some(("size", size)) => {
+                    let refuse = || SpecError::Size(size.to_owned());
+                    self.size = Some(size.parse().map_err(|_| refuse())?);
+                }
+                _ => return Err(SpecError::Option(other.to_owned())),
+            },
+        }
+        Ok(())
+    }
+
+    fn not_of_this(&self, option: &str, of: &'static str) -> SpecError {
+        SpecError::NotOfThis { option: option.to_owned(), of, filesystem: self.filesystem }
+    }
+
+    /// What `mount` is told.
+    pub fn mount_options(&self) -> Vec<&'static str> {
+        use Filesystem::{Btrfs, Ext4, F2fs, Nilfs2, Xfs};
+        let mut options = Vec::new();
+        match (self.filesystem, self.barrier) {
+            (_, true) | (Xfs, false) => {}
+            (F2fs, false) => options.push("fsync_mode=nobarrier"),
+            (Ext4 | Btrfs | Nilfs2, false) => options.push("nobarrier"),
+        }
+        match (self.filesystem, self.discard) {
+            (_, true) => options.push("discard"),
+            (F2fs, false) => options.push("nodiscard"),
+            _ => {}
+        }
+        if self.data_journal {
+            options.push("data=journal");
+        }
+        options
+    }
+
+    /// Filesystem and options as they are recorded: without the device's size and the host.
+    pub fn stack(&self) -> String {
+        let mut words = vec![self.filesystem.name()];
+        words.extend((!self.barrier).then_some("nobarrier"));
+        match (self.filesystem, self.discard) {
+            (Filesystem::F2fs, false) => words.push("nodiscard"),
+            (Filesystem::F2fs, true) | (_, false) => {}
+            (_, true) => words.push("discard"),
+        }
+        words.extend(self.fast_commit.then_some("fast_commit"));
+        words.extend(self.data_journal.then_some("data=journal"));
+        words.extend(self.fuse.then_some("fuse"));
+        words.extend(self.encrypt.map(|cipher| match cipher {
+            Cipher::AesXts => "encrypt",
+            Cipher::Adiantum => "encrypt=adiantum",
+        }));
+        words.join(",")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_is_a_profile_a_filesystem_and_options_in_order() {
+        let spec = LabSpec::parse("nexus5-2013+f2fs,nobarrier,encrypt=adiantum,size=2GB").unwrap();
+        assert_eq!((spec.profile.as_str(), spec.filesystem), ("nexus5-2013", Filesystem::F2fs));
+        assert!(!spec.barrier && spec.discard && spec.encrypt == Some(Cipher::Adiantum));
+        assert_eq!(spec.size, Some(Bytes::from_mb(2000)));
+        assert_eq!(spec.mount_options(), ["fsync_mode=nobarrier", "discard"]);
+        assert_eq!(spec.stack(), "f2fs,nobarrier,encrypt=adiantum");
+    }
+
+    #[test]
+    fn what_is_recorded_reads_back_as_what_was_asked() {
+        for filesystem in Filesystem::ALL {
+            for option in ["", ",nodiscard", ",discard,fuse", ",encrypt"] {
+                let spec = LabSpec::parse(&format!("zero+{filesystem}{option}")).unwrap();
+                assert_eq!(LabSpec::parse(&format!("zero+{}", spec.stack())), Ok(spec));
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_not_known_is_refused_with_what_is() {
+        let told = |text| LabSpec::parse(text).unwrap_err().to_string();
+        assert!(told("zero").contains("lab:PROFILE+FS"));
+        assert!(told("+ext4").contains("lab:PROFILE+FS"));
+        assert!(told("zero+ext3").contains("nilfs2"));
+        assert!(told("zero+ext4,fast").contains("fast_commit"));
+        assert!(told("zero+f2fs,fast_commit").contains("ext4 has"));
+        assert!(told("zero+xfs,nobarrier").contains("xfs has no option"));
+        assert!(told("zero+ext4,size=big").contains("no size"));
+    }
+}
