@@ -19,14 +19,9 @@ pub struct Lifecycle {
     pub columns: Vec<LifecycleColumn>,
     /// The stages, in order; those that were skipped too.
     pub rows: Vec<LifecycleRow>,
-}
-
-impl Lifecycle {
-    /// Whether reviewers' figures of the simulated device stand beside any cell.
-    pub fn has_published(&self) -> bool {
-        let mut cells = self.rows.iter().flat_map(|row| row.cells.iter().flatten());
-        cells.any(|cell| cell.published.is_some())
-    }
+    /// Whose the published figures beside the cells are, and how far this scenario is theirs;
+    /// `None` where none stand beside any cell.
+    pub published: Option<String>,
 }
 
 /// A test.
@@ -122,7 +117,9 @@ pub fn lifecycle(run: &Run) -> Option<Lifecycle> {
     });
     let rows: Vec<LifecycleRow> = rows.collect();
     let heading = heading(&columns, &rows);
-    Some(Lifecycle { heading, columns, rows })
+    let any = rows.iter().flat_map(|row| row.cells.iter().flatten());
+    let published = any.filter_map(|cell| cell.published).next().and_then(|_| beside.note(run));
+    Some(Lifecycle { heading, columns, rows, published })
 }
 
 fn row(

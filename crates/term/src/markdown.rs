@@ -130,6 +130,9 @@ fn stages(text: &mut String, run: &Run) {
     });
     let rows: Vec<Vec<String>> = rows.collect();
     table(text, &head, &rows);
+    if let Some(note) = &lifecycle.published {
+        let _ = writeln!(text, "{}\n", escape(note));
+    }
 }
 
 fn phases(text: &mut String, run: &Run) {

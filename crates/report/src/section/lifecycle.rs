@@ -11,7 +11,7 @@ use crate::markup::Markup;
 #[derive(Template)]
 #[template(path = "section/lifecycle.html")]
 pub(crate) struct LifecycleTable {
-    pub(crate) caption: &'static str,
+    pub(crate) caption: String,
     pub(crate) columns: Vec<Column>,
     pub(crate) rows: Vec<Row>,
 }
@@ -77,9 +77,9 @@ fn view(run: &Run, table: &Lifecycle) -> LifecycleTable {
                 .fold(0.0, f64::max)
         })
         .collect();
-    let caption = match table.has_published() {
-        true => CAPTION_BESIDE,
-        false => CAPTION,
+    let caption = match &table.published {
+        Some(note) => format!("{CAPTION_BESIDE} {note}"),
+        None => CAPTION.to_owned(),
     };
     let rows = table.rows.iter().map(|row| Row {
         label: row.label.clone(),

@@ -38,6 +38,9 @@ fn stages(page: &mut Page, table: &Lifecycle) {
             page.paragraph(Role::Muted, &format!("{}: not run, {reason}", row.label));
         }
     }
+    if let Some(note) = &table.published {
+        page.paragraph(Role::Muted, note);
+    }
     if table.rows.iter().any(|row| !row.failures.is_empty()) {
         page.paragraph(Role::Muted, "✕ A failed check covers this row: do not quote it.");
     }
@@ -45,7 +48,7 @@ fn stages(page: &mut Page, table: &Lifecycle) {
 
 fn stage_block(table: &Lifecycle, block: &[usize]) -> Table {
     let mut text = Table::new("");
-    let beside = table.has_published();
+    let beside = table.published.is_some();
     for column in block.iter().filter_map(|index| table.columns.get(*index)) {
         text = text.span(&column.title, if beside { 4 } else { 3 }).column("MB/s", 0);
         if beside {
