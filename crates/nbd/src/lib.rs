@@ -1,2 +1,8 @@
-//! The virtual device as an nbdkit plugin.
+//! The virtual device as an nbdkit plugin: a thin layer that hands nbdkit's calls over.
+//!
+//! `nbdkit ./libflashlag_nbd.so profile=nexus5-2013 size=8GB`. Calls come from many threads at
+//! once, and each sleeps until the modelled device would have answered.
 #![forbid(unsafe_code)]
+
+mod life;
+mod plugin;

@@ -16,6 +16,7 @@ mod recorded;
 mod run;
 pub mod scenario;
 mod seal;
+mod served;
 mod trust;
 pub mod verify;
 
@@ -34,6 +35,7 @@ pub use run::{
     Skipped, Target, TargetKind, Wear,
 };
 pub use seal::RunFileError;
+pub use served::{CutReport, DeviceStats, FlashState, HostRequests, Lateness};
 pub use trust::{Check, CheckId, CheckStatus, Trust, Verdict};
 
 /// The JSON Schema of a run file.

@@ -1,0 +1,133 @@
+//! What a virtual device says of itself while it runs.
+
+use flashlag_units::{Bytes, Nanos};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::histogram::{LatencySummary, StoredHistogram};
+
+/// The statistics of a device that is served, from its start on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DeviceStats {
+    /// The profile's name.
+    pub profile: String,
+    /// What the host sees.
+    pub size_bytes: Bytes,
+    /// What every random choice follows from.
+    pub seed: u64,
+    /// How many times faster than real time the device lives.
+    pub time_scale: f64,
+    /// The device's own time.
+    pub virtual_ns: Nanos,
+    /// Whether it has power.
+    pub powered: bool,
+    /// Why it only reads, where it does.
+    pub read_only: Option<String>,
+    /// What hosts asked for.
+    pub host: HostRequests,
+    /// What the flash did; absent where none is modelled.
+    pub flash: Option<FlashState>,
+    /// How much later than modelled requests completed; absent where none is modelled.
+    pub lateness_ns: Option<Lateness>,
+    /// Power cuts so far.
+    pub power_cuts: u64,
+    /// What the last of them took.
+    pub last_cut: Option<CutReport>,
+    /// Faults that are set.
+    pub faults: u64,
+    /// Whether requests are being recorded, and how many were.
+    pub recorded: Option<u64>,
+}
+
+/// What hosts asked of a device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HostRequests {
+    /// Reads.
+    pub reads: u64,
+    /// Bytes of them.
+    pub read_bytes: Bytes,
+    /// Writes.
+    pub writes: u64,
+    /// Bytes of them.
+    pub written_bytes: Bytes,
+    /// Writes with force unit access, which are among the writes.
+    pub fua_writes: u64,
+    /// Flushes.
+    pub flushes: u64,
+    /// Discards.
+    pub trims: u64,
+    /// Bytes of them.
+    pub trimmed_bytes: Bytes,
+    /// Requests to write zeros; what the device made of them is among writes and discards.
+    pub zeroes: u64,
+    /// Requests that failed.
+    pub failed: u64,
+}
+
+/// What a modelled flash did, and how it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FlashState {
+    /// Everything programmed.
+    pub programmed_bytes: Option<Bytes>,
+    /// Moved by garbage collection or merges.
+    pub copied_bytes: Option<Bytes>,
+    /// Programmed with nothing in it.
+    pub padding_bytes: Option<Bytes>,
+    /// Moved from the write cache to the main area.
+    pub folded_bytes: Bytes,
+    /// Pages of the map.
+    pub map_bytes: Bytes,
+    /// Programmed over what the host wrote.
+    pub write_amplification: Option<f64>,
+    /// Held for the host.
+    pub mapped_bytes: Bytes,
+    /// Blocks that are free.
+    pub free_blocks: Option<u32>,
+    /// Blocks that are bad.
+    pub bad_blocks: Option<u32>,
+    /// Page reads of the dies.
+    pub page_reads: u64,
+    /// Programs of the dies.
+    pub programs: u64,
+    /// Block erases of the dies.
+    pub erases: u64,
+    /// What the write buffer holds that no program was issued for; absent where there is none.
+    pub buffered_bytes: Option<Bytes>,
+    /// What the write buffer holds at most.
+    pub buffer_bytes: Option<Bytes>,
+    /// What of the write cache is taken; absent where there is none.
+    pub cache_used_bytes: Option<Bytes>,
+    /// What the write cache may take now.
+    pub cache_bytes: Option<Bytes>,
+    /// Program/erase cycles of the mean block.
+    pub mean_cycles: u64,
+    /// The share of the rated cycles that is used, where any are rated.
+    pub life_used: Option<f64>,
+}
+
+/// How much later than modelled requests completed, in real time and within the server.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Lateness {
+    /// Its percentiles.
+    pub summary: LatencySummary,
+    /// All of it.
+    pub histogram: StoredHistogram,
+}
+
+/// What a power cut took from a device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CutReport {
+    /// When, in the device's own time.
+    pub virtual_ns: Nanos,
+    /// Mapping units that went back to something older.
+    pub lost_units: u64,
+    /// Bytes of them.
+    pub lost_bytes: Bytes,
+    /// How long the device then needs until it answers.
+    pub recovery_ns: Nanos,
+}

@@ -1,0 +1,77 @@
+//! What a device went through before.
+
+use flashlag_flash::{Command, Flash, FlashError, Order, Past};
+use flashlag_schema::profile::Model;
+use flashlag_units::{Bytes, Nanos};
+use rand::RngExt;
+use rand_pcg::Pcg64Mcg;
+use rand_pcg::rand_core::SeedableRng;
+
+use crate::settings::Age;
+
+/// What of an aged device holds data.
+const USED_PERCENT: u64 = 90;
+const DAY: u64 = 86_400;
+const PIECE: u64 = 512 << 10;
+
+/// A flash of that age, and its time.
+pub(crate) fn aged(model: &Model, seed: u64, age: Age) -> Result<(Flash, Nanos), FlashError> {
+    let mut flash = Flash::new(model, seed)?;
+    let capacity = flash.capacity();
+    match age {
+        Age::New => Ok((flash, Nanos::ZERO)),
+        Age::Full => {
+            let past = Past { written: capacity, order: Order::Sequential, cycles: 0 };
+            match flash.prepare(&past) {
+                Ok(()) => Ok((flash, Nanos::ZERO)),
+                // A map of log blocks: it is written, in no time of ours.
+                Err(FlashError::NoPast) => {
+                    let end = fill(&mut flash)?;
+                    Ok((flash, end))
+                }
+                Err(error) => Err(error),
+            }
+        }
+        Age::Aged(age) => {
+            let written = Bytes(capacity.0 / 100 * USED_PERCENT);
+            let cycles = cycles(model, seed, written, age)?;
+            flash.prepare(&Past { written, order: Order::Random, cycles })?;
+            Ok((flash, Nanos::ZERO))
+        }
+    }
+}
+
+/// Writes all of it once.
+fn fill(flash: &mut Flash) -> Result<Nanos, FlashError> {
+    let capacity = flash.capacity().0;
+    let mut now = Nanos::ZERO;
+    for offset in (0..capacity).step_by(PIECE as usize) {
+        let length = Bytes(PIECE.min(capacity - offset));
+        now =
+            flash.submit(now, Command::Write { offset: Bytes(offset), length, fua: false })?.ended;
+    }
+    Ok(flash.submit(now, Command::Flush)?.ended)
+}
+
+/// Program/erase cycles that so long a use comes to: what is written in a day, times what the
+/// device programs for each byte in that state, over what it has.
+fn cycles(model: &Model, seed: u64, used: Bytes, age: Nanos) -> Result<u32, FlashError> {
+    let mut flash = Flash::new(model, seed)?;
+    flash.prepare(&Past { written: used, order: Order::Random, cycles: 0 })?;
+    let unit = flash.mapping_unit();
+    let mut random = Pcg64Mcg::seed_from_u64(seed);
+    let mut now = Nanos::ZERO;
+    for _ in 0..(used.0 / unit.0 / 50).max(1000) {
+        let offset = Bytes(random.random_range(0..(used.0 / unit.0).max(1)) * unit.0);
+        now = flash.submit(now, Command::Write { offset, length: unit, fua: false })?.ended;
+    }
+    let amplification = flash.stats().write_amplification().unwrap_or(1.0).max(1.0);
+    let days = age.as_secs_f64() / DAY as f64;
+    let programmed = days * Age::DAILY.0 as f64 * amplification;
+    let cycles = programmed / (model.map.capacity.0.0 + model.map.spare.0.0) as f64;
+    let cycles = cycles.min(f64::from(u32::MAX)) as u32;
+    match model.wear.endurance {
+        Some(rated) if cycles >= rated => Err(FlashError::WornOut { cycles: u64::from(cycles) }),
+        _ => Ok(cycles),
+    }
+}

@@ -1,0 +1,48 @@
+use flashlag_device::{Clock, MonotonicClock};
+use flashlag_units::Nanos;
+
+use crate::settings::TimeScale;
+
+/// The device's own time: real time, scaled, that stands still while the power is off.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DeviceClock {
+    scale: TimeScale,
+    real: Nanos,
+    device: Nanos,
+    running: bool,
+}
+
+impl DeviceClock {
+    /// A clock that shows `device` now.
+    pub(crate) fn new(scale: TimeScale, device: Nanos) -> DeviceClock {
+        DeviceClock { scale, real: MonotonicClock.now(), device, running: true }
+    }
+
+    pub(crate) fn now(&self) -> Nanos {
+        if !self.running {
+            return self.device;
+        }
+        self.device.plus(self.scale.device(MonotonicClock.now().since(self.real)))
+    }
+
+    /// When a moment of the device's time is, in real time.
+    pub(crate) fn real(&self, device: Nanos) -> Nanos {
+        self.real.plus(self.scale.real(device.since(self.device)))
+    }
+
+    /// Stands still at a moment.
+    pub(crate) fn stop(&mut self, at: Nanos) {
+        (self.device, self.running) = (at, false);
+    }
+
+    /// Goes on from where it stood.
+    pub(crate) fn resume(&mut self) {
+        if !self.running {
+            *self = DeviceClock::new(self.scale, self.device);
+        }
+    }
+
+    pub(crate) fn scale(&self) -> TimeScale {
+        self.scale
+    }
+}

@@ -1,0 +1,94 @@
+use flashlag_units::Nanos;
+use rand::RngExt;
+use rand_pcg::Pcg64Mcg;
+use rand_pcg::rand_core::SeedableRng;
+use rustix::io::Errno;
+
+use super::{Refusal, Work};
+use crate::control::{Fault, FaultOp};
+
+/// What goes wrong at present.
+#[derive(Debug, Default)]
+pub(crate) struct Faults {
+    set: Vec<Set>,
+    stalled_until: Nanos,
+}
+
+#[derive(Debug)]
+struct Set {
+    fault: Fault,
+    random: Pcg64Mcg,
+    left: u64,
+}
+
+/// More than that are a mistake.
+const MOST: usize = 1000;
+
+impl Faults {
+    /// Adds one that makes requests fail.
+    pub(super) fn add(&mut self, fault: &Fault) -> Result<(), String> {
+        if !(0.0..=1.0).contains(&fault.share) {
+            return Err(format!("a share of {} is not between 0 and 1", fault.share));
+        }
+        if self.set.len() >= MOST {
+            return Err(format!("{MOST} faults are set: repair the device first"));
+        }
+        self.set.push(Set {
+            random: Pcg64Mcg::seed_from_u64(fault.seed),
+            left: fault.times.unwrap_or(u64::MAX),
+            fault: fault.clone(),
+        });
+        Ok(())
+    }
+
+    /// No request is taken before.
+    pub(super) fn stall_until(&mut self, until: Nanos) {
+        self.stalled_until = self.stalled_until.max(until);
+    }
+
+    pub(super) fn stalled_until(&self) -> Nanos {
+        self.stalled_until
+    }
+
+    pub(super) fn clear(&mut self) {
+        *self = Faults::default();
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.set.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.set.is_empty() && self.stalled_until == Nanos::ZERO
+    }
+
+    /// Whether a request goes wrong.
+    pub(super) fn check(&mut self, offset: u64, work: &Work<'_>) -> Result<(), Refusal> {
+        for set in &mut self.set {
+            if set.left > 0 && set.strikes(offset, work) {
+                set.left -= 1;
+                let reason = format!("a fault that was set: {} at {offset}", work.name());
+                return Err(Refusal::new(Errno::IO, reason));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Set {
+    fn strikes(&mut self, offset: u64, work: &Work<'_>) -> bool {
+        let fault = &self.fault;
+        let kind = match fault.op {
+            FaultOp::Any => true,
+            FaultOp::Read => matches!(work, Work::Read(_)),
+            FaultOp::Write => matches!(work, Work::Write(_) | Work::Zeros(_)),
+            FaultOp::Flush => matches!(work, Work::Flush),
+            FaultOp::Discard => matches!(work, Work::Discard(_)),
+        };
+        let end = fault.length.map_or(u64::MAX, |length| fault.offset.plus(length).0);
+        let (from, until) = (offset, offset + work.length());
+        let within = matches!(work, Work::Flush) || (from < end && until > fault.offset.0);
+        // A draw for each request that it could strike, so that the same requests are struck.
+        kind && within && (fault.share >= 1.0 || self.random.random_bool(fault.share))
+    }
+}

@@ -1,0 +1,237 @@
+//! The device itself: requests from many threads, each as long as the model says.
+
+mod age;
+mod clock;
+mod core;
+mod counts;
+mod faults;
+mod open;
+mod power;
+mod record;
+mod told;
+mod wait;
+
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use flashlag_stats::Histogram;
+use flashlag_units::{Bytes, Nanos};
+use rustix::io::Errno;
+
+use crate::data::Data;
+use crate::settings::Settings;
+
+use self::core::{Core, Due};
+use counts::Counts;
+
+/// Why a request fails: what a host is told, and why.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}")]
+pub struct Refusal {
+    /// The error number that the host sees.
+    pub errno: i32,
+    /// What happened.
+    pub reason: String,
+}
+
+impl Refusal {
+    pub(crate) fn new(errno: Errno, reason: impl Into<String>) -> Refusal {
+        Refusal { errno: errno.raw_os_error(), reason: reason.into() }
+    }
+}
+
+impl From<io::Error> for Refusal {
+    fn from(error: io::Error) -> Refusal {
+        let errno = error.raw_os_error().unwrap_or(Errno::IO.raw_os_error());
+        Refusal { errno, reason: format!("its store: {error}") }
+    }
+}
+
+/// A device that is served. All of it may be used from many threads at once.
+#[derive(Debug)]
+pub struct Served {
+    settings: Settings,
+    profile: String,
+    size: Bytes,
+    data: Data,
+    counts: Counts,
+    /// No flash is modelled, and nothing is to be noted of a request: straight to the data.
+    plain: AtomicBool,
+    core: Mutex<Core>,
+    /// How much later than modelled requests completed, in real time.
+    lateness: Mutex<Histogram>,
+}
+
+/// What a request does, with its data.
+#[derive(Debug)]
+pub(crate) enum Work<'a> {
+    Read(&'a mut [u8]),
+    Write(&'a [u8]),
+    /// Zeros that are written as any other data.
+    Zeros(u64),
+    Flush,
+    Discard(u64),
+}
+
+impl Work<'_> {
+    pub(crate) fn length(&self) -> u64 {
+        match self {
+            Work::Read(into) => into.len() as u64,
+            Work::Write(from) => from.len() as u64,
+            Work::Zeros(length) | Work::Discard(length) => *length,
+            Work::Flush => 0,
+        }
+    }
+
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Work::Read(_) => "read",
+            Work::Write(_) | Work::Zeros(_) => "write",
+            Work::Flush => "flush",
+            Work::Discard(_) => "discard",
+        }
+    }
+
+    /// Moves the data.
+    pub(crate) fn apply(&mut self, data: &Data, offset: u64) -> io::Result<()> {
+        match self {
+            Work::Read(into) => data.read(offset, into),
+            Work::Write(from) => data.write(offset, from),
+            Work::Zeros(length) | Work::Discard(length) => data.clear(offset, *length),
+            Work::Flush => Ok(()),
+        }
+    }
+}
+
+impl Served {
+    /// What the host sees.
+    pub fn size(&self) -> Bytes {
+        self.size
+    }
+
+    /// What it was made of.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Reads from an offset on.
+    ///
+    /// # Errors
+    /// Beyond the device, or where a fault was set; no power.
+    pub fn read(&self, offset: u64, into: &mut [u8]) -> Result<(), Refusal> {
+        self.perform(offset, Work::Read(into), false)
+    }
+
+    /// Writes from an offset on; with `fua`, what is written is durable when this returns.
+    ///
+    /// # Errors
+    /// As [`Served::read`], and where the device only reads.
+    pub fn write(&self, offset: u64, from: &[u8], fua: bool) -> Result<(), Refusal> {
+        self.perform(offset, Work::Write(from), fua)
+    }
+
+    /// Makes everything durable whose write returned before.
+    ///
+    /// # Errors
+    /// As [`Served::read`].
+    pub fn flush(&self) -> Result<(), Refusal> {
+        self.perform(0, Work::Flush, false)
+    }
+
+    /// Tells that a range holds nothing of worth. Mapping units that are wholly in it read as
+    /// zeros then, where the device knows the command.
+    ///
+    /// # Errors
+    /// As [`Served::write`].
+    pub fn trim(&self, offset: u64, length: u64, fua: bool) -> Result<(), Refusal> {
+        self.perform(offset, Work::Discard(length), fua)
+    }
+
+    /// Makes a range read as zeros; by a discard where it may and the device knows the command,
+    /// else by writing them.
+    ///
+    /// # Errors
+    /// As [`Served::write`].
+    pub fn zero(&self, offset: u64, length: u64, may_trim: bool, fua: bool) -> Result<(), Refusal> {
+        self.counts.zero();
+        let unit = self.core().discard_unit().filter(|_| may_trim);
+        let Some(unit) = unit else {
+            return self.perform(offset, Work::Zeros(length), fua);
+        };
+        let end = offset.saturating_add(length);
+        let (first, last) = (offset.next_multiple_of(unit), end - end % unit);
+        if first >= last {
+            return self.perform(offset, Work::Zeros(length), fua);
+        }
+        for (from, until) in [(offset, first), (last, end)] {
+            if from < until {
+                self.perform(from, Work::Zeros(until - from), fua)?;
+            }
+        }
+        self.perform(first, Work::Discard(last - first), fua)
+    }
+
+    /// The next stretch from `offset` on that may hold something, within `end`; takes no time.
+    ///
+    /// # Errors
+    /// A store that can't be read.
+    pub fn next_held(&self, offset: u64, end: u64) -> Result<Option<(u64, u64)>, Refusal> {
+        Ok(self.data.next_held(offset, end)?)
+    }
+
+    fn perform(&self, offset: u64, mut work: Work<'_>, fua: bool) -> Result<(), Refusal> {
+        let done = self.try_perform(offset, &mut work, fua);
+        self.counts.count(&work, fua, done.is_ok());
+        done
+    }
+
+    fn try_perform(&self, offset: u64, work: &mut Work<'_>, fua: bool) -> Result<(), Refusal> {
+        let length = work.length();
+        if offset.checked_add(length).is_none_or(|end| end > self.size.0) {
+            return Err(Refusal::new(
+                Errno::INVAL,
+                format!(
+                    "{} of {length} bytes at {offset}: the device has {}",
+                    work.name(),
+                    self.size.0
+                ),
+            ));
+        }
+        if length == 0 && !matches!(work, Work::Flush) {
+            return Ok(());
+        }
+        if self.plain.load(Ordering::Acquire) {
+            return Ok(work.apply(&self.data, offset)?);
+        }
+        let due = self.core().take(&self.data, offset, work, fua)?;
+        self.deliver(&due)
+    }
+
+    /// Waits until a request has ended, and says whether it did.
+    fn deliver(&self, due: &Due) -> Result<(), Refusal> {
+        if let Some(deadline) = due.deadline {
+            let late = wait::until(deadline);
+            self.lateness().record(late);
+        }
+        self.core().finish(&self.data, due)
+    }
+
+    fn core(&self) -> MutexGuard<'_, Core> {
+        // No request leaves the core half changed: a poisoned one is as good as any.
+        self.core.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lateness(&self) -> MutexGuard<'_, Histogram> {
+        self.lateness.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn set_plain(&self, core: &Core) {
+        self.plain.store(core.is_plain(), Ordering::Release);
+    }
+
+    /// The device's own time.
+    pub fn now(&self) -> Nanos {
+        self.core().now()
+    }
+}

@@ -1,0 +1,138 @@
+//! What the device is told while it runs.
+
+use std::fs::File;
+
+use flashlag_schema::{DeviceStats, FlashState, LatencySummary, Lateness, StoredHistogram};
+use flashlag_units::Bytes;
+
+use super::Served;
+use super::core::Core;
+use super::power::Plan;
+use super::record::Recorder;
+use crate::control::{Answer, Command, CutMoment, Fault, FaultKind};
+
+impl Served {
+    /// Does what it is told.
+    ///
+    /// # Errors
+    /// Why it does not.
+    pub fn tell(&self, command: &Command) -> Result<Answer, String> {
+        let mut core = self.core();
+        let now = core.now();
+        core.cut_where_due(&self.data, now).map_err(|error| error.to_string())?;
+        let answer = match command {
+            Command::Stat => Ok(Answer::Stats(Box::new(self.stats(&core)))),
+            Command::Cut { moment, stay_off } => self.cut(&mut core, *moment, *stay_off),
+            Command::On => done(core.switch_on(&self.data)),
+            Command::Fault(fault) => set_fault(&mut core, fault).map(|()| Answer::Done),
+            Command::Repair => {
+                core.faults.clear();
+                core.read_only = None;
+                Ok(Answer::Done)
+            }
+            Command::Record { path, data, limit } => match File::create(path) {
+                Ok(file) => {
+                    core.recorder = Some(Recorder::new(file, *data, *limit));
+                    Ok(Answer::Done)
+                }
+                Err(error) => Err(format!("cannot record in {}: {error}", path.display())),
+            },
+            Command::RecordStop => match core.recorder.take() {
+                None => Err("nothing is being recorded".to_owned()),
+                Some(recorder) => match recorder.finish() {
+                    Ok((requests, complete)) => Ok(Answer::Recorded { requests, complete }),
+                    Err(error) => Err(format!("cannot complete the recording: {error}")),
+                },
+            },
+            Command::Load { image } => {
+                self.load(image).map(|()| Answer::Done).map_err(|error| error.to_string())
+            }
+            Command::Quit => Ok(Answer::Done),
+        };
+        self.set_plain(&core);
+        answer
+    }
+
+    fn cut(&self, core: &mut Core, moment: CutMoment, stay_off: bool) -> Result<Answer, String> {
+        let now = core.now();
+        match Plan::new(moment, now, stay_off) {
+            Some(plan) => {
+                core.plan = Some(plan);
+                Ok(Answer::Done)
+            }
+            None => {
+                let report = core.cut(&self.data, now, stay_off);
+                report.map(Answer::Cut).map_err(|error| error.to_string())
+            }
+        }
+    }
+
+    fn stats(&self, core: &Core) -> DeviceStats {
+        let lateness = core.flash.is_some().then(|| {
+            let histogram = self.lateness();
+            Lateness {
+                summary: LatencySummary::from(&*histogram),
+                histogram: StoredHistogram::from(&*histogram),
+            }
+        });
+        DeviceStats {
+            profile: self.profile.clone(),
+            size_bytes: self.size,
+            seed: self.settings.seed,
+            time_scale: core.clock.scale().factor(),
+            virtual_ns: core.now(),
+            powered: core.powered,
+            read_only: core.read_only.clone(),
+            host: self.counts.requests(),
+            flash: core.flash.as_ref().map(|modelled| state(&modelled.flash)),
+            lateness_ns: lateness,
+            power_cuts: core.cuts.len() as u64,
+            last_cut: core.last_cut,
+            faults: core.faults.len() as u64,
+            recorded: core.recorder.as_ref().map(Recorder::requests),
+        }
+    }
+}
+
+fn done(result: std::io::Result<()>) -> Result<Answer, String> {
+    result.map(|()| Answer::Done).map_err(|error| error.to_string())
+}
+
+fn set_fault(core: &mut Core, fault: &Fault) -> Result<(), String> {
+    match fault.kind {
+        FaultKind::Error => core.faults.add(fault),
+        FaultKind::StallNs(time) => {
+            let until = core.now().plus(time);
+            core.faults.stall_until(until);
+            Ok(())
+        }
+        FaultKind::ReadOnly => {
+            core.read_only = Some("the device was set to read only".to_owned());
+            Ok(())
+        }
+    }
+}
+
+fn state(flash: &flashlag_flash::Flash) -> FlashState {
+    let stats = flash.stats();
+    FlashState {
+        programmed_bytes: stats.programmed(),
+        copied_bytes: stats.programmed_copies,
+        padding_bytes: stats.programmed_padding,
+        folded_bytes: stats.programmed_folds,
+        map_bytes: stats.programmed_map,
+        write_amplification: stats.write_amplification(),
+        mapped_bytes: stats.mapped,
+        free_blocks: stats.free_blocks,
+        bad_blocks: stats.bad_blocks,
+        page_reads: stats.page_reads,
+        programs: stats.programs,
+        erases: stats.erases,
+        buffered_bytes: None::<Bytes>,
+        buffer_bytes: None,
+        cache_used_bytes: None,
+        cache_bytes: None,
+        mean_cycles: stats.mean_cycles,
+        life_used: stats.life_used,
+    }
+}

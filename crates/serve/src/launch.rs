@@ -1,0 +1,292 @@
+//! Starting nbdkit with our plugin, and ending it.
+
+mod find;
+mod listen;
+
+use std::collections::VecDeque;
+use std::io::{self, BufRead, BufReader};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
+use rustix::time::Timespec;
+
+use crate::control::Control;
+use crate::error::ServeError;
+use crate::settings::Settings;
+
+pub use listen::Listen;
+
+/// Requests that are served at a time, for each client; nbdkit has 16 unless told.
+const THREADS: u32 = 64;
+/// A device is ready in moments, but where it must be filled or read back first.
+const PATIENCE: Duration = Duration::from_secs(300);
+/// Lines of the server that are kept.
+const LINES: usize = 20;
+/// How long it may take to end, before it is made to.
+const GRACE: Duration = Duration::from_secs(30);
+
+/// A device to be served by nbdkit, as a process of its own.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    /// What device.
+    pub settings: Settings,
+    /// Where clients find it; a socket in a directory of its own where absent.
+    pub listen: Option<Listen>,
+    /// Requests at a time, for each client.
+    pub threads: u32,
+    /// Where nbdkit is; found by `PATH` where absent.
+    pub nbdkit: Option<PathBuf>,
+    /// Where our plugin is; beside the program, or where `FLASHLAG_NBD_PLUGIN` says, or in the
+    /// system's library directory, where absent.
+    pub plugin: Option<PathBuf>,
+    /// More words for nbdkit, before the plugin: `--tls=require`.
+    pub options: Vec<String>,
+}
+
+/// A device that is being served. It ends when this is dropped.
+#[derive(Debug)]
+pub struct Running {
+    child: Child,
+    said: Arc<Mutex<VecDeque<String>>>,
+    reader: Option<JoinHandle<()>>,
+    /// As long as this is open the server lives.
+    _life: UnixStream,
+    listen: Listen,
+    control: PathBuf,
+    /// Sockets that are ours alone.
+    directory: PathBuf,
+}
+
+impl Launch {
+    /// Of that device, and otherwise as usual.
+    pub fn new(settings: Settings) -> Launch {
+        Launch {
+            settings,
+            listen: None,
+            threads: THREADS,
+            nbdkit: None,
+            plugin: None,
+            options: Vec::new(),
+        }
+    }
+
+    /// Starts it, and waits until it is ready.
+    ///
+    /// # Errors
+    /// What is missing, what is in use, or what the server said before it ended.
+    pub fn start(&self) -> Result<Running, ServeError> {
+        let nbdkit = find::nbdkit(self.nbdkit.as_deref())?;
+        let plugin = find::plugin(self.plugin.as_deref())?;
+        let directory = listen::make_directory()?;
+        let started = self.start_in(&directory, &nbdkit, &plugin);
+        if started.is_err() {
+            // What is left in it is ours, and of no use.
+            let _ = std::fs::remove_dir_all(&directory);
+        }
+        started
+    }
+
+    fn start_in(
+        &self,
+        directory: &Path,
+        nbdkit: &Path,
+        plugin: &Path,
+    ) -> Result<Running, ServeError> {
+        let listen = self.listen.clone().unwrap_or(Listen::Unix(directory.join("nbd.sock")));
+        listen.check()?;
+        let control = self.settings.control.clone().unwrap_or(directory.join("control.sock"));
+        listen::check_socket(&control)?;
+        let notify = directory.join("notify.sock");
+        let refuse = |error: io::Error| {
+            ServeError::file("listen on", &notify, &error, "is the directory ours to write to?")
+        };
+        let listener = UnixListener::bind(&notify).map_err(refuse)?;
+        let mut settings = self.settings.clone();
+        settings.control = Some(control.clone());
+        settings.notify = Some(notify.clone());
+        let mut command = Command::new(nbdkit);
+        command.arg("--foreground");
+        command.args(listen.arguments());
+        command.arg(format!("--threads={}", self.threads)).args(&self.options);
+        command.arg(plugin).args(settings.arguments());
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(|error| ServeError::Server {
+            program: nbdkit.display().to_string(),
+            reason: format!("cannot be started: {error}"),
+            said: Vec::new(),
+        })?;
+        let said = Arc::new(Mutex::new(VecDeque::new()));
+        let reader = child.stderr.take().map(|stderr| keep_lines(stderr, Arc::clone(&said)));
+        let life = wait_until_ready(&listener, &child);
+        match life {
+            Ok(life) => Ok(Running {
+                child,
+                said,
+                reader,
+                _life: life,
+                listen,
+                control,
+                directory: directory.to_owned(),
+            }),
+            Err(reason) => {
+                // It may have ended by itself.
+                let _ = child.kill();
+                let status = child.wait();
+                let _ = reader.map(JoinHandle::join);
+                let ended = status.map(|status| format!(" ({status})")).unwrap_or_default();
+                Err(ServeError::Server {
+                    program: "nbdkit".to_owned(),
+                    reason: format!("{reason}{ended}"),
+                    said: lines(&said),
+                })
+            }
+        }
+    }
+}
+
+/// Keeps the last lines of what a server says, in a thread that ends with it.
+fn keep_lines(
+    stderr: impl io::Read + Send + 'static,
+    said: Arc<Mutex<VecDeque<String>>>,
+) -> JoinHandle<()> {
+    std::thread::spawn(move || {
+        for line in BufReader::new(stderr).lines().map_while(Result::ok) {
+            let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
+            if said.len() == LINES {
+                said.pop_front();
+            }
+            said.push_back(line);
+        }
+    })
+}
+
+fn lines(said: &Mutex<VecDeque<String>>) -> Vec<String> {
+    said.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+}
+
+/// Waits until the plugin connects, or its process ends.
+fn wait_until_ready(listener: &UnixListener, child: &Child) -> Result<UnixStream, String> {
+    let text = |error: io::Error| error.to_string();
+    let pid = Pid::from_child(child);
+    let process = pidfd_open(pid, PidfdFlags::empty()).map_err(|errno| text(errno.into()))?;
+    let mut fds = [PollFd::new(listener, PollFlags::IN), PollFd::new(&process, PollFlags::IN)];
+    let patience = Timespec { tv_sec: PATIENCE.as_secs() as i64, tv_nsec: 0 };
+    loop {
+        match poll(&mut fds, Some(&patience)) {
+            Err(rustix::io::Errno::INTR) => {}
+            Err(errno) => return Err(text(errno.into())),
+            Ok(0) => return Err(format!("was not ready after {} s", PATIENCE.as_secs())),
+            Ok(_) => break,
+        }
+    }
+    if fds[0].revents().contains(PollFlags::IN) {
+        return listener.accept().map(|(stream, _)| stream).map_err(text);
+    }
+    Err("ended before it was ready".to_owned())
+}
+
+impl Running {
+    /// Where clients find it.
+    pub fn listen(&self) -> &Listen {
+        &self.listen
+    }
+
+    /// The device as a URI: `nbd+unix:///?socket=/run/…`.
+    pub fn uri(&self) -> String {
+        self.listen.uri()
+    }
+
+    /// Where it is told things.
+    pub fn control_socket(&self) -> &Path {
+        &self.control
+    }
+
+    /// A connection to tell it things.
+    ///
+    /// # Errors
+    /// Where it is gone.
+    pub fn control(&self) -> Result<Control, ServeError> {
+        Control::connect(&self.control)
+    }
+
+    /// Its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// The last lines that it printed.
+    pub fn said(&self) -> Vec<String> {
+        lines(&self.said)
+    }
+
+    /// Whether it still runs; what it said where it does not.
+    ///
+    /// # Errors
+    /// It has ended.
+    pub fn check(&mut self) -> Result<(), ServeError> {
+        match self.child.try_wait() {
+            Ok(None) => Ok(()),
+            Ok(Some(status)) => Err(self.ended(&format!("ended ({status})"))),
+            Err(error) => Err(self.ended(&format!("can't be asked: {error}"))),
+        }
+    }
+
+    fn ended(&self, reason: &str) -> ServeError {
+        ServeError::Server {
+            program: "nbdkit".to_owned(),
+            reason: reason.to_owned(),
+            said: self.said(),
+        }
+    }
+
+    /// Ends it, and waits until everything is stored.
+    ///
+    /// # Errors
+    /// Where it ended badly; what it said.
+    pub fn stop(mut self) -> Result<(), ServeError> {
+        match self.end() {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(self.ended("did not end well")),
+            Err(error) => Err(self.ended(&format!("can't be ended: {error}"))),
+        }
+    }
+
+    /// Asks it to end, and makes it where it does not.
+    fn end(&mut self) -> io::Result<bool> {
+        if let Some(status) = self.child.try_wait()? {
+            return Ok(status.success());
+        }
+        let pid = Pid::from_child(&self.child);
+        kill_process(pid, Signal::TERM)?;
+        let process = pidfd_open(pid, PidfdFlags::empty())?;
+        let mut fds = [PollFd::new(&process, PollFlags::IN)];
+        let grace = Timespec { tv_sec: GRACE.as_secs() as i64, tv_nsec: 0 };
+        while poll(&mut fds, Some(&grace)) == Err(rustix::io::Errno::INTR) {}
+        let ended = self.child.try_wait()?;
+        if let Some(status) = ended {
+            return Ok(status.success());
+        }
+        self.child.kill()?;
+        self.child.wait()?;
+        Ok(false)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Nobody is left to tell.
+        let _ = self.end();
+        let _ = self.reader.take().map(JoinHandle::join);
+        if let Listen::Unix(path) = &self.listen {
+            let _ = std::fs::remove_file(path);
+        }
+        let _ = std::fs::remove_file(&self.control);
+        let _ = std::fs::remove_dir_all(&self.directory);
+    }
+}

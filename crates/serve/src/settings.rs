@@ -1,0 +1,199 @@
+//! What a device is made of, as words: the same on nbdkit's command line and in a program.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use flashlag_units::{Bytes, Nanos};
+
+use crate::error::ServeError;
+
+/// What device to serve.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// A profile's name, or its file.
+    pub profile: String,
+    /// What the host sees; what the profile says where absent.
+    pub size: Option<Bytes>,
+    /// What it went through before.
+    pub age: Age,
+    /// What every random choice follows from.
+    pub seed: u64,
+    /// Where its data and the state of its flash stay; in memory where absent.
+    pub store: Option<PathBuf>,
+    /// What it holds at first, from its beginning on.
+    pub image: Option<PathBuf>,
+    /// How fast it lives.
+    pub time_scale: TimeScale,
+    /// Where it is asked for statistics, and told to fail.
+    pub control: Option<PathBuf>,
+    /// A socket on which somebody waits to hear that it is ready; it ends when they do.
+    pub notify: Option<PathBuf>,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            profile: String::new(),
+            size: None,
+            age: Age::New,
+            seed: 1,
+            store: None,
+            image: None,
+            time_scale: TimeScale::default(),
+            control: None,
+            notify: None,
+        }
+    }
+}
+
+/// What a device went through before it is served.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Age {
+    /// Nothing: it is new.
+    #[default]
+    New,
+    /// Every page was written once, from the beginning on.
+    Full,
+    /// Used for so long, [`Age::DAILY`] a day at random addresses, and full.
+    Aged(Nanos),
+}
+
+impl Age {
+    /// What a day of use writes.
+    pub const DAILY: Bytes = Bytes::from_mb(20_000);
+}
+
+impl FromStr for Age {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Age, String> {
+        match text {
+            "new" => Ok(Age::New),
+            "full" => Ok(Age::Full),
+            _ => {
+                let age = text.strip_prefix("aged:").ok_or("write new, full or aged:12mo")?;
+                age.parse().map(Age::Aged).map_err(|error| error.to_string())
+            }
+        }
+    }
+}
+
+impl fmt::Display for Age {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Age::New => f.write_str("new"),
+            Age::Full => f.write_str("full"),
+            Age::Aged(age) => write!(f, "aged:{}ns", age.0),
+        }
+    }
+}
+
+/// How many times faster than real time a device lives, in millionths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TimeScale(u64);
+
+const ONE: u64 = 1_000_000;
+
+impl Default for TimeScale {
+    fn default() -> TimeScale {
+        TimeScale(ONE)
+    }
+}
+
+impl TimeScale {
+    /// The device's time that passes in a stretch of real time.
+    pub fn device(self, real: Nanos) -> Nanos {
+        scale(real, self.0, ONE)
+    }
+
+    /// The real time in which a stretch of the device's time passes, rounded up.
+    pub fn real(self, device: Nanos) -> Nanos {
+        scale(device.plus(Nanos(self.0 / ONE)), ONE, self.0)
+    }
+
+    /// As a number.
+    pub fn factor(self) -> f64 {
+        self.0 as f64 / ONE as f64
+    }
+}
+
+fn scale(time: Nanos, times: u64, over: u64) -> Nanos {
+    if times == over {
+        return time;
+    }
+    let scaled = u128::from(time.0) * u128::from(times) / u128::from(over);
+    Nanos(u64::try_from(scaled).unwrap_or(u64::MAX))
+}
+
+impl FromStr for TimeScale {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<TimeScale, String> {
+        let factor: f64 = text.parse().map_err(|_| "write a number such as 10 or 0.5")?;
+        if !(0.001..=1_000_000.0).contains(&factor) {
+            return Err("not between 0.001 and 1000000".to_owned());
+        }
+        Ok(TimeScale((factor * ONE as f64).round() as u64))
+    }
+}
+
+impl fmt::Display for TimeScale {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.factor())
+    }
+}
+
+impl Settings {
+    /// A device of a profile, and otherwise as usual: new, in memory, in real time.
+    pub fn of(profile: &str) -> Settings {
+        Settings { profile: profile.to_owned(), ..Settings::default() }
+    }
+
+    /// Takes one setting as it stands on nbdkit's command line.
+    ///
+    /// # Errors
+    /// A key that there is not, or a value that it can't have.
+    pub fn set(&mut self, key: &str, value: &str) -> Result<(), ServeError> {
+        let wrong = |reason: String| ServeError::setting(key, value, reason);
+        let path = || Some(PathBuf::from(value));
+        match key {
+            "profile" => self.profile = value.to_owned(),
+            "size" => self.size = Some(value.parse().map_err(|e| wrong(format!("{e}")))?),
+            "state" => self.age = value.parse().map_err(wrong)?,
+            "seed" => self.seed = value.parse().map_err(|_| wrong("no whole number".into()))?,
+            "time_scale" => self.time_scale = value.parse().map_err(wrong)?,
+            "store" => self.store = path(),
+            "image" => self.image = path(),
+            "control" => self.control = path(),
+            "notify" => self.notify = path(),
+            _ => {
+                return Err(wrong(
+                    "there is no such setting; there are profile, size, state, seed, store, \
+                     image, time_scale, control and notify"
+                        .to_owned(),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The settings as words, which [`Settings::set`] reads.
+    pub fn arguments(&self) -> Vec<String> {
+        let mut words = vec![format!("profile={}", self.profile)];
+        words.extend(self.size.map(|size| format!("size={}B", size.0)));
+        words.push(format!("state={}", self.age));
+        words.push(format!("seed={}", self.seed));
+        words.push(format!("time_scale={}", self.time_scale));
+        let paths = [
+            ("store", &self.store),
+            ("image", &self.image),
+            ("control", &self.control),
+            ("notify", &self.notify),
+        ];
+        for (key, path) in paths {
+            words.extend(path.as_deref().map(|path: &Path| format!("{key}={}", path.display())));
+        }
+        words
+    }
+}
