@@ -73,7 +73,8 @@ pub struct RunArgs {
     /// A built-in scenario (quick, fill, lifecycle, sqlite, soak) or a TOML file
     #[arg(default_value = "quick")]
     pub scenario: String,
-    /// The directory whose storage is measured, or sim:PROFILE[+FS[,OPTION]...]
+    /// The directory whose storage is measured, sim:PROFILE[+FS[,OPTION]...] for a simulated
+    /// device, or lab:PROFILE+FS[,OPTION]... for a real kernel on a virtual one
     #[arg(long, value_name = "TARGET", default_value = ".")]
     pub on: String,
     /// The run file [default: flashlag-run-SCENARIO-TIME.json here]

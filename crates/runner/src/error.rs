@@ -79,6 +79,14 @@ pub enum RunError {
         /// Why not.
         reason: String,
     },
+    /// The lab could not run it.
+    #[error("cannot run on {target}: {reason}")]
+    Lab {
+        /// What it was to run on.
+        target: String,
+        /// Why not, and what to try.
+        reason: String,
+    },
     /// fio is missing or not one that this can drive.
     #[error("{0}")]
     Fio(String),

@@ -13,6 +13,7 @@ mod execute;
 mod files;
 mod fills;
 mod finish;
+pub mod lab;
 mod ledger;
 mod measure;
 mod output;

@@ -122,6 +122,8 @@ pub enum TargetKind {
     Path,
     /// A simulated device in virtual time.
     Simulated,
+    /// A real kernel and filesystem on a virtual flash device.
+    Lab,
     /// Imported from another tool's results.
     Imported,
 }

@@ -4,6 +4,7 @@ pub mod clean;
 pub mod compare;
 pub mod completions;
 pub mod fit;
+pub mod guest;
 pub mod predict;
 pub mod profiles;
 pub mod report;

@@ -27,6 +27,9 @@ pub fn run(args: &RunArgs, terminal: &Terminal) -> Result<Exit> {
     if args.on.starts_with("sim:") && !Path::new(&args.on).exists() {
         return simulated(args, scenario, terminal, &thresholds);
     }
+    if args.on.starts_with("lab:") && !Path::new(&args.on).exists() {
+        return super::guest::run(args, scenario, terminal, &thresholds);
+    }
     let request = request(args, scenario)?;
     let (output, title) = (request.output.clone(), title(&request));
     let prepared = prepare(request)?;
@@ -72,11 +75,12 @@ fn scenario(args: &RunArgs) -> Result<Scenario> {
 
 fn request(args: &RunArgs, scenario: Scenario) -> Result<Request> {
     if let Some((kind, _)) = args.on.split_once(':')
-        && matches!(kind, "lab" | "adb")
+        && kind == "adb"
         && !Path::new(&args.on).exists()
     {
         bail!(
-            "target `{}`: this version measures directories (--on DIR) and simulates (--on sim:PROFILE)",
+            "target `{}`: this version measures directories (--on DIR), simulates (--on sim:PROFILE) and boots \
+             (--on lab:PROFILE+FS)",
             args.on
         );
     }
@@ -148,7 +152,7 @@ fn refuse_real_only(args: &RunArgs) -> Result<()> {
 
 /// The command that makes the same run again: without where its results go, so that the same run is
 /// the same file wherever it is kept.
-fn command(args: &RunArgs) -> Vec<String> {
+pub(super) fn command(args: &RunArgs) -> Vec<String> {
     let mut words = vec!["flashlag".to_owned(), "run".to_owned(), args.scenario.clone()];
     words.extend(["--on".to_owned(), args.on.clone()]);
     for (key, value) in &args.set {
@@ -162,7 +166,7 @@ fn command(args: &RunArgs) -> Vec<String> {
 }
 
 /// `flashlag-run-quick-20261121-043000.json`, in the current directory.
-fn default_output(scenario: &str) -> PathBuf {
+pub(super) fn default_output(scenario: &str) -> PathBuf {
     let plain: String =
         scenario.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
     PathBuf::from(format!("flashlag-run-{plain}-{}.json", flashlag_runner::stamp()))
@@ -243,8 +247,8 @@ fn may_write(prepared: &Prepared, yes: bool) -> Result<bool> {
 }
 
 /// Hands the runner's events to the progress display.
-struct Shown<'a> {
-    progress: &'a Progress,
+pub(super) struct Shown<'a> {
+    pub progress: &'a Progress,
 }
 
 impl Observer for Shown<'_> {
@@ -262,7 +266,7 @@ impl Observer for Shown<'_> {
 }
 
 /// Writes the report, prints the summary, and decides the exit status.
-fn conclude(
+pub(super) fn conclude(
     run: &Run,
     output: &Path,
     args: &RunArgs,

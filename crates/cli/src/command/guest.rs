@@ -1,0 +1,48 @@
+use anyhow::{Result, bail};
+use flashlag_explain::Threshold;
+use flashlag_runner::lab::{LabRequest, LabTarget, run_in_lab};
+use flashlag_schema::scenario::Scenario;
+use flashlag_term::Progress;
+
+use super::run::{Shown, command, conclude, default_output};
+use crate::args::{EngineArg, RunArgs};
+use crate::exit::Exit;
+use crate::signals::stop_flag;
+use crate::terminal::Terminal;
+
+/// Runs a scenario in a guest on a virtual device: nothing of the user's is written, so nothing is
+/// asked.
+pub fn run(
+    args: &RunArgs,
+    scenario: Scenario,
+    terminal: &Terminal,
+    thresholds: &[Threshold],
+) -> Result<Exit> {
+    if args.resume {
+        bail!("--resume is for real storage: a guest's device is gone with it");
+    }
+    if args.engine == EngineArg::Fio {
+        bail!("--engine fio is for real storage: there is no fio in the guest");
+    }
+    let target = LabTarget::parse(&args.on)?;
+    let output = args.output.clone().unwrap_or_else(|| default_output(&scenario.name));
+    let title =
+        format!("flashlag {}  {} on {}", env!("CARGO_PKG_VERSION"), scenario.name, target.text);
+    let request = LabRequest {
+        scenario,
+        settings: args.set.clone(),
+        target,
+        seed: args.seed,
+        leave: args.leave,
+        budget: args.budget,
+        verify: args.verify,
+        command: command(args),
+        output: output.clone(),
+        stop: stop_flag()?,
+    };
+    let progress = Progress::new(terminal.progress, &title);
+    progress.scenario(&request.scenario);
+    let run = run_in_lab(&request, &mut Shown { progress: &progress })?;
+    progress.finished();
+    conclude(&run, &output, args, terminal, thresholds)
+}

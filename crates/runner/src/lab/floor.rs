@@ -1,0 +1,57 @@
+//! What the software alone takes: the same tests, for a moment, on a device that takes no time.
+
+use flashlag_schema::State;
+use flashlag_schema::scenario::{Scenario, Step, Test};
+use flashlag_units::{Nanos, Text};
+
+/// Enough for a median, soon over.
+const TIME: Nanos = Nanos::from_secs(1);
+/// Where a save is slow, these are enough as well.
+const SAVES: u64 = 100;
+
+/// Leaves of a scenario what tells the floor: each test that it measures, once and for a moment.
+pub(super) fn lessen(scenario: &mut Scenario) {
+    let mut names: Vec<String> = Vec::new();
+    for step in &scenario.steps {
+        let Step::Measure { tests, .. } = step else { continue };
+        names
+            .extend(tests.iter().filter(|name| !names.contains(name)).cloned().collect::<Vec<_>>());
+    }
+    for test in scenario.tests.values_mut() {
+        match test {
+            Test::Io(io) => {
+                io.time = Some(Text(io.time.map_or(TIME, |time| time.0.min(TIME))));
+                (io.min_ops, io.warmup, io.at_least) = (None, None, None);
+                io.until = Default::default();
+            }
+            Test::Save(save) => {
+                save.time = Some(Text(save.time.map_or(TIME, |time| time.0.min(TIME))));
+                save.saves = Some(save.saves.map_or(SAVES, |saves| saves.min(SAVES)));
+                save.min_saves = None;
+            }
+        }
+    }
+    scenario.steps = vec![Step::Measure { tests: names, state: State::New, repeat: 1 }];
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::builtin;
+
+    #[test]
+    fn every_test_that_is_measured_is_left_once_and_takes_a_moment() {
+        let text = builtin("lifecycle").unwrap().text;
+        let mut scenario = Scenario::parse(text, &[]).unwrap();
+        lessen(&mut scenario);
+        let [Step::Measure { tests, repeat: 1, .. }] = scenario.steps.as_slice() else {
+            panic!("{:?}", scenario.steps)
+        };
+        assert_eq!(tests.len(), 4, "{tests:?}");
+        let times = scenario.tests.values().map(|test| match test {
+            Test::Io(io) => io.time,
+            Test::Save(save) => save.time,
+        });
+        assert!(times.flatten().all(|time| time.0 <= TIME));
+    }
+}

@@ -1,0 +1,110 @@
+//! In the guest: does what the host orders, by the same code that measures any directory.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use flashlag_lab::LabError;
+use flashlag_lab::guest::{self, Link, Orders, Wanted};
+use flashlag_lab::protocol::{Report, RunOrder};
+use flashlag_schema::Run;
+use flashlag_schema::scenario::Scenario;
+
+use super::floor::lessen;
+use crate::{EngineChoice, Event, Observer, Request, RunError, execute, prepare};
+
+/// Where the guest keeps a run file: in memory.
+const OUTPUT: &str = "/tmp/run.json";
+
+/// Serves the host until it wants no more, then switches the machine off. `None` where this process
+/// is no guest's first.
+pub fn be_the_guest() -> Option<ExitCode> {
+    if !guest::is_guest() {
+        return None;
+    }
+    let failed = match guest::start() {
+        Ok((setup, link, orders)) => {
+            match guest::set_up(&setup) {
+                Ok(()) => link.tell(&Report::Ready { kernel: guest::kernel() }),
+                Err(error) => link.tell(&Report::Failed { error: error.to_string() }),
+            }
+            serve(&link, &orders);
+            match guest::unmount(&setup) {
+                Ok(()) => link.tell(&Report::Off),
+                Err(error) => link.tell(&Report::Failed { error: error.to_string() }),
+            }
+            None
+        }
+        Err(error) => Some(error),
+    };
+    if let Some(error) = failed {
+        say_on_the_console(&error);
+    }
+    guest::power_off();
+    Some(ExitCode::FAILURE)
+}
+
+/// The last thing that can be done where there is no port.
+fn say_on_the_console(error: &LabError) {
+    // Where the console is gone as well, nobody can be told.
+    let _ = std::fs::write("/dev/console", format!("flashlag: {error}\n"));
+}
+
+fn serve(link: &Link, orders: &Orders) {
+    loop {
+        let report = match orders.next() {
+            Wanted::PowerOff => return,
+            Wanted::Run(order) => match run(&order, link, orders) {
+                Ok(run) => Report::Ran { run: Box::new(run) },
+                Err(error) => Report::Failed { error: error.to_string() },
+            },
+        };
+        link.tell(&report);
+    }
+}
+
+fn run(order: &RunOrder, link: &Link, orders: &Orders) -> Result<Run, RunError> {
+    let refuse = |reason: String| RunError::Lab { target: order.target.clone(), reason };
+    let scenario = Scenario::parse(&order.scenario, &order.settings);
+    let mut scenario = scenario.map_err(|error| refuse(error.to_string()))?;
+    if order.floor {
+        lessen(&mut scenario);
+    }
+    let request = Request {
+        scenario,
+        target: order.target.clone(),
+        directory: PathBuf::from(&order.at),
+        seed: order.seed,
+        leave: Some(order.leave),
+        budget: order.budget,
+        verify: order.verify,
+        engine: EngineChoice::Own,
+        command: order.command.clone(),
+        output: Path::new(OUTPUT).to_owned(),
+        resume: None,
+        stop: orders.stop(),
+    };
+    let prepared = prepare(request)?;
+    execute(prepared, &mut Told { link, silent: order.floor })
+}
+
+/// Tells the host what the run tells.
+struct Told<'a> {
+    link: &'a Link,
+    silent: bool,
+}
+
+impl Observer for Told<'_> {
+    fn event(&mut self, event: Event<'_>) {
+        if self.silent {
+            return;
+        }
+        self.link.tell(&match event {
+            Event::Preparing(text) => Report::Preparing { text: text.to_owned() },
+            Event::PhaseStarted { label, expected, limit, live: _ } => {
+                Report::PhaseStarted { label: label.to_owned(), expected, limit }
+            }
+            Event::PhaseFinished(phase) => Report::PhaseFinished { phase: Box::new(phase.clone()) },
+            Event::Note(text) => Report::Note { text: text.to_owned() },
+        });
+    }
+}

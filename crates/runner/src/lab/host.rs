@@ -1,0 +1,139 @@
+//! On the host: boots, orders, passes on what the guest tells, and completes the run file.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use flashlag_lab::LabError;
+use flashlag_lab::protocol::{DeviceCount, Order, Report, RunOrder};
+use flashlag_schema::scenario::Scenario;
+use flashlag_schema::{ProfileRecord, Reading, Run, Target, TargetKind};
+use flashlag_stats::live::Live;
+use flashlag_units::Bytes;
+
+use super::boot::{FLASH, Lab, boot};
+use super::target::LabTarget;
+use crate::error::RunError;
+use crate::output;
+use crate::request::{Event, Observer};
+use crate::sim::REVIEWERS_LEAVE;
+
+/// A run to be made in the lab.
+#[derive(Clone, Debug)]
+pub struct LabRequest {
+    /// What is done.
+    pub scenario: Scenario,
+    /// What `--set` said.
+    pub settings: Vec<(String, String)>,
+    /// On what.
+    pub target: LabTarget,
+    /// What every random choice follows from.
+    pub seed: u64,
+    /// What a fill spares; the reviewers' 300 MB where it is not said.
+    pub leave: Option<Bytes>,
+    /// The most that may be written.
+    pub budget: Option<Bytes>,
+    /// Whether every byte is read back.
+    pub verify: bool,
+    /// The command line.
+    pub command: Vec<String>,
+    /// Where the run file goes.
+    pub output: PathBuf,
+    /// Set from outside when the run has to end.
+    pub stop: Arc<AtomicBool>,
+}
+
+/// Runs a scenario in a guest.
+///
+/// # Errors
+/// What the lab needs is not there, the guest does not come up or goes away, or the run file can't be
+/// written.
+pub fn run_in_lab(request: &LabRequest, observer: &mut dyn Observer) -> Result<Run, RunError> {
+    output::check_directory(&request.output)?;
+    output::check_writable(&request.output)?;
+    let refuse = |error: LabError| RunError::Lab {
+        target: request.target.text.clone(),
+        reason: error.to_string(),
+    };
+    observer.event(Event::Preparing("booting a kernel on the virtual device"));
+    let mut lab = boot(&request.target, &[FLASH]).map_err(refuse)?;
+    observer.event(Event::Note(&format!("the guest is {}", lab.machine.kernel)));
+    let order = order(request, FLASH.1, false);
+    let mut run = perform(&mut lab, order, request, observer).map_err(refuse)?;
+    complete(&mut run, request);
+    output::write_run(&request.output, &mut run)?;
+    lab.machine.power_off().map_err(refuse)?;
+    Ok(run)
+}
+
+fn order(request: &LabRequest, at: &str, floor: bool) -> Order {
+    Order::Run(Box::new(RunOrder {
+        scenario: request.scenario.text.clone(),
+        settings: request.settings.clone(),
+        seed: request.seed,
+        leave: request.leave.unwrap_or(REVIEWERS_LEAVE),
+        budget: request.budget,
+        verify: request.verify,
+        at: at.to_owned(),
+        target: request.target.text.clone(),
+        command: request.command.clone(),
+        floor,
+    }))
+}
+
+/// Has the guest do it.
+fn perform(
+    lab: &mut Lab,
+    order: Order,
+    request: &LabRequest,
+    observer: &mut dyn Observer,
+) -> Result<Run, LabError> {
+    let live = Arc::new(Live::default());
+    lab.machine.order(&order)?;
+    let mut stopping = false;
+    loop {
+        if request.stop.load(Ordering::Relaxed) && !stopping {
+            stopping = true;
+            lab.machine.order(&Order::Stop)?;
+        }
+        match lab.machine.hear()? {
+            Report::Sample => lab.machine.order(&Order::Sampled(DeviceCount::default()))?,
+            Report::Preparing { text } => observer.event(Event::Preparing(&text)),
+            Report::PhaseStarted { label, expected, limit } => {
+                live.reset();
+                let (label, live) = (label.as_str(), &live);
+                observer.event(Event::PhaseStarted { label, expected, limit, live });
+            }
+            Report::PhaseFinished { phase } => observer.event(Event::PhaseFinished(&phase)),
+            Report::Note { text } => observer.event(Event::Note(&text)),
+            Report::Ran { run } => return Ok(*run),
+            Report::Failed { error } => return Err(LabError::Said(error)),
+            Report::Alive => {}
+            other => return Err(LabError::Said(format!("{other:?}, while it ran a scenario"))),
+        }
+    }
+}
+
+/// What only the host knows: which device it was.
+fn complete(run: &mut Run, request: &LabRequest) {
+    let target = &request.target;
+    run.target = Target {
+        kind: TargetKind::Lab,
+        name: target.text.clone(),
+        directory: None,
+        profile: Some(ProfileRecord {
+            name: target.profile.name.clone(),
+            about: target.profile.about.clone(),
+            filesystem: target.spec.stack(),
+            text: target.profile.to_toml(),
+        }),
+    };
+    run.options.leave_reason = match request.leave {
+        Some(_) => "given by --leave".to_owned(),
+        None => "what the reviewers' fills left".to_owned(),
+    };
+    let software = &mut run.environment.software;
+    software.machine = Reading::Value("a guest of QEMU, its instructions translated".to_owned());
+    software.virtualized = Reading::Value(true);
+    run.environment.device.model = Reading::Value(target.profile.about.clone());
+}

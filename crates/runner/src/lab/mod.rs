@@ -1,0 +1,12 @@
+//! A scenario inside a real kernel, on a virtual flash device: the host boots a guest whose only
+//! process is this program, and the guest does what is done on any directory.
+
+mod boot;
+mod floor;
+mod guest;
+mod host;
+mod target;
+
+pub use guest::be_the_guest;
+pub use host::{LabRequest, run_in_lab};
+pub use target::LabTarget;
