@@ -1,4 +1,5 @@
 //! Devices for tests, where nbdkit is.
+#![allow(clippy::print_stdout, reason = "a test that skips says so")]
 
 use std::path::{Path, PathBuf};
 

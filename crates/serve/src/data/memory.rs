@@ -87,7 +87,7 @@ impl MemoryData {
 
     pub(crate) fn next_held(&self, offset: u64, end: u64) -> Option<(u64, u64)> {
         let mut chunk = offset / CHUNK;
-        while chunk * CHUNK < end {
+        while chunk * CHUNK < end && offset < end {
             match self.regions.get((chunk / REGION) as usize)?.get() {
                 // Nothing in the whole region.
                 None => chunk = (chunk / REGION + 1) * REGION,
