@@ -8,6 +8,7 @@ mod load;
 mod signals;
 mod simulator;
 mod terminal;
+mod waiting;
 
 use clap::Parser;
 

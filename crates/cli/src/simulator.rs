@@ -1,33 +1,67 @@
 //! Simulated runs for forecasts, fits and checks.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use flashlag_predict::Simulator;
 use flashlag_predict::check::Published;
+use flashlag_predict::{Life, Simulator};
 use flashlag_runner::{Event, Observer, builtin, sim};
 use flashlag_schema::profile::Profile;
 use flashlag_schema::scenario::Scenario;
 use flashlag_schema::{Run, RunStatus};
 use flashlag_units::Bytes;
 
-struct Silent;
+use crate::waiting::Waiting;
 
-impl Observer for Silent {
-    fn event(&mut self, _: Event<'_>) {}
-}
-
-/// Simulates, and counts aloud how far it is.
+/// Simulates, and tells how far it is.
 pub struct Simulations {
     stop: Arc<AtomicBool>,
-    /// Hears of each run that is done: how many there were.
-    tell: Box<dyn FnMut(usize)>,
-    done: usize,
+    waiting: Waiting,
 }
 
 impl Simulations {
-    pub fn new(stop: Arc<AtomicBool>, tell: impl FnMut(usize) + 'static) -> Simulations {
-        Simulations { stop, tell: Box::new(tell), done: 0 }
+    /// `what` is simulated, so many times where that is known.
+    pub fn new(stop: Arc<AtomicBool>, waiting: Waiting) -> Simulations {
+        Simulations { stop, waiting }
+    }
+
+    /// Wipes what stands on the terminal, before something else is printed there.
+    pub fn clear(&mut self) {
+        self.waiting.clear();
+    }
+
+    fn request(
+        &self,
+        profile: &Profile,
+        filesystem: &str,
+        scenario: &Scenario,
+        seed: u64,
+        leave: Option<Bytes>,
+    ) -> sim::SimRequest {
+        let target = sim::SimTarget {
+            text: format!("sim:{}+{filesystem}", profile.name),
+            profile: profile.clone(),
+            filesystem: filesystem.to_owned(),
+        };
+        sim::SimRequest {
+            scenario: scenario.clone(),
+            target,
+            seed,
+            leave,
+            command: Vec::new(),
+            output: None,
+            stop: Arc::clone(&self.stop),
+        }
+    }
+}
+
+/// The run, where it came to its end.
+fn ended(run: Run) -> Result<Run, String> {
+    match &run.status {
+        RunStatus::Failed { error, .. } => Err(error.clone()),
+        RunStatus::Interrupted { .. } => Err("stopped".to_owned()),
+        _ => Ok(run),
     }
 }
 
@@ -40,28 +74,43 @@ impl Simulator for Simulations {
         seed: u64,
         leave: Option<Bytes>,
     ) -> Result<Run, String> {
-        let target = sim::SimTarget {
-            text: format!("sim:{}+{filesystem}", profile.name),
-            profile: profile.clone(),
-            filesystem: filesystem.to_owned(),
+        let request = self.request(profile, filesystem, scenario, seed, leave);
+        let run = sim::simulate(&request, &mut self.waiting).map_err(|error| error.to_string())?;
+        self.waiting.simulated();
+        ended(run)
+    }
+
+    fn simulate_days(
+        &mut self,
+        profile: &Profile,
+        filesystem: &str,
+        life: &Life<'_>,
+        seed: u64,
+        leave: Option<Bytes>,
+        enough: &mut dyn FnMut(&Run, usize) -> bool,
+    ) -> Result<(Run, usize), String> {
+        let request = self.request(profile, filesystem, life.scenario, seed, leave);
+        let days = sim::Days { begin: life.begin.to_vec(), end: life.end, cycles: life.cycles };
+        let of = life.begin.len();
+        // The observer and the days share the terminal.
+        let waiting = RefCell::new(&mut self.waiting);
+        waiting.borrow_mut().day(1, of);
+        let mut told = |run: &Run, lived: usize| {
+            waiting.borrow_mut().day(lived + 1, of);
+            enough(run, lived)
         };
-        let request = sim::SimRequest {
-            scenario: scenario.clone(),
-            target,
-            seed,
-            leave,
-            command: Vec::new(),
-            output: None,
-            stop: Arc::clone(&self.stop),
-        };
-        let run = sim::simulate(&request, &mut Silent).map_err(|error| error.to_string())?;
-        self.done += 1;
-        (self.tell)(self.done);
-        match &run.status {
-            RunStatus::Failed { error, .. } => Err(error.clone()),
-            RunStatus::Interrupted { .. } => Err("stopped".to_owned()),
-            _ => Ok(run),
-        }
+        let done = sim::simulate_days(&request, &days, &mut Shared(&waiting), &mut told);
+        self.waiting.simulated();
+        let (run, lived) = done.map_err(|error| error.to_string())?;
+        Ok((ended(run)?, lived))
+    }
+}
+
+struct Shared<'a, 'b>(&'a RefCell<&'b mut Waiting>);
+
+impl Observer for Shared<'_, '_> {
+    fn event(&mut self, event: Event<'_>) {
+        self.0.borrow_mut().event(event);
     }
 }
 

@@ -36,6 +36,42 @@ pub trait Simulator {
         seed: u64,
         leave: Option<Bytes>,
     ) -> Result<Run, String>;
+
+    /// One run of days that are alike: `enough` is asked after each of them, with how many there
+    /// were, and where it is, only what follows the last day is still done. Returns the run, and
+    /// how many days it has. Whoever can't leave any out simulates them all.
+    ///
+    /// # Errors
+    /// As [`Simulator::simulate`]; and where the device can't have cycles behind it.
+    fn simulate_days(
+        &mut self,
+        profile: &Profile,
+        filesystem: &str,
+        life: &Life<'_>,
+        seed: u64,
+        leave: Option<Bytes>,
+        enough: &mut dyn FnMut(&Run, usize) -> bool,
+    ) -> Result<(Run, usize), String> {
+        let _ = enough;
+        if life.cycles > 0 {
+            return Err("this simulator has no devices with cycles behind them".to_owned());
+        }
+        let run = self.simulate(profile, filesystem, life.scenario, seed, leave)?;
+        Ok((run, life.begin.len()))
+    }
+}
+
+/// A scenario of days that are alike.
+#[derive(Clone, Copy, Debug)]
+pub struct Life<'a> {
+    /// All of it.
+    pub scenario: &'a Scenario,
+    /// The step that each day begins with, in order.
+    pub begin: &'a [usize],
+    /// The step that follows the last day.
+    pub end: usize,
+    /// Program/erase cycles that each block has done before all that.
+    pub cycles: u32,
 }
 
 impl<F> Simulator for F

@@ -6,10 +6,10 @@ mod common;
 
 use common::{ClosedForm, lifecycle, profile};
 use flashlag_predict::change::{
-    Forecast, PredictOptions, Situation, parse, parse_levels, predict, situation_of, sweep,
+    Forecast, Lived, PredictOptions, Situation, parse, parse_levels, predict, situation_of, sweep,
 };
 use flashlag_predict::check::Published;
-use flashlag_predict::{PredictError, Simulator, text};
+use flashlag_predict::{Life, PredictError, Simulator, text};
 use flashlag_schema::scenario::{Scenario, Step};
 use flashlag_units::Bytes;
 
@@ -194,4 +194,84 @@ fn a_forecast_fits_a_terminal() {
     for wanted in ["as it is", "share p50", "extrapolated: ", "Assumed:"] {
         assert!(text.contains(wanted), "{wanted}: {text}");
     }
+}
+
+/// Simulates no more days than are asked for, each like the first, but that each takes longer than the one before, by so much
+/// less from day to day that the last ones are alike.
+struct Daily {
+    inner: ClosedForm,
+    /// By how much the first day is quicker than those far off.
+    quicker: f64,
+}
+
+impl Simulator for Daily {
+    fn simulate(
+        &mut self,
+        profile: &flashlag_schema::profile::Profile,
+        filesystem: &str,
+        scenario: &Scenario,
+        seed: u64,
+        leave: Option<Bytes>,
+    ) -> Result<flashlag_schema::Run, String> {
+        self.inner.simulate(profile, filesystem, scenario, seed, leave)
+    }
+
+    fn simulate_days(
+        &mut self,
+        profile: &flashlag_schema::profile::Profile,
+        filesystem: &str,
+        life: &Life<'_>,
+        seed: u64,
+        leave: Option<Bytes>,
+        enough: &mut dyn FnMut(&flashlag_schema::Run, usize) -> bool,
+    ) -> Result<(flashlag_schema::Run, usize), String> {
+        let whole = self.simulate(profile, filesystem, life.scenario, seed, leave)?;
+        let each = whole.phases.iter().filter(|phase| phase.name.starts_with("day_")).count()
+            / life.begin.len();
+        let mut so_far = flashlag_schema::Run { phases: Vec::new(), ..whole.clone() };
+        for day in 0..life.begin.len() {
+            let phases = &whole.phases[..each];
+            let factor = 1.0 - self.quicker * 0.8_f64.powi(day as i32);
+            so_far.phases.extend(phases.iter().cloned().map(|mut phase| {
+                phase.elapsed_ns.0 = (phase.elapsed_ns.0 as f64 * factor) as u64;
+                phase
+            }));
+            if enough(&so_far, day + 1) {
+                return Ok((whole, day + 1));
+            }
+        }
+        Ok((whole, life.begin.len()))
+    }
+}
+
+fn lived(quicker: f64, change: &str) -> (Lived, String) {
+    let mut simulator = Daily { inner: ClosedForm::default(), quicker };
+    let changes = parse(change).unwrap();
+    let options = PredictOptions::default();
+    let forecast = predict(&start("ext4"), &changes, &[], &mut simulator, &options).unwrap();
+    let words: Vec<String> =
+        text::forecast(&forecast).split_whitespace().map(ToOwned::to_owned).collect();
+    (forecast.after().lived.clone().unwrap(), words.join(" "))
+}
+
+#[test]
+fn days_are_simulated_until_they_are_alike_and_the_rest_is_extrapolated() {
+    let (alike, text) = lived(0.0, "full=50%,age=60d");
+    assert_eq!((alike.simulated, alike.asked), (12, 60));
+    assert!(text.contains("extrapolated: 12 of 60 days were simulated"), "{text}");
+    let (drifting, _) = lived(0.5, "full=50%,age=60d");
+    assert!((13..40).contains(&drifting.simulated), "{drifting:?}");
+    assert!(drifting.changing.unwrap().abs() < 0.02, "{drifting:?}");
+}
+
+#[test]
+fn days_that_never_become_alike_are_all_simulated() {
+    // Six days against six: eleven are too few to say.
+    let (short, text) = lived(0.0, "age=11d");
+    assert_eq!((short.simulated, short.changing), (11, None));
+    assert!(text.contains("simulated: all 11 days"), "{text}");
+    let (drifting, text) = lived(0.9, "age=14d");
+    assert_eq!(drifting.simulated, 14);
+    assert!(drifting.changing.unwrap() > 0.02, "{drifting:?}");
+    assert!(text.contains("more than in the 6 before"), "{text}");
 }

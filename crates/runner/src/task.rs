@@ -44,27 +44,30 @@ impl Task<'_> {
     }
 }
 
-/// Unrolls the steps. A step that names a test the scenario does not have can't occur: the parser
-/// has refused it.
+/// Unrolls the steps.
 pub fn tasks(scenario: &Scenario) -> Vec<Task<'_>> {
+    scenario.steps.iter().flat_map(|step| tasks_of(scenario, step)).collect()
+}
+
+/// Unrolls one step. One that names a test the scenario does not have can't occur: the parser has
+/// refused it.
+pub fn tasks_of<'a>(scenario: &'a Scenario, step: &'a Step) -> Vec<Task<'a>> {
     let mut tasks = Vec::new();
-    for step in &scenario.steps {
-        match step {
-            Step::Measure { tests, state, repeat } => {
-                for run in 1..=*repeat {
-                    let known = tests.iter().filter_map(|name| scenario.tests.get(name));
-                    tasks.extend(known.map(|test| Task::Measure { test, state: *state, run }));
-                }
+    match step {
+        Step::Measure { tests, state, repeat } => {
+            for run in 1..=*repeat {
+                let known = tests.iter().filter_map(|name| scenario.tests.get(name));
+                tasks.extend(known.map(|test| Task::Measure { test, state: *state, run }));
             }
-            Step::Fill { test, directory } => {
-                if let Some(test) = scenario.tests.get(test) {
-                    tasks.push(Task::Fill { test, directory: directory.as_deref() });
-                }
-            }
-            Step::Delete => tasks.push(Task::Delete),
-            Step::Trim => tasks.push(Task::Trim),
-            Step::Idle { time } => tasks.push(Task::Idle(time.0)),
         }
+        Step::Fill { test, directory } => {
+            if let Some(test) = scenario.tests.get(test) {
+                tasks.push(Task::Fill { test, directory: directory.as_deref() });
+            }
+        }
+        Step::Delete => tasks.push(Task::Delete),
+        Step::Trim => tasks.push(Task::Trim),
+        Step::Idle { time } => tasks.push(Task::Idle(time.0)),
     }
     tasks
 }

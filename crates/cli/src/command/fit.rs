@@ -37,6 +37,7 @@ pub fn fit(args: &FitArgs, terminal: &Terminal) -> Result<Exit> {
     };
     let mut simulations = counted(&start.name, None, terminal)?;
     let fitted = fit_run(&request, &mut simulations, &options)?;
+    simulations.clear();
     std::fs::write(&args.output, fitted.profile.to_toml())
         .with_context(|| format!("cannot write the profile {}", args.output.display()))?;
     write!(std::io::stdout().lock(), "{}", text::fit(&fitted))?;

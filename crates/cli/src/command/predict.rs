@@ -27,6 +27,7 @@ pub fn predict(args: &PredictArgs, terminal: &Terminal) -> Result<Exit> {
     let mut situation = start.clone();
     if !changes.is_empty() {
         let forecast = change::predict(&start, &changes, &published(), &mut simulations, &options)?;
+        simulations.clear();
         write!(out, "{}", text::forecast(&forecast))?;
         for change in &changes {
             situation = situation.with(change).map_err(anyhow::Error::msg)?;
@@ -34,6 +35,7 @@ pub fn predict(args: &PredictArgs, terminal: &Terminal) -> Result<Exit> {
     }
     if let Some(levels) = levels {
         let sweep = sweep(&situation, &levels, &published(), &mut simulations, &options)?;
+        simulations.clear();
         if !changes.is_empty() {
             writeln!(out)?;
         }

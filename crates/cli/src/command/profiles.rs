@@ -7,7 +7,6 @@ use flashlag_predict::fit::{FitOptions, tune};
 use flashlag_predict::text;
 use flashlag_runner::sim;
 use flashlag_schema::profile::Profile;
-use flashlag_term::ProgressMode;
 use flashlag_units::Bytes;
 
 use crate::args::{ProfilesAction, ProfilesArgs};
@@ -15,6 +14,7 @@ use crate::exit::Exit;
 use crate::signals::stop_flag;
 use crate::simulator::{Simulations, published, scenario_text};
 use crate::terminal::Terminal;
+use crate::waiting::Waiting;
 
 /// Lists, shows, checks or tunes device profiles.
 pub fn profiles(args: &ProfilesArgs, terminal: &Terminal) -> Result<Exit> {
@@ -84,6 +84,7 @@ fn check_all(names: &[String], options: &CheckOptions, terminal: &Terminal) -> R
     for (index, profile) in chosen.iter().enumerate() {
         let mut simulations = counted(&profile.name, Some(runs(profile, options)), terminal)?;
         let report = check(profile, &published(), &scenario_text, &mut simulations, options)?;
+        simulations.clear();
         passed &= report.passed();
         let mut out = std::io::stdout().lock();
         if index > 0 {
@@ -105,20 +106,14 @@ fn tune_one(
     let profile = sim::profile(name)?;
     let mut simulations = counted(&profile.name, None, terminal)?;
     let tuned = tune(&profile, &published(), &scenario_text, seeds, &mut simulations, options)?;
+    simulations.clear();
     std::fs::write(output, tuned.profile.to_toml())
         .with_context(|| format!("cannot write the profile {}", output.display()))?;
     write!(std::io::stdout().lock(), "{}", text::tuned(&tuned))?;
     Ok(Exit::Done)
 }
 
-/// Simulations whose count is shown where a person looks on.
+/// Simulations that tell how far they are when they take longer than a moment.
 pub fn counted(what: &str, of: Option<usize>, terminal: &Terminal) -> Result<Simulations> {
-    let shows = matches!(terminal.progress, ProgressMode::Terminal(_));
-    let what = what.to_owned();
-    Ok(Simulations::new(stop_flag()?, move |done| {
-        if shows {
-            let of = of.map(|of| format!(" of {of}")).unwrap_or_default();
-            eprint!("\r{what}: simulation {done}{of} \r");
-        }
-    }))
+    Ok(Simulations::new(stop_flag()?, Waiting::new(terminal.progress, what, of)))
 }

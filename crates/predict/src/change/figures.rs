@@ -4,6 +4,7 @@ use flashlag_units::Nanos;
 use super::PredictOptions;
 use super::plan::{LEAVE, scenario};
 use super::situation::Situation;
+use super::steady::{self, Lived};
 use crate::{PredictError, Simulator};
 
 /// The test that predicts lag: a durable write of 4 KiB.
@@ -18,6 +19,11 @@ const TESTS: [&str; 5] = ["seq_read_256k", "seq_write_256k", "rand_read_4k", DUR
 pub struct Figures {
     /// By test.
     pub tests: Vec<TestFigures>,
+    /// What was simulated of the days of use, of the seed that was furthest from steady; absent
+    /// without any.
+    pub lived: Option<Lived>,
+    /// The share of its rated cycles that the device has used up by then, where it has any.
+    pub life_used: Option<f64>,
 }
 
 /// One test.
@@ -70,18 +76,34 @@ pub(super) fn measure(
     let failed = |reason: String| PredictError::Simulation { what: what.to_owned(), reason };
     let scenario = scenario(situation).map_err(failed)?;
     let mount = situation.mount.to_string();
-    let mut runs = Vec::new();
+    let (mut runs, mut lives) = (Vec::new(), Vec::new());
     for &seed in &options.seeds {
-        let run = simulator
-            .simulate(&situation.profile, &mount, &scenario, seed, Some(LEAVE))
-            .map_err(failed)?;
+        let run = if situation.plan.days() > 0 {
+            let (run, lived) =
+                steady::live(situation, &scenario, seed, simulator).map_err(failed)?;
+            lives.push(lived);
+            run
+        } else {
+            simulator
+                .simulate(&situation.profile, &mount, &scenario, seed, Some(LEAVE))
+                .map_err(failed)?
+        };
         if let flashlag_schema::RunStatus::Failed { error, .. } = &run.status {
             return Err(failed(error.clone()));
         }
         runs.push(run);
     }
     let tests = TESTS.iter().filter_map(|name| mean(name, &runs)).collect();
-    let figures = Figures { tests };
+    let used = lives.iter().filter_map(|lived| lived.life_used);
+    let count = lives.len().max(1) as f64;
+    let life_used =
+        lives.iter().all(|lived| lived.life_used.is_some()).then(|| used.sum::<f64>() / count);
+    let worst = |one: &Lived, other: &Lived| {
+        let change = |lived: &Lived| lived.changing.unwrap_or(f64::INFINITY).abs();
+        change(one).total_cmp(&change(other))
+    };
+    let lived = lives.into_iter().max_by(worst);
+    let figures = Figures { tests, life_used: life_used.filter(|_| lived.is_some()), lived };
     if figures.durable().is_none() {
         return Err(failed("the run has no durable writes".to_owned()));
     }

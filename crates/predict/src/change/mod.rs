@@ -10,6 +10,7 @@ mod parse;
 mod plan;
 mod reason;
 mod situation;
+mod steady;
 mod sweep;
 
 use flashlag_schema::Run;
@@ -25,6 +26,7 @@ pub use mount::Mount;
 pub use parse::{ALLOWED, Change, parse};
 pub use plan::Plan;
 pub use situation::Situation;
+pub use steady::{Lived, STEADY, WINDOW};
 pub use sweep::{Level, Sweep, parse_levels, sweep};
 
 /// How a forecast is made.

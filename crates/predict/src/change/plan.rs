@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use flashlag_schema::scenario::{JournalMode, Scenario, Synchronous};
+use flashlag_schema::Phase;
+use flashlag_schema::scenario::{JournalMode, Scenario, Step, Synchronous};
 use flashlag_units::{Bytes, Nanos};
 
 use super::maintenance::{ANDROID, Moment};
@@ -40,6 +41,8 @@ impl Default for Plan {
 }
 
 const DAY: u64 = 86_400_000_000_000;
+/// Tests that are no figure, but part of a day.
+const DAY_PREFIX: &str = "day_";
 const HOUR: u64 = 3_600_000_000_000;
 /// Files under test are this large, on a small device a twentieth of it.
 const SPAN: u64 = 256 << 20;
@@ -154,6 +157,25 @@ fn use_tests(text: &mut String, plan: &Plan, span: u64) {
     io(text, "day_sequential", "write", "sequential", "256KiB", &sequential);
     let files = format!("bytes = \"{}B\"", (2 * fifth).max(1 << 20));
     io(text, "day_files", "write", "sequential", "1MiB", &[files]);
+}
+
+/// Whether a phase is of a day of use.
+pub(super) fn is_of_a_day(phase: &Phase) -> bool {
+    phase.name.starts_with(DAY_PREFIX)
+}
+
+/// The step that each day of a plan's scenario begins with, and the one that follows the last.
+pub(super) fn days_of(scenario: &Scenario) -> (Vec<usize>, usize) {
+    let fills = |step: &Step| matches!(step, Step::Fill { .. });
+    let mut begin: Vec<usize> =
+        (0..scenario.steps.len()).filter(|index| fills(&scenario.steps[*index])).collect();
+    // All days but the first begin with what the day before left behind.
+    for step in begin.iter_mut().skip(1) {
+        *step -= 1;
+    }
+    // What follows the last day deletes its files.
+    let end = scenario.steps.iter().rposition(|step| matches!(step, Step::Delete));
+    (begin, end.unwrap_or(scenario.steps.len()))
 }
 
 /// One day after another: use, rest at noon, use, rest at night; fstrim where the rules have it.

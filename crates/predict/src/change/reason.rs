@@ -64,15 +64,23 @@ fn of_test(each: &str, before: &TestFigures, after: &TestFigures) -> Vec<String>
     });
     let tails = before.p99_ns.zip(after.p99_ns);
     let stalls = tails.is_some_and(|(from, to)| moved(from, to));
-    if !moved(was, is) && !stalls && why.is_empty() {
+    let slower = moved(before.per_second, after.per_second);
+    if !moved(was, is) && !stalls && !slower && why.is_empty() {
         return Vec::new();
     }
     let headline = if moved(was, is) {
         format!("{each} takes {} before, {} after", nanos(was), nanos(is))
+    } else if slower && before.per_second > 0.0 && after.per_second > 0.0 {
+        let mean = |test: &TestFigures| nanos(1e9 / test.per_second);
+        format!(
+            "half of them take as long as before, but {each} takes {} on average before, {} after",
+            mean(before),
+            mean(after)
+        )
     } else {
         format!("{each} takes as long as before")
     };
-    let why = match (why.is_empty(), moved(was, is)) {
+    let why = match (why.is_empty(), moved(was, is) || slower) {
         (true, true) => ": the requests are the same, and each takes another time".to_owned(),
         (true, false) => String::new(),
         (false, _) => format!(": {}", why.join("; ")),

@@ -4,7 +4,7 @@ use flashlag_units::{Bytes, Nanos};
 
 use super::table::Table;
 use super::{WIDTH, number, wrapped};
-use crate::change::{Figures, Forecast, Level, Sweep, TestFigures};
+use crate::change::{Figures, Forecast, Level, STEADY, Sweep, TestFigures, WINDOW};
 
 /// Before, after each change, and why.
 pub fn forecast(forecast: &Forecast) -> String {
@@ -23,6 +23,7 @@ pub fn forecast(forecast: &Forecast) -> String {
         for beyond in &step.beyond {
             text.push_str(&wrapped(beyond, "  extrapolated: ", 4));
         }
+        days(&step.after, &mut text);
     }
     if !forecast.steps.is_empty() {
         text.push_str("\nAll tests, before and after:\n");
@@ -30,6 +31,45 @@ pub fn forecast(forecast: &Forecast) -> String {
     }
     assumed(&forecast.assumptions, &mut text);
     text
+}
+
+/// What of the days of use was simulated.
+fn days(after: &Figures, text: &mut String) {
+    let Some(lived) = &after.lived else { return };
+    let changed = lived.changing.map(|change| {
+        let more = if change < 0.0 { "less" } else { "more" };
+        format!(
+            "in the last {WINDOW} of them writing cost {:.1} % {more} than in the {WINDOW} before",
+            change.abs() * 100.0
+        )
+    });
+    let mut said = if lived.extrapolated() {
+        format!(
+            "{} of {} days were simulated, one by one; {} (less than {:.0} % counts as steady), \
+             and the others are taken to be like them",
+            lived.simulated,
+            lived.asked,
+            changed.unwrap_or_default(),
+            STEADY * 100.0,
+        )
+    } else {
+        let changed = changed.map(|changed| format!("; {changed}")).unwrap_or_default();
+        format!("all {} days, one by one{changed}", lived.simulated)
+    };
+    if let Some(cycles) = lived.cycles {
+        let _ = write!(said, "; each block has the {cycles} cycles of the others behind it");
+    }
+    if let Some(used) = after.life_used {
+        let _ = write!(said, "; by their end {} of the rated cycles are used", share(used));
+    }
+    let label = if lived.extrapolated() { "  extrapolated: " } else { "  simulated: " };
+    text.push_str(&wrapped(&said, label, 4));
+}
+
+/// A share that may be small.
+fn share(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent < 0.1 { "less than 0.1 %".to_owned() } else { format!("{} %", number(percent)) }
 }
 
 fn steps(forecast: &Forecast) -> Table {

@@ -1,6 +1,7 @@
 //! A scenario on a simulated device, in virtual time: the same tests, driven by the same loop, on a
 //! modelled filesystem over a modelled flash. The same seed gives the same run file, byte for byte.
 
+mod days;
 mod environment;
 mod fill;
 mod ledger;
@@ -15,13 +16,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use flashlag_device::Clock;
-use flashlag_flash::{Flash, FlashDevice};
+use flashlag_flash::{Flash, FlashDevice, Order, Past};
 use flashlag_iostack::{FileId, Stack, StackSpec};
 use flashlag_schema::scenario::Scenario;
 use flashlag_schema::{Lag, Reading, Run};
 use flashlag_stats::live::Live;
 use flashlag_units::{Bytes, Nanos};
 
+pub use days::{Days, simulate_days};
 pub use flashlag_schema::profile::{builtin_profile, names as profile_names};
 pub use profiles::builtin_protocol;
 pub use target::{SimTarget, profile};
@@ -85,7 +87,7 @@ pub fn simulate(request: &SimRequest, observer: &mut dyn Observer) -> Result<Run
     if let Some(output) = &request.output {
         output::check_directory(output)?;
     }
-    let mut simulation = Simulation::new(request)?;
+    let mut simulation = Simulation::new(request, 0)?;
     let tasks = tasks(&request.scenario);
     let status = go_through(&mut simulation, &tasks, 0, observer)?;
     simulation.refresh();
@@ -98,11 +100,17 @@ pub fn simulate(request: &SimRequest, observer: &mut dyn Observer) -> Result<Run
 }
 
 impl<'a> Simulation<'a> {
-    fn new(request: &'a SimRequest) -> Result<Simulation<'a>, RunError> {
+    /// A new device, but for the cycles that its blocks have behind them.
+    fn new(request: &'a SimRequest, cycles: u32) -> Result<Simulation<'a>, RunError> {
         let target = &request.target;
         let refuse = |reason: String| RunError::Simulation { target: target.text.clone(), reason };
         let model = target.profile.model().map_err(|error| refuse(error.to_string()))?;
-        let flash = Flash::new(&model, request.seed).map_err(|error| refuse(error.to_string()))?;
+        let mut flash =
+            Flash::new(&model, request.seed).map_err(|error| refuse(error.to_string()))?;
+        if cycles > 0 {
+            let worn = Past { written: Bytes::ZERO, order: Order::Sequential, cycles };
+            flash.prepare(&worn).map_err(|error| refuse(error.to_string()))?;
+        }
         let spec =
             StackSpec::parse(&target.filesystem).map_err(|error| refuse(error.to_string()))?;
         let stack = Stack::mount(FlashDevice::new(flash), spec, &model.stack)

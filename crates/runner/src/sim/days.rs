@@ -1,0 +1,59 @@
+//! A scenario of days that are alike, of which no more are simulated than it takes.
+
+use flashlag_schema::{Run, RunStatus};
+
+use super::{SimRequest, Simulation};
+use crate::error::RunError;
+use crate::execute::go_through;
+use crate::request::Observer;
+use crate::task::{tasks, tasks_of};
+
+/// Where the days of a scenario are, and what came before them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Days {
+    /// The step that each day begins with, in order.
+    pub begin: Vec<usize>,
+    /// The step that follows the last day.
+    pub end: usize,
+    /// Program/erase cycles that each block has done before the first step.
+    pub cycles: u32,
+}
+
+/// Simulates a scenario day by day until its days are enough, then what follows them. Returns the
+/// run, which is never stored, and how many days it has.
+///
+/// # Errors
+/// As [`super::simulate`]; and where a device whose blocks have cycles behind them can't be made.
+pub fn simulate_days(
+    request: &SimRequest,
+    days: &Days,
+    observer: &mut dyn Observer,
+    enough: &mut dyn FnMut(&Run, usize) -> bool,
+) -> Result<(Run, usize), RunError> {
+    let unstored = SimRequest { output: None, ..request.clone() };
+    let mut simulation = Simulation::new(&unstored, days.cycles)?;
+    let tasks = tasks(&unstored.scenario);
+    let task_of = |step: usize| -> usize {
+        let before = unstored.scenario.steps.iter().take(step);
+        before.map(|step| tasks_of(&unstored.scenario, step).len()).sum()
+    };
+    let ends =
+        days.begin.iter().skip(1).chain(std::iter::once(&days.end)).map(|step| task_of(*step));
+    let (mut first, mut lived) = (0, 0);
+    let mut status = RunStatus::Complete;
+    for end in ends.take(days.begin.len()) {
+        status = go_through(&mut simulation, &tasks[..end], first, observer)?;
+        (first, lived) = (end, lived + 1);
+        simulation.refresh();
+        if status != RunStatus::Complete || enough(&simulation.run, lived) {
+            break;
+        }
+    }
+    if status == RunStatus::Complete {
+        status = go_through(&mut simulation, &tasks, task_of(days.end).max(first), observer)?;
+    }
+    simulation.refresh();
+    simulation.run.status = status;
+    simulation.run.seal();
+    Ok((simulation.run, lived))
+}
