@@ -1,4 +1,5 @@
 use flashlag_units::{Bytes, Nanos};
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// What a host asks of the device. Offsets and lengths are multiples of 512 bytes.
@@ -41,14 +42,15 @@ pub struct Timing {
 }
 
 /// Why a command or a device is refused.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Debug, PartialEq, Eq, Error, Serialize, Deserialize)]
 pub enum FlashError {
     /// The range is not aligned, empty or beyond the end.
     #[error(
         "{operation} of {length} bytes at {offset}: not within the device\'s {capacity} bytes, in multiples of 512"
     )]
     Range {
-        /// What was asked.
+        /// What was asked; not stored, since no device keeps such an error.
+        #[serde(skip)]
         operation: &'static str,
         /// Where.
         offset: u64,

@@ -1,5 +1,6 @@
 use flashlag_schema::profile::Model;
 use flashlag_units::{Bytes, Nanos};
+use serde::{Deserialize, Serialize};
 
 use crate::command::{Command, FlashError, Timing};
 use crate::front::Front;
@@ -16,7 +17,7 @@ pub(crate) const SECTOR: u64 = 512;
 /// Commands come at times that never go back, and each is worked out when it comes: what it waits
 /// for is reserved already. What the device does by itself in idle time is worked out when the next
 /// command comes, and never beyond that.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub struct Flash {
     front: Front,
     ftl: Ftl,
@@ -151,7 +152,7 @@ impl Flash {
             discards: self.discards,
             ..Stats::default()
         };
-        self.ftl.count(&mut stats, self.unit);
+        self.ftl.count(&self.front, &mut stats, self.unit);
         self.front.count(&mut stats, self.unit);
         stats
     }

@@ -1,5 +1,6 @@
 use flashlag_schema::profile::{MapKind, Model};
 use flashlag_units::{Bytes, Nanos};
+use serde::{Deserialize, Serialize};
 
 use crate::command::{Command, FlashError, Timing};
 use crate::front::{Front, Store};
@@ -11,7 +12,7 @@ use crate::power::PowerCut;
 use crate::stats::Stats;
 
 /// The flash translation layer: the kinds of maps, told apart once a command.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Ftl {
     Pages(Box<PageStore>),
     Cached(Box<CachedMap<PageStore>>),
@@ -89,9 +90,10 @@ impl Ftl {
         }
     }
 
-    /// Adds what the map and its dies have done.
-    pub(crate) fn count(&self, stats: &mut Stats, unit: Bytes) {
+    /// Adds what the map and its dies have done, and how full what stands before them is.
+    pub(crate) fn count(&self, front: &Front, stats: &mut Stats, unit: Bytes) {
         let bytes = |units: u64| Bytes(units * unit.0);
+        each!(self, store => front.count_fill(store.as_ref(), stats, unit));
         let nand = self.nand();
         stats.page_reads = nand.counts.page_reads;
         stats.programs = nand.counts.programs;

@@ -26,6 +26,14 @@ pub struct Stats {
     pub programmed_map: Bytes,
     /// Bytes that the host has in mapping units that hold something, the write buffer aside.
     pub mapped: Bytes,
+    /// What the write buffer holds that no program was issued for; `None` where there is none.
+    pub buffered: Option<Bytes>,
+    /// What the write buffer holds at most.
+    pub buffer: Option<Bytes>,
+    /// What of the write cache is taken, the dead part of it too; `None` where there is none.
+    pub cached: Option<Bytes>,
+    /// What of it may be taken now.
+    pub cache: Option<Bytes>,
     /// Page reads of the dies.
     pub page_reads: u64,
     /// Programs of the dies.

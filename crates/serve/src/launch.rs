@@ -12,6 +12,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use flashlag_device::{Clock, MonotonicClock};
+use flashlag_units::Nanos;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 use rustix::time::Timespec;
@@ -29,7 +31,7 @@ const PATIENCE: Duration = Duration::from_secs(300);
 /// Lines of the server that are kept.
 const LINES: usize = 20;
 /// How long it may take to end, before it is made to.
-const GRACE: Duration = Duration::from_secs(30);
+const GRACE: Nanos = Nanos::from_secs(60);
 
 /// A device to be served by nbdkit, as a process of its own.
 #[derive(Clone, Debug)]
@@ -237,6 +239,31 @@ impl Running {
         }
     }
 
+    /// Whether it ends within so long; waits for that.
+    ///
+    /// # Errors
+    /// Where it can't be watched.
+    pub fn ended_within(&mut self, time: Duration) -> Result<bool, ServeError> {
+        let watched = self.watch(time);
+        watched.map_err(|error| self.ended(&format!("can't be watched: {error}")))
+    }
+
+    fn watch(&mut self, time: Duration) -> io::Result<bool> {
+        if self.child.try_wait()?.is_some() {
+            return Ok(true);
+        }
+        let process = pidfd_open(Pid::from_child(&self.child), PidfdFlags::empty())?;
+        let mut fds = [PollFd::new(&process, PollFlags::IN)];
+        let time = Timespec {
+            tv_sec: i64::try_from(time.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: time.subsec_nanos().into(),
+        };
+        match poll(&mut fds, Some(&time)) {
+            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(self.child.try_wait()?.is_some()),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
     fn ended(&self, reason: &str) -> ServeError {
         ServeError::Server {
             program: "nbdkit".to_owned(),
@@ -262,15 +289,12 @@ impl Running {
         if let Some(status) = self.child.try_wait()? {
             return Ok(status.success());
         }
-        let pid = Pid::from_child(&self.child);
-        kill_process(pid, Signal::TERM)?;
-        let process = pidfd_open(pid, PidfdFlags::empty())?;
-        let mut fds = [PollFd::new(&process, PollFlags::IN)];
-        let grace = Timespec { tv_sec: GRACE.as_secs() as i64, tv_nsec: 0 };
-        while poll(&mut fds, Some(&grace)) == Err(rustix::io::Errno::INTR) {}
-        let ended = self.child.try_wait()?;
-        if let Some(status) = ended {
-            return Ok(status.success());
+        kill_process(Pid::from_child(&self.child), Signal::TERM)?;
+        let began = MonotonicClock.now();
+        while MonotonicClock.now().since(began) < GRACE {
+            if self.watch(GRACE.into())? {
+                return Ok(self.child.wait()?.success());
+            }
         }
         self.child.kill()?;
         self.child.wait()?;

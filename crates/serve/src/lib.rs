@@ -13,8 +13,11 @@ mod data;
 mod device;
 mod error;
 mod launch;
+mod metrics;
+mod record;
 mod settings;
 mod sizing;
+mod store;
 
 pub use control::{
     Answer, Command, Control, ControlServer, CutMoment, CutReport, Fault, FaultKind, FaultOp,
@@ -22,5 +25,7 @@ pub use control::{
 pub use device::{Refusal, Served};
 pub use error::ServeError;
 pub use launch::{Launch, Listen, Running};
+pub use metrics::open_metrics;
+pub use record::{CrashImage, Head, Record, RecordKind, Recording};
 pub use settings::{Age, Settings, TimeScale};
 pub use sizing::{is_instant, minimum_size, model_of_size};

@@ -1,5 +1,6 @@
 //! The write buffer in RAM: what it holds, and for how long.
 
+use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -10,7 +11,7 @@ use super::units::{Part, UnitMap};
 const NONE: u32 = u32::MAX;
 
 /// A unit in the buffer that no program has been issued for.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Slot {
     unit: u32,
     part: Part,
@@ -25,7 +26,7 @@ struct Slot {
 /// *leaving* until the program has ended. Writing to a dirty unit again replaces it: the earlier
 /// data never reaches the flash. Programs are issued when more than half of the capacity is
 /// dirty, so that the rest can be under way on several dies at once.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct WriteBuffer {
     capacity: usize,
     slots: Vec<Slot>,
@@ -58,6 +59,16 @@ impl WriteBuffer {
     #[inline]
     pub(crate) fn dirty(&self) -> usize {
         self.dirty.len()
+    }
+
+    /// Whether a unit is among them.
+    pub(crate) fn is_dirty(&self, unit: u32) -> bool {
+        self.dirty.contains_key(&unit)
+    }
+
+    /// Units that it holds at most.
+    pub(crate) fn capacity(&self) -> usize {
+        self.capacity
     }
 
     /// How many dirty units it keeps before it issues programs: half of what it holds.

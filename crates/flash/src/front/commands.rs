@@ -1,5 +1,6 @@
 use flashlag_schema::profile::{Model, TrimKind};
 use flashlag_units::{Bytes, Nanos};
+use serde::{Deserialize, Serialize};
 
 use super::buffer::WriteBuffer;
 use super::host::{CommandKind, Host};
@@ -12,7 +13,7 @@ use crate::power::Ledger;
 use crate::stats::Stats;
 
 /// Everything between the host and the map.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Front {
     pub(super) host: Host,
     pub(super) units: Units,
@@ -32,7 +33,7 @@ pub(crate) struct Front {
 }
 
 /// The write buffer and how it behaves.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Buffered {
     pub(super) held: WriteBuffer,
     pub(super) volatile: bool,
@@ -85,6 +86,18 @@ impl Front {
         let padding = stats.programmed_padding;
         stats.programmed_padding = padding.map(|padding| padding.plus(bytes(counts.padded)));
         stats.mapped = stats.mapped.plus(bytes(self.slc.as_ref().map_or(0, SlcCache::units)));
+    }
+
+    /// Adds how full the buffer and the write cache before a store are.
+    pub(crate) fn count_fill<S: Store>(&self, store: &S, stats: &mut Stats, unit: Bytes) {
+        let bytes = |units: u64| Some(Bytes(units * unit.0));
+        if let Some(Buffered { held, .. }) = &self.buffer {
+            stats.buffered = bytes(held.dirty() as u64);
+            stats.buffer = bytes(held.capacity() as u64);
+        }
+        if let Some(slc) = &self.slc {
+            (stats.cached, stats.cache) = (bytes(slc.occupied()), bytes(slc.most(store)));
+        }
     }
 
     /// Works a command out whose range is within the device; `at` never goes back.
@@ -194,6 +207,9 @@ impl Front {
         let cached = self.slc.as_ref().is_some_and(|slc| slc.units() > 0);
         if dirty || cached || self.ledger.is_some() {
             for unit in first..end {
+                if self.is_beside(store, unit) {
+                    continue;
+                }
                 self.note(store, unit, true);
                 if let Some(buffer) = &mut self.buffer {
                     buffer.held.take(unit);
@@ -207,6 +223,15 @@ impl Front {
             }
         }
         store.discard(at, first, end - first);
+    }
+
+    /// Whether a unit that is to be forgotten holds nothing, and never did that could come back: of
+    /// a large device that is discarded whole nothing is to be kept count of.
+    fn is_beside<S: Store>(&self, store: &S, unit: u32) -> bool {
+        let buffered = self.buffer.as_ref().is_some_and(|buffer| buffer.held.is_dirty(unit));
+        let cached = self.slc.as_ref().is_some_and(|slc| slc.holds(unit));
+        let empty = !buffered && !cached && !store.is_mapped(unit);
+        self.ledger.as_ref().map_or(empty, |ledger| ledger.is_beside(unit, empty))
     }
 
     /// Writes down, where that is kept, that the present command changes a unit.

@@ -5,6 +5,7 @@ use flashlag_units::Nanos;
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::SeedableRng;
+use serde::{Deserialize, Serialize};
 
 use super::line::Line;
 use super::queue::CommandQueue;
@@ -27,7 +28,7 @@ pub(crate) enum CommandKind {
 /// command after another; so no more than 1 / overhead commands are done in a second, whatever
 /// the queue. Data goes over the link at its rate, in pieces, each as soon as it is there: the
 /// link's time hides behind the flash's, or the other way round, but for the first or last piece.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Host {
     queue: CommandQueue,
     read_command: Nanos,

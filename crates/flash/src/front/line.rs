@@ -1,3 +1,4 @@
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 use flashlag_units::Nanos;
@@ -7,7 +8,7 @@ use flashlag_units::Nanos;
 /// A read that waits long for its die must not hold up another one's data that is ready before:
 /// transfers are put in the first gap that holds them, so their order on the line is that of their
 /// data and not that of their commands.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Line {
     /// When it is used: in order, apart, none of no length.
     busy: VecDeque<(Nanos, Nanos)>,

@@ -1,3 +1,4 @@
+use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -8,7 +9,7 @@ use flashlag_units::Nanos;
 /// A command that comes while `depth` are at work begins when the first of them ends. With n
 /// commands always waiting and a service time of s each, that gives min(n, depth) / s commands a
 /// second until something else is the bottleneck.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct CommandQueue {
     depth: usize,
     ends: BinaryHeap<Reverse<Nanos>>,

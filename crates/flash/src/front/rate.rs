@@ -1,10 +1,11 @@
 use flashlag_units::{Bytes, Nanos};
+use serde::{Deserialize, Serialize};
 
 /// Binary places of the fraction: the error is below 2⁻³² ns a byte.
 const PLACES: u32 = 32;
 
 /// What moving a byte takes, as a fixed-point number of nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Rate(u64);
 
 impl Rate {

@@ -1,4 +1,5 @@
 use flashlag_units::{Bytes, Nanos};
+use serde::{Deserialize, Serialize};
 
 use super::commands::Front;
 use super::host::CommandKind;
@@ -65,7 +66,7 @@ impl Front {
 }
 
 /// Where data is read from; what has one source is read at once.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 enum Source {
     /// The write buffer.
     #[default]
@@ -77,7 +78,7 @@ enum Source {
 }
 
 /// Units in a row that have one source.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Run {
     source: Source,
     first: u32,

@@ -1,3 +1,4 @@
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 use super::units::UnitMap;
@@ -9,7 +10,7 @@ const DEAD: u32 = u32::MAX;
 ///
 /// A slot's position counts up for ever; where it is on the flash follows from it. A unit that is
 /// written again, or discarded, leaves a dead slot behind, whose room comes back with its group.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct SlotRing {
     /// The unit of each slot from `tail` on; [`DEAD`] where it is there no more.
     slots: VecDeque<u32>,

@@ -1,5 +1,6 @@
 use flashlag_schema::profile::{CellKind, Model, SlcFull};
 use flashlag_units::Nanos;
+use serde::{Deserialize, Serialize};
 
 use super::ring::SlotRing;
 use super::store::{DieWork, Store, UnitWrite};
@@ -23,7 +24,7 @@ const PLACES: u32 = 32;
 /// and programs them in the main area; what was overwritten or discarded meanwhile is not copied.
 /// Groups of blocks, one on each die, are erased as the folding passes them. In idle time each such
 /// step begins before the next command comes, and may end after.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct SlcCache {
     ring: SlotRing,
     fixed: u64,
@@ -43,7 +44,7 @@ pub(crate) struct SlcCache {
     pub(crate) counts: SlcCounts,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Times {
     read: Nanos,
     program: Nanos,
@@ -51,7 +52,7 @@ struct Times {
 }
 
 /// What the write cache has done, in units.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct SlcCounts {
     /// Units of the host that were programmed in it.
     pub(crate) written: u64,
@@ -113,8 +114,13 @@ impl SlcCache {
         self.ring.forget(unit)
     }
 
+    /// Units of its room that are taken.
+    pub(crate) fn occupied(&self) -> u64 {
+        self.ring.occupied()
+    }
+
     /// Units that it may hold now, each with its room.
-    fn most<S: Store>(&self, store: &S) -> u64 {
+    pub(crate) fn most<S: Store>(&self, store: &S) -> u64 {
         let free = self.capacity_units.saturating_sub(store.mapped_units() + self.ring.units());
         let free = u128::from(free) * u128::from(self.unit_bytes);
         let lent = (u128::from(self.lent) * free) >> PLACES;

@@ -1,11 +1,12 @@
 use flashlag_units::Nanos;
+use serde::{Deserialize, Serialize};
 
 use crate::command::FlashError;
 use crate::power::WordLine;
 
 /// A unit to be written, and whether the host gave all of it; what is missing of one that is not
 /// whole must be read first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct UnitWrite {
     pub(crate) unit: u32,
     pub(crate) whole: bool,

@@ -1,5 +1,6 @@
 use flashlag_schema::profile::{TrimKind, TrimModel};
 use flashlag_units::Nanos;
+use serde::{Deserialize, Serialize};
 
 const MIB: u64 = 1 << 20;
 
@@ -9,7 +10,7 @@ const MIB: u64 = 1 << 20;
 /// controller does nothing else meanwhile and the command ends with it. Where it is *queued* the
 /// command ends at once and the work joins a queue of its own, one discard after another; a flush
 /// ends no earlier than that queue. Where it is *ignored* nothing is unmapped.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Trims {
     kind: TrimKind,
     per_range: Nanos,

@@ -1,5 +1,6 @@
 //! Mapping units, and which part of one is meant.
 
+use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
@@ -7,7 +8,7 @@ use std::hash::{BuildHasherDefault, Hasher};
 const BITS: u64 = 128;
 
 /// The sectors of one mapping unit that are meant.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Part(pub(crate) u128);
 
 impl Part {
@@ -19,7 +20,7 @@ impl Part {
 }
 
 /// How a device's addresses are cut into mapping units.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Units {
     /// Bytes of a unit.
     bytes: u64,

@@ -1,3 +1,4 @@
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 use flashlag_units::Nanos;
@@ -6,7 +7,7 @@ use super::blocks::DataBlocks;
 use super::medium::{Medium, NONE, Place, Shape};
 
 /// A log block: what was written to one logical block, in the order in which it was.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Log {
     logical: u32,
     block: u32,
@@ -27,7 +28,7 @@ struct Log {
 /// - *partial*: it holds the first units in their places: the others are copied behind them; one
 ///   erase, and a copy for each unit that was missing.
 /// - *full*: anything else: all units are copied to a fresh block; two erases and a copy for each.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Bast {
     pub(crate) blocks: DataBlocks,
     most_logs: usize,

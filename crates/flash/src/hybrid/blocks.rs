@@ -1,10 +1,11 @@
 use flashlag_units::Nanos;
+use serde::{Deserialize, Serialize};
 
 use super::medium::{FreeBlocks, Medium, Merges, NONE, Place, Shape, UnitSet};
 
 /// What both log-block maps stand on: a data block for each logical block, in which a unit has the
 /// slot of its offset, and which units there are.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct DataBlocks {
     pub(crate) shape: Shape,
     /// Of each logical block.

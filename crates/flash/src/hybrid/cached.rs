@@ -1,5 +1,6 @@
 use flashlag_schema::profile::Model;
 use flashlag_units::{Bytes, Nanos};
+use serde::{Deserialize, Serialize};
 
 use super::map_cache::{Found, MapCache};
 use crate::command::FlashError;
@@ -7,7 +8,7 @@ use crate::front::{DieWork, Store, UnitWrite};
 use crate::power::WordLine;
 
 /// What the pages of a map on flash have cost so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct MapTraffic {
     /// Map pages that were read.
     pub(crate) reads: u64,
@@ -27,7 +28,7 @@ pub(crate) struct MapTraffic {
 /// map programs.
 ///
 /// What the map below moves by itself changes entries too; that is not charged here.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct CachedMap<S> {
     pub(crate) inner: S,
     cache: MapCache,

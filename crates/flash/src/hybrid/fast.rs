@@ -1,3 +1,4 @@
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 use flashlag_units::Nanos;
@@ -7,7 +8,7 @@ use super::medium::{Medium, NONE, Place, Shape};
 use crate::front::units::UnitMap;
 
 /// The log block of one logical block that is being written from its beginning on.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct SequentialLog {
     logical: u32,
     block: u32,
@@ -16,7 +17,7 @@ struct SequentialLog {
 }
 
 /// A log block that all logical blocks share.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct RandomLog {
     block: u32,
     /// The unit that was written to each slot; [`NONE`] where nothing was.
@@ -33,7 +34,7 @@ struct RandomLog {
 /// (*partial*). Where all random logs are full, the oldest is reclaimed: each logical block that
 /// has a unit in it whose latest version is there is put together anew from wherever its units are
 /// (*full*). That can be as many merges as a block has units.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Fast {
     pub(crate) blocks: DataBlocks,
     most_logs: usize,

@@ -1,10 +1,11 @@
 use flashlag_schema::profile::{MapKind, Model};
+use serde::{Deserialize, Serialize};
 
 use super::medium::Shape;
 use crate::command::FlashError;
 
 /// A program's place on the flash.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Spot {
     pub(crate) die: u32,
     /// Block of that die, all planes together.
@@ -18,7 +19,7 @@ pub(crate) struct Spot {
 /// A block of the map is an allocation unit: one block of all planes of a die, or a row of several
 /// of them, on one die after another. Programs go to the parts of the row in turn: program k of a
 /// block is on part `k mod parts`, there the `⌊k / parts⌋`-th.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Layout {
     pub(crate) shape: Shape,
     dies: u32,

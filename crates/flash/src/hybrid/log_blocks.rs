@@ -1,5 +1,6 @@
 use flashlag_schema::profile::{MapKind, Model};
 use flashlag_units::Nanos;
+use serde::{Deserialize, Serialize};
 
 use super::bast::Bast;
 use super::fast::Fast;
@@ -84,14 +85,14 @@ impl<D: Dies> Medium for Slots<'_, D> {
     }
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 enum Kind {
     Bast(Bast),
     Fast(Fast),
 }
 
 /// A map of log blocks, with what it needs to know of idle time.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct LogBlocks {
     layout: Layout,
     kind: Kind,

@@ -1,4 +1,5 @@
 use super::medium::NONE;
+use serde::{Deserialize, Serialize};
 
 /// What finding a map page took.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,7 +12,7 @@ pub(crate) enum Found {
     MissingAndWritten,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Slot {
     page: u32,
     changed: bool,
@@ -20,7 +21,7 @@ struct Slot {
 }
 
 /// The map pages that are in the controller's memory: the least recently used gives way.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct MapCache {
     capacity: usize,
     slots: Vec<Slot>,

@@ -1,10 +1,11 @@
 use flashlag_units::Nanos;
+use serde::{Deserialize, Serialize};
 
 /// No block, no slot, no unit.
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// Where a unit is: an erase block and a slot in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Place {
     pub(crate) block: u32,
     pub(crate) slot: u32,
@@ -36,7 +37,7 @@ pub(crate) trait Medium {
 }
 
 /// What log-block maps divide into: units a block, and units a program.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Shape {
     /// Blocks that the host sees.
     pub(crate) logical_blocks: u32,
@@ -49,7 +50,7 @@ pub(crate) struct Shape {
 }
 
 /// What merging has cost so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Merges {
     /// A log block took the data block's place as it was.
     pub(crate) switches: u64,
@@ -66,7 +67,7 @@ pub(crate) struct Merges {
 }
 
 /// Blocks that are erased and free, in the order in which they came.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct FreeBlocks(std::collections::VecDeque<u32>);
 
 impl FreeBlocks {
@@ -103,7 +104,7 @@ impl FreeBlocks {
 }
 
 /// A bit for each unit.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct UnitSet(Vec<u64>);
 
 impl UnitSet {

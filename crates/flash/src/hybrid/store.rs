@@ -1,5 +1,6 @@
 use flashlag_schema::profile::Model;
 use flashlag_units::Nanos;
+use serde::{Deserialize, Serialize};
 
 use super::log_blocks::{Dies, LogBlocks};
 use crate::command::FlashError;
@@ -7,7 +8,7 @@ use crate::front::{DieWork, Store, UnitWrite};
 use crate::power::WordLine;
 
 /// A map of log blocks and the dies that it works on: what the front stands before.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct LogBlockStore<D> {
     pub(crate) map: LogBlocks,
     pub(crate) dies: D,

@@ -1,10 +1,11 @@
 use flashlag_units::{Bytes, Nanos};
+use serde::{Deserialize, Serialize};
 
 use crate::front::{Line, Rate};
 
 /// The channels between the controller and the dies. Die d is on channel d mod channels, so that
 /// dies in a row are on different ones.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Buses {
     /// Nothing but its die uses a channel of its own: its time is in the die's.
     shared: Vec<Line>,

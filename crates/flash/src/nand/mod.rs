@@ -14,6 +14,7 @@ mod tests;
 mod times;
 mod wear;
 
+use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 
 use flashlag_schema::profile::Model;
@@ -30,7 +31,7 @@ use times::Times;
 use wear::Wear;
 
 /// One die.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Die {
     /// When everything that it was given ends.
     busy_until: Nanos,
@@ -42,7 +43,7 @@ struct Die {
 }
 
 /// What the dies have done.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct NandCounts {
     /// Pages of all planes that were read.
     pub(crate) page_reads: u64,
@@ -57,7 +58,7 @@ pub(crate) struct NandCounts {
 }
 
 /// Dies, their channels, and how worn their blocks are.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Nand {
     dies: Vec<Die>,
     buses: Buses,

@@ -1,9 +1,10 @@
 use flashlag_units::Nanos;
+use serde::{Deserialize, Serialize};
 
 use super::Nand;
 
 /// What relocating a part of a block asks of one die.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct DieMoves {
     /// Pages that are read.
     pub(crate) reads: u32,

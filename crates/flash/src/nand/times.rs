@@ -1,5 +1,6 @@
 use flashlag_schema::profile::{CellKind, Model};
 use flashlag_units::Nanos;
+use serde::{Deserialize, Serialize};
 
 use crate::power::WordLine;
 
@@ -8,7 +9,7 @@ use crate::power::WordLine;
 /// A program unit is as many pages (of all planes) as hold it. Of MLC each page is programmed by
 /// itself, the even ones of a block as lower and the odd ones as upper pages of their word lines;
 /// of TLC and QLC all three or four pages of a word line take one program together.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Times {
     pub(super) read: Nanos,
     pub(super) erase: Nanos,

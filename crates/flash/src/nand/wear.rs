@@ -1,3 +1,4 @@
+use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 
 use flashlag_schema::profile::Model;
@@ -7,7 +8,7 @@ use flashlag_units::Nanos;
 ///
 /// After c of e rated cycles a page is read `1 + retries · (c / e)²` times on average; each takes
 /// tR. Beyond e it stays at that.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Wear {
     /// Of each row and die.
     cycles: Vec<u32>,

@@ -1,3 +1,4 @@
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeSet, VecDeque};
 
 use rand::RngExt;
@@ -12,7 +13,7 @@ pub(crate) const NONE: u32 = u32::MAX;
 const NOT_CLOSED: u32 = 1 << 31;
 
 /// What is in each block: a bit for each slot that is valid, and how many are.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Blocks {
     /// Valid units of each block, and [`NOT_CLOSED`].
     tally: Vec<u32>,

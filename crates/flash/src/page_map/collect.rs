@@ -2,6 +2,7 @@
 
 use flashlag_schema::profile::Model;
 use flashlag_units::Nanos;
+use serde::{Deserialize, Serialize};
 
 use super::PageMap;
 use super::blocks::NONE;
@@ -17,7 +18,7 @@ const LEVEL_SELDOM: u32 = 64;
 const AHEAD: usize = 256;
 
 /// When it is done.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Collection {
     pub(super) low_water: u32,
     idle_after: Option<Nanos>,
@@ -41,7 +42,7 @@ impl Collection {
 }
 
 /// A victim that is being relocated.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Moving {
     pub(super) victim: u32,
     /// Everything before this word of its slots is moved.

@@ -1,11 +1,12 @@
 use super::blocks::{Blocks, NONE};
+use serde::{Deserialize, Serialize};
 
 /// The closed blocks with few valid units, in lists by how many.
 ///
 /// Only blocks with fewer than `below` valid units are listed: most overwrites hit others, and cost
 /// nothing here. When no block is listed any more, all are looked at once, and `below` is set just
 /// above the fewest.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct FewValid {
     below: u32,
     /// No list below this one holds a block.

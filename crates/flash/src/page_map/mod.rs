@@ -23,6 +23,7 @@ use flashlag_schema::profile::{GcModel, Model};
 use flashlag_units::Nanos;
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::SeedableRng;
+use serde::{Deserialize, Serialize};
 
 use crate::command::FlashError;
 use crate::nand::{DieMoves, Nand};
@@ -36,7 +37,7 @@ use victims::Victims;
 pub(crate) use store::PageStore;
 
 /// What was programmed, in units, and why.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct MapCounts {
     /// The host's.
     pub(crate) host: u64,
@@ -53,7 +54,7 @@ pub(crate) struct MapCounts {
 }
 
 /// The map and all that it knows of its blocks.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct PageMap {
     shape: Shape,
     /// Address of each logical unit.
@@ -68,7 +69,9 @@ pub(crate) struct PageMap {
     /// Closed blocks whose tally falls below this are told to `victims`.
     watch: u32,
     collection: Collection,
-    policy: GcModel,
+    /// What a past is made by; gone from a device that was stored, which has one.
+    #[serde(skip)]
+    policy: Option<GcModel>,
     moving: Option<Moving>,
     random: Pcg64Mcg,
     counts: MapCounts,
@@ -105,7 +108,7 @@ impl PageMap {
             watch: victims.watch(),
             victims,
             collection: Collection::new(model),
-            policy: model.gc.clone(),
+            policy: Some(model.gc.clone()),
             moving: None,
             random,
             counts: MapCounts::default(),

@@ -79,7 +79,8 @@ impl PageMap {
         let mut units = Shuffled::new(count, &mut self.random);
         let half = if apart { (self.shape.units / 2).min(count) } else { 0 };
         let half = half - half % self.shape.program;
-        let valid = valid_units(&self.policy, closed, self.shape.units, u64::from(count - half));
+        let policy = self.policy.clone().ok_or(FlashError::NotNew)?;
+        let valid = valid_units(&policy, closed, self.shape.units, u64::from(count - half));
         if valid.iter().map(|valid| u64::from(*valid)).sum::<u64>() != u64::from(count - half) {
             return Err(FlashError::NoSpace);
         }

@@ -1,8 +1,9 @@
 use super::shape::Shape;
 use crate::nand::DieMoves;
+use serde::{Deserialize, Serialize};
 
 /// Counts which pages of which dies must be read for the valid slots of a block, 64 at a time.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Reads {
     /// The slots of a word that are on each die, where that is the same for every word; else empty.
     masks: Vec<u64>,

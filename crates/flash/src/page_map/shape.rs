@@ -1,4 +1,5 @@
 use flashlag_schema::profile::Model;
+use serde::{Deserialize, Serialize};
 
 use crate::command::FlashError;
 
@@ -7,7 +8,7 @@ use crate::command::FlashError;
 /// A block of the map is a superblock: one row, a block of each plane of each die. Its program
 /// units are striped: unit k is on die `k mod dies`, there the `⌊k / dies⌋`-th. A unit's address is
 /// `block << shift | slot`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Shape {
     /// Mapping units that the host sees.
     pub(crate) logical: u32,

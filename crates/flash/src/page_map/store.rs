@@ -1,5 +1,6 @@
 use flashlag_schema::profile::{MapKind, Model};
 use flashlag_units::Nanos;
+use serde::{Deserialize, Serialize};
 
 use super::PageMap;
 use crate::command::FlashError;
@@ -76,7 +77,7 @@ impl PageMap {
 }
 
 /// A page map and its dies: what the front stands before.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct PageStore {
     pub(crate) map: PageMap,
     pub(crate) nand: Nand,

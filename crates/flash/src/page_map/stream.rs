@@ -1,4 +1,5 @@
 use flashlag_units::Nanos;
+use serde::{Deserialize, Serialize};
 
 use super::PageMap;
 use super::blocks::NONE;
@@ -6,7 +7,7 @@ use super::shape::Shape;
 use crate::nand::{DieMoves, Nand};
 
 /// A block that is being filled.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Stream {
     pub(super) block: u32,
     /// Next slot; all of a block's where it is full, or none was opened yet.

@@ -1,5 +1,6 @@
 //! Which block is reclaimed.
 
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 use flashlag_schema::profile::{GcModel, GcPolicy};
@@ -19,7 +20,7 @@ const DRAWS: u32 = 64;
 /// - *random*, *d-choices*: drawn with replacement among all; where nothing can be won by any that
 ///   was drawn, they are drawn again, unless not `skip_full`.
 /// - *cost-benefit*: the highest `age · (1 - u) / 2u`, u the valid share; age in closings.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Victims {
     Greedy(FewValid),
     Fifo(VecDeque<u32>),
@@ -121,7 +122,7 @@ fn best_ratio(blocks: &Blocks, units: u32) -> Option<u32> {
 }
 
 /// Blocks to draw from.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct BlockSet {
     list: Vec<u32>,
     /// Where in the list each block is.

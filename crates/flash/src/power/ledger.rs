@@ -1,3 +1,4 @@
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 
 use flashlag_units::Nanos;
@@ -6,7 +7,7 @@ use flashlag_units::Nanos;
 pub(crate) type Sequence = u64;
 
 /// Which page of its word line a program went to, where the pages of one are programmed apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum WordLine {
     /// The lower page of the word line with that number.
     Lower(u64),
@@ -15,14 +16,14 @@ pub(crate) enum WordLine {
 }
 
 /// One command's part in a unit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Version {
     sequence: Sequence,
     discard: bool,
 }
 
 /// A unit's content on its way to where it stays.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Program {
     end: Nanos,
     /// It holds the unit as the command with this number left it.
@@ -32,7 +33,7 @@ struct Program {
 }
 
 /// Of one unit: what is not known to be durable.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct History {
     /// The commands after the one that the last durable content holds.
     versions: VecDeque<Version>,
@@ -48,7 +49,7 @@ struct History {
 /// ended by t; every later command's part in it is lost. A program of the upper page of a word line
 /// that is cut takes the lower page with it, unless a flush ended between the two, or the lower page
 /// was written with force unit access: the firmware keeps a copy of such lower pages.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Ledger {
     sequence: Sequence,
     units: BTreeMap<u32, History>,
@@ -58,7 +59,7 @@ pub(crate) struct Ledger {
     flushes: VecDeque<Nanos>,
     flushed: Nanos,
     oldest: Sequence,
-    /// Commands since it was last tidied up.
+    /// Changes of units since it was last tidied up.
     untidy: usize,
 }
 
@@ -76,8 +77,7 @@ impl Ledger {
     /// A command that changes data comes at `now`.
     pub(crate) fn next(&mut self, now: Nanos) {
         self.sequence += 1;
-        self.untidy += 1;
-        // As much work as there were commands since: none of them pays for all.
+        // As much work as there were changes since: none of them pays for all.
         if self.untidy > self.units.len() {
             self.settle(now);
         }
@@ -101,7 +101,13 @@ impl Ledger {
         let version = Version { sequence: self.sequence, discard };
         if history.versions.back() != Some(&version) {
             history.versions.push_back(version);
+            self.untidy += 1;
         }
+    }
+
+    /// Whether a discard of a unit that nothing is in, `empty`, changes nothing that could be lost.
+    pub(crate) fn is_beside(&self, unit: u32, empty: bool) -> bool {
+        empty && !self.units.contains_key(&unit)
     }
 
     /// A unit's present content will be durable at `end`.

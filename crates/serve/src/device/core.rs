@@ -1,15 +1,16 @@
-use flashlag_flash::{Command, Flash, FlashError, Undo};
+use flashlag_flash::FlashError;
 use flashlag_schema::CutReport;
-use flashlag_schema::profile::TrimKind;
 use flashlag_units::{Bytes, Nanos};
 use rustix::io::Errno;
 
 use super::clock::DeviceClock;
 use super::faults::Faults;
+use super::modelled::Modelled;
 use super::power::Plan;
-use super::record::Recorder;
 use super::{Refusal, Work};
 use crate::data::Data;
+use crate::record::{Record, RecordKind, Recorder};
+use crate::store::Store;
 
 const SECTOR: u64 = 512;
 
@@ -27,16 +28,8 @@ pub(crate) struct Core {
     pub(super) last_cut: Option<CutReport>,
     pub(super) read_only: Option<String>,
     pub(super) recorder: Option<Recorder>,
-}
-
-/// A modelled flash and what a power cut would bring back.
-#[derive(Debug)]
-pub(crate) struct Modelled {
-    pub(super) flash: Flash,
-    pub(super) undo: Undo,
-    /// The last change that the flash has numbered.
-    changes: u64,
-    trim: TrimKind,
+    /// Where the flash's state stays.
+    pub(super) store: Option<Store>,
 }
 
 /// A request that was taken.
@@ -50,42 +43,8 @@ pub(crate) struct Due {
     pub(super) cuts: usize,
 }
 
-impl Modelled {
-    /// A flash that keeps count, from now on, of what a power cut would lose.
-    pub(crate) fn new(mut flash: Flash, trim: TrimKind) -> Modelled {
-        flash.keep_ledger();
-        Modelled { flash, undo: Undo::default(), changes: 0, trim }
-    }
-
-    /// Writes down what the command that the flash has just taken is about to change.
-    fn note(&mut self, data: &Data, offset: u64, length: u64) -> std::io::Result<bool> {
-        let (changes, oldest) = self.flash.changes();
-        // A discard that the flash ignores has no number, and changes nothing.
-        let changed = std::mem::replace(&mut self.changes, changes) != changes;
-        self.undo.forget_before(oldest);
-        if !changed {
-            return Ok(false);
-        }
-        let (unit, capacity) = (self.flash.mapping_unit().0, self.flash.capacity().0);
-        for number in offset / unit..(offset + length).div_ceil(unit) {
-            let start = number * unit;
-            let size = unit.min(capacity - start);
-            let held = match data.next_held(start, start + size)? {
-                None => None,
-                Some(_) => {
-                    let mut held = vec![0; size as usize];
-                    data.read(start, &mut held)?;
-                    Some(held.into())
-                }
-            };
-            self.undo.note(changes, number, held);
-        }
-        Ok(true)
-    }
-}
-
 impl Core {
-    pub(crate) fn new(clock: DeviceClock, flash: Option<Modelled>) -> Core {
+    pub(crate) fn new(clock: DeviceClock, flash: Option<Modelled>, store: Option<Store>) -> Core {
         Core {
             clock,
             flash,
@@ -96,6 +55,7 @@ impl Core {
             last_cut: None,
             read_only: None,
             recorder: None,
+            store,
         }
     }
 
@@ -109,6 +69,12 @@ impl Core {
             && self.recorder.is_none()
     }
 
+    /// Whether its flash was never written to.
+    pub(super) fn is_fresh(&self) -> bool {
+        let written = self.flash.as_ref().map(|modelled| modelled.flash.stats().host_written);
+        written == Some(Bytes::ZERO)
+    }
+
     pub(super) fn now(&self) -> Nanos {
         self.clock.now()
     }
@@ -117,8 +83,7 @@ impl Core {
     pub(super) fn discard_unit(&self) -> Option<u64> {
         match &self.flash {
             None => Some(SECTOR),
-            Some(modelled) if modelled.trim == TrimKind::Ignored => None,
-            Some(modelled) => Some(modelled.flash.mapping_unit().0),
+            Some(modelled) => modelled.discard_unit(),
         }
     }
 
@@ -134,16 +99,15 @@ impl Core {
         self.cut_where_due(data, now)?;
         self.check(offset, work)?;
         let at = now.max(self.faults.stalled_until());
-        let (started, ended) = self.submit(data, at, offset, work, fua)?;
-        let cuts = self.cuts.len();
-        if let Some(recorder) = &mut self.recorder {
-            recorder.note(at, ended, offset, work, fua);
-        }
+        let mut record = record_of(at, offset, work, fua);
+        let started = self.submit(data, &mut record, work)?;
+        self.write_down(&record, work)?;
         if let Some(plan) = &mut self.plan {
-            plan.passed(started, ended);
+            plan.passed(started, record.ended);
         }
-        let waits = self.flash.is_some() || ended > now;
-        Ok(Due { ended, deadline: waits.then(|| self.clock.real(ended)), cuts })
+        let waits = self.flash.is_some() || record.ended > now;
+        let deadline = waits.then(|| self.clock.real(record.ended));
+        Ok(Due { ended: record.ended, deadline, cuts: self.cuts.len() })
     }
 
     /// Whether the device takes such a request now.
@@ -158,19 +122,18 @@ impl Core {
         self.faults.check(offset, work)
     }
 
+    /// Says when the device took it; when it ends is in the record then.
     fn submit(
         &mut self,
         data: &Data,
-        at: Nanos,
-        offset: u64,
+        record: &mut Record,
         work: &mut Work<'_>,
-        fua: bool,
-    ) -> Result<(Nanos, Nanos), Refusal> {
+    ) -> Result<Nanos, Refusal> {
         let Some(modelled) = &mut self.flash else {
-            work.apply(data, offset)?;
-            return Ok((at, at));
+            work.apply(data, record.offset.0)?;
+            return Ok(record.at);
         };
-        let timing = match modelled.flash.submit(at, command(offset, work, fua)) {
+        let timing = match modelled.submit(record) {
             Ok(timing) => timing,
             Err(FlashError::WornOut { cycles }) => {
                 let reason = FlashError::WornOut { cycles }.to_string();
@@ -179,25 +142,33 @@ impl Core {
             }
             Err(error) => return Err(Refusal::new(Errno::IO, error.to_string())),
         };
-        match work {
-            Work::Read(into) => data.read(offset, into)?,
-            Work::Flush => {}
-            Work::Write(_) | Work::Zeros(_) => {
-                modelled.note(data, offset, work.length())?;
-                work.apply(data, offset)?;
-            }
-            Work::Discard(length) => {
-                // Units that are not wholly in the range keep what they hold.
-                let unit = modelled.flash.mapping_unit().0;
-                let (first, end) =
-                    (offset.next_multiple_of(unit), (offset + *length) / unit * unit);
-                let whole = end.saturating_sub(first);
-                if modelled.note(data, first, whole)? && whole > 0 {
-                    data.clear(first, whole)?;
-                }
+        record.ended = timing.ended;
+        modelled.apply(data, record, work)?;
+        Ok(timing.started)
+    }
+
+    /// Where requests are recorded, or stay with the flash's state.
+    fn write_down(&mut self, record: &Record, work: &Work<'_>) -> Result<(), Refusal> {
+        if let Some(recorder) = &mut self.recorder {
+            let data = if let Work::Write(from) = work { Some(*from) } else { None };
+            recorder.note(record, data);
+        }
+        if let Some(store) = &mut self.store {
+            store.note(record)?;
+            if store.is_due() && record.kind == RecordKind::Flush {
+                self.save().map_err(|error| Refusal::new(Errno::IO, error.to_string()))?;
             }
         }
-        Ok((timing.started, timing.ended))
+        Ok(())
+    }
+
+    /// Stores the flash's state, where it is to stay.
+    pub(super) fn save(&mut self) -> Result<(), crate::error::ServeError> {
+        let now = self.clock.now();
+        match (&mut self.store, &self.flash) {
+            (Some(store), Some(modelled)) => store.save(&modelled.flash, now),
+            _ => Ok(()),
+        }
     }
 
     /// Says whether a request has ended, whose time is over.
@@ -212,15 +183,14 @@ impl Core {
     }
 }
 
-/// What the flash is asked to do. It knows sectors only: of a part of one, all of it.
-fn command(offset: u64, work: &Work<'_>, fua: bool) -> Command {
-    let end = (offset + work.length()).next_multiple_of(SECTOR);
-    let start = offset - offset % SECTOR;
-    let (offset, length) = (Bytes(start), Bytes(end - start));
-    match work {
-        Work::Read(_) => Command::Read { offset, length },
-        Work::Write(_) | Work::Zeros(_) => Command::Write { offset, length, fua },
-        Work::Flush => Command::Flush,
-        Work::Discard(_) => Command::Discard { offset, length },
-    }
+fn record_of(at: Nanos, offset: u64, work: &Work<'_>, fua: bool) -> Record {
+    let kind = match work {
+        Work::Read(_) => RecordKind::Read,
+        Work::Write(_) => RecordKind::Write,
+        Work::Zeros(_) => RecordKind::Zeros,
+        Work::Flush => RecordKind::Flush,
+        Work::Discard(_) => RecordKind::Discard,
+    };
+    let (offset, length) = (Bytes(offset), Bytes(work.length()));
+    Record { at, ended: at, offset, length, kind, fua, has_data: false }
 }

@@ -5,9 +5,9 @@ mod clock;
 mod core;
 mod counts;
 mod faults;
+mod modelled;
 mod open;
 mod power;
-mod record;
 mod told;
 mod wait;
 
@@ -21,6 +21,8 @@ use rustix::io::Errno;
 
 use crate::data::Data;
 use crate::settings::Settings;
+
+pub(crate) use modelled::Modelled;
 
 use self::core::{Core, Due};
 use counts::Counts;
@@ -197,6 +199,9 @@ impl Served {
                     self.size.0
                 ),
             ));
+        }
+        if length > u64::from(u32::MAX) {
+            return Err(Refusal::new(Errno::INVAL, format!("{length} bytes are no one request")));
         }
         if length == 0 && !matches!(work, Work::Flush) {
             return Ok(());

@@ -1,23 +1,29 @@
 //! Making a device.
 
 use std::fs::File;
-use std::io::Read;
+use std::io;
+use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
-use flashlag_schema::profile::Profile;
+use flashlag_flash::Command;
+use flashlag_schema::profile::{Model, Profile};
 use flashlag_stats::Histogram;
 use flashlag_units::{Bytes, Nanos};
 
-use super::Served;
 use super::age::aged;
 use super::clock::DeviceClock;
-use super::core::{Core, Modelled};
+use super::core::Core;
 use super::counts::Counts;
+use super::{Modelled, Served};
 use crate::data::{Data, FileData, MemoryData};
 use crate::error::ServeError;
 use crate::settings::Settings;
 use crate::sizing::{is_instant, model_of_size};
+use crate::store::{Restored, Store, open_data};
+
+/// So much is loaded at a time.
+const PIECE: u64 = 64 << 10;
 
 impl Served {
     /// Makes the device that the settings say.
@@ -34,18 +40,18 @@ impl Served {
             Profile::find(&settings.profile).map_err(|error| refuse(error.to_string()))?;
         let model = model_of_size(&profile, settings.size)?;
         let size = model.map.capacity.0.round_down(Bytes(512));
-        let data = match &settings.store {
-            None => Data::Memory(MemoryData::new(size.0)),
-            Some(path) => Data::File(FileData::new(sparse(path, size)?)),
+        let (data, was_there) = match &settings.store {
+            None => (Data::Memory(MemoryData::new(size.0)), false),
+            Some(path) => {
+                let (file, was_there) = open_data(path, size)?;
+                (Data::File(FileData::new(file)), was_there)
+            }
         };
-        let (flash, now) = if is_instant(&model) {
-            (None, Nanos::ZERO)
+        let core = if is_instant(&model) {
+            Core::new(DeviceClock::new(settings.time_scale, Nanos::ZERO), None, None)
         } else {
-            let (flash, now) = aged(&model, settings.seed, settings.age)
-                .map_err(|error| refuse(format!("state={}: {error}", settings.age)))?;
-            (Some(Modelled::new(flash, model.trim.kind)), now)
+            make_core(settings, &profile, &model)?
         };
-        let core = Core::new(DeviceClock::new(settings.time_scale, now), flash);
         let served = Served {
             settings: settings.clone(),
             profile: profile.name,
@@ -56,10 +62,19 @@ impl Served {
             core: Mutex::new(core),
             lateness: Mutex::new(Histogram::new()),
         };
-        if let Some(image) = &settings.image {
-            served.load(image)?;
-        }
+        served.fill(was_there)?;
         Ok(served)
+    }
+
+    /// What it holds at first: an image, or what was in its file though no flash lay beside it.
+    fn fill(&self, was_there: bool) -> Result<(), ServeError> {
+        let mut core = self.core();
+        if let Some(image) = &self.settings.image {
+            self.load(&mut core, image)?;
+        } else if was_there && core.is_fresh() {
+            self.absorb(&mut core, 0, self.size.0)?;
+        }
+        Ok(())
     }
 
     /// Stores what is to stay. Nothing may be asked of the device afterwards.
@@ -71,51 +86,87 @@ impl Served {
         let refuse = |error: std::io::Error| {
             ServeError::file("store in", &path, &error, "is there room on its disk?")
         };
+        let mut core = self.core();
+        core.save()?;
         self.data.sync().map_err(refuse)
     }
 
-    /// Holds what an image file holds, in no time; what is beyond the image stays.
-    pub(super) fn load(&self, path: &std::path::Path) -> Result<(), ServeError> {
-        const ADVICE: &str = "give an image that is no larger than the device";
-        let refuse = |error: std::io::Error| ServeError::file("load", path, &error, ADVICE);
-        let mut file = File::open(path).map_err(refuse)?;
-        let length = file.metadata().map_err(refuse)?.len();
+    /// Holds what an image file holds, in no time of the host's; what is beyond the image stays.
+    pub(super) fn load(&self, core: &mut Core, path: &Path) -> Result<(), ServeError> {
+        let refuse = |error: io::Error| {
+            ServeError::file("load", path, &error, "give an image no larger than the device")
+        };
+        let image = File::open(path).map_err(refuse)?;
+        let length = image.metadata().map_err(refuse)?.len();
         if length > self.size.0 {
             let reason = format!("it has {length} bytes, the device {}", self.size.0);
-            return Err(refuse(std::io::Error::other(reason)));
+            return Err(refuse(io::Error::other(reason)));
         }
-        let mut piece = vec![0; 1 << 20];
-        let mut offset = 0;
-        while offset < length {
-            let part = piece.len().min((length - offset) as usize);
-            file.read_exact(&mut piece[..part]).map_err(refuse)?;
-            let same = |data: &Data| {
-                if piece[..part].iter().all(|byte| *byte == 0) {
-                    data.clear(offset, part as u64)
-                } else {
-                    data.write(offset, &piece[..part])
-                }
-            };
-            same(&self.data).map_err(refuse)?;
-            offset += part as u64;
+        self.data.clear(0, length).map_err(refuse)?;
+        let image = FileData::new(image);
+        let mut piece = vec![0; PIECE as usize];
+        let mut at = 0;
+        while let Some((start, held)) = image.next_held(at, length).map_err(refuse)? {
+            let part = &mut piece[..held.min(PIECE) as usize];
+            image.read(start, part).map_err(refuse)?;
+            if part.iter().any(|byte| *byte != 0) {
+                self.data.write(start, part).map_err(refuse)?;
+            }
+            at = start + part.len() as u64;
         }
-        Ok(())
+        self.absorb(core, 0, length)
+    }
+
+    /// The flash learns of what is in the data: written from the beginning on and flushed, in no
+    /// time of the host's.
+    fn absorb(&self, core: &mut Core, offset: u64, end: u64) -> Result<(), ServeError> {
+        let refuse = |reason: String| ServeError::Profile {
+            name: self.settings.profile.clone(),
+            reason: format!("what it is to hold at first: {reason}"),
+        };
+        let Some(modelled) = &mut core.flash else { return Ok(()) };
+        let mut now = core.clock.now();
+        let mut at = offset;
+        let next = |at| self.data.next_held(at, end).map_err(|error| refuse(error.to_string()));
+        while let Some((start, held)) = next(at)? {
+            let (start, length) = (start - start % 512, held.min(PIECE).next_multiple_of(512));
+            let (offset, length) = (Bytes(start), Bytes(length.min(self.size.0 - start)));
+            let write = Command::Write { offset, length, fua: false };
+            let timing = modelled.flash.submit(now, write);
+            now = timing.map_err(|error| refuse(error.to_string()))?.ended;
+            at = start + length.0;
+        }
+        let flushed = modelled.flash.submit(now, Command::Flush);
+        now = flushed.map_err(|error| refuse(error.to_string()))?.ended;
+        core.clock = DeviceClock::new(self.settings.time_scale, now);
+        core.save()
     }
 }
 
-/// A file of a device's size, made where it is not there.
-fn sparse(path: &std::path::Path, size: Bytes) -> Result<File, ServeError> {
-    const ADVICE: &str = "give a file of the device's size, or one that is not there";
-    let refuse = |error: std::io::Error| ServeError::file("open", path, &error, ADVICE);
-    let mut options = File::options();
-    let file = options.read(true).write(true).create(true).truncate(false).open(path);
-    let file = file.map_err(refuse)?;
-    let length = file.metadata().map_err(refuse)?.len();
-    if length == 0 {
-        file.set_len(size.0).map_err(refuse)?;
-    } else if length != size.0 {
-        let reason = format!("it has {length} bytes, the device {}", size.0);
-        return Err(refuse(std::io::Error::other(reason)));
+/// The flash of a device, made anew or as it was stored.
+fn make_core(settings: &Settings, profile: &Profile, model: &Model) -> Result<Core, ServeError> {
+    let Settings { seed, time_scale, .. } = *settings;
+    let core = |flash, now, store| {
+        let modelled = Modelled::new(flash, model.trim.kind);
+        Core::new(DeviceClock::new(time_scale, now), Some(modelled), store)
+    };
+    if let Some(path) = &settings.store
+        && let Some(restored) = Store::restore(path, &profile.name, model, seed)?
+    {
+        let Restored { store, mut flash, now } = restored;
+        // What was pending is in the file: nothing of it is to be lost by a later cut.
+        let flushed = flash.submit(now, Command::Flush).map_or(now, |timing| timing.ended);
+        let mut core = core(flash, flushed, Some(store));
+        core.save()?;
+        return Ok(core);
     }
-    Ok(file)
+    let (flash, now) = aged(model, seed, settings.age).map_err(|error| ServeError::Profile {
+        name: settings.profile.clone(),
+        reason: format!("state={}: {error}", settings.age),
+    })?;
+    let store = match &settings.store {
+        None => None,
+        Some(path) => Some(Store::begin(path, &profile.name, model, seed, (&flash, now))?),
+    };
+    Ok(core(flash, now, store))
 }

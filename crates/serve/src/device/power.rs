@@ -6,9 +6,10 @@ use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::SeedableRng;
 
-use super::core::{Core, Modelled};
+use super::core::Core;
 use crate::control::CutMoment;
 use crate::data::Data;
+use crate::record::{Record, RecordKind};
 
 /// A power cut that is to come.
 #[derive(Debug)]
@@ -78,19 +79,16 @@ impl Core {
         stay_off: bool,
     ) -> std::io::Result<CutReport> {
         let mut report = CutReport { virtual_ns: at, ..CutReport::default() };
-        if let Some(modelled) = &mut self.flash
-            && self.powered
-        {
-            modelled.cut(data, at, &mut report)?;
+        if !self.powered {
+            return Ok(report);
         }
-        if self.powered {
-            self.cuts.push(at);
-            self.last_cut = Some(report);
+        if let Some(modelled) = &mut self.flash {
+            report = modelled.cut(data, at)?;
         }
-        if let Some(recorder) = &mut self.recorder {
-            recorder.note_cut(at);
-        }
-        if stay_off && self.powered {
+        self.cuts.push(at);
+        self.last_cut = Some(report);
+        self.note_cut(at)?;
+        if stay_off {
             self.powered = false;
             self.clock.stop(at);
         }
@@ -106,34 +104,24 @@ impl Core {
         self.clock.resume();
         let at = self.clock.now();
         if let Some(modelled) = &mut self.flash {
-            modelled.cut(data, at, &mut CutReport::default())?;
+            modelled.cut(data, at)?;
         }
-        Ok(())
+        self.note_cut(at)
     }
-}
 
-impl Modelled {
-    fn cut(&mut self, data: &Data, at: Nanos, report: &mut CutReport) -> std::io::Result<()> {
-        let cut = match self.flash.power_cut(at) {
-            Ok(cut) => cut,
-            // Idle work until then met the end of the flash; then nothing more is lost by a cut.
-            Err(_) => return Ok(()),
+    fn note_cut(&mut self, at: Nanos) -> std::io::Result<()> {
+        let record = Record {
+            at,
+            ended: at,
+            offset: Bytes::ZERO,
+            length: Bytes::ZERO,
+            kind: RecordKind::Cut,
+            fua: false,
+            has_data: false,
         };
-        let unit = self.flash.mapping_unit().0;
-        let lost = cut.lost.unwrap_or_default();
-        report.recovery_ns = cut.recovery;
-        report.lost_units = lost.len() as u64;
-        report.lost_bytes = Bytes(lost.iter().map(|lost| lost.length.0).sum());
-        let lost = lost.iter().map(|lost| (lost.offset.0 / unit, lost.command));
-        for (number, content) in self.undo.revert(lost) {
-            match content {
-                Some(content) => data.write(number * unit, &content)?,
-                None => {
-                    let left = self.flash.capacity().0 - number * unit;
-                    data.clear(number * unit, unit.min(left))?;
-                }
-            }
+        if let Some(recorder) = &mut self.recorder {
+            recorder.note(&record, None);
         }
-        Ok(())
+        self.store.as_mut().map_or(Ok(()), |store| store.note(&record))
     }
 }

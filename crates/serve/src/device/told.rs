@@ -1,15 +1,17 @@
 //! What the device is told while it runs.
 
 use std::fs::File;
+use std::io;
+use std::path::Path;
 
 use flashlag_schema::{DeviceStats, FlashState, LatencySummary, Lateness, StoredHistogram};
 use flashlag_units::Bytes;
 
-use super::Served;
 use super::core::Core;
 use super::power::Plan;
-use super::record::Recorder;
+use super::{Modelled, Served};
 use crate::control::{Answer, Command, CutMoment, Fault, FaultKind};
+use crate::record::{Head, Recorder, SCHEMA};
 
 impl Served {
     /// Does what it is told.
@@ -30,27 +32,38 @@ impl Served {
                 core.read_only = None;
                 Ok(Answer::Done)
             }
-            Command::Record { path, data, limit } => match File::create(path) {
-                Ok(file) => {
-                    core.recorder = Some(Recorder::new(file, *data, *limit));
-                    Ok(Answer::Done)
-                }
-                Err(error) => Err(format!("cannot record in {}: {error}", path.display())),
-            },
-            Command::RecordStop => match core.recorder.take() {
-                None => Err("nothing is being recorded".to_owned()),
-                Some(recorder) => match recorder.finish() {
-                    Ok((requests, complete)) => Ok(Answer::Recorded { requests, complete }),
-                    Err(error) => Err(format!("cannot complete the recording: {error}")),
-                },
-            },
-            Command::Load { image } => {
-                self.load(image).map(|()| Answer::Done).map_err(|error| error.to_string())
-            }
+            Command::Record { path, data, limit } => self
+                .record(&mut core, path, *data, *limit)
+                .map(|()| Answer::Done)
+                .map_err(|error| format!("cannot record in {}: {error}", path.display())),
+            Command::RecordStop => stop_recording(&mut core),
+            Command::Load { image } => self
+                .load(&mut core, image)
+                .map(|()| Answer::Done)
+                .map_err(|error| error.to_string()),
             Command::Quit => Ok(Answer::Done),
         };
         self.set_plain(&core);
         answer
+    }
+
+    fn record(&self, core: &mut Core, path: &Path, data: bool, limit: Bytes) -> io::Result<()> {
+        let modelled = core.flash.as_ref();
+        let flash = modelled.map(|modelled| postcard::to_allocvec(&modelled.flash));
+        let flash = flash.transpose().map_err(io::Error::other)?.unwrap_or_default();
+        let head = Head {
+            schema: SCHEMA.to_owned(),
+            profile: self.profile.clone(),
+            size_bytes: self.size,
+            seed: self.settings.seed,
+            began: core.now(),
+            data,
+            trim: modelled.map(Modelled::trim).unwrap_or_default(),
+            flash_bytes: flash.len() as u64,
+        };
+        let file = File::create(path)?;
+        core.recorder = Some(Recorder::new(file, &head, &flash, data, limit)?);
+        Ok(())
     }
 
     fn cut(&self, core: &mut Core, moment: CutMoment, stay_off: bool) -> Result<Answer, String> {
@@ -94,6 +107,14 @@ impl Served {
     }
 }
 
+fn stop_recording(core: &mut Core) -> Result<Answer, String> {
+    let recorder = core.recorder.take().ok_or("nothing is being recorded")?;
+    match recorder.finish() {
+        Ok((requests, complete)) => Ok(Answer::Recorded { requests, complete }),
+        Err(error) => Err(format!("cannot complete the recording: {error}")),
+    }
+}
+
 fn done(result: std::io::Result<()>) -> Result<Answer, String> {
     result.map(|()| Answer::Done).map_err(|error| error.to_string())
 }
@@ -128,10 +149,10 @@ fn state(flash: &flashlag_flash::Flash) -> FlashState {
         page_reads: stats.page_reads,
         programs: stats.programs,
         erases: stats.erases,
-        buffered_bytes: None::<Bytes>,
-        buffer_bytes: None,
-        cache_used_bytes: None,
-        cache_bytes: None,
+        buffered_bytes: stats.buffered,
+        buffer_bytes: stats.buffer,
+        cache_used_bytes: stats.cached,
+        cache_bytes: stats.cache,
         mean_cycles: stats.mean_cycles,
         life_used: stats.life_used,
     }

@@ -1,0 +1,139 @@
+//! What a power cut would have left, at any moment of a recording.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use flashlag_schema::CutReport;
+use flashlag_units::Nanos;
+use rand::RngExt;
+use rand_pcg::Pcg64Mcg;
+use rand_pcg::rand_core::SeedableRng;
+
+use super::{Record, RecordKind, Recording};
+use crate::data::{Data, FileData};
+use crate::device::{Modelled, Work};
+use crate::error::ServeError;
+
+const PIECE: u64 = 1 << 20;
+
+/// An image that a power cut left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CrashImage {
+    /// Requests that had completed by then.
+    pub completed: u64,
+    /// What the cut took.
+    pub cut: CutReport,
+}
+
+impl Recording {
+    /// Moments of the recording at which it matters whether the power is cut: each within a write,
+    /// a discard or a flush, drawn from a seed, in order.
+    ///
+    /// # Errors
+    /// A recording that can't be read, or in which nothing was written.
+    pub fn moments(path: &Path, seed: u64, count: usize) -> Result<Vec<Nanos>, ServeError> {
+        let mut recording = Recording::open(path)?;
+        let mut spans = Vec::new();
+        while let Some((record, _)) = recording.next_request()? {
+            if !matches!(record.kind, RecordKind::Read | RecordKind::Cut) {
+                spans.push(record.at.0..=record.ended.0.max(record.at.0));
+            }
+        }
+        if spans.is_empty() {
+            return Err(recording.refuse("nothing was written while it was made"));
+        }
+        let mut random = Pcg64Mcg::seed_from_u64(seed);
+        let draw = |_| {
+            let span = spans[random.random_range(0..spans.len())].clone();
+            Nanos(random.random_range(span))
+        };
+        let mut moments: Vec<Nanos> = (0..count).map(draw).collect();
+        moments.sort_unstable();
+        Ok(moments)
+    }
+
+    /// Writes what the device would have held after a power cut at a moment of the recording to
+    /// the file `into`, sparse. `base` is what it held when the recording began; nothing where
+    /// absent.
+    ///
+    /// # Errors
+    /// A recording without the data, or files that can't be used.
+    pub fn crash_image(
+        path: &Path,
+        moment: Nanos,
+        base: Option<&Path>,
+        into: &Path,
+    ) -> Result<CrashImage, ServeError> {
+        let mut recording = Recording::open(path)?;
+        if !recording.head.data {
+            return Err(recording.refuse("it was made without the data that was written"));
+        }
+        let refuse = |error: io::Error| {
+            ServeError::file("make", into, &error, "is there room for another image?")
+        };
+        let mut options = File::options();
+        let image = options.read(true).write(true).create(true).truncate(true).open(into);
+        let image = image.map_err(refuse)?;
+        image.set_len(recording.head.size_bytes.0).map_err(refuse)?;
+        let image = Data::File(FileData::new(image));
+        if let Some(base) = base {
+            copy(base, &image).map_err(refuse)?;
+        }
+        let mut modelled =
+            recording.flash()?.map(|flash| Modelled::new(flash, recording.head.trim));
+        let mut completed = 0;
+        while let Some((record, data)) = recording.next_request()? {
+            if record.at > moment {
+                break;
+            }
+            completed += u64::from(record.ended <= moment);
+            again(&mut modelled, &image, &record, &data).map_err(refuse)?;
+        }
+        let nothing = CutReport { virtual_ns: moment, ..CutReport::default() };
+        let cut = modelled.map_or(Ok(nothing), |mut modelled| modelled.cut(&image, moment));
+        Ok(CrashImage { completed, cut: cut.map_err(refuse)? })
+    }
+}
+
+/// Does what a device did, once more.
+fn again(
+    modelled: &mut Option<Modelled>,
+    image: &Data,
+    record: &Record,
+    data: &[u8],
+) -> io::Result<()> {
+    let mut work = match record.kind {
+        RecordKind::Write => Work::Write(data),
+        RecordKind::Zeros => Work::Zeros(record.length.0),
+        RecordKind::Discard => Work::Discard(record.length.0),
+        RecordKind::Read | RecordKind::Flush | RecordKind::Cut => Work::Flush,
+    };
+    match (modelled, record.kind) {
+        (None, _) => work.apply(image, record.offset.0),
+        (Some(modelled), RecordKind::Cut) => modelled.cut(image, record.at).map(drop),
+        (Some(modelled), kind) => {
+            modelled.submit(record).map_err(io::Error::other)?;
+            if kind == RecordKind::Read {
+                return Ok(());
+            }
+            modelled.apply(image, record, &mut work)
+        }
+    }
+}
+
+/// Copies what a file holds and leaves its holes.
+fn copy(from: &Path, image: &Data) -> io::Result<()> {
+    let file = File::open(from)?;
+    let length = file.metadata()?.len();
+    let file = FileData::new(file);
+    let mut piece = vec![0; PIECE as usize];
+    let mut at = 0;
+    while let Some((start, held)) = file.next_held(at, length)? {
+        let part = &mut piece[..held.min(PIECE) as usize];
+        file.read(start, part)?;
+        image.write(start, part)?;
+        at = start + part.len() as u64;
+    }
+    Ok(())
+}

@@ -1,0 +1,134 @@
+//! Requests, as they are recorded.
+
+mod crash;
+mod reader;
+mod writer;
+
+use std::io::{self, Read};
+
+use flashlag_flash::{Command, Flash};
+use flashlag_units::{Bytes, Nanos};
+
+pub use crash::CrashImage;
+pub(crate) use reader::SCHEMA;
+pub use reader::{Head, Recording};
+pub(crate) use writer::Recorder;
+
+/// What a device did, or what happened to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecordKind {
+    /// A read.
+    Read,
+    /// A write.
+    Write,
+    /// A write of zeros.
+    Zeros,
+    /// A flush.
+    Flush,
+    /// A discard.
+    Discard,
+    /// A power cut.
+    Cut,
+}
+
+/// One request: 32 bytes in a file, little-endian: when it came and when it ended (8 each), where
+/// (8), how long (4), a letter for its kind, and a byte of flags: 1 force unit access, 2 its data
+/// follows; then two zeros.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// When it was handed over, in the device's time.
+    pub at: Nanos,
+    /// When it ended.
+    pub ended: Nanos,
+    /// Where.
+    pub offset: Bytes,
+    /// How long.
+    pub length: Bytes,
+    /// What.
+    pub kind: RecordKind,
+    /// Whether with force unit access.
+    pub fua: bool,
+    /// Whether its data follows.
+    pub has_data: bool,
+}
+
+const KINDS: [(RecordKind, u8); 6] = [
+    (RecordKind::Read, b'r'),
+    (RecordKind::Write, b'w'),
+    (RecordKind::Zeros, b'z'),
+    (RecordKind::Flush, b'f'),
+    (RecordKind::Discard, b'd'),
+    (RecordKind::Cut, b'c'),
+];
+
+impl Record {
+    pub(crate) const SIZE: usize = 32;
+
+    pub(crate) fn to_bytes(self) -> [u8; Record::SIZE] {
+        let mut bytes = [0; Record::SIZE];
+        bytes[0..8].copy_from_slice(&self.at.0.to_le_bytes());
+        bytes[8..16].copy_from_slice(&self.ended.0.to_le_bytes());
+        bytes[16..24].copy_from_slice(&self.offset.0.to_le_bytes());
+        // A request is shorter than 4 GiB: NBD counts it in 32 bits.
+        bytes[24..28].copy_from_slice(&(self.length.0 as u32).to_le_bytes());
+        let letter = KINDS.iter().find(|(kind, _)| *kind == self.kind);
+        bytes[28] = letter.map_or(0, |(_, letter)| *letter);
+        bytes[29] = u8::from(self.fua) | u8::from(self.has_data) << 1;
+        bytes
+    }
+
+    /// The next one of a file; `None` at its end, or where it ends within one.
+    pub(crate) fn read(from: &mut impl Read, size: Bytes) -> io::Result<Option<Record>> {
+        let mut bytes = [0; Record::SIZE];
+        match from.read_exact(&mut bytes) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+            Err(error) => return Err(error),
+        }
+        let word = |at: usize| {
+            let mut word = [0; 8];
+            word.copy_from_slice(&bytes[at..at + 8]);
+            u64::from_le_bytes(word)
+        };
+        let damaged = || io::Error::other("a record of it is damaged");
+        let kind = KINDS.iter().find(|(_, letter)| *letter == bytes[28]);
+        let record = Record {
+            at: Nanos(word(0)),
+            ended: Nanos(word(8)),
+            offset: Bytes(word(16)),
+            length: Bytes(word(24) & u64::from(u32::MAX)),
+            kind: kind.map(|(kind, _)| *kind).ok_or_else(damaged)?,
+            fua: bytes[29] & 1 != 0,
+            has_data: bytes[29] & 2 != 0,
+        };
+        let within = record.offset.plus(record.length) <= size;
+        let known = bytes[29] & !3 == 0 && bytes[30..] == [0, 0];
+        if within && known { Ok(Some(record)) } else { Err(damaged()) }
+    }
+
+    /// What the flash was asked to do; it knows sectors only: of a part of one, all of it.
+    pub(crate) fn command(&self) -> Option<Command> {
+        const SECTOR: u64 = 512;
+        let start = self.offset.0 - self.offset.0 % SECTOR;
+        let end = (self.offset.0 + self.length.0).next_multiple_of(SECTOR);
+        let (offset, length) = (Bytes(start), Bytes(end - start));
+        match self.kind {
+            RecordKind::Read => Some(Command::Read { offset, length }),
+            RecordKind::Write | RecordKind::Zeros => {
+                Some(Command::Write { offset, length, fua: self.fua })
+            }
+            RecordKind::Flush => Some(Command::Flush),
+            RecordKind::Discard => Some(Command::Discard { offset, length }),
+            RecordKind::Cut => None,
+        }
+    }
+
+    /// Does the same to a flash again.
+    pub(crate) fn replay(&self, flash: &mut Flash) {
+        // What failed then fails again, and only what had succeeded was recorded.
+        match self.command() {
+            Some(command) => drop(flash.submit(self.at, command)),
+            None => drop(flash.power_cut(self.at)),
+        }
+    }
+}
