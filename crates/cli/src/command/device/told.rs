@@ -1,0 +1,91 @@
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::Result;
+use flashlag_serve::{
+    Answer, Command, Control, CutMoment, Fault, FaultKind, FaultOp, open_metrics,
+};
+
+use super::args::{CutArgs, FaultArgs, FaultWhat, RecordArgs, StatFormat};
+use super::find::connect;
+use super::view;
+use crate::exit::Exit;
+
+fn say(text: &str) -> Result<Exit> {
+    write!(std::io::stdout().lock(), "{text}")?;
+    Ok(Exit::Done)
+}
+
+/// Tells a device something whose answer is no news.
+fn tell(mut control: Control, command: &Command) -> Result<Exit> {
+    control.ask(command)?;
+    Ok(Exit::Done)
+}
+
+pub fn stat(socket: Option<&Path>, format: StatFormat) -> Result<Exit> {
+    let stats = connect(socket)?.stat()?;
+    match format {
+        StatFormat::Text => say(&view::stats(&stats)),
+        StatFormat::Json => say(&format!("{}\n", serde_json::to_string_pretty(&stats)?)),
+        StatFormat::Openmetrics => say(&open_metrics(&stats)),
+    }
+}
+
+pub fn cut(args: &CutArgs) -> Result<Exit> {
+    let moment = match (args.after_commands, args.after, args.within_commands) {
+        (Some(commands), ..) => CutMoment::AfterCommands(commands),
+        (_, Some(time), _) => CutMoment::AfterNs(time),
+        (_, _, Some(within_commands)) => CutMoment::Drawn { seed: args.seed, within_commands },
+        _ => CutMoment::Now,
+    };
+    let command = Command::Cut { moment, stay_off: args.stay_off };
+    match connect(args.socket.as_deref())?.ask(&command)? {
+        Answer::Cut(report) => say(&view::cut(&report)),
+        _ => say("It will be cut then.\n"),
+    }
+}
+
+pub fn on(socket: Option<&Path>) -> Result<Exit> {
+    tell(connect(socket)?, &Command::On)
+}
+
+pub fn repair(socket: Option<&Path>) -> Result<Exit> {
+    tell(connect(socket)?, &Command::Repair)
+}
+
+pub fn fault(args: &FaultArgs) -> Result<Exit> {
+    let (kind, op) = match args.what {
+        FaultWhat::Read => (FaultKind::Error, FaultOp::Read),
+        FaultWhat::Write => (FaultKind::Error, FaultOp::Write),
+        FaultWhat::Flush => (FaultKind::Error, FaultOp::Flush),
+        FaultWhat::Discard => (FaultKind::Error, FaultOp::Discard),
+        FaultWhat::Any => (FaultKind::Error, FaultOp::Any),
+        FaultWhat::Stall => (FaultKind::StallNs(args.time), FaultOp::Any),
+        FaultWhat::ReadOnly => (FaultKind::ReadOnly, FaultOp::Any),
+    };
+    let fault = Fault {
+        kind,
+        op,
+        offset: args.offset,
+        length: args.length,
+        share: args.share,
+        seed: args.seed,
+        times: args.times,
+    };
+    tell(connect(args.socket.as_deref())?, &Command::Fault(fault))
+}
+
+pub fn record(args: &RecordArgs) -> Result<Exit> {
+    let mut control = connect(args.socket.as_deref())?;
+    let Some(file) = &args.file else {
+        return match control.ask(&Command::RecordStop)? {
+            Answer::Recorded { requests, complete: true } => say(&format!("{requests} requests\n")),
+            Answer::Recorded { requests, .. } => {
+                say(&format!("{requests} requests; then its file was full\n"))
+            }
+            _ => Ok(Exit::Done),
+        };
+    };
+    let path = std::path::absolute(file)?;
+    tell(control, &Command::Record { path, data: args.data, limit: args.limit })
+}
