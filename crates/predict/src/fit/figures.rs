@@ -8,6 +8,12 @@ pub(super) const FAR: f64 = 3.0;
 /// Fewer operations say nothing.
 const FEWEST: u64 = 10;
 
+/// Figures of fewer operations count less: one long stall more or less makes them another.
+const SETTLED: f64 = 300.0;
+/// Beyond this a residual counts less and less: a phase that is far off by chance must not pull
+/// all others with it.
+const SOFT: f64 = 0.5;
+
 /// What of a phase is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -30,6 +36,8 @@ pub struct Figure {
     pub(super) kind: Kind,
     /// Nanoseconds, or operations a second.
     pub measured: f64,
+    /// What it counts among the others.
+    pub(super) weight: f64,
 }
 
 /// A figure in the measured run and in the fitted simulation.
@@ -57,6 +65,7 @@ pub(super) fn figures(run: &Run) -> Vec<Figure> {
                 what,
                 kind,
                 measured,
+                weight: (phase.ops as f64 / SETTLED).min(1.0),
             });
         }
     }
@@ -98,6 +107,12 @@ fn residual(figure: &Figure, simulated: &Run) -> f64 {
         longest.filter(|max| figure.kind != Kind::Rate && *max > 0.0)
     });
     value.map_or(FAR, |value| (value / figure.measured).ln().clamp(-FAR, FAR))
+}
+
+/// Residuals as they count in a search.
+pub(super) fn counted(figures: &[Figure], residuals: &[f64]) -> Vec<f64> {
+    let soft = |residual: f64| SOFT * (residual / SOFT).asinh();
+    figures.iter().zip(residuals).map(|(figure, one)| figure.weight * soft(*one)).collect()
 }
 
 /// Whether a phase writes.

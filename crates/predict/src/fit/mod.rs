@@ -2,8 +2,10 @@
 //! other values of what the starting profile gives a range for, until its figures come out.
 //!
 //! What is made small is the sum of squared logarithms of simulated over measured p50, p99 and
-//! rate of every phase that both have. A weak pull towards the starting values keeps parameters
-//! that the run does not tell where they were.
+//! rate of every phase that both have; what is far off counts less and less, and so do phases of few
+//! operations. New storage comes first, which tells times and units; then how the device collects,
+//! step by step and switch by switch; then all of it. A weak pull towards the starting values keeps
+//! parameters that the run does not tell where they were.
 
 mod axis;
 mod figures;
@@ -14,6 +16,7 @@ mod rows;
 mod search;
 mod solve;
 mod start;
+mod structure;
 mod told;
 
 use flashlag_schema::Run;
@@ -77,7 +80,7 @@ pub fn fit(
     let seed = options.seed.unwrap_or(prepared.seed);
     let mut objective = start::OfRun { prepared: &prepared, simulator, seed };
     let mut search = search::Search::new(&mut objective, &prepared.profile, seed, options)?;
-    let before = search.residuals_of(&prepared.profile).unwrap_or_default();
+    let before = search.plain(&prepared.profile);
     let found = search.run(&prepared.profile, &prepared.held, options);
     let simulations = search.runs();
     Ok(outcome::outcome(request, &prepared, simulations, &before, found))

@@ -124,14 +124,15 @@ pub(super) fn parameters(
             ..one(&axis.key)
         });
     }
-    for axis in &found.coarse {
-        let moved = value(start, &axis.key) != value(&found.profile, &axis.key);
+    let coarse = found.coarse.iter().map(|axis| axis.key.as_str());
+    for key in coarse.chain(found.switches.iter().copied()) {
+        let moved = value(start, key) != value(&found.profile, key);
         let held = (!moved).then(|| "a step of it makes no figure better".to_owned());
-        all.push(FitParameter { held, ..one(&axis.key) });
+        all.push(FitParameter { held, ..one(key) });
     }
     for (key, why) in held {
         let ranged = start.parameters.get(key).and_then(Parameter::bounds).is_some();
-        if ranged {
+        if ranged && !all.iter().any(|known| known.key == *key) {
             all.push(FitParameter { held: Some(why.clone()), ..one(key) });
         }
     }

@@ -107,7 +107,7 @@ pub fn tune(
     }
     let seed = options.seed.unwrap_or_else(|| seeds.first().copied().unwrap_or(1));
     let mut search = Search::new(&mut objective, profile, seed, options)?;
-    let before = search.residuals_of(profile).unwrap_or_default();
+    let before = search.plain(profile);
     let found = search.run(profile, &held, options);
     let simulations = search.runs();
     Ok(Tuned {

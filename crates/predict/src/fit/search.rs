@@ -9,6 +9,7 @@ use rand_pcg::Pcg64Mcg;
 
 use super::axis::{Axis, axes};
 use super::figures::{FAR, misfit};
+use super::structure::{self, Free};
 use super::{FitOptions, solve};
 use crate::PredictError;
 use crate::knob::{self, Grain};
@@ -18,8 +19,8 @@ use crate::knob::{self, Grain};
 pub(super) const TOLD: f64 = 0.03;
 /// Random places looked at for each further start.
 const DRAWN: usize = 4;
-/// A step of what moves in steps must make the sum of squares this much smaller.
-const WORTH: f64 = 0.8;
+/// So many times as many simulations as there are free parameters give the times a first guess.
+const FIRST_GUESS: usize = 3;
 /// The pull towards the starting values: off by the whole range counts as off by this much.
 pub(super) const PULL: f64 = 0.02;
 
@@ -34,6 +35,10 @@ pub(super) trait Objective {
     /// # Errors
     /// Why the profile can't be simulated.
     fn residuals(&mut self, profile: &Profile) -> Result<Vec<f64>, String>;
+    /// How much of each residual the search goes by.
+    fn counted(&self, residuals: Vec<f64>) -> Vec<f64> {
+        residuals
+    }
 }
 
 /// Simulations of changed profiles.
@@ -45,6 +50,8 @@ pub(super) struct Search<'a> {
     /// How many profiles were simulated.
     pub simulations: usize,
     known: BTreeMap<Vec<String>, Vec<f64>>,
+    /// Whether only figures of new storage count for now.
+    only_new: bool,
 }
 
 /// What a search came to.
@@ -55,6 +62,8 @@ pub(super) struct Found {
     pub axes: Vec<Axis>,
     /// What moves in steps.
     pub coarse: Vec<Axis>,
+    /// What has no order, and was tried in all its forms.
+    pub switches: Vec<&'static str>,
     /// Its residuals.
     pub residuals: Vec<f64>,
     /// What each of them is of.
@@ -84,7 +93,8 @@ impl<'a> Search<'a> {
         let labels = objective.labels();
         let limit = (options.simulations / objective.runs().max(1)).max(1);
         let known = BTreeMap::new();
-        let mut search = Search { objective, labels, seed, limit, simulations: 0, known };
+        let mut search =
+            Search { objective, labels, seed, limit, simulations: 0, known, only_new: false };
         search.simulate(start).map_err(|reason| PredictError::Simulation {
             what: format!("the profile {}", start.name),
             reason,
@@ -116,15 +126,29 @@ impl<'a> Search<'a> {
             return None;
         }
         let far = vec![FAR; self.labels.len()];
-        Some(self.simulate(profile).unwrap_or(far))
+        let found = self.simulate(profile).unwrap_or(far);
+        let mut found = self.objective.counted(found);
+        if self.only_new {
+            for (residual, _) in
+                found.iter_mut().zip(&self.labels).filter(|(_, label)| !is_new(label))
+            {
+                *residual = 0.0;
+            }
+        }
+        Some(found)
     }
 
     /// The residuals with the axes at these places.
     pub fn at(&mut self, base: &Profile, axes: &[Axis], places: &[f64]) -> Option<Vec<f64>> {
         match profile_at(base, axes, places) {
             Ok(profile) => self.residuals_of(&profile),
-            Err(_) => Some(vec![FAR; self.labels.len()]),
+            Err(_) => Some(self.objective.counted(vec![FAR; self.labels.len()])),
         }
+    }
+
+    /// The residuals of a profile that was simulated, whatever they count.
+    pub fn plain(&mut self, profile: &Profile) -> Vec<f64> {
+        self.simulate(profile).unwrap_or_else(|_| vec![FAR; self.labels.len()])
     }
 
     pub fn left(&self) -> usize {
@@ -148,19 +172,28 @@ impl<'a> Search<'a> {
         let mut active = told(&jacobian);
         // What is left over is for the last look at which parameters are told.
         let reserve = 2 * (fine.len() + coarse.len());
+        let switches = structure::switches(start, held);
+        best = self.fit_new(&mut base, &fine, &coarse, &jacobian, best);
+        // How it collects comes before times are fitted to all figures: to another way of
+        // collecting they would be fitted wrongly.
+        let until = self.simulations + self.left() / 3;
+        let free = Free { fine: &fine, coarse: &coarse, switches: &switches, active: &active };
+        structure::improve(self, &free, &mut base, &mut best, false, until);
         let mut starts = Vec::new();
         let mut points = vec![best.clone()];
         points.extend(self.drawn(&base, &fine, &best, &active, options));
         let count = points.len();
         for (index, point) in points.into_iter().enumerate() {
-            let share = self.left().saturating_sub(reserve) / (count - index).max(1);
+            // Half is for the steps that only show once the times are right.
+            let share = self.left().saturating_sub(reserve) / 2 / (count - index).max(1);
             let end = solve::solve(self, &base, &fine, &active, point, share);
             starts.push(misfit(&end.residuals));
             if cost(&fine, &end) < cost(&fine, &best) {
                 best = end;
             }
         }
-        self.step(&mut base, &fine, &coarse, &active, &mut best);
+        let free = Free { fine: &fine, coarse: &coarse, switches: &switches, active: &active };
+        structure::improve(self, &free, &mut base, &mut best, true, usize::MAX);
         if let Some(last) = self.look(&base, &mut fine, &best) {
             jacobian = last;
         }
@@ -173,15 +206,54 @@ impl<'a> Search<'a> {
             jacobian = self.look(&base, &mut fine, &best).unwrap_or(jacobian);
         }
         let profile = profile_at(&base, &fine, &best.places).unwrap_or(base);
+        let residuals = self.plain(&profile);
         Found {
             profile,
             axes: fine,
             coarse,
-            residuals: best.residuals,
+            switches,
+            residuals,
             labels: self.labels.clone(),
             jacobian,
             starts,
             exhausted: self.left() == 0,
+        }
+    }
+
+    /// Times and units by the figures of new storage alone, where nothing is collected yet.
+    fn fit_new(
+        &mut self,
+        base: &mut Profile,
+        fine: &[Axis],
+        coarse: &[Axis],
+        jacobian: &DMatrix<f64>,
+        start: Point,
+    ) -> Point {
+        let of_new: Vec<usize> =
+            (0..self.labels.len()).filter(|row| is_new(&self.labels[*row])).collect();
+        if of_new.is_empty() {
+            return start;
+        }
+        let active = told(&jacobian.select_rows(&of_new));
+        let until = self.simulations + self.left() / 3;
+        let share = (FIRST_GUESS * (active.len() + 2)).min(self.left() / 6);
+        self.only_new = true;
+        let Some(residuals) = self.at(base, fine, &start.places) else {
+            self.only_new = false;
+            return start;
+        };
+        let masked = Point { places: start.places.clone(), residuals };
+        let as_it_was = base.clone();
+        let mut best = solve::solve(self, base, fine, &active, masked, share);
+        let free = Free { fine, coarse, switches: &[], active: &active };
+        structure::improve(self, &free, base, &mut best, true, until);
+        self.only_new = false;
+        match self.at(base, fine, &best.places) {
+            Some(residuals) => Point { residuals, ..best },
+            None => {
+                *base = as_it_was;
+                start
+            }
         }
     }
 
@@ -223,31 +295,6 @@ impl<'a> Search<'a> {
         points.truncate(wanted);
         points
     }
-
-    /// Tries what moves in steps, one step at a time.
-    fn step(
-        &mut self,
-        base: &mut Profile,
-        fine: &[Axis],
-        coarse: &[Axis],
-        active: &[usize],
-        best: &mut Point,
-    ) {
-        for axis in coarse {
-            let Some(parameter) = base.parameters.get(&axis.key).cloned() else { continue };
-            for value in axis.steps(&parameter) {
-                let Ok(stepped) = knob::set(base, &axis.key, value) else { continue };
-                let Some(residuals) = self.at(&stepped, fine, &best.places) else { return };
-                let point = Point { places: best.places.clone(), residuals };
-                if cost(fine, &point) < WORTH * cost(fine, best) {
-                    *base = stepped;
-                    let share = self.left().saturating_sub(fine.len()) / 2;
-                    *best = solve::solve(self, base, fine, active, point, share);
-                    break;
-                }
-            }
-        }
-    }
 }
 
 /// The profile with the axes at these places.
@@ -271,6 +318,11 @@ pub(super) fn cost(axes: &[Axis], point: &Point) -> f64 {
         .map(|(axis, place)| (PULL * (place - axis.place(axis.start))).powi(2))
         .sum();
     figures + pulls
+}
+
+/// Whether a figure is of new storage.
+fn is_new(label: &str) -> bool {
+    label.starts_with("new/")
 }
 
 /// The axes by which some figure moves.

@@ -7,7 +7,7 @@ use flashlag_schema::{Run, RunStatus, TargetKind};
 use flashlag_units::Bytes;
 
 use super::FitRequest;
-use super::figures::{Figure, figures, residuals};
+use super::figures::{Figure, counted, figures, residuals};
 use super::lacks;
 use super::search::Objective;
 use crate::{PredictError, Simulator, knob};
@@ -41,6 +41,10 @@ impl Objective for OfRun<'_> {
 
     fn runs(&self) -> usize {
         1
+    }
+
+    fn counted(&self, residuals: Vec<f64>) -> Vec<f64> {
+        counted(&self.prepared.figures, &residuals)
     }
 
     fn residuals(&mut self, profile: &Profile) -> Result<Vec<f64>, String> {

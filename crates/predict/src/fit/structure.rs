@@ -1,0 +1,109 @@
+//! What a device is built like, and not only how quick it is: what moves in steps (units, blocks,
+//! candidates for collection) and what has no order at all (which block is collected, whether
+//! copies have blocks of their own).
+
+use flashlag_schema::profile::Profile;
+
+use super::axis::Axis;
+use super::search::{Point, Search, cost};
+use super::solve;
+use crate::knob;
+
+/// A step of what moves in steps must make the sum of squares this much smaller.
+const WORTH: f64 = 0.8;
+/// Rounds over all steps, at most.
+const ROUNDS: usize = 4;
+
+/// What has no order, and all that it can be. Ranges are for numbers; these are what there is.
+const SWITCHES: [(&str, &[&str]); 2] = [
+    ("gc.policy", &["greedy", "d_choices", "cost_benefit", "fifo"]),
+    ("gc.hot_cold", &["true", "false"]),
+];
+
+/// The switches that a profile has and that are not held.
+pub(super) fn switches(profile: &Profile, held: &[(String, String)]) -> Vec<&'static str> {
+    let free = |key: &&str| {
+        profile.parameters.contains_key(*key) && !held.iter().any(|(known, _)| known == key)
+    };
+    SWITCHES.iter().map(|(key, _)| *key).filter(free).collect()
+}
+
+/// All profiles that are one step, or one switch, away.
+fn neighbours(base: &Profile, coarse: &[Axis], switches: &[&str]) -> Vec<(usize, Step)> {
+    let mut all = Vec::new();
+    for (which, key) in switches.iter().enumerate() {
+        let Some(present) = base.parameters.get(*key) else { continue };
+        let options = SWITCHES.iter().find(|(known, _)| known == key).map_or(&[][..], |one| one.1);
+        let others = options.iter().filter(|option| knob::written(&present.value) != **option);
+        all.extend(others.map(|option| (which, Step::Switch(key.to_string(), option))));
+    }
+    for (which, axis) in coarse.iter().enumerate() {
+        let Some(parameter) = base.parameters.get(&axis.key) else { continue };
+        let steps = axis.steps(parameter).into_iter();
+        all.extend(steps.map(|to| (switches.len() + which, Step::Number(axis.key.clone(), to))));
+    }
+    all
+}
+
+/// One step away.
+enum Step {
+    Switch(String, &'static str),
+    Number(String, f64),
+}
+
+impl Step {
+    fn from(&self, base: &Profile) -> Option<Profile> {
+        match self {
+            Step::Switch(key, option) => base.with(key, option).ok(),
+            Step::Number(key, value) => knob::set(base, key, *value).ok(),
+        }
+    }
+}
+
+/// What a search of steps goes by.
+pub(super) struct Free<'a> {
+    pub fine: &'a [Axis],
+    pub coarse: &'a [Axis],
+    pub switches: &'a [&'static str],
+    /// The fine axes that some figure moves by.
+    pub active: &'a [usize],
+}
+
+/// Takes every step that is worth it, round after round, until a round has none. With `solve`, what
+/// moves freely follows each of them, at a share of what is left.
+pub(super) fn improve(
+    search: &mut Search<'_>,
+    free: &Free<'_>,
+    base: &mut Profile,
+    best: &mut Point,
+    solve: bool,
+    until: usize,
+) {
+    for _ in 0..ROUNDS {
+        let mut better = false;
+        let mut taken: Option<usize> = None;
+        for (which, step) in neighbours(base, free.coarse, free.switches) {
+            // Another step of the same was just taken: the next round goes on from there.
+            if taken == Some(which) || search.simulations >= until {
+                continue;
+            }
+            let Some(stepped) = step.from(base) else { continue };
+            let Some(residuals) = search.at(&stepped, free.fine, &best.places) else { return };
+            let point = Point { places: best.places.clone(), residuals };
+            if cost(free.fine, &point) >= WORTH * cost(free.fine, best) {
+                continue;
+            }
+            (*base, *best) = (stepped, point);
+            (better, taken) = (true, Some(which));
+            if solve {
+                let share = 3 * (free.active.len() + 2);
+                let share = share.min(search.left().saturating_sub(free.fine.len()) / 2);
+                let from = best.clone();
+                *best = solve::solve(search, base, free.fine, free.active, from, share);
+            }
+        }
+        if !better {
+            return;
+        }
+    }
+}
