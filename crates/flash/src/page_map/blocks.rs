@@ -107,13 +107,23 @@ impl Blocks {
         self.tally[block as usize] += bits.count_ones();
     }
 
-    /// Makes all slots of a word invalid; says which were valid.
+    /// Makes slots of a word invalid, at most so many from the first on; says which were valid.
     #[inline]
-    pub(super) fn take_word(&mut self, block: u32, word: u32) -> u64 {
+    pub(super) fn take_word(&mut self, block: u32, word: u32, most: u32) -> u64 {
         let index = block as usize * self.words as usize + word as usize;
-        let bits = std::mem::take(&mut self.bits[index]);
+        let mut bits = self.bits[index];
+        while bits.count_ones() > most {
+            bits ^= 1 << bits.ilog2();
+        }
+        self.bits[index] ^= bits;
         self.tally[block as usize] -= bits.count_ones();
         bits
+    }
+
+    /// Whether no slot of a word is valid.
+    #[inline]
+    pub(super) fn is_empty_word(&self, block: u32, word: u32) -> bool {
+        self.bits[block as usize * self.words as usize + word as usize] == 0
     }
 
     /// Words of a block.

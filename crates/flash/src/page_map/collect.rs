@@ -21,6 +21,7 @@ const AHEAD: usize = 256;
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Collection {
     pub(super) low_water: u32,
+    slice: Option<Nanos>,
     idle_after: Option<Nanos>,
     idle_until: u32,
     /// The stream that copies go to.
@@ -33,11 +34,18 @@ impl Collection {
         let gc = &model.gc;
         Collection {
             low_water: Shape::low_water(model),
+            slice: gc.slice.map(|slice| slice.0),
             idle_after: gc.idle_after.map(|after| after.0),
             idle_until: gc.idle_until.unwrap_or(u32::MAX),
             copies: usize::from(gc.hot_cold),
             leveling: model.wear.leveling,
         }
+    }
+
+    /// Free blocks without which no block is opened for the host: with slices, which go on while
+    /// the host writes, one for it and one for the copies.
+    fn needed(&self) -> u32 {
+        if self.slice.is_some() { 2 } else { self.low_water }
     }
 }
 
@@ -45,23 +53,31 @@ impl Collection {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Moving {
     pub(super) victim: u32,
-    /// Everything before this word of its slots is moved.
+    /// Everything before this word of its slots is moved, and perhaps some of it.
     word: u32,
 }
 
 impl PageMap {
-    /// Opens a block for the host, after reclaiming others while fewer than the low water are
-    /// free.
+    /// Whether a slice of collection is due before the host's next program.
+    #[inline]
+    pub(super) fn is_slice_due(&self) -> bool {
+        self.collection.slice.is_some()
+            && (self.moving.is_some() || self.free_blocks() < self.collection.low_water)
+    }
+
+    /// Opens a block for the host, after reclaiming others while fewer than it needs are free.
     ///
     /// Before each victim at least one block is free, which holds all that can be copied out of
     /// it; and erasing it gives one back. So it never runs out, until blocks wear out.
     #[cold]
     pub(super) fn open(&mut self, nand: &mut Nand, at: Nanos) -> Result<(), FlashError> {
-        if self.moving.is_some() {
+        let needed = self.collection.needed();
+        if self.moving.is_some() && (self.collection.slice.is_none() || self.free_blocks() < needed)
+        {
             self.relocate(nand, at, u32::MAX);
         }
         let mut fruitless = 0;
-        while self.free_blocks() < self.collection.low_water && !self.streams[0].is_open() {
+        while self.free_blocks() < needed && !self.streams[0].is_open() {
             let Some(victim) = self.choose(nand) else {
                 return self.end(nand);
             };
@@ -150,8 +166,8 @@ impl PageMap {
         wins
     }
 
-    /// Moves units of the present victim, `most` or up to 63 more at once, and erases it after the
-    /// last; says when the dies are done.
+    /// Moves units of the present victim, at most so many at once, and erases it after the last;
+    /// says when the dies are done.
     pub(super) fn relocate(&mut self, nand: &mut Nand, at: Nanos, most: u32) -> Nanos {
         let Some(Moving { victim, mut word }) = self.moving else {
             return at;
@@ -161,14 +177,17 @@ impl PageMap {
         owners.clear();
         self.moves.fill(DieMoves::default());
         while word < words && (owners.len() as u32) < most {
-            let mut bits = self.blocks.take_word(victim, word);
+            let left = most - owners.len() as u32;
+            let mut bits = self.blocks.take_word(victim, word, left);
             self.reads.count(&self.shape, word, bits, &mut self.moves);
             let first = self.owner_index(victim, word * 64);
             while bits != 0 {
                 owners.push(self.owner[first + bits.trailing_zeros() as usize]);
                 bits &= bits - 1;
             }
-            word += 1;
+            if left >= 64 || self.blocks.is_empty_word(victim, word) {
+                word += 1;
+            }
         }
         self.place_copies(&owners);
         self.owners = owners;
@@ -231,31 +250,58 @@ impl PageMap {
         }
     }
 
+    /// Collects for a slice of time before the host's next program, where blocks run low; the host
+    /// waits for the last step that began within it.
+    #[cold]
+    pub(super) fn collect_slice(&mut self, nand: &mut Nand, at: Nanos) {
+        let Some(slice) = self.collection.slice else {
+            return;
+        };
+        let (mut now, until) = (at, at.plus(slice));
+        while now < until && self.ended.is_none() {
+            if self.moving.is_none() && self.free_blocks() >= self.collection.low_water {
+                return;
+            }
+            match self.step(nand, now) {
+                Some(end) => now = end,
+                None => return,
+            }
+        }
+    }
+
+    /// Moves a program unit of each die, of a new victim where there is none; `None` where nothing
+    /// can be won.
+    fn step(&mut self, nand: &mut Nand, now: Nanos) -> Option<Nanos> {
+        if self.moving.is_none() {
+            let victim = self.choose(nand)?;
+            if self.blocks.valid(victim) == self.shape.units {
+                // Its turn has come, but there is nothing to win.
+                self.give_back(victim);
+                return None;
+            }
+            self.begin_moving(victim);
+        }
+        // What the host writes between two steps must not take the last room that copies have.
+        let shared = self.collection.copies == 0 && self.free_blocks() < 2;
+        let step = self.shape.program * self.shape.dies;
+        Some(self.relocate(nand, now, if shared { u32::MAX } else { step }))
+    }
+
     /// Collects in idle time, a program unit of each die at a step, of which the last may end
     /// after `until`.
     pub(crate) fn background(&mut self, nand: &mut Nand, from: Nanos, until: Nanos) {
         let Some(after) = self.collection.idle_after else {
             return;
         };
-        let step = self.shape.program * self.shape.dies;
         let mut now = from.plus(after);
         while now < until && self.ended.is_none() {
-            if self.moving.is_none() {
-                if self.free_blocks() >= self.collection.idle_until {
-                    return;
-                }
-                let Some(victim) = self.choose(nand) else {
-                    return;
-                };
-                if self.blocks.valid(victim) == self.shape.units {
-                    // Its turn has come, but there is nothing to win.
-                    return self.give_back(victim);
-                }
-                self.begin_moving(victim);
+            if self.moving.is_none() && self.free_blocks() >= self.collection.idle_until {
+                return;
             }
-            // What the host writes between two steps must not take the last room that copies have.
-            let shared = self.collection.copies == 0 && self.free_blocks() < 2;
-            now = self.relocate(nand, now, if shared { u32::MAX } else { step });
+            match self.step(nand, now) {
+                Some(end) => now = end,
+                None => return,
+            }
         }
     }
 }

@@ -22,6 +22,9 @@ impl PageMap {
         units: &[UnitWrite],
     ) -> Result<Nanos, FlashError> {
         let mut ready = at;
+        if self.is_slice_due() {
+            self.collect_slice(nand, at);
+        }
         for write in units.iter().filter(|write| !write.whole) {
             if self.is_mapped(write.unit) {
                 ready = ready.max(self.read(nand, at, write.unit, 1));

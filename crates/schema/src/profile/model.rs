@@ -162,6 +162,10 @@ pub struct GcModel {
     /// Collects while fewer blocks than this are free, and the host waits.
     #[serde(default = "two")]
     pub low_water: u32,
+    /// The longest that it keeps a program of the host's waiting, while there are blocks left to go
+    /// on with: it goes on before the next one. Until enough blocks are free where absent.
+    #[serde(default)]
+    pub slice: Option<Text<Nanos>>,
     /// Idle for this long, it collects in the background; never where absent.
     #[serde(default)]
     pub idle_after: Option<Text<Nanos>>,

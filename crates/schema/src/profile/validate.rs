@@ -46,6 +46,9 @@ pub(super) fn validate(model: &Model) -> Result<(), ProfileError> {
             return wrong(key, format!("{time} is not between 1 ns and 10 s"));
         }
     }
+    if gc.slice.is_some_and(|slice| slice.0 == Nanos::ZERO || slice.0 > Nanos::from_secs(60)) {
+        return wrong("gc.slice", "not between 1 ns and 60 s".to_owned());
+    }
     let rates = [
         ("nand.bus_per_second", nand.bus_per_second.0),
         ("host.read_per_second", host.read_per_second.0),
