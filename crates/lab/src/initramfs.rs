@@ -15,6 +15,7 @@ pub struct Initramfs {
     path: PathBuf,
     writer: BufWriter<File>,
     folders: BTreeSet<PathBuf>,
+    files: BTreeSet<PathBuf>,
     next_inode: u32,
 }
 
@@ -29,6 +30,7 @@ impl Initramfs {
             path: path.to_owned(),
             writer: BufWriter::new(file),
             folders: BTreeSet::new(),
+            files: BTreeSet::new(),
             next_inode: 1,
         })
     }
@@ -54,6 +56,10 @@ impl Initramfs {
 
     fn add(&mut self, at: &Path, size: u64, contents: &mut dyn Read) -> io::Result<()> {
         let at = at.strip_prefix("/").unwrap_or(at);
+        // Two programs share most of their libraries.
+        if !self.files.insert(at.to_owned()) {
+            return Ok(());
+        }
         for folder in at.ancestors().skip(1).collect::<Vec<_>>().into_iter().rev() {
             if !folder.as_os_str().is_empty() && self.folders.insert(folder.to_owned()) {
                 self.entry(folder, ModeFileType::Directory, 0, &mut io::empty())?;

@@ -11,6 +11,8 @@ const VARIABLE: &str = "FLASHLAG_LAB";
 /// An uncompressed kernel and its modules.
 #[derive(Clone, Debug)]
 pub struct Kernel {
+    /// Where it is.
+    pub folder: PathBuf,
     /// `vmlinux`: with an entry for PVH, which needs no loader.
     pub image: PathBuf,
     /// `6.12.117+deb12-amd64`.
@@ -44,7 +46,7 @@ impl Kernel {
         versions.sort();
         let newest = versions.pop().ok_or_else(missing)?;
         let version = newest.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        Ok(Kernel { image, version, modules: Modules::read(&newest)? })
+        Ok(Kernel { folder: folder.to_owned(), image, version, modules: Modules::read(&newest)? })
     }
 }
 

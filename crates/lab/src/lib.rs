@@ -7,11 +7,12 @@
 //! port as text, and comes back so.
 #![forbid(unsafe_code)]
 
-mod device;
+mod accelerator;
 mod error;
 pub mod guest;
 mod initramfs;
 mod kernel;
+mod layout;
 mod machine;
 mod mkfs;
 mod modules;
@@ -19,11 +20,12 @@ mod program;
 pub mod protocol;
 mod spec;
 
-pub use device::ZeroDevice;
+pub use accelerator::accelerator;
 pub use error::LabError;
 pub use initramfs::Initramfs;
 pub use kernel::Kernel;
+pub use layout::{BlockKind, Layout};
 pub use machine::{Disk, Machine, MachineSpec};
-pub use mkfs::make_filesystem;
-pub use program::guest_program;
+pub use mkfs::{make_command, make_filesystem};
+pub use program::{add_tool, guest_program};
 pub use spec::{Cipher, Filesystem, LabSpec, SpecError};

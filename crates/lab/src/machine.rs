@@ -10,14 +10,15 @@ use crate::error::LabError;
 use crate::protocol::{self, Order, PORT, Report};
 
 const QEMU: &str = "qemu-system-x86_64";
-/// A guest boots in 5 to 12 s where its instructions are translated; a busy machine takes longer.
-const BOOT: Duration = Duration::from_secs(180);
 /// A guest says every second or so that it is alive.
 const SILENCE: Duration = Duration::from_secs(60);
 /// Unmounting writes what is left.
 const SHUTDOWN: Duration = Duration::from_secs(60);
 /// How much of the console an error shows.
 const CONSOLE_LINES: usize = 12;
+
+/// How a kernel begins to say that it is lost.
+const FAULTS: [&str; 5] = ["BUG:", "Oops", "general protection", "Kernel panic", "Out of memory"];
 
 /// A disk of the machine.
 #[derive(Clone, Debug)]
@@ -41,6 +42,8 @@ pub struct MachineSpec<'a> {
     pub folder: &'a Path,
     /// How instructions are executed: `tcg,thread=multi` or `kvm`.
     pub accelerator: &'a str,
+    /// How long it may take until the guest is set up.
+    pub patience: Duration,
 }
 
 /// A guest that is up. It ends with this value.
@@ -107,7 +110,7 @@ impl Machine {
             package: "qemu-system-x86".to_owned(),
         })?;
         let mut guard = Guard(Some(child));
-        let until = Instant::now() + BOOT;
+        let until = Instant::now() + spec.patience;
         let stream = loop {
             if let Ok(stream) = UnixStream::connect(&port) {
                 break stream;
@@ -128,12 +131,18 @@ impl Machine {
             console,
             kernel: String::new(),
         };
-        match machine.wait(until.saturating_duration_since(Instant::now()), "did not come up")? {
-            Report::Ready { kernel } => machine.kernel = kernel,
-            Report::Failed { error } => return Err(LabError::Said(error)),
-            other => return Err(machine.lost(&format!("said {other:?} when it came up"))),
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            match machine.wait(left, "did not come up")? {
+                Report::Ready { kernel } => {
+                    machine.kernel = kernel;
+                    return Ok(machine);
+                }
+                Report::Alive => {}
+                Report::Failed { error } => return Err(LabError::Said(error)),
+                other => return Err(machine.lost(&format!("said {other:?} when it came up"))),
+            }
         }
-        Ok(machine)
     }
 
     /// Tells the guest something.
@@ -239,7 +248,11 @@ fn last_lines(text: &str) -> String {
     if lines.is_empty() {
         return "  (it said nothing)".to_owned();
     }
-    let last = &lines[lines.len().saturating_sub(CONSOLE_LINES)..];
+    let last = lines.len().saturating_sub(CONSOLE_LINES);
+    // A panic says what it is first, and then much that helps nobody here.
+    let fault = lines.iter().position(|line| FAULTS.iter().any(|fault| line.contains(fault)));
+    let from = fault.map_or(last, |fault| fault.min(last));
+    let last = &lines[from..lines.len().min(from + CONSOLE_LINES)];
     let plain = last.iter().map(|line| {
         let line: String = line.chars().filter(|c| !c.is_control()).collect();
         format!("  {line}")

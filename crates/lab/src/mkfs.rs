@@ -41,6 +41,11 @@ pub fn make_filesystem(spec: &LabSpec, image: &Path, size: Bytes) -> Result<(), 
     }
 }
 
+/// The program that makes the filesystem of `spec`, what package has it, and its options.
+pub fn make_command(spec: &LabSpec) -> (String, &'static str, Vec<&'static str>) {
+    (format!("mkfs.{}", spec.filesystem), package(spec.filesystem), options(spec))
+}
+
 fn package(filesystem: Filesystem) -> &'static str {
     match filesystem {
         Filesystem::Ext4 => "e2fsprogs",

@@ -5,7 +5,7 @@
 
 use std::io::{BufRead, Read, Write};
 
-use flashlag_schema::{Phase, Run};
+use flashlag_schema::{BlockKinds, HostRequests, Phase, Run};
 use flashlag_units::{Bytes, Nanos};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -41,6 +41,8 @@ pub struct Mount {
     pub at: String,
     /// Encryption below it.
     pub encrypt: Option<Cipher>,
+    /// The program that makes the filesystem, and its options, where the guest has to.
+    pub make: Vec<String>,
 }
 
 /// A scenario to run, as text: it is parsed again where it runs.
@@ -71,8 +73,12 @@ pub struct RunOrder {
 /// What the device has counted since it was started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceCount {
+    /// What was asked of it.
+    pub host: HostRequests,
     /// Bytes that its flash programmed, where it has flash.
     pub programmed: Option<Bytes>,
+    /// What was written, by what it was for; absent from where that can't be told any more.
+    pub kinds: Option<BlockKinds>,
 }
 
 /// From the host.
@@ -101,7 +107,10 @@ pub enum Report {
     /// It is alive.
     Alive,
     /// It waits for the device's counts.
-    Sample,
+    Sample {
+        /// What the segments of F2FS are now: a digit for each.
+        segments: Option<String>,
+    },
     /// Something is about to happen that is no phase.
     Preparing {
         /// What.

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use flashlag_schema::{Phase, Run, RunStatus, Skipped, State};
+use flashlag_lab::protocol::DeviceCount;
+use flashlag_schema::{Operation, Phase, Run, RunStatus, Skipped, State};
 use flashlag_units::{Bytes, Nanos};
 
 use crate::error::RunError;
+use crate::ledger::{self, Direction};
 use crate::prepare::Prepared;
 use crate::request::{Event, Observer};
 use crate::task::{Task, reached, tasks};
@@ -31,6 +33,24 @@ impl Outcome {
     pub(crate) fn with_notes(mut self, notes: impl IntoIterator<Item = String>) -> Outcome {
         if let Outcome::Measured(phase) | Outcome::Failed(Some(phase), _) = &mut self {
             phase.notes.extend(notes);
+        }
+        self
+    }
+
+    /// The same, with what the device counted before and after.
+    pub(crate) fn with_device(
+        mut self,
+        counts: (Option<DeviceCount>, Option<DeviceCount>),
+    ) -> Outcome {
+        if let (
+            Outcome::Measured(phase) | Outcome::Failed(Some(phase), _),
+            (Some(before), Some(after)),
+        ) = (&mut self, counts)
+        {
+            let reads =
+                matches!(phase.operation, Operation::SequentialRead | Operation::RandomRead);
+            let direction = if reads { Direction::Read } else { Direction::Write };
+            ledger::take_device(&mut phase.ledger, direction, before, after);
         }
         self
     }

@@ -47,6 +47,7 @@ impl Prepared {
             limit: Some(limit),
             live: &live,
         });
+        let counted = observer.device_count();
         let before = self.probe.counters();
         let filled = {
             let probe = &self.probe;
@@ -65,9 +66,10 @@ impl Prepared {
         match filled {
             Ok(filled) => {
                 let counters = (before, self.probe.counters());
+                let counted = (counted, observer.device_count());
                 self.files.keep_filled(filled.files.clone());
                 let outcome = self.fill_outcome(head, filled, counters);
-                Ok(self.if_present(outcome))
+                Ok(self.if_present(outcome).with_device(counted))
             }
             Err(error) => Ok(self.if_present(Outcome::Failed(None, error.to_string()))),
         }

@@ -1,7 +1,8 @@
 //! Bytes and calls by layer, from counters read before and after a phase.
 
 use flashlag_inspect::{CounterDelta, DiskCounters, SelfIo};
-use flashlag_schema::{Ledger, Reading};
+use flashlag_lab::protocol::DeviceCount;
+use flashlag_schema::{HostRequests, Ledger, Reading};
 use flashlag_units::Bytes;
 
 /// Which way the phase moved its bytes.
@@ -31,6 +32,36 @@ pub fn ledger(delta: &CounterDelta, direction: Direction, app: Bytes) -> Ledger 
         block_writes: map(&delta.disk, disk_requests),
         flushes: flushes(&delta.disk),
         device_bytes: Reading::unavailable("the device does not tell what its flash programmed"),
+        kinds: None,
+    }
+}
+
+/// Puts in what the device counted itself. A kernel's own counters hold requests as writes that only
+/// flush, and as flushes what it made of a write with force unit access.
+pub fn take_device(
+    ledger: &mut Ledger,
+    direction: Direction,
+    before: DeviceCount,
+    after: DeviceCount,
+) {
+    let (from, to) = (before.host, after.host);
+    let (requests, bytes) = match direction {
+        Direction::Read => {
+            (to.reads.saturating_sub(from.reads), to.read_bytes.minus(from.read_bytes))
+        }
+        Direction::Write => {
+            (to.writes.saturating_sub(from.writes), to.written_bytes.minus(from.written_bytes))
+        }
+    };
+    ledger.block_writes = Reading::Value(requests);
+    ledger.block_bytes = Reading::Value(bytes);
+    let flushes = |host: HostRequests| host.flushes + host.fua_writes;
+    ledger.flushes = Reading::Value(flushes(to).saturating_sub(flushes(from)));
+    if let (Some(before), Some(after)) = (before.programmed, after.programmed) {
+        ledger.device_bytes = Reading::Value(after.minus(before));
+    }
+    if let (Some(before), Some(after)) = (before.kinds, after.kinds) {
+        ledger.kinds = Some(after.since(before));
     }
 }
 

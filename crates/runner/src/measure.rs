@@ -93,6 +93,7 @@ impl Prepared {
             live: &live,
         });
         let mut device = Shifted::new(opened.device, io.begin());
+        let counted = observer.device_count();
         let before = self.probe.counters();
         let probe = &self.probe;
         let mut temperature = || probe.storage_temperature().value().copied();
@@ -111,10 +112,11 @@ impl Prepared {
             },
         );
         let after = self.probe.counters();
+        let counted = (counted, observer.device_count());
         drop(device);
         let beside = self.end_background(background);
         let outcome = self.io_outcome(head, io.operation, driven, (before, after));
-        Ok(outcome.with_notes(beside))
+        Ok(outcome.with_notes(beside).with_device(counted))
     }
 
     /// The file under test, laid out.

@@ -78,6 +78,7 @@ pub fn phase(head: PhaseHead, recorded: &Recorded, tail: PhaseTail) -> Phase {
         time: time_of(tail.time),
         waits: WaitRecord::all(&recorded.waits),
         ledger: tail.ledger,
+        floor: None,
         intervals: recorded.intervals.iter().map(IntervalRecord::from).collect(),
         stalls: recorded.stalls.iter().map(StallRecord::from).collect(),
         stalls_seen: recorded.stalls_seen,

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use flashlag_lab::protocol::DeviceCount;
 use flashlag_schema::scenario::Scenario;
 use flashlag_schema::{Phase, Run};
 use flashlag_stats::live::Live;
@@ -74,4 +75,10 @@ pub enum Event<'a> {
 pub trait Observer {
     /// Takes one event.
     fn event(&mut self, event: Event<'_>);
+
+    /// What the device itself counted by now, where there is somebody to ask: at both edges of each
+    /// phase.
+    fn device_count(&mut self) -> Option<DeviceCount> {
+        None
+    }
 }

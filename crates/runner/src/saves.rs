@@ -62,6 +62,7 @@ impl Prepared {
             limit: None,
             live: &live,
         });
+        let counted = observer.device_count();
         let before = self.probe.counters();
         let probe = &self.probe;
         let mut warmth = |recorder: &mut Recorder| {
@@ -77,6 +78,7 @@ impl Prepared {
             meter: ThreadWaitMeter::open().ok(),
         });
         let after = self.probe.counters();
+        let counted = (counted, observer.device_count());
         let beside = self.end_background(background);
         let present = databases.check();
         drop(databases);
@@ -84,7 +86,7 @@ impl Prepared {
             Ok(saved) => self.save_outcome(head, saved, beside, (before, after)),
             Err(error) => Outcome::Failed(None, error.to_string()),
         };
-        let outcome = outcome.unless_gone(present);
+        let outcome = outcome.unless_gone(present).with_device(counted);
         if !matches!(outcome, Outcome::Failed(..)) {
             self.files.clear_saves()?;
         }

@@ -26,8 +26,8 @@ pub use environment::{
 };
 pub use histogram::{LatencySummary, StoredHistogram};
 pub use phase::{
-    Change, ChangeKind, Cleaned, Growth, GrowthPart, IntervalRecord, Lag, Ledger, Operation, Phase,
-    StallCause, StallRecord, State, Time, WaitRecord,
+    BlockKinds, Change, ChangeKind, Cleaned, Floor, Growth, GrowthPart, IntervalRecord, KindCount,
+    Lag, Ledger, Operation, Phase, StallCause, StallRecord, State, Time, WaitRecord,
 };
 pub use reading::Reading;
 pub use run::{

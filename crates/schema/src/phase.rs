@@ -73,6 +73,9 @@ pub struct Phase {
     pub waits: Vec<WaitRecord>,
     /// What it cost, layer by layer.
     pub ledger: Ledger,
+    /// The same test, for a moment, on a device that takes no time: what the software takes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub floor: Option<Floor>,
     /// How it went over time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub intervals: Vec<IntervalRecord>,
@@ -215,6 +218,65 @@ pub struct Ledger {
     pub flushes: Reading<u64>,
     /// Bytes the flash itself programmed, where it tells.
     pub device_bytes: Reading<Bytes>,
+    /// Writes at the block device by what they were for; only where each of them was seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kinds: Option<BlockKinds>,
+}
+
+/// Writes at the block device, by what they were for. A request that holds several kinds counts
+/// for its first; bytes are counted each for its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BlockKinds {
+    /// Contents of files.
+    pub data: KindCount,
+    /// The filesystem's own log.
+    pub journal: KindCount,
+    /// All else of the filesystem: inodes, maps, directories, checkpoints.
+    pub metadata: KindCount,
+}
+
+/// One kind of [`BlockKinds`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct KindCount {
+    /// Requests.
+    pub writes: u64,
+    /// Bytes.
+    pub bytes: Bytes,
+}
+
+impl KindCount {
+    /// What came since.
+    pub fn since(self, before: KindCount) -> KindCount {
+        KindCount {
+            writes: self.writes.saturating_sub(before.writes),
+            bytes: self.bytes.minus(before.bytes),
+        }
+    }
+}
+
+impl BlockKinds {
+    /// What came since.
+    pub fn since(self, before: BlockKinds) -> BlockKinds {
+        BlockKinds {
+            data: self.data.since(before.data),
+            journal: self.journal.since(before.journal),
+            metadata: self.metadata.since(before.metadata),
+        }
+    }
+}
+
+/// What the software alone takes: below this no device could make it faster.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Floor {
+    /// Operations.
+    pub ops: u64,
+    /// Their latency.
+    pub latency_ns: LatencySummary,
+    /// Its histogram.
+    pub histogram: StoredHistogram,
 }
 
 /// What happened between two moments.

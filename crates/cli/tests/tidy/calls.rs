@@ -4,7 +4,7 @@ use crate::source::{Kind, Source, Token};
 use crate::{none, root};
 
 /// Files whose sleeps are a measurement's own or a person's wait.
-const SLEEPS: [(&str, &str); 10] = [
+const SLEEPS: [(&str, &str); 9] = [
     ("crates/device/src/clock.rs", "the real clock passes time by sleeping"),
     ("crates/engine/src/calibrate/mod.rs", "two clocks are compared over a stretch of time"),
     (
@@ -12,7 +12,6 @@ const SLEEPS: [(&str, &str); 10] = [
         "fio is looked at now and then, so that it can be stopped",
     ),
     ("crates/engine/src/uring/mod.rs", "an open loop waits for its next start or a completion"),
-    ("crates/lab/src/device.rs", "a server's socket is there after a while"),
     ("crates/lab/src/guest/mounts.rs", "a kernel finds its disks after a while"),
     ("crates/lab/src/guest/port.rs", "a guest says now and then that it is alive"),
     ("crates/lab/src/machine.rs", "QEMU's sockets are there after a while, and its process ends"),

@@ -182,6 +182,7 @@ fn assemble(spec: &Spec, began: Nanos, seen: &Recorded, grown: (Histogram, Histo
         time: Reading::Value(whole_time(spec, ops, seen.elapsed)),
         waits: WaitRecord::all(&seen.waits),
         ledger: ledger(spec, seen.bytes, ops),
+        floor: None,
         intervals: seen.intervals.iter().map(IntervalRecord::from).collect(),
         stalls: stalls(seen),
         stalls_seen: seen.stalls_seen,
@@ -220,5 +221,6 @@ fn ledger(spec: &Spec, bytes: Bytes, ops: u64) -> Ledger {
             ops
         }),
         device_bytes: Reading::unavailable("the device does not tell"),
+        kinds: None,
     }
 }

@@ -1,5 +1,6 @@
 //! The guest's side: the first and only process of a kernel that has nothing else.
 
+mod crypt;
 mod mounts;
 mod port;
 
@@ -62,6 +63,21 @@ pub fn kernel() -> String {
     words.map(|word| word.to_string_lossy().into_owned()).join(" ")
 }
 
+/// What the segments of the first F2FS are, as the kernel says: lines of ten, each `type|valid`.
+fn segments() -> Option<String> {
+    let mut folders = std::fs::read_dir("/proc/fs/f2fs").ok()?.flatten().collect::<Vec<_>>();
+    folders.sort_by_key(std::fs::DirEntry::file_name);
+    let text = std::fs::read_to_string(folders.first()?.path().join("segment_info")).ok()?;
+    Some(types_in(&text))
+}
+
+fn types_in(text: &str) -> String {
+    let words = text.lines().flat_map(str::split_whitespace);
+    let pairs = words.filter_map(|word| word.split_once('|'));
+    let types = pairs.filter(|(_, valid)| valid.parse::<u32>().is_ok()).map(|(kind, _)| kind);
+    types.filter(|kind| kind.len() == 1 && *kind <= "9").collect()
+}
+
 /// Unmounts all that was mounted.
 ///
 /// # Errors
@@ -73,4 +89,16 @@ pub fn unmount(setup: &Setup) -> Result<(), LabError> {
 /// Ends the machine. Returns only where the kernel would not.
 pub fn power_off() {
     let _ = reboot(RebootCommand::PowerOff);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_types_of_segments_are_what_stands_before_the_bar() {
+        let text = "format: segment_type|valid_blocks\nsegment_type(0:HD, 1:WD)\n\
+                    0         3|0   4|512  0|7\n10        5|1\n";
+        assert_eq!(types_in(text), "3405");
+    }
 }

@@ -42,6 +42,10 @@ fn put(
 
 pub(super) fn mount(mount: &Mount) -> Result<(), LabError> {
     let disk = disk(&mount.serial)?;
+    let disk = match mount.encrypt {
+        Some(cipher) => super::crypt::open(&disk, cipher, mount)?,
+        None => disk,
+    };
     // Access times are as on phones: not written at every read.
     let flags = MountFlags::NOATIME | MountFlags::NODIRATIME;
     put(&disk.to_string_lossy(), &mount.filesystem, Path::new(&mount.at), flags, &mount.options)

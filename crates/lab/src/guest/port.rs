@@ -49,7 +49,7 @@ impl Link {
     /// What the device has counted by now.
     pub fn sample(&self) -> Option<DeviceCount> {
         let sampled = self.sampled.lock().unwrap_or_else(PoisonError::into_inner);
-        self.tell(&Report::Sample);
+        self.tell(&Report::Sample { segments: super::segments() });
         sampled.recv().ok()
     }
 }

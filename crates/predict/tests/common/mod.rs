@@ -177,6 +177,7 @@ fn phase(
         time: Reading::unavailable("virtual time"),
         waits: Vec::new(),
         ledger: ledger(ops, written, times, situation),
+        floor: None,
         intervals: Vec::new(),
         stalls: Vec::new(),
         stalls_seen: 0,

@@ -1,70 +1,117 @@
 //! From a target to a guest that is up: filesystem, devices, kernel, first root.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use flashlag_lab::protocol::{Mount, SETUP, Setup};
 use flashlag_lab::{
-    Disk, Initramfs, Kernel, LabError, LabSpec, Machine, MachineSpec, ZeroDevice, guest_program,
-    make_filesystem,
+    Disk, Initramfs, Kernel, LabError, LabSpec, Layout, Machine, MachineSpec, accelerator,
+    add_tool, guest_program, make_command, make_filesystem,
 };
+use flashlag_serve::{Running, Settings};
 
 use super::target::LabTarget;
+use super::watch::{Watched, socket, start};
 
 /// The device under test, and where the guest mounts it.
 pub(super) const FLASH: (&str, &str) = ("flash", "/mnt/flash");
 /// A device that takes no time, with the same filesystem: what is left on it is software.
-#[allow(dead_code)]
 pub(super) const FLOOR: (&str, &str) = ("floor", "/mnt/floor");
+/// The profile of a device that takes no time.
+const NO_TIME: &str = "zero";
 
 /// Whatever a guest needs beside its filesystem: disks.
 const DRIVERS: [&str; 1] = ["virtio_blk"];
+/// Checksums that filesystems ask the kernel for by name.
+const CHECKSUMS: [&str; 2] = ["crypto-crc32c", "crypto-crc32"];
+
+/// What encrypts, and asks the kernel for its ciphers by name.
+const CIPHERS: [&str; 7] =
+    ["dm_crypt", "xts", "aesni_intel", "adiantum", "chacha_generic", "nhpoly1305", "aes_generic"];
+
+/// A guest boots in 5 to 12 s where its instructions are translated; a busy machine takes longer.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// Two translated processors that start at once now and then trip a kernel over: it is tried again.
+const ATTEMPTS: u32 = 4;
 
 /// A guest and its devices. The guest ends before them.
 #[derive(Debug)]
 pub(super) struct Lab {
     pub machine: Machine,
-    _devices: Vec<ZeroDevice>,
+    pub flash: Watched,
+    /// Absent where the device under test takes no time itself.
+    pub floor: Option<Running>,
     _folder: tempfile::TempDir,
 }
 
 /// Boots it.
-pub(super) fn boot(target: &LabTarget, disks: &[(&str, &str)]) -> Result<Lab, LabError> {
+pub(super) fn boot(target: &LabTarget, seed: u64) -> Result<Lab, LabError> {
     let kernel = Kernel::find()?;
     let modules = modules(&kernel, &target.spec)?;
+    let folder = folder()?;
+    let image = folder.path().join("image");
+    make_filesystem(&target.spec, &image, target.size)?;
+    let layout = Layout::read(&target.spec, &image)?;
+    let settings = |profile: &str| Settings {
+        size: Some(target.size),
+        // What is encrypted is made in the guest, where its key is.
+        image: target.spec.encrypt.is_none().then(|| image.clone()),
+        seed,
+        ..Settings::of(profile)
+    };
+    let flash = start(settings(&target.spec.profile))?;
+    let floor = match target.profile.name == NO_TIME {
+        true => None,
+        false => Some(start(settings(NO_TIME))?),
+    };
+    // The devices have it by now.
+    let _ = std::fs::remove_file(&image);
+    let mut disks = vec![Disk { serial: FLASH.0.to_owned(), socket: socket(&flash)? }];
+    if let Some(floor) = &floor {
+        disks.push(Disk { serial: FLOOR.0.to_owned(), socket: socket(floor)? });
+    }
+    let setup = setup(&target.spec, &modules, floor.is_some());
+    let program = program()?;
+    let initramfs = first_root(&kernel, &modules, (&target.spec, &setup), folder.path())?;
+    let machine = machine(&MachineSpec {
+        kernel: &kernel.image,
+        initramfs: &initramfs,
+        disks: &disks,
+        folder: folder.path(),
+        accelerator: accelerator(&kernel, &program, folder.path())?,
+        patience: PATIENCE,
+    })?;
+    let flash = Watched::new(flash, layout, folder.path())?;
+    Ok(Lab { machine, flash, floor, _folder: folder })
+}
+
+fn machine(spec: &MachineSpec<'_>) -> Result<Machine, LabError> {
+    let mut attempt = 1;
+    loop {
+        match Machine::boot(spec) {
+            Err(LabError::Guest { .. }) if attempt < ATTEMPTS => attempt += 1,
+            other => return other,
+        }
+    }
+}
+
+fn folder() -> Result<tempfile::TempDir, LabError> {
     let made = tempfile::Builder::new().prefix("flashlag-lab-").tempdir();
-    let folder = made.map_err(|error| LabError::File {
+    made.map_err(|error| LabError::File {
         action: "create a folder in",
         path: std::env::temp_dir(),
         reason: error.to_string(),
-    })?;
-    let image = folder.path().join("image");
-    make_filesystem(&target.spec, &image, target.size)?;
-    let mut devices = Vec::new();
-    for (serial, _) in disks {
-        devices.push(ZeroDevice::start(&folder.path().join(serial), target.size, &image)?);
-    }
-    let _ = std::fs::remove_file(&image);
-    let setup = setup(&target.spec, &modules, disks);
-    let initramfs = first_root(&kernel, &modules, &setup, folder.path())?;
-    let attached = disks.iter().zip(&devices).map(|((serial, _), device)| Disk {
-        serial: (*serial).to_owned(),
-        socket: device.socket().to_owned(),
-    });
-    let machine = Machine::boot(&MachineSpec {
-        kernel: &kernel.image,
-        initramfs: &initramfs,
-        disks: &attached.collect::<Vec<_>>(),
-        folder: folder.path(),
-        accelerator: "tcg,thread=multi",
-    })?;
-    Ok(Lab { machine, _devices: devices, _folder: folder })
+    })
 }
 
 /// The modules that the filesystem needs, in the order in which they load.
 fn modules(kernel: &Kernel, spec: &LabSpec) -> Result<Vec<PathBuf>, LabError> {
     let mut wanted = DRIVERS.to_vec();
     wanted.push(spec.filesystem.name());
-    wanted.extend(["crypto-crc32c", "crypto-crc32"]);
+    wanted.extend(CHECKSUMS);
+    if spec.encrypt.is_some() {
+        wanted.extend(CIPHERS);
+    }
     kernel.modules.in_order(&wanted).map_err(|module| LabError::NoModule {
         version: kernel.version.clone(),
         what: format!("driver for {}", spec.filesystem),
@@ -72,36 +119,55 @@ fn modules(kernel: &Kernel, spec: &LabSpec) -> Result<Vec<PathBuf>, LabError> {
     })
 }
 
-fn setup(spec: &LabSpec, modules: &[PathBuf], disks: &[(&str, &str)]) -> Setup {
-    let mounts = disks.iter().map(|(serial, at)| Mount {
-        serial: (*serial).to_owned(),
+fn setup(spec: &LabSpec, modules: &[PathBuf], has_floor: bool) -> Setup {
+    let disks = [Some(FLASH), has_floor.then_some(FLOOR)];
+    let mounts = disks.into_iter().flatten().map(|(serial, at)| Mount {
+        serial: serial.to_owned(),
         filesystem: spec.filesystem.name().to_owned(),
         options: spec.mount_options().join(","),
-        at: (*at).to_owned(),
+        at: at.to_owned(),
         encrypt: spec.encrypt,
+        make: match spec.encrypt {
+            Some(_) => make_words(spec),
+            None => Vec::new(),
+        },
     });
     let modules = modules.iter().map(|module| in_guest(module).to_string_lossy().into_owned());
     Setup { modules: modules.collect(), mounts: mounts.collect() }
+}
+
+fn make_words(spec: &LabSpec) -> Vec<String> {
+    let (program, _, options) = make_command(spec);
+    let options = options.into_iter().map(str::to_owned);
+    std::iter::once(format!("/bin/{program}")).chain(options).collect()
 }
 
 fn in_guest(module: &Path) -> PathBuf {
     Path::new("/modules").join(module)
 }
 
-fn first_root(
-    kernel: &Kernel,
-    modules: &[PathBuf],
-    setup: &Setup,
-    folder: &Path,
-) -> Result<PathBuf, LabError> {
-    let mut archive = Initramfs::create(&folder.join("initramfs"))?;
-    let program = std::env::current_exe();
-    let program = program.map_err(|error| LabError::File {
+/// This program: the guest's first process, as it is the host's.
+fn program() -> Result<PathBuf, LabError> {
+    std::env::current_exe().map_err(|error| LabError::File {
         action: "find",
         path: "/proc/self/exe".into(),
         reason: error.to_string(),
-    })?;
-    guest_program(&program, &mut archive)?;
+    })
+}
+
+fn first_root(
+    kernel: &Kernel,
+    modules: &[PathBuf],
+    (spec, setup): (&LabSpec, &Setup),
+    folder: &Path,
+) -> Result<PathBuf, LabError> {
+    let mut archive = Initramfs::create(&folder.join("initramfs"))?;
+    guest_program(&program()?, &mut archive)?;
+    if spec.encrypt.is_some() {
+        let (make, package, _) = make_command(spec);
+        add_tool("cryptsetup", "cryptsetup-bin", &mut archive)?;
+        add_tool(&make, package, &mut archive)?;
+    }
     for module in modules {
         archive.add_file(&in_guest(module), &kernel.modules.path(module))?;
     }

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use flashlag_lab::LabError;
 use flashlag_lab::guest::{self, Link, Orders, Wanted};
-use flashlag_lab::protocol::{Report, RunOrder};
+use flashlag_lab::protocol::{DeviceCount, Report, RunOrder};
 use flashlag_schema::Run;
 use flashlag_schema::scenario::Scenario;
 
@@ -106,5 +106,9 @@ impl Observer for Told<'_> {
             Event::PhaseFinished(phase) => Report::PhaseFinished { phase: Box::new(phase.clone()) },
             Event::Note(text) => Report::Note { text: text.to_owned() },
         });
+    }
+
+    fn device_count(&mut self) -> Option<DeviceCount> {
+        if self.silent { None } else { self.link.sample() }
     }
 }

@@ -5,14 +5,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use flashlag_lab::LabError;
-use flashlag_lab::protocol::{DeviceCount, Order, Report, RunOrder};
+use flashlag_lab::protocol::{Order, Report, RunOrder};
 use flashlag_schema::scenario::Scenario;
-use flashlag_schema::{ProfileRecord, Reading, Run, Target, TargetKind};
+use flashlag_schema::{Floor, Phase, ProfileRecord, Reading, Run, Target, TargetKind};
 use flashlag_stats::live::Live;
 use flashlag_units::Bytes;
 
-use super::boot::{FLASH, Lab, boot};
+use super::boot::{FLASH, FLOOR, Lab, boot};
 use super::target::LabTarget;
+use super::trust;
 use crate::error::RunError;
 use crate::output;
 use crate::request::{Event, Observer};
@@ -56,11 +57,13 @@ pub fn run_in_lab(request: &LabRequest, observer: &mut dyn Observer) -> Result<R
         reason: error.to_string(),
     };
     observer.event(Event::Preparing("booting a kernel on the virtual device"));
-    let mut lab = boot(&request.target, &[FLASH]).map_err(refuse)?;
+    let mut lab = boot(&request.target, request.seed).map_err(refuse)?;
     observer.event(Event::Note(&format!("the guest is {}", lab.machine.kernel)));
+    let floor = floor(&mut lab, request, observer).map_err(refuse)?;
     let order = order(request, FLASH.1, false);
     let mut run = perform(&mut lab, order, request, observer).map_err(refuse)?;
-    complete(&mut run, request);
+    put_floor(&mut run, &floor);
+    complete(&mut run, request, lab.flash.flushes().map_err(refuse)?);
     output::write_run(&request.output, &mut run)?;
     lab.machine.power_off().map_err(refuse)?;
     Ok(run)
@@ -81,6 +84,33 @@ fn order(request: &LabRequest, at: &str, floor: bool) -> Order {
     }))
 }
 
+/// What the software takes, by test: measured on a device that takes no time, if this is none.
+fn floor(
+    lab: &mut Lab,
+    request: &LabRequest,
+    observer: &mut dyn Observer,
+) -> Result<Vec<Phase>, LabError> {
+    if lab.floor.is_none() {
+        return Ok(Vec::new());
+    }
+    observer.event(Event::Preparing("measuring what the software takes"));
+    let order = order(request, FLOOR.1, true);
+    let run = perform(lab, order, request, observer)?;
+    // From here on nothing shares the machine with the device under test.
+    Ok(run.phases)
+}
+
+fn put_floor(run: &mut Run, floor: &[Phase]) {
+    for phase in &mut run.phases {
+        let same = floor.iter().find(|floor| floor.name == phase.name);
+        phase.floor = same.map(|floor| Floor {
+            ops: floor.ops,
+            latency_ns: floor.latency_ns.clone(),
+            histogram: floor.histogram.clone(),
+        });
+    }
+}
+
 /// Has the guest do it.
 fn perform(
     lab: &mut Lab,
@@ -97,7 +127,10 @@ fn perform(
             lab.machine.order(&Order::Stop)?;
         }
         match lab.machine.hear()? {
-            Report::Sample => lab.machine.order(&Order::Sampled(DeviceCount::default()))?,
+            Report::Sample { segments } => {
+                let counted = lab.flash.sample(segments.as_deref())?;
+                lab.machine.order(&Order::Sampled(counted))?;
+            }
             Report::Preparing { text } => observer.event(Event::Preparing(&text)),
             Report::PhaseStarted { label, expected, limit } => {
                 live.reset();
@@ -114,8 +147,9 @@ fn perform(
     }
 }
 
-/// What only the host knows: which device it was.
-fn complete(run: &mut Run, request: &LabRequest) {
+/// What only the host knows: which device it was, and that it took the flushes.
+fn complete(run: &mut Run, request: &LabRequest, flushes: u64) {
+    trust::believe_flushes(run, flushes);
     let target = &request.target;
     run.target = Target {
         kind: TargetKind::Lab,

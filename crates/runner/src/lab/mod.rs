@@ -6,6 +6,8 @@ mod floor;
 mod guest;
 mod host;
 mod target;
+mod trust;
+mod watch;
 
 pub use guest::be_the_guest;
 pub use host::{LabRequest, run_in_lab};

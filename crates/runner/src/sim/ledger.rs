@@ -62,6 +62,7 @@ impl Counted {
                 Some(bytes) => Reading::Value(bytes),
                 None => Reading::unavailable("this device's map does not count what it programs"),
             },
+            kinds: None,
         }
     }
 }

@@ -27,6 +27,7 @@ pub use days::{Days, simulate_days};
 pub use flashlag_schema::profile::{builtin_profile, names as profile_names};
 pub use profiles::builtin_protocol;
 pub use target::{SimTarget, profile};
+pub(crate) use trust::flushes;
 
 use crate::error::RunError;
 use crate::execute::{Outcome, Underway, go_through, task_seed};

@@ -36,7 +36,7 @@ pub(super) fn trust(
     let mut checks = judge(&evidence).checks;
     checks.retain(|check| !OF_THE_MACHINE.contains(&check.id));
     checks.push(time());
-    checks.extend(flushes(phases));
+    checks.extend(flushes(phases, "simulated"));
     checks.sort_by_key(|check| check.status);
     let failed = checks.iter().any(|check| check.status == CheckStatus::Fail);
     let trusted = !failed && !phases.is_empty();
@@ -57,8 +57,9 @@ fn time() -> Check {
     }
 }
 
-/// Whether durable writes reached the simulated flash: by its own count of flushes.
-fn flushes(phases: &[Phase]) -> Option<Check> {
+/// Whether durable writes reached the flash of a `simulated` or `virtual` device: by its own count
+/// of flushes.
+pub(crate) fn flushes(phases: &[Phase], device: &str) -> Option<Check> {
     let durable = phases.iter().filter(|phase| {
         phase.ops > 0
             && phase.durable != Durability::None
@@ -87,14 +88,15 @@ fn flushes(phases: &[Phase]) -> Option<Check> {
         phases: unflushed.clone(),
     };
     if unflushed.is_empty() {
-        let detail = "The simulated device took at least one flush or FUA write for each.";
-        return Some(check(CheckStatus::Pass, detail.to_owned(), None));
+        let detail = format!("The {device} device took at least one flush or FUA write for each.");
+        return Some(check(CheckStatus::Pass, detail, None));
     }
     Some(check(
         CheckStatus::Unknown,
-        "Fewer flushes reached the simulated device than there were durable writes: they can be \
-         lost with the power (nobarrier does that)."
-            .to_owned(),
+        format!(
+            "Fewer flushes reached the {device} device than there were durable writes: they can be \
+             lost with the power (nobarrier does that)."
+        ),
         Some(
             "Compare it with a run without nobarrier to see what that gains and risks.".to_owned(),
         ),

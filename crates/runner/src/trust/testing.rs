@@ -235,6 +235,7 @@ fn phase(name: &str, operation: Operation, block: u64, durable: Durability) -> P
         }),
         waits: Vec::new(),
         ledger: Ledger::default(),
+        floor: None,
         intervals,
         stalls: Vec::new(),
         stalls_seen: 0,

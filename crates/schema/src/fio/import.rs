@@ -350,6 +350,7 @@ fn blank(name: String, job: &Value) -> Phase {
         )),
         waits: Vec::new(),
         ledger: Ledger::default(),
+        floor: None,
         intervals: Vec::new(),
         stalls: Vec::new(),
         stalls_seen: 0,

@@ -49,6 +49,7 @@ pub(super) fn verify(phase: &Phase, target: TargetKind, figures: &mut Figures) {
     let lag = felt.map_or_else(Lag::default, Lag::of);
     figures.same("lag", &phase.lag, &(phase.operation == Operation::Save).then_some(lag));
     verify_growth(phase, &latency, figures);
+    verify_floor(phase, figures);
     verify_intervals(phase, &latency, figures);
     verify_stalls(phase, &latency, target, figures);
     verify_waits(phase, figures);
@@ -75,6 +76,18 @@ fn optional(
             None
         }
     }
+}
+
+fn verify_floor(phase: &Phase, figures: &mut Figures) {
+    let Some(floor) = &phase.floor else { return };
+    figures.within("floor".to_owned(), |figures| {
+        let paths = ("histogram", "latency_ns");
+        if let Some(histogram) =
+            verify_histogram(figures, paths, &floor.histogram, &floor.latency_ns)
+        {
+            figures.same("ops", &floor.ops, &histogram.count());
+        }
+    });
 }
 
 /// Both parts together are the whole.

@@ -86,6 +86,7 @@ pub fn phase(name: &str, operation: Operation, recorded: &Recorded) -> Phase {
             device_bytes: Reading::unavailable("this device does not tell"),
             ..Ledger::default()
         },
+        floor: None,
         intervals: recorded.intervals.iter().map(IntervalRecord::from).collect(),
         stalls: recorded.stalls.iter().map(StallRecord::from).collect(),
         stalls_seen: recorded.stalls_seen,

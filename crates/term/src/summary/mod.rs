@@ -1,6 +1,7 @@
 //! The end of a run on a terminal: the answer first, then the picture, the figures, what to do
 //! about it, what was not to be trusted, and what it cost.
 
+mod commits;
 mod cost;
 mod figures;
 mod stages;
@@ -49,11 +50,12 @@ fn write(run: &Run, style: Style, depth: Depth) -> String {
         page.gap();
         trust::checks(&mut page, run, depth);
     }
-    let sections: [fn(&mut Page, &Run, Depth); 9] = [
+    let sections: [fn(&mut Page, &Run, Depth); 10] = [
         picture,
         figures::tests,
         figures::durable_writes,
         figures::saves,
+        commits::commits,
         stages::fills,
         stages::events,
         why::findings,

@@ -1,0 +1,90 @@
+//! How a guest's instructions are executed: by the host's processor where a guest really boots so,
+//! else translated. Where `/dev/kvm` is, it need not work: it is tried once, and the answer kept.
+
+use std::fs::File;
+use std::path::Path;
+use std::time::Duration;
+
+use crate::error::LabError;
+use crate::initramfs::Initramfs;
+use crate::kernel::Kernel;
+use crate::machine::{Machine, MachineSpec};
+use crate::program::guest_program;
+use crate::protocol::{SETUP, Setup};
+
+/// On the processor.
+const LENT: &str = "kvm";
+/// In QEMU, a thread for each processor of the guest.
+const TRANSLATED: &str = "tcg,thread=multi";
+/// A guest boots within two seconds on a processor.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// Where the answer is kept, beside the kernel.
+const ANSWER: &str = "accelerator";
+
+/// What QEMU is told.
+///
+/// # Errors
+/// The guest that tries it can't be put together.
+pub fn accelerator(
+    kernel: &Kernel,
+    program: &Path,
+    folder: &Path,
+) -> Result<&'static str, LabError> {
+    if File::options().read(true).write(true).open("/dev/kvm").is_err() {
+        return Ok(TRANSLATED);
+    }
+    let kept = kernel.folder.join(ANSWER);
+    let host = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let question = format!("{} on {}", kernel.version, host.trim());
+    if let Some(answer) = remembered(&std::fs::read_to_string(&kept).unwrap_or_default(), &question)
+    {
+        return Ok(answer);
+    }
+    let answer = if boots(kernel, program, folder)? { LENT } else { TRANSLATED };
+    // Where the folder is another's, it is tried again next time.
+    let _ = std::fs::write(&kept, format!("{answer} {question}\n"));
+    Ok(answer)
+}
+
+fn remembered(text: &str, question: &str) -> Option<&'static str> {
+    let (answer, asked) = text.trim_end().split_once(' ')?;
+    let known = [LENT, TRANSLATED].into_iter().find(|known| *known == answer)?;
+    (asked == question).then_some(known)
+}
+
+/// Whether a guest that has nothing to do comes up on the processor.
+fn boots(kernel: &Kernel, program: &Path, folder: &Path) -> Result<bool, LabError> {
+    let mut archive = Initramfs::create(&folder.join("try"))?;
+    guest_program(program, &mut archive)?;
+    let setup = Setup { modules: Vec::new(), mounts: Vec::new() };
+    let text = serde_json::to_string(&setup).map_err(|error| LabError::Said(error.to_string()))?;
+    archive.add_text(Path::new(SETUP), &text)?;
+    let initramfs = archive.finish()?;
+    let tried = Machine::boot(&MachineSpec {
+        kernel: &kernel.image,
+        initramfs: &initramfs,
+        disks: &[],
+        folder,
+        accelerator: LENT,
+        patience: PATIENCE,
+    });
+    match tried {
+        Ok(_) => Ok(true),
+        Err(LabError::Guest { .. } | LabError::Program { .. }) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_for_one_kernel_on_one_host() {
+        assert_eq!(remembered("kvm 6.12 on 6.1\n", "6.12 on 6.1"), Some(LENT));
+        assert_eq!(remembered("tcg,thread=multi 6.12 on 6.1", "6.12 on 6.1"), Some(TRANSLATED));
+        for text in ["", "kvm", "kvm 6.12 on 6.2", "kvm 6.1 on 6.1", "fast 6.12 on 6.1"] {
+            assert_eq!(remembered(text, "6.12 on 6.1"), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! Telling what a written block is: a file's contents, the filesystem's log, or its own tables.
+//!
+//! By its address where the filesystem has fixed places, by what it says of itself where it does not:
+//! the metadata of btrfs and XFS, and the directories and extent trees of ext4, bear marks.
+
+mod ext4;
+mod f2fs;
+mod marks;
+mod xfs;
+
+use std::ops::Range;
+use std::path::Path;
+use std::process::Command;
+
+use flashlag_schema::{BlockKinds, KindCount};
+use flashlag_units::Bytes;
+
+use crate::error::LabError;
+use crate::spec::{Filesystem, LabSpec};
+
+/// Blocks of the filesystems that the lab makes.
+const BLOCK: usize = 4096;
+
+/// What a block is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BlockKind {
+    /// Contents of a file.
+    Data,
+    /// The filesystem's log.
+    Journal,
+    /// All else of the filesystem.
+    Metadata,
+}
+
+/// Where a filesystem has what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    form: Form,
+    /// Whether blocks say nothing of themselves, being encrypted.
+    opaque: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Form {
+    Ext4 { journal: Vec<Range<u64>>, metadata: Vec<Range<u64>> },
+    F2fs { main: u64, types: Vec<u8> },
+    Btrfs { id: [u8; 16], node: usize },
+    Xfs { log: Range<u64> },
+}
+
+impl Layout {
+    /// Reads it from an image that was just made. `None` where the kinds can't be told: NILFS2 writes
+    /// all kinds into one log.
+    ///
+    /// # Errors
+    /// The image, or what a program says of it, can't be read.
+    pub fn read(spec: &LabSpec, image: &Path) -> Result<Option<Layout>, LabError> {
+        let opaque = spec.encrypt.is_some();
+        let form = match spec.filesystem {
+            Filesystem::Ext4 => ext4::read(image)?,
+            Filesystem::F2fs => f2fs::read(image)?,
+            Filesystem::Btrfs if opaque => return Ok(None),
+            Filesystem::Btrfs => marks::read_btrfs(image)?,
+            Filesystem::Xfs => xfs::read(image)?,
+            Filesystem::Nilfs2 => return Ok(None),
+        };
+        Ok(Some(Layout { form, opaque }))
+    }
+
+    /// Takes over what the kernel says of its segments now: one digit for each (F2FS).
+    pub fn update(&mut self, segments: &str) {
+        if let Form::F2fs { types, .. } = &mut self.form {
+            *types = segments.bytes().map(|digit| digit.wrapping_sub(b'0')).collect();
+        }
+    }
+
+    /// Counts a write in `kinds`: a request for its first block, bytes each for its own.
+    pub fn count(&self, offset: Bytes, data: &[u8], kinds: &mut BlockKinds) {
+        let mut first = true;
+        let mut at = 0;
+        while at < data.len() {
+            let (kind, length) = self.kind(offset.0 + at as u64, &data[at..]);
+            let end = (at + length.max(1)).min(data.len());
+            let count = count_of(kinds, kind);
+            count.writes += u64::from(first);
+            count.bytes = count.bytes.plus(Bytes((end - at) as u64));
+            first = false;
+            at = end;
+        }
+    }
+
+    /// What is written at this offset, and how much of it is of this kind at least.
+    fn kind(&self, offset: u64, data: &[u8]) -> (BlockKind, usize) {
+        let block = BLOCK - (offset % BLOCK as u64) as usize;
+        let seen = if self.opaque { &[][..] } else { &data[..block.min(data.len())] };
+        let kind = match &self.form {
+            Form::Ext4 { journal, metadata } => {
+                if lies_in(journal, offset) {
+                    BlockKind::Journal
+                } else if lies_in(metadata, offset) || marks::is_ext4_tree_or_directory(seen) {
+                    BlockKind::Metadata
+                } else {
+                    BlockKind::Data
+                }
+            }
+            Form::F2fs { main, types } => f2fs::kind(*main, types, offset),
+            Form::Btrfs { id, node } => return marks::btrfs_kind(id, *node, seen, block),
+            Form::Xfs { log } => {
+                if log.contains(&offset) {
+                    BlockKind::Journal
+                } else if marks::is_xfs_metadata(seen) {
+                    BlockKind::Metadata
+                } else {
+                    BlockKind::Data
+                }
+            }
+        };
+        (kind, block)
+    }
+}
+
+fn count_of(kinds: &mut BlockKinds, kind: BlockKind) -> &mut KindCount {
+    match kind {
+        BlockKind::Data => &mut kinds.data,
+        BlockKind::Journal => &mut kinds.journal,
+        BlockKind::Metadata => &mut kinds.metadata,
+    }
+}
+
+fn lies_in(ranges: &[Range<u64>], offset: u64) -> bool {
+    let index = ranges.partition_point(|range| range.end <= offset);
+    ranges.get(index).is_some_and(|range| range.contains(&offset))
+}
+
+/// Bytes of blocks `first` to `last`, both included.
+fn blocks(first: u64, last: u64) -> Range<u64> {
+    let block = BLOCK as u64;
+    first.saturating_mul(block)..last.saturating_add(1).saturating_mul(block)
+}
+
+/// What a program prints about an image.
+fn told(
+    program: &str,
+    package: &str,
+    arguments: &[&str],
+    image: &Path,
+) -> Result<String, LabError> {
+    let path = format!("{}:/usr/sbin:/sbin", std::env::var("PATH").unwrap_or_default());
+    let mut command = Command::new("env");
+    command.env("PATH", path).arg(program).args(arguments).arg(image);
+    let missing = || LabError::Missing { program: program.to_owned(), package: package.to_owned() };
+    let output = command.output().map_err(|_| missing())?;
+    match output.status.code() {
+        Some(0) => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+        Some(127) => Err(missing()),
+        _ => Err(LabError::Program {
+            program: program.to_owned(),
+            reason: String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+        }),
+    }
+}
+
+/// Some bytes of an image.
+fn bytes_at<const N: usize>(image: &Path, offset: u64) -> Result<[u8; N], LabError> {
+    use std::os::unix::fs::FileExt;
+    let mut bytes = [0; N];
+    let read = std::fs::File::open(image).and_then(|file| file.read_exact_at(&mut bytes, offset));
+    read.map_err(LabError::file("read", image))?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_counts_for_its_first_block_and_bytes_each_for_their_own() {
+        let journal = std::iter::once(blocks(2, 3)).collect();
+        let metadata = std::iter::once(blocks(0, 0)).collect();
+        let layout = Layout { form: Form::Ext4 { journal, metadata }, opaque: false };
+        let mut kinds = BlockKinds::default();
+        layout.count(Bytes(4096), &[1; 3 * BLOCK], &mut kinds);
+        layout.count(Bytes(512), &[1; 1024], &mut kinds);
+        let count = |writes, bytes| KindCount { writes, bytes: Bytes(bytes) };
+        assert_eq!(kinds.data, count(1, 4096));
+        assert_eq!(kinds.journal, count(0, 8192));
+        assert_eq!(kinds.metadata, count(1, 1024));
+    }
+}

@@ -1,0 +1,130 @@
+//! The virtual device from outside: started, asked what it counted, its requests looked at.
+
+use std::path::{Path, PathBuf};
+
+use flashlag_lab::protocol::DeviceCount;
+use flashlag_lab::{LabError, Layout};
+use flashlag_schema::BlockKinds;
+use flashlag_serve::{Answer, Command, Control, Launch, Listen, RecordKind, Recording, Running};
+use flashlag_serve::{ServeError, Settings};
+use flashlag_units::Bytes;
+
+/// More than this is not recorded between two looks: what a fill writes is counted, not classed.
+const RECORDED_AT_MOST: Bytes = Bytes::from_mib(512);
+
+/// A device that is watched. It ends with this value.
+#[derive(Debug)]
+pub(super) struct Watched {
+    /// It ends with this.
+    _device: Running,
+    control: Control,
+    layout: Option<Layout>,
+    recordings: PathBuf,
+    recording: Option<PathBuf>,
+    made: u32,
+    kinds: Option<BlockKinds>,
+}
+
+fn refuse(error: ServeError) -> LabError {
+    LabError::Program { program: "the virtual device".to_owned(), reason: error.to_string() }
+}
+
+/// Starts a device that holds `image`.
+pub(super) fn start(settings: Settings) -> Result<Running, LabError> {
+    Launch::new(settings).start().map_err(refuse)
+}
+
+/// The socket on which a device is attached.
+pub(super) fn socket(device: &Running) -> Result<PathBuf, LabError> {
+    match device.listen() {
+        Listen::Unix(path) => Ok(path.clone()),
+        other => Err(LabError::Said(format!("the device listens on {other:?}, not on a socket"))),
+    }
+}
+
+impl Watched {
+    /// Watches a device from now on; `recordings` is a folder for what is seen.
+    pub fn new(
+        device: Running,
+        layout: Option<Layout>,
+        recordings: &Path,
+    ) -> Result<Watched, LabError> {
+        let control = device.control().map_err(refuse)?;
+        let kinds = layout.is_some().then(BlockKinds::default);
+        let recordings = recordings.to_owned();
+        Ok(Watched {
+            _device: device,
+            control,
+            layout,
+            recordings,
+            recording: None,
+            made: 0,
+            kinds,
+        })
+    }
+
+    /// How many flushes it took.
+    pub fn flushes(&mut self) -> Result<u64, LabError> {
+        let host = self.control.stat().map_err(refuse)?.host;
+        Ok(host.flushes + host.fua_writes)
+    }
+
+    /// What it counted by now. `segments` is what the kernel says of its segments.
+    pub fn sample(&mut self, segments: Option<&str>) -> Result<DeviceCount, LabError> {
+        self.end_recording(segments)?;
+        let stats = self.control.stat().map_err(refuse)?;
+        let programmed = stats.flash.and_then(|flash| flash.programmed_bytes);
+        let counted = DeviceCount { host: stats.host, programmed, kinds: self.kinds };
+        self.begin_recording()?;
+        Ok(counted)
+    }
+
+    fn begin_recording(&mut self) -> Result<(), LabError> {
+        if self.layout.is_none() {
+            return Ok(());
+        }
+        self.made += 1;
+        let path = self.recordings.join(format!("recording-{}", self.made));
+        let record = Command::Record { path: path.clone(), data: true, limit: RECORDED_AT_MOST };
+        self.control.ask(&record).map_err(refuse)?;
+        self.recording = Some(path);
+        Ok(())
+    }
+
+    /// Ends the recording and counts what is in it. Where it had no room for all, the kinds are not
+    /// known from there on until it begins anew.
+    fn end_recording(&mut self, segments: Option<&str>) -> Result<(), LabError> {
+        let Some(path) = self.recording.take() else { return Ok(()) };
+        let answer = self.control.ask(&Command::RecordStop).map_err(refuse)?;
+        let complete = matches!(answer, Answer::Recorded { complete: true, .. });
+        let counted = match (&mut self.layout, complete) {
+            (Some(layout), true) => {
+                if let Some(segments) = segments {
+                    layout.update(segments);
+                }
+                count(layout, &path, self.kinds.unwrap_or_default()).map(Some)
+            }
+            _ => Ok(None),
+        };
+        // It is of no use any more; the folder goes with everything in it at the end.
+        let _ = std::fs::remove_file(&path);
+        self.kinds = counted.map_err(refuse)?;
+        Ok(())
+    }
+}
+
+/// Adds what a recording holds to `kinds`.
+fn count(layout: &Layout, path: &Path, mut kinds: BlockKinds) -> Result<BlockKinds, ServeError> {
+    let mut recording = Recording::open(path)?;
+    while let Some((record, data)) = recording.next_request()? {
+        match record.kind {
+            RecordKind::Write => layout.count(record.offset, &data, &mut kinds),
+            RecordKind::Zeros => {
+                let zeros = vec![0; record.length.0.min(1 << 20) as usize];
+                layout.count(record.offset, &zeros, &mut kinds);
+            }
+            _ => {}
+        }
+    }
+    Ok(kinds)
+}
