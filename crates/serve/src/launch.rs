@@ -18,7 +18,7 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 use rustix::time::Timespec;
 
-use crate::control::Control;
+use crate::control::{self, Control};
 use crate::error::ServeError;
 use crate::settings::Settings;
 
@@ -30,8 +30,8 @@ const THREADS: u32 = 64;
 const PATIENCE: Duration = Duration::from_secs(300);
 /// Lines of the server that are kept.
 const LINES: usize = 20;
-/// How long it may take to end, before it is made to.
-const GRACE: Nanos = Nanos::from_secs(60);
+/// How long clients may hold a server that is to end and has stored everything.
+const GRACE: Nanos = Nanos::from_millis(500);
 
 /// A device to be served by nbdkit, as a process of its own.
 #[derive(Clone, Debug)]
@@ -284,11 +284,12 @@ impl Running {
         }
     }
 
-    /// Asks it to end, and makes it where it does not.
+    /// Asks it to store what is to stay and to end, and makes it end where clients hold it.
     fn end(&mut self) -> io::Result<bool> {
         if let Some(status) = self.child.try_wait()? {
             return Ok(status.success());
         }
+        let stored = self.control().and_then(|mut control| control.ask(&control::Command::Quit));
         kill_process(Pid::from_child(&self.child), Signal::TERM)?;
         let began = MonotonicClock.now();
         while MonotonicClock.now().since(began) < GRACE {
@@ -296,9 +297,10 @@ impl Running {
                 return Ok(self.child.wait()?.success());
             }
         }
+        // nbdkit waits for its clients to leave.
         self.child.kill()?;
         self.child.wait()?;
-        Ok(false)
+        Ok(stored.is_ok())
     }
 }
 

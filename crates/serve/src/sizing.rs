@@ -29,7 +29,8 @@ pub fn model_of_size(profile: &Profile, size: Option<Bytes>) -> Result<Model, Se
     }
     Err(match minimum_size(&model) {
         Some(least) if size < least => wrong(format!(
-            "{size} is too small: its blocks need {} MiB at least",
+            "{} MiB are too small: its blocks need {} MiB at least",
+            size.0 / STEP.0,
             least.0.div_ceil(STEP.0)
         )),
         _ => match Flash::new(&sized, 0) {

@@ -1,16 +1,56 @@
 //! Devices for tests, where nbdkit is.
 #![allow(clippy::print_stdout, reason = "a test that skips says so")]
+#![allow(dead_code, reason = "each test uses some of it")]
+
+pub mod client;
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
 
-use flashlag_serve::{Launch, Running, Settings};
+use flashlag_serve::{Launch, Listen, Running, Settings};
 
-/// The plugin that cargo built beside this test.
+pub use client::Client;
+
+/// The socket of a device.
+pub fn socket(running: &Running) -> PathBuf {
+    match running.listen() {
+        Listen::Unix(path) => path.clone(),
+        Listen::Tcp(..) => panic!("tests use sockets of their own"),
+    }
+}
+
+pub fn connect(running: &Running) -> Client {
+    Client::connect(&socket(running)).unwrap()
+}
+
+/// A small device, so fast that nobody waits.
+pub fn fast(profile: &str) -> Settings {
+    Settings {
+        size: Some(flashlag_units::Bytes::from_mib(512)),
+        time_scale: "1000".parse().unwrap(),
+        ..Settings::of(profile)
+    }
+}
+
+/// The plugin, as it is now: cargo builds no plugin for a test by itself.
 fn plugin() -> PathBuf {
-    let test = std::env::current_exe().unwrap();
-    let folders = test.ancestors().skip(1).take(2);
-    let files = folders.map(|folder| folder.join("libflashlag_nbd.so"));
-    files.into_iter().find(|file| file.is_file()).unwrap()
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    let build = || {
+        // The test is in TARGET/PROFILE/deps.
+        let test = std::env::current_exe().unwrap();
+        let profile = test.ancestors().nth(2).unwrap();
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let mut command = Command::new(cargo);
+        command.args(["build", "--quiet", "--locked", "-p", "flashlag-nbd", "--target-dir"]);
+        command.arg(profile.parent().unwrap()).current_dir(env!("CARGO_MANIFEST_DIR"));
+        if profile.ends_with("release") {
+            command.arg("--release");
+        }
+        assert!(command.status().unwrap().success(), "cannot build the plugin");
+        profile.join("libflashlag_nbd.so")
+    };
+    BUILT.get_or_init(build).clone()
 }
 
 /// A device to be started with that plugin.

@@ -103,7 +103,6 @@ where
             }
             let command: Result<Command, _> = serde_json::from_slice(&line);
             let reply = match &command {
-                Ok(Command::Quit) => Reply::Ok(Answer::Done),
                 Ok(command) => match (self.answer)(command) {
                     Ok(answer) => Reply::Ok(answer),
                     Err(reason) => Reply::Error(reason),

@@ -23,6 +23,8 @@ pub(crate) struct Core {
     pub(super) faults: Faults,
     pub(super) plan: Option<Plan>,
     pub(super) powered: bool,
+    /// It is stored: nothing more is taken.
+    pub(super) closed: bool,
     /// When each power cut was.
     pub(super) cuts: Vec<Nanos>,
     pub(super) last_cut: Option<CutReport>,
@@ -51,6 +53,7 @@ impl Core {
             faults: Faults::default(),
             plan: None,
             powered: true,
+            closed: false,
             cuts: Vec::new(),
             last_cut: None,
             read_only: None,
@@ -65,6 +68,7 @@ impl Core {
             && self.faults.is_empty()
             && self.plan.is_none()
             && self.powered
+            && !self.closed
             && self.read_only.is_none()
             && self.recorder.is_none()
     }
@@ -112,6 +116,9 @@ impl Core {
 
     /// Whether the device takes such a request now.
     fn check(&mut self, offset: u64, work: &Work<'_>) -> Result<(), Refusal> {
+        if self.closed {
+            return Err(Refusal::new(Errno::SHUTDOWN, "the device is ending"));
+        }
         if !self.powered {
             return Err(Refusal::new(Errno::IO, "the device has no power"));
         }

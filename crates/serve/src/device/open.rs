@@ -77,16 +77,27 @@ impl Served {
         Ok(())
     }
 
-    /// Stores what is to stay. Nothing may be asked of the device afterwards.
+    /// Stores what is to stay. Requests that come afterwards are refused.
     ///
     /// # Errors
     /// A file that can't be written.
     pub fn close(&self) -> Result<(), ServeError> {
+        let mut core = self.core();
+        self.shut(&mut core)
+    }
+
+    pub(super) fn shut(&self, core: &mut Core) -> Result<(), ServeError> {
         let path = self.settings.store.clone().unwrap_or_default();
-        let refuse = |error: std::io::Error| {
+        let refuse = |error: io::Error| {
             ServeError::file("store in", &path, &error, "is there room on its disk?")
         };
-        let mut core = self.core();
+        if std::mem::replace(&mut core.closed, true) {
+            return Ok(());
+        }
+        self.set_plain(core);
+        if let Some(recorder) = core.recorder.take() {
+            recorder.finish().map_err(refuse)?;
+        }
         core.save()?;
         self.data.sync().map_err(refuse)
     }

@@ -41,7 +41,9 @@ impl Served {
                 .load(&mut core, image)
                 .map(|()| Answer::Done)
                 .map_err(|error| error.to_string()),
-            Command::Quit => Ok(Answer::Done),
+            Command::Quit => {
+                self.shut(&mut core).map(|()| Answer::Done).map_err(|error| error.to_string())
+            }
         };
         self.set_plain(&core);
         answer

@@ -1,33 +1,70 @@
-//! Waiting until a moment, as exactly as the system wakes sleepers.
+//! Waiting until a moment, as exactly as a system allows that wakes sleepers late.
 
 use std::cell::Cell;
 use std::num::NonZeroU64;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use flashlag_device::{Clock, MonotonicClock};
 use flashlag_units::Nanos;
 use rustix::thread::{ClockId, clock_nanosleep_absolute, set_current_timer_slack};
 use rustix::time::Timespec;
 
+/// How late sleepers are woken, as a rule; a sleep that was later because the machine is busy
+/// counts as no more than the most.
+const LATE_MOST: u64 = 80_000;
+/// Sleeps that the rule is made of.
+const MEMORY: u64 = 16;
+
 thread_local! {
     static PREPARED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Sleeps until a moment of `CLOCK_MONOTONIC`; says how much later it is.
+/// How late sleepers are woken at present, as all threads together have seen it.
+static LATE: AtomicU64 = AtomicU64::new(30_000);
+/// One thread at a time spins: more would take the time of those that they serve.
+static SPINS: AtomicBool = AtomicBool::new(false);
+
+/// Waits until a moment of `CLOCK_MONOTONIC`; says how much later it is then.
+///
+/// A sleeper is woken late, by tens of microseconds where its CPU slept as well. So it is to be
+/// woken earlier by as much as that usually is, and one thread at a time spins for what is left.
 pub(crate) fn until(deadline: Nanos) -> Nanos {
     if !PREPARED.replace(true) {
         // Sleepers are woken together with others that are due within their slack, 50 µs as a
         // rule. Where that can't be changed they are late by it, which the statistics show.
         let _ = set_current_timer_slack(NonZeroU64::new(1));
     }
-    let request = Timespec {
-        tv_sec: (deadline.0 / 1_000_000_000) as i64,
-        tv_nsec: (deadline.0 % 1_000_000_000) as _,
-    };
-    loop {
-        let now = MonotonicClock.now();
-        if now >= deadline {
-            return now.since(deadline);
+    let early = LATE.load(Relaxed);
+    let wake = Nanos(deadline.0.saturating_sub(early + early / 4));
+    if MonotonicClock.now() < wake {
+        sleep_until(wake);
+        learn(MonotonicClock.now().since(wake));
+    }
+    if MonotonicClock.now() < deadline {
+        if SPINS.swap(true, Relaxed) {
+            sleep_until(deadline);
+        } else {
+            while MonotonicClock.now() < deadline {
+                std::hint::spin_loop();
+            }
+            SPINS.store(false, Relaxed);
         }
+    }
+    MonotonicClock.now().since(deadline)
+}
+
+fn learn(late: Nanos) {
+    let before = LATE.load(Relaxed);
+    let after = (before * (MEMORY - 1) + late.0.min(LATE_MOST)) / MEMORY;
+    LATE.store(after, Relaxed);
+}
+
+fn sleep_until(moment: Nanos) {
+    let request = Timespec {
+        tv_sec: (moment.0 / 1_000_000_000) as i64,
+        tv_nsec: (moment.0 % 1_000_000_000) as _,
+    };
+    while MonotonicClock.now() < moment {
         // A signal ends it early: then again.
         let _ = clock_nanosleep_absolute(ClockId::Monotonic, &request);
     }
