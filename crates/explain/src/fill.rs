@@ -138,6 +138,18 @@ impl Joined {
     }
 }
 
+/// From this share in use on, a fill that slows down meets the device's collection: what is
+/// written has to be made room for.
+const NEARLY_FULL: f64 = 0.9;
+
+/// The share of the storage in use at a moment of a fill, where it was nearly full by then.
+pub(crate) fn nearly_full_at(run: &Run, phase: &Phase, at: Nanos) -> Option<f64> {
+    let total = run.environment.filesystem.total_bytes.value().copied()?;
+    let after = phase.intervals.iter().find(|interval| interval.t_ns >= at)?;
+    let full = share(after.filled_bytes?, total);
+    (full >= NEARLY_FULL).then_some(full)
+}
+
 fn share(filled: Bytes, total: Bytes) -> f64 {
     ratio(filled.0, total.0).unwrap_or(1.0)
 }

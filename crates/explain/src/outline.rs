@@ -6,6 +6,7 @@ use flashlag_units::Nanos;
 
 use crate::doubt::{CheckCounts, Failure, failures_of};
 use crate::figures::Figures;
+use crate::fill::nearly_full_at;
 use crate::format;
 use crate::naming::{SaveKind, stage_of, test_title};
 
@@ -103,9 +104,12 @@ pub fn cause_name(cause: StallCause) -> &'static str {
     }
 }
 
-/// A kind of change in a word or two.
-pub fn change_name(kind: ChangeKind) -> &'static str {
-    match kind {
+/// A change in a word or two. A fill that slows down at its end has not used up a cache.
+pub fn change_name(run: &Run, phase: &Phase, change: &Change) -> &'static str {
+    match change.kind {
+        ChangeKind::CacheExhausted if nearly_full_at(run, phase, change.t_ns).is_some() => {
+            "storage nearly full"
+        }
         ChangeKind::CacheExhausted => "write cache exhausted",
         ChangeKind::Throttled => "throttled",
         ChangeKind::PeriodicStalls => "periodic stalls",
@@ -181,7 +185,7 @@ pub fn changes(run: &Run) -> Vec<PhaseChange<'_>> {
         phase.changes.iter().map(move |change| PhaseChange {
             phase: index,
             title: phase_title(run, phase),
-            name: change_name(change.kind),
+            name: change_name(run, phase, change),
             change,
         })
     });

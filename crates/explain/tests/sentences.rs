@@ -234,3 +234,19 @@ fn findings_are_costliest_first_and_never_from_failed_rows() {
     }
     assert_eq!(explain::findings(&sample::memory()).causes, vec![]);
 }
+
+#[test]
+fn a_fill_that_slows_down_at_its_end_has_not_used_up_a_cache() {
+    let mut run = sample::soak();
+    let total = run.environment.filesystem.total_bytes.value().copied().unwrap();
+    let phase = run.phases.iter_mut().find(|phase| !phase.changes.is_empty()).unwrap();
+    let at = phase.changes.first().unwrap().t_ns;
+    for interval in &mut phase.intervals {
+        let full = if interval.t_ns < at { 0.5 } else { 0.96 };
+        interval.filled_bytes = Some(flashlag_units::Bytes((total.0 as f64 * full) as u64));
+    }
+    let said = said(&run);
+    assert!(said.contains("storage is 96% full") && !said.contains("cache"), "{said}");
+    let names: Vec<&str> = explain::changes(&run).iter().map(|change| change.name).collect();
+    assert!(names.contains(&"storage nearly full"), "{names:?}");
+}

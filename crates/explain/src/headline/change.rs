@@ -2,6 +2,7 @@
 
 use flashlag_schema::{Change, ChangeKind, Phase, Run};
 
+use crate::fill::nearly_full_at;
 use crate::format::{self, capitalized, decapitalized, sentence_of};
 
 /// The phase that the news is about: the first that says anything of its course.
@@ -14,8 +15,8 @@ pub fn words(run: &Run) -> Option<(String, String)> {
     let phase = run.phases.iter().find(|phase| !phase.changes.is_empty())?;
     let news = phase.changes.iter().min_by_key(|change| weight(change.kind))?;
     let others = phase.changes.iter().filter(|change| *change != news);
-    let more: Vec<String> = others.take(3).map(|change| sentence(phase, change)).collect();
-    Some((sentence(phase, news), more.join(" ")))
+    let more: Vec<String> = others.take(3).map(|change| sentence(run, phase, change)).collect();
+    Some((sentence(run, phase, news), more.join(" ")))
 }
 
 /// The gravest change of a run whose headline is about something else.
@@ -27,7 +28,7 @@ pub fn in_passing(run: &Run) -> Option<String> {
         .flat_map(|phase| phase.changes.iter().filter(grave).map(move |change| (phase, change)));
     let (phase, change) = changes.min_by_key(|(_, change)| weight(change.kind))?;
     let title = crate::naming::test_title(&phase.name);
-    let said = sentence(phase, change);
+    let said = sentence(run, phase, change);
     Some(format!("During {title}: {}", decapitalized(&said)))
 }
 
@@ -43,16 +44,18 @@ fn weight(kind: ChangeKind) -> u8 {
     }
 }
 
-fn sentence(phase: &Phase, change: &Change) -> String {
+fn sentence(run: &Run, phase: &Phase, change: &Change) -> String {
     let mb = |rate: f64| format::mb_per_s(rate);
     let after = format::size(change.written_bytes);
     let when = format::time(change.t_ns);
     match (change.kind, change.bytes_per_sec, change.period_ns) {
-        (ChangeKind::CacheExhausted, Some((from, to)), _) => format!(
-            "Writes slow from {} to {} MB/s after {after}: a write cache is used up.",
-            mb(from),
-            mb(to)
-        ),
+        (ChangeKind::CacheExhausted, Some((from, to)), _) => {
+            let why = match nearly_full_at(run, phase, change.t_ns) {
+                Some(full) => format!("storage is {} full", format::share(full)),
+                None => "a write cache is used up".to_owned(),
+            };
+            format!("Writes slow from {} to {} MB/s after {after}: {why}.", mb(from), mb(to))
+        }
         (ChangeKind::Throttled, Some((from, to)), _) => {
             format!("Slowed by heat from {} to {} MB/s after {when}.", mb(from), mb(to))
         }
