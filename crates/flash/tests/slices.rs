@@ -42,7 +42,7 @@ fn seen(changes: &[(&str, &str)]) -> Seen {
         longest: times.iter().skip(100).copied().max().unwrap(),
         mean: at.0 as f64 / times.len() as f64,
         amplification: programmed as f64 / (times.len() as u64 * PAGE) as f64,
-        late: times.iter().filter(|time| **time > Nanos::from_millis(6)).count(),
+        late: times.iter().filter(|time| **time > Nanos::from_millis(4)).count(),
     }
 }
 
