@@ -30,6 +30,7 @@ test: setup-test lint unit ## Everything that must hold before a change lands
 
 bench: build ## Speed and size beside fio, alternating; needs fio, a quiet machine, minutes
 	python3 scripts/bench.py
+	python3 scripts/bench_device.py
 
 round-trip: build ## Fits of simulated devices with hidden parameters, 20 of them; half an hour
 	python3 scripts/round_trip.py 20 nexus7-2012 200

@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+"""The virtual device beside nbdkit's own memory plugin, and how exactly it delivers its times.
+
+Each round starts both servers afresh, in turn, and drives them with fio's nbd engine: 4 KiB random
+writes, depth 1 and 16. Then a device whose writes take 1 ms is written to one at a time; how late its
+requests complete is the server's own histogram, and what a client sees is fio's. The figures go into
+a section of docs/benchmarks.md. Timing is no test: whatever they are, this exits 0.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import re
+import shutil
+import socket
+import statistics
+import subprocess
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+PLUGIN = TARGET / "release/libflashlag_nbd.so"
+DOCUMENT = ROOT / "docs/benchmarks.md"
+HEADING = "## The virtual device"
+NEXT = "## How to read it"
+MIB = 256
+
+
+class Server:
+    """nbdkit with a plugin, on a socket of its own."""
+
+    def __init__(self, folder, words):
+        self.socket = pathlib.Path(folder) / "nbd"
+        self.control = pathlib.Path(folder) / "control"
+        words = [str(word).replace("CONTROL", str(self.control)) for word in words]
+        self.child = subprocess.Popen(["nbdkit", "-f", "-U", self.socket, *words])
+        for _ in range(500):
+            if self.socket.exists():
+                break
+            time.sleep(0.01)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.child.terminate()
+        self.child.wait()
+        for path in (self.socket, self.control):
+            path.unlink(missing_ok=True)
+
+    def cpu_seconds(self):
+        fields = (pathlib.Path("/proc") / str(self.child.pid) / "stat").read_text().split()
+        return (int(fields[13]) + int(fields[14])) / os.sysconf("SC_CLK_TCK")
+
+    def lateness(self):
+        with socket.socket(socket.AF_UNIX) as control:
+            control.connect(str(self.control))
+            control.sendall(b'{"do":"stat"}\n')
+            answer = json.loads(control.makefile().readline())
+        return answer["ok"]["stats"]["lateness_ns"]["summary"]
+
+    def fio(self, depth, seconds):
+        command = ["fio", "--output-format=json", "--name=bench", "--ioengine=nbd",
+                   f"--uri=nbd+unix:///?socket={self.socket}", "--rw=randwrite", "--bs=4k",
+                   f"--iodepth={depth}", f"--size={MIB}m", "--norandommap", "--time_based",
+                   f"--runtime={seconds}"]
+        before = self.cpu_seconds()
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        # Its nbd engine says hello on standard output.
+        job = json.loads(done.stdout[done.stdout.index("{"):])["jobs"][0]["write"]
+        cpu = (self.cpu_seconds() - before) / max(job["total_ios"], 1)
+        percentile = job["clat_ns"]["percentile"]
+        return {"ops/s": job["iops"], "CPU": cpu * 1e6, "p50": percentile["50.000000"] / 1e3,
+                "p99": percentile["99.000000"] / 1e3}
+
+
+def beside_memory(folder, runs, seconds):
+    sides = {"memory": ["memory", f"{MIB}M"],
+             "ours": [PLUGIN, "profile=zero", f"size={MIB}MiB"]}
+    lines = ["| depth | figure | ours | nbdkit's memory plugin | ratio | bar |",
+             "|---:|---|---:|---:|---:|---|"]
+    for depth in (1, 16):
+        seen = {"ours": [], "memory": []}
+        for turn in range(runs):
+            order = ["ours", "memory"] if turn % 2 == 0 else ["memory", "ours"]
+            for side in order:
+                with Server(folder, sides[side]) as server:
+                    server.fio(16, 1)  # Its memory is there then.
+                    seen[side].append(server.fio(depth, seconds))
+        for figure, bar in (("ops/s", "≥ 0.9 ×"), ("CPU", ""), ("p50", ""), ("p99", "")):
+            mine, theirs = (statistics.median(run[figure] for run in seen[side])
+                            for side in ("ours", "memory"))
+            ratio = mine / theirs
+            verdict = f"{bar}: {'met' if ratio >= 0.9 else 'missed'}" if bar else ""
+            name = {"CPU": "server's CPU, µs/op", "p50": "p50, µs", "p99": "p99, µs"}
+            lines.append(f"| {depth if figure == 'ops/s' else ''} | {name.get(figure, figure)} | "
+                         f"{mine:,.4g} | {theirs:,.4g} | {ratio:.2f} × | {verdict} |")
+    return lines
+
+
+def one_millisecond(folder, runs, seconds):
+    profile = (ROOT / "profiles/zero.toml").read_text()
+    profile = profile.replace('name = "zero"', 'name = "one-ms"')
+    profile = re.sub(r'(?m)^write_command = \{ value = "[^"]*"', 'write_command = { value = "1ms"',
+                     profile)
+    path = pathlib.Path(folder) / "one-ms.toml"
+    path.write_text(profile)
+    late, client = [], []
+    for _ in range(runs):
+        with Server(folder, [PLUGIN, f"profile={path}", f"size={MIB}MiB",
+                             "control=CONTROL"]) as server:
+            client.append(server.fio(1, seconds))
+            late.append(server.lateness())
+    p50, p99 = (statistics.median(run[figure] for run in late) / 1e3 for figure in ("p50", "p99"))
+    best = min(late, key=lambda run: run["p99"])
+    seen = [statistics.median(run[figure] for run in client) - 1000 for figure in ("p50", "p99")]
+    verdict = "met" if p50 <= 30 and p99 <= 150 else "missed"
+    return [f"A device whose writes take 1 ms, one at a time, delivers them {p50:.0f} µs late at the "
+            f"median and {p99:.0f} µs at p99 (medians of {runs} runs; the run with the fewest "
+            f"disturbances: {best['p50'] / 1e3:.0f} and {best['p99'] / 1e3:.0f} µs), by the server's "
+            f"own histogram (bars: 30 and 150 µs on a quiet machine: {verdict}). To a client, fio's "
+            f"nbd engine, they take {seen[0]:.0f} µs more at the median and {seen[1]:.0f} µs at p99: "
+            "the socket's and the two processes' time is in that as well."]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=7, help="of each side (default 7)")
+    parser.add_argument("--seconds", type=int, default=3, help="a run (default 3)")
+    parser.add_argument("--no-write", action="store_true", help="print only")
+    arguments = parser.parse_args()
+    missing = [name for name in ("nbdkit", "fio") if not shutil.which(name)]
+    if missing:
+        print(f"skipped: the virtual device: {' and '.join(missing)} not installed")
+        return
+    subprocess.run(["cargo", "build", "--release", "--locked", "-p", "flashlag-nbd"], cwd=ROOT,
+                   check=True)
+    load = os.getloadavg()[0]
+    with tempfile.TemporaryDirectory() as folder:
+        table = beside_memory(folder, arguments.runs, arguments.seconds)
+        late = one_millisecond(folder, arguments.runs, arguments.seconds)
+    text = "\n".join([
+        HEADING, "",
+        "`scripts/bench_device.py`: 4 KiB random writes by fio's nbd engine over a unix socket, a "
+        f"server each run, in turn; medians of {arguments.runs} runs of {arguments.seconds} s. Load "
+        f"average at the start, on {os.cpu_count()} CPUs: {load:.2f}.", "", *table, "", *late, "",
+        ""])
+    print(text)
+    if not arguments.no_write and DOCUMENT.exists():
+        before, heading, after = DOCUMENT.read_text().partition(NEXT)
+        before = before.partition(HEADING)[0]
+        DOCUMENT.write_text(before + text + heading + after)
+
+
+if __name__ == "__main__":
+    main()
