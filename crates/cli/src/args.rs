@@ -57,6 +57,8 @@ pub enum Command {
     Fit(FitArgs),
     /// List the simulated devices, show one, or check one against what was published
     Profiles(ProfilesArgs),
+    /// Cut the power of a virtual device during saves, many times, and see what was lost
+    Cuts(crate::command::cuts::CutsArgs),
     /// Serve a simulated device to anything: kernels, virtual machines, fio; or talk to one
     Device(Box<crate::command::device::DeviceArgs>),
     /// List the built-in scenarios, or show one as a file to start from

@@ -29,6 +29,7 @@ fn main() -> std::process::ExitCode {
         Command::Predict(args) => command::predict::predict(&args, &terminal),
         Command::Fit(args) => command::fit::fit(&args, &terminal),
         Command::Profiles(args) => command::profiles::profiles(&args, &terminal),
+        Command::Cuts(args) => command::cuts::cuts(&args, &terminal),
         Command::Device(args) => command::device::device(&args, &terminal),
         Command::Scenarios(args) => command::scenarios::scenarios(&args, &terminal),
         Command::Schema => command::schema::schema(),

@@ -5,6 +5,7 @@
 
 use std::io::{BufRead, Read, Write};
 
+use flashlag_schema::scenario::JournalMode;
 use flashlag_schema::{BlockKinds, HostRequests, Phase, Run};
 use flashlag_units::{Bytes, Nanos};
 use serde::de::DeserializeOwned;
@@ -81,6 +82,30 @@ pub struct DeviceCount {
     pub kinds: Option<BlockKinds>,
 }
 
+/// Saves to be made one after the other.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SaveOrder {
+    /// In which journal mode.
+    pub journal: JournalMode,
+    /// How many.
+    pub saves: u64,
+    /// What their contents follow from.
+    pub seed: u64,
+    /// Where the database is made.
+    pub directory: String,
+}
+
+/// What was found after a power cut.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Checked {
+    /// Why it could not be mounted.
+    pub unmountable: Option<String>,
+    /// What is wrong with the database, or that there is none.
+    pub damage: Option<String>,
+    /// Rows in it.
+    pub rows: Option<u64>,
+}
+
 /// From the host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "order", rename_all = "snake_case")]
@@ -89,6 +114,15 @@ pub enum Order {
     Run(Box<RunOrder>),
     /// The device as it was when the guest asked.
     Sampled(DeviceCount),
+    /// Save so often, and say after each save that it is acknowledged.
+    Save(SaveOrder),
+    /// Mount what a power cut left, look at the database in it, and unmount it again.
+    Check {
+        /// What.
+        mount: Mount,
+        /// Where the database is below it.
+        directory: String,
+    },
     /// End the run under way.
     Stop,
     /// Unmount and switch off.
@@ -140,6 +174,15 @@ pub enum Report {
         /// It.
         run: Box<Run>,
     },
+    /// So many saves are acknowledged.
+    Acknowledged {
+        /// How many.
+        saves: u64,
+    },
+    /// All saves are done, and everything is unmounted.
+    Saved,
+    /// What was found after a power cut.
+    Checked(Checked),
     /// Something could not be done: what, why, and what to try.
     Failed {
         /// In words.

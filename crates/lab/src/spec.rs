@@ -197,6 +197,10 @@ impl LabSpec {
             (F2fs, false) => options.push("nodiscard"),
             _ => {}
         }
+        if self.filesystem == Xfs {
+            // The floor is a copy, and XFS mounts no two that bear one name.
+            options.push("nouuid");
+        }
         if self.data_journal {
             options.push("data=journal");
         }

@@ -33,6 +33,7 @@ mod content;
 mod database;
 mod directory;
 mod error;
+mod examine;
 mod growth;
 mod job;
 mod phase;
@@ -48,6 +49,7 @@ use flashlag_device::WaitMeter;
 use flashlag_schema::scenario::Durability;
 
 pub use error::SqliteError;
+pub use examine::{Examined, examine};
 pub use job::{OnInterval, SaveJob, SaveWatch, Saved, TopUps};
 pub use prepare::{PreparedSaves, remove_databases, remove_databases_on};
 pub use vfs::Files;

@@ -3,6 +3,7 @@
 pub mod clean;
 pub mod compare;
 pub mod completions;
+pub mod cuts;
 pub mod device;
 pub mod fit;
 pub mod guest;

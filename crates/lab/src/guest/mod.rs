@@ -11,7 +11,7 @@ use rustix::system::{RebootCommand, reboot, uname};
 pub use port::{Link, Orders, Wanted};
 
 use crate::error::LabError;
-use crate::protocol::{SETUP, Setup};
+use crate::protocol::{Mount, SETUP, Setup};
 
 /// Whether this process is the first of a guest of the lab.
 pub fn is_guest() -> bool {
@@ -78,12 +78,28 @@ fn types_in(text: &str) -> String {
     types.filter(|kind| kind.len() == 1 && *kind <= "9").collect()
 }
 
-/// Unmounts all that was mounted.
+/// Unmounts all that is mounted.
 ///
 /// # Errors
 /// Which could not be, and why.
 pub fn unmount(setup: &Setup) -> Result<(), LabError> {
     setup.mounts.iter().rev().try_for_each(mounts::unmount)
+}
+
+/// Mounts one more filesystem.
+///
+/// # Errors
+/// Why it could not be.
+pub fn mount_one(mount: &Mount) -> Result<(), LabError> {
+    mounts::mount(mount)
+}
+
+/// Unmounts that.
+///
+/// # Errors
+/// Why it could not be.
+pub fn unmount_one(mount: &Mount) -> Result<(), LabError> {
+    mounts::unmount(mount)
 }
 
 /// Ends the machine. Returns only where the kernel would not.

@@ -52,8 +52,11 @@ pub(super) fn mount(mount: &Mount) -> Result<(), LabError> {
 }
 
 pub(super) fn unmount(mount: &Mount) -> Result<(), LabError> {
-    rustix::mount::unmount(mount.at.as_str(), UnmountFlags::empty())
-        .map_err(|error| LabError::Said(format!("cannot unmount {}: {error}", mount.at)))
+    match rustix::mount::unmount(mount.at.as_str(), UnmountFlags::empty()) {
+        // It is not mounted any more.
+        Ok(()) | Err(rustix::io::Errno::INVAL) => Ok(()),
+        Err(error) => Err(LabError::Said(format!("cannot unmount {}: {error}", mount.at))),
+    }
 }
 
 /// The disk with that serial number, as soon as it is there.

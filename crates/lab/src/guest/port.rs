@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::error::LabError;
-use crate::protocol::{self, DeviceCount, Order, PORT, Report, RunOrder};
+use crate::protocol::{self, DeviceCount, Mount, Order, PORT, Report, RunOrder, SaveOrder};
 
 /// How often the guest says that it is alive.
 const ALIVE: Duration = Duration::from_secs(2);
@@ -35,6 +35,10 @@ pub struct Orders {
 pub enum Wanted {
     /// A run.
     Run(Box<RunOrder>),
+    /// Saves.
+    Save(SaveOrder),
+    /// A look at what a power cut left.
+    Check(Mount, String),
     /// The end.
     PowerOff,
 }
@@ -97,6 +101,10 @@ fn listen(reader: File, sampled: &Sender<DeviceCount>, wanted: &Sender<Wanted>, 
     loop {
         let passed = match protocol::receive(&mut reader) {
             Ok(Some(Order::Run(order))) => wanted.send(Wanted::Run(order)).is_ok(),
+            Ok(Some(Order::Save(order))) => wanted.send(Wanted::Save(order)).is_ok(),
+            Ok(Some(Order::Check { mount, directory })) => {
+                wanted.send(Wanted::Check(mount, directory)).is_ok()
+            }
             Ok(Some(Order::PowerOff)) => wanted.send(Wanted::PowerOff).is_ok(),
             Ok(Some(Order::Sampled(count))) => sampled.send(count).is_ok(),
             Ok(Some(Order::Stop)) => {

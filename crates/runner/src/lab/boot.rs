@@ -11,12 +11,16 @@ use flashlag_lab::{
 use flashlag_serve::{Running, Settings};
 
 use super::target::LabTarget;
-use super::watch::{Watched, socket, start};
+use super::watch::{Watched, load, socket, start};
 
 /// The device under test, and where the guest mounts it.
 pub(super) const FLASH: (&str, &str) = ("flash", "/mnt/flash");
 /// A device that takes no time, with the same filesystem: what is left on it is software.
 pub(super) const FLOOR: (&str, &str) = ("floor", "/mnt/floor");
+/// The filesystem as it was made.
+const IMAGE: &str = "image";
+/// Every request to the device.
+const RECORDING: &str = "recording";
 /// The profile of a device that takes no time.
 const NO_TIME: &str = "zero";
 
@@ -34,22 +38,63 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// Two translated processors that start at once now and then trip a kernel over: it is tried again.
 const ATTEMPTS: u32 = 4;
 
+/// A device for what a power cut left, and where the guest mounts it.
+pub(super) const CRASH: (&str, &str) = ("crash", "/mnt/crash");
+
+/// What a guest is booted for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// Measuring, beside the software's floor.
+    Measuring,
+    /// Power cuts: the device is recorded from its start, beside one for what is left.
+    Cuts,
+}
+
 /// A guest and its devices. The guest ends before them.
 #[derive(Debug)]
 pub(super) struct Lab {
     pub machine: Machine,
     pub flash: Watched,
-    /// Absent where the device under test takes no time itself.
-    pub floor: Option<Running>,
-    _folder: tempfile::TempDir,
+    /// The floor, or what a power cut left; absent where the device under test takes no time itself.
+    beside: Option<Running>,
+    folder: tempfile::TempDir,
+}
+
+impl Lab {
+    /// Whether there is a device to measure the software's floor on.
+    pub fn has_floor(&self) -> bool {
+        self.beside.is_some()
+    }
+
+    /// A place for files, as long as it lives.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// What the device held at its start.
+    pub fn base(&self) -> PathBuf {
+        self.folder().join(IMAGE)
+    }
+
+    /// What was recorded.
+    pub fn recording(&self) -> PathBuf {
+        self.folder().join(RECORDING)
+    }
+
+    /// Puts an image on the device beside.
+    pub fn load(&self, image: &Path) -> Result<(), LabError> {
+        let beside = self.beside.as_ref();
+        let device = beside.ok_or_else(|| LabError::Said("there is no second device".into()))?;
+        load(device, image)
+    }
 }
 
 /// Boots it.
-pub(super) fn boot(target: &LabTarget, seed: u64) -> Result<Lab, LabError> {
+pub(super) fn boot(target: &LabTarget, seed: u64, purpose: Purpose) -> Result<Lab, LabError> {
     let kernel = Kernel::find()?;
     let modules = modules(&kernel, &target.spec)?;
     let folder = folder()?;
-    let image = folder.path().join("image");
+    let image = folder.path().join(IMAGE);
     make_filesystem(&target.spec, &image, target.size)?;
     let layout = Layout::read(&target.spec, &image)?;
     let settings = |profile: &str| Settings {
@@ -60,17 +105,24 @@ pub(super) fn boot(target: &LabTarget, seed: u64) -> Result<Lab, LabError> {
         ..Settings::of(profile)
     };
     let flash = start(settings(&target.spec.profile))?;
-    let floor = match target.profile.name == NO_TIME {
-        true => None,
-        false => Some(start(settings(NO_TIME))?),
+    let beside = match purpose {
+        Purpose::Measuring if target.profile.name == NO_TIME => None,
+        _ => Some(start(settings(NO_TIME))?),
     };
-    // The devices have it by now.
-    let _ = std::fs::remove_file(&image);
+    let mut mounted = vec![FLASH];
     let mut disks = vec![Disk { serial: FLASH.0.to_owned(), socket: socket(&flash)? }];
-    if let Some(floor) = &floor {
-        disks.push(Disk { serial: FLOOR.0.to_owned(), socket: socket(floor)? });
+    if let Some(beside) = &beside {
+        let (serial, _) = if purpose == Purpose::Cuts { CRASH } else { FLOOR };
+        disks.push(Disk { serial: serial.to_owned(), socket: socket(beside)? });
+        mounted.extend((purpose == Purpose::Measuring).then_some(FLOOR));
     }
-    let setup = setup(&target.spec, &modules, floor.is_some());
+    let mut flash = Watched::new(flash, layout, folder.path())?;
+    match purpose {
+        // The devices have it by now.
+        Purpose::Measuring => drop(std::fs::remove_file(&image)),
+        Purpose::Cuts => flash.record_all(folder.path().join(RECORDING))?,
+    }
+    let setup = setup(&target.spec, &modules, &mounted);
     let program = program()?;
     let initramfs = first_root(&kernel, &modules, (&target.spec, &setup), folder.path())?;
     let machine = machine(&MachineSpec {
@@ -81,8 +133,7 @@ pub(super) fn boot(target: &LabTarget, seed: u64) -> Result<Lab, LabError> {
         accelerator: accelerator(&kernel, &program, folder.path())?,
         patience: PATIENCE,
     })?;
-    let flash = Watched::new(flash, layout, folder.path())?;
-    Ok(Lab { machine, flash, floor, _folder: folder })
+    Ok(Lab { machine, flash, beside, folder })
 }
 
 fn machine(spec: &MachineSpec<'_>) -> Result<Machine, LabError> {
@@ -119,13 +170,12 @@ fn modules(kernel: &Kernel, spec: &LabSpec) -> Result<Vec<PathBuf>, LabError> {
     })
 }
 
-fn setup(spec: &LabSpec, modules: &[PathBuf], has_floor: bool) -> Setup {
-    let disks = [Some(FLASH), has_floor.then_some(FLOOR)];
-    let mounts = disks.into_iter().flatten().map(|(serial, at)| Mount {
-        serial: serial.to_owned(),
+fn setup(spec: &LabSpec, modules: &[PathBuf], mounted: &[(&str, &str)]) -> Setup {
+    let mounts = mounted.iter().map(|(serial, at)| Mount {
+        serial: (*serial).to_owned(),
         filesystem: spec.filesystem.name().to_owned(),
         options: spec.mount_options().join(","),
-        at: at.to_owned(),
+        at: (*at).to_owned(),
         encrypt: spec.encrypt,
         make: match spec.encrypt {
             Some(_) => make_words(spec),

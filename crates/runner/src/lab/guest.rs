@@ -5,11 +5,12 @@ use std::process::ExitCode;
 
 use flashlag_lab::LabError;
 use flashlag_lab::guest::{self, Link, Orders, Wanted};
-use flashlag_lab::protocol::{DeviceCount, Report, RunOrder};
+use flashlag_lab::protocol::{DeviceCount, Report, RunOrder, Setup};
 use flashlag_schema::Run;
 use flashlag_schema::scenario::Scenario;
 
 use super::floor::lessen;
+use super::saving;
 use crate::{EngineChoice, Event, Observer, Request, RunError, execute, prepare};
 
 /// Where the guest keeps a run file: in memory.
@@ -27,7 +28,7 @@ pub fn be_the_guest() -> Option<ExitCode> {
                 Ok(()) => link.tell(&Report::Ready { kernel: guest::kernel() }),
                 Err(error) => link.tell(&Report::Failed { error: error.to_string() }),
             }
-            serve(&link, &orders);
+            serve(&setup, &link, &orders);
             match guest::unmount(&setup) {
                 Ok(()) => link.tell(&Report::Off),
                 Err(error) => link.tell(&Report::Failed { error: error.to_string() }),
@@ -49,10 +50,21 @@ fn say_on_the_console(error: &LabError) {
     let _ = std::fs::write("/dev/console", format!("flashlag: {error}\n"));
 }
 
-fn serve(link: &Link, orders: &Orders) {
+fn serve(setup: &Setup, link: &Link, orders: &Orders) {
     loop {
         let report = match orders.next() {
             Wanted::PowerOff => return,
+            Wanted::Save(order) => {
+                let saved = saving::save(&order, link, orders);
+                match saved.and_then(|()| guest::unmount(setup)) {
+                    Ok(()) => Report::Saved,
+                    Err(error) => Report::Failed { error: error.to_string() },
+                }
+            }
+            Wanted::Check(mount, directory) => match saving::check(&mount, &directory) {
+                Ok(checked) => Report::Checked(checked),
+                Err(error) => Report::Failed { error: error.to_string() },
+            },
             Wanted::Run(order) => match run(&order, link, orders) {
                 Ok(run) => Report::Ran { run: Box::new(run) },
                 Err(error) => Report::Failed { error: error.to_string() },

@@ -11,7 +11,7 @@ use flashlag_schema::{Floor, Phase, ProfileRecord, Reading, Run, Target, TargetK
 use flashlag_stats::live::Live;
 use flashlag_units::Bytes;
 
-use super::boot::{FLASH, FLOOR, Lab, boot};
+use super::boot::{FLASH, FLOOR, Lab, Purpose, boot};
 use super::target::LabTarget;
 use super::trust;
 use crate::error::RunError;
@@ -57,7 +57,7 @@ pub fn run_in_lab(request: &LabRequest, observer: &mut dyn Observer) -> Result<R
         reason: error.to_string(),
     };
     observer.event(Event::Preparing("booting a kernel on the virtual device"));
-    let mut lab = boot(&request.target, request.seed).map_err(refuse)?;
+    let mut lab = boot(&request.target, request.seed, Purpose::Measuring).map_err(refuse)?;
     observer.event(Event::Note(&format!("the guest is {}", lab.machine.kernel)));
     let floor = floor(&mut lab, request, observer).map_err(refuse)?;
     let order = order(request, FLASH.1, false);
@@ -90,7 +90,7 @@ fn floor(
     request: &LabRequest,
     observer: &mut dyn Observer,
 ) -> Result<Vec<Phase>, LabError> {
-    if lab.floor.is_none() {
+    if !lab.has_floor() {
         return Ok(Vec::new());
     }
     observer.event(Event::Preparing("measuring what the software takes"));

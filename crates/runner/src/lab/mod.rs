@@ -2,13 +2,16 @@
 //! process is this program, and the guest does what is done on any directory.
 
 mod boot;
+mod cuts;
 mod floor;
 mod guest;
 mod host;
+mod saving;
 mod target;
 mod trust;
 mod watch;
 
+pub use cuts::{Cuts, CutsRequest, cut_in_lab};
 pub use guest::be_the_guest;
 pub use host::{LabRequest, run_in_lab};
 pub use target::LabTarget;

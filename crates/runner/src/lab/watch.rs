@@ -7,10 +7,13 @@ use flashlag_lab::{LabError, Layout};
 use flashlag_schema::BlockKinds;
 use flashlag_serve::{Answer, Command, Control, Launch, Listen, RecordKind, Recording, Running};
 use flashlag_serve::{ServeError, Settings};
-use flashlag_units::Bytes;
+use flashlag_units::{Bytes, Nanos};
 
 /// More than this is not recorded between two looks: what a fill writes is counted, not classed.
 const RECORDED_AT_MOST: Bytes = Bytes::from_mib(512);
+
+/// A recording of a whole run for power cuts is no longer than this.
+const ALL_AT_MOST: Bytes = Bytes::from_mib(4096);
 
 /// A device that is watched. It ends with this value.
 #[derive(Debug)]
@@ -25,7 +28,7 @@ pub(super) struct Watched {
     kinds: Option<BlockKinds>,
 }
 
-fn refuse(error: ServeError) -> LabError {
+pub(super) fn refuse(error: ServeError) -> LabError {
     LabError::Program { program: "the virtual device".to_owned(), reason: error.to_string() }
 }
 
@@ -40,6 +43,12 @@ pub(super) fn socket(device: &Running) -> Result<PathBuf, LabError> {
         Listen::Unix(path) => Ok(path.clone()),
         other => Err(LabError::Said(format!("the device listens on {other:?}, not on a socket"))),
     }
+}
+
+/// Has a device hold an image.
+pub(super) fn load(device: &Running, image: &Path) -> Result<(), LabError> {
+    let mut control = device.control().map_err(refuse)?;
+    control.ask(&Command::Load { image: image.to_owned() }).map_err(refuse).map(drop)
 }
 
 impl Watched {
@@ -61,6 +70,30 @@ impl Watched {
             made: 0,
             kinds,
         })
+    }
+
+    /// Records all requests from now on, whatever there is room for: for power cuts. The kinds are not
+    /// told any more.
+    pub fn record_all(&mut self, path: PathBuf) -> Result<(), LabError> {
+        (self.layout, self.kinds) = (None, None);
+        let record = Command::Record { path, data: true, limit: ALL_AT_MOST };
+        self.control.ask(&record).map_err(refuse).map(drop)
+    }
+
+    /// Ends that.
+    pub fn stop_recording(&mut self) -> Result<(), LabError> {
+        match self.control.ask(&Command::RecordStop).map_err(refuse)? {
+            Answer::Recorded { complete: true, .. } => Ok(()),
+            other => {
+                let reason = format!("the recording is not whole ({other:?}): make fewer saves");
+                Err(LabError::Said(reason))
+            }
+        }
+    }
+
+    /// The device's own time.
+    pub fn now(&mut self) -> Result<Nanos, LabError> {
+        Ok(self.control.stat().map_err(refuse)?.virtual_ns)
     }
 
     /// How many flushes it took.

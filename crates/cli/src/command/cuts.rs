@@ -1,0 +1,97 @@
+use std::io::Write;
+
+use anyhow::Result;
+use clap::{Args, ValueEnum};
+use flashlag_runner::lab::{Cuts, CutsRequest, LabTarget, cut_in_lab};
+use flashlag_schema::scenario::JournalMode;
+use flashlag_term::Progress;
+
+use super::run::Shown;
+use crate::exit::Exit;
+use crate::signals::stop_flag;
+use crate::terminal::Terminal;
+
+/// `flashlag cuts`
+#[derive(Debug, Args)]
+pub struct CutsArgs {
+    /// lab:PROFILE+FS[,OPTION]...: lab:nexus5-2013+ext4,nobarrier
+    pub target: String,
+    /// SQLite's journal mode; `synchronous` is FULL
+    #[arg(long, value_enum, default_value_t = JournalArg::Delete)]
+    pub journal: JournalArg,
+    /// How many power cuts
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub cuts: u32,
+    /// How many saves they are spread over
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(2..=100_000))]
+    pub saves: u64,
+    /// What moments and contents follow from
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Journal modes in which a save is durable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum JournalArg {
+    /// Rollback journal, deleted at every commit
+    Delete,
+    /// Rollback journal, truncated
+    Truncate,
+    /// Rollback journal, its header zeroed
+    Persist,
+    /// Write-ahead log
+    Wal,
+}
+
+/// Cuts the power of a virtual device during saves, and says what was lost. Exits with 1 where
+/// anything was.
+pub fn cuts(args: &CutsArgs, terminal: &Terminal) -> Result<Exit> {
+    let request = CutsRequest {
+        target: LabTarget::parse(&args.target)?,
+        journal: match args.journal {
+            JournalArg::Delete => JournalMode::Delete,
+            JournalArg::Truncate => JournalMode::Truncate,
+            JournalArg::Persist => JournalMode::Persist,
+            JournalArg::Wal => JournalMode::Wal,
+        },
+        saves: args.saves,
+        cuts: args.cuts as usize,
+        seed: args.seed,
+        stop: stop_flag()?,
+    };
+    let title = format!("flashlag {}  power cuts on {}", env!("CARGO_PKG_VERSION"), args.target);
+    let progress = Progress::new(terminal.progress, &title);
+    let cuts = cut_in_lab(&request, &mut Shown { progress: &progress })?;
+    progress.finished();
+    let mut out = std::io::stdout().lock();
+    if args.json {
+        writeln!(out, "{}", serde_json::to_string(&cuts)?)?;
+    } else {
+        write!(out, "{}", text(&cuts))?;
+    }
+    let harmless = cuts.lost == 0 && cuts.damaged == 0 && cuts.unmountable == 0;
+    Ok(if harmless { Exit::Done } else { Exit::Crossed })
+}
+
+fn text(cuts: &Cuts) -> String {
+    let mut text = format!(
+        "{} power cuts during {} saves on {}\n  {} lost acknowledged saves, {} of {} in all, {} at \
+         most in one\n  {} left a damaged database, {} a filesystem that does not mount\n",
+        cuts.cuts,
+        cuts.saves,
+        cuts.target,
+        cuts.with_loss,
+        cuts.lost,
+        cuts.acknowledged,
+        cuts.most_lost,
+        cuts.damaged,
+        cuts.unmountable,
+    );
+    for failure in &cuts.failures {
+        text.push_str(&format!("  {failure}\n"));
+    }
+    text
+}

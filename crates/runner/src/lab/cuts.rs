@@ -1,0 +1,229 @@
+//! What a power cut takes: one run of saves is recorded request by request, and from the recording
+//! come the images that a cut at any of its moments would have left. A guest mounts each and looks.
+//!
+//! A save counts as acknowledged once the device's clock, read after the guest's word arrived, is at or
+//! before the cut: later than the truth, never earlier, so that no loss is claimed that was none.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use flashlag_lab::LabError;
+use flashlag_lab::protocol::{Checked, Mount, Order, Report, SaveOrder};
+use flashlag_schema::scenario::JournalMode;
+use flashlag_serve::Recording;
+use flashlag_units::Nanos;
+use serde::Serialize;
+
+use super::boot::{CRASH, FLASH, Lab, Purpose, boot};
+use super::target::LabTarget;
+use super::watch::refuse;
+use crate::error::RunError;
+use crate::request::{Event, Observer};
+
+/// How often moments are drawn anew where too few lie within the saves.
+const DRAWS: u64 = 40;
+/// So many failures are told in words.
+const TOLD: usize = 8;
+/// Where the database is.
+const DIRECTORY: &str = "saves";
+
+/// Power cuts to be tried.
+#[derive(Clone, Debug)]
+pub struct CutsRequest {
+    /// On what.
+    pub target: LabTarget,
+    /// The journal mode of the saves.
+    pub journal: JournalMode,
+    /// How many saves are made.
+    pub saves: u64,
+    /// How many cuts.
+    pub cuts: usize,
+    /// What moments and contents follow from.
+    pub seed: u64,
+    /// Set from outside when it has to end.
+    pub stop: Arc<AtomicBool>,
+}
+
+/// What they took.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Cuts {
+    /// Where.
+    pub target: String,
+    /// Cuts that were tried.
+    pub cuts: u64,
+    /// Saves that were made, without a cut.
+    pub saves: u64,
+    /// Saves acknowledged before each cut, summed.
+    pub acknowledged: u64,
+    /// Cuts after which an acknowledged save was missing.
+    pub with_loss: u64,
+    /// Acknowledged saves that were missing, summed.
+    pub lost: u64,
+    /// The most that one cut took.
+    pub most_lost: u64,
+    /// Cuts after which the database was damaged, or gone.
+    pub damaged: u64,
+    /// Cuts after which the filesystem could not be mounted.
+    pub unmountable: u64,
+    /// The first that went wrong, in words.
+    pub failures: Vec<String>,
+}
+
+/// Tries them.
+///
+/// # Errors
+/// What the lab needs is not there, or the guest goes away.
+pub fn cut_in_lab(request: &CutsRequest, observer: &mut dyn Observer) -> Result<Cuts, RunError> {
+    let refuse = |error: LabError| RunError::Lab {
+        target: request.target.text.clone(),
+        reason: error.to_string(),
+    };
+    if request.target.spec.encrypt.is_some() {
+        let reason = "power cuts are tried without encryption: leave it out".to_owned();
+        return Err(refuse(LabError::Said(reason)));
+    }
+    observer.event(Event::Preparing("booting a kernel on the virtual device"));
+    let mut lab = boot(&request.target, request.seed, Purpose::Cuts).map_err(refuse)?;
+    let told = save(&mut lab, request, observer).map_err(refuse)?;
+    let cuts = try_all(&mut lab, request, &told, observer).map_err(refuse)?;
+    lab.machine.power_off().map_err(refuse)?;
+    Ok(cuts)
+}
+
+/// Has the guest save; the device's clock at each acknowledgement.
+fn save(
+    lab: &mut Lab,
+    request: &CutsRequest,
+    observer: &mut dyn Observer,
+) -> Result<Vec<Nanos>, LabError> {
+    observer.event(Event::Preparing("saving"));
+    lab.machine.order(&Order::Save(SaveOrder {
+        journal: request.journal,
+        saves: request.saves,
+        seed: request.seed,
+        directory: format!("{}/{DIRECTORY}", FLASH.1),
+    }))?;
+    let mut told = Vec::new();
+    loop {
+        match lab.machine.hear()? {
+            Report::Acknowledged { saves } => {
+                let now = lab.flash.now()?;
+                told.resize(saves as usize, now);
+            }
+            Report::Saved => break,
+            Report::Failed { error } => return Err(LabError::Said(error)),
+            other => return Err(LabError::Said(format!("{other:?}, while it saved"))),
+        }
+    }
+    lab.flash.stop_recording()?;
+    Ok(told)
+}
+
+/// Moments of the recording within the saves, in order.
+fn moments(
+    recording: &Path,
+    request: &CutsRequest,
+    told: &[Nanos],
+) -> Result<Vec<Nanos>, LabError> {
+    let (Some(first), Some(last)) = (told.first(), told.last()) else {
+        return Err(LabError::Said("no save was acknowledged".to_owned()));
+    };
+    let mut moments = Vec::new();
+    for draw in 0..DRAWS {
+        let seed = request.seed.wrapping_add(draw);
+        let drawn = Recording::moments(recording, seed, request.cuts).map_err(refuse)?;
+        moments.extend(drawn.into_iter().filter(|moment| (first..=last).contains(&moment)));
+        if moments.len() >= request.cuts {
+            break;
+        }
+    }
+    moments.truncate(request.cuts);
+    moments.sort_unstable();
+    Ok(moments)
+}
+
+fn try_all(
+    lab: &mut Lab,
+    request: &CutsRequest,
+    told: &[Nanos],
+    observer: &mut dyn Observer,
+) -> Result<Cuts, LabError> {
+    let recording = lab.recording();
+    let image: PathBuf = lab.folder().join("crashed");
+    let mut cuts =
+        Cuts { target: request.target.text.clone(), saves: told.len() as u64, ..Cuts::default() };
+    let moments = moments(&recording, request, told)?;
+    for (index, moment) in moments.iter().enumerate() {
+        if request.stop.load(Ordering::Relaxed) {
+            return Err(LabError::Stopped);
+        }
+        observer.event(Event::Preparing(&format!("power cut {} of {}", index + 1, moments.len())));
+        Recording::crash_image(&recording, *moment, Some(&lab.base()), &image).map_err(refuse)?;
+        lab.load(&image)?;
+        let mount = crashed(request);
+        let directory = format!("{}/{DIRECTORY}", mount.at);
+        lab.machine.order(&Order::Check { mount, directory })?;
+        let checked = match lab.machine.hear()? {
+            Report::Checked(checked) => checked,
+            Report::Failed { error } => return Err(LabError::Said(error)),
+            other => return Err(LabError::Said(format!("{other:?}, while it checked"))),
+        };
+        let acknowledged = told.partition_point(|at| at <= moment) as u64;
+        cuts.add(*moment, acknowledged, checked);
+    }
+    Ok(cuts)
+}
+
+fn crashed(request: &CutsRequest) -> Mount {
+    let spec = &request.target.spec;
+    Mount {
+        serial: CRASH.0.to_owned(),
+        filesystem: spec.filesystem.name().to_owned(),
+        options: spec.mount_options().join(","),
+        at: CRASH.1.to_owned(),
+        encrypt: None,
+        make: Vec::new(),
+    }
+}
+
+impl Cuts {
+    fn add(&mut self, moment: Nanos, acknowledged: u64, checked: Checked) {
+        self.cuts += 1;
+        self.acknowledged += acknowledged;
+        let lost = match checked.rows {
+            Some(rows) => acknowledged.saturating_sub(rows),
+            None => acknowledged,
+        };
+        self.lost += lost;
+        self.most_lost = self.most_lost.max(lost);
+        self.with_loss += u64::from(lost > 0);
+        self.unmountable += u64::from(checked.unmountable.is_some());
+        self.damaged += u64::from(checked.damage.is_some());
+        let wrong = checked.unmountable.or(checked.damage);
+        let wrong = wrong.or_else(|| {
+            (lost > 0).then(|| format!("{lost} of {acknowledged} acknowledged saves are missing"))
+        });
+        if let Some(wrong) = wrong.filter(|_| self.failures.len() < TOLD) {
+            self.failures.push(format!("cut at {moment} of the device's time: {wrong}"));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_loss_is_an_acknowledged_save_that_is_not_there_and_nothing_else() {
+        let mut cuts = Cuts::default();
+        let rows = |rows| Checked { rows: Some(rows), ..Checked::default() };
+        cuts.add(Nanos(1), 5, rows(6));
+        assert_eq!((cuts.lost, cuts.with_loss, cuts.failures.len()), (0, 0, 0));
+        cuts.add(Nanos(2), 5, rows(3));
+        let gone = Checked { damage: Some("no file".to_owned()), ..Checked::default() };
+        cuts.add(Nanos(3), 4, gone);
+        assert_eq!((cuts.cuts, cuts.lost, cuts.most_lost, cuts.damaged), (3, 6, 4, 1));
+        assert_eq!(cuts.failures.len(), 2);
+    }
+}

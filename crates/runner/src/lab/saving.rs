@@ -1,0 +1,78 @@
+//! In the guest: saves that are told one by one, and a look at what a power cut left of them.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use flashlag_device::ThreadWaitMeter;
+use flashlag_lab::LabError;
+use flashlag_lab::guest::{self, Link, Orders};
+use flashlag_lab::protocol::{Checked, Mount, Report, SaveOrder};
+use flashlag_schema::scenario::{Arrivals, Save, Statement, Synchronous};
+use flashlag_sqlite::{PreparedSaves, SaveJob, SaveWatch, examine};
+use flashlag_stats::Recorder;
+use flashlag_units::{Bytes, Nanos, Text};
+
+/// Shorter than any save that reaches a device: after each there is a word.
+const EVERY: Nanos = Nanos::from_micros(1);
+/// No stall is to be listed.
+const NEVER: Nanos = Nanos::from_secs(3600);
+
+/// Saves as ordered, and tells after each that it is acknowledged.
+pub(super) fn save(order: &SaveOrder, link: &Link, orders: &Orders) -> Result<(), LabError> {
+    let failed = |error: String| LabError::Said(error);
+    let directory = Path::new(&order.directory);
+    std::fs::create_dir_all(directory).map_err(|error| LabError::File {
+        action: "create",
+        path: directory.to_owned(),
+        reason: error.to_string(),
+    })?;
+    let save = Save {
+        name: "save".to_owned(),
+        statement: Statement::Insert,
+        journal: order.journal,
+        synchronous: Synchronous::Full,
+        row: Text(Bytes(100)),
+        rows: 0,
+        databases: 1,
+        saves: Some(order.saves),
+        time: None,
+        min_saves: None,
+        arrivals: Arrivals::default(),
+        background: None,
+    };
+    let job =
+        SaveJob { save: &save, directory, seed: order.seed, interval: EVERY, stall_over: NEVER };
+    let stop = orders.stop();
+    let prepared =
+        PreparedSaves::prepare(&job, &stop).map_err(|error| failed(error.to_string()))?;
+    let mut told = 0;
+    let mut tell = |_: &mut Recorder| {
+        told += 1;
+        link.tell(&Report::Acknowledged { saves: told });
+        ControlFlow::Continue(())
+    };
+    let watch = SaveWatch {
+        on_interval: Some(&mut tell),
+        ..SaveWatch::<ThreadWaitMeter>::new(&stop, None)
+    };
+    let saved = prepared.run(watch).map_err(|error| failed(error.to_string()))?;
+    match saved.error {
+        Some(error) => Err(failed(error.to_string())),
+        None => Ok(()),
+    }
+}
+
+/// Mounts, looks, unmounts.
+pub(super) fn check(mount: &Mount, directory: &str) -> Result<Checked, LabError> {
+    if let Err(error) = guest::mount_one(mount) {
+        return Ok(Checked { unmountable: Some(error.to_string()), ..Checked::default() });
+    }
+    let checked = match examine(Path::new(directory)) {
+        Ok(examined) => {
+            Checked { rows: Some(examined.rows), damage: examined.damage, unmountable: None }
+        }
+        Err(error) => Checked { damage: Some(error.to_string()), ..Checked::default() },
+    };
+    guest::unmount_one(mount)?;
+    Ok(checked)
+}

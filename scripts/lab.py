@@ -1,0 +1,229 @@
+#!/usr/bin/env python3
+"""The lab's questions, each answered by runs: tables for docs/lab.md.
+
+    scripts/lab.py FLASHLAG [--short] [--only NAME,...] [--write docs/lab.md]
+
+Runs `FLASHLAG run sqlite --on lab:...` and the same on `sim:`, and puts the figures side by side. Run
+files are kept in target/lab-runs, and used again where they are there: remove them to measure anew.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+FILESYSTEMS = ["ext4", "f2fs", "btrfs", "xfs", "nilfs2"]
+JOURNALS = ["delete", "truncate", "persist", "wal"]
+MODELLED = ["ext4", "f2fs"]
+DEVICE = "nexus5-2013"
+# Cells of a model within this are called alike.
+ALIKE = 0.10
+KEPT = Path("target/lab-runs")
+
+
+def run(flashlag, target, settings, seed=1):
+    """The phases of a run by name, made unless it was made before."""
+    words = [f"{key}={value}" for key, value in sorted(settings.items())]
+    name = "".join(c if c.isalnum() else "-" for c in f"{target} {' '.join(words)} {seed}")
+    output = KEPT / f"{name}.json"
+    if not output.exists():
+        KEPT.mkdir(parents=True, exist_ok=True)
+        command = [flashlag, "run", "sqlite", "--on", target, "--seed", str(seed)]
+        for word in words:
+            command += ["--set", word]
+        partial = output.with_suffix(".partial.json")
+        print(f"{target}  {' '.join(words)}", file=sys.stderr, flush=True)
+        done = subprocess.run(
+            ["timeout", "-s", "KILL", "1200", *command, "-o", str(partial)],
+            capture_output=True, text=True, check=False,
+        )
+        # 3: it ran, but a trust check failed, which the run file says.
+        if done.returncode not in (0, 3):
+            print(done.stderr.strip(), file=sys.stderr)
+            return None
+        partial.rename(output)
+    phases = json.loads(output.read_text())["phases"]
+    return {phase["name"]: phase for phase in phases}
+
+
+def costs(phase):
+    """Writes, KiB and flushes of a save."""
+    ledger, ops = phase["ledger"], phase["ops"]
+    return (
+        ledger["block_writes"] / ops,
+        ledger["block_bytes"] / 1024 / ops,
+        ledger["flushes"] / ops,
+    )
+
+
+def milliseconds(summary, key="p50"):
+    value = summary.get(key)
+    return "-" if value is None else f"{value / 1e6:.2f}"
+
+
+def commits(flashlag, options):
+    """The nested-journaling matrix, on a device that takes no time."""
+    settings = {
+        "statement": "insert",
+        "synchronous": "full",
+        "journal": ",".join(JOURNALS[::3] if options.short else JOURNALS),
+        "saves": 50 if options.short else 200,
+        "time": "120s",
+    }
+    lines = [
+        "| | journal | writes | KiB | flushes | data | log | metadata | modelled: writes | KiB | flushes |",
+        "|---|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    off = []
+    for filesystem in FILESYSTEMS:
+        real = run(flashlag, f"lab:zero+{filesystem}", settings)
+        if real is None:
+            lines.append(f"| {filesystem} | could not be run here |" + " |" * 9)
+            continue
+        model = None
+        if filesystem in MODELLED:
+            model = run(flashlag, f"sim:zero+{filesystem}", settings)
+        for name, phase in real.items():
+            seen = costs(phase)
+            journal = name.split("_")[1].upper()
+            kinds = phase["ledger"].get("kinds")
+            cells = [f"{seen[0]:.2f}", f"{seen[1]:.1f}", f"{seen[2]:.2f}"]
+            for kind in ("data", "journal", "metadata"):
+                told = kinds and f"{kinds[kind]['bytes'] / 1024 / phase['ops']:.1f}"
+                cells.append(told or "-")
+            if model and name in model:
+                for said, there, digits in zip(costs(model[name]), seen, (2, 1, 2)):
+                    cell = f"{said:.{digits}f}"
+                    if abs(said - there) > ALIKE * there:
+                        cell = f"**{cell}**"
+                        off.append(f"{filesystem} {journal}: {said:.2f} for {there:.2f}")
+                    cells.append(cell)
+            else:
+                cells += ["-"] * 3
+            lines.append(f"| {filesystem} | {journal} | " + " | ".join(cells) + " |")
+    lines += ["", f"Cells of the model that are off by more than {ALIKE:.0%}: {len(off)}."]
+    return lines
+
+
+def speeds(flashlag, options):
+    """Saves a second on a phone's flash, real and modelled."""
+    settings = {
+        "statement": "insert",
+        "synchronous": "full",
+        "journal": ",".join(JOURNALS[::3] if options.short else JOURNALS),
+        "saves": 50 if options.short else 300,
+        "time": "30s",
+    }
+    lines = [
+        f"| | journal | saves/s on lab:{DEVICE} | p50 ms | software alone, p50 ms | flash, KiB a save "
+        f"| write amplification | saves/s on sim:{DEVICE} | p50 ms |",
+        "|---|---|---|---|---|---|---|---|---|",
+    ]
+    for filesystem in FILESYSTEMS:
+        real = run(flashlag, f"lab:{DEVICE}+{filesystem}", settings)
+        if real is None:
+            lines.append(f"| {filesystem} | could not be run here |" + " |" * 7)
+            continue
+        model = None
+        if filesystem in MODELLED:
+            model = run(flashlag, f"sim:{DEVICE}+{filesystem}", settings)
+        for name, phase in real.items():
+            ledger = phase["ledger"]
+            flash = ledger["device_bytes"]
+            app = ledger["app_bytes"]
+            has_flash = isinstance(flash, int)
+            floor = phase.get("floor")
+            cells = [
+                f"{phase['ops_per_sec']:.0f}",
+                milliseconds(phase["latency_ns"]),
+                milliseconds(floor["latency_ns"]) if floor else "-",
+                f"{flash / 1024 / phase['ops']:.0f}" if has_flash else "-",
+                f"{flash / app:.0f}" if has_flash and app else "-",
+            ]
+            if model and name in model:
+                said = model[name]
+                cells += [f"{said['ops_per_sec']:.0f}", milliseconds(said["latency_ns"])]
+            else:
+                cells += ["-", "-"]
+            lines.append(f"| {filesystem} | {name.split('_')[1].upper()} | " + " | ".join(cells) + " |")
+    return lines
+
+
+def switches(flashlag, options):
+    """What encryption, barriers and discard cost on the same device, real and modelled."""
+    settings = {
+        "statement": "insert",
+        "synchronous": "full",
+        "journal": "delete,wal",
+        "saves": 50 if options.short else 300,
+        "time": "30s",
+    }
+    cases = {
+        "ext4": ["", "nobarrier", "discard", "encrypt", "encrypt=adiantum", "fast_commit", "data=journal"],
+        "f2fs": ["", "nobarrier", "nodiscard", "encrypt"],
+    }
+    lines = [
+        f"| on {DEVICE} | journal | saves/s | p50 ms | flushes a save | KiB a save | "
+        "software alone, p50 ms | modelled: saves/s | flushes | KiB |",
+        "|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    for filesystem, switched in cases.items():
+        for switch in switched[:2] if options.short else switched:
+            stack = ",".join(filter(None, [filesystem, switch]))
+            real = run(flashlag, f"lab:{DEVICE}+{stack}", settings)
+            if real is None:
+                continue
+            modelled = switch in ("", "nobarrier", "discard", "nodiscard", "encrypt")
+            model = run(flashlag, f"sim:{DEVICE}+{stack}", settings) if modelled else None
+            for name, phase in real.items():
+                _, kib, flushes = costs(phase)
+                floor = phase.get("floor")
+                cells = [
+                    f"{phase['ops_per_sec']:.0f}",
+                    milliseconds(phase["latency_ns"]),
+                    f"{flushes:.2f}",
+                    f"{kib:.1f}",
+                    milliseconds(floor["latency_ns"]) if floor else "-",
+                ]
+                if model and name in model:
+                    _, kib, flushes = costs(model[name])
+                    cells += [f"{model[name]['ops_per_sec']:.0f}", f"{flushes:.2f}", f"{kib:.1f}"]
+                else:
+                    cells += ["-"] * 3
+                lines.append(f"| {stack} | {name.split('_')[1].upper()} | " + " | ".join(cells) + " |")
+    return lines
+
+
+TABLES = {"commits": commits, "speeds": speeds, "switches": switches}
+
+
+def put(path, name, lines):
+    """Replaces what is between the table's marks in a document."""
+    begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
+    text = path.read_text()
+    if begin not in text or end not in text:
+        sys.exit(f"lab: {path} has no marks for the table {name}")
+    before, rest = text.split(begin, 1)
+    _, after = rest.split(end, 1)
+    path.write_text(before + begin + "\n" + "\n".join(lines) + "\n" + end + after)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("flashlag")
+    parser.add_argument("--short", action="store_true", help="few saves, few cells: minutes")
+    parser.add_argument("--only", help="of " + ", ".join(TABLES))
+    parser.add_argument("--write", type=Path, help="the document that takes the tables")
+    options = parser.parse_args()
+    for name in options.only.split(",") if options.only else TABLES:
+        if name not in TABLES:
+            sys.exit(f"lab: there is no table {name}; there are {', '.join(TABLES)}")
+        lines = TABLES[name](options.flashlag, options)
+        print(f"\n{name}\n" + "\n".join(lines), flush=True)
+        if options.write:
+            put(options.write, name, lines)
+
+
+if __name__ == "__main__":
+    main()
