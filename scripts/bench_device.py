@@ -31,11 +31,12 @@ MIB = 256
 class Server:
     """nbdkit with a plugin, on a socket of its own."""
 
-    def __init__(self, folder, words):
+    def __init__(self, folder, words, before=()):
         self.socket = pathlib.Path(folder) / "nbd"
         self.control = pathlib.Path(folder) / "control"
         words = [str(word).replace("CONTROL", str(self.control)) for word in words]
-        self.child = subprocess.Popen(["nbdkit", "-f", "-U", self.socket, *words])
+        self.before = list(before)
+        self.child = subprocess.Popen([*self.before, "nbdkit", "-f", "-U", self.socket, *words])
         for _ in range(500):
             if self.socket.exists():
                 break
@@ -67,7 +68,7 @@ class Server:
                    f"--iodepth={depth}", f"--size={MIB}m", "--norandommap", "--time_based",
                    f"--runtime={seconds}"]
         before = self.cpu_seconds()
-        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        done = subprocess.run([*self.before, *command], check=True, capture_output=True, text=True)
         # Its nbd engine says hello on standard output.
         job = json.loads(done.stdout[done.stdout.index("{"):])["jobs"][0]["write"]
         cpu = (self.cpu_seconds() - before) / max(job["total_ios"], 1)
@@ -107,22 +108,31 @@ def one_millisecond(folder, runs, seconds):
                      profile)
     path = pathlib.Path(folder) / "one-ms.toml"
     path.write_text(profile)
-    late, client = [], []
-    for _ in range(runs):
-        with Server(folder, [PLUGIN, f"profile={path}", f"size={MIB}MiB",
-                             "control=CONTROL"]) as server:
-            client.append(server.fio(1, seconds))
-            late.append(server.lateness())
-    p50, p99 = (statistics.median(run[figure] for run in late) / 1e3 for figure in ("p50", "p99"))
-    best = min(late, key=lambda run: run["p99"])
-    seen = [statistics.median(run[figure] for run in client) - 1000 for figure in ("p50", "p99")]
-    verdict = "met" if p50 <= 30 and p99 <= 150 else "missed"
-    return [f"A device whose writes take 1 ms, one at a time, delivers them {p50:.0f} µs late at the "
-            f"median and {p99:.0f} µs at p99 (medians of {runs} runs; the run with the fewest "
-            f"disturbances: {best['p50'] / 1e3:.0f} and {best['p99'] / 1e3:.0f} µs), by the server's "
-            f"own histogram (bars: 30 and 150 µs on a quiet machine: {verdict}). To a client, fio's "
-            f"nbd engine, they take {seen[0]:.0f} µs more at the median and {seen[1]:.0f} µs at p99: "
-            "the socket's and the two processes' time is in that as well."]
+    words = [PLUGIN, f"profile={path}", f"size={MIB}MiB", "control=CONTROL"]
+    lines = ["A device whose writes take 1 ms, one at a time: how late requests leave the server, by "
+             "its own histogram, and what they take beyond 1 ms to a client (fio's nbd engine; the "
+             f"socket's and both processes' time is in that); medians of {runs} runs. Bars: 30 µs "
+             "at the median and 150 µs at p99 on a quiet machine, by the first two.", "",
+             "| | late, p50 | late, p99 | client's p50 | client's p99 | |",
+             "|---|---:|---:|---:|---:|---|"]
+    ways = {"as it is": []}
+    if os.geteuid() == 0 and shutil.which("chrt"):
+        # Other programs do not disturb these two then: as near to a quiet machine as a busy one is.
+        ways["both at real-time priority"] = ["chrt", "--fifo", "10"]
+    for name, before in ways.items():
+        late, client = [], []
+        for _ in range(runs):
+            with Server(folder, words, before) as server:
+                # A percentile needs ten values beyond it: 1000 requests for p99.
+                client.append(server.fio(1, max(seconds, 3) * 2))
+                late.append({"p99": float("nan"), **server.lateness()})
+        late = [statistics.median(run[figure] for run in late) / 1e3 for figure in ("p50", "p99")]
+        seen = [statistics.median(run[figure] for run in client) - 1000 for figure in ("p50", "p99")]
+        verdict = "met" if late[0] <= 30 and late[1] <= 150 else "missed"
+        figures = " | ".join(f"{value:,.2g} µs" if value < 1 else f"{value:,.0f} µs"
+                             for value in late + seen)
+        lines.append(f"| {name} | {figures} | {verdict} |")
+    return lines
 
 
 def main():

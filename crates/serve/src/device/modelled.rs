@@ -55,7 +55,7 @@ impl Modelled {
         match record.kind {
             RecordKind::Read => work.apply(data, offset),
             RecordKind::Write | RecordKind::Zeros => {
-                self.note(data, offset, length)?;
+                self.note(data, offset, length, false)?;
                 work.apply(data, offset)
             }
             RecordKind::Discard => {
@@ -63,7 +63,7 @@ impl Modelled {
                 let unit = self.flash.mapping_unit().0;
                 let (first, end) = (offset.next_multiple_of(unit), (offset + length) / unit * unit);
                 let whole = end.saturating_sub(first);
-                if self.note(data, first, whole)? && whole > 0 {
+                if self.note(data, first, whole, true)? && whole > 0 {
                     data.clear(first, whole)?;
                 }
                 Ok(())
@@ -73,8 +73,8 @@ impl Modelled {
     }
 
     /// Writes down what the command that the flash has just taken is about to change; `false`
-    /// where it changes nothing.
-    fn note(&mut self, data: &Data, offset: u64, length: u64) -> io::Result<bool> {
+    /// where it changes nothing. A discard changes nothing of what holds nothing.
+    fn note(&mut self, data: &Data, offset: u64, length: u64, discards: bool) -> io::Result<bool> {
         let (changes, oldest) = self.flash.changes();
         // A discard that the flash ignores has no number.
         let changed = std::mem::replace(&mut self.changes, changes) != changes;
@@ -83,18 +83,22 @@ impl Modelled {
             return Ok(false);
         }
         let (unit, capacity) = (self.flash.mapping_unit().0, self.flash.capacity().0);
-        let mut at = offset - offset % unit;
-        while at < offset + length {
+        let (mut at, end) = (offset - offset % unit, offset + length);
+        while at < end {
             let size = unit.min(capacity - at);
-            let held = data.next_held(at, at + size)?;
-            let content = match held {
-                None => None,
-                Some(_) => {
-                    let mut content = vec![0; size as usize];
-                    data.read(at, &mut content)?;
-                    Some(content.into())
-                }
-            };
+            let within = if discards { end } else { at + size };
+            let next = data.next_held(at, within)?.map_or(within, |(start, _)| start);
+            if discards && next >= at + unit {
+                // On to the unit that holds something, or to the end, which is that of a unit.
+                at = next - next % unit;
+                continue;
+            }
+            let mut content = None;
+            if next < at + size {
+                let mut held = vec![0; size as usize];
+                data.read(at, &mut held)?;
+                content = Some(held.into());
+            }
             self.undo.note(changes, at / unit, content);
             at += size;
         }
