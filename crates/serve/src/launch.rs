@@ -13,6 +13,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use flashlag_device::{Clock, MonotonicClock};
+use flashlag_schema::profile::Profile;
 use flashlag_units::Nanos;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
@@ -21,6 +22,7 @@ use rustix::time::Timespec;
 use crate::control::{self, Control};
 use crate::error::ServeError;
 use crate::settings::Settings;
+use crate::sizing::model_of_size;
 
 pub use listen::Listen;
 
@@ -83,6 +85,7 @@ impl Launch {
     /// # Errors
     /// What is missing, what is in use, or what the server said before it ended.
     pub fn start(&self) -> Result<Running, ServeError> {
+        check(&self.settings)?;
         let nbdkit = find::nbdkit(self.nbdkit.as_deref())?;
         let plugin = find::plugin(self.plugin.as_deref())?;
         let directory = listen::make_directory()?;
@@ -150,6 +153,15 @@ impl Launch {
             }
         }
     }
+}
+
+/// Whether there is such a device: said here, before anything is started.
+fn check(settings: &Settings) -> Result<(), ServeError> {
+    let profile = Profile::find(&settings.profile).map_err(|error| ServeError::Profile {
+        name: settings.profile.clone(),
+        reason: error.to_string(),
+    })?;
+    model_of_size(&profile, settings.size).map(drop)
 }
 
 /// Keeps the last lines of what a server says, in a thread that ends with it.

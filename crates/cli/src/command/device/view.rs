@@ -31,7 +31,9 @@ pub fn stats(stats: &DeviceStats) -> String {
     if let Some(flash) = &stats.flash {
         flash_lines(&mut text, flash);
     }
-    if let Some(late) = &stats.lateness_ns {
+    if let Some(late) = &stats.lateness_ns
+        && late.summary.max.is_some()
+    {
         let time = |time: Option<Nanos>| time.map_or("?".to_owned(), |time| time.to_string());
         let (p50, p99, max) = (late.summary.p50, late.summary.p99, late.summary.max);
         let late = format!("p50 {}, p99 {}, max {}", time(p50), time(p99), time(max));
