@@ -10,8 +10,8 @@ FLASHLAG := target/release/flashlag
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
-build: ## The release binary, target/release/flashlag
-	$(CARGO) build --release --locked -p flashlag-cli
+build: ## The release binary, target/release/flashlag, and its nbdkit plugin beside it
+	$(CARGO) build --release --locked -p flashlag-cli -p flashlag-nbd
 
 run: build ## Build, then measure the storage of this directory (about a minute)
 	$(FLASHLAG) run
@@ -24,6 +24,7 @@ lint: ## Format and lints
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 
 unit: ## All tests; what skips says so
+	$(CARGO) build --locked -p flashlag-nbd
 	$(CARGO) test --workspace --locked -- --show-output
 
 test: setup-test lint unit ## Everything that must hold before a change lands
