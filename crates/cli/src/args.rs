@@ -59,7 +59,7 @@ pub enum Command {
     Profiles(ProfilesArgs),
     /// Cut the power of a virtual device during saves, many times, and see what was lost
     Cuts(crate::command::cuts::CutsArgs),
-    /// Serve a simulated device to anything: kernels, virtual machines, fio; or talk to one
+    /// Serve a simulated device to kernels, virtual machines and fio; or talk to one
     Device(Box<crate::command::device::DeviceArgs>),
     /// List the built-in scenarios, or show one as a file to start from
     Scenarios(ScenariosArgs),
