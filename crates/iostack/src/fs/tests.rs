@@ -174,7 +174,7 @@ impl Trial {
         let used: u64 = held.iter().map(|run| run.length).sum();
         let all = used + self.fs.promised() + self.fs.free().0;
         // What mkfs wrote of names is not for files.
-        let names = if told.starts_with("f2fs") { 2 * BLOCK } else { 0 };
+        let names = if told.starts_with("f2fs") { BLOCK } else { 0 };
         assert_eq!(all, self.fs.total().0 + names, "{told}: used and free");
     }
 }
@@ -212,7 +212,7 @@ fn every_block_comes_back_when_its_file_is_deleted() {
         for file in std::mem::take(&mut trial.files) {
             trial.fs.delete(trial.now, file);
         }
-        let names = if spec.starts_with("f2fs") { 2 * BLOCK } else { 0 };
+        let names = if spec.starts_with("f2fs") { BLOCK } else { 0 };
         assert_eq!(held(trial.fs.as_ref()), names, "{spec}");
         assert_eq!(trial.fs.free(), trial.fs.total(), "{spec}");
     }

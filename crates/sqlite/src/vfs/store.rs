@@ -29,15 +29,18 @@ impl VfsStore for Store {
         let path = request.filename.ok_or_else(nowhere)?.path();
         let (mount, name) = parse(path).ok_or_else(nowhere)?;
         with(mount, VfsErrorCode::CantOpen, |found| {
-            let (file, is_new) = find_or_create(found, name, options)?;
+            let file = find_or_create(found, name, options)?;
             let kind = options.kind();
             let is_database = kind == Some(FileKind::MainDb);
             if is_database {
                 found.database(name, |database| database.handles += 1);
             }
             let journals = [FileKind::MainJournal, FileKind::SuperJournal, FileKind::Wal];
-            // Of these alone: what SQLite finds missing after a power cut must be truly gone.
-            let name_is_new = is_new && kind.is_some_and(|kind| journals.contains(&kind));
+            // Of these alone: what SQLite finds missing after a power cut must be truly gone. The
+            // `unix` VFS asks only whether it may be made, not whether it was: a journal that stays
+            // (PERSIST, TRUNCATE) is closed after each commit and has its name synced again.
+            let may_be_new = options.create();
+            let name_is_new = may_be_new && kind.is_some_and(|kind| journals.contains(&kind));
             let file = StackFile {
                 mount,
                 file,
@@ -107,18 +110,17 @@ impl VfsStore for Store {
 }
 
 /// The file of this name, and whether it was made for it.
-fn find_or_create(mount: &Mount, name: &str, options: OpenOptions) -> VfsResult<(u64, bool)> {
+fn find_or_create(mount: &Mount, name: &str, options: OpenOptions) -> VfsResult<u64> {
     let refuse = |errno| {
         let error = DeviceError::os("open", name, None, errno);
         mount.refuse(VfsErrorCode::CantOpen, error)
     };
     match mount.files.find(name) {
         Some(_) if options.exclusive() => Err(refuse(Errno::EXIST)),
-        Some(file) => Ok((file, false)),
+        Some(file) => Ok(file),
         None if options.create() => {
             let created = mount.files.create(name);
-            let file = created.map_err(|error| mount.refuse(VfsErrorCode::CantOpen, error))?;
-            Ok((file, true))
+            created.map_err(|error| mount.refuse(VfsErrorCode::CantOpen, error))
         }
         None => Err(refuse(Errno::NOENT)),
     }

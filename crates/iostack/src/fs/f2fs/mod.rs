@@ -53,10 +53,9 @@ pub(crate) struct F2fs {
     untrimmed: BTreeSet<u32>,
 }
 
-/// The root directory: one block of names.
+/// An app's directory: few names, which lie in its inode. (The root has a block for them.)
 #[derive(Debug, Default)]
 struct Directory {
-    entries: Option<u32>,
     node: Option<u32>,
     changed: bool,
 }
@@ -106,14 +105,12 @@ impl F2fs {
     pub(crate) fn new(capacity: Bytes, spec: &StackSpec) -> Result<F2fs, String> {
         let layout = Layout::new(capacity.0 / BLOCK)?;
         let mut segments = Segments::new(layout.segments, layout.thread_from(spec.ipu));
-        // mkfs writes the root directory.
-        let entries = segments.append(Log::Data, Owner::Data { file: DIRECTORY, page: 0 });
         let node = segments.append(Log::Node, Owner::Node { file: DIRECTORY, node: 0 });
         Ok(F2fs {
             segments,
             layout,
             files: BTreeMap::new(),
-            directory: Directory { entries, node, changed: false },
+            directory: Directory { node, changed: false },
             next_node: 4,
             promised: 0,
             moved_nodes: BTreeSet::new(),
@@ -268,7 +265,7 @@ impl F2fs {
 
 impl Filesystem for F2fs {
     fn total(&self) -> Bytes {
-        let names = 2;
+        let names = 1;
         Bytes((u64::from(self.layout.segments - self.layout.spare) * SEGMENT - names) * BLOCK)
     }
 
@@ -438,8 +435,7 @@ impl Filesystem for F2fs {
             }
         }
 
-        let Directory { entries, node, .. } = self.directory;
-        of(entries.unwrap_or(HOLE), Owner::Data { file: DIRECTORY, page: 0 });
+        let Directory { node, .. } = self.directory;
         of(node.unwrap_or(HOLE), Owner::Node { file: DIRECTORY, node: 0 });
         held
     }
