@@ -5,7 +5,7 @@ SHELL := /bin/bash
 CARGO ?= cargo
 FLASHLAG := target/release/flashlag
 
-.PHONY: help build run test lint unit setup-test bench round-trip pictures fuzz clean
+.PHONY: help build run test lint unit setup-test bench round-trip lab pictures fuzz clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -35,6 +35,11 @@ bench: build ## Speed and size beside fio, alternating; needs fio, a quiet machi
 
 round-trip: build ## Fits of simulated devices with hidden parameters, 20 of them; half an hour
 	python3 scripts/round_trip.py 20 nexus7-2012 200
+
+lab: ## The lab's questions, in real kernels: tables into docs/lab.md; hours, needs QEMU
+	$(CARGO) build --release --locked -p flashlag-cli -p flashlag-nbd
+	scripts/lab-packages
+	python3 scripts/lab.py $(FLASHLAG) --write docs/lab.md
 
 pictures: build ## The README's pictures, from real runs; needs chromium
 	scripts/pictures

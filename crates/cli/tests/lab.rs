@@ -129,6 +129,8 @@ fn what_the_lab_has_not_is_refused_before_anything_boots() {
         ("lab:zero+f2fs,fast_commit", "ext4 has"),
         ("lab:nexus9+ext4", "nexus5-2013"),
         ("lab:zero+ext4,size=much", "no size"),
+        ("lab:zero+ext4,fuse", "leave it out"),
+        ("lab:zero+ext4,host", "leave it out"),
     ] {
         let output = run(target, &file, &[]);
         let error = String::from_utf8_lossy(&output.stderr).into_owned();
