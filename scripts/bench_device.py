@@ -77,6 +77,11 @@ class Server:
                 "p99": percentile["99.000000"] / 1e3}
 
 
+def apart():
+    """Words that keep other programs from disturbing: as near to a quiet machine as a busy one is."""
+    return ["chrt", "--fifo", "10"] if os.geteuid() == 0 and shutil.which("chrt") else []
+
+
 def beside_memory(folder, runs, seconds):
     sides = {"memory": ["memory", f"{MIB}M"],
              "ours": [PLUGIN, "profile=zero", f"size={MIB}MiB"]}
@@ -87,7 +92,7 @@ def beside_memory(folder, runs, seconds):
         for turn in range(runs):
             order = ["ours", "memory"] if turn % 2 == 0 else ["memory", "ours"]
             for side in order:
-                with Server(folder, sides[side]) as server:
+                with Server(folder, sides[side], apart()) as server:
                     server.fio(16, 1)  # Its memory is there then.
                     seen[side].append(server.fio(depth, seconds))
         for figure, bar in (("ops/s", "≥ 0.9 ×"), ("CPU", ""), ("p50", ""), ("p99", "")):
@@ -116,9 +121,8 @@ def one_millisecond(folder, runs, seconds):
              "| | late, p50 | late, p99 | client's p50 | client's p99 | |",
              "|---|---:|---:|---:|---:|---|"]
     ways = {"as it is": []}
-    if os.geteuid() == 0 and shutil.which("chrt"):
-        # Other programs do not disturb these two then: as near to a quiet machine as a busy one is.
-        ways["both at real-time priority"] = ["chrt", "--fifo", "10"]
+    if apart():
+        ways["both at real-time priority"] = apart()
     for name, before in ways.items():
         late, client = [], []
         for _ in range(runs):
@@ -154,7 +158,8 @@ def main():
     text = "\n".join([
         HEADING, "",
         "`scripts/bench_device.py`: 4 KiB random writes by fio's nbd engine over a unix socket, a "
-        f"server each run, in turn; medians of {arguments.runs} runs of {arguments.seconds} s. Load "
+        f"server each run, in turn; medians of {arguments.runs} runs of {arguments.seconds} s"
+        f"{', all at real-time priority' if apart() else ''}. Load "
         f"average at the start, on {os.cpu_count()} CPUs: {load:.2f}.", "", *table, "", *late, "",
         ""])
     print(text)
