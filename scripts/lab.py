@@ -163,7 +163,7 @@ def switches(flashlag, options):
     }
     cases = {
         "ext4": ["", "nobarrier", "discard", "encrypt", "encrypt=adiantum", "fast_commit", "data=journal"],
-        "f2fs": ["", "nobarrier", "nodiscard", "encrypt"],
+        "f2fs": ["", "nobarrier", "fsync_mode=nobarrier", "nodiscard", "encrypt"],
     }
     lines = [
         f"| on {DEVICE} | journal | saves/s | p50 ms | flushes a save | KiB a save | "

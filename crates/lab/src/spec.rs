@@ -41,6 +41,8 @@ pub struct LabSpec {
     pub filesystem: Filesystem,
     /// Whether a sync flushes the device (`nobarrier` turns it off).
     pub barrier: bool,
+    /// Whether F2FS flushes at checkpoints alone, not at each fsync (`fsync_mode=nobarrier`).
+    pub checkpoints_only: bool,
     /// Whether space that becomes free is discarded at once. F2FS does unless told.
     pub discard: bool,
     /// Whether ext4 commits small changes in its fast area.
@@ -59,6 +61,7 @@ pub struct LabSpec {
 
 /// Words that are known, for messages.
 const OPTIONS: &str = "barrier, nobarrier, discard, nodiscard, fast_commit (ext4), data=journal (ext4), \
+                       fsync_mode=nobarrier (f2fs), \
                        fuse, encrypt, encrypt=adiantum, host, size=SIZE";
 
 /// A target that is not known.
@@ -136,6 +139,7 @@ impl LabSpec {
             profile: profile.to_owned(),
             filesystem,
             barrier: true,
+            checkpoints_only: false,
             discard: filesystem == Filesystem::F2fs,
             fast_commit: false,
             data_journal: false,
@@ -157,6 +161,10 @@ impl LabSpec {
                 return Err(self.not_of_this(word, "each of the others"));
             }
             "nobarrier" => self.barrier = false,
+            "fsync_mode=nobarrier" if self.filesystem != Filesystem::F2fs => {
+                return Err(self.not_of_this(word, "f2fs"));
+            }
+            "fsync_mode=nobarrier" => self.checkpoints_only = true,
             "discard" => self.discard = true,
             "nodiscard" => self.discard = false,
             "fast_commit" | "data=journal" if self.filesystem != Filesystem::Ext4 => {
@@ -189,8 +197,10 @@ impl LabSpec {
         let mut options = Vec::new();
         match (self.filesystem, self.barrier) {
             (_, true) | (Xfs, false) => {}
-            (F2fs, false) => options.push("fsync_mode=nobarrier"),
-            (Ext4 | Btrfs | Nilfs2, false) => options.push("nobarrier"),
+            (Ext4 | F2fs | Btrfs | Nilfs2, false) => options.push("nobarrier"),
+        }
+        if self.checkpoints_only {
+            options.push("fsync_mode=nobarrier");
         }
         match (self.filesystem, self.discard) {
             (_, true) => options.push("discard"),
@@ -211,6 +221,7 @@ impl LabSpec {
     pub fn stack(&self) -> String {
         let mut words = vec![self.filesystem.name()];
         words.extend((!self.barrier).then_some("nobarrier"));
+        words.extend(self.checkpoints_only.then_some("fsync_mode=nobarrier"));
         match (self.filesystem, self.discard) {
             (Filesystem::F2fs, false) => words.push("nodiscard"),
             (Filesystem::F2fs, true) | (_, false) => {}
@@ -237,7 +248,7 @@ mod tests {
         assert_eq!((spec.profile.as_str(), spec.filesystem), ("nexus5-2013", Filesystem::F2fs));
         assert!(!spec.barrier && spec.discard && spec.encrypt == Some(Cipher::Adiantum));
         assert_eq!(spec.size, Some(Bytes::from_mb(2000)));
-        assert_eq!(spec.mount_options(), ["fsync_mode=nobarrier", "discard"]);
+        assert_eq!(spec.mount_options(), ["nobarrier", "discard"]);
         assert_eq!(spec.stack(), "f2fs,nobarrier,encrypt=adiantum");
     }
 
@@ -259,6 +270,7 @@ mod tests {
         assert!(told("zero+ext3").contains("nilfs2"));
         assert!(told("zero+ext4,fast").contains("fast_commit"));
         assert!(told("zero+f2fs,fast_commit").contains("ext4 has"));
+        assert!(told("zero+ext4,fsync_mode=nobarrier").contains("f2fs has"));
         assert!(told("zero+xfs,nobarrier").contains("xfs has no option"));
         assert!(told("zero+ext4,size=big").contains("no size"));
     }
