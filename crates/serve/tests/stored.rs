@@ -80,6 +80,11 @@ fn what_is_not_of_this_device_is_refused_by_name() {
     *damaged.last_mut().unwrap() ^= 1;
     std::fs::write(&state, &damaged).unwrap();
     assert!(refuse(&mine).contains("damaged"), "{}", refuse(&mine));
+    let end = good.iter().position(|byte| *byte == b'\n').unwrap();
+    let mut header: serde_json::Value = serde_json::from_slice(&good[..end]).unwrap();
+    header["form"] = "another".into();
+    std::fs::write(&state, [header.to_string().as_bytes(), &good[end..]].concat()).unwrap();
+    assert!(refuse(&mine).contains("in another way"), "{}", refuse(&mine));
     std::fs::write(&state, b"hello\n").unwrap();
     assert!(refuse(&mine).contains("no stored flash"), "{}", refuse(&mine));
     std::fs::write(&state, &good).unwrap();

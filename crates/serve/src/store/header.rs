@@ -1,5 +1,6 @@
 use std::path::Path;
 
+use flashlag_flash::Flash;
 use flashlag_schema::profile::Model;
 use flashlag_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
@@ -9,6 +10,7 @@ use crate::error::ServeError;
 
 /// The form of stored states. Another number whenever a field of the flash changes.
 pub(super) const FORMAT: &str = "flashlag.flash/1";
+const SMALL: Bytes = Bytes::from_mib(16);
 pub(super) const ADVICE: &str = "remove this file and the one that ends in .log to begin with a flash that holds the data and \
      is otherwise new";
 
@@ -20,6 +22,9 @@ pub(super) struct Header {
     pub(super) profile: String,
     /// What the profile's parameters come to.
     pub(super) model: String,
+    /// What a small new flash of them comes to: a program that stores flashes in another way, or
+    /// makes others, is told by it.
+    pub(super) form: String,
     pub(super) size_bytes: Bytes,
     pub(super) seed: u64,
     /// The device's time.
@@ -35,6 +40,19 @@ pub(super) fn sum(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// What the smallest flash of a model comes to that can be tried quickly.
+fn form(model: &Model) -> String {
+    let mut small = model.clone();
+    small.map.capacity.0 = SMALL;
+    while small.map.capacity.0 < model.map.capacity.0 {
+        if let Ok(flash) = Flash::new(&small, 0) {
+            return sum(&postcard::to_allocvec(&flash).unwrap_or_default());
+        }
+        small.map.capacity.0 = small.map.capacity.0.plus(small.map.capacity.0);
+    }
+    String::new()
+}
+
 impl Header {
     pub(super) fn new(profile: &str, model: &Model, seed: u64) -> Result<Header, ServeError> {
         let parameters = serde_json::to_vec(model).map_err(|error| ServeError::Profile {
@@ -45,6 +63,7 @@ impl Header {
             schema: FORMAT.to_owned(),
             profile: profile.to_owned(),
             model: sum(&parameters),
+            form: form(model),
             size_bytes: model.map.capacity.0,
             seed,
             now: Nanos::ZERO,
@@ -78,6 +97,9 @@ impl Header {
                 &&self.model[..12.min(self.model.len())],
                 &"the profile's",
             );
+        }
+        if self.form != wanted.form {
+            return differs("version", &"that stores flashes in another way", &"this one");
         }
         Ok(())
     }

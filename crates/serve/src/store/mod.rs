@@ -85,10 +85,10 @@ impl Store {
         seed: u64,
     ) -> Result<Option<Restored>, ServeError> {
         let path = beside(data, ".flash");
-        let Some((header, mut flash)) = snapshot::read(&path)? else {
+        let wanted = Header::new(profile, model, seed)?;
+        let Some((header, mut flash)) = snapshot::read(&path, &wanted)? else {
             return Ok(None);
         };
-        header.check(&path, &Header::new(profile, model, seed)?)?;
         let log_path = beside(data, ".log");
         let mut now = header.now;
         let mut replay = |record: &Record| {

@@ -10,8 +10,8 @@ use flashlag_units::Nanos;
 use super::header::{ADVICE, FORMAT, Header, sum};
 use crate::error::ServeError;
 
-/// What is in a file; `None` where there is none.
-pub(super) fn read(path: &Path) -> Result<Option<(Header, Flash)>, ServeError> {
+/// What is in a file, of the device that is wanted; `None` where there is none.
+pub(super) fn read(path: &Path, wanted: &Header) -> Result<Option<(Header, Flash)>, ServeError> {
     let refuse = |error: io::Error| ServeError::file("read", path, &error, ADVICE);
     let damaged = |reason: String| refuse(io::Error::other(reason));
     let bytes = match std::fs::read(path) {
@@ -30,6 +30,7 @@ pub(super) fn read(path: &Path) -> Result<Option<(Header, Flash)>, ServeError> {
     if sum(body) != header.state {
         return Err(damaged("it is damaged: its bytes do not come to what they were".to_owned()));
     }
+    header.check(path, wanted)?;
     let flash =
         postcard::from_bytes(body).map_err(|error| damaged(format!("it is damaged: {error}")))?;
     Ok(Some((header, flash)))
