@@ -205,7 +205,10 @@ def cuts(flashlag, options):
         "|---|---|---|---|---|---|---|---|---|",
     ]
     for filesystem in MODELLED:
-        for switch in ("", ",nobarrier"):
+        switches = ("", ",nobarrier")
+        if filesystem == "f2fs":
+            switches += (",fsync_mode=nobarrier",)
+        for switch in switches:
             for journal in ("delete", "persist", "wal"):
                 target = f"lab:{DEVICE}+{filesystem}{switch},size=512MiB"
                 print(f"{target}  {journal}", file=sys.stderr, flush=True)
