@@ -65,6 +65,20 @@ impl Axis {
             .clamp(self.low, self.high)
     }
 
+    /// The value at a coordinate, or the next one that there is.
+    pub fn nearest(&self, place: f64) -> f64 {
+        let value = self.value(place);
+        match self.grain {
+            Grain::Fine => value,
+            Grain::Whole => value.round().clamp(self.low, self.high),
+            Grain::Doubled => {
+                let steps = (value / self.start).log2().round();
+                let next = self.start * steps.exp2();
+                if (self.low..=self.high).contains(&next) { next } else { self.start }
+            }
+        }
+    }
+
     /// How much the logarithm of the value changes from end to end of the range.
     pub fn reach(&self) -> f64 {
         self.span()

@@ -3,13 +3,21 @@
 use flashlag_schema::{LatencySummary, Operation, Phase, Run, State};
 use flashlag_units::Nanos;
 
+use super::bands;
+
 /// Where a simulation lacks a figure, it counts as off by a factor of twenty.
 pub(super) const FAR: f64 = 3.0;
 /// Fewer operations say nothing.
 const FEWEST: u64 = 10;
+/// The same for a band of ranks.
+const FEWEST_IN_BAND: f64 = 3.0;
 
 /// Figures of fewer operations count less: one long stall more or less makes them another.
 const SETTLED: f64 = 300.0;
+/// The same for a band of ranks.
+const SETTLED_BAND: f64 = 20.0;
+/// A percentile counts so much beside the bands that it lies in, which don't leap as it does.
+const LEAPS: f64 = 0.5;
 /// Beyond this a residual counts less and less: a phase that is far off by chance must not pull
 /// all others with it.
 const SOFT: f64 = 0.5;
@@ -20,6 +28,8 @@ pub(super) enum Kind {
     P50,
     P99,
     Rate,
+    /// Operations of these ranks, by their number among [`bands::BANDS`].
+    Band(usize),
 }
 
 /// One figure of the measured run.
@@ -31,7 +41,7 @@ pub struct Figure {
     pub run: u32,
     /// The test.
     pub test: String,
-    /// `p50`, `p99` or `rate`.
+    /// `p50`, `p99`, `rate`, or the ranks of which it is the mean: `p90 to p98`.
     pub what: &'static str,
     pub(super) kind: Kind,
     /// Nanoseconds, or operations a second.
@@ -56,7 +66,19 @@ pub(super) fn figures(run: &Run) -> Vec<Figure> {
     let usable = |phase: &&Phase| phase.ops >= FEWEST && !phase.cut_short;
     let mut figures: Vec<Figure> = Vec::new();
     for phase in run.phases.iter().filter(usable) {
-        for (kind, what) in [(Kind::P50, "p50"), (Kind::P99, "p99"), (Kind::Rate, "rate")] {
+        let settled = (phase.ops as f64 / SETTLED).min(1.0);
+        let mut kinds = vec![
+            (Kind::P50, "p50", LEAPS * settled),
+            (Kind::P99, "p99", LEAPS * settled),
+            (Kind::Rate, "rate", settled),
+        ];
+        for (band, (what, ..)) in bands::BANDS.iter().enumerate() {
+            let many = bands::many(phase.ops, band);
+            if many >= FEWEST_IN_BAND {
+                kinds.push((Kind::Band(band), *what, (many / SETTLED_BAND).sqrt().min(settled)));
+            }
+        }
+        for (kind, what, weight) in kinds {
             let Some(measured) = value(phase, kind) else { continue };
             figures.push(Figure {
                 state: phase.state,
@@ -65,7 +87,7 @@ pub(super) fn figures(run: &Run) -> Vec<Figure> {
                 what,
                 kind,
                 measured,
-                weight: (phase.ops as f64 / SETTLED).min(1.0),
+                weight,
             });
         }
     }
@@ -81,6 +103,10 @@ fn value(phase: &Phase, kind: Kind) -> Option<f64> {
         // A schedule sets the rate of an open loop, the device does not.
         Kind::Rate if phase.closed_loop => positive(phase.ops_per_sec),
         Kind::Rate => None,
+        Kind::Band(band) => {
+            let histogram = phase.response_histogram.as_ref().unwrap_or(&phase.histogram);
+            bands::mean_of_band(histogram, band).and_then(|mean| positive(mean.exp()))
+        }
     }
 }
 

@@ -7,7 +7,11 @@ use flashlag_schema::{Operation, Phase, Run, State};
 use super::figures::writes;
 
 /// Parameters to be left alone, and what the run lacks, in words.
-pub(super) fn lacks(run: &Run, profile: &Profile) -> (Vec<(String, String)>, Vec<String>) {
+pub(super) fn lacks(
+    run: &Run,
+    profile: &Profile,
+    filesystem: &str,
+) -> (Vec<(String, String)>, Vec<String>) {
     let any = |wanted: &dyn Fn(&Phase) -> bool| run.phases.iter().any(wanted);
     let full = any(&|phase| phase.state == State::Filled && writes(phase.operation));
     let freed = any(&|phase| {
@@ -34,6 +38,10 @@ pub(super) fn lacks(run: &Run, profile: &Profile) -> (Vec<(String, String)>, Vec
              in the starting profile. `flashlag run lifecycle` measures them."
                 .to_owned(),
         );
+    }
+    let has = |word: &str| filesystem.split(',').any(|one| one == word);
+    if !has("fuse") {
+        hold(&["stack.fuse"], "no FUSE below the run");
     }
     if !freed {
         hold(&["trim."], "no writes after a delete or a trim");

@@ -1,13 +1,15 @@
 //! A profile's parameters from a measured run: the run's scenario is simulated over and over with
 //! other values of what the starting profile gives a range for, until its figures come out.
 //!
-//! What is made small is the sum of squared logarithms of simulated over measured p50, p99 and
-//! rate of every phase that both have; what is far off counts less and less, and so do phases of few
-//! operations. New storage comes first, which tells times and units; then how the device collects,
-//! step by step and switch by switch; then all of it. A weak pull towards the starting values keeps
-//! parameters that the run does not tell where they were.
+//! What is made small is the sum of squared logarithms of simulated over measured p50, p99, rate
+//! and means over bands of ranks, of every phase that both have; what is far off counts less and
+//! less, and so does what few operations make. New storage comes first, simulated alone, which tells
+//! times and units; then how the device collects, from the best of some that are drawn, step by step
+//! and switch by switch, each with the times that go with it; then all of it. A weak pull towards the
+//! starting values keeps parameters that the run does not tell where they were.
 
 mod axis;
+mod bands;
 mod figures;
 mod lacks;
 mod nearest;

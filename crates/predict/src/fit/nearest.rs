@@ -53,7 +53,7 @@ pub fn nearest(
 }
 
 /// The scenario up to where it stops measuring new storage.
-fn only_new(mut scenario: Scenario) -> Scenario {
+pub(super) fn only_new(mut scenario: Scenario) -> Scenario {
     let is_new = |step: &Step| matches!(step, Step::Measure { state: State::New, .. });
     let end = scenario.steps.iter().position(|step| !is_new(step));
     scenario.steps.truncate(end.unwrap_or(scenario.steps.len()));

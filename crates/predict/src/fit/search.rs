@@ -19,6 +19,8 @@ use crate::knob::{self, Grain};
 pub(super) const TOLD: f64 = 0.03;
 /// Random places looked at for each further start.
 const DRAWN: usize = 4;
+/// Putting back what no figure depends on may make the sum of squares no more than this much larger.
+const NO_WORSE: f64 = 1.02;
 /// So many times as many simulations as there are free parameters give the times a first guess.
 const FIRST_GUESS: usize = 3;
 /// The pull towards the starting values: off by the whole range counts as off by this much.
@@ -35,6 +37,12 @@ pub(super) trait Objective {
     /// # Errors
     /// Why the profile can't be simulated.
     fn residuals(&mut self, profile: &Profile) -> Result<Vec<f64>, String>;
+    /// The same by figures of new storage alone, the others being 0; and how many of these cost as
+    /// much as one run. `None` where they can't be had for less.
+    fn of_new(&mut self, profile: &Profile) -> Option<(Result<Vec<f64>, String>, usize)> {
+        let _ = profile;
+        None
+    }
     /// How much of each residual the search goes by.
     fn counted(&self, residuals: Vec<f64>) -> Vec<f64> {
         residuals
@@ -50,6 +58,9 @@ pub(super) struct Search<'a> {
     /// How many profiles were simulated.
     pub simulations: usize,
     known: BTreeMap<Vec<String>, Vec<f64>>,
+    known_new: BTreeMap<Vec<String>, Vec<f64>>,
+    /// How many simulations of new storage alone were made since they last counted as one.
+    parts: usize,
     /// Whether only figures of new storage count for now.
     only_new: bool,
 }
@@ -91,10 +102,19 @@ impl<'a> Search<'a> {
         options: &FitOptions,
     ) -> Result<Search<'a>, PredictError> {
         let labels = objective.labels();
-        let limit = (options.simulations / objective.runs().max(1)).max(1);
-        let known = BTreeMap::new();
-        let mut search =
-            Search { objective, labels, seed, limit, simulations: 0, known, only_new: false };
+        // One is kept for what is found at the end.
+        let limit = (options.simulations / objective.runs().max(1)).saturating_sub(1).max(1);
+        let mut search = Search {
+            objective,
+            labels,
+            seed,
+            limit,
+            simulations: 0,
+            known: BTreeMap::new(),
+            known_new: BTreeMap::new(),
+            parts: 0,
+            only_new: false,
+        };
         search.simulate(start).map_err(|reason| PredictError::Simulation {
             what: format!("the profile {}", start.name),
             reason,
@@ -108,14 +128,31 @@ impl<'a> Search<'a> {
     }
 
     fn simulate(&mut self, profile: &Profile) -> Result<Vec<f64>, String> {
-        let key: Vec<String> =
-            profile.parameters.values().map(|one| knob::written(&one.value)).collect();
+        let key = values(profile);
         if let Some(known) = self.known.get(&key) {
             return Ok(known.clone());
         }
         self.simulations += 1;
         let found = self.objective.residuals(profile)?;
         self.known.insert(key, found.clone());
+        Ok(found)
+    }
+
+    /// What is new, where that alone can be simulated; it costs a part of a simulation.
+    fn simulate_new(&mut self, profile: &Profile) -> Result<Vec<f64>, String> {
+        let key = values(profile);
+        if let Some(known) = self.known_new.get(&key) {
+            return Ok(known.clone());
+        }
+        let Some((found, whole)) = self.objective.of_new(profile) else {
+            return self.simulate(profile);
+        };
+        self.parts += 1;
+        if self.parts >= whole {
+            (self.parts, self.simulations) = (0, self.simulations + 1);
+        }
+        let found = found?;
+        self.known_new.insert(key, found.clone());
         Ok(found)
     }
 
@@ -126,7 +163,8 @@ impl<'a> Search<'a> {
             return None;
         }
         let far = vec![FAR; self.labels.len()];
-        let found = self.simulate(profile).unwrap_or(far);
+        let found = if self.only_new { self.simulate_new(profile) } else { self.simulate(profile) };
+        let found = found.unwrap_or(far);
         let mut found = self.objective.counted(found);
         if self.only_new {
             for (residual, _) in
@@ -151,6 +189,10 @@ impl<'a> Search<'a> {
         self.simulate(profile).unwrap_or_else(|_| vec![FAR; self.labels.len()])
     }
 
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
     pub fn left(&self) -> usize {
         self.limit.saturating_sub(self.simulations)
     }
@@ -165,20 +207,23 @@ impl<'a> Search<'a> {
         let (mut fine, coarse): (Vec<Axis>, Vec<Axis>) =
             axes(start, held).into_iter().partition(|axis| axis.grain == Grain::Fine);
         let mut base = start.clone();
-        let places: Vec<f64> = fine.iter().map(|axis| axis.place(axis.start)).collect();
-        let residuals = self.at(&base, &fine, &places).unwrap_or_default();
-        let mut best = Point { places, residuals };
-        let mut jacobian = solve::jacobian(self, &base, &mut fine, &best);
-        let mut active = told(&jacobian);
+        let mut best = self.first(&base, &fine);
+        let switches = structure::switches(start, held);
+        let of_new = self.fit_new(&mut base, &mut fine, &coarse, &mut best);
         // What is left over is for the last look at which parameters are told.
         let reserve = 2 * (fine.len() + coarse.len());
-        let switches = structure::switches(start, held);
-        best = self.fit_new(&mut base, &fine, &coarse, &jacobian, best);
         // How it collects comes before times are fitted to all figures: to another way of
         // collecting they would be fitted wrongly.
+        let until = self.simulations + self.left() / 4;
+        let unseen: Vec<usize> = (0..fine.len()).filter(|one| !of_new.contains(one)).collect();
+        let free = Free { fine: &fine, coarse: &coarse, switches: &switches, active: &unseen };
+        structure::draw(self, &free, &mut base, &mut best, until);
+        let mut jacobian = solve::jacobian(self, &base, &mut fine, &best);
+        let mut active = told(&jacobian);
+        self.put_back(&base, &fine, &jacobian, &mut best);
         let until = self.simulations + self.left() / 3;
         let free = Free { fine: &fine, coarse: &coarse, switches: &switches, active: &active };
-        structure::improve(self, &free, &mut base, &mut best, false, until);
+        structure::improve(self, &free, &mut base, &mut best, &mut jacobian, false, until);
         let mut starts = Vec::new();
         let mut points = vec![best.clone()];
         points.extend(self.drawn(&base, &fine, &best, &active, options));
@@ -193,7 +238,8 @@ impl<'a> Search<'a> {
             }
         }
         let free = Free { fine: &fine, coarse: &coarse, switches: &switches, active: &active };
-        structure::improve(self, &free, &mut base, &mut best, true, usize::MAX);
+        solve::refresh(self, &base, &fine, &active, &best, &mut jacobian);
+        structure::improve(self, &free, &mut base, &mut best, &mut jacobian, true, usize::MAX);
         if let Some(last) = self.look(&base, &mut fine, &best) {
             jacobian = last;
         }
@@ -205,6 +251,7 @@ impl<'a> Search<'a> {
             best = solve::solve(self, &base, &fine, &active, best, share);
             jacobian = self.look(&base, &mut fine, &best).unwrap_or(jacobian);
         }
+        self.put_back(&base, &fine, &jacobian, &mut best);
         let profile = profile_at(&base, &fine, &best.places).unwrap_or(base);
         let residuals = self.plain(&profile);
         Found {
@@ -220,45 +267,83 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Times and units by the figures of new storage alone, where nothing is collected yet.
+    fn first(&mut self, base: &Profile, axes: &[Axis]) -> Point {
+        let places: Vec<f64> = axes.iter().map(|axis| axis.place(axis.start)).collect();
+        let residuals = self.at(base, axes, &places).unwrap_or_default();
+        Point { places, residuals }
+    }
+
+    /// Times and units by the figures of new storage alone, where nothing is collected yet. Returns
+    /// the axes that these tell.
     fn fit_new(
         &mut self,
         base: &mut Profile,
-        fine: &[Axis],
+        fine: &mut [Axis],
         coarse: &[Axis],
-        jacobian: &DMatrix<f64>,
-        start: Point,
-    ) -> Point {
-        let of_new: Vec<usize> =
-            (0..self.labels.len()).filter(|row| is_new(&self.labels[*row])).collect();
-        if of_new.is_empty() {
-            return start;
+        best: &mut Point,
+    ) -> Vec<usize> {
+        if !self.labels.iter().any(|label| is_new(label)) {
+            return Vec::new();
         }
-        let active = told(&jacobian.select_rows(&of_new));
-        let until = self.simulations + self.left() / 3;
-        let share = (FIRST_GUESS * (active.len() + 2)).min(self.left() / 6);
+        let before = (base.clone(), best.clone());
+        let until = self.simulations + self.left() / 4;
         self.only_new = true;
-        let Some(residuals) = self.at(base, fine, &start.places) else {
-            self.only_new = false;
-            return start;
-        };
-        let masked = Point { places: start.places.clone(), residuals };
-        let as_it_was = base.clone();
-        let mut best = solve::solve(self, base, fine, &active, masked, share);
-        let free = Free { fine, coarse, switches: &[], active: &active };
-        structure::improve(self, &free, base, &mut best, true, until);
+        let active = self.fit_shown(base, fine, coarse, best, until);
         self.only_new = false;
         match self.at(base, fine, &best.places) {
-            Some(residuals) => Point { residuals, ..best },
-            None => {
-                *base = as_it_was;
-                start
-            }
+            Some(residuals) => best.residuals = residuals,
+            None => (*base, *best) = before,
         }
+        active
+    }
+
+    /// Fits to what counts for now, from the axes that it depends on.
+    fn fit_shown(
+        &mut self,
+        base: &mut Profile,
+        fine: &mut [Axis],
+        coarse: &[Axis],
+        best: &mut Point,
+        until: usize,
+    ) -> Vec<usize> {
+        let Some(residuals) = self.at(base, fine, &best.places) else { return Vec::new() };
+        best.residuals = residuals;
+        let mut jacobian = solve::jacobian(self, base, fine, best);
+        let active = told(&jacobian);
+        let share = (FIRST_GUESS * (active.len() + 2)).min(self.left() / 6);
+        *best = solve::solve(self, base, fine, &active, best.clone(), share);
+        solve::refresh(self, base, fine, &active, best, &mut jacobian);
+        let free = Free { fine, coarse, switches: &[], active: &active };
+        structure::improve(self, &free, base, best, &mut jacobian, true, until);
+        active
     }
 
     fn look(&mut self, base: &Profile, axes: &mut [Axis], point: &Point) -> Option<DMatrix<f64>> {
         (self.left() >= axes.len()).then(|| solve::jacobian(self, base, axes, point))
+    }
+
+    /// What no figure depends on goes back to where it began: where it was drawn means nothing.
+    fn put_back(
+        &mut self,
+        base: &Profile,
+        axes: &[Axis],
+        jacobian: &DMatrix<f64>,
+        best: &mut Point,
+    ) {
+        let told = told(jacobian);
+        let mut places = best.places.clone();
+        for index in (0..axes.len()).filter(|index| !told.contains(index)) {
+            places[index] = axes[index].place(axes[index].start);
+        }
+        // None may be left at the end: what was not looked at counts as no worse.
+        let residuals = match self.at(base, axes, &places) {
+            Some(residuals) => residuals,
+            None => best.residuals.clone(),
+        };
+        let point = Point { places, residuals };
+        if cost(axes, &point) <= NO_WORSE * cost(axes, best) {
+            *best = point;
+        }
     }
 
     /// Further places to start from: the best of some that are spread evenly over the ranges.
@@ -295,6 +380,11 @@ impl<'a> Search<'a> {
         points.truncate(wanted);
         points
     }
+}
+
+/// What tells a profile from others that were made of the same one.
+fn values(profile: &Profile) -> Vec<String> {
+    profile.parameters.values().map(|one| knob::written(&one.value)).collect()
 }
 
 /// The profile with the axes at these places.

@@ -22,6 +22,11 @@ const SEEN: f64 = 0.03;
 /// Nearer than this to an end of its range a parameter does not start: the map from the unbounded
 /// coordinate is flat there.
 const EDGE: f64 = 0.03;
+/// What a step of Gauss and Newton is damped by: a parameter that moves no figure by this from end
+/// to end of its range stays.
+const DAMPED: f64 = 0.1;
+/// No such step goes further than this share of a range.
+const FARTHEST: f64 = 0.3;
 /// The search ends where a step promises less than this.
 const TOLERANCE: f64 = 1e-3;
 
@@ -73,6 +78,48 @@ fn slopes(
     let columns: Option<Vec<DVector<f64>>> =
         active.iter().map(|&index| slope(search, base, axes, index, point)).collect();
     Some(DMatrix::from_columns(&columns?))
+}
+
+/// Where one step of Gauss and Newton leads from a place, by slopes that were taken nearby.
+pub(super) fn corrected(
+    jacobian: &DMatrix<f64>,
+    active: &[usize],
+    point: &Point,
+) -> Option<Vec<f64>> {
+    if active.is_empty() || jacobian.nrows() != point.residuals.len() {
+        return None;
+    }
+    let slopes = jacobian.select_columns(active);
+    let mut normal = slopes.transpose() * &slopes;
+    for index in 0..active.len() {
+        normal[(index, index)] += DAMPED * DAMPED;
+    }
+    let off = slopes.transpose() * DVector::from_column_slice(&point.residuals);
+    let step = normal.cholesky()?.solve(&off);
+    let mut places = point.places.clone();
+    for (&index, step) in active.iter().zip(step.iter()) {
+        places[index] = (places[index] - step.clamp(-FARTHEST, FARTHEST)).clamp(0.0, 1.0);
+    }
+    Some(places)
+}
+
+/// Takes the slopes of some axes anew.
+pub(super) fn refresh(
+    search: &mut Search<'_>,
+    base: &Profile,
+    axes: &[Axis],
+    active: &[usize],
+    point: &Point,
+    jacobian: &mut DMatrix<f64>,
+) {
+    if search.left() <= active.len() || jacobian.nrows() != point.residuals.len() {
+        return;
+    }
+    for &index in active {
+        if let Some(column) = slope(search, base, axes, index, point) {
+            jacobian.set_column(index, &column);
+        }
+    }
 }
 
 /// The best place that can be reached from `start` with at most `share` simulations.

@@ -2,13 +2,14 @@
 //! values and ranges.
 
 use flashlag_schema::profile::Profile;
-use flashlag_schema::scenario::Scenario;
-use flashlag_schema::{Run, RunStatus, TargetKind};
+use flashlag_schema::scenario::{Scenario, Step};
+use flashlag_schema::{Run, RunStatus, State, TargetKind};
 use flashlag_units::Bytes;
 
 use super::FitRequest;
 use super::figures::{Figure, counted, figures, residuals};
 use super::lacks;
+use super::nearest::only_new;
 use super::search::Objective;
 use crate::{PredictError, Simulator, knob};
 
@@ -43,6 +44,28 @@ impl Objective for OfRun<'_> {
         1
     }
 
+    fn of_new(&mut self, profile: &Profile) -> Option<(Result<Vec<f64>, String>, usize)> {
+        let Prepared { filesystem, scenario, leave, figures, .. } = self.prepared;
+        let new = only_new(scenario.clone());
+        let part = measured(&new);
+        // Filling and idle waits take longer than tests, but without tests they are cheap.
+        let whole = (measured(scenario) / part.max(1)).max(1);
+        if part == 0 || whole == 1 {
+            return None;
+        }
+        let run = self.simulator.simulate(profile, filesystem, &new, self.seed, *leave);
+        let found = run.map(|run| {
+            let mut found = residuals(figures, &run);
+            for (residual, figure) in found.iter_mut().zip(figures) {
+                if figure.state != State::New {
+                    *residual = 0.0;
+                }
+            }
+            found
+        });
+        Some((found, whole))
+    }
+
     fn counted(&self, residuals: Vec<f64>) -> Vec<f64> {
         counted(&self.prepared.figures, &residuals)
     }
@@ -52,6 +75,15 @@ impl Objective for OfRun<'_> {
         let run = self.simulator.simulate(profile, filesystem, scenario, self.seed, *leave)?;
         Ok(residuals(figures, &run))
     }
+}
+
+/// How many tests a scenario measures, all repeats counted.
+fn measured(scenario: &Scenario) -> usize {
+    let tests = |step: &Step| match step {
+        Step::Measure { tests, repeat, .. } => tests.len() * *repeat as usize,
+        _ => 0,
+    };
+    scenario.steps.iter().map(tests).sum()
 }
 
 pub(super) fn prepare(request: &FitRequest<'_>) -> Result<Prepared, PredictError> {
@@ -71,7 +103,7 @@ pub(super) fn prepare(request: &FitRequest<'_>) -> Result<Prepared, PredictError
         None => filesystem_of(run),
     };
     let profile = sized(request.start, run).map_err(refuse)?;
-    let (held, mut lacks) = lacks::lacks(run, &profile);
+    let (held, mut lacks) = lacks::lacks(run, &profile, &filesystem);
     lacks.extend(note);
     if run.status != RunStatus::Complete {
         lacks.push("The run did not end; only what it finished is fitted.".to_owned());

@@ -3,6 +3,9 @@
 //! copies have blocks of their own).
 
 use flashlag_schema::profile::Profile;
+use nalgebra::DMatrix;
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
 
 use super::axis::Axis;
 use super::search::{Point, Search, cost};
@@ -10,7 +13,7 @@ use super::solve;
 use crate::knob;
 
 /// A step of what moves in steps must make the sum of squares this much smaller.
-const WORTH: f64 = 0.8;
+const WORTH: f64 = 0.9;
 /// Rounds over all steps, at most.
 const ROUNDS: usize = 4;
 
@@ -19,6 +22,9 @@ const SWITCHES: [(&str, &[&str]); 2] = [
     ("gc.policy", &["greedy", "d_choices", "cost_benefit", "fifo"]),
     ("gc.hot_cold", &["true", "false"]),
 ];
+
+/// What moves in steps and shows only where something is collected.
+const COLLECTS: [&str; 3] = ["nand.pages_per_block", "gc.choices", "gc.low_water"];
 
 /// The switches that a profile has and that are not held.
 pub(super) fn switches(profile: &Profile, held: &[(String, String)]) -> Vec<&'static str> {
@@ -69,6 +75,70 @@ pub(super) struct Free<'a> {
     pub active: &'a [usize],
 }
 
+/// So many devices are drawn at random.
+const DRAWN: usize = 24;
+
+/// Begins with the best of some that are drawn at random: what has no order, what moves in steps
+/// but is not told by new storage, and what of the rest new storage does not tell. A way of
+/// collecting is only as good as the spare area it is tried with, so that one step at a time ends
+/// where no single one helps.
+pub(super) fn draw(
+    search: &mut Search<'_>,
+    free: &Free<'_>,
+    base: &mut Profile,
+    best: &mut Point,
+    until: usize,
+) {
+    let mut random = Pcg64Mcg::seed_from_u64(search.seed());
+    let as_it_is = (base.clone(), best.places.clone());
+    for _ in 0..DRAWN {
+        if search.simulations >= until {
+            return;
+        }
+        let (mut drawn, mut places) = as_it_is.clone();
+        for key in free.switches {
+            let options =
+                SWITCHES.iter().find(|(known, _)| known == key).map_or(&[][..], |one| one.1);
+            let Some(option) = options.get(random.random_range(0..options.len().max(1))) else {
+                continue;
+            };
+            drawn = drawn.with(key, option).unwrap_or(drawn);
+        }
+        for axis in free.coarse.iter().filter(|axis| COLLECTS.contains(&axis.key.as_str())) {
+            let place: f64 = random.random();
+            let value = axis.nearest(place);
+            drawn = knob::set(&drawn, &axis.key, value).unwrap_or(drawn);
+        }
+        for &index in free.active {
+            places[index] = random.random();
+        }
+        let Some(residuals) = search.at(&drawn, free.fine, &places) else { return };
+        let point = Point { places, residuals };
+        if cost(free.fine, &point) < cost(free.fine, best) {
+            (*base, *best) = (drawn, point);
+        }
+    }
+}
+
+/// The point that a step leads to: as it is, or with what moves freely corrected for it, since
+/// another mapping unit is a better device only with other times.
+fn stepped_to(
+    search: &mut Search<'_>,
+    free: &Free<'_>,
+    stepped: &Profile,
+    jacobian: &DMatrix<f64>,
+    best: &Point,
+) -> Option<Point> {
+    let places = best.places.clone();
+    let residuals = search.at(stepped, free.fine, &places)?;
+    let plain = Point { places, residuals };
+    let Some(places) = solve::corrected(jacobian, free.active, &plain) else { return Some(plain) };
+    let Some(residuals) = search.at(stepped, free.fine, &places) else { return Some(plain) };
+    let corrected = Point { places, residuals };
+    let better = cost(free.fine, &corrected) < cost(free.fine, &plain);
+    Some(if better { corrected } else { plain })
+}
+
 /// Takes every step that is worth it, round after round, until a round has none. With `solve`, what
 /// moves freely follows each of them, at a share of what is left.
 pub(super) fn improve(
@@ -76,6 +146,7 @@ pub(super) fn improve(
     free: &Free<'_>,
     base: &mut Profile,
     best: &mut Point,
+    jacobian: &mut DMatrix<f64>,
     solve: bool,
     until: usize,
 ) {
@@ -88,8 +159,7 @@ pub(super) fn improve(
                 continue;
             }
             let Some(stepped) = step.from(base) else { continue };
-            let Some(residuals) = search.at(&stepped, free.fine, &best.places) else { return };
-            let point = Point { places: best.places.clone(), residuals };
+            let Some(point) = stepped_to(search, free, &stepped, jacobian, best) else { return };
             if cost(free.fine, &point) >= WORTH * cost(free.fine, best) {
                 continue;
             }
@@ -105,5 +175,6 @@ pub(super) fn improve(
         if !better {
             return;
         }
+        solve::refresh(search, base, free.fine, free.active, best, jacobian);
     }
 }

@@ -98,7 +98,9 @@ fn residuals(all: &[Residual]) -> Table {
         let place = match figure.what {
             "p50" => 0,
             "p99" => 1,
-            _ => 2,
+            "rate" => 2,
+            // Bands of ranks are between these, and too many for a page.
+            _ => continue,
         };
         lines.entry(key).or_default()[place] = Some((residual.before, residual.after));
     }

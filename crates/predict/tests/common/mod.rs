@@ -31,6 +31,8 @@ pub fn lifecycle() -> Scenario {
 #[derive(Default)]
 pub struct ClosedForm {
     pub runs: usize,
+    /// How many tests were measured in all of them.
+    pub measured: usize,
     /// Whether seeds scatter, as a real simulation's do.
     pub scatter: f64,
     /// How far each phase is off by chance, another one for each device: collection is chaotic.
@@ -100,6 +102,7 @@ impl Simulator for ClosedForm {
                 Step::Idle { time } => now = now.plus(time.0),
             }
         }
+        self.measured += phases.len();
         Ok(run(profile, filesystem, scenario, seed, leave, phases))
     }
 }
