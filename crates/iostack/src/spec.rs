@@ -26,6 +26,9 @@ pub struct StackSpec {
     pub discard: bool,
     /// Whether F2FS's fsync writes a few pages in place (kernels since 3.17; `noipu` for older).
     pub ipu: bool,
+    /// Whether F2FS's files lie in the root directory, which has a block for their names
+    /// (`rootdir`); else in one that an app has made, whose few names lie in its inode.
+    pub rootdir: bool,
     /// Whether calls go through a FUSE daemon.
     pub fuse: bool,
     /// Whether the device is encrypted below the filesystem.
@@ -33,7 +36,8 @@ pub struct StackSpec {
 }
 
 /// Words that are known, for messages: with what they do.
-const OPTIONS: &str = "barrier, nobarrier, discard, nodiscard, ipu, noipu, fuse, esdfs, encrypt";
+const OPTIONS: &str =
+    "barrier, nobarrier, discard, nodiscard, ipu, noipu, rootdir, fuse, esdfs, encrypt";
 
 /// A filesystem or option that is not known.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -84,11 +88,12 @@ impl StackSpec {
             barrier: true,
             discard: kind == FilesystemKind::F2fs,
             ipu: true,
+            rootdir: false,
             fuse: false,
             encrypt: false,
         };
         for word in words {
-            let only_f2fs = matches!(word, "ipu" | "noipu");
+            let only_f2fs = matches!(word, "ipu" | "noipu" | "rootdir");
             if only_f2fs && kind != FilesystemKind::F2fs {
                 let option = word.to_owned();
                 return Err(SpecError::NotOfThis { option, of: "f2fs", filesystem: kind });
@@ -100,6 +105,7 @@ impl StackSpec {
                 "nodiscard" => spec.discard = false,
                 "ipu" => spec.ipu = true,
                 "noipu" => spec.ipu = false,
+                "rootdir" => spec.rootdir = true,
                 "fuse" => spec.fuse = true,
                 // A wrapper in the kernel: what it costs cannot be told from a call.
                 "esdfs" => spec.fuse = false,

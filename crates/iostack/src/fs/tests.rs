@@ -7,7 +7,7 @@ use super::*;
 use crate::plan::BlockRequest;
 use crate::ranges::Ranges;
 
-const SPECS: [&str; 9] = [
+const SPECS: [&str; 10] = [
     "raw",
     "raw,discard",
     "ext4",
@@ -17,8 +17,18 @@ const SPECS: [&str; 9] = [
     "f2fs,nodiscard",
     "f2fs,noipu",
     "f2fs,nobarrier,noipu",
+    "f2fs,rootdir",
 ];
 const CAPACITY: Bytes = Bytes::from_mib(256);
+
+/// Bytes of the directory, which are there without a file.
+fn names(spec: &str) -> u64 {
+    match (spec.starts_with("f2fs"), spec.contains("rootdir")) {
+        (true, true) => 2 * BLOCK,
+        (true, false) => BLOCK,
+        (false, _) => 0,
+    }
+}
 
 fn made(spec: &str) -> Box<dyn Filesystem> {
     make(&StackSpec::parse(spec).unwrap(), CAPACITY).unwrap()
@@ -173,8 +183,7 @@ impl Trial {
         }
         let used: u64 = held.iter().map(|run| run.length).sum();
         let all = used + self.fs.promised() + self.fs.free().0;
-        // What mkfs wrote of names is not for files.
-        let names = if told.starts_with("f2fs") { BLOCK } else { 0 };
+        let names = names(told);
         assert_eq!(all, self.fs.total().0 + names, "{told}: used and free");
     }
 }
@@ -212,7 +221,7 @@ fn every_block_comes_back_when_its_file_is_deleted() {
         for file in std::mem::take(&mut trial.files) {
             trial.fs.delete(trial.now, file);
         }
-        let names = if spec.starts_with("f2fs") { BLOCK } else { 0 };
+        let names = names(spec);
         assert_eq!(held(trial.fs.as_ref()), names, "{spec}");
         assert_eq!(trial.fs.free(), trial.fs.total(), "{spec}");
     }

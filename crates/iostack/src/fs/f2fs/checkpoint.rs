@@ -54,6 +54,15 @@ impl F2fs {
             return Vec::new();
         }
         let mut runs = Vec::new();
+        let names = Owner::Data { file: super::DIRECTORY, page: 0 };
+        if self.directory.entries.is_some()
+            && let Some(block) = self.segments.append(Log::Data, names)
+        {
+            if let Some(old) = self.directory.entries.replace(block) {
+                self.segments.invalidate(old);
+            }
+            runs.push(self.place(block));
+        }
         let node = Owner::Node { file: super::DIRECTORY, node: 0 };
         if let Some(block) = self.segments.append(Log::Node, node) {
             if let Some(old) = self.directory.node.replace(block) {

@@ -53,9 +53,11 @@ pub(crate) struct F2fs {
     untrimmed: BTreeSet<u32>,
 }
 
-/// An app's directory: few names, which lie in its inode. (The root has a block for them.)
+/// The directory of all files.
 #[derive(Debug, Default)]
 struct Directory {
+    /// The root's block of names. What an app makes has its few names in its inode.
+    entries: Option<u32>,
     node: Option<u32>,
     changed: bool,
 }
@@ -105,12 +107,14 @@ impl F2fs {
     pub(crate) fn new(capacity: Bytes, spec: &StackSpec) -> Result<F2fs, String> {
         let layout = Layout::new(capacity.0 / BLOCK)?;
         let mut segments = Segments::new(layout.segments, layout.thread_from(spec.ipu));
+        let names = Owner::Data { file: DIRECTORY, page: 0 };
+        let entries = if spec.rootdir { segments.append(Log::Data, names) } else { None };
         let node = segments.append(Log::Node, Owner::Node { file: DIRECTORY, node: 0 });
         Ok(F2fs {
             segments,
             layout,
             files: BTreeMap::new(),
-            directory: Directory { node, changed: false },
+            directory: Directory { entries, node, changed: false },
             next_node: 4,
             promised: 0,
             moved_nodes: BTreeSet::new(),
@@ -265,7 +269,7 @@ impl F2fs {
 
 impl Filesystem for F2fs {
     fn total(&self) -> Bytes {
-        let names = 1;
+        let names = 1 + u64::from(self.directory.entries.is_some());
         Bytes((u64::from(self.layout.segments - self.layout.spare) * SEGMENT - names) * BLOCK)
     }
 
@@ -435,7 +439,8 @@ impl Filesystem for F2fs {
             }
         }
 
-        let Directory { node, .. } = self.directory;
+        let Directory { entries, node, .. } = self.directory;
+        of(entries.unwrap_or(HOLE), Owner::Data { file: DIRECTORY, page: 0 });
         of(node.unwrap_or(HOLE), Owner::Node { file: DIRECTORY, node: 0 });
         held
     }
