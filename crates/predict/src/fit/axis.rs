@@ -91,6 +91,16 @@ impl Axis {
         self.step > before
     }
 
+    /// All values that there are, for what doubles; else where it began.
+    pub fn values(&self) -> Vec<f64> {
+        if self.grain != Grain::Doubled {
+            return vec![self.start];
+        }
+        let down = (self.low / self.start).log2().ceil() as i32;
+        let up = (self.high / self.start).log2().floor() as i32;
+        (down..=up).map(|steps| self.start * f64::from(steps).exp2()).collect()
+    }
+
     /// The next values down and up that lie within the range, for what does not move freely.
     pub fn steps(&self, parameter: &Parameter) -> Vec<f64> {
         [0.5, 2.0]

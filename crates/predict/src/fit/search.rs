@@ -286,7 +286,7 @@ impl<'a> Search<'a> {
             return Vec::new();
         }
         let before = (base.clone(), best.clone());
-        let until = self.simulations + self.left() / 4;
+        let until = self.simulations + self.left() / 3;
         self.only_new = true;
         let active = self.fit_shown(base, fine, coarse, best, until);
         self.only_new = false;
@@ -314,6 +314,8 @@ impl<'a> Search<'a> {
         *best = solve::solve(self, base, fine, &active, best.clone(), share);
         solve::refresh(self, base, fine, &active, best, &mut jacobian);
         let free = Free { fine, coarse, switches: &[], active: &active };
+        structure::pairs(self, &free, base, best, until);
+        solve::refresh(self, base, fine, &active, best, &mut jacobian);
         structure::improve(self, &free, base, best, &mut jacobian, true, until);
         active
     }

@@ -26,6 +26,43 @@ const SWITCHES: [(&str, &[&str]); 2] = [
 /// What moves in steps and shows only where something is collected.
 const COLLECTS: [&str; 3] = ["nand.pages_per_block", "gc.choices", "gc.low_water"];
 
+/// What new storage tells, but only together: a smaller unit is made up for by other times, and
+/// the times that fit a wrong pair are wrong for all that follows.
+const UNITS: [&str; 2] = ["map.unit", "map.program_unit"];
+
+/// Every pair of units within their ranges, each with the times that come nearest with it; the best
+/// of them is gone on with.
+pub(super) fn pairs(
+    search: &mut Search<'_>,
+    free: &Free<'_>,
+    base: &mut Profile,
+    best: &mut Point,
+    until: usize,
+) {
+    let axes: Vec<&Axis> = free.coarse.iter().filter(|axis| UNITS.contains(&&*axis.key)).collect();
+    let mut devices = vec![base.clone()];
+    for axis in axes {
+        let with = |device: &Profile| {
+            let values = axis.values().into_iter();
+            values.filter_map(|value| knob::set(device, &axis.key, value).ok()).collect::<Vec<_>>()
+        };
+        devices = devices.iter().flat_map(with).collect();
+    }
+    let from = best.places.clone();
+    for device in devices {
+        if search.simulations >= until {
+            return;
+        }
+        let Some(residuals) = search.at(&device, free.fine, &from) else { return };
+        let point = Point { places: from.clone(), residuals };
+        let share = free.active.len() + 1;
+        let point = solve::solve(search, &device, free.fine, free.active, point, share);
+        if cost(free.fine, &point) < cost(free.fine, best) {
+            (*base, *best) = (device, point);
+        }
+    }
+}
+
 /// The switches that a profile has and that are not held.
 pub(super) fn switches(profile: &Profile, held: &[(String, String)]) -> Vec<&'static str> {
     let free = |key: &&str| {
