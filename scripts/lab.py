@@ -62,30 +62,40 @@ def milliseconds(summary, key="p50"):
     return "-" if value is None else f"{value / 1e6:.2f}"
 
 
-def commits(flashlag, options):
-    """The nested-journaling matrix, on a device that takes no time."""
-    settings = {
+def journals(options, saves, time):
+    """What is set for inserts in each journal mode."""
+    return {
         "statement": "insert",
         "synchronous": "full",
         "journal": ",".join(JOURNALS[::3] if options.short else JOURNALS),
-        "saves": 50 if options.short else 200,
-        "time": "120s",
+        "saves": 50 if options.short else saves,
+        "time": time,
     }
+
+
+def beside(flashlag, profile, settings):
+    """Each filesystem: its name, its phases in a real kernel on that device (None where it could not
+    be run), and the model's where it is modelled. The model is on a device that takes some time
+    always: times of files move in ticks, and without any time no tick passes between two saves."""
+    for filesystem in FILESYSTEMS:
+        real = run(flashlag, f"lab:{profile}+{filesystem}", settings)
+        modelled = real is not None and filesystem in MODELLED
+        model = run(flashlag, f"sim:{DEVICE}+{filesystem}", settings) if modelled else None
+        yield filesystem, real, model
+
+
+def commits(flashlag, options):
+    """The nested-journaling matrix, on a device that takes no time."""
+    settings = journals(options, 200, "120s")
     lines = [
         "| | journal | writes | KiB | flushes | data | log | metadata | modelled: writes | KiB | flushes |",
         "|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     off = []
-    for filesystem in FILESYSTEMS:
-        real = run(flashlag, f"lab:zero+{filesystem}", settings)
+    for filesystem, real, model in beside(flashlag, "zero", settings):
         if real is None:
             lines.append(f"| {filesystem} | could not be run here |" + " |" * 9)
             continue
-        model = None
-        if filesystem in MODELLED:
-            # On a device that takes some time: times of files move in ticks, and without any time no
-            # tick passes between two saves.
-            model = run(flashlag, f"sim:{DEVICE}+{filesystem}", settings)
         for name, phase in real.items():
             seen = costs(phase)
             journal = name.split("_")[1].upper()
@@ -110,26 +120,16 @@ def commits(flashlag, options):
 
 def speeds(flashlag, options):
     """Saves a second on a phone's flash, real and modelled."""
-    settings = {
-        "statement": "insert",
-        "synchronous": "full",
-        "journal": ",".join(JOURNALS[::3] if options.short else JOURNALS),
-        "saves": 50 if options.short else 300,
-        "time": "30s",
-    }
+    settings = journals(options, 300, "30s")
     lines = [
         f"| | journal | saves/s on lab:{DEVICE} | p50 ms | software alone, p50 ms | flash, KiB a save "
         f"| write amplification | saves/s on sim:{DEVICE} | p50 ms |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
-    for filesystem in FILESYSTEMS:
-        real = run(flashlag, f"lab:{DEVICE}+{filesystem}", settings)
+    for filesystem, real, model in beside(flashlag, DEVICE, settings):
         if real is None:
             lines.append(f"| {filesystem} | could not be run here |" + " |" * 7)
             continue
-        model = None
-        if filesystem in MODELLED:
-            model = run(flashlag, f"sim:{DEVICE}+{filesystem}", settings)
         for name, phase in real.items():
             ledger = phase["ledger"]
             flash = ledger["device_bytes"]
