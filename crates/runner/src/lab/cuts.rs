@@ -75,10 +75,7 @@ pub struct Cuts {
 /// # Errors
 /// What the lab needs is not there, or the guest goes away.
 pub fn cut_in_lab(request: &CutsRequest, observer: &mut dyn Observer) -> Result<Cuts, RunError> {
-    let refuse = |error: LabError| RunError::Lab {
-        target: request.target.text.clone(),
-        reason: error.to_string(),
-    };
+    let refuse = |error: LabError| request.target.failed(error);
     if request.target.spec.encrypt.is_some() {
         let reason = "power cuts are tried without encryption: leave it out".to_owned();
         return Err(refuse(LabError::Said(reason)));

@@ -52,10 +52,7 @@ pub struct LabRequest {
 pub fn run_in_lab(request: &LabRequest, observer: &mut dyn Observer) -> Result<Run, RunError> {
     output::check_directory(&request.output)?;
     output::check_writable(&request.output)?;
-    let refuse = |error: LabError| RunError::Lab {
-        target: request.target.text.clone(),
-        reason: error.to_string(),
-    };
+    let refuse = |error: LabError| request.target.failed(error);
     observer.event(Event::Preparing("booting a kernel on the virtual device"));
     let mut lab = boot(&request.target, request.seed, Purpose::Measuring).map_err(refuse)?;
     observer.event(Event::Note(&format!("the guest is {}", lab.machine.kernel)));

@@ -1,6 +1,6 @@
 //! `lab:PROFILE+FS[,OPTION]...`.
 
-use flashlag_lab::LabSpec;
+use flashlag_lab::{LabError, LabSpec};
 use flashlag_schema::profile::Profile;
 use flashlag_units::Bytes;
 
@@ -37,5 +37,10 @@ impl LabTarget {
         let model = profile.model().map_err(|error| refuse(error.to_string()))?;
         let size = spec.size.unwrap_or(model.map.capacity.0);
         Ok(LabTarget { text: text.to_owned(), profile, spec, size })
+    }
+
+    /// What went wrong in the lab, with what was asked for.
+    pub(super) fn failed(&self, error: LabError) -> RunError {
+        RunError::Lab { target: self.text.clone(), reason: error.to_string() }
     }
 }

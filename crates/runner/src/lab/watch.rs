@@ -15,7 +15,7 @@ const RECORDED_AT_MOST: Bytes = Bytes::from_mib(512);
 /// A recording of a whole run for power cuts is no longer than this.
 const ALL_AT_MOST: Bytes = Bytes::from_mib(4096);
 
-/// A device that is watched. It ends with this value.
+/// A device that is watched.
 #[derive(Debug)]
 pub(super) struct Watched {
     /// It ends with this.
@@ -32,7 +32,7 @@ pub(super) fn refuse(error: ServeError) -> LabError {
     LabError::Program { program: "the virtual device".to_owned(), reason: error.to_string() }
 }
 
-/// Starts a device that holds `image`.
+/// Starts a device.
 pub(super) fn start(settings: Settings) -> Result<Running, LabError> {
     Launch::new(settings).start().map_err(refuse)
 }
