@@ -3,7 +3,8 @@
 use std::sync::atomic::AtomicBool;
 
 use flashlag_device::{
-    Device, Durability, FaultDevice, Faults, Latency, NoWaitMeter, RamDevice, Service, VirtualClock,
+    Clock, Device, Durability, FaultDevice, Faults, Latency, NoWaitMeter, RamDevice,
+    SchedulerTimes, Service, VirtualClock, WaitMeter,
 };
 use flashlag_engine::{Driven, Ended, Job, Limits, Watch, drive};
 use flashlag_schema::scenario::{Arrivals, IoOperation, Pattern, Schedule};
@@ -354,5 +355,34 @@ proptest! {
         prop_assert_eq!(driven.recorded.bytes, Bytes(ops * 4096));
         let ops_in_intervals: u64 = driven.recorded.intervals.iter().map(|i| i.ops()).sum();
         prop_assert_eq!(ops_in_intervals, ops);
+    }
+}
+
+/// Each reading takes `cost`; all time is spent on the CPU.
+struct Costly {
+    clock: VirtualClock,
+    cost: Nanos,
+}
+
+impl WaitMeter for Costly {
+    fn read(&self) -> Option<SchedulerTimes> {
+        self.clock.advance_to(self.clock.now().plus(self.cost));
+        Some(SchedulerTimes { on_cpu: self.clock.now(), runnable: Nanos::ZERO })
+    }
+}
+
+#[test]
+fn of_short_operations_as_many_are_sampled_as_readings_are_cheap() {
+    // A reading may cost a quarter of a percent of the time: one in 400 times its cost, and so, of
+    // operations of 50 µs, one in 4 at half a microsecond, and one in 20, a window a millisecond,
+    // where it costs more than that allows.
+    for (cost, one_in) in [(500, 4..=9), (2_000, 15..=25)] {
+        let mut device = ram(1, service(Latency::Fixed(Nanos::from_micros(50)), 1), 0);
+        let meter = Costly { clock: device.clock().clone(), cost: Nanos(cost) };
+        let stop = AtomicBool::new(false);
+        let driven = drive(&mut device, &job(10_000), &mut Watch::new(&stop, meter));
+        let sampled: u64 = driven.recorded.waits.occupied().map(|(_, class)| class.ops).sum();
+        let ops = driven.recorded.latency.count();
+        assert!(one_in.contains(&(ops / sampled.max(1))), "{sampled} of {ops} at {cost} ns");
     }
 }
