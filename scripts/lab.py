@@ -197,36 +197,75 @@ def switches(flashlag, options):
     return lines
 
 
+def buffered(volatile):
+    """A profile as DEVICE's, with a write buffer of 1 MiB, as a file: one that a power cut empties, or
+    one behind a battery."""
+    text = Path(f"profiles/{DEVICE}.toml").read_text()
+    name = "buffer" if volatile else "battery"
+    text = text.replace(f'name = "{DEVICE}"', f'name = "{DEVICE}-{name}"', 1)
+    text += f"""
+[buffer]
+size = {{ value = "1MiB", source = "chosen: much larger than a save" }}
+volatile = {{ value = {str(volatile).lower()}, source = "chosen: the question" }}
+"""
+    KEPT.mkdir(parents=True, exist_ok=True)
+    path = KEPT / f"{name}.toml"
+    path.write_text(text)
+    return str(path)
+
+
 def cuts(flashlag, options):
-    """What a power cut takes: with barriers and without, by filesystem and journal mode."""
+    """What a power cut takes: with barriers and without, by device, filesystem and journal mode."""
     lines = [
-        "| | journal | cuts | saves acknowledged | cuts that lost any | saves lost | at most in one "
-        "| databases damaged | mounts failed |",
-        "|---|---|---|---|---|---|---|---|---|",
+        "| device | | journal | synchronous | cuts | saves acknowledged | cuts that lost any | saves lost "
+        "| at most in one | databases damaged | mounts failed |",
+        "|---|---|---|---|---|---|---|---|---|---|---|",
     ]
-    for filesystem in MODELLED:
-        switches = ("", ",nobarrier")
-        if filesystem == "f2fs":
-            switches += (",fsync_mode=nobarrier",)
-        for switch in switches:
-            for journal in ("delete", "persist", "wal"):
-                target = f"lab:{DEVICE}+{filesystem}{switch},size=512MiB"
-                print(f"{target}  {journal}", file=sys.stderr, flush=True)
-                count = "20" if options.short else str(options.cuts)
-                done = subprocess.run(
-                    ["timeout", "-s", "KILL", "3600", flashlag, "cuts", target, "--journal", journal,
-                     "--cuts", count, "--saves", "100", "--json"],
-                    capture_output=True, text=True, check=False,
-                )
-                if done.returncode not in (0, 1):
-                    print(done.stderr.strip(), file=sys.stderr)
-                    continue
-                told = json.loads(done.stdout)
-                keys = ("cuts", "acknowledged", "with_loss", "lost", "most_lost", "damaged",
-                        "unmountable")
-                cells = " | ".join(str(told[key]) for key in keys)
-                lines.append(f"| {filesystem}{switch} | {journal.upper()} | {cells} |")
+    devices = {
+        DEVICE: DEVICE,
+        "with a volatile buffer of 1 MiB": buffered(True),
+        "with that behind a battery": buffered(False),
+    }
+    modes = [("delete", "full"), ("wal", "full")]
+    for device, profile in devices.items():
+        for filesystem in MODELLED:
+            switches = ["", ",nobarrier"]
+            if filesystem == "f2fs" and profile == DEVICE:
+                switches.append(",fsync_mode=nobarrier")
+            for switch in switches:
+                # The deletion that commits is made durable where it is asked for.
+                extra = [("delete", "extra")] if not switch and profile == DEVICE else []
+                for journal, synchronous in modes + extra:
+                    told = cut(flashlag, options, f"{profile}+{filesystem}{switch}", journal, synchronous)
+                    if told is None:
+                        continue
+                    keys = ("cuts", "acknowledged", "with_loss", "lost", "most_lost", "damaged",
+                            "unmountable")
+                    cells = [device, filesystem + switch, journal.upper(), synchronous.upper()]
+                    cells += [str(told[key]) for key in keys]
+                    lines.append("| " + " | ".join(cells) + " |")
     return lines
+
+
+def cut(flashlag, options, stack, journal, synchronous):
+    """What power cuts took, kept as runs are."""
+    count = 20 if options.short else options.cuts
+    target = f"lab:{stack},size=512MiB"
+    name = "".join(c if c.isalnum() else "-" for c in f"cuts {target} {journal} {synchronous} {count}")
+    output = KEPT / f"{name}.json"
+    if not output.exists():
+        print(f"{target}  {journal} {synchronous}", file=sys.stderr, flush=True)
+        done = subprocess.run(
+            ["timeout", "-s", "KILL", "3600", flashlag, "cuts", target, "--journal", journal,
+             "--synchronous", synchronous, "--cuts", str(count), "--saves", "100", "--json"],
+            capture_output=True, text=True, check=False,
+        )
+        # 1: something was lost.
+        if done.returncode not in (0, 1):
+            print(done.stderr.strip(), file=sys.stderr)
+            return None
+        output.write_text(done.stdout)
+    return json.loads(output.read_text())
 
 
 TABLES = {"commits": commits, "speeds": speeds, "switches": switches, "cuts": cuts}

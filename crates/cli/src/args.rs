@@ -19,7 +19,7 @@ Exit status: 0 done; 1 a --fail-if threshold was crossed; 2 it could not run;
 const PREDICT_HELP: &str = "\
 Changes:
   fs=raw|ext4|f2fs  nobarrier=on|off  discard=on|off  encrypt=on|off  fuse=on|off
-  journal=wal|delete|truncate|persist|memory|off  sync=full|normal
+  journal=wal|delete|truncate|persist|memory|off  sync=extra|full|normal
   full=90%  age=12mo (at --daily)  idle_maintenance=on|off  spare=512MB  buffer=1MB|none
   or any parameter of the profile: nand.program=1.5ms";
 

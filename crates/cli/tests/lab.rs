@@ -4,63 +4,12 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![allow(clippy::print_stdout, reason = "a test that skips says so")]
 
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+#[path = "support/lab.rs"]
+mod support;
 
-use serde_json::Value;
+use std::process::Command;
 
-/// No boot and run of a test takes so long, however busy the machine is.
-const PATIENCE: &str = "400";
-
-fn flashlag() -> PathBuf {
-    PathBuf::from(env!("CARGO_BIN_EXE_flashlag"))
-}
-
-/// The plugin that cargo built with the workspace.
-fn plugin() -> Option<PathBuf> {
-    let folder = flashlag().parent()?.to_owned();
-    let folders = [folder.clone(), folder.join("deps")];
-    folders.map(|folder| folder.join("libflashlag_nbd.so")).into_iter().find(|file| file.is_file())
-}
-
-fn kernel() -> Option<PathBuf> {
-    let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
-    let home = || std::env::var_os("HOME").map(|home| Path::new(&home).join(".cache"));
-    let folder = std::env::var_os("FLASHLAG_LAB")
-        .map(PathBuf::from)
-        .or_else(|| Some(cache.or_else(home)?.join("flashlag/lab")))?;
-    folder.join("vmlinux").is_file().then_some(folder)
-}
-
-fn has(program: &str) -> bool {
-    let path = format!("{}:/usr/sbin:/sbin", std::env::var("PATH").unwrap_or_default());
-    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
-}
-
-/// What a real boot needs; says what is missing.
-fn can_boot(mkfs: &str) -> bool {
-    let programs = ["qemu-system-x86_64", "nbdkit", mkfs];
-    let mut missing: Vec<&str> = programs.into_iter().filter(|program| !has(program)).collect();
-    if kernel().is_none() {
-        missing.push("the lab's kernel (scripts/lab-packages)");
-    }
-    if plugin().is_none() {
-        missing.push("the plugin (cargo build -p flashlag-nbd)");
-    }
-    if !missing.is_empty() {
-        println!("skipped: there is no {}", missing.join(", no "));
-    }
-    missing.is_empty()
-}
-
-fn run(target: &str, output: &Path, more: &[&str]) -> Output {
-    let mut command = Command::new("timeout");
-    command.args(["-s", "KILL", PATIENCE]).arg(flashlag()).args(["run", "sqlite", "--on", target]);
-    if let Some(plugin) = plugin() {
-        command.env("FLASHLAG_NBD_PLUGIN", plugin);
-    }
-    command.arg("-o").arg(output).args(more).output().unwrap()
-}
+use support::{can_boot, costs, flashlag, run, stored};
 
 const SHORT: [&str; 8] = [
     "--set",
@@ -72,21 +21,6 @@ const SHORT: [&str; 8] = [
     "--set",
     "time=60s",
 ];
-
-/// Writes, KiB and flushes of a save, of each phase by name.
-fn costs(run: &Value) -> Vec<(String, [f64; 3])> {
-    let phases = run["phases"].as_array().unwrap().iter().map(|phase| {
-        let each =
-            |field: &str| phase["ledger"][field].as_f64().unwrap() / phase["ops"].as_f64().unwrap();
-        let costs = [each("block_writes"), each("block_bytes") / 1024.0, each("flushes")];
-        (phase["name"].as_str().unwrap().to_owned(), costs)
-    });
-    phases.collect()
-}
-
-fn stored(path: &Path) -> Value {
-    serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
-}
 
 #[test]
 fn a_commit_on_a_real_kernel_is_counted_by_the_device_each_write_for_what_it_is() {

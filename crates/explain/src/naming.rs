@@ -118,6 +118,7 @@ impl SaveKind {
         })?;
         let synchronous = match words.last() {
             Some(&"normal") => Synchronous::Normal,
+            Some(&"extra") => Synchronous::Extra,
             _ => Synchronous::Full,
         };
         Some(SaveKind { statement, journal, synchronous, databases: 1 })
@@ -126,7 +127,7 @@ impl SaveKind {
     /// Whether every commit is on storage when it returns.
     pub fn is_durable(&self) -> bool {
         let journal = !matches!(self.journal, JournalMode::Memory | JournalMode::Off);
-        journal && (self.synchronous == Synchronous::Full || self.journal != JournalMode::Wal)
+        journal && (self.synchronous != Synchronous::Normal || self.journal != JournalMode::Wal)
     }
 
     /// `Rollback journal`, `WAL`, `WAL, NORMAL`, `Rollback journal (truncate)`.
@@ -134,6 +135,7 @@ impl SaveKind {
         let journal = journal_name(self.journal);
         match self.synchronous {
             Synchronous::Full => journal.to_owned(),
+            Synchronous::Extra => format!("{journal}, EXTRA"),
             Synchronous::Normal => format!("{journal}, NORMAL"),
         }
     }

@@ -5,7 +5,7 @@
 
 use std::io::{BufRead, Read, Write};
 
-use flashlag_schema::scenario::JournalMode;
+use flashlag_schema::scenario::{JournalMode, Synchronous};
 use flashlag_schema::{BlockKinds, HostRequests, Phase, Run};
 use flashlag_units::{Bytes, Nanos};
 use serde::de::DeserializeOwned;
@@ -87,6 +87,8 @@ pub struct DeviceCount {
 pub struct SaveOrder {
     /// In which journal mode.
     pub journal: JournalMode,
+    /// How a commit is made durable.
+    pub synchronous: Synchronous,
     /// How many.
     pub saves: u64,
     /// What their contents follow from.

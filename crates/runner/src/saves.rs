@@ -64,6 +64,7 @@ impl Prepared {
         });
         let counted = observer.device_count();
         let before = self.probe.counters();
+        let mut after = (before.clone(), None);
         let probe = &self.probe;
         let mut warmth = |recorder: &mut Recorder| {
             if let Some(millicelsius) = probe.storage_temperature().value() {
@@ -75,10 +76,11 @@ impl Prepared {
             stop: &self.request.stop,
             live: Some(live),
             on_interval: Some(&mut warmth),
+            on_end: Some(&mut || after = (probe.counters(), observer.device_count())),
             meter: ThreadWaitMeter::open().ok(),
         });
-        let after = self.probe.counters();
-        let counted = (counted, observer.device_count());
+        let (after, counted_after) = after;
+        let counted = (counted, counted_after);
         let beside = self.end_background(background);
         let present = databases.check();
         drop(databases);

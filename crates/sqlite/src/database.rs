@@ -163,6 +163,7 @@ fn journal_name(journal: JournalMode) -> &'static str {
 /// The number that `PRAGMA synchronous` answers with.
 fn synchronous_level(synchronous: Synchronous) -> i64 {
     match synchronous {
+        Synchronous::Extra => 3,
         Synchronous::Full => 2,
         Synchronous::Normal => 1,
     }

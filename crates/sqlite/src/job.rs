@@ -43,12 +43,15 @@ pub struct SaveWatch<'a, M> {
     pub meter: Option<M>,
     /// Called at the end of each interval.
     pub on_interval: Option<OnInterval<'a>>,
+    /// Called after the last save, before the databases are closed: what closing writes (a write-ahead
+    /// log's checkpoint) belongs to no save.
+    pub on_end: Option<&'a mut dyn FnMut()>,
 }
 
 impl<'a, M> SaveWatch<'a, M> {
     /// Only a stop flag and, where there is one, a meter.
     pub fn new(stop: &'a AtomicBool, meter: Option<M>) -> SaveWatch<'a, M> {
-        SaveWatch { stop, live: None, meter, on_interval: None }
+        SaveWatch { stop, live: None, meter, on_interval: None, on_end: None }
     }
 }
 

@@ -73,7 +73,7 @@ pub(crate) fn run<M: WaitMeter>(
 ) -> Result<Saved, SqliteError> {
     let PreparedSaves { job, place, databases, rows, content, sizes, written, downgrades, notes } =
         prepared;
-    let SaveWatch { stop, live, meter, mut on_interval } = watch;
+    let SaveWatch { stop, live, meter, mut on_interval, on_end } = watch;
     let save = job.save;
     let clock = PhaseClock::new(Rc::clone(&place));
     let sampler = WaitSampler::new(meter, &clock);
@@ -124,6 +124,9 @@ pub(crate) fn run<M: WaitMeter>(
             break Ended::Told(reason);
         }
     };
+    if let Some(tell) = on_end {
+        tell();
+    }
     let mut saved = phase.finish(ended, first_reading, writes_before);
     saved.prepared_bytes = written;
     saved.downgrades = downgrades;

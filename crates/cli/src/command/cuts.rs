@@ -3,7 +3,7 @@ use std::io::Write;
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use flashlag_runner::lab::{Cuts, CutsRequest, LabTarget, cut_in_lab};
-use flashlag_schema::scenario::JournalMode;
+use flashlag_schema::scenario::{JournalMode, Synchronous};
 use flashlag_term::Progress;
 
 use super::run::Shown;
@@ -16,9 +16,12 @@ use crate::terminal::Terminal;
 pub struct CutsArgs {
     /// lab:PROFILE+FS[,OPTION]...: lab:nexus5-2013+ext4,nobarrier
     pub target: String,
-    /// SQLite's journal mode; `synchronous` is FULL
+    /// SQLite's journal mode
     #[arg(long, value_enum, default_value_t = JournalArg::Delete)]
     pub journal: JournalArg,
+    /// SQLite's synchronous
+    #[arg(long, value_enum, default_value_t = SynchronousArg::Full)]
+    pub synchronous: SynchronousArg,
     /// How many power cuts
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub cuts: u32,
@@ -46,6 +49,17 @@ pub enum JournalArg {
     Wal,
 }
 
+/// How a commit is made durable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SynchronousArg {
+    /// The deletion of a rollback journal is made durable as well
+    Extra,
+    /// What SQLite does unless told
+    Full,
+    /// In WAL mode the last saves may be lost
+    Normal,
+}
+
 /// Cuts the power of a virtual device during saves, and says what was lost. Exits with 1 where
 /// anything was.
 pub fn cuts(args: &CutsArgs, terminal: &Terminal) -> Result<Exit> {
@@ -56,6 +70,11 @@ pub fn cuts(args: &CutsArgs, terminal: &Terminal) -> Result<Exit> {
             JournalArg::Truncate => JournalMode::Truncate,
             JournalArg::Persist => JournalMode::Persist,
             JournalArg::Wal => JournalMode::Wal,
+        },
+        synchronous: match args.synchronous {
+            SynchronousArg::Extra => Synchronous::Extra,
+            SynchronousArg::Full => Synchronous::Full,
+            SynchronousArg::Normal => Synchronous::Normal,
         },
         saves: args.saves,
         cuts: args.cuts as usize,

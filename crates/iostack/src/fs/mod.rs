@@ -79,6 +79,11 @@ pub(crate) trait Filesystem: Debug {
         ranges: &[(u64, u64)],
         reason: Reason,
     ) -> Result<Plan, Full>;
+    /// Whether a buffered write that makes a file this large has what the file holds written out first,
+    /// because its inode can't hold it any more. Asked once.
+    fn outgrows(&mut self, _file: FileId, _size: u64) -> bool {
+        false
+    }
     /// A call changed data of the file: its time of modification changes with it.
     fn touch(&mut self, now: Nanos, file: FileId);
     /// Makes a file, or the directory, durable, its data being written already. `data_only` is

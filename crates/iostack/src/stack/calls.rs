@@ -198,6 +198,11 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
             return Err(self.no_room("write", file));
         }
         let mut plan = self.read_parts(file, offset, length);
+        if self.fs.outgrows(file, offset + length) {
+            let now = self.now();
+            self.cache.write(now, file, 0, true);
+            plan.then_plan(self.write_back(file, (0, 1), 1, Reason::Writeback)?);
+        }
         let now = self.now();
         for page in first..end {
             let promised = !self.fs.is_mapped(file, page);

@@ -80,9 +80,10 @@ fn one(text: &str) -> Result<Change, PredictError> {
             refuse("journal is one of wal, delete, truncate, persist, memory, off".to_owned())
         })?),
         "sync" => Change::Synchronous(match value {
+            "extra" => Synchronous::Extra,
             "full" => Synchronous::Full,
             "normal" => Synchronous::Normal,
-            _ => return Err(refuse("sync is full or normal".to_owned())),
+            _ => return Err(refuse("sync is one of extra, full, normal".to_owned())),
         }),
         "full" => Change::Full(level(value).map_err(refuse)?),
         "nobarrier" => Change::Option("nobarrier", on()?),
@@ -177,6 +178,7 @@ pub(super) fn journal_name(mode: JournalMode) -> &'static str {
 pub(super) fn synchronous_name(mode: Synchronous) -> &'static str {
     match mode {
         Synchronous::Full => "full",
+        Synchronous::Extra => "extra",
         Synchronous::Normal => "normal",
     }
 }

@@ -132,6 +132,7 @@ fn save_name(kind: &SaveKind) -> String {
     };
     match kind.synchronous {
         Synchronous::Full => journal.to_owned(),
+        Synchronous::Extra => format!("{journal} extra"),
         Synchronous::Normal => format!("{journal} normal"),
     }
 }

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use flashlag_lab::LabError;
 use flashlag_lab::protocol::{Checked, Mount, Order, Report, SaveOrder};
-use flashlag_schema::scenario::JournalMode;
+use flashlag_schema::scenario::{JournalMode, Synchronous};
 use flashlag_serve::Recording;
 use flashlag_units::Nanos;
 use serde::Serialize;
@@ -35,6 +35,8 @@ pub struct CutsRequest {
     pub target: LabTarget,
     /// The journal mode of the saves.
     pub journal: JournalMode,
+    /// How a commit is made durable.
+    pub synchronous: Synchronous,
     /// How many saves are made.
     pub saves: u64,
     /// How many cuts.
@@ -97,6 +99,7 @@ fn save(
     observer.event(Event::Preparing("saving"));
     lab.machine.order(&Order::Save(SaveOrder {
         journal: request.journal,
+        synchronous: request.synchronous,
         saves: request.saves,
         seed: request.seed,
         directory: format!("{}/{DIRECTORY}", FLASH.1),

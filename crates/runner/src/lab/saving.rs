@@ -7,7 +7,7 @@ use flashlag_device::ThreadWaitMeter;
 use flashlag_lab::LabError;
 use flashlag_lab::guest::{self, Link, Orders};
 use flashlag_lab::protocol::{Checked, Mount, Report, SaveOrder};
-use flashlag_schema::scenario::{Arrivals, Save, Statement, Synchronous};
+use flashlag_schema::scenario::{Arrivals, Save, Statement};
 use flashlag_sqlite::{PreparedSaves, SaveJob, SaveWatch, examine};
 use flashlag_stats::Recorder;
 use flashlag_units::{Bytes, Nanos, Text};
@@ -30,7 +30,7 @@ pub(super) fn save(order: &SaveOrder, link: &Link, orders: &Orders) -> Result<()
         name: "save".to_owned(),
         statement: Statement::Insert,
         journal: order.journal,
-        synchronous: Synchronous::Full,
+        synchronous: order.synchronous,
         row: Text(Bytes(100)),
         rows: 0,
         databases: 1,

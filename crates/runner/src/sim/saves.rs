@@ -107,13 +107,16 @@ impl Simulation<'_> {
             live: &live,
         });
         let before = Counted::now(&self.stack);
+        let mut after = before;
+        let stack = &self.stack;
         let saved = prepared.run(SaveWatch {
             stop: &self.request.stop,
             live: Some(live),
             on_interval: None,
+            on_end: Some(&mut || after = Counted::now(stack)),
             meter: None::<NoWaitMeter>,
         });
-        let counted = Counted::now(&self.stack).since(&before);
+        let counted = after.since(&before);
         let beside = self.end_background();
         let saved = match saved {
             Ok(saved) => saved,

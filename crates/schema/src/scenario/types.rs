@@ -310,7 +310,11 @@ pub enum JournalMode {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Synchronous {
-    /// Every commit is durable.
+    /// As `full`, and where the deletion of a rollback journal is what commits, that is made durable
+    /// as well.
+    Extra,
+    /// Every commit is durable once the device has what was written: the deletion of a rollback
+    /// journal may not have reached it.
     Full,
     /// In WAL mode a commit is durable only after the next checkpoint.
     Normal,

@@ -69,7 +69,7 @@ fn rows_of_a_sound(files: &Fake, index: u32) -> u64 {
 fn every_cell_of_the_matrix_saves_what_it_says_in_every_database() {
     for statement in [Statement::Insert, Statement::Update, Statement::Delete] {
         for journal in JOURNALS {
-            for level in [Synchronous::Full, Synchronous::Normal] {
+            for level in [Synchronous::Extra, Synchronous::Full, Synchronous::Normal] {
                 let cell = format!("{statement:?} {journal:?} {level:?}");
                 let mut save = save(statement, journal, 40, Some(25));
                 (save.synchronous, save.databases) = (level, 2);
@@ -95,7 +95,7 @@ fn every_cell_of_the_matrix_saves_what_it_says_in_every_database() {
 fn sqlite_writes_what_it_writes_to_a_real_directory_in_as_many_calls() {
     for statement in [Statement::Insert, Statement::Update, Statement::Delete] {
         for journal in JOURNALS {
-            for level in [Synchronous::Full, Synchronous::Normal] {
+            for level in [Synchronous::Extra, Synchronous::Full, Synchronous::Normal] {
                 let mut save = save(statement, journal, 300, Some(25));
                 save.synchronous = level;
                 let directory = tempfile::TempDir::new().unwrap();

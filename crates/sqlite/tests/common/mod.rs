@@ -19,7 +19,7 @@ pub const JOURNALS: [JournalMode; 6] = [
     JournalMode::Memory,
     JournalMode::Off,
 ];
-pub const LEVELS: [Synchronous; 2] = [Synchronous::Full, Synchronous::Normal];
+pub const LEVELS: [Synchronous; 3] = [Synchronous::Extra, Synchronous::Full, Synchronous::Normal];
 
 /// `saves` saves over `rows` rows of 100 bytes in one database.
 pub fn save(statement: Statement, journal: JournalMode, rows: u64, saves: u64) -> Save {

@@ -15,8 +15,10 @@ pub(super) const EVERY: Nanos = Nanos::from_secs(60);
 /// Entries of the node table that fit into the summaries of a pack, and of the segment table.
 const NODES_IN_SUMMARY: usize = 38;
 const SEGMENTS_IN_SUMMARY: usize = 6;
-/// Blocks of the summaries of the data logs, compact.
-const SUMMARY_BLOCKS: u64 = 2;
+/// Entries of summaries of data logs (7 bytes each) beside the tables' entries (507 bytes for each of
+/// the two) and a footer (5), and in a block of their own (`f2fs_npages_for_summary_flush`).
+const SUMMARIES_BESIDE: u64 = (BLOCK - 2 * 507 - 5) / 7;
+const SUMMARIES_IN_BLOCK: u64 = (BLOCK - 5) / 7;
 
 impl F2fs {
     /// Writes names, nodes and tables, then the pack, then discards what is free by it.
@@ -30,12 +32,10 @@ impl F2fs {
         plan.then_writes(self.write_all_nodes());
         plan.then_writes(self.write_tables());
         let pack = self.layout.pack(self.version) * BLOCK;
-        // Head and summaries go out apart: other counters change in between.
-        let head = Run { offset: pack, length: BLOCK };
-        let summaries = Run { offset: pack + BLOCK, length: SUMMARY_BLOCKS * BLOCK };
-        plan.then_writes(vec![head, summaries]);
+        let blocks = summary_blocks(self.segments.written_in_data_log());
+        plan.then_writes(vec![Run { offset: pack, length: (1 + blocks) * BLOCK }]);
         plan.then_flush(self.barrier);
-        let tail = Run { offset: pack + (1 + SUMMARY_BLOCKS) * BLOCK, length: BLOCK };
+        let tail = Run { offset: pack + (1 + blocks) * BLOCK, length: BLOCK };
         plan.then_writes(vec![tail]);
         plan.then_flush(self.barrier);
         self.version += 1;
@@ -114,5 +114,22 @@ impl F2fs {
             push_run(&mut runs, Run { offset: first * BLOCK, length: SEGMENT * BLOCK });
         }
         runs
+    }
+}
+
+/// How many blocks the summaries of the data logs take, compact: one for each block that the logs have
+/// written in the segments they are in.
+fn summary_blocks(entries: u64) -> u64 {
+    1 + entries.saturating_sub(SUMMARIES_BESIDE).div_ceil(SUMMARIES_IN_BLOCK)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn summaries_take_a_block_more_where_the_tables_entries_leave_no_room() {
+        let blocks = [0, 439, 440, 1023, 1024].map(summary_blocks);
+        assert_eq!(blocks, [1, 1, 2, 2, 3]);
     }
 }

@@ -6,8 +6,10 @@
 //! and where segments run short) with their packs, tables and summaries, threaded logging, cleaning
 //! of the segment with the fewest valid blocks, discards of segments that a checkpoint freed,
 //! fstrim. `noipu` is a kernel before 3.17: it appends always, also what is written past the page
-//! cache, and an fsync writes the node that changed without the inode. Left out: hot and cold data
-//! in logs of their own, indirect nodes, compression, inline data, background cleaning.
+//! cache, an fsync writes the node that changed without the inode, and no data is inline. What is
+//! inline (a file of up to 3,488 bytes, in its inode) goes to a block of its own before a buffered write
+//! makes the file larger than that. Left out: hot and cold data in logs of their own, indirect nodes,
+//! compression, background cleaning.
 
 mod checkpoint;
 mod clean;
@@ -30,6 +32,9 @@ use crate::spec::StackSpec;
 /// Addresses that an inode holds itself, and a direct node.
 const IN_INODE: u64 = 923;
 const IN_NODE: u64 = 1018;
+/// What a file holds is in its inode up to this many bytes: the addresses there, less those that
+/// inline attributes take (50) and one (`MAX_INLINE_DATA`).
+const INLINE: u64 = 4 * (IN_INODE - 50 - 1);
 /// An fsync of so many pages or fewer overwrites in place (`min_fsync_blocks`).
 const IN_PLACE_PAGES: u64 = 8;
 
@@ -73,6 +78,8 @@ struct Inode {
     modified: Option<u64>,
     /// Whether an fsync has the time of modification to write.
     touched: bool,
+    /// Whether it was never larger than an inode holds.
+    inline: bool,
 }
 
 impl Inode {
@@ -281,7 +288,7 @@ impl Filesystem for F2fs {
         if self.left() == 0 {
             return Err(Full);
         }
-        let mut inode = Inode { touched: true, ..Inode::default() };
+        let mut inode = Inode { touched: true, inline: self.in_place, ..Inode::default() };
         self.promised += inode.change(0);
         self.files.insert(file.0, inode);
         self.directory.changed = true;
@@ -321,6 +328,13 @@ impl Filesystem for F2fs {
         self.files.get(&file.0).map_or(0, |inode| inode.size)
     }
 
+    fn outgrows(&mut self, file: FileId, size: u64) -> bool {
+        let Some(inode) = self.files.get_mut(&file.0) else { return false };
+        let outgrows = inode.inline && size > INLINE;
+        inode.inline &= !outgrows;
+        outgrows && inode.size > 0
+    }
+
     fn locate(&self, file: FileId, offset: u64, length: u64) -> Vec<Run> {
         let Some(inode) = self.files.get(&file.0) else { return Vec::new() };
         map::locate(&inode.map, (offset, length), |block| self.place(block).offset)
@@ -337,6 +351,15 @@ impl Filesystem for F2fs {
         ranges: &[(u64, u64)],
         reason: Reason,
     ) -> Result<Plan, Full> {
+        if let Some(inode) = self.files.get_mut(&file.0) {
+            let small = inode.size <= INLINE && reason != Reason::Direct;
+            if inode.inline && small {
+                self.promised += inode.change(0);
+                self.changed(now);
+                return Ok(Plan::new());
+            }
+            inode.inline = false;
+        }
         let pages = || {
             ranges.iter().flat_map(|(offset, length)| {
                 let (first, end) = blocks(*offset, *length);

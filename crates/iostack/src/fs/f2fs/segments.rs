@@ -33,6 +33,7 @@ const IS_NODE: u32 = 1 << 31;
 struct Open {
     segment: u32,
     next: u64,
+    threaded: bool,
 }
 
 #[derive(Debug)]
@@ -138,8 +139,17 @@ impl Segments {
                 segment
             }
         };
-        self.open[log as usize] = Some(Open { segment, next: 0 });
+        self.open[log as usize] = Some(Open { segment, next: 0, threaded: threaded.is_some() });
         Some(())
+    }
+
+    /// Blocks that the data log has passed in its segment: all of it where it fills holes.
+    pub(super) fn written_in_data_log(&self) -> u64 {
+        match self.open[Log::Data as usize] {
+            Some(open) if open.threaded => SEGMENT,
+            Some(open) => open.next,
+            None => 0,
+        }
     }
 
     fn is_open(&self, segment: u32) -> bool {

@@ -1,0 +1,149 @@
+//! The short form of the lab's questions (`scripts/lab.py` has the long one): what a commit costs in
+//! real kernels and in the models, what barriers and encryption change, what a power cut takes.
+//!
+//! Needs QEMU, nbdkit, `mkfs`, cryptsetup, and the kernel that `scripts/lab-packages` fetches.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(clippy::print_stdout, reason = "a test that skips says so")]
+
+#[path = "support/lab.rs"]
+mod support;
+
+use std::process::Command;
+
+use serde_json::Value;
+use support::{can_boot, command, costs, run, stored};
+
+/// How far a cell of a model may be from what a kernel does.
+const WITHIN: f64 = 0.10;
+const FILESYSTEMS: [&str; 5] = ["ext4", "f2fs", "btrfs", "xfs", "nilfs2"];
+const MODELLED: [&str; 2] = ["ext4", "f2fs"];
+/// A device that takes its time: what is done within a tick leaves no time stamp to journal.
+const DEVICE: &str = "nexus5-2013";
+const SAVES: [&str; 10] = [
+    "--set",
+    "statement=insert",
+    "--set",
+    "synchronous=full",
+    "--set",
+    "journal=delete,wal",
+    "--set",
+    "saves=40",
+    "--set",
+    "time=120s",
+];
+
+type Costs = Vec<(String, [f64; 3])>;
+
+/// What saves cost on a target.
+fn saved(target: &str) -> Costs {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("run.json");
+    let output = run(target, &file, &SAVES);
+    assert!(file.is_file(), "{target}: {}", String::from_utf8_lossy(&output.stderr));
+    let run = stored(&file);
+    assert_eq!(run["status"]["kind"], "complete", "{target}: {}", run["status"]);
+    costs(&run)
+}
+
+/// Cells of one that are further from the other's than they may be.
+fn apart(stack: &str, model: &Costs, real: &Costs) -> Vec<String> {
+    assert_eq!(model.len(), real.len(), "{stack}");
+    let cells = model.iter().zip(real).flat_map(|((name, model), (_, real))| {
+        let cells = model.iter().zip(real).zip(["writes", "KiB", "flushes"]);
+        cells.map(move |((model, real), cell)| (format!("{stack} {name} {cell}"), *model, *real))
+    });
+    let apart = cells.filter(|(_, model, real)| (model - real).abs() > WITHIN * real);
+    apart.map(|(cell, model, real)| format!("{cell}: {model:.2} for {real:.2}")).collect()
+}
+
+#[test]
+fn a_commit_costs_on_a_real_kernel_what_the_models_say() {
+    if !FILESYSTEMS.into_iter().all(|filesystem| can_boot(&format!("mkfs.{filesystem}"))) {
+        return;
+    }
+    let mut off = Vec::new();
+    for filesystem in FILESYSTEMS {
+        let real = saved(&format!("lab:zero+{filesystem},size=1GiB"));
+        println!("{filesystem}: writes, KiB and flushes of a commit: {real:.2?}");
+        for (name, [writes, kib, flushes]) in &real {
+            assert!(*writes >= 1.0 && *kib >= 4.0, "{filesystem} {name}: {writes} {kib}");
+            assert!(*flushes >= 1.0, "{filesystem} {name}: a save that no flush makes durable");
+        }
+        if MODELLED.contains(&filesystem) {
+            let model = saved(&format!("sim:{DEVICE}+{filesystem}"));
+            off.extend(apart(filesystem, &model, &real));
+        }
+    }
+    assert!(off.is_empty(), "{off:#?}");
+}
+
+#[test]
+fn barriers_and_encryption_change_on_a_real_kernel_what_the_models_say() {
+    if !can_boot("mkfs.ext4") || !can_boot("mkfs.f2fs") || !can_boot("cryptsetup") {
+        return;
+    }
+    for stack in ["ext4,nobarrier", "f2fs,nobarrier"] {
+        let real = saved(&format!("lab:{DEVICE}+{stack},size=1GiB"));
+        let model = saved(&format!("sim:{DEVICE}+{stack}"));
+        println!("{stack}: {real:.2?}, modelled {model:.2?}");
+        for (name, [_, _, flushes]) in real.iter().chain(&model) {
+            assert!(*flushes < 0.1, "{stack} {name}: {flushes} flushes a save");
+        }
+        let without_flushes = |costs: &Costs| -> Costs {
+            costs
+                .iter()
+                .map(|(name, [writes, kib, _])| (name.clone(), [*writes, *kib, 0.0]))
+                .collect()
+        };
+        let off = apart(stack, &without_flushes(&model), &without_flushes(&real));
+        assert!(off.is_empty(), "{off:#?}");
+    }
+    // What is encrypted below a filesystem is as many bytes, and no fewer flushes.
+    let plain = saved(&format!("sim:{DEVICE}+f2fs"));
+    let encrypted = saved(&format!("lab:{DEVICE}+f2fs,encrypt,size=1GiB"));
+    println!("f2fs,encrypt: {encrypted:.2?}, modelled without: {plain:.2?}");
+    for ((name, [_, kib, flushes]), (_, plain)) in encrypted.iter().zip(&plain) {
+        assert!((kib - plain[1]).abs() < WITHIN * plain[1], "{name}: {kib} KiB for {}", plain[1]);
+        assert!(*flushes > plain[2] * 0.9, "{name}: {flushes} flushes for {}", plain[2]);
+    }
+}
+
+/// What 20 cuts took, as the command tells it.
+fn cut(target: &str, (journal, synchronous): (&str, &str), seed: u64) -> Value {
+    let mut command: Command = command("cuts");
+    command.args([target, "--journal", journal, "--synchronous", synchronous]);
+    command.args(["--cuts", "20", "--saves", "40", "--seed", &seed.to_string(), "--json"]);
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    // 1: something was lost.
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{target}: {said}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn with_barriers_a_power_cut_takes_no_save_that_was_acknowledged_for_good() {
+    if !can_boot("mkfs.ext4") || !can_boot("mkfs.f2fs") {
+        return;
+    }
+    const SEED: u64 = 11;
+    for filesystem in MODELLED {
+        for switch in ["", ",nobarrier"] {
+            for mode in [("delete", "extra"), ("delete", "full"), ("wal", "full")] {
+                let target = format!("lab:{DEVICE}+{filesystem}{switch},size=512MiB");
+                let told = cut(&target, mode, SEED);
+                println!("{target} {mode:?}: {told}");
+                let of = |key: &str| told[key].as_u64().unwrap();
+                assert_eq!(of("cuts"), 20, "{told}");
+                assert!(of("acknowledged") > 0, "{told}");
+                if !switch.is_empty() {
+                    continue;
+                }
+                assert_eq!((of("damaged"), of("unmountable")), (0, 0), "seed {SEED}: {told}");
+                // With FULL the deletion that commits may not have reached the device: the last
+                // save is rolled back, and no other.
+                let may_lose = u64::from(mode == ("delete", "full"));
+                assert!(of("most_lost") <= may_lose, "seed {SEED}: {told}");
+            }
+        }
+    }
+}
