@@ -236,7 +236,9 @@ def cuts(flashlag, options):
                 # The deletion that commits is made durable where it is asked for.
                 extra = [("delete", "extra")] if not switch and profile == DEVICE else []
                 for journal, synchronous in modes + extra:
-                    told = cut(flashlag, options, f"{profile}+{filesystem}{switch}", journal, synchronous)
+                    count = options.cuts if profile == DEVICE else max(options.cuts // 5, 20)
+                    count = 20 if options.short else count
+                    told = cut(flashlag, f"{profile}+{filesystem}{switch}", journal, synchronous, count)
                     if told is None:
                         continue
                     keys = ("cuts", "acknowledged", "with_loss", "lost", "most_lost", "damaged",
@@ -247,9 +249,8 @@ def cuts(flashlag, options):
     return lines
 
 
-def cut(flashlag, options, stack, journal, synchronous):
+def cut(flashlag, stack, journal, synchronous, count):
     """What power cuts took, kept as runs are."""
-    count = 20 if options.short else options.cuts
     target = f"lab:{stack},size=512MiB"
     name = "".join(c if c.isalnum() else "-" for c in f"cuts {target} {journal} {synchronous} {count}")
     output = KEPT / f"{name}.json"
@@ -287,7 +288,7 @@ def main():
     parser.add_argument("flashlag")
     parser.add_argument("--short", action="store_true", help="few saves, few cells: minutes")
     parser.add_argument("--only", help="of " + ", ".join(TABLES))
-    parser.add_argument("--cuts", type=int, default=500, help="power cuts for each row")
+    parser.add_argument("--cuts", type=int, default=500, help="power cuts for each row; a fifth of it on devices with a buffer")
     parser.add_argument("--write", type=Path, help="the document that takes the tables")
     options = parser.parse_args()
     for name in options.only.split(",") if options.only else TABLES:
