@@ -64,6 +64,9 @@ pub enum LabError {
         /// What its console said last.
         console: String,
     },
+    /// Something can't be done: what, why, and what to try.
+    #[error("{0}")]
+    Plain(String),
     /// The guest says that something failed there.
     #[error("in the guest: {0}")]
     Said(String),

@@ -5,25 +5,32 @@
 //! ([`Machine::boot`]); the guest side ([`guest`]) mounts it. Between them is a virtio port that takes a
 //! message a line ([`protocol`]). What is run on the filesystem is not known here: it goes through the
 //! port as text, and comes back so.
+//!
+//! Where the host's own kernel is to do it, [`Attached`] and [`Mounted`] take the guest's place.
 #![forbid(unsafe_code)]
 
 mod accelerator;
 mod error;
 pub mod guest;
+mod host;
 mod initramfs;
 mod kernel;
+mod layers;
 mod layout;
 mod machine;
 mod mkfs;
 mod modules;
+mod mounting;
 mod program;
 pub mod protocol;
 mod spec;
 
 pub use accelerator::accelerator;
 pub use error::LabError;
+pub use host::{Attached, Mounted, check_host};
 pub use initramfs::Initramfs;
 pub use kernel::Kernel;
+pub use layers::Layer;
 pub use layout::{BlockKind, Layout};
 pub use machine::{Disk, Machine, MachineSpec};
 pub use mkfs::{make_command, make_filesystem};

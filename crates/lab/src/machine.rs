@@ -2,6 +2,7 @@
 
 use std::io::{BufReader, ErrorKind};
 use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -105,6 +106,8 @@ impl Machine {
         let mut command = Command::new(QEMU);
         command.args(arguments(spec, &port, &console));
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
+        // A Ctrl-C at the terminal is for us alone: the guest is told to stop, and what it has is kept.
+        command.process_group(0);
         let child = command.spawn().map_err(|_| LabError::Missing {
             program: QEMU.to_owned(),
             package: "qemu-system-x86".to_owned(),

@@ -20,17 +20,24 @@ pub fn guest_program(program: &Path, archive: &mut Initramfs) -> Result<(), LabE
 /// # Errors
 /// It is not installed: `package` has it.
 pub fn add_tool(name: &str, package: &str, archive: &mut Initramfs) -> Result<PathBuf, LabError> {
+    let program = find_program(name, package)?;
+    let at = Path::new("/bin").join(name);
+    add_program(&program, &at, archive)?;
+    Ok(at)
+}
+
+/// Where a program of the host is.
+///
+/// # Errors
+/// It is not installed: `package` has it.
+pub(crate) fn find_program(name: &str, package: &str) -> Result<PathBuf, LabError> {
     let paths = std::env::var_os("PATH").unwrap_or_default();
     // Where a user's PATH has no programs of the administrator, they are still there.
     let beyond = ["/usr/sbin", "/sbin"].map(PathBuf::from);
     let mut found = std::env::split_paths(&paths).chain(beyond).map(|folder| folder.join(name));
-    let program = found.find(|path| path.is_file()).ok_or_else(|| LabError::Missing {
-        program: name.to_owned(),
-        package: package.to_owned(),
-    })?;
-    let at = Path::new("/bin").join(name);
-    add_program(&program, &at, archive)?;
-    Ok(at)
+    found
+        .find(|path| path.is_file())
+        .ok_or_else(|| LabError::Missing { program: name.to_owned(), package: package.to_owned() })
 }
 
 /// Puts a program and the libraries that it needs into the archive.

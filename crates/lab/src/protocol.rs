@@ -11,6 +11,7 @@ use flashlag_units::{Bytes, Nanos};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::layers::Layer;
 use crate::spec::Cipher;
 
 /// The name of the port.
@@ -38,8 +39,10 @@ pub struct Mount {
     pub filesystem: String,
     /// What `mount` is told.
     pub options: String,
-    /// Where.
+    /// Where its files are seen: above all that lies on it.
     pub at: String,
+    /// What lies on it, from below.
+    pub above: Vec<Layer>,
     /// Encryption below it.
     pub encrypt: Option<Cipher>,
     /// The program that makes the filesystem, and its options, where the guest has to.

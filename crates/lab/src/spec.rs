@@ -6,6 +6,8 @@ use flashlag_units::Bytes;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::layers::Layer;
+
 /// A filesystem that the lab makes and mounts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -49,8 +51,8 @@ pub struct LabSpec {
     pub fast_commit: bool,
     /// Whether ext4 journals data as well.
     pub data_journal: bool,
-    /// Whether calls go through a FUSE daemon.
-    pub fuse: bool,
+    /// What lies above the filesystem, from below.
+    pub above: Vec<Layer>,
     /// Whether the device is encrypted below the filesystem.
     pub encrypt: Option<Cipher>,
     /// Whether the host's own kernel mounts it, without a guest.
@@ -62,7 +64,7 @@ pub struct LabSpec {
 /// Words that are known, for messages.
 const OPTIONS: &str = "barrier, nobarrier, discard, nodiscard, fast_commit (ext4), data=journal (ext4), \
                        fsync_mode=nobarrier (f2fs), \
-                       fuse, encrypt, encrypt=adiantum, host, size=SIZE";
+                       fuse, overlay, bind, encrypt, encrypt=adiantum, host, size=SIZE";
 
 /// A target that is not known.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -143,7 +145,7 @@ impl LabSpec {
             discard: filesystem == Filesystem::F2fs,
             fast_commit: false,
             data_journal: false,
-            fuse: false,
+            above: Vec::new(),
             encrypt: None,
             host: false,
             size: None,
@@ -172,10 +174,10 @@ impl LabSpec {
             }
             "fast_commit" => self.fast_commit = true,
             "data=journal" => self.data_journal = true,
-            "fuse" => self.fuse = true,
             "encrypt" | "encrypt=aes-xts" => self.encrypt = Some(Cipher::AesXts),
             "encrypt=adiantum" => self.encrypt = Some(Cipher::Adiantum),
             "host" => self.host = true,
+            other if Layer::parse(other).is_some() => self.above.extend(Layer::parse(other)),
             other => match other.split_once('=') {
                 Some(("size", size)) => {
                     let refuse = || SpecError::Size(size.to_owned());
@@ -229,7 +231,7 @@ impl LabSpec {
         }
         words.extend(self.fast_commit.then_some("fast_commit"));
         words.extend(self.data_journal.then_some("data=journal"));
-        words.extend(self.fuse.then_some("fuse"));
+        words.extend(self.above.iter().map(|layer| layer.name()));
         words.extend(self.encrypt.map(|cipher| match cipher {
             Cipher::AesXts => "encrypt",
             Cipher::Adiantum => "encrypt=adiantum",
@@ -255,7 +257,7 @@ mod tests {
     #[test]
     fn what_is_recorded_reads_back_as_what_was_asked() {
         for filesystem in Filesystem::ALL {
-            for option in ["", ",nodiscard", ",discard,fuse", ",encrypt"] {
+            for option in ["", ",nodiscard", ",discard,overlay,fuse", ",bind,encrypt"] {
                 let spec = LabSpec::parse(&format!("zero+{filesystem}{option}")).unwrap();
                 assert_eq!(LabSpec::parse(&format!("zero+{}", spec.stack())), Ok(spec));
             }

@@ -6,6 +6,7 @@ mod listen;
 use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader};
 use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -121,6 +122,8 @@ impl Launch {
         command.arg(format!("--threads={}", self.threads)).args(&self.options);
         command.arg(plugin).args(settings.arguments());
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        // A Ctrl-C at the terminal is for us alone: who uses the device lets go of it first.
+        command.process_group(0);
         let mut child = command.spawn().map_err(|error| ServeError::Server {
             program: nbdkit.display().to_string(),
             reason: format!("cannot be started: {error}"),

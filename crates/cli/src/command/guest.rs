@@ -10,7 +10,7 @@ use crate::exit::Exit;
 use crate::signals::stop_flag;
 use crate::terminal::Terminal;
 
-/// Runs a scenario in a guest on a virtual device: nothing of the user's is written, so nothing is
+/// Runs a scenario in a guest, or on the host's own kernel, on a virtual device: nothing of the user's is written, so nothing is
 /// asked.
 pub fn run(
     args: &RunArgs,
@@ -25,6 +25,10 @@ pub fn run(
         bail!("--engine fio is for real storage: there is no fio in the guest");
     }
     let target = LabTarget::parse(&args.on)?;
+    if target.spec.host {
+        target.check_host()?;
+        super::own_mounts::enter()?;
+    }
     let output = args.output.clone().unwrap_or_else(|| default_output(&scenario.name));
     let title =
         format!("flashlag {}  {} on {}", env!("CARGO_PKG_VERSION"), scenario.name, target.text);

@@ -7,6 +7,7 @@ pub mod cuts;
 pub mod device;
 pub mod fit;
 pub mod guest;
+mod own_mounts;
 pub mod predict;
 pub mod profiles;
 pub mod report;

@@ -1,12 +1,14 @@
 //! Mounting, in the guest.
 
-use std::ffi::CString;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use rustix::mount::{MountFlags, UnmountFlags};
+use rustix::mount::MountFlags;
 
 use crate::error::LabError;
+use crate::layers::{DAEMON, places, put_all};
+use crate::mounting::{put, put_filesystem, take_off};
 use crate::protocol::Mount;
 
 /// A driver finds its disks within this.
@@ -22,41 +24,32 @@ pub(super) fn system() -> Result<(), LabError> {
     Ok(())
 }
 
-fn put(
-    source: &str,
-    kind: &str,
-    at: &Path,
-    flags: MountFlags,
-    options: &str,
-) -> Result<(), LabError> {
-    std::fs::create_dir_all(at).map_err(LabError::file("create", at))?;
-    let options = CString::new(options).map_err(|_| LabError::Said("a zero in options".into()))?;
-    rustix::mount::mount(source, at, kind, flags, options.as_c_str()).map_err(|error| {
-        let with = options.to_string_lossy();
-        LabError::Said(format!(
-            "cannot mount {source} as {kind} at {} ({with}): {error}",
-            at.display()
-        ))
-    })
-}
-
 pub(super) fn mount(mount: &Mount) -> Result<(), LabError> {
     let disk = disk(&mount.serial)?;
     let disk = match mount.encrypt {
         Some(cipher) => super::crypt::open(&disk, cipher, mount)?,
         None => disk,
     };
-    // Access times are as on phones: not written at every read.
-    let flags = MountFlags::NOATIME | MountFlags::NODIRATIME;
-    put(&disk.to_string_lossy(), &mount.filesystem, Path::new(&mount.at), flags, &mount.options)
+    let places = places(Path::new(&mount.at), &mount.above);
+    put_filesystem(&disk, &mount.filesystem, &places[0], &mount.options)?;
+    put_all(Path::new(&mount.at), &mount.above, &mut serve)
+}
+
+/// Starts the FUSE daemon, which goes to the background once it is mounted.
+fn serve(words: &[String], _: &Path) -> Result<(), LabError> {
+    let mut command = Command::new(DAEMON);
+    let output = command.args(words).stdin(Stdio::null()).output();
+    let output = output.map_err(LabError::file("start", DAEMON))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    Err(LabError::Program { program: DAEMON.to_owned(), reason: said })
 }
 
 pub(super) fn unmount(mount: &Mount) -> Result<(), LabError> {
-    match rustix::mount::unmount(mount.at.as_str(), UnmountFlags::empty()) {
-        // It is not mounted any more.
-        Ok(()) | Err(rustix::io::Errno::INVAL) => Ok(()),
-        Err(error) => Err(LabError::Said(format!("cannot unmount {}: {error}", mount.at))),
-    }
+    let places = places(Path::new(&mount.at), &mount.above);
+    places.iter().rev().try_for_each(|at| take_off(at))
 }
 
 /// The disk with that serial number, as soon as it is there.

@@ -22,7 +22,7 @@ const IMAGE: &str = "image";
 /// Every request to the device.
 const RECORDING: &str = "recording";
 /// The profile of a device that takes no time.
-const NO_TIME: &str = "zero";
+pub(super) const NO_TIME: &str = "zero";
 
 /// Whatever a guest needs beside its filesystem: disks.
 const DRIVERS: [&str; 1] = ["virtio_blk"];
@@ -146,7 +146,7 @@ fn machine(spec: &MachineSpec<'_>) -> Result<Machine, LabError> {
     }
 }
 
-fn folder() -> Result<tempfile::TempDir, LabError> {
+pub(super) fn folder() -> Result<tempfile::TempDir, LabError> {
     let made = tempfile::Builder::new().prefix("flashlag-lab-").tempdir();
     made.map_err(|error| LabError::File {
         action: "create a folder in",
@@ -163,6 +163,7 @@ fn modules(kernel: &Kernel, spec: &LabSpec) -> Result<Vec<PathBuf>, LabError> {
     if spec.encrypt.is_some() {
         wanted.extend(CIPHERS);
     }
+    wanted.extend(spec.above.iter().filter_map(|layer| layer.module()));
     kernel.modules.in_order(&wanted).map_err(|module| LabError::NoModule {
         version: kernel.version.clone(),
         what: format!("driver for {}", spec.filesystem),
@@ -176,6 +177,7 @@ fn setup(spec: &LabSpec, modules: &[PathBuf], mounted: &[(&str, &str)]) -> Setup
         filesystem: spec.filesystem.name().to_owned(),
         options: spec.mount_options().join(","),
         at: (*at).to_owned(),
+        above: spec.above.clone(),
         encrypt: spec.encrypt,
         make: match spec.encrypt {
             Some(_) => make_words(spec),
@@ -217,6 +219,9 @@ fn first_root(
         let (make, package, _) = make_command(spec);
         add_tool("cryptsetup", "cryptsetup-bin", &mut archive)?;
         add_tool(&make, package, &mut archive)?;
+    }
+    for (program, package) in spec.above.iter().filter_map(|layer| layer.program()) {
+        add_tool(program, package, &mut archive)?;
     }
     for module in modules {
         archive.add_file(&in_guest(module), &kernel.modules.path(module))?;

@@ -78,9 +78,15 @@ pub struct Cuts {
 /// What the lab needs is not there, or the guest goes away.
 pub fn cut_in_lab(request: &CutsRequest, observer: &mut dyn Observer) -> Result<Cuts, RunError> {
     let refuse = |error: LabError| request.target.failed(error);
+    let without = |what: &str| {
+        let reason = format!("power cuts are tried without {what}: leave it out");
+        Err(refuse(LabError::Plain(reason)))
+    };
     if request.target.spec.encrypt.is_some() {
-        let reason = "power cuts are tried without encryption: leave it out".to_owned();
-        return Err(refuse(LabError::Said(reason)));
+        return without("encryption");
+    }
+    if request.target.spec.host {
+        return without("the host's kernel, which would hang or panic with it");
     }
     observer.event(Event::Preparing("booting a kernel on the virtual device"));
     let mut lab = boot(&request.target, request.seed, Purpose::Cuts).map_err(refuse)?;
@@ -182,6 +188,7 @@ fn crashed(request: &CutsRequest) -> Mount {
         filesystem: spec.filesystem.name().to_owned(),
         options: spec.mount_options().join(","),
         at: CRASH.1.to_owned(),
+        above: spec.above.clone(),
         encrypt: None,
         make: Vec::new(),
     }

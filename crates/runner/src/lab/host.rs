@@ -12,6 +12,7 @@ use flashlag_stats::live::Live;
 use flashlag_units::Bytes;
 
 use super::boot::{FLASH, FLOOR, Lab, Purpose, boot};
+use super::on_host;
 use super::target::LabTarget;
 use super::trust;
 use crate::error::RunError;
@@ -44,7 +45,7 @@ pub struct LabRequest {
     pub stop: Arc<AtomicBool>,
 }
 
-/// Runs a scenario in a guest.
+/// Runs a scenario in a guest, or on the host's own kernel.
 ///
 /// # Errors
 /// What the lab needs is not there, the guest does not come up or goes away, or the run file can't be
@@ -52,6 +53,17 @@ pub struct LabRequest {
 pub fn run_in_lab(request: &LabRequest, observer: &mut dyn Observer) -> Result<Run, RunError> {
     output::check_directory(&request.output)?;
     output::check_writable(&request.output)?;
+    let (mut run, flushes) = match request.target.spec.host {
+        true => on_host::run(request, observer)?,
+        false => in_guest(request, observer)?,
+    };
+    complete(&mut run, request, flushes);
+    output::write_run(&request.output, &mut run)?;
+    Ok(run)
+}
+
+/// Runs it in a guest; how many flushes the device took.
+fn in_guest(request: &LabRequest, observer: &mut dyn Observer) -> Result<(Run, u64), RunError> {
     let refuse = |error: LabError| request.target.failed(error);
     observer.event(Event::Preparing("booting a kernel on the virtual device"));
     let mut lab = boot(&request.target, request.seed, Purpose::Measuring).map_err(refuse)?;
@@ -60,10 +72,12 @@ pub fn run_in_lab(request: &LabRequest, observer: &mut dyn Observer) -> Result<R
     let order = order(request, FLASH.1, false);
     let mut run = perform(&mut lab, order, request, observer).map_err(refuse)?;
     put_floor(&mut run, &floor);
-    complete(&mut run, request, lab.flash.flushes().map_err(refuse)?);
-    output::write_run(&request.output, &mut run)?;
+    let flushes = lab.flash.flushes().map_err(refuse)?;
     lab.machine.power_off().map_err(refuse)?;
-    Ok(run)
+    let software = &mut run.environment.software;
+    software.machine = Reading::Value("a guest of QEMU, its instructions translated".to_owned());
+    software.virtualized = Reading::Value(true);
+    Ok((run, flushes))
 }
 
 fn order(request: &LabRequest, at: &str, floor: bool) -> Order {
@@ -97,7 +111,7 @@ fn floor(
     Ok(run.phases)
 }
 
-fn put_floor(run: &mut Run, floor: &[Phase]) {
+pub(super) fn put_floor(run: &mut Run, floor: &[Phase]) {
     for phase in &mut run.phases {
         let same = floor.iter().find(|floor| floor.name == phase.name);
         phase.floor = same.map(|floor| Floor {
@@ -163,8 +177,5 @@ fn complete(run: &mut Run, request: &LabRequest, flushes: u64) {
         Some(_) => "given by --leave".to_owned(),
         None => "what the reviewers' fills left".to_owned(),
     };
-    let software = &mut run.environment.software;
-    software.machine = Reading::Value("a guest of QEMU, its instructions translated".to_owned());
-    software.virtualized = Reading::Value(true);
     run.environment.device.model = Reading::Value(target.profile.about.clone());
 }

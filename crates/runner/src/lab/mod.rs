@@ -1,11 +1,13 @@
 //! A scenario inside a real kernel, on a virtual flash device: the host boots a guest whose only
-//! process is this program, and the guest does what is done on any directory.
+//! process is this program, and the guest does what is done on any directory. With `host` the host's
+//! own kernel takes the guest's place.
 
 mod boot;
 mod cuts;
 mod floor;
 mod guest;
 mod host;
+mod on_host;
 mod saving;
 mod target;
 mod trust;

@@ -29,14 +29,21 @@ impl LabTarget {
         let rest = text.strip_prefix("lab:").unwrap_or(text);
         let refuse = |reason: String| RunError::Lab { target: text.to_owned(), reason };
         let spec = LabSpec::parse(rest).map_err(|error| refuse(error.to_string()))?;
-        let missing = [("fuse", spec.fuse), ("host", spec.host)];
-        if let Some((option, _)) = missing.into_iter().find(|(_, asked)| *asked) {
-            return Err(refuse(format!("the lab does not have \"{option}\" yet: leave it out")));
-        }
         let profile = sim::profile(&spec.profile)?;
         let model = profile.model().map_err(|error| refuse(error.to_string()))?;
         let size = spec.size.unwrap_or(model.map.capacity.0);
         Ok(LabTarget { text: text.to_owned(), profile, spec, size })
+    }
+
+    /// Whether the host's own kernel can do it, where that is asked for: said before anything starts.
+    ///
+    /// # Errors
+    /// What is missing.
+    pub fn check_host(&self) -> Result<(), RunError> {
+        match self.spec.host {
+            true => flashlag_lab::check_host(&self.spec).map_err(|error| self.failed(error)),
+            false => Ok(()),
+        }
     }
 
     /// What went wrong in the lab, with what was asked for.

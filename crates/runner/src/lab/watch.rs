@@ -19,7 +19,7 @@ const ALL_AT_MOST: Bytes = Bytes::from_mib(4096);
 #[derive(Debug)]
 pub(super) struct Watched {
     /// It ends with this.
-    _device: Running,
+    device: Running,
     control: Control,
     layout: Option<Layout>,
     recordings: PathBuf,
@@ -61,15 +61,12 @@ impl Watched {
         let control = device.control().map_err(refuse)?;
         let kinds = layout.is_some().then(BlockKinds::default);
         let recordings = recordings.to_owned();
-        Ok(Watched {
-            _device: device,
-            control,
-            layout,
-            recordings,
-            recording: None,
-            made: 0,
-            kinds,
-        })
+        Ok(Watched { device, control, layout, recordings, recording: None, made: 0, kinds })
+    }
+
+    /// The device itself.
+    pub fn device(&self) -> &Running {
+        &self.device
     }
 
     /// Records all requests from now on, whatever there is room for: for power cuts. The kinds are not

@@ -1,0 +1,101 @@
+//! Whether this host can, said before anything starts.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::error::LabError;
+use crate::mkfs::make_command;
+use crate::program::find_program;
+use crate::spec::{Filesystem, LabSpec};
+
+/// Programs that mounting on the host takes, and their packages.
+const PROGRAMS: [(&str, &str); 4] = [
+    ("unshare", "util-linux"),
+    ("setpriv", "util-linux"),
+    ("losetup", "mount"),
+    ("nbdfuse", "libnbd-bin"),
+];
+/// Drivers, by the files that they show.
+const DRIVERS: [(&str, &str); 2] = [("/dev/fuse", "fuse"), ("/dev/loop-control", "loop")];
+
+/// Whether the host's own kernel can mount the filesystem of `spec`.
+///
+/// # Errors
+/// What is not there, or not possible: root, a program, a driver, the filesystem.
+pub fn check_host(spec: &LabSpec) -> Result<(), LabError> {
+    if !matches!(spec.filesystem, Filesystem::Ext4 | Filesystem::Btrfs | Filesystem::Xfs) {
+        let filesystem = spec.filesystem;
+        return refuse(format!(
+            "the host's kernel is for ext4, btrfs and xfs: leave out `host`, and a guest mounts \
+             {filesystem}"
+        ));
+    }
+    if spec.encrypt.is_some() {
+        return refuse("encryption is a guest's: leave out `host`, or `encrypt`".to_owned());
+    }
+    if !rustix::process::geteuid().is_root() {
+        return refuse(
+            "`host` mounts a filesystem, which needs root: run it as root, or leave out `host` for \
+             a guest, which needs none"
+                .to_owned(),
+        );
+    }
+    for (program, package) in PROGRAMS {
+        find_program(program, package)?;
+    }
+    let (make, package, _) = make_command(spec);
+    find_program(&make, package)?;
+    for (program, package) in spec.above.iter().filter_map(|layer| layer.program()) {
+        find_program(program, package)?;
+    }
+    for (file, module) in DRIVERS {
+        has_driver(module, || Path::new(file).exists())?;
+    }
+    let kinds = spec.above.iter().filter_map(|layer| layer.module());
+    for kind in kinds.chain([spec.filesystem.name()]) {
+        has_driver(kind, || mounts(kind))?;
+    }
+    Ok(())
+}
+
+fn refuse(reason: String) -> Result<(), LabError> {
+    Err(LabError::Plain(reason))
+}
+
+/// Whether a driver is there, once the kernel was asked to load it.
+fn has_driver(module: &str, is_there: impl Fn() -> bool) -> Result<(), LabError> {
+    if is_there() {
+        return Ok(());
+    }
+    // Where there is no such program or module, it is still not there.
+    let _ = Command::new("modprobe").args(["--quiet", module]).output();
+    if is_there() {
+        return Ok(());
+    }
+    refuse(format!("the host's kernel has no {module}: leave out `host`, and a guest has it"))
+}
+
+/// Whether the kernel mounts filesystems of that kind.
+fn mounts(kind: &str) -> bool {
+    let text = std::fs::read_to_string("/proc/filesystems").unwrap_or_default();
+    text.lines().any(|line| line.split_whitespace().last() == Some(kind))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_only_a_guest_can_do_is_said_to_whoever_asks() {
+        let told = |text| check_host(&LabSpec::parse(text).unwrap()).unwrap_err().to_string();
+        assert!(told("zero+f2fs,host").contains("a guest mounts f2fs"));
+        assert!(told("zero+ext4,encrypt,host").contains("leave out `host`, or `encrypt`"));
+    }
+
+    #[test]
+    fn a_driver_that_is_not_there_is_named() {
+        let error = has_driver("flashlag-no-such-driver", || false).unwrap_err().to_string();
+        assert!(error.contains("no flashlag-no-such-driver"), "{error}");
+        assert!(has_driver("flashlag-no-such-driver", || true).is_ok());
+    }
+}

@@ -1,0 +1,77 @@
+//! A filesystem that the host's kernel has mounted, with what lies above it.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use rustix::mount::UnmountFlags;
+
+use super::daemon::Daemon;
+use crate::error::LabError;
+use crate::layers::{DAEMON, Layer, places, put_all};
+use crate::mounting::{put_filesystem, take_off};
+use crate::spec::LabSpec;
+
+/// A mounted filesystem. It is unmounted with this value.
+#[derive(Debug)]
+pub struct Mounted {
+    at: PathBuf,
+    above: Vec<Layer>,
+    daemons: Vec<Daemon>,
+}
+
+impl Mounted {
+    /// Mounts the filesystem on `device`, its files to be seen at `at`; `folder` is for what daemons
+    /// say.
+    ///
+    /// # Errors
+    /// The kernel or a daemon says no.
+    pub fn mount(
+        spec: &LabSpec,
+        device: &Path,
+        at: &Path,
+        folder: &Path,
+    ) -> Result<Mounted, LabError> {
+        let mut mounted =
+            Mounted { at: at.to_owned(), above: spec.above.clone(), daemons: Vec::new() };
+        let lowest = &places(at, &spec.above)[0];
+        put_filesystem(device, spec.filesystem.name(), lowest, &spec.mount_options().join(","))?;
+        let daemons = &mut mounted.daemons;
+        put_all(at, &spec.above, &mut |words, at| {
+            let words = [&["-f".to_owned()], words].concat();
+            daemons.push(Daemon::start(DAEMON, &words, folder, &|| is_mount(at))?);
+            Ok(())
+        })?;
+        Ok(mounted)
+    }
+
+    /// Unmounts it, writing what is left.
+    ///
+    /// # Errors
+    /// Something still uses it.
+    pub fn unmount(mut self) -> Result<(), LabError> {
+        self.take_off()?;
+        self.daemons.drain(..).try_for_each(Daemon::wait)
+    }
+
+    fn take_off(&self) -> Result<(), LabError> {
+        places(&self.at, &self.above).iter().rev().try_for_each(|place| take_off(place))
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        if self.take_off().is_ok() {
+            return;
+        }
+        // Somebody still uses it: it goes when they do.
+        for place in places(&self.at, &self.above).iter().rev() {
+            let _ = rustix::mount::unmount(place, UnmountFlags::DETACH);
+        }
+    }
+}
+
+/// Whether another filesystem is seen there than around it.
+fn is_mount(at: &Path) -> bool {
+    let device = |path: &Path| std::fs::metadata(path).map(|told| told.dev()).ok();
+    at.parent().is_some_and(|parent| device(at) != device(parent))
+}
