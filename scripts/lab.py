@@ -3,11 +3,12 @@
 
     scripts/lab.py FLASHLAG [--short] [--only NAME,...] [--write docs/lab.md]
 
-Runs `FLASHLAG run sqlite --on lab:...` and the same on `sim:`, and puts the figures side by side. Run
+Runs `FLASHLAG run ... --on lab:...` and the same on `sim:`, and puts the figures side by side. Run
 files are kept in target/lab-runs, and used again where they are there: remove them to measure anew.
 """
 
 import argparse
+import csv
 import json
 import subprocess
 import sys
@@ -23,19 +24,28 @@ KEPT = Path("target/lab-runs")
 
 
 def run(flashlag, target, settings, seed=1):
-    """The phases of a run by name, made unless it was made before."""
+    """The phases of a run of `sqlite` by name."""
+    stored = made(flashlag, "sqlite", target, settings, seed)
+    return stored and {phase["name"]: phase for phase in stored["phases"]}
+
+
+def made(flashlag, scenario, target, settings, seed=1, leave=None):
+    """A run, made unless it was made before; None where it could not be."""
     words = [f"{key}={value}" for key, value in sorted(settings.items())]
-    name = "".join(c if c.isalnum() else "-" for c in f"{target} {' '.join(words)} {seed}")
+    named = [] if scenario == "sqlite" else [Path(scenario).stem]
+    named += [target, *words, *filter(None, [leave]), str(seed)]
+    name = "".join(c if c.isalnum() else "-" for c in " ".join(named))
     output = KEPT / f"{name}.json"
     if not output.exists():
         KEPT.mkdir(parents=True, exist_ok=True)
-        command = [flashlag, "run", "sqlite", "--on", target, "--seed", str(seed)]
+        command = [flashlag, "run", scenario, "--on", target, "--seed", str(seed)]
         for word in words:
             command += ["--set", word]
+        command += ["--leave", leave] if leave else []
         partial = output.with_suffix(".partial.json")
-        print(f"{target}  {' '.join(words)}", file=sys.stderr, flush=True)
+        print(" ".join([scenario, target, *words]), file=sys.stderr, flush=True)
         done = subprocess.run(
-            ["timeout", "-s", "KILL", "1200", *command, "-o", str(partial)],
+            ["timeout", "-s", "KILL", "2400", *command, "-o", str(partial)],
             capture_output=True, text=True, check=False,
         )
         # 3: it ran, but a trust check failed, which the run file says.
@@ -43,8 +53,7 @@ def run(flashlag, target, settings, seed=1):
             print(done.stderr.strip(), file=sys.stderr)
             return None
         partial.rename(output)
-    phases = json.loads(output.read_text())["phases"]
-    return {phase["name"]: phase for phase in phases}
+    return json.loads(output.read_text())
 
 
 def costs(phase):
@@ -257,6 +266,140 @@ def host(flashlag, options):
     return lines
 
 
+# Device, filesystem in a real kernel, what a fill spares; what the profile's own check spares.
+REVIEWED = [("nexus7-2012", "ext4", "20MB"), ("moto-x-2013", "f2fs", "70MB")]
+# A device that is full in seconds.
+SMALL = ("moto-x-2013", "f2fs", "24MB")
+TESTS = {
+    "rand_write_4k": "4K random writes, durable",
+    "seq_write_256k": "256K writes",
+    "rand_read_4k": "4K random reads",
+    "seq_read_256k": "256K reads",
+}
+# What the published rows call what `lifecycle` calls otherwise.
+PUBLISHED = {
+    ("new", 1): "new",
+    **{("filled", run): f"filled-run-{run}" for run in (1, 2, 3)},
+    **{("deleted", run): f"after-delete-run-{run}" for run in (1, 2, 3)},
+    ("trimmed", 1): "after-24h-idle-with-fstrim",
+}
+
+
+def published():
+    """Published MB/s by device, condition and test."""
+    with Path("profiles/published.csv").open() as file:
+        return {
+            (row["device"], row["condition"], row["workload"]): float(row["value"])
+            for row in csv.DictReader(file)
+            if row["metric"] == "throughput" and row["unit"] == "MB/s"
+        }
+
+
+def rate(phase):
+    """MB/s, as reviewers print them."""
+    if phase is None:
+        return "-"
+    value = phase["bytes_per_sec"] / 1e6
+    return f"{value:.2f}" if value < 10 else f"{value:.1f}"
+
+
+def lifecycle(flashlag, options):
+    """The reviewers' table on a real filesystem, beside what was published and what is modelled."""
+    settings = {"durable": "fsync", "limit": "100MB"}
+    size, devices = "", REVIEWED
+    if options.short:
+        size, devices = ",size=512MiB", [SMALL]
+        settings = {"durable": "fsync", "limit": "4MB", "span": "16MB", "time": "1s"}
+    known = published()
+    lines = []
+    for device, filesystem, leave in devices:
+        stack = f"{device}+{filesystem}{size}"
+        lab = made(flashlag, "lifecycle", f"lab:{stack},fill-time-scale=100", settings, leave=leave)
+        if lab is None:
+            lines += [f"{stack} could not be run here.", ""]
+            continue
+        sim = made(flashlag, "lifecycle", f"sim:{stack}", settings, leave=leave)
+        lines += lifecycle_of(device, stack, known if not size else {}, sim, lab)
+    return lines
+
+
+def lifecycle_of(device, stack, known, sim, lab):
+    """One device's table: MB/s of each test in each state, published, modelled and real."""
+    by_stage = [
+        {(phase["state"], phase["run"], phase["name"]): phase for phase in stored["phases"]}
+        for stored in (sim, lab)
+    ]
+    head = "".join(f" {title}: published | sim | lab |" for title in TESTS.values())
+    lines = [f"| {stack}, MB/s |{head}", "|---" * (1 + 3 * len(TESTS)) + "|"]
+    stages = []
+    for phase in lab["phases"]:
+        stage = (phase["state"], phase["run"])
+        if phase["name"] in TESTS and stage not in stages:
+            stages.append(stage)
+    for state, number in stages:
+        cells = []
+        for test in TESTS:
+            told = known.get((device, PUBLISHED.get((state, number)), test))
+            cells.append("-" if told is None else f"{told:g}")
+            cells += [rate(stored.get((state, number, test))) for stored in by_stage]
+        lines.append(f"| {state} {number} | " + " | ".join(cells) + " |")
+    cells = []
+    for test in TESTS:
+        floor = by_stage[1].get(("new", 1, test), {}).get("floor")
+        mean = floor and floor["latency_ns"]["mean"]
+        block = by_stage[1][("new", 1, test)]["block_bytes"]
+        cells += ["-", "-", f"{block / mean * 1e3:.1f}" if mean else "-"]
+    lines.append("| software alone | " + " | ".join(cells) + " |")
+    return lines + [""]
+
+
+# Saves due a second, MiB a second beside them, how long: so long that a hundredth of them is told. The
+# last two are more than the device can do; the last is `quick`'s.
+BUSY = [("10", "4", "100s"), ("10", "8", "100s"), ("10", "35", "20s"), ("100", "35", "20s")]
+
+
+def busy(flashlag, options):
+    """Saves on a schedule, alone and beside a writer: how long they wait for one another."""
+    lines = [
+        "| | saves due/s | MiB/s beside, asked | done | on | saves/s | begun late | over 100 ms "
+        "| response p50 ms | p90 | p99 | service p50 ms | software alone, mean ms |",
+        "|---" * 13 + "|",
+    ]
+    for filesystem in MODELLED[:1] if options.short else MODELLED:
+        for due, stream, time in BUSY[1:2] if options.short else BUSY:
+            settings = {"rate": due, "stream": stream, "time": "3s" if options.short else time}
+            for kind in ("lab", "sim"):
+                target = f"{kind}:{DEVICE}+{filesystem}"
+                stored = made(flashlag, "scripts/busy.toml", target, settings)
+                if stored is None:
+                    continue
+                for phase in stored["phases"]:
+                    lines.append(busy_row(filesystem, due, stream, kind, phase))
+    return lines
+
+
+def share(part, whole):
+    return f"{min(part / whole, 1):.0%}" if whole else "-"
+
+
+def busy_row(filesystem, due, stream, kind, phase):
+    beside = phase["name"] == "save_busy"
+    moved = [note for note in phase.get("notes", []) if note.startswith("the background moved")]
+    response, floor = phase.get("response_ns") or {}, phase.get("floor")
+    cells = [
+        filesystem, due, stream if beside else "-",
+        moved[0].rsplit(" at ", 1)[1].split(";")[0] if moved else "-",
+        kind, f"{phase['ops_per_sec']:.1f}",
+        share(phase["missed_slots"], float(due) * phase["elapsed_ns"] / 1e9),
+        share(phase["lag"]["over_100ms"], phase["lag"]["saves"]),
+        *(milliseconds(response, key) for key in ("p50", "p90", "p99")),
+        milliseconds(phase["latency_ns"]),
+        # Of the few that a moment on a schedule has.
+        milliseconds(floor["latency_ns"], "mean") if floor else "-",
+    ]
+    return "| " + " | ".join(cells) + " |"
+
+
 def cuts(flashlag, options):
     """What a power cut takes: with barriers and without, by device, filesystem and journal mode."""
     lines = [
@@ -312,7 +455,8 @@ def cut(flashlag, stack, journal, synchronous, count):
     return json.loads(output.read_text())
 
 
-TABLES = {"commits": commits, "speeds": speeds, "switches": switches, "host": host, "cuts": cuts}
+TABLES = {"commits": commits, "speeds": speeds, "switches": switches, "host": host,
+          "lifecycle": lifecycle, "busy": busy, "cuts": cuts}
 
 
 def put(path, name, lines):

@@ -86,6 +86,10 @@ fn what_the_lab_has_not_is_refused_before_anything_boots() {
         ("lab:nexus9+ext4", "nexus5-2013"),
         ("lab:zero+ext4,size=much", "no size"),
         ("lab:zero+ext4,sdcardfs", "fuse, overlay, bind"),
+        ("lab:zero+ext4,state=old", "new, full or aged:12mo"),
+        ("lab:zero+ext4,time-scale=0", "not between"),
+        ("lab:zero+ext4,fill-time-scale=fast", "a number"),
+        ("lab:nexus7-2012+ext4,size=1GiB", "at least"),
     ] {
         let output = run(target, &file, &[]);
         let error = String::from_utf8_lossy(&output.stderr).into_owned();

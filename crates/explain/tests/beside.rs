@@ -15,6 +15,7 @@ fn simulated(profile: &str) -> Run {
         about: String::new(),
         filesystem: "ext4".to_owned(),
         text: builtin_profile(profile).unwrap().to_owned(),
+        device_options: Vec::new(),
     });
     run
 }

@@ -33,6 +33,6 @@ pub use kernel::Kernel;
 pub use layers::Layer;
 pub use layout::{BlockKind, Layout};
 pub use machine::{Disk, Machine, MachineSpec};
-pub use mkfs::{make_command, make_filesystem};
+pub use mkfs::{make_filesystem, make_options, make_program};
 pub use program::{add_tool, guest_program};
 pub use spec::{Cipher, Filesystem, LabSpec, SpecError};

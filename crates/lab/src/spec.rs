@@ -59,12 +59,19 @@ pub struct LabSpec {
     pub host: bool,
     /// The size of the device, where it is not the profile's own.
     pub size: Option<Bytes>,
+    /// What the device went through before, as `flashlag device` takes it; new where absent.
+    pub state: Option<String>,
+    /// How many times faster than real time the device lives, as `flashlag device` takes it.
+    pub time_scale: Option<String>,
+    /// The same while a fill goes on.
+    pub fill_time_scale: Option<String>,
 }
 
 /// Words that are known, for messages.
 const OPTIONS: &str = "barrier, nobarrier, discard, nodiscard, fast_commit (ext4), data=journal (ext4), \
                        fsync_mode=nobarrier (f2fs), \
-                       fuse, overlay, bind, encrypt, encrypt=adiantum, host, size=SIZE";
+                       fuse, overlay, bind, encrypt, encrypt=adiantum, host, size=SIZE, state=STATE, \
+                       time-scale=N, fill-time-scale=N";
 
 /// A target that is not known.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -149,6 +156,9 @@ impl LabSpec {
             encrypt: None,
             host: false,
             size: None,
+            state: None,
+            time_scale: None,
+            fill_time_scale: None,
         };
         for word in words {
             spec.take(word)?;
@@ -183,6 +193,9 @@ impl LabSpec {
                     let refuse = || SpecError::Size(size.to_owned());
                     self.size = Some(size.parse().map_err(|_| refuse())?);
                 }
+                Some(("state", state)) => self.state = Some(state.to_owned()),
+                Some(("time-scale", times)) => self.time_scale = Some(times.to_owned()),
+                Some(("fill-time-scale", times)) => self.fill_time_scale = Some(times.to_owned()),
                 _ => return Err(SpecError::Option(other.to_owned())),
             },
         }
@@ -219,7 +232,18 @@ impl LabSpec {
         options
     }
 
-    /// Filesystem and options as they are recorded: without the device's size and the host.
+    /// What was asked of the device beside its size, as it is recorded.
+    pub fn device_options(&self) -> Vec<String> {
+        let named = [
+            ("state", &self.state),
+            ("time-scale", &self.time_scale),
+            ("fill-time-scale", &self.fill_time_scale),
+        ];
+        let asked = named.into_iter().filter_map(|(name, value)| Some((name, value.as_ref()?)));
+        asked.map(|(name, value)| format!("{name}={value}")).collect()
+    }
+
+    /// Filesystem and options as they are recorded: without what is the device's, and the host.
     pub fn stack(&self) -> String {
         let mut words = vec![self.filesystem.name()];
         words.extend((!self.barrier).then_some("nobarrier"));
@@ -252,6 +276,18 @@ mod tests {
         assert_eq!(spec.size, Some(Bytes::from_mb(2000)));
         assert_eq!(spec.mount_options(), ["nobarrier", "discard"]);
         assert_eq!(spec.stack(), "f2fs,nobarrier,encrypt=adiantum");
+    }
+
+    #[test]
+    fn what_is_the_devices_is_kept_as_it_was_typed_and_is_no_part_of_the_stack() {
+        let spec =
+            LabSpec::parse("zero+ext4,state=aged:12mo,time-scale=10,fill-time-scale=50").unwrap();
+        assert_eq!(spec.state.as_deref(), Some("aged:12mo"));
+        let scales = [spec.time_scale.as_deref(), spec.fill_time_scale.as_deref()];
+        assert_eq!(scales, [Some("10"), Some("50")]);
+        assert_eq!(spec.stack(), "ext4");
+        let recorded = ["state=aged:12mo", "time-scale=10", "fill-time-scale=50"];
+        assert_eq!(spec.device_options(), recorded);
     }
 
     #[test]

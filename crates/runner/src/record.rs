@@ -50,6 +50,7 @@ pub(crate) fn simulated_run(request: &SimRequest, environment: Environment, leav
             about: on.profile.about.clone(),
             filesystem: on.filesystem.clone(),
             text: on.profile.to_toml(),
+            device_options: Vec::new(),
         }),
     };
     let options = Options {

@@ -112,6 +112,9 @@ pub struct ProfileRecord {
     pub filesystem: String,
     /// The profile as a file.
     pub text: String,
+    /// What was asked of the device beside, where anything was: `state=full`, `time-scale=10`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub device_options: Vec<String>,
 }
 
 /// The kinds of target.

@@ -21,6 +21,9 @@ pub struct Settings {
     pub seed: u64,
     /// Where its data and the state of its flash stay; in memory where absent.
     pub store: Option<PathBuf>,
+    /// A folder for its data, where that is more than memory should hold: in a file without a name,
+    /// which is gone with the device.
+    pub scratch: Option<PathBuf>,
     /// What it holds at first, from its beginning on.
     pub image: Option<PathBuf>,
     /// How fast it lives.
@@ -39,6 +42,7 @@ impl Default for Settings {
             age: Age::New,
             seed: 1,
             store: None,
+            scratch: None,
             image: None,
             time_scale: TimeScale::default(),
             control: None,
@@ -102,6 +106,17 @@ impl Default for TimeScale {
 }
 
 impl TimeScale {
+    /// So many times faster than real time.
+    ///
+    /// # Errors
+    /// A pace at which no time can be kept.
+    pub fn of(times: f64) -> Result<TimeScale, String> {
+        if !(0.001..=1_000_000.0).contains(&times) {
+            return Err(format!("{times} is not between 0.001 and 1000000"));
+        }
+        Ok(TimeScale((times * ONE as f64).round() as u64))
+    }
+
     /// The device's time that passes in a stretch of real time.
     pub fn device(self, real: Nanos) -> Nanos {
         scale(real, self.0, ONE)
@@ -130,11 +145,7 @@ impl FromStr for TimeScale {
     type Err = String;
 
     fn from_str(text: &str) -> Result<TimeScale, String> {
-        let factor: f64 = text.parse().map_err(|_| "write a number such as 10 or 0.5")?;
-        if !(0.001..=1_000_000.0).contains(&factor) {
-            return Err("not between 0.001 and 1000000".to_owned());
-        }
-        Ok(TimeScale((factor * ONE as f64).round() as u64))
+        TimeScale::of(text.parse().map_err(|_| "write a number such as 10 or 0.5")?)
     }
 }
 
@@ -164,13 +175,14 @@ impl Settings {
             "seed" => self.seed = value.parse().map_err(|_| wrong("no whole number".into()))?,
             "time_scale" => self.time_scale = value.parse().map_err(wrong)?,
             "store" => self.store = path(),
+            "scratch" => self.scratch = path(),
             "image" => self.image = path(),
             "control" => self.control = path(),
             "notify" => self.notify = path(),
             _ => {
                 return Err(wrong(
                     "there is no such setting; there are profile, size, state, seed, store, \
-                     image, time_scale, control and notify"
+                     scratch, image, time_scale, control and notify"
                         .to_owned(),
                 ));
             }
@@ -187,6 +199,7 @@ impl Settings {
         words.push(format!("time_scale={}", self.time_scale));
         let paths = [
             ("store", &self.store),
+            ("scratch", &self.scratch),
             ("image", &self.image),
             ("control", &self.control),
             ("notify", &self.notify),

@@ -248,6 +248,40 @@ fn every_profile_can_be_served_small_full_and_used() {
 }
 
 #[test]
+fn a_device_goes_on_at_another_pace_from_the_moment_at_which_it_was() {
+    let device = small("nexus5-2013");
+    device.write(0, &block(1), true).unwrap();
+    let before = stats(&device);
+    device.tell(&Command::TimeScale { times: 2.5 }).unwrap();
+    let after = stats(&device);
+    assert_eq!(after.time_scale, 2.5);
+    assert!(after.virtual_ns >= before.virtual_ns, "{after:?} after {before:?}");
+    for times in [0.0, -1.0, 1e9, f64::NAN] {
+        let refused = device.tell(&Command::TimeScale { times }).unwrap_err();
+        assert!(refused.contains("not between"), "{refused}");
+    }
+    assert_eq!(stats(&device).time_scale, 2.5, "what is refused changes nothing");
+    assert_eq!(read(&device, 0, "after"), 1);
+}
+
+#[test]
+fn data_in_a_scratch_folder_reads_back_and_no_name_of_it_is_seen() {
+    let folder = tempfile::tempdir().unwrap();
+    let scratch = Some(folder.path().to_owned());
+    let device = Served::open(&Settings { scratch, ..settings("nexus5-2013", 1) }).unwrap();
+    for at in 0..50 {
+        device.write(at * BLOCK, &block(at), false).unwrap();
+    }
+    for at in 0..50 {
+        assert_eq!(read(&device, at, "scratch"), at);
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    let nowhere = Some(folder.path().join("nowhere"));
+    let refused = Served::open(&Settings { scratch: nowhere, ..settings("nexus5-2013", 1) });
+    assert!(refused.unwrap_err().to_string().contains("nowhere"));
+}
+
+#[test]
 fn statistics_are_metrics_too() {
     let device = small("ufs31-phone");
     for at in 0..50 {

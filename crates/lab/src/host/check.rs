@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::error::LabError;
-use crate::mkfs::make_command;
+use crate::mkfs::make_program;
 use crate::program::find_program;
 use crate::spec::{Filesystem, LabSpec};
 
@@ -43,7 +43,7 @@ pub fn check_host(spec: &LabSpec) -> Result<(), LabError> {
     for (program, package) in PROGRAMS {
         find_program(program, package)?;
     }
-    let (make, package, _) = make_command(spec);
+    let (make, package) = make_program(spec);
     find_program(&make, package)?;
     for (program, package) in spec.above.iter().filter_map(|layer| layer.program()) {
         find_program(program, package)?;

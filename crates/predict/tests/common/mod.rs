@@ -236,6 +236,7 @@ fn run(
                 about: profile.about.clone(),
                 filesystem: filesystem.to_owned(),
                 text: profile.to_toml(),
+                device_options: Vec::new(),
             }),
         },
         command: Vec::new(),

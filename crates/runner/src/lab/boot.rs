@@ -6,9 +6,10 @@ use std::time::Duration;
 use flashlag_lab::protocol::{Mount, SETUP, Setup};
 use flashlag_lab::{
     Disk, Initramfs, Kernel, LabError, LabSpec, Layout, Machine, MachineSpec, accelerator,
-    add_tool, guest_program, make_command, make_filesystem,
+    add_tool, guest_program, make_filesystem, make_options, make_program,
 };
 use flashlag_serve::{Running, Settings};
+use flashlag_units::Bytes;
 
 use super::target::LabTarget;
 use super::watch::{Watched, load, socket, start};
@@ -46,6 +47,8 @@ pub(super) const CRASH: (&str, &str) = ("crash", "/mnt/crash");
 pub(super) enum Purpose {
     /// Measuring, beside the software's floor.
     Measuring,
+    /// The same, with fills among it.
+    Filling,
     /// Power cuts: the device is recorded from its start, beside one for what is left.
     Cuts,
 }
@@ -97,32 +100,35 @@ pub(super) fn boot(target: &LabTarget, seed: u64, purpose: Purpose) -> Result<La
     let image = folder.path().join(IMAGE);
     make_filesystem(&target.spec, &image, target.size)?;
     let layout = Layout::read(&target.spec, &image)?;
-    let settings = |profile: &str| Settings {
-        size: Some(target.size),
+    let holding = |settings: Settings| Settings {
         // What is encrypted is made in the guest, where its key is.
         image: target.spec.encrypt.is_none().then(|| image.clone()),
-        seed,
-        ..Settings::of(profile)
+        // A fill would not fit into memory.
+        scratch: (purpose == Purpose::Filling).then(|| folder.path().to_owned()),
+        ..settings
     };
-    let flash = start(settings(&target.spec.profile))?;
+    let flash = start(holding(target.settings(seed)))?;
     let beside = match purpose {
-        Purpose::Measuring if target.profile.name == NO_TIME => None,
-        _ => Some(start(settings(NO_TIME))?),
+        Purpose::Measuring | Purpose::Filling if target.profile.name == NO_TIME => None,
+        _ => {
+            let instant = Settings { size: Some(target.size), seed, ..Settings::of(NO_TIME) };
+            Some(start(holding(instant))?)
+        }
     };
     let mut mounted = vec![FLASH];
     let mut disks = vec![Disk { serial: FLASH.0.to_owned(), socket: socket(&flash)? }];
     if let Some(beside) = &beside {
         let (serial, _) = if purpose == Purpose::Cuts { CRASH } else { FLOOR };
         disks.push(Disk { serial: serial.to_owned(), socket: socket(beside)? });
-        mounted.extend((purpose == Purpose::Measuring).then_some(FLOOR));
+        mounted.extend((purpose != Purpose::Cuts).then_some(FLOOR));
     }
     let mut flash = Watched::new(flash, layout, folder.path())?;
     match purpose {
         // The devices have it by now.
-        Purpose::Measuring => drop(std::fs::remove_file(&image)),
+        Purpose::Measuring | Purpose::Filling => drop(std::fs::remove_file(&image)),
         Purpose::Cuts => flash.record_all(folder.path().join(RECORDING))?,
     }
-    let setup = setup(&target.spec, &modules, &mounted);
+    let setup = setup(target, &modules, &mounted);
     let program = program()?;
     let initramfs = first_root(&kernel, &modules, (&target.spec, &setup), folder.path())?;
     let machine = machine(&MachineSpec {
@@ -171,7 +177,8 @@ fn modules(kernel: &Kernel, spec: &LabSpec) -> Result<Vec<PathBuf>, LabError> {
     })
 }
 
-fn setup(spec: &LabSpec, modules: &[PathBuf], mounted: &[(&str, &str)]) -> Setup {
+fn setup(target: &LabTarget, modules: &[PathBuf], mounted: &[(&str, &str)]) -> Setup {
+    let (spec, size) = (&target.spec, target.size);
     let mounts = mounted.iter().map(|(serial, at)| Mount {
         serial: (*serial).to_owned(),
         filesystem: spec.filesystem.name().to_owned(),
@@ -180,7 +187,7 @@ fn setup(spec: &LabSpec, modules: &[PathBuf], mounted: &[(&str, &str)]) -> Setup
         above: spec.above.clone(),
         encrypt: spec.encrypt,
         make: match spec.encrypt {
-            Some(_) => make_words(spec),
+            Some(_) => make_words(spec, size),
             None => Vec::new(),
         },
     });
@@ -188,10 +195,9 @@ fn setup(spec: &LabSpec, modules: &[PathBuf], mounted: &[(&str, &str)]) -> Setup
     Setup { modules: modules.collect(), mounts: mounts.collect() }
 }
 
-fn make_words(spec: &LabSpec) -> Vec<String> {
-    let (program, _, options) = make_command(spec);
-    let options = options.into_iter().map(str::to_owned);
-    std::iter::once(format!("/bin/{program}")).chain(options).collect()
+fn make_words(spec: &LabSpec, size: Bytes) -> Vec<String> {
+    let (program, _) = make_program(spec);
+    std::iter::once(format!("/bin/{program}")).chain(make_options(spec, size)).collect()
 }
 
 fn in_guest(module: &Path) -> PathBuf {
@@ -216,7 +222,7 @@ fn first_root(
     let mut archive = Initramfs::create(&folder.join("initramfs"))?;
     guest_program(&program()?, &mut archive)?;
     if spec.encrypt.is_some() {
-        let (make, package, _) = make_command(spec);
+        let (make, package) = make_program(spec);
         add_tool("cryptsetup", "cryptsetup-bin", &mut archive)?;
         add_tool(&make, package, &mut archive)?;
     }

@@ -8,6 +8,7 @@ use flashlag_lab::LabError;
 use flashlag_lab::protocol::{Order, Report, RunOrder};
 use flashlag_schema::scenario::Scenario;
 use flashlag_schema::{Floor, Phase, ProfileRecord, Reading, Run, Target, TargetKind};
+use flashlag_serve::TimeScale;
 use flashlag_stats::live::Live;
 use flashlag_units::Bytes;
 
@@ -19,6 +20,7 @@ use crate::error::RunError;
 use crate::output;
 use crate::request::{Event, Observer};
 use crate::sim::REVIEWERS_LEAVE;
+use crate::task::{Task, tasks};
 
 /// A run to be made in the lab.
 #[derive(Clone, Debug)]
@@ -66,7 +68,10 @@ pub fn run_in_lab(request: &LabRequest, observer: &mut dyn Observer) -> Result<R
 fn in_guest(request: &LabRequest, observer: &mut dyn Observer) -> Result<(Run, u64), RunError> {
     let refuse = |error: LabError| request.target.failed(error);
     observer.event(Event::Preparing("booting a kernel on the virtual device"));
-    let mut lab = boot(&request.target, request.seed, Purpose::Measuring).map_err(refuse)?;
+    let fills = fills(&request.scenario);
+    let purpose = if fills.is_empty() { Purpose::Measuring } else { Purpose::Filling };
+    let mut lab = boot(&request.target, request.seed, purpose).map_err(refuse)?;
+    lab.flash.paced(request.target.pace, fills);
     observer.event(Event::Note(&format!("the guest is {}", lab.machine.kernel)));
     let floor = floor(&mut lab, request, observer).map_err(refuse)?;
     let order = order(request, FLASH.1, false);
@@ -78,6 +83,13 @@ fn in_guest(request: &LabRequest, observer: &mut dyn Observer) -> Result<(Run, u
     software.machine = Reading::Value("a guest of QEMU, its instructions translated".to_owned());
     software.virtualized = Reading::Value(true);
     Ok((run, flushes))
+}
+
+/// What fills are called when they begin.
+pub(super) fn fills(scenario: &Scenario) -> Vec<String> {
+    let tasks = tasks(scenario);
+    let fills = tasks.iter().filter(|task| matches!(task, Task::Fill { .. }));
+    fills.map(Task::label).collect()
 }
 
 fn order(request: &LabRequest, at: &str, floor: bool) -> Order {
@@ -132,6 +144,8 @@ fn perform(
     let live = Arc::new(Live::default());
     lab.machine.order(&order)?;
     let mut stopping = false;
+    let mut pace = TimeScale::default();
+    let mut paces = Vec::new();
     loop {
         if request.stop.load(Ordering::Relaxed) && !stopping {
             stopping = true;
@@ -145,15 +159,34 @@ fn perform(
             Report::Preparing { text } => observer.event(Event::Preparing(&text)),
             Report::PhaseStarted { label, expected, limit } => {
                 live.reset();
+                pace = lab.flash.begins(&label)?;
                 let (label, live) = (label.as_str(), &live);
                 observer.event(Event::PhaseStarted { label, expected, limit, live });
             }
-            Report::PhaseFinished { phase } => observer.event(Event::PhaseFinished(&phase)),
+            Report::PhaseFinished { phase } => {
+                paces.push(pace);
+                observer.event(Event::PhaseFinished(&phase));
+            }
             Report::Note { text } => observer.event(Event::Note(&text)),
-            Report::Ran { run } => return Ok(*run),
+            Report::Ran { mut run } => {
+                note_paces(&mut run, &paces);
+                return Ok(*run);
+            }
             Report::Failed { error } => return Err(LabError::Said(error)),
             Report::Alive => {}
             other => return Err(LabError::Said(format!("{other:?}, while it ran a scenario"))),
+        }
+    }
+}
+
+/// A phase in which the device lived faster than it would says so: its times are not a phone's.
+pub(super) fn note_paces(run: &mut Run, paces: &[TimeScale]) {
+    for (phase, pace) in run.phases.iter_mut().zip(paces) {
+        if *pace != TimeScale::default() {
+            phase.notes.push(format!(
+                "the device lived {pace} times as fast as it would: its part of these times is as \
+                 much too short"
+            ));
         }
     }
 }
@@ -171,6 +204,7 @@ fn complete(run: &mut Run, request: &LabRequest, flushes: u64) {
             about: target.profile.about.clone(),
             filesystem: target.spec.stack(),
             text: target.profile.to_toml(),
+            device_options: target.spec.device_options(),
         }),
     };
     run.options.leave_reason = match request.leave {

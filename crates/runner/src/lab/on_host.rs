@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use flashlag_lab::protocol::DeviceCount;
 use flashlag_lab::{Attached, LabError, Layout, Mounted, make_filesystem};
 use flashlag_schema::{Phase, Run};
-use flashlag_serve::{Running, Settings};
+use flashlag_serve::{Running, Settings, TimeScale};
 
 use super::boot::{NO_TIME, folder};
 use super::floor::lessen;
-use super::host::{LabRequest, put_floor};
+use super::host::{LabRequest, fills, note_paces, put_floor};
 use super::target::LabTarget;
 use super::watch::{Watched, socket, start};
 use crate::error::RunError;
@@ -49,10 +49,13 @@ pub(super) fn run(
         ));
     }
     let floor = host.floor(request, observer)?;
-    let mut counting = Counting { observer, watched: &mut host.watched, failed: None };
+    host.watched.paced(request.target.pace, fills(&request.scenario));
+    let mut counting =
+        Counting { observer, watched: &mut host.watched, failed: None, paces: Vec::new() };
     let run = perform(request, &host.flash.at, request.output.clone(), false, &mut counting);
-    let failed = counting.failed.take();
+    let (failed, paces) = (counting.failed.take(), std::mem::take(&mut counting.paces));
     let mut run = run?;
+    note_paces(&mut run, &paces);
     if let Some(error) = failed {
         return Err(refuse(error));
     }
@@ -137,12 +140,11 @@ fn start_device(
     let image = folder.join("image");
     make_filesystem(&target.spec, &image, target.size)?;
     let layout = Layout::read(&target.spec, &image)?;
-    let settings = Settings {
-        size: Some(target.size),
-        image: Some(image.clone()),
-        seed,
-        ..Settings::of(profile)
+    let settings = match profile {
+        NO_TIME => Settings { size: Some(target.size), seed, ..Settings::of(profile) },
+        _ => target.settings(seed),
     };
+    let settings = Settings { image: Some(image.clone()), ..settings };
     let running = start(settings)?;
     // The device has it by now.
     drop(std::fs::remove_file(&image));
@@ -174,10 +176,18 @@ struct Counting<'a> {
     observer: &'a mut dyn Observer,
     watched: &'a mut Watched,
     failed: Option<LabError>,
+    /// Of each phase so far.
+    paces: Vec<TimeScale>,
 }
 
 impl Observer for Counting<'_> {
     fn event(&mut self, event: Event<'_>) {
+        if let Event::PhaseStarted { label, .. } = &event {
+            match self.watched.begins(label) {
+                Ok(pace) => self.paces.push(pace),
+                Err(error) => self.failed = Some(error),
+            }
+        }
         self.observer.event(event);
     }
 

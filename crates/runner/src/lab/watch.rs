@@ -6,8 +6,10 @@ use flashlag_lab::protocol::DeviceCount;
 use flashlag_lab::{LabError, Layout};
 use flashlag_schema::BlockKinds;
 use flashlag_serve::{Answer, Command, Control, Launch, Listen, RecordKind, Recording, Running};
-use flashlag_serve::{ServeError, Settings};
+use flashlag_serve::{ServeError, Settings, TimeScale};
 use flashlag_units::{Bytes, Nanos};
+
+use super::target::Pace;
 
 /// More than this is not recorded between two looks: what a fill writes is counted, not classed.
 const RECORDED_AT_MOST: Bytes = Bytes::from_mib(512);
@@ -26,7 +28,16 @@ pub(super) struct Watched {
     recording: Option<PathBuf>,
     made: u32,
     kinds: Option<BlockKinds>,
+    pace: Pace,
+    /// What fills are called when they begin.
+    fills: Vec<String>,
+    /// Looks that are still to come of the fill under way.
+    edges: u32,
+    now: TimeScale,
 }
+
+/// The device is looked at where a phase begins and where it ends.
+const EDGES: u32 = 2;
 
 pub(super) fn refuse(error: ServeError) -> LabError {
     LabError::Program { program: "the virtual device".to_owned(), reason: error.to_string() }
@@ -61,12 +72,46 @@ impl Watched {
         let control = device.control().map_err(refuse)?;
         let kinds = layout.is_some().then(BlockKinds::default);
         let recordings = recordings.to_owned();
-        Ok(Watched { device, control, layout, recordings, recording: None, made: 0, kinds })
+        Ok(Watched {
+            device,
+            control,
+            layout,
+            recordings,
+            recording: None,
+            made: 0,
+            kinds,
+            pace: Pace::default(),
+            fills: Vec::new(),
+            edges: 0,
+            now: TimeScale::default(),
+        })
     }
 
     /// The device itself.
     pub fn device(&self) -> &Running {
         &self.device
+    }
+
+    /// Fills, which are called so, go at a pace of their own from now on.
+    pub fn paced(&mut self, pace: Pace, fills: Vec<String>) {
+        (self.pace, self.fills, self.now) = (pace, fills, pace.usual);
+    }
+
+    /// A phase begins; the guest waits at its edge. Says at which pace the device lives in it.
+    pub fn begins(&mut self, label: &str) -> Result<TimeScale, LabError> {
+        let fill = self.fills.iter().any(|fill| fill == label);
+        self.edges = if fill { EDGES } else { 0 };
+        self.live(if fill { self.pace.fills } else { self.pace.usual })?;
+        Ok(self.now)
+    }
+
+    fn live(&mut self, pace: TimeScale) -> Result<(), LabError> {
+        if self.now != pace {
+            let times = Command::TimeScale { times: pace.factor() };
+            self.control.ask(&times).map_err(refuse)?;
+            self.now = pace;
+        }
+        Ok(())
     }
 
     /// Records all requests from now on, whatever there is room for: for power cuts. The kinds are not
@@ -105,6 +150,12 @@ impl Watched {
         let stats = self.control.stat().map_err(refuse)?;
         let programmed = stats.flash.and_then(|flash| flash.programmed_bytes);
         let counted = DeviceCount { host: stats.host, programmed, kinds: self.kinds };
+        if self.edges > 0 {
+            self.edges -= 1;
+            if self.edges == 0 {
+                self.live(self.pace.usual)?;
+            }
+        }
         self.begin_recording()?;
         Ok(counted)
     }

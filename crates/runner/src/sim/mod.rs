@@ -26,6 +26,7 @@ use flashlag_units::{Bytes, Nanos};
 pub use days::{Days, simulate_days};
 pub use flashlag_schema::profile::{builtin_profile, names as profile_names};
 pub use profiles::builtin_protocol;
+pub(crate) use target::of_size;
 pub use target::{SimTarget, profile};
 pub(crate) use trust::flushes;
 

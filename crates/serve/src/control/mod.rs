@@ -46,6 +46,11 @@ pub enum Command {
     },
     /// Record no more, and say when the file is complete.
     RecordStop,
+    /// Live at another pace from now on.
+    TimeScale {
+        /// So many times faster than real time.
+        times: f64,
+    },
     /// Hold what an image file holds, from the beginning on, in no time.
     Load {
         /// The file.

@@ -42,6 +42,12 @@ impl DeviceClock {
         }
     }
 
+    /// Goes on from here at another pace.
+    pub(crate) fn set_scale(&mut self, scale: TimeScale) {
+        let (now, running) = (self.now(), self.running);
+        *self = DeviceClock { running, ..DeviceClock::new(scale, now) };
+    }
+
     pub(crate) fn scale(&self) -> TimeScale {
         self.scale
     }

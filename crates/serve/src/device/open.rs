@@ -10,6 +10,7 @@ use flashlag_flash::Command;
 use flashlag_schema::profile::{Model, Profile};
 use flashlag_stats::Histogram;
 use flashlag_units::{Bytes, Nanos};
+use rustix::fs::{CWD, Mode, OFlags, openat};
 
 use super::age::aged;
 use super::clock::DeviceClock;
@@ -40,13 +41,7 @@ impl Served {
             Profile::find(&settings.profile).map_err(|error| refuse(error.to_string()))?;
         let model = model_of_size(&profile, settings.size)?;
         let size = model.map.capacity.0.round_down(Bytes(512));
-        let (data, was_there) = match &settings.store {
-            None => (Data::Memory(MemoryData::new(size.0)), false),
-            Some(path) => {
-                let (file, was_there) = open_data(path, size)?;
-                (Data::File(FileData::new(file)), was_there)
-            }
-        };
+        let (data, was_there) = data(settings, size)?;
         let core = if is_instant(&model) {
             Core::new(DeviceClock::new(settings.time_scale, Nanos::ZERO), None, None)
         } else {
@@ -149,9 +144,33 @@ impl Served {
         }
         let flushed = modelled.flash.submit(now, Command::Flush);
         now = flushed.map_err(|error| refuse(error.to_string()))?.ended;
-        core.clock = DeviceClock::new(self.settings.time_scale, now);
+        core.clock = DeviceClock::new(core.clock.scale(), now);
         core.save()
     }
+}
+
+/// Where its data lies, and whether any may be there already.
+fn data(settings: &Settings, size: Bytes) -> Result<(Data, bool), ServeError> {
+    match (&settings.store, &settings.scratch) {
+        (Some(path), _) => {
+            let (file, was_there) = open_data(path, size)?;
+            Ok((Data::File(FileData::new(file)), was_there))
+        }
+        (None, Some(folder)) => Ok((Data::File(FileData::new(nameless(folder, size)?)), false)),
+        (None, None) => Ok((Data::Memory(MemoryData::new(size.0)), false)),
+    }
+}
+
+/// A sparse file without a name, which goes with who holds it.
+fn nameless(folder: &Path, size: Bytes) -> Result<File, ServeError> {
+    let refuse = |error: io::Error| {
+        ServeError::file("make a file in", folder, &error, "name a folder on another filesystem")
+    };
+    let flags = OFlags::RDWR | OFlags::TMPFILE | OFlags::CLOEXEC;
+    let file = openat(CWD, folder, flags, Mode::RUSR | Mode::WUSR);
+    let file = File::from(file.map_err(|errno| refuse(errno.into()))?);
+    file.set_len(size.0).map_err(refuse)?;
+    Ok(file)
 }
 
 /// The flash of a device, made anew or as it was stored.

@@ -12,6 +12,7 @@ use super::power::Plan;
 use super::{Modelled, Served};
 use crate::control::{Answer, Command, CutMoment, Fault, FaultKind};
 use crate::record::{Head, Recorder, SCHEMA};
+use crate::settings::TimeScale;
 
 impl Served {
     /// Does what it is told.
@@ -41,6 +42,10 @@ impl Served {
                 .load(&mut core, image)
                 .map(|()| Answer::Done)
                 .map_err(|error| error.to_string()),
+            Command::TimeScale { times } => {
+                core.clock.set_scale(TimeScale::of(*times)?);
+                Ok(Answer::Done)
+            }
             Command::Quit => {
                 self.shut(&mut core).map(|()| Answer::Done).map_err(|error| error.to_string())
             }

@@ -68,6 +68,7 @@ fn launch(args: &ServeArgs) -> Result<Launch> {
         age: args.state,
         seed: args.seed,
         store: args.store.as_deref().map(absolute).transpose()?.map(PathBuf::from),
+        scratch: None,
         image: args.image.as_deref().map(absolute).transpose()?.map(PathBuf::from),
         time_scale: args.time_scale,
         control: Some(PathBuf::from(absolute(&control)?)),
