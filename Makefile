@@ -34,7 +34,7 @@ bench: build ## Speed and size beside fio, alternating; needs fio, a quiet machi
 	python3 scripts/bench_device.py
 
 round-trip: build ## Fits of simulated devices with hidden parameters, 20 of them; half an hour
-	python3 scripts/round_trip.py 20 nexus7-2012 200
+	python3 scripts/round_trip.py --simulations 200 --starts 1
 
 lab: ## The lab's questions, in real kernels: tables into docs/lab.md; hours, needs QEMU
 	$(CARGO) build --release --locked -p flashlag-cli -p flashlag-nbd

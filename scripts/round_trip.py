@@ -1,14 +1,21 @@
 #!/usr/bin/env python3
 """Round trip of fits: devices with hidden parameters run `lifecycle`, profiles are fitted to those
 runs alone, and both forecast storage that is 90 % full. Hidden is what matters when full (spare
-area, units, blocks, which block is collected and when, write buffer) and every time with a range.
-
-    scripts/round_trip.py [COUNT] [PROFILE] [SIMULATIONS] [FIRST] [STARTS]
+area, units, blocks, which block is collected and when, write buffer) and every time with a range;
+with --times the times alone.
 """
-import json, math, os, pathlib, random, re, subprocess, sys, tempfile, time
+import argparse, json, math, os, pathlib, random, re, subprocess, tempfile, time
 
-ARGUMENTS = sys.argv[1:] + ["20", "nexus7-2012", "300", "1", "1"][len(sys.argv) - 1:]
-COUNT, BASE, SIMULATIONS, FIRST, STARTS = ARGUMENTS[:5]
+PARSER = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+PARSER.add_argument("--count", type=int, default=20, help="so many hidden sets")
+PARSER.add_argument("--first", type=int, default=1, help="the first of them")
+PARSER.add_argument("--profile", default="nexus7-2012", help="the profile that they are made of")
+PARSER.add_argument("--simulations", default="600", help="the most simulations of a fit")
+PARSER.add_argument("--starts", default="3", help="the starts of a fit")
+PARSER.add_argument("--times", action="store_true", help="hide times alone")
+PARSER.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="settings of `lifecycle`")
+PARSER.add_argument("--keep", type=pathlib.Path, help="a directory for what is made on the way")
+ARGUMENTS = PARSER.parse_args()
 HERE = pathlib.Path(__file__).resolve().parent
 FLASHLAG = os.environ.get("FLASHLAG", HERE.parent / "target/release/flashlag")
 SEEDS = "5"
@@ -44,7 +51,7 @@ def small(text):
     return text if "\n[buffer]" in text else text.replace("\n[trim]", BUFFER + "\n[trim]")
 
 
-def hidden(text, seed):
+def hidden(text, seed, times):
     """Another device: times by up to a third either way, the rest anywhere in its plausible range."""
     chance = random.Random(seed)
 
@@ -57,6 +64,8 @@ def hidden(text, seed):
 
     pattern = r'^(\w+) = \{ value = "([\d.]+)(ns|us|ms|s)", range = \["([^"]*)", "([^"]*)"\]'
     text = re.sub(pattern, moved, text, flags=re.M)
+    if times:
+        return text, {}
     values = {name: chance.choice(all) for name, all in CHOICES.items()}
     values["spare"] = f"{math.exp(chance.uniform(math.log(16), math.log(128))):.0f}MiB"
     values["unit"] = chance.choice(["8KiB", "16KiB", "32KiB"])
@@ -80,28 +89,39 @@ def forecast(profile):
 
 
 def one(home, base_text, seed):
-    text, values = hidden(base_text, seed)
-    (home / "hidden.toml").write_text(text)
-    run = home / "run.json"
-    flashlag("run", "lifecycle", "--on", f"sim:{home}/hidden.toml", "--leave", "50MB", "-o", run)
+    text, values = hidden(base_text, seed, ARGUMENTS.times)
+    (home / f"hidden-{seed}.toml").write_text(text)
+    run = home / f"run-{seed}.json"
+    settings = [word for one in ARGUMENTS.set for word in ("--set", one)]
+    flashlag("run", "lifecycle", "--on", f"sim:{home}/hidden-{seed}.toml", "--leave", "50MB", "-o", run, *settings)
     began = time.monotonic()
-    told = flashlag("fit", run, "--from", home / "base.toml", "-o", home / "fitted.toml",
-                    "--simulations", SIMULATIONS, "--starts", STARTS)
+    told = flashlag("fit", run, "--from", home / "base.toml", "-o", home / f"fitted-{seed}.toml",
+                    "--simulations", ARGUMENTS.simulations, "--starts", ARGUMENTS.starts)
     took = time.monotonic() - began
-    (new, true), (_, found) = forecast(home / "hidden.toml"), forecast(home / "fitted.toml")
-    (_, unfitted) = forecast(home / "base.toml")
+    (home / f"fitted-{seed}.txt").write_text(told)
+    (new, true), (_, found) = forecast(home / f"hidden-{seed}.toml"), forecast(home / f"fitted-{seed}.toml")
     alike = re.findall(r"^- (\S+ and \S+) \(their effects", told, flags=re.M)
-    return values, new, true, found, unfitted, alike, took, told
+    return values, new, true, found, alike, took, told
+
+
+def fitted_values(home, seed, names):
+    """What was found of what was hidden."""
+    text = (home / f"fitted-{seed}.toml").read_text()
+    found = {name: re.findall(rf"^{name} = \{{ value = ([^,}}]*)", text, flags=re.M) for name in names}
+    return {name: values[-1].strip().strip('"') for name, values in found.items() if values}
 
 
 def main():
-    base_text = small(flashlag("profiles", "show", BASE))
+    base_text = small(flashlag("profiles", "show", ARGUMENTS.profile))
     within, shows, worst, spent, untold = 0, 0, 0.0, 0.0, {}
-    with tempfile.TemporaryDirectory() as home:
-        home = pathlib.Path(home)
+    with tempfile.TemporaryDirectory() as made:
+        home = ARGUMENTS.keep or pathlib.Path(made)
+        home.mkdir(parents=True, exist_ok=True)
         (home / "base.toml").write_text(base_text)
-        for seed in range(int(FIRST), int(FIRST) + int(COUNT)):
-            values, new, true, found, unfitted, alike, took, told = one(home, base_text, seed)
+        (_, unfitted) = forecast(home / "base.toml")
+        for seed in range(ARGUMENTS.first, ARGUMENTS.first + ARGUMENTS.count):
+            values, new, true, found, alike, took, told = one(home, base_text, seed)
+            looks = fitted_values(home, seed, values)
             off = [f / t - 1 for t, f in zip(true, found)]
             without = [f / t - 1 for t, f in zip(true, unfitted)]
             slower = [t / n for t, n in zip(true, new)]
@@ -114,8 +134,8 @@ def main():
             print(f"set {seed:2}: p50 {true[0] / 1e6:.3g} ms, {slower[0]:.2f} x new, fitted {off[0]:+.1%}; "
                   f"p99 {true[1] / 1e6:.3g} ms, {slower[1]:.2f} x new, fitted {off[1]:+.1%} "
                   f"(unfitted {without[0]:+.0%}, {without[1]:+.0%}); figures of the run off by {misfit}; {took:.0f} s; "
-                  + " ".join(f"{name}={value}" for name, value in sorted(values.items())), flush=True)
-    print(f"{within} of {COUNT} within 15 %, the worst off by {worst:.1%}; at 90 % full {shows} are slower by half "
+                  + " ".join(f"{name}={value}({looks.get(name)})" for name, value in sorted(values.items())), flush=True)
+    print(f"{within} of {ARGUMENTS.count} within 15 %, the worst off by {worst:.1%}; at 90 % full {shows} are slower by half "
           f"or more; {spent:.0f} s in fits")
     for pair, count in sorted(untold.items(), key=lambda item: -item[1])[:10]:
         print(f"not told apart in {count}: {pair}")

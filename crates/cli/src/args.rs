@@ -218,7 +218,7 @@ pub struct PredictArgs {
 /// `flashlag fit`
 #[derive(Debug, Args)]
 pub struct FitArgs {
-    /// The measured run: quick works; lifecycle and soak tell more
+    /// The measured run: quick works; lifecycle tells more, most with --set sizes=1
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
     /// Where the profile goes

@@ -35,7 +35,7 @@ pub use figures::Figures;
 pub use fill::{FillCurve, FillLevel, fill_curves};
 pub use findings::{Finding, FindingKind, FindingSide, Findings, RuledOut, findings};
 pub use headline::{Believe, Headline, NoVerdict, headline};
-pub use lifecycle::{Lifecycle, LifecycleCell, LifecycleColumn, LifecycleRow, lifecycle};
+pub use lifecycle::{Lifecycle, LifecycleCell, LifecycleColumn, LifecycleRow, lifecycle, sizes};
 pub use marks::{MARKS_NOTE, Mark, MarkPoint, marks};
 pub use naming::{SaveKind, stage_label, stage_of, state_name, subject_name, test_title};
 pub use outline::{

@@ -77,13 +77,11 @@ pub struct LifecycleCell {
     pub failures: Vec<Failure>,
 }
 
-/// The table of a run; `None` where it has but one stage and skipped none. Fills, saves and tests
-/// beside another writer are no part of it.
+/// The table of a run; `None` where it has but one stage and skipped none. Fills, saves, tests
+/// beside another writer and durable writes of other sizes ([`sizes`]) are no part of it.
 pub fn lifecycle(run: &Run) -> Option<Lifecycle> {
     let plan = Plan::of(run);
-    let tested = |phase: &&Phase| {
-        phase.operation != Operation::Save && phase.background.is_none() && !is_fill(&plan, phase)
-    };
+    let tested = |phase: &&Phase| is_test(&plan, phase) && !is_of_other_size(run, phase);
     let phases = || run.phases.iter().filter(tested);
     let mut stages: Vec<(State, u32)> = phases().map(|phase| (phase.state, phase.run)).collect();
     for skipped in &run.skipped {
@@ -96,8 +94,43 @@ pub fn lifecycle(run: &Run) -> Option<Lifecycle> {
     if stages.len() < 2 || phases().next().is_none() {
         return None;
     }
+    let columns = columns(phases());
+    let (rows, published) = rows(run, &plan, &columns, &stages);
+    Some(Lifecycle { heading: heading(&columns, &rows), columns, rows, published })
+}
+
+/// Durable random writes of other sizes than the 4 KiB that `run` has too, by stage; `None` where
+/// there are none.
+pub fn sizes(run: &Run) -> Option<Lifecycle> {
+    let plan = Plan::of(run);
+    let tested = |phase: &&Phase| is_test(&plan, phase) && is_of_other_size(run, phase);
+    let phases = || run.phases.iter().filter(tested);
+    let columns = columns(phases());
+    let mut stages: Vec<(State, u32)> = phases().map(|phase| (phase.state, phase.run)).collect();
+    stages.sort_unstable();
+    stages.dedup();
+    let (rows, published) = rows(run, &plan, &columns, &stages);
+    let heading = "Durable writes of other sizes".to_owned();
+    (!rows.is_empty()).then_some(Lifecycle { heading, columns, rows, published })
+}
+
+fn is_test(plan: &Plan, phase: &Phase) -> bool {
+    phase.operation != Operation::Save && phase.background.is_none() && !is_fill(plan, phase)
+}
+
+/// Whether it is a durable random write of another size, beside those of 4 KiB.
+fn is_of_other_size(run: &Run, phase: &Phase) -> bool {
+    phase.operation == Operation::RandomWrite
+        && phase.durable != Durability::None
+        && !phase.is_durable_write()
+        && phase.queue_depth == 1
+        && run.phases.iter().any(Phase::is_durable_write)
+}
+
+/// One column for each test, in the order of the run.
+fn columns<'a>(phases: impl Iterator<Item = &'a Phase>) -> Vec<LifecycleColumn> {
     let mut columns: Vec<LifecycleColumn> = Vec::new();
-    for phase in phases() {
+    for phase in phases {
         if !columns.iter().any(|column| column.test == phase.name) {
             columns.push(LifecycleColumn {
                 test: phase.name.clone(),
@@ -106,9 +139,19 @@ pub fn lifecycle(run: &Run) -> Option<Lifecycle> {
             });
         }
     }
+    columns
+}
+
+/// One row for each stage; and whose the published figures in them are.
+fn rows(
+    run: &Run,
+    plan: &Plan,
+    columns: &[LifecycleColumn],
+    stages: &[(State, u32)],
+) -> (Vec<LifecycleRow>, Option<String>) {
     let beside = Beside::of(run);
     let rows = stages.iter().map(|(state, number)| {
-        let mut row = row(run, &plan, &columns, *state, *number);
+        let mut row = row(run, plan, columns, *state, *number);
         for cell in row.cells.iter_mut().flatten() {
             let published = run.phases.get(cell.phase).and_then(|phase| beside.row(phase));
             cell.published = published.and_then(|row| row.mb_per_s()).map(|rate| rate * 1e6);
@@ -116,10 +159,9 @@ pub fn lifecycle(run: &Run) -> Option<Lifecycle> {
         row
     });
     let rows: Vec<LifecycleRow> = rows.collect();
-    let heading = heading(&columns, &rows);
     let any = rows.iter().flat_map(|row| row.cells.iter().flatten());
     let published = any.filter_map(|cell| cell.published).next().and_then(|_| beside.note(run));
-    Some(Lifecycle { heading, columns, rows, published })
+    (rows, published)
 }
 
 fn row(

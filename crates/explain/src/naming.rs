@@ -52,6 +52,10 @@ pub fn test_title(name: &str) -> String {
         "seq_write_256k" => "256K seq write",
         "rand_read_4k" => "4K rand read",
         "rand_write_4k" => "4K rand write",
+        "rand_write_8k" => "8K rand write",
+        "rand_write_16k" => "16K rand write",
+        "rand_write_32k" => "32K rand write",
+        "rand_write_64k" => "64K rand write",
         other => other,
     };
     known.to_owned()

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use flashlag_explain::{
-    Figures, StripRow, failures_of, fill_curves, findings, format, headline, lifecycle, stage_of,
-    strip,
+    Figures, Lifecycle, StripRow, failures_of, fill_curves, findings, format, headline, lifecycle,
+    sizes, stage_of, strip,
 };
 use flashlag_schema::{CheckStatus, Environment, Phase, Run};
 use flashlag_units::Nanos;
@@ -104,7 +104,14 @@ fn latencies(text: &mut String, run: &Run) {
 }
 
 fn stages(text: &mut String, run: &Run) {
-    let Some(lifecycle) = lifecycle(run) else { return };
+    let Some(table) = lifecycle(run) else { return };
+    by_stage(text, &table);
+    if let Some(table) = sizes(run) {
+        by_stage(text, &table);
+    }
+}
+
+fn by_stage(text: &mut String, lifecycle: &Lifecycle) {
     let _ = writeln!(text, "## {}\n", escape(&lifecycle.heading));
     let titles = lifecycle.columns.iter().map(|column| escape(&column.title));
     let titles: Vec<String> = titles.map(|title| format!("{title}: MB/s (p50 / p99 ms)")).collect();

@@ -58,6 +58,18 @@ pub(super) fn lacks(
         hold(&["nand.read", "host.read_"], "no reads");
         words.push("No reads were measured: what they cost is not told.".to_owned());
     }
+    let sizes = |phase: &Phase| phase.durable != Durability::None && writes(phase.operation);
+    let mut blocks: Vec<_> =
+        run.phases.iter().filter(|phase| sizes(phase)).map(|phase| phase.block_bytes).collect();
+    blocks.sort_unstable();
+    blocks.dedup();
+    if durable && blocks.len() < 2 {
+        words.push(
+            "Durable writes of one size only were measured: the mapping unit is told badly. \
+             `flashlag run lifecycle --set sizes=1` tells it."
+                .to_owned(),
+        );
+    }
     if any(&|phase| phase.ops > 0 && phase.latency_ns.p99.is_none()) {
         words.push("Some phases were too short for a p99 and say less about stalls.".to_owned());
     }

@@ -1,7 +1,7 @@
 //! The reviewers' table: stages by tests, with a bar for each cell.
 
 use askama::Template;
-use flashlag_explain::{Lifecycle, LifecycleCell, format, lifecycle};
+use flashlag_explain::{Lifecycle, LifecycleCell, format, lifecycle, sizes};
 use flashlag_schema::Run;
 
 use super::{Flag, Section};
@@ -57,6 +57,23 @@ pub(super) fn section(run: &Run) -> Option<Section> {
         heading,
         side: vec![
             "The reviewers’ order: measure new, fill, measure, delete, trim, measure.".to_owned(),
+        ],
+        body: Markup::of(&view(run, &table)),
+    })
+}
+
+/// Durable writes by size; `None` where there are none, or no stages to tell apart.
+pub(super) fn by_size(run: &Run) -> Option<Section> {
+    lifecycle(run)?;
+    let table = sizes(run)?;
+    Some(Section {
+        id: "sizes",
+        name: "Sizes",
+        heading: table.heading.clone(),
+        side: vec![
+            "A device writes whole units: where the time of a durable write steps up, one more is \
+             written."
+                .to_owned(),
         ],
         body: Markup::of(&view(run, &table)),
     })

@@ -47,6 +47,7 @@ pub(crate) fn all(run: &Run, options: &Options) -> Vec<Section> {
         first,
         second,
         lifecycle::section(run),
+        lifecycle::by_size(run),
         fill::section(run),
         saves::section(run),
         distribution::section(run),

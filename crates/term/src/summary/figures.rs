@@ -19,6 +19,13 @@ pub(super) fn tests(page: &mut Page, run: &Run, _: Depth) {
     }
 }
 
+/// Durable writes by size, where the table of tests by stage has not got them.
+pub(super) fn sizes(page: &mut Page, run: &Run, _: Depth) {
+    if let (Some(_), Some(table)) = (lifecycle(run), flashlag_explain::sizes(run)) {
+        stages(page, &table);
+    }
+}
+
 fn stages(page: &mut Page, table: &Lifecycle) {
     page.paragraph(Role::Strong, &table.heading);
     let columns: Vec<usize> = (0..table.columns.len()).collect();

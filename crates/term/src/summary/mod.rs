@@ -50,9 +50,10 @@ fn write(run: &Run, style: Style, depth: Depth) -> String {
         page.gap();
         trust::checks(&mut page, run, depth);
     }
-    let sections: [fn(&mut Page, &Run, Depth); 10] = [
+    let sections: [fn(&mut Page, &Run, Depth); 11] = [
         picture,
         figures::tests,
+        figures::sizes,
         figures::durable_writes,
         figures::saves,
         commits::commits,
