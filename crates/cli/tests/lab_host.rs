@@ -206,17 +206,19 @@ fn start_long(folder: &Path) -> (Child, Pid, Vec<PathBuf>) {
     let more = ["--set", "journal=wal", "--set", "saves=1000000", "--set", "time=200s"];
     prepare(&mut command, "lab:nexus5-2013+ext4,host,size=1GiB", folder, &more);
     command.stdout(Stdio::null()).stderr(Stdio::null());
-    let child = command.spawn().unwrap();
+    let mut child = command.spawn().unwrap();
     let id = Pid::from_child(&child);
     let until = Instant::now() + LONG;
-    loop {
-        let loops = loops_of(folder);
-        if !loops.is_empty() {
-            return (child, id, loops);
-        }
-        assert!(Instant::now() < until, "nothing was attached");
+    let mut loops = loops_of(folder);
+    while loops.is_empty() && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(20));
+        loops = loops_of(folder);
     }
+    if loops.is_empty() {
+        let _ = child.kill();
+        panic!("nothing was attached: {:?}", child.wait());
+    }
+    (child, id, loops)
 }
 
 #[test]

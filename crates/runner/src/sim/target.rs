@@ -63,9 +63,8 @@ pub(crate) fn of_size(profile: &Profile, size: Bytes) -> Result<Profile, String>
     };
     set("map.capacity", model.map.capacity.0)?;
     set("map.spare", model.map.spare.0)?;
-    match &model.slc {
-        Some(slc) => set("slc.static", slc.fixed.0)?,
-        None => {}
+    if let Some(slc) = &model.slc {
+        set("slc.static", slc.fixed.0)?;
     }
     Ok(sized)
 }
