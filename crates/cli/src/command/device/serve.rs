@@ -22,7 +22,11 @@ pub fn serve(args: &ServeArgs, terminal: &Terminal) -> Result<Exit> {
     let mut running = launch.start()?;
     if !terminal.quiet {
         let mut out = std::io::stdout().lock();
-        write!(out, "{}", attach(&running))?;
+        let told = match secured(&running.uri(), args) {
+            Some(uri) => by_uri(&uri, &running),
+            None => attach(&running),
+        };
+        write!(out, "{told}")?;
         out.flush()?;
     }
     while !stop.load(Ordering::Relaxed) {
@@ -86,6 +90,32 @@ fn absolute(path: &Path) -> Result<String> {
     Ok(std::path::absolute(path)?.to_string_lossy().into_owned())
 }
 
+/// The device's URI for clients that must prove who they are; `None` where none must.
+fn secured(uri: &str, args: &ServeArgs) -> Option<String> {
+    let secure = uri.replacen("nbd", "nbds", 1);
+    if let Some(keys) = &args.tls_psk {
+        // A line for each client: its name, a colon, its key.
+        let text = std::fs::read_to_string(keys).unwrap_or_default();
+        let name = text.lines().find_map(|line| line.split_once(':')).map_or("NAME", |line| line.0);
+        let joint = if secure.contains('?') { '&' } else { '?' };
+        let named = secure.replacen("://", &format!("://{name}@"), 1);
+        return Some(format!("{named}{joint}tls-psk-file={}", keys.display()));
+    }
+    args.tls_certificates.as_ref().map(|_| secure)
+}
+
+/// How clients that take a URI attach to it.
+fn by_uri(uri: &str, running: &Running) -> String {
+    let control = running.control_socket().display();
+    format!(
+        "The device is at {uri}\n\n\
+         To see it:\n  nbdinfo '{uri}'\n\
+         To copy to it, or from it:\n  nbdcopy FILE '{uri}'\n\n\
+         How it is: flashlag device stat {control}\n\
+         It ends with Ctrl-C.\n"
+    )
+}
+
 /// How clients attach to it.
 fn attach(running: &Running) -> String {
     let uri = running.uri();
@@ -113,4 +143,38 @@ fn attach(running: &Running) -> String {
          How it is: flashlag device stat {control}\n\
          It ends with Ctrl-C.\n"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: ServeArgs,
+    }
+
+    fn secured_by(words: &[&str], uri: &str) -> Option<String> {
+        let line = Line::parse_from([&["device", "zero"], words].concat());
+        secured(uri, &line.args)
+    }
+
+    #[test]
+    fn a_client_that_must_prove_who_it_is_is_told_how_by_the_uri() {
+        let folder = tempfile::tempdir().unwrap();
+        let keys = folder.path().join("keys");
+        std::fs::write(&keys, "alice:00112233\nbob:44556677\n").unwrap();
+        let keys = keys.to_string_lossy();
+        let by_key = |uri| secured_by(&["--tls-psk", &keys], uri).unwrap();
+        let at = by_key("nbd://10.0.0.1:10809");
+        assert_eq!(at, format!("nbds://alice@10.0.0.1:10809?tls-psk-file={keys}"));
+        let at = by_key("nbd+unix:///?socket=/run/x");
+        assert_eq!(at, format!("nbds+unix://alice@/?socket=/run/x&tls-psk-file={keys}"));
+        let by_certificate = secured_by(&["--tls-certificates", "/pki"], "nbd://10.0.0.1:10809");
+        assert_eq!(by_certificate.as_deref(), Some("nbds://10.0.0.1:10809"));
+        assert_eq!(secured_by(&[], "nbd://127.0.0.1:10809"), None);
+    }
 }
