@@ -16,6 +16,8 @@ from pathlib import Path
 
 FILESYSTEMS = ["ext4", "f2fs", "btrfs", "xfs", "nilfs2"]
 JOURNALS = ["delete", "truncate", "persist", "wal"]
+# What SQLite does unless told, and what it does best.
+TWO = ["delete", "wal"]
 MODELLED = ["ext4", "f2fs"]
 DEVICE = "nexus5-2013"
 # Cells of a model within this are called alike.
@@ -71,12 +73,12 @@ def milliseconds(summary, key="p50"):
     return "-" if value is None else f"{value / 1e6:.2f}"
 
 
-def journals(options, saves, time):
-    """What is set for inserts in each journal mode."""
+def inserts(options, saves, time, journals):
+    """What is set for inserts in these journal modes."""
     return {
         "statement": "insert",
         "synchronous": "full",
-        "journal": ",".join(JOURNALS[::3] if options.short else JOURNALS),
+        "journal": ",".join(journals),
         "saves": 50 if options.short else saves,
         "time": time,
     }
@@ -95,7 +97,7 @@ def beside(flashlag, profile, settings):
 
 def commits(flashlag, options):
     """The nested-journaling matrix, on a device that takes no time."""
-    settings = journals(options, 200, "120s")
+    settings = inserts(options, 200, "120s", TWO if options.short else JOURNALS)
     lines = [
         "| | journal | writes | KiB | flushes | data | log | metadata | modelled: writes | KiB | flushes |",
         "|---|---|---|---|---|---|---|---|---|---|---|",
@@ -129,7 +131,7 @@ def commits(flashlag, options):
 
 def speeds(flashlag, options):
     """Saves a second on a phone's flash, real and modelled."""
-    settings = journals(options, 300, "30s")
+    settings = inserts(options, 300, "30s", TWO if options.short else JOURNALS)
     lines = [
         f"| | journal | saves/s on lab:{DEVICE} | p50 ms | software alone, p50 ms | flash, KiB a save "
         f"| write amplification | saves/s on sim:{DEVICE} | p50 ms |",
@@ -162,14 +164,9 @@ def speeds(flashlag, options):
 
 
 def switches(flashlag, options):
-    """What encryption, barriers, discard and what lies above a filesystem cost on the same device, real and modelled."""
-    settings = {
-        "statement": "insert",
-        "synchronous": "full",
-        "journal": "delete,wal",
-        "saves": 50 if options.short else 300,
-        "time": "30s",
-    }
+    """What encryption, barriers, discard and what lies above a filesystem cost on the same device, real
+    and modelled."""
+    settings = inserts(options, 300, "30s", TWO)
     cases = {
         "ext4": ["", "nobarrier", "discard", "encrypt", "encrypt=adiantum", "fast_commit", "data=journal",
                  "fuse", "overlay", "bind"],
@@ -226,13 +223,7 @@ volatile = {{ value = {str(volatile).lower()}, source = "chosen: the question" }
 
 def host(flashlag, options):
     """Saves on the host's own kernel, where root may mount: no instruction is translated."""
-    settings = {
-        "statement": "insert",
-        "synchronous": "full",
-        "journal": "delete,wal",
-        "saves": 50 if options.short else 1000,
-        "time": "30s",
-    }
+    settings = inserts(options, 1000, "30s", TWO)
     lines = [
         f"| on {DEVICE}, host | journal | saves/s | p50 ms | software alone, p50 ms | flushes a save "
         "| KiB a save | modelled: saves/s | p50 ms | flushes | KiB |",

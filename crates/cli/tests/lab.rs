@@ -4,12 +4,15 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![allow(clippy::print_stdout, reason = "a test that skips says so")]
 
+#[path = "support/program.rs"]
+mod program;
 #[path = "support/lab.rs"]
 mod support;
 
 use std::process::Command;
 
-use support::{can_boot, costs, flashlag, run, stored};
+use program::flashlag;
+use support::{can_boot, costs, finished, run};
 
 const SHORT: [&str; 8] = [
     "--set",
@@ -27,15 +30,9 @@ fn a_commit_on_a_real_kernel_is_counted_by_the_device_each_write_for_what_it_is(
     if !can_boot("mkfs.ext4") {
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("run.json");
     let more = [&SHORT[..], &["--set", "journal=delete"]].concat();
-    let output = run("lab:zero+ext4,size=1GiB", &file, &more);
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(file.is_file(), "{said}");
-    let run = stored(&file);
+    let (folder, run, said) = finished("lab:zero+ext4,size=1GiB", &more);
     assert_eq!(run["target"]["kind"], "lab", "{said}");
-    assert_eq!(run["status"]["kind"], "complete", "{said}");
     let kernel = run["environment"]["software"]["kernel"].as_str().unwrap();
     assert!(kernel.starts_with("Linux 6."), "{kernel}");
     let ledger = &run["phases"][0]["ledger"];
@@ -49,7 +46,11 @@ fn a_commit_on_a_real_kernel_is_counted_by_the_device_each_write_for_what_it_is(
     // The rollback journal is made durable, then the database, and ext4 commits twice.
     let [(_, [_, _, flushes])] = costs(&run).try_into().unwrap();
     assert!((3.9..4.5).contains(&flushes), "{flushes}");
-    let verified = Command::new(flashlag()).arg("verify").arg(&file).output().unwrap();
+    let verified = Command::new(flashlag())
+        .arg("verify")
+        .arg(folder.path().join("run.json"))
+        .output()
+        .unwrap();
     assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stdout));
 }
 
@@ -58,14 +59,8 @@ fn saves_through_a_fuse_daemon_an_overlay_and_a_bind_mount_reach_the_device() {
     if !can_boot("mkfs.ext4") || !can_boot("fuse-overlayfs") {
         return;
     }
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("run.json");
     let more = [&SHORT[..], &["--set", "journal=delete,wal"]].concat();
-    let output = run("lab:zero+ext4,bind,overlay,fuse,size=1GiB", &file, &more);
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(file.is_file(), "{said}");
-    let run = stored(&file);
-    assert_eq!(run["status"]["kind"], "complete", "{said}");
+    let (_folder, run, said) = finished("lab:zero+ext4,bind,overlay,fuse,size=1GiB", &more);
     assert_eq!(run["target"]["profile"]["filesystem"], "ext4,bind,overlay,fuse", "{said}");
     assert_eq!(run["environment"]["filesystem"]["kind"], "fuse.fuse-overlayfs", "{said}");
     // A rollback journal's save flushes four times without a layer, and the layers pass each sync on.

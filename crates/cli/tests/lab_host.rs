@@ -4,10 +4,14 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![allow(clippy::print_stdout, reason = "a test that skips says so")]
 
+#[path = "support/program.rs"]
+mod program;
+
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use program::{flashlag, has, plugin};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
@@ -15,22 +19,6 @@ use serde_json::Value;
 const PATIENCE: &str = "300";
 /// Nor does a process take so long to end.
 const LONG: Duration = Duration::from_secs(120);
-
-fn flashlag() -> PathBuf {
-    PathBuf::from(env!("CARGO_BIN_EXE_flashlag"))
-}
-
-/// The plugin that cargo built with the workspace.
-fn plugin() -> Option<PathBuf> {
-    let folder = flashlag().parent()?.to_owned();
-    let folders = [folder.clone(), folder.join("deps")];
-    folders.map(|folder| folder.join("libflashlag_nbd.so")).into_iter().find(|file| file.is_file())
-}
-
-fn has(program: &str) -> bool {
-    let path = format!("{}:/usr/sbin:/sbin", std::env::var("PATH").unwrap_or_default());
-    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
-}
 
 /// What mounting here needs; says what is missing. Whether the machine lets root mount at all is
 /// tried, for a container's root may not.
@@ -76,8 +64,13 @@ fn run(target: &str, folder: &Path, more: &[&str]) -> Output {
     command.output().unwrap()
 }
 
-fn stored(folder: &Path) -> Value {
-    serde_json::from_slice(&std::fs::read(folder.join("run.json")).unwrap()).unwrap()
+/// A run that leaves its file, with all that it said.
+fn stored(target: &str, folder: &Path, more: &[&str]) -> (Value, String) {
+    let output = run(target, folder, more);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let file = folder.join("run.json");
+    assert!(file.is_file(), "{target}: {said}");
+    (serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap(), said)
 }
 
 /// Loop devices and processes that still have something of the folder, by name.
@@ -119,10 +112,7 @@ fn a_commit_costs_the_device_on_the_hosts_kernel_what_it_costs_in_a_guest() {
     }
     let folder = tempfile::tempdir().unwrap();
     let journal = ["--set", "journal=delete"];
-    let output = run("lab:zero+ext4,host,size=1GiB", folder.path(), &journal);
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(folder.path().join("run.json").is_file(), "{said}");
-    let run = stored(folder.path());
+    let (run, said) = stored("lab:zero+ext4,host,size=1GiB", folder.path(), &journal);
     assert_eq!(run["status"]["kind"], "complete", "{said}");
     assert_eq!(run["target"]["kind"], "lab", "{said}");
     let [writes, flushes] = costs(&run, 0);
@@ -148,11 +138,9 @@ fn a_bind_mount_and_an_overlay_cost_the_device_no_flush_more() {
     let flushes = |layers: &str| {
         let folder = tempfile::tempdir().unwrap();
         let target = format!("lab:zero+ext4{layers},host,size=1GiB");
-        let output = run(&target, folder.path(), &["--set", "journal=wal"]);
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(folder.path().join("run.json").is_file(), "{layers}: {said}");
+        let (run, _) = stored(&target, folder.path(), &["--set", "journal=wal"]);
         assert_nothing_is_left(folder.path());
-        costs(&stored(folder.path()), 0)[1]
+        costs(&run, 0)[1]
     };
     let plain = flushes("");
     for layers in [",bind", ",overlay", ",overlay,bind"] {
@@ -168,10 +156,7 @@ fn a_fuse_daemon_passes_on_each_sync_and_no_more() {
     }
     let folder = tempfile::tempdir().unwrap();
     let journals = ["--set", "journal=delete,wal"];
-    let output = run("lab:zero+ext4,fuse,host,size=1GiB", folder.path(), &journals);
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(folder.path().join("run.json").is_file(), "{said}");
-    let run = stored(folder.path());
+    let (run, said) = stored("lab:zero+ext4,fuse,host,size=1GiB", folder.path(), &journals);
     assert_eq!(run["status"]["kind"], "complete", "{said}");
     assert_eq!(run["environment"]["filesystem"]["kind"], "fuse.fuse-overlayfs", "{said}");
     // What the filesystem takes without a daemon above it.

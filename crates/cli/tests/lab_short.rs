@@ -5,13 +5,15 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![allow(clippy::print_stdout, reason = "a test that skips says so")]
 
+#[path = "support/program.rs"]
+mod program;
 #[path = "support/lab.rs"]
 mod support;
 
 use std::process::Command;
 
 use serde_json::Value;
-use support::{can_boot, command, costs, run, stored};
+use support::{can_boot, command, costs, finished};
 
 /// How far a cell of a model may be from what a kernel does.
 const WITHIN: f64 = 0.10;
@@ -36,12 +38,7 @@ type Costs = Vec<(String, [f64; 3])>;
 
 /// What saves cost on a target.
 fn saved(target: &str) -> Costs {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("run.json");
-    let output = run(target, &file, &SAVES);
-    assert!(file.is_file(), "{target}: {}", String::from_utf8_lossy(&output.stderr));
-    let run = stored(&file);
-    assert_eq!(run["status"]["kind"], "complete", "{target}: {}", run["status"]);
+    let (_folder, run, _) = finished(target, &SAVES);
     costs(&run)
 }
 

@@ -7,6 +7,7 @@ use std::process::Command;
 use flashlag_units::Bytes;
 
 use crate::error::LabError;
+use crate::program::find_program;
 use crate::spec::{Filesystem, LabSpec};
 
 /// How long no `mkfs` takes on a sparse file.
@@ -21,10 +22,8 @@ pub fn make_filesystem(spec: &LabSpec, image: &Path, size: Bytes) -> Result<(), 
     file.set_len(size.0).map_err(LabError::file("size", image))?;
     drop(file);
     let (program, package) = make_program(spec);
-    // Where a user's PATH has no programs of the administrator, they are still there.
-    let path = format!("{}:/usr/sbin:/sbin", std::env::var("PATH").unwrap_or_default());
     let mut command = Command::new("timeout");
-    command.env("PATH", path).args(["-s", "KILL", PATIENCE, &program]);
+    command.args(["-s", "KILL", PATIENCE]).arg(find_program(&program, package)?);
     let output = command.args(make_options(spec, size)).arg(image).output();
     let output = output.map_err(|_| LabError::Missing {
         program: "timeout".to_owned(),
@@ -32,8 +31,6 @@ pub fn make_filesystem(spec: &LabSpec, image: &Path, size: Bytes) -> Result<(), 
     })?;
     match output.status.code() {
         Some(0) => Ok(()),
-        // `timeout` found no such program.
-        Some(127) => Err(LabError::Missing { program, package: package.to_owned() }),
         _ => {
             let reason = String::from_utf8_lossy(&output.stderr).trim().to_owned();
             Err(LabError::Program { program, reason })

@@ -10,8 +10,8 @@ use crate::exit::Exit;
 use crate::signals::stop_flag;
 use crate::terminal::Terminal;
 
-/// Runs a scenario in a guest, or on the host's own kernel, on a virtual device: nothing of the user's is written, so nothing is
-/// asked.
+/// Runs a scenario in a guest, or on the host's own kernel, on a virtual device: nothing of the
+/// user's is written, so nothing is asked.
 pub fn run(
     args: &RunArgs,
     scenario: Scenario,

@@ -5,19 +5,10 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 
+use crate::program::{flashlag, has, plugin};
+
 /// No boot and run of a test takes so long, however busy the machine is.
 const PATIENCE: &str = "400";
-
-pub fn flashlag() -> PathBuf {
-    PathBuf::from(env!("CARGO_BIN_EXE_flashlag"))
-}
-
-/// The plugin that cargo built with the workspace.
-fn plugin() -> Option<PathBuf> {
-    let folder = flashlag().parent()?.to_owned();
-    let folders = [folder.clone(), folder.join("deps")];
-    folders.map(|folder| folder.join("libflashlag_nbd.so")).into_iter().find(|file| file.is_file())
-}
 
 fn kernel() -> Option<PathBuf> {
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
@@ -26,11 +17,6 @@ fn kernel() -> Option<PathBuf> {
         .map(PathBuf::from)
         .or_else(|| Some(cache.or_else(home)?.join("flashlag/lab")))?;
     folder.join("vmlinux").is_file().then_some(folder)
-}
-
-fn has(program: &str) -> bool {
-    let path = format!("{}:/usr/sbin:/sbin", std::env::var("PATH").unwrap_or_default());
-    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }
 
 /// What a real boot needs; says what is missing.
@@ -76,6 +62,14 @@ pub fn costs(run: &Value) -> Vec<(String, [f64; 3])> {
     phases.collect()
 }
 
-pub fn stored(path: &Path) -> Value {
-    serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
+/// A run that ends well: the folder that has it as `run.json`, the run, and all that it said.
+pub fn finished(target: &str, more: &[&str]) -> (tempfile::TempDir, Value, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("run.json");
+    let output = run(target, &file, more);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(file.is_file(), "{target}: {said}");
+    let run: Value = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
+    assert_eq!(run["status"]["kind"], "complete", "{target}: {} {said}", run["status"]);
+    (folder, run, said)
 }

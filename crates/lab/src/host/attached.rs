@@ -8,6 +8,7 @@ use std::process::Command;
 use super::daemon::Daemon;
 use crate::error::LabError;
 use crate::mounting::take_off;
+use crate::program::find_program;
 
 /// The name of the file.
 const FILE: &str = "disk";
@@ -97,12 +98,9 @@ impl Drop for Attached {
 }
 
 fn losetup(words: &[&str]) -> Result<String, LabError> {
-    let path = format!("{}:/usr/sbin:/sbin", std::env::var("PATH").unwrap_or_default());
-    let output = Command::new("losetup").env("PATH", path).args(words).output();
-    let output = output.map_err(|_| LabError::Missing {
-        program: "losetup".to_owned(),
-        package: "mount".to_owned(),
-    })?;
+    let program = find_program("losetup", "mount")?;
+    let output = Command::new(&program).args(words).output();
+    let output = output.map_err(LabError::file("start", &program))?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
     if output.status.success() {
         return Ok(text(&output.stdout));

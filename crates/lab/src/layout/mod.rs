@@ -16,6 +16,7 @@ use flashlag_schema::{BlockKinds, KindCount};
 use flashlag_units::Bytes;
 
 use crate::error::LabError;
+use crate::program::find_program;
 use crate::spec::{Filesystem, LabSpec};
 
 /// Blocks of the filesystems that the lab makes.
@@ -145,14 +146,11 @@ fn told(
     arguments: &[&str],
     image: &Path,
 ) -> Result<String, LabError> {
-    let path = format!("{}:/usr/sbin:/sbin", std::env::var("PATH").unwrap_or_default());
-    let mut command = Command::new("env");
-    command.env("PATH", path).arg(program).args(arguments).arg(image);
-    let missing = || LabError::Missing { program: program.to_owned(), package: package.to_owned() };
-    let output = command.output().map_err(|_| missing())?;
+    let found = find_program(program, package)?;
+    let output = Command::new(&found).args(arguments).arg(image).output();
+    let output = output.map_err(LabError::file("start", &found))?;
     match output.status.code() {
         Some(0) => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
-        Some(127) => Err(missing()),
         _ => Err(LabError::Program {
             program: program.to_owned(),
             reason: String::from_utf8_lossy(&output.stderr).trim().to_owned(),

@@ -63,6 +63,11 @@ pub(super) fn pairs(
     }
 }
 
+/// All that a switch can be.
+fn options_of(key: &str) -> &'static [&'static str] {
+    SWITCHES.iter().find(|(known, _)| *known == key).map_or(&[], |one| one.1)
+}
+
 /// The switches that a profile has and that are not held.
 pub(super) fn switches(profile: &Profile, held: &[(String, String)]) -> Vec<&'static str> {
     let free = |key: &&str| {
@@ -76,8 +81,8 @@ fn neighbours(base: &Profile, coarse: &[Axis], switches: &[&str]) -> Vec<(usize,
     let mut all = Vec::new();
     for (which, key) in switches.iter().enumerate() {
         let Some(present) = base.parameters.get(*key) else { continue };
-        let options = SWITCHES.iter().find(|(known, _)| known == key).map_or(&[][..], |one| one.1);
-        let others = options.iter().filter(|option| knob::written(&present.value) != **option);
+        let others =
+            options_of(key).iter().filter(|option| knob::written(&present.value) != **option);
         all.extend(others.map(|option| (which, Step::Switch(key.to_string(), option))));
     }
     for (which, axis) in coarse.iter().enumerate() {
@@ -134,8 +139,7 @@ pub(super) fn draw(
         }
         let (mut drawn, mut places) = as_it_is.clone();
         for key in free.switches {
-            let options =
-                SWITCHES.iter().find(|(known, _)| known == key).map_or(&[][..], |one| one.1);
+            let options = options_of(key);
             let Some(option) = options.get(random.random_range(0..options.len().max(1))) else {
                 continue;
             };

@@ -50,8 +50,13 @@ pub(super) fn run(
     }
     let floor = host.floor(request, observer)?;
     host.watched.paced(request.target.pace, fills(&request.scenario));
-    let mut counting =
-        Counting { observer, watched: &mut host.watched, failed: None, paces: Vec::new() };
+    let mut counting = Counting {
+        observer,
+        watched: &mut host.watched,
+        failed: None,
+        pace: TimeScale::default(),
+        paces: Vec::new(),
+    };
     let run = perform(request, &host.flash.at, request.output.clone(), false, &mut counting);
     let (failed, paces) = (counting.failed.take(), std::mem::take(&mut counting.paces));
     let mut run = run?;
@@ -176,17 +181,21 @@ struct Counting<'a> {
     observer: &'a mut dyn Observer,
     watched: &'a mut Watched,
     failed: Option<LabError>,
-    /// Of each phase so far.
+    /// Of the phase under way.
+    pace: TimeScale,
+    /// Of each phase that has ended.
     paces: Vec<TimeScale>,
 }
 
 impl Observer for Counting<'_> {
     fn event(&mut self, event: Event<'_>) {
-        if let Event::PhaseStarted { label, .. } = &event {
-            match self.watched.begins(label) {
-                Ok(pace) => self.paces.push(pace),
+        match &event {
+            Event::PhaseStarted { label, .. } => match self.watched.begins(label) {
+                Ok(pace) => self.pace = pace,
                 Err(error) => self.failed = Some(error),
-            }
+            },
+            Event::PhaseFinished(_) => self.paces.push(self.pace),
+            _ => {}
         }
         self.observer.event(event);
     }
