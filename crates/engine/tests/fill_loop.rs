@@ -46,6 +46,7 @@ fn io(pattern: Pattern, block: Bytes) -> Io {
         arrivals: Arrivals::default(),
         background: None,
         fresh: false,
+        prepares: false,
     }
 }
 

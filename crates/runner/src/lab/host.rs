@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use flashlag_lab::LabError;
 use flashlag_lab::protocol::{Order, Report, RunOrder};
-use flashlag_schema::scenario::Scenario;
+use flashlag_schema::scenario::{Scenario, Test};
 use flashlag_schema::{Floor, Phase, ProfileRecord, Reading, Run, Target, TargetKind};
 use flashlag_serve::TimeScale;
 use flashlag_stats::live::Live;
@@ -85,11 +85,14 @@ fn in_guest(request: &LabRequest, observer: &mut dyn Observer) -> Result<(Run, u
     Ok((run, flushes))
 }
 
-/// What fills are called when they begin.
+/// What fills, and tests that only prepare, are called when they begin.
 pub(super) fn fills(scenario: &Scenario) -> Vec<String> {
-    let tasks = tasks(scenario);
-    let fills = tasks.iter().filter(|task| matches!(task, Task::Fill { .. }));
-    fills.map(Task::label).collect()
+    let prepares = |task: &&Task<'_>| match task {
+        Task::Fill { .. } => true,
+        Task::Measure { test: Test::Io(io), .. } => io.prepares,
+        _ => false,
+    };
+    tasks(scenario).iter().filter(prepares).map(Task::label).collect()
 }
 
 fn order(request: &LabRequest, at: &str, floor: bool) -> Order {

@@ -42,7 +42,9 @@ pub(super) fn run(
     let refuse = |error: LabError| request.target.failed(error);
     flashlag_lab::check_host(&request.target.spec).map_err(refuse)?;
     observer.event(Event::Preparing("mounting the virtual device"));
-    let mut host = OnHost::start(&request.target, request.seed).map_err(refuse)?;
+    let mut host =
+        OnHost::start(&request.target, request.seed, !fills(&request.scenario).is_empty())
+            .map_err(refuse)?;
     if !host.flash.attached.is_direct() {
         observer.event(Event::Note(
             "the loop device can't go past the host's page cache: reads may come from memory",
@@ -100,15 +102,16 @@ fn perform(
 }
 
 impl OnHost {
-    fn start(target: &LabTarget, seed: u64) -> Result<OnHost, LabError> {
+    fn start(target: &LabTarget, seed: u64, fills: bool) -> Result<OnHost, LabError> {
         let folder = folder()?;
-        let (flash, layout) = start_device(target, &target.spec.profile, seed, folder.path())?;
+        let (flash, layout) =
+            start_device(target, &target.spec.profile, seed, (folder.path(), fills))?;
         let watched = Watched::new(flash, layout, folder.path())?;
         let flash = Place::new(target, watched.device(), folder.path(), "flash")?;
         if target.profile.name == NO_TIME {
             return Ok(OnHost { flash, floor: None, watched, _beside: None, folder });
         }
-        let (beside, _) = start_device(target, NO_TIME, seed, folder.path())?;
+        let (beside, _) = start_device(target, NO_TIME, seed, (folder.path(), false))?;
         let floor = Place::new(target, &beside, folder.path(), "floor")?;
         Ok(OnHost { flash, floor: Some(floor), watched, _beside: Some(beside), folder })
     }
@@ -140,7 +143,7 @@ fn start_device(
     target: &LabTarget,
     profile: &str,
     seed: u64,
-    folder: &Path,
+    (folder, fills): (&Path, bool),
 ) -> Result<(Running, Option<Layout>), LabError> {
     let image = folder.join("image");
     make_filesystem(&target.spec, &image, target.size)?;
@@ -149,7 +152,12 @@ fn start_device(
         NO_TIME => Settings { size: Some(target.size), seed, ..Settings::of(profile) },
         _ => target.settings(seed),
     };
-    let settings = Settings { image: Some(image.clone()), ..settings };
+    let settings = Settings {
+        image: Some(image.clone()),
+        // A fill would not fit into memory.
+        scratch: fills.then(|| folder.to_owned()),
+        ..settings
+    };
     let running = start(settings)?;
     // The device has it by now.
     drop(std::fs::remove_file(&image));

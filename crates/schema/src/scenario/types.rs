@@ -98,6 +98,10 @@ pub struct Io {
     /// Whether its file is written anew before it begins.
     #[serde(default)]
     pub fresh: bool,
+    /// Whether nothing is wanted of it but the state that it leaves, as of a fill: a virtual device
+    /// may live faster meanwhile.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub prepares: bool,
 }
 
 impl Io {
