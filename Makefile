@@ -33,8 +33,8 @@ bench: build ## Speed and size beside fio, alternating; needs fio, a quiet machi
 	python3 scripts/bench.py
 	python3 scripts/bench_device.py
 
-round-trip: build ## Fits of simulated devices with hidden parameters, 20 of them; half an hour
-	python3 scripts/round_trip.py --simulations 200 --starts 1
+round-trip: build ## Fits of simulated devices with hidden parameters, 20 of them; 40 minutes
+	python3 scripts/round_trip.py --set sizes=1
 
 lab: ## The lab's questions, in real kernels: tables into docs/lab.md; hours, needs QEMU
 	$(CARGO) build --release --locked -p flashlag-cli -p flashlag-nbd

@@ -10,7 +10,7 @@ PARSER = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.R
 PARSER.add_argument("--count", type=int, default=20, help="so many hidden sets")
 PARSER.add_argument("--first", type=int, default=1, help="the first of them")
 PARSER.add_argument("--profile", default="nexus7-2012", help="the profile that they are made of")
-PARSER.add_argument("--simulations", default="600", help="the most simulations of a fit")
+PARSER.add_argument("--simulations", default="3000", help="the most simulations of a fit")
 PARSER.add_argument("--starts", default="3", help="the starts of a fit")
 PARSER.add_argument("--times", action="store_true", help="hide times alone")
 PARSER.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="settings of `lifecycle`")

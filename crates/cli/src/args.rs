@@ -234,7 +234,7 @@ pub struct FitArgs {
     #[arg(long, value_name = "KEY", value_delimiter = ',')]
     pub only: Vec<String>,
     /// The most simulations
-    #[arg(long, default_value_t = 600)]
+    #[arg(long, default_value_t = 3000)]
     pub simulations: usize,
     /// How many starts
     #[arg(long, default_value_t = 3)]

@@ -4,7 +4,7 @@ use flashlag_schema::profile::{Parameter, Profile};
 use flashlag_units::Bytes;
 
 /// Sizes of which a device has one, two, four, …: a tenth more of them makes no device.
-const DOUBLED: [&str; 7] = [
+const DOUBLED: [&str; 8] = [
     "nand.page",
     "nand.pages_per_block",
     "map.unit",
@@ -12,6 +12,7 @@ const DOUBLED: [&str; 7] = [
     "map.allocation_unit",
     "host.largest",
     "map.entry",
+    "buffer.size",
 ];
 
 /// How a parameter can be moved.

@@ -12,6 +12,10 @@ const FEWEST: u64 = 10;
 /// The same for a band of ranks.
 const FEWEST_IN_BAND: f64 = 3.0;
 
+/// The same where a simulation has fewer operations than the run: one of them that waits for
+/// something else is another share of them.
+const FEWEST_OF_PART: f64 = 15.0;
+
 /// Figures of fewer operations count less: one long stall more or less makes them another.
 const SETTLED: f64 = 300.0;
 /// The same for a band of ranks.
@@ -61,20 +65,23 @@ pub struct Residual {
     pub after: f64,
 }
 
-/// What a run offers to be fitted to.
-pub(super) fn figures(run: &Run) -> Vec<Figure> {
+/// What a run offers to be fitted to, where a simulation has so many of a phase's operations.
+pub(super) fn figures(run: &Run, simulated: &dyn Fn(&Phase) -> u64) -> Vec<Figure> {
     let usable = |phase: &&Phase| phase.ops >= FEWEST && !phase.cut_short;
     let mut figures: Vec<Figure> = Vec::new();
     for phase in run.phases.iter().filter(usable) {
-        let settled = (phase.ops as f64 / SETTLED).min(1.0);
-        let mut kinds = vec![
-            (Kind::P50, "p50", LEAPS * settled),
-            (Kind::P99, "p99", LEAPS * settled),
-            (Kind::Rate, "rate", settled),
-        ];
+        let ops = phase.ops.min(simulated(phase));
+        let part = ops < phase.ops;
+        let settled = (ops as f64 / SETTLED).min(1.0);
+        let mut kinds = vec![(Kind::P50, "p50", LEAPS * settled)];
+        if !part {
+            kinds.push((Kind::P99, "p99", LEAPS * settled));
+            kinds.push((Kind::Rate, "rate", settled));
+        }
+        let fewest = if part { FEWEST_OF_PART } else { FEWEST_IN_BAND };
         for (band, (what, ..)) in bands::BANDS.iter().enumerate() {
-            let many = bands::many(phase.ops, band);
-            if many >= FEWEST_IN_BAND {
+            let many = bands::many(ops, band);
+            if many >= fewest {
                 kinds.push((Kind::Band(band), *what, (many / SETTLED_BAND).sqrt().min(settled)));
             }
         }

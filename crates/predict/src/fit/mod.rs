@@ -10,6 +10,8 @@
 
 mod axis;
 mod bands;
+mod collect;
+mod course;
 mod figures;
 mod lacks;
 mod nearest;
@@ -48,7 +50,7 @@ pub struct FitOptions {
 
 impl Default for FitOptions {
     fn default() -> Self {
-        FitOptions { seed: None, starts: 3, simulations: 600, only: Vec::new() }
+        FitOptions { seed: None, starts: 3, simulations: 3000, only: Vec::new() }
     }
 }
 

@@ -30,8 +30,10 @@ pub fn nearest(
 ) -> Result<Vec<Nearest>, PredictError> {
     let refuse = |reason: String| PredictError::Run { run: run_name.to_owned(), reason };
     let scenario = only_new(scenario_of(run).map_err(refuse)?);
-    let figures: Vec<_> =
-        figures(run).into_iter().filter(|figure| figure.state == State::New).collect();
+    let figures: Vec<_> = figures(run, &|phase| phase.ops)
+        .into_iter()
+        .filter(|figure| figure.state == State::New)
+        .collect();
     if figures.is_empty() {
         return Err(refuse(
             "it has no figures of new storage to choose a starting profile by; name one with \

@@ -1,28 +1,25 @@
-//! The search: what the run tells at all, several starts, then what only moves in steps.
+//! Simulations of changed profiles, and what their figures count.
 
 use std::collections::BTreeMap;
 
 use flashlag_schema::profile::Profile;
 use nalgebra::DMatrix;
-use rand::{RngExt, SeedableRng};
-use rand_pcg::Pcg64Mcg;
 
-use super::axis::{Axis, axes};
-use super::figures::{FAR, misfit};
-use super::structure::{self, Free};
-use super::{FitOptions, solve};
+use super::FitOptions;
+use super::axis::Axis;
+use super::figures::FAR;
 use crate::PredictError;
-use crate::knob::{self, Grain};
+use crate::knob;
 
 /// A parameter by which no figure moves by more than this, from end to end of its range, is not
 /// told by the run.
 pub(super) const TOLD: f64 = 0.03;
-/// Random places looked at for each further start.
-const DRAWN: usize = 4;
-/// Putting back what no figure depends on may make the sum of squares no more than this much larger.
-const NO_WORSE: f64 = 1.02;
-/// So many times as many simulations as there are free parameters give the times a first guess.
-const FIRST_GUESS: usize = 3;
+/// So many further seeds tell how far figures scatter.
+const SEEDS: u64 = 3;
+/// However little a figure scatters, it counts as if it did by this much; and before any seed is
+/// tried, as if as many as [`BELIEVED`] had shown it to.
+const FINEST: f64 = 0.03;
+const BELIEVED: f64 = 2.0;
 /// The pull towards the starting values: off by the whole range counts as off by this much.
 pub(super) const PULL: f64 = 0.02;
 
@@ -43,6 +40,12 @@ pub(super) trait Objective {
         let _ = profile;
         None
     }
+    /// The same by another seed: how far figures scatter by themselves. `None` where that is not
+    /// known.
+    fn by_seed(&mut self, profile: &Profile, seed: u64) -> Option<Result<Vec<f64>, String>> {
+        let _ = (profile, seed);
+        None
+    }
     /// How much of each residual the search goes by.
     fn counted(&self, residuals: Vec<f64>) -> Vec<f64> {
         residuals
@@ -57,12 +60,16 @@ pub(super) struct Search<'a> {
     limit: usize,
     /// How many profiles were simulated.
     pub simulations: usize,
-    known: BTreeMap<Vec<String>, Vec<f64>>,
+    known: BTreeMap<Vec<String>, (Profile, Vec<f64>)>,
     known_new: BTreeMap<Vec<String>, Vec<f64>>,
-    /// How many simulations of new storage alone were made since they last counted as one.
+    /// How many simulations of new storage alone were made since they last counted as one, and how
+    /// many do.
     parts: usize,
+    whole: usize,
     /// Whether only figures of new storage count for now.
     only_new: bool,
+    /// What each figure counts for how little it scatters.
+    steady: Vec<f64>,
 }
 
 /// What a search came to.
@@ -106,6 +113,7 @@ impl<'a> Search<'a> {
         let limit = (options.simulations / objective.runs().max(1)).saturating_sub(1).max(1);
         let mut search = Search {
             objective,
+            steady: vec![1.0; labels.len()],
             labels,
             seed,
             limit,
@@ -113,6 +121,7 @@ impl<'a> Search<'a> {
             known: BTreeMap::new(),
             known_new: BTreeMap::new(),
             parts: 0,
+            whole: 1,
             only_new: false,
         };
         search.simulate(start).map_err(|reason| PredictError::Simulation {
@@ -129,12 +138,12 @@ impl<'a> Search<'a> {
 
     fn simulate(&mut self, profile: &Profile) -> Result<Vec<f64>, String> {
         let key = values(profile);
-        if let Some(known) = self.known.get(&key) {
+        if let Some((_, known)) = self.known.get(&key) {
             return Ok(known.clone());
         }
         self.simulations += 1;
         let found = self.objective.residuals(profile)?;
-        self.known.insert(key, found.clone());
+        self.known.insert(key, (profile.clone(), found.clone()));
         Ok(found)
     }
 
@@ -147,6 +156,7 @@ impl<'a> Search<'a> {
         let Some((found, whole)) = self.objective.of_new(profile) else {
             return self.simulate(profile);
         };
+        self.whole = whole.max(1);
         self.parts += 1;
         if self.parts >= whole {
             (self.parts, self.simulations) = (0, self.simulations + 1);
@@ -164,8 +174,7 @@ impl<'a> Search<'a> {
         }
         let far = vec![FAR; self.labels.len()];
         let found = if self.only_new { self.simulate_new(profile) } else { self.simulate(profile) };
-        let found = found.unwrap_or(far);
-        let mut found = self.objective.counted(found);
+        let mut found = self.counted(found.unwrap_or(far));
         if self.only_new {
             for (residual, _) in
                 found.iter_mut().zip(&self.labels).filter(|(_, label)| !is_new(label))
@@ -180,8 +189,41 @@ impl<'a> Search<'a> {
     pub fn at(&mut self, base: &Profile, axes: &[Axis], places: &[f64]) -> Option<Vec<f64>> {
         match profile_at(base, axes, places) {
             Ok(profile) => self.residuals_of(&profile),
-            Err(_) => Some(self.objective.counted(vec![FAR; self.labels.len()])),
+            Err(_) => Some(self.counted(vec![FAR; self.labels.len()])),
         }
+    }
+
+    fn counted(&self, residuals: Vec<f64>) -> Vec<f64> {
+        let counted = self.objective.counted(residuals);
+        counted.iter().zip(&self.steady).map(|(one, steady)| one * steady).collect()
+    }
+
+    /// Simulates a place by other seeds, so that figures which are chance count less from now on.
+    /// What was found before must be asked for again; it is remembered.
+    pub fn learn_scatter(&mut self, base: &Profile, axes: &[Axis], places: &[f64]) {
+        let Ok(profile) = profile_at(base, axes, places) else { return };
+        let Ok(own) = self.simulate(&profile) else { return };
+        let mut all = vec![own];
+        for number in 1..=SEEDS {
+            if self.simulations >= self.limit {
+                return;
+            }
+            let seed = self.seed.wrapping_add(number);
+            let Some(found) = self.objective.by_seed(&profile, seed) else { return };
+            self.simulations += 1;
+            all.extend(found);
+        }
+        let of = |figure: usize| all.iter().map(move |one| one[figure]);
+        self.steady = (0..self.labels.len()).map(|figure| steady(of(figure))).collect();
+    }
+
+    /// Whether only figures of new storage count from now on.
+    pub fn only_new(&mut self, only: bool) {
+        self.only_new = only;
+    }
+
+    pub fn labels(&self) -> &[String] {
+        &self.labels
     }
 
     /// The residuals of a profile that was simulated, whatever they count.
@@ -193,194 +235,18 @@ impl<'a> Search<'a> {
         self.seed
     }
 
+    /// Whether so many more can be looked at before so many simulations are made.
+    pub fn affords(&self, looks: usize, until: usize) -> bool {
+        self.simulations + self.share_of(looks) <= until.min(self.limit)
+    }
+
+    /// How many simulations so many looks cost.
+    pub fn share_of(&self, looks: usize) -> usize {
+        if self.only_new { looks.div_ceil(self.whole) } else { looks }
+    }
+
     pub fn left(&self) -> usize {
         self.limit.saturating_sub(self.simulations)
-    }
-
-    /// Seeks the profile that comes nearest, from `start` and from other places.
-    pub fn run(
-        &mut self,
-        start: &Profile,
-        held: &[(String, String)],
-        options: &FitOptions,
-    ) -> Found {
-        let (mut fine, coarse): (Vec<Axis>, Vec<Axis>) =
-            axes(start, held).into_iter().partition(|axis| axis.grain == Grain::Fine);
-        let mut base = start.clone();
-        let mut best = self.first(&base, &fine);
-        let switches = structure::switches(start, held);
-        let of_new = self.fit_new(&mut base, &mut fine, &coarse, &mut best);
-        // What is left over is for the last look at which parameters are told.
-        let reserve = 2 * (fine.len() + coarse.len());
-        // How it collects comes before times are fitted to all figures: to another way of
-        // collecting they would be fitted wrongly.
-        let until = self.simulations + self.left() / 4;
-        let unseen: Vec<usize> = (0..fine.len()).filter(|one| !of_new.contains(one)).collect();
-        let free = Free { fine: &fine, coarse: &coarse, switches: &switches, active: &unseen };
-        structure::draw(self, &free, &mut base, &mut best, until);
-        let mut jacobian = solve::jacobian(self, &base, &mut fine, &best);
-        let mut active = told(&jacobian);
-        self.put_back(&base, &fine, &jacobian, &mut best);
-        let until = self.simulations + self.left() / 3;
-        let free = Free { fine: &fine, coarse: &coarse, switches: &switches, active: &active };
-        structure::improve(self, &free, &mut base, &mut best, &mut jacobian, false, until);
-        let mut starts = Vec::new();
-        let mut points = vec![best.clone()];
-        points.extend(self.drawn(&base, &fine, &best, &active, options));
-        let count = points.len();
-        for (index, point) in points.into_iter().enumerate() {
-            // Half is for the steps that only show once the times are right.
-            let share = self.left().saturating_sub(reserve) / 2 / (count - index).max(1);
-            let end = solve::solve(self, &base, &fine, &active, point, share);
-            starts.push(misfit(&end.residuals));
-            if cost(&fine, &end) < cost(&fine, &best) {
-                best = end;
-            }
-        }
-        let free = Free { fine: &fine, coarse: &coarse, switches: &switches, active: &active };
-        solve::refresh(self, &base, &fine, &active, &best, &mut jacobian);
-        structure::improve(self, &free, &mut base, &mut best, &mut jacobian, true, usize::MAX);
-        if let Some(last) = self.look(&base, &mut fine, &best) {
-            jacobian = last;
-        }
-        let more = told(&jacobian);
-        // What had no effect where the search began may have one where it ended.
-        if more.iter().any(|index| !active.contains(index)) && self.left() > fine.len() {
-            active = more;
-            let share = self.left() - fine.len();
-            best = solve::solve(self, &base, &fine, &active, best, share);
-            jacobian = self.look(&base, &mut fine, &best).unwrap_or(jacobian);
-        }
-        self.put_back(&base, &fine, &jacobian, &mut best);
-        let profile = profile_at(&base, &fine, &best.places).unwrap_or(base);
-        let residuals = self.plain(&profile);
-        Found {
-            profile,
-            axes: fine,
-            coarse,
-            switches,
-            residuals,
-            labels: self.labels.clone(),
-            jacobian,
-            starts,
-            exhausted: self.left() == 0,
-        }
-    }
-
-    fn first(&mut self, base: &Profile, axes: &[Axis]) -> Point {
-        let places: Vec<f64> = axes.iter().map(|axis| axis.place(axis.start)).collect();
-        let residuals = self.at(base, axes, &places).unwrap_or_default();
-        Point { places, residuals }
-    }
-
-    /// Times and units by the figures of new storage alone, where nothing is collected yet. Returns
-    /// the axes that these tell.
-    fn fit_new(
-        &mut self,
-        base: &mut Profile,
-        fine: &mut [Axis],
-        coarse: &[Axis],
-        best: &mut Point,
-    ) -> Vec<usize> {
-        if !self.labels.iter().any(|label| is_new(label)) {
-            return Vec::new();
-        }
-        let before = (base.clone(), best.clone());
-        let until = self.simulations + self.left() / 3;
-        self.only_new = true;
-        let active = self.fit_shown(base, fine, coarse, best, until);
-        self.only_new = false;
-        match self.at(base, fine, &best.places) {
-            Some(residuals) => best.residuals = residuals,
-            None => (*base, *best) = before,
-        }
-        active
-    }
-
-    /// Fits to what counts for now, from the axes that it depends on.
-    fn fit_shown(
-        &mut self,
-        base: &mut Profile,
-        fine: &mut [Axis],
-        coarse: &[Axis],
-        best: &mut Point,
-        until: usize,
-    ) -> Vec<usize> {
-        let Some(residuals) = self.at(base, fine, &best.places) else { return Vec::new() };
-        best.residuals = residuals;
-        let mut jacobian = solve::jacobian(self, base, fine, best);
-        let active = told(&jacobian);
-        let share = (FIRST_GUESS * (active.len() + 2)).min(self.left() / 6);
-        *best = solve::solve(self, base, fine, &active, best.clone(), share);
-        solve::refresh(self, base, fine, &active, best, &mut jacobian);
-        let free = Free { fine, coarse, switches: &[], active: &active };
-        structure::pairs(self, &free, base, best, until);
-        solve::refresh(self, base, fine, &active, best, &mut jacobian);
-        structure::improve(self, &free, base, best, &mut jacobian, true, until);
-        active
-    }
-
-    fn look(&mut self, base: &Profile, axes: &mut [Axis], point: &Point) -> Option<DMatrix<f64>> {
-        (self.left() >= axes.len()).then(|| solve::jacobian(self, base, axes, point))
-    }
-
-    /// What no figure depends on goes back to where it began: where it was drawn means nothing.
-    fn put_back(
-        &mut self,
-        base: &Profile,
-        axes: &[Axis],
-        jacobian: &DMatrix<f64>,
-        best: &mut Point,
-    ) {
-        let told = told(jacobian);
-        let mut places = best.places.clone();
-        for index in (0..axes.len()).filter(|index| !told.contains(index)) {
-            places[index] = axes[index].place(axes[index].start);
-        }
-        // None may be left at the end: what was not looked at counts as no worse.
-        let residuals = match self.at(base, axes, &places) {
-            Some(residuals) => residuals,
-            None => best.residuals.clone(),
-        };
-        let point = Point { places, residuals };
-        if cost(axes, &point) <= NO_WORSE * cost(axes, best) {
-            *best = point;
-        }
-    }
-
-    /// Further places to start from: the best of some that are spread evenly over the ranges.
-    fn drawn(
-        &mut self,
-        base: &Profile,
-        axes: &[Axis],
-        start: &Point,
-        active: &[usize],
-        options: &FitOptions,
-    ) -> Vec<Point> {
-        let wanted = options.starts.saturating_sub(1);
-        let count = wanted * DRAWN;
-        let mut random = Pcg64Mcg::seed_from_u64(self.seed);
-        let mut strata: Vec<Vec<usize>> = Vec::new();
-        for _ in active {
-            let mut order: Vec<usize> = (0..count).collect();
-            for last in (1..order.len()).rev() {
-                order.swap(last, random.random_range(0..=last));
-            }
-            strata.push(order);
-        }
-        let mut points = Vec::new();
-        for number in 0..count {
-            let mut places = start.places.clone();
-            for (&axis, order) in active.iter().zip(&strata) {
-                let within: f64 = random.random();
-                places[axis] = (order[number] as f64 + within) / count as f64;
-            }
-            let Some(residuals) = self.at(base, axes, &places) else { break };
-            points.push(Point { places, residuals });
-        }
-        points.sort_by(|one, other| cost(axes, one).total_cmp(&cost(axes, other)));
-        points.truncate(wanted);
-        points
     }
 }
 
@@ -401,6 +267,15 @@ pub(super) fn profile_at(base: &Profile, axes: &[Axis], places: &[f64]) -> Resul
     knob::set_all(base, &moved)
 }
 
+/// What a figure counts that scatters so over seeds: 1 were it the same for all of them.
+fn steady(figure: impl Iterator<Item = f64> + Clone) -> f64 {
+    let count = figure.clone().count() as f64;
+    let mean = figure.clone().sum::<f64>() / count.max(1.0);
+    let squares: f64 = figure.map(|one| (one - mean).powi(2)).sum();
+    let variance = (squares + BELIEVED * FINEST * FINEST) / (count - 1.0 + BELIEVED);
+    FINEST / (FINEST * FINEST + variance).sqrt()
+}
+
 /// What is made small.
 pub(super) fn cost(axes: &[Axis], point: &Point) -> f64 {
     let figures: f64 = point.residuals.iter().map(|one| one * one).sum();
@@ -413,11 +288,25 @@ pub(super) fn cost(axes: &[Axis], point: &Point) -> f64 {
 }
 
 /// Whether a figure is of new storage.
-fn is_new(label: &str) -> bool {
+pub(super) fn is_new(label: &str) -> bool {
     label.starts_with("new/")
 }
 
 /// The axes by which some figure moves.
-fn told(jacobian: &DMatrix<f64>) -> Vec<usize> {
+pub(super) fn told(jacobian: &DMatrix<f64>) -> Vec<usize> {
     (0..jacobian.ncols()).filter(|index| jacobian.column(*index).amax() >= TOLD).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_figure_counts_less_the_more_it_scatters() {
+        let counts = |figures: [f64; 4]| steady(figures.into_iter());
+        let (none, some, much) =
+            (counts([0.1; 4]), counts([0.1, 0.2, 0.0, 0.1]), counts([0.5, -0.5, 0.3, -0.2]));
+        assert!(none > some && some > much && none <= 1.0, "{none} {some} {much}");
+        assert!(much < none / 5.0, "{much} {none}");
+    }
 }

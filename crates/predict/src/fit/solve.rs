@@ -131,10 +131,10 @@ pub(super) fn solve(
     start: Point,
     share: usize,
 ) -> Point {
-    if active.is_empty() || share <= active.len() {
+    let until = search.simulations + share;
+    if active.is_empty() || !search.affords(active.len() + 1, until) {
         return start;
     }
-    let until = search.simulations + share;
     let x = DVector::from_iterator(
         active.len(),
         active.iter().map(|&index| unbounded(start.places[index].clamp(EDGE, 1.0 - EDGE))),
@@ -232,7 +232,7 @@ impl LeastSquaresProblem<f64, Dyn, Dyn> for Problem<'_, '_> {
     fn jacobian(&self) -> Option<DMatrix<f64>> {
         let point = self.look()?;
         let inner = &mut *self.inner.borrow_mut();
-        if inner.search.simulations + self.active.len() > inner.until {
+        if !inner.search.affords(self.active.len(), inner.until) {
             return None;
         }
         let figures = slopes(inner.search, self.base, self.axes, self.active, &point)?;

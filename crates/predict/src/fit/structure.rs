@@ -4,8 +4,6 @@
 
 use flashlag_schema::profile::Profile;
 use nalgebra::DMatrix;
-use rand::{RngExt, SeedableRng};
-use rand_pcg::Pcg64Mcg;
 
 use super::axis::Axis;
 use super::search::{Point, Search, cost};
@@ -18,54 +16,132 @@ const WORTH: f64 = 0.9;
 const ROUNDS: usize = 4;
 
 /// What has no order, and all that it can be. Ranges are for numbers; these are what there is.
-const SWITCHES: [(&str, &[&str]); 2] = [
+pub(super) const SWITCHES: [(&str, &[&str]); 2] = [
     ("gc.policy", &["greedy", "d_choices", "cost_benefit", "fifo"]),
     ("gc.hot_cold", &["true", "false"]),
 ];
 
-/// What moves in steps and shows only where something is collected.
-const COLLECTS: [&str; 3] = ["nand.pages_per_block", "gc.choices", "gc.low_water"];
-
 /// What new storage tells, but only together: a smaller unit is made up for by other times, and
 /// the times that fit a wrong pair are wrong for all that follows.
 const UNITS: [&str; 2] = ["map.unit", "map.program_unit"];
+/// What shows in writes that need not be durable, and is made up for by times as well.
+const BUFFER: [&str; 1] = ["buffer.size"];
+/// So many rounds of least squares for each device at first, and for those that lead.
+const FIRST_ROUNDS: usize = 3;
+const LAST_ROUNDS: usize = 8;
+/// How many lead.
+const LEADERS: usize = 4;
+/// What is off by more than the best, by so much in its sum of squares, is not gone on with.
+const HOPELESS: f64 = 8.0;
 
-/// Every pair of units within their ranges, each with the times that come nearest with it; the best
-/// of them is gone on with.
+/// A device that is off by this factor more than the best in its sum of squares, and by so much, is
+/// as good: new storage does not tell them apart.
+const AS_GOOD: f64 = 1.5;
+const AS_GOOD_BY: f64 = 0.005;
+
+/// A device, and the times that come nearest with it.
+pub(super) type Built = (Profile, Point);
+
+/// Every pair of units within their ranges, each with the times that come nearest with it, and those
+/// that lead with every size of write buffer. The best is gone on with; returned are all pairs that
+/// new storage does not tell from it, itself the first.
 pub(super) fn pairs(
     search: &mut Search<'_>,
     free: &Free<'_>,
     base: &mut Profile,
     best: &mut Point,
     until: usize,
-) {
-    let axes: Vec<&Axis> = free.coarse.iter().filter(|axis| UNITS.contains(&&*axis.key)).collect();
+) -> Vec<Built> {
+    let off = |one: &Built| cost(free.fine, &one.1);
+    let rank = |all: &mut Vec<Built>| {
+        all.sort_by(|one, other| off(one).total_cmp(&off(other)));
+        let least = all.first().map_or(0.0, off);
+        all.retain(|one| off(one) <= HOPELESS * least);
+    };
+    // From where the search began: times that were fitted to another device may lie on bounds, off
+    // which no step leads.
+    let places = free.fine.iter().map(|axis| axis.place(axis.start)).collect();
+    let start = Point { places, residuals: Vec::new() };
+    // What the last rounds need is kept for them.
+    let last = search.share_of(LEADERS * LAST_ROUNDS * (free.active.len() + 2));
+    let first_until = until.saturating_sub(last);
+    let mut built = Vec::new();
+    for device in forms(base, free.coarse, &UNITS) {
+        built.extend(nearest_times(search, free, device, &start, FIRST_ROUNDS, first_until));
+    }
+    rank(&mut built);
+    for (device, _) in built.clone() {
+        let others = forms(&device, free.coarse, &BUFFER).into_iter();
+        for other in others.filter(|other| *other != device) {
+            built.extend(nearest_times(search, free, other, &start, FIRST_ROUNDS, first_until));
+        }
+    }
+    rank(&mut built);
+    // Of each pair of units the buffer that comes nearest.
+    let mut leaders: Vec<Built> = Vec::new();
+    for one in built {
+        let known = leaders.iter().any(|other| same(&other.0, &one.0, &UNITS));
+        if !known && leaders.len() < LEADERS {
+            leaders.push(one);
+        }
+    }
+    for (device, point) in &mut leaders {
+        if let Some(last) = nearest_times(search, free, device.clone(), point, LAST_ROUNDS, until) {
+            *point = last.1;
+        }
+    }
+    rank(&mut leaders);
+    let least = leaders.first().map_or(0.0, off);
+    leaders.retain(|one| off(one) <= AS_GOOD * least + AS_GOOD_BY);
+    if let Some((device, point)) = leaders.first()
+        && cost(free.fine, point) < cost(free.fine, best)
+    {
+        (*base, *best) = (device.clone(), point.clone());
+    }
+    leaders
+}
+
+/// Whether two devices have the same of these.
+pub(super) fn same(one: &Profile, other: &Profile, keys: &[&str]) -> bool {
+    let value = |profile: &Profile, key: &str| {
+        profile.parameters.get(key).map(|parameter| knob::written(&parameter.value))
+    };
+    keys.iter().all(|key| value(one, key) == value(other, key))
+}
+
+/// A device in every form that these can have within their ranges.
+fn forms(base: &Profile, coarse: &[Axis], keys: &[&str]) -> Vec<Profile> {
     let mut devices = vec![base.clone()];
-    for axis in axes {
+    for axis in coarse.iter().filter(|axis| keys.contains(&&*axis.key)) {
         let with = |device: &Profile| {
             let values = axis.values().into_iter();
             values.filter_map(|value| knob::set(device, &axis.key, value).ok()).collect::<Vec<_>>()
         };
         devices = devices.iter().flat_map(with).collect();
     }
-    let from = best.places.clone();
-    for device in devices {
-        if search.simulations >= until {
-            return;
-        }
-        let Some(residuals) = search.at(&device, free.fine, &from) else { return };
-        let point = Point { places: from.clone(), residuals };
-        let share = free.active.len() + 1;
-        let point = solve::solve(search, &device, free.fine, free.active, point, share);
-        if cost(free.fine, &point) < cost(free.fine, best) {
-            (*base, *best) = (device, point);
-        }
-    }
+    devices
 }
 
-/// All that a switch can be.
-fn options_of(key: &str) -> &'static [&'static str] {
-    SWITCHES.iter().find(|(known, _)| *known == key).map_or(&[], |one| one.1)
+/// A device with the times that come nearest, from those of a point; `None` where no simulation is
+/// left for it.
+fn nearest_times(
+    search: &mut Search<'_>,
+    free: &Free<'_>,
+    device: Profile,
+    from: &Point,
+    rounds: usize,
+    until: usize,
+) -> Option<Built> {
+    let looks = rounds * (free.active.len() + 2);
+    if !search.affords(looks, until) {
+        return None;
+    }
+    let places = from.places.clone();
+    let residuals = search.at(&device, free.fine, &places)?;
+    let share = search.share_of(looks);
+    let start = Point { places, residuals };
+    let point = solve::solve(search, &device, free.fine, free.active, start, share);
+    Some((device, point))
 }
 
 /// The switches that a profile has and that are not held.
@@ -81,8 +157,8 @@ fn neighbours(base: &Profile, coarse: &[Axis], switches: &[&str]) -> Vec<(usize,
     let mut all = Vec::new();
     for (which, key) in switches.iter().enumerate() {
         let Some(present) = base.parameters.get(*key) else { continue };
-        let others =
-            options_of(key).iter().filter(|option| knob::written(&present.value) != **option);
+        let options = SWITCHES.iter().find(|(known, _)| known == key).map_or(&[][..], |one| one.1);
+        let others = options.iter().filter(|option| knob::written(&present.value) != **option);
         all.extend(others.map(|option| (which, Step::Switch(key.to_string(), option))));
     }
     for (which, axis) in coarse.iter().enumerate() {
@@ -109,56 +185,13 @@ impl Step {
 }
 
 /// What a search of steps goes by.
+#[derive(Clone, Copy)]
 pub(super) struct Free<'a> {
     pub fine: &'a [Axis],
     pub coarse: &'a [Axis],
     pub switches: &'a [&'static str],
     /// The fine axes that some figure moves by.
     pub active: &'a [usize],
-}
-
-/// So many devices are drawn at random.
-const DRAWN: usize = 24;
-
-/// Begins with the best of some that are drawn at random: what has no order, what moves in steps
-/// but is not told by new storage, and what of the rest new storage does not tell. A way of
-/// collecting is only as good as the spare area it is tried with, so that one step at a time ends
-/// where no single one helps.
-pub(super) fn draw(
-    search: &mut Search<'_>,
-    free: &Free<'_>,
-    base: &mut Profile,
-    best: &mut Point,
-    until: usize,
-) {
-    let mut random = Pcg64Mcg::seed_from_u64(search.seed());
-    let as_it_is = (base.clone(), best.places.clone());
-    for _ in 0..DRAWN {
-        if search.simulations >= until {
-            return;
-        }
-        let (mut drawn, mut places) = as_it_is.clone();
-        for key in free.switches {
-            let options = options_of(key);
-            let Some(option) = options.get(random.random_range(0..options.len().max(1))) else {
-                continue;
-            };
-            drawn = drawn.with(key, option).unwrap_or(drawn);
-        }
-        for axis in free.coarse.iter().filter(|axis| COLLECTS.contains(&axis.key.as_str())) {
-            let place: f64 = random.random();
-            let value = axis.nearest(place);
-            drawn = knob::set(&drawn, &axis.key, value).unwrap_or(drawn);
-        }
-        for &index in free.active {
-            places[index] = random.random();
-        }
-        let Some(residuals) = search.at(&drawn, free.fine, &places) else { return };
-        let point = Point { places, residuals };
-        if cost(free.fine, &point) < cost(free.fine, best) {
-            (*base, *best) = (drawn, point);
-        }
-    }
 }
 
 /// The point that a step leads to: as it is, or with what moves freely corrected for it, since

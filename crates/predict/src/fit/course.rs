@@ -1,0 +1,251 @@
+//! The course of a search: new storage, then how the device collects, then everything.
+
+use flashlag_schema::profile::Profile;
+use nalgebra::DMatrix;
+use rand::{RngExt, SeedableRng};
+use rand_pcg::Pcg64Mcg;
+
+use super::axis::{Axis, axes};
+use super::collect::{self, Way};
+use super::figures::misfit;
+use super::search::{Found, Point, Search, cost, is_new, profile_at, told};
+use super::structure::{self, Built, Free};
+use super::{FitOptions, solve};
+use crate::knob::Grain;
+
+/// Random places looked at for each further start.
+const DRAWN: usize = 4;
+/// Putting back what no figure depends on may make the sum of squares no more than this much larger.
+const NO_WORSE: f64 = 1.02;
+/// Rounds of small changes and least squares, as long as each makes the sum of squares so much
+/// smaller.
+const REFINED: usize = 4;
+const WORTH_IT: f64 = 0.97;
+
+impl Search<'_> {
+    /// Seeks the profile that comes nearest, from `start` and from other places.
+    pub fn run(
+        &mut self,
+        start: &Profile,
+        held: &[(String, String)],
+        options: &FitOptions,
+    ) -> Found {
+        let (mut fine, coarse): (Vec<Axis>, Vec<Axis>) =
+            axes(start, held).into_iter().partition(|axis| axis.grain == Grain::Fine);
+        let mut base = start.clone();
+        let mut best = self.first(&base, &fine);
+        let switches = structure::switches(start, held);
+        let (of_new, built) = self.fit_new(&mut base, &mut fine, &coarse, &mut best);
+        // How it collects comes before times are fitted to all figures: to another way of
+        // collecting they would be fitted wrongly.
+        let until = self.simulations + self.left() / 2;
+        let unseen: Vec<usize> = (0..fine.len()).filter(|one| !of_new.contains(one)).collect();
+        let free = Free { fine: &fine, coarse: &coarse, switches: &switches, active: &unseen };
+        let ways = collect::ways(self, &free, &base, &best, &built, options.starts, until);
+        if let Some(first) = ways.first() {
+            (base, best) = (first.base.clone(), first.point.clone());
+        }
+        let mut jacobian = solve::jacobian(self, &base, &mut fine, &best);
+        let mut active = told(&jacobian);
+        self.put_back(&base, &fine, &jacobian, &mut best);
+        // What is left over is for the last look at which parameters are told.
+        let reserve = 2 * (fine.len() + coarse.len());
+        let free = Free { fine: &fine, coarse: &coarse, switches: &switches, active: &active };
+        let starts = self.follow(&free, ways, &mut base, &mut best, reserve, options);
+        solve::refresh(self, &base, &fine, &active, &best, &mut jacobian);
+        structure::improve(self, &free, &mut base, &mut best, &mut jacobian, true, usize::MAX);
+        let collecting = Free { active: &unseen, ..free };
+        self.refine((&collecting, &free), &mut base, &mut best, reserve);
+        if let Some(last) = self.look(&base, &mut fine, &best) {
+            jacobian = last;
+        }
+        let more = told(&jacobian);
+        // What had no effect where the search began may have one where it ended.
+        if more.iter().any(|index| !active.contains(index)) && self.left() > fine.len() {
+            active = more;
+            let share = self.left() - fine.len();
+            best = solve::solve(self, &base, &fine, &active, best, share);
+            jacobian = self.look(&base, &mut fine, &best).unwrap_or(jacobian);
+        }
+        self.put_back(&base, &fine, &jacobian, &mut best);
+        let profile = profile_at(&base, &fine, &best.places).unwrap_or(base);
+        let residuals = self.plain(&profile);
+        Found {
+            profile,
+            axes: fine,
+            coarse,
+            switches,
+            residuals,
+            labels: self.labels().to_vec(),
+            jacobian,
+            starts,
+            exhausted: self.left() == 0,
+        }
+    }
+
+    /// Fits the times to all figures from several starts: the ways to collect that came nearest, and
+    /// random places where these are too few. Returns what each came to.
+    fn follow(
+        &mut self,
+        free: &Free<'_>,
+        ways: Vec<Way>,
+        base: &mut Profile,
+        best: &mut Point,
+        reserve: usize,
+        options: &FitOptions,
+    ) -> Vec<f64> {
+        let mut points = vec![(base.clone(), best.clone())];
+        points.extend(ways.into_iter().skip(1).map(|way| (way.base, way.point)));
+        let more = options.starts.saturating_sub(points.len());
+        let drawn = self.drawn(base, free.fine, best, free.active, more);
+        points.extend(drawn.into_iter().map(|point| (base.clone(), point)));
+        let (count, mut starts) = (points.len(), Vec::new());
+        for (index, (of, point)) in points.into_iter().enumerate() {
+            // Half is for the steps that only show once the times are right.
+            let share = self.left().saturating_sub(reserve) / 2 / (count - index).max(1);
+            let end = solve::solve(self, &of, free.fine, free.active, point, share);
+            starts.push(misfit(&end.residuals));
+            if cost(free.fine, &end) < cost(free.fine, best) {
+                (*base, *best) = (of, end);
+            }
+        }
+        starts
+    }
+
+    /// Small changes of how it collects, and least squares after them, as long as that helps.
+    fn refine(
+        &mut self,
+        (collecting, free): (&Free<'_>, &Free<'_>),
+        base: &mut Profile,
+        best: &mut Point,
+        reserve: usize,
+    ) {
+        for _ in 0..REFINED {
+            let before = cost(free.fine, best);
+            let until = self.simulations + self.left().saturating_sub(reserve) / 2;
+            collect::refine(self, collecting, base, best, until);
+            let share = self.left().saturating_sub(reserve) / 3;
+            *best = solve::solve(self, base, free.fine, free.active, best.clone(), share);
+            if cost(free.fine, best) > WORTH_IT * before {
+                return;
+            }
+        }
+    }
+
+    fn first(&mut self, base: &Profile, axes: &[Axis]) -> Point {
+        let places: Vec<f64> = axes.iter().map(|axis| axis.place(axis.start)).collect();
+        let residuals = self.at(base, axes, &places).unwrap_or_default();
+        Point { places, residuals }
+    }
+
+    /// Times and units by the figures of new storage alone, where nothing is collected yet. Returns
+    /// the axes that these tell.
+    fn fit_new(
+        &mut self,
+        base: &mut Profile,
+        fine: &mut [Axis],
+        coarse: &[Axis],
+        best: &mut Point,
+    ) -> (Vec<usize>, Vec<Built>) {
+        if !self.labels().iter().any(|label| is_new(label)) {
+            return (Vec::new(), vec![(base.clone(), best.clone())]);
+        }
+        let before = (base.clone(), best.clone());
+        let until = self.simulations + self.left() / 3;
+        self.only_new(true);
+        let (active, mut built) = self.fit_shown(base, fine, coarse, best, until);
+        self.only_new(false);
+        match self.at(base, fine, &best.places) {
+            Some(residuals) => best.residuals = residuals,
+            None => (*base, *best) = before,
+        }
+        // The first of those that were as good may have been made better since.
+        match built.first_mut() {
+            Some(first) => *first = (base.clone(), best.clone()),
+            None => built.push((base.clone(), best.clone())),
+        }
+        (active, built)
+    }
+
+    /// Fits to what counts for now, from the axes that it depends on.
+    fn fit_shown(
+        &mut self,
+        base: &mut Profile,
+        fine: &mut [Axis],
+        coarse: &[Axis],
+        best: &mut Point,
+        until: usize,
+    ) -> (Vec<usize>, Vec<Built>) {
+        let Some(residuals) = self.at(base, fine, &best.places) else { return Default::default() };
+        best.residuals = residuals;
+        let mut jacobian = solve::jacobian(self, base, fine, best);
+        let active = told(&jacobian);
+        let free = Free { fine, coarse, switches: &[], active: &active };
+        let built = structure::pairs(self, &free, base, best, until);
+        solve::refresh(self, base, fine, &active, best, &mut jacobian);
+        structure::improve(self, &free, base, best, &mut jacobian, true, until);
+        (active, built)
+    }
+
+    fn look(&mut self, base: &Profile, axes: &mut [Axis], point: &Point) -> Option<DMatrix<f64>> {
+        (self.left() >= axes.len()).then(|| solve::jacobian(self, base, axes, point))
+    }
+
+    /// What no figure depends on goes back to where it began: where it was drawn means nothing.
+    fn put_back(
+        &mut self,
+        base: &Profile,
+        axes: &[Axis],
+        jacobian: &DMatrix<f64>,
+        best: &mut Point,
+    ) {
+        let told = told(jacobian);
+        let mut places = best.places.clone();
+        for index in (0..axes.len()).filter(|index| !told.contains(index)) {
+            places[index] = axes[index].place(axes[index].start);
+        }
+        // None may be left at the end: what was not looked at counts as no worse.
+        let residuals = match self.at(base, axes, &places) {
+            Some(residuals) => residuals,
+            None => best.residuals.clone(),
+        };
+        let point = Point { places, residuals };
+        if cost(axes, &point) <= NO_WORSE * cost(axes, best) {
+            *best = point;
+        }
+    }
+
+    /// Further places to start from: the best of some that are spread evenly over the ranges.
+    fn drawn(
+        &mut self,
+        base: &Profile,
+        axes: &[Axis],
+        start: &Point,
+        active: &[usize],
+        wanted: usize,
+    ) -> Vec<Point> {
+        let count = wanted * DRAWN;
+        let mut random = Pcg64Mcg::seed_from_u64(self.seed());
+        let mut strata: Vec<Vec<usize>> = Vec::new();
+        for _ in active {
+            let mut order: Vec<usize> = (0..count).collect();
+            for last in (1..order.len()).rev() {
+                order.swap(last, random.random_range(0..=last));
+            }
+            strata.push(order);
+        }
+        let mut points = Vec::new();
+        for number in 0..count {
+            let mut places = start.places.clone();
+            for (&axis, order) in active.iter().zip(&strata) {
+                let within: f64 = random.random();
+                places[axis] = (order[number] as f64 + within) / count as f64;
+            }
+            let Some(residuals) = self.at(base, axes, &places) else { break };
+            points.push(Point { places, residuals });
+        }
+        points.sort_by(|one, other| cost(axes, one).total_cmp(&cost(axes, other)));
+        points.truncate(wanted);
+        points
+    }
+}
