@@ -52,7 +52,9 @@ fn fitted(run: &Run, start: &Profile) -> Fit {
 
 fn fitted_by(run: &Run, start: &Profile, simulator: &mut ClosedForm) -> Fit {
     let request = FitRequest { run, run_name: "RUN.json", start, name: "fitted", filesystem: None };
-    fit(&request, simulator, &FitOptions::default()).unwrap()
+    // Enough for a device as simple as this one, and no more: each is fitted many times.
+    let options = FitOptions { simulations: 600, ..FitOptions::default() };
+    fit(&request, simulator, &options).unwrap()
 }
 
 /// p50 and p99 of durable writes at 90 % full.
