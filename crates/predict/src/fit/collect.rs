@@ -4,7 +4,7 @@
 //! A way of collecting is only as good as the spare area it is tried with, so that steps of one
 //! thing each end where no single one helps. Whole devices are bred instead: some of every kind are
 //! spread over the ranges, and the better ones are changed a little, over and over, by less and
-//! less.
+//! less, while half of the kinds are left after each round.
 
 use flashlag_schema::profile::Profile;
 use rand::{RngExt, SeedableRng};
@@ -12,7 +12,7 @@ use rand_pcg::Pcg64Mcg;
 
 use super::axis::Axis;
 use super::search::{Point, Search, cost};
-use super::structure::{Built, Free, SWITCHES, same};
+use super::structure::{Built, Free, forms, options_of, same};
 use crate::knob::{self, Grain};
 
 /// So many of each kind are spread over the ranges.
@@ -35,7 +35,7 @@ const HOPELESS: f64 = 3.0;
 
 /// What says how much there is to collect and when; the rest, such as what an erase takes, begins
 /// where it is.
-const COLLECT: [&str; 2] = ["map.", "gc."];
+const AMOUNTS: [&str; 2] = ["map.", "gc."];
 /// What moves in steps and shows only where something is collected.
 const COLLECTS: [&str; 3] = ["nand.pages_per_block", "gc.choices", "gc.low_water"];
 
@@ -138,20 +138,14 @@ pub(super) fn refine(
 fn kinds(built: &Built, switches: &[&str], sizes: &[&Axis]) -> Vec<Kind> {
     let mut kinds = vec![built.0.clone()];
     for key in switches {
-        let options = SWITCHES.iter().find(|(known, _)| known == key).map_or(&[][..], |one| one.1);
         let with = |kind: &Profile| {
-            options.iter().filter_map(|option| kind.with(key, option).ok()).collect::<Vec<_>>()
+            let options = options_of(key).iter();
+            options.filter_map(|option| kind.with(key, option).ok()).collect::<Vec<_>>()
         };
         kinds = kinds.iter().flat_map(with).collect();
     }
-    for axis in sizes {
-        let with = |kind: &Profile| {
-            let values = axis.values().into_iter();
-            values.filter_map(|value| knob::set(kind, &axis.key, value).ok()).collect::<Vec<_>>()
-        };
-        kinds = kinds.iter().flat_map(with).collect();
-    }
-    kinds.into_iter().map(|device| Kind { device, places: built.1.places.clone() }).collect()
+    let kinds = kinds.iter().flat_map(|kind| forms(kind, sizes));
+    kinds.map(|device| Kind { device, places: built.1.places.clone() }).collect()
 }
 
 /// The best first.
@@ -216,11 +210,11 @@ impl<'a, 'b> Breed<'a, 'b> {
         same(device, kind, &keys)
     }
 
-    /// Evenly over all kinds and ranges: of each kind one in every third of each range.
+    /// Evenly over all kinds and ranges: of each kind one in every part of each range.
     fn spread(&mut self, search: &mut Search<'_>, until: usize) -> Vec<Way> {
         let collects = |index: &&usize| {
             let key = &self.free.fine[**index].key;
-            COLLECT.iter().any(|prefix| key.starts_with(prefix))
+            AMOUNTS.iter().any(|prefix| key.starts_with(prefix))
         };
         let spread: Vec<usize> = self.free.active.iter().filter(collects).copied().collect();
         let moving = spread.len() + self.whole.len();
@@ -320,7 +314,8 @@ fn within(place: f64) -> f64 {
     (if place > 1.0 { 2.0 - place } else { place }).clamp(0.0, 1.0)
 }
 
-fn shuffled(count: usize, random: &mut Pcg64Mcg) -> Vec<usize> {
+/// The numbers up to `count` in an order of chance.
+pub(super) fn shuffled(count: usize, random: &mut Pcg64Mcg) -> Vec<usize> {
     let mut order: Vec<usize> = (0..count).collect();
     for last in (1..count).rev() {
         order.swap(last, random.random_range(0..=last));

@@ -167,7 +167,7 @@ impl Search<'_> {
         (active, built)
     }
 
-    /// Fits to what counts for now, from the axes that it depends on.
+    /// Fits to what counts at this stage of the search, from the axes that it depends on.
     fn fit_shown(
         &mut self,
         base: &mut Profile,
@@ -226,14 +226,8 @@ impl Search<'_> {
     ) -> Vec<Point> {
         let count = wanted * DRAWN;
         let mut random = Pcg64Mcg::seed_from_u64(self.seed());
-        let mut strata: Vec<Vec<usize>> = Vec::new();
-        for _ in active {
-            let mut order: Vec<usize> = (0..count).collect();
-            for last in (1..order.len()).rev() {
-                order.swap(last, random.random_range(0..=last));
-            }
-            strata.push(order);
-        }
+        let strata: Vec<Vec<usize>> =
+            active.iter().map(|_| collect::shuffled(count, &mut random)).collect();
         let mut points = Vec::new();
         for number in 0..count {
             let mut places = start.places.clone();

@@ -66,7 +66,7 @@ pub(super) struct Search<'a> {
     /// many do.
     parts: usize,
     whole: usize,
-    /// Whether only figures of new storage count for now.
+    /// Whether only figures of new storage count at this stage.
     only_new: bool,
     /// What each figure counts for how little it scatters.
     steady: Vec<f64>,

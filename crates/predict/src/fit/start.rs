@@ -67,9 +67,7 @@ impl Objective for OfRun<'_> {
     }
 
     fn by_seed(&mut self, profile: &Profile, seed: u64) -> Option<Result<Vec<f64>, String>> {
-        let Prepared { filesystem, scenario, leave, figures, .. } = self.prepared;
-        let run = self.simulator.simulate(profile, filesystem, scenario, seed, *leave);
-        Some(run.map(|run| residuals(figures, &run)))
+        Some(self.simulated_by(profile, seed))
     }
 
     fn counted(&self, residuals: Vec<f64>) -> Vec<f64> {
@@ -77,8 +75,14 @@ impl Objective for OfRun<'_> {
     }
 
     fn residuals(&mut self, profile: &Profile) -> Result<Vec<f64>, String> {
+        self.simulated_by(profile, self.seed)
+    }
+}
+
+impl OfRun<'_> {
+    fn simulated_by(&mut self, profile: &Profile, seed: u64) -> Result<Vec<f64>, String> {
         let Prepared { filesystem, scenario, leave, figures, .. } = self.prepared;
-        let run = self.simulator.simulate(profile, filesystem, scenario, self.seed, *leave)?;
+        let run = self.simulator.simulate(profile, filesystem, scenario, seed, *leave)?;
         Ok(residuals(figures, &run))
     }
 }

@@ -16,7 +16,7 @@ const WORTH: f64 = 0.9;
 const ROUNDS: usize = 4;
 
 /// What has no order, and all that it can be. Ranges are for numbers; these are what there is.
-pub(super) const SWITCHES: [(&str, &[&str]); 2] = [
+const SWITCHES: [(&str, &[&str]); 2] = [
     ("gc.policy", &["greedy", "d_choices", "cost_benefit", "fifo"]),
     ("gc.hot_cold", &["true", "false"]),
 ];
@@ -65,13 +65,17 @@ pub(super) fn pairs(
     // What the last rounds need is kept for them.
     let last = search.share_of(LEADERS * LAST_ROUNDS * (free.active.len() + 2));
     let first_until = until.saturating_sub(last);
+    let named = |keys: &[&str]| -> Vec<&Axis> {
+        free.coarse.iter().filter(|axis| keys.contains(&&*axis.key)).collect()
+    };
+    let (units, buffers) = (named(&UNITS), named(&BUFFER));
     let mut built = Vec::new();
-    for device in forms(base, free.coarse, &UNITS) {
+    for device in forms(base, &units) {
         built.extend(nearest_times(search, free, device, &start, FIRST_ROUNDS, first_until));
     }
     rank(&mut built);
     for (device, _) in built.clone() {
-        let others = forms(&device, free.coarse, &BUFFER).into_iter();
+        let others = forms(&device, &buffers).into_iter();
         for other in others.filter(|other| *other != device) {
             built.extend(nearest_times(search, free, other, &start, FIRST_ROUNDS, first_until));
         }
@@ -109,10 +113,10 @@ pub(super) fn same(one: &Profile, other: &Profile, keys: &[&str]) -> bool {
     keys.iter().all(|key| value(one, key) == value(other, key))
 }
 
-/// A device in every form that these can have within their ranges.
-fn forms(base: &Profile, coarse: &[Axis], keys: &[&str]) -> Vec<Profile> {
+/// A device in every form that these give it within their ranges.
+pub(super) fn forms(base: &Profile, axes: &[&Axis]) -> Vec<Profile> {
     let mut devices = vec![base.clone()];
-    for axis in coarse.iter().filter(|axis| keys.contains(&&*axis.key)) {
+    for axis in axes {
         let with = |device: &Profile| {
             let values = axis.values().into_iter();
             values.filter_map(|value| knob::set(device, &axis.key, value).ok()).collect::<Vec<_>>()
@@ -144,6 +148,11 @@ fn nearest_times(
     Some((device, point))
 }
 
+/// All that a switch can be.
+pub(super) fn options_of(key: &str) -> &'static [&'static str] {
+    SWITCHES.iter().find(|(known, _)| *known == key).map_or(&[], |one| one.1)
+}
+
 /// The switches that a profile has and that are not held.
 pub(super) fn switches(profile: &Profile, held: &[(String, String)]) -> Vec<&'static str> {
     let free = |key: &&str| {
@@ -157,8 +166,8 @@ fn neighbours(base: &Profile, coarse: &[Axis], switches: &[&str]) -> Vec<(usize,
     let mut all = Vec::new();
     for (which, key) in switches.iter().enumerate() {
         let Some(present) = base.parameters.get(*key) else { continue };
-        let options = SWITCHES.iter().find(|(known, _)| known == key).map_or(&[][..], |one| one.1);
-        let others = options.iter().filter(|option| knob::written(&present.value) != **option);
+        let others =
+            options_of(key).iter().filter(|option| knob::written(&present.value) != **option);
         all.extend(others.map(|option| (which, Step::Switch(key.to_string(), option))));
     }
     for (which, axis) in coarse.iter().enumerate() {

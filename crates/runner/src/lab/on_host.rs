@@ -42,16 +42,16 @@ pub(super) fn run(
     let refuse = |error: LabError| request.target.failed(error);
     flashlag_lab::check_host(&request.target.spec).map_err(refuse)?;
     observer.event(Event::Preparing("mounting the virtual device"));
+    let fills = fills(&request.scenario);
     let mut host =
-        OnHost::start(&request.target, request.seed, !fills(&request.scenario).is_empty())
-            .map_err(refuse)?;
+        OnHost::start(&request.target, request.seed, !fills.is_empty()).map_err(refuse)?;
     if !host.flash.attached.is_direct() {
         observer.event(Event::Note(
             "the loop device can't go past the host's page cache: reads may come from memory",
         ));
     }
     let floor = host.floor(request, observer)?;
-    host.watched.paced(request.target.pace, fills(&request.scenario));
+    host.watched.paced(request.target.pace, fills);
     let mut counting = Counting {
         observer,
         watched: &mut host.watched,
