@@ -6,6 +6,7 @@ Timing is no test: whatever the figures are, this exits 0. Without fio its colum
 """
 
 import argparse
+import configparser
 import json
 import os
 import pathlib
@@ -24,31 +25,31 @@ DOCUMENT = ROOT / "docs/benchmarks.md"
 # The file on tmpfs is small, so that the kernel's cache misses do not hide what the tools cost.
 MEMORY_MIB = 16
 
-# Name, case of bench_engine, fio's arguments, where, and the bars: (figure, at least or at most,
-# how many times fio's). Random addresses with replacement on both sides (norandommap).
+# fio's side of each case is a section of the job file that flashlag writes of this scenario.
+SCENARIO = ROOT / "scripts/bench.toml"
+# As a job file has it: a buffer that is new for each write.
+REFILL = {"refill_buffers": "1"}
+
+# Name, case of bench_engine, section of the job file and what is otherwise in it, where, and the
+# bars: (figure, at least or at most, how many times fio's). Random addresses with replacement on
+# both sides (norandommap).
 CASES = [
-    ("null device, 4 KiB random reads", "null",
-     ["--ioengine=null", "--rw=randread"], None, [("ops/CPU s", ">=", 1.5)]),
-    ("psync, 4 KiB random reads, tmpfs", "psync-randread-1",
-     ["--ioengine=psync", "--rw=randread"], "memory", [("CPU/op", "<=", 0.85)]),
-    ("psync, 4 KiB random writes, tmpfs", "psync-randwrite-1",
-     ["--ioengine=psync", "--rw=randwrite"], "memory", [("CPU/op", "<=", 0.85)]),
-    ("the same, fio with refill_buffers", "psync-randwrite-1",
-     ["--ioengine=psync", "--rw=randwrite", "--refill_buffers"], "memory",
+    ("null device, 4 KiB random reads", "null", ("null_read", {}), None,
+     [("ops/CPU s", ">=", 1.5)]),
+    ("psync, 4 KiB random reads, tmpfs", "psync-randread-1", ("psync_read", {}), "memory",
+     [("CPU/op", "<=", 0.85)]),
+    ("psync, 4 KiB random writes, tmpfs", "psync-randwrite-1", ("psync_write", {}), "memory",
+     [("CPU/op", "<=", 0.85)]),
+    ("the same, fio with refill_buffers", "psync-randwrite-1", ("psync_write", REFILL), "memory",
      [("CPU/op", "<=", 0.85)]),
     ("psync, O_DIRECT, write + fdatasync", "psync-randwrite-1-direct-durable",
-     ["--ioengine=psync", "--rw=randwrite", "--direct=1", "--fdatasync=1"], "disk",
-     [("ops/s", ">=", 1.0)]),
+     ("durable_write", {"fdatasync": "1", "sync": "none"}), "disk", [("ops/s", ">=", 1.0)]),
     ("io_uring, O_DIRECT, depth 32, random reads", "io_uring-randread-32-direct",
-     ["--ioengine=io_uring", "--rw=randread", "--direct=1", "--iodepth=32"], "disk",
-     [("ops/s", ">=", 1.0), ("CPU/op", "<=", 0.9)]),
+     ("deep_read", {}), "disk", [("ops/s", ">=", 1.0), ("CPU/op", "<=", 0.9)]),
     ("io_uring, O_DIRECT, depth 32, random writes", "io_uring-randwrite-32-direct",
-     ["--ioengine=io_uring", "--rw=randwrite", "--direct=1", "--iodepth=32", "--end_fsync=1"],
-     "disk", [("ops/s", ">=", 1.0), ("CPU/op", "<=", 0.9)]),
+     ("deep_write", {}), "disk", [("ops/s", ">=", 1.0), ("CPU/op", "<=", 0.9)]),
     ("the same writes, fio with refill_buffers", "io_uring-randwrite-32-direct",
-     ["--ioengine=io_uring", "--rw=randwrite", "--direct=1", "--iodepth=32", "--end_fsync=1",
-      "--refill_buffers"],
-     "disk", [("ops/s", ">=", 1.0), ("CPU/op", "<=", 0.9)]),
+     ("deep_write", REFILL), "disk", [("ops/s", ">=", 1.0), ("CPU/op", "<=", 0.9)]),
 ]
 
 NOTES = """\
@@ -88,17 +89,30 @@ def ours(case, directory, seconds, mib):
     }
 
 
-def fio(arguments, directory, seconds, mib):
-    file = "null" if "--ioengine=null" in arguments else f"{directory}/bench-0000.dat"
-    command = ["fio", "--output-format=json", "--name=bench", f"--filename={file}", "--bs=4k",
-               f"--size={mib}m", "--time_based", f"--runtime={seconds}", "--norandommap",
-               *arguments]
-    job = run_json(command)["jobs"][0]
+def job_options(section, seconds, mib):
+    """The options of a section of the job file, the global ones first."""
+    command = [FLASHLAG, "scenarios", SCENARIO, "--format", "fio", "--set", f"span={mib}MiB",
+               "--set", f"time={seconds}s"]
+    written = configparser.RawConfigParser()
+    written.optionxform = str
+    written.read_string(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    return dict(written["global"]) | dict(written[section])
+
+
+def fio(section, otherwise, directory, seconds, mib):
+    options = job_options(section, seconds, mib)
+    # The same buffer again and again unless the case says otherwise; the file is laid out by us.
+    for name in ("refill_buffers", "overwrite", "filesize", "stonewall"):
+        options.pop(name, None)
+    null = options["ioengine"] == "null"
+    options |= {"filename": "null" if null else f"{directory}/bench-0000.dat"} | otherwise
+    job = run_json(["fio", "--output-format=json", "--name=bench",
+                    *(f"--{name}={value}" for name, value in options.items())])["jobs"][0]
     side = job["read"] if job["read"]["total_ios"] else job["write"]
     cpu_ns = (job["usr_cpu"] + job["sys_cpu"]) / 100 * job["job_runtime"] * 1e6 / side["total_ios"]
     percentile = side["clat_ns"]["percentile"]
     p50, p99 = percentile["50.000000"], percentile["99.000000"]
-    if "--fdatasync=1" in arguments:
+    if "fdatasync" in options:
         sync = job["sync"]["lat_ns"]["percentile"]
         p50, p99 = p50 + sync["50.000000"], p99 + sync["99.000000"]
     return {"ops/s": side["iops"], "CPU/op": cpu_ns, "ops/CPU s": 1e9 / cpu_ns,
@@ -144,7 +158,7 @@ def row(name, figure, mine, theirs, bars):
 
 
 def measure(case, places, arguments, has_fio):
-    name, engine_case, fio_arguments, place, bars = case
+    name, engine_case, (section, otherwise), place, bars = case
     directory = places.get(place, places["disk"])
     mib = MEMORY_MIB if place == "memory" else arguments.mib
     mine, theirs = [], []
@@ -157,7 +171,7 @@ def measure(case, places, arguments, has_fio):
             elif has_fio:
                 if not (pathlib.Path(directory) / "bench-0000.dat").exists() and place:
                     ours(engine_case, directory, 0, mib)
-                runs.append(fio(fio_arguments, directory, arguments.seconds, mib))
+                runs.append(fio(section, otherwise, directory, arguments.seconds, mib))
     figures = ["ops/s", "CPU/op", "p50", "p99"]
     if any(bar[0] == "ops/CPU s" for bar in bars):
         figures[0:2] = ["ops/CPU s", "CPU/op"]
@@ -234,6 +248,8 @@ def main():
     arguments = parse()
     subprocess.run(["cargo", "build", "--release", "--locked", "-p", "flashlag-engine",
                     "--example", "bench_engine"], cwd=ROOT, check=True)
+    subprocess.run(["cargo", "build", "--release", "--locked", "-p", "flashlag-cli"],
+                   cwd=ROOT, check=True)
     has_fio = shutil.which("fio") is not None
     if not has_fio:
         print("skipped: fio is not installed, so there is nothing to compare with", file=sys.stderr)

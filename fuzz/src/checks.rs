@@ -90,7 +90,6 @@ fn views(run: &Run) {
     let _ = flashlag_term::markdown(run);
     let _ = flashlag_term::csv_intervals(run);
     let _ = flashlag_term::openmetrics(run);
-    let _ = flashlag_term::crystaldiskmark(run);
     let _ = flashlag_report::html(run, &Options::default());
     let _ = fio::export(run);
 }

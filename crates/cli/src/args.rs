@@ -108,21 +108,9 @@ pub struct RunArgs {
     /// Read back everything written and prove every byte
     #[arg(help_heading = "What is done", long)]
     pub verify: bool,
-    /// What does the block I/O
-    #[arg(help_heading = "What is done", long, value_enum, default_value_t = EngineArg::Flashlag)]
-    pub engine: EngineArg,
     /// Exit with 1 where a figure crosses a limit, e.g. 'rand_write_4k.p99>20ms'
     #[arg(help_heading = "Results", long, value_name = "PHASE.METRIC>VALUE")]
     pub fail_if: Vec<String>,
-}
-
-/// Who does the block I/O.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum EngineArg {
-    /// flashlag's own engines, psync and io_uring
-    Flashlag,
-    /// fio 3.x, through the same phases
-    Fio,
 }
 
 /// `flashlag compare`
@@ -173,8 +161,6 @@ pub enum Format {
     Markdown,
     /// Every interval of every phase
     Csv,
-    /// The four-line CrystalDiskMark block
-    Cdm,
     /// OpenMetrics text
     Openmetrics,
     /// fio's json+
@@ -293,8 +279,23 @@ pub enum ProfilesAction {
 /// `flashlag scenarios`
 #[derive(Debug, Args)]
 pub struct ScenariosArgs {
-    /// Show this one as a file
+    /// Show this one as a file: a built-in scenario or a TOML file
     pub name: Option<String>,
+    /// The form of the file
+    #[arg(long, value_enum, default_value_t = ScenarioFormat::Toml, requires = "name")]
+    pub format: ScenarioFormat,
+    /// Change a setting, for --format fio
+    #[arg(long, value_name = "KEY=VALUE", value_parser = key_value, requires = "name")]
+    pub set: Vec<(String, String)>,
+}
+
+/// Forms a scenario can be written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ScenarioFormat {
+    /// The file as flashlag reads it
+    Toml,
+    /// An fio job file with the same block tests
+    Fio,
 }
 
 /// `flashlag clean`

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
+use flashlag_runner::{BUILTINS, builtin, sim};
 use flashlag_schema::Run;
 
 /// Reads a run file, or fio's `json+` as a run.
@@ -18,6 +19,28 @@ pub fn run_from(path: &Path) -> Result<Run> {
     }
     Run::from_json(&text)
         .with_context(|| format!("{} is neither a run file nor fio's json+ output", path.display()))
+}
+
+/// The text of the built-in scenario of that name, or of the file.
+///
+/// # Errors
+/// There is neither; says which names there are.
+pub fn scenario_text(name: &str) -> Result<String> {
+    let builtin = builtin(name).map(|builtin| builtin.text);
+    match builtin.or_else(|| sim::builtin_protocol(name)) {
+        Some(text) => Ok(text.to_owned()),
+        None if name.ends_with(".toml") || Path::new(name).exists() => {
+            std::fs::read_to_string(name)
+                .with_context(|| format!("cannot read the scenario {name}"))
+        }
+        None => {
+            let names: Vec<_> = BUILTINS.iter().map(|one| one.name).collect();
+            bail!(
+                "no scenario is named `{name}`: there are {}, or give a TOML file",
+                names.join(", ")
+            );
+        }
+    }
 }
 
 /// A file's name, without the path that says where a user keeps things.

@@ -10,7 +10,6 @@ mod direct;
 pub mod drive;
 mod files;
 pub mod fill;
-pub mod fio;
 pub mod guard;
 mod open;
 mod presence;

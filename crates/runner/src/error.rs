@@ -87,7 +87,4 @@ pub enum RunError {
         /// Why not, and what to try.
         reason: String,
     },
-    /// fio is missing or not one that this can drive.
-    #[error("{0}")]
-    Fio(String),
 }

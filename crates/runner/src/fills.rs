@@ -29,7 +29,6 @@ impl Prepared {
         let Test::Io(io) = test else {
             return Ok(Outcome::Skipped("only an [[io]] test can fill".to_owned()));
         };
-        self.note_own_engine("fills");
         if let Err(error) = self.files.check_present() {
             return failed_before(error.into());
         }

@@ -8,7 +8,7 @@ use flashlag_workload::Payload;
 use crate::error::RunError;
 use crate::output::write_run;
 use crate::prepare::Prepared;
-use crate::request::{EngineChoice, Event, Observer};
+use crate::request::{Event, Observer};
 use crate::trust::{self, Evidence};
 use crate::wear::life_share;
 
@@ -32,16 +32,12 @@ pub(crate) fn refresh(prepared: &mut Prepared) {
     let free_after = free_space(&prepared.request.directory)
         .map(|space| space.available)
         .map_err(|error| error.to_string());
-    let payload = match prepared.request.engine {
-        EngineChoice::Own => Reading::Value(payload_sample(prepared.request.seed)),
-        EngineChoice::Fio => Reading::unavailable("fio made the payload"),
-    };
     let evidence = Evidence {
         counters: &prepared.evidence.phases,
         baseline: Some(&prepared.evidence.baseline),
         ended: Some(&now),
         disks: prepared.probe.disk_count(),
-        payload,
+        payload: Reading::Value(payload_sample(prepared.request.seed)),
         fills: prepared.evidence.fills.clone(),
         leave: prepared.leave,
         free_after: free_after.into(),

@@ -5,7 +5,6 @@
 #![forbid(unsafe_code)]
 
 mod builtin;
-mod by_fio;
 mod changes;
 mod error;
 mod estimate;
@@ -34,5 +33,5 @@ pub use execute::execute;
 pub use flashlag_engine::guard::{Cleaned, GuardError, clean};
 pub use prepare::{Prepared, prepare};
 pub use record::{program, stamp};
-pub use request::{EngineChoice, Event, Observer, Request};
+pub use request::{Event, Observer, Request};
 pub use wear::{RATED_OVERWRITES, life_share};

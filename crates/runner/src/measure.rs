@@ -40,10 +40,7 @@ impl Prepared {
             return failed_before(error.into());
         }
         let outcome = match test {
-            Test::Io(io) => match self.fio.clone() {
-                Some(fio) => self.measure_by_fio(&fio, io, (state, run), observer),
-                None => self.measure_io(io, state, run, observer),
-            },
+            Test::Io(io) => self.measure_io(io, state, run, observer),
             Test::Save(save) => self.measure_save(save, state, run, observer),
         };
         Ok(self.if_present(outcome?))

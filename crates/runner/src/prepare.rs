@@ -8,7 +8,7 @@ use flashlag_engine::calibrate::calibrate;
 use flashlag_engine::fill::{FreeSpace, free_space, leave_default};
 use flashlag_engine::guard::{self, Cleaned};
 use flashlag_inspect::{Counters, Probe, Root};
-use flashlag_schema::scenario::{Io, Scenario, Test};
+use flashlag_schema::scenario::{EngineKind, Io, Scenario, Test};
 use flashlag_schema::{Environment, Reading, Run, RunStatus};
 use flashlag_stats::live::Live;
 use flashlag_units::{Bytes, Nanos};
@@ -18,7 +18,7 @@ use crate::estimate::{Estimate, estimate};
 use crate::files::Files;
 use crate::output;
 use crate::record::new_run;
-use crate::request::{EngineChoice, Request};
+use crate::request::Request;
 use crate::task::{Task, tasks};
 
 /// A run that is ready to begin: nothing has been written but an empty directory of ours.
@@ -35,7 +35,6 @@ pub struct Prepared {
     pub(crate) leave: Bytes,
     pub(crate) first_task: usize,
     pub(crate) trimmed: bool,
-    pub(crate) fio: Option<flashlag_engine::fio::Fio>,
     pub(crate) evidence: Evidence,
     /// What it will cost.
     pub estimate: Estimate,
@@ -80,16 +79,9 @@ pub fn prepare(request: Request) -> Result<Prepared, RunError> {
         Some(leave) => (leave, "given by --leave".to_owned()),
         None => leave_default(free.total),
     };
-    let fio = match request.engine {
-        EngineChoice::Own => None,
-        EngineChoice::Fio => Some(
-            flashlag_engine::fio::find_fio().map_err(|error| RunError::Fio(error.to_string()))?,
-        ),
-    };
     let estimate = cost(&request, &fill_directories, leave, &free)?;
     let baseline = baseline(&probe);
-    let engine = fio.as_ref().map_or("flashlag".to_owned(), |fio| format!("fio {}", fio.version));
-    let (run, first_task) = frame(&request, environment, (leave, reason), engine)?;
+    let (run, first_task) = frame(&request, environment, (leave, reason))?;
     let files = Files::create(&request.directory, &output::beside(&request.output))?;
     output::check_writable(&request.output)?;
     let phases = run.phases.iter().map(|_| None).collect();
@@ -109,7 +101,6 @@ pub fn prepare(request: Request) -> Result<Prepared, RunError> {
         files,
         leave,
         first_task,
-        fio,
         estimate,
         cleaned,
         free,
@@ -224,9 +215,8 @@ fn frame(
     request: &Request,
     environment: Environment,
     leave: (Bytes, String),
-    engine: String,
 ) -> Result<(Run, usize), RunError> {
-    let fresh = new_run(request, environment, leave, engine);
+    let fresh = new_run(request, environment, leave);
     let Some(earlier) = &request.resume else { return Ok((fresh, 0)) };
     let refuse = |reason: String| Err(RunError::Resume { reason });
     if earlier.scenario.hash != fresh.scenario.hash || earlier.scenario.seed != fresh.scenario.seed
@@ -236,6 +226,13 @@ fn frame(
              and --seed, or another -o",
             earlier.scenario.name, earlier.scenario.seed
         ));
+    }
+    if earlier.phases.iter().any(|phase| phase.engine == EngineKind::Fio) {
+        return refuse(
+            "the file holds tests that fio did, which no trust check can judge: begin a new run \
+             with another -o"
+                .to_owned(),
+        );
     }
     let next = match earlier.status {
         RunStatus::Complete => return refuse("that run is complete".to_owned()),

@@ -11,12 +11,7 @@ use crate::request::Request;
 use crate::sim::SimRequest;
 
 /// A run in which nothing has been measured yet.
-pub fn new_run(
-    request: &Request,
-    environment: Environment,
-    leave: (Bytes, String),
-    engine: String,
-) -> Run {
+pub fn new_run(request: &Request, environment: Environment, leave: (Bytes, String)) -> Run {
     let scenario = scenario_record(&request.scenario, request.seed);
     let target = Target {
         kind: TargetKind::Path,
@@ -29,7 +24,7 @@ pub fn new_run(
         leave_reason: leave.1,
         budget_bytes: request.budget,
         verify: request.verify,
-        engine,
+        engine: "flashlag".to_owned(),
     };
     let started = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let command = request.command.clone();

@@ -27,8 +27,6 @@ pub struct Request {
     pub budget: Option<Bytes>,
     /// Whether every byte is read back and proved.
     pub verify: bool,
-    /// What does the block I/O.
-    pub engine: EngineChoice,
     /// The command line, as typed.
     pub command: Vec<String>,
     /// Where the run file goes.
@@ -37,16 +35,6 @@ pub struct Request {
     pub resume: Option<Box<Run>>,
     /// Set from outside when the run has to end.
     pub stop: Arc<AtomicBool>,
-}
-
-/// What does the block I/O.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum EngineChoice {
-    /// Our own engines.
-    #[default]
-    Own,
-    /// fio.
-    Fio,
 }
 
 /// What a run tells while it runs.

@@ -33,7 +33,6 @@ impl Prepared {
     ) -> Result<Outcome, RunError> {
         let head = save_head(save, state, run, self.now());
         let label = label(&head);
-        self.note_own_engine("saves");
         let directory = self.files.saves()?;
         let background = match self.start_background(save.background.as_deref()) {
             Ok(background) => background,

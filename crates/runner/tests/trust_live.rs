@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use flashlag_runner::{EngineChoice, Event, Observer, Request, execute, prepare};
+use flashlag_runner::{Event, Observer, Request, execute, prepare};
 use flashlag_schema::scenario::Scenario;
 use flashlag_schema::{Check, CheckId, CheckStatus, Run, Verdict};
 use flashlag_units::Bytes;
@@ -44,7 +44,6 @@ fn run_in(directory: &Path) -> Run {
         leave: Some(Bytes::from_mib(1)),
         budget: None,
         verify: false,
-        engine: EngineChoice::Own,
         command: Vec::new(),
         output: output.path().to_owned(),
         resume: None,

@@ -169,7 +169,7 @@ pub struct Options {
     pub budget_bytes: Option<Bytes>,
     /// Whether every byte was read back.
     pub verify: bool,
-    /// `flashlag` or the version of the fio that did the I/O.
+    /// `flashlag`; in runs of early versions also the fio that did the I/O, `fio 3.33`.
     pub engine: String,
 }
 

@@ -17,7 +17,6 @@ fn main() {
             "csv" => flashlag_term::csv_intervals(&run),
             "plain" => flashlag_term::plain_table(&run),
             "markdown" => flashlag_term::markdown(&run),
-            "cdm" => flashlag_term::crystaldiskmark(&run),
             "openmetrics" => flashlag_term::openmetrics(&run),
             "full" => flashlag_term::summary_in_full(&run, style),
             _ => flashlag_term::summary(&run, style),

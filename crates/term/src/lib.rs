@@ -8,7 +8,6 @@
 
 mod axis;
 mod comparison;
-mod crystaldiskmark;
 mod csv;
 mod line;
 mod markdown;
@@ -23,7 +22,6 @@ mod table;
 mod text;
 
 pub use comparison::comparison;
-pub use crystaldiskmark::crystaldiskmark;
 pub use csv::csv_intervals;
 pub use markdown::markdown;
 pub use openmetrics::openmetrics;

@@ -164,7 +164,6 @@ proptest! {
             table,
             flashlag_term::markdown(&run),
             flashlag_term::csv_intervals(&run),
-            flashlag_term::crystaldiskmark(&run),
             flashlag_term::openmetrics(&run),
         ];
         for text in texts {

@@ -52,9 +52,6 @@ fn exports_are_as_documented() {
     insta::assert_snapshot!("plain_quick", flashlag_term::plain_table(&run));
     insta::assert_snapshot!("plain_lifecycle", flashlag_term::plain_table(&sample::lifecycle()));
     insta::assert_snapshot!("markdown_lifecycle", flashlag_term::markdown(&sample::lifecycle()));
-    insta::assert_snapshot!("crystaldiskmark_quick", flashlag_term::crystaldiskmark(&run));
-    let lifecycle = flashlag_term::crystaldiskmark(&sample::lifecycle());
-    insta::assert_snapshot!("crystaldiskmark_lifecycle", lifecycle);
     let csv = flashlag_term::csv_intervals(&sample::soak());
     insta::assert_snapshot!("csv_soak", first_lines(&csv, 12));
     let metrics = flashlag_term::openmetrics(&run);
@@ -92,7 +89,6 @@ fn a_run_without_anything_in_it_has_every_view() {
     run.environment = Default::default();
     run.flashlag.version = "0.0.0".to_owned();
     insta::assert_snapshot!("summary_empty", flashlag_term::summary(&run, Style::PLAIN));
-    insta::assert_snapshot!("cdm_empty", flashlag_term::crystaldiskmark(&run));
     assert!(flashlag_term::openmetrics(&run).ends_with("# EOF\n"));
     assert!(!flashlag_term::markdown(&run).is_empty());
     assert!(!flashlag_term::trust(&run, Style::PLAIN).is_empty());

@@ -2,16 +2,18 @@
 //!
 //! [`Nanos`] and [`Bytes`] are newtypes over `u64`. In the run file they are bare integers (the
 //! field's name carries the unit); in scenarios and on the command line they are [`Text`], written
-//! by people as `300MB` or `90s`.
+//! by people as `300MB` or `90s`. [`nearest`] is the name that a mistyped one meant.
 #![forbid(unsafe_code)]
 
 mod bytes;
+mod names;
 mod nanos;
 mod parse;
 mod rate;
 mod text;
 
 pub use bytes::Bytes;
+pub use names::{did_you_mean, nearest};
 pub use nanos::Nanos;
 pub use parse::ParseUnitError;
 pub use rate::{per_second, ratio};

@@ -5,7 +5,7 @@ use flashlag_schema::scenario::Scenario;
 use flashlag_term::Progress;
 
 use super::run::{Shown, command, conclude, default_output};
-use crate::args::{EngineArg, RunArgs};
+use crate::args::RunArgs;
 use crate::exit::Exit;
 use crate::signals::stop_flag;
 use crate::terminal::Terminal;
@@ -20,9 +20,6 @@ pub fn run(
 ) -> Result<Exit> {
     if args.resume {
         bail!("--resume is for real storage: a guest's device is gone with it");
-    }
-    if args.engine == EngineArg::Fio {
-        bail!("--engine fio is for real storage: there is no fio in the guest");
     }
     let target = LabTarget::parse(&args.on)?;
     if target.spec.host {

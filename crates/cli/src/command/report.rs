@@ -55,7 +55,6 @@ fn written(run: &Run, path: &PathBuf, format: Format, terminal: &Terminal) -> Re
         Format::Html => flashlag_report::html(run, &options(std::slice::from_ref(path))),
         Format::Markdown => flashlag_term::markdown(run),
         Format::Csv => flashlag_term::csv_intervals(run),
-        Format::Cdm => flashlag_term::crystaldiskmark(run),
         Format::Openmetrics => flashlag_term::openmetrics(run),
         Format::Fio => flashlag_schema::fio::export(run)?,
         Format::Json => run.to_json(),

@@ -3,17 +3,15 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use flashlag_explain::Threshold;
-use flashlag_runner::{
-    EngineChoice, Event, Observer, Prepared, Request, builtin, execute, prepare, sim,
-};
+use flashlag_runner::{Event, Observer, Prepared, Request, execute, prepare, sim};
 use flashlag_schema::scenario::Scenario;
 use flashlag_schema::{Run, RunStatus, Verdict};
 use flashlag_term::Progress;
 use flashlag_units::Bytes;
 
-use crate::args::{EngineArg, RunArgs};
+use crate::args::RunArgs;
 use crate::exit::Exit;
-use crate::load::name_of;
+use crate::load::{name_of, scenario_text};
 use crate::signals::stop_flag;
 use crate::terminal::Terminal;
 
@@ -54,22 +52,7 @@ fn thresholds(texts: &[String]) -> Result<Vec<Threshold>> {
 
 /// The built-in scenario of that name, or the file.
 fn scenario(args: &RunArgs) -> Result<Scenario> {
-    let builtin = builtin(&args.scenario).map(|builtin| builtin.text);
-    let text = match builtin.or_else(|| sim::builtin_protocol(&args.scenario)) {
-        Some(text) => text.to_owned(),
-        None if args.scenario.ends_with(".toml") || Path::new(&args.scenario).exists() => {
-            std::fs::read_to_string(&args.scenario)
-                .with_context(|| format!("cannot read the scenario {}", args.scenario))?
-        }
-        None => {
-            let names: Vec<_> = flashlag_runner::BUILTINS.iter().map(|one| one.name).collect();
-            bail!(
-                "no scenario is named `{}`: there are {}, or give a TOML file",
-                args.scenario,
-                names.join(", ")
-            );
-        }
-    };
+    let text = scenario_text(&args.scenario)?;
     Scenario::parse(&text, &args.set).with_context(|| format!("scenario {}", args.scenario))
 }
 
@@ -97,10 +80,6 @@ fn request(args: &RunArgs, scenario: Scenario) -> Result<Request> {
         leave: args.leave,
         budget: args.budget,
         verify: args.verify,
-        engine: match args.engine {
-            EngineArg::Flashlag => EngineChoice::Own,
-            EngineArg::Fio => EngineChoice::Fio,
-        },
         command: std::env::args().collect(),
         output,
         resume,
@@ -138,12 +117,8 @@ fn simulated(
 
 /// Options that have no meaning where no storage is touched.
 fn refuse_real_only(args: &RunArgs) -> Result<()> {
-    let given = [
-        ("--resume", args.resume),
-        ("--verify", args.verify),
-        ("--budget", args.budget.is_some()),
-        ("--engine fio", args.engine == EngineArg::Fio),
-    ];
+    let given =
+        [("--resume", args.resume), ("--verify", args.verify), ("--budget", args.budget.is_some())];
     match given.iter().find(|(_, given)| *given) {
         Some((option, _)) => bail!("{option} is for real storage; leave it out for {}", args.on),
         None => Ok(()),

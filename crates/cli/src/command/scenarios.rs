@@ -1,24 +1,41 @@
 use std::io::Write;
 
-use anyhow::{Result, bail};
-use flashlag_runner::{BUILTINS, builtin};
+use anyhow::{Context, Result, bail};
+use flashlag_runner::BUILTINS;
+use flashlag_schema::fio::job_file;
 use flashlag_schema::scenario::Scenario;
 
-use crate::args::ScenariosArgs;
+use crate::args::{ScenarioFormat, ScenariosArgs};
 use crate::exit::Exit;
+use crate::load::scenario_text;
 use crate::terminal::Terminal;
 
-/// Lists the built-in scenarios, or prints one's file.
+/// Lists the built-in scenarios, or prints one as a file.
 pub fn scenarios(args: &ScenariosArgs, terminal: &Terminal) -> Result<Exit> {
-    let mut out = std::io::stdout().lock();
-    if let Some(name) = &args.name {
-        let Some(found) = builtin(name) else {
-            let names: Vec<_> = BUILTINS.iter().map(|builtin| builtin.name).collect();
-            bail!("no scenario is named `{name}`: there are {}", names.join(", "));
-        };
-        write!(out, "{}", found.text)?;
-        return Ok(Exit::Done);
+    match &args.name {
+        Some(name) => show(name, args),
+        None => list(terminal),
     }
+}
+
+fn show(name: &str, args: &ScenariosArgs) -> Result<Exit> {
+    let text = scenario_text(name)?;
+    let text = match args.format {
+        ScenarioFormat::Toml if !args.set.is_empty() => {
+            bail!("--set is for --format fio: the TOML file keeps its settings, give them to run")
+        }
+        ScenarioFormat::Toml => text,
+        ScenarioFormat::Fio => {
+            let scenario = Scenario::parse(&text, &args.set);
+            job_file(&scenario.with_context(|| format!("scenario {name}"))?)
+        }
+    };
+    write!(std::io::stdout().lock(), "{text}")?;
+    Ok(Exit::Done)
+}
+
+fn list(terminal: &Terminal) -> Result<Exit> {
+    let mut out = std::io::stdout().lock();
     let parsed = BUILTINS.iter().map(|builtin| Scenario::parse(builtin.text, &[]));
     let scenarios = parsed.collect::<Result<Vec<_>, _>>()?;
     write!(out, "{}", flashlag_term::scenarios(&scenarios, terminal.stdout))?;
@@ -27,6 +44,7 @@ pub fn scenarios(args: &ScenariosArgs, terminal: &Terminal) -> Result<Exit> {
         let settings: Vec<_> = settings.collect();
         writeln!(out, "{}: --set {}", scenario.name, settings.join(" "))?;
     }
-    writeln!(out, "\n`flashlag scenarios NAME` prints one as a file to start your own from.")?;
+    writeln!(out, "\n`flashlag scenarios NAME` prints one as a file to start your own from;")?;
+    writeln!(out, "with --format fio, as an fio job file.")?;
     Ok(Exit::Done)
 }

@@ -52,7 +52,7 @@ pub struct Limits {
 }
 
 /// How much longer than its time a phase may go on to reach `min_ops`.
-pub(crate) const STRETCH: u64 = 4;
+pub(super) const STRETCH: u64 = 4;
 
 impl Job {
     /// What a scenario's `[[io]]` asks for, over the first `span` bytes of a device. Intervals are

@@ -23,7 +23,5 @@ mod job;
 mod phase;
 mod verify;
 
-pub(crate) use job::STRETCH;
-
 pub use job::{Driven, Ended, Enough, Job, Limits, Temperature, Verified, Watch, durability_of};
 pub use phase::drive;

@@ -11,7 +11,7 @@ use flashlag_schema::scenario::Scenario;
 
 use super::floor::lessen;
 use super::saving;
-use crate::{EngineChoice, Event, Observer, Request, RunError, execute, prepare};
+use crate::{Event, Observer, Request, RunError, execute, prepare};
 
 /// Where the guest keeps a run file: in memory.
 const OUTPUT: &str = "/tmp/run.json";
@@ -89,7 +89,6 @@ fn run(order: &RunOrder, link: &Link, orders: &Orders) -> Result<Run, RunError> 
         leave: Some(order.leave),
         budget: order.budget,
         verify: order.verify,
-        engine: EngineChoice::Own,
         command: order.command.clone(),
         output: Path::new(OUTPUT).to_owned(),
         resume: None,

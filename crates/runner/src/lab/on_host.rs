@@ -13,7 +13,7 @@ use super::host::{LabRequest, fills, note_paces, put_floor};
 use super::target::LabTarget;
 use super::watch::{Watched, socket, start};
 use crate::error::RunError;
-use crate::request::{EngineChoice, Event, Observer, Request};
+use crate::request::{Event, Observer, Request};
 use crate::sim::REVIEWERS_LEAVE;
 use crate::{execute, prepare};
 
@@ -92,7 +92,6 @@ fn perform(
         leave: Some(request.leave.unwrap_or(REVIEWERS_LEAVE)),
         budget: request.budget,
         verify: request.verify,
-        engine: EngineChoice::Own,
         command: request.command.clone(),
         output,
         resume: None,

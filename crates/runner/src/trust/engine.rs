@@ -33,10 +33,6 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Option<Check> {
 }
 
 fn judge_phase(phase: &Phase, overhead: Option<&EngineOverhead>) -> Finding {
-    if phase.engine == EngineKind::Fio {
-        let advice = "Run it without --engine fio: flashlag's own engine is calibrated.";
-        return Finding::unknown(Some(phase), "fio's own cost was not measured.", advice);
-    }
     let Some(overhead) = overhead else {
         let advice = "Run it again: the engine is measured at the start of every run.";
         return Finding::unknown(Some(phase), "The engine was not calibrated.", advice);
@@ -84,9 +80,6 @@ mod tests {
     fn an_engine_that_was_not_calibrated_is_unknown() {
         let mut case = Case::quiet();
         case.calibrate(|calibration| calibration.engine = Reading::unavailable("it failed"));
-        assert_eq!(case.status(check), Some(CheckStatus::Unknown));
-        let mut case = Case::quiet();
-        case.phases.iter_mut().for_each(|phase| phase.engine = EngineKind::Fio);
         assert_eq!(case.status(check), Some(CheckStatus::Unknown));
     }
 }

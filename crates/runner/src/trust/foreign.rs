@@ -13,7 +13,7 @@
 //!   writes when nothing else ran), so one block a tick is taken off durable writes. With one, an
 //!   fsync commits that block: a descriptor, the block, the commit's end, and once more in place,
 //!   so four blocks a tick are taken off where each write is followed by an fsync;
-//! - phases with a background writer, or done by fio, whose I/O is counted to us late.
+//! - phases with a background writer, whose I/O is counted to us late.
 //!
 //! Below 2 % of our bytes, or 256 KiB a phase (a log file's trickle), passes; above 5 %, where it
 //! is at least 1 MiB, fails: at QD1 every foreign request delays one of ours, so 5 % of the bytes
@@ -21,7 +21,7 @@
 //! writes: unknown. The moment before the run, in which we did nothing, is told beside.
 
 use flashlag_inspect::{CounterDelta, Counters};
-use flashlag_schema::scenario::{Durability, EngineKind};
+use flashlag_schema::scenario::Durability;
 use flashlag_schema::{Check, CheckId, Operation, Phase};
 use flashlag_units::{Bytes, Nanos, per_second};
 
@@ -71,10 +71,6 @@ fn judge_phase(
     owed: Bytes,
     before: &str,
 ) -> Option<Finding> {
-    // A phase done by fio is counted to us only when fio has ended.
-    if phase.engine == EngineKind::Fio {
-        return None;
-    }
     let (disk, own) = (counted.disk.value()?, counted.self_io.value()?);
     let read = disk.read_bytes.minus(own.read_bytes);
     let wrote = if judges_writes(evidence, phase) {

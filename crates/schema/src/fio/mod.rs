@@ -6,11 +6,12 @@
 //! operations in time, which is not in `json+`.
 //!
 //! [`histogram_of`] reads one `clat_ns`, `lat_ns` or `sync.lat_ns` object; [`import`] and
-//! [`export`] do whole files.
+//! [`export`] do whole files. [`job_file`] writes a scenario's tests as a job file.
 
 mod bins;
 mod export;
 mod import;
+mod job;
 mod options;
 
 use flashlag_stats::HistogramError;
@@ -19,6 +20,7 @@ use thiserror::Error;
 pub use bins::histogram_of;
 pub use export::export;
 pub use import::import;
+pub use job::job_file;
 
 /// Why a file of fio's can't be read as a run.
 #[derive(Debug, Error)]

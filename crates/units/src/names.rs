@@ -1,0 +1,94 @@
+//! What a mistyped name most likely meant.
+
+/// Names at least this alike are offered: one letter wrong, missing or too many in a name of four.
+const ALIKE: f64 = 0.8;
+/// A beginning is taken for its name from this many letters on.
+const PREFIX: usize = 3;
+
+/// The one of `known` that `name` most likely means; `None` where nothing is like it. Case, `-` and
+/// `_` do not matter, and the beginning of a name is like it.
+///
+/// ```
+/// assert_eq!(flashlag_units::nearest("lifecylce", ["quick", "lifecycle"]), Some("lifecycle"));
+/// assert_eq!(flashlag_units::nearest("banana", ["quick", "lifecycle"]), None);
+/// ```
+pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    // Longer is no name that anybody mistyped, and comparing takes the square of the length.
+    if name.len() > 128 {
+        return None;
+    }
+    let name = plain(name);
+    let mut best: Option<(f64, &str)> = None;
+    for candidate in known {
+        let alike = likeness(&name, &plain(candidate));
+        if alike >= ALIKE && best.is_none_or(|(highest, _)| alike > highest) {
+            best = Some((alike, candidate));
+        }
+    }
+    best.map(|(_, candidate)| candidate)
+}
+
+/// ``; did you mean `quick`?`` for the end of an error; nothing where no known name is like `name`.
+pub fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    nearest(name, known).map_or_else(String::new, |near| format!("; did you mean `{near}`?"))
+}
+
+fn plain(name: &str) -> String {
+    name.trim().to_lowercase().replace('-', "_")
+}
+
+/// From 0, nothing in common, to 1, the same.
+fn likeness(name: &str, candidate: &str) -> f64 {
+    let alike = strsim::jaro_winkler(name, candidate);
+    let begins = name.chars().count() >= PREFIX && candidate.starts_with(name);
+    // Above every name that is only like it, below the name itself.
+    if begins && name != candidate { alike.max(0.99) } else { alike }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SCENARIOS: [&str; 6] = ["quick", "fill", "lifecycle", "sqlite", "soak", "disk"];
+
+    #[test]
+    fn a_name_with_one_letter_off_is_found() {
+        let cases = [
+            ("quik", "quick"),
+            ("Quick", "quick"),
+            ("filll", "fill"),
+            ("lifecycel", "lifecycle"),
+            ("sqllite", "sqlite"),
+            ("saok", "soak"),
+            ("life", "lifecycle"),
+            ("dsik", "disk"),
+        ];
+        for (typed, meant) in cases {
+            assert_eq!(nearest(typed, SCENARIOS), Some(meant), "{typed}");
+        }
+        assert_eq!(
+            nearest("rand-write-4k", ["rand_read_4k", "rand_write_4k"]),
+            Some("rand_write_4k")
+        );
+        assert_eq!(
+            nearest("rand_wrte_4k", ["rand_read_4k", "rand_write_4k"]),
+            Some("rand_write_4k")
+        );
+        assert_eq!(nearest("rnus", ["runs", "span", "idle"]), Some("runs"));
+    }
+
+    #[test]
+    fn a_name_unlike_all_of_them_is_not_guessed_at() {
+        for typed in ["banana", "nonsense", "", "x", "ntfs", &"q".repeat(100_000)] {
+            assert_eq!(nearest(typed, SCENARIOS), None, "{typed}");
+        }
+        assert_eq!(nearest("ntfs", ["raw", "ext4", "f2fs"]), None);
+        assert_eq!(nearest("quick", []), None);
+    }
+
+    #[test]
+    fn the_end_of_an_error_is_empty_where_there_is_nothing_to_offer() {
+        assert_eq!(did_you_mean("quik", SCENARIOS), "; did you mean `quick`?");
+        assert_eq!(did_you_mean("banana", SCENARIOS), "");
+    }
+}
