@@ -41,7 +41,7 @@ pub use naming::{SaveKind, stage_label, stage_of, state_name, subject_name, test
 pub use outline::{
     LAG_IS_A_BUDGET, PhaseChange, PhaseStalls, Stalls, cause_name, change_name, changes,
     changes_heading, distribution_heading, environment_heading, kind_name, phase_title,
-    saves_heading, stalls, test_name, trust_heading,
+    saves_heading, stalls, test_name, tests_heading, trust_heading,
 };
 pub use place::{Place, places};
 pub use published::{Published, published, published_of_profiles};

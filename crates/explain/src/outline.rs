@@ -189,7 +189,10 @@ pub fn changes(run: &Run) -> Vec<PhaseChange<'_>> {
             change,
         })
     });
-    all.collect()
+    let mut all: Vec<PhaseChange<'_>> = all.collect();
+    // Of a phase in the order of time: the run file has them by kind.
+    all.sort_by_key(|change| (change.phase, change.change.t_ns));
+    all
 }
 
 /// The heading of the changes: `Write cache exhausted after 1.5 GB in 256K seq write`.
@@ -220,6 +223,24 @@ pub fn changes_heading(run: &Run) -> String {
                 name.next().into_iter().flat_map(char::to_uppercase).chain(name).collect();
             format!("{name} after {written} in {}{others}", lower_first(&first.title))
         }
+    }
+}
+
+/// The heading of the tests: `4K rand write: 292 a second, 1.20 MB/s; 256K seq read: 26.6 MB/s`.
+pub fn tests_heading(run: &Run) -> String {
+    let judged = |phase: &&Phase| phase.ops > 0 && failures_of(run, phase).is_empty();
+    let find = |of: &dyn Fn(&Phase) -> bool| run.phases.iter().filter(judged).find(|p| of(p));
+    let rate = |phase: &Phase| format::mb_per_s(phase.bytes_per_sec);
+    let write = find(&Phase::is_durable_write).map(|phase| {
+        let each = format::per_second(phase.ops_per_sec);
+        format!("{}: {each} a second, {} MB/s", test_title(&phase.name), rate(phase))
+    });
+    let read = find(&|phase| phase.operation == Operation::SequentialRead)
+        .map(|phase| format!("{}: {} MB/s", test_title(&phase.name), rate(phase)));
+    let said: Vec<String> = write.into_iter().chain(read).collect();
+    match said.is_empty() {
+        true => "Throughput and latency of each test".to_owned(),
+        false => said.join("; "),
     }
 }
 

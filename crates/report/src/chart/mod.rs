@@ -3,17 +3,23 @@
 
 mod axis;
 mod bars;
+mod distribution;
 mod labels;
+mod mark;
 mod plot;
 mod rate;
 mod ratio;
 mod series;
 mod strip;
 mod svg;
+#[cfg(test)]
+pub(crate) mod testing;
 
 pub(crate) use axis::LatencyAxis;
 pub(crate) use bars::{share_bar, split_bar, status_icon};
-pub(crate) use plot::{DistributionPlot, FillPlot, Stroke};
+pub(crate) use distribution::DistributionPlot;
+pub(crate) use mark::SeriesMark;
+pub(crate) use plot::{FillPlot, Stroke};
 pub(crate) use rate::RatePlot;
 pub(crate) use ratio::{RatioAxis, RatioMark};
 pub(crate) use series::{SeriesPlot, SeriesPoint, SeriesStall, cause_key};

@@ -1,8 +1,7 @@
-//! Plots with latency upwards on the logarithmic axis: distributions, and percentiles by fill
-//! level. Lines are named at their right end.
+//! Percentiles by fill level, with latency upwards on the logarithmic axis. Lines are named at their
+//! right end.
 
 use flashlag_schema::Lag;
-use flashlag_stats::Histogram;
 use flashlag_units::Nanos;
 
 use super::axis::LatencyAxis;
@@ -17,7 +16,6 @@ pub(crate) enum Stroke {
     Bold,
     Dashed,
     Dotted,
-    DashDotted,
 }
 
 impl Stroke {
@@ -27,7 +25,6 @@ impl Stroke {
             Stroke::Bold => "c bold",
             Stroke::Dashed => "c dash",
             Stroke::Dotted => "c dots",
-            Stroke::DashDotted => "c dd",
         }
     }
 }
@@ -42,79 +39,6 @@ pub(crate) struct Curve {
 
 /// The least distance of two names, in pixels.
 const LABEL_GAP: f64 = 15.0;
-
-/// The percentile plot: how long the longest 1 in 10, 1 in 100, 1 in 1,000 take. The complementary
-/// distribution on two logarithmic axes, with latency upwards.
-pub(crate) struct DistributionPlot {
-    axis: LatencyAxis,
-    /// The right edge: 1 in 10 to this power.
-    powers: f64,
-    height: u32,
-    curves: Vec<Curve>,
-}
-
-/// Points kept of a distribution: one for each of this many columns.
-const COLUMNS: f64 = 180.0;
-
-impl DistributionPlot {
-    /// A plot for distributions of at most `most` values.
-    pub(crate) fn new(axis: LatencyAxis, most: u64, height: u32) -> DistributionPlot {
-        let powers = (most.max(1) as f64).log10().clamp(2.0, 8.0);
-        DistributionPlot { axis, powers, height, curves: Vec::new() }
-    }
-
-    /// Adds a distribution.
-    pub(crate) fn add(&mut self, label: String, stroke: Stroke, histogram: &Histogram) {
-        let n = histogram.count();
-        let longest = histogram.max();
-        let mut points: Vec<(f64, Nanos)> = Vec::new();
-        let mut before = 0u64;
-        for (index, count) in histogram.occupied() {
-            let middle = Histogram::middle_of(index as usize);
-            // At least this one in so many takes this long.
-            let one_in = n as f64 / n.saturating_sub(before).max(1) as f64;
-            before = before.saturating_add(count);
-            let x = (one_in.log10() / self.powers * 100.0).clamp(0.0, 100.0);
-            let y = longest.map_or(middle, |longest| middle.min(longest));
-            let column = |x: f64| (x / 100.0 * COLUMNS).floor();
-            let begun = points.len() > 1;
-            match points.last_mut() {
-                Some(last) if begun && column(last.0) == column(x) => *last = (x, y),
-                _ => points.push((x, y)),
-            }
-        }
-        if let (Some(longest), Some(&(x, last))) = (longest, points.last()) {
-            let end = (n as f64).log10() / self.powers * 100.0;
-            if end > x || longest > last {
-                points.push((end.clamp(0.0, 100.0), longest));
-            }
-        }
-        if !points.is_empty() {
-            self.curves.push(Curve { label, stroke, points });
-        }
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.curves.is_empty()
-    }
-
-    /// The drawing.
-    pub(crate) fn draw(&self, label: &str) -> Markup {
-        let mut svg = Svg::new();
-        self.axis.draw_upright(&mut svg);
-        let foot = Pct(100.0);
-        for power in 1..=self.powers.floor() as u32 {
-            let x = Pct(f64::from(power) / self.powers * 100.0);
-            let one_in = flashlag_explain::format::count(10u64.pow(power));
-            let name = if power == 1 { format!("1 in {one_in}") } else { one_in };
-            svg.line("g", (x, Pct(0.0)), (x, foot));
-            svg.text("ax", (x, foot), (0.0, 17.0), Anchor::Middle, &name);
-        }
-        svg.text("ax", (Pct(0.0), foot), (0.0, 17.0), Anchor::Start, "all");
-        draw_curves(&mut svg, &self.axis, self.height, &self.curves);
-        svg.named(self.height, label)
-    }
-}
 
 /// Percentiles by fill level.
 pub(crate) struct FillPlot {
@@ -143,8 +67,13 @@ impl FillPlot {
         }
     }
 
-    /// The drawing.
+    /// The drawing, within a page.
     pub(crate) fn draw(&self, label: &str) -> Markup {
+        self.drawing().named(self.height, label)
+    }
+
+    /// The drawing.
+    pub(crate) fn drawing(&self) -> Svg {
         let mut svg = Svg::new();
         self.axis.draw_upright(&mut svg);
         let tenths = ((self.to - self.from) * 10.0).round().max(1.0) as u32;
@@ -154,19 +83,15 @@ impl FillPlot {
             let share = self.from + f64::from(tenth) / 10.0;
             let name = flashlag_explain::format::share(share);
             svg.line("g", (x, Pct(0.0)), (x, Pct(100.0)));
-            let anchor = match tenth {
-                0 => Anchor::Start,
-                last if last == tenths => Anchor::End,
-                _ => Anchor::Middle,
-            };
-            svg.text("ax", (x, Pct(100.0)), (0.0, 17.0), anchor, &name);
+            // There is room on both sides, so that no name leans towards its neighbour.
+            svg.text("ax", (x, Pct(100.0)), (0.0, 17.0), Anchor::Middle, &name);
         }
         draw_curves(&mut svg, &self.axis, self.height, &self.curves);
         for curve in &self.curves {
             let at = |&(x, value): &(f64, Nanos)| (x, 100.0 - self.axis.at(value));
             svg.stretched(|svg| svg.path("pt", &dots(curve.points.iter().map(at))));
         }
-        svg.named(self.height, label)
+        svg
     }
 }
 

@@ -17,8 +17,13 @@ pub(crate) struct RatePlot<'a> {
 }
 
 impl RatePlot<'_> {
-    /// The drawing.
+    /// The drawing, within a page.
     pub(crate) fn draw(&self, label: &str) -> Markup {
+        self.drawing().named(self.height, label)
+    }
+
+    /// The drawing.
+    pub(crate) fn drawing(&self) -> Svg {
         let usable = |rate: f64| if rate.is_finite() { rate.max(0.0) } else { 0.0 };
         let most = self.steps.iter().map(|(_, rate)| usable(*rate)).fold(0.0, f64::max);
         let step = tick_step(most);
@@ -30,8 +35,7 @@ impl RatePlot<'_> {
             let y = Pct(100.0 - tick / top * 100.0);
             let class = if tick == 0.0 { "base" } else { "g" };
             svg.line(class, (Pct(0.0), y), (Pct(100.0), y));
-            let name = if tick == 0.0 { "0".to_owned() } else { format::mb_per_s(tick) };
-            svg.text("ax", (Pct(0.0), y), (-7.0, 4.0), Anchor::End, &name);
+            svg.text("ax", (Pct(0.0), y), (-7.0, 4.0), Anchor::End, &tick_name(tick, step));
             tick += step;
         }
         time_ticks(&mut svg, end);
@@ -45,7 +49,20 @@ impl RatePlot<'_> {
         let path = polyline(corners.collect::<Vec<_>>());
         svg.stretched(|svg| svg.path("rate", &path));
         change_lines(&mut svg, self.changes, &x);
-        svg.named(self.height, label)
+        svg
+    }
+}
+
+/// Megabytes a second, all of one axis with as many decimals as its step needs.
+fn tick_name(tick: f64, step: f64) -> String {
+    if tick == 0.0 {
+        return "0".to_owned();
+    }
+    let (megabytes, step) = (tick / 1e6, step / 1e6);
+    let decimals = (-(step * 1.001).log10().floor()).clamp(0.0, 6.0) as usize;
+    match decimals {
+        0 => format::count(megabytes.round() as u64),
+        _ => format!("{megabytes:.decimals$}"),
     }
 }
 
@@ -59,7 +76,19 @@ fn tick_step(most: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::tick_step;
+    use super::{tick_name, tick_step};
+
+    #[test]
+    fn ticks_of_one_axis_have_as_many_decimals() {
+        let names = |most: f64| {
+            let step = tick_step(most);
+            (0..5).map(|n| tick_name(f64::from(n) * step, step)).collect::<Vec<_>>()
+        };
+        assert_eq!(names(0.018e6), ["0", "0.005", "0.010", "0.015", "0.020"]);
+        assert_eq!(names(4.1e6), ["0", "2", "4", "6", "8"]);
+        assert_eq!(names(1.9e6), ["0", "0.5", "1.0", "1.5", "2.0"]);
+        assert_eq!(names(3_900e6), ["0", "1,000", "2,000", "3,000", "4,000"]);
+    }
 
     #[test]
     fn ticks_are_round_and_few() {

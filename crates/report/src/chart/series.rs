@@ -45,8 +45,13 @@ const SHAPES: usize = 120;
 const COLUMNS: f64 = 320.0;
 
 impl SeriesPlot<'_> {
-    /// The drawing.
+    /// The drawing, within a page.
     pub(crate) fn draw(&self, label: &str) -> Markup {
+        self.drawing().named(self.height, label)
+    }
+
+    /// The drawing.
+    pub(crate) fn drawing(&self) -> Svg {
         let end = self.end();
         let x = |at: Nanos| at.0 as f64 / end.0.max(1) as f64 * 100.0;
         let mut svg = Svg::new();
@@ -65,7 +70,7 @@ impl SeriesPlot<'_> {
         });
         self.draw_long_stalls(&mut svg, &x);
         change_lines(&mut svg, self.changes, &x);
-        svg.named(self.height, label)
+        svg
     }
 
     fn y(&self, value: Nanos) -> f64 {
@@ -150,15 +155,28 @@ impl SeriesPlot<'_> {
     }
 }
 
-/// Lines at the moments of changes, with their numbers.
+/// Lines at the moments of changes, with their numbers above the drawing, where nothing else is;
+/// numbers that would touch stand at the first of their lines together.
 pub(super) fn change_lines(svg: &mut Svg, changes: &[(Nanos, usize)], x: &impl Fn(Nanos) -> f64) {
+    let mut groups: Vec<(f64, Vec<String>)> = Vec::new();
     for &(at, number) in changes {
-        let x = Pct(x(at).clamp(0.0, 100.0));
-        let (dx, anchor) = if x.0 > 90.0 { (-4.0, Anchor::End) } else { (4.0, Anchor::Start) };
-        svg.line("chg", (x, Pct(0.0)), (x, Pct(100.0)));
-        svg.text("fl b", (x, Pct(0.0)), (dx, 11.0), anchor, &number.to_string());
+        let place = x(at).clamp(0.0, 100.0);
+        svg.line("chg", (Pct(place), Pct(0.0)), (Pct(place), Pct(100.0)));
+        match groups.last_mut() {
+            Some((first, names)) if place - *first < NUMBER_WIDTH * names.len() as f64 => {
+                names.push(number.to_string());
+            }
+            _ => groups.push((place, vec![number.to_string()])),
+        }
+    }
+    for (place, names) in groups {
+        let anchor = if place > 90.0 { Anchor::End } else { Anchor::Start };
+        svg.text("fl b", (Pct(place), Pct(0.0)), (0.0, -4.0), anchor, &names.join(", "));
     }
 }
+
+/// What the number of a change takes of a narrow chart, in percent.
+const NUMBER_WIDTH: f64 = 6.0;
 
 fn column(x: f64) -> u32 {
     (x.clamp(0.0, 100.0) / 100.0 * COLUMNS).floor() as u32

@@ -105,8 +105,8 @@ pub(crate) fn strip_row(
 
 /// Bars, diamond, dot and the median's value, at the height of the origin.
 fn draw_marks(svg: &mut Svg, axis: &LatencyAxis, figures: &Figures) {
-    let bar_end = figures.p99.or(figures.p90);
-    if let (Some(from), Some(to)) = (figures.p50, bar_end) {
+    // The key says p99: where n is too small for one there is no bar, as in the terminal.
+    if let (Some(from), Some(to)) = (figures.p50, figures.p99) {
         if let Some(tail) = figures.p999 {
             two_coloured(svg, axis, "thin", to, tail);
             let (end, class) = (axis.pct(tail), colour(tail));

@@ -108,6 +108,14 @@ impl Svg {
         Markup::drawn(head + &self.0 + "</svg>")
     }
 
+    /// The drawing as a part of another one, in pixels of that one.
+    pub(crate) fn placed(self, x: f64, y: f64, width: f64, height: f64) -> Markup {
+        let head = format!(
+            "<svg x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" overflow=\"visible\">"
+        );
+        Markup::drawn(head + &self.0 + "</svg>")
+    }
+
     /// The drawing, for what is said beside it already.
     pub(crate) fn hidden(self, height: u32) -> Markup {
         let head = format!("<svg aria-hidden=\"true\" height=\"{height}\">");
@@ -127,6 +135,37 @@ pub(super) fn polyline(points: impl IntoIterator<Item = (f64, f64)>) -> String {
             let _ = write!(path, "{command}{} {}", point.0, point.1);
             last = Some(point);
         }
+    }
+    path
+}
+
+/// A path of upright and level lines through corners of a 1000 × 1000 drawing, rounded to whole
+/// units: of two lines in one direction one is left.
+pub(super) fn stairs(corners: impl IntoIterator<Item = (f64, f64)>) -> String {
+    let mut kept: Vec<(i64, i64)> = Vec::new();
+    for (x, y) in corners {
+        let corner = (thousandth(x), thousandth(y));
+        if let [.., before, last] = kept.as_slice() {
+            let level = before.1 == last.1 && last.1 == corner.1;
+            let upright = before.0 == last.0 && last.0 == corner.0;
+            if level || upright {
+                kept.pop();
+            }
+        }
+        if kept.last() != Some(&corner) {
+            kept.push(corner);
+        }
+    }
+    let mut path = String::new();
+    let mut last: Option<(i64, i64)> = None;
+    for (x, y) in kept {
+        let _ = match last {
+            None => write!(path, "M{x} {y}"),
+            Some((_, before)) if before == y => write!(path, "H{x}"),
+            Some((before, _)) if before == x => write!(path, "V{y}"),
+            Some(_) => write!(path, "H{x}V{y}"),
+        };
+        last = Some((x, y));
     }
     path
 }

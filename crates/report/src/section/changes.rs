@@ -1,8 +1,9 @@
-//! What the interval series show: cache exhausted, throttled, periodic stalls, steady state.
+//! What the interval series show: cache exhausted, throttled, periodic stalls, slower, faster; and
+//! which tests were steady. A chart only where something changed: a flat one shows nothing.
 
 use askama::Template;
-use flashlag_explain::{changes, changes_heading, format};
-use flashlag_schema::{Phase, Run};
+use flashlag_explain::{PhaseChange, changes, changes_heading, format};
+use flashlag_schema::{ChangeKind, Phase, Run};
 use flashlag_units::{Nanos, per_second};
 
 use super::Section;
@@ -14,6 +15,8 @@ use crate::markup::Markup;
 struct Body {
     charts: Vec<(String, Markup)>,
     changes: Vec<Row>,
+    /// Which phases were steady and which not, a sentence each.
+    steadiness: Vec<String>,
 }
 
 struct Row {
@@ -28,66 +31,142 @@ struct Row {
 
 /// The section; `None` where no series shows anything.
 pub(super) fn section(run: &Run) -> Option<Section> {
-    let rows: Vec<Row> = changes(run)
-        .into_iter()
-        .map(|seen| Row {
-            title: seen.title,
-            name: seen.name,
-            when: format::time(seen.change.t_ns),
-            written: format::size(seen.change.written_bytes),
-            rate: seen.change.bytes_per_sec.map(|(before, after)| {
-                format!("{} to {} MB/s", format::mb_per_s(before), format::mb_per_s(after))
-            }),
-            period: seen.change.period_ns.map(|period| format!("every {}", format::time(period))),
-            detail: seen.change.detail.clone(),
-        })
-        .collect();
-    (!rows.is_empty()).then(|| Section {
-        id: "changes",
-        name: "Changes",
-        heading: changes_heading(run),
-        side: vec![
-            "Throughput from zero, in MB/s. The numbers in charts are those of this list."
-                .to_owned(),
-            "Steady: five rounds within 20% of their mean, and a slope within 10% (SNIA)."
-                .to_owned(),
-        ],
-        body: Markup::of(&Body { charts: charts(run), changes: rows }),
-    })
+    let seen = changes(run);
+    if seen.is_empty() {
+        return None;
+    }
+    let (settled, events): (Vec<_>, Vec<_>) = seen.into_iter().partition(is_steadiness);
+    let charts = charts(run, &events);
+    let mut side = Vec::new();
+    if !charts.is_empty() {
+        let numbers = "Throughput from zero, in MB/s. The numbers in charts are those of this list.";
+        side.push(numbers.to_owned());
+    }
+    if !settled.is_empty() {
+        let rule = "Steady: five rounds within 20% of their mean, and a slope within 10% (SNIA).";
+        side.push(rule.to_owned());
+    }
+    let body = Body {
+        charts,
+        changes: events.iter().map(row).collect(),
+        steadiness: steadiness(&settled),
+    };
+    let heading = changes_heading(run);
+    Some(Section { id: "changes", name: "Changes", heading, side, body: Markup::of(&body) })
 }
 
-/// Charts: one for each of the first phases that changed.
+fn is_steadiness(change: &PhaseChange<'_>) -> bool {
+    matches!(change.change.kind, ChangeKind::SteadyState | ChangeKind::NotSteady)
+}
+
+/// Everything that changed, in order: numbered from 1 in charts and in the list.
+fn events(run: &Run) -> Vec<PhaseChange<'_>> {
+    changes(run).into_iter().filter(|change| !is_steadiness(change)).collect()
+}
+
+/// The moments of a phase that are marked in charts, with their numbers.
+pub(crate) fn numbered(run: &Run, phase: usize) -> Vec<(Nanos, usize)> {
+    let events = events(run);
+    let of_phase = events.iter().enumerate().filter(|(_, change)| change.phase == phase);
+    of_phase.map(|(index, change)| (change.change.t_ns, index + 1)).collect()
+}
+
+fn row(seen: &PhaseChange<'_>) -> Row {
+    let change = seen.change;
+    let rate = change.bytes_per_sec.map(|(before, after)| {
+        format!("{} to {} MB/s", format::mb_per_s(before), format::mb_per_s(after))
+    });
+    Row {
+        title: seen.title.clone(),
+        name: seen.name,
+        when: format::time(change.t_ns),
+        written: format::size(change.written_bytes),
+        // What the rates say already is not said again.
+        detail: if rate.is_some() { String::new() } else { change.detail.clone() },
+        rate,
+        period: change.period_ns.map(|period| format!("every {}", format::time(period))),
+    }
+}
+
+/// Names in one sentence; of more than this many only the number is printed.
+const NAMED: usize = 8;
+
+/// `Steady: 4K rand read and 4K rand write.` A phase that was not steady says by how much.
+fn steadiness(settled: &[PhaseChange<'_>]) -> Vec<String> {
+    let of = |kind| settled.iter().filter(move |change| change.change.kind == kind);
+    let mut said = Vec::new();
+    let steady: Vec<String> =
+        of(ChangeKind::SteadyState).map(|change| change.title.clone()).collect();
+    match steady.len() {
+        0 => {}
+        1..=NAMED => said.push(format!("Steady: {}.", format::list(&steady))),
+        many => said.push(format!("Steady: {many} of {} tests.", settled.len())),
+    }
+    let unsteady: Vec<String> = of(ChangeKind::NotSteady)
+        .map(|change| match change.change.detail.trim_end_matches('.') {
+            "" => change.title.clone(),
+            detail => format!("{} ({detail})", change.title),
+        })
+        .collect();
+    if !unsteady.is_empty() {
+        let rest = unsteady.len().saturating_sub(NAMED);
+        let named: Vec<String> = unsteady.into_iter().take(NAMED).collect();
+        let more = if rest > 0 { format!("; and {rest} more") } else { String::new() };
+        said.push(format!("Not steady: {}{more}.", named.join("; ")));
+    }
+    said
+}
+
+/// Charts: one for each of the phases that changed most.
 const CHARTS: usize = 4;
 
-fn charts(run: &Run) -> Vec<(String, Markup)> {
-    let changes = changes(run);
-    let mut charts: Vec<(String, Markup)> = Vec::new();
-    for (index, phase) in run.phases.iter().enumerate() {
-        let numbered = changes.iter().enumerate().filter(|(_, change)| change.phase == index);
-        let marks: Vec<(Nanos, usize)> =
-            numbered.clone().map(|(number, change)| (change.change.t_ns, number + 1)).collect();
-        let steps = steps(phase);
-        let Some((_, change)) = numbered.clone().next() else { continue };
-        if steps.len() < 2 || charts.len() >= CHARTS {
-            continue;
+/// The phases of which throughput changed, in the order of the run, the largest changes kept.
+fn charts(run: &Run, events: &[PhaseChange<'_>]) -> Vec<(String, Markup)> {
+    let mut changed: Vec<(usize, f64)> = Vec::new();
+    for event in events {
+        let by = event.change.bytes_per_sec.map_or(0.0, |(before, after)| size_of(before, after));
+        match changed.iter_mut().find(|(phase, _)| *phase == event.phase) {
+            Some((_, most)) => *most = most.max(by),
+            None => changed.push((event.phase, by)),
         }
-        let rates = || steps.iter().map(|(_, rate)| *rate);
-        let (least, most) = (rates().fold(f64::MAX, f64::min), rates().fold(0.0, f64::max));
-        let label = format!(
-            "{}: throughput over {}, between {} and {} MB/s",
-            change.title,
+    }
+    changed.sort_by(|a, b| b.1.total_cmp(&a.1));
+    changed.truncate(CHARTS);
+    changed.sort_by_key(|(phase, _)| *phase);
+    let phases = changed.iter().filter_map(|(index, _)| Some((*index, run.phases.get(*index)?)));
+    phases.filter_map(|(index, phase)| chart(run, index, phase)).collect()
+}
+
+/// How large a change is: the logarithm of the ratio, whichever way it goes.
+fn size_of(before: f64, after: f64) -> f64 {
+    let ratio = (after / before).ln().abs();
+    if ratio.is_finite() { ratio } else { f64::MAX }
+}
+
+fn chart(run: &Run, index: usize, phase: &Phase) -> Option<(String, Markup)> {
+    let (steps, marks) = (steps(phase), numbered(run, index));
+    let title = flashlag_explain::phase_title(run, phase);
+    let label = in_words(&title, phase, &steps)?;
+    let plot = RatePlot { steps: &steps, changes: &marks, height: 150 };
+    Some((title, plot.draw(&label)))
+}
+
+/// The chart's text alternative; `None` where there is nothing to draw.
+pub(crate) fn in_words(title: &str, phase: &Phase, steps: &[(Nanos, f64)]) -> Option<String> {
+    let rates = || steps.iter().map(|(_, rate)| *rate);
+    let (least, most) = (rates().fold(f64::MAX, f64::min), rates().fold(0.0, f64::max));
+    (steps.len() >= 2).then(|| {
+        format!(
+            "{title}: throughput over {}, between {} and {} MB/s",
             format::time(phase.elapsed_ns),
             format::mb_per_s(least),
             format::mb_per_s(most)
-        );
-        let plot = RatePlot { steps: &steps, changes: &marks, height: 160 };
-        charts.push((change.title.clone(), plot.draw(&label)));
-    }
-    charts
+        )
+    })
 }
 
 /// The end of each interval and bytes a second in it.
-fn steps(phase: &Phase) -> Vec<(Nanos, f64)> {
+pub(crate) fn steps(phase: &Phase) -> Vec<(Nanos, f64)> {
     let mut from = Nanos::ZERO;
     let steps = phase.intervals.iter().filter_map(|interval| {
         let rate = per_second(interval.bytes.0, interval.t_ns.since(from))?;

@@ -1,21 +1,22 @@
-//! How long operations took: percentile plots on logarithmic axes, and the numbers.
+//! How long operations took: percentile plots on logarithmic axes; by stage, the numbers too.
 
 use askama::Template;
-use flashlag_explain::{Figures, distribution_heading, failures_of, format, phase_title};
-use flashlag_explain::{SaveKind, state_name, test_name, test_title};
+use flashlag_explain::{Figures, SaveKind, distribution_heading, format};
+use flashlag_explain::{state_name, test_name, test_title};
 use flashlag_schema::scenario::{JournalMode, Synchronous};
 use flashlag_schema::{Operation, Phase, Run, State};
 use flashlag_stats::Histogram;
 
-use super::{Cell, Flag, Section, percentile_cells};
-use crate::chart::{DistributionPlot, LatencyAxis, Stroke};
+use super::Section;
+use super::tests::{has_stages, table};
+use crate::chart::{DistributionPlot, LatencyAxis, SeriesMark};
 use crate::markup::Markup;
 
 #[derive(Template)]
 #[template(path = "section/distribution.html")]
 struct Body {
     panels: Vec<Panel>,
-    rows: Vec<Row>,
+    table: Option<Markup>,
 }
 
 struct Panel {
@@ -23,41 +24,32 @@ struct Panel {
     svg: Markup,
 }
 
-struct Row {
-    title: String,
-    flag: Option<Flag>,
-    doubt: bool,
-    n: String,
-    cells: Vec<Cell>,
-    flush: Option<Vec<Cell>>,
-}
-
 /// One curve of a panel.
 struct Line<'a> {
     name: String,
-    stroke: Stroke,
+    mark: SeriesMark,
     phase: &'a Phase,
 }
 
 const HEIGHT: u32 = 230;
 /// Curves in a panel: more can't be told apart.
-const CURVES: usize = 5;
-/// Panels: beyond this the table has the rest.
+const CURVES: usize = SeriesMark::COUNT;
+/// Panels: beyond this the tables have the rest.
 const PANELS: usize = 8;
 
 /// The section; `None` where nothing was measured.
 pub(super) fn section(run: &Run) -> Option<Section> {
-    let phases: Vec<&Phase> = run.phases.iter().filter(|phase| phase.ops > 0).collect();
-    if phases.is_empty() {
+    let panels: Vec<Panel> = plots(run)
+        .into_iter()
+        .take(PANELS)
+        .map(|(title, plot, words)| Panel { title, svg: plot.draw(&words) })
+        .collect();
+    let phases = run.phases.iter().filter(|phase| phase.ops > 0);
+    // Without stages the tests and the saves have tables of their own.
+    let table = has_stages(run).then(|| table(run, phases, CAPTION));
+    if panels.is_empty() && table.is_none() {
         return None;
     }
-    let rows: Vec<Row> = phases.iter().map(|phase| row(run, phase)).collect();
-    let histograms = phases.iter().filter_map(|phase| felt(phase));
-    let ends = histograms.flat_map(|h| [h.min(), h.max()]).flatten();
-    let axis = LatencyAxis::covering(ends);
-    let panels =
-        panels(run, &phases).into_iter().filter_map(|(title, lines)| panel(&axis, title, lines));
-    let body = Body { panels: panels.take(PANELS).collect(), rows };
     Some(Section {
         id: "distribution",
         name: "Distributions",
@@ -67,8 +59,21 @@ pub(super) fn section(run: &Run) -> Option<Section> {
                 .to_owned(),
             "Both axes are logarithmic, so that 1 in 1,000 has as much room as the median.".to_owned(),
         ],
-        body: Markup::of(&body),
+        body: Markup::of(&Body { panels, table }),
     })
+}
+
+const CAPTION: &str = "Every test. Latency in ms. Of several runs in one state the charts show the \
+                       last; the table has all.";
+
+/// Every plot of a run with its title and itself in words, what lags first.
+pub(crate) fn plots(run: &Run) -> Vec<(String, DistributionPlot, String)> {
+    let phases: Vec<&Phase> = run.phases.iter().filter(|phase| phase.ops > 0).collect();
+    let histograms = phases.iter().filter_map(|phase| felt(phase));
+    let ends = histograms.flat_map(|h| [h.min(), h.max()]).flatten();
+    let axis = LatencyAxis::covering(ends);
+    let panels = panels(run, &phases).into_iter();
+    panels.filter_map(|(title, lines)| plot(&axis, title, lines)).collect()
 }
 
 /// What a person would have waited: from the intended start where there was a schedule.
@@ -79,8 +84,7 @@ fn felt(phase: &Phase) -> Option<Histogram> {
 /// Panels with their lines: a panel a test where there are several stages, else one for block I/O
 /// and one for each kind of save.
 fn panels<'a>(run: &Run, phases: &[&'a Phase]) -> Vec<(String, Vec<Line<'a>>)> {
-    let first = phases.first().map(|phase| (phase.state, phase.run));
-    let staged = phases.iter().any(|phase| Some((phase.state, phase.run)) != first);
+    let staged = has_stages(run);
     let mut panels: Vec<(String, Vec<Line<'a>>)> = Vec::new();
     for &phase in phases {
         let (title, name) = match staged {
@@ -98,8 +102,8 @@ fn panels<'a>(run: &Run, phases: &[&'a Phase]) -> Vec<(String, Vec<Line<'a>>)> {
         // Of several runs in one state the last, which has seen the most.
         lines.retain(|line| !staged || line.phase.state != phase.state);
         if lines.len() < CURVES {
-            let stroke = if staged { by_state(phase.state) } else { by_order(lines.len()) };
-            lines.push(Line { name: short(&name), stroke, phase });
+            let index = if staged { by_state(phase.state) } else { lines.len() };
+            lines.push(Line { name: short(&name), mark: SeriesMark::nth(index), phase });
         }
     }
     panels.sort_by_key(|(_, lines)| lines.iter().map(|line| weight(line.phase)).min());
@@ -146,19 +150,15 @@ fn short(name: &str) -> String {
     }
 }
 
-fn by_state(state: State) -> Stroke {
+/// Each state has one mark in every panel.
+fn by_state(state: State) -> usize {
     match state {
-        State::New => Stroke::Thin,
-        State::Filled => Stroke::Bold,
-        State::Deleted => Stroke::Dashed,
-        State::Trimmed => Stroke::Dotted,
-        State::Idle => Stroke::DashDotted,
+        State::New => 0,
+        State::Filled => 1,
+        State::Deleted => 2,
+        State::Trimmed => 3,
+        State::Idle => 4,
     }
-}
-
-fn by_order(line: usize) -> Stroke {
-    let strokes = [Stroke::Thin, Stroke::Dashed, Stroke::Dotted, Stroke::Bold];
-    strokes.get(line).copied().unwrap_or(Stroke::DashDotted)
 }
 
 /// What lags comes first: durable writes, saves, other writes, fills, reads.
@@ -173,7 +173,12 @@ fn weight(phase: &Phase) -> u8 {
     }
 }
 
-fn panel(axis: &LatencyAxis, title: String, lines: Vec<Line<'_>>) -> Option<Panel> {
+/// A panel with its title and in words; `None` where no histogram of it can be read.
+fn plot(
+    axis: &LatencyAxis,
+    title: String,
+    lines: Vec<Line<'_>>,
+) -> Option<(String, DistributionPlot, String)> {
     let most = lines.iter().map(|line| line.phase.ops).max().unwrap_or(0);
     let mut plot = DistributionPlot::new(*axis, most, HEIGHT);
     let mut words = format!("{title}, how long the slowest take.");
@@ -186,24 +191,7 @@ fn panel(axis: &LatencyAxis, title: String, lines: Vec<Line<'_>>) -> Option<Pane
             words += &format!(" {name} {},", format::time(value));
         }
         words += &format!(" n = {}.", format::count(figures.n));
-        plot.add(line.name, line.stroke, &histogram);
+        plot.add(line.name, line.mark, &histogram);
     }
-    (!plot.is_empty()).then(|| Panel { title, svg: plot.draw(&words) })
-}
-
-fn row(run: &Run, phase: &Phase) -> Row {
-    let failures = failures_of(run, phase);
-    let figures = Figures::of_phase(phase);
-    let flush = phase.flush_latency_ns.as_ref().map(|flush| {
-        let values = [flush.p50, flush.p90, flush.p99, flush.p999, flush.max];
-        values.into_iter().map(|value| Cell::ms(value, phase.ops)).collect()
-    });
-    Row {
-        title: phase_title(run, phase),
-        flag: Flag::of(run, &failures),
-        doubt: !failures.is_empty(),
-        n: format::count(figures.n),
-        cells: percentile_cells(&figures),
-        flush,
-    }
+    (!plot.is_empty()).then_some((title, plot, words))
 }

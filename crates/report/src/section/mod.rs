@@ -1,7 +1,7 @@
 //! The sections of a report, each from one run; a section without data is left out.
 
 mod changes;
-mod distribution;
+pub(crate) mod distribution;
 mod environment;
 mod fill;
 mod findings;
@@ -11,6 +11,7 @@ mod published;
 mod reproduce;
 mod saves;
 mod stalls;
+mod tests;
 mod trust;
 mod waits;
 
@@ -39,22 +40,24 @@ pub(crate) fn all(run: &Run, options: &Options) -> Vec<Section> {
     // Without rows for the picture, what happened over time is what the run was made for.
     let (over_time, later) = match flashlag_explain::strip(run).groups.is_empty() {
         true => ([changes::section(run), stalls::section(run)], [None, None]),
-        false => ([None, None], [stalls::section(run), changes::section(run)]),
+        false => ([None, None], [changes::section(run), stalls::section(run)]),
     };
     let [first, second] = over_time;
     let [third, fourth] = later;
+    // What to do, and what was found, before the details of it.
     let sections = [
+        tests::section(run),
+        findings::section(run),
         first,
         second,
         lifecycle::section(run),
         lifecycle::by_size(run),
         fill::section(run),
+        third,
         saves::section(run),
         distribution::section(run),
-        third,
         fourth,
         waits::section(run),
-        findings::section(run),
         trust::section(run),
         environment::section(run),
         reproduce::section(run, options),
