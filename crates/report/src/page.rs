@@ -1,5 +1,5 @@
 use askama::Template;
-use flashlag_explain::headline;
+use flashlag_explain::{LagVerdict, StripRow, findings, headline};
 use flashlag_schema::Run;
 
 use crate::Options;
@@ -63,6 +63,7 @@ pub(crate) fn report(run: &Run, options: &Options) -> String {
             ledes.push(Lede { lead: Some("What to do:"), text, link: None });
         }
     }
+    ledes.extend(advice(run));
     ledes.push(believe(&headline.believe));
     let picture = first::strip_section(run);
     let page = Page {
@@ -78,6 +79,21 @@ pub(crate) fn report(run: &Run, options: &Options) -> String {
         footer: vec![facts::footer(run)],
     };
     Markup::of(&page).into_string()
+}
+
+/// What to do about what costs most, where a row lags.
+fn advice(run: &Run) -> Option<Lede> {
+    let verdicts = flashlag_explain::strip(run);
+    let rows = verdicts.groups.iter().flat_map(|group| &group.rows);
+    let lags = |row: &&StripRow| row.judgement.verdict().is_some_and(|it| it > LagVerdict::Smooth);
+    rows.clone().find(lags)?;
+    let found = findings(run);
+    let first = found.causes.first()?;
+    let more = match found.causes.len() {
+        1 => "How that was measured.".to_owned(),
+        many => format!("All {many} causes, with what each costs."),
+    };
+    Some(Lede { lead: Some("What to do:"), text: first.advice(), link: Some(("findings", more)) })
 }
 
 /// `Yes, except the Idle row: 9 checks pass …`, the counts as a link to the checks.

@@ -72,6 +72,18 @@ pub struct Finding {
     pub per: &'static str,
 }
 
+impl Finding {
+    /// What to do and what comes of it, in two sentences: `Open the database in WAL mode: …
+    /// Switching to WAL would cut save p50 from 24 ms to 9.1 ms.`
+    pub fn advice(&self) -> String {
+        let would = format!("{}.", format::capitalized(&self.would));
+        match self.fix.trim() {
+            "" => would,
+            fix => format!("{fix} {would}"),
+        }
+    }
+}
+
 /// One of the two measured sides.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FindingSide {

@@ -171,8 +171,7 @@ mod tests {
 
     /// The corners of the drawn stairs, in thousandths of the drawing.
     fn drawn(histogram: &Histogram) -> Vec<Corner> {
-        let mut plot =
-            DistributionPlot::new(LatencyAxis::covering([]), histogram.count(), 230);
+        let mut plot = DistributionPlot::new(LatencyAxis::covering([]), histogram.count(), 230);
         plot.add("a".to_owned(), SeriesMark::nth(0), histogram);
         let drawing = plot.draw("a").into_string();
         let path = drawing.split("class=\"c s0\" d=\"").nth(1).expect("a curve");
@@ -267,9 +266,9 @@ mod tests {
                     "seed {seed}, 1 in {one_in}: {wanted} is not within {top} to {foot}"
                 );
                 // No more than one riser passes there.
-                let level = stairs.windows(2).any(|pair| {
-                    pair[0].1 == pair[1].1 && (pair[0].1 - wanted).abs() <= 1.0
-                });
+                let level = stairs
+                    .windows(2)
+                    .any(|pair| pair[0].1 == pair[1].1 && (pair[0].1 - wanted).abs() <= 1.0);
                 assert!(level || wanted == top, "seed {seed}, 1 in {one_in}: no step at {wanted}");
             }
         }
@@ -286,7 +285,9 @@ mod tests {
         let [short, long] = [3_400, 34_000].map(|us| height(Nanos::from_micros(us)));
         let at = place(1000, 1000.0 / 84.0);
         assert_eq!(stairs.len(), 4, "{stairs:?}");
-        for (corner, wanted) in stairs.iter().zip([(0.0, short), (at, short), (at, long), (1000.0, long)]) {
+        for (corner, wanted) in
+            stairs.iter().zip([(0.0, short), (at, short), (at, long), (1000.0, long)])
+        {
             let near = |a: f64, b: f64| (a - b).abs() <= 3.0;
             assert!(near(corner.0, wanted.0) && near(corner.1, wanted.1), "{corner:?} {wanted:?}");
         }
@@ -297,7 +298,8 @@ mod tests {
         for n in [100, 5_000, 18_000, 250_000, 90_000_000] {
             let plot = DistributionPlot::new(LatencyAxis::covering([]), n, 230);
             let drawing = plot.drawing().bare().into_string();
-            let names: Vec<&str> = drawing.split("</text>").filter_map(|t| t.rsplit('>').next()).collect();
+            let names: Vec<&str> =
+                drawing.split("</text>").filter_map(|t| t.rsplit('>').next()).collect();
             let bare = |name: &&str| name.chars().all(|c| c.is_ascii_digit() || c == ',');
             assert!(!names.iter().any(|name| !name.is_empty() && bare(name)), "{names:?}");
             assert!(names.contains(&"1 in 10"));

@@ -39,7 +39,8 @@ pub(super) fn section(run: &Run) -> Option<Section> {
     let charts = charts(run, &events);
     let mut side = Vec::new();
     if !charts.is_empty() {
-        let numbers = "Throughput from zero, in MB/s. The numbers in charts are those of this list.";
+        let numbers =
+            "Throughput from zero, in MB/s. The numbers in charts are those of this list.";
         side.push(numbers.to_owned());
     }
     if !settled.is_empty() {
@@ -81,8 +82,11 @@ fn row(seen: &PhaseChange<'_>) -> Row {
         name: seen.name,
         when: format::time(change.t_ns),
         written: format::size(change.written_bytes),
-        // What the rates say already is not said again.
-        detail: if rate.is_some() { String::new() } else { change.detail.clone() },
+        // What the rates say already is not said again; the temperatures after them are.
+        detail: match (&rate, change.detail.split_once(", ")) {
+            (None, _) => change.detail.clone(),
+            (Some(_), rest) => rest.map(|(_, rest)| rest.to_owned()).unwrap_or_default(),
+        },
         rate,
         period: change.period_ns.map(|period| format!("every {}", format::time(period))),
     }

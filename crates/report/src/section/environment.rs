@@ -2,7 +2,7 @@
 
 use askama::Template;
 use flashlag_explain::{environment_heading, format, kind_name};
-use flashlag_schema::{Calibration, Cpu, Device, Filesystem, Reading, Run};
+use flashlag_schema::{Calibration, Cpu, Device, Filesystem, Reading, Run, TargetKind};
 use flashlag_units::Nanos;
 
 use super::Section;
@@ -13,7 +13,8 @@ use crate::markup::Markup;
 #[template(path = "section/facts.html")]
 struct Body {
     facts: Vec<Fact>,
-    unknown: Vec<Fact>,
+    /// What could not be read: why, and what all.
+    unknown: Vec<(String, String)>,
 }
 
 /// A name with its value, or with the reason why it is missing.
@@ -65,7 +66,7 @@ pub(super) fn section(run: &Run) -> Option<Section> {
     facts.add("Storage temperature", &environment.storage_temperature_millicelsius, degrees);
     facts.add("CPU temperature", &environment.cpu_temperature_millicelsius, degrees);
     facts.add("Ruler", &environment.calibration, ruler);
-    let body = Body { facts: facts.known, unknown: facts.unknown };
+    let body = Body { facts: facts.known, unknown: by_reason(run, facts.unknown) };
     Some(Section {
         id: "environment",
         name: "Environment",
@@ -73,6 +74,27 @@ pub(super) fn section(run: &Run) -> Option<Section> {
         side: vec!["As the system told it at the start of the run.".to_owned()],
         body: Markup::of(&body),
     })
+}
+
+/// What is missing for the same reason together. Of a simulation nothing is looked for, so that is
+/// no reason there.
+fn by_reason(run: &Run, unknown: Vec<Fact>) -> Vec<(String, String)> {
+    let unread = Reading::<()>::default();
+    let simulated = run.target.kind == TargetKind::Simulated;
+    let mut reasons: Vec<(String, String)> = Vec::new();
+    for Fact { name, text } in unknown {
+        if simulated && unread.reason() == Some(text.as_str()) {
+            continue;
+        }
+        match reasons.iter_mut().find(|(reason, _)| *reason == text) {
+            Some((_, names)) => {
+                *names += ", ";
+                *names += name;
+            }
+            None => reasons.push((text, name.to_owned())),
+        }
+    }
+    reasons
 }
 
 fn cpu(facts: &mut Facts, cpu: &Cpu) {

@@ -21,6 +21,8 @@ pub(crate) struct Picture {
 #[derive(Template)]
 #[template(path = "strip.html")]
 pub(crate) struct StripTable {
+    /// Whether there are so many rows that they stand close together.
+    pub(crate) dense: bool,
     pub(crate) head: Markup,
     pub(crate) groups: Vec<Group>,
     pub(crate) marks: Vec<MarkRow>,
@@ -84,9 +86,9 @@ pub(crate) fn strip_section(run: &Run) -> Picture {
 /// What must be said below the picture, rows of which the same is said together.
 pub(crate) fn caveats<'a>(rows: impl Iterator<Item = (String, &'a Judgement)>) -> Vec<String> {
     let mut said: Vec<(String, Vec<String>)> = Vec::new();
-    let (mut rows_seen, mut few) = (0, 0);
+    let (mut all, mut few) = (Vec::new(), 0);
     for (label, judgement) in rows {
-        rows_seen += 1;
+        all.push(label.clone());
         let text = match judgement {
             Judgement::Judged { caveat: Some(caveat), .. } => {
                 few += 1;
@@ -103,19 +105,26 @@ pub(crate) fn caveats<'a>(rows: impl Iterator<Item = (String, &'a Judgement)>) -
             None => said.push((text, vec![label])),
         }
     }
-    let sentence = |(text, labels): (String, Vec<String>)| match labels.len() {
-        all if all == rows_seen && all > 1 => format!("Every row: {text}"),
-        _ => format!("{}: {text}", format::list(&labels)),
-    };
     if few > TOLD {
         said.retain(|(text, _)| text.starts_with("not judged"));
         let rest = "n is too small for a percentile of the rule; judged by the values there are.";
         said.push((rest.to_owned(), vec![format!("{few} rows")]));
     }
-    said.into_iter().map(sentence).collect()
+    said.iter().map(|(text, labels)| format!("{}: {text}", rows_in_words(labels, &all))).collect()
 }
 
-/// Caveats about small samples that are told one by one.
+/// `Every row`, `Every row but New`, `33 of 36 rows`; where they are few their names.
+fn rows_in_words(labels: &[String], all: &[String]) -> String {
+    let others: Vec<String> = all.iter().filter(|label| !labels.contains(label)).cloned().collect();
+    match (labels.len(), all.len()) {
+        (some, every) if some == every && some > 1 => "Every row".to_owned(),
+        (1..=TOLD, _) => format::list(labels),
+        _ if (1..=2).contains(&others.len()) => format!("Every row but {}", format::list(&others)),
+        (some, every) => format!("{some} of {every} rows"),
+    }
+}
+
+/// Rows named one by one, and caveats about small samples.
 const TOLD: usize = 4;
 
 /// The axis that covers rows and marks.
@@ -137,6 +146,7 @@ pub(crate) fn picture(
         return Picture { style, body: Markup::default() };
     }
     let table = StripTable {
+        dense: groups.iter().map(|group| group.rows.len()).sum::<usize>() > DENSE,
         head: strip_head(axis),
         groups,
         marks: marks
@@ -153,6 +163,9 @@ pub(crate) fn picture(
     };
     Picture { style, body: Markup::of(&table) }
 }
+
+/// More rows than this stand close together.
+const DENSE: usize = 16;
 
 fn measured(run: &Run, axis: &LatencyAxis, row: &StripRow, flagged: bool) -> Row {
     let flag = Flag::of(run, row.judgement.failures()).filter(|_| flagged);
@@ -188,7 +201,12 @@ pub(crate) fn table_row(
 
 /// The numbers of a row where there is no room for columns.
 fn mini(figures: &Figures, late: &str) -> String {
-    let named = [("p99", figures.p99), ("p99.9", figures.p999), ("max", figures.max)];
+    let named = [
+        ("median", figures.p50),
+        ("p99", figures.p99),
+        ("p99.9", figures.p999),
+        ("max", figures.max),
+    ];
     let told = |(name, value): (&str, Option<Nanos>)| {
         value.map(|value| format!("{name} {}", format::time(value)))
     };

@@ -18,6 +18,10 @@ struct Body {
     charts: Vec<Chart>,
     key: Vec<(Markup, &'static str)>,
     rows: Vec<Row>,
+    /// Whether what they waited for is known of any.
+    explained: bool,
+    /// The phases of which each wait is a long one.
+    usual: Option<String>,
 }
 
 struct Chart {
@@ -39,24 +43,30 @@ struct Row {
 /// Charts: the phases that waited the longest in all; the table has the rest.
 const CHARTS: usize = 4;
 /// Stalls told in words below a chart.
-const TOLD: usize = 5;
+const TOLD: usize = 3;
 
 /// The section; `None` where there is no series and no stall.
 pub(super) fn section(run: &Run) -> Option<Section> {
     let stalls = stalls(run)?;
-    let charts: Vec<Chart> = charted(&stalls.phases, run)
+    let (usual, phases): (Vec<PhaseStalls>, Vec<PhaseStalls>) =
+        stalls.phases.into_iter().partition(|phase| is_usual(run, phase));
+    let charts: Vec<Chart> = charted(&phases, run)
         .into_iter()
         .filter_map(|phase| chart(run, phase, run.phases.get(phase.phase)?))
         .collect();
-    let seen = run.phases.iter().flat_map(|phase| &phase.stalls).map(|stall| stall.cause);
-    let seen: Vec<StallCause> = seen.collect();
+    let causes: Vec<StallCause> =
+        phases.iter().flat_map(|phase| &phase.causes).map(|(cause, _)| *cause).collect();
     let all = [StallCause::Storage, StallCause::Cpu, StallCause::Executing, StallCause::Mixed];
     let key = all.into_iter().filter(|cause| {
-        seen.contains(cause) || (*cause == StallCause::Mixed && seen.contains(&StallCause::Unknown))
+        let unknown = *cause == StallCause::Mixed && causes.contains(&StallCause::Unknown);
+        causes.contains(cause) || unknown
     });
+    let explained = causes.iter().any(|cause| *cause != StallCause::Unknown);
     let body = Body {
-        key: key.map(|cause| (cause_key(cause), key_words(cause))).collect(),
-        rows: stalls.phases.iter().filter(|phase| phase.seen > 0).map(row).collect(),
+        key: key.filter(|_| explained).map(|cause| (cause_key(cause), key_words(cause))).collect(),
+        rows: phases.iter().filter(|phase| phase.seen > 0).map(row).collect(),
+        usual: usual_in_words(run, &usual),
+        explained,
         charts,
     };
     Some(Section {
@@ -71,6 +81,36 @@ pub(super) fn section(run: &Run) -> Option<Section> {
         body: Markup::of(&body),
     })
 }
+
+/// Whether the limit is below what an operation of that phase usually takes: then those over it are
+/// no stalls.
+fn is_usual(run: &Run, stalls: &PhaseStalls) -> bool {
+    let median = run.phases.get(stalls.phase).and_then(|phase| phase.latency_ns.p50);
+    median.is_some_and(|median| median > stalls.over) && stalls.seen > 0
+}
+
+/// `In 256K seq write (median 27 ms) most waits are over 17 ms: that is no stall there.`
+fn usual_in_words(run: &Run, usual: &[PhaseStalls]) -> Option<String> {
+    let over = format::time(usual.iter().map(|phase| phase.over).min()?);
+    let median = |stalls: &PhaseStalls| run.phases.get(stalls.phase)?.latency_ns.p50;
+    let named = |stalls: &PhaseStalls| match median(stalls) {
+        Some(median) => format!("{} (median {})", stalls.title, format::time(median)),
+        None => stalls.title.clone(),
+    };
+    Some(match usual.len() {
+        many if many > NAMED => {
+            format!("In {many} more tests most waits are over {over}: those are no stalls.")
+        }
+        _ => {
+            let names: Vec<String> = usual.iter().map(named).collect();
+            let names = format::list(&names);
+            format!("Most waits are over {over} in {names}: those are no stalls.")
+        }
+    })
+}
+
+/// Tests named one by one; of more only the number is printed.
+const NAMED: usize = 6;
 
 fn key_words(cause: StallCause) -> &'static str {
     match cause {
@@ -127,9 +167,9 @@ fn chart(run: &Run, told: &PhaseStalls, phase: &Phase) -> Option<Chart> {
     let axis = LatencyAxis::covering(
         medians.chain(longest).chain(stalls.iter().map(|stall| stall.length)),
     );
-    let changes: Vec<(Nanos, usize)> = numbered_changes(run, told.phase);
+    let changes: Vec<(Nanos, usize)> = super::changes::numbered(run, told.phase);
     let plot =
-        SeriesPlot { axis, points: &points, stalls: &stalls, changes: &changes, height: 190 };
+        SeriesPlot { axis, points: &points, stalls: &stalls, changes: &changes, height: 170 };
     let label = format!(
         "{} over {}: {} stalls over {}, the longest {}",
         told.title,
@@ -146,19 +186,15 @@ fn chart(run: &Run, told: &PhaseStalls, phase: &Phase) -> Option<Chart> {
     })
 }
 
-/// The changes of a phase with the numbers they have in the section on changes.
-fn numbered_changes(run: &Run, phase: usize) -> Vec<(Nanos, usize)> {
-    let all = flashlag_explain::changes(run);
-    let numbered = all.iter().enumerate().filter(|(_, change)| change.phase == phase);
-    numbered.map(|(index, change)| (change.change.t_ns, index + 1)).collect()
-}
-
 fn longest_in_words(stalls: &[StallRecord]) -> Vec<String> {
     let mut order: Vec<&StallRecord> = stalls.iter().collect();
     order.sort_by_key(|stall| Reverse(stall.ns));
     let told = |stall: &&StallRecord| {
         let (length, at) = (format::time(stall.ns), format::time(stall.t_ns));
-        format!("{length} at {at} ({})", cause_name(stall.cause))
+        match stall.cause {
+            StallCause::Unknown => format!("{length} at {at}"),
+            cause => format!("{length} at {at} ({})", cause_name(cause)),
+        }
     };
     order.iter().take(TOLD).map(told).collect()
 }
