@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """Opens pages in headless Chromium and reports what a reader would stumble over.
 
-usage: chromium_check.py PAGE.html...
+usage: chromium_check.py [--tallest NAME=PIXELS]... PAGE.html...
 
 Each page is opened at 360 and 1400 px, light and dark: no console message, no request but for the
 page itself, no sideways scrolling, no text over other text in a chart, a name for every picture,
 headings in order, links within the page that lead somewhere, ids that are unique, readable contrast.
+With --tallest the page of that name must not be higher than that at 1400 px.
 Exit status 1: something was found, on standard output. 77: no Chromium here.
 """
 
+import argparse
 import json
 import pathlib
 import sys
@@ -122,11 +124,21 @@ def check_view(browser, page, width, scheme):
     return sorted(set(found))
 
 
+def too_tall(browser, page, most):
+    """That a page is higher than it may be, in words."""
+    browser.view(1400, 900, "light")
+    browser.open(page.resolve().as_uri())
+    height = browser.evaluate("document.documentElement.scrollHeight")
+    return [f"{height} px high, more than {most}"] if height > most else []
+
+
 def main():
-    pages = [pathlib.Path(name) for name in sys.argv[1:]]
-    if not pages or pages[0].name in ("-h", "--help"):
-        print(__doc__)
-        return 2
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("pages", nargs="+", type=pathlib.Path)
+    parser.add_argument("--tallest", action="append", default=[], metavar="NAME=PIXELS")
+    args = parser.parse_args()
+    pages = args.pages
+    tallest = dict(limit.split("=") for limit in args.tallest)
     path = chromium.find()
     if path is None:
         print("skipped: no chromium found; set CHROMIUM to name one", file=sys.stderr)
@@ -134,6 +146,10 @@ def main():
     wrong = 0
     with chromium.Browser(path) as browser:
         for page in pages:
+            if page.stem in tallest:
+                for problem in too_tall(browser, page, int(tallest[page.stem])):
+                    print(f"{page.name}: {problem}")
+                    wrong += 1
             for width in WIDTHS:
                 for scheme in SCHEMES:
                     for problem in check_view(browser, page, width, scheme):

@@ -4,8 +4,10 @@
 use flashlag_explain as explain;
 use flashlag_explain::sample::{self, SampleKind};
 use flashlag_schema::{
-    Check, CheckId, CheckStatus, Operation, Run, RunStatus, State, TargetKind, Trust, Verdict,
+    Change, ChangeKind, Check, CheckId, CheckStatus, Operation, Run, RunStatus, State, TargetKind,
+    Trust, Verdict,
 };
+use flashlag_units::{Bytes, Nanos};
 
 fn said(run: &Run) -> String {
     let headline = explain::headline(run);
@@ -249,4 +251,26 @@ fn a_fill_that_slows_down_at_its_end_has_not_used_up_a_cache() {
     assert!(said.contains("storage is 96% full") && !said.contains("cache"), "{said}");
     let names: Vec<&str> = explain::changes(&run).iter().map(|change| change.name).collect();
     assert!(names.contains(&"storage nearly full"), "{names:?}");
+}
+
+#[test]
+fn changes_of_a_phase_are_listed_in_the_order_of_time() {
+    let mut run = sample::quick();
+    let change = |kind, at| Change {
+        kind,
+        t_ns: Nanos::from_secs(at),
+        written_bytes: Bytes(0),
+        bytes_per_sec: None,
+        period_ns: None,
+        detail: String::new(),
+    };
+    let phase = run.phases.first_mut().expect("a phase");
+    // As the runner writes them: by kind.
+    phase.changes = vec![change(ChangeKind::PeriodicStalls, 9), change(ChangeKind::Slower, 4)];
+    let times: Vec<_> = explain::changes(&run)
+        .iter()
+        .filter(|change| change.phase == 0)
+        .map(|change| change.change.t_ns)
+        .collect();
+    assert!(times.is_sorted() && times.len() == 2, "{times:?}");
 }

@@ -3,10 +3,12 @@
 mod common;
 
 use common::{HOSTILE, empty, hostile, hostile_options, pages};
-use flashlag_explain::sample;
+use flashlag_explain::{format, sample};
 use flashlag_report::{Options, html};
-use flashlag_schema::{Run, StallCause, StallRecord};
-use flashlag_units::Nanos;
+use flashlag_schema::{
+    Change, ChangeKind, Environment, Operation, Reading, Run, StallCause, StallRecord, TargetKind,
+};
+use flashlag_units::{Bytes, Nanos};
 
 /// Elements that have no end tag.
 const VOID: [&str; 3] = ["meta", "br", "img"];
@@ -137,6 +139,99 @@ fn the_page_says_what_explain_says() {
     }
     assert!(page.contains("not a count of dropped frames"), "what lag is");
     assert!(page.contains(&run.scenario.hash) && page.contains("step"), "how to do it again");
+}
+
+/// Where a section begins on a page.
+fn section(page: &str, id: &str) -> usize {
+    page.find(&format!("<section id=\"{id}\"")).unwrap_or_else(|| panic!("no section {id}"))
+}
+
+#[test]
+fn throughput_and_operations_a_second_of_every_test_come_before_the_details() {
+    let run = sample::quick();
+    let page = html(&run, &Options::default());
+    let (from, to) = (section(&page, "tests"), section(&page, "saves"));
+    let tests = &page[from..to];
+    let mut seen = 0;
+    for phase in run.phases.iter().filter(|phase| phase.operation != Operation::Save) {
+        let speed = format!("<b>{}</b>", format::mb_per_s(phase.bytes_per_sec));
+        let each = format!(">{}</td>", format::per_second(phase.ops_per_sec));
+        assert!(tests.contains(&speed) && tests.contains(&each), "{}", phase.name);
+        seen += 1;
+    }
+    assert_eq!(seen, 4);
+}
+
+#[test]
+fn what_to_do_stands_on_the_first_screen_and_the_findings_before_the_details() {
+    for run in [sample::quick(), sample::lifecycle()] {
+        let page = html(&run, &Options::default());
+        let first = flashlag_explain::findings(&run).causes.swap_remove(0);
+        let advice = first.advice().replace('\'', "&#39;");
+        let lede = page.find(&format!("<b>What to do:</b> {advice}")).expect("what to do");
+        assert!(lede < page.find("<table class=\"strip").expect("the picture"));
+        for detail in ["distribution", "stalls", "trust", "environment"] {
+            assert!(section(&page, "findings") < section(&page, detail), "{detail}");
+        }
+    }
+}
+
+/// The throughput charts of a page.
+fn rate_charts(page: &str) -> usize {
+    page.matches("<path class=\"rate\"").count()
+}
+
+#[test]
+fn a_fill_that_falls_has_its_throughput_chart_and_steady_tests_have_none() {
+    let mut run = sample::lifecycle();
+    let change = |kind, rates| Change {
+        kind,
+        t_ns: Nanos::from_secs(2),
+        written_bytes: Bytes(1_000_000),
+        bytes_per_sec: rates,
+        period_ns: None,
+        detail: String::new(),
+    };
+    let mut filled = None;
+    for (index, phase) in run.phases.iter_mut().enumerate() {
+        phase.changes = vec![change(ChangeKind::SteadyState, None)];
+        if filled.is_none() && phase.intervals.iter().any(|it| it.filled_bytes.is_some()) {
+            filled = Some(index);
+        }
+    }
+    assert_eq!(rate_charts(&html(&run, &Options::default())), 0, "nothing changed");
+    let fill = filled.and_then(|index| run.phases.get_mut(index)).expect("a fill");
+    fill.changes.push(change(ChangeKind::Slower, Some((10.6e6, 1.3e6))));
+    let page = html(&run, &Options::default());
+    assert_eq!(rate_charts(&page), 1);
+    assert!(page.contains("10.6 to 1.30 MB/s"));
+}
+
+#[test]
+fn an_environment_says_each_reason_once_and_a_simulation_none() {
+    let mut run = sample::quick();
+    run.environment = Environment::default();
+    let reason = Reading::<u64>::default().reason().expect("a reason").to_owned();
+    let measured = html(&run, &Options::default());
+    let from = section(&measured, "environment");
+    let environment = &measured[from..section(&measured, "reproduce")];
+    assert_eq!(environment.matches(&reason).count(), 1, "{environment}");
+    run.target.kind = TargetKind::Simulated;
+    assert!(!html(&run, &Options::default()).contains("Could not be read"));
+}
+
+#[test]
+fn waits_that_are_usual_are_no_stalls() {
+    let mut run = sample::quick();
+    let phase = run.phases.first_mut().expect("a phase");
+    phase.latency_ns.p50 = Some(Nanos::from_millis(99));
+    phase.stall_over_ns = Nanos::from_millis(17);
+    phase.stalls_seen = 14_000;
+    let page = html(&run, &Options::default());
+    let stalls = &page[section(&page, "stalls")..section(&page, "trust")];
+    let told = stalls.split_once("</h2>").map(|(_, body)| body).unwrap_or_default();
+    assert!(!told.contains("14,000"), "as stalls");
+    assert!(told.contains("(median 99 ms)"), "as what is usual");
 }
 
 #[test]

@@ -216,3 +216,47 @@ pub(crate) fn strip_key() -> Markup {
         "Key: dot at the median, thick bar to p99, thin bar to p99.9, diamond at the longest",
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{LatencyAxis, StripMarks, strip_row};
+    use flashlag_explain::{Figures, sample, strip};
+    use flashlag_units::Nanos;
+
+    /// Where the bars of that class end, the rightmost first.
+    fn end_of(drawing: &str, class: &str) -> Option<f64> {
+        let of_class = drawing.split("<line class=\"").filter(|line| line.starts_with(class));
+        let ends = of_class.filter_map(|line| line.split("x2=\"").nth(1)?.split('%').next());
+        ends.map(|end| end.parse().expect("a number")).max_by(f64::total_cmp)
+    }
+
+    fn assert_ends(figures: &Figures, what: &str) {
+        let values = [figures.p50, figures.p99, figures.p999, figures.max];
+        let axis = LatencyAxis::covering(values.into_iter().flatten());
+        let drawing = strip_row(&axis, figures, StripMarks::Solid, "row").into_string();
+        let near = |end: Option<f64>, value: Option<Nanos>| match (end, value) {
+            (Some(end), Some(value)) => (end - axis.at(value)).abs() < 0.01,
+            (None, None) => true,
+            _ => false,
+        };
+        // A bar from a median to a p99 that is the same has no length, and is drawn all the same.
+        assert!(near(end_of(&drawing, "thick"), figures.p99), "{what}: {figures:?} {drawing}");
+        assert!(near(end_of(&drawing, "thin"), figures.p999), "{what}: {figures:?} {drawing}");
+    }
+
+    #[test]
+    fn every_bar_ends_at_the_figure_that_the_key_names() {
+        for (kind, run) in sample::all() {
+            for row in strip(&run).groups.iter().flat_map(|group| &group.rows) {
+                assert_ends(&row.figures, &format!("{}, {}", kind.name(), row.label));
+            }
+        }
+    }
+
+    /// Nexus 7, deleted: p90 255 ms, n too small for p99. The bar was drawn to 255 ms.
+    #[test]
+    fn where_n_is_too_small_for_p99_there_is_no_bar() {
+        let [p50, p90, max] = [3, 255, 3_300].map(|ms| Some(Nanos::from_millis(ms)));
+        assert_ends(&Figures { n: 400, p50, p90, max, ..Figures::default() }, "few values");
+    }
+}

@@ -108,14 +108,6 @@ impl Svg {
         Markup::drawn(head + &self.0 + "</svg>")
     }
 
-    /// The drawing as a part of another one, in pixels of that one.
-    pub(crate) fn placed(self, x: f64, y: f64, width: f64, height: f64) -> Markup {
-        let head = format!(
-            "<svg x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" overflow=\"visible\">"
-        );
-        Markup::drawn(head + &self.0 + "</svg>")
-    }
-
     /// The drawing, for what is said beside it already.
     pub(crate) fn hidden(self, height: u32) -> Markup {
         let head = format!("<svg aria-hidden=\"true\" height=\"{height}\">");

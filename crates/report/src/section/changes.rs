@@ -36,6 +36,9 @@ pub(super) fn section(run: &Run) -> Option<Section> {
         return None;
     }
     let (settled, events): (Vec<_>, Vec<_>) = seen.into_iter().partition(is_steadiness);
+    if events.is_empty() && steady_note(run).is_some() {
+        return None;
+    }
     let charts = charts(run, &events);
     let mut side = Vec::new();
     if !charts.is_empty() {
@@ -54,6 +57,16 @@ pub(super) fn section(run: &Run) -> Option<Section> {
     };
     let heading = changes_heading(run);
     Some(Section { id: "changes", name: "Changes", heading, side, body: Markup::of(&body) })
+}
+
+/// That nothing but steady states was seen, where the picture has rows to stand for the run: a
+/// sentence instead of a section.
+pub(super) fn steady_note(run: &Run) -> Option<String> {
+    let seen = changes(run);
+    let steady = |change: &PhaseChange<'_>| change.change.kind == ChangeKind::SteadyState;
+    let rows = !flashlag_explain::strip(run).groups.is_empty();
+    let note = rows && !seen.is_empty() && seen.iter().all(steady);
+    note.then(|| steadiness(&seen).join(" "))
 }
 
 fn is_steadiness(change: &PhaseChange<'_>) -> bool {

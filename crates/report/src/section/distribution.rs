@@ -31,7 +31,7 @@ struct Line<'a> {
     phase: &'a Phase,
 }
 
-const HEIGHT: u32 = 230;
+const HEIGHT: u32 = 200;
 /// Curves in a panel: more can't be told apart.
 const CURVES: usize = SeriesMark::COUNT;
 /// Panels: beyond this the tables have the rest.
@@ -44,8 +44,9 @@ pub(super) fn section(run: &Run) -> Option<Section> {
         .take(PANELS)
         .map(|(title, plot, words)| Panel { title, svg: plot.draw(&words) })
         .collect();
-    let phases = run.phases.iter().filter(|phase| phase.ops > 0);
-    // Without stages the tests and the saves have tables of their own.
+    // Saves have a table of their own; so have tests without stages.
+    let is_test = |phase: &&Phase| phase.ops > 0 && phase.operation != Operation::Save;
+    let phases = run.phases.iter().filter(is_test);
     let table = has_stages(run).then(|| table(run, phases, CAPTION));
     if panels.is_empty() && table.is_none() {
         return None;
@@ -68,7 +69,10 @@ const CAPTION: &str = "Every test. Latency in ms. Of several runs in one state t
 
 /// Every plot of a run with its title and itself in words, what lags first.
 pub(crate) fn plots(run: &Run) -> Vec<(String, DistributionPlot, String)> {
-    let phases: Vec<&Phase> = run.phases.iter().filter(|phase| phase.ops > 0).collect();
+    // A fill has percentiles by level instead.
+    let filled = |phase: &Phase| phase.intervals.iter().any(|it| it.filled_bytes.is_some());
+    let measured = run.phases.iter().filter(|phase| phase.ops > 0 && !filled(phase));
+    let phases: Vec<&Phase> = measured.collect();
     let histograms = phases.iter().filter_map(|phase| felt(phase));
     let ends = histograms.flat_map(|h| [h.min(), h.max()]).flatten();
     let axis = LatencyAxis::covering(ends);
@@ -161,15 +165,13 @@ fn by_state(state: State) -> usize {
     }
 }
 
-/// What lags comes first: durable writes, saves, other writes, fills, reads.
+/// What lags comes first: durable writes, saves, other writes, reads.
 fn weight(phase: &Phase) -> u8 {
-    let fill = phase.intervals.iter().any(|interval| interval.filled_bytes.is_some());
     match phase.operation {
-        _ if fill => 3,
         _ if phase.is_durable_write() => 0,
         Operation::Save => 1,
         Operation::SequentialWrite | Operation::RandomWrite => 2,
-        Operation::SequentialRead | Operation::RandomRead => 4,
+        Operation::SequentialRead | Operation::RandomRead => 3,
     }
 }
 

@@ -38,6 +38,7 @@ impl Facts {
         text: impl FnOnce(&T) -> String,
     ) {
         match told(reading, text) {
+            Ok(text) if text.trim().is_empty() => {}
             Ok(text) => self.known.push(Fact { name, text }),
             Err(text) => self.unknown.push(Fact { name, text }),
         }
@@ -63,9 +64,9 @@ pub(super) fn section(run: &Run) -> Option<Section> {
     let degrees = |(before, after): &(i64, i64)| {
         format!("{} °C before, {} °C after", celsius(*before), celsius(*after))
     };
-    facts.add("Storage temperature", &environment.storage_temperature_millicelsius, degrees);
-    facts.add("CPU temperature", &environment.cpu_temperature_millicelsius, degrees);
-    facts.add("Ruler", &environment.calibration, ruler);
+    facts.add("Storage at", &environment.storage_temperature_millicelsius, degrees);
+    facts.add("CPU at", &environment.cpu_temperature_millicelsius, degrees);
+    facts.add("Cost of measuring", &environment.calibration, ruler);
     let body = Body { facts: facts.known, unknown: by_reason(run, facts.unknown) };
     Some(Section {
         id: "environment",
@@ -76,16 +77,14 @@ pub(super) fn section(run: &Run) -> Option<Section> {
     })
 }
 
-/// What is missing for the same reason together. Of a simulation nothing is looked for, so that is
-/// no reason there.
+/// What is missing for the same reason together; nothing of a simulation, which has no machine to
+/// look at.
 fn by_reason(run: &Run, unknown: Vec<Fact>) -> Vec<(String, String)> {
-    let unread = Reading::<()>::default();
-    let simulated = run.target.kind == TargetKind::Simulated;
+    if run.target.kind == TargetKind::Simulated {
+        return Vec::new();
+    }
     let mut reasons: Vec<(String, String)> = Vec::new();
     for Fact { name, text } in unknown {
-        if simulated && unread.reason() == Some(text.as_str()) {
-            continue;
-        }
         match reasons.iter_mut().find(|(reason, _)| *reason == text) {
             Some((_, names)) => {
                 *names += ", ";
@@ -100,12 +99,20 @@ fn by_reason(run: &Run, unknown: Vec<Fact>) -> Vec<(String, String)> {
 fn cpu(facts: &mut Facts, cpu: &Cpu) {
     facts.add("CPU", &cpu.model, Clone::clone);
     facts.add("CPUs in use", &cpu.count, |count| format::count(u64::from(*count)));
-    facts.add("Frequency governor", &cpu.governor, Clone::clone);
-    let waited = |name: &str, stall: &flashlag_schema::PressureStall| {
-        format!("{}% of 10 s {name}", hundredths(stall.avg10_hundredths))
+    facts.add("CPU governor", &cpu.governor, Clone::clone);
+    let waited = |stall: &flashlag_schema::PressureStall| {
+        format!("{}% of 10 s", hundredths(stall.avg10_hundredths))
     };
-    facts.add("Tasks waited for a CPU", &cpu.pressure_before, |stall| waited("before", stall));
-    facts.add("Tasks waited for a CPU", &cpu.pressure_after, |stall| waited("at the end", stall));
+    match (cpu.pressure_before.value(), cpu.pressure_after.value()) {
+        (Some(before), Some(after)) => facts.known.push(Fact {
+            name: "Waited for a CPU",
+            text: format!("{} before, {} at the end", waited(before), waited(after)),
+        }),
+        _ => {
+            facts.add("Waited for a CPU", &cpu.pressure_before, waited);
+            facts.add("Waited at the end", &cpu.pressure_after, waited);
+        }
+    }
     facts.add("Load before", &cpu.load_before_hundredths, |load| hundredths(*load));
 }
 
@@ -135,9 +142,10 @@ fn device(facts: &mut Facts, device: &Device) {
     facts.add("Write cache", &queue.write_cache, Clone::clone);
     facts.add("FUA writes", &queue.fua, |yes| yes_no(*yes));
     facts.add("I/O scheduler", &queue.scheduler, Clone::clone);
-    facts
-        .add("Queue", &queue.requests, |requests| format!("{} requests", format::count(*requests)));
-    facts.add("Rotates", &queue.rotational, |yes| yes_no(*yes));
+    facts.add("Queue", &queue.requests, |n| {
+        format::plural(usize::try_from(*n).unwrap_or(usize::MAX), "request", "requests")
+    });
+    facts.add("Spinning disk", &queue.rotational, |yes| yes_no(*yes));
     facts.add("Logical block", &queue.logical_block_bytes, |bytes| exact(bytes.0));
     facts.add("Physical block", &queue.physical_block_bytes, |bytes| exact(bytes.0));
     facts.add("Largest discard", &queue.discard_max_bytes, |bytes| match bytes.0 {

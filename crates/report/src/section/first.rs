@@ -6,7 +6,7 @@ use flashlag_explain::{Figures, Judgement, Mark, RULES, StripRow, format, strip}
 use flashlag_schema::Run;
 use flashlag_units::Nanos;
 
-use super::{Cell, Flag};
+use super::{Cell, DENSE, Flag};
 use crate::chart::{
     LatencyAxis, StripMarks, mark_row, strip_axis, strip_head, strip_key, strip_row, strip_style,
 };
@@ -164,9 +164,6 @@ pub(crate) fn picture(
     Picture { style, body: Markup::of(&table) }
 }
 
-/// More rows than this stand close together.
-const DENSE: usize = 16;
-
 fn measured(run: &Run, axis: &LatencyAxis, row: &StripRow, flagged: bool) -> Row {
     let flag = Flag::of(run, row.judgement.failures()).filter(|_| flagged);
     table_row(axis, &row.label, &row.figures, &row.judgement, flag, row.note.clone())
@@ -217,4 +214,40 @@ fn mini(figures: &Figures, late: &str) -> String {
 /// The class of a verdict, which sets its colour.
 pub(crate) fn verdict_class(judgement: &Judgement) -> &'static str {
     judgement.verdict().map_or("none", |verdict| verdict.name())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::caveats;
+    use flashlag_explain::{Failure, Judgement};
+    use flashlag_schema::CheckId;
+
+    fn denied(claim: &str) -> Judgement {
+        let (claim, detail) = (claim.to_owned(), String::new());
+        let failure = Failure { id: CheckId::CpuContention, claim, detail, advice: None };
+        Judgement::NotJudged { failures: vec![failure] }
+    }
+
+    fn told(rows: &[(&str, &Judgement)]) -> Vec<String> {
+        caveats(rows.iter().map(|(label, judgement)| ((*label).to_owned(), *judgement)))
+    }
+
+    #[test]
+    fn thirty_six_rows_of_which_the_same_is_true_are_every_row_not_their_names() {
+        let (cpu, nothing) = (denied("The CPU was free"), Judgement::Nothing);
+        let names: Vec<String> = (0..36).map(|number| format!("Row {number}")).collect();
+        let all: Vec<_> = names.iter().map(|name| (name.as_str(), &cpu)).collect();
+        let same = "not judged. Failed check: The CPU was free.";
+        assert_eq!(told(&all), [format!("Every row: {same}")]);
+        let mut but_one = all.clone();
+        but_one[35].1 = &nothing;
+        assert_eq!(told(&but_one), [format!("Every row but Row 35: {same}")]);
+        let mut some = all.clone();
+        some[..20].iter_mut().for_each(|row| row.1 = &nothing);
+        assert_eq!(told(&some), [format!("16 of 36 rows: {same}")]);
+        assert_eq!(
+            told(&[("A", &cpu), ("B", &cpu), ("C", &nothing)]),
+            [format!("A and B: {same}")]
+        );
+    }
 }

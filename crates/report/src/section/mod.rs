@@ -66,6 +66,9 @@ pub(crate) fn all(run: &Run, options: &Options) -> Vec<Section> {
     sections.into_iter().flatten().collect()
 }
 
+/// More rows than this stand close together.
+pub(crate) const DENSE: usize = 16;
+
 /// A cell of a table of figures.
 pub(crate) struct Cell {
     pub(crate) text: String,

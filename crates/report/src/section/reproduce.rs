@@ -14,6 +14,8 @@ use crate::markup::Markup;
 struct Body<'a> {
     command: String,
     facts: Vec<(&'static str, String)>,
+    /// Long words, a line each.
+    hashes: Vec<(&'static str, &'a str)>,
     error: Option<&'a str>,
     skipped: Vec<String>,
     downgrades: Vec<String>,
@@ -36,7 +38,12 @@ pub(super) fn section(run: &Run, options: &Options) -> Option<Section> {
         let (asked, done) = (&downgrade.requested, &downgrade.effective);
         format!("{asked} was asked for, {done} was done: {}", downgrade.reason)
     });
+    let hashes = [
+        ("Scenario hash", run.scenario.hash.as_str()),
+        ("Run file’s checksum", run.integrity.sha256.as_str()),
+    ];
     let body = Body {
+        hashes: hashes.into_iter().filter(|(_, hash)| !hash.is_empty()).collect(),
         command: run.command.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" "),
         facts: facts_of(run, options),
         error,
@@ -92,12 +99,8 @@ fn facts_of(run: &Run, options: &Options) -> Vec<(&'static str, String)> {
         facts.push(("Settings", settings.join(", ")));
     }
     facts.push(("Seed", run.scenario.seed.to_string()));
-    facts.push(("Scenario hash", run.scenario.hash.clone()));
     if !options.run_files.is_empty() {
         facts.push(("Run file", options.run_files.join(", ")));
-    }
-    if !run.integrity.sha256.is_empty() {
-        facts.push(("Its checksum", run.integrity.sha256.clone()));
     }
     facts
 }

@@ -18,6 +18,8 @@ struct Body {
     charts: Vec<Chart>,
     key: Vec<(Markup, &'static str)>,
     rows: Vec<Row>,
+    /// How many phases with stalls have no row.
+    more: usize,
     /// Whether what they waited for is known of any.
     explained: bool,
     /// The phases of which each wait is a long one.
@@ -62,9 +64,11 @@ pub(super) fn section(run: &Run) -> Option<Section> {
         causes.contains(cause) || unknown
     });
     let explained = causes.iter().any(|cause| *cause != StallCause::Unknown);
+    let (rows, more) = longest_rows(&phases);
     let body = Body {
+        more,
         key: key.filter(|_| explained).map(|cause| (cause_key(cause), key_words(cause))).collect(),
-        rows: phases.iter().filter(|phase| phase.seen > 0).map(row).collect(),
+        rows: rows.into_iter().map(row).collect(),
         usual: usual_in_words(run, &usual),
         explained,
         charts,
@@ -80,6 +84,19 @@ pub(super) fn section(run: &Run) -> Option<Section> {
         ],
         body: Markup::of(&body),
     })
+}
+
+/// Rows: the phases that stalled longest in all.
+const ROWS: usize = 8;
+
+/// The phases that stalled longest, in the order of the run, and how many others stalled.
+fn longest_rows(phases: &[PhaseStalls]) -> (Vec<&PhaseStalls>, usize) {
+    let mut rows: Vec<&PhaseStalls> = phases.iter().filter(|phase| phase.seen > 0).collect();
+    rows.sort_by_key(|phase| Reverse(phase.total));
+    let more = rows.len().saturating_sub(ROWS);
+    rows.truncate(ROWS);
+    rows.sort_by_key(|phase| phase.phase);
+    (rows, more)
 }
 
 /// Whether the limit is below what an operation of that phase usually takes: then those over it are
@@ -124,9 +141,7 @@ fn key_words(cause: StallCause) -> &'static str {
 /// The phases to draw, in the order of the run: those that stalled longest, then those with
 /// changes; where there are neither, the one with the longest wait.
 fn charted<'a>(phases: &'a [PhaseStalls], run: &Run) -> Vec<&'a PhaseStalls> {
-    let changed = |phase: &PhaseStalls| {
-        run.phases.get(phase.phase).is_some_and(|phase| !phase.changes.is_empty())
-    };
+    let changed = |phase: &PhaseStalls| !super::changes::numbered(run, phase.phase).is_empty();
     let mut order: Vec<&PhaseStalls> =
         phases.iter().filter(|phase| phase.listed > 0 || changed(phase)).collect();
     if order.is_empty() {
@@ -169,7 +184,7 @@ fn chart(run: &Run, told: &PhaseStalls, phase: &Phase) -> Option<Chart> {
     );
     let changes: Vec<(Nanos, usize)> = super::changes::numbered(run, told.phase);
     let plot =
-        SeriesPlot { axis, points: &points, stalls: &stalls, changes: &changes, height: 170 };
+        SeriesPlot { axis, points: &points, stalls: &stalls, changes: &changes, height: 150 };
     let label = format!(
         "{} over {}: {} stalls over {}, the longest {}",
         told.title,
@@ -190,10 +205,14 @@ fn longest_in_words(stalls: &[StallRecord]) -> Vec<String> {
     let mut order: Vec<&StallRecord> = stalls.iter().collect();
     order.sort_by_key(|stall| Reverse(stall.ns));
     let told = |stall: &&StallRecord| {
-        let (length, at) = (format::time(stall.ns), format::time(stall.t_ns));
+        let length = format::time(stall.ns);
+        let at = match stall.t_ns {
+            Nanos::ZERO => "at the start".to_owned(),
+            at => format!("at {}", format::time(at)),
+        };
         match stall.cause {
-            StallCause::Unknown => format!("{length} at {at}"),
-            cause => format!("{length} at {at} ({})", cause_name(cause)),
+            StallCause::Unknown => format!("{length} {at}"),
+            cause => format!("{length} {at} ({})", cause_name(cause)),
         }
     };
     order.iter().take(TOLD).map(told).collect()

@@ -10,6 +10,8 @@ use crate::markup::Markup;
 #[derive(Template)]
 #[template(path = "section/tests.html")]
 struct Table {
+    /// Whether there are so many rows that they stand close together.
+    dense: bool,
     caption: &'static str,
     rows: Vec<Row>,
 }
@@ -37,7 +39,7 @@ pub(super) fn section(run: &Run) -> Option<Section> {
         id: "tests",
         name: "Tests",
         heading: tests_heading(run),
-        side: Vec::new(),
+        side: super::changes::steady_note(run).into_iter().collect(),
         body: table(run, tests, caption),
     })
 }
@@ -56,13 +58,15 @@ pub(super) fn table<'a>(
     phases: impl Iterator<Item = &'a Phase>,
     caption: &'static str,
 ) -> Markup {
-    Markup::of(&Table { caption, rows: phases.map(|phase| row(run, phase)).collect() })
+    let rows: Vec<Row> = phases.map(|phase| row(run, phase)).collect();
+    Markup::of(&Table { dense: rows.len() > super::DENSE, caption, rows })
 }
 
 fn row(run: &Run, phase: &Phase) -> Row {
     let failures = failures_of(run, phase);
     let figures = Figures::of_phase(phase);
-    let flush = phase.flush_latency_ns.as_ref().map(|flush| {
+    // By stage there are many rows already; a finding says what the flush costs.
+    let flush = phase.flush_latency_ns.as_ref().filter(|_| !has_stages(run)).map(|flush| {
         let values = [flush.p50, flush.p90, flush.p99, flush.p999, flush.max];
         values.into_iter().map(|value| Cell::ms(value, phase.ops)).collect()
     });
