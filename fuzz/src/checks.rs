@@ -5,6 +5,7 @@ use flashlag_report::Options;
 use flashlag_schema::scenario::Scenario;
 use flashlag_schema::verify::verify_text;
 use flashlag_schema::{Run, fio};
+use flashlag_serve::{Command, Listen, Settings};
 use flashlag_term::Style;
 use flashlag_units::{Bytes, Nanos};
 
@@ -12,12 +13,13 @@ use flashlag_units::{Bytes, Nanos};
 pub type Check = fn(&str);
 
 /// All of them, by the name of their target and of the folder with their seeds.
-pub const CHECKS: [(&str, Check); 5] = [
+pub const CHECKS: [(&str, Check); 6] = [
     ("units", units),
     ("scenario", scenario),
     ("run_file", run_file),
     ("fio", fio_json),
     ("fail_if", fail_if),
+    ("device", device),
 ];
 
 /// Sizes and durations: what was parsed is printed, and its exact number parses to itself.
@@ -77,6 +79,28 @@ pub fn fail_if(text: &str) {
             }
         }
         Err(error) => assert!(!error.to_string().is_empty()),
+    }
+}
+
+/// What a served device is told, its settings and its address: what was taken is taken again.
+pub fn device(text: &str) {
+    if let Ok(command) = serde_json::from_str::<Command>(text) {
+        let line = serde_json::to_string(&command).unwrap_or_default();
+        assert_eq!(serde_json::from_str::<Command>(&line).ok(), Some(command), "of {text:?}");
+    }
+    for (key, value) in text.lines().filter_map(|line| line.split_once('=')) {
+        let mut settings = Settings::default();
+        if settings.set(key, value).is_ok() {
+            let mut again = Settings::default();
+            for word in settings.arguments() {
+                let (key, value) = word.split_once('=').unwrap_or_default();
+                assert!(again.set(key, value).is_ok(), "{word:?} of {text:?}");
+            }
+            assert_eq!(again, settings, "of {text:?}");
+        }
+    }
+    if let Ok(listen) = text.parse::<Listen>() {
+        assert!(listen.uri().bytes().all(|byte| byte.is_ascii_graphic()), "of {text:?}");
     }
 }
 

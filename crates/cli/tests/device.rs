@@ -2,9 +2,11 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![allow(clippy::print_stdout, reason = "a test that skips says so")]
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -98,4 +100,110 @@ fn what_can_not_be_served_is_said() {
     let mut without = flashlag(folder.path());
     let without = without.args(["device", "stat", "/nowhere/at/all"]).output().unwrap();
     assert_eq!(without.status.code(), Some(2));
+}
+
+/// Processes that have something of the folder in their command line.
+fn processes_of(folder: &Path) -> Vec<String> {
+    let folder = folder.to_string_lossy().into_owned();
+    let processes = Path::new("/proc").read_dir().unwrap().flatten().filter_map(|entry| {
+        entry.file_name().to_str()?.parse::<u32>().ok()?;
+        let words = std::fs::read(entry.path().join("cmdline")).ok()?;
+        let words = String::from_utf8_lossy(&words).replace('\0', " ");
+        words.contains(&folder).then_some(words)
+    });
+    processes.collect()
+}
+
+/// Waits until it is so, however busy the machine is.
+#[track_caller]
+fn wait_until(what: &str, is: impl Fn() -> bool) {
+    let began = Instant::now();
+    while !is() {
+        assert!(began.elapsed() < Duration::from_secs(120), "{what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a_device_that_is_killed_takes_its_server_along_and_the_next_start_removes_the_rest() {
+    if plugin().is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let (mut device, _) = start(path, &["zero", "--size", "256MiB"]);
+    // A client that does not leave.
+    let mut client = UnixStream::connect(path.join("flashlag-device-zero")).unwrap();
+    client.read_exact(&mut [0; 18]).unwrap();
+    kill_process(Pid::from_child(&device), Signal::KILL).unwrap();
+    device.wait().unwrap();
+    wait_until("its server goes on", || processes_of(path).is_empty());
+    drop(client);
+    let (mut device, _) = start(path, &["zero", "--size", "256MiB"]);
+    kill_process(Pid::from_child(&device), Signal::TERM).unwrap();
+    assert!(device.wait().unwrap().success());
+    let left: Vec<_> = path.read_dir().unwrap().flatten().map(|entry| entry.path()).collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn a_device_that_is_killed_while_it_prepares_takes_its_server_along() {
+    if plugin().is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    // Nobody writes to it: it is never loaded.
+    let image = folder.path().join("image");
+    assert!(Command::new("mkfifo").arg(&image).status().unwrap().success());
+    let mut command = flashlag(folder.path());
+    let mut device = command.args(["device", "zero", "--image"]).arg(&image).spawn().unwrap();
+    let serves = || processes_of(folder.path()).iter().any(|words| words.contains("nbdkit"));
+    wait_until("no server began", serves);
+    kill_process(Pid::from_child(&device), Signal::KILL).unwrap();
+    device.wait().unwrap();
+    wait_until("its server goes on", || processes_of(folder.path()).is_empty());
+}
+
+#[test]
+fn an_image_is_not_loaded_over_a_store_whatever_is_typed() {
+    if plugin().is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let [store, image] = ["store", "image"].map(|name| folder.path().join(name));
+    std::fs::File::create(&store).unwrap().set_len(256 << 20).unwrap();
+    std::fs::write(&image, [7; 4096]).unwrap();
+    let words = ["device", "nexus5-2013", "--size", "256MiB", "--store"];
+    let mut command = flashlag(folder.path());
+    let (done, text) = said(command.args(words).arg(&store).arg("--image").arg(&image));
+    assert!(!done && text.contains("leave out --image to go on with that device"), "{text}");
+    assert!(!text.contains("nbdkit"), "it is said before anything starts: {text}");
+    assert_eq!(std::fs::read(&store).unwrap()[..4096], [0; 4096]);
+    let mut command = flashlag(folder.path());
+    let (done, text) =
+        said(command.args(["device", "zero", "--size", "1GiB", "--store"]).arg(&store));
+    assert!(!done && text.contains("give --size 268435456B"), "{text}");
+}
+
+#[test]
+fn the_address_that_is_printed_is_one_whatever_is_in_it() {
+    if plugin().is_none() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("a b&c=%d,ü");
+    let listen = format!("unix:{}", socket.display());
+    let words = ["zero", "--size", "256MiB", "--listen", &listen];
+    let (mut device, attach) = start(folder.path(), &words);
+    let address = attach.lines().next().unwrap().trim_start_matches("The device is at ").to_owned();
+    assert!(address.ends_with("/a%20b%26c%3D%25d%2C%C3%BC"), "{address}");
+    assert!(attach.contains("/a b&c=%d,,ü,if=virtio"), "{attach}");
+    match Command::new("nbdinfo").args(["--size", &address]).output() {
+        Ok(seen) => assert_eq!(String::from_utf8_lossy(&seen.stdout).trim(), "268435456"),
+        Err(error) => println!("skipped: there is no nbdinfo (package libnbd-bin): {error}"),
+    }
+    kill_process(Pid::from_child(&device), Signal::TERM).unwrap();
+    assert!(device.wait().unwrap().success());
+    let refused = said(flashlag(folder.path()).args(["device", "zero", "--listen", "tcp:0"])).1;
+    assert!(refused.contains("such as tcp:10809"), "{refused}");
 }

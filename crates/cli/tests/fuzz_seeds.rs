@@ -13,8 +13,14 @@ use std::path::{Path, PathBuf};
 use checks::{CHECKS, Check};
 
 /// Rounds for each parser. Views of a run in a build without optimization are slow.
-const ROUNDS: [(&str, u64); 5] =
-    [("units", 20_000), ("scenario", 1_500), ("run_file", 800), ("fio", 800), ("fail_if", 10_000)];
+const ROUNDS: [(&str, u64); 6] = [
+    ("units", 20_000),
+    ("scenario", 1_500),
+    ("run_file", 800),
+    ("fio", 800),
+    ("fail_if", 10_000),
+    ("device", 20_000),
+];
 /// No input grows beyond this.
 const LONGEST: usize = 64 << 10;
 
@@ -205,6 +211,11 @@ fn no_fio_file_panics_in_any_view() {
 #[test]
 fn no_threshold_panics() {
     survives("fail_if");
+}
+
+#[test]
+fn nothing_that_a_device_is_told_panics() {
+    survives("device");
 }
 
 #[test]

@@ -1,15 +1,73 @@
 //! What lives beside the requests: the control socket, and whoever started us.
 
-use std::io::Read;
+use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
-use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use flashlag_serve::{ControlServer, ServeError, Served};
+use rustix::process::{Signal, getpid, kill_process};
+
+/// How long clients may hold a server whose starter is gone.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// A connection to the program that starts the device. When that ends, in whatever way, the server ends.
+pub(crate) struct Lifeline {
+    stream: UnixStream,
+    /// Threads do not outlive a fork: the process in which somebody watches.
+    watched_in: u32,
+}
+
+impl Lifeline {
+    /// Connects to it, before anything else is done.
+    ///
+    /// # Errors
+    /// It is gone already.
+    pub(crate) fn connect(
+        path: &std::path::Path,
+        device: fn() -> Option<Arc<Served>>,
+    ) -> Result<Lifeline, ServeError> {
+        let refuse = |error: std::io::Error| ServeError::File {
+            operation: "connect to",
+            path: path.to_owned(),
+            reason: error.to_string(),
+            advice: "notify= is for the program that starts the device".into(),
+        };
+        let stream = UnixStream::connect(path).map_err(refuse)?;
+        let mut line = Lifeline { stream, watched_in: 0 };
+        line.watch(device).map_err(refuse)?;
+        Ok(line)
+    }
+
+    /// Waits for the other side's end, in a thread, unless one does.
+    fn watch(&mut self, device: fn() -> Option<Arc<Served>>) -> std::io::Result<()> {
+        if self.watched_in == std::process::id() {
+            return Ok(());
+        }
+        self.watched_in = std::process::id();
+        let mut stream = self.stream.try_clone()?;
+        let waiting = std::thread::Builder::new().name("notify".to_owned());
+        let wait = move || {
+            // Nothing is ever said.
+            let _ = stream.read(&mut [0]);
+            if let Some(device) = device() {
+                nbdkit::shutdown();
+                std::thread::sleep(GRACE);
+                // nbdkit waits for its clients to leave, for ever if need be. What is to stay is stored;
+                // where that fails, the state before it and its log are there.
+                let _ = device.close();
+            }
+            // Before the device is ready, nothing is lost.
+            let _ = kill_process(getpid(), Signal::KILL);
+        };
+        waiting.spawn(wait).map(drop)
+    }
+}
 
 /// As long as this is kept, the device is told things.
 pub(crate) struct Life {
     _control: Option<ControlServer>,
+    _line: Option<Lifeline>,
 }
 
 impl Life {
@@ -17,7 +75,11 @@ impl Life {
     ///
     /// # Errors
     /// A socket that can't be used.
-    pub(crate) fn begin(device: &Arc<Served>) -> Result<Life, ServeError> {
+    pub(crate) fn begin(
+        device: &Arc<Served>,
+        mut line: Option<Lifeline>,
+        again: fn() -> Option<Arc<Served>>,
+    ) -> Result<Life, ServeError> {
         let settings = device.settings();
         let control = match &settings.control {
             None => None,
@@ -27,27 +89,10 @@ impl Life {
                 Some(ControlServer::start(path, tell, nbdkit::shutdown)?)
             }
         };
-        if let Some(path) = &settings.notify {
-            report(path)?;
+        if let Some(line) = &mut line {
+            // Whoever does not hear it is gone, which ends this process.
+            let _ = line.watch(again).and_then(|()| line.stream.write_all(b"+"));
         }
-        Ok(Life { _control: control })
+        Ok(Life { _control: control, _line: line })
     }
-}
-
-/// Connects to whoever waits for the device, and ends it when they are gone.
-fn report(path: &Path) -> Result<(), ServeError> {
-    let refuse = |error: std::io::Error| ServeError::File {
-        operation: "connect to",
-        path: path.to_owned(),
-        reason: error.to_string(),
-        advice: "notify= is for the program that starts the device",
-    };
-    let mut stream = UnixStream::connect(path).map_err(refuse)?;
-    let waiting = std::thread::Builder::new().name("notify".to_owned());
-    let wait = move || {
-        // Nothing is ever said: it ends, in whatever way, when they end.
-        let _ = stream.read(&mut [0]);
-        nbdkit::shutdown();
-    };
-    waiting.spawn(wait).map(drop).map_err(refuse)
 }

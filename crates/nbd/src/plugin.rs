@@ -3,11 +3,12 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use flashlag_serve::{Refusal, ServeError, Served, Settings};
 use nbdkit::{Error, ExtentHandle, ExtentType, Flags, FuaFlags, Result, Server};
 
-use crate::life::Life;
+use crate::life::{Life, Lifeline};
 
 /// What the command line says, and then the one device that all clients share.
 static SETTINGS: Mutex<Option<Settings>> = Mutex::new(None);
 static DEVICE: OnceLock<Arc<Served>> = OnceLock::new();
+static LINE: Mutex<Option<Lifeline>> = Mutex::new(None);
 static LIFE: Mutex<Option<Life>> = Mutex::new(None);
 
 /// A client's connection.
@@ -35,6 +36,7 @@ fn unusable(reason: ServeError) -> Error {
 nbdkit::plugin!(Plugin {
     after_fork,
     can_extents,
+    can_fast_zero,
     can_flush,
     can_fua,
     can_multi_conn,
@@ -102,6 +104,9 @@ impl Server for Plugin {
     /// Before nbdkit lets go of the terminal, so that whoever started it reads what is wrong.
     fn get_ready() -> Result<()> {
         let settings = lock(&SETTINGS).clone().unwrap_or_default();
+        // First of all: what follows may take minutes.
+        let line = settings.notify.as_deref().map(|path| Lifeline::connect(path, made));
+        *lock(&LINE) = line.transpose().map_err(unusable)?;
         let device = Served::open(&settings).map_err(unusable)?;
         // nbdkit calls this once.
         let _ = DEVICE.set(Arc::new(device));
@@ -110,7 +115,7 @@ impl Server for Plugin {
 
     /// Threads are begun here, since a fork would end them.
     fn after_fork() -> Result<()> {
-        let life = Life::begin(&device()?).map_err(unusable)?;
+        let life = Life::begin(&device()?, lock(&LINE).take(), made).map_err(unusable)?;
         *lock(&LIFE) = Some(life);
         Ok(())
     }
@@ -150,6 +155,12 @@ impl Server for Plugin {
     }
 
     fn can_zero(&self) -> Result<bool> {
+        Ok(true)
+    }
+
+    /// Answered, so that no request of a client meets what nbdkit takes for granted. One that can't be
+    /// done faster than by writing is refused.
+    fn can_fast_zero(&self) -> Result<bool> {
         Ok(true)
     }
 
@@ -208,10 +219,17 @@ impl Server for Plugin {
     fn zero(&self, count: u32, offset: u64, flags: Flags) -> Result<()> {
         let may_trim = flags.contains(Flags::MAY_TRIM);
         let fua = flags.contains(Flags::FUA);
+        if flags.contains(Flags::FAST_ZERO) && !self.device.zeroes_fast(may_trim) {
+            return Err(error(libc::EOPNOTSUPP, "zeros are written here as other data is"));
+        }
         self.device.zero(offset, u64::from(count), may_trim, fua).map_err(refused)
     }
 }
 
+fn made() -> Option<Arc<Served>> {
+    DEVICE.get().cloned()
+}
+
 fn device() -> Result<Arc<Served>> {
-    DEVICE.get().cloned().ok_or_else(|| error(libc::ENODEV, "the device was not made"))
+    made().ok_or_else(|| error(libc::ENODEV, "the device was not made"))
 }

@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -34,7 +35,7 @@ pub enum ServeError {
         /// Why.
         reason: String,
         /// What to try next.
-        advice: &'static str,
+        advice: Cow<'static, str>,
     },
     /// The server did not start, or ended.
     #[error("{program} {reason}{}", last_lines(said))]
@@ -56,11 +57,11 @@ impl ServeError {
         operation: &'static str,
         path: &Path,
         error: &io::Error,
-        advice: &'static str,
+        advice: impl Into<Cow<'static, str>>,
     ) -> ServeError {
         let reason = error.to_string();
         let reason = reason.split(" (os error").next().unwrap_or_default().to_owned();
-        ServeError::File { operation, path: path.to_owned(), reason, advice }
+        ServeError::File { operation, path: path.to_owned(), reason, advice: advice.into() }
     }
 
     pub(crate) fn setting(key: &str, value: &str, reason: impl ToString) -> ServeError {
@@ -70,6 +71,18 @@ impl ServeError {
             reason: reason.to_string(),
         }
     }
+}
+
+/// A text without characters that steer a terminal: they are replaced.
+pub(crate) fn plain(text: &str) -> String {
+    const BENDS: [std::ops::RangeInclusive<char>; 4] = [
+        '\u{200b}'..='\u{200f}',
+        '\u{2028}'..='\u{202e}',
+        '\u{2060}'..='\u{206f}',
+        '\u{feff}'..='\u{feff}',
+    ];
+    let steers = |c: char| c.is_control() || BENDS.iter().any(|range| range.contains(&c));
+    text.chars().map(|c| if steers(c) { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }
 
 fn last_lines(said: &[String]) -> String {

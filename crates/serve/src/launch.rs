@@ -1,21 +1,21 @@
 //! Starting nbdkit with our plugin, and ending it.
 
+mod directory;
 mod find;
 mod listen;
+mod ready;
 
-use std::collections::VecDeque;
-use std::io::{self, BufRead, BufReader};
+use std::io;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use flashlag_device::{Clock, MonotonicClock};
 use flashlag_schema::profile::Profile;
-use flashlag_units::Nanos;
+use flashlag_units::{Bytes, Nanos};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 use rustix::time::Timespec;
@@ -23,16 +23,15 @@ use rustix::time::Timespec;
 use crate::control::{self, Control};
 use crate::error::ServeError;
 use crate::settings::Settings;
-use crate::sizing::model_of_size;
+use crate::sizing::{is_instant, model_of_size};
+use crate::store::check_store;
 
-pub use listen::Listen;
+pub use directory::OwnDirectory;
+pub use listen::{Listen, percent_encoded};
+use ready::KeptLines;
 
 /// Requests that are served at a time, for each client; nbdkit has 16 unless told.
 const THREADS: u32 = 64;
-/// A device is ready in moments, but where it must be filled or read back first.
-const PATIENCE: Duration = Duration::from_secs(300);
-/// Lines of the server that are kept.
-const LINES: usize = 20;
 /// How long clients may hold a server that is to end and has stored everything.
 const GRACE: Nanos = Nanos::from_millis(500);
 
@@ -58,14 +57,14 @@ pub struct Launch {
 #[derive(Debug)]
 pub struct Running {
     child: Child,
-    said: Arc<Mutex<VecDeque<String>>>,
+    said: KeptLines,
     reader: Option<JoinHandle<()>>,
     /// As long as this is open the server lives.
     _life: UnixStream,
     listen: Listen,
     control: PathBuf,
     /// Sockets that are ours alone.
-    directory: PathBuf,
+    _directory: OwnDirectory,
 }
 
 impl Launch {
@@ -89,21 +88,8 @@ impl Launch {
         check(&self.settings)?;
         let nbdkit = find::nbdkit(self.nbdkit.as_deref())?;
         let plugin = find::plugin(self.plugin.as_deref())?;
-        let directory = listen::make_directory()?;
-        let started = self.start_in(&directory, &nbdkit, &plugin);
-        if started.is_err() {
-            // What is left in it is ours, and of no use.
-            let _ = std::fs::remove_dir_all(&directory);
-        }
-        started
-    }
-
-    fn start_in(
-        &self,
-        directory: &Path,
-        nbdkit: &Path,
-        plugin: &Path,
-    ) -> Result<Running, ServeError> {
+        let own = OwnDirectory::for_sockets()?;
+        let directory = own.path();
         let listen = self.listen.clone().unwrap_or(Listen::Unix(directory.join("nbd.sock")));
         listen.check()?;
         let control = self.settings.control.clone().unwrap_or(directory.join("control.sock"));
@@ -116,7 +102,7 @@ impl Launch {
         let mut settings = self.settings.clone();
         settings.control = Some(control.clone());
         settings.notify = Some(notify.clone());
-        let mut command = Command::new(nbdkit);
+        let mut command = Command::new(&nbdkit);
         command.arg("--foreground");
         command.args(listen.arguments());
         command.arg(format!("--threads={}", self.threads)).args(&self.options);
@@ -124,36 +110,35 @@ impl Launch {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         // A Ctrl-C at the terminal is for us alone: who uses the device lets go of it first.
         command.process_group(0);
-        let mut child = command.spawn().map_err(|error| ServeError::Server {
+        let child = command.spawn().map_err(|error| ServeError::Server {
             program: nbdkit.display().to_string(),
             reason: format!("cannot be started: {error}"),
             said: Vec::new(),
         })?;
-        let said = Arc::new(Mutex::new(VecDeque::new()));
-        let reader = child.stderr.take().map(|stderr| keep_lines(stderr, Arc::clone(&said)));
-        let life = wait_until_ready(&listener, &child);
-        match life {
-            Ok(life) => Ok(Running {
-                child,
-                said,
-                reader,
-                _life: life,
-                listen,
-                control,
-                directory: directory.to_owned(),
-            }),
-            Err(reason) => {
-                // It may have ended by itself.
-                let _ = child.kill();
-                let status = child.wait();
-                let _ = reader.map(JoinHandle::join);
-                let ended = status.map(|status| format!(" ({status})")).unwrap_or_default();
-                Err(ServeError::Server {
-                    program: "nbdkit".to_owned(),
-                    reason: format!("{reason}{ended}"),
-                    said: lines(&said),
-                })
-            }
+        let (life, child, said, reader) = begin(&listener, child)?;
+        Ok(Running { child, said, reader, _life: life, listen, control, _directory: own })
+    }
+}
+
+type Begun = (UnixStream, Child, KeptLines, Option<JoinHandle<()>>);
+
+/// Waits until a server is ready; ends it where it never is.
+fn begin(listener: &UnixListener, mut child: Child) -> Result<Begun, ServeError> {
+    let said = KeptLines::default();
+    let reader = child.stderr.take().map(|stderr| said.keep(stderr));
+    match ready::wait(listener, &child) {
+        Ok(life) => Ok((life, child, said, reader)),
+        Err(reason) => {
+            // It may have ended by itself.
+            let _ = child.kill();
+            let status = child.wait();
+            let _ = reader.map(JoinHandle::join);
+            let ended = status.map(|status| format!(" ({status})")).unwrap_or_default();
+            Err(ServeError::Server {
+                program: "nbdkit".to_owned(),
+                reason: format!("{reason}{ended}"),
+                said: said.all(),
+            })
         }
     }
 }
@@ -164,48 +149,9 @@ fn check(settings: &Settings) -> Result<(), ServeError> {
         name: settings.profile.clone(),
         reason: error.to_string(),
     })?;
-    model_of_size(&profile, settings.size).map(drop)
-}
-
-/// Keeps the last lines of what a server says, in a thread that ends with it.
-fn keep_lines(
-    stderr: impl io::Read + Send + 'static,
-    said: Arc<Mutex<VecDeque<String>>>,
-) -> JoinHandle<()> {
-    std::thread::spawn(move || {
-        for line in BufReader::new(stderr).lines().map_while(Result::ok) {
-            let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
-            if said.len() == LINES {
-                said.pop_front();
-            }
-            said.push_back(line);
-        }
-    })
-}
-
-fn lines(said: &Mutex<VecDeque<String>>) -> Vec<String> {
-    said.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
-}
-
-/// Waits until the plugin connects, or its process ends.
-fn wait_until_ready(listener: &UnixListener, child: &Child) -> Result<UnixStream, String> {
-    let text = |error: io::Error| error.to_string();
-    let pid = Pid::from_child(child);
-    let process = pidfd_open(pid, PidfdFlags::empty()).map_err(|errno| text(errno.into()))?;
-    let mut fds = [PollFd::new(listener, PollFlags::IN), PollFd::new(&process, PollFlags::IN)];
-    let patience = Timespec { tv_sec: PATIENCE.as_secs() as i64, tv_nsec: 0 };
-    loop {
-        match poll(&mut fds, Some(&patience)) {
-            Err(rustix::io::Errno::INTR) => {}
-            Err(errno) => return Err(text(errno.into())),
-            Ok(0) => return Err(format!("was not ready after {} s", PATIENCE.as_secs())),
-            Ok(_) => break,
-        }
-    }
-    if fds[0].revents().contains(PollFlags::IN) {
-        return listener.accept().map(|(stream, _)| stream).map_err(text);
-    }
-    Err("ended before it was ready".to_owned())
+    let model = model_of_size(&profile, settings.size)?;
+    let size = model.map.capacity.0.round_down(Bytes(512));
+    check_store(settings, &profile.name, size, is_instant(&model))
 }
 
 impl Running {
@@ -239,7 +185,7 @@ impl Running {
 
     /// The last lines that it printed.
     pub fn said(&self) -> Vec<String> {
-        lines(&self.said)
+        self.said.all()
     }
 
     /// Whether it still runs; what it said where it does not.
@@ -328,6 +274,5 @@ impl Drop for Running {
             let _ = std::fs::remove_file(path);
         }
         let _ = std::fs::remove_file(&self.control);
-        let _ = std::fs::remove_dir_all(&self.directory);
     }
 }

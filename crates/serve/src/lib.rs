@@ -24,7 +24,7 @@ pub use control::{
 };
 pub use device::{Refusal, Served};
 pub use error::ServeError;
-pub use launch::{Launch, Listen, Running};
+pub use launch::{Launch, Listen, OwnDirectory, Running, percent_encoded};
 pub use metrics::open_metrics;
 pub use record::{CrashImage, Head, Record, RecordKind, Recording};
 pub use settings::{Age, Settings, TimeScale};

@@ -15,8 +15,8 @@ pub struct Settings {
     pub profile: String,
     /// What the host sees; what the profile says where absent.
     pub size: Option<Bytes>,
-    /// What it went through before.
-    pub age: Age,
+    /// What it went through before; new where absent, or as its store has it.
+    pub age: Option<Age>,
     /// What every random choice follows from.
     pub seed: u64,
     /// Where its data and the state of its flash stay; in memory where absent.
@@ -39,7 +39,7 @@ impl Default for Settings {
         Settings {
             profile: String::new(),
             size: None,
-            age: Age::New,
+            age: None,
             seed: 1,
             store: None,
             scratch: None,
@@ -171,7 +171,7 @@ impl Settings {
         match key {
             "profile" => self.profile = value.to_owned(),
             "size" => self.size = Some(value.parse().map_err(|e| wrong(format!("{e}")))?),
-            "state" => self.age = value.parse().map_err(wrong)?,
+            "state" => self.age = Some(value.parse().map_err(wrong)?),
             "seed" => self.seed = value.parse().map_err(|_| wrong("no whole number".into()))?,
             "time_scale" => self.time_scale = value.parse().map_err(wrong)?,
             "store" => self.store = path(),
@@ -194,7 +194,7 @@ impl Settings {
     pub fn arguments(&self) -> Vec<String> {
         let mut words = vec![format!("profile={}", self.profile)];
         words.extend(self.size.map(|size| format!("size={}B", size.0)));
-        words.push(format!("state={}", self.age));
+        words.extend(self.age.map(|age| format!("state={age}")));
         words.push(format!("seed={}", self.seed));
         words.push(format!("time_scale={}", self.time_scale));
         let paths = [

@@ -3,11 +3,16 @@
 
 mod common;
 
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
 use common::{BLOCK, block, open, read, settings};
 use flashlag_schema::DeviceStats;
 use flashlag_schema::profile::{Profile, names};
 use flashlag_serve::{
-    Answer, Command, Fault, FaultKind, FaultOp, Served, Settings, minimum_size, open_metrics,
+    Answer, Command, CutMoment, Fault, FaultKind, FaultOp, Refusal, Served, Settings, minimum_size,
+    open_metrics,
 };
 use flashlag_units::{Bytes, Nanos};
 use proptest::prelude::*;
@@ -88,7 +93,7 @@ proptest! {
         settings.size = size.map(Bytes);
         settings.time_scale = format!("{}", f64::from(scale) / 8.0).parse().unwrap();
         let words = ["new".to_owned(), "full".to_owned(), format!("aged:{}d", age)];
-        settings.age = words[(seed % 3) as usize].parse().unwrap();
+        settings.age = words.get((seed % 4) as usize).map(|word| word.parse().unwrap());
         let mut again = Settings::default();
         for word in settings.arguments() {
             let (key, value) = word.split_once('=').unwrap();
@@ -230,7 +235,8 @@ fn every_profile_can_be_served_small_full_and_used() {
         let device = Served::open(&settings).unwrap();
         device.write(0, &block(1), true).unwrap();
         assert_eq!(read(&device, 0, profile), 1);
-        let full = Served::open(&Settings { age: "full".parse().unwrap(), ..settings.clone() });
+        let full =
+            Served::open(&Settings { age: Some("full".parse().unwrap()), ..settings.clone() });
         let flash = stats(&full.unwrap()).flash;
         let size = settings.size.unwrap().0;
         assert!(flash.is_none_or(|flash| flash.mapped_bytes.0 > size / 10 * 9), "{profile}");
@@ -241,7 +247,7 @@ fn every_profile_can_be_served_small_full_and_used() {
             assert!(refused.contains("at least"), "{refused}");
         }
     }
-    let aged = Settings { age: "aged:3mo".parse().unwrap(), ..settings("ufs31-phone", 1) };
+    let aged = Settings { age: Some("aged:3mo".parse().unwrap()), ..settings("ufs31-phone", 1) };
     let aged = Settings { size: Some(Bytes::from_mib(8192)), ..aged };
     let flash = stats(&Served::open(&aged).unwrap()).flash.unwrap();
     assert!(flash.mean_cycles > 100 && flash.life_used.is_some_and(|used| used < 1.0));
@@ -295,4 +301,44 @@ fn statistics_are_metrics_too() {
     assert!(text.ends_with("# EOF\n"));
     let samples = text.lines().filter(|line| !line.starts_with('#'));
     assert!(samples.clone().count() > 20 && samples.map(str::len).all(|length| length < 120));
+}
+
+/// Flushes in a thread, which may never end.
+fn flush_beside(device: &Arc<Served>) -> Receiver<Result<(), Refusal>> {
+    let (answered, answer) = channel();
+    let device = Arc::clone(device);
+    std::thread::spawn(move || answered.send(device.flush()));
+    answer
+}
+
+#[test]
+fn repair_a_cut_and_the_end_undo_a_stall_at_once_for_requests_under_way_too() {
+    let (brief, long) = (Duration::from_millis(100), Duration::from_secs(30));
+    for profile in ["nexus5-2013", "zero"] {
+        let device = Arc::new(small(profile));
+        let stalled = || {
+            let stall = Fault::of(FaultKind::StallNs(Nanos::from_secs(1 << 32)));
+            device.tell(&Command::Fault(stall)).unwrap();
+            let answers = [(); 4].map(|()| flush_beside(&device));
+            assert!(answers[0].recv_timeout(brief).is_err(), "no stall");
+            answers
+        };
+        let answers = stalled();
+        device.tell(&Command::Repair).unwrap();
+        for answer in answers.iter().chain([&flush_beside(&device)]) {
+            answer.recv_timeout(long).expect("still stalled").unwrap();
+        }
+        let answers = stalled();
+        device.tell(&Command::Cut { moment: CutMoment::Now, stay_off: false }).unwrap();
+        for answer in answers {
+            let lost = answer.recv_timeout(long).expect("still stalled").unwrap_err();
+            assert!(lost.reason.contains("power"), "{lost}");
+        }
+        let answers = stalled();
+        device.tell(&Command::Quit).unwrap();
+        for answer in answers {
+            let ended = answer.recv_timeout(long).expect("still stalled").unwrap_err();
+            assert!(ended.reason.contains("ending"), "{ended}");
+        }
+    }
 }

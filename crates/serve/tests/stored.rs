@@ -72,7 +72,7 @@ fn what_is_not_of_this_device_is_refused_by_name() {
     assert!(refuse(&other).contains("seed 1, not 2"), "{}", refuse(&other));
     let larger = Some(mine.size.unwrap().plus(Bytes::from_mib(1)));
     let other = Settings { size: larger, ..mine.clone() };
-    assert!(refuse(&other).contains("bytes"), "{}", refuse(&other));
+    assert!(refuse(&other).contains("give --size"), "{}", refuse(&other));
 
     let state = folder.path().join("device.flash");
     let good = std::fs::read(&state).unwrap();
@@ -110,5 +110,98 @@ fn an_image_is_what_a_new_device_holds_and_its_flash_knows_it() {
         assert!(content(&device) == held, "{profile}");
         let flash = stats(&device).flash;
         assert!(flash.is_none_or(|flash| flash.mapped_bytes > Bytes::ZERO), "{profile}");
+    }
+}
+
+/// A store that holds a device, and its settings.
+fn a_store(folder: &std::path::Path, profile: &str) -> Settings {
+    let store = Some(folder.join("device"));
+    let mine = Settings { store, ..settings(profile, 1) };
+    let device = Served::open(&mine).unwrap();
+    device.write(0, &[1; 4096], true).unwrap();
+    device.close().unwrap();
+    mine
+}
+
+#[test]
+fn no_image_and_no_state_is_loaded_over_a_store_that_is_there() {
+    for profile in ["nexus5-2013", "zero"] {
+        let folder = tempfile::tempdir().unwrap();
+        let mine = a_store(folder.path(), profile);
+        let image = folder.path().join("image");
+        std::fs::write(&image, [2; 4096]).unwrap();
+        let refuse = |settings: &Settings| Served::open(settings).unwrap_err().to_string();
+        let over = refuse(&Settings { image: Some(image), ..mine.clone() });
+        assert!(over.contains("holds a device already") && over.contains("leave out"), "{over}");
+        if profile != "zero" {
+            for state in ["new", "full", "aged:1mo"] {
+                let age = Some(state.parse().unwrap());
+                let over = refuse(&Settings { age, ..mine.clone() });
+                assert!(over.contains("--state is for one that begins"), "{state}: {over}");
+            }
+        }
+        assert_eq!(content(&Served::open(&mine).unwrap())[..4096], [1; 4096], "{profile}");
+    }
+}
+
+#[test]
+fn what_is_gone_beside_a_store_is_refused_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let mine = a_store(folder.path(), "nexus5-2013");
+    let [data, log] = ["device", "device.log"].map(|name| folder.path().join(name));
+    let refuse = |settings: &Settings| Served::open(settings).unwrap_err().to_string();
+    let other = refuse(&Settings { profile: "zero".to_owned(), ..mine.clone() });
+    assert!(other.contains("it is of profile nexus5-2013, not zero"), "{other}");
+
+    let kept = std::fs::read(&log).unwrap();
+    std::fs::remove_file(&log).unwrap();
+    assert!(refuse(&mine).contains("cannot keep the log"), "{}", refuse(&mine));
+    std::fs::write(&log, "").unwrap();
+    assert!(refuse(&mine).contains("it is empty"), "{}", refuse(&mine));
+    std::fs::write(&log, kept).unwrap();
+
+    let aside = folder.path().join("aside");
+    std::fs::rename(&data, &aside).unwrap();
+    let gone = refuse(&mine);
+    assert!(gone.contains("its data is gone") && gone.contains("device.flash"), "{gone}");
+    assert!(!data.exists(), "an empty device took its place");
+    std::fs::rename(&aside, &data).unwrap();
+    assert_eq!(content(&Served::open(&mine).unwrap())[..4096], [1; 4096]);
+}
+
+#[test]
+fn a_start_that_goes_wrong_leaves_no_store_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = folder.path().join("device");
+    let image = folder.path().join("image");
+    let mine = Settings { store: Some(store.clone()), ..settings("nexus5-2013", 1) };
+    let loads = Settings { image: Some(image.clone()), ..mine.clone() };
+    std::fs::File::create(&image).unwrap().set_len(mine.size.unwrap().0 + 1).unwrap();
+    let large = Served::open(&loads).unwrap_err().to_string();
+    assert!(large.contains("the device"), "{large}");
+    assert_eq!(folder.path().read_dir().unwrap().count(), 1, "only the image");
+    // Killed while it loads: the file is smaller than the device.
+    std::fs::write(&store, [3; 8192]).unwrap();
+    let half = Served::open(&mine).unwrap_err().to_string();
+    assert!(half.contains("8192 bytes") && half.contains("cut short"), "{half}");
+    std::fs::remove_file(&store).unwrap();
+    std::fs::write(&image, [4; 4096]).unwrap();
+    let device = Served::open(&loads).unwrap();
+    assert_eq!(content(&device)[..4096], [4; 4096]);
+    assert_eq!(std::fs::metadata(&store).unwrap().len(), mine.size.unwrap().0);
+}
+
+#[test]
+fn what_a_device_holds_is_its_owners_alone() {
+    use std::os::unix::fs::MetadataExt;
+    let folder = tempfile::tempdir().unwrap();
+    let mine = a_store(folder.path(), "nexus5-2013");
+    let device = Served::open(&mine).unwrap();
+    let path = folder.path().join("recording");
+    let record = Command::Record { path, data: true, limit: Bytes::from_mib(1) };
+    device.tell(&record).unwrap();
+    for entry in folder.path().read_dir().unwrap().flatten() {
+        let mode = entry.metadata().unwrap().mode() & 0o777;
+        assert_eq!(mode, 0o600, "{:?} has {mode:o}", entry.path());
     }
 }

@@ -4,7 +4,7 @@ use crate::source::{Kind, Source, Token};
 use crate::{none, root};
 
 /// Files whose sleeps are a measurement's own or a person's wait.
-const SLEEPS: [(&str, &str); 10] = [
+const SLEEPS: [(&str, &str); 11] = [
     ("crates/device/src/clock.rs", "the real clock passes time by sleeping"),
     ("crates/engine/src/calibrate/mod.rs", "two clocks are compared over a stretch of time"),
     ("crates/engine/src/uring/mod.rs", "an open loop waits for its next start or a completion"),
@@ -13,6 +13,7 @@ const SLEEPS: [(&str, &str); 10] = [
     ("crates/lab/src/host/daemon.rs", "a daemon is ready after a while, and ends after one"),
     ("crates/lab/src/machine.rs", "QEMU's sockets are there after a while, and its process ends"),
     ("crates/lab/src/mounting.rs", "a FUSE daemon lets go of what is below it after a while"),
+    ("crates/nbd/src/life.rs", "clients have a moment to leave, which nobody says when they did"),
     ("crates/runner/src/execute.rs", "an idle wait that was asked for"),
     ("crates/runner/src/prepare.rs", "how busy the machine is shows over a stretch of time"),
 ];

@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test uses some of it")]
 
 pub mod client;
+pub mod negotiated;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

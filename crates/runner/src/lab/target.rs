@@ -57,7 +57,7 @@ impl LabTarget {
     pub(super) fn settings(&self, seed: u64) -> Settings {
         Settings {
             size: Some(self.size),
-            age: self.age,
+            age: Some(self.age),
             seed,
             time_scale: self.pace.usual,
             ..Settings::of(&self.spec.profile)
@@ -108,7 +108,7 @@ mod tests {
         let target = LabTarget::parse(text).unwrap();
         assert_eq!((target.size, target.age), (Bytes::from_mib(4096), Age::Full));
         let settings = target.settings(7);
-        assert_eq!((settings.size, settings.age), (Some(target.size), Age::Full));
+        assert_eq!((settings.size, settings.age), (Some(target.size), Some(Age::Full)));
         assert_eq!((settings.time_scale.factor(), settings.seed), (2.0, 7));
         assert_eq!(target.pace.fills.factor(), 30.0);
         let model = target.profile.model().unwrap();

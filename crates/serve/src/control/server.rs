@@ -6,10 +6,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use super::{Answer, Command, Reply};
-use crate::error::ServeError;
+use crate::error::{ServeError, plain};
 
 /// The longest command.
 const LONGEST: u64 = 64 << 10;
+/// Characters of a reason.
+const LONGEST_REASON: usize = 1000;
 /// Clients at a time.
 const MOST_CLIENTS: usize = 16;
 
@@ -105,10 +107,11 @@ where
             let reply = match &command {
                 Ok(command) => match (self.answer)(command) {
                     Ok(answer) => Reply::Ok(answer),
-                    Err(reason) => Reply::Error(reason),
+                    Err(reason) => Reply::Error(bounded(&reason)),
                 },
                 Err(error) => Reply::Error(format!(
-                    "no command: {error}; write a line of JSON such as {{\"do\":\"stat\"}}"
+                    "no command: {}; write a line of JSON such as {{\"do\":\"stat\"}}",
+                    bounded(&error.to_string())
                 )),
             };
             send(stream.get_mut(), &reply)?;
@@ -117,6 +120,12 @@ where
             }
         }
     }
+}
+
+/// A reason for whoever prints it: what steers a terminal is replaced, and what a client itself said is
+/// not repeated without end.
+fn bounded(reason: &str) -> String {
+    plain(&reason.chars().take(LONGEST_REASON).collect::<String>())
 }
 
 fn send(stream: &mut UnixStream, reply: &Reply) -> io::Result<()> {

@@ -83,6 +83,15 @@ impl Core {
         self.clock.now()
     }
 
+    /// Until when requests wait because of a stall: its end, or a power cut before that. `None` where
+    /// they are taken, or refused, now.
+    pub(super) fn stalled_until(&self) -> Option<Nanos> {
+        let stalled = self.faults.stalled_until();
+        let waits = self.powered && !self.closed && self.now() < stalled;
+        let cut = self.plan.as_ref().and_then(Plan::moment).unwrap_or(stalled);
+        waits.then_some(stalled.min(cut))
+    }
+
     /// What a discard forgets whole ones of; `None` where the device does not know discards.
     pub(super) fn discard_unit(&self) -> Option<u64> {
         match &self.flash {
@@ -102,15 +111,14 @@ impl Core {
         let now = self.now();
         self.cut_where_due(data, now)?;
         self.check(offset, work)?;
-        let at = now.max(self.faults.stalled_until());
-        let mut record = record_of(at, offset, work, fua);
+        let has_room = self.make_room(work)?;
+        let mut record = record_of(now, offset, work, fua);
         let started = self.submit(data, &mut record, work)?;
-        self.write_down(&record, work)?;
+        self.write_down(&record, work, has_room)?;
         if let Some(plan) = &mut self.plan {
             plan.passed(started, record.ended);
         }
-        let waits = self.flash.is_some() || record.ended > now;
-        let deadline = waits.then(|| self.clock.real(record.ended));
+        let deadline = self.flash.is_some().then(|| self.clock.real(record.ended));
         Ok(Due { ended: record.ended, deadline, cuts: self.cuts.len() })
     }
 
@@ -150,20 +158,52 @@ impl Core {
             Err(error) => return Err(Refusal::new(Errno::IO, error.to_string())),
         };
         record.ended = timing.ended;
-        modelled.apply(data, record, work)?;
+        if let Err(error) = modelled.apply(data, record, work) {
+            // The flash did it, and the log will not have it.
+            if let Some(store) = &mut self.store {
+                store.miss();
+            }
+            return Err(error.into());
+        }
         Ok(timing.started)
     }
 
+    /// Whether what is asked can be written down: known before the flash does it. On a full disk of the
+    /// host reads go on without; a state that is stored later has what they did to the flash.
+    fn make_room(&mut self, work: &Work<'_>) -> Result<bool, Refusal> {
+        let Some(store) = &mut self.store else { return Ok(true) };
+        match store.reserve() {
+            Ok(()) => Ok(true),
+            Err(_) if matches!(work, Work::Read(_)) => {
+                store.miss();
+                Ok(false)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// Where requests are recorded, or stay with the flash's state.
-    fn write_down(&mut self, record: &Record, work: &Work<'_>) -> Result<(), Refusal> {
+    fn write_down(
+        &mut self,
+        record: &Record,
+        work: &Work<'_>,
+        has_room: bool,
+    ) -> Result<(), Refusal> {
         if let Some(recorder) = &mut self.recorder {
             let data = if let Work::Write(from) = work { Some(*from) } else { None };
             recorder.note(record, data);
         }
-        if let Some(store) = &mut self.store {
-            store.note(record)?;
-            if store.is_due() && record.kind == RecordKind::Flush {
-                self.save().map_err(|error| Refusal::new(Errno::IO, error.to_string()))?;
+        let Some(store) = self.store.as_mut().filter(|_| has_room) else { return Ok(()) };
+        match store.note(record) {
+            Err(_) if record.kind == RecordKind::Read => return Ok(()),
+            noted => noted?,
+        }
+        let (is_due, is_overdue) = (store.is_due(), store.is_overdue());
+        if is_due && record.kind == RecordKind::Flush {
+            let saved = self.save();
+            // The state before it and its log go on, but not for ever.
+            if is_overdue {
+                saved.map_err(|error| Refusal::new(Errno::IO, error.to_string()))?;
             }
         }
         Ok(())

@@ -41,7 +41,7 @@ impl Faults {
         Ok(())
     }
 
-    /// No request is taken before.
+    /// No request is taken before a moment.
     pub(super) fn stall_until(&mut self, until: Nanos) {
         self.stalled_until = self.stalled_until.max(until);
     }

@@ -13,8 +13,9 @@ mod wait;
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
+use flashlag_device::{Clock, MonotonicClock};
 use flashlag_stats::Histogram;
 use flashlag_units::{Bytes, Nanos};
 use rustix::io::Errno;
@@ -26,6 +27,9 @@ pub(crate) use modelled::Modelled;
 
 use self::core::{Core, Due};
 use counts::Counts;
+
+/// Who waits for the end of a stall looks again after so long.
+const LONGEST_WAIT: Nanos = Nanos::from_secs(3600);
 
 /// Why a request fails: what a host is told, and why.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -61,6 +65,8 @@ pub struct Served {
     /// No flash is modelled, and nothing is to be noted of a request: straight to the data.
     plain: AtomicBool,
     core: Mutex<Core>,
+    /// It was told something: whoever waits for the end of a stall looks again.
+    told: Condvar,
     /// How much later than modelled requests completed, in real time.
     lateness: Mutex<Histogram>,
 }
@@ -174,6 +180,12 @@ impl Served {
         self.perform(first, Work::Discard(last - first), fua)
     }
 
+    /// Whether a range is made to read as zeros faster than by writing them.
+    pub fn zeroes_fast(&self, may_trim: bool) -> bool {
+        let core = self.core();
+        core.flash.is_none() || may_trim && core.discard_unit().is_some()
+    }
+
     /// The next stretch from `offset` on that may hold something, within `end`; takes no time.
     ///
     /// # Errors
@@ -209,8 +221,26 @@ impl Served {
         if self.plain.load(Ordering::Acquire) {
             return Ok(work.apply(&self.data, offset)?);
         }
-        let due = self.core().take(&self.data, offset, work, fua)?;
+        let due = self.unstalled()?.take(&self.data, offset, work, fua)?;
         self.deliver(&due)
+    }
+
+    /// Waits until no stall keeps the device from taking requests: until its end, or until it is undone.
+    fn unstalled(&self) -> Result<MutexGuard<'_, Core>, Refusal> {
+        let mut core = self.core();
+        let cuts = core.cuts.len();
+        while let Some(moment) = core.stalled_until() {
+            let left = core.clock.real(moment).since(MonotonicClock.now());
+            let left = left.min(LONGEST_WAIT);
+            let waited = self.told.wait_timeout(core, left.into());
+            core = waited.unwrap_or_else(PoisonError::into_inner).0;
+            let now = core.now();
+            core.cut_where_due(&self.data, now)?;
+            if core.cuts.len() > cuts {
+                return Err(Refusal::new(Errno::IO, "the power was cut before it was taken"));
+            }
+        }
+        Ok(core)
     }
 
     /// Waits until a request has ended, and says whether it did.

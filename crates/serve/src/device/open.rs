@@ -3,8 +3,8 @@
 use std::fs::File;
 use std::io;
 use std::path::Path;
-use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Condvar, Mutex};
 
 use flashlag_flash::Command;
 use flashlag_schema::profile::{Model, Profile};
@@ -18,10 +18,10 @@ use super::core::Core;
 use super::counts::Counts;
 use super::{Modelled, Served};
 use crate::data::{Data, FileData, MemoryData};
-use crate::error::ServeError;
+use crate::error::{ServeError, plain};
 use crate::settings::Settings;
 use crate::sizing::{is_instant, model_of_size};
-use crate::store::{Restored, Store, open_data};
+use crate::store::{DataFile, Restored, Store, check_store};
 
 /// So much is loaded at a time.
 const PIECE: u64 = 64 << 10;
@@ -41,23 +41,46 @@ impl Served {
             Profile::find(&settings.profile).map_err(|error| refuse(error.to_string()))?;
         let model = model_of_size(&profile, settings.size)?;
         let size = model.map.capacity.0.round_down(Bytes(512));
-        let (data, was_there) = data(settings, size)?;
-        let core = if is_instant(&model) {
+        let check = || check_store(settings, &profile.name, size, is_instant(&model));
+        check()?;
+        let file = settings.store.as_deref().map(|path| DataFile::open(path, size)).transpose()?;
+        // Another server may have made it since.
+        check()?;
+        let opened = Served::begin(settings, (&profile, &model), size, file.as_ref());
+        if let (Err(_), Some(file)) = (&opened, &file) {
+            file.undo();
+        }
+        opened
+    }
+
+    fn begin(
+        settings: &Settings,
+        (profile, model): (&Profile, &Model),
+        size: Bytes,
+        file: Option<&DataFile>,
+    ) -> Result<Served, ServeError> {
+        let was_there = file.is_some_and(|file| file.was_there);
+        let core = if is_instant(model) {
             Core::new(DeviceClock::new(settings.time_scale, Nanos::ZERO), None, None)
         } else {
-            make_core(settings, &profile, &model)?
+            make_core(settings, profile, model)?
         };
         let served = Served {
             settings: settings.clone(),
-            profile: profile.name,
+            profile: plain(&profile.name),
             size,
-            data,
+            data: data(settings, size, file)?,
             counts: Counts::default(),
             plain: AtomicBool::new(core.is_plain()),
             core: Mutex::new(core),
+            told: Condvar::new(),
             lateness: Mutex::new(Histogram::new()),
         };
         served.fill(was_there)?;
+        if let Some(file) = file {
+            file.finish()?;
+            served.core().begin_store(settings, profile, model)?;
+        }
         Ok(served)
     }
 
@@ -93,8 +116,9 @@ impl Served {
         if let Some(recorder) = core.recorder.take() {
             recorder.finish().map_err(refuse)?;
         }
-        core.save()?;
-        self.data.sync().map_err(refuse)
+        let saved = core.save();
+        self.data.sync().map_err(refuse)?;
+        saved
     }
 
     /// Holds what an image file holds, in no time of the host's; what is beyond the image stays.
@@ -149,16 +173,35 @@ impl Served {
     }
 }
 
-/// Where its data lies, and whether any may be there already.
-fn data(settings: &Settings, size: Bytes) -> Result<(Data, bool), ServeError> {
-    match (&settings.store, &settings.scratch) {
-        (Some(path), _) => {
-            let (file, was_there) = open_data(path, size)?;
-            Ok((Data::File(FileData::new(file)), was_there))
+impl Core {
+    /// Stores a flash for the first time, where it is to stay.
+    fn begin_store(
+        &mut self,
+        settings: &Settings,
+        profile: &Profile,
+        model: &Model,
+    ) -> Result<(), ServeError> {
+        if let (Some(path), Some(modelled), None) = (&settings.store, &self.flash, &self.store) {
+            let flash = (&modelled.flash, self.clock.now());
+            self.store = Some(Store::begin(path, &profile.name, model, settings.seed, flash)?);
         }
-        (None, Some(folder)) => Ok((Data::File(FileData::new(nameless(folder, size)?)), false)),
-        (None, None) => Ok((Data::Memory(MemoryData::new(size.0)), false)),
+        Ok(())
     }
+}
+
+/// Where its data lies.
+fn data(settings: &Settings, size: Bytes, file: Option<&DataFile>) -> Result<Data, ServeError> {
+    if let Some(file) = file {
+        let opened = file.file.try_clone();
+        let path = settings.store.clone().unwrap_or_default();
+        let advice = "are too many files open?";
+        let opened = opened.map_err(|error| ServeError::file("open", &path, &error, advice))?;
+        return Ok(Data::File(FileData::new(opened)));
+    }
+    Ok(match &settings.scratch {
+        Some(folder) => Data::File(FileData::new(nameless(folder, size)?)),
+        None => Data::Memory(MemoryData::new(size.0)),
+    })
 }
 
 /// A sparse file without a name, which goes with who holds it.
@@ -190,13 +233,10 @@ fn make_core(settings: &Settings, profile: &Profile, model: &Model) -> Result<Co
         core.save()?;
         return Ok(core);
     }
-    let (flash, now) = aged(model, seed, settings.age).map_err(|error| ServeError::Profile {
+    let age = settings.age.unwrap_or_default();
+    let (flash, now) = aged(model, seed, age).map_err(|error| ServeError::Profile {
         name: settings.profile.clone(),
-        reason: format!("state={}: {error}", settings.age),
+        reason: format!("state={age}: {error}"),
     })?;
-    let store = match &settings.store {
-        None => None,
-        Some(path) => Some(Store::begin(path, &profile.name, model, seed, (&flash, now))?),
-    };
-    Ok(core(flash, now, store))
+    Ok(core(flash, now, None))
 }

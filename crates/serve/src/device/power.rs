@@ -43,6 +43,14 @@ impl Plan {
         Some(Plan { when, stay_off })
     }
 
+    /// The moment, where it is known.
+    pub(super) fn moment(&self) -> Option<Nanos> {
+        match self.when {
+            When::At(at) => Some(at),
+            When::After { .. } => None,
+        }
+    }
+
     /// A command was handed over, which lasts from `started` to `ended`.
     pub(super) fn passed(&mut self, started: Nanos, ended: Nanos) {
         if let When::After { left, draws } = &mut self.when {
@@ -87,7 +95,7 @@ impl Core {
         }
         self.cuts.push(at);
         self.last_cut = Some(report);
-        self.note_cut(at)?;
+        self.note_cut(at);
         if stay_off {
             self.powered = false;
             self.clock.stop(at);
@@ -106,10 +114,11 @@ impl Core {
         if let Some(modelled) = &mut self.flash {
             modelled.cut(data, at)?;
         }
-        self.note_cut(at)
+        self.note_cut(at);
+        Ok(())
     }
 
-    fn note_cut(&mut self, at: Nanos) -> std::io::Result<()> {
+    fn note_cut(&mut self, at: Nanos) {
         let record = Record {
             at,
             ended: at,
@@ -122,6 +131,9 @@ impl Core {
         if let Some(recorder) = &mut self.recorder {
             recorder.note(&record, None);
         }
-        self.store.as_mut().map_or(Ok(()), |store| store.note(&record))
+        if let Some(store) = &mut self.store {
+            // Where there is no room for it, a state that is stored later has what it did.
+            let _ = store.reserve().and_then(|()| store.note(&record)).map_err(|_| store.miss());
+        }
     }
 }

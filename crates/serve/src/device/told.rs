@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use flashlag_schema::{DeviceStats, FlashState, LatencySummary, Lateness, StoredHistogram};
@@ -13,6 +14,7 @@ use super::{Modelled, Served};
 use crate::control::{Answer, Command, CutMoment, Fault, FaultKind};
 use crate::record::{Head, Recorder, SCHEMA};
 use crate::settings::TimeScale;
+use crate::store::PRIVATE;
 
 impl Served {
     /// Does what it is told.
@@ -51,6 +53,8 @@ impl Served {
             }
         };
         self.set_plain(&core);
+        drop(core);
+        self.told.notify_all();
         answer
     }
 
@@ -68,7 +72,8 @@ impl Served {
             trim: modelled.map(Modelled::trim).unwrap_or_default(),
             flash_bytes: flash.len() as u64,
         };
-        let file = File::create(path)?;
+        let mut options = File::options();
+        let file = options.write(true).create(true).truncate(true).mode(PRIVATE).open(path)?;
         core.recorder = Some(Recorder::new(file, &head, &flash, data, limit)?);
         Ok(())
     }

@@ -16,7 +16,7 @@ pub(super) fn nbdkit(given: Option<&Path>) -> Result<PathBuf, ServeError> {
         operation: "find",
         path: path.to_owned(),
         reason: "there is no such program".to_owned(),
-        advice: "install the package nbdkit: apt-get install nbdkit, dnf install nbdkit",
+        advice: "install the package nbdkit: apt-get install nbdkit, dnf install nbdkit".into(),
     };
     if let Some(path) = given {
         return if path.is_file() { Ok(path.to_owned()) } else { Err(missing(path)) };
@@ -37,7 +37,8 @@ pub(super) fn plugin(given: Option<&Path>) -> Result<PathBuf, ServeError> {
         path: path.to_owned(),
         reason: "there is no such file".to_owned(),
         advice: "build it with `cargo build --release -p flashlag-nbd`, or say with --plugin or \
-                 FLASHLAG_NBD_PLUGIN where it is",
+                 FLASHLAG_NBD_PLUGIN where it is"
+            .into(),
     };
     let said = given.map(Path::to_owned).or_else(|| std::env::var_os(VARIABLE).map(PathBuf::from));
     if let Some(path) = said {

@@ -3,11 +3,11 @@
 use std::fmt;
 use std::io;
 use std::net::IpAddr;
-use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::error::ServeError;
 
@@ -35,7 +35,7 @@ impl Listen {
     /// As clients are told it.
     pub fn uri(&self) -> String {
         match self {
-            Listen::Unix(path) => format!("nbd+unix:///?socket={}", path.display()),
+            Listen::Unix(path) => format!("nbd+unix:///?socket={}", percent_encoded(path)),
             Listen::Tcp(IpAddr::V4(address), port) => format!("nbd://{address}:{port}"),
             Listen::Tcp(IpAddr::V6(address), port) => format!("nbd://[{address}]:{port}"),
         }
@@ -72,7 +72,14 @@ impl FromStr for Listen {
         let rest = text.strip_prefix("tcp:").ok_or_else(wrong)?;
         let (address, port) = rest.rsplit_once(':').unwrap_or(("127.0.0.1", rest));
         let address = address.trim_matches(['[', ']']).parse().map_err(|_| wrong())?;
-        Ok(Listen::Tcp(address, port.parse().map_err(|_| wrong())?))
+        match port.parse().map_err(|_| wrong())? {
+            // The system would choose one, and nobody would know which.
+            0 => {
+                Err("0 is no port that clients can be told: write one, such as tcp:10809"
+                    .to_owned())
+            }
+            port => Ok(Listen::Tcp(address, port)),
+        }
     }
 }
 
@@ -85,6 +92,16 @@ impl fmt::Display for Listen {
     }
 }
 
+/// A path as part of a URI: what has a meaning there, and what is no ASCII, as `%` and two digits.
+pub fn percent_encoded(path: &Path) -> String {
+    let stays = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte);
+    let encoded = path.as_os_str().as_bytes().iter().map(|byte| match stays(*byte) {
+        true => char::from(*byte).to_string(),
+        false => format!("%{byte:02X}"),
+    });
+    encoded.collect()
+}
+
 /// Sees to it that a socket can be made there: a stale one of ours is removed, and nothing else.
 pub(super) fn check_socket(path: &Path) -> Result<(), ServeError> {
     const ADVICE: &str = "choose another with --listen unix:PATH";
@@ -92,7 +109,7 @@ pub(super) fn check_socket(path: &Path) -> Result<(), ServeError> {
         operation: "listen on",
         path: path.to_owned(),
         reason: reason.to_owned(),
-        advice: ADVICE,
+        advice: ADVICE.into(),
     };
     if path.as_os_str().len() > LONGEST {
         return Err(refuse("the path of a socket has 107 bytes at most"));
@@ -116,22 +133,23 @@ pub(super) fn check_socket(path: &Path) -> Result<(), ServeError> {
     std::fs::remove_file(path).map_err(|error| ServeError::file("remove", path, &error, ADVICE))
 }
 
-/// A directory of our own for sockets, which nobody else may look into.
-pub(super) fn make_directory() -> Result<PathBuf, ServeError> {
-    static NEXT: AtomicU32 = AtomicU32::new(0);
-    let parent = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
-    let parent = parent.filter(|path| path.is_dir()).unwrap_or_else(std::env::temp_dir);
-    loop {
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = parent.join(format!("flashlag-{}-{number}", std::process::id()));
-        match std::fs::DirBuilder::new().mode(0o700).create(&path) {
-            Ok(()) => return Ok(path),
-            // Of a process that had this number before.
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(error) => {
-                let advice = "is there room, and may we write there?";
-                return Err(ServeError::file("make", &path, &error, advice));
-            }
-        }
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_uri_is_one_whatever_the_path_of_its_socket() {
+        let uri = |path: &str| Listen::Unix(PathBuf::from(path)).uri();
+        assert_eq!(uri("/run/a-b_c.sock"), "nbd+unix:///?socket=/run/a-b_c.sock");
+        let odd = uri("/tmp/a b&c=%d ü'#?");
+        assert_eq!(odd, "nbd+unix:///?socket=/tmp/a%20b%26c%3D%25d%20%C3%BC%27%23%3F");
+    }
+
+    #[test]
+    fn a_port_that_the_system_would_choose_is_refused() {
+        let refused = "tcp:127.0.0.1:0".parse::<Listen>().unwrap_err();
+        assert!(refused.contains("tcp:10809"), "{refused}");
+        assert!("tcp:0".parse::<Listen>().is_err());
+        assert_eq!("tcp:7".parse(), Ok(Listen::Tcp([127, 0, 0, 1].into(), 7)));
     }
 }

@@ -61,6 +61,9 @@ const KINDS: [(RecordKind, u8); 6] = [
     (RecordKind::Cut, b'c'),
 ];
 
+/// The latest moment of a device's time that is stored: 292 years.
+pub(crate) const LATEST: Nanos = Nanos(u64::MAX / 2);
+
 impl Record {
     pub(crate) const SIZE: usize = 32;
 
@@ -102,8 +105,9 @@ impl Record {
             has_data: bytes[29] & 2 != 0,
         };
         let within = record.offset.plus(record.length) <= size;
+        let in_time = record.at <= record.ended && record.ended <= LATEST;
         let known = bytes[29] & !3 == 0 && bytes[30..] == [0, 0];
-        if within && known { Ok(Some(record)) } else { Err(damaged()) }
+        if within && in_time && known { Ok(Some(record)) } else { Err(damaged()) }
     }
 
     /// What the flash was asked to do; it knows sectors only: of a part of one, all of it.

@@ -6,13 +6,16 @@ use flashlag_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::error::ServeError;
+use crate::error::{ServeError, plain};
+use crate::record::LATEST;
 
 /// The form of stored states. Another number whenever a field of the flash changes.
 pub(super) const FORMAT: &str = "flashlag.flash/1";
 const SMALL: Bytes = Bytes::from_mib(16);
-pub(super) const ADVICE: &str = "remove this file and the one that ends in .log to begin with a flash that holds the data and \
-     is otherwise new";
+pub(super) const ADVICE: &str = "remove this file and the one that ends in .log to begin with a flash \
+                                 that holds the data and is otherwise new";
+/// Characters of a text that is not known which a message shows.
+const SHOWN: usize = 40;
 
 /// Whose state it is: the first line of a stored flash, as JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,35 +75,74 @@ impl Header {
         })
     }
 
+    /// The device that it is of.
+    pub(super) fn wanted(&self) -> Wanted<'_> {
+        Wanted { profile: &self.profile, size: self.size_bytes, seed: self.seed }
+    }
+
+    /// Whether its figures can be those of a device.
+    pub(super) fn is_sound(&self) -> Result<(), String> {
+        if self.now > LATEST {
+            return Err(format!("it is damaged: a device's time is not {} ns", self.now.0));
+        }
+        Ok(())
+    }
+
     /// Whether it is of the device that is asked for.
-    pub(super) fn check(&self, path: &Path, wanted: &Header) -> Result<(), ServeError> {
-        let differs = |what: &str, is: &dyn std::fmt::Display, wanted: &dyn std::fmt::Display| {
+    pub(super) fn check(&self, path: &Path, wanted: &Wanted<'_>) -> Result<(), ServeError> {
+        let differs = |what: &str, is: &str, wanted: &str, advice: String| {
             Err(ServeError::File {
                 operation: "use",
                 path: path.to_owned(),
                 reason: format!("it is of {what} {is}, not {wanted}"),
-                advice: "serve that device, or choose another --store",
+                advice: format!("{advice}, or choose another --store").into(),
             })
         };
         if self.profile != wanted.profile {
-            return differs("profile", &self.profile, &wanted.profile);
+            let (is, wanted) = (shown(&self.profile), shown(wanted.profile));
+            return differs("profile", &is, &wanted, "serve that profile".to_owned());
         }
-        if self.size_bytes != wanted.size_bytes {
-            return differs("size", &self.size_bytes.0, &wanted.size_bytes.0);
+        if self.size_bytes != wanted.size {
+            let (is, wanted) = (self.size_bytes.0, wanted.size.0);
+            let advice = format!("give --size {is}B");
+            return differs("size", &is.to_string(), &wanted.to_string(), advice);
         }
         if self.seed != wanted.seed {
-            return differs("seed", &self.seed, &wanted.seed);
-        }
-        if self.model != wanted.model {
-            return differs(
-                "parameters",
-                &&self.model[..12.min(self.model.len())],
-                &"the profile's",
-            );
-        }
-        if self.form != wanted.form {
-            return differs("version", &"that stores flashes in another way", &"this one");
+            let (is, wanted) = (self.seed.to_string(), wanted.seed.to_string());
+            return differs("seed", &is, &wanted, format!("give --seed {is}"));
         }
         Ok(())
     }
+
+    /// Whether its flash was made and is stored as those of this program and profile are.
+    pub(super) fn check_form(&self, path: &Path, wanted: &Header) -> Result<(), ServeError> {
+        let differs = |reason: &str| {
+            Err(ServeError::File {
+                operation: "use",
+                path: path.to_owned(),
+                reason: reason.to_owned(),
+                advice: ADVICE.into(),
+            })
+        };
+        if self.model != wanted.model {
+            return differs("it is of other parameters than the profile's");
+        }
+        if self.form != wanted.form {
+            return differs("it is of a version that stores flashes in another way");
+        }
+        Ok(())
+    }
+}
+
+/// The device that a store is asked for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wanted<'a> {
+    pub(super) profile: &'a str,
+    pub(super) size: Bytes,
+    pub(super) seed: u64,
+}
+
+/// A name from a file, for a message.
+fn shown(name: &str) -> String {
+    plain(&name.chars().take(SHOWN).collect::<String>())
 }

@@ -1,44 +1,67 @@
-//! The requests since a flash was stored: a line that says which state they follow, then records.
+//! The requests since a flash was stored: a line with the state that they follow, then records.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Seek, SeekFrom, Write};
+use std::io::{self, BufRead, BufReader, Read};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use super::header::{ADVICE, Header};
+use rustix::fs::{FallocateFlags, fallocate};
+use rustix::io::Errno;
+
+use super::fresh::Fresh;
+use super::header::Header;
 use crate::error::ServeError;
 use crate::record::Record;
 
+/// Room on the disk that is set aside at a time, so that a full disk is known before the flash takes a
+/// request. The second is for a disk that is nearly full.
+const AHEAD: [u64; 2] = [1 << 20, 4 << 10];
+/// The longest first line.
+const LONGEST_LINE: u64 = 4096;
+const ADVICE: &str = "put the log back, or remove it and the file that ends in .flash to begin with \
+                      a flash that holds the data and is otherwise new";
+
 #[derive(Debug)]
 pub(super) struct Log {
-    path: PathBuf,
     file: File,
-    length: u64,
+    /// Where the first record is.
+    begin: u64,
+    /// Where the next record goes: what lies behind it is no whole record.
+    end: u64,
+    /// Up to here the disk has room.
+    reserved: u64,
+}
+
+/// A log without records, in a file of another name until the state that it follows is stored.
+#[derive(Debug)]
+pub(super) struct FreshLog {
+    fresh: Fresh,
+    path: PathBuf,
+    begin: u64,
+}
+
+impl FreshLog {
+    pub(super) fn create(path: &Path, header: &Header) -> Result<FreshLog, ServeError> {
+        let refuse = |error: io::Error| {
+            ServeError::file("keep the log", path, &error, "is there room on its disk?")
+        };
+        let line = format!("{}\n", header.state);
+        let fresh = Fresh::create(path).map_err(refuse)?;
+        fresh.file().and_then(|file| file.write_all_at(line.as_bytes(), 0)).map_err(refuse)?;
+        Ok(FreshLog { fresh, path: path.to_owned(), begin: line.len() as u64 })
+    }
+
+    /// Takes the place of the log before it.
+    pub(super) fn put(self) -> Result<Log, ServeError> {
+        let FreshLog { fresh, path, begin } = self;
+        let file = fresh.put().map_err(|error| Log::refuse(&path, &error))?;
+        Ok(Log { file, begin, end: begin, reserved: begin })
+    }
 }
 
 impl Log {
-    /// A log with nothing in it, after a state.
-    pub(super) fn begin(path: &Path, header: &Header) -> Result<Log, ServeError> {
-        let mut options = File::options();
-        let file = options.read(true).write(true).create(true).truncate(false).open(path);
-        let file = file.map_err(|error| Log::refuse(path, &error))?;
-        let mut log = Log { path: path.to_owned(), file, length: 0 };
-        log.restart(header)?;
-        Ok(log)
-    }
-
     fn refuse(path: &Path, error: &io::Error) -> ServeError {
         ServeError::file("keep the log", path, error, ADVICE)
-    }
-
-    /// Begins again, after another state.
-    pub(super) fn restart(&mut self, header: &Header) -> Result<(), ServeError> {
-        let line = format!("{}\n", header.state);
-        let begun = self.file.set_len(0).and_then(|()| self.file.rewind());
-        begun
-            .and_then(|()| self.file.write_all(line.as_bytes()))
-            .map_err(|error| Log::refuse(&self.path, &error))?;
-        self.length = 0;
-        Ok(())
     }
 
     /// Reads what followed a state, and goes on after it. A record that was being written when the
@@ -49,42 +72,68 @@ impl Log {
         replay: &mut impl FnMut(&Record),
     ) -> Result<Log, ServeError> {
         let refuse = |error: io::Error| Log::refuse(path, &error);
-        let mut log = match File::options().read(true).write(true).open(path) {
-            Ok(file) => Log { path: path.to_owned(), file, length: 0 },
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Log::begin(path, header);
-            }
-            Err(error) => return Err(refuse(error)),
-        };
-        let mut reader = BufReader::with_capacity(1 << 20, &log.file);
-        let mut line = String::new();
-        reader.read_line(&mut line).map_err(refuse)?;
-        let follows = line.trim_end();
-        // Killed between storing a state and beginning its log, or before the log had a line.
-        if follows.is_empty() || follows == header.before {
-            drop(reader);
-            log.restart(header)?;
-            return Ok(log);
+        let file = File::options().read(true).write(true).open(path).map_err(refuse)?;
+        let mut reader = BufReader::with_capacity(1 << 20, &file);
+        let mut line = Vec::new();
+        (&mut reader).take(LONGEST_LINE).read_until(b'\n', &mut line).map_err(refuse)?;
+        let follows = line.trim_ascii_end();
+        if follows.is_empty() {
+            return Err(refuse(io::Error::other("it is empty")));
         }
-        if follows != header.state {
+        // Killed between storing a state and putting the log in its place that follows it.
+        if follows == header.before.as_bytes() {
+            return FreshLog::create(path, header)?.put();
+        }
+        if follows != header.state.as_bytes() {
             return Err(refuse(io::Error::other("it does not follow the stored flash")));
         }
+        let begin = line.len() as u64;
+        let mut end = begin;
         while let Some(record) = Record::read(&mut reader, header.size_bytes).map_err(refuse)? {
             replay(&record);
-            log.length += Record::SIZE as u64;
+            end += Record::SIZE as u64;
         }
         drop(reader);
-        let end = line.len() as u64 + log.length;
-        log.file.set_len(end).and_then(|()| log.file.seek(SeekFrom::End(0))).map_err(refuse)?;
-        Ok(log)
+        Ok(Log { file, begin, end, reserved: end })
     }
 
+    /// Sees to it that the disk has room for one more record.
+    pub(super) fn reserve(&mut self) -> io::Result<()> {
+        if self.end + Record::SIZE as u64 <= self.reserved {
+            return Ok(());
+        }
+        let mut full = Errno::NOSPC;
+        for ahead in AHEAD {
+            match fallocate(&self.file, FallocateFlags::KEEP_SIZE, self.end, ahead) {
+                Ok(()) => {
+                    self.reserved = self.end + ahead;
+                    return Ok(());
+                }
+                // A filesystem that sets nothing aside: a full disk is known when it is written to.
+                Err(Errno::OPNOTSUPP | Errno::NOSYS) => {
+                    self.reserved = u64::MAX;
+                    return Ok(());
+                }
+                Err(errno) => full = errno,
+            }
+        }
+        Err(full.into())
+    }
+
+    /// Adds a record, or leaves the log as it was.
     pub(super) fn append(&mut self, record: &Record) -> io::Result<()> {
-        self.length += Record::SIZE as u64;
-        self.file.write_all(&record.to_bytes())
+        if let Err(error) = self.file.write_all_at(&record.to_bytes(), self.end) {
+            // Where this fails as well, the next record is written over what there is of this one.
+            let _ = self.file.set_len(self.end);
+            self.reserved = self.reserved.min(self.end);
+            return Err(error);
+        }
+        self.end += Record::SIZE as u64;
+        Ok(())
     }
 
+    /// Bytes of records.
     pub(super) fn length(&self) -> u64 {
-        self.length
+        self.end - self.begin
     }
 }

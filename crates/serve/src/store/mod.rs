@@ -5,6 +5,8 @@
 //! flash as it was when the server ended, in whatever way, since the same requests at the same
 //! times do the same again. The log is written before a request completes.
 
+mod existing;
+mod fresh;
 mod header;
 mod log;
 mod snapshot;
@@ -12,6 +14,7 @@ mod snapshot;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use flashlag_flash::Flash;
@@ -20,20 +23,34 @@ use flashlag_units::{Bytes, Nanos};
 use rustix::fs::{FlockOperation, flock};
 
 use crate::error::ServeError;
-use crate::record::Record;
+use crate::record::{LATEST, Record};
+pub(crate) use existing::check_store;
+pub(crate) use fresh::PRIVATE;
 use header::Header;
-use log::Log;
+use log::{FreshLog, Log};
 
 /// With a log larger than this, the flash is stored anew.
 const LARGEST_LOG: u64 = 64 << 20;
+
+/// With one larger than this, a flash that can't be stored is an error.
+const LOG_LIMIT: u64 = 4 * LARGEST_LOG;
+/// After a flash could not be stored, the log grows by this much before it is tried again.
+const RETRY: u64 = 64 << 10;
 
 /// The files of one device, locked against other servers.
 #[derive(Debug)]
 pub(crate) struct Store {
     /// The state of the flash.
     path: PathBuf,
+    log_path: PathBuf,
     header: Header,
     log: Log,
+    /// Records in bytes before a flash is stored that could not be stored at the last try.
+    retry: u64,
+    /// The flash has done what the log lacks, for want of room: it is stored anew when there is some.
+    behind: bool,
+    /// The log does not follow the stored state: nothing more is taken.
+    lost: bool,
 }
 
 /// What a store held.
@@ -52,25 +69,53 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Opens the file with a device's data, or makes it; nobody else may have it open. Says whether it
-/// was there.
-pub(crate) fn open_data(path: &Path, size: Bytes) -> Result<(File, bool), ServeError> {
-    const ADVICE: &str = "give a file of the device's size, or one that is not there";
-    let refuse = |error: io::Error| ServeError::file("open", path, &error, ADVICE);
-    let mut options = File::options();
-    let file = options.read(true).write(true).create(true).truncate(false).open(path);
-    let file = file.map_err(refuse)?;
-    if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
-        return Err(refuse(io::Error::other("another server has it open")));
+/// A file with a device's data, which nobody else has open.
+#[derive(Debug)]
+pub(crate) struct DataFile {
+    pub(crate) file: File,
+    path: PathBuf,
+    size: Bytes,
+    existed: bool,
+    /// Whether it held anything.
+    pub(crate) was_there: bool,
+}
+
+impl DataFile {
+    /// Opens it, or makes it, as an empty file until [`DataFile::finish`].
+    pub(crate) fn open(path: &Path, size: Bytes) -> Result<DataFile, ServeError> {
+        const ADVICE: &str = "give a file of the device's size, or one that is not there";
+        let refuse = |error: io::Error| ServeError::file("open", path, &error, ADVICE);
+        let mut options = File::options();
+        options.read(true).write(true).create(true).truncate(false).mode(PRIVATE);
+        let existed = path.exists();
+        let file = options.open(path).map_err(refuse)?;
+        if flock(&file, FlockOperation::NonBlockingLockExclusive).is_err() {
+            return Err(refuse(io::Error::other("another server has it open")));
+        }
+        let length = file.metadata().map_err(refuse)?.len();
+        let was_there = length > 0;
+        Ok(DataFile { file, path: path.to_owned(), size, existed, was_there })
     }
-    let length = file.metadata().map_err(refuse)?.len();
-    if length == 0 {
-        file.set_len(size.0).map_err(refuse)?;
-    } else if length != size.0 {
-        let reason = format!("it has {length} bytes, the device {}", size.0);
-        return Err(refuse(io::Error::other(reason)));
+
+    /// What it is to hold at first is in it: it is as large as the device from now on. A start that was
+    /// cut short is known by the size.
+    pub(crate) fn finish(&self) -> Result<(), ServeError> {
+        let advice = "is there room on its disk?";
+        let sized = self.file.set_len(self.size.0);
+        sized.map_err(|error| ServeError::file("size", &self.path, &error, advice))
     }
-    Ok((file, length > 0))
+
+    /// Takes back what a start made that went wrong.
+    pub(crate) fn undo(&self) {
+        if self.was_there {
+            return;
+        }
+        // What can't be removed is refused by name at the next start.
+        let _ = match self.existed {
+            true => self.file.set_len(0),
+            false => std::fs::remove_file(&self.path),
+        };
+    }
 }
 
 impl Store {
@@ -96,7 +141,8 @@ impl Store {
             record.replay(&mut flash);
         };
         let log = Log::reopen(&log_path, &header, &mut replay)?;
-        Ok(Some(Restored { store: Store { path, header, log }, flash, now }))
+        let store = Store { path, log_path, header, log, retry: 0, behind: false, lost: false };
+        Ok(Some(Restored { store, flash, now }))
     }
 
     /// Stores a flash for the first time.
@@ -110,29 +156,67 @@ impl Store {
         seed: u64,
         (flash, now): (&Flash, Nanos),
     ) -> Result<Store, ServeError> {
-        let path = beside(data, ".flash");
-        let mut header = Header::new(profile, model, seed)?;
-        snapshot::write(&path, &mut header, flash, now)?;
-        let log = Log::begin(&beside(data, ".log"), &header)?;
-        Ok(Store { path, header, log })
+        let (path, log_path) = (beside(data, ".flash"), beside(data, ".log"));
+        let header = Header::new(profile, model, seed)?;
+        let (header, body) = snapshot::next(&path, &header, flash, now)?;
+        // The log first: a flash without one is refused.
+        let log = FreshLog::create(&log_path, &header)?.put()?;
+        snapshot::write(&path, &header, &body)?;
+        Ok(Store { path, log_path, header, log, retry: 0, behind: false, lost: false })
+    }
+
+    /// Sees to it that there is room to write down one more request.
+    pub(crate) fn reserve(&mut self) -> io::Result<()> {
+        if self.lost {
+            return Err(io::Error::other("its log was lost: end the server, and start it again"));
+        }
+        self.log.reserve()
     }
 
     /// A request was taken.
     pub(crate) fn note(&mut self, record: &Record) -> io::Result<()> {
-        self.log.append(record)
+        let noted = if record.ended > LATEST {
+            Err(io::Error::other("the device's time is over: begin another store"))
+        } else {
+            self.log.append(record)
+        };
+        self.behind |= noted.is_err();
+        noted
     }
 
-    /// Whether the log is so long that the flash should be stored anew.
+    /// The flash did what can't be written down.
+    pub(crate) fn miss(&mut self) {
+        self.behind = true;
+    }
+
+    /// Whether the flash should be stored anew.
     pub(crate) fn is_due(&self) -> bool {
-        self.log.length() > LARGEST_LOG
+        let length = self.log.length();
+        length >= self.retry && (self.behind || length > LARGEST_LOG)
+    }
+
+    /// Whether it has to be, since the log may not grow any more.
+    pub(crate) fn is_overdue(&self) -> bool {
+        self.log.length() > LOG_LIMIT
     }
 
     /// Stores the flash as it is now; the log begins again.
     ///
     /// # Errors
-    /// Files that can't be written: the older state and its log stay then.
+    /// Files that can't be written: the older state and its log stay then, and go on.
     pub(crate) fn save(&mut self, flash: &Flash, now: Nanos) -> Result<(), ServeError> {
-        snapshot::write(&self.path, &mut self.header, flash, now)?;
-        self.log.restart(&self.header)
+        self.retry = self.log.length() + RETRY;
+        let (header, body) = snapshot::next(&self.path, &self.header, flash, now)?;
+        let log = FreshLog::create(&self.log_path, &header)?;
+        snapshot::write(&self.path, &header, &body)?;
+        self.header = header;
+        // From here on the log before is of no use: it is dropped at the next start.
+        self.lost = true;
+        self.log = log.put()?;
+        (self.retry, self.behind, self.lost) = (0, false, false);
+        Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

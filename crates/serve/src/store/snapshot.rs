@@ -1,60 +1,103 @@
 //! A stored flash: a line of JSON that says whose it is, then the flash in postcard's form.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::Path;
 
 use flashlag_flash::Flash;
 use flashlag_units::Nanos;
 
+use super::fresh::Fresh;
 use super::header::{ADVICE, FORMAT, Header, sum};
-use crate::error::ServeError;
+use crate::error::{ServeError, plain};
+
+/// The longest first line.
+const LONGEST_LINE: u64 = 64 << 10;
+/// The largest stored flash: that of a device of 16 TiB is smaller.
+const LARGEST: u64 = 64 << 30;
+
+fn refuse(path: &Path, error: &io::Error) -> ServeError {
+    ServeError::file("read", path, error, ADVICE)
+}
+
+fn damaged(path: &Path, reason: &str) -> ServeError {
+    refuse(path, &io::Error::other(plain(reason)))
+}
+
+/// Whose the flash in a file is; `None` where there is none.
+pub(super) fn header(path: &Path) -> Result<Option<Header>, ServeError> {
+    Ok(open(path)?.map(|(header, _)| header))
+}
+
+/// The header, and a reader of what follows it.
+fn open(path: &Path) -> Result<Option<(Header, BufReader<File>)>, ServeError> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(refuse(path, &error)),
+    };
+    let mut reader = BufReader::new(file);
+    let mut line = Vec::new();
+    let read = (&mut reader).take(LONGEST_LINE).read_until(b'\n', &mut line);
+    read.map_err(|error| refuse(path, &error))?;
+    Ok(Some((parse(path, &line)?, reader)))
+}
+
+fn parse(path: &Path, line: &[u8]) -> Result<Header, ServeError> {
+    let header: Header = serde_json::from_slice(line)
+        .map_err(|error| damaged(path, &format!("it is no stored flash: {error}")))?;
+    if header.schema != FORMAT {
+        let reason = format!("it is `{}`, this program reads `{FORMAT}`", header.schema);
+        return Err(damaged(path, &reason));
+    }
+    header.is_sound().map_err(|reason| damaged(path, &reason))?;
+    Ok(header)
+}
 
 /// What is in a file, of the device that is wanted; `None` where there is none.
 pub(super) fn read(path: &Path, wanted: &Header) -> Result<Option<(Header, Flash)>, ServeError> {
-    let refuse = |error: io::Error| ServeError::file("read", path, &error, ADVICE);
-    let damaged = |reason: String| refuse(io::Error::other(reason));
-    let bytes = match std::fs::read(path) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(refuse(error)),
-    };
-    let end = bytes.iter().position(|byte| *byte == b'\n');
-    let (line, rest) = bytes.split_at(end.unwrap_or(0));
-    let header: Header = serde_json::from_slice(line)
-        .map_err(|error| damaged(format!("it is no stored flash: {error}")))?;
-    if header.schema != FORMAT {
-        return Err(damaged(format!("it is `{}`, this program reads `{FORMAT}`", header.schema)));
+    let Some((header, mut reader)) = open(path)? else { return Ok(None) };
+    let length = reader.get_ref().metadata().map_err(|error| refuse(path, &error))?.len();
+    if length > LARGEST {
+        return Err(damaged(path, "it is larger than any stored flash"));
     }
-    let body = &rest[1..];
-    if sum(body) != header.state {
-        return Err(damaged("it is damaged: its bytes do not come to what they were".to_owned()));
+    header.check(path, &wanted.wanted())?;
+    let mut body = Vec::new();
+    reader.read_to_end(&mut body).map_err(|error| refuse(path, &error))?;
+    if sum(&body) != header.state {
+        return Err(damaged(path, "it is damaged: its bytes do not come to what they were"));
     }
-    header.check(path, wanted)?;
-    let flash =
-        postcard::from_bytes(body).map_err(|error| damaged(format!("it is damaged: {error}")))?;
+    header.check_form(path, wanted)?;
+    let flash = postcard::from_bytes(&body)
+        .map_err(|error| damaged(path, &format!("it is damaged: {error}")))?;
     Ok(Some((header, flash)))
 }
 
-/// Replaces a file at once: a reader finds the old state or the new one.
-pub(super) fn write(
+/// A flash as it is stored: the header of the next state, and its bytes.
+pub(super) fn next(
     path: &Path,
-    header: &mut Header,
+    header: &Header,
     flash: &Flash,
     now: Nanos,
-) -> Result<(), ServeError> {
-    let refuse = |error: io::Error| {
-        ServeError::file("store the flash in", path, &error, "is there room on its disk?")
-    };
-    let body = postcard::to_allocvec(flash).map_err(|error| refuse(io::Error::other(error)))?;
+) -> Result<(Header, Vec<u8>), ServeError> {
+    let body =
+        postcard::to_allocvec(flash).map_err(|error| full(path, &io::Error::other(error)))?;
     let next = Header { now, state: sum(&body), before: header.state.clone(), ..header.clone() };
-    let mut line = serde_json::to_vec(&next).map_err(|error| refuse(error.into()))?;
+    Ok((next, body))
+}
+
+/// Replaces a file at once: a reader finds the old state or the new one.
+pub(super) fn write(path: &Path, header: &Header, body: &[u8]) -> Result<(), ServeError> {
+    let refuse = |error: io::Error| full(path, &error);
+    let mut line = serde_json::to_vec(header).map_err(|error| refuse(error.into()))?;
     line.push(b'\n');
-    let fresh = super::beside(path, ".new");
-    let mut file = File::create(&fresh).map_err(refuse)?;
-    file.write_all(&line).and_then(|()| file.write_all(&body)).map_err(refuse)?;
+    let fresh = Fresh::create(path).map_err(refuse)?;
+    let mut file = fresh.file().map_err(refuse)?;
+    file.write_all(&line).and_then(|()| file.write_all(body)).map_err(refuse)?;
     file.sync_all().map_err(refuse)?;
-    std::fs::rename(&fresh, path).map_err(refuse)?;
-    *header = next;
-    Ok(())
+    fresh.put().map_err(refuse).map(drop)
+}
+
+fn full(path: &Path, error: &io::Error) -> ServeError {
+    ServeError::file("store the flash in", path, error, "is there room on its disk?")
 }

@@ -26,9 +26,9 @@ pub struct ServeArgs {
     /// Its size, e.g. 8GB [default: the profile's]
     #[arg(long)]
     pub size: Option<Bytes>,
-    /// What it went through: new, full, or aged:12mo at 20 GB a day
-    #[arg(long, default_value = "new")]
-    pub state: Age,
+    /// What it went through: new, full, or aged:12mo at 20 GB a day [default: new]
+    #[arg(long)]
+    pub state: Option<Age>,
     /// Where clients find it: unix:PATH, tcp:PORT or tcp:ADDRESS:PORT [default: a socket]
     #[arg(long, value_name = "WHERE")]
     pub listen: Option<Listen>,
@@ -38,7 +38,7 @@ pub struct ServeArgs {
     /// Keeps its data in this file, and its flash beside it [default: in memory]
     #[arg(long, value_name = "FILE")]
     pub store: Option<PathBuf>,
-    /// What it holds at first
+    /// What it holds at first; not with a --store that is there already
     #[arg(long, value_name = "FILE")]
     pub image: Option<PathBuf>,
     /// It lives so many times faster than real time

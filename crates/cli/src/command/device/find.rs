@@ -1,6 +1,7 @@
 //! Where devices are found, and those that run.
 
-use std::os::unix::fs::FileTypeExt;
+use std::fs::Metadata;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
@@ -32,7 +33,7 @@ pub fn control_of(socket: &Path) -> PathBuf {
 /// A connection to the device that was named, by either of its sockets, or to the only one.
 pub fn connect(named: Option<&Path>) -> Result<Control> {
     let Some(named) = named else {
-        let mut running = running();
+        let mut running = running_in(&folder());
         return match (running.pop(), running.is_empty()) {
             (Some(only), true) => Ok(Control::connect(&only)?),
             (Some(last), false) => {
@@ -49,17 +50,41 @@ pub fn connect(named: Option<&Path>) -> Result<Control> {
     Ok(Control::connect(if is_device { &beside } else { named })?)
 }
 
-/// Control sockets behind which somebody listens.
-fn running() -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder()).into_iter().flatten().flatten();
+/// Control sockets of ours behind which somebody listens: in a folder for all, anybody can make one of such
+/// a name.
+fn running_in(folder: &Path) -> Vec<PathBuf> {
+    let ours = rustix::process::geteuid().as_raw();
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let sockets = entries.filter(|entry| {
         let name = entry.file_name();
         let name = name.to_string_lossy();
-        let is_socket = entry.file_type().is_ok_and(|kind| kind.is_socket());
-        is_socket && name.starts_with(NAME) && name.ends_with(CONTROL)
+        let is_socket = |told: Metadata| told.file_type().is_socket() && told.uid() == ours;
+        entry.metadata().is_ok_and(is_socket) && name.starts_with(NAME) && name.ends_with(CONTROL)
     });
     let mut paths: Vec<PathBuf> = sockets.map(|entry| entry.path()).collect();
     paths.retain(|path| UnixStream::connect(path).is_ok());
     paths.sort();
     paths
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixListener;
+
+    use super::*;
+
+    #[test]
+    #[allow(clippy::print_stdout, reason = "a test that skips says so")]
+    fn a_socket_that_somebody_else_made_is_no_device_of_ours() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let (ours, theirs) = (at("flashlag-device-a.control"), at("flashlag-device-b.control"));
+        let _listening = [&ours, &theirs].map(|path| UnixListener::bind(path).unwrap());
+        std::fs::write(at("flashlag-device-c.control"), "").unwrap();
+        assert_eq!(running_in(folder.path()), [ours.clone(), theirs.clone()]);
+        match std::os::unix::fs::chown(&theirs, Some(65534), None) {
+            Ok(()) => assert_eq!(running_in(folder.path()), [ours]),
+            Err(error) => println!("skipped: no right to give a file away: {error}"),
+        }
+    }
 }

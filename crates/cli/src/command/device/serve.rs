@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use flashlag_serve::{Launch, Listen, Running, Settings};
+use flashlag_serve::{Launch, Listen, Running, Settings, percent_encoded};
 
 use super::args::ServeArgs;
 use super::find::{control_of, socket};
@@ -98,15 +98,16 @@ fn secured(uri: &str, args: &ServeArgs) -> Option<String> {
         let text = std::fs::read_to_string(keys).unwrap_or_default();
         let name = text.lines().find_map(|line| line.split_once(':')).map_or("NAME", |line| line.0);
         let joint = if secure.contains('?') { '&' } else { '?' };
+        let name = percent_encoded(Path::new(name));
         let named = secure.replacen("://", &format!("://{name}@"), 1);
-        return Some(format!("{named}{joint}tls-psk-file={}", keys.display()));
+        return Some(format!("{named}{joint}tls-psk-file={}", percent_encoded(keys)));
     }
     args.tls_certificates.as_ref().map(|_| secure)
 }
 
 /// How clients that take a URI attach to it.
 fn by_uri(uri: &str, running: &Running) -> String {
-    let control = running.control_socket().display();
+    let control = shell_word(&running.control_socket().to_string_lossy());
     format!(
         "The device is at {uri}\n\n\
          To see it:\n  nbdinfo '{uri}'\n\
@@ -116,16 +117,27 @@ fn by_uri(uri: &str, running: &Running) -> String {
     )
 }
 
+/// A word as a shell takes it.
+fn shell_word(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-:=,+@%".contains(c);
+    match word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
+}
+
 /// How clients attach to it.
 fn attach(running: &Running) -> String {
     let uri = running.uri();
-    let control = running.control_socket().display();
+    let control = shell_word(&running.control_socket().to_string_lossy());
     let (nbd_client, qemu) = match running.listen() {
         Listen::Unix(path) => {
-            let path = path.display();
+            let path = path.to_string_lossy();
+            // A comma would begin QEMU's next option.
+            let escaped = path.replace(',', ",,");
             (
-                format!("-unix {path} /dev/nbd0"),
-                format!("driver=nbd,server.type=unix,server.path={path}"),
+                format!("-unix {} /dev/nbd0", shell_word(&path)),
+                format!("driver=nbd,server.type=unix,server.path={escaped}"),
             )
         }
         Listen::Tcp(address, port) => (
@@ -133,12 +145,13 @@ fn attach(running: &Running) -> String {
             format!("driver=nbd,server.type=inet,server.host={address},server.port={port}"),
         ),
     };
+    let drive = shell_word(&format!("{qemu},if=virtio,cache=none,discard=unmap"));
     format!(
         "The device is at {uri}\n\n\
          As root, on a kernel with nbd:\n  nbd-client {nbd_client}\n\
          On one without:\n  mkdir -p /tmp/device && nbdfuse /tmp/device/disk '{uri}' &\n  \
          losetup --find --show --direct-io=on /tmp/device/disk\n\
-         In a virtual machine:\n  qemu-system-x86_64 … -drive {qemu},if=virtio,cache=none,discard=unmap\n\
+         In a virtual machine:\n  qemu-system-x86_64 … -drive {drive}\n\
          To measure it:\n  fio --name=test --ioengine=nbd --uri='{uri}' --rw=randwrite --bs=4k --fsync=1 --size=100m\n\n\
          How it is: flashlag device stat {control}\n\
          It ends with Ctrl-C.\n"
@@ -155,6 +168,15 @@ mod tests {
     struct Line {
         #[command(flatten)]
         args: ServeArgs,
+    }
+
+    #[test]
+    fn a_path_is_one_word_for_a_shell() {
+        assert_eq!(
+            shell_word("/run/user/0/flashlag-device-zero"),
+            "/run/user/0/flashlag-device-zero"
+        );
+        assert_eq!(shell_word("/tmp/a b'c"), r"'/tmp/a b'\''c'");
     }
 
     fn secured_by(words: &[&str], uri: &str) -> Option<String> {
