@@ -3,6 +3,7 @@
 
 use std::fs::File;
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use crate::error::LabError;
@@ -18,10 +19,12 @@ const LENT: &str = "kvm";
 const TRANSLATED: &str = "tcg,thread=multi";
 /// A guest boots within two seconds on a processor.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// The part of the time for a boot that the attempt may take.
+const SHARE: u32 = 4;
 /// Where the answer is kept, beside the kernel.
 const ANSWER: &str = "accelerator";
 
-/// What QEMU is told.
+/// What QEMU is told. To try it takes at most a quarter of `patience`, the time for a boot.
 ///
 /// # Errors
 /// The guest that tries it can't be put together.
@@ -29,6 +32,7 @@ pub fn accelerator(
     kernel: &Kernel,
     program: &Path,
     folder: &Path,
+    (patience, stop): (Duration, &AtomicBool),
 ) -> Result<&'static str, LabError> {
     if File::options().read(true).write(true).open("/dev/kvm").is_err() {
         return Ok(TRANSLATED);
@@ -40,9 +44,12 @@ pub fn accelerator(
     {
         return Ok(answer);
     }
-    let answer = if boots(kernel, program, folder)? { LENT } else { TRANSLATED };
-    // Where the folder is another's, it is tried again next time.
-    let _ = std::fs::write(&kept, format!("{answer} {question}\n"));
+    let patience = PATIENCE.min(patience / SHARE);
+    let answer = if boots(kernel, program, folder, (patience, stop))? { LENT } else { TRANSLATED };
+    // What did not come up in less time may come up. Where the folder is another's, it is tried again.
+    if answer == LENT || patience == PATIENCE {
+        let _ = std::fs::write(&kept, format!("{answer} {question}\n"));
+    }
     Ok(answer)
 }
 
@@ -53,7 +60,12 @@ fn remembered(text: &str, question: &str) -> Option<&'static str> {
 }
 
 /// Whether a guest that has nothing to do comes up on the processor.
-fn boots(kernel: &Kernel, program: &Path, folder: &Path) -> Result<bool, LabError> {
+fn boots(
+    kernel: &Kernel,
+    program: &Path,
+    folder: &Path,
+    (patience, stop): (Duration, &AtomicBool),
+) -> Result<bool, LabError> {
     let mut archive = Initramfs::create(&folder.join("try"))?;
     guest_program(program, &mut archive)?;
     let setup = Setup { modules: Vec::new(), mounts: Vec::new() };
@@ -66,7 +78,8 @@ fn boots(kernel: &Kernel, program: &Path, folder: &Path) -> Result<bool, LabErro
         disks: &[],
         folder,
         accelerator: LENT,
-        patience: PATIENCE,
+        patience,
+        stop,
     });
     match tried {
         Ok(_) => Ok(true),

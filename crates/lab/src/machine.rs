@@ -4,10 +4,15 @@ use std::io::{BufReader, ErrorKind};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::time::Timespec;
+
 use crate::error::LabError;
+use crate::program::{BINDER, bound_to_us, find_program};
 use crate::protocol::{self, Order, PORT, Report};
 
 const QEMU: &str = "qemu-system-x86_64";
@@ -15,6 +20,10 @@ const QEMU: &str = "qemu-system-x86_64";
 const SILENCE: Duration = Duration::from_secs(60);
 /// Unmounting writes what is left.
 const SHUTDOWN: Duration = Duration::from_secs(60);
+/// How often it is looked whether a boot is still wanted.
+const LOOK: Duration = Duration::from_millis(200);
+/// What a message takes whose beginning is there.
+const MESSAGE: Duration = Duration::from_secs(5);
 /// How much of the console an error shows.
 const CONSOLE_LINES: usize = 12;
 
@@ -45,6 +54,8 @@ pub struct MachineSpec<'a> {
     pub accelerator: &'a str,
     /// How long it may take until the guest is set up.
     pub patience: Duration,
+    /// Set from outside when it is not wanted any more.
+    pub stop: &'a AtomicBool,
 }
 
 /// A guest that is up. It ends with this value.
@@ -56,6 +67,12 @@ pub struct Machine {
     console: PathBuf,
     /// `uname` of the guest.
     pub kernel: String,
+}
+
+impl MachineSpec<'_> {
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
 }
 
 fn arguments(spec: &MachineSpec<'_>, port: &Path, console: &Path) -> Vec<String> {
@@ -74,7 +91,8 @@ fn arguments(spec: &MachineSpec<'_>, port: &Path, console: &Path) -> Vec<String>
          sysctl.kernel.hung_task_panic=1 sysctl.kernel.hung_task_timeout_secs=120",
     ]);
     add(&["-serial", &format!("file:{}", console.display())]);
-    add(&["-chardev", &format!("socket,id=port,path={},server=on,wait=off", port.display())]);
+    let port = word(port);
+    add(&["-chardev", &format!("socket,id=port,path={port},server=on,wait=off")]);
     add(&["-device", "virtio-serial-pci"]);
     add(&["-device", &format!("virtserialport,chardev=port,name={PORT}")]);
     for (index, disk) in spec.disks.iter().enumerate() {
@@ -83,7 +101,7 @@ fn arguments(spec: &MachineSpec<'_>, port: &Path, console: &Path) -> Vec<String>
         let drive = format!(
             "driver=nbd,node-name=disk{index},server.type=unix,server.path={},cache.direct=on,\
              discard=unmap,detect-zeroes=off",
-            disk.socket.display()
+            word(&disk.socket)
         );
         let device = format!(
             "virtio-blk-pci,drive=disk{index},serial={},write-cache=on,request-merging=off,num-queues=1",
@@ -92,6 +110,37 @@ fn arguments(spec: &MachineSpec<'_>, port: &Path, console: &Path) -> Vec<String>
         add(&["-blockdev", &drive, "-device", &device]);
     }
     arguments
+}
+
+/// A path within an option of QEMU, where a comma would begin the next.
+fn word(path: &Path) -> String {
+    path.to_string_lossy().replace(',', ",,")
+}
+
+/// Connects to the port, which QEMU makes when it starts.
+fn connect(
+    spec: &MachineSpec<'_>,
+    child: &mut Child,
+    (port, errors): (&Path, &Path),
+    until: Instant,
+) -> Result<UnixStream, LabError> {
+    let refuse = |reason| Err(LabError::Program { program: QEMU.to_owned(), reason });
+    loop {
+        if let Ok(stream) = UnixStream::connect(port) {
+            return Ok(stream);
+        }
+        if spec.is_stopped() {
+            return Err(LabError::Stopped);
+        }
+        if child.try_wait().ok().flatten().is_some() {
+            return refuse(last_lines(&std::fs::read_to_string(errors).unwrap_or_default()));
+        }
+        if Instant::now() > until {
+            let said = last_lines(&std::fs::read_to_string(errors).unwrap_or_default());
+            return refuse(format!("it did not start in time\n{said}"));
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
 }
 
 impl Machine {
@@ -103,29 +152,18 @@ impl Machine {
         let (port, console) = (spec.folder.join("port"), spec.folder.join("console"));
         let errors = spec.folder.join("qemu");
         let log = std::fs::File::create(&errors).map_err(LabError::file("create", &errors))?;
-        let mut command = Command::new(QEMU);
+        let mut command = bound_to_us(&find_program(QEMU, "qemu-system-x86")?);
         command.args(arguments(spec, &port, &console));
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
         // A Ctrl-C at the terminal is for us alone: the guest is told to stop, and what it has is kept.
         command.process_group(0);
         let child = command.spawn().map_err(|_| LabError::Missing {
-            program: QEMU.to_owned(),
-            package: "qemu-system-x86".to_owned(),
+            program: BINDER.to_owned(),
+            package: "util-linux".to_owned(),
         })?;
         let mut guard = Guard(Some(child));
         let until = Instant::now() + spec.patience;
-        let stream = loop {
-            if let Ok(stream) = UnixStream::connect(&port) {
-                break stream;
-            }
-            let ended = guard.child().try_wait().ok().flatten();
-            if ended.is_some() || Instant::now() > until {
-                let said = std::fs::read_to_string(&errors).unwrap_or_default();
-                let reason = last_lines(&said);
-                return Err(LabError::Program { program: QEMU.to_owned(), reason });
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        };
+        let stream = connect(spec, guard.child(), (&port, &errors), until)?;
         let reader = stream.try_clone().map_err(LabError::file("open", &port))?;
         let mut machine = Machine {
             child: guard.release(),
@@ -134,16 +172,27 @@ impl Machine {
             console,
             kernel: String::new(),
         };
+        machine.kernel = machine.come_up(spec, until)?;
+        Ok(machine)
+    }
+
+    /// Waits until the guest is set up; says what its kernel is.
+    fn come_up(&mut self, spec: &MachineSpec<'_>, until: Instant) -> Result<String, LabError> {
         loop {
-            let left = until.saturating_duration_since(Instant::now());
-            match machine.wait(left, "did not come up")? {
-                Report::Ready { kernel } => {
-                    machine.kernel = kernel;
-                    return Ok(machine);
-                }
+            if spec.is_stopped() {
+                return Err(LabError::Stopped);
+            }
+            if Instant::now() > until {
+                return Err(self.lost("did not come up in time"));
+            }
+            if !self.is_heard(LOOK) {
+                continue;
+            }
+            match self.wait(MESSAGE, "did not end a message")? {
+                Report::Ready { kernel } => return Ok(kernel),
                 Report::Alive => {}
                 Report::Failed { error } => return Err(LabError::Said(error)),
-                other => return Err(machine.lost(&format!("said {other:?} when it came up"))),
+                other => return Err(self.lost(&format!("said {other:?} when it came up"))),
             }
         }
     }
@@ -168,6 +217,14 @@ impl Machine {
                 report => return Ok(report),
             }
         }
+    }
+
+    /// Whether the guest has said something, or is gone, within so long.
+    fn is_heard(&self, time: Duration) -> bool {
+        let time = Timespec { tv_sec: 0, tv_nsec: time.subsec_nanos().into() };
+        let mut fds = [PollFd::new(&self.port, PollFlags::IN)];
+        // An error is found by who reads.
+        !self.reader.buffer().is_empty() || poll(&mut fds, Some(&time)) != Ok(0)
     }
 
     fn wait(&mut self, time: Duration, otherwise: &str) -> Result<Report, LabError> {

@@ -2,12 +2,11 @@
 
 use std::fs::File;
 use std::path::Path;
-use std::process::Command;
 
 use flashlag_units::Bytes;
 
 use crate::error::LabError;
-use crate::program::find_program;
+use crate::program::{BINDER, BINDING, bound_to_us, find_program};
 use crate::spec::{Filesystem, LabSpec};
 
 /// How long no `mkfs` takes on a sparse file.
@@ -22,12 +21,13 @@ pub fn make_filesystem(spec: &LabSpec, image: &Path, size: Bytes) -> Result<(), 
     file.set_len(size.0).map_err(LabError::file("size", image))?;
     drop(file);
     let (program, package) = make_program(spec);
-    let mut command = Command::new("timeout");
-    command.args(["-s", "KILL", PATIENCE]).arg(find_program(&program, package)?);
+    let make = find_program(&program, package)?;
+    let mut command = bound_to_us(Path::new("timeout"));
+    command.args(["-s", "KILL", PATIENCE, BINDER]).args(BINDING).arg(make);
     let output = command.args(make_options(spec, size)).arg(image).output();
     let output = output.map_err(|_| LabError::Missing {
-        program: "timeout".to_owned(),
-        package: "coreutils".to_owned(),
+        program: BINDER.to_owned(),
+        package: "util-linux".to_owned(),
     })?;
     match output.status.code() {
         Some(0) => Ok(()),

@@ -7,6 +7,11 @@ use std::process::Command;
 use crate::error::LabError;
 use crate::initramfs::Initramfs;
 
+/// Starts a program that is killed with its parent.
+pub(crate) const BINDER: &str = "setpriv";
+/// The words for that.
+pub(crate) const BINDING: [&str; 2] = ["--pdeathsig", "KILL"];
+
 /// Puts the running program into the archive as `/init`.
 ///
 /// # Errors
@@ -24,6 +29,13 @@ pub fn add_tool(name: &str, package: &str, archive: &mut Initramfs) -> Result<Pa
     let at = Path::new("/bin").join(name);
     add_program(&program, &at, archive)?;
     Ok(at)
+}
+
+/// A command that is killed when the thread ends that starts it, in whatever way: nothing outlives a lab.
+pub(crate) fn bound_to_us(program: &Path) -> Command {
+    let mut command = Command::new(BINDER);
+    command.args(BINDING).arg(program);
+    command
 }
 
 /// Where a program of the host is.

@@ -8,7 +8,9 @@ use anyhow::{Context, Result, bail};
 
 /// Says that the namespace of mounts is ours already.
 const VARIABLE: &str = "FLASHLAG_OWN_MOUNTS";
-const WORDS: [&str; 3] = ["--mount", "--propagation", "private"];
+/// What others unmount is unmounted here too: a disk that is to be pulled is not held. What is mounted here
+/// nobody else sees.
+const WORDS: [&str; 3] = ["--mount", "--propagation", "slave"];
 
 /// Starts this program anew in a namespace of mounts of its own, unless it is in one.
 pub fn enter() -> Result<()> {
@@ -29,4 +31,44 @@ pub fn enter() -> Result<()> {
     let mut command = Command::new("unshare");
     command.args(WORDS).arg("--").arg(program).args(std::env::args_os().skip(1));
     Err(command.env(VARIABLE, "1").exec()).context("cannot start unshare")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Mounts something that is shared, as systems do, and unmounts it while a namespace of ours is there; says
+    /// how often it is still mounted in that.
+    const SCRIPT: &str = r#"
+        place=$1; shift
+        mount -t tmpfs none "$place" && mount --make-shared "$place" || exit 77
+        mkfifo "$place.there" "$place.go"
+        unshare "$@" sh -c 'echo > "$1.there"; read -r _ < "$1.go"; grep -c " $1 " /proc/self/mountinfo' \
+            sh "$place" &
+        read -r _ < "$place.there"
+        umount "$place"
+        echo > "$place.go"
+        wait"#;
+
+    #[test]
+    #[allow(clippy::print_stdout, reason = "a test that skips says so")]
+    fn what_others_unmount_is_unmounted_here_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = folder.path().join("stick");
+        std::fs::create_dir(&place).unwrap();
+        let mut command = Command::new("unshare");
+        if !rustix::process::geteuid().is_root() {
+            command.args(["--user", "--map-root-user"]);
+        }
+        command.args(["--mount", "sh", "-c", SCRIPT, "sh"]).arg(&place).args(WORDS);
+        let output = match command.output() {
+            Ok(output) => output,
+            Err(error) => return println!("skipped: there is no unshare: {error}"),
+        };
+        let said = String::from_utf8_lossy(&output.stderr);
+        if output.status.code() == Some(77) || said.contains("unshare:") {
+            return println!("skipped: no right to mount: {said}");
+        }
+        assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "0", "still mounted: {said}");
+    }
 }

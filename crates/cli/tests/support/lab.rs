@@ -10,7 +10,7 @@ use crate::program::{flashlag, has, plugin};
 /// No boot and run of a test takes so long, however busy the machine is.
 const PATIENCE: &str = "400";
 
-fn kernel() -> Option<PathBuf> {
+pub fn kernel() -> Option<PathBuf> {
     let cache = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let home = || std::env::var_os("HOME").map(|home| Path::new(&home).join(".cache"));
     let folder = std::env::var_os("FLASHLAG_LAB")

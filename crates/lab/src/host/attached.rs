@@ -27,18 +27,15 @@ pub struct Attached {
 }
 
 impl Attached {
-    /// Attaches the device that is served on `socket`, by way of `folder`, which is made.
+    /// Attaches the device that is served at `uri`, by way of `folder`, which is made.
     ///
     /// # Errors
     /// nbdfuse or losetup says no.
-    pub fn attach(socket: &Path, folder: &Path) -> Result<Attached, LabError> {
+    pub fn attach(uri: &str, folder: &Path) -> Result<Attached, LabError> {
         let point = folder.join("nbd");
         std::fs::create_dir_all(&point).map_err(LabError::file("create", &point))?;
         let file = point.join(FILE);
-        let words = [
-            file.to_string_lossy().into_owned(),
-            format!("nbd+unix:///?socket={}", socket.display()),
-        ];
+        let words = [file.to_string_lossy().into_owned(), uri.to_owned()];
         let server = Daemon::start("nbdfuse", &words, folder, &|| file.is_file())?;
         // From here on the file is unmounted however this ends.
         let mut attached = Attached {

@@ -3,10 +3,11 @@
 use std::fs::File;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::error::LabError;
+use crate::program::{BINDER, bound_to_us};
 
 /// No daemon takes longer until it serves, or until it has ended.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -31,13 +32,13 @@ impl Daemon {
         let said = folder.join(format!("{program}.log"));
         let log = File::options().create(true).append(true).open(&said);
         let log = log.map_err(LabError::file("create", &said))?;
-        let mut command = Command::new("setpriv");
-        command.args(["--pdeathsig", "KILL", program]).args(words);
+        let mut command = bound_to_us(Path::new(program));
+        command.args(words);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
         // A Ctrl-C at the terminal is ours alone: what is mounted on it has to be unmounted first.
         command.process_group(0);
         let child = command.spawn().map_err(|_| LabError::Missing {
-            program: "setpriv".to_owned(),
+            program: BINDER.to_owned(),
             package: "util-linux".to_owned(),
         })?;
         let mut daemon = Daemon { name: program.to_owned(), child, said };

@@ -1,14 +1,15 @@
 //! From a target to a guest that is up: filesystem, devices, kernel, first root.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
 
 use flashlag_lab::protocol::{Mount, SETUP, Setup};
 use flashlag_lab::{
     Disk, Initramfs, Kernel, LabError, LabSpec, Layout, Machine, MachineSpec, accelerator,
     add_tool, guest_program, make_filesystem, make_options, make_program,
 };
-use flashlag_serve::{Running, Settings};
+use flashlag_serve::{OwnDirectory, Running, Settings};
 use flashlag_units::Bytes;
 
 use super::target::LabTarget;
@@ -35,7 +36,9 @@ const CIPHERS: [&str; 7] =
     ["dm_crypt", "xts", "aesni_intel", "adiantum", "chacha_generic", "nhpoly1305", "aes_generic"];
 
 /// A guest boots in 5 to 12 s where its instructions are translated; a busy machine takes longer.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: u64 = 120;
+/// Says how many seconds it may take instead.
+const PATIENCE_VARIABLE: &str = "FLASHLAG_LAB_PATIENCE";
 /// Two translated processors that start at once now and then trip a kernel over: it is tried again.
 const ATTEMPTS: u32 = 4;
 
@@ -60,7 +63,7 @@ pub(super) struct Lab {
     pub flash: Watched,
     /// The floor, or what a power cut left; absent where the device under test takes no time itself.
     beside: Option<Running>,
-    folder: tempfile::TempDir,
+    folder: OwnDirectory,
 }
 
 impl Lab {
@@ -93,7 +96,13 @@ impl Lab {
 }
 
 /// Boots it.
-pub(super) fn boot(target: &LabTarget, seed: u64, purpose: Purpose) -> Result<Lab, LabError> {
+pub(super) fn boot(
+    target: &LabTarget,
+    seed: u64,
+    purpose: Purpose,
+    stop: &AtomicBool,
+) -> Result<Lab, LabError> {
+    let patience = patience()?;
     let kernel = Kernel::find()?;
     let modules = modules(&kernel, &target.spec)?;
     let folder = folder()?;
@@ -131,34 +140,59 @@ pub(super) fn boot(target: &LabTarget, seed: u64, purpose: Purpose) -> Result<La
     let setup = setup(target, &modules, &mounted);
     let program = program()?;
     let initramfs = first_root(&kernel, &modules, (&target.spec, &setup), folder.path())?;
-    let machine = machine(&MachineSpec {
+    let until = Instant::now() + patience;
+    let spec = MachineSpec {
         kernel: &kernel.image,
         initramfs: &initramfs,
         disks: &disks,
         folder: folder.path(),
-        accelerator: accelerator(&kernel, &program, folder.path())?,
-        patience: PATIENCE,
-    })?;
+        accelerator: accelerator(&kernel, &program, folder.path(), (patience, stop))?,
+        patience,
+        stop,
+    };
+    let machine = machine(&spec, until)?;
     Ok(Lab { machine, flash, beside, folder })
 }
 
-fn machine(spec: &MachineSpec<'_>) -> Result<Machine, LabError> {
+/// How long a guest may take until it is up.
+fn patience() -> Result<Duration, LabError> {
+    let Some(given) = std::env::var_os(PATIENCE_VARIABLE) else {
+        return Ok(Duration::from_secs(PATIENCE));
+    };
+    let given = given.to_string_lossy();
+    match given.parse() {
+        Ok(seconds @ 1..=86_400) => Ok(Duration::from_secs(seconds)),
+        _ => Err(LabError::Plain(format!(
+            "{PATIENCE_VARIABLE}={given}: write how many seconds a guest may take to boot, such as \
+             {PATIENCE}"
+        ))),
+    }
+}
+
+/// Boots it; all attempts together take no longer than one may. A guest that hangs is not tried again.
+fn machine(spec: &MachineSpec<'_>, until: Instant) -> Result<Machine, LabError> {
     let mut attempt = 1;
     loop {
-        match Machine::boot(spec) {
-            Err(LabError::Guest { .. }) if attempt < ATTEMPTS => attempt += 1,
+        let left = until.saturating_duration_since(Instant::now());
+        match Machine::boot(&MachineSpec { patience: left, ..*spec }) {
+            Err(LabError::Guest { .. }) if attempt < ATTEMPTS && Instant::now() < until => {
+                attempt += 1;
+            }
+            Err(LabError::Guest { what, console }) => {
+                let limit = spec.patience.as_secs();
+                let what = format!(
+                    "{what} (attempt {attempt}, {limit} s for all; {PATIENCE_VARIABLE} says another \
+                     limit)"
+                );
+                return Err(LabError::Guest { what, console });
+            }
             other => return other,
         }
     }
 }
 
-pub(super) fn folder() -> Result<tempfile::TempDir, LabError> {
-    let made = tempfile::Builder::new().prefix("flashlag-lab-").tempdir();
-    made.map_err(|error| LabError::File {
-        action: "create a folder in",
-        path: std::env::temp_dir(),
-        reason: error.to_string(),
-    })
+pub(super) fn folder() -> Result<OwnDirectory, LabError> {
+    OwnDirectory::for_lab().map_err(|error| LabError::Plain(error.to_string()))
 }
 
 /// The modules that the filesystem needs, in the order in which they load.

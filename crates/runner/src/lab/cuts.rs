@@ -89,7 +89,8 @@ pub fn cut_in_lab(request: &CutsRequest, observer: &mut dyn Observer) -> Result<
         return without("the host's kernel, which would hang or panic with it");
     }
     observer.event(Event::Preparing("booting a kernel on the virtual device"));
-    let mut lab = boot(&request.target, request.seed, Purpose::Cuts).map_err(refuse)?;
+    let mut lab =
+        boot(&request.target, request.seed, Purpose::Cuts, &request.stop).map_err(refuse)?;
     let told = save(&mut lab, request, observer).map_err(refuse)?;
     let cuts = try_all(&mut lab, request, &told, observer).map_err(refuse)?;
     lab.machine.power_off().map_err(refuse)?;

@@ -70,7 +70,7 @@ fn in_guest(request: &LabRequest, observer: &mut dyn Observer) -> Result<(Run, u
     observer.event(Event::Preparing("booting a kernel on the virtual device"));
     let fills = fills(&request.scenario);
     let purpose = if fills.is_empty() { Purpose::Measuring } else { Purpose::Filling };
-    let mut lab = boot(&request.target, request.seed, purpose).map_err(refuse)?;
+    let mut lab = boot(&request.target, request.seed, purpose, &request.stop).map_err(refuse)?;
     lab.flash.paced(request.target.pace, fills);
     observer.event(Event::Note(&format!("the guest is {}", lab.machine.kernel)));
     let floor = floor(&mut lab, request, observer).map_err(refuse)?;

@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use flashlag_lab::protocol::DeviceCount;
 use flashlag_lab::{Attached, LabError, Layout, Mounted, make_filesystem};
 use flashlag_schema::{Phase, Run};
-use flashlag_serve::{Running, Settings, TimeScale};
+use flashlag_serve::{OwnDirectory, Running, Settings, TimeScale};
 
 use super::boot::{NO_TIME, folder};
 use super::floor::lessen;
 use super::host::{LabRequest, fills, note_paces, put_floor};
 use super::target::LabTarget;
-use super::watch::{Watched, socket, start};
+use super::watch::{Watched, start};
 use crate::error::RunError;
 use crate::request::{Event, Observer, Request};
 use crate::sim::REVIEWERS_LEAVE;
@@ -31,7 +31,7 @@ struct OnHost {
     watched: Watched,
     /// It ends with this.
     _beside: Option<Running>,
-    folder: tempfile::TempDir,
+    folder: OwnDirectory,
 }
 
 /// Runs a scenario on the host's own kernel; how many flushes the device took.
@@ -172,7 +172,7 @@ impl Place {
     ) -> Result<Place, LabError> {
         let at = folder.join(name);
         let own = folder.join(format!("{name}-device"));
-        let attached = Attached::attach(&socket(device)?, &own)?;
+        let attached = Attached::attach(&device.uri(), &own)?;
         let mounted = Mounted::mount(&target.spec, attached.device(), &at, &own)?;
         Ok(Place { mounted: Some(mounted), attached, at })
     }
