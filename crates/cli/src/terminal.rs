@@ -10,7 +10,7 @@ pub struct Terminal {
     pub progress: ProgressMode,
     /// What standard output can show.
     pub stdout: Style,
-    /// Whether less, or more, is to be printed.
+    /// Whether less is to be printed.
     pub quiet: bool,
     /// Whether more is to be printed.
     pub verbose: bool,
@@ -27,9 +27,11 @@ impl Terminal {
         }
     }
 
-    /// The summary of a run, in full where more is to be printed.
+    /// The summary of a run: in full where more is to be printed, the verdict alone where less is.
     pub fn summary(&self, run: &Run) -> String {
-        if self.verbose {
+        if self.quiet {
+            flashlag_term::verdict(run, self.stdout)
+        } else if self.verbose {
             flashlag_term::summary_in_full(run, self.stdout)
         } else {
             flashlag_term::summary(run, self.stdout)

@@ -36,55 +36,11 @@ pub fn time(value: Nanos) -> String {
     value.to_string()
 }
 
-/// A share for a column or a sentence: `0%`, `0.02%`, `0.7%`, `9.9%`, `14%`, `100%`. Never `0%` or
-/// `100%` where it is not exactly that.
-pub fn share(share: f64) -> String {
-    let percent = share * 100.0;
-    match percent {
-        _ if !percent.is_finite() => NONE.to_owned(),
-        p if p <= 0.0 => "0%".to_owned(),
-        p if p < 0.005 => "<0.01%".to_owned(),
-        p if p < 0.095 => format!("{p:.2}%"),
-        p if p < 9.95 => format!("{p:.1}%"),
-        p if p < 99.5 => format!("{p:.0}%"),
-        p if p < 100.0 => format!("{:.1}%", p.min(99.9)),
-        p => format!("{p:.0}%"),
-    }
-}
+pub use flashlag_units::{count, mb_per_s, percent as share, rate};
 
 /// `part` of `whole` as [`share`]; `-` where there is no whole.
 pub fn share_of(part: u64, whole: u64) -> String {
     flashlag_units::ratio(part, whole).map_or_else(|| NONE.to_owned(), share)
-}
-
-/// A whole number with thousands separated: `12,000`.
-pub fn count(value: u64) -> String {
-    let digits = value.to_string();
-    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
-}
-
-/// A rate for a column, three significant digits: `0.11`, `4.31`, `41.7`, `238`, `1,640`.
-pub fn rate(value: f64) -> String {
-    match value {
-        v if !v.is_finite() || v < 0.0 => NONE.to_owned(),
-        0.0 => "0".to_owned(),
-        v if v < 0.01 => format!("{v:.4}"),
-        v if v < 9.995 => format!("{v:.2}"),
-        v if v < 99.95 => format!("{v:.1}"),
-        v => count(v.round() as u64),
-    }
-}
-
-/// Megabytes (10^6) a second for a column, without the unit.
-pub fn mb_per_s(bytes_per_sec: f64) -> String {
-    rate(bytes_per_sec / 1e6)
 }
 
 /// Whole operations a second for a column; below ten with one decimal.

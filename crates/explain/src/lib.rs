@@ -40,7 +40,7 @@ pub use marks::{MARKS_NOTE, Mark, MarkPoint, marks};
 pub use naming::{SaveKind, stage_label, stage_of, state_name, subject_name, test_title};
 pub use outline::{
     LAG_IS_A_BUDGET, PhaseChange, PhaseStalls, Stalls, cause_name, change_name, changes,
-    changes_heading, distribution_heading, environment_heading, kind_name, phase_title,
+    changes_heading, distribution_heading, environment_heading, for_people, kind_name, phase_title,
     saves_heading, stalls, test_name, tests_heading, trust_heading,
 };
 pub use place::{Place, places};

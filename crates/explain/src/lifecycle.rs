@@ -7,8 +7,8 @@ use flashlag_units::Nanos;
 use crate::beside::Beside;
 use crate::doubt::{Failure, failures_of};
 use crate::figures::Figures;
-use crate::format;
-use crate::naming::{Plan, is_fill, repeats, stage_label, test_title};
+use crate::format::{self, decapitalized};
+use crate::naming::{Plan, began_new, is_fill, stage_label, test_title};
 
 /// The table.
 #[derive(Clone, Debug, PartialEq)]
@@ -96,7 +96,7 @@ pub fn lifecycle(run: &Run) -> Option<Lifecycle> {
     }
     let columns = columns(phases());
     let (rows, published) = rows(run, &plan, &columns, &stages);
-    Some(Lifecycle { heading: heading(&columns, &rows), columns, rows, published })
+    Some(Lifecycle { heading: heading(run, &columns, &rows), columns, rows, published })
 }
 
 /// Durable random writes of other sizes than the 4 KiB that `run` has too, by stage; `None` where
@@ -192,7 +192,7 @@ fn row(
         }
     }
     LifecycleRow {
-        label: stage_label(state, number, repeats(run, state)),
+        label: stage_label(run, state, number),
         state,
         run: number,
         skipped: skipped(run, state, number),
@@ -232,35 +232,40 @@ fn skipped(run: &Run, state: State, number: u32) -> Option<String> {
     (!reasons.is_empty()).then(|| reasons.join("; "))
 }
 
-/// What became of random writes, by cells that no failed check covers.
-fn heading(columns: &[LifecycleColumn], rows: &[LifecycleRow]) -> String {
+/// What became of random writes in their slowest stage, by cells that no failed check covers.
+fn heading(run: &Run, columns: &[LifecycleColumn], rows: &[LifecycleRow]) -> String {
     let plain = || "Throughput by stage".to_owned();
     let durable = columns.iter().position(|column| column.test == "rand_write_4k");
     let Some(column) = durable.or_else(|| columns.iter().position(|column| column.durable)) else {
         return plain();
     };
-    let shares = |state: State| {
-        let of_state = rows.iter().filter(move |row| row.state == state);
-        let cells = of_state.filter_map(move |row| row.cells.get(column)?.as_ref());
-        cells.filter(|cell| cell.failures.is_empty()).filter_map(|cell| cell.share_of_new)
+    let share = |row: &LifecycleRow| {
+        let cell = row.cells.get(column)?.as_ref()?;
+        cell.share_of_new.filter(|_| cell.failures.is_empty())
     };
-    let Some(low) = shares(State::Filled).min_by(f64::total_cmp) else { return plain() };
+    let shared = rows.iter().filter_map(|row| Some((share(row)?, row)));
+    let Some((low, slowest)) = shared.min_by(|a, b| a.0.total_cmp(&b.0)) else { return plain() };
     if low >= 0.9 {
-        return format!("Random writes keep {} of their speed when full", format::share(low));
+        return format!("Random writes keep {} of their speed in every stage", format::share(low));
     }
-    let mut heading = format!("Random writes fall to {} of new", format::share(low));
+    let first = if began_new(run) { "new" } else { "their first speed" };
+    let heading = format!(
+        "Random writes fall to {} of {first} ({})",
+        format::share(low),
+        decapitalized(&slowest.label)
+    );
+    let of_state = |state: State| {
+        let others = rows.iter().filter(move |row| row.state == state && row.state > slowest.state);
+        others.filter_map(|row| share(row)).max_by(f64::total_cmp)
+    };
     let back = |share: f64| (share - low) / (1.0 - low);
-    if let Some(deleted) = shares(State::Deleted).max_by(f64::total_cmp) {
-        heading += &match back(deleted) {
-            b if b < 0.2 => " and stay there after deleting".to_owned(),
-            _ => format!("; deleting brings them back to {}", format::share(deleted)),
-        };
-    }
-    if let Some(trimmed) = shares(State::Trimmed).max_by(f64::total_cmp) {
-        heading += &match back(trimmed) {
-            b if b < 0.2 => format!("; trimming does not help ({})", format::share(trimmed)),
-            _ => format!("; trimming brings them back to {}", format::share(trimmed)),
-        };
-    }
-    heading
+    let said = |what: &str, share: Option<f64>| match share {
+        None => String::new(),
+        Some(share) if back(share) < 0.2 => {
+            format!("; {what} does not help ({})", format::share(share))
+        }
+        Some(share) => format!("; {what} brings them back to {}", format::share(share)),
+    };
+    let deleting = said("deleting", of_state(State::Deleted));
+    heading + &deleting + &said("trimming", of_state(State::Trimmed))
 }

@@ -1,14 +1,20 @@
 //! What things are called in front of people.
 
 use flashlag_schema::scenario::{JournalMode, Scenario, Statement, Step, Synchronous, Test};
-use flashlag_schema::{Operation, Phase, Run, State};
+use flashlag_schema::{Operation, Phase, Run, State, TargetKind};
 
 use crate::format::decapitalized;
 
-/// A state as a word that begins a row: `Filled`.
-pub fn state_name(state: State) -> &'static str {
+/// Whether the device was new when the run began: a virtual one. Nobody knows of a real one.
+pub(crate) fn began_new(run: &Run) -> bool {
+    matches!(run.target.kind, TargetKind::Simulated | TargetKind::Lab)
+}
+
+/// A state as a word that begins a row: `Filled`; `As found` for how a real device was at first.
+pub fn state_name(run: &Run, state: State) -> &'static str {
     match state {
-        State::New => "New",
+        State::New if began_new(run) => "New",
+        State::New => "As found",
         State::Filled => "Filled",
         State::Deleted => "Deleted",
         State::Trimmed => "Trimmed",
@@ -16,10 +22,12 @@ pub fn state_name(state: State) -> &'static str {
     }
 }
 
-/// When, within a sentence: `when new`, `once full`, `after deleting`, `after trim`, `after idling`.
-pub fn when(state: State) -> &'static str {
+/// When, within a sentence: `when new`, `as found`, `once full`, `after deleting`, `after trim`,
+/// `after idling`.
+pub(crate) fn when(run: &Run, state: State) -> &'static str {
     match state {
-        State::New => "when new",
+        State::New if began_new(run) => "when new",
+        State::New => "as found",
         State::Filled => "once full",
         State::Deleted => "after deleting",
         State::Trimmed => "after trim",
@@ -27,11 +35,11 @@ pub fn when(state: State) -> &'static str {
     }
 }
 
-/// A row of the lifecycle: `New`, `Filled, run 2`; the run only where `of_several`.
-pub fn stage_label(state: State, run: u32, of_several: bool) -> String {
-    match of_several {
-        true => format!("{}, run {run}", state_name(state)),
-        false => state_name(state).to_owned(),
+/// A row of the lifecycle: `New`, `Filled, run 2`; the run only where the state is repeated.
+pub fn stage_label(run: &Run, state: State, number: u32) -> String {
+    match repeats(run, state) {
+        true => format!("{}, run {number}", state_name(run, state)),
+        false => state_name(run, state).to_owned(),
     }
 }
 
@@ -42,23 +50,26 @@ pub(crate) fn repeats(run: &Run, state: State) -> bool {
 
 /// The stage of a phase, as in [`stage_label`].
 pub fn stage_of(run: &Run, phase: &Phase) -> String {
-    stage_label(phase.state, phase.run, repeats(run, phase.state))
+    stage_label(run, phase.state, phase.run)
 }
 
-/// A test as a person would call it: `4K rand write` for `rand_write_4k`; else its name.
+/// A test as a person would call it: `4K rand write` for `rand_write_4k`, `1M seq fill` for
+/// `fill_seq_1m`; a name of another form as it is.
 pub fn test_title(name: &str) -> String {
-    let known = match name {
-        "seq_read_256k" => "256K seq read",
-        "seq_write_256k" => "256K seq write",
-        "rand_read_4k" => "4K rand read",
-        "rand_write_4k" => "4K rand write",
-        "rand_write_8k" => "8K rand write",
-        "rand_write_16k" => "16K rand write",
-        "rand_write_32k" => "32K rand write",
-        "rand_write_64k" => "64K rand write",
-        other => other,
+    let words: Vec<&str> = name.split('_').collect();
+    let parts = match words.as_slice() {
+        ["fill", order, size] => Some((*size, *order, "fill")),
+        [order, operation @ ("read" | "write"), size] => Some((*size, *order, *operation)),
+        ["soak"] => return "Sustained write".to_owned(),
+        _ => None,
     };
-    known.to_owned()
+    let titled = parts.and_then(|(size, order, operation)| {
+        let number = size.strip_suffix(['k', 'm'])?;
+        let whole = !number.is_empty() && number.chars().all(|c| c.is_ascii_digit());
+        (whole && matches!(order, "seq" | "rand"))
+            .then(|| format!("{} {order} {operation}", size.to_uppercase()))
+    });
+    titled.unwrap_or_else(|| name.to_owned())
 }
 
 /// What a phase measured, in the plural: `SQLite saves, rollback journal`, `4 KiB durable random

@@ -67,9 +67,12 @@ pub fn test_name(run: &Run, phase: &Phase) -> String {
 }
 
 /// A phase as a row or chart is called: `4K rand write, filled run 3`; the stage only where the run
-/// has several.
+/// has several. A fill is in no stage.
 pub fn phase_title(run: &Run, phase: &Phase) -> String {
     let test = test_name(run, phase);
+    if phase.name.starts_with("fill_") {
+        return test;
+    }
     let first = run.phases.first().map(|phase| (phase.state, phase.run));
     match run.phases.iter().any(|other| Some((other.state, other.run)) != first) {
         true => format!("{test}, {}", stage_of(run, phase).to_lowercase().replace(", run", " run")),
@@ -80,6 +83,27 @@ pub fn phase_title(run: &Run, phase: &Phase) -> String {
 fn statement(phase: &Phase, kind: &SaveKind) -> &'static str {
     let name = kind.statement_name();
     if phase.name.starts_with(name) { name } else { "save" }
+}
+
+/// Text that names phases by their labels in the run file (`new: rand_write_4k`), with the names
+/// for people (`4K rand write, new`) instead; what is quoted as code, in quotation marks.
+pub fn for_people(run: &Run, text: &str) -> String {
+    let mut labels: Vec<(String, &Phase)> =
+        run.phases.iter().map(|phase| (phase.label(), phase)).collect();
+    // `new: save_wal` is also the beginning of `new: save_wal_normal`.
+    labels.sort_by_key(|(label, _)| std::cmp::Reverse(label.len()));
+    let mut words = text.to_owned();
+    for (label, phase) in labels {
+        if words.contains(&label) {
+            words = words.replace(&label, &phase_title(run, phase));
+        }
+    }
+    let quoted = words.split('`').enumerate().map(|(index, part)| match index {
+        0 => part.to_owned(),
+        odd if odd % 2 == 1 => format!("‘{part}"),
+        _ => format!("’{part}"),
+    });
+    quoted.collect()
 }
 
 /// `rollback journal`, but `WAL`.
@@ -129,7 +153,7 @@ pub fn stalls(run: &Run) -> Option<Stalls> {
         .filter(|(_, phase)| !phase.intervals.is_empty() || phase.stalls_seen > 0)
         .map(|(index, phase)| phase_stalls(run, index, phase))
         .collect();
-    let heading = stalls_heading(&phases);
+    let heading = stalls_heading(run, &phases);
     (!phases.is_empty()).then_some(Stalls { heading, phases })
 }
 
@@ -155,7 +179,18 @@ fn phase_stalls(run: &Run, index: usize, phase: &Phase) -> PhaseStalls {
     }
 }
 
-fn stalls_heading(phases: &[PhaseStalls]) -> String {
+/// Waits over the limit, of the phases of which they are not the usual wait.
+fn stalls_heading(run: &Run, all: &[PhaseStalls]) -> String {
+    let usual = |stalls: &PhaseStalls| {
+        let median = run.phases.get(stalls.phase).and_then(|phase| phase.latency_ns.p50);
+        median.is_some_and(|median| median > stalls.over)
+    };
+    let phases: Vec<&PhaseStalls> = all.iter().filter(|stalls| !usual(stalls)).collect();
+    if phases.is_empty() && !all.is_empty() {
+        let over = all.iter().map(|stalls| stalls.over).min().unwrap_or_default();
+        let over = format::time(over);
+        return format!("The usual wait is longer than {over}: none is counted as a stall");
+    }
     let seen = phases.iter().fold(0u64, |sum, phase| sum.saturating_add(phase.seen));
     let over = phases.iter().filter(|phase| phase.seen > 0).map(|phase| phase.over).min();
     let worst = phases.iter().max_by_key(|phase| phase.longest);
@@ -166,15 +201,20 @@ fn stalls_heading(phases: &[PhaseStalls]) -> String {
             None => "No stall was seen".to_owned(),
         },
         (_, Some(over), Some((longest, worst))) => {
-            let (noun, over) = (if seen == 1 { "stall" } else { "stalls" }, format::time(over));
+            let stalls =
+                format::plural(usize::try_from(seen).unwrap_or(usize::MAX), "stall", "stalls");
             format!(
-                "{} {noun} over {over}; the longest, {}, in {}",
-                format::count(seen),
+                "{stalls} over {}; the longest, {}, in {}",
+                format::time(over),
                 format::time(longest),
                 lower_first(&worst.title)
             )
         }
-        _ => format!("{} stalls were counted, none of them listed", format::count(seen)),
+        _ => {
+            let stalls =
+                format::plural(usize::try_from(seen).unwrap_or(usize::MAX), "stall", "stalls");
+            format!("{stalls}; how long is not listed")
+        }
     }
 }
 

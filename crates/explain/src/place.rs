@@ -20,7 +20,7 @@ pub struct Place {
     pub bytes_per_sec: f64,
     /// Operations a second.
     pub ops_per_sec: f64,
-    /// `0.61 MB/s, 149 a second: between Nexus 7 (2012), new (0.45 MB/s) and Nexus 5, new …`.
+    /// `0.61 MB/s, 149 operations/s: between Nexus 7 (2012), new (0.45 MB/s) and Nexus 5, new …`.
     pub sentence: String,
     /// The nearest slower figure.
     pub slower: Option<&'static Published>,
@@ -97,7 +97,7 @@ fn place(run: &Run, index: usize, phase: &Phase) -> Option<Place> {
         bytes_per_sec: phase.bytes_per_sec,
         ops_per_sec: phase.ops_per_sec,
         sentence: format!(
-            "{} MB/s, {} a second: {standing}.",
+            "{} MB/s, {} operations/s: {standing}.",
             format::rate(rate),
             format::per_second(phase.ops_per_sec)
         ),

@@ -6,7 +6,7 @@ use crate::doubt::Failure;
 use crate::figures::Figures;
 use crate::format;
 use crate::marks::{Mark, marks};
-use crate::naming::{Plan, SaveKind, is_fill, repeats, stage_label, stage_of};
+use crate::naming::{Plan, SaveKind, is_fill, stage_of, test_title};
 use crate::verdict::Judgement;
 
 /// The picture.
@@ -91,7 +91,7 @@ fn place_of(run: &Run, plan: &Plan, phase: &Phase) -> Option<(GroupKind, String,
     if phase.is_durable_write() && phase.background.is_none() && !is_fill(plan, phase) {
         let title = match phase.name.as_str() {
             "rand_write_4k" => "4 KiB durable random write".to_owned(),
-            other => format!("4 KiB durable random write ({other})"),
+            other => format!("4 KiB durable random write ({})", test_title(other)),
         };
         return Some((GroupKind::DurableWrite, title, stage_of(run, phase)));
     }
@@ -122,7 +122,7 @@ fn stage_suffix(run: &Run, phase: &Phase) -> String {
     if !stages {
         return String::new();
     }
-    let stage = stage_label(phase.state, phase.run, repeats(run, phase.state));
+    let stage = stage_of(run, phase);
     format!(", {}", stage.to_lowercase().replace(", run", " run"))
 }
 

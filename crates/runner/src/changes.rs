@@ -4,7 +4,7 @@ use flashlag_schema::{Change, ChangeKind, Operation};
 use flashlag_stats::Recorded;
 use flashlag_stats::change::{ChangePoint, ChangePointKind, Workload, changes};
 use flashlag_stats::steady::{RANGE_MAX, SLOPE_MAX, Steadiness, WINDOW, steadiness};
-use flashlag_units::{Bytes, Nanos};
+use flashlag_units::{Nanos, mb_per_s, percent};
 
 /// A round of a phase that runs until it is steady: it is judged by what ended it.
 pub const UNTIL_STEADY_ROUND: Nanos = Nanos::from_secs(5);
@@ -35,7 +35,7 @@ fn steady_change(recorded: &Recorded, until_steady: bool) -> Option<Change> {
         true => UNTIL_STEADY_ROUND,
         false => Nanos(recorded.elapsed.0 / ROUNDS).clamp(ROUND_MIN, ROUND_MAX),
     };
-    let rule = format!("the rule is {:.0}% and {:.0}%", RANGE_MAX * 100.0, SLOPE_MAX * 100.0);
+    let rule = format!("the rule is {} and {}", percent(RANGE_MAX), percent(SLOPE_MAX));
     let blank = |kind, t_ns, written_bytes, detail| Change {
         kind,
         t_ns,
@@ -50,9 +50,9 @@ fn steady_change(recorded: &Recorded, until_steady: bool) -> Option<Change> {
             at,
             written,
             format!(
-                "{WINDOW} rounds of {round} within {:.0}%, slope {:.0}% ({rule})",
-                window.range * 100.0,
-                window.slope.abs() * 100.0
+                "{WINDOW} rounds of {round} within {}, slope {} ({rule})",
+                percent(window.range),
+                percent(window.slope.abs())
             ),
         )),
         Steadiness::Missed(window) => Some(blank(
@@ -60,9 +60,9 @@ fn steady_change(recorded: &Recorded, until_steady: bool) -> Option<Change> {
             recorded.elapsed,
             recorded.bytes,
             format!(
-                "the last {WINDOW} rounds of {round} range over {:.0}%, slope {:.0}% ({rule})",
-                window.range * 100.0,
-                window.slope.abs() * 100.0
+                "the last {WINDOW} rounds of {round} range over {}, slope {} ({rule})",
+                percent(window.range),
+                percent(window.slope.abs())
             ),
         )),
         Steadiness::TooShort { .. } => None,
@@ -112,9 +112,10 @@ fn detail(change: &ChangePoint) -> String {
 }
 
 fn levels(change: &ChangePoint) -> String {
-    let rate = |rate: f64| format!("{}/s", Bytes(rate.max(0.0) as u64));
     match change.throughput {
-        Some((before, after)) => format!("{} to {}", rate(before), rate(after)),
+        Some((before, after)) => {
+            format!("{} to {} MB/s", mb_per_s(before.max(0.0)), mb_per_s(after.max(0.0)))
+        }
         None => "one level to another".to_owned(),
     }
 }

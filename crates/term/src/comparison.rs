@@ -77,7 +77,7 @@ fn picture(page: &mut Page, comparison: &Comparison) {
         sides.map(|side| (row.title.as_str(), &side.judgement))
     });
     caveats(page, sides);
-    page.paragraph(Role::Muted, "In brackets: the 95% interval of the ratio.");
+    page.paragraph(Role::Muted, "In parentheses: the 95% interval of the ratio.");
 }
 
 fn bars<'a>(
@@ -90,7 +90,7 @@ fn bars<'a>(
 
 fn bar<'a>(label: &'a str, side: &'a CompareSide) -> Bar<'a> {
     let (figures, judgement): (&Figures, &Judgement) = (&side.figures, &side.judgement);
-    Bar { label, figures, judgement }
+    Bar { label, figures, judgement, rate: None }
 }
 
 /// The row's title, and who did not measure it.

@@ -29,5 +29,5 @@ pub use plain::plain_table;
 pub use progress::{Progress, ProgressMode};
 pub use scenarios::{scenario, scenarios};
 pub use style::Style;
-pub use summary::{files, summary, summary_in_full, trust};
+pub use summary::{files, summary, summary_in_full, trust, verdict};
 pub use text::sanitize;

@@ -25,6 +25,7 @@ enum Number {
     P999,
     Longest,
     Late,
+    Rate,
     Verdict,
 }
 
@@ -33,11 +34,13 @@ pub(crate) struct Bar<'a> {
     pub(crate) label: &'a str,
     pub(crate) figures: &'a Figures,
     pub(crate) judgement: &'a Judgement,
+    /// Operations a second, where they are to be said.
+    pub(crate) rate: Option<f64>,
 }
 
 impl<'a> From<&'a StripRow> for Bar<'a> {
     fn from(row: &'a StripRow) -> Bar<'a> {
-        Bar { label: &row.label, figures: &row.figures, judgement: &row.judgement }
+        Bar { label: &row.label, figures: &row.figures, judgement: &row.judgement, rate: None }
     }
 }
 
@@ -50,6 +53,7 @@ impl Number {
             Number::P999 => "p99.9",
             Number::Longest => "longest",
             Number::Late => "late",
+            Number::Rate => "ops/s",
             Number::Verdict => "",
         }
     }
@@ -69,8 +73,10 @@ impl Number {
             88.. => vec![Median, P99, P999, Late, Verdict],
             // The bar shows p99.9, and a table below says it.
             74.. => vec![Median, P99, Late, Verdict],
-            56.. => vec![Median, P99, Late],
-            _ => vec![Median, P99],
+            // The verdict is the answer: it stays.
+            56.. => vec![Median, P99, Verdict],
+            46.. => vec![Median, Verdict],
+            _ => vec![Verdict],
         }
     }
 }
@@ -108,8 +114,11 @@ impl Picture {
     /// Laid out for these rows.
     pub(crate) fn over<'a>(style: Style, bars: impl Iterator<Item = Bar<'a>> + Clone) -> Picture {
         let room = style.columns();
-        let numbers = Number::of(room);
-        let most = (room / 4).max(10);
+        let mut numbers = Number::of(room);
+        if bars.clone().any(|bar| bar.rate.is_some()) {
+            numbers.insert(numbers.len() - 1, Number::Rate);
+        }
+        let most = if room < 74 { room * 2 / 5 } else { room / 4 };
         let widest = |short: bool| {
             let labels = bars.clone().map(|bar| label_width(&bar, short));
             labels.max().unwrap_or(0)
@@ -243,6 +252,10 @@ fn cell(number: Number, bar: &Bar<'_>, trusted: bool) -> (Role, String) {
             let role = if trusted { Role::Ink } else { Role::Muted };
             (role, share.unwrap_or_else(|| format::NONE.to_owned()))
         }
+        Number::Rate => {
+            let role = if trusted { Role::Ink } else { Role::Muted };
+            (role, bar.rate.map_or_else(|| format::NONE.to_owned(), format::per_second))
+        }
         Number::Verdict => {
             let role = match bar.judgement.verdict() {
                 Some(LagVerdict::Smooth) => Role::InTime,
@@ -268,6 +281,16 @@ pub(crate) fn key(page: &mut Page) {
     let fits = texts.iter().find(|text| width(text) <= room);
     line.add(Role::Muted, fits.unwrap_or(&texts[2]));
     page.push(&line);
+}
+
+/// That some verdicts rest on few values: in one line for all of them.
+pub(crate) fn caveat<'a>(page: &mut Page, rows: impl Iterator<Item = (&'a str, &'a Judgement)>) {
+    let few = |(_, judgement): &(&str, &Judgement)| {
+        matches!(judgement, Judgement::Judged { caveat: Some(_), .. })
+    };
+    if rows.into_iter().any(|row| few(&row)) {
+        page.paragraph(Role::Muted, "* n is too small for p99.9: judged by the longest waits");
+    }
 }
 
 /// What must be said beside a verdict over few values: once for all rows that it is true of.

@@ -97,13 +97,14 @@ pub(crate) fn cut(text: &str, columns: usize, unicode: bool) -> String {
     kept
 }
 
-/// Lines of at most `columns`, broken at spaces; a word that is longer is broken where it must be.
+/// Lines of at most `columns`, broken at spaces but never between a number and its unit; a word
+/// that is longer is broken where it must be.
 pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
     let columns = columns.max(2);
     let mut lines = Vec::new();
     let mut line = String::new();
     let mut used = 0;
-    for word in text.split(' ').filter(|word| !word.is_empty()) {
+    for word in flashlag_units::line_words(text) {
         let needed = width(word);
         if used > 0 && used + 1 + needed > columns {
             lines.push(std::mem::take(&mut line));

@@ -7,14 +7,18 @@
 
 mod bytes;
 mod names;
+mod figures;
 mod nanos;
 mod parse;
 mod rate;
 mod text;
+mod words;
 
 pub use bytes::Bytes;
 pub use names::{did_you_mean, nearest};
+pub use figures::{count, mb_per_s, percent, rate};
 pub use nanos::Nanos;
 pub use parse::ParseUnitError;
 pub use rate::{per_second, ratio};
 pub use text::Text;
+pub use words::line_words;

@@ -10,7 +10,7 @@ use crate::doubt::failures_of;
 use crate::figures::Figures;
 use crate::format;
 use crate::headline::Facts;
-use crate::naming::{SaveKind, stage_of};
+use crate::naming::{SaveKind, stage_of, test_title};
 use effect::Effect;
 
 /// The section, costliest first.
@@ -104,6 +104,9 @@ pub struct RuledOut {
     pub sentence: String,
 }
 
+/// A cause that costs less, in seconds per 1,000 operations, is not worth a line.
+const LEAST_COST: f64 = 0.05;
+
 /// The findings of a run.
 pub fn findings(run: &Run) -> Findings {
     let facts = Facts::of(run);
@@ -112,6 +115,8 @@ pub fn findings(run: &Run) -> Findings {
     candidates.extend(within::all(run, &facts));
     for candidate in candidates {
         match candidate {
+            // What prints as no cost at all is none.
+            Candidate::Cause(finding) if finding.cost_s_per_1000 < LEAST_COST => {}
             Candidate::Cause(finding) => found.causes.push(*finding),
             Candidate::Not(ruled_out) => found.ruled_out.push(ruled_out),
         }
@@ -148,7 +153,7 @@ fn side(run: &Run, phase: &Phase) -> Option<FindingSide> {
     let name = match SaveKind::of(run, phase) {
         Some(kind) => kind.label(),
         None if phase.is_durable_write() => "4 KiB durable write".to_owned(),
-        None => phase.name.clone(),
+        None => test_title(&phase.name),
     };
     let beside = if phase.background.is_some() { ", beside another writer" } else { "" };
     Some(FindingSide {

@@ -3,6 +3,7 @@ use flashlag_schema::{Check, CheckId, CheckStatus, Run};
 use crate::doubt::{CheckCounts, failed, failures_of};
 use crate::format::{self, decapitalized};
 use crate::naming::stage_of;
+use crate::outline::phase_title;
 
 /// The answer to "Can you believe it?".
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,7 +82,7 @@ fn exceptions(run: &Run) -> String {
         let of_stage = || run.phases.iter().filter(|other| stage_of(run, other) == stage);
         let several = of_stage().count() < run.phases.len();
         let whole = several && of_stage().all(doubted);
-        add(if whole { stage.clone() } else { phase.label() });
+        add(if whole { stage.clone() } else { phase_title(run, phase) });
     }
     // A check may name phases that are not in the file: it failed all the same.
     if rows.is_empty() {

@@ -27,7 +27,7 @@ pub fn in_passing(run: &Run) -> Option<String> {
         .iter()
         .flat_map(|phase| phase.changes.iter().filter(grave).map(move |change| (phase, change)));
     let (phase, change) = changes.min_by_key(|(_, change)| weight(change.kind))?;
-    let title = crate::naming::test_title(&phase.name);
+    let title = crate::outline::test_name(run, phase);
     let said = sentence(run, phase, change);
     Some(format!("During {title}: {}", decapitalized(&said)))
 }

@@ -1,15 +1,18 @@
 use flashlag_schema::scenario::{JournalMode, Synchronous};
 use flashlag_schema::{Operation, Phase, Run, State};
 
+use crate::figures::Figures;
 use crate::naming::{Plan, SaveKind, is_fill};
 use crate::verdict::{Judgement, LagVerdict};
 
 /// What the headline speaks about, chosen before looking at any figure.
 pub(crate) struct Facts<'a> {
-    /// The save of SQLite's default kind in the fullest stage; else another save; else the durable
-    /// write.
+    /// The save of SQLite's default kind in the fullest stage, in its worst repetition; else another
+    /// save; else the durable write.
     pub main: Option<&'a Phase>,
-    /// The same test when new, where `main` is from a full device.
+    /// The same test in the stage with the worst verdict: what the headline is about.
+    pub worst: Option<&'a Phase>,
+    /// The same test when new, where `worst` is from a later stage.
     pub new: Option<&'a Phase>,
     /// The other journal mode's save beside `main`.
     pub other_journal: Option<&'a Phase>,
@@ -17,8 +20,6 @@ pub(crate) struct Facts<'a> {
     pub busy: Option<&'a Phase>,
     /// Durable writes, by stage, in order.
     pub writes: Vec<&'a Phase>,
-    /// Whether the stage must be named: it is neither new nor full.
-    pub stage_is_notable: bool,
 }
 
 impl<'a> Facts<'a> {
@@ -45,31 +46,32 @@ impl<'a> Facts<'a> {
             .collect();
         let candidates = [&alone, &saves, &writes].into_iter().find(|list| !list.is_empty());
         let main = candidates.and_then(|list| best(run, list));
+        let worst = main.and_then(|main| worst_stage(run, candidates?, main));
         let same = |phase: &&&Phase| {
-            main.is_some_and(|main| main.name == phase.name && phase.state == State::New)
+            worst.is_some_and(|worst| worst.name == phase.name && phase.state == State::New)
         };
         let all = saves.iter().chain(&writes);
-        let full = main.is_some_and(|main| main.state == State::Filled);
+        let later = worst.is_some_and(|worst| worst.state != State::New);
         let new_write = || writes.iter().find(|phase| phase.state == State::New);
-        let new = all.into_iter().find(same).or_else(new_write).filter(|_| full).copied();
+        let new = all.into_iter().find(same).or_else(new_write).filter(|_| later).copied();
         Facts {
             new,
             other_journal: main.and_then(|main| other_journal(run, main, &alone)),
             busy: main.and_then(|main| busy(main, &saves)),
-            stage_is_notable: main
-                .is_some_and(|main| main.state > State::Filled || (full && new.is_none())),
             main,
+            worst,
             writes,
         }
     }
 
-    /// How it was when new, where `main` is from a full device and New can be judged.
+    /// How it was when new, where `worst` is from a later stage and New can be judged.
     pub fn new_verdict(&self, run: &Run) -> Option<LagVerdict> {
         self.new.and_then(|phase| Judgement::of(run, phase).verdict())
     }
 }
 
-/// The one to speak of: in the fullest stage; SQLite's default journal first.
+/// The one to speak of: in the fullest stage; SQLite's default journal first; the worst of its
+/// repetitions that can be judged.
 fn best<'a>(run: &Run, list: &[&'a Phase]) -> Option<&'a Phase> {
     let rank = |phase: &Phase| match SaveKind::of(run, phase) {
         Some(kind)
@@ -84,11 +86,37 @@ fn best<'a>(run: &Run, list: &[&'a Phase]) -> Option<&'a Phase> {
         _ => 3,
     };
     let stage = |phase: &Phase| match phase.state {
-        State::Filled => (0, std::cmp::Reverse(phase.run)),
-        State::New => (1, std::cmp::Reverse(phase.run)),
-        _ => (2, std::cmp::Reverse(phase.run)),
+        State::Filled => 0,
+        State::New => 1,
+        State::Deleted => 2,
+        State::Trimmed => 3,
+        State::Idle => 4,
     };
-    list.iter().copied().min_by_key(|phase| (stage(phase), rank(phase)))
+    let first = list.iter().copied().min_by_key(|phase| (stage(phase), rank(phase)))?;
+    let repeats = list.iter().copied();
+    let repeats = repeats.filter(|phase| phase.state == first.state && phase.name == first.name);
+    Some(severest(run, repeats).unwrap_or(first))
+}
+
+/// The test of `main` in the stage where it is worst, of those that can be judged; `main` where no
+/// other is worse.
+fn worst_stage<'a>(run: &Run, list: &[&'a Phase], main: &'a Phase) -> Option<&'a Phase> {
+    let same = list.iter().copied().filter(|phase| phase.name == main.name);
+    // `main` last: of equals the last is taken.
+    let same = same.filter(|phase| !std::ptr::eq(*phase, main)).chain([main]);
+    Some(severest(run, same).unwrap_or(main))
+}
+
+/// The one with the worst verdict; of several the one with most late, then with the longest tail.
+fn severest<'a>(run: &Run, phases: impl Iterator<Item = &'a Phase>) -> Option<&'a Phase> {
+    let judged = phases.filter_map(|phase| {
+        let verdict = Judgement::of(run, phase).verdict()?;
+        let figures = Figures::of_phase(phase);
+        let late = (figures.late_share().unwrap_or(0.0) * 1e6) as u64;
+        let tail = figures.p999.or(figures.p99).or(figures.max);
+        Some(((verdict, late, tail), phase))
+    });
+    judged.max_by_key(|(severity, _)| *severity).map(|(_, phase)| phase)
 }
 
 /// WAL beside a rollback journal, or the other way round: same statement, same stage.

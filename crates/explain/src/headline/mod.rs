@@ -10,7 +10,8 @@ use flashlag_schema::{CheckId, Phase, Run, RunStatus};
 use crate::doubt::failures_of;
 use crate::figures::Figures;
 use crate::format::{self, capitalized, decapitalized, sentence_of};
-use crate::naming::{subject_name, test_title};
+use crate::naming::subject_name;
+use crate::outline::{for_people, test_name};
 use crate::verdict::{Judgement, LagVerdict};
 pub(crate) use facts::Facts;
 
@@ -68,8 +69,8 @@ fn no_verdict(run: &Run, phase: &Phase) -> Option<NoVerdict> {
     Some(NoVerdict {
         id: failure.id,
         claim: failure.claim,
-        cause: failure.detail,
-        fix: failure.advice.unwrap_or_default(),
+        cause: for_people(run, &failure.detail),
+        fix: for_people(run, &failure.advice.unwrap_or_default()),
     })
 }
 
@@ -105,22 +106,30 @@ fn no_verdict_words(run: &Run, why: &NoVerdict, phase: Option<&Phase>) -> (Strin
 }
 
 fn verdict_words(run: &Run, facts: &Facts) -> (String, String) {
-    let Some(main) = facts.main else { return without_waits(run) };
-    let verdict = Judgement::of(run, main).verdict();
-    let clause = words::late_clause(run, main);
+    let Some(worst) = facts.worst else { return without_waits(run) };
+    let verdict = Judgement::of(run, worst).verdict();
+    let clause = words::late_clause(run, worst);
+    let when = words::how_it_came(run, worst);
     let sentence = match (verdict, facts.new_verdict(run)) {
         (None, _) => "Nothing to judge: the main test has no operations.".to_owned(),
         (Some(LagVerdict::Smooth), Some(LagVerdict::Smooth)) => {
-            format!("Smooth, new or full. Once full, {clause}.")
+            format!("Smooth in every state. {}, {clause}.", capitalized(&when))
         }
-        (Some(_), Some(new)) => format!("{} Once full, {clause}.", words::when_new(new)),
-        (Some(verdict), None) if facts.stage_is_notable => {
-            let when = capitalized(crate::naming::when(main.state));
-            format!("{} {}: {clause}.", capitalized(verdict.name()), decapitalized(&when))
+        (Some(verdict), Some(new)) if verdict == new => {
+            let even = words::even_when_new(run, new);
+            format!("{even}. {}, {clause}.", capitalized(&when))
+        }
+        (Some(verdict), Some(new)) => {
+            let (first, later) = (words::when_new(run, new), verdict.name());
+            format!("{first}, {later} {when}: {clause}.")
+        }
+        (Some(verdict), None) if words::is_of_several_stages(run, worst) => {
+            format!("{} {when}: {clause}.", capitalized(verdict.name()))
         }
         (Some(verdict), None) => format!("{}: {clause}.", capitalized(verdict.name())),
     };
     let more = [
+        words::once_full(run, facts),
         words::other_journal(run, facts),
         words::recovery(run, facts).filter(|_| verdict != Some(LagVerdict::Smooth)),
         words::busy(run, facts),
@@ -130,7 +139,7 @@ fn verdict_words(run: &Run, facts: &Facts) -> (String, String) {
     (sentence, joined(more))
 }
 
-/// Where no test tells lag: what changed over time, else what was measured.
+/// Where no test can be judged: what changed over time, else what was measured.
 fn without_waits(run: &Run) -> (String, String) {
     if let Some((sentence, more)) = change::words(run) {
         return (sentence, joined([Some(more).filter(|more| !more.is_empty()), ending(run)]));
@@ -138,17 +147,18 @@ fn without_waits(run: &Run) -> (String, String) {
     if run.phases.is_empty() {
         return ("Nothing was measured.".to_owned(), joined([ending(run)]));
     }
-    let figures: Vec<String> = run.phases.iter().take(4).map(one_line).collect();
-    let sentence = "No durable write and no save was measured, so this run does not tell lag.";
+    let figures: Vec<String> =
+        run.phases.iter().take(4).map(|phase| one_line(run, phase)).collect();
+    let sentence = "No durable write and no save was measured: there is no verdict on lag.";
     let listed = format!("Measured: {}.", format::list(&figures));
     (sentence.to_owned(), joined([Some(listed), ending(run)]))
 }
 
-fn one_line(phase: &Phase) -> String {
+fn one_line(run: &Run, phase: &Phase) -> String {
     let median = Figures::of_phase(phase)
         .p50
         .map_or(String::new(), |median| format!(" (median {})", format::time(median)));
-    let title = test_title(&phase.name);
+    let title = test_name(run, phase);
     format!("{title} {} MB/s{median}", format::mb_per_s(phase.bytes_per_sec))
 }
 

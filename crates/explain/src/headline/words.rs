@@ -4,18 +4,52 @@ use flashlag_schema::{Operation, Phase, Run, State};
 use super::facts::Facts;
 use crate::doubt::failures_of;
 use crate::figures::Figures;
-use crate::format;
-use crate::naming::SaveKind;
+use crate::format::{self, capitalized};
+use crate::naming::{SaveKind, repeats, when};
 use crate::verdict::{FREEZE, LagVerdict, NOTICED};
 
-/// `Smooth when new.`, `Lags even when new.`
-pub fn when_new(verdict: LagVerdict) -> &'static str {
-    match verdict {
-        LagVerdict::Smooth => "Smooth when new.",
-        LagVerdict::Hitches => "Hitches when new.",
-        LagVerdict::Lags => "Lags even when new.",
-        LagVerdict::Freezes => "Freezes even when new.",
+/// `Smooth when new`, `Lags as found`.
+pub fn when_new(run: &Run, verdict: LagVerdict) -> String {
+    format!("{} {}", capitalized(verdict.name()), when(run, State::New))
+}
+
+/// `Lags even when new`, `Lags as found`.
+pub fn even_when_new(run: &Run, verdict: LagVerdict) -> String {
+    let when = when(run, State::New);
+    let even = if when.starts_with("when") { "even " } else { "" };
+    format!("{} {even}{when}", capitalized(verdict.name()))
+}
+
+/// How a phase's stage came about, within a sentence: `once full (run 2)`, `after filling and
+/// deleting`, `after trim`.
+pub fn how_it_came(run: &Run, phase: &Phase) -> String {
+    let filled = run.phases.iter().any(|other| other.state == State::Filled);
+    let how = match phase.state {
+        State::Deleted if filled => "after filling and deleting",
+        state => when(run, state),
+    };
+    match repeats(run, phase.state) {
+        true => format!("{how} (run {})", phase.run),
+        false => how.to_owned(),
     }
+}
+
+/// Whether the run did the same test in another stage, so that the stage has to be named.
+pub fn is_of_several_stages(run: &Run, phase: &Phase) -> bool {
+    let mut same = run.phases.iter().filter(|other| other.name == phase.name);
+    phase.state > State::Filled
+        || same.any(|other| (other.state, other.run) != (phase.state, phase.run))
+}
+
+/// `Once full (run 1), 15% of 4 KiB durable writes miss a 60 Hz frame.`: where the worst stage is
+/// another than the full one.
+pub fn once_full(run: &Run, facts: &Facts) -> Option<String> {
+    let (worst, full) = (facts.worst?, facts.main.filter(|main| main.state == State::Filled)?);
+    if std::ptr::eq(worst, full) || !failures_of(run, full).is_empty() {
+        return None;
+    }
+    let when = capitalized(&how_it_came(run, full));
+    Some(format!("{when}, {}.", miss_clause(run, full)?))
 }
 
 /// What was waited for: `SQLite saves`, `WAL saves`, `4 KiB durable writes`.
@@ -34,18 +68,24 @@ fn things(run: &Run, phase: &Phase) -> (String, String) {
 /// `87% of SQLite saves miss a 60 Hz frame, and 1 in 100 takes longer than 531 ms`.
 pub fn late_clause(run: &Run, phase: &Phase) -> String {
     let figures = Figures::of_phase(phase);
-    let (one, many) = things(run, phase);
-    let n = format::count(figures.n);
-    let miss = match figures.late_share() {
-        None => format!("{many} were measured"),
-        Some(0.0) => format!("none of {n} {many} misses a 60 Hz frame"),
-        Some(1.0) => format!("every {one} misses a 60 Hz frame"),
-        Some(share) => format!("{} of {many} miss a 60 Hz frame", format::share(share)),
-    };
+    let (_, many) = things(run, phase);
+    let miss = miss_clause(run, phase).unwrap_or_else(|| format!("{many} were measured"));
     match slowest_clause(&figures) {
         Some(slowest) => format!("{miss}, and {slowest}"),
         None => miss,
     }
+}
+
+/// `87% of SQLite saves miss a 60 Hz frame`.
+fn miss_clause(run: &Run, phase: &Phase) -> Option<String> {
+    let figures = Figures::of_phase(phase);
+    let (one, many) = things(run, phase);
+    let n = format::count(figures.n);
+    Some(match figures.late_share()? {
+        0.0 => format!("none of {n} {many} misses a 60 Hz frame"),
+        1.0 => format!("every {one} misses a 60 Hz frame"),
+        share => format!("{} of {many} miss a 60 Hz frame", format::share(share)),
+    })
 }
 
 /// `1 in 100 takes longer than 531 ms`; 1 in 1,000 where that alone decides the verdict; the

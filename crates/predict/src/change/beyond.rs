@@ -90,15 +90,15 @@ fn full(after: &Situation, level: f64, published: &[Published]) -> Option<String
     let measured = 1.0 - leave.0 as f64 / capacity.0 as f64;
     if level > measured + 0.005 {
         return Some(format!(
-            "its published rows were measured at {:.0} % full at most",
-            measured * 100.0
+            "its published rows were measured at {} full at most",
+            flashlag_units::percent(measured)
         ));
     }
     (level < measured - 0.1).then(|| {
         format!(
-            "its published rows were measured empty and at {:.0} % full: in between the model \
+            "its published rows were measured empty and at {} full: in between the model \
              alone speaks",
-            measured * 100.0
+            flashlag_units::percent(measured)
         )
     })
 }

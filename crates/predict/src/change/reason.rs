@@ -1,6 +1,6 @@
 //! Why figures changed: from what the device was sent, and what it did with it.
 
-use flashlag_units::{Bytes, Nanos};
+use flashlag_units::{Bytes, Nanos, mb_per_s};
 
 use super::figures::{DURABLE, Figures, SAVE, TestFigures};
 
@@ -22,12 +22,12 @@ pub(super) fn reasons(before: &Figures, after: &Figures) -> Vec<String> {
         if let (Some(before), Some(after)) = (before.test(name), after.test(name)) {
             let (from, to) = (before.bytes_per_second, after.bytes_per_second);
             if moved(from, to) {
-                reasons.push(format!("{what} go from {} to {} a second", size(from), size(to)));
+                reasons.push(format!("{what} go from {} to {} MB/s", mb_per_s(from), mb_per_s(to)));
             }
         }
     }
     if reasons.is_empty() {
-        reasons.push("no figure moves by more than 2 %".to_owned());
+        reasons.push("no figure moves by more than 2%".to_owned());
     }
     reasons
 }

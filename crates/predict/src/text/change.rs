@@ -39,18 +39,18 @@ fn days(after: &Figures, text: &mut String) {
     let changed = lived.changing.map(|change| {
         let more = if change < 0.0 { "less" } else { "more" };
         format!(
-            "in the last {WINDOW} of them writing cost {:.1} % {more} than in the {WINDOW} before",
-            change.abs() * 100.0
+            "in the last {WINDOW} of them writing cost {} {more} than in the {WINDOW} before",
+            flashlag_units::percent(change.abs())
         )
     });
     let mut said = if lived.extrapolated() {
         format!(
-            "{} of {} days were simulated, one by one; {} (less than {:.0} % counts as steady), \
+            "{} of {} days were simulated, one by one; {} (less than {} counts as steady), \
              and the others are taken to be like them",
             lived.simulated,
             lived.asked,
             changed.unwrap_or_default(),
-            STEADY * 100.0,
+            flashlag_units::percent(STEADY),
         )
     } else {
         let changed = changed.map(|changed| format!("; {changed}")).unwrap_or_default();
@@ -68,8 +68,7 @@ fn days(after: &Figures, text: &mut String) {
 
 /// A share that may be small.
 fn share(share: f64) -> String {
-    let percent = share * 100.0;
-    if percent < 0.1 { "less than 0.1 %".to_owned() } else { format!("{} %", number(percent)) }
+    if share < 0.001 { "less than 0.1%".to_owned() } else { flashlag_units::percent(share) }
 }
 
 fn steps(forecast: &Forecast) -> Table {
@@ -101,8 +100,8 @@ fn summary(figures: &Figures) -> [String; 4] {
 }
 
 fn percent(share: f64) -> String {
-    // No minus before a nought.
-    format!("{:.0} %", (share * 100.0).round() + 0.0)
+    let size = flashlag_units::percent(share.abs());
+    if share < 0.0 { format!("-{size}") } else { size }
 }
 
 fn time(nanos: f64) -> String {
@@ -110,7 +109,7 @@ fn time(nanos: f64) -> String {
 }
 
 fn tests(before: &Figures, after: &Figures) -> Table {
-    let head = ["test", "p50", "after", "p99", "after", "a second", "after", "sent each", "after"];
+    let head = ["test", "p50", "after", "p99", "after", "rate", "after", "sent each", "after"];
     let mut table = Table::new(&head, &[]);
     for was in &before.tests {
         let is = after.test(&was.name);
@@ -131,9 +130,9 @@ fn tests(before: &Figures, after: &Figures) -> Table {
 
 fn rate(test: &TestFigures) -> String {
     if test.name == crate::change::SAVE {
-        format!("{} saves", number(test.per_second))
+        format!("{} saves/s", number(test.per_second))
     } else {
-        format!("{} MB", number(test.bytes_per_second / 1e6))
+        format!("{} MB/s", number(test.bytes_per_second / 1e6))
     }
 }
 
@@ -144,7 +143,7 @@ pub fn sweep(sweep: &Sweep) -> String {
     let mut table = Table::new(&head, &[6]);
     let bars = bars(&sweep.levels);
     for (level, bar) in sweep.levels.iter().zip(bars) {
-        let mut cells = vec![format!("{:.0} %", level.full * 100.0)];
+        let mut cells = vec![flashlag_units::percent(level.full)];
         cells.extend(summary(&level.figures));
         let amplification = level.figures.durable().and_then(|test| test.amplification);
         cells.push(amplification.map_or("-".to_owned(), number));

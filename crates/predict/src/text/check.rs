@@ -10,7 +10,7 @@ pub fn check(report: &CheckReport) -> String {
     let seeds: Vec<String> = report.seeds.iter().map(u64::to_string).collect();
     let _ = writeln!(text, "Mean of seeds {}, lowest and highest in brackets.", seeds.join(", "));
     text.push_str(&wrapped(
-        "Bars: throughput within 20 %, one write cell of a device within 35 %; medians within 15 %; \
+        "Bars: throughput within 20%, one write cell of a device within 35%; medians within 15%; \
          losses within 5 points; torture within a factor of two.",
         "",
         0,
@@ -78,7 +78,7 @@ fn error_unit(cell: &Cell) -> &'static str {
     match (cell.error, cell.bar) {
         (None, _) => "",
         (_, Bar::Points(_)) => " pt",
-        _ => " %",
+        _ => "%",
     }
 }
 
@@ -156,7 +156,7 @@ fn sensitivity(report: &CheckReport, text: &mut String) {
     }
     text.push('\n');
     let head = "What moves when a parameter moves by a tenth, or by its smallest step (one seed; rows \
-                that move by less than 1 % are left out):";
+                that move by less than 1% are left out):";
     text.push_str(&wrapped(head, "", 0));
     for one in &report.sensitivity {
         let _ = writeln!(text, "  {}", one.key);

@@ -5,6 +5,8 @@ mod check;
 mod fit;
 mod table;
 
+use flashlag_units::line_words;
+
 pub use change::{forecast, sweep};
 pub use check::check;
 pub use fit::{fit, tuned};
@@ -31,13 +33,12 @@ fn signed(value: f64) -> String {
     if value.abs() >= 99.5 { format!("{value:+.0}") } else { format!("{value:+.1}") }
 }
 
-/// A share as a percentage: `0.3 %`, `31 %`, `> 100 %` where it says little.
+/// A share as a percentage: `0.3%`, `31%`, `> 100%` where it says little.
 fn percent(share: f64) -> String {
-    let percent = share * 100.0;
-    match percent {
-        _ if !percent.is_finite() || percent > 100.0 => "> 100 %".to_owned(),
-        _ if percent >= 9.95 => format!("{percent:.0} %"),
-        _ => format!("{percent:.1} %"),
+    if share.is_finite() && share <= 1.0 {
+        flashlag_units::percent(share)
+    } else {
+        "> 100%".to_owned()
     }
 }
 
@@ -47,7 +48,7 @@ fn wrapped(text: &str, first: &str, indent: usize) -> String {
     let mut line = first.to_owned();
     let mut length = first.chars().count();
     let mut empty = true;
-    for word in text.split_whitespace() {
+    for word in line_words(text) {
         let wide = word.chars().count();
         if !empty && length + 1 + wide > WIDTH {
             lines.push_str(line.trim_end());

@@ -92,7 +92,7 @@ fn panels<'a>(run: &Run, phases: &[&'a Phase]) -> Vec<(String, Vec<Line<'a>>)> {
     let mut panels: Vec<(String, Vec<Line<'a>>)> = Vec::new();
     for &phase in phases {
         let (title, name) = match staged {
-            true => (test_name(run, phase), state_name(phase.state).to_owned()),
+            true => (test_name(run, phase), state_name(run, phase.state).to_owned()),
             false => unstaged(run, phase),
         };
         let index = match panels.iter().position(|(known, _)| *known == title) {

@@ -41,11 +41,11 @@ struct Cell {
 /// Below this share of new a cell is drawn as low.
 const LOW: f64 = 0.5;
 
-const CAPTION: &str = "Throughput in MB/s (10⁶ bytes) and as a share of New; below it, median and \
-                       p99 latency. Bars: share of the column’s best. Rust: below half of New.";
-const CAPTION_BESIDE: &str = "Simulated throughput in MB/s (10⁶ bytes) and as a share of New; below \
+const CAPTION: &str = "Throughput in MB/s (10⁶ bytes) and as a share of the first row; below it, median and \
+                       p99 latency. Bars: share of the column’s best. Rust: below half of the first row.";
+const CAPTION_BESIDE: &str = "Simulated throughput in MB/s (10⁶ bytes) and as a share of the first row; below \
                               it, median and p99 latency, and what reviewers measured on the real \
-                              device. Bars: share of the column’s best. Rust: below half of New.";
+                              device. Bars: share of the column’s best. Rust: below half of the first row.";
 
 /// The section; `None` where the run has but one stage.
 pub(super) fn section(run: &Run) -> Option<Section> {

@@ -204,7 +204,7 @@ mod tests {
         let found = case.check(check).unwrap();
         assert_eq!((found.status, found.phases.len()), (CheckStatus::Fail, 1));
         assert!(found.detail.contains("The CPU was the cause"), "{}", found.detail);
-        assert!(found.detail.contains("15 %"), "{}", found.detail);
+        assert!(found.detail.contains("15%"), "{}", found.detail);
     }
 
     #[test]

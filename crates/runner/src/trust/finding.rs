@@ -87,13 +87,9 @@ pub(super) fn combine(id: CheckId, claim: &str, findings: Vec<Finding>) -> Optio
     })
 }
 
-/// `0.062` → `6.2 %`, `12.2` → `12 times`.
+/// `0.062` → `6.2%`, `12.2` → `12 times`.
 pub(super) fn percent(share: f64) -> String {
-    let value = share * 100.0;
-    if share >= 2.0 {
-        return format!("{share:.0} times");
-    }
-    if value.abs() < 9.95 { format!("{value:.1} %") } else { format!("{value:.0} %") }
+    if share >= 2.0 { format!("{share:.0} times") } else { flashlag_units::percent(share) }
 }
 
 /// `part / whole`, zero where there is no whole.

@@ -112,7 +112,7 @@ fn sign_of_throttling(before: &Throttle, after: &Throttle) -> Option<String> {
     if let (Some(from), Some(to)) = (before.frequency_limit_percent, after.frequency_limit_percent)
         && to.saturating_add(LIMIT_FELL_PERCENT) < from
     {
-        return Some(format!("The CPU's frequency limit fell from {from} % to {to} %."));
+        return Some(format!("The CPU's frequency limit fell from {from}% to {to}%."));
     }
     None
 }

@@ -344,9 +344,9 @@ fn blank(name: String, job: &Value) -> Phase {
         response_histogram: None,
         missed_slots: None,
         time: Reading::unavailable(format!(
-            "fio tells CPU time (user {:.1} %, system {:.1} %), not how long it waited for a CPU",
-            share("usr_cpu"),
-            share("sys_cpu")
+            "fio gives CPU time (user {}, system {}), not how long it waited for a CPU",
+            flashlag_units::percent(share("usr_cpu") / 100.0),
+            flashlag_units::percent(share("sys_cpu") / 100.0)
         )),
         waits: Vec::new(),
         ledger: Ledger::default(),

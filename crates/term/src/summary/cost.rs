@@ -1,12 +1,13 @@
-use flashlag_explain::format;
+use flashlag_explain::{format, lifecycle, phase_title, state_name};
 use flashlag_schema::{Run, RunStatus};
 use flashlag_units::Bytes;
 
+use super::Depth;
 use crate::line::{Line, Page};
 use crate::style::{Role, Style};
 
 /// Steps that were not run, requests that were not honoured, and a run that did not end.
-pub(super) fn not_done(page: &mut Page, run: &Run) {
+pub(super) fn not_done(page: &mut Page, run: &Run, depth: Depth) {
     let status = match &run.status {
         RunStatus::Complete => None,
         RunStatus::Running { .. } => Some("It did not end: what is here was finished.".to_owned()),
@@ -18,19 +19,27 @@ pub(super) fn not_done(page: &mut Page, run: &Run) {
     if let Some(status) = status {
         page.paragraph(Role::Late, &status);
     }
-    for skipped in &run.skipped {
-        let text = format!("{} ({}): {}", skipped.step, skipped.state.name(), skipped.reason);
-        noted(page, "not run", &text);
+    // In short the table of stages has said it.
+    let said = depth == Depth::Short && lifecycle(run).is_some();
+    let mut skipped: Vec<(String, &str)> = Vec::new();
+    for one in run.skipped.iter().filter(|_| !said) {
+        let what = (state_name(run, one.state).to_owned(), one.reason.as_str());
+        if !skipped.contains(&what) {
+            skipped.push(what);
+        }
+    }
+    for (state, reason) in skipped {
+        noted(page, "not run", &format!("{state}: {reason}"));
     }
     for downgrade in &run.downgrades {
         let text = format!(
-            "{} asked for, {}: {}",
-            downgrade.requested, downgrade.effective, downgrade.reason
+            "{} in place of {}: {}",
+            downgrade.effective, downgrade.requested, downgrade.reason
         );
         noted(page, "instead", &text);
     }
     for phase in run.phases.iter().filter(|phase| phase.cut_short) {
-        noted(page, "cut short", &phase.label());
+        noted(page, "cut short", &phase_title(run, phase));
     }
 }
 
@@ -40,8 +49,8 @@ fn noted(page: &mut Page, what: &str, text: &str) {
     page.hanging(&head, 11, Role::Ink, text);
 }
 
-/// What it cost: bytes, time, and life where the device tells it.
-pub(super) fn cost(page: &mut Page, run: &Run) {
+/// What it cost: bytes, time, and the share of the device's life where that is known.
+pub(super) fn cost(page: &mut Page, run: &Run, depth: Depth) {
     let written = run.wear.written_bytes;
     let time = run.phases.last().map(|phase| phase.began_ns.plus(phase.elapsed_ns));
     let mut text = match (written, time) {
@@ -56,7 +65,8 @@ pub(super) fn cost(page: &mut Page, run: &Run) {
         text += &format!("; the block device took {block} meanwhile");
     }
     page.paragraph(Role::Ink, &format!("{text}."));
-    if written > Bytes::ZERO
+    if depth == Depth::Full
+        && written > Bytes::ZERO
         && let Some(reason) = run.wear.life_percent.reason()
     {
         page.paragraph(Role::Muted, &format!("Share of the device's life: unknown, {reason}."));

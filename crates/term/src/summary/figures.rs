@@ -1,6 +1,6 @@
 use flashlag_explain::{
-    Figures, GroupKind, LAG_IS_A_BUDGET, Lifecycle, LifecycleCell, LifecycleRow, StripGroup,
-    StripRow, failures_of, format, lifecycle, phase_title, saves_heading, strip,
+    Figures, GroupKind, LAG_IS_A_BUDGET, Lifecycle, LifecycleCell, LifecycleRow, SaveKind,
+    StripGroup, StripRow, failures_of, format, lifecycle, phase_title, saves_heading, strip,
 };
 use flashlag_schema::{Lag, Operation, Phase, Run};
 use flashlag_units::Nanos;
@@ -11,26 +11,27 @@ use crate::picture::{Picture, brief};
 use crate::style::Role;
 use crate::table::Table;
 
-/// The four tests: by stage where there are several, else one row for each test.
-pub(super) fn tests(page: &mut Page, run: &Run, _: Depth) {
+/// The tests: by stage where there are several, else one row for each test. In short, stages have
+/// throughput alone: the picture has the waits.
+pub(super) fn tests(page: &mut Page, run: &Run, depth: Depth) {
     match lifecycle(run) {
-        Some(table) => stages(page, &table),
-        None => one_stage(page, run),
+        Some(table) => stages(page, &table, depth),
+        None => one_stage(page, run, depth),
     }
 }
 
 /// Durable writes by size, where the table of tests by stage has not got them.
 pub(super) fn sizes(page: &mut Page, run: &Run, _: Depth) {
     if let (Some(_), Some(table)) = (lifecycle(run), flashlag_explain::sizes(run)) {
-        stages(page, &table);
+        stages(page, &table, Depth::Full);
     }
 }
 
-fn stages(page: &mut Page, table: &Lifecycle) {
+fn stages(page: &mut Page, table: &Lifecycle, depth: Depth) {
     page.paragraph(Role::Strong, &table.heading);
     let columns: Vec<usize> = (0..table.columns.len()).collect();
     let fit = |size: &usize| {
-        columns.chunks(*size).all(|block| stage_block(table, block).fits(page.style()))
+        columns.chunks(*size).all(|block| stage_block(table, block, depth).fits(page.style()))
     };
     // As many tests beside one another as fit.
     let size = (2..=columns.len()).rev().find(fit).unwrap_or(1);
@@ -38,7 +39,7 @@ fn stages(page: &mut Page, table: &Lifecycle) {
         if index > 0 {
             page.gap();
         }
-        stage_block(table, block).print(page);
+        stage_block(table, block, depth).print(page);
     }
     for row in &table.rows {
         if let Some(reason) = &row.skipped {
@@ -53,46 +54,66 @@ fn stages(page: &mut Page, table: &Lifecycle) {
     }
 }
 
-fn stage_block(table: &Lifecycle, block: &[usize]) -> Table {
-    let mut text = Table::new("");
-    let beside = table.published.is_some();
+fn stage_block(table: &Lifecycle, block: &[usize], depth: Depth) -> Table {
+    let mut text = Table::new(if depth == Depth::Short { "MB/s" } else { "" });
+    let titles = titles(table.published.is_some(), depth);
     for column in block.iter().filter_map(|index| table.columns.get(*index)) {
-        text = text.span(&column.title, if beside { 4 } else { 3 }).column("MB/s", 0);
-        if beside {
-            text = text.column("published", 0);
+        if let [_] = titles.as_slice() {
+            text = text.column(&column.title, 0);
+            continue;
         }
-        text = text.column("p50 ms", 0).column("p99 ms", 0);
+        text = text.span(&column.title, titles.len());
+        for title in &titles {
+            text = text.column(title, 0);
+        }
     }
     for row in table.rows.iter().filter(|row| row.skipped.is_none()) {
         let trusted = row.failures.is_empty();
         let role = if trusted { Role::Ink } else { Role::Muted };
-        let cells = block.iter().flat_map(|index| cells(row, *index, beside)).collect();
+        let cells = block.iter().flat_map(|index| cells(row, *index, &titles)).collect();
         text.row((role, &marked(&row.label, trusted)), cells);
     }
     text
 }
 
-/// One test of one stage; with what was published beside it where the table has any of that.
-fn cells(row: &LifecycleRow, column: usize, beside: bool) -> Vec<(Role, String)> {
+/// What is said of a test in each stage; with what was published beside it where the table has any
+/// of that.
+fn titles(beside: bool, depth: Depth) -> Vec<&'static str> {
+    match (beside, depth) {
+        (false, Depth::Short) => vec![RATE],
+        (true, Depth::Short) => vec!["here", PUBLISHED],
+        (false, Depth::Full) => vec![RATE, "p50 ms", "p99 ms"],
+        (true, Depth::Full) => vec![RATE, PUBLISHED, "p50 ms", "p99 ms"],
+    }
+}
+
+const RATE: &str = "MB/s";
+const PUBLISHED: &str = "published";
+
+/// One test of one stage, under these titles.
+fn cells(row: &LifecycleRow, column: usize, titles: &[&str]) -> Vec<(Role, String)> {
     let Some(Some(cell)) = row.cells.get(column) else {
-        return vec![(Role::Muted, format::NONE.to_owned()); if beside { 4 } else { 3 }];
+        return vec![(Role::Muted, format::NONE.to_owned()); titles.len()];
     };
     let LifecycleCell { bytes_per_sec, p50, p99, share_of_new, failures, published, .. } = cell;
     let trusted = failures.is_empty();
-    // As in the report: rust is below half of New.
+    // As in the report: rust is below half of the first row.
     let slow = share_of_new.is_some_and(|share| share < 0.5);
     let role = match (trusted, slow) {
         (false, _) => Role::Muted,
         (true, true) => Role::Late,
         (true, false) => Role::Ink,
     };
-    let mut cells = vec![(role, format::mb_per_s(*bytes_per_sec))];
-    if beside {
-        let published = published.map_or_else(|| format::NONE.to_owned(), format::mb_per_s);
-        cells.push((Role::Muted, published));
-    }
-    cells.extend([time(*p50, trusted), time(*p99, trusted)]);
-    cells
+    let cell = |title: &&str| match *title {
+        PUBLISHED => {
+            let published = published.map_or_else(|| format::NONE.to_owned(), format::mb_per_s);
+            (Role::Muted, published)
+        }
+        "p50 ms" => time(*p50, trusted),
+        "p99 ms" => time(*p99, trusted),
+        _ => (role, format::mb_per_s(*bytes_per_sec)),
+    };
+    titles.iter().map(cell).collect()
 }
 
 fn time(value: Option<Nanos>, trusted: bool) -> (Role, String) {
@@ -105,32 +126,44 @@ fn time(value: Option<Nanos>, trusted: bool) -> (Role, String) {
     (role, value.map_or_else(|| format::NONE.to_owned(), format::ms))
 }
 
-fn one_stage(page: &mut Page, run: &Run) {
+fn one_stage(page: &mut Page, run: &Run, depth: Depth) {
     let mut table = Table::new("ms")
         .column("MB/s", 0)
-        .column("per s", 3)
+        .column("ops/s", 3)
         .column("p50", 0)
         .column("p90", 4)
         .column("p99", 0)
         .column("p99.9", 2)
         .column("longest", 1)
         .column("n", 5);
-    let tests = run.phases.iter().filter(|phase| phase.operation != Operation::Save);
-    for phase in tests {
+    // In full, saves have a table of their own.
+    let saves = depth == Depth::Short && !super::has_many_saves(run);
+    let shown = |phase: &&Phase| saves || phase.operation != Operation::Save;
+    for phase in run.phases.iter().filter(shown) {
         let trusted = failures_of(run, phase).is_empty();
         let figures = Figures::of_phase(phase);
         let role = if trusted { Role::Ink } else { Role::Muted };
-        let mut cells = vec![
-            (role, format::mb_per_s(phase.bytes_per_sec)),
-            (role, format::per_second(phase.ops_per_sec)),
-        ];
+        // A save is no amount of data.
+        let rate = match phase.operation {
+            Operation::Save => format::NONE.to_owned(),
+            _ => format::mb_per_s(phase.bytes_per_sec),
+        };
+        let mut cells = vec![(role, rate), (role, format::per_second(phase.ops_per_sec))];
         cells.extend(times(&figures, trusted));
         cells.push((role, format::count(figures.n)));
-        table.row((role, &marked(&phase_title(run, phase), trusted)), cells);
+        table.row((role, &marked(&short_title(run, phase), trusted)), cells);
     }
     if !table.is_empty() {
         table.print(page);
     }
+}
+
+/// A test in few columns: `4K rand write`, `WAL save`, `Rollback insert`, `WAL save, busy`.
+fn short_title(run: &Run, phase: &Phase) -> String {
+    let Some(kind) = SaveKind::of(run, phase) else { return phase_title(run, phase) };
+    let what = if phase.name.starts_with("save") { "save" } else { kind.statement_name() };
+    let busy = if phase.background.is_some() { ", busy" } else { "" };
+    format!("{} {what}{busy}", brief(&kind.label()))
 }
 
 fn marked(label: &str, trusted: bool) -> String {
@@ -142,13 +175,9 @@ fn times(figures: &Figures, trusted: bool) -> Vec<(Role, String)> {
     values.into_iter().map(|value| time(value, trusted)).collect()
 }
 
-/// Where the tests stand among published devices; in short only the headline test.
-pub(super) fn places(page: &mut Page, run: &Run, depth: Depth) {
-    let mut places = flashlag_explain::places(run);
-    if depth == Depth::Short {
-        let headline = |phase: usize| run.phases.get(phase).is_some_and(Phase::is_durable_write);
-        places.retain(|place| headline(place.phase));
-    }
+/// Where the tests stand among published devices.
+pub(super) fn places(page: &mut Page, run: &Run, _: Depth) {
+    let places = flashlag_explain::places(run);
     if places.is_empty() {
         return;
     }

@@ -1,5 +1,5 @@
-//! The end of a run on a terminal: the answer first, then the picture, the figures, what to do
-//! about it, what was not to be trusted, and what it cost.
+//! The end of a run on a terminal: the answer and what to do about it first, then the picture, the
+//! figures, what was not to be trusted, and what it cost.
 
 mod commits;
 mod cost;
@@ -9,16 +9,27 @@ mod trust;
 mod why;
 
 use flashlag_explain::kind_name;
-use flashlag_explain::{Headline, StripGroup, headline, strip};
-use flashlag_schema::Run;
+use flashlag_explain::{Headline, StripGroup, StripRow, headline, strip};
+use flashlag_schema::{Operation, Run};
 
 use crate::line::{Line, Page};
-use crate::picture::{Bar, Picture, caveats, key};
+use crate::picture::{Bar, Picture, caveat, caveats, key};
 use crate::style::{Role, Style};
 use crate::text::{sanitize, sanitize_parts};
 
 pub use cost::files;
 pub use trust::trust;
+
+/// The verdict of a run as one paragraph: how it lags, and whether to believe that.
+pub fn verdict(run: &Run, style: Style) -> String {
+    let Headline { sentence, more, believe, .. } = headline(run);
+    let parts = [sentence, more, believe.statement];
+    let parts: Vec<&str> =
+        parts.iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
+    let mut page = Page::new(style);
+    page.paragraph(Role::Ink, &parts.join(" "));
+    page.finish()
+}
 
 /// The summary of a run: what a person wants to know when it ends. At most `style.width` columns
 /// wide.
@@ -26,8 +37,9 @@ pub fn summary(run: &Run, style: Style) -> String {
     write(run, style, Depth::Short)
 }
 
-/// The summary with everything that the run holds: where the tests stand among published devices,
-/// where each wait went, every stalled phase, the evidence of every finding and every check.
+/// The summary with everything that the run holds: steady states, where the tests stand among
+/// published devices, how many saves were longer than a frame, where each wait went, every stalled
+/// phase, the evidence of every finding and every check.
 pub fn summary_in_full(run: &Run, style: Style) -> String {
     write(run, style, Depth::Full)
 }
@@ -45,36 +57,50 @@ fn write(run: &Run, style: Style, depth: Depth) -> String {
     title(&mut page, run);
     page.gap();
     answer(&mut page, &headline);
+    let checks = |page: &mut Page| match depth {
+        Depth::Short => trust::in_short(page, run, headline.no_verdict.as_ref()),
+        Depth::Full => trust::checks(page, run),
+    };
     if headline.no_verdict.is_some() {
         // Why there is none comes before figures that must not be quoted.
         page.gap();
-        trust::checks(&mut page, run, depth);
+        checks(&mut page);
     }
-    let sections: [fn(&mut Page, &Run, Depth); 11] = [
-        picture,
-        figures::tests,
-        figures::sizes,
-        figures::durable_writes,
-        figures::saves,
-        commits::commits,
-        stages::fills,
-        stages::events,
-        why::findings,
-        why::waits,
-        figures::places,
-    ];
+    let sections: &[fn(&mut Page, &Run, Depth)] = match depth {
+        Depth::Short => &[
+            why::findings,
+            picture,
+            figures::tests,
+            commits::commits,
+            stages::fills,
+            stages::events,
+            why::waits,
+        ],
+        Depth::Full => &[
+            why::findings,
+            picture,
+            figures::tests,
+            figures::sizes,
+            figures::durable_writes,
+            figures::saves,
+            commits::commits,
+            stages::fills,
+            stages::events,
+            why::waits,
+            figures::places,
+        ],
+    };
     for section in sections {
         page.gap();
         section(&mut page, run, depth);
     }
     page.gap();
     if headline.no_verdict.is_none() {
-        trust::checks(&mut page, run, depth);
+        checks(&mut page);
     }
+    cost::not_done(&mut page, run, depth);
     page.gap();
-    cost::not_done(&mut page, run);
-    page.gap();
-    cost::cost(&mut page, run);
+    cost::cost(&mut page, run, depth);
     page.finish()
 }
 
@@ -114,22 +140,41 @@ fn answer(page: &mut Page, headline: &Headline) {
     page.paragraph(Role::Ink, &headline.believe.statement);
 }
 
+/// From this many saves on the picture says how many a second there were, and no table does.
+const MANY_SAVES: usize = 9;
+
+/// Whether the run has so many kinds of save that a table of them would say everything twice.
+fn has_many_saves(run: &Run) -> bool {
+    run.phases.iter().filter(|phase| phase.operation == Operation::Save).count() >= MANY_SAVES
+}
+
 /// The strip, its key and its footnotes.
-fn picture(page: &mut Page, run: &Run, _: Depth) {
+fn picture(page: &mut Page, run: &Run, depth: Depth) {
     let strip = strip(run);
     let rows = || strip.groups.iter().flat_map(|group| &group.rows);
     if rows().next().is_none() {
         return;
     }
-    let picture = Picture::over(page.style(), rows().map(Bar::from));
+    let rated = depth == Depth::Short && has_many_saves(run);
+    let bar = |row| Bar { rate: rated.then(|| rate(run, row)).flatten(), ..Bar::from(row) };
+    let picture = Picture::over(page.style(), rows().map(bar));
     picture.head(page);
     for StripGroup { title, rows, .. } in &strip.groups {
         page.paragraph(Role::Strong, title);
         for row in rows {
-            picture.bar(page, &Bar::from(row));
+            picture.bar(page, &bar(row));
         }
     }
     picture.foot(page);
     key(page);
-    caveats(page, rows().map(|row| (row.label.as_str(), &row.judgement)));
+    let judgements = rows().map(|row| (row.label.as_str(), &row.judgement));
+    match depth {
+        Depth::Short => caveat(page, judgements),
+        Depth::Full => caveats(page, judgements),
+    }
+}
+
+/// Operations a second of a row's phase.
+fn rate(run: &Run, row: &StripRow) -> Option<f64> {
+    run.phases.get(row.phase).map(|phase| phase.ops_per_sec)
 }

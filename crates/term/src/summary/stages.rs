@@ -1,19 +1,30 @@
 use flashlag_explain::{
     FillCurve, PhaseChange, PhaseStalls, Stalls, cause_name, changes, changes_heading, fill_curves,
-    format, stalls,
+    format, lifecycle, stalls,
 };
-use flashlag_schema::{Lag, Run};
+use flashlag_schema::{ChangeKind, Lag, Run};
 
 use super::Depth;
 use crate::line::{Line, Page};
 use crate::style::Role;
 use crate::table::Table;
 
+/// From this many rows on, the table of stages is what a run is about: in short its fill has its
+/// heading alone.
+const MANY_STAGES: usize = 4;
+
 /// Percentiles by fill level.
-pub(super) fn fills(page: &mut Page, run: &Run, _: Depth) {
+pub(super) fn fills(page: &mut Page, run: &Run, depth: Depth) {
+    let staged = lifecycle(run).is_some_and(|table| table.rows.len() >= MANY_STAGES);
     for FillCurve { heading, what, total_bytes, levels, failures, .. } in fill_curves(run) {
-        page.gap();
-        page.paragraph(Role::Strong, &heading);
+        if depth == Depth::Full || !staged {
+            page.gap();
+        }
+        let mark = if failures.is_empty() { "" } else { " ✕" };
+        page.paragraph(Role::Strong, &format!("{heading}{mark}"));
+        if depth == Depth::Short && staged {
+            continue;
+        }
         let size = format::size(total_bytes);
         page.paragraph(Role::Muted, &format!("{what}, by share of {size} in use"));
         let mut table = Table::new("full")
@@ -45,7 +56,13 @@ pub(super) fn fills(page: &mut Page, run: &Run, _: Depth) {
 
 /// What the interval series shows, and the stalls, of the phases that have any.
 pub(super) fn events(page: &mut Page, run: &Run, depth: Depth) {
-    let changes = changes(run);
+    let steady = |change: &PhaseChange<'_>| {
+        matches!(change.change.kind, ChangeKind::SteadyState | ChangeKind::NotSteady)
+    };
+    let mut changes = changes(run);
+    if depth == Depth::Short {
+        changes.retain(|change| !steady(change));
+    }
     if !changes.is_empty() {
         page.paragraph(Role::Strong, &changes_heading(run));
     }
@@ -55,7 +72,9 @@ pub(super) fn events(page: &mut Page, run: &Run, depth: Depth) {
         let at = format::time(change.t_ns);
         page.hanging(&head, 2, Role::Ink, &format!("{title}, at {at}, {name}: {}", change.detail));
     }
-    page.gap();
+    if depth == Depth::Full {
+        page.gap();
+    }
     if let Some(Stalls { heading, phases }) = stalls(run) {
         if phases.iter().any(|phase| phase.seen > 0) {
             page.paragraph(Role::Strong, &heading);

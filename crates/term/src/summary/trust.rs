@@ -1,7 +1,6 @@
-use flashlag_explain::{CheckCounts, format, trust_heading};
+use flashlag_explain::{CheckCounts, NoVerdict, for_people, trust_heading};
 use flashlag_schema::{Check, CheckStatus, Run};
 
-use super::Depth;
 use crate::line::{Line, Page};
 use crate::style::{Role, Style};
 
@@ -13,32 +12,46 @@ pub fn trust(run: &Run, style: Style) -> String {
     page.gap();
     for status in [CheckStatus::Fail, CheckStatus::Unknown, CheckStatus::Pass] {
         for check in of(run, status) {
-            one(&mut page, check);
+            one(&mut page, run, check);
         }
     }
     page.finish()
 }
 
-/// The checks that did not pass, with their evidence, and how many did; in full, those too.
-pub(super) fn checks(page: &mut Page, run: &Run, depth: Depth) {
-    for status in [CheckStatus::Fail, CheckStatus::Unknown] {
+/// Every check with its evidence, failed ones first.
+pub(super) fn checks(page: &mut Page, run: &Run) {
+    for status in [CheckStatus::Fail, CheckStatus::Unknown, CheckStatus::Pass] {
         for check in of(run, status) {
-            one(page, check);
+            one(page, run, check);
         }
     }
-    let passed = of(run, CheckStatus::Pass);
-    if depth == Depth::Full {
-        for check in passed {
-            one(page, check);
+}
+
+/// What fails, with what to do about it; of what is unknown only the claims. What the headline has
+/// said of the check that took its verdict is not said again.
+pub(super) fn in_short(page: &mut Page, run: &Run, headline: Option<&NoVerdict>) {
+    for check in of(run, CheckStatus::Fail) {
+        match headline {
+            Some(said) if said.id == check.id => {
+                let mut head = Line::new(page.style());
+                head.add(Role::Late, "Fix:");
+                let advice = check.advice.as_deref().map(|advice| for_people(run, advice));
+                page.hanging(
+                    &head,
+                    5,
+                    Role::Strong,
+                    &advice.unwrap_or_else(|| check.claim.clone()),
+                );
+            }
+            _ => one(page, run, check),
         }
-        return;
     }
-    let passed = passed.count();
-    if passed > 0 {
+    let unknown: Vec<&str> =
+        of(run, CheckStatus::Unknown).map(|check| check.claim.trim_end_matches('.')).collect();
+    if !unknown.is_empty() {
         let mut head = Line::new(page.style());
-        mark(&mut head, CheckStatus::Pass);
-        let text = format::plural(passed, "check", "checks");
-        page.hanging(&head, INDENT, Role::Ink, &text);
+        mark(&mut head, CheckStatus::Unknown);
+        page.hanging(&head, INDENT, Role::Muted, &format!("{} (-v: why)", unknown.join("; ")));
     }
 }
 
@@ -58,20 +71,21 @@ fn mark(line: &mut Line, status: CheckStatus) {
 }
 
 /// The claim and its evidence; below a failed or unknown one what to do, and what it covers.
-fn one(page: &mut Page, check: &Check) {
+fn one(page: &mut Page, run: &Run, check: &Check) {
     let mut head = Line::new(page.style());
     mark(&mut head, check.status);
     let claim = check.claim.trim_end_matches('.');
-    page.hanging(&head, INDENT, Role::Ink, &format!("{claim}: {}", check.detail));
+    page.hanging(&head, INDENT, Role::Ink, &format!("{claim}: {}", for_people(run, &check.detail)));
     if check.status == CheckStatus::Pass {
         return;
     }
     let indent = Line::new(page.style());
     if let Some(advice) = &check.advice {
-        page.hanging(&indent, INDENT, Role::Strong, &format!("Fix: {advice}"));
+        page.hanging(&indent, INDENT, Role::Strong, &format!("Fix: {}", for_people(run, advice)));
     }
     if !check.phases.is_empty() {
-        let shown: Vec<&str> = check.phases.iter().take(COVERED).map(String::as_str).collect();
+        let shown: Vec<String> =
+            check.phases.iter().take(COVERED).map(|label| for_people(run, label)).collect();
         let more = check.phases.len() - shown.len();
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         let text = format!("Do not quote: {}{more}.", shown.join("; "));

@@ -1,4 +1,4 @@
-use flashlag_explain::{Finding, WaitGroup, WaitSection, format};
+use flashlag_explain::{Finding, LagVerdict, WaitGroup, WaitSection, format, strip};
 use flashlag_schema::Run;
 
 use super::Depth;
@@ -8,7 +8,7 @@ use crate::style::Role;
 /// Where the wait goes: in full, a bar for each group.
 pub(super) fn waits(page: &mut Page, run: &Run, depth: Depth) {
     let Some(WaitSection { heading, what, groups }) = flashlag_explain::waits(run) else { return };
-    page.paragraph(Role::Strong, &heading);
+    page.paragraph(if depth == Depth::Full { Role::Strong } else { Role::Ink }, &heading);
     if depth == Depth::Short {
         return;
     }
@@ -43,37 +43,52 @@ fn wait(page: &mut Page, group: &WaitGroup) {
     page.push(&line);
 }
 
-/// Findings that are told in short.
-const TOLD: usize = 3;
+/// How many findings are listed in short.
+const LISTED: usize = 3;
 
 /// What to change, costliest first.
 pub(super) fn findings(page: &mut Page, run: &Run, depth: Depth) {
     let findings = flashlag_explain::findings(run);
+    let listed = if depth == Depth::Full { usize::MAX } else { LISTED };
+    let causes = || findings.causes.iter().take(listed);
     if findings.causes.is_empty() {
+        no_cause(page, run);
         return;
     }
-    page.paragraph(Role::Strong, &findings.heading);
-    let told = if depth == Depth::Full { usize::MAX } else { TOLD };
-    let mut counted: Vec<&str> = findings.causes.iter().take(told).map(|one| one.per).collect();
+    if depth == Depth::Full {
+        page.paragraph(Role::Strong, &findings.heading);
+    }
+    let mut counted: Vec<&str> = causes().map(|one| one.per).collect();
     counted.sort_unstable();
     counted.dedup();
     let counted = counted.join(" or ");
-    page.paragraph(Role::Muted, &format!("Seconds of waiting added to 1,000 {counted}:"));
-    for finding in findings.causes.iter().take(told) {
+    let heading = format!("What to do, by the seconds of waiting that 1,000 {counted} would save:");
+    page.paragraph(Role::Strong, &heading);
+    for finding in causes() {
         one(page, finding, depth);
     }
-    if let Some(more) = findings.causes.len().checked_sub(told).filter(|more| *more > 0) {
-        let mut head = Line::new(page.style());
-        head.right(Role::Muted, "and", 8);
-        page.hanging(&head, 10, Role::Muted, &format!("{more} more that cost less"));
+    if depth == Depth::Short {
+        return;
     }
     if let Some(overlap) = &findings.overlap {
         page.paragraph(Role::Muted, overlap);
     }
-    for ruled_out in findings.ruled_out.iter().filter(|_| depth == Depth::Full) {
+    for ruled_out in &findings.ruled_out {
         let mut head = Line::new(page.style());
         head.right(Role::Muted, "not", 8);
         page.hanging(&head, 10, Role::Muted, &ruled_out.sentence);
+    }
+}
+
+/// Where a row lags and this run measured no other side of it: what would.
+fn no_cause(page: &mut Page, run: &Run) {
+    let rows = strip(run).groups.into_iter().flat_map(|group| group.rows);
+    let lags = rows.filter_map(|row| row.judgement.verdict()).max() >= Some(LagVerdict::Lags);
+    if lags {
+        let text = "What to do: this run measured nothing to compare it by. ‘flashlag run \
+                    quick’ tries both journals, ‘flashlag run lifecycle’ new, full, deleted and \
+                    trimmed.";
+        page.paragraph(Role::Strong, text);
     }
 }
 
@@ -102,5 +117,9 @@ fn seconds(seconds: f64) -> String {
     if !seconds.is_finite() {
         return format::NONE.to_owned();
     }
-    if seconds < 9.95 { format!("{seconds:.1} s") } else { format!("{seconds:.0} s") }
+    if seconds < 9.95 {
+        format!("{seconds:.1} s")
+    } else {
+        format!("{} s", format::count(seconds.round() as u64))
+    }
 }

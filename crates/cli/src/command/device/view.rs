@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use flashlag_schema::{CutReport, DeviceStats, FlashState};
-use flashlag_units::{Bytes, Nanos};
+use flashlag_units::{Bytes, Nanos, percent};
 
 /// How a device is.
 pub fn stats(stats: &DeviceStats) -> String {
@@ -70,7 +70,7 @@ fn flash_lines(text: &mut String, flash: &FlashState) {
         line(text, "write cache", &fill);
     }
     if let Some(used) = flash.life_used {
-        let life = format!("{:.1} % used, {} cycles a block", used * 100.0, flash.mean_cycles);
+        let life = format!("{} used, {} cycles a block", percent(used), flash.mean_cycles);
         line(text, "life", &life);
     }
 }
