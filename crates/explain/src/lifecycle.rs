@@ -7,8 +7,8 @@ use flashlag_units::Nanos;
 use crate::beside::Beside;
 use crate::doubt::{Failure, failures_of};
 use crate::figures::Figures;
-use crate::format::{self, decapitalized};
-use crate::naming::{Plan, began_new, is_fill, stage_label, test_title};
+use crate::format;
+use crate::naming::{Plan, began_new, is_fill, repeats, stage_label, test_title, when};
 
 /// The table.
 #[derive(Clone, Debug, PartialEq)]
@@ -249,10 +249,12 @@ fn heading(run: &Run, columns: &[LifecycleColumn], rows: &[LifecycleRow]) -> Str
         return format!("Random writes keep {} of their speed in every stage", format::share(low));
     }
     let first = if began_new(run) { "new" } else { "their first speed" };
+    let number =
+        if repeats(run, slowest.state) { format!(" (run {})", slowest.run) } else { "".into() };
     let heading = format!(
-        "Random writes fall to {} of {first} ({})",
+        "Random writes fall to {} of {first} {}{number}",
         format::share(low),
-        decapitalized(&slowest.label)
+        when(run, slowest.state)
     );
     let of_state = |state: State| {
         let others = rows.iter().filter(move |row| row.state == state && row.state > slowest.state);

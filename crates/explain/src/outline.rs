@@ -117,14 +117,14 @@ fn lower_first(label: &str) -> String {
     }
 }
 
-/// What waited for: `storage`, `a CPU`, …
+/// What a stall went by: `storage`, `waiting for a CPU`, …
 pub fn cause_name(cause: StallCause) -> &'static str {
     match cause {
         StallCause::Storage => "storage",
-        StallCause::Cpu => "a CPU",
-        StallCause::Executing => "executing",
-        StallCause::Mixed => "several things",
-        StallCause::Unknown => "unknown",
+        StallCause::Cpu => "waiting for a CPU",
+        StallCause::Executing => "on the CPU",
+        StallCause::Mixed => "several causes",
+        StallCause::Unknown => "cause unknown",
     }
 }
 

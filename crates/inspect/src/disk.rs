@@ -154,14 +154,14 @@ fn model(root: &Root, disk: &Path, kind: &str) -> Reading<String> {
             Some(vendor) => format!("{vendor} {model}"),
             None => model,
         }),
-        Err(_) => Reading::unavailable(format!("a {kind} disk tells no model")),
+        Err(_) => Reading::unavailable(format!("a {kind} disk reports no model")),
     }
 }
 
 fn firmware(root: &Root, disk: &Path) -> Reading<String> {
     let names = ["firmware_rev", "fwrev", "rev"];
     let found = names.iter().find_map(|file| root.line(disk.join("device").join(file)).ok());
-    found.ok_or_else(|| "the disk tells no firmware revision".to_owned()).into()
+    found.ok_or_else(|| "the disk reports no firmware revision".to_owned()).into()
 }
 
 fn queue(root: &Root, disk: &Path) -> Queue {

@@ -97,7 +97,7 @@ fn layers(found: &Result<Found, String>, stack: &Result<Stack, String>) -> Vec<S
 /// Total, free for us, allocation block.
 fn size(root: &Root, directory: &Path) -> Result<(Bytes, Bytes, Bytes), String> {
     if !root.is_live() {
-        return Err("a captured tree tells no sizes".to_owned());
+        return Err("a captured tree has no sizes".to_owned());
     }
     let told = rustix::fs::statvfs(directory)
         .map_err(|error| format!("statvfs {}: {error}", directory.display()))?;

@@ -15,12 +15,12 @@ pub(crate) fn life(root: &Root, disk: &Path, kind: &str) -> Result<DeviceLife, S
     match kind {
         "emmc" => emmc(root, disk),
         "ufs" => ufs(root, disk),
-        "nvme" => Err("NVMe tells its wear by an admin command, which needs root: see \
+        "nvme" => Err("NVMe reports its wear by an admin command, which needs root: see \
                        `nvme smart-log`"
             .to_owned()),
-        "sd" => Err("SD cards do not tell their wear".to_owned()),
+        "sd" => Err("SD cards do not report their wear".to_owned()),
         "sata" | "usb" => Err("its wear is in SMART, which needs root: see `smartctl`".to_owned()),
-        _ => Err(format!("a {kind} disk does not tell its wear")),
+        _ => Err(format!("a {kind} disk does not report its wear")),
     }
 }
 

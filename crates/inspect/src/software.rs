@@ -57,7 +57,7 @@ fn machine(root: &Root) -> Result<String, String> {
     }
     let product = root
         .line("/sys/class/dmi/id/product_name")
-        .map_err(|reason| format!("neither a device tree nor DMI tells the machine ({reason})"))?;
+        .map_err(|reason| format!("neither a device tree nor DMI names the machine ({reason})"))?;
     let vendor = root.line("/sys/class/dmi/id/sys_vendor").ok();
     // Lenovo keeps the name that people know in the version.
     let version = root.line("/sys/class/dmi/id/product_version").ok();

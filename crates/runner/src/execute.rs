@@ -147,12 +147,20 @@ fn keep(
         }
         Outcome::Done => {}
         Outcome::Skipped(reason) => {
-            observer.event(Event::Note(&format!("{} skipped: {reason}", task.label())));
             let state = match task {
                 Task::Measure { state, .. } => *state,
                 Task::Trim => State::Trimmed,
                 _ => run.phases.last().map(|phase| phase.state).unwrap_or_default(),
             };
+            // Each test of a state is skipped for the same reason.
+            let said = |one: &Skipped| one.state == state && one.reason == reason;
+            if !run.skipped.iter().any(said) {
+                let what = match task {
+                    Task::Measure { .. } => format!("{} tests", state.name()),
+                    _ => task.label(),
+                };
+                observer.event(Event::Note(&format!("{what} skipped: {reason}")));
+            }
             run.skipped.push(Skipped { step: task.label(), state, reason });
         }
         Outcome::Failed(phase, error) => {

@@ -31,7 +31,7 @@ pub fn ledger(delta: &CounterDelta, direction: Direction, app: Bytes) -> Ledger 
         block_bytes: map(&delta.disk, disk_bytes),
         block_writes: map(&delta.disk, disk_requests),
         flushes: flushes(&delta.disk),
-        device_bytes: Reading::unavailable("the device does not tell what its flash programmed"),
+        device_bytes: Reading::unavailable("the device does not report what its flash programmed"),
         kinds: None,
     }
 }

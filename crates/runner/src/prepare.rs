@@ -154,7 +154,7 @@ fn check_directory(path: &Path) -> Result<(), RunError> {
         .map_err(|error| refuse(error.to_string(), "give an existing directory with --on DIR"))?;
     if !metadata.is_dir() {
         return Err(refuse(
-            "it is no directory".to_owned(),
+            "not a directory".to_owned(),
             "give a directory on the storage, never the device itself: flashlag writes files only",
         ));
     }

@@ -10,8 +10,11 @@ pub enum RunFileError {
     /// Not JSON, or not the JSON of a run.
     #[error("not a run file: {0}")]
     Json(#[from] serde_json::Error),
+    /// No version at all.
+    #[error("it names no schema; this flashlag reads {SCHEMA}")]
+    NoSchema,
     /// A version that this program does not know.
-    #[error("its schema is `{found}`; this flashlag reads `{SCHEMA}`")]
+    #[error("its schema is {found}; this flashlag reads {SCHEMA}")]
     Schema {
         /// The version in the file.
         found: String,
@@ -25,7 +28,8 @@ impl Run {
     /// No JSON, an unknown version, a missing or unknown field.
     pub fn from_json(text: &str) -> Result<Run, RunFileError> {
         let value: serde_json::Value = serde_json::from_str(text)?;
-        let found = value.get("schema").and_then(|schema| schema.as_str()).unwrap_or("missing");
+        let found = value.get("schema").and_then(|schema| schema.as_str());
+        let found = found.ok_or(RunFileError::NoSchema)?;
         if found != SCHEMA {
             return Err(RunFileError::Schema { found: found.to_owned() });
         }

@@ -177,7 +177,10 @@ impl Picture {
     pub(crate) fn foot(&self, page: &mut Page) {
         let mut line = Line::new(self.style);
         line.to(self.label + self.axis.place(Lag::FRAME_60HZ));
-        line.add(Role::Muted, "╵ one 60 Hz frame, 16.67 ms");
+        let names = ["╵ one 60 Hz frame, 16.67 ms", "╵ one 60 Hz frame", "╵ 60 Hz"];
+        let room = self.style.columns().saturating_sub(line.used());
+        let fits = names.iter().find(|name| width(name) <= room);
+        line.add(Role::Muted, fits.unwrap_or(&names[2]));
         page.push(&line);
     }
 

@@ -1,6 +1,7 @@
 use std::io::Write;
 
 use anyhow::Result;
+use flashlag_explain::format;
 use flashlag_runner::clean as clean_directory;
 
 use crate::args::CleanArgs;
@@ -16,14 +17,15 @@ pub fn clean(args: &CleanArgs) -> Result<Exit> {
             writeln!(out, "{}: nothing of flashlag's is left here", directory.display())?;
         }
         for one in cleaned {
-            let (files, bytes) = (one.removed.files, one.removed.bytes);
+            let files = format::plural(one.removed.files as usize, "file", "files");
+            let bytes = one.removed.bytes;
             let path = one.directory.display();
             if one.is_complete() {
-                writeln!(out, "{path}: removed, {files} files, {bytes}")?;
+                writeln!(out, "{path}: removed, {files}, {bytes}")?;
                 continue;
             }
             exit = Exit::CouldNotRun;
-            writeln!(out, "{path}: removed {files} files, {bytes}; left {}:", one.kept_count)?;
+            writeln!(out, "{path}: removed {files}, {bytes}; left {}:", one.kept_count)?;
             for kept in &one.kept {
                 writeln!(out, "  {}: {}", kept.path.display(), kept.reason)?;
             }

@@ -204,10 +204,11 @@ fn may_write(prepared: &Prepared, yes: bool) -> Result<bool> {
     let (leave, reason) = prepared.leave();
     writeln!(err, "This run writes up to {written} and leaves {leave} free ({reason}).")?;
     match flashlag_runner::life_share(prepared.environment(), written) {
-        Ok(percent) => writeln!(err, "That is about {percent:.3} % of the device's rated life.")?,
-        Err(reason) => {
-            writeln!(err, "What share of the device's life that is can't be told: {reason}.")?
+        Ok(percent) => {
+            let share = flashlag_units::percent(percent / 100.0);
+            writeln!(err, "That is about {share} of the device's rated life.")?;
         }
+        Err(reason) => writeln!(err, "Its share of the device's life is unknown: {reason}.")?,
     }
     if !std::io::stdin().is_terminal() {
         bail!(

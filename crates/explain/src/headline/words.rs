@@ -97,7 +97,7 @@ fn slowest_clause(figures: &Figures) -> Option<String> {
     };
     let rare = p999.filter(|p999| {
         let late = figures.late_share().unwrap_or(0.0);
-        p99 < NOTICED && (*p999 >= FREEZE || (*p999 >= NOTICED && late < 0.01))
+        *p999 >= FREEZE || (p99 < NOTICED && *p999 >= NOTICED && late < 0.01)
     });
     Some(match rare {
         Some(p999) => format!("1 in 1,000 takes longer than {}", format::time(p999)),

@@ -109,7 +109,8 @@ fn facts_of(run: &Run, options: &Options) -> Vec<(&'static str, String)> {
 fn wrote(run: &Run) -> String {
     let mut words = format::size(run.wear.written_bytes);
     if let Some(block) = run.wear.block_bytes.value() {
-        words += &format!("; the device took {} meanwhile, from everyone", format::size(*block));
+        words +=
+            &format!("; the device took {} meanwhile, from all processes", format::size(*block));
     }
     if let Some(life) = run.wear.life_percent.value() {
         words += &format!("; {} of its rated life", format::share(*life / 100.0));

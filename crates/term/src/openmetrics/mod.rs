@@ -79,7 +79,7 @@ fn about_run(out: &mut Exposition, run: &Run) {
     out.family(name, Kind::Gauge, "bytes", "Bytes that the run handed to the filesystem.");
     out.sample(name, &[], run.wear.written_bytes.0 as f64);
     let name = "flashlag_block_written_bytes";
-    out.family(name, Kind::Gauge, "bytes", "Bytes that the block device took, from everyone.");
+    out.family(name, Kind::Gauge, "bytes", "Bytes that the block device took, from all processes.");
     if let Some(bytes) = run.wear.block_bytes.value() {
         out.sample(name, &[], bytes.0 as f64);
     }

@@ -1,6 +1,7 @@
 use flashlag_explain::{
     Figures, GroupKind, LAG_IS_A_BUDGET, Lifecycle, LifecycleCell, LifecycleRow, SaveKind,
-    StripGroup, StripRow, failures_of, format, lifecycle, phase_title, saves_heading, strip,
+    StripGroup, StripRow, failures_of, for_people, format, lifecycle, phase_title, saves_heading,
+    strip,
 };
 use flashlag_schema::{Lag, Operation, Phase, Run};
 use flashlag_units::Nanos;
@@ -15,7 +16,7 @@ use crate::table::Table;
 /// throughput alone: the picture has the waits.
 pub(super) fn tests(page: &mut Page, run: &Run, depth: Depth) {
     match lifecycle(run) {
-        Some(table) => stages(page, &table, depth),
+        Some(table) => stages(page, run, &table, depth),
         None => one_stage(page, run, depth),
     }
 }
@@ -23,11 +24,11 @@ pub(super) fn tests(page: &mut Page, run: &Run, depth: Depth) {
 /// Durable writes by size, where the table of tests by stage has not got them.
 pub(super) fn sizes(page: &mut Page, run: &Run, _: Depth) {
     if let (Some(_), Some(table)) = (lifecycle(run), flashlag_explain::sizes(run)) {
-        stages(page, &table, Depth::Full);
+        stages(page, run, &table, Depth::Full);
     }
 }
 
-fn stages(page: &mut Page, table: &Lifecycle, depth: Depth) {
+fn stages(page: &mut Page, run: &Run, table: &Lifecycle, depth: Depth) {
     page.paragraph(Role::Strong, &table.heading);
     let columns: Vec<usize> = (0..table.columns.len()).collect();
     let fit = |size: &usize| {
@@ -47,7 +48,7 @@ fn stages(page: &mut Page, table: &Lifecycle, depth: Depth) {
         }
     }
     if let Some(note) = &table.published {
-        page.paragraph(Role::Muted, note);
+        page.paragraph(Role::Muted, &for_people(run, note));
     }
     if table.rows.iter().any(|row| !row.failures.is_empty()) {
         page.paragraph(Role::Muted, "✕ A failed check covers this row: do not quote it.");
@@ -81,7 +82,7 @@ fn stage_block(table: &Lifecycle, block: &[usize], depth: Depth) -> Table {
 fn titles(beside: bool, depth: Depth) -> Vec<&'static str> {
     match (beside, depth) {
         (false, Depth::Short) => vec![RATE],
-        (true, Depth::Short) => vec!["here", PUBLISHED],
+        (true, Depth::Short) => vec!["here", REPORTED],
         (false, Depth::Full) => vec![RATE, "p50 ms", "p99 ms"],
         (true, Depth::Full) => vec![RATE, PUBLISHED, "p50 ms", "p99 ms"],
     }
@@ -89,6 +90,8 @@ fn titles(beside: bool, depth: Depth) -> Vec<&'static str> {
 
 const RATE: &str = "MB/s";
 const PUBLISHED: &str = "published";
+/// As few columns as make four tests fit beside one another.
+const REPORTED: &str = "reported";
 
 /// One test of one stage, under these titles.
 fn cells(row: &LifecycleRow, column: usize, titles: &[&str]) -> Vec<(Role, String)> {
@@ -105,7 +108,7 @@ fn cells(row: &LifecycleRow, column: usize, titles: &[&str]) -> Vec<(Role, Strin
         (true, false) => Role::Ink,
     };
     let cell = |title: &&str| match *title {
-        PUBLISHED => {
+        PUBLISHED | REPORTED => {
             let published = published.map_or_else(|| format::NONE.to_owned(), format::mb_per_s);
             (Role::Muted, published)
         }

@@ -63,6 +63,13 @@ pub(super) fn events(page: &mut Page, run: &Run, depth: Depth) {
     if depth == Depth::Short {
         changes.retain(|change| !steady(change));
     }
+    if depth == Depth::Short {
+        // The headline has named the gravest.
+        if changes.len() > 1 {
+            page.paragraph(Role::Ink, &changes_heading(run));
+        }
+        changes.clear();
+    }
     if !changes.is_empty() {
         page.paragraph(Role::Strong, &changes_heading(run));
     }
@@ -93,7 +100,7 @@ fn stall_table(page: &mut Page, run: &Run, phases: &[PhaseStalls]) {
     // Costliest first; the sort is stable, so equals stay in the order of the run.
     stalled.sort_by_key(|phase| std::cmp::Reverse(phase.longest));
     let mut table = Table::new("").column("longer than", 3).column("stalls", 0);
-    table = table.column("longest", 0).column("at", 2).column("waited for", 1);
+    table = table.column("longest", 0).column("at", 2).column("cause", 1);
     for PhaseStalls { phase, title, seen, over, longest, causes, failures, .. } in &stalled {
         let stored = run.phases.get(*phase).map(|phase| phase.stalls.as_slice());
         let at = stored.unwrap_or_default().iter().max_by_key(|stall| stall.ns);

@@ -62,7 +62,7 @@ pub(super) fn findings(page: &mut Page, run: &Run, depth: Depth) {
     counted.sort_unstable();
     counted.dedup();
     let counted = counted.join(" or ");
-    let heading = format!("What to do, by the seconds of waiting that 1,000 {counted} would save:");
+    let heading = format!("What to do, by the seconds of waiting added to 1,000 {counted}:");
     page.paragraph(Role::Strong, &heading);
     for finding in causes() {
         one(page, finding, depth);

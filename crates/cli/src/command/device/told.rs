@@ -2,6 +2,7 @@ use std::io::Write;
 use std::path::Path;
 
 use anyhow::Result;
+use flashlag_explain::format;
 use flashlag_serve::{
     Answer, Command, Control, CutMoment, Fault, FaultKind, FaultOp, open_metrics,
 };
@@ -79,9 +80,10 @@ pub fn record(args: &RecordArgs) -> Result<Exit> {
     let mut control = connect(args.socket.as_deref())?;
     let Some(file) = &args.file else {
         return match control.ask(&Command::RecordStop)? {
-            Answer::Recorded { requests, complete: true } => say(&format!("{requests} requests\n")),
-            Answer::Recorded { requests, .. } => {
-                say(&format!("{requests} requests; then its file was full\n"))
+            Answer::Recorded { requests, complete } => {
+                let requests = format::plural(requests as usize, "request", "requests");
+                let end = if complete { "" } else { "; then its file was full" };
+                say(&format!("{requests}{end}\n"))
             }
             _ => Ok(Exit::Done),
         };
