@@ -6,8 +6,8 @@
 #![forbid(unsafe_code)]
 
 mod bytes;
-mod names;
 mod figures;
+mod names;
 mod nanos;
 mod parse;
 mod rate;
@@ -15,8 +15,8 @@ mod text;
 mod words;
 
 pub use bytes::Bytes;
-pub use names::{did_you_mean, nearest};
 pub use figures::{count, mb_per_s, percent, rate};
+pub use names::{did_you_mean, nearest};
 pub use nanos::Nanos;
 pub use parse::ParseUnitError;
 pub use rate::{per_second, ratio};
