@@ -48,7 +48,7 @@ fn flushes_are_the_reason_where_they_are() {
 #[test]
 fn a_change_that_does_nothing_says_so() {
     let forecast = forecast("ext4", "nand.pages_per_block=128");
-    assert_eq!(forecast.steps[0].reasons, ["no figure moves by more than 2 %"]);
+    assert_eq!(forecast.steps[0].reasons, ["no figure moves by more than 2%"]);
     assert_eq!(forecast.steps[0].share, None);
 }
 
@@ -146,7 +146,7 @@ fn a_sweep_gets_slower_as_storage_fills() {
     assert!(medians[9] > 1.2 * medians[0], "{medians:?}");
     let text = text::sweep(&sweep);
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
-    assert!(text.contains("95 %"), "{text}");
+    assert!(text.contains("95%"), "{text}");
 }
 
 #[test]
