@@ -30,7 +30,7 @@ pub use compare::{
     Group, Ratio, RatioKind, Subject, compare,
 };
 pub use doubt::{CheckCounts, Failure, failed, failures_of};
-pub use fail_if::{Threshold, ThresholdError, ThresholdOutcome};
+pub use fail_if::{PhaseName, Threshold, ThresholdError, ThresholdOutcome};
 pub use figures::Figures;
 pub use fill::{FillCurve, FillLevel, fill_curves};
 pub use findings::{Finding, FindingKind, FindingSide, Findings, RuledOut, findings};
