@@ -14,7 +14,7 @@ Begin with:
   flashlag predict nexus5-2013 --change full=90%,fs=f2fs    what a change would do, and why
 
 Exit status: 0 done; 1 a --fail-if threshold was crossed; 2 it could not run;
-3 it ran, but a trust check failed.";
+3 it ran, but a trust check failed; 130 it was stopped by Ctrl-C (143 by SIGTERM).";
 
 const PREDICT_HELP: &str = "\
 Changes:
@@ -87,13 +87,16 @@ pub struct RunArgs {
     /// The HTML report [default: beside the run file]
     #[arg(help_heading = "Results", long, value_name = "FILE.html")]
     pub report: Option<PathBuf>,
+    /// Overwrite the files of -o and --report, whatever they hold
+    #[arg(help_heading = "Results", long, conflicts_with = "resume")]
+    pub force: bool,
     /// Change a setting of the scenario (`flashlag scenarios NAME` lists them)
     #[arg(help_heading = "What is done", long, value_name = "KEY=VALUE", value_parser = key_value)]
     pub set: Vec<(String, String)>,
     /// What every random choice follows from
     #[arg(help_heading = "What is done", long, default_value_t = 1)]
     pub seed: u64,
-    /// What a fill spares, e.g. 300MB [default: the larger of 5 % and 1 GB; sim: 300 MB]
+    /// What a fill spares, e.g. 300MB [default: the larger of 5 % and 1 GB, a tenth of a small volume; sim: 300 MB]
     #[arg(help_heading = "Safety", long, value_name = "SIZE")]
     pub leave: Option<Bytes>,
     /// Never write more than this
@@ -123,7 +126,7 @@ pub struct CompareArgs {
     /// those made after it as RUN
     #[arg(long, num_args = 1.., value_name = "RUN")]
     pub against: Vec<PathBuf>,
-    /// Compare although the scenarios differ
+    /// Compare although the scenarios differ; overwrite what --report names, whatever it holds
     #[arg(long)]
     pub force: bool,
     /// Also write the comparison as an HTML page
@@ -143,7 +146,7 @@ pub struct ReportArgs {
     /// The form [default: by the ending of -o, else text]
     #[arg(long, value_enum)]
     pub format: Option<Format>,
-    /// Compare although the scenarios differ
+    /// Compare although the scenarios differ; overwrite what -o names, whatever it holds
     #[arg(long)]
     pub force: bool,
 }
@@ -210,6 +213,9 @@ pub struct FitArgs {
     /// Where the profile goes
     #[arg(short, long, value_name = "PROFILE.toml")]
     pub output: PathBuf,
+    /// Overwrite PROFILE.toml, whatever it holds
+    #[arg(long)]
+    pub force: bool,
     /// The profile to begin with [default: the built-in one whose figures are nearest]
     #[arg(long, value_name = "PROFILE")]
     pub from: Option<String>,
@@ -261,6 +267,9 @@ pub enum ProfilesAction {
         /// Where the tuned profile goes
         #[arg(short, long, value_name = "PROFILE.toml")]
         output: PathBuf,
+        /// Overwrite PROFILE.toml, whatever it holds
+        #[arg(long)]
+        force: bool,
         /// Parameters that may move [default: all with a range]
         #[arg(long, value_name = "KEY", value_delimiter = ',')]
         only: Vec<String>,
@@ -304,6 +313,9 @@ pub struct CleanArgs {
     /// Where runs were made
     #[arg(default_value = ".", value_name = "DIR")]
     pub directories: Vec<PathBuf>,
+    /// Also what runs on other machines left, where you know that they have ended
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// `flashlag completions`

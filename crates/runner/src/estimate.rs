@@ -12,7 +12,7 @@ pub struct Estimate {
     pub written: Bytes,
     /// Time, on storage of ordinary speed.
     pub time: Nanos,
-    /// Files that must exist before the first test.
+    /// Files that must exist for the tests: the largest, and the largest of what runs beside them.
     pub test_file: Bytes,
 }
 
@@ -33,6 +33,7 @@ pub fn estimate(
     fillable: Bytes,
 ) -> Estimate {
     let mut total = Estimate::default();
+    let mut beside_file = Bytes::ZERO;
     for task in tasks {
         let (written, time) = match task {
             Task::Measure { test, .. } => {
@@ -41,6 +42,9 @@ pub fn estimate(
                     total.test_file = total.test_file.max(io.end());
                 }
                 let beside = test.background().and_then(tests);
+                if let Some(span) = beside.as_ref().and_then(|io| io.span) {
+                    beside_file = beside_file.max(span.0);
+                }
                 let beside = beside.map(|io| background_cost(&io, time)).unwrap_or_default();
                 (written.plus(beside), time)
             }
@@ -51,7 +55,9 @@ pub fn estimate(
         total.written = total.written.plus(written);
         total.time = total.time.plus(time);
     }
+    // What lies beside the tests is in their own cost already.
     total.written = total.written.plus(total.test_file);
+    total.test_file = total.test_file.plus(beside_file);
     total
 }
 

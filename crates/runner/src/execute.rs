@@ -8,11 +8,11 @@ use flashlag_schema::{Operation, Phase, Run, RunStatus, Skipped, State};
 use flashlag_units::{Bytes, Nanos};
 
 use crate::error::RunError;
+use crate::finish;
 use crate::ledger::{self, Direction};
 use crate::prepare::Prepared;
 use crate::request::{Event, Observer};
 use crate::task::{Task, reached, tasks};
-use crate::{finish, output};
 
 /// What one task came to.
 #[derive(Debug)]
@@ -203,7 +203,7 @@ impl Underway for Prepared {
 
     fn save(&mut self) -> Result<(), RunError> {
         finish::refresh(self);
-        output::write_run(&self.request.output, &mut self.run)
+        self.request.output.store(&mut self.run)
     }
 }
 

@@ -12,6 +12,7 @@ use flashlag_units::Bytes;
 
 use crate::error::RunError;
 use crate::execute::Outcome;
+use crate::files::Opened;
 use crate::measure::{INTERVAL, STALL_OVER, failed_before, io_head};
 use crate::phase::PhaseHead;
 use crate::prepare::Prepared;
@@ -77,12 +78,13 @@ impl Prepared {
     fn fill_spec<'a>(
         &self,
         io: &'a Io,
-        directory: &'a Path,
+        place: &'a Opened,
         stem: &'a str,
         label: &str,
     ) -> FillSpec<'a> {
         FillSpec {
-            directory,
+            directory: &place.path,
+            opened: Some(&place.directory),
             stem,
             io,
             leave: self.leave,

@@ -1,18 +1,27 @@
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
+use flashlag_runner::OutputKind;
 use flashlag_schema::Run;
 
-use super::compare::{compared, options};
+use super::compare::{compared, options, place_of};
 use crate::args::{Format, ReportArgs};
 use crate::exit::Exit;
 use crate::load::run_from;
+use crate::say;
 use crate::terminal::Terminal;
 
 /// Writes a run in another form, or a page of several.
 pub fn report(args: &ReportArgs, terminal: &Terminal) -> Result<Exit> {
     let format = args.format.or_else(|| by_ending(&args.output)).unwrap_or(Format::Text);
+    let kind = match format {
+        Format::Html => OutputKind::Report,
+        _ => OutputKind::Export,
+    };
+    let place = match args.output == Path::new("-") {
+        true => None,
+        false => Some(place_of(&args.output, kind, args.force, &args.runs)?),
+    };
     let text = match args.runs.as_slice() {
         [one] => written(&run_from(one)?, one, format, terminal)?,
         several => {
@@ -26,11 +35,13 @@ pub fn report(args: &ReportArgs, terminal: &Terminal) -> Result<Exit> {
             }
         }
     };
-    if args.output == Path::new("-") {
-        std::io::stdout().lock().write_all(text.as_bytes())?;
-    } else {
-        std::fs::write(&args.output, text)
-            .with_context(|| format!("cannot write {}", args.output.display()))?;
+    match place {
+        Some(place) => place.write(text.as_bytes())?,
+        None => match format {
+            Format::Text => say::view(&text)?,
+            Format::Json | Format::Fio => say::json(&text)?,
+            _ => say::data(&text)?,
+        },
     }
     Ok(Exit::Done)
 }

@@ -11,7 +11,6 @@ mod steps;
 mod target;
 mod trust;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -32,7 +31,7 @@ pub(crate) use trust::flushes;
 
 use crate::error::RunError;
 use crate::execute::{Outcome, Underway, go_through, task_seed};
-use crate::output;
+use crate::output::RunFile;
 use crate::record::simulated_run;
 use crate::request::{Event, Observer};
 use crate::task::{Task, tasks};
@@ -54,7 +53,7 @@ pub struct SimRequest {
     /// The command line, without where its results go.
     pub command: Vec<String>,
     /// Where the run file goes; nowhere for a run that only feeds a forecast.
-    pub output: Option<PathBuf>,
+    pub output: Option<Arc<RunFile>>,
     /// Set from outside when the run has to end.
     pub stop: Arc<AtomicBool>,
 }
@@ -86,16 +85,13 @@ struct Simulation<'a> {
 /// # Errors
 /// Where the profile or the filesystem's options make no device, or the run file can't be written.
 pub fn simulate(request: &SimRequest, observer: &mut dyn Observer) -> Result<Run, RunError> {
-    if let Some(output) = &request.output {
-        output::check_directory(output)?;
-    }
     let mut simulation = Simulation::new(request, 0)?;
     let tasks = tasks(&request.scenario);
     let status = go_through(&mut simulation, &tasks, 0, observer)?;
     simulation.refresh();
     simulation.run.status = status;
     match &request.output {
-        Some(output) => output::write_run(output, &mut simulation.run)?,
+        Some(output) => output.store(&mut simulation.run)?,
         None => simulation.run.seal(),
     }
     Ok(simulation.run)
@@ -214,6 +210,6 @@ impl Underway for Simulation<'_> {
     fn save(&mut self) -> Result<(), RunError> {
         let Some(output) = &self.request.output else { return Ok(()) };
         self.refresh();
-        output::write_run(output, &mut self.run)
+        output.store(&mut self.run)
     }
 }
