@@ -58,9 +58,13 @@ fn main() -> std::process::ExitCode {
 
 /// Prints help, or what is wrong with the arguments: these may be names that a shell put there.
 fn not_a_command(error: &clap::Error) -> std::process::ExitCode {
-    let text = error.render().to_string();
-    if error.use_stderr() && !text.chars().all(|c| c == '\n' || flashlag_units::is_printable(c)) {
-        say::notes(text.trim_end());
+    let plain = |word: std::ffi::OsString| {
+        word.to_str().is_some_and(|word| word.chars().all(flashlag_units::is_printable))
+    };
+    if error.use_stderr() && !std::env::args_os().all(plain) {
+        // An end of a line may be one of theirs.
+        let text = error.render().to_string();
+        say::note(&text.split_whitespace().collect::<Vec<_>>().join(" "));
     } else {
         // There is nobody to report it to.
         let _ = error.print();

@@ -252,7 +252,7 @@ fn no_reply_of_a_device_acts_on_a_terminal_or_forges_a_line() {
         r#"{{"ok":{{"stats":{{"profile":{name},"size_bytes":1,"seed":1,"time_scale":1.0,
         "virtual_ns":1,"powered":true,"read_only":{name},"host":{{"reads":0,"read_bytes":0,
         "writes":0,"written_bytes":0,"fua_writes":0,"flushes":0,"trims":0,"trimmed_bytes":0,
-        "failed":0}},"flash":null,"lateness_ns":null,"power_cuts":0,"last_cut":null,"faults":0,
+        "zeroes":0,"failed":0}},"flash":null,"lateness_ns":null,"power_cuts":0,"last_cut":null,"faults":0,
         "recorded":null}}}}}}"#
     );
     let stats = stats.replace("\n", " ") + "\n";

@@ -131,7 +131,7 @@ fn ended(child: &mut Child) -> ExitStatus {
 fn a_signal_ends_a_run_with_128_and_its_number_and_the_file_to_go_on_with() {
     for (signal, expected) in [(libc::SIGINT, 130), (libc::SIGTERM, 143), (libc::SIGHUP, 129)] {
         let scene = Scene::new();
-        let mut child = scene.run("target", &["--set", "time=60s"]).spawn().unwrap();
+        let mut child = scene.run("target", &["--set", "time=60s", "--yes"]).spawn().unwrap();
         let until = Instant::now() + Duration::from_secs(60);
         while fs::read_dir(scene.path("target")).unwrap().count() == 0 && Instant::now() < until {
             std::thread::sleep(Duration::from_millis(10));

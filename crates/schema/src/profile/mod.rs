@@ -106,6 +106,18 @@ impl Profile {
         let (head, sections): (toml::Table, toml::Table) =
             table.into_iter().partition(|(key, _)| HEAD_KEYS.contains(&key.as_str()));
         let head: Head = head.try_into().map_err(|error| ProfileError::head(&error))?;
+        let lines = [
+            ("name", &head.name),
+            ("about", &head.about),
+            ("os", &head.os),
+            ("filesystem", &head.filesystem),
+        ];
+        if let Some((key, _)) =
+            lines.into_iter().find(|(_, text)| !text.chars().all(flashlag_units::is_printable))
+        {
+            let why = "it is one line, without an end of a line or a control character";
+            return Err(ProfileError::meaning(key, why));
+        }
         let profile = Profile {
             name: head.name,
             about: head.about,

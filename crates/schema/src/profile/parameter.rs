@@ -139,7 +139,19 @@ fn read_one(
 }
 
 fn quote(text: &str) -> String {
-    toml::Value::String(text.to_owned()).to_string()
+    if text.chars().all(flashlag_units::is_printable) {
+        return toml::Value::String(text.to_owned()).to_string();
+    }
+    // One line, and nothing in it that acts on a terminal: a profile is shown as it is stored.
+    let mut quoted = String::from("\"");
+    for character in text.chars() {
+        match character {
+            '"' | '\\' => quoted.extend(['\\', character]),
+            character if flashlag_units::is_printable(character) => quoted.push(character),
+            character => quoted.push_str(&format!("\\U{:08X}", u32::from(character))),
+        }
+    }
+    quoted + "\""
 }
 
 fn list(all: &[String]) -> String {
