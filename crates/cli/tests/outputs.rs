@@ -151,7 +151,7 @@ fn a_finished_run_is_not_overwritten_without_force() {
     let first = fs::read(scene.path("run.json")).unwrap();
     let (code, said) = scene.run(&["-o", "run.json", "--seed", "2"]);
     assert_eq!(code, Some(2), "{said}");
-    assert!(said.contains("finished run (tiny)") && said.contains("--force"), "{said}");
+    assert!(said.contains("finished run of tiny") && said.contains("--force"), "{said}");
     assert!(fs::read(scene.path("run.json")).unwrap() == first);
     assert_eq!(scene.run(&["-o", "run.json", "--seed", "2", "--force"]).0, Some(0));
     assert!(fs::read(scene.path("run.json")).unwrap() != first);

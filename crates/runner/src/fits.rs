@@ -31,7 +31,8 @@ pub(crate) fn fits(scenario: &Scenario, free: Bytes, total: Bytes, leave: Bytes)
     }
     // What is to be left is a choice, and stays as far as it can.
     let with_span = |leave: Bytes| {
-        let spans = (1..).map(|step| rounded(Bytes(free.0 >> step)));
+        let room = free.minus(leave);
+        let spans = (1..).map(|parts| rounded(Bytes(room.0 / parts)));
         let mut spans = spans.take_while(|span| *span >= LEAST_SPAN);
         spans.find(|span| {
             with(scenario, *span).is_some_and(|with| needed(&with).plus(leave) <= free)

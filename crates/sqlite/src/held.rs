@@ -4,8 +4,8 @@
 //! on the way can put a symbolic link there in between, and would have root write and delete where
 //! it leads. SQLite lets a program replace the system calls of its `unix` VFS for such purposes: a
 //! path below a directory that is held is opened and removed by its last part, relative to the
-//! directory's descriptor, and through no symbolic link. All other paths, and all other calls
-//! (which only look), are as ever.
+//! directory's descriptor, and through no symbolic link; so is whether it is there. All other paths
+//! are as ever.
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, c_char, c_int};
@@ -95,17 +95,63 @@ unsafe extern "C" fn unlink(path: *const c_char) -> c_int {
     }
 }
 
-/// Gives SQLite's `unix` VFS the two calls above, for the whole process.
+/// `access` as SQLite calls it.
+///
+/// # Safety
+/// As [`open`].
+unsafe extern "C" fn access(path: *const c_char, mode: c_int) -> c_int {
+    // SAFETY: the caller's promise; the string outlives the call.
+    let text = unsafe { CStr::from_ptr(path) };
+    match find(text) {
+        // SAFETY: as in `open`.
+        Some((directory, name)) => unsafe { libc::faccessat(directory, name.as_ptr(), mode, 0) },
+        // SAFETY: the caller's promise, passed on.
+        None => unsafe { libc::access(path, mode) },
+    }
+}
+
+/// `stat` as SQLite calls it, where there is one layout of its result only.
+///
+/// # Safety
+/// As [`open`]; `found` takes a `stat`.
+#[cfg(target_pointer_width = "64")]
+unsafe extern "C" fn stat(path: *const c_char, found: *mut libc::stat) -> c_int {
+    // SAFETY: the caller's promise; the string outlives the call.
+    let text = unsafe { CStr::from_ptr(path) };
+    match find(text) {
+        Some((directory, name)) => {
+            let flags = libc::AT_SYMLINK_NOFOLLOW;
+            // SAFETY: as in `open`; `found` is the caller's promise.
+            unsafe { libc::fstatat(directory, name.as_ptr(), found, flags) }
+        }
+        // SAFETY: the caller's promise, passed on.
+        None => unsafe { libc::stat(path, found) },
+    }
+}
+
+/// A system call as SQLite keeps it: it is called with the arguments of the call that it stands for.
+type Call = unsafe extern "C" fn();
+
+/// Gives SQLite's `unix` VFS the calls above, for the whole process.
 fn replace_calls() {
     type Open = unsafe extern "C" fn(*const c_char, c_int, c_int) -> c_int;
     type Unlink = unsafe extern "C" fn(*const c_char) -> c_int;
+    type Access = unsafe extern "C" fn(*const c_char, c_int) -> c_int;
     // SAFETY: SQLite keeps these pointers as functions of no arguments and calls each, by its name,
     // with the signature of the call that it stands for (`aSyscall` in os_unix.c): these.
     let calls = unsafe {
         [
-            (c"open", std::mem::transmute::<Open, unsafe extern "C" fn()>(open)),
-            (c"unlink", std::mem::transmute::<Unlink, unsafe extern "C" fn()>(unlink)),
+            (c"open", std::mem::transmute::<Open, Call>(open)),
+            (c"unlink", std::mem::transmute::<Unlink, Call>(unlink)),
+            (c"access", std::mem::transmute::<Access, Call>(access)),
         ]
+    };
+    #[cfg(target_pointer_width = "64")]
+    let calls = {
+        type Status = unsafe extern "C" fn(*const c_char, *mut libc::stat) -> c_int;
+        let [open, unlink, access] = calls;
+        // SAFETY: as above.
+        [open, unlink, access, (c"stat", unsafe { std::mem::transmute::<Status, Call>(stat) })]
     };
     // SAFETY: initialising SQLite is safe at any time; the VFS that it finds lives for ever, and its
     // method is called as documented, under the lock of `Once`.

@@ -65,11 +65,11 @@ pub(super) fn check(
     let run = text(LONGEST).and_then(|text| Run::from_json(&text).ok());
     match (run, kind) {
         (Some(run), _) if run.status == RunStatus::Complete => {
-            refuse(format!("it holds a finished run ({})", run.scenario.name), FORCE)
+            refuse(format!("it holds a finished run of {}", run.scenario.name), FORCE)
         }
         (Some(run), OutputKind::Run) if run.phases.is_empty() => Ok(()),
         (Some(run), OutputKind::Run) => refuse(
-            format!("it holds an unfinished run ({})", run.scenario.name),
+            format!("it holds an unfinished run of {}", run.scenario.name),
             "go on with it by --resume, choose another name, or overwrite it with --force",
         ),
         (Some(_), _) => refuse("it holds a run".to_owned(), FORCE),
