@@ -146,6 +146,12 @@ pub struct ReportArgs {
     /// The form [default: by the ending of -o, else text]
     #[arg(long, value_enum)]
     pub format: Option<Format>,
+    /// Only this chart of the run, as SVG (`--chart list` prints their names)
+    #[arg(long, value_name = "NAME", conflicts_with = "format")]
+    pub chart: Option<String>,
+    /// The chart in light colours on a dark ground
+    #[arg(long, requires = "chart")]
+    pub dark: bool,
     /// Compare although the scenarios differ; overwrite what -o names, whatever it holds
     #[arg(long)]
     pub force: bool,

@@ -1,16 +1,16 @@
 //! The sections of a report, each from one run; a section without data is left out.
 
-mod changes;
+pub(crate) mod changes;
 pub(crate) mod distribution;
 mod environment;
-mod fill;
+pub(crate) mod fill;
 mod findings;
 pub(crate) mod first;
 mod lifecycle;
 mod published;
 mod reproduce;
 mod saves;
-mod stalls;
+pub(crate) mod stalls;
 mod tests;
 mod trust;
 mod waits;
