@@ -8,7 +8,7 @@ use flashlag_units::Bytes;
 const AFTER_HELP: &str = "\
 Begin with:
   flashlag run                        measure the storage of this directory, about a minute
-  flashlag run lifecycle --on DIR     new, full, deleted, trimmed: the reviewers' table
+  flashlag run lifecycle --on DIR     new, full, deleted, trimmed: AnandTech's table
   flashlag compare A.json B.json      two runs side by side, with how sure the difference is
   flashlag run lifecycle --on sim:nexus7-2012    the same on a simulated device, in seconds
   flashlag predict nexus5-2013 --change full=90%,fs=f2fs    what a change would do, and why
@@ -33,10 +33,10 @@ pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
     /// Print less: results and errors only
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, display_order = 100)]
     pub quiet: bool,
     /// Print more: every trust check, every phase
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, display_order = 101)]
     pub verbose: bool,
 }
 

@@ -110,7 +110,7 @@ impl Observer for Waiting {
         match event {
             Event::PhaseStarted { label, .. } => label.clone_into(&mut self.phase),
             Event::Preparing(what) => what.clone_into(&mut self.phase),
-            Event::PhaseFinished(_) | Event::Note(_) => {}
+            _ => {}
         }
         self.tell();
     }

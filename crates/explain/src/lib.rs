@@ -32,7 +32,7 @@ pub use compare::{
 pub use doubt::{CheckCounts, Failure, failed, failures_of};
 pub use fail_if::{PhaseName, Threshold, ThresholdError, ThresholdOutcome};
 pub use figures::Figures;
-pub use fill::{FillCurve, FillLevel, fill_curves};
+pub use fill::{FillCurve, FillLevel, fill_curves, fill_levels};
 pub use findings::{Finding, FindingKind, FindingSide, Findings, RuledOut, findings};
 pub use headline::{Believe, Headline, NoVerdict, headline};
 pub use lifecycle::{Lifecycle, LifecycleCell, LifecycleColumn, LifecycleRow, lifecycle, sizes};

@@ -83,6 +83,9 @@ pub(crate) trait Underway {
     /// Whether the free space was trimmed.
     fn trimmed(&self) -> bool;
 
+    /// What it has written up to now.
+    fn written(&self) -> Bytes;
+
     /// Does a task.
     ///
     /// # Errors
@@ -120,6 +123,7 @@ pub(crate) fn go_through(
             Ok(()) => underway.perform(task, observer)?,
             Err(reason) => Outcome::Skipped(reason),
         };
+        observer.event(Event::Wrote(underway.written()));
         if let Some(error) = keep(underway.run(), task, outcome, observer) {
             return Ok(RunStatus::Failed { next_step, error });
         }
@@ -185,6 +189,10 @@ impl Underway for Prepared {
 
     fn trimmed(&self) -> bool {
         self.trimmed
+    }
+
+    fn written(&self) -> Bytes {
+        self.run.wear.written_bytes
     }
 
     fn perform(

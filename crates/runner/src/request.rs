@@ -55,6 +55,13 @@ pub enum Event<'a> {
         /// Its progress, to be read by another thread.
         live: &'a Arc<Live>,
     },
+    /// What the run has written up to now, preparations and background writers included: before and
+    /// after each phase.
+    Wrote(Bytes),
+    /// A writer beside the phase that begins next.
+    Beside(&'a Arc<Live>),
+    /// The phase that begins next fills storage of this size, where that is known.
+    Filling(Option<Bytes>),
     /// A phase has ended and is stored.
     PhaseFinished(&'a Phase),
     /// Something the user should know.

@@ -56,6 +56,7 @@ impl Prepared {
             Err(error) => return failed_before(error.into()),
         };
         let live = self.fresh_live();
+        self.say_written(background.as_ref(), observer);
         observer.event(Event::PhaseStarted {
             label: &label,
             expected: save.time.map(|time| time.0),

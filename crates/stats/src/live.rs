@@ -22,6 +22,7 @@ pub struct Live {
     p99: AtomicU64,
     longest: AtomicU64,
     filled: AtomicU64,
+    written: AtomicU64,
     intervals: AtomicU64,
     recent: [AtomicU64; SPARKLINE],
     recent_from: [AtomicU64; SPARKLINE],
@@ -40,6 +41,7 @@ impl Default for Live {
             p99: AtomicU64::default(),
             longest: AtomicU64::default(),
             filled: AtomicU64::default(),
+            written: AtomicU64::default(),
             intervals: AtomicU64::default(),
             recent: Default::default(),
             recent_from: Default::default(),
@@ -57,14 +59,16 @@ pub struct Snapshot {
     pub bytes: Bytes,
     /// Time since the phase began, as the measuring thread last knew it.
     pub elapsed: Nanos,
-    /// Median so far.
+    /// Median so far; zero where there are too few values for one, as in the run file.
     pub median: Nanos,
-    /// p99 so far (shown, not stored: it may rest on few samples).
+    /// p99 so far, by the same rule.
     pub p99: Nanos,
     /// The longest wait so far.
     pub longest: Nanos,
     /// Bytes in use on the storage, for a fill; zero otherwise.
     pub filled: Bytes,
+    /// Bytes that this phase has written, where that is known to be more than it has moved.
+    pub written: Bytes,
     /// How many intervals have ended.
     pub intervals: u64,
     /// The longest wait of each of the latest intervals, oldest first; zero where none yet.
@@ -84,6 +88,7 @@ impl Live {
             &self.p99,
             &self.longest,
             &self.filled,
+            &self.written,
             &self.intervals,
         ];
         let all =
@@ -91,10 +96,17 @@ impl Live {
         all.for_each(|field| field.store(0, Relaxed));
     }
 
-    /// Called by the recorder at the end of every interval.
+    /// Says what has been written by now, where that is more than the operations have moved: by the
+    /// files of a database.
+    pub fn set_written(&self, written: Bytes) {
+        self.written.store(written.0, Relaxed);
+    }
+
+    /// Called by the recorder at the end of every interval: with every operation's latency, and with
+    /// what was felt of it, which on a schedule is counted from the intended start.
     pub(crate) fn publish(
         &self,
-        total: &Histogram,
+        (total, felt): (&Histogram, &Histogram),
         interval_max: Nanos,
         elapsed: Nanos,
         bytes: Bytes,
@@ -103,9 +115,9 @@ impl Live {
         self.ops.store(total.count(), Relaxed);
         self.bytes.store(bytes.0, Relaxed);
         let from = self.elapsed.swap(elapsed.0, Relaxed);
-        self.median.store(total.quantile(Percentile::P50).unwrap_or_default().0, Relaxed);
-        self.p99.store(total.quantile(Percentile::P99).unwrap_or_default().0, Relaxed);
-        self.longest.store(total.max().unwrap_or_default().0, Relaxed);
+        self.median.store(felt.percentile(Percentile::P50).unwrap_or_default().0, Relaxed);
+        self.p99.store(felt.percentile(Percentile::P99).unwrap_or_default().0, Relaxed);
+        self.longest.store(felt.max().unwrap_or_default().0, Relaxed);
         self.filled.store(filled.unwrap_or_default().0, Relaxed);
         let slot = self.intervals.load(Relaxed) as usize % SPARKLINE;
         self.recent[slot].store(interval_max.0, Relaxed);
@@ -140,6 +152,7 @@ impl Live {
             p99: Nanos(self.p99.load(Relaxed)),
             longest: Nanos(self.longest.load(Relaxed)),
             filled: Bytes(self.filled.load(Relaxed)),
+            written: Bytes(self.written.load(Relaxed)),
             intervals,
             recent: in_order(&self.recent),
             recent_from: in_order(&self.recent_from),

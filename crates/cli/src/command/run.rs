@@ -231,6 +231,9 @@ impl Observer for Shown<'_> {
                 self.progress.watch(live);
                 self.progress.phase_started(label, expected, limit);
             }
+            Event::Wrote(total) => self.progress.wrote(total),
+            Event::Beside(live) => self.progress.beside(live),
+            Event::Filling(storage) => self.progress.filling(storage),
             Event::PhaseFinished(phase) => self.progress.phase_finished(phase),
             Event::Note(text) => self.progress.note(text),
         }

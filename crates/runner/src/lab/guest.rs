@@ -110,14 +110,17 @@ impl Observer for Told<'_> {
         if self.silent {
             return;
         }
-        self.link.tell(&match event {
+        let report = match event {
             Event::Preparing(text) => Report::Preparing { text: text.to_owned() },
             Event::PhaseStarted { label, expected, limit, live: _ } => {
                 Report::PhaseStarted { label: label.to_owned(), expected, limit }
             }
             Event::PhaseFinished(phase) => Report::PhaseFinished { phase: Box::new(phase.clone()) },
             Event::Note(text) => Report::Note { text: text.to_owned() },
-        });
+            // Its run says so when it ends.
+            Event::Wrote(_) | Event::Beside(_) | Event::Filling(_) => return,
+        };
+        self.link.tell(&report);
     }
 
     fn device_count(&mut self) -> Option<DeviceCount> {

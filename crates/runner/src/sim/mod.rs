@@ -188,6 +188,10 @@ impl Underway for Simulation<'_> {
         self.trimmed
     }
 
+    fn written(&self) -> Bytes {
+        self.written
+    }
+
     fn perform(
         &mut self,
         task: &Task<'_>,
