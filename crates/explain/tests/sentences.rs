@@ -274,3 +274,34 @@ fn changes_of_a_phase_are_listed_in_the_order_of_time() {
         .collect();
     assert!(times.is_sorted() && times.len() == 2, "{times:?}");
 }
+
+#[test]
+fn what_changed_over_time_is_listed_in_the_order_of_time() {
+    let mut run = sample::soak();
+    run.phases[0].changes.reverse();
+    for _ in 0..2 {
+        let times: Vec<_> = explain::changes(&run).iter().map(|one| one.change.t_ns).collect();
+        assert!(times.len() > 1 && times.is_sorted(), "{times:?}");
+        run.phases[0].changes.reverse();
+    }
+}
+
+#[test]
+fn stalls_are_counted_where_they_are_not_the_usual_wait() {
+    let mut run = sample::soak();
+    let over = flashlag_units::Nanos::from_millis(3);
+    run.phases[0].stall_over_ns = over;
+    let heading = explain::stalls(&run).unwrap().heading;
+    assert!(heading.contains("none is counted as a stall"), "{heading}");
+}
+
+#[test]
+fn labels_of_the_run_file_and_backquotes_are_for_programs() {
+    let run = sample::quick();
+    let text = "new: save_wal: 9 saves, new: rand_write_4k: 3; try `flashlag run soak`.";
+    let said = explain::for_people(&run, text);
+    assert_eq!(
+        said,
+        "SQLite save, WAL: 9 saves, 4K rand write: 3; try ‘flashlag run soak’."
+    );
+}
