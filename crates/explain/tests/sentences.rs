@@ -300,8 +300,5 @@ fn labels_of_the_run_file_and_backquotes_are_for_programs() {
     let run = sample::quick();
     let text = "new: save_wal: 9 saves, new: rand_write_4k: 3; try `flashlag run soak`.";
     let said = explain::for_people(&run, text);
-    assert_eq!(
-        said,
-        "SQLite save, WAL: 9 saves, 4K rand write: 3; try ‘flashlag run soak’."
-    );
+    assert_eq!(said, "SQLite save, WAL: 9 saves, 4K rand write: 3; try ‘flashlag run soak’.");
 }

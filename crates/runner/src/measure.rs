@@ -170,11 +170,7 @@ impl Prepared {
     }
 
     /// Says what has been written before a phase, and who writes beside it.
-    pub(crate) fn say_written(
-        &self,
-        background: Option<&Background>,
-        observer: &mut dyn Observer,
-    ) {
+    pub(crate) fn say_written(&self, background: Option<&Background>, observer: &mut dyn Observer) {
         observer.event(Event::Wrote(self.run.wear.written_bytes));
         if let Some(background) = background {
             observer.event(Event::Beside(background.live()));

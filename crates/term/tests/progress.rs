@@ -81,6 +81,7 @@ fn on_terminal(width: u16, check: impl Fn(&Progress, &InMemoryTerm)) -> InMemory
     let progress = Progress::on_target(style, title, Arc::new(Live::default()), target);
     progress.scenario(&Scenario::parse(QUICK, &[]).unwrap());
     progress.plan(Bytes(1_500_000_000), Some(Nanos::from_secs(56)));
+    progress.storage(Bytes(32_000_000_000));
     check(&progress, &term);
     drop(progress);
     term
@@ -186,9 +187,10 @@ fn no_number_of_a_finished_line_is_cut_at_any_width() {
         });
         let screen = term.contents();
         assert!(screen.contains("full"), "{width}: {screen}");
-        let cut = screen.lines().filter(|line| line.contains("up to ")).any(|line| {
-            line.contains('…') || line.ends_with("longest") || line.contains("0 ns")
-        });
+        let cut = screen
+            .lines()
+            .filter(|line| line.contains("up to "))
+            .any(|line| line.contains('…') || line.ends_with("longest") || line.contains("0 ns"));
         assert!(!cut, "{width}: {screen}");
     }
 }
@@ -204,11 +206,14 @@ fn what_was_written_is_what_the_run_says_it_was_and_never_more_than_the_storage_
         progress.phase_started("new: save_busy", Some(Nanos::from_secs(12)), None);
         drive(&progress.live(), None, false, &mut || {});
         drive(&beside, None, false, &mut || {});
-        // 100 MiB before, and 20,000 times 4 KiB by each of the two.
-        wait_for("the sum", || term.contents().contains("written 269 MB "));
+        let own = progress.live().snapshot().bytes;
+        let sum = Bytes(104_857_600).plus(own).plus(beside.snapshot().bytes);
+        assert!(own > Bytes(70_000_000) && sum > Bytes(240_000_000), "{sum}");
+        wait_for("the sum", || term.contents().contains(&format!("written {sum} ")));
         assert!(!term.contents().contains("at most"), "{}", term.contents());
         progress.live().set_written(Bytes(150_000_000));
-        wait_for("the database's files", || term.contents().contains("written 337 MB "));
+        let sum = sum.minus(own).plus(Bytes(150_000_000));
+        wait_for("its files", || term.contents().contains(&format!("written {sum} ")));
         progress.wrote(Bytes(400_000_000));
         wait_for("the run's own sum", || term.contents().contains("written 400 MB "));
     });
@@ -236,6 +241,27 @@ fn live_percentiles_need_as_many_values_as_stored_ones() {
         let row = term.contents();
         let row = row.lines().find(|line| line.contains("486 writes")).unwrap().to_owned();
         assert!(row.contains("p50  2.0 ms") && row.trim_end().ends_with("p99       -"), "{row}");
+    });
+}
+
+#[test]
+fn time_left_of_a_fill_that_stalls_grows_while_its_bar_stands_still() {
+    let at = |text: &str, what: &str| -> Option<u64> {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let place = words.iter().position(|word| *word == what)?;
+        words[place - 2].parse().ok()
+    };
+    on_terminal(100, |progress, term| {
+        // By the plan it takes a second; it writes 80 of 800 MB, then nothing more.
+        progress.plan(Bytes(800_000_000), Some(Nanos::from_secs(1)));
+        progress.filling(Some(Bytes(32_000_000_000)));
+        let limit = Some(Bytes(800_000_000));
+        progress.phase_started("fill: fill_rand_4k", Some(Nanos::from_secs(1)), limit);
+        drive(&progress.live(), None, true, &mut || {});
+        wait_for("a guess", || at(&term.contents(), "left").is_some());
+        let first = at(&term.contents(), "left").unwrap();
+        assert!(term.contents().contains("filling: 8") && term.contents().contains(" of 800 MB"));
+        wait_for("a longer one", || at(&term.contents(), "left").is_some_and(|left| left > first));
     });
 }
 

@@ -3,7 +3,7 @@ use std::time::Instant;
 use flashlag_explain::{FillLevel, format};
 use flashlag_schema::{Lag, LatencySummary, Phase};
 use flashlag_stats::live::Snapshot;
-use flashlag_units::{Bytes, Nanos};
+use flashlag_units::Nanos;
 
 use super::plan::Kind;
 use super::state::{Current, State, kind_of};

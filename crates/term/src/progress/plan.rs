@@ -74,7 +74,8 @@ impl Plan {
             "new" => format!("At first: {test}"),
             _ => {
                 let mut letters = group.chars();
-                let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
+                let first: String =
+                    letters.next().into_iter().flat_map(char::to_uppercase).collect();
                 format!("{first}{}: {test}", letters.as_str())
             }
         }

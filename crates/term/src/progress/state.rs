@@ -4,7 +4,7 @@ use std::time::Instant;
 use flashlag_explain::{FillLevel, fill_levels};
 use flashlag_schema::{Operation, Phase};
 use flashlag_stats::live::{Live, Snapshot};
-use flashlag_units::{Bytes, Nanos};
+use flashlag_units::{Bytes, Nanos, ratio};
 
 use super::frame;
 use super::pace::Pace;
@@ -173,7 +173,8 @@ impl State {
         let Some(current) = self.current.as_ref().filter(|current| !current.counted) else {
             return self.written_done;
         };
-        let own = if current.kind == Kind::Read { Bytes::ZERO } else { live.bytes.max(live.written) };
+        let own =
+            if current.kind == Kind::Read { Bytes::ZERO } else { live.bytes.max(live.written) };
         let beside = current.beside.as_ref().map_or(Bytes::ZERO, |live| live.snapshot().bytes);
         self.written_done.plus(own).plus(beside)
     }
@@ -194,6 +195,9 @@ impl State {
         let later = estimated.since(self.expected_done).since(expected);
         let left = left.plus(later).as_secs_f64();
         let spent = now.saturating_duration_since(self.started).as_secs_f64();
+        // A test that ended early has done its part of the plan all the same.
+        let part = current.map_or(0.0, |current| current.part(live)) * expected.as_secs_f64();
+        let spent = spent.max(self.expected_done.as_secs_f64() + part);
         let fraction = if spent + left > 0.0 { spent / (spent + left) } else { 0.0 };
         // A bar that goes back says less than one that waits.
         self.shown = self.shown.max(fraction).min(1.0);
@@ -204,6 +208,15 @@ impl State {
 }
 
 impl Current {
+    /// How much of the phase is done, 0 to 1: a fill by bytes alone, another test by whichever of its
+    /// limits comes first.
+    fn part(&self, live: &Snapshot) -> f64 {
+        let share = |part: u64, whole: u64| ratio(part, whole).unwrap_or_default().min(1.0);
+        let by_bytes = share(live.bytes.0, self.limit.unwrap_or_default().0);
+        let by_time = share(live.elapsed.0, self.expected.unwrap_or_default().0);
+        if self.fills.is_some() { by_bytes } else { by_bytes.max(by_time) }
+    }
+
     /// How long the phase will go on: a fill by the pace of its latest tenth, another test until
     /// whichever of its limits comes first.
     fn left(&self, live: &Snapshot, now: Instant) -> Nanos {
