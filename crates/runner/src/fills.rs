@@ -42,7 +42,7 @@ impl Prepared {
         let label = format!("fill: {}", io.name);
         let live = self.fresh_live();
         // What there is room for now: the files under test have been laid out meanwhile.
-        let free = free_space(&place).map_or(self.free.available, |free| free.available);
+        let free = free_space(&place.path).map_or(self.free.available, |free| free.available);
         let limit = free.minus(self.leave);
         let limit = self.budget_left().map_or(limit, |left| left.min(limit));
         let storage = self.run.environment.filesystem.total_bytes.value().copied();

@@ -21,7 +21,7 @@ impl Observer for Sums {
     fn event(&mut self, event: Event<'_>) {
         match event {
             Event::Wrote(total) => self.all.push(total),
-            Event::PhaseStarted { label, limit, .. } if label.starts_with("fill") => {
+            Event::PhaseStarted { label, limit, .. } if label.starts_with("fill:") => {
                 self.limit_of_fill = limit;
             }
             Event::PhaseFinished(phase) => {
