@@ -72,7 +72,7 @@ pub enum Command {
 }
 
 /// `flashlag run`
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct RunArgs {
     /// A built-in scenario (quick, fill, lifecycle, sqlite, soak) or a TOML file
     #[arg(default_value = "quick")]
@@ -208,6 +208,9 @@ pub struct PredictArgs {
     /// How many seeds are averaged
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=100))]
     pub seeds: u64,
+    /// Forecast from a run that is not to be relied on
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// `flashlag fit`
@@ -237,6 +240,9 @@ pub struct FitArgs {
     /// How many starts
     #[arg(long, default_value_t = 3)]
     pub starts: usize,
+    /// Fit to a run that is not to be relied on; the profile then says so
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// `flashlag profiles`

@@ -60,7 +60,7 @@ impl Number {
 
     fn columns(self) -> usize {
         match self {
-            Number::Verdict => 12,
+            Number::Verdict => 13,
             Number::Longest => 9,
             _ => 7,
         }

@@ -17,6 +17,7 @@ pub fn fit(args: &FitArgs, terminal: &Terminal) -> Result<Exit> {
     let place = Destination::check(&args.output, OutputKind::Profile, args.force)?;
     let run = run_from(&args.run)?;
     let run_name = name_of(&args.run);
+    flashlag_predict::allowed(&run, &run_name, args.force)?;
     let start = match &args.from {
         Some(name) => sim::profile(name)?,
         None => nearest_profile(&run, &run_name, terminal)?,
@@ -28,6 +29,7 @@ pub fn fit(args: &FitArgs, terminal: &Terminal) -> Result<Exit> {
         start: &start,
         name: &name,
         filesystem: args.fs.as_deref(),
+        force: args.force,
     };
     let options = FitOptions {
         only: args.only.clone(),

@@ -48,7 +48,7 @@ fn situation(args: &PredictArgs) -> Result<Situation> {
     let subject = args.subject.strip_prefix("sim:").unwrap_or(&args.subject);
     let is_run = Path::new(subject).extension().is_some_and(|ending| ending == "json");
     let found = if is_run {
-        situation_of(&run_from(Path::new(subject))?, subject)?
+        situation_of(&run_from(Path::new(subject))?, subject, args.force)?
     } else {
         let target = sim::SimTarget::parse(subject)?;
         Situation::new(&target.profile, &target.filesystem).map_err(anyhow::Error::msg)?

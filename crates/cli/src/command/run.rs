@@ -25,6 +25,8 @@ const ASK_ABOVE: Bytes = Bytes(4_000_000_000);
 /// Runs a scenario: plan, ask, run, show.
 pub fn run(args: &RunArgs, terminal: &Terminal) -> Result<Exit> {
     let thresholds = thresholds(&args.fail_if)?;
+    let by_protocol = super::protocol::applied(args)?;
+    let args = by_protocol.as_ref().unwrap_or(args);
     let scenario = scenario(args)?;
     check_phases(&thresholds, &scenario)?;
     if args.on.starts_with("sim:") && !Path::new(&args.on).exists() {

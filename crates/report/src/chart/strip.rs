@@ -192,6 +192,9 @@ fn in_words(label: &str, figures: &Figures) -> String {
         ("p99.9", figures.p999),
         ("longest", figures.max),
     ];
+    if figures.overloaded {
+        return format!("{label}: overloaded, n = {}", format::count(figures.n));
+    }
     let mut words = label.to_owned() + ":";
     for (name, value) in named {
         match value {

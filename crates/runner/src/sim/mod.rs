@@ -5,7 +5,6 @@ mod days;
 mod environment;
 mod fill;
 mod ledger;
-mod profiles;
 mod saves;
 mod steps;
 mod target;
@@ -24,7 +23,7 @@ use flashlag_units::{Bytes, Nanos};
 
 pub use days::{Days, simulate_days};
 pub use flashlag_schema::profile::{builtin_profile, names as profile_names};
-pub use profiles::builtin_protocol;
+pub use flashlag_schema::profile::{builtin_protocol, protocol_names};
 pub(crate) use target::of_size;
 pub use target::{SimTarget, profile};
 pub(crate) use trust::flushes;

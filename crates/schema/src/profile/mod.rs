@@ -11,9 +11,11 @@
 
 mod builtin;
 mod error;
+mod fitted_from;
 mod front;
 mod model;
 mod parameter;
+mod protocol;
 mod stack;
 mod validate;
 
@@ -24,9 +26,11 @@ use serde::Deserialize;
 
 pub use builtin::{builtin_profile, names};
 pub use error::ProfileError;
+pub use fitted_from::{FittedFrom, bad_fit};
 pub use front::{BufferModel, HostModel, SlcFull, SlcModel, TrimKind, TrimModel};
 pub use model::{CellKind, GcModel, GcPolicy, MapKind, MapModel, Model, NandModel, WearModel};
 pub use parameter::Parameter;
+pub use protocol::{builtin_protocol, protocol_names};
 pub use stack::{EncryptionModel, StackModel};
 
 /// One device: its model's parameters by dotted key (`nand.program`), and what they rest on.
@@ -43,6 +47,8 @@ pub struct Profile {
     pub filesystem: String,
     /// What the model assumes and no source says.
     pub assumptions: Vec<String>,
+    /// The run that it was fitted to, where it was.
+    pub fitted_from: Option<FittedFrom>,
     /// The protocols whose published rows it is checked against.
     pub checks: Vec<ProfileCheck>,
     /// Every parameter, by dotted key, with its source.
@@ -91,10 +97,13 @@ struct Head {
     #[serde(default)]
     assumptions: Vec<String>,
     #[serde(default)]
+    fitted_from: Option<FittedFrom>,
+    #[serde(default)]
     check: Vec<ProfileCheck>,
 }
 
-const HEAD_KEYS: [&str; 6] = ["name", "about", "os", "filesystem", "assumptions", "check"];
+const HEAD_KEYS: [&str; 7] =
+    ["name", "about", "os", "filesystem", "assumptions", "fitted_from", "check"];
 
 impl Profile {
     /// Reads a profile and proves that it makes a model.
@@ -124,6 +133,7 @@ impl Profile {
             os: head.os,
             filesystem: head.filesystem,
             assumptions: head.assumptions,
+            fitted_from: head.fitted_from,
             checks: head.check,
             parameters: parameter::read_all(sections)?,
         };

@@ -5,7 +5,8 @@ use flashlag_units::{Bytes, Nanos};
 use serde::Deserialize;
 
 use super::error::ProfileError;
-use super::{Profile, ProfileCheck};
+use super::{FittedFrom, Profile, ProfileCheck};
+use crate::trust::Verdict;
 
 /// A parameter's value and what it rests on.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -169,6 +170,9 @@ pub(super) fn write_all(profile: &Profile) -> String {
         quote(&profile.filesystem),
         list(&profile.assumptions),
     );
+    if let Some(from) = &profile.fitted_from {
+        write_fitted_from(&mut text, from);
+    }
     for check in &profile.checks {
         write_check(&mut text, check);
     }
@@ -198,6 +202,21 @@ pub(super) fn write_all(profile: &Profile) -> String {
         let _ = writeln!(text, ", source = {} }}", quote(&parameter.source));
     }
     text
+}
+
+fn write_fitted_from(text: &mut String, from: &FittedFrom) {
+    let (run, doubts) = (quote(&from.run), list(&from.doubts));
+    let verdict = match from.verdict {
+        Verdict::Trusted => "trusted",
+        Verdict::Untrusted => "untrusted",
+    };
+    let _ = writeln!(
+        text,
+        "fitted_from = {{ run = {run}, verdict = \"{verdict}\", doubts = {doubts}, forced = {}, \
+         misfit_percent = {} }}",
+        from.forced,
+        toml::Value::Float(from.misfit_percent),
+    );
 }
 
 fn write_check(text: &mut String, check: &ProfileCheck) {
