@@ -56,7 +56,11 @@ pub fn headline(run: &Run) -> Headline {
         None => verdict_words(run, &facts),
     };
     let sentence = match simulated_device(run) {
-        Some(device) => format!("Simulated {device}: {}", decapitalized_words(&sentence)),
+        // One colon is enough: `Simulated Nexus 5 (2013): lags; every SQLite save misses …`.
+        Some(device) => {
+            let said = decapitalized_words(&sentence).replacen(": ", "; ", 1);
+            format!("Simulated {device}: {said}")
+        }
         None => sentence,
     };
     Headline { sentence, more, believe, no_verdict }
