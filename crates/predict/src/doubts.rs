@@ -22,7 +22,8 @@ pub fn doubts(run: &Run) -> Vec<String> {
         doubts.push("no trust check was made of it".to_owned());
     }
     if !run.phases.iter().any(|phase| phase.latency_ns.p99.is_some()) {
-        doubts.push("no test of it has the 1,000 operations that a p99 takes".to_owned());
+        doubts.push("no test of it has the 1,000 operations that a p99 takes (`flashlag run lifecycle` has)"
+                .to_owned());
     }
     doubts
 }

@@ -90,7 +90,7 @@ fn a_level_beyond_what_was_published_is_told() {
         let rows = std::slice::from_ref(&row);
         predict(&start, &changes, rows, &mut simulator, &options).unwrap().steps[0].beyond.clone()
     };
-    assert!(beyond("full=95%")[0].contains("77 % full at most"), "{:?}", beyond("full=95%"));
+    assert!(beyond("full=95%")[0].contains("77% full at most"), "{:?}", beyond("full=95%"));
     assert!(beyond("full=40%")[0].contains("in between"));
     assert_eq!(beyond("full=76%"), Vec::<String>::new());
 }

@@ -63,22 +63,24 @@ pub(super) fn lacks(
             "No reads were measured: what they cost stays as in the starting profile.".to_owned(),
         );
     }
-    let sizes = |phase: &Phase| phase.durable != Durability::None && writes(phase.operation);
-    let mut blocks: Vec<_> =
-        run.phases.iter().filter(|phase| sizes(phase)).map(|phase| phase.block_bytes).collect();
-    blocks.sort_unstable();
-    blocks.dedup();
-    if durable && blocks.len() < 2 {
-        words.push(
-            "Durable writes of one size only were measured, which hardly determines the mapping unit; \
-             `flashlag run lifecycle --set sizes=1` measures more sizes."
-                .to_owned(),
-        );
-    }
+    words.extend(one_size_only(run).filter(|_| durable));
     if any(&|phase| phase.ops > 0 && phase.latency_ns.p99.is_none()) {
         words.push(
             "Some phases were too short for a p99: long waits are fitted less well.".to_owned(),
         );
     }
     (held, words)
+}
+
+/// That durable writes were all of one size, where they were.
+fn one_size_only(run: &Run) -> Option<String> {
+    let sizes = |phase: &&Phase| phase.durable != Durability::None && writes(phase.operation);
+    let mut blocks: Vec<_> = run.phases.iter().filter(sizes).map(|it| it.block_bytes).collect();
+    blocks.sort_unstable();
+    blocks.dedup();
+    (blocks.len() < 2).then(|| {
+        "Durable writes of one size only were measured, which hardly determines the mapping unit; \
+         `flashlag run lifecycle --set sizes=1` measures more sizes."
+            .to_owned()
+    })
 }
