@@ -1,4 +1,4 @@
-use flashlag_explain::{format, lifecycle, phase_title, state_name};
+use flashlag_explain::{lifecycle, phase_title, state_name};
 use flashlag_schema::{Run, RunStatus};
 use flashlag_units::Bytes;
 
