@@ -222,7 +222,8 @@ pub struct FitArgs {
     /// Where the profile goes
     #[arg(short, long, value_name = "PROFILE.toml")]
     pub output: PathBuf,
-    /// Overwrite PROFILE.toml, whatever it holds
+    /// Overwrite PROFILE.toml, and fit even to a run that is not to be relied on: the profile and all
+    /// forecasts with it then say so
     #[arg(long)]
     pub force: bool,
     /// The profile to begin with [default: the built-in one whose figures are nearest]
@@ -240,9 +241,6 @@ pub struct FitArgs {
     /// How many starts
     #[arg(long, default_value_t = 3)]
     pub starts: usize,
-    /// Fit to a run that is not to be relied on; the profile then says so
-    #[arg(long)]
-    pub force: bool,
 }
 
 /// `flashlag profiles`
