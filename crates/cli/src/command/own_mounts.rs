@@ -40,8 +40,9 @@ mod tests {
     /// Mounts something that is shared, as systems do, and unmounts it while a namespace of ours is there; says
     /// how often it is still mounted in that.
     const SCRIPT: &str = r#"
-        place=$1; shift
-        mount -t tmpfs none "$place" && mount --make-shared "$place" || exit 77
+        base=$1; place=$1/stick; shift
+        mount -t tmpfs none "$base" && mount --make-shared "$base" || exit 77
+        mkdir "$place" && mount -t tmpfs none "$place" || exit 77
         mkfifo "$place.there" "$place.go"
         unshare "$@" sh -c 'echo > "$1.there"; read -r _ < "$1.go"; grep -c " $1 " /proc/self/mountinfo' \
             sh "$place" &
@@ -54,13 +55,11 @@ mod tests {
     #[allow(clippy::print_stdout, reason = "a test that skips says so")]
     fn what_others_unmount_is_unmounted_here_too() {
         let folder = tempfile::tempdir().unwrap();
-        let place = folder.path().join("stick");
-        std::fs::create_dir(&place).unwrap();
         let mut command = Command::new("unshare");
         if !rustix::process::geteuid().is_root() {
             command.args(["--user", "--map-root-user"]);
         }
-        command.args(["--mount", "sh", "-c", SCRIPT, "sh"]).arg(&place).args(WORDS);
+        command.args(["--mount", "sh", "-c", SCRIPT, "sh"]).arg(folder.path()).args(WORDS);
         let output = match command.output() {
             Ok(output) => output,
             Err(error) => return println!("skipped: there is no unshare: {error}"),
