@@ -8,13 +8,13 @@ use flashlag_units::Bytes;
 const AFTER_HELP: &str = "\
 Begin with:
   flashlag run                        measure the storage of this directory, about a minute
-  flashlag run lifecycle --on DIR     new, full, deleted, trimmed: AnandTech's table
+  flashlag run lifecycle --on DIR     new, full, deleted, trimmed: the reviewers' table
   flashlag compare A.json B.json      two runs side by side, with how sure the difference is
   flashlag run lifecycle --on sim:nexus7-2012    the same on a simulated device, in seconds
   flashlag predict nexus5-2013 --change full=90%,fs=f2fs    what a change would do, and why
 
 Exit status: 0 done; 1 a --fail-if threshold was crossed; 2 it could not run;
-3 it ran, but a trust check failed; 130 it was stopped by Ctrl-C (143 by SIGTERM).";
+3 it ran, but a trust check failed.";
 
 const PREDICT_HELP: &str = "\
 Changes:
@@ -27,16 +27,16 @@ Changes:
 #[derive(Debug, Parser)]
 #[command(name = "flashlag", version, after_help = AFTER_HELP, max_term_width = 92)]
 #[command(about = "Measures how flash storage makes a device lag, and whether to believe it")]
-#[command(disable_help_subcommand = true, arg_required_else_help = true)]
+#[command(arg_required_else_help = true)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]
     pub command: Command,
     /// Print less: results and errors only
-    #[arg(short, long, global = true, display_order = 100)]
+    #[arg(short, long, global = true)]
     pub quiet: bool,
     /// Print more: every trust check, every phase
-    #[arg(short, long, global = true, display_order = 101)]
+    #[arg(short, long, global = true)]
     pub verbose: bool,
 }
 
@@ -72,9 +72,9 @@ pub enum Command {
 }
 
 /// `flashlag run`
-#[derive(Clone, Debug, Args)]
+#[derive(Debug, Args)]
 pub struct RunArgs {
-    /// A built-in scenario (quick, fill, lifecycle, sqlite, soak) or a TOML file
+    /// A built-in scenario (quick, fill, lifecycle, sqlite, soak, disk) or a TOML file
     #[arg(default_value = "quick")]
     pub scenario: String,
     /// The directory whose storage is measured, sim:PROFILE[+FS[,OPTION]...] for a simulated
@@ -87,16 +87,13 @@ pub struct RunArgs {
     /// The HTML report [default: beside the run file]
     #[arg(help_heading = "Results", long, value_name = "FILE.html")]
     pub report: Option<PathBuf>,
-    /// Overwrite the files of -o and --report, whatever they hold
-    #[arg(help_heading = "Results", long, conflicts_with = "resume")]
-    pub force: bool,
     /// Change a setting of the scenario (`flashlag scenarios NAME` lists them)
     #[arg(help_heading = "What is done", long, value_name = "KEY=VALUE", value_parser = key_value)]
     pub set: Vec<(String, String)>,
     /// What every random choice follows from
     #[arg(help_heading = "What is done", long, default_value_t = 1)]
     pub seed: u64,
-    /// What a fill spares, e.g. 300MB [default: the larger of 5 % and 1 GB, a tenth of a small volume; sim: 300 MB]
+    /// What a fill spares, e.g. 300MB [default: the larger of 5 % and 1 GB; sim: 300 MB]
     #[arg(help_heading = "Safety", long, value_name = "SIZE")]
     pub leave: Option<Bytes>,
     /// Never write more than this
@@ -126,7 +123,7 @@ pub struct CompareArgs {
     /// those made after it as RUN
     #[arg(long, num_args = 1.., value_name = "RUN")]
     pub against: Vec<PathBuf>,
-    /// Compare although the scenarios differ; overwrite what --report names, whatever it holds
+    /// Compare although the scenarios differ
     #[arg(long)]
     pub force: bool,
     /// Also write the comparison as an HTML page
@@ -146,13 +143,7 @@ pub struct ReportArgs {
     /// The form [default: by the ending of -o, else text]
     #[arg(long, value_enum)]
     pub format: Option<Format>,
-    /// Only this chart of the run, as SVG (`--chart list` prints their names)
-    #[arg(long, value_name = "NAME", conflicts_with = "format")]
-    pub chart: Option<String>,
-    /// The chart in light colours on a dark ground
-    #[arg(long, requires = "chart")]
-    pub dark: bool,
-    /// Compare although the scenarios differ; overwrite what -o names, whatever it holds
+    /// Compare although the scenarios differ
     #[arg(long)]
     pub force: bool,
 }
@@ -208,9 +199,6 @@ pub struct PredictArgs {
     /// How many seeds are averaged
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=100))]
     pub seeds: u64,
-    /// Forecast from a run that is not to be relied on
-    #[arg(long)]
-    pub force: bool,
 }
 
 /// `flashlag fit`
@@ -222,10 +210,6 @@ pub struct FitArgs {
     /// Where the profile goes
     #[arg(short, long, value_name = "PROFILE.toml")]
     pub output: PathBuf,
-    /// Overwrite PROFILE.toml, and fit even to a run that is not to be relied on: the profile and all
-    /// forecasts with it then say so
-    #[arg(long)]
-    pub force: bool,
     /// The profile to begin with [default: the built-in one whose figures are nearest]
     #[arg(long, value_name = "PROFILE")]
     pub from: Option<String>,
@@ -249,6 +233,9 @@ pub struct ProfilesArgs {
     /// What to do; lists them where nothing is said
     #[command(subcommand)]
     pub action: Option<ProfilesAction>,
+    /// List every key of a profile's file: what it takes, its default, what it means
+    #[arg(long)]
+    pub keys: bool,
 }
 
 /// What `flashlag profiles` does.
@@ -277,9 +264,6 @@ pub enum ProfilesAction {
         /// Where the tuned profile goes
         #[arg(short, long, value_name = "PROFILE.toml")]
         output: PathBuf,
-        /// Overwrite PROFILE.toml, whatever it holds
-        #[arg(long)]
-        force: bool,
         /// Parameters that may move [default: all with a range]
         #[arg(long, value_name = "KEY", value_delimiter = ',')]
         only: Vec<String>,
@@ -300,6 +284,9 @@ pub enum ProfilesAction {
 pub struct ScenariosArgs {
     /// Show this one as a file: a built-in scenario or a TOML file
     pub name: Option<String>,
+    /// List every key of a scenario's file: what it takes, its default, what it means
+    #[arg(long, conflicts_with = "name")]
+    pub keys: bool,
     /// The form of the file
     #[arg(long, value_enum, default_value_t = ScenarioFormat::Toml, requires = "name")]
     pub format: ScenarioFormat,
@@ -323,9 +310,6 @@ pub struct CleanArgs {
     /// Where runs were made
     #[arg(default_value = ".", value_name = "DIR")]
     pub directories: Vec<PathBuf>,
-    /// Also what runs on other machines left, where you know that they have ended
-    #[arg(long)]
-    pub force: bool,
 }
 
 /// `flashlag completions`

@@ -1,4 +1,4 @@
-//! Exit statuses. A program that a signal ends has 128 and its number: 130 after Ctrl-C.
+//! Exit statuses.
 
 use std::io;
 use std::process::ExitCode;

@@ -5,6 +5,7 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use flashlag_runner::{BUILTINS, builtin, sim};
 use flashlag_schema::Run;
+use flashlag_units::did_you_mean;
 
 /// Reads a run file, or fio's `json+` as a run.
 ///
@@ -36,8 +37,9 @@ pub fn scenario_text(name: &str) -> Result<String> {
         None => {
             let names: Vec<_> = BUILTINS.iter().map(|one| one.name).collect();
             bail!(
-                "no scenario is named `{name}`: there are {}, or give a TOML file",
-                names.join(", ")
+                "no scenario is named `{name}`: there are {}, or give a TOML file{}",
+                names.join(", "),
+                did_you_mean(name, names.iter().copied())
             );
         }
     }

@@ -20,7 +20,9 @@ mod uring;
 
 pub use any::AnyDevice;
 pub use background::Background;
-pub use drive::{Driven, Ended, Job, Limits, Verified, Watch, drive};
+pub use drive::{
+    Driven, Ended, Job, Limits, Sides, ThreadsWatch, Verified, Watch, drive, drive_threads,
+};
 pub use files::FileSet;
 pub use open::{OpenOptions, Opened, open};
 pub use presence::Presence;

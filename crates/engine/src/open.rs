@@ -3,7 +3,7 @@
 
 use flashlag_device::{DeviceError, Geometry, NullDevice};
 use flashlag_schema::Downgrade;
-use flashlag_schema::scenario::{Durability, EngineKind, Io, IoOperation};
+use flashlag_schema::scenario::{Durability, EngineKind, Io};
 use flashlag_units::Bytes;
 use rustix::fd::OwnedFd;
 use rustix::fs::OFlags;
@@ -47,7 +47,7 @@ impl OpenOptions {
             durable: io.durable,
             block: io.block.0,
             buffer: io.block.0,
-            write: io.operation == IoOperation::Write,
+            write: io.operation.writes(),
             create: false,
         }
     }

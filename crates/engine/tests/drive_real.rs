@@ -28,6 +28,10 @@ fn job(operation: IoOperation, pattern: Pattern, depth: u32, durability: Durabil
         block: Bytes(4096),
         span: Bytes::from_mib(4),
         queue_depth: depth,
+        threads: 1,
+        thread: None,
+        thread_spans: flashlag_schema::scenario::ThreadSpans::Disjoint,
+        read_percent: 0,
         durability,
         arrivals: Arrivals::default(),
         limits: Limits { bytes: Some(Bytes::from_kib(512)), ..Limits::default() },
@@ -110,9 +114,7 @@ fn a_background_job_runs_until_it_is_finished() {
     let background = Background::start(files, options, job).expect("started");
     std::thread::sleep(std::time::Duration::from_millis(100));
     assert!(!background.has_ended());
-    let live = std::sync::Arc::clone(background.live());
     let driven = background.finish().expect("driven");
-    assert_eq!(live.snapshot().bytes, driven.moved, "what was shown is what was written");
     assert_eq!(driven.ended, Ended::Stopped);
     assert!(driven.recorded.latency.count() > 0 && driven.moved > Bytes::ZERO);
 }

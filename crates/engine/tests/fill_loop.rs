@@ -40,6 +40,9 @@ fn io(pattern: Pattern, block: Bytes) -> Io {
         until: Until::Limits,
         at_least: None,
         queue_depth: 1,
+        threads: 1,
+        thread_spans: flashlag_schema::scenario::ThreadSpans::Disjoint,
+        read_percent: None,
         durable: Durability::None,
         direct: true,
         engine: EngineKind::Auto,
@@ -71,7 +74,6 @@ impl Asked<'static> {
 
 fn do_fill(directory: &Path, asked: &Asked<'_>) -> Result<Filled, DeviceError> {
     let spec = FillSpec {
-        opened: None,
         directory,
         stem: "fill",
         io: &asked.io,

@@ -53,23 +53,40 @@ pub fn stage_of(run: &Run, phase: &Phase) -> String {
     stage_label(run, phase.state, phase.run)
 }
 
-/// A test as a person would call it: `4K rand write` for `rand_write_4k`, `1M seq fill` for
-/// `fill_seq_1m`; a name of another form as it is.
+/// A test as a person would call it: `4K rand write` for `rand_write_4k`, `1M seq read Q8` for
+/// `seq_read_1m_q8`, `4K rand read, mixed` for `rand_mixed_4k_read`, `1M seq fill` for `fill_seq_1m`; a
+/// name of another form as it is.
 pub fn test_title(name: &str) -> String {
-    let words: Vec<&str> = name.split('_').collect();
-    let parts = match words.as_slice() {
-        ["fill", order, size] => Some((*size, *order, "fill")),
-        [order, operation @ ("read" | "write"), size] => Some((*size, *order, *operation)),
-        ["soak"] => return "Sustained write".to_owned(),
-        _ => None,
+    titled(name).unwrap_or_else(|| name.to_owned())
+}
+
+fn titled(name: &str) -> Option<String> {
+    if name == "soak" {
+        return Some("Sustained write".to_owned());
+    }
+    let mut words = name.split('_');
+    let (first, second, block) = (words.next()?, words.next()?, words.next()?);
+    let (pattern, operation) = if first == "fill" { (second, first) } else { (first, second) };
+    let digits = block.strip_suffix(['k', 'm'])?;
+    let known = matches!(pattern, "seq" | "rand") && is_number(digits);
+    let mut rest: Vec<&str> = words.collect();
+    let (operation, mixed) = match operation {
+        "read" | "write" | "fill" => (operation, ""),
+        "mixed" => (rest.pop().filter(|half| matches!(*half, "read" | "write"))?, ", mixed"),
+        _ => return None,
     };
-    let titled = parts.and_then(|(size, order, operation)| {
-        let number = size.strip_suffix(['k', 'm'])?;
-        let whole = !number.is_empty() && number.chars().all(|c| c.is_ascii_digit());
-        (whole && matches!(order, "seq" | "rand"))
-            .then(|| format!("{} {order} {operation}", size.to_uppercase()))
-    });
-    titled.unwrap_or_else(|| name.to_owned())
+    let depth = match rest.as_slice() {
+        [] => String::new(),
+        [depth] if depth.strip_prefix('q').is_some_and(is_number) => {
+            format!(" {}", depth.to_uppercase())
+        }
+        _ => return None,
+    };
+    known.then(|| format!("{} {pattern} {operation}{depth}{mixed}", block.to_uppercase()))
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.len() <= 4 && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// What a phase measured, in the plural: `SQLite saves, rollback journal`, `4 KiB durable random
@@ -198,11 +215,33 @@ impl Plan {
     }
 }
 
-/// Whether a phase filled the storage, so that its figures span all levels; or was run for nothing but
-/// the state that it leaves (`prepares = true`).
+/// Whether a phase filled the storage, so that its figures span all levels.
 pub(crate) fn is_fill(plan: &Plan, phase: &Phase) -> bool {
-    let prepares = matches!(plan.test(&phase.name), Some(Test::Io(io)) if io.prepares);
-    prepares
-        || plan.is_fill(&phase.name)
-        || phase.intervals.iter().any(|i| i.filled_bytes.is_some())
+    plan.is_fill(&phase.name) || phase.intervals.iter().any(|i| i.filled_bytes.is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::test_title;
+
+    #[test]
+    fn names_of_tests_become_what_people_call_them() {
+        let cases = [
+            ("seq_read_256k", "256K seq read"),
+            ("rand_write_4k", "4K rand write"),
+            ("rand_write_64k", "64K rand write"),
+            ("seq_write_1m_q8", "1M seq write Q8"),
+            ("rand_read_4k_q32", "4K rand read Q32"),
+            ("rand_mixed_4k_read", "4K rand read, mixed"),
+            ("rand_mixed_4k_q8_write", "4K rand write Q8, mixed"),
+            ("fill_seq_1m", "1M seq fill"),
+            ("soak", "Sustained write"),
+        ];
+        for (name, title) in cases {
+            assert_eq!(test_title(name), title);
+        }
+        for name in ["seq_read", "rand_mixed_4k", "save_wal", "rand_write_4k_x", "", "a_b_k"] {
+            assert_eq!(test_title(name), name);
+        }
+    }
 }

@@ -1,7 +1,7 @@
 //! Headings of sections that are about the run as a whole, each stating its result, and the
 //! stalls and changes of its phases.
 
-use flashlag_schema::{Change, ChangeKind, Operation, Phase, Run, StallCause};
+use flashlag_schema::{Change, ChangeKind, Mixed, Operation, Phase, Run, StallCause};
 use flashlag_units::Nanos;
 
 use crate::doubt::{CheckCounts, Failure, failures_of};
@@ -9,7 +9,6 @@ use crate::figures::Figures;
 use crate::fill::nearly_full_at;
 use crate::format;
 use crate::naming::{SaveKind, stage_of, test_title};
-use crate::overload::overload;
 
 /// Phases with waits longer than their limit.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,15 +55,31 @@ pub struct PhaseChange<'a> {
     pub change: &'a Change,
 }
 
-/// A phase's test: `4K rand write`, `SQLite save, WAL, beside another writer`.
+/// A phase's test: `4K rand write`, `4K rand read Q32 T4`, `4K rand read, mixed 70/30`, `SQLite save,
+/// WAL, beside another writer`.
 pub fn test_name(run: &Run, phase: &Phase) -> String {
     match SaveKind::of(run, phase) {
         Some(kind) => {
             let beside = if phase.background.is_some() { ", beside another writer" } else { "" };
             format!("SQLite {}, {}{beside}", statement(phase, &kind), lower_first(&kind.label()))
         }
-        None => test_title(&phase.name),
+        None => {
+            let threads =
+                if phase.threads > 1 { format!(" T{}", phase.threads) } else { String::new() };
+            let title = test_title(&phase.name);
+            match (phase.mixed, title.strip_suffix(", mixed")) {
+                (Some(mixed), Some(title)) => format!("{title}{threads}{}", share_of_reads(mixed)),
+                (Some(mixed), None) => format!("{title}{threads}{}", share_of_reads(mixed)),
+                (None, _) => format!("{title}{threads}"),
+            }
+        }
     }
+}
+
+/// `, mixed 70/30`
+fn share_of_reads(mixed: Mixed) -> String {
+    let reads = mixed.read_percent.min(100);
+    format!(", mixed {reads}/{}", 100 - reads)
 }
 
 /// A phase as a row or chart is called: `4K rand write, filled run 3`; the stage only where the run
@@ -219,13 +234,11 @@ fn stalls_heading(run: &Run, all: &[PhaseStalls]) -> String {
     }
 }
 
-/// What the interval series of all phases show, in the order of the run. That a schedule's
-/// throughput is steady says nothing of the device: where one paced the phase, it is left out.
+/// What the interval series of all phases show, in the order of the run.
 pub fn changes(run: &Run) -> Vec<PhaseChange<'_>> {
     let phases = run.phases.iter().enumerate();
     let all = phases.flat_map(|(index, phase)| {
-        let shown = |change: &&Change| phase.closed_loop || !is_steadiness(change.kind);
-        phase.changes.iter().filter(shown).map(move |change| PhaseChange {
+        phase.changes.iter().map(move |change| PhaseChange {
             phase: index,
             title: phase_title(run, phase),
             name: change_name(run, phase, change),
@@ -238,15 +251,11 @@ pub fn changes(run: &Run) -> Vec<PhaseChange<'_>> {
     all
 }
 
-fn is_steadiness(kind: ChangeKind) -> bool {
-    matches!(kind, ChangeKind::SteadyState | ChangeKind::NotSteady)
-}
-
 /// The heading of the changes: `Write cache exhausted after 1.5 GB in 256K seq write`.
 pub fn changes_heading(run: &Run) -> String {
     let changes = changes(run);
-    let events: Vec<_> =
-        changes.iter().filter(|change| !is_steadiness(change.change.kind)).collect();
+    let settled = |kind| matches!(kind, ChangeKind::SteadyState | ChangeKind::NotSteady);
+    let events: Vec<_> = changes.iter().filter(|change| !settled(change.change.kind)).collect();
     match events.as_slice() {
         [] if changes.is_empty() => "No change over time".to_owned(),
         [] => {
@@ -317,35 +326,16 @@ pub fn distribution_heading(run: &Run) -> String {
 
 /// The heading of the saves: `Rollback journal: 28% of saves are late; WAL: 0.7%`.
 pub fn saves_heading(run: &Run) -> String {
-    let saves = run.phases.iter().filter(|phase| phase.operation == Operation::Save);
-    let judged = saves.filter(|phase| failures_of(run, phase).is_empty());
     let mut rows: Vec<(String, f64)> = Vec::new();
-    let mut overloads: Vec<String> = Vec::new();
-    for phase in judged {
-        let title = lower_first(&phase_title(run, phase));
-        if let Some(overload) = overload(run, phase) {
-            overloads.push(format!("{} overloaded, {}", save_name(&title), overload.in_words()));
-        } else if let Some(share) = Figures::of_phase(phase).late_share() {
-            rows.push((title, share));
+    let saves = run.phases.iter().filter(|phase| phase.operation == Operation::Save);
+    for phase in saves.filter(|phase| failures_of(run, phase).is_empty()) {
+        if let Some(share) = Figures::of_phase(phase).late_share() {
+            rows.push((lower_first(&phase_title(run, phase)), share));
         }
     }
     rows.sort_by(|a, b| b.1.total_cmp(&a.1));
-    match (rows.is_empty(), overloads.is_empty()) {
-        (_, true) => late_saves(&rows),
-        (true, false) => format::capitalized(&overloads.join("; ")),
-        (false, false) => format!("{}; {}", late_saves(&rows), overloads.join("; ")),
-    }
-}
-
-/// `save, WAL` of `SQLite save, WAL`.
-fn save_name(title: &str) -> String {
-    title.strip_prefix("SQLite ").unwrap_or(title).to_owned()
-}
-
-/// The most and the least share of late saves; `rows` are in that order.
-fn late_saves(rows: &[(String, f64)]) -> String {
-    let name = save_name;
-    match rows {
+    let name = |title: &str| title.strip_prefix("SQLite ").unwrap_or(title).to_owned();
+    match rows.as_slice() {
         [] => "Saves were measured, but can't be judged".to_owned(),
         [(title, share)] => {
             format!(

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use flashlag_units::did_you_mean;
 use thiserror::Error;
 
 /// A filesystem that is modelled.
@@ -43,10 +44,12 @@ const OPTIONS: &str =
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SpecError {
     /// No such filesystem.
-    #[error("there is no modelled filesystem \"{0}\"; there are raw, ext4 and f2fs")]
+    #[error("there is no modelled filesystem \"{0}\"; there are raw, ext4 and f2fs{near}",
+        near = did_you_mean(.0, ["raw", "ext4", "f2fs"]))]
     Filesystem(String),
     /// No such option.
-    #[error("there is no option \"{0}\"; there are {OPTIONS}")]
+    #[error("there is no option \"{0}\"; there are {OPTIONS}{near}",
+        near = did_you_mean(.0, OPTIONS.split(", ")))]
     Option(String),
     /// An option that this filesystem has not.
     #[error("\"{option}\" is an option of {of}, not of {filesystem}")]

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use flashlag_units::Bytes;
+use flashlag_units::{Bytes, did_you_mean};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -73,6 +73,13 @@ const OPTIONS: &str = "barrier, nobarrier, discard, nodiscard, fast_commit (ext4
                        fuse, overlay, bind, encrypt, encrypt=adiantum, host, size=SIZE, state=STATE, \
                        time-scale=N, fill-time-scale=N";
 
+fn near_option(option: &str) -> String {
+    let name = option.split('=').next().unwrap_or_default();
+    // Each begins with its name.
+    let known = OPTIONS.split(", ").filter_map(|one| one.split([' ', '=']).next());
+    did_you_mean(name, known)
+}
+
 /// A target that is not known.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SpecError {
@@ -80,10 +87,11 @@ pub enum SpecError {
     #[error("\"{0}\" names no filesystem: write lab:PROFILE+FS, e.g. lab:nexus5-2013+ext4")]
     NoFilesystem(String),
     /// No such filesystem.
-    #[error("the lab has no filesystem \"{0}\"; there are ext4, f2fs, btrfs, xfs and nilfs2")]
+    #[error("the lab has no filesystem \"{0}\"; there are ext4, f2fs, btrfs, xfs and nilfs2{near}",
+        near = did_you_mean(.0, ["ext4", "f2fs", "btrfs", "xfs", "nilfs2"]))]
     Filesystem(String),
     /// No such option.
-    #[error("there is no option \"{0}\"; there are {OPTIONS}")]
+    #[error("there is no option \"{0}\"; there are {OPTIONS}{near}", near = near_option(.0))]
     Option(String),
     /// An option that this filesystem has not.
     #[error("{filesystem} has no option \"{option}\"; {of} has")]

@@ -27,16 +27,8 @@ pub enum PredictError {
         /// Why.
         reason: String,
     },
-    /// A run that can't be believed, or that says too little.
-    #[error("{run} is not to be relied on: {}; --force goes on all the same, and what comes of it says so", doubts.join("; "))]
-    Untrusted {
-        /// The run.
-        run: String,
-        /// Each reason.
-        doubts: Vec<String>,
-    },
-    /// A run has nothing that could be used.
-    #[error("{run}: {reason}")]
+    /// A run can't be fitted.
+    #[error("{run} can't be fitted: {reason}")]
     Run {
         /// The run.
         run: String,

@@ -10,7 +10,6 @@
 
 pub mod change;
 pub mod check;
-mod doubts;
 mod error;
 pub mod fit;
 mod knob;
@@ -21,7 +20,6 @@ use flashlag_schema::profile::Profile;
 use flashlag_schema::scenario::Scenario;
 use flashlag_units::Bytes;
 
-pub use doubts::{allowed, doubts};
 pub use error::PredictError;
 
 /// Runs scenarios on simulated devices.

@@ -16,20 +16,18 @@ pub enum RunError {
         /// What to try.
         advice: &'static str,
     },
-    /// A run file, report or profile can't be written.
-    #[error("cannot write {}: {reason} ({advice})", path.display())]
+    /// The run file can't be written.
+    #[error("cannot write {}: {reason} (choose another file with -o)", path.display())]
     Output {
         /// Which.
         path: PathBuf,
         /// Why.
         reason: String,
-        /// What to try.
-        advice: String,
     },
     /// There is not enough room for the test itself.
     #[error(
-        "not enough free space in {} for the test's own files: they need {needed}, {free} is free \
-         and {leave} is to be left untouched",
+        "not enough free space in {} for the test's own files: needs {needed}, {free} is free and \
+         {leave} is left untouched (free some, --set span=20MB, or --leave less)",
         path.display()
     )]
     Room {
@@ -41,8 +39,6 @@ pub enum RunError {
         free: Bytes,
         /// What is spared.
         leave: Bytes,
-        /// What fits, where anything does.
-        fits: Option<Fits>,
     },
     /// The run would write more than it may.
     #[error(
@@ -91,13 +87,4 @@ pub enum RunError {
         /// Why not, and what to try.
         reason: String,
     },
-}
-
-/// Options by which a run fits on a small volume.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fits {
-    /// `--leave`, where the default or what was given is too much.
-    pub leave: Option<Bytes>,
-    /// `--set span=…`, where the tests' files are too large.
-    pub span: Option<Bytes>,
 }

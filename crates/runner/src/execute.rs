@@ -8,17 +8,19 @@ use flashlag_schema::{Operation, Phase, Run, RunStatus, Skipped, State};
 use flashlag_units::{Bytes, Nanos};
 
 use crate::error::RunError;
-use crate::finish;
 use crate::ledger::{self, Direction};
 use crate::prepare::Prepared;
 use crate::request::{Event, Observer};
 use crate::task::{Task, reached, tasks};
+use crate::{finish, output};
 
 /// What one task came to.
 #[derive(Debug)]
 pub(crate) enum Outcome {
     /// It was measured.
     Measured(Box<Phase>),
+    /// A mixed test was measured, its reads and its writes; and the error that ended it, if one did.
+    Both(Box<[Phase; 2]>, Option<String>),
     /// It was done; there is nothing to store.
     Done,
     /// It could not be done here, and why; the run goes on.
@@ -29,10 +31,24 @@ pub(crate) enum Outcome {
 }
 
 impl Outcome {
+    /// What was measured of one test, and the error that ended it, if one did.
+    pub(crate) fn of(measured: Vec<Phase>, error: Option<String>) -> Outcome {
+        match <[Phase; 2]>::try_from(measured) {
+            Ok(both) => Outcome::Both(Box::new(both), error),
+            Err(one) => match (one.into_iter().next().map(Box::new), error) {
+                (phase, Some(error)) => Outcome::Failed(phase, error),
+                (Some(phase), None) => Outcome::Measured(phase),
+                (None, None) => Outcome::Done,
+            },
+        }
+    }
+
     /// The same, with something more that the reader of its phase must know.
     pub(crate) fn with_notes(mut self, notes: impl IntoIterator<Item = String>) -> Outcome {
-        if let Outcome::Measured(phase) | Outcome::Failed(Some(phase), _) = &mut self {
-            phase.notes.extend(notes);
+        match &mut self {
+            Outcome::Measured(phase) | Outcome::Failed(Some(phase), _) => phase.notes.extend(notes),
+            Outcome::Both(phases, _) => phases[1].notes.extend(notes),
+            Outcome::Done | Outcome::Skipped(_) | Outcome::Failed(None, _) => {}
         }
         self
     }
@@ -42,11 +58,15 @@ impl Outcome {
         mut self,
         counts: (Option<DeviceCount>, Option<DeviceCount>),
     ) -> Outcome {
-        if let (
-            Outcome::Measured(phase) | Outcome::Failed(Some(phase), _),
-            (Some(before), Some(after)),
-        ) = (&mut self, counts)
-        {
+        let (Some(before), Some(after)) = counts else { return self };
+        let phases: &mut [Phase] = match &mut self {
+            Outcome::Measured(phase) | Outcome::Failed(Some(phase), _) => {
+                std::slice::from_mut(&mut **phase)
+            }
+            Outcome::Both(phases, _) => &mut phases[..],
+            Outcome::Done | Outcome::Skipped(_) | Outcome::Failed(None, _) => &mut [],
+        };
+        for phase in phases {
             let reads =
                 matches!(phase.operation, Operation::SequentialRead | Operation::RandomRead);
             let direction = if reads { Direction::Read } else { Direction::Write };
@@ -82,9 +102,6 @@ pub(crate) trait Underway {
 
     /// Whether the free space was trimmed.
     fn trimmed(&self) -> bool;
-
-    /// What it has written up to now.
-    fn written(&self) -> Bytes;
 
     /// Does a task.
     ///
@@ -123,7 +140,6 @@ pub(crate) fn go_through(
             Ok(()) => underway.perform(task, observer)?,
             Err(reason) => Outcome::Skipped(reason),
         };
-        observer.event(Event::Wrote(underway.written()));
         if let Some(error) = keep(underway.run(), task, outcome, observer) {
             return Ok(RunStatus::Failed { next_step, error });
         }
@@ -148,6 +164,13 @@ fn keep(
         Outcome::Measured(phase) => {
             observer.event(Event::PhaseFinished(&phase));
             run.phases.push(*phase);
+        }
+        Outcome::Both(phases, error) => {
+            for phase in *phases {
+                observer.event(Event::PhaseFinished(&phase));
+                run.phases.push(phase);
+            }
+            return error;
         }
         Outcome::Done => {}
         Outcome::Skipped(reason) => {
@@ -191,10 +214,6 @@ impl Underway for Prepared {
         self.trimmed
     }
 
-    fn written(&self) -> Bytes {
-        self.run.wear.written_bytes
-    }
-
     fn perform(
         &mut self,
         task: &Task<'_>,
@@ -211,7 +230,7 @@ impl Underway for Prepared {
 
     fn save(&mut self) -> Result<(), RunError> {
         finish::refresh(self);
-        self.request.output.store(&mut self.run)
+        output::write_run(&self.request.output, &mut self.run)
     }
 }
 

@@ -1,9 +1,7 @@
 //! The files of a run: one span for the tests, one for what runs beside them, and the fills. All of
 //! them in directories of ours.
 
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use flashlag_device::DeviceError;
@@ -25,21 +23,6 @@ pub(crate) struct Files {
     fills: u32,
     /// What fills wrote and nobody deleted yet.
     filled: Vec<FileSet>,
-}
-
-/// A directory of the run: where it is, and itself. Whoever may rename it can put another at its
-/// path; what is made and removed through the descriptor stays in it.
-#[derive(Debug)]
-pub(crate) struct Opened {
-    pub path: PathBuf,
-    pub directory: Arc<OwnedFd>,
-}
-
-impl Opened {
-    fn of(workspace: &mut Workspace, name: &str) -> Result<Opened, GuardError> {
-        let path = workspace.subdirectory(name)?;
-        Ok(Opened { path, directory: workspace.open(name)? })
-    }
 }
 
 /// Files that were laid out, and which files these are.
@@ -103,7 +86,7 @@ impl Files {
         }
         self.test = None;
         self.workspace.clear("test")?;
-        let files = FileSet::new(&directory, "test", span).opened(self.workspace.open("test")?);
+        let files = FileSet::new(&directory, "test", span);
         let written = files.lay_out(payload, stop, &mut |_| ())?;
         self.test = Some(Laid::of(files.clone())?);
         Ok((files, written))
@@ -123,16 +106,15 @@ impl Files {
         self.background = None;
         self.workspace.clear("background")?;
         let files = FileSet::new(&directory, "background", span);
-        let files = files.opened(self.workspace.open("background")?);
         let written = files.lay_out(payload, stop, &mut |_| ())?;
         self.background = Some(Laid::of(files.clone())?);
         Ok((files, written))
     }
 
     /// An empty directory for databases.
-    pub fn saves(&mut self) -> Result<Opened, GuardError> {
+    pub fn saves(&mut self) -> Result<PathBuf, GuardError> {
         self.workspace.clear("saves")?;
-        Opened::of(&mut self.workspace, "saves")
+        self.workspace.subdirectory("saves")
     }
 
     /// Removes the databases.
@@ -141,11 +123,11 @@ impl Files {
     }
 
     /// A directory and a file name for the next fill, in the directory under test or in another.
-    pub fn next_fill(&mut self, other: Option<&Path>) -> Result<(Opened, String), GuardError> {
+    pub fn next_fill(&mut self, other: Option<&Path>) -> Result<(PathBuf, String), GuardError> {
         let stem = format!("fill{}", self.fills);
         self.fills += 1;
         let Some(other) = other else {
-            return Ok((Opened::of(&mut self.workspace, FILL)?, stem));
+            return Ok((self.workspace.subdirectory(FILL)?, stem));
         };
         if !self.elsewhere.iter().any(|(path, _)| path == other) {
             self.workspace.also_in(other)?;
@@ -153,7 +135,7 @@ impl Files {
         }
         let found = self.elsewhere.iter_mut().find(|(path, _)| path == other);
         let (_, workspace) = found.expect("it was pushed above where it was not there");
-        Ok((Opened::of(workspace, FILL)?, stem))
+        Ok((workspace.subdirectory(FILL)?, stem))
     }
 
     /// Keeps in mind what a fill wrote: from now on the storage is as full as that.
@@ -183,16 +165,6 @@ impl Files {
             bytes = bytes.plus(workspace.clear(FILL)?.removed.bytes);
         }
         Ok(bytes)
-    }
-
-    /// Removes all data, but not what says whose it was. What is left, [`Files::remove`] finds.
-    pub fn clear(&mut self) {
-        (self.test, self.background) = (None, None);
-        self.filled.clear();
-        let elsewhere = self.elsewhere.iter_mut().map(|(_, workspace)| workspace);
-        for workspace in std::iter::once(&mut self.workspace).chain(elsewhere) {
-            workspace.clear_all();
-        }
     }
 
     /// Removes everything. Returns what could not be removed, in words.
@@ -248,6 +220,12 @@ impl Outcome {
                 // So that it is done again by a run that goes on.
                 phase.cut_short = true;
                 Outcome::Failed(Some(phase), gone.to_string())
+            }
+            Outcome::Both(mut phases, error) => {
+                phases.iter_mut().for_each(|phase| phase.cut_short = true);
+                let error = error.filter(|error| !error.contains(&gone.reason));
+                let then = error.map(|error| format!("; then {error}")).unwrap_or_default();
+                Outcome::Both(phases, Some(format!("{gone}{then}")))
             }
             Outcome::Failed(phase, error) if error.contains(&gone.reason) => {
                 Outcome::Failed(phase, gone.to_string())

@@ -4,16 +4,16 @@ use std::path::Path;
 
 use flashlag_device::ThreadWaitMeter;
 use flashlag_engine::background::MaybeMeter;
-use flashlag_engine::fill::{FillSpec, Filled, fill, free_space, trim};
+use flashlag_engine::fill::{FillSpec, Filled, fill, trim};
 use flashlag_engine::{Ended, Watch};
 use flashlag_schema::State;
-use flashlag_schema::scenario::{Io, IoOperation, Test};
+use flashlag_schema::scenario::{Io, Test};
 use flashlag_units::Bytes;
 
 use crate::error::RunError;
-use crate::estimate::fill_time;
 use crate::execute::Outcome;
-use crate::files::Opened;
+use crate::halves::Half;
+use crate::ledger::Direction;
 use crate::measure::{INTERVAL, STALL_OVER, failed_before, io_head};
 use crate::phase::PhaseHead;
 use crate::prepare::Prepared;
@@ -41,16 +41,10 @@ impl Prepared {
         let head = io_head(io, State::Filled, 1, self.now());
         let label = format!("fill: {}", io.name);
         let live = self.fresh_live();
-        // What there is room for now: the files under test have been laid out meanwhile.
-        let free = free_space(&place.path).map_or(self.free.available, |free| free.available);
-        let limit = free.minus(self.leave);
-        let limit = self.budget_left().map_or(limit, |left| left.min(limit));
-        let storage = self.run.environment.filesystem.total_bytes.value().copied();
-        observer.event(Event::Filling(storage));
-        observer.event(Event::Wrote(self.run.wear.written_bytes));
+        let limit = self.free.available.minus(self.leave);
         observer.event(Event::PhaseStarted {
             label: &label,
-            expected: Some(fill_time(limit)),
+            expected: None,
             limit: Some(limit),
             live: &live,
         });
@@ -66,6 +60,7 @@ impl Prepared {
                 enough: None,
                 temperature: Some(&mut temperature),
                 filled: None,
+                together: None,
                 meter: MaybeMeter(ThreadWaitMeter::open().ok()),
             };
             fill(&spec, watch)
@@ -85,13 +80,12 @@ impl Prepared {
     fn fill_spec<'a>(
         &self,
         io: &'a Io,
-        place: &'a Opened,
+        directory: &'a Path,
         stem: &'a str,
         label: &str,
     ) -> FillSpec<'a> {
         FillSpec {
-            directory: &place.path,
-            opened: Some(&place.directory),
+            directory,
             stem,
             io,
             leave: self.leave,
@@ -132,7 +126,13 @@ impl Prepared {
             notes.push(format!("it ended where no more could be written: {}", error.reason));
             driven.ended = Ended::Limit;
         }
-        let outcome = self.io_outcome(head, IoOperation::Write, driven, counters);
+        let half = Half {
+            head,
+            recorded: &driven.recorded,
+            direction: Direction::Write,
+            moved: driven.moved,
+        };
+        let outcome = self.io_outcome(vec![half], &driven, counters);
         outcome.with_notes(notes)
     }
 

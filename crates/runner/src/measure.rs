@@ -1,12 +1,18 @@
 //! One test, measured: block I/O here, saves in `saves`.
 
-use flashlag_device::{Shifted, ThreadWaitMeter};
+use std::sync::Arc;
+
+use flashlag_device::{DeviceError, Shifted, ThreadWaitMeter};
 use flashlag_engine::background::MaybeMeter;
-use flashlag_engine::{Background, Driven, Ended, FileSet, Job, OpenOptions, Watch, drive, open};
+use flashlag_engine::{
+    AnyDevice, Background, Driven, Ended, FileSet, Job, OpenOptions, ThreadsWatch, Watch, drive,
+    drive_threads, open,
+};
 use flashlag_inspect::Counters;
 use flashlag_schema::scenario::{Io, IoOperation, Pattern, Test, Until};
-use flashlag_schema::{Lag, Operation, State};
+use flashlag_schema::{Lag, Operation, Phase, State};
 use flashlag_stats::Interval;
+use flashlag_stats::live::Live;
 use flashlag_stats::steady::{Steadiness, steadiness};
 use flashlag_units::{Bytes, Nanos};
 use flashlag_workload::Payload;
@@ -15,6 +21,7 @@ use crate::changes::{UNTIL_STEADY_ROUND, changes_of};
 use crate::error::RunError;
 use crate::execute::Outcome;
 use crate::files::FilesError;
+use crate::halves::{Half, halves};
 use crate::ledger::{Direction, ledger};
 use crate::phase::{PhaseHead, PhaseTail, phase};
 use crate::prepare::Prepared;
@@ -83,38 +90,65 @@ impl Prepared {
             ..head
         };
         let live = self.fresh_live();
-        self.say_written(background.as_ref(), observer);
         observer.event(Event::PhaseStarted {
             label: &label,
             expected: job.limits.time,
             limit: job.limits.bytes,
             live: &live,
         });
-        let mut device = Shifted::new(opened.device, io.begin());
         let counted = observer.device_count();
         let before = self.probe.counters();
+        let driven = match io.threads {
+            0 | 1 => Ok(self.drive_one(opened.device, io, &job, live)),
+            _ => {
+                drop(opened.device);
+                self.drive_several(&files, io, &job, live)
+            }
+        };
+        let after = self.probe.counters();
+        let counted = (counted, observer.device_count());
+        let beside = self.end_background(background);
+        let driven = match driven {
+            Ok(driven) => driven,
+            Err(error) => return Ok(Outcome::Failed(None, error.to_string())),
+        };
+        let outcome = self.io_outcome(halves(&head, io, &driven), &driven, (before, after));
+        Ok(outcome.with_notes(beside).with_device(counted))
+    }
+
+    fn drive_one(&self, device: AnyDevice, io: &Io, job: &Job, live: Arc<Live>) -> Driven {
+        let mut device = Shifted::new(device, io.begin());
         let probe = &self.probe;
         let mut temperature = || probe.storage_temperature().value().copied();
         let at_least = io.at_least.map(|bytes| bytes.0).unwrap_or_default();
         let mut steady = |series: &[Interval]| is_steady(series, at_least);
-        let driven = drive(
-            &mut device,
-            &job,
-            &mut Watch {
-                stop: &self.request.stop,
-                live: Some(live),
-                enough: (io.until == Until::Steady).then_some(&mut steady),
-                temperature: Some(&mut temperature),
-                filled: None,
-                meter: MaybeMeter(ThreadWaitMeter::open().ok()),
-            },
-        );
-        let after = self.probe.counters();
-        let counted = (counted, observer.device_count());
-        drop(device);
-        let beside = self.end_background(background);
-        let outcome = self.io_outcome(head, io.operation, driven, (before, after));
-        Ok(outcome.with_notes(beside).with_device(counted))
+        let watch = &mut Watch {
+            live: Some(live),
+            enough: (io.until == Until::Steady).then_some(&mut steady),
+            temperature: Some(&mut temperature),
+            ..Watch::new(&self.request.stop, MaybeMeter(ThreadWaitMeter::open().ok()))
+        };
+        drive(&mut device, job, watch)
+    }
+
+    /// The same in several threads, each with the files open for itself.
+    fn drive_several(
+        &self,
+        files: &FileSet,
+        io: &Io,
+        job: &Job,
+        live: Arc<Live>,
+    ) -> Result<Driven, DeviceError> {
+        let probe = &self.probe;
+        let mut temperature = || probe.storage_temperature().value().copied();
+        let watch = &mut ThreadsWatch {
+            stop: &self.request.stop,
+            live: Some(live),
+            temperature: Some(&mut temperature),
+        };
+        let options = OpenOptions::of(io);
+        let opened = |_| Ok(Shifted::new(open(files, &options)?.device, io.begin()));
+        drive_threads(opened, || MaybeMeter(ThreadWaitMeter::open().ok()), job, watch)
     }
 
     /// The file under test, laid out.
@@ -169,14 +203,6 @@ impl Prepared {
         Ok(Some(Background::start(files, OpenOptions::of(&io), job)?))
     }
 
-    /// Says what has been written before a phase, and who writes beside it.
-    pub(crate) fn say_written(&self, background: Option<&Background>, observer: &mut dyn Observer) {
-        observer.event(Event::Wrote(self.run.wear.written_bytes));
-        if let Some(background) = background {
-            observer.event(Event::Beside(background.live()));
-        }
-    }
-
     /// Ends it and counts what it wrote. Returns what it did, in words.
     pub(crate) fn end_background(&mut self, background: Option<Background>) -> Option<String> {
         let background = background?;
@@ -206,9 +232,9 @@ impl Prepared {
     /// A job that stops before the budget is exceeded.
     pub(crate) fn within_budget(&self, mut job: Job) -> Job {
         if let Some(left) = self.budget_left()
-            && job.operation == IoOperation::Write
+            && job.operation.writes()
         {
-            job.limits.bytes = Some(job.limits.bytes.map_or(left, |bytes| bytes.min(left)));
+            job.limits.written = Some(left);
         }
         job
     }
@@ -216,44 +242,34 @@ impl Prepared {
     /// Stores counters and makes a phase of what was driven.
     pub(crate) fn io_outcome(
         &mut self,
-        head: PhaseHead,
-        operation: IoOperation,
-        driven: Driven,
+        halves: Vec<Half<'_>>,
+        driven: &Driven,
         (before, after): (Counters, Counters),
     ) -> Outcome {
         let delta = after.since(&before);
-        let direction = match operation {
-            IoOperation::Read => Direction::Read,
-            IoOperation::Write => Direction::Write,
-        };
-        if direction == Direction::Write {
-            self.wrote(driven.moved);
+        let error = driven.ended.error().map(ToString::to_string);
+        let mut measured = Vec::new();
+        for half in halves {
+            let mut notes = Vec::new();
+            if half.direction == Direction::Write {
+                self.wrote(half.moved);
+                let flush = driven.final_flush;
+                notes.extend(flush.map(|flush| format!("the flush at its end took {flush}")));
+                self.keep_verified(&half.head, driven);
+            }
+            let tail = PhaseTail {
+                time: driven.time,
+                ledger: ledger(&delta, half.direction, half.moved),
+                growth: None,
+                cut_short: driven.ended == Ended::Stopped || error.is_some(),
+                notes,
+            };
+            let until_steady = self.is_until_steady(&half.head.name);
+            let changes = changes_of(half.recorded, half.head.operation, until_steady);
+            measured.push(Phase { changes, ..phase(half.head, half.recorded, tail) });
+            self.evidence.phases.push(Some((before.clone(), after.clone())));
         }
-        let mut notes = Vec::new();
-        if let Some(flush) = driven.final_flush {
-            notes.push(format!("the flush at its end took {flush}"));
-        }
-        self.keep_verified(&head, &driven);
-        let error = match &driven.ended {
-            Ended::NoSpace(error) | Ended::Error(error) => Some(error.clone()),
-            Ended::Limit | Ended::Stopped | Ended::Enough => None,
-        };
-        let tail = PhaseTail {
-            time: driven.time,
-            ledger: ledger(&delta, direction, driven.moved),
-            growth: None,
-            cut_short: driven.ended == Ended::Stopped || error.is_some(),
-            notes,
-        };
-        let until_steady = self.is_until_steady(&head.name);
-        let changes = changes_of(&driven.recorded, head.operation, until_steady);
-        let mut measured = Box::new(phase(head, &driven.recorded, tail));
-        measured.changes = changes;
-        self.evidence.phases.push(Some((before, after)));
-        match error {
-            Some(error) => Outcome::Failed(Some(measured), error.to_string()),
-            None => Outcome::Measured(measured),
-        }
+        Outcome::of(measured, error)
     }
 
     fn is_until_steady(&self, name: &str) -> bool {
@@ -303,6 +319,8 @@ pub(crate) fn io_head(io: &Io, state: State, run: u32, began: Nanos) -> PhaseHea
         block: io.block.0,
         span: io.span.map(|span| span.0).unwrap_or_default(),
         queue_depth: io.queue_depth,
+        threads: io.threads,
+        mixed: None,
         durable: io.durable,
         direct: io.direct,
         engine: io.engine,
@@ -324,9 +342,12 @@ fn background_span(test: &Test) -> Option<Bytes> {
 pub(crate) fn operation(io: &Io) -> Operation {
     match (io.operation, io.pattern) {
         (IoOperation::Read, Pattern::Sequential) => Operation::SequentialRead,
-        (IoOperation::Write, Pattern::Sequential) => Operation::SequentialWrite,
         (IoOperation::Read, Pattern::Random) => Operation::RandomRead,
-        (IoOperation::Write, Pattern::Random) => Operation::RandomWrite,
+        // A mixed test's reads get a phase of their own.
+        (IoOperation::Write | IoOperation::Mixed, Pattern::Sequential) => {
+            Operation::SequentialWrite
+        }
+        (IoOperation::Write | IoOperation::Mixed, Pattern::Random) => Operation::RandomWrite,
     }
 }
 

@@ -2,8 +2,8 @@
 
 use flashlag_schema::scenario::{Durability, EngineKind};
 use flashlag_schema::{
-    Growth, GrowthPart, IntervalRecord, Lag, LatencySummary, Ledger, Operation, Phase, Reading,
-    StallRecord, State, StoredHistogram, Time, WaitRecord,
+    Growth, GrowthPart, IntervalRecord, Lag, LatencySummary, Ledger, Mixed, Operation, Phase,
+    Reading, StallRecord, State, StoredHistogram, Time, WaitRecord,
 };
 use flashlag_stats::{Histogram, Recorded, WaitSplit};
 use flashlag_units::{Bytes, Nanos, per_second};
@@ -23,8 +23,12 @@ pub struct PhaseHead {
     pub block: Bytes,
     /// Addresses come from this many bytes.
     pub span: Bytes,
-    /// Operations in flight.
+    /// Operations in flight, in each thread.
     pub queue_depth: u32,
+    /// Threads that do it.
+    pub threads: u32,
+    /// Where it is one half of a mixed test.
+    pub mixed: Option<Mixed>,
     /// How writes become durable.
     pub durable: Durability,
     /// Whether the page cache is bypassed.
@@ -98,6 +102,8 @@ pub fn phase(head: PhaseHead, recorded: &Recorded, tail: PhaseTail) -> Phase {
         block_bytes: head.block,
         span_bytes: head.span,
         queue_depth: head.queue_depth,
+        threads: head.threads,
+        mixed: head.mixed,
         durable: head.durable,
         direct: head.direct,
         engine: head.engine,

@@ -8,11 +8,13 @@
 mod calibration;
 mod environment;
 pub mod fio;
+mod hint;
 mod histogram;
 mod phase;
 pub mod profile;
 mod reading;
 mod recorded;
+pub mod reference;
 mod run;
 pub mod scenario;
 mod seal;
@@ -27,7 +29,7 @@ pub use environment::{
 pub use histogram::{LatencySummary, StoredHistogram};
 pub use phase::{
     BlockKinds, Change, ChangeKind, Cleaned, Floor, Growth, GrowthPart, IntervalRecord, KindCount,
-    Lag, Ledger, Operation, Phase, StallCause, StallRecord, State, Time, WaitRecord,
+    Lag, Ledger, Mixed, Operation, Phase, StallCause, StallRecord, State, Time, WaitRecord,
 };
 pub use reading::Reading;
 pub use run::{

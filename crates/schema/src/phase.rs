@@ -22,8 +22,14 @@ pub struct Phase {
     pub block_bytes: Bytes,
     /// Addresses were drawn from this many bytes.
     pub span_bytes: Bytes,
-    /// Operations in flight.
+    /// Operations in flight, in each thread.
     pub queue_depth: u32,
+    /// Threads that did it side by side.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub threads: u32,
+    /// Where it is one half of a test that read and wrote: which share of its operations read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mixed: Option<Mixed>,
     /// How each operation was made durable.
     pub durable: Durability,
     /// Whether the page cache was bypassed.
@@ -32,7 +38,7 @@ pub struct Phase {
     pub engine: EngineKind,
     /// `true` where the next operation waits for the last; `false` where a schedule says when.
     pub closed_loop: bool,
-    /// The name of the workload that ran beside it, if one did.
+    /// The name of the workload that ran beside it, if one did; of a mixed test its other half.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub background: Option<String>,
     /// When it began, from the start of the run.
@@ -66,7 +72,8 @@ pub struct Phase {
     /// Slots of the schedule that passed without an operation (open loop only).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missed_slots: Option<u64>,
-    /// Where the measuring thread's time went.
+    /// Where the measuring thread's time went; of several threads, the sum. The halves of a mixed test
+    /// share it.
     pub time: Reading<Time>,
     /// The same by latency, from sampled operations.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -109,13 +116,27 @@ impl Phase {
         self.state.label(self.run, &self.name)
     }
 
+    /// Operations in flight, of all threads together.
+    pub fn in_flight(&self) -> u32 {
+        self.queue_depth.max(1).saturating_mul(self.threads.max(1))
+    }
+
     /// Whether it is one durable 4 KiB random write at a time: the headline test.
     pub fn is_durable_write(&self) -> bool {
         self.operation == Operation::RandomWrite
             && self.block_bytes == Bytes(4096)
-            && self.queue_depth == 1
+            && self.in_flight() == 1
+            && self.mixed.is_none()
             && self.durable != Durability::None
     }
+}
+
+/// What a half of a mixed test says of the whole.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Mixed {
+    /// How many in a hundred operations of the test read, on average.
+    pub read_percent: u32,
 }
 
 /// Where the device is in its life.
@@ -172,6 +193,14 @@ pub enum Operation {
     RandomWrite,
     /// SQLite transactions.
     Save,
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn is_one(count: &u32) -> bool {
+    *count == 1
 }
 
 /// Where a thread's time went.

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use flashlag_schema::fio::{import, job_file};
-use flashlag_schema::scenario::{Durability, Io, IoOperation, Scenario, Step, Test};
+use flashlag_schema::scenario::{Durability, Io, IoOperation, Scenario, Step, Test, ThreadSpans};
 
 fn builtin(name: &str) -> Scenario {
     let path = format!("{}/../../scenarios/{name}.toml", env!("CARGO_MANIFEST_DIR"));
@@ -47,15 +47,28 @@ fn check(options: &BTreeMap<String, String>, io: &Io) {
     let get = |name: &str| options.get(name).map(String::as_str);
     let number = |name: &str| get(name).map(|text| text.parse::<u64>().unwrap());
     assert_eq!(number("bs"), Some(io.block.0.0), "{}", io.name);
-    assert_eq!(number("size"), io.span.map(|span| span.0.0), "{}", io.name);
+    let jobs = number("numjobs").unwrap_or(1);
+    assert_eq!(jobs, u64::from(io.threads), "{}", io.name);
+    // Jobs on parts of their own have whole blocks each, one part after the other.
+    let disjoint = jobs > 1 && io.thread_spans == ThreadSpans::Disjoint;
+    let span = io.span.unwrap().0.0;
+    let part = if disjoint { span / jobs / io.block.0.0 * io.block.0.0 } else { span };
+    assert_eq!(number("size"), Some(part), "{}", io.name);
+    assert_eq!(number("offset_increment").is_some(), disjoint, "{}", io.name);
     assert_eq!(number("iodepth"), Some(u64::from(io.queue_depth)), "{}", io.name);
-    assert_eq!(number("io_size"), io.bytes.map(|bytes| bytes.0.0), "{}", io.name);
+    assert_eq!(number("io_size"), io.bytes.map(|bytes| bytes.0.0 / jobs), "{}", io.name);
+    assert_eq!(number("rwmixread"), io.read_percent.map(u64::from), "{}", io.name);
     assert_eq!(get("time_based").is_some(), io.bytes.is_none(), "{}", io.name);
     let runtime = io.time.map(|time| format!("{}ms", time.0.0 / 1_000_000));
     assert_eq!(get("runtime").map(str::to_owned), runtime, "{}", io.name);
     assert_eq!(get("stonewall"), Some("1"), "{}", io.name);
     let reads = io.operation == IoOperation::Read;
-    assert_eq!(get("rw").unwrap().ends_with("read"), reads, "{}", io.name);
+    let rw = match io.operation {
+        IoOperation::Read => "read",
+        IoOperation::Write => "write",
+        IoOperation::Mixed => "rw",
+    };
+    assert!(get("rw").unwrap().ends_with(rw), "{}", io.name);
     let durable = !reads && io.durable != Durability::None;
     assert_eq!(get("sync").is_some(), durable, "{}", io.name);
     assert_eq!(get("end_fsync").is_some(), !reads && !durable, "{}", io.name);
@@ -63,7 +76,7 @@ fn check(options: &BTreeMap<String, String>, io: &Io) {
 
 #[test]
 fn every_block_test_of_every_builtin_is_a_section_with_the_same_figures() {
-    for name in ["quick", "fill", "lifecycle", "sqlite", "soak"] {
+    for name in ["quick", "fill", "lifecycle", "sqlite", "soak", "disk"] {
         let scenario = builtin(name);
         let text = job_file(&scenario);
         let sections = sections(&text);
@@ -119,7 +132,7 @@ fn fio_itself_takes_the_job_file_of_every_builtin() {
         return;
     }
     let directory = scratch("fio-parse");
-    for name in ["quick", "fill", "lifecycle", "sqlite", "soak"] {
+    for name in ["quick", "fill", "lifecycle", "sqlite", "soak", "disk"] {
         let file = directory.join(format!("{name}.fio"));
         std::fs::write(&file, job_file(&builtin(name))).unwrap();
         let done = Command::new("fio").arg("--parse-only").arg(&file).output().unwrap();

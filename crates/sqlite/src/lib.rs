@@ -35,7 +35,6 @@ mod directory;
 mod error;
 mod examine;
 mod growth;
-mod held;
 mod job;
 mod phase;
 mod place;

@@ -8,6 +8,7 @@ pub mod change;
 mod histogram;
 mod interval;
 pub mod live;
+mod merge;
 mod percentile;
 mod recorder;
 mod stall;
@@ -16,6 +17,7 @@ mod wait;
 
 pub use histogram::{BUCKETS, GROUPING_POWER, Histogram, HistogramError};
 pub use interval::{Interval, IntervalSeries};
+pub use merge::merge_threads;
 pub use percentile::{Percentile, supports};
 pub use recorder::{OpTimes, Recorded, Recorder, RecorderConfig};
 pub use stall::{Stall, StallList};

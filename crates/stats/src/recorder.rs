@@ -54,6 +54,8 @@ pub struct Recorder {
     stalls: StallList,
     waits: WaitTable,
     missed_slots: u64,
+    /// Whether intervals end on the lines of a grid from the start.
+    aligned: bool,
 }
 
 /// Everything a phase saw, ready to be stored.
@@ -99,7 +101,15 @@ impl Recorder {
             stalls: StallList::default(),
             waits: WaitTable::default(),
             missed_slots: 0,
+            aligned: false,
         }
+    }
+
+    /// The same, with intervals that end on the lines of a grid from the start, so that those of
+    /// several threads can be joined; else each is as wide after the end of the one before it.
+    pub fn aligned(mut self) -> Recorder {
+        self.aligned = true;
+        self
     }
 
     /// Takes one operation. Returns whether it was a stall, for which the caller then gives the
@@ -147,11 +157,6 @@ impl Recorder {
         self.temperature_millicelsius = Some(millicelsius);
     }
 
-    /// Where it shows progress, if anywhere.
-    pub fn live(&self) -> Option<&Live> {
-        self.config.live.as_deref()
-    }
-
     /// The longest a wait may be before it is a stall.
     pub fn stall_over(&self) -> Nanos {
         self.config.stall_over
@@ -193,13 +198,15 @@ impl Recorder {
             });
         }
         if let Some(live) = &self.config.live {
-            let on_schedule = self.response.count() > 0;
-            let felt = if on_schedule { &self.response } else { &self.total };
-            live.publish((&self.total, felt), exact.1, ends, self.total_bytes, self.filled);
+            live.publish(&self.total, exact.1, ends, self.total_bytes, self.filled);
         }
         self.current.clear();
         self.current_bytes = Bytes::ZERO;
-        self.current_ends = now.plus(self.series.width());
+        let width = self.series.width();
+        self.current_ends = match self.aligned {
+            true => self.config.start.plus(Nanos((ends.0 / width.0.max(1) + 1) * width.0)),
+            false => now.plus(width),
+        };
     }
 
     /// Ends the phase at `now`.

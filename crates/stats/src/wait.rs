@@ -65,6 +65,14 @@ impl WaitTable {
         class.split = class.split.plus(&split);
     }
 
+    /// Adds everything that `other` holds.
+    pub fn merge(&mut self, other: &WaitTable) {
+        for (class, more) in self.classes.iter_mut().zip(&other.classes) {
+            class.ops += more.ops;
+            class.split = class.split.plus(&more.split);
+        }
+    }
+
     /// The classes that hold something: the power of two and its waits.
     pub fn occupied(&self) -> impl Iterator<Item = (u32, &WaitClass)> {
         (0u32..).zip(&self.classes).filter(|(_, class)| class.ops > 0)

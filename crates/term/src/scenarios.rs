@@ -82,13 +82,23 @@ fn io_cells(io: &Io) -> Vec<String> {
         (Pattern::Sequential, IoOperation::Write) => "seq write",
         (Pattern::Random, IoOperation::Read) => "rand read",
         (Pattern::Random, IoOperation::Write) => "rand write",
+        (Pattern::Sequential, IoOperation::Mixed) => "seq mixed",
+        (Pattern::Random, IoOperation::Mixed) => "rand mixed",
+    };
+    let what = match io.read_percent {
+        Some(reads) => format!("{what} {reads}/{}", 100 - reads.min(100)),
+        None => what.to_owned(),
+    };
+    let depth = match io.threads {
+        1 => io.queue_depth.to_string(),
+        threads => format!("{} x {threads}", io.queue_depth),
     };
     let time = io.time.map(|time| time.0.to_string());
     let bytes = io.bytes.map(|bytes| bytes.0.to_string());
     vec![
-        what.to_owned(),
+        what,
         block(io.block.0),
-        io.queue_depth.to_string(),
+        depth,
         durable(io.durable).to_owned(),
         io.span.map_or_else(none, |span| span.0.to_string()),
         limits(&[time, bytes]),

@@ -1,9 +1,13 @@
+use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 use std::str::FromStr;
 
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserializer, Visitor};
 use serde::{Deserialize, Serialize};
+
+use crate::{Bytes, Nanos};
 
 /// A quantity that people write: reads `"100MB"` or `"90s"` (a string, with its unit; a bare
 /// number is refused) and serializes as the exact integer, so that a canonical form does not
@@ -33,5 +37,35 @@ where
             }
         }
         deserializer.deserialize_str(TextVisitor(PhantomData))
+    }
+}
+
+/// As people write it, not as it serializes: what a file's author has to know.
+impl JsonSchema for Text<Bytes> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Size".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "format": "size" })
+    }
+}
+
+/// As people write it, not as it serializes: what a file's author has to know.
+impl JsonSchema for Text<Nanos> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Duration".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "format": "duration" })
     }
 }

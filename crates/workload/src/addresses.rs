@@ -32,6 +32,14 @@ impl Addresses {
         Addresses { block: block.0, blocks, order }
     }
 
+    /// The same series, where it ascends, from `block` on instead of from the first.
+    pub fn starting_at(mut self, block: u64) -> Addresses {
+        if let Order::Sequential { next } = &mut self.order {
+            *next = block % self.blocks;
+        }
+        self
+    }
+
     /// How many different blocks there are.
     pub fn blocks(&self) -> u64 {
         self.blocks

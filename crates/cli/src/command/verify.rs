@@ -1,12 +1,14 @@
+use std::io::Write;
+
 use anyhow::{Context, Result};
 use flashlag_schema::verify::verify_text;
 
 use crate::args::VerifyArgs;
 use crate::exit::Exit;
-use crate::say;
 
 /// Recomputes every figure of run files and lists those that differ.
 pub fn verify(args: &VerifyArgs) -> Result<Exit> {
+    let mut out = std::io::stdout().lock();
     let mut exit = Exit::Done;
     for path in &args.runs {
         let text = std::fs::read_to_string(path)
@@ -14,13 +16,13 @@ pub fn verify(args: &VerifyArgs) -> Result<Exit> {
         let found =
             verify_text(&text).with_context(|| format!("{} cannot be verified", path.display()))?;
         if found.is_empty() {
-            say::line(&format!("{}: every figure follows from its histograms", path.display()))?;
+            writeln!(out, "{}: every figure follows from its histograms", path.display())?;
             continue;
         }
         exit = Exit::Crossed;
-        say::line(&format!("{}: {} figures do not hold", path.display(), found.len()))?;
+        writeln!(out, "{}: {} figures do not hold", path.display(), found.len())?;
         for discrepancy in &found {
-            say::line(&format!("  {discrepancy}"))?;
+            writeln!(out, "  {discrepancy}")?;
         }
     }
     Ok(exit)

@@ -3,25 +3,36 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use flashlag_device::{DeviceError, Durability};
-use flashlag_schema::scenario::{self, Arrivals, Io, IoOperation, Pattern};
+use flashlag_schema::scenario::{self, Arrivals, Io, IoOperation, Pattern, ThreadSpans};
 use flashlag_stats::live::Live;
 use flashlag_stats::{Interval, Recorded, WaitSplit};
 use flashlag_units::{Bytes, Nanos};
 use flashlag_workload::Mismatch;
 
+use super::together::Together;
+
 /// What [`super::drive`] is to do.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Job {
-    /// Read or write.
+    /// Read, write or both.
     pub operation: IoOperation,
+    /// How many in a hundred operations of a mixed job read.
+    pub read_percent: u32,
     /// The order of addresses.
     pub pattern: Pattern,
     /// Bytes for each operation.
     pub block: Bytes,
     /// Addresses come from the first this many bytes of the device.
     pub span: Bytes,
-    /// Operations in flight; at most as many as the device has slots.
+    /// Operations in flight, in each thread; at most as many as the device has slots.
     pub queue_depth: u32,
+    /// Threads that do the job.
+    pub threads: u32,
+    /// The one of them that this is; `None` for all of them, on one device: submitters in virtual
+    /// time.
+    pub thread: Option<u32>,
+    /// Which part of the span each thread works on.
+    pub thread_spans: ThreadSpans,
     /// How each write is made durable.
     pub durability: Durability,
     /// When operations begin.
@@ -43,12 +54,21 @@ pub struct Job {
 pub struct Limits {
     /// After this many bytes, warm-up not counted.
     pub bytes: Option<Bytes>,
+    /// Before more than this is written, warm-up included.
+    pub written: Option<Bytes>,
     /// After this long, warm-up not counted.
     pub time: Option<Nanos>,
     /// Where the time is up but fewer operations were done, goes on, up to four times as long.
     pub min_ops: Option<u64>,
     /// Not counted at the start.
     pub warmup: Option<Nanos>,
+}
+
+impl Limits {
+    /// The limit in bytes as operations of `block`: at least one.
+    pub(super) fn ops(&self, block: Bytes) -> Option<u64> {
+        self.bytes.map(|bytes| (bytes.0 / block.0.max(1)).max(1))
+    }
 }
 
 /// How much longer than its time a phase may go on to reach `min_ops`.
@@ -60,14 +80,19 @@ impl Job {
     pub fn of(io: &Io, span: Bytes, seed: u64) -> Job {
         Job {
             operation: io.operation,
+            read_percent: io.read_percent.unwrap_or_default(),
             pattern: io.pattern,
             block: io.block.0,
             span,
             queue_depth: io.queue_depth,
+            threads: io.threads,
+            thread: None,
+            thread_spans: io.thread_spans,
             durability: durability_of(io.durable),
             arrivals: io.arrivals,
             limits: Limits {
                 bytes: io.bytes.map(|bytes| bytes.0),
+                written: None,
                 time: io.time.map(|time| time.0),
                 min_ops: io.min_ops,
                 warmup: io.warmup.map(|warmup| warmup.0),
@@ -106,6 +131,8 @@ pub struct Watch<'a, M> {
     pub temperature: Option<Temperature<'a>>,
     /// How full the storage is, where the device under it keeps that up to date: a fill.
     pub filled: Option<&'a Cell<Bytes>>,
+    /// What this thread shares with the other threads of its test, where there are any.
+    pub together: Option<&'a Together>,
     /// Tells where this thread's time goes.
     pub meter: M,
 }
@@ -113,7 +140,15 @@ pub struct Watch<'a, M> {
 impl<'a, M> Watch<'a, M> {
     /// Only a stop flag and a meter.
     pub fn new(stop: &'a AtomicBool, meter: M) -> Watch<'a, M> {
-        Watch { stop, live: None, enough: None, temperature: None, filled: None, meter }
+        Watch {
+            stop,
+            live: None,
+            enough: None,
+            temperature: None,
+            filled: None,
+            together: None,
+            meter,
+        }
     }
 }
 
@@ -128,6 +163,8 @@ impl<M: std::fmt::Debug> std::fmt::Debug for Watch<'_, M> {
 pub struct Driven {
     /// Everything that was recorded. `elapsed` has the final flush in it.
     pub recorded: Recorded,
+    /// The same for reads and for writes alone, where the job did both.
+    pub sides: Option<Box<Sides>>,
     /// Where this thread's time went, from the first counted moment to the end; `None` where there
     /// is no meter.
     pub time: Option<WaitSplit>,
@@ -135,10 +172,21 @@ pub struct Driven {
     pub final_flush: Option<Nanos>,
     /// Every byte handed to the device or asked of it, warm-up included.
     pub moved: Bytes,
+    /// Those of them that were written.
+    pub written: Bytes,
     /// Why it ended.
     pub ended: Ended,
     /// What reading back showed, where it was asked for and done.
     pub verified: Option<Verified>,
+}
+
+/// The two kinds of a job that reads and writes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sides {
+    /// Its reads.
+    pub read: Recorded,
+    /// Its writes.
+    pub write: Recorded,
 }
 
 /// Why a phase ended.

@@ -16,12 +16,25 @@
 //! A phase of writes that are not durable each ends with a flush, which is in the elapsed time but
 //! in no latency. Operations in flight at the end are waited for and recorded.
 //!
+//! # Mixed jobs and threads
+//! A mixed job draws for each operation whether it reads; everything is recorded once for all
+//! operations and once for its kind. Several threads have addresses, a schedule and a device each and
+//! are merged ([`drive_threads`]); in virtual time they are submitters of one loop.
+//!
 //! On a device with virtual time and no meter nothing here asks the machine anything: the same job
 //! gives the same record.
 
 mod job;
+mod lanes;
 mod phase;
+mod recording;
+mod threads;
+mod together;
 mod verify;
 
-pub use job::{Driven, Ended, Enough, Job, Limits, Temperature, Verified, Watch, durability_of};
+pub use job::{
+    Driven, Ended, Enough, Job, Limits, Sides, Temperature, Verified, Watch, durability_of,
+};
 pub use phase::drive;
+pub use threads::{ThreadsWatch, drive_threads};
+pub use together::Together;

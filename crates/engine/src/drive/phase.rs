@@ -1,17 +1,20 @@
+mod ending;
+
 use std::sync::atomic::Ordering;
 
 use flashlag_device::{
     Clock, Completion, Device, DeviceError, Durability, Geometry, Op, Request, WaitMeter,
     WaitReading, WaitSampler, WaitWindow,
 };
-use flashlag_schema::scenario::IoOperation;
-use flashlag_stats::{OpTimes, Recorder, RecorderConfig};
+use flashlag_stats::OpTimes;
 use flashlag_units::{Bytes, Nanos};
-use flashlag_workload::{Addresses, Arrivals, Payload};
+use flashlag_workload::Payload;
 
 use super::job::{Driven, Ended, Job, STRETCH, Watch};
+use super::lanes::{Lane, blocks_of, lanes};
+use super::recording::Recording;
+use super::together::Together;
 use super::verify::Generations;
-use crate::files::run_one;
 
 /// Does `job` on `device` until a limit, an error, or a word from `watch`.
 ///
@@ -26,8 +29,9 @@ pub fn drive<D: Device, M: WaitMeter>(
         (watch.live.take(), watch.enough.take(), watch.temperature.take());
     let geometry = device.geometry();
     let sampler = WaitSampler::new(&watch.meter, device.clock());
-    let start = device.clock().now();
-    let mut phase = Phase::new(device, job, geometry, sampler, start);
+    // Threads of one test share the moment from which they count.
+    let start = watch.together.map_or_else(|| device.clock().now(), |all| all.start);
+    let mut phase = Phase::new(device, job, geometry, sampler, (start, watch.together));
     if job.limits.warmup.is_none() {
         phase.count_from(start, live.take());
     }
@@ -36,7 +40,7 @@ pub fn drive<D: Device, M: WaitMeter>(
             break Ended::Stopped;
         }
         if let Some(filled) = watch.filled {
-            phase.recorder.set_filled(filled.get());
+            phase.recording.set_filled(filled.get());
         }
         match phase.turn() {
             Ok(true) => {}
@@ -46,23 +50,24 @@ pub fn drive<D: Device, M: WaitMeter>(
         if phase.warming_up() {
             let warm = job.limits.warmup.unwrap_or_default();
             if phase.now.since(start) >= warm {
-                phase.count_from(phase.now, live.take());
+                let from = if watch.together.is_some() { start.plus(warm) } else { phase.now };
+                phase.count_from(from, live.take());
             }
         } else if phase.interval_ended() {
             if let Some(read) = &mut temperature
                 && let Some(millicelsius) = read()
             {
-                phase.recorder.set_temperature(millicelsius);
+                phase.recording.set_temperature(millicelsius);
             }
             if let Some(enough) = &mut enough
-                && enough(phase.recorder.intervals())
+                && enough(phase.recording.intervals())
             {
                 break Ended::Enough;
             }
         }
     };
     if let Some(filled) = watch.filled {
-        phase.recorder.set_filled(filled.get());
+        phase.recording.set_filled(filled.get());
     }
     phase.finish(ended, watch)
 }
@@ -70,6 +75,9 @@ pub fn drive<D: Device, M: WaitMeter>(
 /// What the loop knows of a request in flight.
 #[derive(Clone, Copy, Debug)]
 struct Pending {
+    /// Whose slot it is.
+    lane: usize,
+    reads: bool,
     intended: Option<Nanos>,
     /// The last reading of the meter when it was handed over.
     reading: Option<WaitReading>,
@@ -81,25 +89,30 @@ struct Pending {
 
 /// The block of a free slot.
 const NO_BLOCK: u64 = u64::MAX;
-const NOTHING: Pending =
-    Pending { intended: None, reading: None, sampled: false, block: NO_BLOCK, generation: 0 };
+const NOTHING: Pending = Pending {
+    lane: 0,
+    reads: false,
+    intended: None,
+    reading: None,
+    sampled: false,
+    block: NO_BLOCK,
+    generation: 0,
+};
 
 struct Phase<'a, D, M> {
     device: &'a mut D,
     job: &'a Job,
-    op: Op,
+    together: Option<&'a Together>,
     keeps_data: bool,
     payload: Payload,
-    addresses: Addresses,
-    arrivals: Option<Arrivals>,
+    lanes: Vec<Lane>,
     period: Nanos,
-    recorder: Recorder,
+    recording: Recording,
     sampler: WaitSampler<&'a M>,
     generations: Option<Generations>,
-    free: Vec<u32>,
     pending: Vec<Pending>,
     completed: Vec<Completion>,
-    depth: u32,
+    in_flight: u32,
     /// The latest time known from the device's clock.
     now: Nanos,
     /// When counting began; `None` during the warm-up.
@@ -108,9 +121,14 @@ struct Phase<'a, D, M> {
     /// Operations issued since counting began.
     issued: u64,
     max_ops: u64,
+    /// Bytes that may still be written, warm-up included.
+    writable: u64,
     generation: u32,
     moved: Bytes,
+    written: Bytes,
     intervals_seen: usize,
+    /// Whether the operation that is about to begin is later than a period after its slot.
+    late: bool,
 }
 
 /// Whether another operation may begin.
@@ -126,40 +144,35 @@ impl<'a, D: Device, M: WaitMeter> Phase<'a, D, M> {
         job: &'a Job,
         geometry: Geometry,
         sampler: WaitSampler<&'a M>,
-        start: Nanos,
+        (start, together): (Nanos, Option<&'a Together>),
     ) -> Phase<'a, D, M> {
-        let depth = job.queue_depth.clamp(1, geometry.slots.max(1));
-        let op = match job.operation {
-            IoOperation::Read => Op::Read,
-            IoOperation::Write => Op::Write,
-        };
-        let span = job.span.min(geometry.size);
-        let addresses = Addresses::new(job.pattern, job.block, span, job.seed);
-        let arrivals = Arrivals::new(&job.arrivals, start, job.seed ^ ARRIVALS_STREAM);
-        let verifies = job.verify && op == Op::Write && geometry.keeps_data;
-        let by_bytes = job.limits.bytes.map(|bytes| (bytes.0 / job.block.0.max(1)).max(1));
+        let blocks = blocks_of(job, job.span.min(geometry.size));
+        let lanes = lanes(job, blocks, geometry.slots.max(1), start);
+        let verifies = job.verify && job.operation.writes() && geometry.keeps_data;
+        let arrivals = lanes.first().and_then(|lane| lane.arrivals.as_ref());
         Phase {
-            op,
+            together,
             keeps_data: geometry.keeps_data,
             payload: Payload::new(job.seed),
-            period: arrivals.as_ref().map(Arrivals::period).unwrap_or_default(),
-            arrivals,
-            recorder: recorder(job, start, None),
+            period: arrivals.map(flashlag_workload::Arrivals::period).unwrap_or_default(),
+            recording: Recording::new(job, start, None, together.is_some()),
             sampler,
-            generations: verifies.then(|| Generations::new(addresses.blocks())),
-            addresses,
-            free: (0..depth).rev().collect(),
+            generations: verifies.then(|| Generations::new(blocks)),
+            lanes,
             pending: vec![NOTHING; geometry.slots.max(1) as usize],
             completed: Vec::with_capacity(geometry.slots.max(1) as usize),
-            depth,
+            in_flight: 0,
             now: start,
             counted_from: None,
             first_reading: None,
             issued: 0,
-            max_ops: by_bytes.unwrap_or(u64::MAX),
+            max_ops: job.limits.ops(job.block).unwrap_or(u64::MAX),
+            writable: job.limits.written.map_or(u64::MAX, |bytes| bytes.0),
             generation: 0,
             moved: Bytes::ZERO,
+            written: Bytes::ZERO,
             intervals_seen: 0,
+            late: false,
             device,
             job,
         }
@@ -171,49 +184,45 @@ impl<'a, D: Device, M: WaitMeter> Phase<'a, D, M> {
 
     /// Everything from here on counts. Operations in flight began before and do not.
     fn count_from(&mut self, now: Nanos, live: Option<std::sync::Arc<flashlag_stats::live::Live>>) {
-        self.recorder = recorder(self.job, now, live);
+        self.recording = Recording::new(self.job, now, live, self.together.is_some());
         self.first_reading = self.sampler.read(self.device.clock());
         self.counted_from = Some(now);
         self.issued = 0;
         self.intervals_seen = 0;
-        self.now = now;
+        self.now = self.now.max(now);
     }
 
     #[inline]
     fn interval_ended(&mut self) -> bool {
-        let count = self.recorder.intervals().len();
+        let count = self.recording.intervals().len();
         let ended = count != self.intervals_seen;
         self.intervals_seen = count;
         ended
-    }
-
-    #[inline]
-    fn in_flight(&self) -> u32 {
-        self.depth - self.free.len() as u32
     }
 
     /// Issues what can begin, waits for a completion or the next start, and records what has
     /// completed. `false` once nothing more may begin and nothing is in flight.
     #[inline]
     fn turn(&mut self) -> Result<bool, DeviceError> {
-        let mut wait_until = None;
-        while !self.free.is_empty() {
-            match self.next() {
-                Next::Now(intended) => self.issue(intended)?,
-                Next::At(time) => {
-                    wait_until = Some(time);
-                    break;
+        let mut wait_until: Option<Nanos> = None;
+        for lane in 0..self.lanes.len() {
+            while !self.lanes[lane].free.is_empty() {
+                match self.next(lane) {
+                    Next::Now(intended) => self.issue(lane, intended)?,
+                    Next::At(time) => {
+                        wait_until = Some(wait_until.map_or(time, |first| first.min(time)));
+                        break;
+                    }
+                    Next::Never => break,
                 }
-                Next::Never => break,
             }
         }
-        let in_flight = self.in_flight();
         if let Some(time) = wait_until {
             self.device.reap(0, &mut self.completed)?;
             if self.completed.is_empty() {
                 self.device.wait_until(time);
             }
-        } else if in_flight > 0 {
+        } else if self.in_flight > 0 {
             self.device.reap(1, &mut self.completed)?;
         } else {
             return Ok(false);
@@ -223,27 +232,39 @@ impl<'a, D: Device, M: WaitMeter> Phase<'a, D, M> {
 
     /// Whether and when the next operation may begin.
     #[inline]
-    fn next(&mut self) -> Next {
+    fn next(&mut self, lane: usize) -> Next {
         if self.issued >= self.max_ops {
             return Next::Never;
         }
-        let Some(intended) = self.arrivals.as_ref().map(Arrivals::peek) else {
-            return if self.time_is_up(self.now) { Next::Never } else { Next::Now(None) };
+        let arrivals = self.lanes[lane].arrivals.as_ref();
+        let Some(intended) = arrivals.map(flashlag_workload::Arrivals::peek) else {
+            let may = !self.time_is_up(self.now) && self.takes_one();
+            return if may { Next::Now(None) } else { Next::Never };
         };
         self.now = self.device.clock().now();
         if intended > self.now {
             return if self.time_is_up(intended) { Next::Never } else { Next::At(intended) };
         }
-        if self.time_is_up(self.now) {
+        if self.time_is_up(self.now) || !self.takes_one() {
             return Next::Never;
         }
-        if let Some(arrivals) = &mut self.arrivals {
+        if let Some(arrivals) = &mut self.lanes[lane].arrivals {
             arrivals.next_time();
         }
         if self.now.since(intended) > self.period && self.counted_from.is_some() {
-            self.recorder.miss_slots(1);
+            self.late = true;
         }
         Next::Now(Some(intended))
+    }
+
+    /// Takes one of the operations that all threads of the test may do together. What is issued in
+    /// the warm-up is none of them.
+    #[inline]
+    fn takes_one(&self) -> bool {
+        match self.together {
+            Some(together) if self.counted_from.is_some() => together.takes_one(),
+            _ => true,
+        }
     }
 
     /// Whether nothing may begin at `time` any more.
@@ -261,15 +282,24 @@ impl<'a, D: Device, M: WaitMeter> Phase<'a, D, M> {
     }
 
     #[inline]
-    fn issue(&mut self, intended: Option<Nanos>) -> Result<(), DeviceError> {
-        let block = self.addresses.next_block();
+    fn issue(&mut self, lane: usize, intended: Option<Nanos>) -> Result<(), DeviceError> {
+        let block = self.lanes[lane].next_block();
         if self.generations.is_some() {
             self.wait_for_block(block)?;
         }
-        let Some(slot) = self.free.pop() else { return Ok(()) };
+        let reads = self.lanes[lane].next_reads(self.job.operation);
+        if std::mem::take(&mut self.late) {
+            self.recording.miss_slots(reads, 1);
+        }
+        if !reads && self.writable < self.job.block.0 {
+            // The budget is used up: nothing more may begin.
+            self.max_ops = self.issued;
+            return Ok(());
+        }
+        let Some(slot) = self.lanes[lane].free.pop() else { return Ok(()) };
         let offset = Bytes(block * self.job.block.0);
         self.generation = next_generation(self.generation);
-        if self.op == Op::Write && self.keeps_data {
+        if !reads && self.keeps_data {
             let length = self.job.block.0 as usize;
             let buffer = &mut self.device.buffer(slot)[..length];
             self.payload.fill(buffer, offset, self.generation);
@@ -277,21 +307,27 @@ impl<'a, D: Device, M: WaitMeter> Phase<'a, D, M> {
         let sampled = self.sampler.read_if_due(self.now, self.device.clock());
         let reading = self.sampler.last();
         let generation = self.generation;
-        self.pending[slot as usize] = Pending { intended, reading, sampled, block, generation };
+        self.pending[slot as usize] =
+            Pending { lane, reads, intended, reading, sampled, block, generation };
         let submitted = self.device.submit(Request {
             slot,
-            op: self.op,
+            op: if reads { Op::Read } else { Op::Write },
             offset,
             length: self.job.block,
-            durability: self.job.durability,
+            durability: if reads { Durability::None } else { self.job.durability },
         });
         if submitted.is_err() {
             self.pending[slot as usize].block = NO_BLOCK;
-            self.free.push(slot);
+            self.lanes[lane].free.push(slot);
         }
         submitted?;
+        self.in_flight += 1;
         self.issued += 1;
         self.moved.0 += self.job.block.0;
+        if !reads {
+            self.written.0 += self.job.block.0;
+            self.writable -= self.job.block.0;
+        }
         Ok(())
     }
 
@@ -328,10 +364,12 @@ impl<'a, D: Device, M: WaitMeter> Phase<'a, D, M> {
     #[inline]
     fn take(&mut self, done: Completion) -> Result<(), DeviceError> {
         let Completion { slot, started, flush_from, ended, result } = done;
-        let Pending { intended, reading, sampled, block, generation } = self.pending[slot as usize];
+        let Pending { lane, reads, intended, reading, sampled, block, generation } =
+            self.pending[slot as usize];
         self.pending[slot as usize].block = NO_BLOCK;
-        self.free.push(slot);
-        if let Some(generations) = &mut self.generations {
+        self.lanes[lane].free.push(slot);
+        self.in_flight -= 1;
+        if !reads && let Some(generations) = &mut self.generations {
             match &result {
                 Ok(()) => generations.wrote(block, generation),
                 Err(_) => generations.failed(block),
@@ -343,11 +381,11 @@ impl<'a, D: Device, M: WaitMeter> Phase<'a, D, M> {
             return Ok(());
         }
         let times = OpTimes { intended, started, flush_from, ended, bytes: self.job.block };
-        let stalled = self.recorder.record(times);
+        let stalled = self.recording.record(reads, times);
         if let Some(from) = reading {
-            self.split(times, from, sampled, stalled);
+            self.split(reads, times, from, (sampled, stalled));
         } else if stalled {
-            self.recorder.record_stall(times, None);
+            self.recording.record_stall(reads, times, None);
         }
         Ok(())
     }
@@ -355,7 +393,13 @@ impl<'a, D: Device, M: WaitMeter> Phase<'a, D, M> {
     /// Tells where an operation waited: every stall's, every one's that was sampled, and every
     /// one's so long that another reading is due at its end anyway.
     #[inline]
-    fn split(&mut self, times: OpTimes, from: WaitReading, sampled: bool, stalled: bool) {
+    fn split(
+        &mut self,
+        reads: bool,
+        times: OpTimes,
+        from: WaitReading,
+        (sampled, stalled): (bool, bool),
+    ) {
         let latest = self.sampler.last().filter(|last| last.at >= times.ended);
         let to = match latest {
             Some(latest) => latest,
@@ -380,94 +424,12 @@ impl<'a, D: Device, M: WaitMeter> Phase<'a, D, M> {
         let latency = times.ended.since(times.started);
         let window = WaitWindow { from, to };
         if stalled {
-            self.recorder.record_stall(times, Some(window.split_of(latency)));
+            self.recording.record_stall(reads, times, Some(window.split_of(latency)));
         }
         if window.is_tight_around(latency) {
-            self.recorder.record_wait(latency, window.split_of(latency));
+            self.recording.record_wait(reads, latency, window.split_of(latency));
         }
     }
-
-    /// Waits for what is in flight, flushes, and reads back.
-    fn finish(mut self, mut ended: Ended, watch: &Watch<'_, M>) -> Driven {
-        while self.in_flight() > 0 {
-            let waited = self.device.reap(1, &mut self.completed);
-            let nothing = self.completed.is_empty();
-            let taken = self.take_completed();
-            if let Err(error) = waited.and(taken)
-                && ended.error().is_none()
-            {
-                ended = Ended::from_error(error);
-            }
-            if nothing {
-                break;
-            }
-        }
-        let mut final_flush = None;
-        if self.op == Op::Write && self.job.durability == Durability::None && self.moved.0 > 0 {
-            match self.flush() {
-                Ok(time) => final_flush = Some(time),
-                Err(error) if ended.error().is_none() => ended = Ended::from_error(error),
-                Err(_) => {}
-            }
-        }
-        let now = self.device.clock().now();
-        let time = match (self.first_reading, self.sampler.read(self.device.clock())) {
-            (Some(first), Some(last)) => Some(WaitWindow { from: first, to: last }.split()),
-            _ => None,
-        };
-        self.count_unissued(now);
-        let verified = self.verify(&ended, watch);
-        if self.counted_from.is_none() {
-            self.recorder = recorder(self.job, now, None);
-        }
-        let recorded = self.recorder.finish(now);
-        Driven { recorded, time, final_flush, moved: self.moved, ended, verified }
-    }
-
-    /// Slots of the schedule whose time came before the phase ended, but which never began.
-    fn count_unissued(&mut self, now: Nanos) {
-        let (Some(arrivals), Some(from)) = (&mut self.arrivals, self.counted_from) else { return };
-        let end = self.job.limits.time.map_or(now, |time| now.min(from.plus(time)));
-        let mut slots = 0;
-        while self.issued + slots < self.max_ops && arrivals.peek() < end {
-            arrivals.next_time();
-            slots += 1;
-        }
-        self.recorder.miss_slots(slots);
-    }
-
-    fn flush(&mut self) -> Result<Nanos, DeviceError> {
-        let from = self.device.clock().now();
-        let flush = Request {
-            slot: 0,
-            op: Op::Flush,
-            offset: Bytes::ZERO,
-            length: Bytes::ZERO,
-            durability: Durability::None,
-        };
-        run_one(self.device, flush, &mut self.completed)?;
-        Ok(self.device.clock().now().since(from))
-    }
-
-    fn verify(&mut self, ended: &Ended, watch: &Watch<'_, M>) -> Option<super::job::Verified> {
-        let generations = self.generations.as_ref()?;
-        if *ended == Ended::Stopped {
-            return None;
-        }
-        Some(generations.verify(self.device, self.job.block, &self.payload, watch.stop))
-    }
-}
-
-/// Keeps the arrivals' random numbers apart from the addresses'.
-const ARRIVALS_STREAM: u64 = 0x6172_7269_7661_6c73;
-
-fn recorder(
-    job: &Job,
-    start: Nanos,
-    live: Option<std::sync::Arc<flashlag_stats::live::Live>>,
-) -> Recorder {
-    let (interval, stall_over) = (job.interval, job.stall_over);
-    Recorder::new(RecorderConfig { start, interval, stall_over, live })
 }
 
 /// Counts from 1 and, after four thousand million operations, from 1 again; leaves out 0 and the

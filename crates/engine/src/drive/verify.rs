@@ -8,7 +8,7 @@ use super::job::Verified;
 use crate::files::run_one;
 
 /// Mismatches that are kept with all their details.
-const KEPT: usize = 8;
+pub(super) const KEPT: usize = 8;
 /// A block whose last write failed, so that nobody knows what it holds.
 const UNKNOWN: u32 = u32::MAX;
 

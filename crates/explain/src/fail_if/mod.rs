@@ -38,23 +38,6 @@ struct Selector {
     test: String,
 }
 
-/// A phase that a run has, or that its scenario will bring.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PhaseName {
-    /// The state of the device.
-    pub state: State,
-    /// Which repetition, from 1.
-    pub run: u32,
-    /// The test's name.
-    pub test: String,
-}
-
-impl PhaseName {
-    fn of(phase: &Phase) -> PhaseName {
-        PhaseName { state: phase.state, run: phase.run, test: phase.name.clone() }
-    }
-}
-
 /// What became of a threshold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ThresholdOutcome {
@@ -76,14 +59,12 @@ pub enum ThresholdError {
         reason: String,
     },
     /// The run has no such phase.
-    #[error("--fail-if '{text}': this run has no phase `{phase}`; it has {allowed}{meant}")]
+    #[error("--fail-if '{text}': this run has no phase `{phase}`; it has {allowed}")]
     NoPhase {
         /// As given.
         text: String,
         /// What was looked for.
         phase: String,
-        /// The name that is nearly the same, where there is one.
-        meant: String,
         /// What there is.
         allowed: String,
     },
@@ -129,8 +110,11 @@ impl FromStr for Threshold {
                 ))
             })?,
         };
-        let metric = Metric::parse(metric)
-            .ok_or_else(|| malformed(format!("`{metric}` is no metric; there are {METRICS}")))?;
+        let metric = Metric::parse(metric).ok_or_else(|| {
+            let known = METRICS.split([',', ' ', '(', ')']).filter(|word| !word.is_empty());
+            let near = did_you_mean(metric, known);
+            malformed(format!("`{metric}` is no metric; there are {METRICS}{near}"))
+        })?;
         Ok(Threshold {
             phases: Selector::parse(phase.trim()).map_err(malformed)?,
             limit: metric.value(right).map_err(malformed)?,
@@ -171,10 +155,10 @@ impl Selector {
         }
     }
 
-    fn takes(&self, phase: &PhaseName) -> bool {
+    fn takes(&self, phase: &Phase) -> bool {
         let stage = self.state.is_none_or(|state| state == phase.state);
         let run = self.run.is_none_or(|run| run == phase.run);
-        phase.test == self.test && stage && run
+        phase.name == self.test && stage && run
     }
 }
 
@@ -184,7 +168,8 @@ fn state_of(name: &str) -> Option<State> {
 }
 
 fn not_a_state(name: &str) -> String {
-    format!("`{name}` is no state; there are new, filled, deleted, trimmed, idle")
+    let near = did_you_mean(name, ["new", "filled", "deleted", "trimmed", "idle"]);
+    format!("`{name}` is no state; there are new, filled, deleted, trimmed, idle{near}")
 }
 
 fn number(text: &str) -> Result<u32, String> {
@@ -197,8 +182,16 @@ impl Threshold {
     /// # Errors
     /// No such phase; a figure that one of the phases does not have.
     pub fn evaluate(&self, run: &Run) -> Result<ThresholdOutcome, ThresholdError> {
-        self.check(&run.phases.iter().map(PhaseName::of).collect::<Vec<_>>())?;
-        let phases = run.phases.iter().filter(|phase| self.phases.takes(&PhaseName::of(phase)));
+        let phases: Vec<&Phase> = run.phases.iter().filter(|p| self.phases.takes(p)).collect();
+        if phases.is_empty() {
+            let labels: Vec<String> = run.phases.iter().map(Phase::label).collect();
+            let names = run.phases.iter().map(|phase| phase.name.as_str());
+            let near = did_you_mean(&self.phases.test, names);
+            let allowed =
+                if labels.is_empty() { "none".to_owned() } else { labels.join(", ") + &near };
+            let (text, phase) = (self.text.clone(), self.phases.written.clone());
+            return Err(ThresholdError::NoPhase { text, phase, allowed });
+        }
         let mut lines: Vec<(bool, String)> = Vec::new();
         for phase in phases {
             lines.push(self.one(phase)?);
@@ -208,26 +201,6 @@ impl Threshold {
             crossed: lines.iter().any(|(crossed, _)| *crossed),
             message: lines.into_iter().map(|(_, line)| line).collect::<Vec<_>>().join("\n"),
         })
-    }
-
-    /// Whether a run of these phases can be decided, as far as their names go: asked before anything
-    /// is measured.
-    ///
-    /// # Errors
-    /// No such phase, with those that there are and the one that may be meant.
-    pub fn check(&self, phases: &[PhaseName]) -> Result<(), ThresholdError> {
-        if phases.iter().any(|phase| self.phases.takes(phase)) {
-            return Ok(());
-        }
-        let tests = phases.iter().map(|phase| phase.test.as_str());
-        // A test of that name may be there, in other states.
-        let known = tests.clone().any(|test| test == self.phases.test);
-        let meant = if known { String::new() } else { did_you_mean(&self.phases.test, tests) };
-        let labels = phases.iter().map(|phase| phase.state.label(phase.run, &phase.test));
-        let labels: Vec<String> = labels.collect();
-        let allowed = if labels.is_empty() { "none".to_owned() } else { labels.join(", ") };
-        let (text, phase) = (self.text.clone(), self.phases.written.clone());
-        Err(ThresholdError::NoPhase { text, phase, meant, allowed })
     }
 
     fn one(&self, phase: &Phase) -> Result<(bool, String), ThresholdError> {

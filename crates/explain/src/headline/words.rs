@@ -6,7 +6,6 @@ use crate::doubt::failures_of;
 use crate::figures::Figures;
 use crate::format::{self, capitalized};
 use crate::naming::{SaveKind, repeats, when};
-use crate::overload::{is_overloaded, overload};
 use crate::verdict::{FREEZE, LagVerdict, NOTICED};
 
 /// `Smooth when new`, `Lags as found`.
@@ -68,9 +67,6 @@ fn things(run: &Run, phase: &Phase) -> (String, String) {
 
 /// `87% of SQLite saves miss a 60 Hz frame, and 1 in 100 takes longer than 531 ms`.
 pub fn late_clause(run: &Run, phase: &Phase) -> String {
-    if let Some(overload) = overload(run, phase) {
-        return overload.clause();
-    }
     let figures = Figures::of_phase(phase);
     let (_, many) = things(run, phase);
     let miss = miss_clause(run, phase).unwrap_or_else(|| format!("{many} were measured"));
@@ -123,15 +119,10 @@ pub fn other_journal(run: &Run, facts: &Facts) -> Option<String> {
     })
 }
 
-/// `Beside another writer, 12% of WAL saves miss a 60 Hz frame, and …`; `Overloaded beside another
-/// writer: only …`.
+/// `Beside another writer, 12% of WAL saves miss a 60 Hz frame, and …`
 pub fn busy(run: &Run, facts: &Facts) -> Option<String> {
     let busy = facts.busy.filter(|phase| failures_of(run, phase).is_empty())?;
-    let clause = late_clause(run, busy);
-    Some(match is_overloaded(busy) {
-        true => format!("Overloaded beside another writer: {clause}."),
-        false => format!("Beside another writer, {clause}."),
-    })
+    Some(format!("Beside another writer, {}.", late_clause(run, busy)))
 }
 
 /// What became of the lost throughput.

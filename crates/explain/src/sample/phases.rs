@@ -161,6 +161,8 @@ fn assemble(spec: &Spec, began: Nanos, seen: &Recorded, grown: (Histogram, Histo
         block_bytes: spec.block,
         span_bytes: if is_save { Bytes::ZERO } else { Bytes::from_mb(100) },
         queue_depth: 1,
+        threads: 1,
+        mixed: None,
         durable: spec.durable,
         direct: !is_save,
         engine: if is_save { EngineKind::Sqlite } else { EngineKind::Psync },

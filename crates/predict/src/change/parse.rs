@@ -1,7 +1,7 @@
 use std::fmt;
 
 use flashlag_schema::scenario::{JournalMode, Synchronous};
-use flashlag_units::{Bytes, Nanos};
+use flashlag_units::{Bytes, Nanos, did_you_mean};
 
 use super::mount::KINDS;
 use crate::PredictError;
@@ -75,7 +75,10 @@ fn one(text: &str) -> Result<Change, PredictError> {
     let size = || value.parse::<Bytes>().map_err(|error| refuse(error.to_string()));
     Ok(match key {
         "fs" if KINDS.contains(&value) => Change::Filesystem(value.to_owned()),
-        "fs" => return Err(refuse(format!("fs is one of {}", KINDS.join(", ")))),
+        "fs" => {
+            let near = did_you_mean(value, KINDS);
+            return Err(refuse(format!("fs is one of {}{near}", KINDS.join(", "))));
+        }
         "journal" => Change::Journal(journal(value).ok_or_else(|| {
             refuse("journal is one of wal, delete, truncate, persist, memory, off".to_owned())
         })?),
@@ -96,7 +99,11 @@ fn one(text: &str) -> Result<Change, PredictError> {
         "age" => Change::Age(age(value).map_err(refuse)?),
         "idle_maintenance" => Change::IdleMaintenance(on()?),
         key if key.contains('.') => Change::Parameter(key.to_owned(), value.to_owned()),
-        _ => return Err(refuse(format!("no such change; allowed are {ALLOWED}"))),
+        key => {
+            let known = ALLOWED.split(", ").filter_map(|one| Some(one.split_once('=')?.0.trim()));
+            let near = did_you_mean(key, known);
+            return Err(refuse(format!("no such change; allowed are {ALLOWED}{near}")));
+        }
     })
 }
 

@@ -164,8 +164,9 @@ pub(crate) fn protocols<'a>(
                     check.scenario
                 ))
             })?;
-            let scenario = check
-                .scenario_of(&text)
+            let settings: Vec<(String, String)> =
+                check.settings.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
+            let scenario = Scenario::parse(&text, &settings)
                 .map_err(|error| wrong(format!("scenario {}: {error}", check.scenario)))?;
             let leave = match &check.leave {
                 Some(text) => Some(text.parse().map_err(|error| wrong(format!("leave: {error}")))?),

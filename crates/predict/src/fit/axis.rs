@@ -23,8 +23,6 @@ pub(super) struct Axis {
     pub start: f64,
     /// How far it is moved to see what that changes.
     pub step: f64,
-    /// Whether it was moved at all, the last time that was to be seen.
-    pub tried: bool,
 }
 
 /// A difference changes the value by this much, in its logarithm.
@@ -41,16 +39,8 @@ impl Axis {
         let widest = high > low && high.is_finite();
         let offset = if low > 0.0 { 0.0 } else { high * FLOOR };
         let grain = knob::grain(key, parameter);
-        let mut axis = Axis {
-            key: key.to_owned(),
-            grain,
-            low,
-            high,
-            offset,
-            start: value,
-            step: WIDEST,
-            tried: false,
-        };
+        let mut axis =
+            Axis { key: key.to_owned(), grain, low, high, offset, start: value, step: WIDEST };
         if !widest {
             return None;
         }

@@ -152,6 +152,8 @@ fn phase(
         operation,
         block_bytes: block,
         span_bytes: Bytes::from_mb(100),
+        threads: 1,
+        mixed: None,
         queue_depth: 1,
         durable: match test {
             Test::Io(io) => io.durable,
@@ -194,12 +196,12 @@ fn phase(
 }
 
 fn operation(io: &Io) -> Operation {
-    use flashlag_schema::scenario::IoOperation::{Read, Write};
+    use flashlag_schema::scenario::IoOperation::{Mixed, Read, Write};
     match (io.operation, io.pattern) {
         (Read, Pattern::Sequential) => Operation::SequentialRead,
         (Read, Pattern::Random) => Operation::RandomRead,
-        (Write, Pattern::Sequential) => Operation::SequentialWrite,
-        (Write, Pattern::Random) => Operation::RandomWrite,
+        (Write | Mixed, Pattern::Sequential) => Operation::SequentialWrite,
+        (Write | Mixed, Pattern::Random) => Operation::RandomWrite,
     }
 }
 
@@ -250,17 +252,7 @@ fn run(
         phases,
         skipped: Vec::new(),
         downgrades: Vec::new(),
-        trust: Trust {
-            verdict: Verdict::Trusted,
-            checks: vec![Check {
-                id: CheckId::Accounting,
-                status: CheckStatus::Pass,
-                claim: "The times add up".to_owned(),
-                detail: "In closed form.".to_owned(),
-                advice: None,
-                phases: Vec::new(),
-            }],
-        },
+        trust: Trust::default(),
         lag: Lag::default(),
         wear: Wear::default(),
         integrity: Integrity::default(),

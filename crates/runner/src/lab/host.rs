@@ -1,5 +1,6 @@
 //! On the host: boots, orders, passes on what the guest tells, and completes the run file.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -16,7 +17,7 @@ use super::on_host;
 use super::target::LabTarget;
 use super::trust;
 use crate::error::RunError;
-use crate::output::RunFile;
+use crate::output;
 use crate::request::{Event, Observer};
 use crate::sim::REVIEWERS_LEAVE;
 use crate::task::{Task, tasks};
@@ -41,7 +42,7 @@ pub struct LabRequest {
     /// The command line.
     pub command: Vec<String>,
     /// Where the run file goes.
-    pub output: Arc<RunFile>,
+    pub output: PathBuf,
     /// Set from outside when the run has to end.
     pub stop: Arc<AtomicBool>,
 }
@@ -52,12 +53,14 @@ pub struct LabRequest {
 /// What the lab needs is not there, the guest does not come up or goes away, or the run file can't be
 /// written.
 pub fn run_in_lab(request: &LabRequest, observer: &mut dyn Observer) -> Result<Run, RunError> {
+    output::check_directory(&request.output)?;
+    output::check_writable(&request.output)?;
     let (mut run, flushes) = match request.target.spec.host {
         true => on_host::run(request, observer)?,
         false => in_guest(request, observer)?,
     };
     complete(&mut run, request, flushes);
-    request.output.store(&mut run)?;
+    output::write_run(&request.output, &mut run)?;
     Ok(run)
 }
 

@@ -6,9 +6,8 @@ use flashlag_device::DeviceError;
 use flashlag_device::{NoWaitMeter, Shifted};
 use flashlag_engine::{Driven, Ended, Job, Watch, drive};
 use flashlag_iostack::{BackgroundJob, FileId, StackFile, Sync};
-use flashlag_schema::State;
-use flashlag_schema::scenario::{Durability, Io, IoOperation, Pattern, Test, Until};
-use flashlag_schema::{Reading, Time};
+use flashlag_schema::scenario::{Durability, Io, Pattern, Test, Until};
+use flashlag_schema::{Phase, Reading, State, Time};
 use flashlag_stats::Interval;
 use flashlag_units::{Bytes, Nanos};
 use flashlag_workload::{Arrivals, Permutation};
@@ -18,6 +17,8 @@ use super::fill::Placed;
 use super::ledger::Counted;
 use crate::changes::changes_of;
 use crate::execute::Outcome;
+use crate::halves::{Half, halves};
+use crate::ledger::Direction;
 use crate::measure::{BACKGROUND_SPAN, INTERVAL, STALL_OVER, io_head, is_steady, label};
 use crate::phase::{PhaseHead, PhaseTail, phase};
 use crate::request::{Event, Observer};
@@ -71,7 +72,6 @@ impl Simulation<'_> {
         let seed = self.seed_of(&label);
         let job = Job { interval: INTERVAL, stall_over: STALL_OVER, ..Job::of(io, span, seed) };
         let live = self.fresh_live();
-        observer.event(Event::Wrote(self.written));
         observer.event(Event::PhaseStarted {
             label: &label,
             expected: job.limits.time,
@@ -85,21 +85,18 @@ impl Simulation<'_> {
         let watch = &mut Watch {
             live: Some(live),
             enough: (io.until == Until::Steady).then_some(&mut steady),
-            temperature: None,
-            filled: None,
-            stop: &self.request.stop,
-            meter: NoWaitMeter,
+            ..Watch::new(&self.request.stop, NoWaitMeter)
         };
         let driven = drive(&mut device, &job, watch);
         drop(device);
         let beside = self.end_background();
-        self.io_outcome(head, io, driven, &before, beside)
+        self.io_outcome(halves(&head, io, &driven), io, &driven, &before, beside)
     }
 
     /// One file as a device.
     fn device(&self, file: FileId, io: &Io, span: Bytes) -> StackFile<flashlag_flash::FlashDevice> {
         let sync = if io.durable == Durability::Fsync { Sync::All } else { Sync::DataOnly };
-        StackFile::new(&self.stack, file, span, io.block.0, io.queue_depth, io.direct, sync)
+        StackFile::new(&self.stack, file, span, io.block.0, io.in_flight(), io.direct, sync)
     }
 
     /// Starts what runs beside a test.
@@ -119,7 +116,7 @@ impl Simulation<'_> {
         };
         self.beside = Some((file, span));
         let job = BackgroundJob {
-            writes: io.operation == IoOperation::Write,
+            writes: io.operation.writes(),
             random: io.pattern == Pattern::Random,
             file,
             span,
@@ -196,40 +193,36 @@ impl Simulation<'_> {
 
     pub(super) fn io_outcome(
         &mut self,
-        head: PhaseHead,
+        halves: Vec<Half<'_>>,
         io: &Io,
-        driven: Driven,
+        driven: &Driven,
         before: &Counted,
         beside: Option<String>,
     ) -> Outcome {
-        let writes = io.operation == IoOperation::Write;
-        if writes {
-            self.wrote(driven.moved);
-        }
-        let mut notes: Vec<String> = beside.into_iter().collect();
-        if let Some(flush) = driven.final_flush {
-            notes.push(format!("the flush at its end took {flush}"));
-        }
-        let error = match &driven.ended {
-            Ended::NoSpace(error) | Ended::Error(error) => Some(error.to_string()),
-            Ended::Limit | Ended::Stopped | Ended::Enough => None,
-        };
+        let error = driven.ended.error().map(ToString::to_string);
         let counted = Counted::now(&self.stack).since(before);
-        let tail = PhaseTail {
-            time: None,
-            ledger: counted.ledger(writes, driven.moved),
-            growth: None,
-            cut_short: driven.ended == Ended::Stopped || error.is_some(),
-            notes,
-        };
-        let changes = changes_of(&driven.recorded, head.operation, io.until == Until::Steady);
-        let mut measured = Box::new(phase(head, &driven.recorded, tail));
-        measured.time = no_split();
-        measured.changes = changes;
-        match error {
-            Some(error) => Outcome::Failed(Some(measured), error),
-            None => Outcome::Measured(measured),
+        let mut notes: Vec<String> = beside.into_iter().collect();
+        let mut measured = Vec::new();
+        for half in halves {
+            let writes = half.direction == Direction::Write;
+            if writes {
+                self.wrote(half.moved);
+                let flush = driven.final_flush;
+                notes.extend(flush.map(|flush| format!("the flush at its end took {flush}")));
+            }
+            let tail = PhaseTail {
+                time: None,
+                ledger: counted.ledger(writes, half.moved),
+                growth: None,
+                cut_short: driven.ended == Ended::Stopped || error.is_some(),
+                notes: std::mem::take(&mut notes),
+            };
+            let until_steady = io.until == Until::Steady;
+            let changes = changes_of(half.recorded, half.head.operation, until_steady);
+            let one = phase(half.head, half.recorded, tail);
+            measured.push(Phase { changes, time: no_split(), ..one });
         }
+        Outcome::of(measured, error)
     }
 
     /// Writes until only `leave` is free, and keeps what it saw on the way as a phase.
@@ -252,8 +245,6 @@ impl Simulation<'_> {
         self.fills.push(name);
         let live = self.fresh_live();
         let limit = Some(room);
-        observer.event(Event::Filling(Some(self.stack.total())));
-        observer.event(Event::Wrote(self.written));
         observer.event(Event::PhaseStarted { label: &label, expected: None, limit, live: &live });
         let before = Counted::now(&self.stack);
         let filled = Cell::new(self.stack.total().minus(self.stack.free()));
@@ -272,10 +263,7 @@ impl Simulation<'_> {
         let watch = &mut Watch {
             live: Some(live),
             filled: Some(&filled),
-            enough: None,
-            temperature: None,
-            stop: &self.request.stop,
-            meter: NoWaitMeter,
+            ..Watch::new(&self.request.stop, NoWaitMeter)
         };
         let mut driven = drive(&mut device, &job, watch);
         drop(device);
@@ -292,7 +280,13 @@ impl Simulation<'_> {
             free: self.stack.free(),
             no_space,
         });
-        self.io_outcome(PhaseHead { span, ..head }, io, driven, &before, note)
+        let half = Half {
+            head: PhaseHead { span, ..head },
+            recorded: &driven.recorded,
+            direction: Direction::Write,
+            moved: driven.moved,
+        };
+        self.io_outcome(vec![half], io, &driven, &before, note)
     }
 
     /// Deletes what fills wrote.

@@ -29,7 +29,7 @@ fn judge_phase(phase: &Phase) -> Finding {
     if let Some(contradiction) = contradiction(phase) {
         return Finding::fail(Some(phase), contradiction, ADVICE).weighing(2.0);
     }
-    let depth = u64::from(phase.queue_depth.max(1));
+    let depth = u64::from(phase.in_flight());
     let most = phase.elapsed_ns.0.saturating_mul(depth);
     if most == 0 {
         let detail = "It took no time that could be added up to.";
@@ -45,6 +45,7 @@ fn judge_phase(phase: &Phase) -> Finding {
     );
     let lower_bound_holds = phase.closed_loop
         && depth == 1
+        && phase.mixed.is_none()
         && phase.operation != Operation::Save
         && (reads(phase) || phase.durable != Durability::None);
     if part > MOST {

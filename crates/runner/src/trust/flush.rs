@@ -101,7 +101,7 @@ fn count(
         return Err(Box::new(Finding::unknown(Some(phase), detail, advice)));
     };
     let counted = format!("{flushes} flushes for {} durable operations", phase.ops);
-    let per_op = share(flushes, phase.ops) * f64::from(phase.queue_depth.max(1));
+    let per_op = share(flushes, phase.ops) * f64::from(phase.in_flight());
     if per_op >= LEAST_FLUSHES {
         return Ok(counted);
     }

@@ -210,6 +210,8 @@ fn phase(name: &str, operation: Operation, block: u64, durable: Durability) -> P
         block_bytes: Bytes(block),
         span_bytes: Bytes::from_mb(100),
         queue_depth: 1,
+        threads: 1,
+        mixed: None,
         durable,
         direct: operation != Operation::Save,
         engine: EngineKind::Psync,

@@ -325,6 +325,8 @@ fn blank(name: String, job: &Value) -> Phase {
         block_bytes: Bytes::ZERO,
         span_bytes: Bytes::ZERO,
         queue_depth: 1,
+        threads: 1,
+        mixed: None,
         durable: Durability::None,
         direct: false,
         engine: EngineKind::Fio,

@@ -5,7 +5,8 @@ use std::fmt::Write;
 use flashlag_units::{Bytes, Nanos};
 
 use crate::scenario::{
-    Durability, EngineKind, Io, IoOperation, Pattern, Scenario, Schedule, Step, Test, Until,
+    Durability, EngineKind, Io, IoOperation, Pattern, Scenario, Schedule, Step, Test, ThreadSpans,
+    Until,
 };
 
 /// The file that all tests share, in fio's `--directory`.
@@ -109,15 +110,21 @@ fn section(text: &mut String, io: &Io) {
     remarks(text, io);
     let _ = writeln!(text, "[{}]", io.name);
     set(text, "rw", direction(io.operation, io.pattern));
+    if let Some(percent) = io.read_percent {
+        set(text, "rwmixread", percent);
+    }
     set(text, "bs", io.block.0.0);
-    set(text, "size", io.span.map_or(io.block.0.0, |span| span.0.0));
+    set(text, "size", size(io));
     if io.begin() > Bytes::ZERO {
         set(text, "offset", io.begin().0);
     }
     set(text, "ioengine", engine(io));
     set(text, "iodepth", io.queue_depth);
+    if io.threads > 1 {
+        threads(text, io);
+    }
     set(text, "direct", u8::from(io.direct));
-    if io.operation == IoOperation::Write {
+    if io.operation.writes() {
         match io.durable {
             Durability::None => set(text, "end_fsync", 1),
             Durability::Fsync => set(text, "sync", "sync"),
@@ -127,12 +134,27 @@ fn section(text: &mut String, io: &Io) {
         }
     }
     if let Some(rate) = io.arrivals.per_second {
-        set(text, "rate_iops", rate.round() as u64);
+        let each = (rate / f64::from(io.threads.max(1))).round() as u64;
+        set(text, "rate_iops", each.max(1));
         let poisson = io.arrivals.schedule == Schedule::Poisson;
         set(text, "rate_process", if poisson { "poisson" } else { "linear" });
     }
     limits(text, io);
     set(text, "stonewall", 1);
+}
+
+/// Jobs that fio counts as one, each with a share of the limits.
+fn threads(text: &mut String, io: &Io) {
+    set(text, "numjobs", io.threads);
+    set(text, "group_reporting", 1);
+    let part = io.span.map_or(0, |span| span.0.0) / u64::from(io.threads);
+    let part = part - part % io.block.0.0.max(1);
+    match (io.thread_spans, io.pattern) {
+        (ThreadSpans::Disjoint, _) | (_, Pattern::Sequential) => {
+            set(text, "offset_increment", part);
+        }
+        (ThreadSpans::Shared, Pattern::Random) => {}
+    }
 }
 
 fn limits(text: &mut String, io: &Io) {
@@ -144,7 +166,10 @@ fn limits(text: &mut String, io: &Io) {
         set(text, "runtime", milliseconds(time.0));
     }
     match io.bytes {
-        Some(bytes) => set(text, "io_size", bytes.0.0.max(io.block.0.0)),
+        Some(bytes) => {
+            let each = bytes.0.0 / u64::from(io.threads.max(1));
+            set(text, "io_size", each.max(io.block.0.0));
+        }
         None => set(text, "time_based", 1),
     }
 }
@@ -178,12 +203,24 @@ fn remarks(text: &mut String, io: &Io) {
     }
 }
 
+/// What one of its threads works on.
+fn size(io: &Io) -> u64 {
+    let (span, block) = (io.span.map_or(0, |span| span.0.0), io.block.0.0.max(1));
+    if io.threads <= 1 || io.thread_spans == ThreadSpans::Shared {
+        return span.max(block);
+    }
+    let part = span / u64::from(io.threads);
+    (part - part % block).max(block)
+}
+
 fn direction(operation: IoOperation, pattern: Pattern) -> &'static str {
     match (operation, pattern) {
         (IoOperation::Read, Pattern::Sequential) => "read",
         (IoOperation::Read, Pattern::Random) => "randread",
         (IoOperation::Write, Pattern::Sequential) => "write",
         (IoOperation::Write, Pattern::Random) => "randwrite",
+        (IoOperation::Mixed, Pattern::Sequential) => "rw",
+        (IoOperation::Mixed, Pattern::Random) => "randrw",
     }
 }
 

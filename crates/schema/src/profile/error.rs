@@ -1,4 +1,7 @@
+use flashlag_units::did_you_mean;
 use thiserror::Error;
+
+use crate::hint::with_hint;
 
 /// Why a profile can't be used. Names the parameter and says what is allowed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -16,10 +19,10 @@ impl ProfileError {
         ProfileError::new(error.to_string())
     }
 
-    pub(super) fn no_such(names: &[&str]) -> ProfileError {
-        let names = names.join(", ");
+    pub(super) fn no_such(name: &str, names: &[&str]) -> ProfileError {
+        let (near, names) = (did_you_mean(name, names.iter().copied()), names.join(", "));
         ProfileError::new(format!(
-            "there is none of that name; there are {names}, or give a TOML file"
+            "there is none of that name; there are {names}, or give a TOML file{near}"
         ))
     }
 
@@ -30,7 +33,7 @@ impl ProfileError {
     }
 
     pub(super) fn head(error: &toml::de::Error) -> ProfileError {
-        ProfileError::new(format!("the profile's head: {}", error.message()))
+        ProfileError::new(format!("the profile's head: {}", with_hint(error.message())))
     }
 
     pub(super) fn stray(key: &str) -> ProfileError {
@@ -44,7 +47,7 @@ impl ProfileError {
         ProfileError::new(format!(
             "{key}: {}; write {{ value = …, source = \"…\" }}, and where it was fitted \
              range = […, …] and fitted = […]",
-            error.message()
+            with_hint(error.message())
         ))
     }
 
@@ -52,11 +55,14 @@ impl ProfileError {
         // The path to the field is in the error's display, its message alone lacks it.
         let text = error.to_string();
         let text: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-        ProfileError::new(text.join(" "))
+        let near = with_hint(error.message());
+        let near = near.strip_prefix(error.message()).unwrap_or_default();
+        ProfileError::new(format!("{}{near}", text.join(" ")))
     }
 
     pub(super) fn unknown(key: &str, all: &[&str]) -> ProfileError {
-        ProfileError::new(format!("no parameter `{key}`; there are {}", all.join(", ")))
+        let near = did_you_mean(key, all.iter().copied());
+        ProfileError::new(format!("no parameter `{key}`; there are {}{near}", all.join(", ")))
     }
 
     pub(super) fn value(key: &str, text: &str, what: &str) -> ProfileError {

@@ -1,10 +1,11 @@
 //! What stands before the flash: link, caches, discards.
 
 use flashlag_units::{Bytes, Nanos, Text};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The way from the host to the device.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HostModel {
     /// Its name: `eMMC 4.5 HS200`.
@@ -51,7 +52,7 @@ const fn one() -> u32 {
 }
 
 /// What becomes of writes while the write cache is full.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SlcFull {
     /// They go to the main area.
@@ -62,7 +63,7 @@ pub enum SlcFull {
 }
 
 /// A write cache of cells used with one bit each (WriteBooster).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SlcModel {
     /// What it holds at all times.
@@ -87,7 +88,7 @@ pub struct SlcModel {
 }
 
 /// A write buffer in RAM.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BufferModel {
     /// What it holds.
@@ -100,7 +101,7 @@ pub struct BufferModel {
 }
 
 /// What a discard does.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TrimKind {
     /// Nothing: the device does not know the command.
@@ -113,7 +114,7 @@ pub enum TrimKind {
 }
 
 /// Discards.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TrimModel {
     /// What a discard does.

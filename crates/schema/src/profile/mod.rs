@@ -11,26 +11,23 @@
 
 mod builtin;
 mod error;
-mod fitted_from;
 mod front;
 mod model;
 mod parameter;
-mod protocol;
 mod stack;
 mod validate;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 pub use builtin::{builtin_profile, names};
 pub use error::ProfileError;
-pub use fitted_from::{FittedFrom, bad_fit};
 pub use front::{BufferModel, HostModel, SlcFull, SlcModel, TrimKind, TrimModel};
 pub use model::{CellKind, GcModel, GcPolicy, MapKind, MapModel, Model, NandModel, WearModel};
 pub use parameter::Parameter;
-pub use protocol::{builtin_protocol, protocol_names};
 pub use stack::{EncryptionModel, StackModel};
 
 /// One device: its model's parameters by dotted key (`nand.program`), and what they rest on.
@@ -47,8 +44,6 @@ pub struct Profile {
     pub filesystem: String,
     /// What the model assumes and no source says.
     pub assumptions: Vec<String>,
-    /// The run that it was fitted to, where it was.
-    pub fitted_from: Option<FittedFrom>,
     /// The protocols whose published rows it is checked against.
     pub checks: Vec<ProfileCheck>,
     /// Every parameter, by dotted key, with its source.
@@ -56,7 +51,7 @@ pub struct Profile {
 }
 
 /// A protocol to be run on the profile, and the published rows to hold its figures against.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProfileCheck {
     /// The device's name in `profiles/published.csv`.
@@ -87,23 +82,29 @@ pub struct ProfileCheck {
     pub workloads: BTreeMap<String, String>,
 }
 
-#[derive(Deserialize)]
+/// A profile's head; the parameters stand in sections after it, each as
+/// `read = { value = "50us", source = "…" }`.
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Head {
+pub(crate) struct ProfileHead {
+    /// Its name: what `sim:NAME` says.
     name: String,
+    /// What device it is, in a line.
     about: String,
+    /// What software ran on it when it was measured.
     os: String,
+    /// The filesystem that `sim:NAME` has where none is asked for, with options: `ext4`,
+    /// `f2fs,nobarrier`.
     filesystem: String,
+    /// What the model assumes and no source says.
     #[serde(default)]
     assumptions: Vec<String>,
-    #[serde(default)]
-    fitted_from: Option<FittedFrom>,
+    /// Protocols whose published rows it is checked against.
     #[serde(default)]
     check: Vec<ProfileCheck>,
 }
 
-const HEAD_KEYS: [&str; 7] =
-    ["name", "about", "os", "filesystem", "assumptions", "fitted_from", "check"];
+const HEAD_KEYS: [&str; 6] = ["name", "about", "os", "filesystem", "assumptions", "check"];
 
 impl Profile {
     /// Reads a profile and proves that it makes a model.
@@ -114,26 +115,13 @@ impl Profile {
         let table: toml::Table = text.parse().map_err(|error| ProfileError::text(text, &error))?;
         let (head, sections): (toml::Table, toml::Table) =
             table.into_iter().partition(|(key, _)| HEAD_KEYS.contains(&key.as_str()));
-        let head: Head = head.try_into().map_err(|error| ProfileError::head(&error))?;
-        let lines = [
-            ("name", &head.name),
-            ("about", &head.about),
-            ("os", &head.os),
-            ("filesystem", &head.filesystem),
-        ];
-        if let Some((key, _)) =
-            lines.into_iter().find(|(_, text)| !text.chars().all(flashlag_units::is_printable))
-        {
-            let why = "it is one line, without an end of a line or a control character";
-            return Err(ProfileError::meaning(key, why));
-        }
+        let head: ProfileHead = head.try_into().map_err(|error| ProfileError::head(&error))?;
         let profile = Profile {
             name: head.name,
             about: head.about,
             os: head.os,
             filesystem: head.filesystem,
             assumptions: head.assumptions,
-            fitted_from: head.fitted_from,
             checks: head.check,
             parameters: parameter::read_all(sections)?,
         };
@@ -151,7 +139,7 @@ impl Profile {
             None if name.ends_with(".toml") || Path::new(name).is_file() => {
                 std::fs::read_to_string(name).map_err(|error| ProfileError::file(&error))?
             }
-            None => return Err(ProfileError::no_such(&names().collect::<Vec<_>>())),
+            None => return Err(ProfileError::no_such(name, &names().collect::<Vec<_>>())),
         };
         Profile::parse(&text)
     }

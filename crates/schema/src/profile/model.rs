@@ -1,13 +1,14 @@
 //! The flash itself: NAND, mapping, garbage collection, wear.
 
 use flashlag_units::{Bytes, Nanos, Text};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::front::{BufferModel, HostModel, SlcModel, TrimModel};
 use super::stack::StackModel;
 
 /// A device model: everything that the simulation needs to know.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Model {
     /// The memory.
@@ -36,7 +37,7 @@ pub struct Model {
 }
 
 /// Bits a cell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CellKind {
     /// One.
@@ -50,7 +51,7 @@ pub enum CellKind {
 }
 
 /// The memory: channels × dies × planes × blocks × pages.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NandModel {
     /// Bits a cell.
@@ -85,7 +86,7 @@ pub struct NandModel {
 }
 
 /// How logical addresses find their pages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MapKind {
     /// Every unit anywhere; the whole map in RAM.
@@ -99,7 +100,7 @@ pub enum MapKind {
 }
 
 /// The map.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MapModel {
     /// How addresses find their pages.
@@ -135,7 +136,7 @@ const fn four() -> u32 {
 }
 
 /// Which block is reclaimed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum GcPolicy {
     /// The one with the fewest valid units.
@@ -151,7 +152,7 @@ pub enum GcPolicy {
 }
 
 /// Garbage collection.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GcModel {
     /// Which block is reclaimed.
@@ -190,7 +191,7 @@ const fn yes() -> bool {
 }
 
 /// Wear: reads get slower with program/erase cycles, and then the device ends.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WearModel {
     /// Program/erase cycles that a block is rated for; unlimited where absent.

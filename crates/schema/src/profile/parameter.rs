@@ -2,22 +2,24 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use flashlag_units::{Bytes, Nanos};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::error::ProfileError;
-use super::{FittedFrom, Profile, ProfileCheck};
-use crate::trust::Verdict;
+use super::{Profile, ProfileCheck};
 
 /// A parameter's value and what it rests on.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Parameter {
     /// The value: a quantity in quotes, a number, a word or a truth.
+    #[schemars(with = "serde_json::Value")]
     pub value: toml::Value,
     /// Where it comes from.
     pub source: String,
     /// The plausible values, lowest and highest, as the source has them.
     #[serde(default)]
+    #[schemars(with = "Option<[serde_json::Value; 2]>")]
     pub range: Option<[toml::Value; 2]>,
     /// The published rows that it was fitted to (`new/rand_write_4k`); none where it was not fitted.
     #[serde(default)]
@@ -140,19 +142,7 @@ fn read_one(
 }
 
 fn quote(text: &str) -> String {
-    if text.chars().all(flashlag_units::is_printable) {
-        return toml::Value::String(text.to_owned()).to_string();
-    }
-    // One line, and nothing in it that acts on a terminal: a profile is shown as it is stored.
-    let mut quoted = String::from("\"");
-    for character in text.chars() {
-        match character {
-            '"' | '\\' => quoted.extend(['\\', character]),
-            character if flashlag_units::is_printable(character) => quoted.push(character),
-            character => quoted.push_str(&format!("\\U{:08X}", u32::from(character))),
-        }
-    }
-    quoted + "\""
+    toml::Value::String(text.to_owned()).to_string()
 }
 
 fn list(all: &[String]) -> String {
@@ -170,9 +160,6 @@ pub(super) fn write_all(profile: &Profile) -> String {
         quote(&profile.filesystem),
         list(&profile.assumptions),
     );
-    if let Some(from) = &profile.fitted_from {
-        write_fitted_from(&mut text, from);
-    }
     for check in &profile.checks {
         write_check(&mut text, check);
     }
@@ -202,21 +189,6 @@ pub(super) fn write_all(profile: &Profile) -> String {
         let _ = writeln!(text, ", source = {} }}", quote(&parameter.source));
     }
     text
-}
-
-fn write_fitted_from(text: &mut String, from: &FittedFrom) {
-    let (run, doubts) = (quote(&from.run), list(&from.doubts));
-    let verdict = match from.verdict {
-        Verdict::Trusted => "trusted",
-        Verdict::Untrusted => "untrusted",
-    };
-    let _ = writeln!(
-        text,
-        "fitted_from = {{ run = {run}, verdict = \"{verdict}\", doubts = {doubts}, forced = {}, \
-         misfit_percent = {} }}",
-        from.forced,
-        toml::Value::Float(from.misfit_percent),
-    );
 }
 
 fn write_check(text: &mut String, check: &ProfileCheck) {

@@ -1,10 +1,11 @@
 //! What the software above the device costs on this phone.
 
 use flashlag_units::{Nanos, Text};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Time on the phone's CPU for what the tests do, and how much the kernel reads ahead.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StackModel {
     /// A read or write call, without its bytes.
@@ -31,7 +32,7 @@ pub struct StackModel {
 }
 
 /// What encrypting costs; in force where the target says `encrypt`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EncryptionModel {
     /// Decrypting a KiB that was read.

@@ -11,9 +11,10 @@ mod types;
 mod validate;
 
 pub(crate) use hash::hex;
+pub(crate) use parse::ScenarioFile;
 
 pub use error::ScenarioError;
 pub use types::{
     Arrivals, Durability, EngineKind, Io, IoOperation, JournalMode, Pattern, Save, Scenario,
-    Schedule, Statement, Step, Synchronous, Test, Until,
+    Schedule, Statement, Step, Synchronous, Test, ThreadSpans, Until,
 };

@@ -1,32 +1,48 @@
 use std::collections::BTreeMap;
 
-use flashlag_units::{Bytes, Nanos, Text};
-use serde::Deserialize;
+use flashlag_units::{Bytes, Nanos, Text, did_you_mean};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
 use super::error::ScenarioError;
 use super::settings::{substitute, typed_as};
-use super::types::{Arrivals, Io, JournalMode, Save, Scenario, Statement, Step, Synchronous, Test};
+use super::types::{
+    Arrivals, Io, JournalMode, Save, Scenario, Statement, Step, Synchronous, Test, hundred_bytes,
+    one,
+};
 use super::validate::validate;
+use crate::hint::with_hint;
 use crate::phase::State;
 
-/// The file, as written.
-#[derive(Deserialize)]
+/// A scenario's file.
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct File {
+pub(crate) struct ScenarioFile {
+    /// Its name: what its run files are called by default.
     name: String,
+    /// What it does, in a line.
     #[serde(default)]
     about: String,
+    /// What it assumes and no source says.
     #[serde(default)]
     assumptions: Vec<String>,
+    /// Values that `--set KEY=VALUE` changes. Where a text is `"$KEY"`, the value stands for it.
     #[serde(default)]
     #[allow(dead_code, reason = "read before, by `Head`; listed here so that it is allowed")]
+    #[schemars(with = "BTreeMap<String, serde_json::Value>")]
     settings: toml::Table,
+    /// Tests of block I/O.
     #[serde(default)]
+    #[schemars(with = "Vec<Io>")]
     io: Vec<Spanned<Io>>,
+    /// Tests of SQLite transactions.
     #[serde(default)]
+    #[schemars(with = "Vec<SaveMatrix>")]
     save: Vec<Spanned<SaveMatrix>>,
+    /// What is done, in order.
     #[serde(default)]
+    #[schemars(with = "Vec<StepText>")]
     step: Vec<Spanned<StepText>>,
 }
 
@@ -40,7 +56,7 @@ struct Head {
 }
 
 /// One or several: several make a matrix of tests.
-#[derive(Clone, Deserialize)]
+#[derive(Clone, Deserialize, Serialize, JsonSchema)]
 #[serde(untagged)]
 enum OneOrMany<T> {
     One(T),
@@ -56,30 +72,43 @@ impl<T: Copy> OneOrMany<T> {
     }
 }
 
-/// `[[save]]` as written. `{statement}`, `{journal}` and `{synchronous}` in the name are replaced.
-#[derive(Clone, Deserialize)]
+/// SQLite transactions on databases of their own. A list of words makes a test of each.
+#[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct SaveMatrix {
+    /// Its name in the run file. `{statement}`, `{journal}` and `{synchronous}` in it are replaced.
     name: String,
+    /// What each save does.
     #[serde(default = "insert")]
     statement: OneOrMany<Statement>,
+    /// SQLite's journal mode.
     journal: OneOrMany<JournalMode>,
+    /// SQLite's `synchronous`.
     #[serde(default = "full")]
     synchronous: OneOrMany<Synchronous>,
-    #[serde(default)]
-    row: Option<Text<Bytes>>,
+    /// Bytes of content in a row, at most 1 MiB.
+    #[serde(default = "hundred_bytes")]
+    row: Text<Bytes>,
+    /// Rows in each database before the first save.
     #[serde(default)]
     rows: u64,
-    #[serde(default)]
-    databases: Option<u32>,
+    /// Databases changed by one save, one transaction each.
+    #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 64))]
+    databases: u32,
+    /// Ends after this many saves.
     #[serde(default)]
     saves: Option<u64>,
+    /// Ends after this long (but see `min_saves`).
     #[serde(default)]
     time: Option<Text<Nanos>>,
+    /// Where `time` is up but fewer saves were done, goes on, up to four times as long.
     #[serde(default)]
     min_saves: Option<u64>,
+    /// When saves begin.
     #[serde(default)]
     arrivals: Arrivals,
+    /// The name of an `[[io]]` that runs beside it.
     #[serde(default)]
     background: Option<String>,
 }
@@ -92,17 +121,25 @@ fn full() -> OneOrMany<Synchronous> {
     OneOrMany::One(Synchronous::Full)
 }
 
-/// `[[step]]` as written: exactly one of `measure`, `fill`, `delete`, `trim`, `idle`.
-#[derive(Deserialize)]
+/// One step: exactly one of `measure`, `fill`, `delete`, `trim`, `idle`.
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct StepText {
+    /// Runs these tests, in order; `["*"]` for all of them.
     measure: Option<Vec<String>>,
+    /// With `measure`: the state the device is in by now; `new` where it is not given.
     state: Option<State>,
+    /// With `measure`: how often, at most 1000, counted by `run` from 1; once where it is not given.
     repeat: Option<u32>,
+    /// Writes until only `--leave` is free: the name of the `[[io]]` that does it.
     fill: Option<String>,
+    /// With `fill`: another directory to fill, where it is not the one under test.
     directory: Option<String>,
+    /// `true`: deletes what fills wrote.
     delete: Option<bool>,
+    /// `true`: tells the device which blocks are free (`fstrim`).
     trim: Option<bool>,
+    /// Waits this long; 0 s is no step.
     idle: Option<Text<Nanos>>,
 }
 
@@ -112,45 +149,24 @@ impl Scenario {
     /// # Errors
     /// The first mistake, with its line and what is allowed there.
     pub fn parse(text: &str, set: &[(String, String)]) -> Result<Scenario, ScenarioError> {
-        let error =
-            match Scenario::parse_with(text, set) {
-                Err(
-                    ScenarioError::Text { message, .. } | ScenarioError::Meaning { message, .. },
-                ) if !set.is_empty() && Scenario::parse_with(text, &[]).is_ok() => message,
-                parsed => return parsed,
-            };
-        // Without them all is well, so one of them is to blame, or only all together.
-        let alone = |pair: &(String, String)| {
-            let error = Scenario::parse_with(text, std::slice::from_ref(pair)).err()?;
-            let (ScenarioError::Text { message, .. } | ScenarioError::Meaning { message, .. }) =
-                error
-            else {
-                return None;
-            };
-            Some(ScenarioError::Setting { set: as_given(std::slice::from_ref(pair)), message })
-        };
-        let to_blame = set.iter().find_map(alone);
-        Err(to_blame.unwrap_or(ScenarioError::Setting { set: as_given(set), message: error }))
-    }
-
-    fn parse_with(text: &str, set: &[(String, String)]) -> Result<Scenario, ScenarioError> {
         let mut head: Head = toml::from_str(text).map_err(|error| text_error(text, &error))?;
         for (key, value) in set {
             let Some(default) = head.settings.get(key) else {
-                let allowed: Vec<_> = head.settings.keys().cloned().collect();
+                let allowed: Vec<_> = head.settings.keys().map(String::as_str).collect();
+                let near = did_you_mean(key, allowed.iter().copied());
                 let allowed =
-                    if allowed.is_empty() { "none".to_owned() } else { allowed.join(", ") };
+                    if allowed.is_empty() { "none".to_owned() } else { allowed.join(", ") + &near };
                 let (key, name) = (key.clone(), head.name);
                 return Err(ScenarioError::UnknownSetting { key, name, allowed });
             };
-            let typed = typed_as(default, value).map_err(|message| ScenarioError::Setting {
-                set: format!("--set {key}={value}"),
-                message,
+            let typed = typed_as(default, value).map_err(|message| ScenarioError::Text {
+                line: line_of_setting(text, key),
+                message: format!("--set {key}={value}: {message}"),
             })?;
             head.settings.insert(key.clone(), typed);
         }
         let replaced = substitute(text, &head.settings)?;
-        let file: File =
+        let file: ScenarioFile =
             toml::from_str(&replaced).map_err(|error| text_error(&replaced, &error))?;
         let line_of = |span: std::ops::Range<usize>| line_at(&replaced, span.start);
         let mut tests: Vec<(usize, Test)> = Vec::new();
@@ -221,9 +237,9 @@ fn expand(matrix: &SaveMatrix) -> Vec<Save> {
                     statement,
                     journal,
                     synchronous,
-                    row: matrix.row.unwrap_or(Text(Bytes(100))),
+                    row: matrix.row,
                     rows: matrix.rows,
-                    databases: matrix.databases.unwrap_or(1),
+                    databases: matrix.databases,
                     saves: matrix.saves,
                     time: matrix.time,
                     min_saves: matrix.min_saves,
@@ -279,7 +295,7 @@ fn step_from(text: StepText) -> Result<Step, String> {
 
 fn text_error(text: &str, error: &toml::de::Error) -> ScenarioError {
     let line = error.span().map_or(1, |span| line_at(text, span.start));
-    ScenarioError::Text { line, message: error.message().to_owned() }
+    ScenarioError::Text { line, message: with_hint(error.message()) }
 }
 
 fn line_at(text: &str, offset: usize) -> usize {
@@ -287,8 +303,9 @@ fn line_at(text: &str, offset: usize) -> usize {
     before.filter(|byte| **byte == b'\n').count() + 1
 }
 
-/// `--set a=1 --set b=2`
-fn as_given(set: &[(String, String)]) -> String {
-    let words = set.iter().map(|(key, value)| format!("--set {key}={value}"));
-    words.collect::<Vec<_>>().join(" ")
+fn line_of_setting(text: &str, key: &str) -> usize {
+    let found = text.lines().position(|line| {
+        line.trim_start().strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with('='))
+    });
+    found.map_or(1, |index| index + 1)
 }

@@ -1,5 +1,7 @@
 use std::collections::BTreeMap;
 
+use flashlag_units::did_you_mean;
+
 use super::error::ScenarioError;
 
 /// Replaces each `"$name"` by the setting's value, as TOML, without moving any line: so that a
@@ -14,7 +16,11 @@ pub(super) fn substitute(
             let allowed: Vec<_> = settings.keys().map(String::as_str).collect();
             ScenarioError::Meaning {
                 line: number + 1,
-                message: format!("`${name}` is no setting; [settings] has {}", allowed.join(", ")),
+                message: format!(
+                    "`${name}` is no setting; [settings] has {}{}",
+                    allowed.join(", "),
+                    did_you_mean(&name, allowed.iter().copied())
+                ),
             }
         })?;
         replaced.push_str(&line);

@@ -38,22 +38,28 @@ pub enum Test {
 }
 
 /// Block I/O over a span of a file.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Io {
-    /// Its name in the run file: `rand_write_4k`.
+    /// Its name in the run file: `rand_write_4k`. A mixed test is there twice, as `NAME_read` and
+    /// `NAME_write`.
     pub name: String,
-    /// Read or write.
+    /// Read, write or both.
     pub operation: IoOperation,
+    /// With `operation = "mixed"`: how many in a hundred operations read. Which ones do is drawn
+    /// one by one, from the seed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 99))]
+    pub read_percent: Option<u32>,
     /// The order of addresses.
     pub pattern: Pattern,
-    /// Bytes for each operation.
+    /// Bytes for each operation: a multiple of 512 B, at most 64 MiB.
     pub block: Text<Bytes>,
     /// Addresses come from this many bytes. Not for a fill, which takes what there is.
     #[serde(default)]
     pub span: Option<Text<Bytes>>,
     /// Where in the file under test they begin; at its start where it is not given. Tests with
-    /// spans that do not meet work on data of their own.
+    /// spans that do not meet work on data of their own. A multiple of 4 KiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offset: Option<Text<Bytes>>,
     /// Ends after this many bytes.
@@ -77,9 +83,19 @@ pub struct Io {
     // be: so that the hashes of older scenarios stay what they were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at_least: Option<Text<Bytes>>,
-    /// Operations in flight.
+    /// Operations in flight; with several threads, in each of them.
     #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 256))]
     pub queue_depth: u32,
+    /// Threads that do it side by side, each with addresses, a schedule and a device of its own.
+    /// Limits and `arrivals` are those of all threads together.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    #[schemars(range(min = 1, max = 64), extend("default" = 1))]
+    pub threads: u32,
+    /// Which part of the span each of several threads works on.
+    #[serde(default, skip_serializing_if = "ThreadSpans::is_default")]
+    #[schemars(extend("default" = "disjoint"))]
+    pub thread_spans: ThreadSpans,
     /// How each write is made durable.
     #[serde(default)]
     pub durable: Durability,
@@ -88,6 +104,7 @@ pub struct Io {
     pub direct: bool,
     /// What does the I/O.
     #[serde(default)]
+    #[schemars(extend("x-without" = ["sqlite", "fio"]))]
     pub engine: EngineKind,
     /// When operations begin.
     #[serde(default)]
@@ -101,6 +118,7 @@ pub struct Io {
     /// Whether nothing is wanted of it but the state that it leaves, as of a fill: a virtual device
     /// may live faster meanwhile.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(extend("default" = false))]
     pub prepares: bool,
 }
 
@@ -108,6 +126,22 @@ impl Io {
     /// Where in the file under test its addresses begin.
     pub fn begin(&self) -> Bytes {
         self.offset.map(|offset| offset.0).unwrap_or_default()
+    }
+
+    /// Operations in flight, of all threads together.
+    pub fn in_flight(&self) -> u32 {
+        self.queue_depth.max(1).saturating_mul(self.threads.max(1))
+    }
+
+    /// The names of its phases in the run file: one, or for a mixed test that of its reads and that
+    /// of its writes.
+    pub fn phase_names(&self) -> Vec<String> {
+        match self.operation {
+            IoOperation::Read | IoOperation::Write => vec![self.name.clone()],
+            IoOperation::Mixed => {
+                vec![format!("{}_read", self.name), format!("{}_write", self.name)]
+            }
+        }
     }
 
     /// How large the file under test has to be for it; nothing for a fill.
@@ -185,7 +219,7 @@ pub enum Step {
     },
 }
 
-/// Read or write.
+/// Read, write or both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum IoOperation {
@@ -193,6 +227,32 @@ pub enum IoOperation {
     Read,
     /// Writes.
     Write,
+    /// Both, `read_percent` in a hundred of them reads.
+    Mixed,
+}
+
+impl IoOperation {
+    /// Whether any of it writes.
+    pub fn writes(self) -> bool {
+        self != IoOperation::Read
+    }
+}
+
+/// Which part of a span each of several threads works on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ThreadSpans {
+    /// Each on an equal part of its own.
+    #[default]
+    Disjoint,
+    /// Each on the whole; ascending ones begin at equal distances.
+    Shared,
+}
+
+impl ThreadSpans {
+    fn is_default(&self) -> bool {
+        *self == ThreadSpans::default()
+    }
 }
 
 /// The order of addresses.
@@ -255,6 +315,7 @@ pub enum EngineKind {
 /// When operations begin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("x-inline" = true))]
 pub struct Arrivals {
     /// Operations a second; absent for a closed loop, in which the next waits for the last.
     pub per_second: Option<f64>,
@@ -333,6 +394,14 @@ impl Test {
         }
     }
 
+    /// The names of its phases in the run file.
+    pub fn phase_names(&self) -> Vec<String> {
+        match self {
+            Test::Io(io) => io.phase_names(),
+            Test::Save(save) => vec![save.name.clone()],
+        }
+    }
+
     /// The name of what runs beside it.
     pub fn background(&self) -> Option<&str> {
         match self {
@@ -342,14 +411,18 @@ impl Test {
     }
 }
 
-fn one() -> u32 {
+pub(super) fn one() -> u32 {
     1
+}
+
+fn is_one(count: &u32) -> bool {
+    *count == 1
 }
 
 fn yes() -> bool {
     true
 }
 
-fn hundred_bytes() -> Text<Bytes> {
+pub(super) fn hundred_bytes() -> Text<Bytes> {
     Text(Bytes(100))
 }

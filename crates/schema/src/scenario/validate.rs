@@ -1,9 +1,9 @@
 use std::collections::BTreeMap;
 
-use flashlag_units::Bytes;
+use flashlag_units::{Bytes, did_you_mean};
 
 use super::error::ScenarioError;
-use super::types::{Arrivals, EngineKind, Io, IoOperation, Save, Step, Test};
+use super::types::{Arrivals, EngineKind, Io, IoOperation, Save, Step, Test, Until};
 
 /// Checks that the parts fit together, and drops steps that do nothing (`repeat = 0`, `idle = 0`).
 pub(super) fn validate(
@@ -11,11 +11,19 @@ pub(super) fn validate(
     steps: &mut Vec<(usize, Step)>,
 ) -> Result<(), ScenarioError> {
     let mut by_name: BTreeMap<&str, &Test> = BTreeMap::new();
+    let mut phases: BTreeMap<String, &str> = BTreeMap::new();
     for (line, test) in tests {
         let wrong = |message: String| ScenarioError::Meaning { line: *line, message };
         check_name(test.name()).map_err(wrong)?;
         if by_name.insert(test.name(), test).is_some() {
             return Err(wrong(format!("two tests are named `{}`", test.name())));
+        }
+        for phase in test.phase_names() {
+            check_name(&phase).map_err(wrong)?;
+            if let Some(other) = phases.insert(phase.clone(), test.name()) {
+                let name = test.name();
+                return Err(wrong(format!("`{phase}` of `{name}` is also a result of `{other}`")));
+            }
         }
         match test {
             Test::Io(io) => check_io(io),
@@ -74,6 +82,8 @@ fn check_io(io: &Io) -> Result<(), String> {
     if !(1..=256).contains(&io.queue_depth) {
         return Err(format!("queue_depth = {} must be 1 to 256", io.queue_depth));
     }
+    check_threads(io)?;
+    check_mixed(io)?;
     if io.queue_depth > 1 && io.engine == EngineKind::Psync {
         return Err("psync has one operation in flight: use engine = \"io_uring\"".to_owned());
     }
@@ -85,6 +95,53 @@ fn check_io(io: &Io) -> Result<(), String> {
         return Err("a read can't be durable".to_owned());
     }
     check_arrivals(&io.arrivals)
+}
+
+fn check_threads(io: &Io) -> Result<(), String> {
+    if !(1..=64).contains(&io.threads) {
+        return Err(format!("threads = {} must be 1 to 64", io.threads));
+    }
+    if io.threads == 1 {
+        return Ok(());
+    }
+    if io.in_flight() > 1024 {
+        let (threads, depth) = (io.threads, io.queue_depth);
+        return Err(format!("threads × queue_depth = {threads} × {depth} must be 1024 at most"));
+    }
+    if io.until == Until::Steady {
+        return Err("until = \"steady\" needs threads = 1: it is decided in one thread".to_owned());
+    }
+    let each = io.span.map(|span| span.0.0 / u64::from(io.threads));
+    match each {
+        Some(each) if each < io.block.0.0 => Err(format!(
+            "each of {} threads has {} of the span, less than one block of {}",
+            io.threads,
+            Bytes(each),
+            io.block.0
+        )),
+        _ => Ok(()),
+    }
+}
+
+fn check_mixed(io: &Io) -> Result<(), String> {
+    if io.operation != IoOperation::Mixed {
+        return match io.read_percent {
+            None => Ok(()),
+            Some(_) => Err("read_percent belongs to operation = \"mixed\"".to_owned()),
+        };
+    }
+    match io.read_percent {
+        Some(1..=99) => {}
+        Some(other) => return Err(format!("read_percent = {other} must be 1 to 99")),
+        None => return Err("operation = \"mixed\" needs read_percent, 1 to 99".to_owned()),
+    }
+    if io.until == Until::Steady {
+        return Err("until = \"steady\" is for reads or writes alone".to_owned());
+    }
+    if io.background.is_some() {
+        return Err("a mixed test has no background: its halves run beside each other".to_owned());
+    }
+    Ok(())
 }
 
 fn check_save(save: &Save) -> Result<(), String> {
@@ -111,6 +168,9 @@ fn check_arrivals(arrivals: &Arrivals) -> Result<(), String> {
 
 fn check_background(name: &str, tests: &BTreeMap<&str, &Test>) -> Result<(), String> {
     match tests.get(name) {
+        Some(Test::Io(io)) if io.operation == IoOperation::Mixed || io.threads > 1 => {
+            Err(format!("background = \"{name}\" must read or write, in one thread"))
+        }
         Some(Test::Io(io)) if io.background.is_none() => Ok(()),
         Some(_) => Err(format!("background = \"{name}\" must be an [[io]] without a background")),
         None => Err(unknown_test(name, tests)),
@@ -130,6 +190,9 @@ fn check_step(step: &Step, tests: &BTreeMap<&str, &Test>) -> Result<(), String> 
             })
         }
         Step::Fill { test, .. } => match tests.get(test.as_str()) {
+            Some(Test::Io(io)) if io.threads > 1 => {
+                Err(format!("fill = \"{test}\" must have threads = 1"))
+            }
             Some(Test::Io(io)) if io.operation == IoOperation::Write => Ok(()),
             Some(_) => Err(format!("fill = \"{test}\" must be an [[io]] that writes")),
             None => Err(unknown_test(test, tests)),
@@ -150,5 +213,6 @@ fn check_measured(io: &Io) -> Result<(), String> {
 
 fn unknown_test(name: &str, tests: &BTreeMap<&str, &Test>) -> String {
     let known: Vec<_> = tests.keys().copied().collect();
-    format!("no test is named `{name}`; there are {}", known.join(", "))
+    let near = did_you_mean(name, known.iter().copied());
+    format!("no test is named `{name}`; there are {}{near}", known.join(", "))
 }

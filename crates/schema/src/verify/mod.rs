@@ -4,6 +4,7 @@
 //! that was changed beyond what a number can hold (the seventeenth of a float).
 
 mod figures;
+mod mixed;
 mod phase;
 mod text;
 
@@ -61,6 +62,7 @@ pub fn verify(run: &Run) -> Vec<Discrepancy> {
             phase::verify(phase, run.target.kind, figures);
         });
     }
+    mixed::verify(run, &mut figures);
     let lag = run.phases.iter().filter_map(|phase| phase.lag);
     figures.same("lag", &run.lag, &lag.fold(Lag::default(), Lag::plus));
     verify_verdict(run, &mut figures);

@@ -57,6 +57,8 @@ pub fn phase(name: &str, operation: Operation, recorded: &Recorded) -> Phase {
         block_bytes: Bytes(4096),
         span_bytes: Bytes(100_000_000),
         queue_depth: 1,
+        threads: 1,
+        mixed: None,
         durable: Durability::Fdatasync,
         direct: true,
         engine: EngineKind::Psync,

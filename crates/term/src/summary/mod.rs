@@ -4,6 +4,7 @@
 mod commits;
 mod cost;
 mod figures;
+mod rates;
 mod stages;
 mod trust;
 mod why;
@@ -68,6 +69,7 @@ fn write(run: &Run, style: Style, depth: Depth) -> String {
     }
     let sections: &[fn(&mut Page, &Run, Depth)] = match depth {
         Depth::Short => &[
+            rates::rates_of,
             why::findings,
             picture,
             figures::tests,
@@ -77,6 +79,7 @@ fn write(run: &Run, style: Style, depth: Depth) -> String {
             why::waits,
         ],
         Depth::Full => &[
+            rates::rates_of,
             why::findings,
             picture,
             figures::tests,

@@ -1,0 +1,89 @@
+//! How a phase ends: what is in flight is waited for, what is not durable is flushed, and everything
+//! is read back where that was asked for.
+
+use flashlag_device::{Clock, Device, DeviceError, Durability, Op, Request, WaitMeter, WaitWindow};
+use flashlag_units::{Bytes, Nanos};
+
+use super::Phase;
+use crate::drive::job::{Driven, Ended, Verified, Watch};
+use crate::drive::recording::Recording;
+use crate::files::run_one;
+
+impl<D: Device, M: WaitMeter> Phase<'_, D, M> {
+    /// Waits for what is in flight, flushes, and reads back.
+    pub(super) fn finish(mut self, mut ended: Ended, watch: &Watch<'_, M>) -> Driven {
+        while self.in_flight > 0 {
+            let waited = self.device.reap(1, &mut self.completed);
+            let nothing = self.completed.is_empty();
+            let taken = self.take_completed();
+            if let Err(error) = waited.and(taken)
+                && ended.error().is_none()
+            {
+                ended = Ended::from_error(error);
+            }
+            if nothing {
+                break;
+            }
+        }
+        let mut final_flush = None;
+        if self.job.durability == Durability::None && self.written.0 > 0 {
+            match self.flush() {
+                Ok(time) => final_flush = Some(time),
+                Err(error) if ended.error().is_none() => ended = Ended::from_error(error),
+                Err(_) => {}
+            }
+        }
+        let now = self.device.clock().now();
+        let time = match (self.first_reading, self.sampler.read(self.device.clock())) {
+            (Some(first), Some(last)) => Some(WaitWindow { from: first, to: last }.split()),
+            _ => None,
+        };
+        self.count_unissued(now);
+        let verified = self.verify(&ended, watch);
+        if self.counted_from.is_none() {
+            self.recording = Recording::new(self.job, now, None, false);
+        }
+        let (recorded, sides) = self.recording.finish(now);
+        let (moved, written) = (self.moved, self.written);
+        Driven { recorded, sides, time, final_flush, moved, written, ended, verified }
+    }
+
+    /// Slots of the schedule whose time came before the phase ended, but which never began.
+    fn count_unissued(&mut self, now: Nanos) {
+        let Some(from) = self.counted_from else { return };
+        let end = self.job.limits.time.map_or(now, |time| now.min(from.plus(time)));
+        for lane in &mut self.lanes {
+            while self.issued < self.max_ops
+                && lane.arrivals.as_ref().is_some_and(|arrivals| arrivals.peek() < end)
+            {
+                lane.arrivals.iter_mut().for_each(|arrivals| {
+                    arrivals.next_time();
+                });
+                let reads = lane.next_reads(self.job.operation);
+                self.recording.miss_slots(reads, 1);
+                self.issued += 1;
+            }
+        }
+    }
+
+    fn flush(&mut self) -> Result<Nanos, DeviceError> {
+        let from = self.device.clock().now();
+        let flush = Request {
+            slot: 0,
+            op: Op::Flush,
+            offset: Bytes::ZERO,
+            length: Bytes::ZERO,
+            durability: Durability::None,
+        };
+        run_one(self.device, flush, &mut self.completed)?;
+        Ok(self.device.clock().now().since(from))
+    }
+
+    fn verify(&mut self, ended: &Ended, watch: &Watch<'_, M>) -> Option<Verified> {
+        let generations = self.generations.as_ref()?;
+        if *ended == Ended::Stopped {
+            return None;
+        }
+        Some(generations.verify(self.device, self.job.block, &self.payload, watch.stop))
+    }
+}

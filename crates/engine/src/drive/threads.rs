@@ -1,0 +1,295 @@
+//! One job in several threads, each with a device of its own: merged as if one had done it.
+//!
+//! All threads count from one moment, share the limit in bytes, operation by operation, and end
+//! together: at the limit, when the user stops them, or when one of them fails.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::{Builder, Scope};
+use std::time::Duration;
+
+use flashlag_device::{Clock, Device, DeviceError, WaitMeter};
+use flashlag_schema::scenario::ThreadSpans;
+use flashlag_stats::live::Live;
+use flashlag_stats::{Recorded, merge_threads};
+use flashlag_units::{Bytes, Nanos};
+
+use super::job::{Driven, Ended, Job, Sides, Temperature, Verified, Watch};
+use super::phase::drive;
+use super::together::Together;
+use super::verify::KEPT;
+
+/// How often the user's wish to end, progress and the temperature are looked at.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// What looks on while threads do a job.
+pub struct ThreadsWatch<'a> {
+    /// Raised to end it.
+    pub stop: &'a AtomicBool,
+    /// Where progress is shown.
+    pub live: Option<Arc<Live>>,
+    /// Reads the temperature of the storage.
+    pub temperature: Option<Temperature<'a>>,
+}
+
+impl std::fmt::Debug for ThreadsWatch<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ThreadsWatch").finish_non_exhaustive()
+    }
+}
+
+/// What a thread says of itself: that its device is open, and what came of its part.
+enum Word {
+    Open(Result<Nanos, DeviceError>),
+    Done(Box<Driven>),
+}
+
+/// Does `job` in as many threads as it says, each on a device that `open` makes in it, with the
+/// meter that `meter` makes there.
+///
+/// # Errors
+/// A device that can't be opened, or no thread to be had: nothing was done then.
+pub fn drive_threads<D, M, O, N>(
+    open: O,
+    meter: N,
+    job: &Job,
+    watch: &mut ThreadsWatch<'_>,
+) -> Result<Driven, DeviceError>
+where
+    D: Device,
+    M: WaitMeter,
+    O: Fn(u32) -> Result<D, DeviceError> + Sync,
+    N: Fn() -> M + Sync,
+{
+    let halt = AtomicBool::new(false);
+    let lives: Vec<Arc<Live>> = (0..job.threads.max(1)).map(|_| Arc::default()).collect();
+    let worker = Worker { open: &open, meter: &meter, job, halt: &halt };
+    std::thread::scope(|scope| {
+        let (say, heard) = channel();
+        let mut gates = Vec::new();
+        for (thread, live) in (0..).zip(&lives) {
+            let (gate, passes) = channel();
+            let place = Place { thread, say: say.clone(), passes, live: Arc::clone(live) };
+            // Returning drops the gates, at which the threads that wait there end.
+            spawn(scope, &worker, place)?;
+            gates.push(gate);
+        }
+        drop(say);
+        let start = all_open(&heard, gates.len())?;
+        let together = Arc::new(Together::new(start, &job.limits, job.block));
+        for gate in gates {
+            // A thread that is gone says nothing more, which is seen below.
+            let _ = gate.send(Arc::clone(&together));
+        }
+        let parts = Coordinator { heard: &heard, halt: &halt, lives: &lives, job };
+        parts.finish(watch)
+    })
+}
+
+/// What all threads need.
+struct Worker<'a, O, N> {
+    open: &'a O,
+    meter: &'a N,
+    job: &'a Job,
+    halt: &'a AtomicBool,
+}
+
+/// What is one thread's own.
+struct Place {
+    thread: u32,
+    say: Sender<Word>,
+    passes: Receiver<Arc<Together>>,
+    live: Arc<Live>,
+}
+
+fn spawn<'scope, D, M, O, N>(
+    scope: &'scope Scope<'scope, '_>,
+    worker: &'scope Worker<'_, O, N>,
+    place: Place,
+) -> Result<(), DeviceError>
+where
+    D: Device,
+    M: WaitMeter,
+    O: Fn(u32) -> Result<D, DeviceError> + Sync,
+    N: Fn() -> M + Sync,
+{
+    let name = format!("measure-{}", place.thread);
+    let spawned = Builder::new().name(name).spawn_scoped(scope, move || worker.work(&place));
+    spawned.map(|_| ()).map_err(|error| thread_error(error.to_string()))
+}
+
+impl<O, N> Worker<'_, O, N> {
+    /// Opens its device here, since an io_uring belongs to the thread that made it; waits until all
+    /// have; does its part.
+    fn work<D, M>(&self, place: &Place)
+    where
+        D: Device,
+        M: WaitMeter,
+        O: Fn(u32) -> Result<D, DeviceError>,
+        N: Fn() -> M,
+    {
+        let mut device = match (self.open)(place.thread) {
+            Ok(device) => device,
+            Err(error) => return drop(place.say.send(Word::Open(Err(error)))),
+        };
+        let _ = place.say.send(Word::Open(Ok(device.clock().now())));
+        let Ok(together) = place.passes.recv() else { return };
+        let job = part_of(self.job, place.thread);
+        let mut watch = Watch {
+            live: Some(Arc::clone(&place.live)),
+            together: Some(&together),
+            ..Watch::new(self.halt, (self.meter)())
+        };
+        let driven = drive(&mut device, &job, &mut watch);
+        // The device goes first: whoever hears that all are done finds all files closed.
+        drop(device);
+        let _ = place.say.send(Word::Done(Box::new(driven)));
+    }
+}
+
+/// The part of one thread: its share of what is not counted operation by operation.
+fn part_of(job: &Job, thread: u32) -> Job {
+    let threads = u64::from(job.threads.max(1));
+    let mut part = job.clone();
+    part.thread = Some(thread);
+    // All of them together: by what they take from one another.
+    part.limits.bytes = None;
+    part.limits.written = part.limits.written.map(|bytes| Bytes(bytes.0 / threads));
+    part.limits.min_ops = part.limits.min_ops.map(|ops| ops.div_ceil(threads));
+    // Where threads write the same blocks, none knows what is in them.
+    part.verify &= job.thread_spans == ThreadSpans::Disjoint;
+    part
+}
+
+/// The latest time of all devices' clocks, once all of `count` are open.
+fn all_open(heard: &Receiver<Word>, count: usize) -> Result<Nanos, DeviceError> {
+    let mut start = Nanos::ZERO;
+    for _ in 0..count {
+        match heard.recv() {
+            Ok(Word::Open(opened)) => start = start.max(opened?),
+            _ => return Err(thread_error("it ended at once".to_owned())),
+        }
+    }
+    Ok(start)
+}
+
+/// Looks after the threads until all are done.
+struct Coordinator<'a> {
+    heard: &'a Receiver<Word>,
+    halt: &'a AtomicBool,
+    lives: &'a [Arc<Live>],
+    job: &'a Job,
+}
+
+impl Coordinator<'_> {
+    fn finish(&self, watch: &mut ThreadsWatch<'_>) -> Result<Driven, DeviceError> {
+        let mut parts: Vec<Driven> = Vec::new();
+        let mut warmth: Vec<(Nanos, i64)> = Vec::new();
+        while parts.len() < self.lives.len() {
+            match self.heard.recv_timeout(LOOK) {
+                Ok(Word::Done(driven)) => {
+                    let failed = driven.ended.error().is_some();
+                    if failed || driven.ended == Ended::Stopped {
+                        self.halt.store(true, Ordering::Relaxed);
+                    }
+                    parts.push(*driven);
+                }
+                Ok(Word::Open(_)) | Err(RecvTimeoutError::Timeout) => self.look(watch, &mut warmth),
+                // A thread that died without a word, which would be a bug.
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(thread_error("it has died".to_owned()));
+                }
+            }
+        }
+        Ok(self.merged(parts, watch, &warmth))
+    }
+
+    fn look(&self, watch: &mut ThreadsWatch<'_>, warmth: &mut Vec<(Nanos, i64)>) {
+        if watch.stop.load(Ordering::Relaxed) {
+            self.halt.store(true, Ordering::Relaxed);
+        }
+        if let Some(live) = &watch.live {
+            live.gather(self.lives);
+        }
+        let elapsed = self.lives.iter().map(|live| live.snapshot().elapsed).max();
+        let elapsed = elapsed.unwrap_or_default();
+        let due = warmth.last().is_none_or(|(at, _)| elapsed >= at.plus(self.job.interval));
+        if due
+            && let Some(read) = &mut watch.temperature
+            && let Some(millicelsius) = read()
+        {
+            warmth.push((elapsed, millicelsius));
+        }
+    }
+
+    fn merged(
+        &self,
+        parts: Vec<Driven>,
+        watch: &ThreadsWatch<'_>,
+        warmth: &[(Nanos, i64)],
+    ) -> Driven {
+        let merge = |of: &dyn Fn(&Driven) -> Option<&Recorded>| {
+            let recorded: Vec<&Recorded> = parts.iter().filter_map(of).collect();
+            merge_threads(&recorded, self.job.interval, warmth)
+        };
+        let mixed = parts.iter().any(|part| part.sides.is_some());
+        let sides = mixed.then(|| {
+            Box::new(Sides {
+                read: merge(&|part| part.sides.as_ref().map(|sides| &sides.read)),
+                write: merge(&|part| part.sides.as_ref().map(|sides| &sides.write)),
+            })
+        });
+        let sum = |of: fn(&Driven) -> Bytes| {
+            parts.iter().fold(Bytes::ZERO, |sum, part| sum.plus(of(part)))
+        };
+        let times: Option<Vec<_>> = parts.iter().map(|part| part.time).collect();
+        Driven {
+            recorded: merge(&|part| Some(&part.recorded)),
+            sides,
+            time: times.and_then(|times| times.into_iter().reduce(|sum, time| sum.plus(&time))),
+            final_flush: parts.iter().filter_map(|part| part.final_flush).max(),
+            moved: sum(|part| part.moved),
+            written: sum(|part| part.written),
+            ended: ended(&parts, watch.stop.load(Ordering::Relaxed)),
+            verified: verified(&parts),
+        }
+    }
+}
+
+/// Why all of them ended: an error of one ended the others.
+fn ended(parts: &[Driven], stopped: bool) -> Ended {
+    let failed = parts.iter().find(|part| part.ended.error().is_some());
+    match failed {
+        Some(failed) => failed.ended.clone(),
+        None if stopped && parts.iter().any(|part| part.ended == Ended::Stopped) => Ended::Stopped,
+        None => Ended::Limit,
+    }
+}
+
+fn verified(parts: &[Driven]) -> Option<Verified> {
+    let mut all = parts.iter().map(|part| part.verified.clone());
+    let first = all.next()??;
+    all.try_fold(first, |mut sum, next| {
+        let next = next?;
+        sum.blocks += next.blocks;
+        sum.mismatches += next.mismatches;
+        sum.unreadable += next.unreadable;
+        sum.first.extend(next.first);
+        sum.first.truncate(KEPT);
+        sum.error = sum.error.or(next.error);
+        sum.complete &= next.complete;
+        Some(sum)
+    })
+}
+
+fn thread_error(reason: String) -> DeviceError {
+    DeviceError {
+        operation: "measuring thread of",
+        subject: "this test".to_owned(),
+        offset: None,
+        errno: None,
+        reason,
+        advice: "raise `ulimit -u`, or give the test fewer threads".to_owned(),
+    }
+}

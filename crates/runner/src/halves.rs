@@ -1,0 +1,67 @@
+//! What a test of block I/O is stored as: one phase, or of a mixed test its reads and its writes.
+
+use flashlag_engine::Driven;
+use flashlag_schema::scenario::{Durability, Io, IoOperation, Pattern};
+use flashlag_schema::{Mixed, Operation};
+use flashlag_stats::Recorded;
+use flashlag_units::Bytes;
+
+use crate::ledger::Direction;
+use crate::phase::PhaseHead;
+
+/// What one phase of a test is made of.
+pub(crate) struct Half<'a> {
+    pub(crate) head: PhaseHead,
+    pub(crate) recorded: &'a Recorded,
+    pub(crate) direction: Direction,
+    /// Every byte that it moved, warm-up included.
+    pub(crate) moved: Bytes,
+}
+
+/// The phases of what was driven.
+pub(crate) fn halves<'a>(head: &PhaseHead, io: &Io, driven: &'a Driven) -> Vec<Half<'a>> {
+    let Some(sides) = &driven.sides else {
+        let direction = match io.operation {
+            IoOperation::Read => Direction::Read,
+            IoOperation::Write | IoOperation::Mixed => Direction::Write,
+        };
+        let head = head.clone();
+        return vec![Half { head, recorded: &driven.recorded, direction, moved: driven.moved }];
+    };
+    let mixed = Some(Mixed { read_percent: io.read_percent.unwrap_or_default() });
+    let names = io.phase_names();
+    let named = |index: usize| names.get(index).cloned().unwrap_or_else(|| io.name.clone());
+    let (reading, writing) = match io.pattern {
+        Pattern::Sequential => (Operation::SequentialRead, Operation::SequentialWrite),
+        Pattern::Random => (Operation::RandomRead, Operation::RandomWrite),
+    };
+    let read = PhaseHead {
+        name: named(0),
+        operation: reading,
+        durable: Durability::None,
+        background: Some(named(1)),
+        mixed,
+        ..head.clone()
+    };
+    let write = PhaseHead {
+        name: named(1),
+        operation: writing,
+        background: Some(named(0)),
+        mixed,
+        ..head.clone()
+    };
+    vec![
+        Half {
+            head: read,
+            recorded: &sides.read,
+            direction: Direction::Read,
+            moved: driven.moved.minus(driven.written),
+        },
+        Half {
+            head: write,
+            recorded: &sides.write,
+            direction: Direction::Write,
+            moved: driven.written,
+        },
+    ]
+}
