@@ -113,6 +113,10 @@ pub fn for_people(run: &Run, text: &str) -> String {
         if words.contains(&label) {
             words = words.replace(&label, &phase_title(run, phase));
         }
+        // A fill is named without its state, too.
+        if phase.name.starts_with("fill_") {
+            words = words.replace(&phase.name, &test_title(&phase.name));
+        }
     }
     let quoted = words.split('`').enumerate().map(|(index, part)| match index {
         0 => part.to_owned(),

@@ -208,6 +208,23 @@ fn a_fill_that_falls_has_its_throughput_chart_and_steady_tests_have_none() {
 }
 
 #[test]
+fn a_run_that_watches_one_test_over_time_shows_it_though_it_is_steady() {
+    let mut run = sample::soak();
+    for phase in &mut run.phases {
+        phase.changes.retain(|change| change.kind == ChangeKind::SteadyState);
+        phase.changes.push(Change {
+            kind: ChangeKind::SteadyState,
+            t_ns: Nanos::from_secs(1),
+            written_bytes: Bytes(0),
+            bytes_per_sec: None,
+            period_ns: None,
+            detail: String::new(),
+        });
+    }
+    assert_eq!(rate_charts(&html(&run, &Options::default())), 1);
+}
+
+#[test]
 fn an_environment_says_each_reason_once_and_a_simulation_none() {
     let mut run = sample::quick();
     run.environment = Environment::default();

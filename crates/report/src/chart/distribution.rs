@@ -105,10 +105,11 @@ impl DistributionPlot {
         for power in 1..=last {
             let x = Pct(f64::from(power) / self.powers * 100.0);
             svg.line("g", (x, Pct(0.0)), (x, foot));
-            let class = match (last, power) {
-                (..=3, _) | (4, 1 | 3) => "ax",
-                (4, _) => "ax wd",
-                (5..=6, 1 | 3 | 5) | (7.., 1 | 4 | 7) => "ax",
+            // As much room as the names take at 1400 px, and at 360 without those of class `wd`.
+            let class = match (self.powers, power) {
+                (..3.9, _) | (..4.3, 1 | 3) => "ax",
+                (..4.3, _) => "ax wd",
+                (..6.3, 1 | 3 | 5) | (6.3.., 1 | 4 | 7) => "ax",
                 _ => continue,
             };
             let name = format!("1 in {}", format::count(10u64.pow(power)));

@@ -120,8 +120,15 @@ fn unstaged(run: &Run, phase: &Phase) -> (String, String) {
         Some(_) if phase.background.is_some() => {
             ("SQLite saves".to_owned(), "beside writer".to_owned())
         }
+        // A panel for each kind of commit: all of them in one could not be told apart.
         Some(kind) if phase.name.starts_with(kind.statement_name()) => {
-            (format!("SQLite, one {} a save", kind.statement_name()), save_name(&kind))
+            let full = SaveKind { synchronous: Synchronous::Full, ..kind };
+            let commit = match kind.synchronous {
+                Synchronous::Full => "",
+                Synchronous::Extra => ", EXTRA",
+                Synchronous::Normal => ", NORMAL",
+            };
+            (format!("SQLite, one {} a save{commit}", kind.statement_name()), save_name(&full))
         }
         Some(kind) => ("SQLite saves".to_owned(), save_name(&kind)),
         None => ("Reads and writes".to_owned(), test_title(&phase.name)),

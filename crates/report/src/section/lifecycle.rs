@@ -1,7 +1,7 @@
 //! The reviewers' table: stages by tests, with a bar for each cell.
 
 use askama::Template;
-use flashlag_explain::{Lifecycle, LifecycleCell, format, lifecycle, sizes};
+use flashlag_explain::{Lifecycle, LifecycleCell, for_people, format, lifecycle, sizes};
 use flashlag_schema::Run;
 
 use super::{Flag, Section};
@@ -95,7 +95,7 @@ fn view(run: &Run, table: &Lifecycle) -> LifecycleTable {
         })
         .collect();
     let caption = match &table.published {
-        Some(note) => format!("{CAPTION_BESIDE} {note}"),
+        Some(note) => format!("{CAPTION_BESIDE} {}", for_people(run, note)),
         None => CAPTION.to_owned(),
     };
     let rows = table.rows.iter().map(|row| Row {
