@@ -217,6 +217,10 @@ fn stalls_heading(run: &Run, all: &[PhaseStalls]) -> String {
     let longest = worst.and_then(|worst| Some((worst.longest?, worst)));
     match (seen, over, longest) {
         (0, ..) => match phases.iter().map(|phase| phase.over).filter(|over| over.0 > 0).min() {
+            Some(over) if phases.len() < all.len() => {
+                let over = format::time(over);
+                format!("Where the usual wait is shorter than {over}, none was longer")
+            }
             Some(over) => format!("No wait was longer than {}", format::time(over)),
             None => "No stall was seen".to_owned(),
         },

@@ -188,6 +188,22 @@ mod tests {
     }
 
     #[test]
+    fn no_heading_denies_waits_that_the_table_shows() {
+        let mut run = run();
+        for phase in &mut run.phases {
+            phase.stalls.clear();
+            phase.stalls_seen = 0;
+        }
+        assert!(crate::stalls(&run).unwrap().heading.starts_with("No wait was longer than"));
+        // Every wait of one test is longer than the limit.
+        let over = run.phases[0].stall_over_ns;
+        run.phases[0].latency_ns.p50 = Some(over.plus(over));
+        run.phases[0].stalls_seen = run.phases[0].ops;
+        let heading = crate::stalls(&run).unwrap().heading;
+        assert!(heading.starts_with("Where the usual wait is shorter"), "{heading}");
+    }
+
+    #[test]
     fn figures_that_a_failed_check_covers_are_not_in_the_sentence() {
         let mut run = run();
         run.trust.checks = sample::memory().trust.checks;

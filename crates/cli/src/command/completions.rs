@@ -37,3 +37,36 @@ fn with_names(command: Command) -> Command {
                 .mut_subcommand("tune", |command| named(command, "name", &profiles))
         })
 }
+
+#[cfg(test)]
+mod tests {
+    use clap_complete::Shell;
+
+    use super::*;
+
+    #[test]
+    fn every_shell_completes_every_scenario_and_profile() {
+        for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
+            let mut script = Vec::new();
+            clap_complete::generate(
+                shell,
+                &mut with_names(Cli::command()),
+                "flashlag",
+                &mut script,
+            );
+            let script = String::from_utf8_lossy(&script);
+            for name in BUILTINS.iter().map(|one| one.name).chain(sim::profile_names()) {
+                assert!(script.contains(name), "{shell}: {name}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_scenario_or_profile_of_ones_own_is_still_taken() {
+        use clap::Parser;
+        for words in [["flashlag", "run", "mine.toml"], ["flashlag", "scenarios", "mine.toml"]] {
+            assert!(Cli::try_parse_from(words).is_ok());
+        }
+        assert!(Cli::try_parse_from(["flashlag", "run", "--on", "sim:mine.toml"]).is_ok());
+    }
+}

@@ -1,4 +1,5 @@
 use flashlag_schema::scenario::{IoOperation, Scenario, Step, Test};
+use flashlag_units::Bytes;
 
 /// What is still to come, from the scenario: groups (`new`, `fill`, `filled 2`) of tests.
 #[derive(Debug, Default)]
@@ -11,6 +12,10 @@ pub(super) struct Plan {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Kind {
     Read,
+    /// Reads and writes: the share of reads, in a hundred.
+    Mixed {
+        read_percent: u32,
+    },
     Write,
     Save,
     #[default]
@@ -18,13 +23,25 @@ pub(super) enum Kind {
 }
 
 impl Kind {
+    /// What of `bytes` that were moved was written.
+    pub(super) fn written(self, bytes: Bytes) -> Bytes {
+        match self {
+            Kind::Read => Bytes::ZERO,
+            Kind::Mixed { read_percent } => {
+                let writes = u64::from(100u32.saturating_sub(read_percent));
+                Bytes((u128::from(bytes.0) * u128::from(writes) / 100) as u64)
+            }
+            Kind::Write | Kind::Save | Kind::Unknown => bytes,
+        }
+    }
+
     /// One of them.
     pub(super) fn noun(self) -> &'static str {
         match self {
             Kind::Read => "read",
             Kind::Write => "write",
             Kind::Save => "save",
-            Kind::Unknown => "operation",
+            Kind::Mixed { .. } | Kind::Unknown => "operation",
         }
     }
 }
@@ -49,6 +66,9 @@ impl Plan {
         }
         let kind = |test: &Test| match test {
             Test::Io(io) if io.operation == IoOperation::Read => Kind::Read,
+            Test::Io(io) if io.operation == IoOperation::Mixed => {
+                Kind::Mixed { read_percent: io.read_percent.unwrap_or_default() }
+            }
             Test::Io(_) => Kind::Write,
             Test::Save(_) => Kind::Save,
         };
@@ -87,4 +107,23 @@ impl Plan {
 /// `filled 2: rand_write_4k` in two.
 fn split(label: &str) -> (&str, &str) {
     label.split_once(": ").unwrap_or(("", label))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_mixed_test_only_the_writes_count_as_written() {
+        let text = "name = \"x\"\n[[io]]\nname = \"t\"\noperation = \"mixed\"\nread_percent = 70\n\
+                    pattern = \"random\"\nblock = \"4KiB\"\nspan = \"1MB\"\ntime = \"1s\"\n\
+                    [[step]]\nmeasure = [\"t\"]\n";
+        let scenario = Scenario::parse(text, &[]).expect("a scenario");
+        let kind = Plan::of(&scenario).kind("new: t");
+        assert_eq!(kind, Kind::Mixed { read_percent: 70 });
+        assert_eq!(kind.written(Bytes(1_000)), Bytes(300));
+        assert_eq!(Kind::Read.written(Bytes(1_000)), Bytes::ZERO);
+        assert_eq!(Kind::Save.written(Bytes(1_000)), Bytes(1_000));
+        assert_eq!(kind.written(Bytes(u64::MAX)).0, 5_534_023_222_112_865_484);
+    }
 }

@@ -110,8 +110,8 @@ impl State {
 
     /// Bytes written so far, by finished phases and by this one.
     pub(super) fn written(&self, live: &Snapshot) -> Bytes {
-        let writes = self.current.as_ref().is_some_and(|current| current.kind != Kind::Read);
-        if writes { self.written_done.plus(live.bytes) } else { self.written_done }
+        let current = self.current.as_ref().map(|current| current.kind.written(live.bytes));
+        self.written_done.plus(current.unwrap_or_default())
     }
 
     /// How much of the run is done, 0 to 1, and how long the rest will take where that can be
