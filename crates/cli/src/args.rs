@@ -8,13 +8,13 @@ use flashlag_units::Bytes;
 const AFTER_HELP: &str = "\
 Begin with:
   flashlag run                        measure the storage of this directory, about a minute
-  flashlag run lifecycle --on DIR     new, full, deleted, trimmed: the reviewers' table
+  flashlag run lifecycle --on DIR     new, full, deleted, trimmed: AnandTech's table
   flashlag compare A.json B.json      two runs side by side, with how sure the difference is
   flashlag run lifecycle --on sim:nexus7-2012    the same on a simulated device, in seconds
   flashlag predict nexus5-2013 --change full=90%,fs=f2fs    what a change would do, and why
 
 Exit status: 0 done; 1 a --fail-if threshold was crossed; 2 it could not run;
-3 it ran, but a trust check failed.";
+3 it ran, but a trust check failed; 130 it was stopped by Ctrl-C (143 by SIGTERM).";
 
 const PREDICT_HELP: &str = "\
 Changes:
@@ -33,10 +33,10 @@ pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
     /// Print less: results and errors only
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, display_order = 100)]
     pub quiet: bool,
     /// Print more: every trust check, every phase
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, display_order = 101)]
     pub verbose: bool,
 }
 
@@ -72,7 +72,7 @@ pub enum Command {
 }
 
 /// `flashlag run`
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct RunArgs {
     /// A built-in scenario (quick, fill, lifecycle, sqlite, soak, disk) or a TOML file
     #[arg(default_value = "quick")]
@@ -87,13 +87,16 @@ pub struct RunArgs {
     /// The HTML report [default: beside the run file]
     #[arg(help_heading = "Results", long, value_name = "FILE.html")]
     pub report: Option<PathBuf>,
+    /// Overwrite the files of -o and --report, whatever they hold
+    #[arg(help_heading = "Results", long, conflicts_with = "resume")]
+    pub force: bool,
     /// Change a setting of the scenario (`flashlag scenarios NAME` lists them)
     #[arg(help_heading = "What is done", long, value_name = "KEY=VALUE", value_parser = key_value)]
     pub set: Vec<(String, String)>,
     /// What every random choice follows from
     #[arg(help_heading = "What is done", long, default_value_t = 1)]
     pub seed: u64,
-    /// What a fill spares, e.g. 300MB [default: the larger of 5 % and 1 GB; sim: 300 MB]
+    /// What a fill spares, e.g. 300MB [default: the larger of 5 % and 1 GB, a tenth of a small volume; sim: 300 MB]
     #[arg(help_heading = "Safety", long, value_name = "SIZE")]
     pub leave: Option<Bytes>,
     /// Never write more than this
@@ -123,7 +126,7 @@ pub struct CompareArgs {
     /// those made after it as RUN
     #[arg(long, num_args = 1.., value_name = "RUN")]
     pub against: Vec<PathBuf>,
-    /// Compare although the scenarios differ
+    /// Compare although the scenarios differ; overwrite what --report names, whatever it holds
     #[arg(long)]
     pub force: bool,
     /// Also write the comparison as an HTML page
@@ -143,7 +146,13 @@ pub struct ReportArgs {
     /// The form [default: by the ending of -o, else text]
     #[arg(long, value_enum)]
     pub format: Option<Format>,
-    /// Compare although the scenarios differ
+    /// Only this chart of the run, as SVG (`--chart list` prints their names)
+    #[arg(long, value_name = "NAME", conflicts_with = "format")]
+    pub chart: Option<String>,
+    /// The chart in light colours on a dark ground
+    #[arg(long, requires = "chart")]
+    pub dark: bool,
+    /// Compare although the scenarios differ; overwrite what -o names, whatever it holds
     #[arg(long)]
     pub force: bool,
 }
@@ -199,6 +208,9 @@ pub struct PredictArgs {
     /// How many seeds are averaged
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=100))]
     pub seeds: u64,
+    /// Forecast from a run that is not to be relied on
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// `flashlag fit`
@@ -210,6 +222,10 @@ pub struct FitArgs {
     /// Where the profile goes
     #[arg(short, long, value_name = "PROFILE.toml")]
     pub output: PathBuf,
+    /// Overwrite PROFILE.toml, and fit even to a run that is not to be relied on: the profile and all
+    /// forecasts with it then say so
+    #[arg(long)]
+    pub force: bool,
     /// The profile to begin with [default: the built-in one whose figures are nearest]
     #[arg(long, value_name = "PROFILE")]
     pub from: Option<String>,
@@ -264,6 +280,9 @@ pub enum ProfilesAction {
         /// Where the tuned profile goes
         #[arg(short, long, value_name = "PROFILE.toml")]
         output: PathBuf,
+        /// Overwrite PROFILE.toml, whatever it holds
+        #[arg(long)]
+        force: bool,
         /// Parameters that may move [default: all with a range]
         #[arg(long, value_name = "KEY", value_delimiter = ',')]
         only: Vec<String>,
@@ -310,6 +329,9 @@ pub struct CleanArgs {
     /// Where runs were made
     #[arg(default_value = ".", value_name = "DIR")]
     pub directories: Vec<PathBuf>,
+    /// Also what runs on other machines left, where you know that they have ended
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// `flashlag completions`

@@ -1,4 +1,4 @@
-//! Exit statuses.
+//! Exit statuses. A program that a signal ends has 128 and its number: 130 after Ctrl-C.
 
 use std::io;
 use std::process::ExitCode;

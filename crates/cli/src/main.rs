@@ -5,9 +5,12 @@ mod args;
 mod command;
 mod exit;
 mod load;
+mod results;
+mod say;
 mod signals;
 mod simulator;
 mod terminal;
+mod typed;
 mod waiting;
 
 use clap::Parser;
@@ -19,7 +22,12 @@ fn main() -> std::process::ExitCode {
     if let Some(ended) = flashlag_runner::lab::be_the_guest() {
         return ended;
     }
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return not_a_command(&error),
+    };
+    // Without it such a write is a signal, as for any other program.
+    let _ = signals::long_files_are_errors();
     let terminal = terminal::Terminal::detect(cli.quiet, cli.verbose);
     let done = match cli.command {
         Command::Run(args) => command::run::run(&args, &terminal),
@@ -40,8 +48,26 @@ fn main() -> std::process::ExitCode {
         Ok(exit) => exit.into(),
         Err(error) if exit::is_closed_pipe(&error) => Exit::Done.into(),
         Err(error) => {
-            eprintln!("flashlag: {}", terminal::one_paragraph(&error));
-            Exit::CouldNotRun.into()
+            let command = error.downcast_ref::<typed::Suggestion>();
+            let command = command.map(|suggestion| suggestion.command.as_str());
+            say::error(&terminal::one_paragraph(&error), command);
+            signals::exit_status().map_or_else(|| Exit::CouldNotRun.into(), Into::into)
         }
     }
+}
+
+/// Prints help, or what is wrong with the arguments: these may be names that a shell put there.
+fn not_a_command(error: &clap::Error) -> std::process::ExitCode {
+    let plain = |word: std::ffi::OsString| {
+        word.to_str().is_some_and(|word| word.chars().all(flashlag_units::is_printable))
+    };
+    if error.use_stderr() && !std::env::args_os().all(plain) {
+        // An end of a line may be one of theirs.
+        let text = error.render().to_string();
+        say::note(&text.split_whitespace().collect::<Vec<_>>().join(" "));
+    } else {
+        // There is nobody to report it to.
+        let _ = error.print();
+    }
+    u8::try_from(error.exit_code()).unwrap_or(2).into()
 }

@@ -1,11 +1,14 @@
-//! SIGINT and SIGTERM end a run cleanly; a second one ends it at once.
+//! SIGINT, SIGTERM and SIGHUP end a run cleanly; a second one ends it at once.
 
 use std::io;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::flag;
+
+/// The number of the signal that came, or 0.
+static RECEIVED: OnceLock<Arc<AtomicUsize>> = OnceLock::new();
 
 /// A flag that is set by the first signal.
 ///
@@ -13,11 +16,29 @@ use signal_hook::flag;
 /// Where the handlers can't be installed.
 pub fn stop_flag() -> io::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
+    let received = RECEIVED.get_or_init(Arc::default);
     for signal in [SIGINT, SIGTERM, SIGHUP] {
+        flag::register_usize(signal, Arc::clone(received), signal as usize)?;
         // In this order: the second signal finds the flag set and ends the program (what it leaves
         // is removed at the next start, or by `flashlag clean`).
-        flag::register_conditional_shutdown(signal, 130, Arc::clone(&stop))?;
+        flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&stop))?;
         flag::register(signal, Arc::clone(&stop))?;
     }
     Ok(stop)
+}
+
+/// The exit status of a program that ended because of a signal, as shells have it: 130 after
+/// Ctrl-C. `None` where there was none.
+pub fn exit_status() -> Option<u8> {
+    let signal = RECEIVED.get()?.load(Ordering::Relaxed);
+    u8::try_from(signal).ok().filter(|signal| *signal > 0).map(|signal| 128 + signal)
+}
+
+/// Has a file that may grow no longer (`ulimit -f`) be an error of the write, which has a name and a
+/// reason, and not a signal that ends the program before it could clean up.
+///
+/// # Errors
+/// Where the handler can't be installed.
+pub fn long_files_are_errors() -> io::Result<()> {
+    flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false))).map(drop)
 }

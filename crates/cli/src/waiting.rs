@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use flashlag_runner::{Event, Observer};
 use flashlag_term::ProgressMode;
+use flashlag_units::printable_line;
 
 /// Nobody wonders for less than this.
 const SILENT: Duration = Duration::from_secs(1);
@@ -90,7 +91,7 @@ impl Waiting {
             return;
         }
         self.told = Some(now);
-        let words = self.words();
+        let words = printable_line(&self.words());
         // Nobody may look any more.
         let mut to = std::io::stderr().lock();
         let _ = match self.mode {
@@ -109,7 +110,7 @@ impl Observer for Waiting {
         match event {
             Event::PhaseStarted { label, .. } => label.clone_into(&mut self.phase),
             Event::Preparing(what) => what.clone_into(&mut self.phase),
-            Event::PhaseFinished(_) | Event::Note(_) => {}
+            _ => {}
         }
         self.tell();
     }

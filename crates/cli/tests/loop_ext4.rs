@@ -63,8 +63,10 @@ impl Scene {
         let left: Vec<_> = after.keys().filter(|path| !self.before.contains_key(*path)).collect();
         assert!(left.is_empty(), "{when}: {left:?} was left");
         assert!(after == self.before, "{when}: a canary changed");
-        let half_written = self.run_file().with_extension("json.flashlag-tmp");
-        assert!(!half_written.exists(), "{when}: a half-written run file was left");
+        let names = fs::read_dir(self.results.path()).unwrap();
+        let mut names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let half_written = names.find(|name| name.ends_with(".flashlag-tmp"));
+        assert_eq!(half_written, None, "{when}: a half-written run file was left");
         let used = self.mount.used_bytes();
         // A directory's own blocks never shrink.
         assert!(used <= self.used_before + (1 << 20), "{when}: {used} bytes are in use");
@@ -312,4 +314,56 @@ fn wait_for_phases(run_file: &Path, child: &mut Child, phases: usize) -> bool {
         std::thread::sleep(Duration::from_millis(2));
     }
     false
+}
+
+/// As large as `quick`, and as long as a test may be.
+const SPAN: &str = r#"
+name = "span"
+about = "A test and something beside it, as large as quick's."
+
+[settings]
+span = "100MB"
+
+[[io]]
+name = "write"
+operation = "write"
+pattern = "random"
+block = "4KiB"
+span = "$span"
+time = "50ms"
+background = "beside"
+
+[[io]]
+name = "beside"
+operation = "write"
+pattern = "sequential"
+block = "1MiB"
+span = "$span"
+time = "60s"
+arrivals = { per_second = 5.0 }
+
+[[step]]
+measure = ["write"]
+"#;
+
+#[test]
+fn a_small_volume_works_or_the_error_has_the_command_that_does() {
+    for (megabytes, fits) in [(500, true), (200, false), (64, false)] {
+        let scene = Scene::new(or_skip!(LoopMount::ext4(megabytes, "")));
+        fs::write(scene.results.path().join("span.toml"), SPAN).unwrap();
+        let output = scene.run("span.toml", &[]);
+        let said = text(&output.stderr);
+        if fits {
+            assert_ran(&output);
+            continue;
+        }
+        assert_eq!(output.status.code(), Some(2), "{megabytes} MB: {said}");
+        let command = said.lines().find_map(|line| line.strip_prefix("  flashlag ")).unwrap();
+        assert!(command.contains("--set span="), "{command}");
+        let mut again = Command::new(env!("CARGO_BIN_EXE_flashlag"));
+        again.args(command.split(' ')).current_dir(scene.results.path());
+        assert_ran(&again.output().unwrap());
+        // What is suggested does not write into the last twentieth.
+        scene.assert_as_before(&format!("{megabytes} MB"));
+    }
 }

@@ -7,6 +7,7 @@ use std::thread::JoinHandle;
 
 use flashlag_device::{DeviceError, ThreadWaitMeter, WaitMeter};
 use flashlag_schema::Downgrade;
+use flashlag_stats::live::Live;
 
 use crate::drive::{Driven, Job, Watch, drive};
 use crate::files::FileSet;
@@ -19,6 +20,7 @@ pub struct Background {
     thread: Option<JoinHandle<Option<Driven>>>,
     subject: String,
     downgrades: Vec<Downgrade>,
+    live: Arc<Live>,
 }
 
 /// What the thread says once it has tried to open its files.
@@ -39,12 +41,14 @@ impl Background {
         let subject = files.directory().display().to_string();
         let (tell, told) = sync_channel(1);
         let raised = Arc::clone(&stop);
+        let live = Arc::new(Live::default());
+        let shown = Arc::clone(&live);
         let thread = std::thread::Builder::new()
             .name("background".to_owned())
-            .spawn(move || work(&files, &options, &job, &raised, &tell))
+            .spawn(move || work(&files, &options, &job, (&raised, shown), &tell))
             .map_err(|error| thread_error(&subject, error.to_string()))?;
         let mut background =
-            Background { stop, thread: Some(thread), subject, downgrades: Vec::new() };
+            Background { stop, thread: Some(thread), subject, downgrades: Vec::new(), live };
         background.downgrades = match told.recv() {
             Ok(opening) => opening?,
             Err(_) => return Err(thread_error(&background.subject, "it ended at once".to_owned())),
@@ -55,6 +59,11 @@ impl Background {
     /// What could not be had as it was asked for.
     pub fn downgrades(&self) -> &[Downgrade] {
         &self.downgrades
+    }
+
+    /// How far it is.
+    pub fn live(&self) -> &Arc<Live> {
+        &self.live
     }
 
     /// Whether it has ended by itself: at a limit or by an error.
@@ -89,7 +98,7 @@ fn work(
     files: &FileSet,
     options: &OpenOptions,
     job: &Job,
-    stop: &AtomicBool,
+    (stop, live): (&AtomicBool, Arc<Live>),
     tell: &SyncSender<Opening>,
 ) -> Option<Driven> {
     let opened = match open(files, options) {
@@ -103,7 +112,8 @@ fn work(
     let mut device = opened.device;
     let _ = tell.send(Ok(opened.downgrades));
     let meter = ThreadWaitMeter::open().ok();
-    Some(drive(&mut device, job, &mut Watch::new(stop, meter)))
+    let watch = &mut Watch { live: Some(live), ..Watch::new(stop, meter) };
+    Some(drive(&mut device, job, watch))
 }
 
 /// The thread's meter, where the kernel has one.

@@ -1,14 +1,15 @@
 //! A span of bytes over files of a bounded size.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use flashlag_device::{Device, DeviceError, Durability, Op, Request};
 use flashlag_schema::scenario;
 use flashlag_units::Bytes;
 use flashlag_workload::Payload;
-use rustix::fd::OwnedFd;
-use rustix::fs::{Mode, OFlags};
+use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
+use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::open::{OpenOptions, open};
@@ -19,10 +20,12 @@ use crate::presence::{Presence, gone};
 pub(crate) const FILE_BITS: u32 = 31;
 
 /// Bytes `0..span` over the files `STEM-0000.dat`, `STEM-0001.dat`, … of a directory, each of
-/// 2 GiB but the last. A description: it holds no file open.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// 2 GiB but the last. A description: it holds no file open, at most their directory.
+#[derive(Clone, Debug)]
 pub struct FileSet {
     directory: PathBuf,
+    /// The directory itself, where files are made and removed whatever its path leads to.
+    opened: Option<Arc<OwnedFd>>,
     stem: String,
     span: Bytes,
 }
@@ -37,7 +40,20 @@ impl FileSet {
     /// The files that hold (or will hold) `span` bytes.
     pub fn new(directory: &Path, stem: &str, span: Bytes) -> FileSet {
         let span = span.round_down(FileSet::GRAIN).max(FileSet::GRAIN);
-        FileSet { directory: directory.to_owned(), stem: stem.to_owned(), span }
+        FileSet { directory: directory.to_owned(), opened: None, stem: stem.to_owned(), span }
+    }
+
+    /// The same files in a directory that is open: nobody can put another in its place.
+    pub fn opened(self, directory: Arc<OwnedFd>) -> FileSet {
+        FileSet { opened: Some(directory), ..self }
+    }
+
+    /// A name in the directory, relative to what is open of it.
+    pub(crate) fn at(&self, path: &Path) -> (BorrowedFd<'_>, PathBuf) {
+        match (&self.opened, path.file_name()) {
+            (Some(opened), Some(name)) => (opened.as_fd(), PathBuf::from(name)),
+            _ => (rustix::fs::CWD, path.to_owned()),
+        }
     }
 
     /// How many bytes there are.
@@ -75,7 +91,10 @@ impl FileSet {
     /// by this run or by the one it resumes.
     pub fn is_laid_out(&self) -> bool {
         (0..self.count()).all(|index| {
-            let Ok(stat) = rustix::fs::stat(self.path(index)) else { return false };
+            let path = self.path(index);
+            let (directory, name) = self.at(&path);
+            let found = rustix::fs::statat(directory, &name, AtFlags::SYMLINK_NOFOLLOW);
+            let Ok(stat) = found else { return false };
             let length = self.length(index).0;
             let allocated = stat.st_blocks as u64 * 512 >= length;
             stat.st_size as u64 == length && allocated
@@ -177,7 +196,8 @@ impl FileSet {
     /// The first file that could not be removed.
     pub fn remove(&self) -> Result<(), DeviceError> {
         for path in self.paths() {
-            match rustix::fs::unlink(&path) {
+            let (directory, name) = self.at(&path);
+            match rustix::fs::unlinkat(directory, &name, AtFlags::empty()) {
                 Ok(()) | Err(rustix::io::Errno::NOENT) => {}
                 Err(errno) => {
                     let subject = path.display().to_string();
@@ -194,7 +214,8 @@ impl FileSet {
         allow_files(self.count() as u64 * 2);
         let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let open_one = |path: PathBuf| {
-            rustix::fs::open(&path, flags, Mode::RUSR | Mode::WUSR)
+            let (directory, name) = self.at(&path);
+            rustix::fs::openat(directory, &name, flags, Mode::RUSR | Mode::WUSR)
                 .map_err(|errno| DeviceError::os("open", path.display().to_string(), None, errno))
         };
         self.paths().map(open_one).collect()

@@ -114,7 +114,9 @@ fn a_background_job_runs_until_it_is_finished() {
     let background = Background::start(files, options, job).expect("started");
     std::thread::sleep(std::time::Duration::from_millis(100));
     assert!(!background.has_ended());
+    let live = std::sync::Arc::clone(background.live());
     let driven = background.finish().expect("driven");
+    assert_eq!(live.snapshot().bytes, driven.moved, "what was shown is what was written");
     assert_eq!(driven.ended, Ended::Stopped);
     assert!(driven.recorded.latency.count() > 0 && driven.moved > Bytes::ZERO);
 }

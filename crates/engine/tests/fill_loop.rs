@@ -74,6 +74,7 @@ impl Asked<'static> {
 
 fn do_fill(directory: &Path, asked: &Asked<'_>) -> Result<Filled, DeviceError> {
     let spec = FillSpec {
+        opened: None,
         directory,
         stem: "fill",
         io: &asked.io,

@@ -10,7 +10,9 @@ use std::process::Command;
 
 use common::canary::{plant, snapshot};
 use common::loop_mount::run;
-use flashlag_engine::guard::{Workspace, clean, find_leftovers};
+use flashlag_engine::guard::{
+    PublishError, Publisher, Replaces, Workspace, clean, clean_of_all_machines, find_leftovers,
+};
 use flashlag_units::Bytes;
 use tempfile::tempdir;
 
@@ -254,7 +256,11 @@ fn a_result_that_was_being_written_is_removed_and_no_other_file_can_be() {
     let error = work.also_temporary(&result).unwrap_err().to_string();
     assert!(error.contains(".flashlag-tmp"), "{error}");
     assert!(work.also_temporary(&other.path().join(".flashlag-tmp")).is_err());
-    let temporary = other.path().join("run.json.flashlag-tmp");
+    let users = other.path().join("run.json.flashlag-tmp");
+    assert!(work.also_temporary(&users).is_err());
+    let publisher = Publisher::open(other.path()).unwrap();
+    let temporary = publisher.temporary();
+    fs::write(&users, "a user's own").unwrap();
     work.also_temporary(&temporary).unwrap();
     fs::write(&result, "the result").unwrap();
     fs::write(&temporary, "half a res").unwrap();
@@ -267,6 +273,80 @@ fn a_result_that_was_being_written_is_removed_and_no_other_file_can_be() {
     assert!(clean(parent.path()).unwrap()[0].is_complete());
     assert!(!temporary.exists() && !work.exists());
     assert_eq!(fs::read_to_string(&result).unwrap(), "the result");
+    assert_eq!(fs::read_to_string(&users).unwrap(), "a user's own");
+}
+
+#[test]
+fn a_result_that_a_death_left_half_written_is_removed_where_it_is_and_no_other() {
+    let parent = tempdir().unwrap();
+    plant(parent.path());
+    fs::write(parent.path().join("r.json.flashlag-tmp"), "a user's own").unwrap();
+    let linked = Publisher::open(parent.path()).unwrap().temporary();
+    symlink(parent.path().join("canary.txt"), &linked).unwrap();
+    let before = snapshot(parent.path());
+    let left = Publisher::open(parent.path()).unwrap().temporary();
+    fs::write(&left, "half a res").unwrap();
+    let used = Publisher::open(parent.path()).unwrap().temporary();
+    let writer = fs::File::create(&used).unwrap();
+    rustix::fs::flock(&writer, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    clean(parent.path()).unwrap();
+    assert!(!left.exists() && used.exists(), "one is a dead process's, the other is in use");
+    drop(writer);
+    clean(parent.path()).unwrap();
+    assert_eq!(snapshot(parent.path()), before);
+}
+
+#[test]
+fn a_result_is_published_whole_and_over_nothing_that_it_does_not_know() {
+    let parent = tempdir().unwrap();
+    let publisher = Publisher::open(parent.path()).unwrap();
+    let name = std::ffi::OsStr::new("run.json");
+    let first = publisher.publish(name, b"one", Replaces::Nothing).unwrap();
+    let taken = publisher.publish(name, b"other", Replaces::Nothing).unwrap_err();
+    assert_eq!(taken, PublishError::Taken);
+    let second = publisher.publish(name, b"two", Replaces::This(&first)).unwrap();
+    // The first is gone: whoever knows only that one must not replace the second.
+    let taken = publisher.publish(name, b"other", Replaces::This(&first));
+    assert!(matches!(taken, Err(PublishError::Taken)) || first.st_ino == second.st_ino);
+    assert_eq!(fs::read(parent.path().join("run.json")).unwrap(), b"two");
+    assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 1, "no temporary is left");
+}
+
+#[test]
+fn of_many_that_publish_one_name_at_once_one_gets_it() {
+    let parent = tempdir().unwrap();
+    let name = std::ffi::OsStr::new("run.json");
+    let publish = |number: u8| {
+        let publisher = Publisher::open(parent.path()).unwrap();
+        publisher.publish(name, &[number; 9000], Replaces::Nothing).is_ok()
+    };
+    let published = std::thread::scope(|scope| {
+        let all: Vec<_> = (0..32).map(|number| scope.spawn(move || publish(number))).collect();
+        all.into_iter().filter_map(|one| one.join().ok()).filter(|&ok| ok).count()
+    });
+    assert_eq!(published, 1);
+    let text = fs::read(parent.path().join("run.json")).unwrap();
+    assert!(text.len() == 9000 && text.iter().all(|byte| *byte == text[0]), "it is one's whole");
+    assert_eq!(fs::read_dir(parent.path()).unwrap().count(), 1, "no temporary is left");
+}
+
+#[test]
+fn what_another_machine_may_still_use_is_left_alone_but_by_force() {
+    let parent = tempdir().unwrap();
+    let left = abandon(with_data(parent.path()));
+    let manifest = left.join("flashlag-manifest.json");
+    let mut text: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(&manifest).unwrap()).unwrap();
+    text["owner"]["boot_id"] = "0d5c2e6c-0000-0000-0000-000000000000".into();
+    text["owner"]["machine"] = "0123456789abcdef".into();
+    fs::write(&manifest, text.to_string()).unwrap();
+    let before = snapshot(parent.path());
+    let cleaned = clean(parent.path()).unwrap();
+    assert!(cleaned[0].kept[0].reason.contains("another machine"), "{cleaned:?}");
+    assert!(cleaned[0].kept[0].reason.contains("--force"), "{cleaned:?}");
+    assert_eq!(snapshot(parent.path()), before, "a run there may live");
+    assert!(clean_of_all_machines(parent.path()).unwrap()[0].is_complete());
+    assert!(!left.exists());
 }
 
 #[test]

@@ -1,67 +1,81 @@
-//! What reviewers measured on the very device that a run simulates, cell by cell.
+//! What reviewers measured on the very device that a run simulates, cell by cell: only where the
+//! run repeats their protocol.
 
-use flashlag_schema::profile::{Profile, ProfileCheck};
-use flashlag_schema::{Phase, Run, State};
+use flashlag_schema::profile::{Profile, ProfileCheck, builtin_protocol};
+use flashlag_schema::{Phase, Run};
+use flashlag_units::Bytes;
 
-use crate::published::{Published, published};
+use crate::published::{Published, published_of_profiles};
 
-/// The published throughputs of the devices that a simulated run's profile is checked against;
-/// none for any other run.
+/// The published throughputs of the device of a simulated run.
 pub(crate) struct Beside {
-    name: String,
-    checks: Vec<ProfileCheck>,
+    profile: Option<Profile>,
+    /// The check whose protocol the run repeats; `None` where it repeats none.
+    check: Option<ProfileCheck>,
 }
 
 impl Beside {
     pub fn of(run: &Run) -> Beside {
         let text = run.target.profile.as_ref().map(|profile| profile.text.as_str());
-        match text.and_then(|text| Profile::parse(text).ok()) {
-            Some(profile) => Beside { name: profile.name, checks: profile.checks },
-            None => Beside { name: String::new(), checks: Vec::new() },
-        }
+        let profile = text.and_then(|text| Profile::parse(text).ok());
+        let checks = profile.iter().flat_map(|profile| &profile.checks);
+        let repeats = |check: &&ProfileCheck| repeats(run, profile.as_ref(), check);
+        let check = checks.into_iter().find(repeats).cloned();
+        Beside { profile, check }
     }
 
-    /// The figure for this phase's state, run and test.
+    /// The figure for this phase's state, run and test; none where the run was not made by the
+    /// protocol that the figure was.
     pub fn row(&self, phase: &Phase) -> Option<&'static Published> {
-        let condition = condition(phase.state, phase.run)?;
-        self.rows().find(|row| row.workload == phase.name && row.condition == condition)
+        let check = self.check.as_ref()?;
+        rows_of(check).find(|row| {
+            let test = check.workloads.get(&row.workload).unwrap_or(&row.workload);
+            *test == phase.name && check.place_of(&row.condition) == Some((phase.state, phase.run))
+        })
     }
 
-    /// Whose figures they are, and that the reviewers' own protocol is another scenario than the
-    /// run's where it is: they wait for other calls, on files laid out otherwise.
+    /// Whose figures they are; where the run repeats no protocol but there is one, how to.
     pub fn note(&self, run: &Run) -> Option<String> {
-        let mut sources: Vec<&str> = Vec::new();
-        for row in self.rows() {
-            if !sources.contains(&row.source.as_str()) {
-                sources.push(&row.source);
+        if let Some(check) = &self.check {
+            let mut sources: Vec<&str> = Vec::new();
+            for row in rows_of(check) {
+                if !sources.contains(&row.source.as_str()) {
+                    sources.push(&row.source);
+                }
             }
+            return (!sources.is_empty()).then(|| {
+                format!("Published: {}. The run repeats that protocol.", sources.join("; "))
+            });
         }
-        let mut note = format!("Published: {}.", sources.join("; "));
-        let repeated = self.checks.iter().any(|check| check.scenario == run.scenario.name);
-        if !repeated && !self.name.is_empty() {
-            note += &format!(
-                " Their protocol differs from this scenario (files, fill, calls to make writes \
-                 durable); `flashlag profiles check {}` repeats it.",
-                self.name
-            );
-        }
-        (!sources.is_empty()).then_some(note)
-    }
-
-    fn rows(&self) -> impl Iterator<Item = &'static Published> {
-        published().iter().filter(|row| {
-            row.metric == "throughput" && self.checks.iter().any(|check| check.device == row.device)
+        let profile = self.profile.as_ref()?;
+        let published = profile.checks.iter().any(|check| rows_of(check).next().is_some());
+        let built_in = flashlag_schema::profile::builtin_profile(&profile.name).is_some();
+        (published && built_in && run.scenario.name == "lifecycle").then(|| {
+            format!(
+                "What reviewers measured on this device stands beside runs of their own protocol \
+                 only: `flashlag run lifecycle --on sim:{} --set protocol=published`.",
+                profile.name
+            )
         })
     }
 }
 
-/// As the published rows call a state.
-fn condition(state: State, run: u32) -> Option<String> {
-    match state {
-        State::New => Some("new".to_owned()),
-        State::Filled => Some(format!("filled-run-{run}")),
-        State::Deleted => Some(format!("after-delete-run-{run}")),
-        State::Idle => Some("after-24h-idle-with-fstrim".to_owned()),
-        State::Trimmed => None,
-    }
+/// The published throughputs of a check's device.
+fn rows_of(check: &ProfileCheck) -> impl Iterator<Item = &'static Published> {
+    let device = check.device.clone();
+    published_of_profiles()
+        .iter()
+        .filter(move |row| row.device == device && row.metric == "throughput")
+}
+
+/// Whether a run did what the check's protocol does: the same steps with the same settings, on the
+/// same filesystem, with as much left free.
+fn repeats(run: &Run, profile: Option<&Profile>, check: &ProfileCheck) -> bool {
+    let scenario = builtin_protocol(&check.scenario).and_then(|text| check.scenario_of(text).ok());
+    let same_steps = scenario.is_some_and(|scenario| scenario.hash() == run.scenario.hash);
+    let filesystem = check.filesystem.as_deref().or(profile.map(|it| it.filesystem.as_str()));
+    let on = run.target.profile.as_ref().map(|record| record.filesystem.as_str());
+    let leave: Option<Bytes> = check.leave.as_ref().and_then(|leave| leave.parse().ok());
+    let same_leave = leave.is_none_or(|leave| leave == run.options.leave_bytes);
+    same_steps && filesystem == on && same_leave
 }

@@ -2,8 +2,10 @@ use flashlag_schema::{Lag, LatencySummary, Phase, StoredHistogram};
 use flashlag_stats::{Histogram, Percentile};
 use flashlag_units::{Nanos, ratio};
 
+use crate::overload::is_overloaded;
+
 /// The figures of one row: times in nanoseconds, a percentile absent where fewer than ten values
-/// lie beyond it.
+/// lie beyond it; all of them absent where a schedule was overloaded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Figures {
     /// How many values.
@@ -22,6 +24,9 @@ pub struct Figures {
     pub mean: Option<Nanos>,
     /// How many were longer than one 60 Hz frame; absent where the histogram can't be read.
     pub late: Option<u64>,
+    /// Whether these are of a schedule that was not kept ([`crate::OVERLOAD_RULE`]): then there are
+    /// no times, as they would grow with the length of the test.
+    pub overloaded: bool,
 }
 
 impl Figures {
@@ -36,12 +41,21 @@ impl Figures {
             max: histogram.max(),
             mean: histogram.mean(),
             late: Some(histogram.count_over(Lag::FRAME_60HZ)),
+            overloaded: false,
         }
+    }
+
+    /// Of a schedule that was not kept: how many operations there were, and no times.
+    pub fn of_overloaded(n: u64) -> Figures {
+        Figures { n, overloaded: true, ..Figures::default() }
     }
 
     /// Of what a person would have waited in that phase: from the intended start where there was a
     /// schedule, else from the call.
     pub fn of_phase(phase: &Phase) -> Figures {
+        if is_overloaded(phase) {
+            return Figures::of_overloaded(phase.ops);
+        }
         match felt(phase) {
             Some(histogram) => Figures::of(&histogram),
             None => Figures::of_summary(phase.ops, &phase.latency_ns),
@@ -50,7 +64,7 @@ impl Figures {
 
     fn of_summary(n: u64, summary: &LatencySummary) -> Figures {
         let LatencySummary { p50, p90, p99, p999, max, mean, .. } = *summary;
-        Figures { n, p50, p90, p99, p999, max, mean, late: None }
+        Figures { n, p50, p90, p99, p999, max, mean, late: None, overloaded: false }
     }
 
     /// The share that was longer than one 60 Hz frame.

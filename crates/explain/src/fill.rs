@@ -53,12 +53,17 @@ pub fn fill_curves(run: &Run) -> Vec<FillCurve> {
     curves.collect()
 }
 
-fn curve(run: &Run, index: usize, phase: &Phase) -> Option<FillCurve> {
+/// The levels of one fill, and the size that they are shares of: that of the storage, or, where
+/// that is not known, what was in use at the end.
+pub fn fill_levels(phase: &Phase, storage: Option<Bytes>) -> Option<(Bytes, Vec<FillLevel>)> {
     let last = phase.intervals.iter().rev().find_map(|interval| interval.filled_bytes)?;
+    let total = storage.filter(|total| *total >= last).unwrap_or(last);
+    Some((total, levels(phase, total)))
+}
+
+fn curve(run: &Run, index: usize, phase: &Phase) -> Option<FillCurve> {
     let known = run.environment.filesystem.total_bytes.value().copied();
-    // Where the size could not be read, levels are shares of what was in use at the end.
-    let total = known.filter(|total| *total >= last).unwrap_or(last);
-    let levels = levels(phase, total);
+    let (total, levels) = fill_levels(phase, known)?;
     if levels.is_empty() {
         return None;
     }

@@ -7,6 +7,7 @@
 
 mod beside;
 mod compare;
+mod cost;
 mod doubt;
 pub mod fail_if;
 mod figures;
@@ -18,10 +19,12 @@ mod lifecycle;
 mod marks;
 mod naming;
 mod outline;
+mod overload;
 mod place;
 mod published;
 mod rates;
 pub mod sample;
+mod standing;
 mod strip;
 mod verdict;
 mod waits;
@@ -30,23 +33,26 @@ pub use compare::{
     CheckDifference, CompareError, CompareOptions, CompareRow, CompareSide, Comparison, Difference,
     Group, Ratio, RatioKind, Subject, compare,
 };
+pub use cost::cost;
 pub use doubt::{CheckCounts, Failure, failed, failures_of};
-pub use fail_if::{Threshold, ThresholdError, ThresholdOutcome};
+pub use fail_if::{PhaseName, Threshold, ThresholdError, ThresholdOutcome};
 pub use figures::Figures;
-pub use fill::{FillCurve, FillLevel, fill_curves};
+pub use fill::{FillCurve, FillLevel, fill_curves, fill_levels};
 pub use findings::{Finding, FindingKind, FindingSide, Findings, RuledOut, findings};
 pub use headline::{Believe, Headline, NoVerdict, headline};
 pub use lifecycle::{Lifecycle, LifecycleCell, LifecycleColumn, LifecycleRow, lifecycle, sizes};
-pub use marks::{MARKS_NOTE, Mark, MarkPoint, marks};
+pub use marks::{MARKS_NOTE, Mark, MarkPoint, marks, marks_beside};
 pub use naming::{SaveKind, stage_label, stage_of, state_name, subject_name, test_title};
 pub use outline::{
     LAG_IS_A_BUDGET, PhaseChange, PhaseStalls, Stalls, cause_name, change_name, changes,
     changes_heading, distribution_heading, environment_heading, for_people, kind_name, phase_title,
     saves_heading, stalls, test_name, tests_heading, trust_heading,
 };
+pub use overload::{OVERLOAD_RULE, Overload, is_overloaded, overload};
 pub use place::{Place, places};
 pub use published::{Published, published, published_of_profiles};
 pub use rates::{RateRow, rates};
+pub use standing::{Standing, standings};
 pub use strip::{GroupKind, Strip, StripGroup, StripRow, strip};
 pub use verdict::{FREEZE, Judgement, LagVerdict, NOTICED, RULES};
 pub use waits::{WaitGroup, WaitPart, WaitSection, waits};

@@ -19,8 +19,8 @@ pub struct Lifecycle {
     pub columns: Vec<LifecycleColumn>,
     /// The stages, in order; those that were skipped too.
     pub rows: Vec<LifecycleRow>,
-    /// Whose the published figures beside the cells are, and how far this scenario is theirs;
-    /// `None` where none stand beside any cell.
+    /// Whose the published figures beside the cells are; where none are, but reviewers measured the
+    /// device that was simulated, by which command they would be. Else `None`.
     pub published: Option<String>,
 }
 
@@ -96,6 +96,8 @@ pub fn lifecycle(run: &Run) -> Option<Lifecycle> {
     }
     let columns = columns(phases());
     let (rows, published) = rows(run, &plan, &columns, &stages);
+    // Where none stands beside a cell, it says how to have them there.
+    let published = published.or_else(|| Beside::of(run).note(run));
     Some(Lifecycle { heading: heading(run, &columns, &rows), columns, rows, published })
 }
 

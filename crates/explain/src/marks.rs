@@ -1,13 +1,17 @@
 //! Published devices below the picture: how long one small write took on them.
 
+use flashlag_schema::scenario::Durability;
+use flashlag_schema::{Phase, Run};
 use flashlag_units::Nanos;
 
 use crate::format;
-use crate::published::{Published, published};
+use crate::published::{Published, own_devices, published};
 
 /// A published device below the picture. Never given a verdict.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mark {
+    /// As it is called in the data: `nexus7-2012`.
+    pub key: &'static str,
     /// `Nexus 7`.
     pub device: String,
     /// Its figures, left to right.
@@ -30,32 +34,48 @@ pub struct MarkPoint {
 }
 
 /// What is true of all of them.
-pub const MARKS_NOTE: &str = "Published figures come from other tools and systems, and not every \
-    source says whether each write was flushed: compare orders of magnitude only.";
+pub const MARKS_NOTE: &str = "Published figures come from other tools and systems. Those of writes \
+    stand only beside tests that make writes durable as the reviewers' tools did (fsync): compare \
+    orders of magnitude only.";
 
 const FROM_THROUGHPUT: &str = "Mean time of a 4 KiB random write, from its throughput: one at a \
     time is assumed.";
 
-/// The marks: medians where they were published, else means from throughput.
+/// The marks that may stand beside a run: of other devices than the one it simulates, and of writes
+/// that were made durable as its own were. None where nothing in it is.
+pub fn marks_beside(run: &Run) -> Vec<Mark> {
+    let fsync = |phase: &Phase| phase.is_durable_write() && phase.durable == MARKS_DURABLE;
+    if !run.phases.iter().any(fsync) {
+        return Vec::new();
+    }
+    let own = own_devices(run);
+    marks().into_iter().filter(|mark| !own.iter().any(|device| device == mark.key)).collect()
+}
+
+/// How the writes of all marks were made durable.
+const MARKS_DURABLE: Durability = Durability::Fsync;
+
+/// All marks: medians where they were published, else means from throughput.
 pub fn marks() -> Vec<Mark> {
-    let latency = |device: &str, name: &str| {
+    let latency = |device: &'static str, name: &str| {
         let row = writes(device).find(|row| row.metric == "latency p50")?;
         let at = Nanos((row.value * 1e6) as u64);
         let label = format!("{} ms", row.value);
         let point = MarkPoint { label, from: at, to: at };
         Some(Mark {
+            key: device,
             device: name.to_owned(),
             points: vec![point],
             source: row.source.clone(),
             note: format!("Median, {}, {}. {}.", row.os, row.filesystem, row.note),
         })
     };
-    let throughput = |device: &str, name: &str| {
+    let throughput = |device: &'static str, name: &str| {
         let points = [range(device, "new", "new"), range(device, "filled", "filled")];
         let source = writes(device).next()?.source.clone();
         let points: Vec<MarkPoint> = points.into_iter().flatten().collect();
         let note = FROM_THROUGHPUT.to_owned();
-        Some(Mark { device: name.to_owned(), points, source, note })
+        Some(Mark { key: device, device: name.to_owned(), points, source, note })
     };
     let marks = [
         latency("moto-z-2016", "Moto Z"),

@@ -215,9 +215,13 @@ impl Plan {
     }
 }
 
-/// Whether a phase filled the storage, so that its figures span all levels.
+/// Whether a phase filled the storage, so that its figures span all levels; or was run for nothing but
+/// the state that it leaves (`prepares = true`).
 pub(crate) fn is_fill(plan: &Plan, phase: &Phase) -> bool {
-    plan.is_fill(&phase.name) || phase.intervals.iter().any(|i| i.filled_bytes.is_some())
+    let prepares = matches!(plan.test(&phase.name), Some(Test::Io(io)) if io.prepares);
+    prepares
+        || plan.is_fill(&phase.name)
+        || phase.intervals.iter().any(|i| i.filled_bytes.is_some())
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use crate::figures::Figures;
 use crate::fill::nearly_full_at;
 use crate::format;
 use crate::naming::{SaveKind, stage_of, test_title};
+use crate::overload::overload;
 
 /// Phases with waits longer than their limit.
 #[derive(Clone, Debug, PartialEq)]
@@ -242,11 +243,13 @@ fn stalls_heading(run: &Run, all: &[PhaseStalls]) -> String {
     }
 }
 
-/// What the interval series of all phases show, in the order of the run.
+/// What the interval series of all phases show, in the order of the run. That a schedule's
+/// throughput is steady says nothing of the device: where one paced the phase, it is left out.
 pub fn changes(run: &Run) -> Vec<PhaseChange<'_>> {
     let phases = run.phases.iter().enumerate();
     let all = phases.flat_map(|(index, phase)| {
-        phase.changes.iter().map(move |change| PhaseChange {
+        let shown = |change: &&Change| phase.closed_loop || !is_steadiness(change.kind);
+        phase.changes.iter().filter(shown).map(move |change| PhaseChange {
             phase: index,
             title: phase_title(run, phase),
             name: change_name(run, phase, change),
@@ -259,11 +262,15 @@ pub fn changes(run: &Run) -> Vec<PhaseChange<'_>> {
     all
 }
 
+fn is_steadiness(kind: ChangeKind) -> bool {
+    matches!(kind, ChangeKind::SteadyState | ChangeKind::NotSteady)
+}
+
 /// The heading of the changes: `Write cache exhausted after 1.5 GB in 256K seq write`.
 pub fn changes_heading(run: &Run) -> String {
     let changes = changes(run);
-    let settled = |kind| matches!(kind, ChangeKind::SteadyState | ChangeKind::NotSteady);
-    let events: Vec<_> = changes.iter().filter(|change| !settled(change.change.kind)).collect();
+    let events: Vec<_> =
+        changes.iter().filter(|change| !is_steadiness(change.change.kind)).collect();
     match events.as_slice() {
         [] if changes.is_empty() => "No change over time".to_owned(),
         [] => {
@@ -334,16 +341,35 @@ pub fn distribution_heading(run: &Run) -> String {
 
 /// The heading of the saves: `Rollback journal: 28% of saves are late; WAL: 0.7%`.
 pub fn saves_heading(run: &Run) -> String {
-    let mut rows: Vec<(String, f64)> = Vec::new();
     let saves = run.phases.iter().filter(|phase| phase.operation == Operation::Save);
-    for phase in saves.filter(|phase| failures_of(run, phase).is_empty()) {
-        if let Some(share) = Figures::of_phase(phase).late_share() {
-            rows.push((lower_first(&phase_title(run, phase)), share));
+    let judged = saves.filter(|phase| failures_of(run, phase).is_empty());
+    let mut rows: Vec<(String, f64)> = Vec::new();
+    let mut overloads: Vec<String> = Vec::new();
+    for phase in judged {
+        let title = lower_first(&phase_title(run, phase));
+        if let Some(overload) = overload(run, phase) {
+            overloads.push(format!("{} overloaded, {}", save_name(&title), overload.in_words()));
+        } else if let Some(share) = Figures::of_phase(phase).late_share() {
+            rows.push((title, share));
         }
     }
     rows.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let name = |title: &str| title.strip_prefix("SQLite ").unwrap_or(title).to_owned();
-    match rows.as_slice() {
+    match (rows.is_empty(), overloads.is_empty()) {
+        (_, true) => late_saves(&rows),
+        (true, false) => format::capitalized(&overloads.join("; ")),
+        (false, false) => format!("{}; {}", late_saves(&rows), overloads.join("; ")),
+    }
+}
+
+/// `save, WAL` of `SQLite save, WAL`.
+fn save_name(title: &str) -> String {
+    title.strip_prefix("SQLite ").unwrap_or(title).to_owned()
+}
+
+/// The most and the least share of late saves; `rows` are in that order.
+fn late_saves(rows: &[(String, f64)]) -> String {
+    let name = save_name;
+    match rows {
         [] => "Saves were measured, but can't be judged".to_owned(),
         [(title, share)] => {
             format!(

@@ -1,13 +1,12 @@
 //! Where a run's tests stand among published figures.
 
-use flashlag_schema::scenario::Durability;
 use flashlag_schema::{Operation, Phase, Run, State};
 use flashlag_units::Bytes;
 
 use crate::doubt::failures_of;
 use crate::format;
 use crate::naming::{Plan, is_fill, stage_of, test_title};
-use crate::published::{Published, published};
+use crate::published::{Published, own_devices, published};
 
 /// Where one test of a run stands.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,11 +25,12 @@ pub struct Place {
     pub slower: Option<&'static Published>,
     /// The nearest faster figure.
     pub faster: Option<&'static Published>,
-    /// What must be said before comparing: queue depth, durability; empty where nothing.
+    /// What must be said before comparing: queue depth, page cache; empty where nothing.
     pub caveat: String,
 }
 
-/// The four tests when new, and random writes once full, that no failed check covers.
+/// The four tests when new, and random writes once full, that no failed check covers: each among
+/// the figures of other devices for the same test in the same state, made durable in the same way.
 pub fn places(run: &Run) -> Vec<Place> {
     let plan = Plan::of(run);
     let last_full = run.phases.iter().rposition(|phase| {
@@ -71,7 +71,12 @@ fn place(run: &Run, index: usize, phase: &Phase) -> Option<Place> {
     if !(rate.is_finite() && rate > 0.0) {
         return None;
     }
-    let rows = || published().iter().filter(|row| row.workload == test);
+    let own = own_devices(run);
+    let comparable = |row: &&Published| {
+        let as_durable = !writes_at_random(phase) || row.durable == Some(phase.durable);
+        row.workload == test && as_durable && row.is_of(phase.state) && !own.contains(&row.device)
+    };
+    let rows = || published().iter().filter(comparable);
     let rated = || rows().filter_map(|row| row.mb_per_s().map(|rate| (row, rate)));
     let by_rate = |a: &(&Published, f64), b: &(&Published, f64)| a.1.total_cmp(&b.1);
     let slower = rated().filter(|(_, other)| *other <= rate).max_by(by_rate);
@@ -107,6 +112,10 @@ fn place(run: &Run, index: usize, phase: &Phase) -> Option<Place> {
     })
 }
 
+fn writes_at_random(phase: &Phase) -> bool {
+    phase.operation == Operation::RandomWrite
+}
+
 /// What was done otherwise than one operation at a time, directly, durably.
 fn caveat(phase: &Phase) -> String {
     let mut said = Vec::new();
@@ -115,9 +124,6 @@ fn caveat(phase: &Phase) -> String {
             "{} operations at a time here, one in the published tests",
             phase.queue_depth
         ));
-    }
-    if phase.operation == Operation::RandomWrite && phase.durable == Durability::None {
-        said.push("these writes were not made durable one by one".to_owned());
     }
     if !phase.direct {
         said.push("through the page cache here".to_owned());

@@ -2,6 +2,10 @@
 
 use std::sync::LazyLock;
 
+use flashlag_schema::profile::Profile;
+use flashlag_schema::scenario::Durability;
+use flashlag_schema::{Run, State};
+
 /// A published figure. MB is 10^6 bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Published {
@@ -25,6 +29,8 @@ pub struct Published {
     pub source: String,
     /// How it was measured, where that matters.
     pub note: String,
+    /// How each write was made durable; `None` where nothing says, or it is no write.
+    pub durable: Option<Durability>,
 }
 
 static PUBLISHED: LazyLock<Vec<Published>> =
@@ -48,9 +54,15 @@ fn parse(text: &str) -> Vec<Published> {
 }
 
 fn row(fields: &[String]) -> Option<Published> {
-    let [device, os, filesystem, condition, workload, metric, value, unit, source, note] = fields
+    let [device, os, filesystem, condition, workload, metric, value, unit, source, note, rest @ ..] =
+        fields
     else {
         return None;
+    };
+    let durable = match rest.first().map(String::as_str) {
+        Some("fsync") => Some(Durability::Fsync),
+        Some("none") => Some(Durability::None),
+        _ => None,
     };
     Some(Published {
         device: device.clone(),
@@ -63,6 +75,7 @@ fn row(fields: &[String]) -> Option<Published> {
         unit: unit.clone(),
         source: source.clone(),
         note: note.clone(),
+        durable,
     })
 }
 
@@ -95,6 +108,20 @@ impl Published {
         }
     }
 
+    /// Whether it was measured in that state. A minimum holds in every state; a device in use is in
+    /// none of them.
+    pub(crate) fn is_of(&self, state: State) -> bool {
+        let condition = self.condition.as_str();
+        match state {
+            _ if condition == "-" => true,
+            State::New => condition == "new",
+            State::Filled => condition.starts_with("filled-"),
+            State::Deleted => condition.starts_with("after-delete-"),
+            State::Trimmed => condition == "trimmed",
+            State::Idle => condition.contains("idle"),
+        }
+    }
+
     /// Megabytes a second; operations of 4,096 bytes are converted. `None` for a latency.
     pub fn mb_per_s(&self) -> Option<f64> {
         match self.unit.as_str() {
@@ -103,6 +130,14 @@ impl Published {
             _ => None,
         }
     }
+}
+
+/// The devices, as the data calls them, that a simulated run's profile stands for.
+pub(crate) fn own_devices(run: &Run) -> Vec<String> {
+    let Some(record) = &run.target.profile else { return Vec::new() };
+    let checks = Profile::parse(&record.text).map(|profile| profile.checks).unwrap_or_default();
+    let devices = checks.into_iter().map(|check| check.device);
+    devices.chain([record.name.clone()]).collect()
 }
 
 fn device_name(device: &str) -> String {

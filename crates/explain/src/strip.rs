@@ -5,7 +5,7 @@ use flashlag_schema::{Phase, Run};
 use crate::doubt::Failure;
 use crate::figures::Figures;
 use crate::format;
-use crate::marks::{Mark, marks};
+use crate::marks::{Mark, marks_beside};
 use crate::naming::{Plan, SaveKind, is_fill, stage_of, test_title};
 use crate::verdict::Judgement;
 
@@ -83,7 +83,7 @@ pub fn strip(run: &Run) -> Strip {
     for group in &mut groups {
         group.title += &sample_sizes(&group.rows);
     }
-    Strip { groups, marks: marks() }
+    Strip { groups, marks: marks_beside(run) }
 }
 
 /// Which group a phase belongs to, under which title, as what; `None` where it is not shown.

@@ -7,6 +7,7 @@ use flashlag_units::Nanos;
 use crate::doubt::{Failure, failures_of};
 use crate::figures::felt;
 use crate::format;
+use crate::overload::{Overload, overload};
 
 /// How a device would feel, the worst that applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -19,11 +20,13 @@ pub enum LagVerdict {
     Lags,
     /// p99.9 of 1 s or more.
     Freezes,
+    /// A schedule that the device can't keep: see [`crate::OVERLOAD_RULE`].
+    Overloaded,
 }
 
 /// The rules, as printed under the picture.
-pub const RULES: &str = "Verdicts take the worst that applies: freezes, p99.9 of 1 s or more; \
-    lags, 10% late or p99 of 100 ms or more; hitches, 1% late or p99.9 of 100 ms or more; \
+pub const RULES: &str = "Verdicts take the worst that applies: overloaded, a schedule of which \
+    less than nine tenths is done while the queue grows; freezes, p99.9 of 1 s or more; lags, 10% late or p99 of 100 ms or more; hitches, 1% late or p99.9 of 100 ms or more; \
     otherwise smooth.";
 
 /// A wait of this length is noticed.
@@ -32,13 +35,23 @@ pub const NOTICED: Nanos = Nanos::from_millis(100);
 pub const FREEZE: Nanos = Nanos::from_secs(1);
 
 impl LagVerdict {
-    /// As printed: `smooth`, `hitches`, `lags`, `freezes`.
+    /// All of them, mildest first.
+    pub const ALL: [LagVerdict; 5] = [
+        LagVerdict::Smooth,
+        LagVerdict::Hitches,
+        LagVerdict::Lags,
+        LagVerdict::Freezes,
+        LagVerdict::Overloaded,
+    ];
+
+    /// As printed: `smooth`, `hitches`, `lags`, `freezes`, `overloaded`.
     pub fn name(self) -> &'static str {
         match self {
             LagVerdict::Smooth => "smooth",
             LagVerdict::Hitches => "hitches",
             LagVerdict::Lags => "lags",
             LagVerdict::Freezes => "freezes",
+            LagVerdict::Overloaded => "overloaded",
         }
     }
 
@@ -85,7 +98,8 @@ pub enum Judgement {
     Judged {
         /// The word.
         verdict: LagVerdict,
-        /// What must be said beside it: n too small for a percentile of the rule.
+        /// What must be said beside it: n too small for a percentile of the rule; how little of a
+        /// schedule was done.
         caveat: Option<String>,
     },
     /// A failed check covers the row.
@@ -104,7 +118,16 @@ impl Judgement {
         if !failures.is_empty() {
             return Judgement::NotJudged { failures };
         }
+        if let Some(overload) = overload(run, phase) {
+            return Judgement::overloaded(&overload);
+        }
         felt(phase).map_or(Judgement::Nothing, |histogram| Judgement::of_histogram(&histogram))
+    }
+
+    /// Of a schedule that was not kept.
+    pub(crate) fn overloaded(overload: &Overload) -> Judgement {
+        let caveat = Some(format!("overloaded: {}", overload.in_words()));
+        Judgement::Judged { verdict: LagVerdict::Overloaded, caveat }
     }
 
     /// Of waits that no failed check covers.

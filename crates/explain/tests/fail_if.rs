@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use flashlag_explain::sample;
-use flashlag_explain::{Threshold, ThresholdError};
-use flashlag_schema::Run;
+use flashlag_explain::{PhaseName, Threshold, ThresholdError};
+use flashlag_schema::{Run, State};
 
 fn outcome(run: &Run, text: &str) -> (bool, String) {
     let outcome = text.parse::<Threshold>().unwrap().evaluate(run).unwrap();
@@ -100,4 +100,32 @@ fn an_open_loop_counts_from_the_intended_start() {
     let response = busy.response_ns.as_ref().unwrap().p99.unwrap();
     assert!(response > latency);
     assert!(outcome(&run, &format!("save_busy.p99>{}ns", (latency.0 + response.0) / 2)).0);
+}
+
+#[test]
+fn a_phase_that_no_run_of_the_scenario_has_is_found_before_the_run() {
+    let names = |all: &[(State, u32, &str)]| -> Vec<PhaseName> {
+        let name = |(state, run, test): &(State, u32, &str)| PhaseName {
+            state: *state,
+            run: *run,
+            test: (*test).to_owned(),
+        };
+        all.iter().map(name).collect()
+    };
+    let planned = names(&[
+        (State::New, 1, "rand_write_4k"),
+        (State::Filled, 1, "rand_write_4k"),
+        (State::Filled, 2, "rand_write_4k"),
+        (State::New, 1, "save_wal"),
+    ]);
+    let check = |text: &str| text.parse::<Threshold>().unwrap().check(&planned);
+    for text in ["rand_write_4k.p99>20ms", "filled 2: rand_write_4k.p99>20ms", "save_wal.max>1s"] {
+        assert_eq!(check(text), Ok(()), "{text}");
+    }
+    let error = check("rand_wrte_4k.p99>20ms").unwrap_err().to_string();
+    assert!(error.contains("did you mean `rand_write_4k`?"), "{error}");
+    for text in ["filled 3: rand_write_4k.p99>20ms", "trimmed.rand_write_4k.p99>20ms"] {
+        let error = check(text).unwrap_err().to_string();
+        assert!(error.contains("filled 2: rand_write_4k") && !error.contains("mean"), "{error}");
+    }
 }

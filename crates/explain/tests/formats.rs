@@ -44,7 +44,12 @@ fn a_share_is_0_or_100_percent_only_where_it_is() {
 }
 
 #[test]
-fn rates_keep_three_digits() {
+fn rates_keep_two_or_three_digits() {
+    // Nexus 7, deleted and filled: 0.07 and 0.09 would hide a tenth of either.
+    for (value, text) in [(0.0664, "0.066"), (0.0934, "0.093"), (0.004, "0.0040"), (0.0996, "0.10")]
+    {
+        assert_eq!(format::rate(value), text);
+    }
     let cases =
         [(0.11, "0.11"), (4.314, "4.31"), (41.66, "41.7"), (238.4, "238"), (1640.2, "1,640")];
     for (value, text) in cases {

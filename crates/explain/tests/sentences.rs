@@ -14,6 +14,44 @@ fn said(run: &Run) -> String {
     [headline.sentence, headline.more, headline.believe.sentence].join("\n")
 }
 
+#[test]
+fn a_schedule_that_was_not_kept_is_overloaded_in_headline_picture_and_heading() {
+    let run = sample::overloaded();
+    let headline = explain::headline(&run);
+    let clause = "Overloaded beside another writer: only 3.8 of 100 saves a second are done, and \
+                  the queue grows.";
+    assert!(headline.more.contains(clause), "{}", headline.more);
+    let strip = explain::strip(&run);
+    let rows = strip.groups.iter().flat_map(|group| &group.rows);
+    let busy = rows.clone().find(|row| row.figures.overloaded).unwrap();
+    assert_eq!(busy.judgement.word(), "overloaded");
+    let times = [busy.figures.p50, busy.figures.p99, busy.figures.max, busy.figures.mean];
+    assert_eq!((times, busy.figures.n), ([None; 4], 47), "the test's length is in no figure");
+    assert!(
+        explain::saves_heading(&run).contains("overloaded"),
+        "{}",
+        explain::saves_heading(&run)
+    );
+    assert!(!all(&sample::quick()).contains("verloaded"));
+}
+
+#[test]
+fn a_paced_test_is_not_said_to_have_reached_steady_state() {
+    let mut run = sample::overloaded();
+    run.phases.retain(|phase| !phase.closed_loop);
+    run.phases[0].changes.push(flashlag_schema::Change {
+        kind: flashlag_schema::ChangeKind::SteadyState,
+        t_ns: flashlag_units::Nanos::from_secs(5),
+        written_bytes: flashlag_units::Bytes::ZERO,
+        bytes_per_sec: None,
+        period_ns: None,
+        detail: "5 rounds of 1.0 s within 0%".to_owned(),
+    });
+    assert_eq!(explain::changes_heading(&run), "No change over time");
+    run.phases[0].closed_loop = true;
+    assert_eq!(explain::changes_heading(&run), "It reached steady state");
+}
+
 /// Everything that is said of a run.
 fn all(run: &Run) -> String {
     let mut lines = vec![said(run), explain::headline(run).believe.statement];
@@ -273,4 +311,32 @@ fn changes_of_a_phase_are_listed_in_the_order_of_time() {
         .map(|change| change.change.t_ns)
         .collect();
     assert!(times.is_sorted() && times.len() == 2, "{times:?}");
+}
+
+#[test]
+fn what_changed_over_time_is_listed_in_the_order_of_time() {
+    let mut run = sample::soak();
+    run.phases[0].changes.reverse();
+    for _ in 0..2 {
+        let times: Vec<_> = explain::changes(&run).iter().map(|one| one.change.t_ns).collect();
+        assert!(times.len() > 1 && times.is_sorted(), "{times:?}");
+        run.phases[0].changes.reverse();
+    }
+}
+
+#[test]
+fn stalls_are_counted_where_they_are_not_the_usual_wait() {
+    let mut run = sample::soak();
+    let over = flashlag_units::Nanos::from_millis(3);
+    run.phases[0].stall_over_ns = over;
+    let heading = explain::stalls(&run).unwrap().heading;
+    assert!(heading.contains("none is counted as a stall"), "{heading}");
+}
+
+#[test]
+fn labels_of_the_run_file_and_backquotes_are_for_programs() {
+    let run = sample::quick();
+    let text = "new: save_wal: 9 saves, new: rand_write_4k: 3; try `flashlag run soak`.";
+    let said = explain::for_people(&run, text);
+    assert_eq!(said, "SQLite save, WAL: 9 saves, 4K rand write: 3; try ‘flashlag run soak’.");
 }

@@ -27,8 +27,16 @@ pub enum PredictError {
         /// Why.
         reason: String,
     },
-    /// A run can't be fitted.
-    #[error("{run} can't be fitted: {reason}")]
+    /// A run that can't be believed, or that says too little.
+    #[error("{run} is not to be relied on: {}; --force goes on all the same, and what comes of it says so", doubts.join("; "))]
+    Untrusted {
+        /// The run.
+        run: String,
+        /// Each reason.
+        doubts: Vec<String>,
+    },
+    /// A run has nothing that could be used.
+    #[error("{run}: {reason}")]
     Run {
         /// The run.
         run: String,

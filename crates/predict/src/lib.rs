@@ -10,6 +10,7 @@
 
 pub mod change;
 pub mod check;
+mod doubts;
 mod error;
 pub mod fit;
 mod knob;
@@ -20,6 +21,7 @@ use flashlag_schema::profile::Profile;
 use flashlag_schema::scenario::Scenario;
 use flashlag_units::Bytes;
 
+pub use doubts::{allowed, doubts};
 pub use error::PredictError;
 
 /// Runs scenarios on simulated devices.

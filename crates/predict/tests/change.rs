@@ -90,7 +90,7 @@ fn a_level_beyond_what_was_published_is_told() {
         let rows = std::slice::from_ref(&row);
         predict(&start, &changes, rows, &mut simulator, &options).unwrap().steps[0].beyond.clone()
     };
-    assert!(beyond("full=95%")[0].contains("77 % full at most"), "{:?}", beyond("full=95%"));
+    assert!(beyond("full=95%")[0].contains("77% full at most"), "{:?}", beyond("full=95%"));
     assert!(beyond("full=40%")[0].contains("in between"));
     assert_eq!(beyond("full=76%"), Vec::<String>::new());
 }
@@ -177,10 +177,10 @@ fn a_change_that_makes_no_device_names_the_parameter() {
 fn a_simulated_run_brings_its_device_and_a_measured_one_must_be_fitted() {
     let mut run =
         ClosedForm::default().simulate(&profile(), "f2fs,fuse", &lifecycle(), 1, None).unwrap();
-    let situation = situation_of(&run, "RUN.json").unwrap();
+    let situation = situation_of(&run, "RUN.json", false).unwrap();
     assert_eq!(situation.mount.to_string(), "f2fs,fuse");
     run.target.profile = None;
-    let error = situation_of(&run, "RUN.json").unwrap_err().to_string();
+    let error = situation_of(&run, "RUN.json", false).unwrap_err().to_string();
     assert!(error.contains("flashlag fit RUN.json"), "{error}");
 }
 

@@ -5,13 +5,14 @@
 mod common;
 
 use common::{ClosedForm, LIFECYCLE, QUICK, lifecycle, profile};
+use flashlag_predict::change::{self, PredictOptions, Situation, situation_of};
 use flashlag_predict::check::Published;
 use flashlag_predict::fit::{Fit, FitOptions, FitRequest, fit, nearest, tune};
 use flashlag_predict::{PredictError, Simulator, text};
 use flashlag_schema::profile::Profile;
 use flashlag_schema::scenario::Scenario;
-use flashlag_schema::{Run, State};
-use flashlag_units::Bytes;
+use flashlag_schema::{CheckStatus, Run, State, Verdict};
+use flashlag_units::{Bytes, Nanos};
 
 fn quick() -> Scenario {
     Scenario::parse(QUICK, &[]).unwrap()
@@ -23,7 +24,14 @@ fn run(profile: &Profile, scenario: &Scenario) -> Run {
 }
 
 fn fitted(run: &Run, start: &Profile, options: &FitOptions) -> Result<Fit, PredictError> {
-    let request = FitRequest { run, run_name: "RUN.json", start, name: "fitted", filesystem: None };
+    let request = FitRequest {
+        run,
+        run_name: "RUN.json",
+        start,
+        name: "fitted",
+        filesystem: None,
+        force: false,
+    };
     fit(&request, &mut ClosedForm::default(), options)
 }
 
@@ -71,6 +79,7 @@ fn few_simulations_are_kept_to_and_told() {
         start: &start,
         name: "fitted",
         filesystem: None,
+        force: false,
     };
     let fit = fit(&request, &mut simulator, &options).unwrap();
     // Those of new storage alone count as the part of the tests that they make.
@@ -182,4 +191,124 @@ fn a_profile_is_tuned_to_its_published_rows() {
     for key in ["nand.program", "map.spare"] {
         assert!((0.97..1.03).contains(&ratio(key)), "{key}: {}", ratio(key));
     }
+}
+
+fn untrusted(mut run: Run) -> Run {
+    run.trust.checks[0].status = CheckStatus::Fail;
+    run.trust.checks[0].claim = "The CPU was free".to_owned();
+    run.trust.verdict = Verdict::Untrusted;
+    run
+}
+
+fn with_few_values(mut run: Run) -> Run {
+    run.phases.iter_mut().for_each(|phase| phase.latency_ns.p99 = None);
+    run
+}
+
+/// Few simulations: what is fitted does not matter here.
+const FEW: usize = 20;
+
+fn forced(run: &Run) -> Fit {
+    let start = profile();
+    let request = FitRequest {
+        run,
+        run_name: "RUN.json",
+        start: &start,
+        name: "fitted",
+        filesystem: None,
+        force: true,
+    };
+    let options = FitOptions { simulations: FEW, ..FitOptions::default() };
+    fit(&request, &mut ClosedForm::default(), &options).unwrap()
+}
+
+#[test]
+fn there_is_no_way_to_fit_or_forecast_from_a_run_in_doubt_but_by_force() {
+    let good = run(&slower(), &quick());
+    let mut nobody_checked = good.clone();
+    nobody_checked.trust = Default::default();
+    let mut imported = nobody_checked.clone();
+    imported.target.kind = flashlag_schema::TargetKind::Imported;
+    let cases = [
+        (good.clone(), ""),
+        (untrusted(good.clone()), "The CPU was free"),
+        (with_few_values(good.clone()), "1,000 operations"),
+        (with_few_values(untrusted(good.clone())), "1,000 operations"),
+        (nobody_checked, "no trust check"),
+        (imported, "no trust check"),
+    ];
+    let options = FitOptions { simulations: FEW, ..FitOptions::default() };
+    for (run, doubt) in cases {
+        let (fit, forecast) =
+            (fitted(&run, &profile(), &options), situation_of(&run, "RUN.json", false));
+        if doubt.is_empty() {
+            let from = fit.unwrap().profile.fitted_from.unwrap();
+            assert!(!from.forced && from.verdict == Verdict::Trusted, "{from:?}");
+            assert!(forecast.is_ok());
+            continue;
+        }
+        for error in [fit.unwrap_err(), forecast.unwrap_err()] {
+            let said = error.to_string();
+            assert!(matches!(error, PredictError::Untrusted { .. }), "{said}");
+            assert!(said.contains(doubt) && said.contains("--force"), "{said}");
+        }
+        assert!(situation_of(&run, "RUN.json", true).is_ok());
+    }
+}
+
+#[test]
+fn a_forced_profile_stores_the_verdict_and_every_forecast_with_it_says_so() {
+    let profile = forced(&untrusted(run(&slower(), &quick()))).profile;
+    let stored = Profile::parse(&profile.to_toml()).unwrap();
+    let from = stored.fitted_from.clone().unwrap();
+    assert_eq!(
+        (from.run.as_str(), from.verdict, from.forced),
+        ("RUN.json", Verdict::Untrusted, true)
+    );
+    let start = Situation::new(&stored, "ext4").unwrap();
+    let mut simulator = ClosedForm::default();
+    let changes = change::parse("fs=f2fs").unwrap();
+    let options = PredictOptions::default();
+    let forecast = change::predict(&start, &changes, &[], &mut simulator, &options).unwrap();
+    let levels = [0.1, 0.5];
+    let sweep = change::sweep(&start, &levels, &[], &mut simulator, &options).unwrap();
+    for said in [text::forecast(&forecast), text::sweep(&sweep)] {
+        let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        let warning = "Warning: The profile was fitted by --force to RUN.json, although a trust \
+                       check failed (The CPU was free).";
+        assert!(said.contains(warning), "{said}");
+    }
+}
+
+#[test]
+fn a_fit_that_is_far_off_warns_and_so_do_its_forecasts() {
+    // A device a hundred times slower than any value within the ranges.
+    let mut measured = run(&slower(), &quick());
+    for phase in &mut measured.phases {
+        let times = |value: Option<Nanos>| value.map(|value| Nanos(value.0 * 100));
+        let latency = &mut phase.latency_ns;
+        (latency.p50, latency.p99) = (times(latency.p50), times(latency.p99));
+        phase.ops_per_sec /= 100.0;
+        phase.bytes_per_sec /= 100.0;
+    }
+    let fit = forced(&measured);
+    assert!(fit.misfit > 0.5, "{}", fit.misfit);
+    let said = text::fit(&fit);
+    assert!(said.contains("Warning: The profile is no model of what was measured"), "{said}");
+    let start = Situation::new(&fit.profile, "ext4").unwrap();
+    let changes = change::parse("fs=f2fs").unwrap();
+    let mut simulator = ClosedForm::default();
+    let options = PredictOptions::default();
+    let forecast = change::predict(&start, &changes, &[], &mut simulator, &options).unwrap();
+    assert_eq!(forecast.warnings.len(), 1, "{:?}", forecast.warnings);
+}
+
+#[test]
+fn parameters_that_were_never_moved_are_not_said_to_have_no_effect() {
+    let options = FitOptions { simulations: 3, ..FitOptions::default() };
+    let fit = fitted(&run(&slower(), &quick()), &profile(), &options).unwrap();
+    assert!(fit.exhausted);
+    let read = fit.parameters.iter().find(|one| one.key == "nand.read").unwrap();
+    let held = read.held.as_deref().unwrap();
+    assert!(held.contains("simulations ran out"), "a random read was measured: {held}");
 }

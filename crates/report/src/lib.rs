@@ -14,9 +14,12 @@ mod facts;
 mod markup;
 mod page;
 mod section;
+mod single;
 
 use flashlag_explain::Comparison;
 use flashlag_schema::Run;
+
+pub use single::{Chart, Theme, chart_svg, charts};
 
 /// What a page says beside what is in the run files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -6,7 +6,8 @@ use common::{HOSTILE, empty, hostile, hostile_options, pages};
 use flashlag_explain::{format, sample};
 use flashlag_report::{Options, html};
 use flashlag_schema::{
-    Change, ChangeKind, Environment, Operation, Reading, Run, StallCause, StallRecord, TargetKind,
+    Change, ChangeKind, CheckStatus, Environment, Operation, Reading, Run, StallCause, StallRecord,
+    TargetKind,
 };
 use flashlag_units::{Bytes, Nanos};
 
@@ -235,6 +236,23 @@ fn an_environment_says_each_reason_once_and_a_simulation_none() {
     assert_eq!(environment.matches(&reason).count(), 1, "{environment}");
     run.target.kind = TargetKind::Simulated;
     assert!(!html(&run, &Options::default()).contains("Could not be read"));
+}
+
+#[test]
+fn checks_name_tests_as_people_do_and_all_of_them_as_every_test() {
+    let mut run = sample::quick();
+    let labels: Vec<String> = run.phases.iter().map(|phase| phase.label()).collect();
+    let check = run.trust.checks.first_mut().expect("a check");
+    check.status = CheckStatus::Fail;
+    check.detail = format!("{}: most of all `bash`, 1.2 CPUs", labels[3]);
+    check.phases = labels.clone();
+    let page = html(&run, &Options::default());
+    let (from, to) = (section(&page, "trust"), section(&page, "environment"));
+    let trust = &page[from..to];
+    assert!(trust.contains("Covers every test."), "{trust}");
+    for printed in labels.iter().map(String::as_str).chain(["`"]) {
+        assert!(!trust.contains(printed), "{printed}: {trust}");
+    }
 }
 
 #[test]

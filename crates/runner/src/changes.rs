@@ -16,15 +16,17 @@ const ROUND_MAX: Nanos = Nanos::from_secs(60);
 const ROUNDS: u64 = 20;
 
 /// Names everything that a phase's series shows; steadiness first. That a phase did not become
-/// steady is named only where it was to run until it is (`until_steady`).
+/// steady is named only where it was to run until it is (`until_steady`). A throughput that a
+/// schedule paces is steady by itself, which says nothing of the device.
 pub fn changes_of(recorded: &Recorded, operation: Operation, until_steady: bool) -> Vec<Change> {
     let workload = match operation {
         Operation::SequentialRead | Operation::RandomRead => Workload::Reads,
         Operation::SequentialWrite | Operation::RandomWrite => Workload::Writes,
         Operation::Save => Workload::Other,
     };
+    let paced = recorded.response.count() > 0;
     let steady = steady_change(recorded, until_steady)
-        .filter(|change| until_steady || change.kind != ChangeKind::NotSteady);
+        .filter(|change| until_steady || (!paced && change.kind != ChangeKind::NotSteady));
     let found = changes(&recorded.intervals, &recorded.stalls, workload);
     steady.into_iter().chain(found.iter().map(stored)).collect()
 }

@@ -16,18 +16,20 @@ pub enum RunError {
         /// What to try.
         advice: &'static str,
     },
-    /// The run file can't be written.
-    #[error("cannot write {}: {reason} (choose another file with -o)", path.display())]
+    /// A run file, report or profile can't be written.
+    #[error("cannot write {}: {reason} ({advice})", path.display())]
     Output {
         /// Which.
         path: PathBuf,
         /// Why.
         reason: String,
+        /// What to try.
+        advice: String,
     },
     /// There is not enough room for the test itself.
     #[error(
-        "not enough free space in {} for the test's own files: needs {needed}, {free} is free and \
-         {leave} is left untouched (free some, --set span=20MB, or --leave less)",
+        "not enough free space in {} for the test's own files: they need {needed}, {free} is free \
+         and {leave} is to be left untouched",
         path.display()
     )]
     Room {
@@ -39,6 +41,8 @@ pub enum RunError {
         free: Bytes,
         /// What is spared.
         leave: Bytes,
+        /// What fits, where anything does.
+        fits: Option<Fits>,
     },
     /// The run would write more than it may.
     #[error(
@@ -87,4 +91,13 @@ pub enum RunError {
         /// Why not, and what to try.
         reason: String,
     },
+}
+
+/// Options by which a run fits on a small volume.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fits {
+    /// `--leave`, where the default or what was given is too much.
+    pub leave: Option<Bytes>,
+    /// `--set span=…`, where the tests' files are too large.
+    pub span: Option<Bytes>,
 }

@@ -12,7 +12,7 @@ pub struct Estimate {
     pub written: Bytes,
     /// Time, on storage of ordinary speed.
     pub time: Nanos,
-    /// Files that must exist before the first test.
+    /// Files that must exist for the tests: the largest, and the largest of what runs beside them.
     pub test_file: Bytes,
 }
 
@@ -33,6 +33,7 @@ pub fn estimate(
     fillable: Bytes,
 ) -> Estimate {
     let mut total = Estimate::default();
+    let mut beside_file = Bytes::ZERO;
     for task in tasks {
         let (written, time) = match task {
             Task::Measure { test, .. } => {
@@ -41,18 +42,28 @@ pub fn estimate(
                     total.test_file = total.test_file.max(io.end());
                 }
                 let beside = test.background().and_then(tests);
+                if let Some(span) = beside.as_ref().and_then(|io| io.span) {
+                    beside_file = beside_file.max(span.0);
+                }
                 let beside = beside.map(|io| background_cost(&io, time)).unwrap_or_default();
                 (written.plus(beside), time)
             }
-            Task::Fill { .. } => (fillable, Nanos::from_secs(fillable.0 / ORDINARY_FILL)),
+            Task::Fill { .. } => (fillable, fill_time(fillable)),
             Task::Delete | Task::Trim => (Bytes::ZERO, Nanos::from_secs(1)),
             Task::Idle(time) => (Bytes::ZERO, *time),
         };
         total.written = total.written.plus(written);
         total.time = total.time.plus(time);
     }
+    // What lies beside the tests is in their own cost already.
     total.written = total.written.plus(total.test_file);
+    total.test_file = total.test_file.plus(beside_file);
     total
+}
+
+/// How long a fill with this much takes, on storage of ordinary speed.
+pub(crate) fn fill_time(fillable: Bytes) -> Nanos {
+    Nanos::from_secs(fillable.0 / ORDINARY_FILL)
 }
 
 fn test_cost(test: &Test) -> (Bytes, Nanos) {
@@ -113,4 +124,24 @@ fn background_cost(io: &Io, time: Nanos) -> Bytes {
 fn bytes_in(per_second: u64, time: Nanos) -> Bytes {
     let bytes = u128::from(per_second) * u128::from(time.0) / 1_000_000_000;
     Bytes(u64::try_from(bytes).unwrap_or(u64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use flashlag_schema::scenario::Scenario;
+
+    use super::*;
+
+    #[test]
+    fn quick_writes_at_most_what_the_documentation_says() {
+        let text = crate::builtin("quick").unwrap().text;
+        let scenario = Scenario::parse(text, &[]).unwrap();
+        let tests = |name: &str| match scenario.tests.get(name) {
+            Some(Test::Io(io)) => Some(io.clone()),
+            _ => None,
+        };
+        let cost = estimate(&crate::task::tasks(&scenario), &tests, Bytes::ZERO);
+        assert_eq!(cost.written.to_string(), "1.7 GB");
+        assert!(cost.time < Nanos::from_secs(120), "{}", cost.time);
+    }
 }

@@ -8,11 +8,11 @@ use flashlag_schema::{Operation, Phase, Run, RunStatus, Skipped, State};
 use flashlag_units::{Bytes, Nanos};
 
 use crate::error::RunError;
+use crate::finish;
 use crate::ledger::{self, Direction};
 use crate::prepare::Prepared;
 use crate::request::{Event, Observer};
 use crate::task::{Task, reached, tasks};
-use crate::{finish, output};
 
 /// What one task came to.
 #[derive(Debug)]
@@ -103,6 +103,9 @@ pub(crate) trait Underway {
     /// Whether the free space was trimmed.
     fn trimmed(&self) -> bool;
 
+    /// What it has written up to now.
+    fn written(&self) -> Bytes;
+
     /// Does a task.
     ///
     /// # Errors
@@ -140,6 +143,7 @@ pub(crate) fn go_through(
             Ok(()) => underway.perform(task, observer)?,
             Err(reason) => Outcome::Skipped(reason),
         };
+        observer.event(Event::Wrote(underway.written()));
         if let Some(error) = keep(underway.run(), task, outcome, observer) {
             return Ok(RunStatus::Failed { next_step, error });
         }
@@ -214,6 +218,10 @@ impl Underway for Prepared {
         self.trimmed
     }
 
+    fn written(&self) -> Bytes {
+        self.run.wear.written_bytes
+    }
+
     fn perform(
         &mut self,
         task: &Task<'_>,
@@ -230,7 +238,7 @@ impl Underway for Prepared {
 
     fn save(&mut self) -> Result<(), RunError> {
         finish::refresh(self);
-        output::write_run(&self.request.output, &mut self.run)
+        self.request.output.store(&mut self.run)
     }
 }
 

@@ -1,7 +1,9 @@
 //! The files of a run: one span for the tests, one for what runs beside them, and the fills. All of
 //! them in directories of ours.
 
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use flashlag_device::DeviceError;
@@ -23,6 +25,21 @@ pub(crate) struct Files {
     fills: u32,
     /// What fills wrote and nobody deleted yet.
     filled: Vec<FileSet>,
+}
+
+/// A directory of the run: where it is, and itself. Whoever may rename it can put another at its
+/// path; what is made and removed through the descriptor stays in it.
+#[derive(Debug)]
+pub(crate) struct Opened {
+    pub path: PathBuf,
+    pub directory: Arc<OwnedFd>,
+}
+
+impl Opened {
+    fn of(workspace: &mut Workspace, name: &str) -> Result<Opened, GuardError> {
+        let path = workspace.subdirectory(name)?;
+        Ok(Opened { path, directory: workspace.open(name)? })
+    }
 }
 
 /// Files that were laid out, and which files these are.
@@ -86,7 +103,7 @@ impl Files {
         }
         self.test = None;
         self.workspace.clear("test")?;
-        let files = FileSet::new(&directory, "test", span);
+        let files = FileSet::new(&directory, "test", span).opened(self.workspace.open("test")?);
         let written = files.lay_out(payload, stop, &mut |_| ())?;
         self.test = Some(Laid::of(files.clone())?);
         Ok((files, written))
@@ -106,15 +123,16 @@ impl Files {
         self.background = None;
         self.workspace.clear("background")?;
         let files = FileSet::new(&directory, "background", span);
+        let files = files.opened(self.workspace.open("background")?);
         let written = files.lay_out(payload, stop, &mut |_| ())?;
         self.background = Some(Laid::of(files.clone())?);
         Ok((files, written))
     }
 
     /// An empty directory for databases.
-    pub fn saves(&mut self) -> Result<PathBuf, GuardError> {
+    pub fn saves(&mut self) -> Result<Opened, GuardError> {
         self.workspace.clear("saves")?;
-        self.workspace.subdirectory("saves")
+        Opened::of(&mut self.workspace, "saves")
     }
 
     /// Removes the databases.
@@ -123,11 +141,11 @@ impl Files {
     }
 
     /// A directory and a file name for the next fill, in the directory under test or in another.
-    pub fn next_fill(&mut self, other: Option<&Path>) -> Result<(PathBuf, String), GuardError> {
+    pub fn next_fill(&mut self, other: Option<&Path>) -> Result<(Opened, String), GuardError> {
         let stem = format!("fill{}", self.fills);
         self.fills += 1;
         let Some(other) = other else {
-            return Ok((self.workspace.subdirectory(FILL)?, stem));
+            return Ok((Opened::of(&mut self.workspace, FILL)?, stem));
         };
         if !self.elsewhere.iter().any(|(path, _)| path == other) {
             self.workspace.also_in(other)?;
@@ -135,7 +153,7 @@ impl Files {
         }
         let found = self.elsewhere.iter_mut().find(|(path, _)| path == other);
         let (_, workspace) = found.expect("it was pushed above where it was not there");
-        Ok((workspace.subdirectory(FILL)?, stem))
+        Ok((Opened::of(workspace, FILL)?, stem))
     }
 
     /// Keeps in mind what a fill wrote: from now on the storage is as full as that.
@@ -165,6 +183,16 @@ impl Files {
             bytes = bytes.plus(workspace.clear(FILL)?.removed.bytes);
         }
         Ok(bytes)
+    }
+
+    /// Removes all data, but not what says whose it was. What is left, [`Files::remove`] finds.
+    pub fn clear(&mut self) {
+        (self.test, self.background) = (None, None);
+        self.filled.clear();
+        let elsewhere = self.elsewhere.iter_mut().map(|(_, workspace)| workspace);
+        for workspace in std::iter::once(&mut self.workspace).chain(elsewhere) {
+            workspace.clear_all();
+        }
     }
 
     /// Removes everything. Returns what could not be removed, in words.

@@ -4,14 +4,16 @@ use std::path::Path;
 
 use flashlag_device::ThreadWaitMeter;
 use flashlag_engine::background::MaybeMeter;
-use flashlag_engine::fill::{FillSpec, Filled, fill, trim};
+use flashlag_engine::fill::{FillSpec, Filled, fill, free_space, trim};
 use flashlag_engine::{Ended, Watch};
 use flashlag_schema::State;
 use flashlag_schema::scenario::{Io, Test};
 use flashlag_units::Bytes;
 
 use crate::error::RunError;
+use crate::estimate::fill_time;
 use crate::execute::Outcome;
+use crate::files::Opened;
 use crate::halves::Half;
 use crate::ledger::Direction;
 use crate::measure::{INTERVAL, STALL_OVER, failed_before, io_head};
@@ -41,10 +43,16 @@ impl Prepared {
         let head = io_head(io, State::Filled, 1, self.now());
         let label = format!("fill: {}", io.name);
         let live = self.fresh_live();
-        let limit = self.free.available.minus(self.leave);
+        // What there is room for now: the files under test have been laid out meanwhile.
+        let free = free_space(&place.path).map_or(self.free.available, |free| free.available);
+        let limit = free.minus(self.leave);
+        let limit = self.budget_left().map_or(limit, |left| left.min(limit));
+        let storage = self.run.environment.filesystem.total_bytes.value().copied();
+        observer.event(Event::Filling(storage));
+        observer.event(Event::Wrote(self.run.wear.written_bytes));
         observer.event(Event::PhaseStarted {
             label: &label,
-            expected: None,
+            expected: Some(fill_time(limit)),
             limit: Some(limit),
             live: &live,
         });
@@ -80,12 +88,13 @@ impl Prepared {
     fn fill_spec<'a>(
         &self,
         io: &'a Io,
-        directory: &'a Path,
+        place: &'a Opened,
         stem: &'a str,
         label: &str,
     ) -> FillSpec<'a> {
         FillSpec {
-            directory,
+            directory: &place.path,
+            opened: Some(&place.directory),
             stem,
             io,
             leave: self.leave,

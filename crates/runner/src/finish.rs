@@ -6,7 +6,6 @@ use flashlag_units::Bytes;
 use flashlag_workload::Payload;
 
 use crate::error::RunError;
-use crate::output::write_run;
 use crate::prepare::Prepared;
 use crate::request::{Event, Observer};
 use crate::trust::{self, Evidence};
@@ -68,10 +67,14 @@ pub(crate) fn conclude(
 ) -> Result<Run, RunError> {
     refresh(&mut prepared);
     observer.event(Event::Preparing("removing flashlag's files"));
+    // The data first, for a full storage may hold the run file too; the manifest last, for it names
+    // what a death would leave of the run file.
+    prepared.files.clear();
+    let stored = prepared.request.output.store(&mut prepared.run);
     for left in prepared.files.remove() {
         observer.event(Event::Note(&format!("could not be removed: {left}")));
     }
-    if let Err(error) = write_run(&prepared.request.output, &mut prepared.run) {
+    if let Err(error) = stored {
         // What ended the run is often why its file can't be written: a directory that is gone.
         if let RunStatus::Failed { error: cause, .. } = &prepared.run.status {
             observer.event(Event::Note(&format!("the run ended: {cause}")));

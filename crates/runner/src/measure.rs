@@ -90,6 +90,7 @@ impl Prepared {
             ..head
         };
         let live = self.fresh_live();
+        self.say_written(background.as_ref(), observer);
         observer.event(Event::PhaseStarted {
             label: &label,
             expected: job.limits.time,
@@ -201,6 +202,14 @@ impl Prepared {
         self.wrote(written);
         let job = Job { interval: INTERVAL, ..Job::of(&io, span, self.task_seed(&io.name)) };
         Ok(Some(Background::start(files, OpenOptions::of(&io), job)?))
+    }
+
+    /// Says what has been written before a phase, and who writes beside it.
+    pub(crate) fn say_written(&self, background: Option<&Background>, observer: &mut dyn Observer) {
+        observer.event(Event::Wrote(self.run.wear.written_bytes));
+        if let Some(background) = background {
+            observer.event(Event::Beside(background.live()));
+        }
     }
 
     /// Ends it and counts what it wrote. Returns what it did, in words.

@@ -16,7 +16,7 @@ use flashlag_units::{Bytes, Nanos};
 use crate::error::RunError;
 use crate::estimate::{Estimate, estimate};
 use crate::files::Files;
-use crate::output;
+use crate::fits::fits;
 use crate::record::new_run;
 use crate::request::Request;
 use crate::task::{Task, tasks};
@@ -62,7 +62,6 @@ pub(crate) struct Evidence {
 /// # Errors
 /// Where the directory can't be measured, has no room, or the run would exceed its budget.
 pub fn prepare(request: Request) -> Result<Prepared, RunError> {
-    output::check_directory(&request.output)?;
     check_directory(&request.directory)?;
     let mut cleaned = guard::clean(&request.directory)?;
     let fill_directories = fill_directories(&request);
@@ -75,6 +74,13 @@ pub fn prepare(request: Request) -> Result<Prepared, RunError> {
     let mut environment = flashlag_inspect::environment(&root, &request.directory);
     environment.calibration = Reading::Value(calibrate());
     let free = free_space(&request.directory)?;
+    if free.total == Bytes::ZERO {
+        return Err(RunError::Directory {
+            path: request.directory.clone(),
+            reason: "it is on no storage: its filesystem is made up by the kernel".to_owned(),
+            advice: "give a directory on the storage that is to be measured, with --on DIR",
+        });
+    }
     let (leave, reason) = match request.leave {
         Some(leave) => (leave, "given by --leave".to_owned()),
         None => leave_default(free.total),
@@ -82,8 +88,7 @@ pub fn prepare(request: Request) -> Result<Prepared, RunError> {
     let estimate = cost(&request, &fill_directories, leave, &free)?;
     let baseline = baseline(&probe);
     let (run, first_task) = frame(&request, environment, (leave, reason))?;
-    let files = Files::create(&request.directory, &output::beside(&request.output))?;
-    output::check_writable(&request.output)?;
+    let files = Files::create(&request.directory, &request.output.temporary())?;
     let phases = run.phases.iter().map(|_| None).collect();
     Ok(Prepared {
         began: MonotonicClock.now(),
@@ -193,6 +198,7 @@ fn cost(
             needed: estimate.test_file,
             free: free.available,
             leave,
+            fits: fits(&request.scenario, free.available, free.total, leave),
         });
     }
     match request.budget {

@@ -10,6 +10,8 @@ use flashlag_schema::{Phase, Run};
 use flashlag_stats::live::Live;
 use flashlag_units::{Bytes, Nanos};
 
+use crate::output::RunFile;
+
 /// A run to be made.
 #[derive(Clone, Debug)]
 pub struct Request {
@@ -30,7 +32,7 @@ pub struct Request {
     /// The command line, as typed.
     pub command: Vec<String>,
     /// Where the run file goes.
-    pub output: PathBuf,
+    pub output: Arc<RunFile>,
     /// An earlier run of the same scenario, to go on with.
     pub resume: Option<Box<Run>>,
     /// Set from outside when the run has to end.
@@ -53,6 +55,13 @@ pub enum Event<'a> {
         /// Its progress, to be read by another thread.
         live: &'a Arc<Live>,
     },
+    /// What the run has written up to now, preparations and background writers included: before and
+    /// after each phase.
+    Wrote(Bytes),
+    /// A writer beside the phase that begins next.
+    Beside(&'a Arc<Live>),
+    /// The phase that begins next fills storage of this size, where that is known.
+    Filling(Option<Bytes>),
     /// A phase has ended and is stored.
     PhaseFinished(&'a Phase),
     /// Something the user should know.

@@ -40,21 +40,23 @@ impl Prepared {
         };
         let job = SaveJob {
             save,
-            directory: &directory,
+            directory: &directory.path,
             seed: self.task_seed(&label),
             interval: INTERVAL,
             stall_over: STALL_OVER,
         };
         observer.event(Event::Preparing("making the databases"));
-        let prepared = match PreparedSaves::prepare(&job, &self.request.stop) {
-            Ok(prepared) => prepared,
-            Err(error) => return Ok(Outcome::Failed(None, error.to_string())),
-        };
-        let databases = match databases(&directory) {
+        let prepared =
+            match PreparedSaves::prepare_opened(&job, &directory.directory, &self.request.stop) {
+                Ok(prepared) => prepared,
+                Err(error) => return Ok(Outcome::Failed(None, error.to_string())),
+            };
+        let databases = match databases(&directory.path) {
             Ok(databases) => databases,
             Err(error) => return failed_before(error.into()),
         };
         let live = self.fresh_live();
+        self.say_written(background.as_ref(), observer);
         observer.event(Event::PhaseStarted {
             label: &label,
             expected: save.time.map(|time| time.0),

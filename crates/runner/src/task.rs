@@ -49,6 +49,21 @@ pub fn tasks(scenario: &Scenario) -> Vec<Task<'_>> {
     scenario.steps.iter().flat_map(|step| tasks_of(scenario, step)).collect()
 }
 
+/// What a run of a scenario measures: state, repetition and test of each phase. A step that can't be
+/// reached (a state after an idle wait that nobody asked for) brings none.
+pub fn measured(scenario: &Scenario) -> Vec<(State, u32, String)> {
+    let tasks = tasks(scenario);
+    let phases = tasks.iter().enumerate().filter_map(|(index, task)| match task {
+        Task::Measure { test, state, run } => {
+            reached(&tasks, index, true).ok()?;
+            Some((*state, *run, test.name().to_owned()))
+        }
+        Task::Fill { test, .. } => Some((State::Filled, 1, test.name().to_owned())),
+        Task::Delete | Task::Trim | Task::Idle(_) => None,
+    });
+    phases.collect()
+}
+
 /// Unrolls one step. One that names a test the scenario does not have can't occur: the parser has
 /// refused it.
 pub fn tasks_of<'a>(scenario: &'a Scenario, step: &'a Step) -> Vec<Task<'a>> {

@@ -90,7 +90,7 @@ fn request(scenario: &str, directory: &Path, output: &Path) -> Request {
         budget: None,
         verify: true,
         command: Vec::new(),
-        output: output.to_owned(),
+        output: Arc::new(flashlag_runner::RunFile::new(output, true).unwrap()),
         resume: None,
         stop: Arc::new(AtomicBool::new(false)),
     }

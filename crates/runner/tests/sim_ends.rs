@@ -3,14 +3,20 @@
 
 mod sim_support;
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use flashlag_runner::RunFile;
 use flashlag_runner::sim::{SimRequest, simulate};
 use flashlag_schema::scenario::Scenario;
 use flashlag_schema::{Run, RunStatus};
 use flashlag_units::Bytes;
-use sim_support::{LIFE, SHORT, Silent, StopsAfter, refused, request, small, target};
+use sim_support::{LIFE, SHORT, Silent, StopsAfter, refused, request, small};
+
+fn file_at(path: &Path) -> Arc<RunFile> {
+    Arc::new(RunFile::new(path, false).unwrap())
+}
 
 #[test]
 fn a_run_that_is_stopped_keeps_the_phases_that_were_done() {
@@ -20,7 +26,7 @@ fn a_run_that_is_stopped_keeps_the_phases_that_were_done() {
         let output = directory.path().join(format!("{phases}.json"));
         let stop = Arc::new(AtomicBool::new(false));
         let asked = SimRequest {
-            output: Some(output.clone()),
+            output: Some(file_at(&output)),
             stop: Arc::clone(&stop),
             ..request(LIFE, small("ext4", "512MiB"), 1)
         };
@@ -63,7 +69,7 @@ fn each_phase_is_on_the_disk_when_it_is_done() {
     let directory = tempfile::tempdir().unwrap();
     let output = directory.path().join("run.json");
     let asked =
-        SimRequest { output: Some(output.clone()), ..request(LIFE, small("f2fs", "512MiB"), 1) };
+        SimRequest { output: Some(file_at(&output)), ..request(LIFE, small("f2fs", "512MiB"), 1) };
     let mut reads = Reads(output, Vec::new());
     simulate(&asked, &mut reads).unwrap();
     assert_eq!(reads.1, (0..13).collect::<Vec<_>>());
@@ -143,10 +149,6 @@ fn a_background_that_there_is_not_is_refused_by_name() {
 
 #[test]
 fn a_run_file_that_cannot_be_written_is_refused_before_anything_is_done() {
-    let asked = SimRequest {
-        output: Some("/nowhere/at/all/run.json".into()),
-        ..request(SHORT, target("sim:zero"), 1)
-    };
-    let told = simulate(&asked, &mut Silent).unwrap_err().to_string();
+    let told = RunFile::new("/nowhere/at/all/run.json".as_ref(), false).unwrap_err().to_string();
     assert!(told.contains("/nowhere/at/all/run.json"), "{told}");
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use flashlag_runner::{Event, Observer, Request, execute, prepare};
+use flashlag_runner::{Event, Observer, Request, RunFile, execute, prepare};
 use flashlag_schema::scenario::Scenario;
 use flashlag_schema::{Check, CheckId, CheckStatus, Run, Verdict};
 use flashlag_units::Bytes;
@@ -35,7 +35,8 @@ state = "new"
 "#;
 
 fn run_in(directory: &Path) -> Run {
-    let output = tempfile::NamedTempFile::new().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let output = RunFile::new(&folder.path().join("run.json"), false).unwrap();
     let request = Request {
         scenario: Scenario::parse(SCENARIO, &[]).unwrap(),
         target: directory.display().to_string(),
@@ -45,7 +46,7 @@ fn run_in(directory: &Path) -> Run {
         budget: None,
         verify: false,
         command: Vec::new(),
-        output: output.path().to_owned(),
+        output: Arc::new(output),
         resume: None,
         stop: Arc::new(AtomicBool::new(false)),
     };

@@ -51,6 +51,29 @@ fn mistakes_name_their_line_and_what_is_allowed() {
     assert!(error.contains("unknown field `patern`"), "{error}");
 }
 
+#[test]
+fn a_setting_that_does_not_fit_is_named_as_it_was_given_and_no_line_is() {
+    let wrong = |scenario: &str, set: &[(&str, &str)]| {
+        let set: Vec<_> = set.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect();
+        Scenario::parse(&builtin(scenario), &set).unwrap_err().to_string()
+    };
+    for (scenario, set, named) in [
+        ("quick", &[("span", "banana")][..], "--set span=banana: `banana`"),
+        ("quick", &[("durable", "fsync"), ("span", "100")], "--set span=100: `100` has no unit"),
+        ("quick", &[("durable", "maybe")], "--set durable=maybe: "),
+        ("quick", &[("span", "1B")], "--set span=1B: "),
+        ("lifecycle", &[("runs", "many")], "--set runs=many: `many` is not a whole number"),
+    ] {
+        let error = wrong(scenario, set);
+        assert!(error.starts_with(named) && !error.contains("line "), "{scenario}: {error}");
+    }
+    // A mistake in the user's own file keeps its line, with or without settings.
+    let typo = builtin("quick").replace("pattern = \"random\"", "patern = \"random\"");
+    let set = [("span".to_owned(), "20MB".to_owned())];
+    let error = Scenario::parse(&typo, &set).unwrap_err().to_string();
+    assert!(error.starts_with("line "), "{error}");
+}
+
 /// A scenario with one `[[io]]` that has these lines besides what it needs.
 fn with(lines: &str) -> Result<Scenario, String> {
     let text = format!(

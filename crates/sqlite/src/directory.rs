@@ -1,5 +1,6 @@
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use flashlag_device::{Clock, MonotonicClock};
 use flashlag_schema::Reading;
@@ -8,6 +9,7 @@ use rustix::fs::{AtFlags, Mode, OFlags, open, statat, unlinkat};
 use rustix::io::Errno;
 
 use crate::error::SqliteError;
+use crate::held::Held;
 use crate::place::Place;
 use crate::thread_io::ThreadIo;
 use crate::writes::Writes;
@@ -19,8 +21,10 @@ use crate::writes::Writes;
 #[derive(Debug)]
 pub(crate) struct Directory {
     path: PathBuf,
-    opened: OwnedFd,
+    opened: Arc<OwnedFd>,
     counter: ThreadIo,
+    /// SQLite's own files go through the same descriptor.
+    _held: Held,
 }
 
 impl Directory {
@@ -32,7 +36,21 @@ impl Directory {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let opened = open(&canonical, flags, Mode::empty());
         let opened = opened.map_err(|errno| SqliteError::os("open", &canonical, errno))?;
-        Ok(Directory { path: canonical, opened, counter: ThreadIo::open() })
+        Ok(Directory::holding(canonical, Arc::new(opened)))
+    }
+
+    /// A directory that is open already: what its path leads to by now is not asked.
+    pub(crate) fn opened(path: &Path, opened: &Arc<OwnedFd>) -> Result<Directory, SqliteError> {
+        let absolute = path.canonicalize().or_else(|_| std::path::absolute(path));
+        let absolute = absolute.map_err(|error| {
+            SqliteError::os("find", path, Errno::from_io_error(&error).unwrap_or(Errno::IO))
+        })?;
+        Ok(Directory::holding(absolute, Arc::clone(opened)))
+    }
+
+    fn holding(path: PathBuf, opened: Arc<OwnedFd>) -> Directory {
+        let held = Held::new(&path, Arc::clone(&opened));
+        Directory { path, opened, counter: ThreadIo::open(), _held: held }
     }
 }
 
@@ -51,14 +69,14 @@ impl Place for Directory {
     }
 
     fn remove(&self, name: &str) -> Result<(), SqliteError> {
-        match unlinkat(&self.opened, name, AtFlags::empty()) {
+        match unlinkat(&*self.opened, name, AtFlags::empty()) {
             Ok(()) | Err(Errno::NOENT) => Ok(()),
             Err(errno) => Err(SqliteError::os("remove", &self.path(name), errno)),
         }
     }
 
     fn size(&self, name: &str) -> Result<u64, Errno> {
-        let found = statat(&self.opened, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        let found = statat(&*self.opened, name, AtFlags::SYMLINK_NOFOLLOW)?;
         Ok(u64::try_from(found.st_size).unwrap_or_default())
     }
 

@@ -35,6 +35,7 @@ mod directory;
 mod error;
 mod examine;
 mod growth;
+mod held;
 mod job;
 mod phase;
 mod place;

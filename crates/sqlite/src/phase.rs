@@ -65,6 +65,8 @@ struct Phase<'a, M> {
     outside: SchedulerTimes,
     top_ups: TopUps,
     topped_up: Writes,
+    /// What had been written when it began, for who watches.
+    written_before: flashlag_schema::Reading<Writes>,
 }
 
 pub(crate) fn run<M: WaitMeter>(
@@ -105,6 +107,7 @@ pub(crate) fn run<M: WaitMeter>(
         outside: SchedulerTimes::default(),
         top_ups: TopUps::default(),
         topped_up: Writes::default(),
+        written_before: place.written(),
         place,
         clock,
     };
@@ -321,6 +324,10 @@ impl<M: WaitMeter> Phase<'_, M> {
         let intervals = self.recorder.intervals().len();
         let ended = intervals != self.intervals;
         self.intervals = intervals;
+        if ended && let Some(live) = self.recorder.live() {
+            let written = written_since(self.place.as_ref(), &self.written_before);
+            live.set_written(written.value().map_or(Bytes::ZERO, |writes| Bytes(writes.bytes)));
+        }
         ended
     }
 

@@ -1,4 +1,6 @@
+use std::os::fd::OwnedFd;
 use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use flashlag_device::WaitMeter;
@@ -48,6 +50,20 @@ impl<'a> PreparedSaves<'a> {
     /// Where the directory can't be used or SQLite fails.
     pub fn prepare(job: &SaveJob<'a>, stop: &AtomicBool) -> Result<Self, SqliteError> {
         PreparedSaves::prepare_in(Rc::new(Directory::open(job.directory)?), job, stop)
+    }
+
+    /// [`PreparedSaves::prepare`] in a directory that is open: every file of SQLite's is made and
+    /// removed there, wherever the directory's path leads meanwhile.
+    ///
+    /// # Errors
+    /// As [`PreparedSaves::prepare`].
+    pub fn prepare_opened(
+        job: &SaveJob<'a>,
+        opened: &Arc<OwnedFd>,
+        stop: &AtomicBool,
+    ) -> Result<Self, SqliteError> {
+        let place = Directory::opened(job.directory, opened)?;
+        PreparedSaves::prepare_in(Rc::new(place), job, stop)
     }
 
     /// [`PreparedSaves::prepare`] with files of a simulated phone, in virtual time. The job's

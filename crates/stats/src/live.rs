@@ -23,6 +23,7 @@ pub struct Live {
     p99: AtomicU64,
     longest: AtomicU64,
     filled: AtomicU64,
+    written: AtomicU64,
     intervals: AtomicU64,
     recent: [AtomicU64; SPARKLINE],
     recent_from: [AtomicU64; SPARKLINE],
@@ -41,6 +42,7 @@ impl Default for Live {
             p99: AtomicU64::default(),
             longest: AtomicU64::default(),
             filled: AtomicU64::default(),
+            written: AtomicU64::default(),
             intervals: AtomicU64::default(),
             recent: Default::default(),
             recent_from: Default::default(),
@@ -58,14 +60,16 @@ pub struct Snapshot {
     pub bytes: Bytes,
     /// Time since the phase began, as the measuring thread last knew it.
     pub elapsed: Nanos,
-    /// Median so far.
+    /// Median so far; zero where there are too few values for one, as in the run file.
     pub median: Nanos,
-    /// p99 so far (shown, not stored: it may rest on few samples).
+    /// p99 so far, by the same rule.
     pub p99: Nanos,
     /// The longest wait so far.
     pub longest: Nanos,
     /// Bytes in use on the storage, for a fill; zero otherwise.
     pub filled: Bytes,
+    /// Bytes that this phase has written, where that is known to be more than it has moved.
+    pub written: Bytes,
     /// How many intervals have ended.
     pub intervals: u64,
     /// The longest wait of each of the latest intervals, oldest first; zero where none yet.
@@ -85,6 +89,7 @@ impl Live {
             &self.p99,
             &self.longest,
             &self.filled,
+            &self.written,
             &self.intervals,
         ];
         let all =
@@ -92,10 +97,17 @@ impl Live {
         all.for_each(|field| field.store(0, Relaxed));
     }
 
-    /// Called by the recorder at the end of every interval.
+    /// Says what has been written by now, where that is more than the operations have moved: by the
+    /// files of a database.
+    pub fn set_written(&self, written: Bytes) {
+        self.written.store(written.0, Relaxed);
+    }
+
+    /// Called by the recorder at the end of every interval: with every operation's latency, and with
+    /// what was felt of it, which on a schedule is counted from the intended start.
     pub(crate) fn publish(
         &self,
-        total: &Histogram,
+        (total, felt): (&Histogram, &Histogram),
         interval_max: Nanos,
         elapsed: Nanos,
         bytes: Bytes,
@@ -104,9 +116,9 @@ impl Live {
         self.ops.store(total.count(), Relaxed);
         self.bytes.store(bytes.0, Relaxed);
         let from = self.elapsed.swap(elapsed.0, Relaxed);
-        self.median.store(total.quantile(Percentile::P50).unwrap_or_default().0, Relaxed);
-        self.p99.store(total.quantile(Percentile::P99).unwrap_or_default().0, Relaxed);
-        self.longest.store(total.max().unwrap_or_default().0, Relaxed);
+        self.median.store(felt.percentile(Percentile::P50).unwrap_or_default().0, Relaxed);
+        self.p99.store(felt.percentile(Percentile::P99).unwrap_or_default().0, Relaxed);
+        self.longest.store(felt.max().unwrap_or_default().0, Relaxed);
         self.filled.store(filled.unwrap_or_default().0, Relaxed);
         let slot = self.intervals.load(Relaxed) as usize % SPARKLINE;
         self.recent[slot].store(interval_max.0, Relaxed);
@@ -141,7 +153,7 @@ impl Live {
         let occupied = (0u32..).zip(&counts).filter(|(_, count)| **count > 0);
         let (indices, counts): (Vec<u32>, Vec<u64>) = occupied.map(|(i, n)| (i, *n)).unzip();
         if let Ok(total) = Histogram::from_parts(&indices, &counts, None) {
-            self.publish(&total, recent, elapsed, bytes, None);
+            self.publish((&total, &total), recent, elapsed, bytes, None);
             // The histogram knows its bucket only.
             self.longest.store(longest.0, Relaxed);
         }
@@ -169,6 +181,7 @@ impl Live {
             p99: Nanos(self.p99.load(Relaxed)),
             longest: Nanos(self.longest.load(Relaxed)),
             filled: Bytes(self.filled.load(Relaxed)),
+            written: Bytes(self.written.load(Relaxed)),
             intervals,
             recent: in_order(&self.recent),
             recent_from: in_order(&self.recent_from),

@@ -157,6 +157,11 @@ impl Recorder {
         self.temperature_millicelsius = Some(millicelsius);
     }
 
+    /// Where it shows progress, if anywhere.
+    pub fn live(&self) -> Option<&Live> {
+        self.config.live.as_deref()
+    }
+
     /// The longest a wait may be before it is a stall.
     pub fn stall_over(&self) -> Nanos {
         self.config.stall_over
@@ -198,7 +203,9 @@ impl Recorder {
             });
         }
         if let Some(live) = &self.config.live {
-            live.publish(&self.total, exact.1, ends, self.total_bytes, self.filled);
+            let on_schedule = self.response.count() > 0;
+            let felt = if on_schedule { &self.response } else { &self.total };
+            live.publish((&self.total, felt), exact.1, ends, self.total_bytes, self.filled);
         }
         self.current.clear();
         self.current_bytes = Bytes::ZERO;

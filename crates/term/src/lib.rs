@@ -30,4 +30,4 @@ pub use progress::{Progress, ProgressMode};
 pub use scenarios::{scenario, scenarios};
 pub use style::Style;
 pub use summary::{files, summary, summary_in_full, trust, verdict};
-pub use text::sanitize;
+pub use text::{sanitize, wrapped};

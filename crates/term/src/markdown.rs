@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use flashlag_explain::{
-    Figures, Lifecycle, StripRow, failures_of, fill_curves, findings, format, headline, lifecycle,
-    sizes, stage_of, strip,
+    Figures, Lifecycle, StripRow, cost, failures_of, fill_curves, findings, format, headline,
+    is_overloaded, lifecycle, overload, sizes, stage_of, strip,
 };
 use flashlag_schema::{CheckStatus, Environment, Phase, Run};
 use flashlag_units::Nanos;
@@ -93,7 +93,10 @@ fn latencies(text: &mut String, run: &Run) {
             let mut cells = vec![row.label.clone()];
             cells.extend(values.into_iter().map(ms));
             cells.extend([late(figures), format::count(figures.n)]);
-            cells.push(row.judgement.word().to_owned());
+            cells.push(match overload(run, &run.phases[row.phase]) {
+                Some(overload) => format!("{}: {}", row.judgement.word(), overload.in_words()),
+                None => row.judgement.word().to_owned(),
+            });
             cells
         };
         let rows: Vec<Vec<String>> = group.rows.iter().map(row).collect();
@@ -192,9 +195,12 @@ fn saves(text: &mut String, run: &Run) {
             lag.over_100ms,
             lag.over_700ms,
             lag.over_5s,
-            lag.saves,
         ];
-        cells.extend(counts.into_iter().map(format::count));
+        match is_overloaded(phase) {
+            true => cells.extend(vec![format::NONE.to_owned(); counts.len()]),
+            false => cells.extend(counts.into_iter().map(format::count)),
+        }
+        cells.push(format::count(lag.saves));
         Some(cells)
     });
     let rows: Vec<Vec<String>> = rows.collect();
@@ -327,11 +333,11 @@ fn reproduce(text: &mut String, run: &Run) {
     }
     let _ = writeln!(
         text,
-        "flashlag {}, scenario {} ({}), seed {}. The run wrote {}.",
+        "flashlag {}, scenario {} ({}), seed {}. {}.",
         escape(&run.flashlag.version),
         escape(&run.scenario.name),
         code(&run.scenario.hash),
         run.scenario.seed,
-        run.wear.written_bytes
+        escape(&cost(run))
     );
 }

@@ -267,6 +267,8 @@ fn cell(number: Number, bar: &Bar<'_>, trusted: bool) -> (Role, String) {
                 None => Role::Muted,
             };
             let caveat = matches!(bar.judgement, Judgement::Judged { caveat: Some(_), .. });
+            // The word itself sends the reader to the footnote, and fills its column.
+            let caveat = caveat && bar.judgement.verdict() != Some(LagVerdict::Overloaded);
             (role, format!("{}{}", bar.judgement.word(), if caveat { "*" } else { "" }))
         }
     }

@@ -1,3 +1,4 @@
+use flashlag_units::is_printable;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// `text` with nothing in it that could move a cursor, change a colour, end a line or reorder what
@@ -20,13 +21,8 @@ pub(crate) fn harmless(text: &str) -> String {
 }
 
 fn is_harmless(character: char) -> bool {
-    let reorders = matches!(character,
-        '\u{00AD}' | '\u{061C}' | '\u{115F}' | '\u{1160}' | '\u{180E}'
-        | '\u{200B}'..='\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2060}'..='\u{206F}'
-        | '\u{3164}' | '\u{FE00}'..='\u{FE0F}' | '\u{FEFF}' | '\u{FFA0}' | '\u{FFF0}'..='\u{FFFB}'
-        | '\u{E0000}'..='\u{E0FFF}');
     // Combining marks have no width of their own and could pile up on a neighbour.
-    !character.is_control() && !reorders && character.width().is_some_and(|width| width > 0)
+    is_printable(character) && character.width().is_some_and(|width| width > 0)
 }
 
 /// Columns that `text` takes.
@@ -127,6 +123,11 @@ pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
         lines.push(line);
     }
     lines
+}
+
+/// A paragraph in lines of at most `columns`, for a terminal that would break it anywhere.
+pub fn wrapped(text: &str, columns: usize) -> String {
+    wrap(&sanitize(text), columns).join("\n")
 }
 
 #[cfg(test)]

@@ -34,6 +34,20 @@ fn summaries_fit_narrow_usual_and_wide_terminals() {
 }
 
 #[test]
+fn a_schedule_that_was_not_kept_is_overloaded_in_every_text_view() {
+    let run = sample::overloaded();
+    for width in [80, 120] {
+        let text = flashlag_term::summary(&run, Style::PLAIN.with_width(width));
+        let row = text.lines().find(|line| line.trim_end().ends_with("overloaded")).unwrap();
+        assert!(!row.contains(" 6"), "no median of a queue that grows: {row}");
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains("3.8 of 100 saves a second"), "{text}");
+    }
+    let page = flashlag_term::markdown(&run);
+    assert!(page.contains("overloaded: 3.8 of 100 saves a second done; the queue grows"), "{page}");
+}
+
+#[test]
 fn summaries_in_colour_and_in_ascii_say_the_same() {
     let run = sample::lifecycle();
     let color = flashlag_term::summary(&run, COLOR);

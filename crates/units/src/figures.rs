@@ -33,12 +33,14 @@ pub fn count(value: u64) -> String {
     grouped
 }
 
-/// Three significant digits, never an exponent: `0.0052`, `0.11`, `4.31`, `41.7`, `238`, `1,640`.
+/// Two or three significant digits, never an exponent: `0.0052`, `0.066`, `0.11`, `4.31`, `41.7`,
+/// `238`, `1,640`.
 pub fn rate(value: f64) -> String {
     match value {
         v if !v.is_finite() || v < 0.0 => NONE.to_owned(),
         0.0 => "0".to_owned(),
-        v if v < 0.01 => format!("{v:.4}"),
+        v if v < 0.009_95 => format!("{v:.4}"),
+        v if v < 0.0995 => format!("{v:.3}"),
         v if v < 9.995 => format!("{v:.2}"),
         v if v < 99.95 => format!("{v:.1}"),
         v => count(v.round() as u64),

@@ -1,33 +1,35 @@
-use std::io::Write;
-
 use anyhow::Result;
 use flashlag_explain::format;
-use flashlag_runner::clean as clean_directory;
+use flashlag_runner::{clean as clean_directory, clean_of_all_machines};
 
 use crate::args::CleanArgs;
 use crate::exit::Exit;
+use crate::say;
 
 /// Removes what killed runs left.
 pub fn clean(args: &CleanArgs) -> Result<Exit> {
-    let mut out = std::io::stdout().lock();
     let mut exit = Exit::Done;
     for directory in &args.directories {
-        let cleaned = clean_directory(directory)?;
+        let cleaned = match args.force {
+            true => clean_of_all_machines(directory)?,
+            false => clean_directory(directory)?,
+        };
         if cleaned.is_empty() {
-            writeln!(out, "{}: nothing of flashlag's is left here", directory.display())?;
+            say::line(&format!("{}: nothing of flashlag's is left here", directory.display()))?;
         }
         for one in cleaned {
             let files = format::plural(one.removed.files as usize, "file", "files");
             let bytes = one.removed.bytes;
             let path = one.directory.display();
             if one.is_complete() {
-                writeln!(out, "{path}: removed, {files}, {bytes}")?;
+                say::line(&format!("{path}: removed, {files}, {bytes}"))?;
                 continue;
             }
             exit = Exit::CouldNotRun;
-            writeln!(out, "{path}: removed {files}, {bytes}; left {}:", one.kept_count)?;
+            let left = one.kept_count;
+            say::line(&format!("{path}: removed {files}, {bytes}; left {left}:"))?;
             for kept in &one.kept {
-                writeln!(out, "  {}: {}", kept.path.display(), kept.reason)?;
+                say::line(&format!("  {}: {}", kept.path.display(), kept.reason))?;
             }
         }
     }

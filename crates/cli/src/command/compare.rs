@@ -1,13 +1,14 @@
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use flashlag_explain::{CompareOptions, Comparison, Group};
+use flashlag_runner::{Destination, OutputKind, is_same_file};
 use flashlag_schema::Run;
 
 use crate::args::CompareArgs;
 use crate::exit::Exit;
 use crate::load::{name_of, run_from};
+use crate::say;
 use crate::terminal::Terminal;
 
 /// The longest name that a group takes from its files.
@@ -23,6 +24,9 @@ pub fn compare(args: &CompareArgs, terminal: &Terminal) -> Result<Exit> {
              against those before it, compare AFTER... --against BEFORE..."
         );
     }
+    let page =
+        args.report.as_deref().map(|path| place_of(path, OutputKind::Report, args.force, &paths));
+    let page = page.transpose()?;
     let (runs, comparison) = match args.against.is_empty() {
         true => compared(&paths, args.force)?,
         false => {
@@ -30,15 +34,12 @@ pub fn compare(args: &CompareArgs, terminal: &Terminal) -> Result<Exit> {
             compared_as(&paths, args.force, groups(&args.against, &args.runs))?
         }
     };
-    if let Some(path) = &args.report {
-        std::fs::write(
-            path,
-            flashlag_report::comparison_html(&comparison, &runs, &options(&paths)),
-        )
-        .with_context(|| format!("cannot write the report {}", path.display()))?;
+    if let Some(page) = &page {
+        let text = flashlag_report::comparison_html(&comparison, &runs, &options(&paths));
+        page.write(text.as_bytes())?;
     }
     let text = flashlag_term::comparison(&comparison, terminal.stdout);
-    write!(std::io::stdout().lock(), "{text}")?;
+    say::view(&text)?;
     Ok(Exit::Done)
 }
 
@@ -121,6 +122,22 @@ fn common(paths: &[PathBuf], part: impl Fn(&PathBuf) -> Option<String>) -> Optio
     }
     let long_enough = 2..=LONGEST_NAME;
     long_enough.contains(&shared.chars().count()).then_some(shared)
+}
+
+/// Where something made from runs goes: never over one of them.
+///
+/// # Errors
+/// What is in the way, and what to do instead.
+pub fn place_of(
+    path: &Path,
+    kind: OutputKind,
+    force: bool,
+    runs: &[PathBuf],
+) -> Result<Destination> {
+    if let Some(run) = runs.iter().find(|run| is_same_file(path, run)) {
+        bail!("{} would be overwritten, which is read here: choose another file", run.display());
+    }
+    Ok(Destination::check(path, kind, force)?)
 }
 
 /// The report names the files it was made from.

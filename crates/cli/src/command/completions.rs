@@ -5,11 +5,14 @@ use flashlag_runner::{BUILTINS, sim};
 
 use crate::args::{Cli, CompletionsArgs};
 use crate::exit::Exit;
+use crate::say;
 
 /// Prints the completion script of a shell, which knows the built-in scenarios and profiles.
 pub fn completions(args: &CompletionsArgs) -> Result<Exit> {
     let mut command = with_names(Cli::command());
-    clap_complete::generate(args.shell, &mut command, "flashlag", &mut std::io::stdout());
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut command, "flashlag", &mut script);
+    say::data(&String::from_utf8_lossy(&script))?;
     Ok(Exit::Done)
 }
 

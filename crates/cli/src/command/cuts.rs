@@ -1,13 +1,13 @@
-use std::io::Write;
-
 use anyhow::Result;
 use clap::{Args, ValueEnum};
 use flashlag_runner::lab::{Cuts, CutsRequest, LabTarget, cut_in_lab};
 use flashlag_schema::scenario::{JournalMode, Synchronous};
 use flashlag_term::Progress;
+use flashlag_units::printable_line;
 
 use super::run::Shown;
 use crate::exit::Exit;
+use crate::say;
 use crate::signals::stop_flag;
 use crate::terminal::Terminal;
 
@@ -85,11 +85,10 @@ pub fn cuts(args: &CutsArgs, terminal: &Terminal) -> Result<Exit> {
     let progress = Progress::new(terminal.progress, &title);
     let cuts = cut_in_lab(&request, &mut Shown { progress: &progress })?;
     progress.finished();
-    let mut out = std::io::stdout().lock();
     if args.json {
-        writeln!(out, "{}", serde_json::to_string(&cuts)?)?;
+        say::json(&format!("{}\n", serde_json::to_string(&cuts)?))?;
     } else {
-        write!(out, "{}", text(&cuts))?;
+        say::text(&text(&cuts))?;
     }
     let harmless = cuts.lost == 0 && cuts.damaged == 0 && cuts.unmountable == 0;
     Ok(if harmless { Exit::Done } else { Exit::Crossed })
@@ -110,7 +109,7 @@ fn text(cuts: &Cuts) -> String {
         cuts.unmountable,
     );
     for failure in &cuts.failures {
-        text.push_str(&format!("  {failure}\n"));
+        text.push_str(&format!("  {}\n", printable_line(failure)));
     }
     text
 }

@@ -1,9 +1,7 @@
-use std::io::Write;
-
 use anyhow::{Context, Result};
 use flashlag_predict::fit::{FitOptions, FitRequest, fit as fit_run, nearest};
 use flashlag_predict::text;
-use flashlag_runner::sim;
+use flashlag_runner::{Destination, OutputKind, sim};
 use flashlag_schema::Run;
 use flashlag_schema::profile::Profile;
 
@@ -11,12 +9,15 @@ use crate::args::FitArgs;
 use crate::command::profiles::counted;
 use crate::exit::Exit;
 use crate::load::{name_of, run_from};
+use crate::say;
 use crate::terminal::Terminal;
 
 /// Makes a profile from a measured run.
 pub fn fit(args: &FitArgs, terminal: &Terminal) -> Result<Exit> {
+    let place = Destination::check(&args.output, OutputKind::Profile, args.force)?;
     let run = run_from(&args.run)?;
     let run_name = name_of(&args.run);
+    flashlag_predict::allowed(&run, &run_name, args.force)?;
     let start = match &args.from {
         Some(name) => sim::profile(name)?,
         None => nearest_profile(&run, &run_name, terminal)?,
@@ -28,6 +29,7 @@ pub fn fit(args: &FitArgs, terminal: &Terminal) -> Result<Exit> {
         start: &start,
         name: &name,
         filesystem: args.fs.as_deref(),
+        force: args.force,
     };
     let options = FitOptions {
         only: args.only.clone(),
@@ -38,10 +40,9 @@ pub fn fit(args: &FitArgs, terminal: &Terminal) -> Result<Exit> {
     let mut simulations = counted(&start.name, None, terminal)?;
     let fitted = fit_run(&request, &mut simulations, &options)?;
     simulations.clear();
-    std::fs::write(&args.output, fitted.profile.to_toml())
-        .with_context(|| format!("cannot write the profile {}", args.output.display()))?;
-    write!(std::io::stdout().lock(), "{}", text::fit(&fitted))?;
-    eprintln!("Profile {}", args.output.display());
+    place.write(fitted.profile.to_toml().as_bytes())?;
+    say::text(&text::fit(&fitted))?;
+    say::note(&format!("Profile {}", args.output.display()));
     Ok(Exit::Done)
 }
 
@@ -51,6 +52,7 @@ fn nearest_profile(run: &Run, run_name: &str, terminal: &Terminal) -> Result<Pro
     let mut simulations = counted("nearest profile", Some(all.len()), terminal)?;
     let ranked = nearest(run, run_name, &all, &mut simulations)?;
     let first = ranked.first().context("no built-in profile can be simulated for this run")?;
-    eprintln!("Begins with {}, whose figures are nearest (--from chooses another).", first.name);
+    let name = &first.name;
+    say::note(&format!("Begins with {name}, whose figures are nearest (--from chooses another)."));
     Ok(all[first.index].clone())
 }

@@ -1,12 +1,15 @@
+use std::sync::Arc;
+
 use anyhow::{Result, bail};
 use flashlag_explain::Threshold;
 use flashlag_runner::lab::{LabRequest, LabTarget, run_in_lab};
 use flashlag_schema::scenario::Scenario;
 use flashlag_term::Progress;
 
-use super::run::{Shown, command, conclude, default_output};
+use super::run::{Shown, command, conclude};
 use crate::args::RunArgs;
 use crate::exit::Exit;
+use crate::results::Results;
 use crate::signals::stop_flag;
 use crate::terminal::Terminal;
 
@@ -22,11 +25,11 @@ pub fn run(
         bail!("--resume is for real storage: a guest's device is gone with it");
     }
     let target = LabTarget::parse(&args.on)?;
+    let results = Results::plan(args, &scenario.name)?;
     if target.spec.host {
         target.check_host()?;
         super::own_mounts::enter()?;
     }
-    let output = args.output.clone().unwrap_or_else(|| default_output(&scenario.name));
     let title =
         format!("flashlag {}  {} on {}", env!("CARGO_PKG_VERSION"), scenario.name, target.text);
     let request = LabRequest {
@@ -38,12 +41,12 @@ pub fn run(
         budget: args.budget,
         verify: args.verify,
         command: command(args),
-        output: output.clone(),
+        output: Arc::clone(&results.run),
         stop: stop_flag()?,
     };
     let progress = Progress::new(terminal.progress, &title);
     progress.scenario(&request.scenario);
     let run = run_in_lab(&request, &mut Shown { progress: &progress })?;
     progress.finished();
-    conclude(&run, &output, args, terminal, thresholds)
+    conclude(&run, &results, args, terminal, thresholds)
 }

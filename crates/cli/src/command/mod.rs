@@ -10,6 +10,7 @@ pub mod guest;
 mod own_mounts;
 pub mod predict;
 pub mod profiles;
+mod protocol;
 pub mod report;
 pub mod run;
 pub mod scenarios;

@@ -1,4 +1,3 @@
-use std::io::Write;
 use std::path::Path;
 
 use anyhow::Result;
@@ -12,6 +11,7 @@ use crate::args::PredictArgs;
 use crate::command::profiles::counted;
 use crate::exit::Exit;
 use crate::load::run_from;
+use crate::say;
 use crate::simulator::published;
 use crate::terminal::Terminal;
 
@@ -23,12 +23,11 @@ pub fn predict(args: &PredictArgs, terminal: &Terminal) -> Result<Exit> {
     let levels = args.sweep.as_deref().map(parse_levels).transpose()?;
     let options = PredictOptions { daily: args.daily, seeds: (1..=args.seeds).collect() };
     let mut simulations = counted(&start.profile.name, None, terminal)?;
-    let mut out = std::io::stdout().lock();
     let mut situation = start.clone();
     if !changes.is_empty() {
         let forecast = change::predict(&start, &changes, &published(), &mut simulations, &options)?;
         simulations.clear();
-        write!(out, "{}", text::forecast(&forecast))?;
+        say::text(&text::forecast(&forecast))?;
         for change in &changes {
             situation = situation.with(change).map_err(anyhow::Error::msg)?;
         }
@@ -37,9 +36,9 @@ pub fn predict(args: &PredictArgs, terminal: &Terminal) -> Result<Exit> {
         let sweep = sweep(&situation, &levels, &published(), &mut simulations, &options)?;
         simulations.clear();
         if !changes.is_empty() {
-            writeln!(out)?;
+            say::line("")?;
         }
-        write!(out, "{}", text::sweep(&sweep))?;
+        say::text(&text::sweep(&sweep))?;
     }
     Ok(Exit::Done)
 }
@@ -49,7 +48,7 @@ fn situation(args: &PredictArgs) -> Result<Situation> {
     let subject = args.subject.strip_prefix("sim:").unwrap_or(&args.subject);
     let is_run = Path::new(subject).extension().is_some_and(|ending| ending == "json");
     let found = if is_run {
-        situation_of(&run_from(Path::new(subject))?, subject)?
+        situation_of(&run_from(Path::new(subject))?, subject, args.force)?
     } else {
         let target = sim::SimTarget::parse(subject)?;
         Situation::new(&target.profile, &target.filesystem).map_err(anyhow::Error::msg)?

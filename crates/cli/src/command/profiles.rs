@@ -1,17 +1,15 @@
-use std::io::Write;
-use std::path::Path;
-
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use flashlag_predict::check::{CheckOptions, check, runs};
 use flashlag_predict::fit::{FitOptions, tune};
 use flashlag_predict::text;
-use flashlag_runner::sim;
+use flashlag_runner::{Destination, OutputKind, sim};
 use flashlag_schema::profile::Profile;
 use flashlag_schema::reference::{as_lines, profile_keys};
 use flashlag_units::Bytes;
 
 use crate::args::{ProfilesAction, ProfilesArgs};
 use crate::exit::Exit;
+use crate::say;
 use crate::signals::stop_flag;
 use crate::simulator::{Simulations, published, scenario_text};
 use crate::terminal::Terminal;
@@ -20,7 +18,7 @@ use crate::waiting::Waiting;
 /// Lists, shows, checks or tunes device profiles.
 pub fn profiles(args: &ProfilesArgs, terminal: &Terminal) -> Result<Exit> {
     if args.keys {
-        write!(std::io::stdout().lock(), "{}", as_lines(&profile_keys()))?;
+        say::text(&as_lines(&profile_keys()))?;
         return Ok(Exit::Done);
     }
     match &args.action {
@@ -30,7 +28,7 @@ pub fn profiles(args: &ProfilesArgs, terminal: &Terminal) -> Result<Exit> {
             let seeds = (1..=*seeds).collect();
             check_all(names, &CheckOptions { seeds, sensitivity: *sensitivity }, terminal)
         }
-        Some(ProfilesAction::Tune { name, output, only, seeds, simulations, starts }) => {
+        Some(ProfilesAction::Tune { name, output, force, only, seeds, simulations, starts }) => {
             let options = FitOptions {
                 only: only.clone(),
                 simulations: *simulations,
@@ -38,27 +36,26 @@ pub fn profiles(args: &ProfilesArgs, terminal: &Terminal) -> Result<Exit> {
                 ..FitOptions::default()
             };
             let seeds: Vec<u64> = (1..=(*seeds).max(1)).collect();
-            tune_one(name, output, &seeds, &options, terminal)
+            let place = Destination::check(output, OutputKind::Profile, *force)?;
+            tune_one(name, &place, &seeds, &options, terminal)
         }
     }
 }
 
 fn list() -> Result<Exit> {
-    let mut out = std::io::stdout().lock();
     let all: Vec<Profile> = sim::profile_names().map(sim::profile).collect::<Result<_, _>>()?;
     let widest = all.iter().map(|profile| profile.name.len()).max().unwrap_or_default();
     for profile in &all {
         let capacity = profile.model().map_or(Bytes::ZERO, |model| model.map.capacity.0);
         let held = if profile.checks.is_empty() { "" } else { ", checked" };
-        writeln!(out, "{:widest$}  {}", profile.name, profile.about)?;
-        writeln!(out, "{:widest$}  {capacity} on {}{held}", "", profile.filesystem)?;
+        say::line(&format!("{:widest$}  {}", profile.name, profile.about))?;
+        say::line(&format!("{:widest$}  {capacity} on {}{held}", "", profile.filesystem))?;
     }
-    writeln!(
-        out,
-        "\nRun any scenario on one: flashlag run lifecycle --on sim:NAME[+FS,OPTION...]"
+    say::text(
+        "\nRun any scenario on one: flashlag run lifecycle --on sim:NAME[+FS,OPTION...]\n\
+         `flashlag profiles show NAME` prints one as a file to start your own from;\n\
+         `flashlag profiles check NAME` holds it against what reviewers published.\n",
     )?;
-    writeln!(out, "`flashlag profiles show NAME` prints one as a file to start your own from;")?;
-    writeln!(out, "`flashlag profiles check NAME` holds it against what reviewers published.")?;
     Ok(Exit::Done)
 }
 
@@ -66,7 +63,7 @@ fn show(name: &str) -> Result<Exit> {
     // A file of one's own is read too, so that its mistakes are told.
     let profile = sim::profile(name)?;
     let text = sim::builtin_profile(name).map_or_else(|| profile.to_toml(), ToOwned::to_owned);
-    write!(std::io::stdout().lock(), "{text}")?;
+    say::text(&text)?;
     Ok(Exit::Done)
 }
 
@@ -91,11 +88,10 @@ fn check_all(names: &[String], options: &CheckOptions, terminal: &Terminal) -> R
         let report = check(profile, &published(), &scenario_text, &mut simulations, options)?;
         simulations.clear();
         passed &= report.passed();
-        let mut out = std::io::stdout().lock();
         if index > 0 {
-            writeln!(out)?;
+            say::line("")?;
         }
-        write!(out, "{}", text::check(&report))?;
+        say::text(&text::check(&report))?;
     }
     // As a threshold that was crossed: it ran, and a row is off.
     Ok(if passed { Exit::Done } else { Exit::Crossed })
@@ -103,7 +99,7 @@ fn check_all(names: &[String], options: &CheckOptions, terminal: &Terminal) -> R
 
 fn tune_one(
     name: &str,
-    output: &Path,
+    place: &Destination,
     seeds: &[u64],
     options: &FitOptions,
     terminal: &Terminal,
@@ -112,9 +108,8 @@ fn tune_one(
     let mut simulations = counted(&profile.name, None, terminal)?;
     let tuned = tune(&profile, &published(), &scenario_text, seeds, &mut simulations, options)?;
     simulations.clear();
-    std::fs::write(output, tuned.profile.to_toml())
-        .with_context(|| format!("cannot write the profile {}", output.display()))?;
-    write!(std::io::stdout().lock(), "{}", text::tuned(&tuned))?;
+    place.write(tuned.profile.to_toml().as_bytes())?;
+    say::text(&text::tuned(&tuned))?;
     Ok(Exit::Done)
 }
 

@@ -1,19 +1,23 @@
-use std::io::{IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use flashlag_explain::Threshold;
-use flashlag_runner::{Event, Observer, Prepared, Request, execute, prepare, sim};
+use flashlag_explain::{PhaseName, Threshold};
+use flashlag_runner::{Event, Observer, Prepared, Request, RunError, execute, prepare, sim};
 use flashlag_schema::scenario::Scenario;
-use flashlag_schema::{Run, RunStatus, Verdict};
+use flashlag_schema::{Run, RunStatus, TargetKind, Verdict};
 use flashlag_term::Progress;
 use flashlag_units::Bytes;
 
 use crate::args::RunArgs;
 use crate::exit::Exit;
-use crate::load::{name_of, scenario_text};
+use crate::load::scenario_text;
+use crate::results::Results;
+use crate::say;
 use crate::signals::stop_flag;
 use crate::terminal::Terminal;
+use crate::typed::{self, LEAVE, SET};
 
 /// Above this it asks.
 const ASK_ABOVE: Bytes = Bytes(4_000_000_000);
@@ -21,16 +25,20 @@ const ASK_ABOVE: Bytes = Bytes(4_000_000_000);
 /// Runs a scenario: plan, ask, run, show.
 pub fn run(args: &RunArgs, terminal: &Terminal) -> Result<Exit> {
     let thresholds = thresholds(&args.fail_if)?;
+    let by_protocol = super::protocol::applied(args)?;
+    let args = by_protocol.as_ref().unwrap_or(args);
     let scenario = scenario(args)?;
+    check_phases(&thresholds, &scenario)?;
     if args.on.starts_with("sim:") && !Path::new(&args.on).exists() {
         return simulated(args, scenario, terminal, &thresholds);
     }
     if args.on.starts_with("lab:") && !Path::new(&args.on).exists() {
         return super::guest::run(args, scenario, terminal, &thresholds);
     }
-    let request = request(args, scenario)?;
-    let (output, title) = (request.output.clone(), title(&request));
-    let prepared = prepare(request)?;
+    let results = Results::plan(args, &scenario.name)?;
+    let request = request(args, scenario, &results)?;
+    let title = title(&request);
+    let prepared = prepare(request).map_err(that_fits)?;
     tell_cleaned(&prepared, terminal);
     if !may_write(&prepared, args.yes)? {
         prepared.abandon();
@@ -43,11 +51,30 @@ pub fn run(args: &RunArgs, terminal: &Terminal) -> Result<Exit> {
     let mut shown = Shown { progress: &progress };
     let run = execute(prepared, &mut shown)?;
     progress.finished();
-    conclude(&run, &output, args, terminal, &thresholds)
+    conclude(&run, &results, args, terminal, &thresholds)
+}
+
+/// Where a run is too large for a volume, the error has the command that is not.
+fn that_fits(error: RunError) -> anyhow::Error {
+    let RunError::Room { fits: Some(fits), .. } = &error else { return error.into() };
+    let text = |bytes: Bytes| format!("{}MB", bytes.0 / 1_000_000);
+    let leave = fits.leave.map(|leave| (LEAVE, text(leave)));
+    let span = fits.span.map(|span| (SET, format!("span={}", text(span))));
+    let changes: Vec<_> = leave.into_iter().chain(span).collect();
+    let changes: Vec<_> = changes.iter().map(|(option, value)| (*option, value.as_str())).collect();
+    typed::suggest(error, &changes)
 }
 
 fn thresholds(texts: &[String]) -> Result<Vec<Threshold>> {
     texts.iter().map(|text| Ok(text.parse::<Threshold>()?)).collect()
+}
+
+/// A threshold that no phase of the scenario can decide is found before anything is measured.
+fn check_phases(thresholds: &[Threshold], scenario: &Scenario) -> Result<()> {
+    let phases = flashlag_runner::measured(scenario).into_iter();
+    let phases = phases.map(|(state, run, test)| PhaseName { state, run, test });
+    let phases: Vec<_> = phases.collect();
+    thresholds.iter().try_for_each(|threshold| Ok(threshold.check(&phases)?))
 }
 
 /// The built-in scenario of that name, or the file.
@@ -56,7 +83,7 @@ fn scenario(args: &RunArgs) -> Result<Scenario> {
     Scenario::parse(&text, &args.set).with_context(|| format!("scenario {}", args.scenario))
 }
 
-fn request(args: &RunArgs, scenario: Scenario) -> Result<Request> {
+fn request(args: &RunArgs, scenario: Scenario, results: &Results) -> Result<Request> {
     if let Some((kind, _)) = args.on.split_once(':')
         && kind == "adb"
         && !Path::new(&args.on).exists()
@@ -67,11 +94,7 @@ fn request(args: &RunArgs, scenario: Scenario) -> Result<Request> {
             args.on
         );
     }
-    let output = args.output.clone().unwrap_or_else(|| default_output(&scenario.name));
-    let resume = args.resume.then(|| earlier(&output)).transpose()?;
-    if !args.resume && args.output.is_some() {
-        refuse_unfinished(&output)?;
-    }
+    let resume = args.resume.then(|| earlier(&results.run.path())).transpose()?;
     Ok(Request {
         scenario,
         target: args.on.clone(),
@@ -81,7 +104,7 @@ fn request(args: &RunArgs, scenario: Scenario) -> Result<Request> {
         budget: args.budget,
         verify: args.verify,
         command: std::env::args().collect(),
-        output,
+        output: Arc::clone(&results.run),
         resume,
         stop: stop_flag()?,
     })
@@ -96,7 +119,7 @@ fn simulated(
 ) -> Result<Exit> {
     refuse_real_only(args)?;
     let target = sim::SimTarget::parse(&args.on)?;
-    let output = args.output.clone().unwrap_or_else(|| default_output(&scenario.name));
+    let results = Results::plan(args, &scenario.name)?;
     let title =
         format!("flashlag {}  {} on {}", env!("CARGO_PKG_VERSION"), scenario.name, target.text);
     let request = sim::SimRequest {
@@ -105,14 +128,14 @@ fn simulated(
         seed: args.seed,
         leave: args.leave,
         command: command(args),
-        output: Some(output.clone()),
+        output: Some(Arc::clone(&results.run)),
         stop: stop_flag()?,
     };
     let progress = Progress::new(terminal.progress, &title);
     progress.scenario(&request.scenario);
     let run = sim::simulate(&request, &mut Shown { progress: &progress })?;
     progress.finished();
-    conclude(&run, &output, args, terminal, thresholds)
+    conclude(&run, &results, args, terminal, thresholds)
 }
 
 /// Options that have no meaning where no storage is touched.
@@ -140,33 +163,12 @@ pub(super) fn command(args: &RunArgs) -> Vec<String> {
     words
 }
 
-/// `flashlag-run-quick-20261121-043000.json`, in the current directory.
-pub(super) fn default_output(scenario: &str) -> PathBuf {
-    let plain: String =
-        scenario.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
-    PathBuf::from(format!("flashlag-run-{plain}-{}.json", flashlag_runner::stamp()))
-}
-
 fn earlier(output: &Path) -> Result<Box<Run>> {
     let text = std::fs::read_to_string(output)
         .with_context(|| format!("cannot resume: cannot read {}", output.display()))?;
     let run = Run::from_json(&text)
         .with_context(|| format!("cannot resume: {} is no run file", output.display()))?;
     Ok(Box::new(run))
-}
-
-/// Hours of measuring are not overwritten by a forgotten `--resume`.
-fn refuse_unfinished(output: &Path) -> Result<()> {
-    let Ok(text) = std::fs::read_to_string(output) else { return Ok(()) };
-    let unfinished = Run::from_json(&text)
-        .is_ok_and(|run| run.status != RunStatus::Complete && !run.phases.is_empty());
-    if unfinished {
-        bail!(
-            "{} holds an unfinished run: go on with it by --resume, or remove it first",
-            output.display()
-        );
-    }
-    Ok(())
 }
 
 fn title(request: &Request) -> String {
@@ -182,14 +184,12 @@ fn tell_cleaned(prepared: &Prepared, terminal: &Terminal) {
     for cleaned in &prepared.cleaned {
         let path = cleaned.directory.display();
         if !cleaned.is_complete() {
-            eprintln!(
+            say::note(&format!(
                 "note: {path} of an earlier run could not be removed whole: see `flashlag clean`"
-            );
+            ));
         } else if !terminal.quiet {
-            eprintln!(
-                "note: removed {path}, which an earlier run left ({})",
-                cleaned.removed.bytes
-            );
+            let bytes = cleaned.removed.bytes;
+            say::note(&format!("note: removed {path}, which an earlier run left ({bytes})"));
         }
     }
 }
@@ -200,23 +200,21 @@ fn may_write(prepared: &Prepared, yes: bool) -> Result<bool> {
     if yes || written <= ASK_ABOVE {
         return Ok(true);
     }
-    let mut err = std::io::stderr().lock();
     let (leave, reason) = prepared.leave();
-    writeln!(err, "This run writes up to {written} and leaves {leave} free ({reason}).")?;
-    match flashlag_runner::life_share(prepared.environment(), written) {
+    say::note(&format!("This run writes up to {written} and leaves {leave} free ({reason})."));
+    say::note(&match flashlag_runner::life_share(prepared.environment(), written) {
         Ok(percent) => {
             let share = flashlag_units::percent(percent / 100.0);
-            writeln!(err, "That is about {share} of the device's rated life.")?;
+            format!("That is about {share} of the device's rated life.")
         }
-        Err(reason) => writeln!(err, "Its share of the device's life is unknown: {reason}.")?,
-    }
+        Err(reason) => format!("Its share of the device's life is unknown: {reason}."),
+    });
     if !std::io::stdin().is_terminal() {
         bail!(
             "not run: it writes more than {ASK_ABOVE}; add --yes to agree, or --budget to cap it"
         );
     }
-    write!(err, "Go on? [y/N] ")?;
-    err.flush()?;
+    say::ask("Go on? [y/N]");
     let mut answer = String::new();
     std::io::stdin().read_line(&mut answer)?;
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
@@ -235,6 +233,9 @@ impl Observer for Shown<'_> {
                 self.progress.watch(live);
                 self.progress.phase_started(label, expected, limit);
             }
+            Event::Wrote(total) => self.progress.wrote(total),
+            Event::Beside(live) => self.progress.beside(live),
+            Event::Filling(storage) => self.progress.filling(storage),
             Event::PhaseFinished(phase) => self.progress.phase_finished(phase),
             Event::Note(text) => self.progress.note(text),
         }
@@ -244,30 +245,46 @@ impl Observer for Shown<'_> {
 /// Writes the report, prints the summary, and decides the exit status.
 pub(super) fn conclude(
     run: &Run,
-    output: &Path,
+    results: &Results,
     args: &RunArgs,
     terminal: &Terminal,
     thresholds: &[Threshold],
 ) -> Result<Exit> {
-    let report = args.report.clone().unwrap_or_else(|| output.with_extension("html"));
-    let options = flashlag_report::Options { run_files: vec![name_of(output)], banner: None };
-    std::fs::write(&report, flashlag_report::html(run, &options))
-        .with_context(|| format!("cannot write the report {}", report.display()))?;
-    let mut out = std::io::stdout().lock();
-    write!(out, "{}", terminal.summary(run))?;
-    let mut err = std::io::stderr().lock();
-    writeln!(err, "Report  {}", report.display())?;
-    writeln!(err, "Data    {}", output.display())?;
-    drop(out);
-    decide(run, thresholds, &mut err)
+    let report = results.write_report(run, args.report.is_some());
+    let output = results.run.path();
+    // The run is measured and stored: a reader that went away, or a full disk below a log, changes
+    // nothing of how it ended.
+    if let Err(error) = say::view(&terminal.summary(run))
+        && !crate::exit::is_closed_pipe(&error)
+    {
+        say::note(&format!("note: the summary could not be printed: {error}"));
+    }
+    if let Some(asked) = results.run.displaced_from() {
+        let taken = asked.display();
+        say::note(&format!("note: {taken} was made by something else while this run went on"));
+    }
+    if let Ok(report) = &report {
+        say::note(&format!("Report  {}", report.display()));
+    }
+    say::note(&format!("Data    {}", output.display()));
+    report?;
+    decide(run, &output, thresholds)
 }
 
 /// An error outweighs distrust, distrust a threshold.
-fn decide(run: &Run, thresholds: &[Threshold], err: &mut dyn Write) -> Result<Exit> {
+fn decide(run: &Run, output: &Path, thresholds: &[Threshold]) -> Result<Exit> {
     match &run.status {
         RunStatus::Failed { error, .. } => bail!("{error}\n  What was measured before is kept."),
         RunStatus::Interrupted { .. } => {
-            bail!("stopped; what was measured is kept, and --resume -o FILE goes on with it")
+            let output = typed::quoted(&output.to_string_lossy());
+            match run.target.kind {
+                TargetKind::Path => {
+                    bail!(
+                        "stopped; what was measured is kept: --resume -o {output} goes on with it"
+                    )
+                }
+                _ => bail!("stopped; what was simulated or measured is kept in {output}"),
+            }
         }
         _ => {}
     }
@@ -275,7 +292,7 @@ fn decide(run: &Run, thresholds: &[Threshold], err: &mut dyn Write) -> Result<Ex
     for threshold in thresholds {
         let outcome = threshold.evaluate(run)?;
         crossed |= outcome.crossed;
-        writeln!(err, "{}", outcome.message)?;
+        say::note(&outcome.message);
     }
     Ok(match (run.trust.verdict, crossed) {
         (Verdict::Untrusted, _) => Exit::Untrusted,

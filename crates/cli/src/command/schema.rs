@@ -1,12 +1,11 @@
-use std::io::Write;
-
 use anyhow::Result;
 
 use crate::exit::Exit;
+use crate::say;
 
 /// Prints the JSON Schema of run files.
 pub fn schema() -> Result<Exit> {
     let text = serde_json::to_string_pretty(&flashlag_schema::run_json_schema())?;
-    writeln!(std::io::stdout().lock(), "{text}")?;
+    say::json(&format!("{text}\n"))?;
     Ok(Exit::Done)
 }

@@ -1,14 +1,12 @@
-use std::io::Write;
-
 use anyhow::{Context, Result};
 use flashlag_schema::verify::verify_text;
 
 use crate::args::VerifyArgs;
 use crate::exit::Exit;
+use crate::say;
 
 /// Recomputes every figure of run files and lists those that differ.
 pub fn verify(args: &VerifyArgs) -> Result<Exit> {
-    let mut out = std::io::stdout().lock();
     let mut exit = Exit::Done;
     for path in &args.runs {
         let text = std::fs::read_to_string(path)
@@ -16,13 +14,13 @@ pub fn verify(args: &VerifyArgs) -> Result<Exit> {
         let found =
             verify_text(&text).with_context(|| format!("{} cannot be verified", path.display()))?;
         if found.is_empty() {
-            writeln!(out, "{}: every figure follows from its histograms", path.display())?;
+            say::line(&format!("{}: every figure follows from its histograms", path.display()))?;
             continue;
         }
         exit = Exit::Crossed;
-        writeln!(out, "{}: {} figures do not hold", path.display(), found.len())?;
+        say::line(&format!("{}: {} figures do not hold", path.display(), found.len()))?;
         for discrepancy in &found {
-            writeln!(out, "  {discrepancy}")?;
+            say::line(&format!("  {discrepancy}"))?;
         }
     }
     Ok(exit)

@@ -1,14 +1,16 @@
 use std::cell::Cell;
-use std::fs::{File, OpenOptions as FileOptions};
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use flashlag_device::{DeviceError, WaitMeter};
 use flashlag_schema::Downgrade;
 use flashlag_schema::scenario::{Durability, EngineKind, Io, Pattern};
 use flashlag_units::{Bytes, Nanos};
-use rustix::fs::OFlags;
+use rustix::fs::{AtFlags, Mode, OFlags, openat, unlinkat};
 
 use super::blame::explained;
 use super::filling::{Filling, Flags};
@@ -25,6 +27,8 @@ use crate::open::{OpenOptions, open};
 pub struct FillSpec<'a> {
     /// A subdirectory of ours on the storage that is filled.
     pub directory: &'a Path,
+    /// The same, where it is open: files are made there whatever its path leads to by then.
+    pub opened: Option<&'a Arc<OwnedFd>>,
     /// What the files' names begin with: 1 to 50 of `a-z 0-9 _ -`.
     pub stem: &'a str,
     /// How it is written: pattern, block, durability, depth, engine. Limits of its own hold too.
@@ -146,7 +150,13 @@ fn unused_files(spec: &FillSpec<'_>, gauge: &Gauge) -> FileSet {
     let room = gauge.room().0;
     let span = room.saturating_add(room / 4).saturating_add(FileSet::FILE_BYTES.0 / 4);
     let span = Bytes(span.min(gauge.space().total.0)).max(spec.io.block.0);
-    let set = |number: u32| FileSet::new(spec.directory, &format!("{}-{number}", spec.stem), span);
+    let set = |number: u32| {
+        let files = FileSet::new(spec.directory, &format!("{}-{number}", spec.stem), span);
+        match spec.opened {
+            Some(opened) => files.opened(Arc::clone(opened)),
+            None => files,
+        }
+    };
     // An earlier fill's files stay: writing them again would fill nothing.
     let unused = (1..u32::MAX).map(set).find(|set| std::fs::symlink_metadata(set.path(0)).is_err());
     unused.unwrap_or_else(|| set(0))
@@ -163,7 +173,8 @@ fn order(
     if spec.io.pattern == Pattern::Sequential {
         return Ok(Order::Ascending(limit));
     }
-    if !has_sparse_files(&files.directory().join(format!("{}-probe.dat", spec.stem)))? {
+    let probe = files.directory().join(format!("{}-probe.dat", spec.stem));
+    if !has_sparse_files(files, &probe)? {
         downgrades.push(Downgrade {
             requested: "a fill in random order".to_owned(),
             effective: "ascending order".to_owned(),
@@ -176,16 +187,19 @@ fn order(
 }
 
 /// Writes 4 KiB behind a gap of 1 MiB and looks whether the gap takes space.
-fn has_sparse_files(path: &PathBuf) -> Result<bool, DeviceError> {
+fn has_sparse_files(files: &FileSet, path: &Path) -> Result<bool, DeviceError> {
     const GAP: u64 = 1 << 20;
-    let nofollow = OFlags::NOFOLLOW.bits() as i32;
-    let options = FileOptions::new().write(true).create(true).truncate(true).clone();
-    let probed = options.clone().custom_flags(nofollow).open(path).and_then(|file: File| {
+    let (directory, name) = files.at(path);
+    let flags =
+        OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let opened = openat(directory, &name, flags, Mode::RUSR | Mode::WUSR);
+    let probed = opened.map_err(Into::into).and_then(|file| {
+        let file = File::from(file);
         file.write_all_at(&[1; 4096], GAP)?;
         file.sync_all()?;
-        Ok(file.metadata()?.blocks() * 512 < GAP / 2)
+        Ok::<_, std::io::Error>(file.metadata()?.blocks() * 512 < GAP / 2)
     });
-    let removed = std::fs::remove_file(path);
+    let removed = unlinkat(directory, &name, AtFlags::empty()).map_err(Into::into);
     probed.and_then(|sparse| removed.map(|()| sparse)).map_err(|error| {
         let errno = rustix::io::Errno::from_io_error(&error).unwrap_or(rustix::io::Errno::IO);
         DeviceError::os("probe", path.display().to_string(), None, errno)

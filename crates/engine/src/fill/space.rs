@@ -52,12 +52,15 @@ pub(crate) fn free_space_of(file: impl AsFd, subject: &Path) -> Result<FreeSpace
     Ok(FreeSpace::from_statvfs(&stat))
 }
 
-/// What a fill of real storage of this size spares unless it is told, and why: the larger of 5 %
-/// and 1 GB.
+/// What a fill of real storage of this size spares by default, and why: the larger of 5 % and 1 GB,
+/// but no more than a tenth, which only matters below 10 GB.
 pub fn leave_default(total: Bytes) -> (Bytes, String) {
     let share = Bytes(total.0 / 20);
     let least = Bytes(1_000_000_000);
     let reviewers = "the reviewers left 300 MB: --leave 300MB";
+    if total.0 / 10 < least.0 {
+        return (Bytes(total.0 / 10), format!("a tenth of {total}"));
+    }
     if share > least {
         (share, format!("5 % of {total}, which is more than 1 GB ({reviewers})"))
     } else {
@@ -73,10 +76,15 @@ mod tests {
     fn the_default_leaves_the_larger_of_a_twentieth_and_a_gigabyte() {
         assert_eq!(leave_default(Bytes(64_000_000_000)).0, Bytes(3_200_000_000));
         assert_eq!(leave_default(Bytes(16_000_000_000)).0, Bytes(1_000_000_000));
-        assert_eq!(leave_default(Bytes(0)).0, Bytes(1_000_000_000));
-        for total in [Bytes(64_000_000_000), Bytes(512_000_000)] {
-            assert!(leave_default(total).1.contains("300 MB"));
-        }
+        assert!(leave_default(Bytes(64_000_000_000)).1.contains("300 MB"));
+    }
+
+    #[test]
+    fn a_small_volume_keeps_a_tenth_and_so_has_room_for_a_test() {
+        assert_eq!(leave_default(Bytes(200_000_000)).0, Bytes(20_000_000));
+        assert_eq!(leave_default(Bytes(9_999_999_999)).0, Bytes(999_999_999));
+        assert_eq!(leave_default(Bytes(10_000_000_000)).0, Bytes(1_000_000_000));
+        assert_eq!(leave_default(Bytes(0)).0, Bytes(0));
     }
 
     #[test]

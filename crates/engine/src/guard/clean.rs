@@ -8,12 +8,12 @@ use flashlag_units::Bytes;
 use rustix::fs::{AtFlags, statat};
 use rustix::io::Errno;
 
-use super::directory::{for_each_name, is_regular, open_below, open_parent};
+use super::directory::{for_each_name, is_regular, is_shared, open_below, open_parent};
 use super::error::GuardError;
 use super::hold::Hold;
 use super::manifest::{Manifest, ManifestRead, is_begun};
 use super::name::{MANIFEST_TEMPORARY, id_of, is_ours};
-use super::sweep::{Cleaned, Doomed, allocated};
+use super::sweep::{Cleaned, Doomed, allocated, remove_temporaries_in};
 
 /// A directory of ours whose run is dead.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,12 +65,21 @@ pub fn find_leftovers(parent: &Path) -> Result<Vec<Leftover>, GuardError> {
 /// # Errors
 /// Where `parent` can't be listed.
 pub fn clean(parent: &Path) -> Result<Vec<Cleaned>, GuardError> {
-    let mut visited = BTreeSet::new();
-    clean_unvisited(parent, &mut visited)
+    clean_unvisited(parent, false, &mut BTreeSet::new())
+}
+
+/// As [`clean`], and also what runs of other machines left: for somebody who knows that they are
+/// dead, which can't be seen from here.
+///
+/// # Errors
+/// As [`clean`].
+pub fn clean_of_all_machines(parent: &Path) -> Result<Vec<Cleaned>, GuardError> {
+    clean_unvisited(parent, true, &mut BTreeSet::new())
 }
 
 fn clean_unvisited(
     parent: &Path,
+    of_all: bool,
     visited: &mut BTreeSet<(u64, u64)>,
 ) -> Result<Vec<Cleaned>, GuardError> {
     let opened = open_parent(parent).map_err(|errno| GuardError::os("open", parent, errno))?;
@@ -81,10 +90,10 @@ fn clean_unvisited(
     let mut all = Vec::new();
     for name in names_like_ours(&opened, parent)? {
         let path = parent.join(&name);
-        match examine(&opened, &name) {
+        match examine_of(&opened, &name, of_all) {
             Ok(Examined::Abandoned { directory, manifest }) => {
                 let manifest = manifest.as_deref();
-                let elsewhere = clean_elsewhere(manifest, visited, &mut all);
+                let elsewhere = clean_elsewhere(manifest, of_all, visited, &mut all);
                 let doomed = Doomed {
                     parent: &opened,
                     directory: &directory,
@@ -104,6 +113,10 @@ fn clean_unvisited(
             }
         }
     }
+    let temporaries = remove_temporaries_in(&opened, parent);
+    if temporaries.removed.files > 0 || !temporaries.is_complete() {
+        all.push(temporaries);
+    }
     Ok(all)
 }
 
@@ -116,12 +129,13 @@ fn untouched(path: PathBuf, reason: String) -> Cleaned {
 /// Cleans the other directories that a dead run used. Returns those that could not be looked into.
 fn clean_elsewhere(
     manifest: Option<&Manifest>,
+    of_all: bool,
     visited: &mut BTreeSet<(u64, u64)>,
     all: &mut Vec<Cleaned>,
 ) -> Vec<(PathBuf, String)> {
     let mut failed = Vec::new();
     for other in manifest.into_iter().flat_map(|manifest| &manifest.elsewhere) {
-        match clean_unvisited(other, visited) {
+        match clean_unvisited(other, of_all, visited) {
             Ok(cleaned) => all.extend(cleaned),
             // Removed since, or on storage that is not there: cleaning it by name still works.
             Err(error) if error.is(Errno::NOENT) => {}
@@ -146,6 +160,10 @@ fn names_like_ours(parent: &OwnedFd, path: &Path) -> Result<Vec<String>, GuardEr
 
 /// Looks at one directory with our kind of name, and takes hold of it where it is nobody's.
 pub(crate) fn examine(parent: &OwnedFd, name: &str) -> Result<Examined, Errno> {
+    examine_of(parent, name, false)
+}
+
+fn examine_of(parent: &OwnedFd, name: &str, of_all: bool) -> Result<Examined, Errno> {
     let Some(id) = id_of(name) else { return Ok(Examined::NotOurs) };
     let directory = match open_below(parent, name) {
         Ok(directory) => directory,
@@ -157,6 +175,13 @@ pub(crate) fn examine(parent: &OwnedFd, name: &str) -> Result<Examined, Errno> {
     let Some(directory) = Hold::take(directory) else { return Ok(Examined::Live) };
     match Manifest::read(&directory, id)? {
         ManifestRead::Valid(manifest) if manifest.owner.runs_elsewhere() => Ok(Examined::Live),
+        ManifestRead::Valid(manifest)
+            if !of_all && let Some(reason) = manifest.owner.unknown_here(is_shared(&directory)) =>
+        {
+            Ok(Examined::Unproven(format!(
+                "{reason}: left alone (`flashlag clean --force`, where you know that it has ended)"
+            )))
+        }
         ManifestRead::Valid(manifest) => {
             Ok(Examined::Abandoned { directory, manifest: Some(manifest) })
         }

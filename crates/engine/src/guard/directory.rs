@@ -4,8 +4,8 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use rustix::fs::{
-    AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, StatxAttributes, StatxFlags, fstat, openat,
-    statx,
+    AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, StatxAttributes, StatxFlags, fstat, fstatfs,
+    openat, statx,
 };
 use rustix::io::Errno;
 
@@ -34,6 +34,26 @@ pub(crate) fn open_below(parent: &OwnedFd, name: &str) -> Result<OwnedFd, Errno>
 fn is_mount_root(directory: &OwnedFd) -> bool {
     let seen = statx(directory, "", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS);
     seen.is_ok_and(|seen| seen.stx_attributes.contains(StatxAttributes::MOUNT_ROOT))
+}
+
+/// Whether other machines may use the filesystem at the same time: one of a network, or one that a
+/// program serves, behind which anything can be.
+pub(crate) fn is_shared(directory: &OwnedFd) -> bool {
+    // NFS, SMB 1 to 3, 9P, FUSE and virtiofs, Ceph, Lustre, GFS2, OCFS2, AFS.
+    const SHARED: [u32; 10] = [
+        0x6969,
+        0xff53_4d42,
+        0xfe53_4d42,
+        0x0102_1997,
+        0x6573_5546,
+        0x00c3_6400,
+        0x0bd0_0bd0,
+        0x0116_1970,
+        0x7461_636f,
+        0x5346_414f,
+    ];
+    // Its width differs between machines; the numbers have 32 bits.
+    fstatfs(directory).is_ok_and(|found| SHARED.contains(&(found.f_type as u32)))
 }
 
 /// Makes the names in a directory durable. Filesystems that can't sync a directory say `EINVAL`.

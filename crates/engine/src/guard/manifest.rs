@@ -37,8 +37,8 @@ pub struct Manifest {
     /// Other directories in which the same run has one of ours: cleaning here cleans there too.
     #[serde(skip_serializing_if = "BTreeSet::is_empty", default)]
     pub elsewhere: BTreeSet<PathBuf>,
-    /// Files outside that the run writes before it renames them over its results. Only names that
-    /// end with [`super::TEMPORARY_ENDING`] are ever removed.
+    /// Files outside that the run writes before it renames them over its results. Only those with a
+    /// name that flashlag makes up for such files are ever removed.
     #[serde(skip_serializing_if = "BTreeSet::is_empty", default)]
     pub temporaries: BTreeSet<PathBuf>,
 }

@@ -17,13 +17,14 @@
 //! - a directory is ours by its name **and** a manifest in it that carries the same id;
 //! - inside it, only regular files whose names [`is_ours`] knows, in subdirectories that the
 //!   manifest lists, are removed; whatever else is found stays, and is reported;
-//! - outside it, only a file that the manifest names and that ends with [`TEMPORARY_ENDING`]: a
-//!   result that was being written;
+//! - outside it, only a result that was being written: a file whose name has an id, its check
+//!   digits and [`TEMPORARY_ENDING`], in a directory that a manifest names or that is cleaned;
 //! - all of it goes through directory descriptors opened with `O_NOFOLLOW`: no symbolic link is
 //!   followed, no mount point is entered;
 //! - a run that lives is left alone: it holds a lock (`flock`) on its directory, which the kernel
 //!   drops at its death however it dies. Where the filesystem has no such locks, and besides, its
-//!   process id, start time and boot id say so.
+//!   process id, start time and boot id say so. A run of another machine, or on storage that is
+//!   shared with others of an earlier start, is not known to be dead, and is left alone.
 
 mod clean;
 mod directory;
@@ -33,13 +34,15 @@ mod manifest;
 mod name;
 mod owner;
 mod sweep;
+mod temporary;
 mod workspace;
 
-pub use clean::{Leftover, clean, find_leftovers};
+pub use clean::{Leftover, clean, clean_of_all_machines, find_leftovers};
 pub use error::GuardError;
 pub(crate) use error::reason;
 pub use manifest::Manifest;
 pub use name::{TEMPORARY_ENDING, WORKSPACE_PREFIX, is_ours};
 pub use owner::Owner;
 pub use sweep::{Cleaned, Kept};
+pub use temporary::{PublishError, Publisher, Replaces};
 pub use workspace::Workspace;

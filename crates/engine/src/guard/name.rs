@@ -1,3 +1,4 @@
+use std::ffi::OsStr;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 /// What the name of every directory of ours begins with; 16 hexadecimal digits follow.
@@ -7,9 +8,10 @@ pub(crate) const MANIFEST: &str = "flashlag-manifest.json";
 /// Where a new manifest is written before it takes the old one's place.
 pub(crate) const MANIFEST_TEMPORARY: &str = "flashlag-manifest.json.tmp";
 
-/// How the name of a file must end that is written outside a directory of ours, to be renamed over
-/// a result: a clean-up removes what a death left of it, where the manifest names it.
+/// How the name of a file ends that is written outside a directory of ours, to be renamed over a
+/// result.
 pub const TEMPORARY_ENDING: &str = ".flashlag-tmp";
+const TEMPORARY_PREFIX: &str = "flashlag-";
 
 const ID_DIGITS: usize = 16;
 const LONGEST_STEM: usize = 64;
@@ -47,6 +49,28 @@ pub(crate) fn id_of(name: &str) -> Option<&str> {
     (id.len() == ID_DIGITS && id.bytes().all(hexadecimal)).then_some(id)
 }
 
+/// `flashlag-0123456789abcdef-89abcdef.flashlag-tmp`: an id and its check digits, so that a user's
+/// own file is never taken for one.
+pub(crate) fn temporary_name(id: &str) -> String {
+    format!("{TEMPORARY_PREFIX}{id}-{:08x}{TEMPORARY_ENDING}", check_digits(id))
+}
+
+/// Whether a file outside may be removed by its name.
+pub(crate) fn is_temporary(name: &OsStr) -> bool {
+    let id = |name: &str| {
+        let inner = name.strip_prefix(TEMPORARY_PREFIX)?.strip_suffix(TEMPORARY_ENDING)?;
+        Some(inner.split_once('-')?.0.to_owned())
+    };
+    let Some(name) = name.to_str() else { return false };
+    id(name).is_some_and(|id| id.len() == ID_DIGITS && temporary_name(&id) == name)
+}
+
+/// FNV-1a of 32 bits: no secret, only no accident.
+fn check_digits(id: &str) -> u32 {
+    let fold = |hash: u32, byte: u8| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
+    id.bytes().fold(0x811c_9dc5, fold)
+}
+
 /// A new id. It has to be different from others, not secret: the standard library's hasher is
 /// keyed by the operating system, and a collision is found by `mkdir` anyway.
 pub(crate) fn new_id() -> String {
@@ -78,6 +102,17 @@ mod tests {
             assert_eq!(id_of(name), None, "{name}");
         }
         assert_eq!(id_of("flashlag-work-0123456789abcdef0"), None);
+    }
+
+    #[test]
+    fn a_temporary_is_known_by_its_check_digits_and_no_user_has_such_a_name() {
+        let name = temporary_name(&new_id());
+        assert!(is_temporary(OsStr::new(&name)), "{name}");
+        let other = temporary_name("0123456789abcdef").replacen("0123", "0124", 1);
+        for name in [&other, "", ".flashlag-tmp", "run.json.flashlag-tmp", "flashlag-.flashlag-tmp"]
+        {
+            assert!(!is_temporary(OsStr::new(name)), "{name}");
+        }
     }
 
     #[test]

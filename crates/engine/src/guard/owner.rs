@@ -13,6 +13,9 @@ pub struct Owner {
     /// Which start of the system (`/proc/sys/kernel/random/boot_id`).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub boot_id: Option<String>,
+    /// Which machine: a digest of `/etc/machine-id`, which itself is nobody's business.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub machine: Option<String>,
 }
 
 impl Owner {
@@ -20,7 +23,23 @@ impl Owner {
     pub fn this_process() -> Owner {
         let pid = std::process::id();
         let start_ticks = process_stat(pid).map(|stat| stat.start_ticks);
-        Owner { pid, start_ticks, boot_id: boot_id() }
+        Owner { pid, start_ticks, boot_id: boot_id(), machine: machine() }
+    }
+
+    /// Why it can't be known here that the process is dead, where that is so: it ran on another start
+    /// of a kernel, and neither its lock nor its process id says anything here. On local storage
+    /// an earlier start of this machine is over; storage that is shared may be in use by another.
+    pub fn unknown_here(&self, is_shared: bool) -> Option<&'static str> {
+        let same = |one: &Option<String>, other: &Option<String>| one.is_some() && one == other;
+        if self.boot_id.is_none() || same(&self.boot_id, &boot_id()) {
+            None
+        } else if is_shared {
+            Some("a run of another machine, or of an earlier start of this one, may still use it")
+        } else if self.machine.is_some() && !same(&self.machine, &machine()) {
+            Some("a run on another machine made it, and may still use it")
+        } else {
+            None
+        }
     }
 
     /// Whether that very process still runs, and is another than this one. A process that is dead
@@ -53,6 +72,12 @@ fn parse_stat(text: &str) -> Option<ProcessStat> {
     Some(ProcessStat { dead: matches!(state, "Z" | "X" | "x"), start_ticks })
 }
 
+fn machine() -> Option<String> {
+    let text = fs::read_to_string("/etc/machine-id").ok().filter(|text| !text.trim().is_empty())?;
+    let fold = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    Some(format!("{:016x}", text.trim().bytes().fold(0xcbf2_9ce4_8422_2325, fold)))
+}
+
 fn boot_id() -> Option<String> {
     let text = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
     Some(text.trim().to_owned())
@@ -78,10 +103,26 @@ mod tests {
     fn another_start_time_or_boot_is_another_process() {
         let parent = std::os::unix::process::parent_id();
         let start_ticks = process_stat(parent).map(|stat| stat.start_ticks);
-        let owner = Owner { pid: parent, start_ticks, boot_id: boot_id() };
+        let owner = Owner { pid: parent, start_ticks, boot_id: boot_id(), machine: machine() };
         assert!(owner.runs_elsewhere());
         assert!(!Owner { start_ticks: Some(1), ..owner.clone() }.runs_elsewhere());
         assert!(!Owner { boot_id: Some("other".to_owned()), ..owner }.runs_elsewhere());
         assert!(!Owner::this_process().runs_elsewhere());
+    }
+
+    #[test]
+    fn a_run_of_another_machine_is_not_taken_for_dead_nor_one_on_shared_storage() {
+        let here = Owner::this_process();
+        let other_boot = Owner { boot_id: Some("other".to_owned()), ..here.clone() };
+        let stranger = Owner { machine: Some("other".to_owned()), ..other_boot.clone() };
+        for (owner, local, shared) in
+            [(&here, false, false), (&other_boot, false, true), (&stranger, true, true)]
+        {
+            assert_eq!(owner.unknown_here(false).is_some(), local, "{owner:?}");
+            assert_eq!(owner.unknown_here(true).is_some(), shared, "{owner:?}");
+        }
+        // Written before machines were noted.
+        let earlier = Owner { machine: None, ..other_boot };
+        assert_eq!(earlier.unknown_here(false), None);
     }
 }

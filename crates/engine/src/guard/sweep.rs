@@ -13,7 +13,8 @@ use super::directory::{
 };
 use super::error::{GuardError, reason};
 use super::manifest::{Manifest, is_begun};
-use super::name::{MANIFEST, MANIFEST_TEMPORARY, TEMPORARY_ENDING, is_ours};
+use super::name::{MANIFEST, MANIFEST_TEMPORARY, is_ours, is_temporary};
+use super::temporary::is_abandoned;
 
 /// How many names are held at once; there may be more in a directory.
 const BATCH: usize = 1024;
@@ -234,10 +235,26 @@ pub(crate) fn empty(directory: &OwnedFd, path: &Path, cleaned: &mut Cleaned) {
     }
 }
 
-/// Whether a file outside may be removed by its name.
-pub(crate) fn is_temporary(name: &OsStr) -> bool {
-    name.to_str()
-        .is_some_and(|name| name.len() > TEMPORARY_ENDING.len() && name.ends_with(TEMPORARY_ENDING))
+/// Removes what dead processes left of results that they wrote in a directory.
+pub(crate) fn remove_temporaries_in(directory: &OwnedFd, path: &Path) -> Cleaned {
+    let mut cleaned = Cleaned { directory: path.to_owned(), ..Cleaned::default() };
+    let mut names = Vec::new();
+    let listed = for_each_name(directory, |name, valid| {
+        if valid && names.len() < BATCH && is_temporary(OsStr::new(name)) {
+            names.push(name.to_owned());
+        }
+    });
+    if let Err(errno) = listed {
+        cleaned.keep_failed("list", path, errno);
+    }
+    for name in names {
+        match is_abandoned(directory, &name) {
+            Ok(true) => _ = remove_file(directory, &name, path, &mut cleaned),
+            Ok(false) => {}
+            Err(errno) => cleaned.keep_failed("examine", &path.join(&name), errno),
+        }
+    }
+    cleaned
 }
 
 fn remove_file(directory: &OwnedFd, name: &str, within: &Path, seen: &mut Cleaned) -> bool {

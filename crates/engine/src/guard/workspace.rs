@@ -1,5 +1,6 @@
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use flashlag_device::DeviceError;
 use rustix::fs::{AtFlags, Mode, mkdirat, unlinkat};
@@ -11,9 +12,9 @@ use super::error::GuardError;
 use super::hold::Hold;
 use super::manifest::Manifest;
 use super::name::{
-    MANIFEST_TEMPORARY, TEMPORARY_ENDING, WORKSPACE_PREFIX, id_of, is_plain, new_id,
+    MANIFEST_TEMPORARY, TEMPORARY_ENDING, WORKSPACE_PREFIX, id_of, is_plain, is_temporary, new_id,
 };
-use super::sweep::{Cleaned, Doomed, empty, is_temporary};
+use super::sweep::{Cleaned, Doomed, empty};
 use crate::presence;
 
 /// How often a new name is tried. More than one is needed only where a clean-up runs beside us.
@@ -158,6 +159,18 @@ impl Workspace {
         Ok(path)
     }
 
+    /// A subdirectory, open: what is made and removed in it by this stays in it, wherever its path
+    /// leads meanwhile.
+    ///
+    /// # Errors
+    /// Where it is not there.
+    pub fn open(&self, name: &str) -> Result<Arc<OwnedFd>, GuardError> {
+        let opened = open_below(&self.directory, name);
+        let opened =
+            opened.map_err(|errno| GuardError::os("open", &self.path.join(name), errno))?;
+        Ok(Arc::new(opened))
+    }
+
     /// Whether the path of the directory still leads to it, and those of its subdirectories to
     /// directories.
     ///
@@ -189,11 +202,12 @@ impl Workspace {
     /// removes what a death leaves of it. Say so before it is made.
     ///
     /// # Errors
-    /// Where its name does not end with [`super::TEMPORARY_ENDING`], its directory does not exist,
-    /// or the manifest can't be written.
+    /// Where its name is no temporary's, its directory does not exist, or the manifest can't be
+    /// written.
     pub fn also_temporary(&mut self, file: &Path) -> Result<(), GuardError> {
         let refuse = || {
-            let reason = format!("its name does not end with {TEMPORARY_ENDING}");
+            let reason =
+                format!("it is no temporary of flashlag's, which end with {TEMPORARY_ENDING}");
             GuardError::other("note", file, reason, "no other file may ever be removed")
         };
         let name = file.file_name().filter(|name| is_temporary(name)).ok_or_else(refuse)?;
@@ -221,6 +235,15 @@ impl Workspace {
             Err(errno) => return Err(GuardError::os("open", &path, errno)),
         }
         Ok(cleaned)
+    }
+
+    /// Removes every file of ours from all subdirectories. What could not be removed is found again
+    /// by [`Workspace::remove`].
+    pub fn clear_all(&mut self) {
+        for name in self.manifest.subdirectories.clone() {
+            // The removal of everything reports what can't be opened.
+            let _ = self.clear(&name);
+        }
     }
 
     /// Removes everything of ours, the directory last. What could not be removed, and what is not

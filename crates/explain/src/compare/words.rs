@@ -19,7 +19,7 @@ pub fn headline(subjects: &[Subject], rows: &[CompareRow]) -> (String, String) {
     }
     let new = full.and_then(|_| main_row(rows, State::New));
     let mut sentences = Vec::new();
-    let order = [LagVerdict::Smooth, LagVerdict::Hitches, LagVerdict::Lags, LagVerdict::Freezes];
+    let order = LagVerdict::ALL;
     let mut troubled = Vec::new();
     for word in order {
         let of_word: Vec<usize> =
@@ -84,6 +84,7 @@ fn verb(verdict: LagVerdict, subjects: usize, full: bool) -> String {
         LagVerdict::Hitches => ("hitches", "hitch"),
         LagVerdict::Lags => ("lags", "lag"),
         LagVerdict::Freezes => ("freezes", "freeze"),
+        LagVerdict::Overloaded => ("is overloaded", "are overloaded"),
     };
     match (subjects, many.strip_prefix("are ")) {
         (1, _) => one.to_owned(),

@@ -38,6 +38,23 @@ struct Selector {
     test: String,
 }
 
+/// A phase that a run has, or that its scenario will bring.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PhaseName {
+    /// The state of the device.
+    pub state: State,
+    /// Which repetition, from 1.
+    pub run: u32,
+    /// The test's name.
+    pub test: String,
+}
+
+impl PhaseName {
+    fn of(phase: &Phase) -> PhaseName {
+        PhaseName { state: phase.state, run: phase.run, test: phase.name.clone() }
+    }
+}
+
 /// What became of a threshold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ThresholdOutcome {
@@ -59,12 +76,14 @@ pub enum ThresholdError {
         reason: String,
     },
     /// The run has no such phase.
-    #[error("--fail-if '{text}': this run has no phase `{phase}`; it has {allowed}")]
+    #[error("--fail-if '{text}': this run has no phase `{phase}`; it has {allowed}{meant}")]
     NoPhase {
         /// As given.
         text: String,
         /// What was looked for.
         phase: String,
+        /// The name that is nearly the same, where there is one.
+        meant: String,
         /// What there is.
         allowed: String,
     },
@@ -155,10 +174,10 @@ impl Selector {
         }
     }
 
-    fn takes(&self, phase: &Phase) -> bool {
+    fn takes(&self, phase: &PhaseName) -> bool {
         let stage = self.state.is_none_or(|state| state == phase.state);
         let run = self.run.is_none_or(|run| run == phase.run);
-        phase.name == self.test && stage && run
+        phase.test == self.test && stage && run
     }
 }
 
@@ -182,16 +201,8 @@ impl Threshold {
     /// # Errors
     /// No such phase; a figure that one of the phases does not have.
     pub fn evaluate(&self, run: &Run) -> Result<ThresholdOutcome, ThresholdError> {
-        let phases: Vec<&Phase> = run.phases.iter().filter(|p| self.phases.takes(p)).collect();
-        if phases.is_empty() {
-            let labels: Vec<String> = run.phases.iter().map(Phase::label).collect();
-            let names = run.phases.iter().map(|phase| phase.name.as_str());
-            let near = did_you_mean(&self.phases.test, names);
-            let allowed =
-                if labels.is_empty() { "none".to_owned() } else { labels.join(", ") + &near };
-            let (text, phase) = (self.text.clone(), self.phases.written.clone());
-            return Err(ThresholdError::NoPhase { text, phase, allowed });
-        }
+        self.check(&run.phases.iter().map(PhaseName::of).collect::<Vec<_>>())?;
+        let phases = run.phases.iter().filter(|phase| self.phases.takes(&PhaseName::of(phase)));
         let mut lines: Vec<(bool, String)> = Vec::new();
         for phase in phases {
             lines.push(self.one(phase)?);
@@ -201,6 +212,26 @@ impl Threshold {
             crossed: lines.iter().any(|(crossed, _)| *crossed),
             message: lines.into_iter().map(|(_, line)| line).collect::<Vec<_>>().join("\n"),
         })
+    }
+
+    /// Whether a run of these phases can be decided, as far as their names go: asked before anything
+    /// is measured.
+    ///
+    /// # Errors
+    /// No such phase, with those that there are and the one that may be meant.
+    pub fn check(&self, phases: &[PhaseName]) -> Result<(), ThresholdError> {
+        if phases.iter().any(|phase| self.phases.takes(phase)) {
+            return Ok(());
+        }
+        let tests = phases.iter().map(|phase| phase.test.as_str());
+        // A test of that name may be there, in other states.
+        let known = tests.clone().any(|test| test == self.phases.test);
+        let meant = if known { String::new() } else { did_you_mean(&self.phases.test, tests) };
+        let labels = phases.iter().map(|phase| phase.state.label(phase.run, &phase.test));
+        let labels: Vec<String> = labels.collect();
+        let allowed = if labels.is_empty() { "none".to_owned() } else { labels.join(", ") };
+        let (text, phase) = (self.text.clone(), self.phases.written.clone());
+        Err(ThresholdError::NoPhase { text, phase, meant, allowed })
     }
 
     fn one(&self, phase: &Phase) -> Result<(bool, String), ThresholdError> {

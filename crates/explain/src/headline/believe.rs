@@ -4,13 +4,15 @@ use crate::doubt::{CheckCounts, failed, failures_of};
 use crate::format::{self, decapitalized};
 use crate::naming::stage_of;
 use crate::outline::phase_title;
+use crate::standing::Model;
 
 /// The answer to "Can you believe it?".
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Believe {
-    /// `Yes`, `Yes, except the Idle row`, `No`.
+    /// `Yes`, `Yes, except the Idle row`, `No`; `It is a model: 19 of 22 published rows within 20%`.
     pub answer: String,
-    /// `9 checks pass, 1 fails, 2 unknown`.
+    /// `9 checks pass, 1 fails, 2 unknown`; empty for a simulation, of which checks of measuring say
+    /// nothing.
     pub counts: String,
     /// Both as an answer, with a full stop: `Yes, except the Idle row: 9 checks pass, …`.
     pub sentence: String,
@@ -20,6 +22,9 @@ pub struct Believe {
 
 impl Believe {
     pub(super) fn of(run: &Run, no_verdict: bool) -> Believe {
+        if let Some(model) = Model::of(run).filter(|_| !no_verdict && !run.phases.is_empty()) {
+            return Believe::of_model(run, &model);
+        }
         let counts = CheckCounts::of(run);
         let in_words = counts.in_words();
         let (answer, told) = match () {
@@ -45,6 +50,17 @@ impl Believe {
             answer,
             counts: in_words,
         }
+    }
+}
+
+impl Believe {
+    /// Of a simulation: it is as good as its model, whatever checks pass.
+    fn of_model(run: &Run, model: &Model) -> Believe {
+        let but = exceptions(run);
+        let but = if but.is_empty() { but } else { format!("; do not rely on {but}") };
+        let answer = format!("{}{but}", model.in_words());
+        let sentence = format!("{answer}.");
+        Believe { statement: sentence.clone(), sentence, answer, counts: String::new() }
     }
 }
 

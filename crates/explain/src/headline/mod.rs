@@ -12,6 +12,7 @@ use crate::figures::Figures;
 use crate::format::{self, capitalized, decapitalized, sentence_of};
 use crate::naming::subject_name;
 use crate::outline::{for_people, test_name};
+use crate::standing::simulated_device;
 use crate::verdict::{Judgement, LagVerdict};
 pub(crate) use facts::Facts;
 
@@ -54,7 +55,22 @@ pub fn headline(run: &Run) -> Headline {
         Some(failure) => no_verdict_words(run, failure, subject),
         None => verdict_words(run, &facts),
     };
+    let sentence = match simulated_device(run) {
+        // One colon is enough: `Simulated Nexus 5 (2013): lags; every SQLite save misses …`.
+        Some(device) => {
+            let said = decapitalized_words(&sentence).replacen(": ", "; ", 1);
+            format!("Simulated {device}: {said}")
+        }
+        None => sentence,
+    };
     Headline { sentence, more, believe, no_verdict }
+}
+
+/// The sentence as it goes on after a colon; what begins with a name stays.
+fn decapitalized_words(sentence: &str) -> String {
+    let first = sentence.split(' ').next().unwrap_or_default();
+    let name = first.chars().skip(1).any(|letter| letter.is_uppercase() || letter.is_numeric());
+    if name { sentence.to_owned() } else { decapitalized(sentence) }
 }
 
 /// The first failed check that covers the phase that the headline is about.

@@ -6,6 +6,7 @@ use crate::doubt::failures_of;
 use crate::figures::Figures;
 use crate::format::{self, capitalized};
 use crate::naming::{SaveKind, repeats, when};
+use crate::overload::{is_overloaded, overload};
 use crate::verdict::{FREEZE, LagVerdict, NOTICED};
 
 /// `Smooth when new`, `Lags as found`.
@@ -67,6 +68,9 @@ fn things(run: &Run, phase: &Phase) -> (String, String) {
 
 /// `87% of SQLite saves miss a 60 Hz frame, and 1 in 100 takes longer than 531 ms`.
 pub fn late_clause(run: &Run, phase: &Phase) -> String {
+    if let Some(overload) = overload(run, phase) {
+        return overload.clause();
+    }
     let figures = Figures::of_phase(phase);
     let (_, many) = things(run, phase);
     let miss = miss_clause(run, phase).unwrap_or_else(|| format!("{many} were measured"));
@@ -119,10 +123,15 @@ pub fn other_journal(run: &Run, facts: &Facts) -> Option<String> {
     })
 }
 
-/// `Beside another writer, 12% of WAL saves miss a 60 Hz frame, and …`
+/// `Beside another writer, 12% of WAL saves miss a 60 Hz frame, and …`; `Overloaded beside another
+/// writer: only …`.
 pub fn busy(run: &Run, facts: &Facts) -> Option<String> {
     let busy = facts.busy.filter(|phase| failures_of(run, phase).is_empty())?;
-    Some(format!("Beside another writer, {}.", late_clause(run, busy)))
+    let clause = late_clause(run, busy);
+    Some(match is_overloaded(busy) {
+        true => format!("Overloaded beside another writer: {clause}."),
+        false => format!("Beside another writer, {clause}."),
+    })
 }
 
 /// What became of the lost throughput.

@@ -90,11 +90,27 @@ pub(super) fn save(name: &'static str, waits: &[Part], growth_us: u64) -> Spec {
 
 /// `quick` on a device that is smooth alone and hitches beside a busy writer.
 pub fn quick() -> Run {
+    quick_with(&[(1000, 3.6, 0.4), (12, 60.0, 0.6)], 1_200)
+}
+
+/// `quick` on a device that does four of a hundred saves a second beside a busy writer: the
+/// schedule's queue grows to the end.
+pub fn overloaded() -> Run {
+    let mut run = quick_with(&[(1000, 260.0, 0.1)], 47);
+    for phase in run.phases.iter_mut().filter(|phase| !phase.closed_loop) {
+        // Every slot but the first: begun more than a period late, or never.
+        phase.missed_slots = Some(phase.elapsed_ns.0 / 10_000_000 - 1);
+    }
+    run.seal();
+    run
+}
+
+fn quick_with(waits: &[Part], busy_saves: u64) -> Run {
     let mut specs = four(State::New, 1, NEW, 1.0);
     specs.push(save("save_wal", &[(1000, 3.0, 0.3), (5, 26.0, 0.5)], 1_800));
     specs.push(save("save_delete", &[(1000, 8.1, 0.25), (6, 40.0, 0.4)], 900));
-    let mut busy = save("save_busy", &[(1000, 3.6, 0.4), (12, 60.0, 0.6)], 1_800);
-    (busy.rate, busy.background, busy.ops) = (Some(100), Some("stream_1m"), 1_200);
+    let mut busy = save("save_busy", waits, 1_800);
+    (busy.rate, busy.background, busy.ops) = (Some(100), Some("stream_1m"), busy_saves);
     specs.push(busy);
     let text = include_str!("../../../../scenarios/quick.toml");
     build(text, 20_160, "/data/sample", environment::tablet(), &specs, checks(&[]))

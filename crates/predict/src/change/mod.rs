@@ -14,11 +14,11 @@ mod steady;
 mod sweep;
 
 use flashlag_schema::Run;
-use flashlag_schema::profile::Profile;
+use flashlag_schema::profile::{FittedFrom, Profile};
 use flashlag_units::Bytes;
 
 use crate::check::Published;
-use crate::{PredictError, Simulator};
+use crate::{PredictError, Simulator, doubts};
 
 pub use figures::{DURABLE, Figures, SAVE, TestFigures};
 pub use maintenance::{Maintenance, Moment};
@@ -55,6 +55,8 @@ pub struct Forecast {
     pub before: Figures,
     /// After each change, with all those before it.
     pub steps: Vec<Stage>,
+    /// Why it is not to be relied on: what its profile was fitted to, and how badly.
+    pub warnings: Vec<String>,
     /// What the forecast takes for granted.
     pub assumptions: Vec<String>,
 }
@@ -90,14 +92,17 @@ impl Forecast {
 ///
 /// # Errors
 /// A measured run has no device model yet: it must be fitted first.
-pub fn situation_of(run: &Run, run_name: &str) -> Result<Situation, PredictError> {
+pub fn situation_of(run: &Run, run_name: &str, force: bool) -> Result<Situation, PredictError> {
     let refuse = |reason: String| PredictError::Run { run: run_name.to_owned(), reason };
+    if run.target.profile.is_some() {
+        doubts::allowed(run, run_name, force)?;
+    }
     let Some(record) = &run.target.profile else {
         return Err(PredictError::Run {
             run: run_name.to_owned(),
             reason: format!(
-                "it was measured and has no device model; make one: `flashlag fit {run_name} -o \
-                 PROFILE.toml`, then `flashlag predict PROFILE.toml`"
+                "this run was measured, so it has no device model to forecast with. Make one: \
+                 `flashlag fit {run_name} -o PROFILE.toml`, then `flashlag predict PROFILE.toml`"
             ),
         });
     };
@@ -149,8 +154,14 @@ pub fn predict(
         filesystem: start.mount.to_string(),
         before,
         steps,
+        warnings: warnings(start),
         assumptions,
     })
+}
+
+/// What must be known of a profile that was fitted.
+fn warnings(start: &Situation) -> Vec<String> {
+    start.profile.fitted_from.as_ref().map(FittedFrom::warnings).unwrap_or_default()
 }
 
 /// A whole change by less than this is none.

@@ -14,6 +14,8 @@ pub struct Sweep {
     pub filesystem: String,
     /// From low to high.
     pub levels: Vec<Level>,
+    /// Why it is not to be relied on: what its profile was fitted to, and how badly.
+    pub warnings: Vec<String>,
     /// Where it goes beyond what was measured.
     pub beyond: Vec<String>,
     /// What it takes for granted.
@@ -89,6 +91,7 @@ pub fn sweep(
         profile: start.profile.name.clone(),
         filesystem: start.mount.to_string(),
         levels: measured,
+        warnings: super::warnings(start),
         beyond: doubts,
         assumptions,
     })

@@ -122,7 +122,7 @@ pub(crate) fn rows_of<'a>(protocol: &'a Protocol<'_>, published: &'a [Published]
     let workloads = &protocol.check.workloads;
     let row = |row: &'a Published| Row {
         published: row,
-        place: place(protocol, &row.condition),
+        place: protocol.check.place_of(&row.condition),
         test: workloads.get(&row.workload).unwrap_or(&row.workload),
     };
     rows(protocol, published).map(row).collect()
@@ -132,7 +132,7 @@ const CHANGE: &str = "throughput change";
 
 fn cell(profile: &Profile, protocol: &Protocol<'_>, row: &Published, pairs: &[Pair]) -> Cell {
     let check = protocol.check;
-    let place = place(protocol, &row.condition);
+    let place = protocol.check.place_of(&row.condition);
     let test = check.workloads.get(&row.workload).unwrap_or(&row.workload).clone();
     let values: Result<Vec<f64>, String> =
         pairs.iter().map(|pair| value(protocol, row, pair)).collect();
@@ -171,7 +171,7 @@ pub(super) fn error_of(row: &Published, simulated: f64) -> f64 {
 
 /// A published row's figure in the runs of one seed.
 pub(super) fn value(protocol: &Protocol<'_>, row: &Published, pair: &Pair) -> Result<f64, String> {
-    let Some((state, run)) = place(protocol, &row.condition) else {
+    let Some((state, run)) = protocol.check.place_of(&row.condition) else {
         return Err(format!("no state stands for `{}`", row.condition));
     };
     let test = protocol.check.workloads.get(&row.workload).unwrap_or(&row.workload);
@@ -217,54 +217,16 @@ fn missing(run: &Run, label: &str) -> String {
     }
 }
 
-/// The state and run that stand for a published condition.
-fn place(protocol: &Protocol<'_>, condition: &str) -> Option<(State, u32)> {
-    match protocol.check.conditions.get(condition) {
-        Some(text) => {
-            let (state, run) = text.split_once('/').unwrap_or((text, "1"));
-            Some((state_named(state)?, run.parse().ok()?))
-        }
-        None => usual_place(condition),
-    }
-}
-
-/// What conditions stand for where a check says nothing else.
-fn usual_place(condition: &str) -> Option<(State, u32)> {
-    let numbered = |state: State, text: &str| Some((state, text.parse().ok()?));
-    if let Some(run) = condition.strip_prefix("filled-run-") {
-        return numbered(State::Filled, run);
-    }
-    if let Some(run) = condition.strip_prefix("after-delete-run-") {
-        return numbered(State::Deleted, run);
-    }
-    match condition {
-        "new" => Some((State::New, 1)),
-        "trimmed" => Some((State::Trimmed, 1)),
-        "idle" | "after-24h-idle-with-fstrim" => Some((State::Idle, 1)),
-        _ => None,
-    }
-}
-
 /// The states that a profile's rows are from.
 pub(crate) fn states_checked(profile: &Profile, published: &[Published]) -> Vec<State> {
     let mut states = Vec::new();
     for check in &profile.checks {
-        for text in check.conditions.values() {
-            states.extend(state_named(text.split_once('/').map_or(text, |(state, _)| state)));
-        }
-        if check.conditions.is_empty() {
-            let rows = published.iter().filter(|row| row.device == check.device);
-            states.extend(rows.filter_map(|row| Some(usual_place(&row.condition)?.0)));
-        }
+        let rows = published.iter().filter(|row| row.device == check.device);
+        states.extend(rows.filter_map(|row| Some(check.place_of(&row.condition)?.0)));
     }
     states.sort();
     states.dedup();
     states
-}
-
-fn state_named(name: &str) -> Option<State> {
-    let all = [State::New, State::Filled, State::Deleted, State::Trimmed, State::Idle];
-    all.into_iter().find(|state| state.name() == name)
 }
 
 /// `filled/rand_write_4k` means all runs of that state, `filled/2/rand_write_4k` one.

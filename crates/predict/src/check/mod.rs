@@ -164,9 +164,8 @@ pub(crate) fn protocols<'a>(
                     check.scenario
                 ))
             })?;
-            let settings: Vec<(String, String)> =
-                check.settings.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
-            let scenario = Scenario::parse(&text, &settings)
+            let scenario = check
+                .scenario_of(&text)
                 .map_err(|error| wrong(format!("scenario {}: {error}", check.scenario)))?;
             let leave = match &check.leave {
                 Some(text) => Some(text.parse().map_err(|error| wrong(format!("leave: {error}")))?),

@@ -23,6 +23,8 @@ pub(super) struct Axis {
     pub start: f64,
     /// How far it is moved to see what that changes.
     pub step: f64,
+    /// Whether it was moved at all, the last time that was to be seen.
+    pub tried: bool,
 }
 
 /// A difference changes the value by this much, in its logarithm.
@@ -39,8 +41,16 @@ impl Axis {
         let widest = high > low && high.is_finite();
         let offset = if low > 0.0 { 0.0 } else { high * FLOOR };
         let grain = knob::grain(key, parameter);
-        let mut axis =
-            Axis { key: key.to_owned(), grain, low, high, offset, start: value, step: WIDEST };
+        let mut axis = Axis {
+            key: key.to_owned(),
+            grain,
+            low,
+            high,
+            offset,
+            start: value,
+            step: WIDEST,
+            tried: false,
+        };
         if !widest {
             return None;
         }

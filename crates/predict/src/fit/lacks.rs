@@ -50,28 +50,37 @@ pub(super) fn lacks(
         || any(&|phase| phase.operation == Operation::Save);
     if !durable {
         hold(&["host.flush_command", "stack.sync_call"], "no durable writes");
-        words.push("No durable writes were measured: what a flush costs is not told.".to_owned());
+        words.push(
+            "No durable writes were measured: what a flush costs stays as in the starting profile."
+                .to_owned(),
+        );
     }
     let reads =
         any(&|phase| matches!(phase.operation, Operation::SequentialRead | Operation::RandomRead));
     if !reads {
         hold(&["nand.read", "host.read_"], "no reads");
-        words.push("No reads were measured: what they cost is not told.".to_owned());
-    }
-    let sizes = |phase: &Phase| phase.durable != Durability::None && writes(phase.operation);
-    let mut blocks: Vec<_> =
-        run.phases.iter().filter(|phase| sizes(phase)).map(|phase| phase.block_bytes).collect();
-    blocks.sort_unstable();
-    blocks.dedup();
-    if durable && blocks.len() < 2 {
         words.push(
-            "Durable writes of one size only were measured: the mapping unit is told badly. \
-             `flashlag run lifecycle --set sizes=1` tells it."
-                .to_owned(),
+            "No reads were measured: what they cost stays as in the starting profile.".to_owned(),
         );
     }
+    words.extend(one_size_only(run).filter(|_| durable));
     if any(&|phase| phase.ops > 0 && phase.latency_ns.p99.is_none()) {
-        words.push("Some phases were too short for a p99 and say less about stalls.".to_owned());
+        words.push(
+            "Some phases were too short for a p99: long waits are fitted less well.".to_owned(),
+        );
     }
     (held, words)
+}
+
+/// That durable writes were all of one size, where they were.
+fn one_size_only(run: &Run) -> Option<String> {
+    let sizes = |phase: &&Phase| phase.durable != Durability::None && writes(phase.operation);
+    let mut blocks: Vec<_> = run.phases.iter().filter(sizes).map(|it| it.block_bytes).collect();
+    blocks.sort_unstable();
+    blocks.dedup();
+    (blocks.len() < 2).then(|| {
+        "Durable writes of one size only were measured, which hardly determines the mapping unit; \
+         `flashlag run lifecycle --set sizes=1` measures more sizes."
+            .to_owned()
+    })
 }

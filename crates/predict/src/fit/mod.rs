@@ -26,7 +26,7 @@ mod told;
 use flashlag_schema::Run;
 use flashlag_schema::profile::Profile;
 
-use crate::{PredictError, Simulator};
+use crate::{PredictError, Simulator, doubts};
 
 pub use figures::{Figure, Residual};
 pub use nearest::{Nearest, nearest};
@@ -67,18 +67,22 @@ pub struct FitRequest<'a> {
     pub name: &'a str,
     /// Filesystem and options that were below the run; read off the run where absent.
     pub filesystem: Option<&'a str>,
+    /// Whether it is fitted although [`crate::doubts`] speak against it; the profile then says so.
+    pub force: bool,
 }
 
 /// Fits a profile to a run.
 ///
 /// # Errors
-/// Where the run has nothing to fit to, its scenario can't be read again, or the starting profile
+/// Where the run is not to be relied on ([`crate::doubts`]) and nobody forced it, has nothing to fit
+/// to, its scenario can't be read again, or the starting profile
 /// can't be simulated.
 pub fn fit(
     request: &FitRequest<'_>,
     simulator: &mut dyn Simulator,
     options: &FitOptions,
 ) -> Result<Fit, PredictError> {
+    let doubts = doubts::allowed(request.run, request.run_name, request.force)?;
     let mut prepared = start::prepare(request)?;
     axis::hold_others(&prepared.profile, options, &mut prepared.held)?;
     let seed = options.seed.unwrap_or(prepared.seed);
@@ -87,5 +91,5 @@ pub fn fit(
     let before = search.plain(&prepared.profile);
     let found = search.run(&prepared.profile, &prepared.held, options);
     let simulations = search.runs();
-    Ok(outcome::outcome(request, &prepared, simulations, &before, found))
+    Ok(outcome::outcome(request, &prepared, doubts, simulations, &before, found))
 }

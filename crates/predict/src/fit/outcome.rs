@@ -1,4 +1,4 @@
-use flashlag_schema::profile::{Parameter, Profile};
+use flashlag_schema::profile::{FittedFrom, Parameter, Profile};
 
 use super::FitRequest;
 use super::figures::{Residual, misfit};
@@ -61,6 +61,7 @@ pub struct FitParameter {
 pub(super) fn outcome(
     request: &FitRequest<'_>,
     prepared: &Prepared,
+    doubts: Vec<String>,
     simulations: usize,
     before: &[f64],
     found: Found,
@@ -76,13 +77,22 @@ pub(super) fn outcome(
             after: after.exp(),
         })
         .collect();
+    let mut profile = named(request, prepared, &found.profile, &parameters);
+    let after = misfit(&found.residuals);
+    profile.fitted_from = Some(FittedFrom {
+        run: request.run_name.to_owned(),
+        verdict: request.run.trust.verdict,
+        forced: !doubts.is_empty(),
+        doubts,
+        misfit_percent: (after * 1000.0).round() / 10.0,
+    });
     Fit {
-        profile: named(request, prepared, &found.profile, &parameters),
+        profile,
         run: request.run_name.to_owned(),
         start: request.start.name.clone(),
         filesystem: prepared.filesystem.clone(),
         misfit_before: misfit(before),
-        misfit: misfit(&found.residuals),
+        misfit: after,
         residuals,
         told: told(&found.axes, &found.jacobian),
         lacks: prepared.lacks.clone(),
@@ -120,7 +130,10 @@ pub(super) fn parameters(
             uncertainty: uncertainties[index],
             bound: bound.filter(|_| told),
             rows: rows(found, index),
-            held: (!told).then(|| "no figure depends on it".to_owned()),
+            held: (!told).then(|| match axis.tried {
+                true => "no figure depends on it".to_owned(),
+                false => "the simulations ran out before its effect was looked at".to_owned(),
+            }),
             ..one(&axis.key)
         });
     }

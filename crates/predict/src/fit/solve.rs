@@ -40,8 +40,10 @@ pub(super) fn jacobian(
 ) -> DMatrix<f64> {
     let mut matrix = DMatrix::zeros(point.residuals.len(), axes.len());
     for index in 0..axes.len() {
+        axes[index].tried = false;
         while let Some(column) = slope(search, base, axes, index, point) {
             matrix.set_column(index, &column);
+            axes[index].tried = true;
             if column.amax() * axes[index].step > SEEN || !axes[index].widen() {
                 break;
             }

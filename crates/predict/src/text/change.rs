@@ -3,12 +3,13 @@ use std::fmt::Write;
 use flashlag_units::{Bytes, Nanos};
 
 use super::table::Table;
-use super::{WIDTH, number, wrapped};
+use super::{WIDTH, number, warned, wrapped};
 use crate::change::{Figures, Forecast, Level, STEADY, Sweep, TestFigures, WINDOW};
 
 /// Before, after each change, and why.
 pub fn forecast(forecast: &Forecast) -> String {
     let mut text = format!("{} on {}\n\n", forecast.profile, forecast.filesystem);
+    warned(&forecast.warnings, &mut text);
     let _ = write!(text, "{}", steps(forecast));
     if forecast.steps.len() > 1 {
         let about = "share: of the change from first to last, by logarithms; a change the other \
@@ -139,6 +140,7 @@ fn rate(test: &TestFigures) -> String {
 /// Median and p99 of durable writes against fill level, on one logarithmic scale.
 pub fn sweep(sweep: &Sweep) -> String {
     let mut text = format!("{} on {}\n\n", sweep.profile, sweep.filesystem);
+    warned(&sweep.warnings, &mut text);
     let head = ["full", "p50", "p99", "MB/s", "saves/s", "programmed/sent", ""];
     let mut table = Table::new(&head, &[6]);
     let bars = bars(&sweep.levels);

@@ -2,19 +2,20 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use flashlag_schema::State;
+use flashlag_schema::profile::FittedFrom;
 
 use super::table::Table;
-use super::{number, percent, wrapped};
+use super::{number, percent, warned, wrapped};
 use crate::fit::{Confounded, Fit, FitParameter, Residual, Told, Tuned};
 
 const ENOUGH: &str = ", as many as were allowed: more may find a better one";
 
-/// What was fitted, how well it comes out, and what the run can't tell.
+/// What was fitted, how close it comes, and what the run does not determine.
 pub fn fit(fit: &Fit) -> String {
     let mut text = wrapped(
         &format!(
-            "Fitted to {} on {}, from {}: figures are off by {} typically, by {} before. {} \
-             simulations from {} starts{}.",
+            "Fitted to {} on {}, from {}: figures are off by {} typically, by {} before the fit. \
+             {} simulations from {} starts{}.",
             fit.run,
             fit.filesystem,
             fit.start,
@@ -32,7 +33,10 @@ pub fn fit(fit: &Fit) -> String {
         0,
     );
     let starts: Vec<String> = fit.starts.iter().map(|one| percent(*one)).collect();
-    let _ = writeln!(text, "The starts came to {}.\n", starts.join(", "));
+    let _ =
+        writeln!(text, "Typical error of the best fit from each start: {}.\n", starts.join(", "));
+    let from = fit.profile.fitted_from.as_ref();
+    warned(&from.map(FittedFrom::warnings).unwrap_or_default(), &mut text);
     let _ = write!(text, "{}", parameters(&fit.parameters));
     text.push('\n');
     let _ = write!(text, "{}", residuals(&fit.residuals));
@@ -46,7 +50,7 @@ pub fn fit(fit: &Fit) -> String {
     text
 }
 
-/// What a profile's values became, and what its published rows can't tell.
+/// What a profile's values became, and what its published rows do not determine.
 pub fn tuned(tuned: &Tuned) -> String {
     let mut text = wrapped(
         &format!(
@@ -67,7 +71,8 @@ pub fn tuned(tuned: &Tuned) -> String {
 }
 
 fn parameters(all: &[FitParameter]) -> Table {
-    let mut table = Table::new(&["parameter", "start", "fitted", "±", "", "told by"], &[4, 5]);
+    let mut table =
+        Table::new(&["parameter", "start", "fitted", "±", "", "from the figures of"], &[4, 5]);
     let told = |one: &&FitParameter| one.uncertainty.is_some() || one.before != one.after;
     for one in all.iter().filter(told) {
         table.row(vec![
@@ -121,7 +126,7 @@ fn residuals(all: &[Residual]) -> Table {
 
 fn untold(told: &Told, parameters: &[FitParameter], text: &mut String) {
     if !told.confounded.is_empty() {
-        text.push_str("\nWhat can't be told apart (one makes up for the other):\n");
+        text.push_str("\nParameters that can't be told apart (one makes up for the other):\n");
         for one in &told.confounded {
             text.push_str(&wrapped(&pair(one), "- ", 2));
         }

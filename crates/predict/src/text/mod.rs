@@ -33,12 +33,22 @@ fn signed(value: f64) -> String {
     if value.abs() >= 99.5 { format!("{value:+.0}") } else { format!("{value:+.1}") }
 }
 
-/// A share as a percentage: `0.3%`, `31%`, `> 100%` where it says little.
+/// A share as a percentage: `0.3%`, `31%`, `more than 100%` where it says little.
 fn percent(share: f64) -> String {
     if share.is_finite() && share <= 1.0 {
         flashlag_units::percent(share)
     } else {
-        "> 100%".to_owned()
+        "more than 100%".to_owned()
+    }
+}
+
+/// What must be read before anything else.
+fn warned(warnings: &[String], text: &mut String) {
+    for warning in warnings {
+        text.push_str(&wrapped(warning, "Warning: ", 2));
+    }
+    if !warnings.is_empty() {
+        text.push('\n');
     }
 }
 

@@ -252,7 +252,17 @@ fn run(
         phases,
         skipped: Vec::new(),
         downgrades: Vec::new(),
-        trust: Trust::default(),
+        trust: Trust {
+            verdict: Verdict::Trusted,
+            checks: vec![Check {
+                id: CheckId::Accounting,
+                status: CheckStatus::Pass,
+                claim: "The times add up".to_owned(),
+                detail: "In closed form.".to_owned(),
+                advice: None,
+                phases: Vec::new(),
+            }],
+        },
         lag: Lag::default(),
         wear: Wear::default(),
         integrity: Integrity::default(),

@@ -41,6 +41,11 @@ impl DistributionPlot {
         DistributionPlot { axis, powers, height, curves: Vec::new() }
     }
 
+    /// The same of another height.
+    pub(crate) fn of_height(self, height: u32) -> DistributionPlot {
+        DistributionPlot { height, ..self }
+    }
+
     /// Adds a distribution.
     pub(crate) fn add(&mut self, label: String, mark: SeriesMark, histogram: &Histogram) {
         let n = histogram.count();

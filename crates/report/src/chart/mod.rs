@@ -3,6 +3,7 @@
 
 mod axis;
 mod bars;
+mod depth;
 mod distribution;
 mod labels;
 mod mark;
@@ -17,6 +18,7 @@ pub(crate) mod testing;
 
 pub(crate) use axis::LatencyAxis;
 pub(crate) use bars::{share_bar, split_bar, status_icon};
+pub(crate) use depth::{DepthPlot, DepthPoint};
 pub(crate) use distribution::DistributionPlot;
 pub(crate) use mark::SeriesMark;
 pub(crate) use plot::{FillPlot, Stroke};
@@ -24,5 +26,7 @@ pub(crate) use rate::RatePlot;
 pub(crate) use ratio::{RatioAxis, RatioMark};
 pub(crate) use series::{SeriesPlot, SeriesPoint, SeriesStall, cause_key};
 pub(crate) use strip::{
-    StripMarks, mark_row, strip_axis, strip_head, strip_key, strip_row, strip_style,
+    StripMarks, axis_drawing, ground_drawing, head_drawing, key_drawing, mark_row, row_drawing,
+    strip_axis, strip_head, strip_key, strip_row, strip_style,
 };
+pub(crate) use svg::{Anchor, Svg};

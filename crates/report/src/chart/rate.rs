@@ -5,7 +5,6 @@ use flashlag_units::Nanos;
 
 use super::series::{change_lines, time_ticks};
 use super::svg::{Anchor, Pct, Svg, polyline};
-use crate::markup::Markup;
 
 /// The chart: one step for each stretch of time.
 pub(crate) struct RatePlot<'a> {
@@ -13,15 +12,9 @@ pub(crate) struct RatePlot<'a> {
     pub(crate) steps: &'a [(Nanos, f64)],
     /// Moments that are marked, each with its number.
     pub(crate) changes: &'a [(Nanos, usize)],
-    pub(crate) height: u32,
 }
 
 impl RatePlot<'_> {
-    /// The drawing, within a page.
-    pub(crate) fn draw(&self, label: &str) -> Markup {
-        self.drawing().named(self.height, label)
-    }
-
     /// The drawing.
     pub(crate) fn drawing(&self) -> Svg {
         let usable = |rate: f64| if rate.is_finite() { rate.max(0.0) } else { 0.0 };

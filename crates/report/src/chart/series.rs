@@ -36,7 +36,6 @@ pub(crate) struct SeriesPlot<'a> {
     pub(crate) stalls: &'a [SeriesStall],
     /// Moments that are marked with a line, each with its number.
     pub(crate) changes: &'a [(Nanos, usize)],
-    pub(crate) height: u32,
 }
 
 /// Up to this many stalls each has a shape of its own; beyond it the short ones are dots.
@@ -45,11 +44,6 @@ const SHAPES: usize = 120;
 const COLUMNS: f64 = 320.0;
 
 impl SeriesPlot<'_> {
-    /// The drawing, within a page.
-    pub(crate) fn draw(&self, label: &str) -> Markup {
-        self.drawing().named(self.height, label)
-    }
-
     /// The drawing.
     pub(crate) fn drawing(&self) -> Svg {
         let end = self.end();
@@ -269,8 +263,8 @@ mod tests {
         };
         let stalls: Vec<_> = (0..10_000).map(stall).collect();
         let axis = LatencyAxis::covering([]);
-        let plot = SeriesPlot { axis, points: &[], stalls: &stalls, changes: &[], height: 200 };
-        let drawn = plot.draw("stalls").into_string();
+        let plot = SeriesPlot { axis, points: &[], stalls: &stalls, changes: &[] };
+        let drawn = plot.drawing().bare().into_string();
         assert!(drawn.contains(">8.2 s<"), "the longest is missing");
         assert!(drawn.matches("<path class=\"st").count() <= 321, "too many marks");
     }

@@ -49,8 +49,29 @@ pub(crate) fn strip_style(axis: &LatencyAxis) -> Markup {
     Markup::drawn(format!(":root{{--zones:{};--frames:{}}}", zones.join(","), frames.join(",")))
 }
 
+/// Zones, decades and frame lines over the whole height: the background of all rows, drawn.
+pub(crate) fn ground_drawing(axis: &LatencyAxis) -> Svg {
+    let mut svg = Svg::new();
+    let (top, whole) = (Pct(0.0), Pct(100.0));
+    for (class, from, to) in axis.zones() {
+        svg.rect(class, Pct(from), Pct(to - from), top, whole);
+    }
+    for (at, _) in axis.ticks() {
+        svg.line("g", (Pct(at), top), (Pct(at), whole));
+    }
+    for (class, at) in axis.frames() {
+        svg.line(class, (Pct(at), top), (Pct(at), whole));
+    }
+    svg
+}
+
 /// The names of zones and frames, above the rows.
 pub(crate) fn strip_head(axis: &LatencyAxis) -> Markup {
+    head_drawing(axis).hidden(36)
+}
+
+/// As [`strip_head`], to be placed in another drawing.
+pub(crate) fn head_drawing(axis: &LatencyAxis) -> Svg {
     let mut svg = Svg::new();
     let top = Pct(0.0);
     for (class, at) in axis.frames() {
@@ -70,11 +91,16 @@ pub(crate) fn strip_head(axis: &LatencyAxis) -> Markup {
     svg.text(side, (Pct(fast), top), (-4.0, 29.0), Anchor::End, "120 Hz");
     svg.text("fl b", (Pct(usual), top), (0.0, 29.0), Anchor::Middle, "60 Hz");
     svg.text(side, (Pct(slow), top), (4.0, 29.0), Anchor::Start, "30 Hz");
-    svg.hidden(36)
+    svg
 }
 
 /// The decades, below the rows.
 pub(crate) fn strip_axis(axis: &LatencyAxis) -> Markup {
+    axis_drawing(axis).hidden(20)
+}
+
+/// As [`strip_axis`], to be placed in another drawing.
+pub(crate) fn axis_drawing(axis: &LatencyAxis) -> Svg {
     let mut svg = Svg::new();
     for (at, name) in axis.ticks() {
         let anchor = match at {
@@ -85,7 +111,7 @@ pub(crate) fn strip_axis(axis: &LatencyAxis) -> Markup {
         svg.line("tk", (Pct(at), Pct(0.0)), (Pct(at), Pct(20.0)));
         svg.text("ax", (Pct(at), Pct(0.0)), (0.0, 16.0), anchor, &name);
     }
-    svg.hidden(20)
+    svg
 }
 
 /// One row; `label` names it for who can't see it.
@@ -95,12 +121,17 @@ pub(crate) fn strip_row(
     marks: StripMarks,
     label: &str,
 ) -> Markup {
+    row_drawing(axis, figures, marks).named(34, &in_words(label, figures))
+}
+
+/// As [`strip_row`], to be placed in another drawing.
+pub(crate) fn row_drawing(axis: &LatencyAxis, figures: &Figures, marks: StripMarks) -> Svg {
     let mut svg = Svg::new();
     let class = if marks == StripMarks::Doubtful { " class=\"soft\"" } else { "" };
     svg.shape(format_args!("<svg y=\"50%\" overflow=\"visible\"><g{class}>"));
     draw_marks(&mut svg, axis, figures);
     svg.shape(format_args!("</g></svg>"));
-    svg.named(34, &in_words(label, figures))
+    svg
 }
 
 /// Bars, diamond, dot and the median's value, at the height of the origin.
@@ -161,6 +192,9 @@ fn in_words(label: &str, figures: &Figures) -> String {
         ("p99.9", figures.p999),
         ("longest", figures.max),
     ];
+    if figures.overloaded {
+        return format!("{label}: overloaded, n = {}", format::count(figures.n));
+    }
     let mut words = label.to_owned() + ":";
     for (name, value) in named {
         match value {
@@ -197,6 +231,14 @@ pub(crate) fn mark_row(axis: &LatencyAxis, device: &str, points: &[MarkPoint]) -
 
 /// The key: one row's marks with their names.
 pub(crate) fn strip_key() -> Markup {
+    key_drawing().named(
+        40,
+        "Key: dot at the median, thick bar to p99, thin bar to p99.9, diamond at the longest",
+    )
+}
+
+/// As [`strip_key`], to be placed in another drawing.
+pub(crate) fn key_drawing() -> Svg {
     let mut svg = Svg::new();
     let names = [(8.0, "median"), (90.0, "p99"), (160.0, "p99.9"), (218.0, "longest")];
     svg.shape(format_args!("<g transform=\"translate(24,10)\">"));
@@ -211,10 +253,7 @@ pub(crate) fn strip_key() -> Markup {
         ));
     }
     svg.shape(format_args!("</g>"));
-    svg.named(
-        40,
-        "Key: dot at the median, thick bar to p99, thin bar to p99.9, diamond at the longest",
-    )
+    svg
 }
 
 #[cfg(test)]

@@ -91,6 +91,24 @@ impl Svg {
         self.shape(format_args!("</svg>"));
     }
 
+    /// Another drawing within this one; place and size in pixels.
+    pub(crate) fn place(&mut self, drawing: Svg, at: (f64, f64), size: (f64, f64)) {
+        let ((x, y), (width, height)) = (at, size);
+        self.shape(format_args!(
+            "<svg x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" overflow=\"visible\">"
+        ));
+        self.0 += &drawing.0;
+        self.shape(format_args!("</svg>"));
+    }
+
+    /// A text at a place in pixels.
+    pub(crate) fn text_at(&mut self, class: &str, at: (f64, f64), anchor: Anchor, text: &str) {
+        let ((x, y), anchor, text) = (at, anchor.attribute(), escape(text));
+        self.shape(format_args!(
+            "<text class=\"{class}\" x=\"{x}\" y=\"{y}\"{anchor}>{text}</text>"
+        ));
+    }
+
     /// A path; only within [`Svg::stretched`].
     pub(crate) fn path(&mut self, class: &str, path: &str) {
         self.shape(format_args!("<path class=\"{class}\" d=\"{path}\"/>"));

@@ -7,7 +7,7 @@ use flashlag_schema::{ChangeKind, Phase, Run};
 use flashlag_units::{Nanos, per_second};
 
 use super::Section;
-use crate::chart::RatePlot;
+use crate::chart::{RatePlot, Svg};
 use crate::markup::Markup;
 
 #[derive(Template)]
@@ -83,6 +83,18 @@ pub(crate) fn numbered(run: &Run, phase: usize) -> Vec<(Nanos, usize)> {
     let events = events(run);
     let of_phase = events.iter().enumerate().filter(|(_, change)| change.phase == phase);
     of_phase.map(|(index, change)| (change.change.t_ns, index + 1)).collect()
+}
+
+/// The same in words: `1: slower after 45 min, 0.18 to 0.085 MB/s`.
+pub(crate) fn numbered_in_words(run: &Run, phase: usize) -> Vec<String> {
+    let events = events(run);
+    let of_phase = events.iter().enumerate().filter(|(_, change)| change.phase == phase);
+    let told = of_phase.map(|(index, change)| {
+        let Row { name, when, rate, .. } = row(change);
+        let rate = rate.map(|rate| format!(", {rate}")).unwrap_or_default();
+        format!("{}: {name} at {when}{rate}.", index + 1)
+    });
+    told.collect()
 }
 
 fn row(seen: &PhaseChange<'_>) -> Row {
@@ -165,15 +177,21 @@ fn size_of(before: f64, after: f64) -> f64 {
 }
 
 fn chart(run: &Run, index: usize, phase: &Phase) -> Option<(String, Markup)> {
+    const HEIGHT: u32 = 150;
+    let (drawing, label) = drawing(run, index)?;
+    Some((flashlag_explain::phase_title(run, phase), drawing.named(HEIGHT, &label)))
+}
+
+/// The throughput of a phase over time, and itself in words; `None` where there is nothing to draw.
+pub(crate) fn drawing(run: &Run, index: usize) -> Option<(Svg, String)> {
+    let phase = run.phases.get(index)?;
     let (steps, marks) = (steps(phase), numbered(run, index));
-    let title = flashlag_explain::phase_title(run, phase);
-    let label = in_words(&title, phase, &steps)?;
-    let plot = RatePlot { steps: &steps, changes: &marks, height: 150 };
-    Some((title, plot.draw(&label)))
+    let label = in_words(&flashlag_explain::phase_title(run, phase), phase, &steps)?;
+    Some((RatePlot { steps: &steps, changes: &marks }.drawing(), label))
 }
 
 /// The chart's text alternative; `None` where there is nothing to draw.
-pub(crate) fn in_words(title: &str, phase: &Phase, steps: &[(Nanos, f64)]) -> Option<String> {
+fn in_words(title: &str, phase: &Phase, steps: &[(Nanos, f64)]) -> Option<String> {
     let rates = || steps.iter().map(|(_, rate)| *rate);
     let (least, most) = (rates().fold(f64::MAX, f64::min), rates().fold(0.0, f64::max));
     (steps.len() >= 2).then(|| {

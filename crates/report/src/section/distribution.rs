@@ -1,7 +1,7 @@
 //! How long operations took: percentile plots on logarithmic axes; by stage, the numbers too.
 
 use askama::Template;
-use flashlag_explain::{Figures, SaveKind, distribution_heading, format};
+use flashlag_explain::{Figures, SaveKind, distribution_heading, format, is_overloaded};
 use flashlag_explain::{state_name, test_name, test_title};
 use flashlag_schema::scenario::{JournalMode, Synchronous};
 use flashlag_schema::{Operation, Phase, Run, State};
@@ -71,7 +71,9 @@ const CAPTION: &str = "Every test. Latency in ms. Of several runs in one state t
 pub(crate) fn plots(run: &Run) -> Vec<(String, DistributionPlot, String)> {
     // A fill has percentiles by level instead.
     let filled = |phase: &Phase| phase.intervals.iter().any(|it| it.filled_bytes.is_some());
-    let measured = run.phases.iter().filter(|phase| phase.ops > 0 && !filled(phase));
+    // The waits of a schedule that was not kept have no distribution: they grow with the test.
+    let drawn = |phase: &&Phase| phase.ops > 0 && !filled(phase) && !is_overloaded(phase);
+    let measured = run.phases.iter().filter(drawn);
     let phases: Vec<&Phase> = measured.collect();
     let histograms = phases.iter().filter_map(|phase| felt(phase));
     let ends = histograms.flat_map(|h| [h.min(), h.max()]).flatten();

@@ -59,12 +59,18 @@ fn view(run: &Run, curve: &FillCurve) -> Curve {
         of: format::size(curve.total_bytes),
         flag: Flag::of(run, &curve.failures),
         doubt: !curve.failures.is_empty(),
-        svg: plot(curve),
+        svg: draw(curve),
         rows: rows.collect(),
     }
 }
 
-fn plot(curve: &FillCurve) -> Markup {
+fn draw(curve: &FillCurve) -> Markup {
+    let (plot, words) = plot(curve, 260);
+    plot.draw(&words)
+}
+
+/// The plot, and itself in words.
+pub(crate) fn plot(curve: &FillCurve, height: u32) -> (FillPlot, String) {
     let levels = &curve.levels;
     let times =
         levels.iter().flat_map(|l| [l.figures.p50, l.figures.p99, l.figures.p999, l.figures.max]);
@@ -73,7 +79,7 @@ fn plot(curve: &FillCurve) -> Markup {
         (Some(first), Some(last)) => (first.full, last.full),
         _ => (0.0, 1.0),
     };
-    let mut plot = FillPlot::new(axis, from, to, 260);
+    let mut plot = FillPlot::new(axis, from, to, height);
     let mut words = format!("{} by fill level.", curve.what);
     type Of = fn(&FillLevel) -> Option<Nanos>;
     let lines: [(&str, Stroke, Of); 4] = [
@@ -98,5 +104,5 @@ fn plot(curve: &FillCurve) -> Markup {
             }
         }
     }
-    plot.draw(&words)
+    (plot, words)
 }

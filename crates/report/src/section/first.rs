@@ -2,7 +2,7 @@
 //! devices, each row with a one-word verdict.
 
 use askama::Template;
-use flashlag_explain::{Figures, Judgement, Mark, RULES, StripRow, format, strip};
+use flashlag_explain::{Figures, Judgement, LagVerdict, Mark, RULES, StripRow, format, strip};
 use flashlag_schema::Run;
 use flashlag_units::Nanos;
 
@@ -90,6 +90,9 @@ pub(crate) fn caveats<'a>(rows: impl Iterator<Item = (String, &'a Judgement)>) -
     for (label, judgement) in rows {
         all.push(label.clone());
         let text = match judgement {
+            Judgement::Judged { verdict: LagVerdict::Overloaded, caveat: Some(caveat) } => {
+                format!("{caveat}.")
+            }
             Judgement::Judged { caveat: Some(caveat), .. } => {
                 few += 1;
                 format!("{caveat}.")
@@ -106,7 +109,7 @@ pub(crate) fn caveats<'a>(rows: impl Iterator<Item = (String, &'a Judgement)>) -
         }
     }
     if few > TOLD {
-        said.retain(|(text, _)| text.starts_with("not judged"));
+        said.retain(|(text, _)| ["not judged", "overloaded"].iter().any(|it| text.starts_with(it)));
         let rest = "n is too small for a percentile of the rule; judged by the values there are.";
         said.push((rest.to_owned(), vec![format!("{few} rows")]));
     }
@@ -182,7 +185,7 @@ pub(crate) fn table_row(
     let marks = if doubt { StripMarks::Doubtful } else { StripMarks::Solid };
     let late = figures.late_share().map_or_else(|| format::NONE.to_owned(), format::share);
     let times = [figures.p99, figures.p999, figures.max];
-    let cells = times.into_iter().map(|value| Cell::ms(value, figures.n));
+    let cells = times.into_iter().map(|value| Cell::of(value, figures));
     Row {
         label: label.to_owned(),
         flag,

@@ -1,16 +1,16 @@
 //! The sections of a report, each from one run; a section without data is left out.
 
-mod changes;
+pub(crate) mod changes;
 pub(crate) mod distribution;
 mod environment;
-mod fill;
+pub(crate) mod fill;
 mod findings;
 pub(crate) mod first;
 mod lifecycle;
 mod published;
 mod reproduce;
 mod saves;
-mod stalls;
+pub(crate) mod stalls;
 mod tests;
 mod trust;
 mod waits;
@@ -82,6 +82,14 @@ impl Cell {
         Cell { text: format::ms_of(value, n), few: value.is_none() }
     }
 
+    /// The same of a row; of a schedule that was not kept there is no figure, however many values.
+    pub(crate) fn of(value: Option<Nanos>, figures: &Figures) -> Cell {
+        match figures.overloaded {
+            true => Cell::text(format::NONE.to_owned()),
+            false => Cell::ms(value, figures.n),
+        }
+    }
+
     pub(crate) fn text(text: String) -> Cell {
         Cell { text, few: false }
     }
@@ -90,7 +98,7 @@ impl Cell {
 /// Median, p90, p99, p99.9 and maximum as cells.
 pub(crate) fn percentile_cells(figures: &Figures) -> Vec<Cell> {
     let values = [figures.p50, figures.p90, figures.p99, figures.p999, figures.max];
-    values.into_iter().map(|value| Cell::ms(value, figures.n)).collect()
+    values.into_iter().map(|value| Cell::of(value, figures)).collect()
 }
 
 /// A link to the check that keeps a row from being judged.

@@ -1,7 +1,7 @@
 //! Published figures with their sources, and where this run stands among them.
 
 use askama::Template;
-use flashlag_explain::{MARKS_NOTE, marks, places};
+use flashlag_explain::{MARKS_NOTE, marks, marks_beside, places};
 use flashlag_schema::Run;
 
 use super::Section;
@@ -33,7 +33,10 @@ pub(super) fn section(run: &Run) -> Option<Section> {
         .into_iter()
         .map(|place| Place { title: place.title, sentence: place.sentence, caveat: place.caveat })
         .collect();
-    let body = Body { places, marks: mark_rows() };
+    let body = Body { places, marks: mark_rows(marks_beside(run)) };
+    if body.places.is_empty() && body.marks.is_empty() {
+        return None;
+    }
     Some(Section {
         id: "published",
         name: "Published figures",
@@ -43,8 +46,8 @@ pub(super) fn section(run: &Run) -> Option<Section> {
     })
 }
 
-fn mark_rows() -> Vec<Mark> {
-    let marks = marks().into_iter().map(|mark| {
+fn mark_rows(marks: Vec<flashlag_explain::Mark>) -> Vec<Mark> {
+    let marks = marks.into_iter().map(|mark| {
         let figures: Vec<String> = mark.points.into_iter().map(|point| point.label).collect();
         Mark {
             device: mark.device,
@@ -63,6 +66,6 @@ pub(crate) fn marks_section() -> Section {
         name: "Published figures",
         heading: "Where the published figures come from".to_owned(),
         side: vec![MARKS_NOTE.to_owned()],
-        body: Markup::of(&Body { places: Vec::new(), marks: mark_rows() }),
+        body: Markup::of(&Body { places: Vec::new(), marks: mark_rows(marks()) }),
     }
 }

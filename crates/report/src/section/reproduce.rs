@@ -1,7 +1,7 @@
 //! How to do the same again: command, seed, scenario, and what this run did otherwise.
 
 use askama::Template;
-use flashlag_explain::format;
+use flashlag_explain::{cost, format};
 use flashlag_schema::{Run, RunStatus};
 
 use super::Section;
@@ -83,7 +83,7 @@ fn facts_of(run: &Run, options: &Options) -> Vec<(&'static str, String)> {
     if let Some(took) = facts::duration(run) {
         facts.push(("Took", format::time(took)));
     }
-    facts.push(("Wrote", wrote(run)));
+    facts.push(("Cost", cost(run)));
     let leave = format::size(run.options.leave_bytes);
     let reason = &run.options.leave_reason;
     let reason = if reason.is_empty() { String::new() } else { format!(" ({reason})") };
@@ -103,19 +103,6 @@ fn facts_of(run: &Run, options: &Options) -> Vec<(&'static str, String)> {
         facts.push(("Run file", options.run_files.join(", ")));
     }
     facts
-}
-
-/// What the run cost the device.
-fn wrote(run: &Run) -> String {
-    let mut words = format::size(run.wear.written_bytes);
-    if let Some(block) = run.wear.block_bytes.value() {
-        words +=
-            &format!("; the device took {} meanwhile, from all processes", format::size(*block));
-    }
-    if let Some(life) = run.wear.life_percent.value() {
-        words += &format!("; {} of its rated life", format::share(*life / 100.0));
-    }
-    words
 }
 
 /// A word as a POSIX shell takes it.

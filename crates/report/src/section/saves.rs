@@ -2,7 +2,7 @@
 
 use askama::Template;
 use flashlag_explain::{Figures, GroupKind, LAG_IS_A_BUDGET, StripGroup, failures_of, format};
-use flashlag_explain::{FindingKind, findings, phase_title, saves_heading, strip};
+use flashlag_explain::{FindingKind, findings, overload, phase_title, saves_heading, strip};
 use flashlag_schema::{Lag, Operation, Phase, Run};
 use flashlag_units::Nanos;
 
@@ -45,7 +45,8 @@ struct Row {
     cells: Vec<Cell>,
     /// Saves longer than each limit, as shares, most patient last; the counts in words.
     lag: Vec<(String, String)>,
-    missed: Option<String>,
+    /// What became of its schedule, where it was not kept.
+    schedule: Option<String>,
     in_lag_table: bool,
 }
 
@@ -114,7 +115,10 @@ fn group(run: &Run, group: &StripGroup) -> Group {
 fn row(run: &Run, phase: &Phase, many: bool) -> Row {
     let failures = failures_of(run, phase);
     let figures = Figures::of_phase(phase);
-    let lag = phase.lag.as_ref().map(shares);
+    let overload = overload(run, phase);
+    let lag = phase.lag.as_ref().filter(|_| overload.is_none()).map(shares);
+    let missed = phase.missed_slots.filter(|missed| *missed > 0);
+    let missed = missed.map(|missed| format!("{} slots missed", format::count(missed)));
     let none = || vec![(format::NONE.to_owned(), String::new()); 6];
     Row {
         title: phase_title(run, phase),
@@ -125,7 +129,7 @@ fn row(run: &Run, phase: &Phase, many: bool) -> Row {
         cells: percentile_cells(&figures),
         lag: lag.unwrap_or_else(none),
         in_lag_table: !many || phase.lag.as_ref().is_none_or(|lag| lag.over_120hz > 0),
-        missed: phase.missed_slots.filter(|missed| *missed > 0).map(format::count),
+        schedule: overload.map(|it| format!("overloaded: {}", it.in_words())).or(missed),
     }
 }
 

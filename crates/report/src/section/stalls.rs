@@ -9,7 +9,7 @@ use flashlag_schema::{Phase, Run, StallCause, StallRecord};
 use flashlag_units::Nanos;
 
 use super::{Flag, Section};
-use crate::chart::{LatencyAxis, SeriesPlot, SeriesPoint, SeriesStall, cause_key};
+use crate::chart::{LatencyAxis, SeriesPlot, SeriesPoint, SeriesStall, Svg, cause_key};
 use crate::markup::Markup;
 
 #[derive(Template)]
@@ -158,6 +158,19 @@ fn charted<'a>(phases: &'a [PhaseStalls], run: &Run) -> Vec<&'a PhaseStalls> {
 }
 
 fn chart(run: &Run, told: &PhaseStalls, phase: &Phase) -> Option<Chart> {
+    const HEIGHT: u32 = 150;
+    let (drawing, label) = drawing(run, told.phase)?;
+    Some(Chart {
+        title: told.title.clone(),
+        flag: Flag::of(run, &told.failures),
+        svg: drawing.named(HEIGHT, &label),
+        longest: longest_in_words(&phase.stalls),
+    })
+}
+
+/// The waits of a phase over time, and themselves in words; `None` where there is nothing to draw.
+pub(crate) fn drawing(run: &Run, index: usize) -> Option<(Svg, String)> {
+    let phase = run.phases.get(index)?;
     // A longest wait that is listed as a stall is drawn as one, where it began.
     let listed: HashSet<Nanos> = phase.stalls.iter().map(|stall| stall.ns).collect();
     let points: Vec<SeriesPoint> = phase
@@ -182,23 +195,22 @@ fn chart(run: &Run, told: &PhaseStalls, phase: &Phase) -> Option<Chart> {
     let axis = LatencyAxis::covering(
         medians.chain(longest).chain(stalls.iter().map(|stall| stall.length)),
     );
-    let changes: Vec<(Nanos, usize)> = super::changes::numbered(run, told.phase);
-    let plot =
-        SeriesPlot { axis, points: &points, stalls: &stalls, changes: &changes, height: 150 };
+    let changes = super::changes::numbered(run, index);
+    let plot = SeriesPlot { axis, points: &points, stalls: &stalls, changes: &changes };
     let label = format!(
         "{} over {}: {} stalls over {}, the longest {}",
-        told.title,
+        flashlag_explain::phase_title(run, phase),
         format::time(phase.elapsed_ns),
-        format::count(told.seen),
-        format::time(told.over),
-        told.longest.map_or_else(|| "unknown".to_owned(), format::time)
+        format::count(phase.stalls_seen.max(phase.stalls.len() as u64)),
+        format::time(phase.stall_over_ns),
+        phase
+            .stalls
+            .iter()
+            .map(|stall| stall.ns)
+            .max()
+            .map_or_else(|| "unknown".to_owned(), format::time)
     );
-    Some(Chart {
-        title: told.title.clone(),
-        flag: Flag::of(run, &told.failures),
-        svg: plot.draw(&label),
-        longest: longest_in_words(&phase.stalls),
-    })
+    Some((plot.drawing(), label))
 }
 
 fn longest_in_words(stalls: &[StallRecord]) -> Vec<String> {

@@ -1,7 +1,7 @@
 //! Trust checks, failures first.
 
 use askama::Template;
-use flashlag_explain::{CheckCounts, trust_heading};
+use flashlag_explain::{CheckCounts, for_people, format, trust_heading};
 use flashlag_schema::{Check, CheckStatus, Run};
 
 use super::{Section, check_anchor};
@@ -34,7 +34,7 @@ pub(super) fn section(run: &Run) -> Option<Section> {
     for check in checks {
         let anchor = check_anchor(check.id);
         let first = !seen.contains(&anchor);
-        rows.push(row(check, first.then(|| anchor.clone())));
+        rows.push(row(run, check, first.then(|| anchor.clone())));
         seen.push(anchor);
     }
     Some(Section {
@@ -60,15 +60,30 @@ pub(crate) fn status_name(status: CheckStatus) -> &'static str {
     }
 }
 
-fn row(check: &Check, anchor: Option<String>) -> Row {
+fn row(run: &Run, check: &Check, anchor: Option<String>) -> Row {
     Row {
         anchor,
         status: status_name(check.status),
         icon: status_icon(check.status),
         claim: check.claim.clone(),
-        detail: check.detail.clone(),
-        advice: check.advice.clone(),
-        covers: (!check.phases.is_empty() && check.status != CheckStatus::Pass)
-            .then(|| check.phases.join("; ")),
+        detail: for_people(run, &check.detail),
+        advice: check.advice.as_deref().map(|advice| for_people(run, advice)),
+        covers: (check.status != CheckStatus::Pass).then(|| covered(run, check)).flatten(),
+    }
+}
+
+/// Tests that a check names one by one; of more only the number is printed.
+const NAMED: usize = 6;
+
+/// The tests that a check is about; `None` where it is about the whole run.
+fn covered(run: &Run, check: &Check) -> Option<String> {
+    match check.phases.len() {
+        0 => None,
+        all if all >= run.phases.len() && all > 1 => Some("every test".to_owned()),
+        many if many > NAMED => Some(format!("{many} of {} tests", run.phases.len())),
+        _ => {
+            let names: Vec<String> = check.phases.iter().map(|it| for_people(run, it)).collect();
+            Some(format::list(&names))
+        }
     }
 }

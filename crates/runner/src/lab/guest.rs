@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use flashlag_lab::LabError;
 use flashlag_lab::guest::{self, Link, Orders, Wanted};
@@ -11,7 +12,7 @@ use flashlag_schema::scenario::Scenario;
 
 use super::floor::lessen;
 use super::saving;
-use crate::{Event, Observer, Request, RunError, execute, prepare};
+use crate::{Event, Observer, Request, RunError, RunFile, execute, prepare};
 
 /// Where the guest keeps a run file: in memory.
 const OUTPUT: &str = "/tmp/run.json";
@@ -90,7 +91,7 @@ fn run(order: &RunOrder, link: &Link, orders: &Orders) -> Result<Run, RunError> 
         budget: order.budget,
         verify: order.verify,
         command: order.command.clone(),
-        output: Path::new(OUTPUT).to_owned(),
+        output: Arc::new(RunFile::new(Path::new(OUTPUT), true)?),
         resume: None,
         stop: orders.stop(),
     };
@@ -109,14 +110,17 @@ impl Observer for Told<'_> {
         if self.silent {
             return;
         }
-        self.link.tell(&match event {
+        let report = match event {
             Event::Preparing(text) => Report::Preparing { text: text.to_owned() },
             Event::PhaseStarted { label, expected, limit, live: _ } => {
                 Report::PhaseStarted { label: label.to_owned(), expected, limit }
             }
             Event::PhaseFinished(phase) => Report::PhaseFinished { phase: Box::new(phase.clone()) },
             Event::Note(text) => Report::Note { text: text.to_owned() },
-        });
+            // Its run says so when it ends.
+            Event::Wrote(_) | Event::Beside(_) | Event::Filling(_) => return,
+        };
+        self.link.tell(&report);
     }
 
     fn device_count(&mut self) -> Option<DeviceCount> {

@@ -1,6 +1,5 @@
 //! On the host: boots, orders, passes on what the guest tells, and completes the run file.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -17,7 +16,7 @@ use super::on_host;
 use super::target::LabTarget;
 use super::trust;
 use crate::error::RunError;
-use crate::output;
+use crate::output::RunFile;
 use crate::request::{Event, Observer};
 use crate::sim::REVIEWERS_LEAVE;
 use crate::task::{Task, tasks};
@@ -42,7 +41,7 @@ pub struct LabRequest {
     /// The command line.
     pub command: Vec<String>,
     /// Where the run file goes.
-    pub output: PathBuf,
+    pub output: Arc<RunFile>,
     /// Set from outside when the run has to end.
     pub stop: Arc<AtomicBool>,
 }
@@ -53,14 +52,12 @@ pub struct LabRequest {
 /// What the lab needs is not there, the guest does not come up or goes away, or the run file can't be
 /// written.
 pub fn run_in_lab(request: &LabRequest, observer: &mut dyn Observer) -> Result<Run, RunError> {
-    output::check_directory(&request.output)?;
-    output::check_writable(&request.output)?;
     let (mut run, flushes) = match request.target.spec.host {
         true => on_host::run(request, observer)?,
         false => in_guest(request, observer)?,
     };
     complete(&mut run, request, flushes);
-    output::write_run(&request.output, &mut run)?;
+    request.output.store(&mut run)?;
     Ok(run)
 }
 

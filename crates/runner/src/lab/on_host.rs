@@ -1,6 +1,7 @@
 //! The host's own kernel in the place of a guest's: fast, and no instruction is translated.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use flashlag_lab::protocol::DeviceCount;
 use flashlag_lab::{Attached, LabError, Layout, Mounted, make_filesystem};
@@ -13,6 +14,7 @@ use super::host::{LabRequest, fills, note_paces, put_floor};
 use super::target::LabTarget;
 use super::watch::{Watched, start};
 use crate::error::RunError;
+use crate::output::RunFile;
 use crate::request::{Event, Observer, Request};
 use crate::sim::REVIEWERS_LEAVE;
 use crate::{execute, prepare};
@@ -59,7 +61,7 @@ pub(super) fn run(
         pace: TimeScale::default(),
         paces: Vec::new(),
     };
-    let run = perform(request, &host.flash.at, request.output.clone(), false, &mut counting);
+    let run = perform(request, &host.flash.at, Arc::clone(&request.output), false, &mut counting);
     let (failed, paces) = (counting.failed.take(), std::mem::take(&mut counting.paces));
     let mut run = run?;
     note_paces(&mut run, &paces);
@@ -76,7 +78,7 @@ pub(super) fn run(
 fn perform(
     request: &LabRequest,
     at: &Path,
-    output: PathBuf,
+    output: Arc<RunFile>,
     least: bool,
     observer: &mut dyn Observer,
 ) -> Result<Run, RunError> {
@@ -124,7 +126,7 @@ impl OnHost {
     ) -> Result<Vec<Phase>, RunError> {
         let Some(floor) = self.floor.take() else { return Ok(Vec::new()) };
         observer.event(Event::Preparing("measuring what the software takes"));
-        let output = self.folder.path().join("floor.json");
+        let output = Arc::new(RunFile::new(&self.folder.path().join("floor.json"), false)?);
         let run = perform(request, &floor.at, output, true, &mut Silent)?;
         floor.end().map_err(|error| request.target.failed(error))?;
         self._beside = None;

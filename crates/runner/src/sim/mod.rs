@@ -5,13 +5,11 @@ mod days;
 mod environment;
 mod fill;
 mod ledger;
-mod profiles;
 mod saves;
 mod steps;
 mod target;
 mod trust;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -25,14 +23,14 @@ use flashlag_units::{Bytes, Nanos};
 
 pub use days::{Days, simulate_days};
 pub use flashlag_schema::profile::{builtin_profile, names as profile_names};
-pub use profiles::builtin_protocol;
+pub use flashlag_schema::profile::{builtin_protocol, protocol_names};
 pub(crate) use target::of_size;
 pub use target::{SimTarget, profile};
 pub(crate) use trust::flushes;
 
 use crate::error::RunError;
 use crate::execute::{Outcome, Underway, go_through, task_seed};
-use crate::output;
+use crate::output::RunFile;
 use crate::record::simulated_run;
 use crate::request::{Event, Observer};
 use crate::task::{Task, tasks};
@@ -54,7 +52,7 @@ pub struct SimRequest {
     /// The command line, without where its results go.
     pub command: Vec<String>,
     /// Where the run file goes; nowhere for a run that only feeds a forecast.
-    pub output: Option<PathBuf>,
+    pub output: Option<Arc<RunFile>>,
     /// Set from outside when the run has to end.
     pub stop: Arc<AtomicBool>,
 }
@@ -86,16 +84,13 @@ struct Simulation<'a> {
 /// # Errors
 /// Where the profile or the filesystem's options make no device, or the run file can't be written.
 pub fn simulate(request: &SimRequest, observer: &mut dyn Observer) -> Result<Run, RunError> {
-    if let Some(output) = &request.output {
-        output::check_directory(output)?;
-    }
     let mut simulation = Simulation::new(request, 0)?;
     let tasks = tasks(&request.scenario);
     let status = go_through(&mut simulation, &tasks, 0, observer)?;
     simulation.refresh();
     simulation.run.status = status;
     match &request.output {
-        Some(output) => output::write_run(output, &mut simulation.run)?,
+        Some(output) => output.store(&mut simulation.run)?,
         None => simulation.run.seal(),
     }
     Ok(simulation.run)
@@ -192,6 +187,10 @@ impl Underway for Simulation<'_> {
         self.trimmed
     }
 
+    fn written(&self) -> Bytes {
+        self.written
+    }
+
     fn perform(
         &mut self,
         task: &Task<'_>,
@@ -214,6 +213,6 @@ impl Underway for Simulation<'_> {
     fn save(&mut self) -> Result<(), RunError> {
         let Some(output) = &self.request.output else { return Ok(()) };
         self.refresh();
-        output::write_run(output, &mut self.run)
+        output.store(&mut self.run)
     }
 }

@@ -100,6 +100,7 @@ impl Simulation<'_> {
             return Outcome::Failed(None, error);
         }
         let live = self.fresh_live();
+        observer.event(Event::Wrote(self.written));
         observer.event(Event::PhaseStarted {
             label: &label,
             expected: save.time.map(|time| time.0),

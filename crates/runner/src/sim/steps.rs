@@ -72,6 +72,7 @@ impl Simulation<'_> {
         let seed = self.seed_of(&label);
         let job = Job { interval: INTERVAL, stall_over: STALL_OVER, ..Job::of(io, span, seed) };
         let live = self.fresh_live();
+        observer.event(Event::Wrote(self.written));
         observer.event(Event::PhaseStarted {
             label: &label,
             expected: job.limits.time,
@@ -245,6 +246,8 @@ impl Simulation<'_> {
         self.fills.push(name);
         let live = self.fresh_live();
         let limit = Some(room);
+        observer.event(Event::Filling(Some(self.stack.total())));
+        observer.event(Event::Wrote(self.written));
         observer.event(Event::PhaseStarted { label: &label, expected: None, limit, live: &live });
         let before = Counted::now(&self.stack);
         let filled = Cell::new(self.stack.total().minus(self.stack.free()));

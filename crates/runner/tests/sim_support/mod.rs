@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use flashlag_runner::sim::{SimRequest, SimTarget, builtin_profile, simulate};
-use flashlag_runner::{Event, Observer, RunError};
+use flashlag_runner::{Event, Observer, RunError, RunFile};
 use flashlag_schema::Run;
 use flashlag_schema::profile::Profile;
 use flashlag_schema::scenario::Scenario;
@@ -67,7 +67,8 @@ pub fn small(filesystem: &str, capacity: &str) -> SimTarget {
 pub fn run_file(scenario: &str, target: SimTarget, seed: u64) -> String {
     let directory = tempfile::tempdir().unwrap();
     let output: PathBuf = directory.path().join("run.json");
-    let asked = SimRequest { output: Some(output.clone()), ..request(scenario, target, seed) };
+    let file = Arc::new(RunFile::new(&output, false).unwrap());
+    let asked = SimRequest { output: Some(file), ..request(scenario, target, seed) };
     let name = asked.target.text.clone();
     let run = simulate(&asked, &mut Silent).unwrap_or_else(|error| panic!("{name}: {error}"));
     let text = std::fs::read_to_string(&output).unwrap();

@@ -11,9 +11,11 @@
 
 mod builtin;
 mod error;
+mod fitted_from;
 mod front;
 mod model;
 mod parameter;
+mod protocol;
 mod stack;
 mod validate;
 
@@ -25,9 +27,11 @@ use serde::Deserialize;
 
 pub use builtin::{builtin_profile, names};
 pub use error::ProfileError;
+pub use fitted_from::{FittedFrom, bad_fit};
 pub use front::{BufferModel, HostModel, SlcFull, SlcModel, TrimKind, TrimModel};
 pub use model::{CellKind, GcModel, GcPolicy, MapKind, MapModel, Model, NandModel, WearModel};
 pub use parameter::Parameter;
+pub use protocol::{builtin_protocol, protocol_names};
 pub use stack::{EncryptionModel, StackModel};
 
 /// One device: its model's parameters by dotted key (`nand.program`), and what they rest on.
@@ -44,6 +48,8 @@ pub struct Profile {
     pub filesystem: String,
     /// What the model assumes and no source says.
     pub assumptions: Vec<String>,
+    /// The run that it was fitted to, where it was.
+    pub fitted_from: Option<FittedFrom>,
     /// The protocols whose published rows it is checked against.
     pub checks: Vec<ProfileCheck>,
     /// Every parameter, by dotted key, with its source.
@@ -99,12 +105,16 @@ pub(crate) struct ProfileHead {
     /// What the model assumes and no source says.
     #[serde(default)]
     assumptions: Vec<String>,
+    /// The run that it was fitted to, where it was.
+    #[serde(default)]
+    fitted_from: Option<FittedFrom>,
     /// Protocols whose published rows it is checked against.
     #[serde(default)]
     check: Vec<ProfileCheck>,
 }
 
-const HEAD_KEYS: [&str; 6] = ["name", "about", "os", "filesystem", "assumptions", "check"];
+const HEAD_KEYS: [&str; 7] =
+    ["name", "about", "os", "filesystem", "assumptions", "fitted_from", "check"];
 
 impl Profile {
     /// Reads a profile and proves that it makes a model.
@@ -116,12 +126,25 @@ impl Profile {
         let (head, sections): (toml::Table, toml::Table) =
             table.into_iter().partition(|(key, _)| HEAD_KEYS.contains(&key.as_str()));
         let head: ProfileHead = head.try_into().map_err(|error| ProfileError::head(&error))?;
+        let lines = [
+            ("name", &head.name),
+            ("about", &head.about),
+            ("os", &head.os),
+            ("filesystem", &head.filesystem),
+        ];
+        if let Some((key, _)) =
+            lines.into_iter().find(|(_, text)| !text.chars().all(flashlag_units::is_printable))
+        {
+            let why = "it is one line, without an end of a line or a control character";
+            return Err(ProfileError::meaning(key, why));
+        }
         let profile = Profile {
             name: head.name,
             about: head.about,
             os: head.os,
             filesystem: head.filesystem,
             assumptions: head.assumptions,
+            fitted_from: head.fitted_from,
             checks: head.check,
             parameters: parameter::read_all(sections)?,
         };

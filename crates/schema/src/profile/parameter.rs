@@ -6,7 +6,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::error::ProfileError;
-use super::{Profile, ProfileCheck};
+use super::{FittedFrom, Profile, ProfileCheck};
+use crate::trust::Verdict;
 
 /// A parameter's value and what it rests on.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
@@ -142,7 +143,19 @@ fn read_one(
 }
 
 fn quote(text: &str) -> String {
-    toml::Value::String(text.to_owned()).to_string()
+    if text.chars().all(flashlag_units::is_printable) {
+        return toml::Value::String(text.to_owned()).to_string();
+    }
+    // One line, and nothing in it that acts on a terminal: a profile is shown as it is stored.
+    let mut quoted = String::from("\"");
+    for character in text.chars() {
+        match character {
+            '"' | '\\' => quoted.extend(['\\', character]),
+            character if flashlag_units::is_printable(character) => quoted.push(character),
+            character => quoted.push_str(&format!("\\U{:08X}", u32::from(character))),
+        }
+    }
+    quoted + "\""
 }
 
 fn list(all: &[String]) -> String {
@@ -160,6 +173,9 @@ pub(super) fn write_all(profile: &Profile) -> String {
         quote(&profile.filesystem),
         list(&profile.assumptions),
     );
+    if let Some(from) = &profile.fitted_from {
+        write_fitted_from(&mut text, from);
+    }
     for check in &profile.checks {
         write_check(&mut text, check);
     }
@@ -189,6 +205,21 @@ pub(super) fn write_all(profile: &Profile) -> String {
         let _ = writeln!(text, ", source = {} }}", quote(&parameter.source));
     }
     text
+}
+
+fn write_fitted_from(text: &mut String, from: &FittedFrom) {
+    let (run, doubts) = (quote(&from.run), list(&from.doubts));
+    let verdict = match from.verdict {
+        Verdict::Trusted => "trusted",
+        Verdict::Untrusted => "untrusted",
+    };
+    let _ = writeln!(
+        text,
+        "fitted_from = {{ run = {run}, verdict = \"{verdict}\", doubts = {doubts}, forced = {}, \
+         misfit_percent = {} }}",
+        from.forced,
+        toml::Value::Float(from.misfit_percent),
+    );
 }
 
 fn write_check(text: &mut String, check: &ProfileCheck) {

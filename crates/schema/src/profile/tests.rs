@@ -92,3 +92,22 @@ fn what_makes_no_device_is_refused_by_name() {
         assert!(error.contains(named), "{to}: {error}");
     }
 }
+
+#[test]
+fn strings_are_written_in_one_line_and_read_back_as_they_were() {
+    let mut profile = Profile::parse(SMALL).unwrap();
+    let hostile = "a \"b\" \\ \u{1b}[31m\r\n\u{9b}\u{202e}\u{e0041} c".to_owned();
+    profile.assumptions = vec![hostile.clone()];
+    let text = profile.to_toml();
+    assert!(text.chars().all(|c| c == '\n' || flashlag_units::is_printable(c)), "{text}");
+    assert_eq!(Profile::parse(&text).unwrap().assumptions, [hostile.clone()]);
+    // Names and what the device is stand in the middle of lines.
+    for key in ["name", "about", "filesystem"] {
+        let lines = text.lines().map(|line| match line.starts_with(&format!("{key} = ")) {
+            true => format!("{key} = \"a\\nb\""),
+            false => line.to_owned(),
+        });
+        let error = Profile::parse(&lines.collect::<Vec<_>>().join("\n")).unwrap_err().to_string();
+        assert!(error.contains(key) && error.contains("one line"), "{error}");
+    }
+}

@@ -21,6 +21,14 @@ pub enum ScenarioError {
         /// The settings there are.
         allowed: String,
     },
+    /// A value of `--set` that the scenario can't take: no line that anybody has seen is wrong.
+    #[error("{set}: {message}")]
+    Setting {
+        /// As given: `--set span=100`.
+        set: String,
+        /// What is wrong and what is allowed.
+        message: String,
+    },
     /// The parts are fine but do not fit together.
     #[error("line {line}: {message}")]
     Meaning {

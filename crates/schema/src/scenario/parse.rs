@@ -149,6 +149,28 @@ impl Scenario {
     /// # Errors
     /// The first mistake, with its line and what is allowed there.
     pub fn parse(text: &str, set: &[(String, String)]) -> Result<Scenario, ScenarioError> {
+        let error =
+            match Scenario::parse_with(text, set) {
+                Err(
+                    ScenarioError::Text { message, .. } | ScenarioError::Meaning { message, .. },
+                ) if !set.is_empty() && Scenario::parse_with(text, &[]).is_ok() => message,
+                parsed => return parsed,
+            };
+        // Without them all is well, so one of them is to blame, or only all together.
+        let alone = |pair: &(String, String)| {
+            let error = Scenario::parse_with(text, std::slice::from_ref(pair)).err()?;
+            let (ScenarioError::Text { message, .. } | ScenarioError::Meaning { message, .. }) =
+                error
+            else {
+                return None;
+            };
+            Some(ScenarioError::Setting { set: as_given(std::slice::from_ref(pair)), message })
+        };
+        let to_blame = set.iter().find_map(alone);
+        Err(to_blame.unwrap_or(ScenarioError::Setting { set: as_given(set), message: error }))
+    }
+
+    fn parse_with(text: &str, set: &[(String, String)]) -> Result<Scenario, ScenarioError> {
         let mut head: Head = toml::from_str(text).map_err(|error| text_error(text, &error))?;
         for (key, value) in set {
             let Some(default) = head.settings.get(key) else {
@@ -159,9 +181,9 @@ impl Scenario {
                 let (key, name) = (key.clone(), head.name);
                 return Err(ScenarioError::UnknownSetting { key, name, allowed });
             };
-            let typed = typed_as(default, value).map_err(|message| ScenarioError::Text {
-                line: line_of_setting(text, key),
-                message: format!("--set {key}={value}: {message}"),
+            let typed = typed_as(default, value).map_err(|message| ScenarioError::Setting {
+                set: format!("--set {key}={value}"),
+                message,
             })?;
             head.settings.insert(key.clone(), typed);
         }
@@ -303,9 +325,8 @@ fn line_at(text: &str, offset: usize) -> usize {
     before.filter(|byte| **byte == b'\n').count() + 1
 }
 
-fn line_of_setting(text: &str, key: &str) -> usize {
-    let found = text.lines().position(|line| {
-        line.trim_start().strip_prefix(key).is_some_and(|rest| rest.trim_start().starts_with('='))
-    });
-    found.map_or(1, |index| index + 1)
+/// `--set a=1 --set b=2`
+fn as_given(set: &[(String, String)]) -> String {
+    let words = set.iter().map(|(key, value)| format!("--set {key}={value}"));
+    words.collect::<Vec<_>>().join(" ")
 }

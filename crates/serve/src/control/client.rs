@@ -1,9 +1,11 @@
 use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use flashlag_schema::DeviceStats;
+use flashlag_units::printable_line;
 
 use super::{Answer, Command, CutMoment, CutReport, Fault, Reply};
 use crate::error::ServeError;
@@ -28,6 +30,7 @@ impl Control {
     /// Where nobody listens there.
     pub fn connect(path: &Path) -> Result<Control, ServeError> {
         let refuse = |error: io::Error| ServeError::file("connect to", path, &error, ADVICE);
+        check_owner(path).map_err(refuse)?;
         let stream = UnixStream::connect(path).map_err(refuse)?;
         stream.set_read_timeout(Some(PATIENCE)).map_err(refuse)?;
         Ok(Control { stream: BufReader::new(stream), path: path.to_owned() })
@@ -54,7 +57,9 @@ impl Control {
         if reply.is_empty() {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        Ok(serde_json::from_slice(&reply)?)
+        let mut reply: serde_json::Value = serde_json::from_slice(&reply)?;
+        make_printable(&mut reply);
+        Ok(serde_json::from_value(reply)?)
     }
 
     /// How the device is.
@@ -85,6 +90,33 @@ impl Control {
     /// As [`Control::ask`].
     pub fn fault(&mut self, fault: Fault) -> Result<(), ServeError> {
         self.ask(&Command::Fault(fault)).map(drop)
+    }
+}
+
+/// Refuses a socket of another user: anybody can make one where devices are looked for. Root's are
+/// everybody's to talk to, as far as their permissions go.
+fn check_owner(socket: &Path) -> io::Result<()> {
+    match std::fs::metadata(socket)?.uid() {
+        owner if is_trusted(owner) => Ok(()),
+        owner => {
+            let reason = format!("it is user {owner}'s, and neither this user's nor root's");
+            Err(io::Error::new(io::ErrorKind::PermissionDenied, reason))
+        }
+    }
+}
+
+/// Whether a device of that user is one to talk to: this user's own, or root's.
+fn is_trusted(owner: u32) -> bool {
+    owner == 0 || owner == rustix::process::geteuid().as_raw()
+}
+
+/// Strings of a reply are shown to people: none of them may act on a terminal.
+fn make_printable(value: &mut serde_json::Value) {
+    match value {
+        serde_json::Value::String(text) => *text = printable_line(text),
+        serde_json::Value::Array(all) => all.iter_mut().for_each(make_printable),
+        serde_json::Value::Object(all) => all.values_mut().for_each(make_printable),
+        _ => {}
     }
 }
 

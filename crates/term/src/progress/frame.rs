@@ -1,13 +1,12 @@
 use std::time::Instant;
 
-use flashlag_explain::format;
-use flashlag_schema::{Lag, LatencySummary, Operation, Phase};
+use flashlag_explain::{FillLevel, format};
+use flashlag_schema::{Lag, LatencySummary, Phase};
 use flashlag_stats::live::Snapshot;
-use flashlag_units::{Bytes, Nanos};
+use flashlag_units::Nanos;
 
-use super::levels::Level;
 use super::plan::Kind;
-use super::state::State;
+use super::state::{Current, State, kind_of};
 use crate::line::{Line, Page};
 use crate::style::{Role, Style};
 use crate::text::{sanitize, sanitize_parts};
@@ -16,7 +15,8 @@ use crate::text::{sanitize, sanitize_parts};
 const WORTH_TELLING: Nanos = Nanos::from_millis(100);
 
 /// What is redrawn: the phase under way, what is to come, how far it is, how it goes.
-pub(super) fn draw(state: &State, live: &Snapshot, now: Instant) -> Vec<String> {
+pub(super) fn draw(state: &mut State, live: &Snapshot, now: Instant) -> Vec<String> {
+    let done = state.done(live, now);
     let style = drawn(state.style);
     let mut page = Page::new(style);
     match (&state.current, &state.preparing) {
@@ -24,11 +24,11 @@ pub(super) fn draw(state: &State, live: &Snapshot, now: Instant) -> Vec<String> 
             let figures = Figures {
                 count: live.ops,
                 kind: current.kind,
-                elapsed: live.elapsed,
-                median: (live.ops > 0).then_some(live.median),
-                p99: (live.ops > 0).then_some(live.p99),
+                took: live.elapsed.to_string(),
+                median: Some(live.median).filter(|median| *median > Nanos::ZERO),
+                p99: Some(live.p99).filter(|p99| *p99 > Nanos::ZERO),
             };
-            page.push(&row(style, Role::Strong, "▸", &current.label, &figures));
+            page.push(&row(style, Role::Strong, "▸", &current.title, &figures));
             let next = state.plan.after(&current.label);
             if !next.is_empty() {
                 let mut line = Line::new(style);
@@ -44,7 +44,7 @@ pub(super) fn draw(state: &State, live: &Snapshot, now: Instant) -> Vec<String> 
         (None, None) => return Vec::new(),
     }
     page.gap();
-    page.push(&bar(state, style, live, now));
+    page.push(&bar(state, style, done, now));
     if state.current.is_some() {
         page.push(&sparkline(state, style, live));
     }
@@ -86,7 +86,8 @@ fn drawn(style: Style) -> Style {
 struct Figures {
     count: u64,
     kind: Kind,
-    elapsed: Nanos,
+    /// A time, or a rate.
+    took: String,
     median: Option<Nanos>,
     p99: Option<Nanos>,
 }
@@ -102,7 +103,7 @@ fn row(style: Style, role: Role, mark: &str, label: &str, figures: &Figures) -> 
         let with_noun = format!("{} {}s", format::count(figures.count), figures.kind.noun());
         let fits = with_noun.len() < 14;
         let count = if fits { with_noun } else { format::count(figures.count) };
-        line.right(Role::Ink, &count, 14).right(Role::Ink, &figures.elapsed.to_string(), 11);
+        line.right(Role::Ink, &count, 14).right(Role::Ink, &figures.took, 11);
     }
     for (what, value) in [("p50", figures.median), ("p99", figures.p99)] {
         let text = value.map(|value| value.to_string()).unwrap_or_else(|| "-".to_owned());
@@ -114,38 +115,35 @@ fn row(style: Style, role: Role, mark: &str, label: &str, figures: &Figures) -> 
 }
 
 /// The line of a phase that has ended.
-pub(super) fn finished(state: &State, phase: &Phase) -> String {
+pub(super) fn finished(state: &State, title: &str, phase: &Phase) -> String {
     let felt = phase.response_ns.as_ref().unwrap_or(&phase.latency_ns);
-    let kind = match phase.operation {
-        Operation::SequentialRead | Operation::RandomRead => Kind::Read,
-        Operation::SequentialWrite | Operation::RandomWrite => Kind::Write,
-        Operation::Save => Kind::Save,
-    };
+    let kind = kind_of(phase);
     if !state.in_columns {
-        return plain_line(state.style, phase, felt, kind);
+        return plain_line(state.style, (title, phase), felt, kind);
     }
     let figures = Figures {
         count: phase.ops,
         kind,
-        elapsed: phase.elapsed_ns,
+        took: phase.elapsed_ns.to_string(),
         median: felt.p50,
         p99: felt.p99,
     };
     let (role, mark) = if phase.cut_short { (Role::Late, "✕") } else { (Role::Pass, "✓") };
-    row(drawn(state.style), role, mark, &phase.label(), &figures).render()
+    row(drawn(state.style), role, mark, title, &figures).render()
 }
 
 /// For a log: a sentence of its own, whatever came before it.
-fn plain_line(style: Style, phase: &Phase, felt: &LatencySummary, kind: Kind) -> String {
-    let figure = |name: &str, value: Option<Nanos>| match value {
-        Some(value) => format!(", {name} {value}"),
-        None => String::new(),
-    };
+fn plain_line(
+    style: Style,
+    (title, phase): (&str, &Phase),
+    felt: &LatencySummary,
+    kind: Kind,
+) -> String {
     let count = format::count(phase.ops);
     let cut = if phase.cut_short { ", cut short" } else { "" };
     let text = format!(
         "{}: {count} {}s in {}{}{}{}{cut}",
-        sanitize(&phase.label()),
+        sanitize(title),
         kind.noun(),
         phase.elapsed_ns,
         figure("p50", felt.p50),
@@ -155,37 +153,52 @@ fn plain_line(style: Style, phase: &Phase, felt: &LatencySummary, kind: Kind) ->
     one_line(style, &text)
 }
 
-/// The line of a fill level that was passed.
-pub(super) fn level(state: &State, level: &Level) -> String {
-    let (from, to) = level.percent;
-    let figures = Figures {
-        count: level.ops,
-        kind: Kind::Write,
-        elapsed: Nanos::ZERO,
-        median: level.median,
-        p99: level.p99,
-    };
-    let longest = level.longest.unwrap_or_default();
+/// `, p99 12 ms`; nothing where there is no value.
+fn figure(name: &str, value: Option<Nanos>) -> String {
+    value.map_or_else(String::new, |value| format!(", {name} {value}"))
+}
+
+/// The line of a level of a fill that has ended: the figures of the summary's table.
+pub(super) fn level(state: &State, level: &FillLevel) -> String {
+    let (label, rate) = (
+        format!("up to {} full", format::share(level.full)),
+        format!("{} MB/s", format::mb_per_s(level.bytes_per_sec)),
+    );
+    let FillLevel { figures, .. } = level;
+    let longest = figures.max.unwrap_or_default();
     if !state.in_columns {
-        let figure = |name: &str, value: Option<Nanos>| match value {
-            Some(value) => format!(", {name} {value}"),
-            None => String::new(),
-        };
-        let text = format!(
-            "filled {from} to {to} %: {} writes{}{}, longest {longest}",
-            format::count(figures.count),
-            figure("p50", figures.median),
-            figure("p99", figures.p99),
-        );
+        let writes = format::count(figures.n);
+        let (median, p99) = (figure("p50", figures.p50), figure("p99", figures.p99));
+        let text = format!("{label}: {writes} writes, {rate}{median}{p99}, longest {longest}");
         return one_line(state.style, &text);
     }
     let style = drawn(state.style);
-    let label = format!("{from} to {to} % full");
-    let mut line = row(style, Role::Muted, "·", &label, &figures);
-    if style.columns() >= 95 {
-        line.add(Role::Muted, "  longest ").add(Role::Ink, &longest.to_string());
+    let shown = Figures {
+        count: figures.n,
+        kind: Kind::Write,
+        took: rate,
+        median: figures.p50,
+        p99: figures.p99,
+    };
+    let mut line = row(style, Role::Muted, "·", &label, &shown);
+    let longest = format!("  longest {longest}");
+    // Whole or not at all.
+    if line.used() + longest.chars().count() <= style.columns() {
+        line.add(Role::Muted, &longest);
     }
     line.render()
+}
+
+/// How far a fill is, for a log.
+pub(super) fn filling(state: &State, current: &Current, live: &Snapshot) -> String {
+    let limit = current.limit.unwrap_or_default();
+    let text = format!(
+        "{}: {} of {limit} after {}",
+        sanitize(&current.title),
+        live.bytes.min(limit),
+        live.elapsed
+    );
+    one_line(state.style, &text)
 }
 
 /// Text as one line of a log: nothing is cut, since logs have no width.
@@ -193,10 +206,10 @@ fn one_line(style: Style, text: &str) -> String {
     if style.unicode { text.to_owned() } else { crate::text::to_ascii(text) }
 }
 
-fn bar(state: &State, style: Style, live: &Snapshot, now: Instant) -> Line {
+fn bar(state: &State, style: Style, done: Option<(f64, Option<Nanos>)>, now: Instant) -> Line {
     let mut line = Line::new(style);
     line.add(Role::Ink, "  ");
-    let Some((fraction, left)) = state.done(live, now) else {
+    let Some((fraction, left)) = done else {
         let spent = Nanos::from(now.saturating_duration_since(state.started));
         line.add(Role::Muted, &format!("{spent} so far"));
         return line;
@@ -277,10 +290,14 @@ fn level_mark(wait: Nanos, low: Nanos, high: Nanos) -> &'static str {
 fn written(state: &State, style: Style, live: &Snapshot) -> Line {
     let mut line = Line::new(style);
     let written = state.written(live);
-    let text = match state.total {
-        Bytes::ZERO => format!("  written {written}"),
-        total => format!("  written {written} of at most {total}"),
+    let mut text = match state.written_at_most() {
+        Some(total) => format!("  written {written} of at most {total}"),
+        None => format!("  written {written}"),
     };
+    let filling = state.current.as_ref().filter(|current| current.fills.is_some());
+    if let Some(limit) = filling.and_then(|current| current.limit) {
+        text = format!("  filling: {} of {limit}, written {written}", live.bytes.min(limit));
+    }
     line.add(Role::Ink, &text);
     let hints = ["Ctrl-C stops, removes its files, keeps results", "Ctrl-C stops, keeps results"];
     let room = style.columns().saturating_sub(line.used() + 3);

@@ -5,8 +5,8 @@
 //! times a second, and formats.
 
 mod frame;
-mod levels;
 mod output;
+mod pace;
 mod plan;
 mod state;
 
@@ -154,10 +154,25 @@ impl Progress {
         self.with(|inner| inner.state.plan(total_bytes, estimated));
     }
 
-    /// The size of the filesystem under test: fill levels are told as a share of it. Where it was
-    /// not given they are a share of the fill.
+    /// The size of the filesystem under test.
     pub fn storage(&self, size: Bytes) {
         self.with(|inner| inner.state.set_storage(size));
+    }
+
+    /// The run has written this much by now, whatever wrote it.
+    pub fn wrote(&self, total: Bytes) {
+        self.with(|inner| inner.state.wrote(total));
+    }
+
+    /// The phase that begins next has a writer beside it, which shows its progress there.
+    pub fn beside(&self, live: &Arc<Live>) {
+        self.with(|inner| inner.state.beside(live));
+    }
+
+    /// The phase that begins next fills storage of that size, where it is known: its levels are
+    /// shares of it.
+    pub fn filling(&self, storage: Option<Bytes>) {
+        self.with(|inner| inner.state.filling(storage));
     }
 
     /// A phase begins. `expected` is how long it should take, `limit_bytes` the most it may move.
@@ -170,13 +185,12 @@ impl Progress {
         self.shared.wake.notify_all();
     }
 
-    /// A phase ended; its line stays on the screen.
+    /// A phase ended; its line stays on the screen, below those of the levels of a fill.
     pub fn phase_finished(&self, phase: &Phase) {
         self.with(|inner| {
-            let last_level = inner.state.level(&inner.live, true);
-            inner.print(last_level);
-            let line = inner.state.finish(phase);
-            inner.print(Some(line));
+            for line in inner.state.finish(phase) {
+                inner.print(Some(line));
+            }
         });
     }
 
@@ -240,12 +254,12 @@ impl Inner {
     }
 
     fn tick(&mut self) {
-        let level = self.state.level(&self.live, false);
-        self.print(level);
-        let snapshot = self.live.snapshot();
+        let (snapshot, now) = (self.live.snapshot(), Instant::now());
+        let line = self.state.observe(&snapshot, now);
+        self.print(line);
         if let Output::Terminal(terminal) = &mut self.output {
             self.state.resize(terminal.width());
-            terminal.draw(&frame::draw(&self.state, &snapshot, Instant::now()));
+            terminal.draw(&frame::draw(&mut self.state, &snapshot, now));
         }
     }
 }

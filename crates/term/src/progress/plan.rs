@@ -1,11 +1,15 @@
+use flashlag_explain::{SaveKind, test_title};
 use flashlag_schema::scenario::{IoOperation, Scenario, Step, Test};
 use flashlag_units::Bytes;
+
+use crate::picture::brief;
 
 /// What is still to come, from the scenario: groups (`new`, `fill`, `filled 2`) of tests.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     phases: Vec<(String, String)>,
     kinds: Vec<(String, Kind)>,
+    titles: Vec<(String, String)>,
 }
 
 /// What a phase does, for its words and for what counts as written.
@@ -73,7 +77,33 @@ impl Plan {
             Test::Save(_) => Kind::Save,
         };
         let kinds = scenario.tests.iter().map(|(name, test)| (name.clone(), kind(test)));
-        Plan { phases, kinds: kinds.collect() }
+        let titles = scenario.tests.iter().map(|(name, test)| (name.clone(), title_of(test)));
+        Plan { phases, kinds: kinds.collect(), titles: titles.collect() }
+    }
+
+    /// A phase as a person would call it: `Filled 2: 4K rand write`; without its group where the
+    /// run has but one.
+    pub(super) fn title(&self, label: &str) -> String {
+        let (group, test) = split(label);
+        let test = self.test(test);
+        let several = self.phases.iter().any(|(other, _)| other != group);
+        match group {
+            "" => test,
+            "fill" => test,
+            _ if !several && !self.phases.is_empty() => test,
+            "new" => format!("At first: {test}"),
+            _ => {
+                let mut letters = group.chars();
+                let first: String =
+                    letters.next().into_iter().flat_map(char::to_uppercase).collect();
+                format!("{first}{}: {test}", letters.as_str())
+            }
+        }
+    }
+
+    fn test(&self, name: &str) -> String {
+        let found = self.titles.iter().find(|(known, _)| known == name);
+        found.map_or_else(|| test_title(name), |(_, title)| title.clone())
     }
 
     /// What the phase with this label does.
@@ -92,16 +122,33 @@ impl Plan {
         let mut words: Vec<String> = Vec::new();
         for (next_group, next_test) in rest {
             let word = if next_group == group {
-                next_test
+                self.test(next_test)
             } else {
-                next_group.split(' ').next().unwrap_or_default()
+                next_group.split(' ').next().unwrap_or_default().to_owned()
             };
-            if words.last().is_none_or(|last| last != word) {
-                words.push(word.to_owned());
+            if words.last() != Some(&word) {
+                words.push(word);
             }
         }
         words
     }
+}
+
+/// `4K rand write`, `WAL save`, `Rollback insert, busy`.
+fn title_of(test: &Test) -> String {
+    let save = match test {
+        Test::Io(io) => return test_title(&io.name),
+        Test::Save(save) => save,
+    };
+    let kind = SaveKind {
+        statement: save.statement,
+        journal: save.journal,
+        synchronous: save.synchronous,
+        databases: save.databases,
+    };
+    let what = if save.name.starts_with("save") { "save" } else { kind.statement_name() };
+    let busy = if save.background.is_some() { ", busy" } else { "" };
+    format!("{} {what}{busy}", brief(&kind.label()))
 }
 
 /// `filled 2: rand_write_4k` in two.

@@ -1,11 +1,13 @@
+use std::sync::Arc;
 use std::time::Instant;
 
+use flashlag_explain::{FillLevel, fill_levels};
 use flashlag_schema::{Operation, Phase};
 use flashlag_stats::live::{Live, Snapshot};
-use flashlag_units::{Bytes, Nanos};
+use flashlag_units::{Bytes, Nanos, ratio};
 
 use super::frame;
-use super::levels::{Level, Levels};
+use super::pace::Pace;
 use super::plan::{Kind, Plan};
 use crate::style::Style;
 
@@ -23,19 +25,40 @@ pub(super) struct State {
     /// What is done between phases.
     pub(super) preparing: Option<String>,
     storage: Bytes,
-    levels: Levels,
+    /// Of the phase that begins next.
+    next: Next,
     /// Expected time of the phases that are done.
     expected_done: Nanos,
     written_done: Bytes,
+    /// The largest share of the run that was shown as done.
+    shown: f64,
 }
 
 /// The phase under way.
 #[derive(Debug)]
 pub(super) struct Current {
+    pub(super) title: String,
     pub(super) label: String,
     pub(super) kind: Kind,
     pub(super) expected: Option<Nanos>,
     pub(super) limit: Option<Bytes>,
+    /// Set for a fill.
+    pub(super) fills: Option<Pace>,
+    /// The storage that it fills, where its size is known.
+    storage: Option<Bytes>,
+    beside: Option<Arc<Live>>,
+    /// Whether what it wrote is in the run's sum already.
+    counted: bool,
+    /// The tenth that a log was last given a line for.
+    tenth: u64,
+}
+
+/// What was said of a phase before it begins.
+#[derive(Debug, Default)]
+struct Next {
+    fills: bool,
+    storage: Option<Bytes>,
+    beside: Option<Arc<Live>>,
 }
 
 impl State {
@@ -50,9 +73,10 @@ impl State {
             current: None,
             preparing: None,
             storage: Bytes::ZERO,
-            levels: Levels::default(),
+            next: Next::default(),
             expected_done: Nanos::ZERO,
             written_done: Bytes::ZERO,
+            shown: 0.0,
         }
     }
 
@@ -65,6 +89,24 @@ impl State {
         self.storage = size;
     }
 
+    /// The run has written this much.
+    pub(super) fn wrote(&mut self, total: Bytes) {
+        self.written_done = total;
+        if let Some(current) = &mut self.current {
+            current.counted = true;
+        }
+    }
+
+    /// The phase that begins next has a writer beside it.
+    pub(super) fn beside(&mut self, live: &Arc<Live>) {
+        self.next.beside = Some(Arc::clone(live));
+    }
+
+    /// The phase that begins next fills storage of that size.
+    pub(super) fn filling(&mut self, storage: Option<Bytes>) {
+        (self.next.fills, self.next.storage) = (true, storage);
+    }
+
     /// Takes a new width; a few columns less than none are never drawn.
     pub(super) fn resize(&mut self, width: Option<usize>) {
         if let Some(width) = width {
@@ -73,81 +115,128 @@ impl State {
     }
 
     pub(super) fn begin(&mut self, label: &str, expected: Option<Nanos>, limit: Option<Bytes>) {
-        let kind = self.plan.kind(label);
-        self.current = Some(Current { label: label.to_owned(), kind, expected, limit });
+        let Next { fills, storage, beside } = std::mem::take(&mut self.next);
+        self.current = Some(Current {
+            title: self.plan.title(label),
+            label: label.to_owned(),
+            kind: self.plan.kind(label),
+            expected,
+            limit,
+            fills: fills.then(|| Pace::new(Instant::now())),
+            storage,
+            beside,
+            counted: false,
+            tenth: 0,
+        });
         self.preparing = None;
-        self.levels = Levels::default();
     }
 
-    /// Ends the phase under way; the line that stays.
-    pub(super) fn finish(&mut self, phase: &Phase) -> String {
-        if let Some(current) = self.current.take() {
+    /// Ends the phase under way; the lines that stay: of a fill its levels first.
+    pub(super) fn finish(&mut self, phase: &Phase) -> Vec<String> {
+        let current = self.current.take();
+        let title = match &current {
+            Some(current) => current.title.clone(),
+            None => self.plan.title(&phase.label()),
+        };
+        if let Some(current) = &current {
             let expected = current.expected.unwrap_or(phase.elapsed_ns);
             self.expected_done = self.expected_done.plus(expected);
         }
-        if !matches!(phase.operation, Operation::SequentialRead | Operation::RandomRead) {
-            self.written_done = self.written_done.plus(phase.bytes);
-        }
-        frame::finished(self, phase)
+        let filled = current.filter(|current| current.fills.is_some());
+        let levels = filled.and_then(|current| fill_levels(phase, current.storage));
+        let levels: Vec<FillLevel> = levels.map(|(_, levels)| levels).unwrap_or_default();
+        let lines = levels.iter().map(|level| frame::level(self, level));
+        let mut lines: Vec<String> = lines.collect();
+        lines.push(frame::finished(self, &title, phase));
+        lines
     }
 
-    /// A fill level that was passed, or the end of the last one.
-    pub(super) fn level(&mut self, live: &Live, last: bool) -> Option<String> {
-        let limit = self.current.as_ref()?.limit;
-        let snapshot = live.snapshot();
-        if snapshot.filled == Bytes::ZERO {
+    /// Takes a reading of the phase under way. For a log: how far a fill of real storage is, at each
+    /// tenth of what it will write.
+    pub(super) fn observe(&mut self, live: &Snapshot, now: Instant) -> Option<String> {
+        let logged = !self.in_columns && self.storage > Bytes::ZERO;
+        let current = self.current.as_mut()?;
+        let limit = current.limit?;
+        current.fills.as_mut()?.observe(live.bytes, limit, now);
+        let tenth = u128::from(live.bytes.0) * 10 / u128::from(limit.0.max(1));
+        let tenth = u64::try_from(tenth).unwrap_or(10).min(10);
+        if tenth <= current.tenth {
             return None;
         }
-        // Where the storage's size is not known, the level is a share of the fill.
-        let (filled, size) = match (self.storage, limit) {
-            (Bytes::ZERO, Some(limit)) => (snapshot.bytes, limit),
-            (Bytes::ZERO, None) => return None,
-            (size, _) => (snapshot.filled, size),
-        };
-        let level: Level = self.levels.observe(live, filled, size, last)?;
-        Some(frame::level(self, &level))
+        current.tenth = tenth;
+        let current = self.current.as_ref()?;
+        logged.then(|| frame::filling(self, current, live))
     }
 
-    /// Bytes written so far, by finished phases and by this one.
+    /// Bytes written so far: by finished phases, by this one, and by what writes beside it.
     pub(super) fn written(&self, live: &Snapshot) -> Bytes {
-        let current = self.current.as_ref().map(|current| current.kind.written(live.bytes));
-        self.written_done.plus(current.unwrap_or_default())
+        let Some(current) = self.current.as_ref().filter(|current| !current.counted) else {
+            return self.written_done;
+        };
+        let own = current.kind.written(live.bytes.max(live.written));
+        let beside = current.beside.as_ref().map_or(Bytes::ZERO, |live| live.snapshot().bytes);
+        self.written_done.plus(own).plus(beside)
     }
 
-    /// How much of the run is done, 0 to 1, and how long the rest will take where that can be
-    /// said. By time where an estimate was given, else by bytes.
-    pub(super) fn done(&self, live: &Snapshot, now: Instant) -> Option<(f64, Option<Nanos>)> {
-        let Some(estimated) = self.estimated else {
-            let total = self.total.0 as f64;
-            let written = self.written(live).0 as f64;
-            return (total > 0.0).then(|| ((written / total).min(1.0), None));
-        };
+    /// The most that the run may write, where that says anything: never more than the storage holds.
+    pub(super) fn written_at_most(&self) -> Option<Bytes> {
+        (self.total > Bytes::ZERO && self.total <= self.storage).then_some(self.total)
+    }
+
+    /// How much of the run is done, 0 to 1, and how long the rest will take where that can be said.
+    /// Both follow from the same time left: of the phase under way by its own progress, of the others
+    /// by the plan.
+    pub(super) fn done(&mut self, live: &Snapshot, now: Instant) -> Option<(f64, Option<Nanos>)> {
+        let estimated = self.estimated?;
         let current = self.current.as_ref();
         let expected = current.and_then(|current| current.expected).unwrap_or_default();
-        let part = current.map(|current| current.part(live)).unwrap_or_default();
-        let done = self.expected_done.as_secs_f64() + part * expected.as_secs_f64();
-        let fraction = (done / estimated.as_secs_f64()).min(1.0);
+        let left = current.map_or(expected, |current| current.left(live, now));
+        let later = estimated.since(self.expected_done).since(expected);
+        let left = left.plus(later).as_secs_f64();
         let spent = now.saturating_duration_since(self.started).as_secs_f64();
+        // A test that ended early has done its part of the plan all the same.
+        let part = current.map_or(0.0, |current| current.part(live)) * expected.as_secs_f64();
+        let spent = spent.max(self.expected_done.as_secs_f64() + part);
+        let fraction = if spent + left > 0.0 { spent / (spent + left) } else { 0.0 };
+        // A bar that goes back says less than one that waits.
+        self.shown = self.shown.max(fraction).min(1.0);
         // Before a few seconds are done the pace is a guess.
-        let left = (done >= 3.0 && spent > 0.0).then(|| {
-            let pace = (spent / done).clamp(0.05, 50.0);
-            let seconds = (estimated.as_secs_f64() - done).max(0.0) * pace;
-            Nanos((seconds * 1e9) as u64)
-        });
-        Some((fraction, left))
+        let left = (spent >= 3.0).then(|| Nanos((left * 1e9) as u64));
+        Some((self.shown, left))
     }
 }
 
 impl Current {
-    /// How much of the phase is done, 0 to 1. A fill ends by bytes alone; another test at
-    /// whichever of its limits comes first.
+    /// How much of the phase is done, 0 to 1: a fill by bytes alone, another test by whichever of its
+    /// limits comes first.
     fn part(&self, live: &Snapshot) -> f64 {
-        let share = |part: u64, whole: u64| {
-            if whole == 0 { 0.0 } else { (part as f64 / whole as f64).min(1.0) }
-        };
+        let share = |part: u64, whole: u64| ratio(part, whole).unwrap_or_default().min(1.0);
         let by_bytes = share(live.bytes.0, self.limit.unwrap_or_default().0);
         let by_time = share(live.elapsed.0, self.expected.unwrap_or_default().0);
-        let is_fill = live.filled > Bytes::ZERO && self.limit.is_some();
-        if is_fill { by_bytes } else { by_bytes.max(by_time) }
+        if self.fills.is_some() { by_bytes } else { by_bytes.max(by_time) }
+    }
+
+    /// How long the phase will go on: a fill by the pace of its latest tenth, another test until
+    /// whichever of its limits comes first.
+    fn left(&self, live: &Snapshot, now: Instant) -> Nanos {
+        let expected = self.expected.unwrap_or_default();
+        if let (Some(pace), Some(limit)) = (&self.fills, self.limit) {
+            return pace.left(live.bytes, limit, now).unwrap_or(expected);
+        }
+        let by_time = expected.since(live.elapsed);
+        let by_bytes = self.limit.filter(|_| live.bytes > Bytes::ZERO).map(|limit| {
+            let rate = live.elapsed.as_secs_f64() / live.bytes.0 as f64;
+            Nanos((limit.minus(live.bytes).0 as f64 * rate * 1e9) as u64)
+        });
+        by_bytes.map_or(by_time, |by_bytes| by_bytes.min(by_time))
+    }
+}
+
+/// What a phase does, as it is stored.
+pub(super) fn kind_of(phase: &Phase) -> Kind {
+    match phase.operation {
+        Operation::SequentialRead | Operation::RandomRead => Kind::Read,
+        Operation::SequentialWrite | Operation::RandomWrite => Kind::Write,
+        Operation::Save => Kind::Save,
     }
 }

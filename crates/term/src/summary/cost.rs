@@ -1,4 +1,4 @@
-use flashlag_explain::{format, lifecycle, phase_title, state_name};
+use flashlag_explain::{lifecycle, phase_title, state_name};
 use flashlag_schema::{Run, RunStatus};
 use flashlag_units::Bytes;
 
@@ -52,18 +52,7 @@ fn noted(page: &mut Page, what: &str, text: &str) {
 /// What it cost: bytes, time, and the share of the device's life where that is known.
 pub(super) fn cost(page: &mut Page, run: &Run, depth: Depth) {
     let written = run.wear.written_bytes;
-    let time = run.phases.last().map(|phase| phase.began_ns.plus(phase.elapsed_ns));
-    let mut text = match (written, time) {
-        (Bytes::ZERO, _) => "Nothing was written".to_owned(),
-        (written, Some(time)) => format!("Wrote {written} in {time}"),
-        (written, None) => format!("Wrote {written}"),
-    };
-    if let Some(life) = run.wear.life_percent.value() {
-        text += &format!(", {} of the device's rated life", format::share(life / 100.0));
-    }
-    if let Some(block) = run.wear.block_bytes.value() {
-        text += &format!("; the block device took {block} meanwhile");
-    }
+    let text = flashlag_explain::cost(run);
     page.paragraph(Role::Ink, &format!("{text}."));
     if depth == Depth::Full
         && written > Bytes::ZERO

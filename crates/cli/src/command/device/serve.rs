@@ -1,4 +1,3 @@
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -9,6 +8,7 @@ use flashlag_serve::{Launch, Listen, Running, Settings, percent_encoded};
 use super::args::ServeArgs;
 use super::find::{control_of, socket};
 use crate::exit::Exit;
+use crate::say;
 use crate::signals::stop_flag;
 use crate::terminal::Terminal;
 
@@ -21,13 +21,11 @@ pub fn serve(args: &ServeArgs, terminal: &Terminal) -> Result<Exit> {
     let stop = stop_flag()?;
     let mut running = launch.start()?;
     if !terminal.quiet {
-        let mut out = std::io::stdout().lock();
         let told = match secured(&running.uri(), args) {
             Some(uri) => by_uri(&uri, &running),
             None => attach(&running),
         };
-        write!(out, "{told}")?;
-        out.flush()?;
+        say::text(&told)?;
     }
     while !stop.load(Ordering::Relaxed) {
         if running.ended_within(LOOK)? {

@@ -1,4 +1,3 @@
-use std::io::Write;
 use std::path::Path;
 
 use anyhow::Result;
@@ -11,9 +10,10 @@ use super::args::{CutArgs, FaultArgs, FaultWhat, RecordArgs, StatFormat};
 use super::find::connect;
 use super::view;
 use crate::exit::Exit;
+use crate::say;
 
-fn say(text: &str) -> Result<Exit> {
-    write!(std::io::stdout().lock(), "{text}")?;
+fn told(text: &str) -> Result<Exit> {
+    say::text(text)?;
     Ok(Exit::Done)
 }
 
@@ -26,9 +26,12 @@ fn tell(mut control: Control, command: &Command) -> Result<Exit> {
 pub fn stat(socket: Option<&Path>, format: StatFormat) -> Result<Exit> {
     let stats = connect(socket)?.stat()?;
     match format {
-        StatFormat::Text => say(&view::stats(&stats)),
-        StatFormat::Json => say(&format!("{}\n", serde_json::to_string_pretty(&stats)?)),
-        StatFormat::Openmetrics => say(&open_metrics(&stats)),
+        StatFormat::Text => told(&view::stats(&stats)),
+        StatFormat::Json => {
+            say::json(&format!("{}\n", serde_json::to_string_pretty(&stats)?))?;
+            Ok(Exit::Done)
+        }
+        StatFormat::Openmetrics => told(&open_metrics(&stats)),
     }
 }
 
@@ -41,8 +44,8 @@ pub fn cut(args: &CutArgs) -> Result<Exit> {
     };
     let command = Command::Cut { moment, stay_off: args.stay_off };
     match connect(args.socket.as_deref())?.ask(&command)? {
-        Answer::Cut(report) => say(&view::cut(&report)),
-        _ => say("It will be cut then.\n"),
+        Answer::Cut(report) => told(&view::cut(&report)),
+        _ => told("It will be cut then.\n"),
     }
 }
 
@@ -83,7 +86,7 @@ pub fn record(args: &RecordArgs) -> Result<Exit> {
             Answer::Recorded { requests, complete } => {
                 let requests = format::plural(requests as usize, "request", "requests");
                 let end = if complete { "" } else { "; then its file was full" };
-                say(&format!("{requests}{end}\n"))
+                told(&format!("{requests}{end}\n"))
             }
             _ => Ok(Exit::Done),
         };

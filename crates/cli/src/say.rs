@@ -1,0 +1,157 @@
+//! The only way to a terminal: every command prints through these functions.
+//!
+//! What is printed holds names of files, strings of run files and answers of other programs. None
+//! of that may move the cursor, set a title, change a colour or forge a line, so each function lets
+//! through only what the text's own layout needs. A reader of standard output that goes away is an
+//! error here, which ends the program quietly; standard error never fails.
+
+use std::io::{self, IsTerminal, Write};
+
+use anyhow::Result;
+use flashlag_term::{Style, wrapped};
+use flashlag_units::{is_printable, printable_line};
+
+/// Prints what a view laid out, in several lines and with its colours.
+pub fn view(text: &str) -> Result<()> {
+    write(&kept(text, Keeps { colors: true, tabs: false }))
+}
+
+/// Prints text of several lines.
+pub fn text(text: &str) -> Result<()> {
+    write(&kept(text, Keeps { colors: false, tabs: false }))
+}
+
+/// Prints one line: whatever is in it, it stays one.
+pub fn line(text: &str) -> Result<()> {
+    write(&format!("{}\n", printable_line(text)))
+}
+
+/// Prints what other programs read. It goes to them as it is, and to a terminal without what would
+/// act on it.
+pub fn data(text: &str) -> Result<()> {
+    match io::stdout().is_terminal() {
+        true => write(&kept(text, Keeps { colors: false, tabs: true })),
+        false => write(text),
+    }
+}
+
+/// Prints JSON: to a terminal, strings have escapes for what would act on it, and mean the same.
+pub fn json(text: &str) -> Result<()> {
+    if !io::stdout().is_terminal() {
+        return write(text);
+    }
+    write(&escaped(text))
+}
+
+/// One line on standard error.
+pub fn note(text: &str) {
+    notes(&printable_line(text));
+}
+
+/// Lines on standard error that are laid out already.
+pub fn notes(text: &str) {
+    let text = kept(text, Keeps { colors: false, tabs: false });
+    // There is nobody to report it to: a full disk below a log must not end a run.
+    let _ = writeln!(io::stderr().lock(), "{text}");
+}
+
+/// The error that ends the program: a paragraph that breaks where words end. A command that works
+/// instead has a line of its own, unbroken, to be pasted.
+pub fn error(paragraph: &str, command: Option<&str>) {
+    let paragraph = format!("flashlag: {paragraph}");
+    notes(&match io::stderr().is_terminal() {
+        true => wrapped(&paragraph, Style::of_stderr().width),
+        false => printable_line(&paragraph),
+    });
+    if let Some(command) = command {
+        note(&format!("  {command}"));
+    }
+}
+
+/// Asks on standard error, without ending the line.
+pub fn ask(question: &str) {
+    let mut to = io::stderr().lock();
+    let _ = write!(to, "{} ", printable_line(question)).and_then(|()| to.flush());
+}
+
+fn write(text: &str) -> Result<()> {
+    let mut to = io::stdout().lock();
+    to.write_all(text.as_bytes())?;
+    to.flush()?;
+    Ok(())
+}
+
+/// What a text's own layout needs besides characters and ends of lines.
+#[derive(Clone, Copy)]
+struct Keeps {
+    colors: bool,
+    tabs: bool,
+}
+
+/// The text without anything that acts on a terminal but its layout.
+fn kept(text: &str, keeps: Keeps) -> String {
+    let mut clean = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(character) = rest.chars().next() {
+        if let Some(length) = color(rest).filter(|_| keeps.colors) {
+            clean.push_str(&rest[..length]);
+            rest = &rest[length..];
+            continue;
+        }
+        let stays =
+            is_printable(character) || character == '\n' || (keeps.tabs && character == '\t');
+        clean.push(if stays { character } else { ' ' });
+        rest = &rest[character.len_utf8()..];
+    }
+    clean
+}
+
+/// The length of a colour's escape sequence (`ESC [ 1 ; 31 m`) that the text begins with.
+fn color(text: &str) -> Option<usize> {
+    let numbers = text.strip_prefix("\u{1b}[")?;
+    let end = numbers.find(|letter: char| !letter.is_ascii_digit() && letter != ';')?;
+    numbers[end..].starts_with('m').then_some(2 + end + 1)
+}
+
+/// JSON with an escape in the place of each character that would act on a terminal. Outside of
+/// strings there is none but the layout's.
+fn escaped(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for character in text.chars() {
+        if is_printable(character) || character == '\n' {
+            safe.push(character);
+            continue;
+        }
+        for unit in character.encode_utf16(&mut [0; 2]) {
+            safe.push_str(&format!("\\u{unit:04x}"));
+        }
+    }
+    safe
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOSTILE: &str = "a\u{1b}]0;x\u{7}\rb\u{9b}2J\u{202e}c\u{e0001}";
+
+    #[test]
+    fn a_views_colours_pass_and_nothing_else_does() {
+        let colored = "\u{1b}[1;31mlags\u{1b}[0m\nnext";
+        let with = Keeps { colors: true, tabs: false };
+        assert_eq!(kept(colored, with), colored);
+        assert_eq!(kept(HOSTILE, with), "a ]0;x  b 2J c ");
+        assert_eq!(kept("\u{1b}[2J\u{1b}[31\u{1b}[", with), " [2J [31 [");
+        let without = Keeps { colors: false, tabs: true };
+        assert_eq!(kept(colored, without), " [1;31mlags [0m\nnext");
+        assert_eq!(kept("a\tb", without), "a\tb");
+    }
+
+    #[test]
+    fn json_for_a_terminal_means_the_same() {
+        let value = serde_json::Value::String(HOSTILE.to_owned());
+        let safe = escaped(&value.to_string());
+        assert!(safe.chars().all(is_printable), "{safe}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&safe).unwrap(), value);
+    }
+}

@@ -1,0 +1,123 @@
+//! The command line as it was typed, with something changed: what errors suggest can be pasted.
+
+use std::fmt;
+
+/// An option by its names.
+#[derive(Clone, Copy, Debug)]
+pub struct Named {
+    long: &'static str,
+    short: Option<char>,
+}
+
+/// `-o`, `--output`
+pub const OUTPUT: Named = Named { long: "--output", short: Some('o') };
+/// `--report`
+pub const REPORT: Named = Named { long: "--report", short: None };
+/// `--leave`
+pub const LEAVE: Named = Named { long: "--leave", short: None };
+/// `--set`: of several, the one with the same key.
+pub const SET: Named = Named { long: "--set", short: None };
+
+/// An error with a command that works instead, to be pasted: it has a line of its own.
+#[derive(Debug)]
+pub struct Suggestion {
+    /// What is wrong.
+    pub error: String,
+    /// The command that works.
+    pub command: String,
+}
+
+impl fmt::Display for Suggestion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.error)
+    }
+}
+
+impl std::error::Error for Suggestion {}
+
+/// An error, and what was typed with these options set.
+pub fn suggest(error: impl fmt::Display, changes: &[(Named, &str)]) -> anyhow::Error {
+    Suggestion { error: format!("{error}; this would work:"), command: with(changes) }.into()
+}
+
+/// The command that was typed, with these options set: each takes the place of what was given.
+fn with(changes: &[(Named, &str)]) -> String {
+    changed(std::env::args().skip(1).collect(), changes)
+}
+
+fn changed(mut words: Vec<String>, changes: &[(Named, &str)]) -> String {
+    for (option, value) in changes {
+        remove(&mut words, *option, value);
+        words.push(option.short.map_or(option.long.to_owned(), |short| format!("-{short}")));
+        words.push((*value).to_owned());
+    }
+    let words = std::iter::once("flashlag".to_owned()).chain(words.iter().map(|word| quoted(word)));
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// Removes an option and its value, in each way that it can be given; of settings, only one of the
+/// same key.
+fn remove(words: &mut Vec<String>, option: Named, value: &str) {
+    let key = |pair: &str| pair.split('=').next().map(str::to_owned);
+    let is_meant = |given: &str| option.long != SET.long || key(given) == key(value);
+    let short = option.short.map(|short| format!("-{short}"));
+    let joined = format!("{}=", option.long);
+    let mut kept = Vec::with_capacity(words.len());
+    let mut all = words.drain(..);
+    while let Some(word) = all.next() {
+        let is_short = short.as_ref().is_some_and(|short| word.starts_with(short.as_str()));
+        if word == option.long || Some(&word) == short.as_ref() {
+            if let Some(given) = all.next().filter(|given| !is_meant(given)) {
+                kept.extend([word, given]);
+            }
+        } else if let Some(given) = word.strip_prefix(&joined) {
+            if !is_meant(given) {
+                kept.push(word);
+            }
+        } else if !is_short {
+            kept.push(word);
+        }
+    }
+    drop(all);
+    *words = kept;
+}
+
+/// A word as a shell takes it.
+pub fn quoted(word: &str) -> String {
+    let plain = |letter: char| letter.is_alphanumeric() || "-_./:=,+@%".contains(letter);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after(words: &[&str], changes: &[(Named, &str)]) -> String {
+        changed(words.iter().map(|&word| word.to_owned()).collect(), changes)
+    }
+
+    #[test]
+    fn an_option_is_replaced_however_it_was_given() {
+        for given in [&["-o", "a b"][..], &["-oa"], &["--output", "x"], &["--output=x"], &[]] {
+            let words = [&["run", "quick"], given, &["--on", "."]].concat();
+            let expected = "flashlag run quick --on . -o new.json";
+            assert_eq!(after(&words, &[(OUTPUT, "new.json")]), expected, "{given:?}");
+        }
+    }
+
+    #[test]
+    fn of_settings_only_the_one_of_the_same_key_is_replaced() {
+        let words = ["run", "--set", "time=2s", "--set=span=9MB", "--set", "span=8MB"];
+        let command = after(&words, &[(SET, "span=4MB"), (LEAVE, "1MB")]);
+        assert_eq!(command, "flashlag run --set time=2s --set span=4MB --leave 1MB");
+    }
+
+    #[test]
+    fn words_are_quoted_as_a_shell_needs_it() {
+        let command = after(&["run", "--on", "my disk's"], &[(REPORT, "$x.html")]);
+        assert_eq!(command, r"flashlag run --on 'my disk'\''s' --report '$x.html'");
+    }
+}

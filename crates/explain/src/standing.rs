@@ -1,0 +1,126 @@
+//! How the built-in profiles fare against published rows: what `flashlag profiles check` found, as
+//! it is stored beside the profiles. A test of the command runs every check anew and compares.
+
+use std::sync::LazyLock;
+
+use flashlag_schema::Run;
+use flashlag_schema::profile::{Profile, builtin_profile};
+
+use crate::format;
+
+/// A profile's published rows, and how many of them its simulation meets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// The profile's name.
+    pub profile: String,
+    /// Published rows that it is held against.
+    pub rows: u32,
+    /// Those that come out within 20 % (a published change in percent: within 5 points).
+    pub near: u32,
+    /// Those within the bars of `flashlag profiles check`.
+    pub within_bars: u32,
+}
+
+static STANDINGS: LazyLock<Vec<Standing>> =
+    LazyLock::new(|| parse(include_str!("../../../profiles/standing.csv")));
+
+/// Of every built-in profile that is held against published rows.
+pub fn standings() -> &'static [Standing] {
+    &STANDINGS
+}
+
+fn parse(text: &str) -> Vec<Standing> {
+    let row = |line: &str| {
+        let mut fields = line.split(',');
+        let profile = fields.next()?.to_owned();
+        let mut number = || fields.next()?.parse().ok();
+        Some(Standing { profile, rows: number()?, near: number()?, within_bars: number()? })
+    };
+    text.lines().skip(1).filter_map(row).collect()
+}
+
+/// What a simulated run rests on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Model {
+    /// A built-in profile, with what is published of its device.
+    Held(&'static Standing),
+    /// A profile that nothing published is held against.
+    HeldAgainstNothing,
+    /// A profile of the user's own, or another version's, with published rows to check.
+    NotChecked(String),
+    /// A profile that was fitted to a measured run: its warnings.
+    Fitted(String, Vec<String>),
+}
+
+impl Model {
+    /// Of a simulated run; `None` of any other.
+    pub fn of(run: &Run) -> Option<Model> {
+        if run.target.kind != flashlag_schema::TargetKind::Simulated {
+            return None;
+        }
+        let record = run.target.profile.as_ref();
+        let Some(profile) = record.and_then(|record| Profile::parse(&record.text).ok()) else {
+            return Some(Model::HeldAgainstNothing);
+        };
+        if let Some(from) = &profile.fitted_from {
+            return Some(Model::Fitted(from.run.clone(), from.warnings()));
+        }
+        if profile.checks.is_empty() {
+            return Some(Model::HeldAgainstNothing);
+        }
+        let built_in = builtin_profile(&profile.name).and_then(|text| Profile::parse(text).ok());
+        let standing = standings().iter().find(|standing| standing.profile == profile.name);
+        Some(match standing.filter(|_| built_in.as_ref() == Some(&profile)) {
+            Some(standing) => Model::Held(standing),
+            None => Model::NotChecked(profile.name),
+        })
+    }
+
+    /// `It is a model: 19 of 22 published rows within 20%`, without a full stop.
+    pub fn in_words(&self) -> String {
+        match self {
+            Model::Held(Standing { rows, near, .. }) => {
+                let of = match near == rows {
+                    true => format!("all {rows}"),
+                    false => format!("{near} of {rows}"),
+                };
+                let row = if *rows == 1 { "the one published row is" } else { "published rows" };
+                match *rows == 1 && near == rows {
+                    true => format!("It is a model: {row} met within 20%"),
+                    false => format!("It is a model: {of} published rows within 20%"),
+                }
+            }
+            Model::HeldAgainstNothing => {
+                "It is a model that is held against nothing: no published row is of this device"
+                    .to_owned()
+            }
+            Model::NotChecked(name) => format!(
+                "It is a model whose rows were not compared with published ones: `flashlag \
+                 profiles check` does that with the file of {name}"
+            ),
+            Model::Fitted(run, warnings) => {
+                let but = match warnings.as_slice() {
+                    [] => String::new(),
+                    some => format!(". {}", some.join(" ").trim_end_matches('.')),
+                };
+                format!("It is a model that was fitted to {run}{but}")
+            }
+        }
+    }
+}
+
+/// `Nexus 7 (2012)`: the device of a simulated run, as its profile begins to describe it.
+pub(crate) fn simulated_device(run: &Run) -> Option<String> {
+    let profile = run.target.profile.as_ref()?;
+    if run.target.kind != flashlag_schema::TargetKind::Simulated {
+        return None;
+    }
+    let about = profile.about.split([',', ':', '.']).next().unwrap_or_default().trim();
+    let short = !about.is_empty() && about.chars().count() <= LONGEST_NAME;
+    let name = if short { about } else { profile.name.as_str() };
+    let bare = name.strip_prefix("A ").or_else(|| name.strip_prefix("An "));
+    Some(bare.map_or_else(|| name.to_owned(), format::decapitalized))
+}
+
+/// A device's name that is longer than this is a sentence.
+const LONGEST_NAME: usize = 40;

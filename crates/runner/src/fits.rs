@@ -1,0 +1,107 @@
+//! What would fit, where a run does not.
+
+use flashlag_schema::scenario::{Io, Scenario, Test};
+use flashlag_units::Bytes;
+
+use crate::error::Fits;
+use crate::estimate::estimate;
+use crate::task::tasks;
+
+/// No smaller span is worth a measurement.
+const LEAST_SPAN: Bytes = Bytes::from_mb(4);
+
+/// What the files of a scenario's tests need.
+pub(crate) fn needed(scenario: &Scenario) -> Bytes {
+    let io = |name: &str| -> Option<Io> {
+        match scenario.tests.get(name) {
+            Some(Test::Io(io)) => Some(io.clone()),
+            _ => None,
+        }
+    };
+    estimate(&tasks(scenario), &io, Bytes::ZERO).test_file
+}
+
+/// Options by which the scenario fits where `free` of `total` is free and `leave` is to be left: a
+/// smaller `--leave` alone, where a twentieth stays free, else a smaller span too.
+pub(crate) fn fits(scenario: &Scenario, free: Bytes, total: Bytes, leave: Bytes) -> Option<Fits> {
+    let least_left = Bytes(total.0 / 20);
+    let alone = rounded(free.minus(needed(scenario)));
+    if alone >= least_left && needed(scenario).plus(alone) <= free {
+        return Some(Fits { leave: Some(alone), span: None });
+    }
+    // What is to be left is a choice, and stays as far as it can.
+    let with_span = |leave: Bytes| {
+        let room = free.minus(leave);
+        let spans = (1..).map(|parts| rounded(Bytes(room.0 / parts)));
+        let mut spans = spans.take_while(|span| *span >= LEAST_SPAN);
+        spans.find(|span| {
+            with(scenario, *span).is_some_and(|with| needed(&with).plus(leave) <= free)
+        })
+    };
+    if let Some(span) = with_span(leave) {
+        return Some(Fits { leave: None, span: Some(span) });
+    }
+    let span = with_span(least_left)?;
+    Some(Fits { leave: Some(rounded(least_left)), span: Some(span) })
+}
+
+/// The scenario with another span; `None` where it has no such setting.
+fn with(scenario: &Scenario, span: Bytes) -> Option<Scenario> {
+    let mut settings: Vec<(String, String)> =
+        scenario.settings.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
+    let found = settings.iter_mut().find(|(key, _)| key == "span")?;
+    found.1 = format!("{}B", span.0);
+    Scenario::parse(&scenario.text, &settings).ok()
+}
+
+/// Down to whole megabytes, above ten to tens: a figure that a person would write.
+fn rounded(bytes: Bytes) -> Bytes {
+    let step: u64 = if bytes.0 >= 100_000_000 { 10_000_000 } else { 1_000_000 };
+    Bytes(bytes.0 - bytes.0 % step)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::builtin;
+
+    fn quick() -> Scenario {
+        Scenario::parse(builtin("quick").unwrap().text, &[]).unwrap()
+    }
+
+    #[test]
+    fn the_files_beside_a_test_count_too() {
+        assert_eq!(needed(&quick()), Bytes::from_mb(200), "the test's 100 MB and the stream's");
+    }
+
+    #[test]
+    fn what_is_suggested_fits() {
+        for name in ["quick", "lifecycle", "fill", "soak"] {
+            let scenario = Scenario::parse(builtin(name).unwrap().text, &[]).unwrap();
+            for megabytes in [20, 50, 100, 150, 200, 250, 300, 473, 1000] {
+                let (free, total) = (Bytes::from_mb(megabytes), Bytes::from_mb(megabytes + 17));
+                for leave in [Bytes(total.0 / 10), Bytes::from_mb(1000)] {
+                    if needed(&scenario).plus(leave) <= free {
+                        continue;
+                    }
+                    let Some(fits) = fits(&scenario, free, total, leave) else {
+                        panic!("{name}: nothing fits in {free}");
+                    };
+                    let leave = fits.leave.unwrap_or(leave);
+                    let chosen = fits.span.and_then(|span| with(&scenario, span));
+                    let needed = needed(chosen.as_ref().unwrap_or(&scenario));
+                    assert!(needed.plus(leave) <= free, "{name}, {free}: {fits:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_is_suggested_that_does_not_help() {
+        let nothing = fits(&quick(), Bytes::from_mb(5), Bytes::from_mb(200), Bytes::from_mb(20));
+        assert_eq!(nothing, None);
+        let only_leave =
+            fits(&quick(), Bytes::from_mb(473), Bytes::from_mb(490), Bytes::from_mb(1000));
+        assert_eq!(only_leave, Some(Fits { leave: Some(Bytes::from_mb(270)), span: None }));
+    }
+}

@@ -1,0 +1,122 @@
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use flashlag_engine::guard::{PublishError, Publisher, Replaces};
+use rustix::fs::Stat;
+use rustix::io::Errno;
+
+use super::found::{OutputKind, check};
+use crate::error::RunError;
+
+/// A file to be written, whose place was looked at: what is there may be replaced, and files can be
+/// made beside it.
+#[derive(Debug)]
+pub struct Destination {
+    pub(super) publisher: Publisher,
+    pub(super) name: OsString,
+    pub(super) found: Option<Stat>,
+    kind: OutputKind,
+    force: bool,
+}
+
+impl Destination {
+    /// Looks at the place of a file before anything is measured. With `force`, a regular file is
+    /// replaced whatever it holds; anything else never is.
+    ///
+    /// # Errors
+    /// Where something else has the name, the directory is not there or nothing can be made in it.
+    pub fn check(path: &Path, kind: OutputKind, force: bool) -> Result<Destination, RunError> {
+        let destination = Destination::look(path, kind, force)?;
+        destination.publisher.probe().map_err(|errno| refused(path, errno))?;
+        Ok(destination)
+    }
+
+    fn look(path: &Path, kind: OutputKind, force: bool) -> Result<Destination, RunError> {
+        let Some(name) = path.file_name() else {
+            return Err(RunError::Output {
+                path: path.to_owned(),
+                reason: "it names no file".to_owned(),
+                advice: "give the name of a file".to_owned(),
+            });
+        };
+        let publisher = Publisher::open(path.parent().unwrap_or(Path::new(".")));
+        let publisher = publisher.map_err(|error| RunError::Output {
+            path: path.to_owned(),
+            reason: format!("its directory can't be opened: {}", error.reason),
+            advice: "make the directory first, or choose another file".to_owned(),
+        })?;
+        let found = publisher.look(name).map_err(|errno| refused(path, errno))?;
+        check(&publisher, path, name, (kind, force), found.as_ref())?;
+        Ok(Destination { publisher, name: name.to_owned(), found, kind, force })
+    }
+
+    /// Where it goes.
+    pub fn path(&self) -> PathBuf {
+        path_of(&self.publisher, &self.name)
+    }
+
+    /// Writes it in one step: a reader sees the old file or the new one, never half of one.
+    ///
+    /// # Errors
+    /// Where it can't be written, or something has been put there that must not be replaced.
+    pub fn write(&self, contents: &[u8]) -> Result<(), RunError> {
+        let path = self.path();
+        match self.publisher.publish(&self.name, contents, replaces(self.found.as_ref())) {
+            Ok(_) => Ok(()),
+            Err(PublishError::Os(errno)) => Err(refused(&path, errno)),
+            Err(PublishError::Taken) => {
+                // By another run of flashlag's, perhaps: the rules are the same as before.
+                let again = Destination::look(&path, self.kind, self.force)?;
+                let found = replaces(again.found.as_ref());
+                let written = self.publisher.publish(&self.name, contents, found);
+                written.map(drop).map_err(|error| match error {
+                    PublishError::Os(errno) => refused(&path, errno),
+                    PublishError::Taken => refused(&path, Errno::EXIST),
+                })
+            }
+        }
+    }
+}
+
+/// Whether both paths name the same file, there or not, by whatever way they lead to it.
+pub fn is_same_file(one: &Path, other: &Path) -> bool {
+    let identity = |path: &Path| {
+        let publisher = Publisher::open(path.parent().unwrap_or(Path::new("."))).ok()?;
+        let found = publisher.look(path.file_name()?).ok()?;
+        let file = found.map(|found| (found.st_dev, found.st_ino));
+        Some((publisher.identity().ok()?, path.file_name()?.to_owned(), file))
+    };
+    match (identity(one), identity(other)) {
+        (Some((_, _, Some(one))), Some((_, _, Some(other)))) => one == other,
+        (Some((here, one, _)), Some((there, other, _))) => here == there && one == other,
+        _ => false,
+    }
+}
+
+/// What a publication may take the place of.
+pub(super) fn replaces(found: Option<&Stat>) -> Replaces<'_> {
+    found.map_or(Replaces::Nothing, Replaces::This)
+}
+
+/// A file as the user would name it: without a `./` that nobody typed.
+pub(super) fn path_of(publisher: &Publisher, name: &OsString) -> PathBuf {
+    match publisher.path() {
+        here if here == Path::new(".") => PathBuf::from(name),
+        directory => directory.join(name),
+    }
+}
+
+/// The operating system's refusal, in words.
+pub(super) fn refused(path: &Path, errno: Errno) -> RunError {
+    let advice = match errno {
+        Errno::FBIG => {
+            "files may not be that long here: `ulimit -f` and the filesystem say how long"
+        }
+        Errno::NOSPC | Errno::DQUOT => "free some space, or choose another file",
+        Errno::NOENT => "its directory is gone: choose another file",
+        _ => "choose another file",
+    };
+    let text = std::io::Error::from(errno).to_string();
+    let reason = text.split(" (os error").next().unwrap_or_default().to_owned();
+    RunError::Output { path: path.to_owned(), reason, advice: advice.to_owned() }
+}

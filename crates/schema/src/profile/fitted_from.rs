@@ -1,0 +1,57 @@
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::trust::Verdict;
+
+/// The run that a profile was fitted to, and whether that run could be believed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FittedFrom {
+    /// The run's file.
+    pub run: String,
+    /// Its verdict.
+    pub verdict: Verdict,
+    /// Why it should not have been fitted to; empty where nothing spoke against it. Where anything
+    /// did, the fit was forced.
+    #[serde(default)]
+    pub doubts: Vec<String>,
+    /// Whether the fit was forced in spite of them.
+    #[serde(default)]
+    pub forced: bool,
+    /// How far the run's figures are off typically, in percent, after the fit.
+    pub misfit_percent: f64,
+}
+
+/// A fit that is off by more than this, typically, is no model of the device.
+const BAD_FIT_PERCENT: f64 = 50.0;
+
+impl FittedFrom {
+    /// What a reader of anything that comes of the profile must know; none where the run could be
+    /// believed and the fit is near it.
+    pub fn warnings(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
+        if self.forced {
+            let doubts = self.doubts.join("; ");
+            let run = &self.run;
+            warnings
+                .push(format!("The profile was fitted by --force to {run}, although {doubts}."));
+        }
+        warnings.extend(bad_fit(self.misfit_percent));
+        warnings
+    }
+}
+
+/// That a fit is bad, where it is.
+pub fn bad_fit(misfit_percent: f64) -> Option<String> {
+    if misfit_percent.is_finite() && misfit_percent <= BAD_FIT_PERCENT {
+        return None;
+    }
+    let off = match misfit_percent {
+        off if off.is_finite() && off <= 100.0 => format!("by {off:.0}%"),
+        _ => "by more than 100%".to_owned(),
+    };
+    Some(format!(
+        "The profile is no model of what was measured: its figures are off {off} typically. \
+         Forecasts made with it mean nothing."
+    ))
+}

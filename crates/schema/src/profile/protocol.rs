@@ -1,0 +1,78 @@
+//! The protocols that come with flashlag: scenarios by which the profiles' devices were measured.
+//! They are files like a user's own.
+
+use super::ProfileCheck;
+use crate::phase::State;
+use crate::scenario::{Scenario, ScenarioError};
+
+macro_rules! files {
+    ($($name:literal),* $(,)?) => {
+        &[$(($name, include_str!(concat!("../../../../profiles/protocols/", $name, ".toml")))),*]
+    };
+}
+
+const PROTOCOLS: &[(&str, &str)] = files![
+    "andebench",
+    "androbench",
+    "fio-durable-4k",
+    "moto-x-2013",
+    "nexus7-2012",
+    "nexus7-2012-torture",
+    "raspberry-pi-4",
+    "service-times",
+];
+
+/// The names of all protocols.
+pub fn protocol_names() -> impl Iterator<Item = &'static str> {
+    PROTOCOLS.iter().map(|(name, _)| *name)
+}
+
+/// The scenario by which a profile's device was measured.
+pub fn builtin_protocol(name: &str) -> Option<&'static str> {
+    PROTOCOLS.iter().find(|(known, _)| *known == name).map(|(_, text)| *text)
+}
+
+impl ProfileCheck {
+    /// The scenario of this check, from its text, with the check's own settings.
+    ///
+    /// # Errors
+    /// As [`Scenario::parse`].
+    pub fn scenario_of(&self, text: &str) -> Result<Scenario, ScenarioError> {
+        let settings = self.settings.iter().map(|(key, value)| (key.clone(), value.clone()));
+        Scenario::parse(text, &settings.collect::<Vec<_>>())
+    }
+
+    /// The state, and the run in it, that stand for a published condition.
+    pub fn place_of(&self, condition: &str) -> Option<(State, u32)> {
+        match self.conditions.get(condition) {
+            Some(text) => {
+                let (state, run) = text.split_once('/').unwrap_or((text, "1"));
+                Some((state_named(state)?, run.parse().ok()?))
+            }
+            None if self.conditions.is_empty() => usual_place(condition),
+            None => None,
+        }
+    }
+}
+
+/// What conditions stand for where a check says nothing else.
+fn usual_place(condition: &str) -> Option<(State, u32)> {
+    let numbered = |state: State, text: &str| Some((state, text.parse().ok()?));
+    if let Some(run) = condition.strip_prefix("filled-run-") {
+        return numbered(State::Filled, run);
+    }
+    if let Some(run) = condition.strip_prefix("after-delete-run-") {
+        return numbered(State::Deleted, run);
+    }
+    match condition {
+        "new" => Some((State::New, 1)),
+        "trimmed" => Some((State::Trimmed, 1)),
+        "idle" | "after-24h-idle-with-fstrim" => Some((State::Idle, 1)),
+        _ => None,
+    }
+}
+
+fn state_named(name: &str) -> Option<State> {
+    let all = [State::New, State::Filled, State::Deleted, State::Trimmed, State::Idle];
+    all.into_iter().find(|state| state.name() == name)
+}
