@@ -28,7 +28,7 @@ pub(crate) use modelled::Modelled;
 use self::core::{Core, Due};
 use counts::Counts;
 
-/// Who waits for the end of a stall looks again after so long.
+/// Requests that wait for a stall's end check again after this time at the latest.
 const LONGEST_WAIT: Nanos = Nanos::from_secs(3600);
 
 /// Why a request fails: what a host is told, and why.
@@ -65,7 +65,7 @@ pub struct Served {
     /// No flash is modelled, and nothing is to be noted of a request: straight to the data.
     plain: AtomicBool,
     core: Mutex<Core>,
-    /// It was told something: whoever waits for the end of a stall looks again.
+    /// Signalled after a control command: requests that wait for a stall's end check again.
     told: Condvar,
     /// How much later than modelled requests completed, in real time.
     lateness: Mutex<Histogram>,

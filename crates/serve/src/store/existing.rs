@@ -1,4 +1,4 @@
-//! A store that is there already: whether it may be used as it is asked for, and never be begun anew.
+//! Checks an existing store against the settings: what contradicts it is refused.
 
 use std::io;
 use std::path::Path;
@@ -35,7 +35,7 @@ pub(crate) fn check_store(
     if let Some(header) = &header {
         let is = &header.profile;
         if is_instant && is == profile {
-            let reason = "it is the state of a flash, which this profile has not".to_owned();
+            let reason = "it is the state of a flash, and this profile models none".to_owned();
             return refuse(&path, reason, "choose another --store".to_owned());
         }
         header.check(&path, &Wanted { profile, size, seed: settings.seed })?;

@@ -14,7 +14,7 @@ pub(super) const FORMAT: &str = "flashlag.flash/1";
 const SMALL: Bytes = Bytes::from_mib(16);
 pub(super) const ADVICE: &str = "remove this file and the one that ends in .log to begin with a flash \
                                  that holds the data and is otherwise new";
-/// Characters of a text that is not known which a message shows.
+/// Characters of a name from a file that a message shows.
 const SHOWN: usize = 40;
 
 /// Whose state it is: the first line of a stored flash, as JSON.
@@ -23,27 +23,27 @@ const SHOWN: usize = 40;
 pub(super) struct Header {
     pub(super) schema: String,
     pub(super) profile: String,
-    /// What the profile's parameters come to.
+    /// SHA-256 of the profile's parameters.
     pub(super) model: String,
-    /// What a small new flash of them comes to: a program that stores flashes in another way, or
-    /// makes others, is told by it.
+    /// SHA-256 of a small new flash of them: another program version that stores or makes flashes
+    /// differently has another one.
     pub(super) form: String,
     pub(super) size_bytes: Bytes,
     pub(super) seed: u64,
     /// The device's time.
     pub(super) now: Nanos,
-    /// What the state itself comes to: its log says the same.
+    /// SHA-256 of the state itself: the first line of its log.
     pub(super) state: String,
-    /// The state before it: a log that says this was about to be begun again.
+    /// That of the state before it: a log that follows this one was about to be replaced.
     pub(super) before: String,
 }
 
-/// What bytes come to.
+/// SHA-256 in hexadecimal digits.
 pub(super) fn sum(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// What the smallest flash of a model comes to that can be tried quickly.
+/// SHA-256 of the smallest flash of a model that is made quickly.
 fn form(model: &Model) -> String {
     let mut small = model.clone();
     small.map.capacity.0 = SMALL;

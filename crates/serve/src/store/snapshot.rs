@@ -65,7 +65,7 @@ pub(super) fn read(path: &Path, wanted: &Header) -> Result<Option<(Header, Flash
     let mut body = Vec::new();
     reader.read_to_end(&mut body).map_err(|error| refuse(path, &error))?;
     if sum(&body) != header.state {
-        return Err(damaged(path, "it is damaged: its bytes do not come to what they were"));
+        return Err(damaged(path, "it is damaged: its checksum does not match"));
     }
     header.check_form(path, wanted)?;
     let flash = postcard::from_bytes(&body)
