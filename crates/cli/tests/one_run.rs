@@ -1,19 +1,14 @@
 //! What one simulated run prints, before, during and after.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-mod support {
-    pub mod program;
-}
-
 use std::path::Path;
 use std::process::Command;
 
 use flashlag_schema::Run;
-use support::program::flashlag;
 
 /// Standard output and standard error at this width.
 fn said(folder: &Path, width: usize, arguments: &[&str]) -> (String, String) {
-    let output = Command::new(flashlag())
+    let output = Command::new(env!("CARGO_BIN_EXE_flashlag"))
         .args(arguments)
         .current_dir(folder)
         .env("COLUMNS", width.to_string())

@@ -164,6 +164,16 @@ pub enum Report {
         /// How much it will move, where that is known.
         limit: Option<Bytes>,
     },
+    /// What the run has written up to now.
+    Wrote {
+        /// All of it.
+        bytes: Bytes,
+    },
+    /// The phase that begins next fills the storage.
+    Filling {
+        /// The storage's size, where it is known.
+        storage: Option<Bytes>,
+    },
     /// A phase has ended.
     PhaseFinished {
         /// It.

@@ -117,8 +117,10 @@ impl Observer for Told<'_> {
             }
             Event::PhaseFinished(phase) => Report::PhaseFinished { phase: Box::new(phase.clone()) },
             Event::Note(text) => Report::Note { text: text.to_owned() },
+            Event::Wrote(bytes) => Report::Wrote { bytes },
+            Event::Filling(storage) => Report::Filling { storage },
             // Its run says so when it ends.
-            Event::Wrote(_) | Event::Beside(_) | Event::Filling(_) => return,
+            Event::Beside(_) => return,
         };
         self.link.tell(&report);
     }

@@ -167,6 +167,8 @@ fn perform(
                 paces.push(pace);
                 observer.event(Event::PhaseFinished(&phase));
             }
+            Report::Wrote { bytes } => observer.event(Event::Wrote(bytes)),
+            Report::Filling { storage } => observer.event(Event::Filling(storage)),
             Report::Note { text } => observer.event(Event::Note(&text)),
             Report::Ran { mut run } => {
                 note_paces(&mut run, &paces);
