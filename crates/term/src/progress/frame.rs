@@ -24,7 +24,7 @@ pub(super) fn draw(state: &mut State, live: &Snapshot, now: Instant) -> Vec<Stri
             let figures = Figures {
                 count: live.ops,
                 kind: current.kind,
-                took: live.elapsed.to_string(),
+                took: if live.intervals == 0 { String::new() } else { live.elapsed.to_string() },
                 median: Some(live.median).filter(|median| *median > Nanos::ZERO),
                 p99: Some(live.p99).filter(|p99| *p99 > Nanos::ZERO),
             };
@@ -248,6 +248,10 @@ fn roughly(left: Nanos) -> String {
 
 fn sparkline(state: &State, style: Style, live: &Snapshot) -> Line {
     let mut line = Line::new(style);
+    if live.intervals == 0 {
+        line.add(Role::Muted, "  just begun");
+        return line;
+    }
     let shown = if style.columns() >= 75 { 32 } else { 16 };
     let first = (live.recent.len() - shown).max(
         live.recent.len().saturating_sub(usize::try_from(live.intervals).unwrap_or(usize::MAX)),

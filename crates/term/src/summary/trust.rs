@@ -51,7 +51,7 @@ pub(super) fn in_short(page: &mut Page, run: &Run, headline: Option<&NoVerdict>)
     if !unknown.is_empty() {
         let mut head = Line::new(page.style());
         mark(&mut head, CheckStatus::Unknown);
-        page.hanging(&head, INDENT, Role::Muted, &format!("{} (-v: why)", unknown.join("; ")));
+        page.hanging(&head, INDENT, Role::Muted, &format!("{} (-v: why)", unknown.join(". ")));
     }
 }
 

@@ -44,7 +44,7 @@ fn wait(page: &mut Page, group: &WaitGroup) {
 }
 
 /// How many findings are listed in short.
-const LISTED: usize = 3;
+const LISTED: usize = 2;
 
 /// What to change, costliest first.
 pub(super) fn findings(page: &mut Page, run: &Run, depth: Depth) {
@@ -62,7 +62,9 @@ pub(super) fn findings(page: &mut Page, run: &Run, depth: Depth) {
     counted.sort_unstable();
     counted.dedup();
     let counted = counted.join(" or ");
-    let heading = format!("What to do, by the seconds of waiting added to 1,000 {counted}:");
+    let all = findings.causes.len();
+    let of = if all > listed { format!(" ({listed} of {all}, -v: all)") } else { String::new() };
+    let heading = format!("What to do, by the seconds of waiting added to 1,000 {counted}{of}:");
     page.paragraph(Role::Strong, &heading);
     for finding in causes() {
         one(page, finding, depth);
