@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::HashSet;
 
 use askama::Template;
-use flashlag_explain::{PhaseStalls, cause_name, format, stalls};
+use flashlag_explain::{PhaseStalls, cause_name, failures_of, format, stalls};
 use flashlag_schema::{Phase, Run, StallCause, StallRecord};
 use flashlag_units::Nanos;
 
@@ -152,7 +152,9 @@ fn charted<'a>(phases: &'a [PhaseStalls], run: &Run) -> Vec<&'a PhaseStalls> {
         order.extend(phases.iter().max_by_key(longest));
     }
     order.sort_by_key(|phase| Reverse((phase.total, changed(phase))));
-    order.truncate(CHARTS);
+    // Of a run that can't be judged at all fewer: nobody should study them.
+    let judged = run.phases.iter().any(|phase| failures_of(run, phase).is_empty());
+    order.truncate(if judged { CHARTS } else { CHARTS / 2 });
     order.sort_by_key(|phase| phase.phase);
     order
 }
