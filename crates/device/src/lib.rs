@@ -3,6 +3,7 @@
 //! injector or a simulated flash. All pass one conformance suite.
 #![forbid(unsafe_code)]
 
+mod budget;
 mod clock;
 pub mod conformance;
 mod error;
@@ -15,6 +16,7 @@ mod sampler;
 mod shifted;
 mod wait;
 
+pub use budget::Budget;
 pub use clock::{Clock, MonotonicClock, VirtualClock};
 pub use error::{DeviceError, advice_for_errno};
 pub use fault::{FaultDevice, Faults};

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
-use flashlag_device::{DeviceError, ThreadWaitMeter, WaitMeter};
+use flashlag_device::{Budget, DeviceError, ThreadWaitMeter, WaitMeter};
 use flashlag_schema::Downgrade;
 use flashlag_stats::live::Live;
 
@@ -37,6 +37,19 @@ impl Background {
         options: OpenOptions,
         job: Job,
     ) -> Result<Background, DeviceError> {
+        Background::start_within(files, options, job, None)
+    }
+
+    /// [`Background::start`] that ends where its next operation would exceed `budget`.
+    ///
+    /// # Errors
+    /// As [`Background::start`].
+    pub fn start_within(
+        files: FileSet,
+        options: OpenOptions,
+        job: Job,
+        budget: Option<Budget>,
+    ) -> Result<Background, DeviceError> {
         let stop = Arc::new(AtomicBool::new(false));
         let subject = files.directory().display().to_string();
         let (tell, told) = sync_channel(1);
@@ -45,7 +58,7 @@ impl Background {
         let shown = Arc::clone(&live);
         let thread = std::thread::Builder::new()
             .name("background".to_owned())
-            .spawn(move || work(&files, &options, &job, (&raised, shown), &tell))
+            .spawn(move || work(&files, &options, (&job, budget), (&raised, shown), &tell))
             .map_err(|error| thread_error(&subject, error.to_string()))?;
         let mut background =
             Background { stop, thread: Some(thread), subject, downgrades: Vec::new(), live };
@@ -97,7 +110,7 @@ impl Drop for Background {
 fn work(
     files: &FileSet,
     options: &OpenOptions,
-    job: &Job,
+    (job, budget): (&Job, Option<Budget>),
     (stop, live): (&AtomicBool, Arc<Live>),
     tell: &SyncSender<Opening>,
 ) -> Option<Driven> {
@@ -112,7 +125,7 @@ fn work(
     let mut device = opened.device;
     let _ = tell.send(Ok(opened.downgrades));
     let meter = ThreadWaitMeter::open().ok();
-    let watch = &mut Watch { live: Some(live), ..Watch::new(stop, meter) };
+    let watch = &mut Watch { live: Some(live), budget, ..Watch::new(stop, meter) };
     Some(drive(&mut device, job, watch))
 }
 

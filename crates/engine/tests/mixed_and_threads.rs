@@ -210,7 +210,7 @@ fn a_schedule_is_shared_out_so_that_all_threads_together_keep_it() {
 }
 
 fn watch(stop: &AtomicBool) -> ThreadsWatch<'_> {
-    ThreadsWatch { stop, live: None, temperature: None }
+    ThreadsWatch { stop, live: None, temperature: None, budget: None }
 }
 
 fn threads<D: Device>(
@@ -356,6 +356,7 @@ fn progress_is_the_sum_of_all_threads() {
         stop: &stop,
         live: Some(std::sync::Arc::clone(&live)),
         temperature: Some(&mut temperature),
+        budget: None,
     };
     let null = |_| Ok::<_, DeviceError>(NullDevice::new(SIZE, 1, BLOCK));
     let driven = drive_threads(null, || NoWaitMeter, &job, watch).unwrap();

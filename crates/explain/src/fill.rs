@@ -22,8 +22,33 @@ pub struct FillCurve {
     pub total_bytes: Bytes,
     /// The levels, emptiest first.
     pub levels: Vec<FillLevel>,
+    /// How long the one flush at the end of it took, which belongs to no level: what was written
+    /// at all of them may have been waiting for it.
+    pub final_flush: Option<Nanos>,
     /// Failed checks that cover it.
     pub failures: Vec<Failure>,
+}
+
+/// A heading compares levels that hold at least this many writes each; and where it says that a fill
+/// slows down, it does so without the longest write of the slower level too. So neither twenty
+/// writes nor one alone make a heading.
+const SPEAKS: u64 = 100;
+
+impl FillLevel {
+    /// Bytes a second, had the longest write not been there.
+    fn rate_without_its_longest(&self, block: Bytes) -> f64 {
+        let bytes = self.figures.n as f64 * block.0 as f64;
+        let time = bytes / self.bytes_per_sec - self.figures.max.unwrap_or_default().as_secs_f64();
+        if time > 0.0 { (bytes - block.0 as f64) / time } else { self.bytes_per_sec }
+    }
+}
+
+impl FillCurve {
+    /// The flush at its end, in words: `One flush at its end took 274 ms; no level includes it.`
+    pub fn flush_note(&self) -> Option<String> {
+        let flush = self.final_flush?;
+        Some(format!("One flush at its end took {}; no level includes it.", format::time(flush)))
+    }
 }
 
 /// Neighbouring intervals of a fill, joined.
@@ -72,6 +97,7 @@ fn curve(run: &Run, index: usize, phase: &Phase) -> Option<FillCurve> {
         what: what(phase),
         phase: index,
         total_bytes: total,
+        final_flush: phase.final_flush_ns,
         failures: failures_of(run, phase),
         levels,
     })
@@ -161,45 +187,52 @@ fn share(filled: Bytes, total: Bytes) -> f64 {
 
 fn heading(phase: &Phase, levels: &[FillLevel]) -> String {
     if phase.durable == Durability::None {
-        return throughput_heading(levels);
+        return throughput_heading(phase, levels);
     }
     let known: Vec<(&FillLevel, Nanos)> =
         levels.iter().filter_map(|level| level.figures.p99.map(|p99| (level, p99))).collect();
-    let (Some((first, first_p99)), Some((last, last_p99))) = (known.first(), known.last()) else {
+    let Some((last, last_p99)) = known.last() else {
         return format!("{} by fill level", what(phase));
     };
-    let end = format::share(last.full);
+    let at = |level: &FillLevel| format::share(level.full);
+    let end = at(last);
     let at_end = format!("at {end} full, 1 in 100 takes longer than {}", format::time(*last_p99));
-    // The last level from which on everything later is late too.
-    let in_time = known.iter().rposition(|(_, p99)| *p99 <= Lag::FRAME_60HZ);
-    match in_time {
-        None => format!("At every level the slowest 1% of writes misses a frame; {at_end}"),
-        Some(position) if position + 1 == known.len() => {
-            format!("Up to {end} full, 99 in 100 writes fit a 60 Hz frame; {at_end}")
+    let late = |(_, p99): &&(&FillLevel, Nanos)| *p99 > Lag::FRAME_60HZ;
+    let Some(first_late) = known.iter().position(|level| late(&level)) else {
+        return format!("Up to {end} full, 99 in 100 writes fit a 60 Hz frame; {at_end}");
+    };
+    let recovers = !known.iter().skip(first_late).all(|level| late(&level));
+    let before = first_late.checked_sub(1).and_then(|position| known.get(position));
+    match (before, recovers) {
+        (None, false) => {
+            format!("At every level the slowest 1% of writes misses a frame; {at_end}")
         }
-        Some(_) if *first_p99 > Lag::FRAME_60HZ => {
-            format!(
-                "From {} full on, the slowest 1% misses frames at times; {at_end}",
-                format::share(first.full)
-            )
+        (Some((before, _)), false) => {
+            format!("Past {} full, the slowest 1% of writes misses a frame; {at_end}", at(before))
         }
-        Some(position) => {
-            let from = known.get(position).map_or(0.0, |(level, _)| level.full);
-            format!(
-                "Past {} full, the slowest 1% of writes misses a frame; {at_end}",
-                format::share(from)
-            )
+        (_, true) => {
+            let from = known.get(first_late).map_or(end, |(level, _)| at(level));
+            format!("From {from} full on, the slowest 1% misses frames at times; {at_end}")
         }
     }
 }
 
-fn throughput_heading(levels: &[FillLevel]) -> String {
-    let (Some(first), Some(last)) = (levels.first(), levels.last()) else { return String::new() };
+fn throughput_heading(phase: &Phase, levels: &[FillLevel]) -> String {
+    let Some(end) = levels.last().map(|level| format::share(level.full)) else {
+        return String::new();
+    };
+    // The series leaves the final flush out.
+    let took = phase.intervals.last().map_or(phase.elapsed_ns, |interval| interval.t_ns);
+    let whole = per_second(phase.bytes.0, took).unwrap_or_default();
+    let mut known = levels.iter().filter(|level| level.figures.n >= SPEAKS);
+    let (Some(first), Some(last)) = (known.next(), known.next_back()) else {
+        return format!("Filled up to {end} at {} MB/s", format::mb_per_s(whole));
+    };
     let (from, to) = (format::mb_per_s(first.bytes_per_sec), format::mb_per_s(last.bytes_per_sec));
-    let end = format::share(last.full);
-    match last.bytes_per_sec / first.bytes_per_sec {
-        _ if levels.len() == 1 => format!("Filled up to {end} at {to} MB/s"),
-        ratio if ratio < 0.8 => format!("Filling slows from {from} to {to} MB/s by {end} full"),
-        _ => format!("Filling keeps its speed up to {end} full: {to} MB/s"),
+    let by = format::share(last.full);
+    let sure = last.rate_without_its_longest(phase.block_bytes);
+    match sure / first.bytes_per_sec {
+        ratio if ratio < 0.8 => format!("Filling slows from {from} to {to} MB/s by {by} full"),
+        _ => format!("Filling keeps its speed up to {by} full: {to} MB/s"),
     }
 }

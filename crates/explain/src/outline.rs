@@ -144,6 +144,7 @@ pub fn cause_name(cause: StallCause) -> &'static str {
         StallCause::Storage => "storage",
         StallCause::Cpu => "waiting for a CPU",
         StallCause::Executing => "on the CPU",
+        StallCause::Stopped => "the program was stopped",
         StallCause::Mixed => "several causes",
         StallCause::Unknown => "cause unknown",
     }
@@ -189,7 +190,11 @@ fn phase_stalls(run: &Run, index: usize, phase: &Phase) -> PhaseStalls {
     causes.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     PhaseStalls {
         phase: index,
-        title: phase_title(run, phase),
+        title: match phase.closed_loop {
+            true => phase_title(run, phase),
+            // What it waited for its turn before is in the figures, and in no stall.
+            false => format!("{}, from the call", phase_title(run, phase)),
+        },
         seen: phase.stalls_seen.max(phase.stalls.len() as u64),
         listed: phase.stalls.len(),
         over: phase.stall_over_ns,

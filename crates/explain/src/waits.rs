@@ -34,8 +34,11 @@ pub struct WaitGroup {
     pub phase: usize,
     /// Operations in that range of percentiles.
     pub n: u64,
-    /// Operations whose split was sampled, in the latency classes that the range touches.
+    /// Operations whose split was sampled, in the latency classes that the range touches: powers of
+    /// two, so that they may be more than are in the range.
     pub sampled: u64,
+    /// The shortest and the longest latency of those classes.
+    pub sampled_from: (Nanos, Nanos),
     /// Their mean wait.
     pub mean: Nanos,
     /// Executing.
@@ -46,6 +49,15 @@ pub struct WaitGroup {
     pub blocked: WaitPart,
     /// Failed checks that cover it.
     pub failures: Vec<Failure>,
+}
+
+impl WaitGroup {
+    /// What the split rests on, in words: `split of 110 sampled from 17 to 34 ms`.
+    pub fn basis(&self) -> String {
+        let (from, below) = self.sampled_from;
+        let (from, below) = (format::time(from), format::time(below));
+        format!("split of {} sampled from {from} to {below}", format::count(self.sampled))
+    }
 }
 
 /// A part of a bar.
@@ -119,7 +131,7 @@ fn group(run: &Run, phase: &Phase, range: Range) -> Option<WaitGroup> {
         return None;
     }
     let mean = Nanos((time / n as f64) as u64);
-    let (shares, sampled) = shares_of(phase, &classes)?;
+    let (shares, sampled, sampled_from) = shares_of(phase, &classes)?;
     let part = |share: f64| WaitPart { time: Nanos((mean.0 as f64 * share) as u64), share };
     Some(WaitGroup {
         label,
@@ -128,6 +140,7 @@ fn group(run: &Run, phase: &Phase, range: Range) -> Option<WaitGroup> {
         phase: run.phases.iter().position(|other| std::ptr::eq(other, phase))?,
         n,
         sampled,
+        sampled_from,
         mean,
         on_cpu: part(shares[0]),
         waiting_for_cpu: part(shares[1]),
@@ -136,9 +149,11 @@ fn group(run: &Run, phase: &Phase, range: Range) -> Option<WaitGroup> {
     })
 }
 
-/// On CPU, waiting for one, blocked, as shares; and how many operations that rests on.
-fn shares_of(phase: &Phase, classes: &[f64; 64]) -> Option<([f64; 3], u64)> {
+/// On CPU, waiting for one, blocked, as shares; how many operations that rests on, and from which
+/// latency to which those were.
+fn shares_of(phase: &Phase, classes: &[f64; 64]) -> Option<([f64; 3], u64, (Nanos, Nanos))> {
     let (mut parts, mut sampled) = ([0.0f64; 3], 0u64);
+    let mut range = (Nanos::MAX, Nanos::ZERO);
     for record in &phase.waits {
         let weight = classes[record.from_ns.0.max(1).ilog2() as usize];
         let time = [record.time.on_cpu_ns, record.time.runnable_ns, record.time.blocked_ns];
@@ -147,12 +162,13 @@ fn shares_of(phase: &Phase, classes: &[f64; 64]) -> Option<([f64; 3], u64)> {
             continue;
         }
         sampled = sampled.saturating_add(record.ops);
+        range = (range.0.min(record.from_ns), range.1.max(record.below_ns));
         for (sum, part) in parts.iter_mut().zip(time) {
             *sum += weight * part.0 as f64 / whole;
         }
     }
     let whole: f64 = parts.iter().sum();
-    (whole > 0.0).then(|| (parts.map(|part| part / whole), sampled))
+    (whole > 0.0).then(|| (parts.map(|part| part / whole), sampled, range))
 }
 
 /// A failed claim, quoted: `“Writes reached storage” failed`.

@@ -46,6 +46,7 @@ fn time() -> impl Strategy<Value = Time> {
         on_cpu_ns: Nanos(a),
         runnable_ns: Nanos(b),
         blocked_ns: Nanos(c),
+        stopped_ns: Nanos::ZERO,
     })
 }
 

@@ -57,10 +57,11 @@ impl Probe {
     /// Reads all counters. The clocks are read first.
     pub fn counters(&self) -> Counters {
         let root = &self.root;
+        let (at, at_boottime, at_realtime) = clocks();
         Counters {
-            at: clock(ClockId::Monotonic),
-            at_boottime: clock(ClockId::Boottime),
-            at_realtime: clock(ClockId::Realtime),
+            at,
+            at_boottime,
+            at_realtime,
             disk: self.disks().into(),
             partition: self.partition().into(),
             self_io: self_io(root).into(),
@@ -114,6 +115,30 @@ impl Probe {
         let stack = self.stack.as_ref().map_err(Clone::clone)?;
         disk(&self.root, &stack.top)
     }
+}
+
+/// The monotonic, the boot-time and the wall clock at one moment. A thread that loses its CPU
+/// between two of them would see them apart, which is what a suspended machine looks like: then they
+/// are read again.
+fn clocks() -> (Nanos, Nanos, Nanos) {
+    const CLOSE: Nanos = Nanos::from_micros(20);
+    const TRIES: usize = 100;
+    let read = || {
+        let at = clock(ClockId::Monotonic);
+        let others = (clock(ClockId::Boottime), clock(ClockId::Realtime));
+        (clock(ClockId::Monotonic).since(at), (at, others.0, others.1))
+    };
+    let mut closest = read();
+    for _ in 0..TRIES {
+        if closest.0 <= CLOSE {
+            break;
+        }
+        let again = read();
+        if again.0 < closest.0 {
+            closest = again;
+        }
+    }
+    closest.1
 }
 
 fn clock(id: ClockId) -> Nanos {

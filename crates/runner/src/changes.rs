@@ -31,8 +31,12 @@ pub fn changes_of(recorded: &Recorded, operation: Operation, until_steady: bool)
     steady.into_iter().chain(found.iter().map(stored)).collect()
 }
 
-/// Whether and when it was steady by the SNIA rule; `None` where it was too short to say.
+/// Whether and when it was steady by the SNIA rule; `None` where it was too short to say, and where a
+/// schedule set the pace: its throughput is steady whatever the device does.
 fn steady_change(recorded: &Recorded, until_steady: bool) -> Option<Change> {
+    if recorded.response.count() > 0 && !until_steady {
+        return None;
+    }
     let round = match until_steady {
         true => UNTIL_STEADY_ROUND,
         false => Nanos(recorded.elapsed.0 / ROUNDS).clamp(ROUND_MIN, ROUND_MAX),

@@ -44,14 +44,14 @@ pub enum RunError {
         /// What fits, where anything does.
         fits: Option<Fits>,
     },
-    /// The run would write more than it may.
+    /// Not even the files under test may be written.
     #[error(
-        "this run writes up to {estimated}, more than --budget {budget} (raise it, or make the \
-         scenario smaller with --set)"
+        "the files under test take {needed}, more than --budget {budget} (raise it, or make them \
+         smaller: --set span=20MB)"
     )]
     Budget {
-        /// What it would write.
-        estimated: Bytes,
+        /// What they take.
+        needed: Bytes,
         /// What it may.
         budget: Bytes,
     },

@@ -109,6 +109,11 @@ impl Files {
         Ok((files, written))
     }
 
+    /// Whether [`Files::background`] would write it.
+    pub fn needs_background(&self, span: Bytes) -> bool {
+        !self.background.as_ref().is_some_and(|kept| kept.holds(span))
+    }
+
     /// The same for what runs beside a test.
     pub fn background(
         &mut self,
@@ -154,6 +159,15 @@ impl Files {
         let found = self.elsewhere.iter_mut().find(|(path, _)| path == other);
         let (_, workspace) = found.expect("it was pushed above where it was not there");
         Ok((Opened::of(workspace, FILL)?, stem))
+    }
+
+    /// What all files of this run take in the directory under test, in blocks of the filesystem.
+    ///
+    /// # Errors
+    /// Where they can't be listed: the reason.
+    pub fn size(&self) -> Result<Bytes, String> {
+        size_below(self.workspace.path())
+            .map_err(|error| format!("{}: {error}", self.workspace.path().display()))
     }
 
     /// Keeps in mind what a fill wrote: from now on the storage is as full as that.
@@ -208,6 +222,19 @@ impl Files {
         }
         left
     }
+}
+
+/// Symbolic links are not followed; what vanishes meanwhile takes nothing.
+fn size_below(directory: &Path) -> std::io::Result<Bytes> {
+    use std::os::unix::fs::MetadataExt;
+    let mut size = Bytes::ZERO;
+    for entry in std::fs::read_dir(directory)? {
+        let entry = entry?;
+        let Ok(metadata) = entry.metadata() else { continue };
+        let below = if metadata.is_dir() { size_below(&entry.path())? } else { Bytes::ZERO };
+        size = size.plus(Bytes(metadata.blocks().saturating_mul(512))).plus(below);
+    }
+    Ok(size)
 }
 
 /// What a file set of `span` really holds: whole grains.
@@ -276,4 +303,7 @@ pub(crate) enum FilesError {
     /// Our data.
     #[error(transparent)]
     Device(#[from] DeviceError),
+    /// They may not be written: the reason.
+    #[error("{0}")]
+    Budget(String),
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use flashlag_device::ThreadWaitMeter;
 use flashlag_engine::background::MaybeMeter;
 use flashlag_engine::fill::{FillSpec, Filled, fill, free_space, trim};
-use flashlag_engine::{Ended, Watch};
+use flashlag_engine::{Ended, Heartbeat, Watch};
 use flashlag_schema::State;
 use flashlag_schema::scenario::{Io, Test};
 use flashlag_units::Bytes;
@@ -36,6 +36,9 @@ impl Prepared {
         if let Err(error) = self.files.check_present() {
             return failed_before(error.into());
         }
+        if let Err(reason) = self.may_begin(io) {
+            return Ok(Outcome::Skipped(reason));
+        }
         if let Err(error) = self.lay_out_all(observer) {
             return failed_before(error);
         }
@@ -59,8 +62,8 @@ impl Prepared {
         let counted = observer.device_count();
         let before = self.probe.counters();
         let filled = {
-            let probe = &self.probe;
-            let mut temperature = || probe.storage_temperature().value().copied();
+            let heartbeat = self.heartbeat.as_ref();
+            let mut temperature = || heartbeat.and_then(Heartbeat::temperature);
             let spec = self.fill_spec(io, &place, &stem, &label);
             let watch = Watch {
                 stop: &self.request.stop,
@@ -69,6 +72,7 @@ impl Prepared {
                 temperature: Some(&mut temperature),
                 filled: None,
                 together: None,
+                budget: self.budget.clone(),
                 meter: MaybeMeter(ThreadWaitMeter::open().ok()),
             };
             fill(&spec, watch)
@@ -98,7 +102,7 @@ impl Prepared {
             stem,
             io,
             leave: self.leave,
-            budget: self.budget_left(),
+            budget: None,
             seed: self.task_seed(label),
             verify: self.request.verify,
             interval: INTERVAL,
@@ -135,13 +139,14 @@ impl Prepared {
             notes.push(format!("it ended where no more could be written: {}", error.reason));
             driven.ended = Ended::Limit;
         }
+        let stopped = self.take_stops(&mut driven);
         let half = Half {
             head,
             recorded: &driven.recorded,
             direction: Direction::Write,
             moved: driven.moved,
         };
-        let outcome = self.io_outcome(vec![half], &driven, counters);
+        let outcome = self.io_outcome(vec![half], &driven, stopped, counters);
         outcome.with_notes(notes)
     }
 
@@ -164,16 +169,53 @@ impl Prepared {
     pub(crate) fn trim(&mut self, observer: &mut dyn Observer) -> Outcome {
         observer.event(Event::Preparing("trimming the free space"));
         match trim(&self.request.directory) {
-            Ok(bytes) => {
-                self.trimmed = true;
-                observer.event(Event::Note(&trimmed_note(bytes)));
-                Outcome::Done
-            }
+            Ok(bytes) => match nothing_trimmed(bytes, self.discards_at_once()) {
+                Some(reason) => Outcome::Skipped(reason),
+                None => {
+                    self.trimmed = true;
+                    observer.event(Event::Note(&trimmed_note(bytes)));
+                    Outcome::Done
+                }
+            },
             Err(error) => Outcome::Skipped(error.to_string()),
         }
     }
+
+    /// Whether the filesystem tells the device of free space as soon as there is any.
+    fn discards_at_once(&self) -> bool {
+        let options = &self.run.environment.filesystem.options;
+        options.value().is_some_and(|options| options.iter().any(|option| option == "discard"))
+    }
 }
 
-fn trimmed_note(bytes: Bytes) -> String {
-    format!("trimmed: the filesystem told the device that {bytes} are free")
+/// Why a trim of `bytes` was none: a filesystem that answers "0 B" has told the device of nothing,
+/// which is as it should be only where it had done so before (mount option `discard`).
+fn nothing_trimmed(bytes: Bytes, discards_at_once: bool) -> Option<String> {
+    (bytes == Bytes::ZERO && !discards_at_once).then(|| {
+        "the filesystem reported that it trimmed 0 B, so the free space is not known to be trimmed \
+         (try `fstrim -v` as root on its mount point)"
+            .to_owned()
+    })
+}
+
+/// What a trim did.
+pub(crate) fn trimmed_note(bytes: Bytes) -> String {
+    match bytes {
+        Bytes::ZERO => "trimmed: nothing was left that the device did not know".to_owned(),
+        bytes => format!("trimmed: the filesystem told the device that {bytes} are free"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_trim_of_nothing_is_one_only_where_the_filesystem_discards_at_once() {
+        assert_eq!(nothing_trimmed(Bytes(1), false), None);
+        assert_eq!(nothing_trimmed(Bytes::ZERO, true), None);
+        assert!(nothing_trimmed(Bytes::ZERO, false).unwrap().contains("0 B"));
+        assert!(!trimmed_note(Bytes::ZERO).contains("0 B"));
+        assert!(trimmed_note(Bytes::from_mb(3)).contains("3.0 MB are free"));
+    }
 }

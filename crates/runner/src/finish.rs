@@ -40,6 +40,7 @@ pub(crate) fn refresh(prepared: &mut Prepared) {
         fills: prepared.evidence.fills.clone(),
         leave: prepared.leave,
         free_after: free_after.into(),
+        own_bytes: prepared.files.size().into(),
         verification: prepared.evidence.verified.clone(),
         ..Evidence::new(&prepared.run.environment, &prepared.run.phases)
     };

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use flashlag_device::{DeviceError, Shifted, ThreadWaitMeter};
 use flashlag_engine::background::MaybeMeter;
 use flashlag_engine::{
-    AnyDevice, Background, Driven, Ended, FileSet, Job, OpenOptions, ThreadsWatch, Watch, drive,
-    drive_threads, open,
+    AnyDevice, Background, Driven, Ended, FileSet, Heartbeat, Job, OpenOptions, ThreadsWatch,
+    Watch, drive, drive_threads, open,
 };
 use flashlag_inspect::Counters;
 use flashlag_schema::scenario::{Io, IoOperation, Pattern, Test, Until};
@@ -81,7 +81,6 @@ impl Prepared {
             verify: self.request.verify,
             ..Job::of(io, io.span.map_or(files.span(), |span| span.0), self.task_seed(&label))
         };
-        let job = self.within_budget(job);
         let head = PhaseHead {
             engine: opened.engine,
             direct: opened.direct,
@@ -109,24 +108,27 @@ impl Prepared {
         let after = self.probe.counters();
         let counted = (counted, observer.device_count());
         let beside = self.end_background(background);
-        let driven = match driven {
+        let mut driven = match driven {
             Ok(driven) => driven,
             Err(error) => return Ok(Outcome::Failed(None, error.to_string())),
         };
-        let outcome = self.io_outcome(halves(&head, io, &driven), &driven, (before, after));
+        let stopped = self.take_stops(&mut driven);
+        let parts = halves(&head, io, &driven);
+        let outcome = self.io_outcome(parts, &driven, stopped, (before, after));
         Ok(outcome.with_notes(beside).with_device(counted))
     }
 
     fn drive_one(&self, device: AnyDevice, io: &Io, job: &Job, live: Arc<Live>) -> Driven {
         let mut device = Shifted::new(device, io.begin());
-        let probe = &self.probe;
-        let mut temperature = || probe.storage_temperature().value().copied();
+        let heartbeat = self.heartbeat.as_ref();
+        let mut temperature = || heartbeat.and_then(Heartbeat::temperature);
         let at_least = io.at_least.map(|bytes| bytes.0).unwrap_or_default();
         let mut steady = |series: &[Interval]| is_steady(series, at_least);
         let watch = &mut Watch {
             live: Some(live),
             enough: (io.until == Until::Steady).then_some(&mut steady),
             temperature: Some(&mut temperature),
+            budget: self.budget.clone(),
             ..Watch::new(&self.request.stop, MaybeMeter(ThreadWaitMeter::open().ok()))
         };
         drive(&mut device, job, watch)
@@ -140,16 +142,30 @@ impl Prepared {
         job: &Job,
         live: Arc<Live>,
     ) -> Result<Driven, DeviceError> {
-        let probe = &self.probe;
-        let mut temperature = || probe.storage_temperature().value().copied();
+        let heartbeat = self.heartbeat.as_ref();
+        let mut temperature = || heartbeat.and_then(Heartbeat::temperature);
         let watch = &mut ThreadsWatch {
             stop: &self.request.stop,
             live: Some(live),
             temperature: Some(&mut temperature),
+            budget: self.budget.clone(),
         };
         let options = OpenOptions::of(io);
         let opened = |_| Ok(Shifted::new(open(files, &options)?.device, io.begin()));
         drive_threads(opened, || MaybeMeter(ThreadWaitMeter::open().ok()), job, watch)
+    }
+
+    /// Whether the budget has room for one operation at least.
+    ///
+    /// # Errors
+    /// Where it has not: the reason.
+    pub(crate) fn may_begin(&self, io: &Io) -> Result<(), String> {
+        if io.operation == IoOperation::Read {
+            return Ok(());
+        }
+        self.allow(io.block.0, "one write")?;
+        self.settle(io.block.0, Bytes::ZERO);
+        Ok(())
     }
 
     /// The file under test, laid out.
@@ -158,12 +174,42 @@ impl Prepared {
         io: &Io,
         observer: &mut dyn Observer,
     ) -> Result<FileSet, FilesError> {
+        self.may_begin(io).map_err(FilesError::Budget)?;
         let span = io.end().max(self.estimate.test_file);
         if self.files.needs_test(span, io.fresh) {
             observer.event(Event::Preparing("writing the file under test"));
         }
+        self.lay_out_test(span, io.fresh)
+    }
+
+    /// The file set under test, written where that is needed and the budget allows for it.
+    fn lay_out_test(&mut self, span: Bytes, fresh: bool) -> Result<FileSet, FilesError> {
         let payload = Payload::new(self.request.seed);
-        let (files, written) = self.files.test(span, io.fresh, &payload, &self.request.stop)?;
+        let most = span.plus(FileSet::GRAIN);
+        let writes = self.files.needs_test(span, fresh);
+        if writes {
+            self.allow(most, "the file under test").map_err(FilesError::Budget)?;
+        }
+        let (files, written) = self.files.test(span, fresh, &payload, &self.request.stop)?;
+        if writes {
+            self.settle(most, written);
+        }
+        self.wrote(written);
+        Ok(files)
+    }
+
+    /// The same for what runs beside a test.
+    fn lay_out_background(&mut self, span: Bytes) -> Result<FileSet, FilesError> {
+        let payload = Payload::new(self.request.seed);
+        let most = span.plus(FileSet::GRAIN);
+        let writes = self.files.needs_background(span);
+        if writes {
+            self.allow(most, "the background's file").map_err(FilesError::Budget)?;
+        }
+        let (files, written) = self.files.background(span, &payload, &self.request.stop)?;
+        if writes {
+            self.settle(most, written);
+        }
         self.wrote(written);
         Ok(files)
     }
@@ -171,18 +217,14 @@ impl Prepared {
     /// Lays out every file that a test will need, while there is room: before a fill.
     pub(crate) fn lay_out_all(&mut self, observer: &mut dyn Observer) -> Result<(), FilesError> {
         observer.event(Event::Preparing("writing the files under test"));
-        let payload = Payload::new(self.request.seed);
         if self.estimate.test_file > Bytes::ZERO {
-            let span = self.estimate.test_file;
-            let (_, written) = self.files.test(span, false, &payload, &self.request.stop)?;
-            self.wrote(written);
+            self.lay_out_test(self.estimate.test_file, false)?;
         }
         let tests = &self.request.scenario.tests;
         let beside = tests.values().filter_map(Test::background);
         let beside = beside.filter_map(|name| tests.get(name)).filter_map(background_span).max();
         if let Some(span) = beside {
-            let (_, written) = self.files.background(span, &payload, &self.request.stop)?;
-            self.wrote(written);
+            self.lay_out_background(span)?;
         }
         Ok(())
     }
@@ -197,11 +239,10 @@ impl Prepared {
         };
         let io = io.clone();
         let span = io.span.map_or(BACKGROUND_SPAN, |span| span.0);
-        let payload = Payload::new(self.request.seed);
-        let (files, written) = self.files.background(span, &payload, &self.request.stop)?;
-        self.wrote(written);
+        let files = self.lay_out_background(span)?;
         let job = Job { interval: INTERVAL, ..Job::of(&io, span, self.task_seed(&io.name)) };
-        Ok(Some(Background::start(files, OpenOptions::of(&io), job)?))
+        let budget = self.budget.clone();
+        Ok(Some(Background::start_within(files, OpenOptions::of(&io), job, budget)?))
     }
 
     /// Says what has been written before a phase, and who writes beside it.
@@ -224,7 +265,11 @@ impl Prepared {
                 let rate = Bytes(rate.unwrap_or_default() as u64);
                 let error = driven.ended.error().map(|error| format!("; it ended early: {error}"));
                 let error = error.unwrap_or_default();
-                Some(format!("the background moved {} at {rate}/s{error}", driven.moved))
+                let budget = match driven.out_of_budget {
+                    true => format!("; {}", self.ended_by_budget()),
+                    false => String::new(),
+                };
+                Some(format!("the background moved {} at {rate}/s{error}{budget}", driven.moved))
             }
             Err(error) => Some(format!("the background failed: {error}")),
         }
@@ -238,14 +283,16 @@ impl Prepared {
         }
     }
 
-    /// A job that stops before the budget is exceeded.
-    pub(crate) fn within_budget(&self, mut job: Job) -> Job {
-        if let Some(left) = self.budget_left()
-            && job.operation.writes()
-        {
-            job.limits.written = Some(left);
+    /// Takes the moments in which this process stood still out of what looked blocked; how long they
+    /// were, where that is known.
+    pub(crate) fn take_stops(&self, driven: &mut Driven) -> Option<Nanos> {
+        let stops = self.stops()?;
+        driven.recorded.take_stops(&stops);
+        if let Some(sides) = &mut driven.sides {
+            sides.read.take_stops(&stops);
+            sides.write.take_stops(&stops);
         }
-        job
+        Some(driven.recorded.stopped(&stops))
     }
 
     /// Stores counters and makes a phase of what was driven.
@@ -253,6 +300,7 @@ impl Prepared {
         &mut self,
         halves: Vec<Half<'_>>,
         driven: &Driven,
+        stopped: Option<Nanos>,
         (before, after): (Counters, Counters),
     ) -> Outcome {
         let delta = after.since(&before);
@@ -260,6 +308,9 @@ impl Prepared {
         let mut measured = Vec::new();
         for half in halves {
             let mut notes = Vec::new();
+            if driven.out_of_budget {
+                notes.push(self.ended_by_budget());
+            }
             if half.direction == Direction::Write {
                 self.wrote(half.moved);
                 let flush = driven.final_flush;
@@ -267,7 +318,9 @@ impl Prepared {
                 self.keep_verified(&half.head, driven);
             }
             let tail = PhaseTail {
-                time: driven.time,
+                time: driven.time.map(|split| split.with_stopped(stopped.unwrap_or_default())),
+                final_flush: driven.final_flush.filter(|_| half.direction == Direction::Write),
+                stopped,
                 ledger: ledger(&delta, half.direction, half.moved),
                 growth: None,
                 cut_short: driven.ended == Ended::Stopped || error.is_some(),
@@ -314,6 +367,8 @@ pub(crate) fn label(head: &PhaseHead) -> String {
 pub(crate) fn failed_before(error: FilesError) -> Result<Outcome, RunError> {
     match error {
         FilesError::Device(error) => Ok(Outcome::Failed(None, error.to_string())),
+        // The run goes on with what writes nothing.
+        FilesError::Budget(reason) => Ok(Outcome::Skipped(reason)),
         FilesError::Guard(error) => Err(RunError::Guard(error)),
     }
 }

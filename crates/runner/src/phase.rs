@@ -52,6 +52,10 @@ pub struct PhaseTail {
     pub time: Option<WaitSplit>,
     /// Bytes and calls by layer.
     pub ledger: Ledger,
+    /// The flush at its end, where there was one.
+    pub final_flush: Option<Nanos>,
+    /// How long this process stood still during it, where that was watched.
+    pub stopped: Option<Nanos>,
     /// Saves that grew a file, and those that did not.
     pub growth: Option<(Histogram, Histogram)>,
     /// Whether it ended before its time.
@@ -83,6 +87,8 @@ pub fn phase(head: PhaseHead, recorded: &Recorded, tail: PhaseTail) -> Phase {
         waits: WaitRecord::all(&recorded.waits),
         ledger: tail.ledger,
         floor: None,
+        final_flush_ns: tail.final_flush,
+        stopped_ns: tail.stopped,
         intervals: recorded.intervals.iter().map(IntervalRecord::from).collect(),
         stalls: recorded.stalls.iter().map(StallRecord::from).collect(),
         stalls_seen: recorded.stalls_seen,

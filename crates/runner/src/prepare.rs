@@ -3,13 +3,15 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use flashlag_device::{Clock, MonotonicClock};
+use flashlag_device::{Budget, Clock, MonotonicClock};
 use flashlag_engine::calibrate::calibrate;
 use flashlag_engine::fill::{FreeSpace, free_space, leave_default};
 use flashlag_engine::guard::{self, Cleaned};
+use flashlag_engine::heartbeat::Heartbeat;
 use flashlag_inspect::{Counters, Probe, Root};
 use flashlag_schema::scenario::{EngineKind, Io, Scenario, Test};
 use flashlag_schema::{Environment, Reading, Run, RunStatus};
+use flashlag_stats::Stop;
 use flashlag_stats::live::Live;
 use flashlag_units::{Bytes, Nanos};
 
@@ -36,6 +38,10 @@ pub struct Prepared {
     pub(crate) first_task: usize,
     pub(crate) trimmed: bool,
     pub(crate) evidence: Evidence,
+    /// Tells whether this process could run; absent where that can't be known.
+    pub(crate) heartbeat: Option<Heartbeat>,
+    /// What may still be written; everything takes from it before it writes.
+    pub(crate) budget: Option<Budget>,
     /// What it will cost.
     pub estimate: Estimate,
     /// What dead runs had left here, now removed.
@@ -71,6 +77,10 @@ pub fn prepare(request: Request) -> Result<Prepared, RunError> {
     }
     let root = Root::system();
     let probe = Probe::open(&root, &request.directory);
+    let warm = probe.clone();
+    let temperature = Box::new(move || warm.storage_temperature().value().copied());
+    // Before the ruler is measured, so that whatever this costs is in its figures.
+    let heartbeat = Heartbeat::start(temperature).ok();
     let mut environment = flashlag_inspect::environment(&root, &request.directory);
     environment.calibration = Reading::Value(calibrate());
     let free = free_space(&request.directory)?;
@@ -91,6 +101,8 @@ pub fn prepare(request: Request) -> Result<Prepared, RunError> {
     let files = Files::create(&request.directory, &request.output.temporary())?;
     let phases = run.phases.iter().map(|_| None).collect();
     Ok(Prepared {
+        heartbeat,
+        budget: request.budget.map(|budget| Budget::of(budget.minus(run.wear.written_bytes))),
         began: MonotonicClock.now(),
         earlier: run
             .phases
@@ -118,6 +130,11 @@ impl Prepared {
         MonotonicClock.now().since(self.began).plus(self.earlier)
     }
 
+    /// In which moments this process stood still, up to now; `None` where that can't be known.
+    pub(crate) fn stops(&self) -> Option<Vec<Stop>> {
+        self.heartbeat.as_ref().and_then(Heartbeat::stops)
+    }
+
     /// Ends without running: removes the empty directory of ours.
     pub fn abandon(self) {
         drop(self.files);
@@ -125,7 +142,33 @@ impl Prepared {
 
     /// How many bytes may still be written, where there is a budget.
     pub(crate) fn budget_left(&self) -> Option<Bytes> {
-        self.request.budget.map(|budget| budget.minus(self.run.wear.written_bytes))
+        self.budget.as_ref().map(Budget::left)
+    }
+
+    /// Takes the most that something may write from the budget.
+    ///
+    /// # Errors
+    /// Where so much is not left: why what needs it can't be done.
+    pub(crate) fn allow(&self, most: Bytes, for_what: &str) -> Result<(), String> {
+        let Some(budget) = &self.budget else { return Ok(()) };
+        if budget.take(most) {
+            return Ok(());
+        }
+        let (whole, left) = (self.request.budget.unwrap_or_default(), budget.left());
+        Err(format!("--budget {whole} is used up: {left} of it are left, {for_what} takes {most}"))
+    }
+
+    /// Gives back what was allowed and not written.
+    pub(crate) fn settle(&self, allowed: Bytes, written: Bytes) {
+        if let Some(budget) = &self.budget {
+            budget.settle(allowed, written);
+        }
+    }
+
+    /// What the reader of a phase must know that the budget ended.
+    pub(crate) fn ended_by_budget(&self) -> String {
+        let budget = self.request.budget.unwrap_or_default();
+        format!("it ended early: --budget {budget} was used up")
     }
 
     /// What will be done.
@@ -202,10 +245,11 @@ fn cost(
         });
     }
     match request.budget {
-        Some(budget) if estimate.written.minus(fillable) > budget => {
-            Err(RunError::Budget { estimated: estimate.written, budget })
+        Some(budget) if estimate.test_file > budget => {
+            Err(RunError::Budget { needed: estimate.test_file, budget })
         }
-        _ => Ok(estimate),
+        Some(budget) => Ok(Estimate { written: estimate.written.min(budget), ..estimate }),
+        None => Ok(estimate),
     }
 }
 

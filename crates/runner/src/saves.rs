@@ -3,17 +3,18 @@
 use std::ops::ControlFlow;
 
 use flashlag_device::ThreadWaitMeter;
+use flashlag_engine::{Heartbeat, Presence};
 use flashlag_inspect::Counters;
 use flashlag_schema::scenario::{Durability, EngineKind, JournalMode, Save, Synchronous};
 use flashlag_schema::{Operation, State};
-use flashlag_sqlite::{PreparedSaves, SaveJob, SaveWatch, Saved};
+use flashlag_sqlite::{PreparedSaves, SaveJob, SaveWatch, Saved, most_to_prepare};
 use flashlag_stats::Recorder;
 use flashlag_units::{Bytes, Nanos};
 
 use crate::changes::changes_of;
 use crate::error::RunError;
 use crate::execute::Outcome;
-use crate::files::databases;
+use crate::files::{Opened, databases};
 use crate::ledger::{Direction, ledger};
 use crate::measure::{INTERVAL, STALL_OVER, failed_before, label};
 use crate::phase::{PhaseHead, PhaseTail, phase};
@@ -46,14 +47,12 @@ impl Prepared {
             stall_over: STALL_OVER,
         };
         observer.event(Event::Preparing("making the databases"));
-        let prepared =
-            match PreparedSaves::prepare_opened(&job, &directory.directory, &self.request.stop) {
-                Ok(prepared) => prepared,
-                Err(error) => return Ok(Outcome::Failed(None, error.to_string())),
-            };
-        let databases = match databases(&directory.path) {
-            Ok(databases) => databases,
-            Err(error) => return failed_before(error.into()),
+        let (prepared, databases) = match self.make_databases(&job, &directory) {
+            Ok(made) => made,
+            Err(outcome) => {
+                self.end_background(background);
+                return Ok(outcome);
+            }
         };
         let live = self.fresh_live();
         self.say_written(background.as_ref(), observer);
@@ -66,10 +65,10 @@ impl Prepared {
         let counted = observer.device_count();
         let before = self.probe.counters();
         let mut after = (before.clone(), None);
-        let probe = &self.probe;
+        let (probe, heartbeat) = (&self.probe, self.heartbeat.as_ref());
         let mut warmth = |recorder: &mut Recorder| {
-            if let Some(millicelsius) = probe.storage_temperature().value() {
-                recorder.set_temperature(*millicelsius);
+            if let Some(millicelsius) = heartbeat.and_then(Heartbeat::temperature) {
+                recorder.set_temperature(millicelsius);
             }
             ControlFlow::Continue(())
         };
@@ -77,6 +76,7 @@ impl Prepared {
             stop: &self.request.stop,
             live: Some(live),
             on_interval: Some(&mut warmth),
+            budget: self.budget.clone(),
             on_end: Some(&mut || after = (probe.counters(), observer.device_count())),
             meter: ThreadWaitMeter::open().ok(),
         });
@@ -96,26 +96,55 @@ impl Prepared {
         Ok(outcome)
     }
 
+    /// Makes the databases of `job` with their first rows, where the budget allows for it, and
+    /// notes which files they are; else what comes of the test.
+    fn make_databases<'a>(
+        &self,
+        job: &SaveJob<'a>,
+        directory: &Opened,
+    ) -> Result<(PreparedSaves<'a>, Presence), Outcome> {
+        let failed = |error: &dyn std::fmt::Display| Outcome::Failed(None, error.to_string());
+        let most = most_to_prepare(job.save);
+        self.allow(most, "making the databases").map_err(Outcome::Skipped)?;
+        let prepared = PreparedSaves::prepare_opened(job, &directory.directory, &self.request.stop)
+            .map_err(|error| failed(&error))?;
+        self.settle(most, prepared.written().value().copied().unwrap_or(most));
+        let files = databases(&directory.path).map_err(|error| failed(&error))?;
+        Ok((prepared, files))
+    }
+
     fn save_outcome(
         &mut self,
         head: PhaseHead,
-        saved: Saved,
+        mut saved: Saved,
         beside: Option<String>,
         (before, after): (Counters, Counters),
     ) -> Outcome {
         self.note_downgrades(&saved.downgrades);
+        let stopped = self.stops().map(|stops| {
+            saved.recorded.take_stops(&stops);
+            saved.recorded.stopped(&stops)
+        });
+        // What came while it waited for its schedule is in no wait of a save.
+        let in_saves = if head.closed_loop { stopped } else { saved.recorded.stopped_in_stalls() };
         let mut ledger = ledger(&after.since(&before), Direction::Write, saved.app_bytes);
         // The process's own counter has the background's bytes in it; SQLite's thread knows its own.
         ledger.syscall_bytes = saved.page_bytes;
-        let written = [ledger.syscall_bytes.value(), saved.prepared_bytes.value()];
+        let written = [&ledger.syscall_bytes, &saved.prepared_bytes, &saved.closed_bytes];
+        let written = written.map(flashlag_schema::Reading::value);
         let written = written
             .into_iter()
             .flatten()
             .fold(saved.top_ups.page_bytes, |sum, bytes| sum.plus(*bytes));
         self.wrote(written);
+        if saved.out_of_budget {
+            saved.notes.push(self.ended_by_budget());
+        }
         let changes = changes_of(&saved.recorded, Operation::Save, false);
         let tail = PhaseTail {
-            time: saved.time,
+            time: saved.time.map(|split| split.with_stopped(in_saves.unwrap_or_default())),
+            final_flush: None,
+            stopped,
             ledger,
             growth: Some((saved.grew, saved.in_place)),
             cut_short: saved.cut_short,

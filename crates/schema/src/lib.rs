@@ -10,6 +10,7 @@ mod environment;
 pub mod fio;
 mod hint;
 mod histogram;
+mod lag;
 mod phase;
 pub mod profile;
 mod reading;
@@ -27,9 +28,10 @@ pub use environment::{
     Cpu, Device, DeviceLife, Encryption, Environment, Filesystem, PressureStall, Queue, Software,
 };
 pub use histogram::{LatencySummary, StoredHistogram};
+pub use lag::Lag;
 pub use phase::{
     BlockKinds, Change, ChangeKind, Cleaned, Floor, Growth, GrowthPart, IntervalRecord, KindCount,
-    Lag, Ledger, Mixed, Operation, Phase, StallCause, StallRecord, State, Time, WaitRecord,
+    Ledger, Mixed, Operation, Phase, StallCause, StallRecord, State, Time, WaitRecord,
 };
 pub use reading::Reading;
 pub use run::{

@@ -3,6 +3,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::histogram::{LatencySummary, StoredHistogram};
+use crate::lag::Lag;
 use crate::reading::Reading;
 use crate::scenario::{Durability, EngineKind};
 
@@ -49,6 +50,14 @@ pub struct Phase {
     pub bytes: Bytes,
     /// How long it took, final flush included.
     pub elapsed_ns: Nanos,
+    /// How long the one flush at its end took, where writes were not durable each. It is in the
+    /// elapsed time, and so in the rates, but in no latency and in no interval.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub final_flush_ns: Option<Nanos>,
+    /// How long this process stood still during it: stopped by a signal, frozen with its cgroup, or
+    /// with the whole machine. Absent where that was not watched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stopped_ns: Option<Nanos>,
     /// `ops / elapsed`.
     pub ops_per_sec: f64,
     /// `bytes / elapsed`.
@@ -213,6 +222,30 @@ pub struct Time {
     pub runnable_ns: Nanos,
     /// Asleep until something completed.
     pub blocked_ns: Nanos,
+    /// Stopped with the whole process: by a signal, a frozen cgroup, a suspended machine.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub stopped_ns: Nanos,
+}
+
+impl Time {
+    /// All parts together.
+    pub fn total(&self) -> Nanos {
+        self.on_cpu_ns.plus(self.runnable_ns).plus(self.blocked_ns).plus(self.stopped_ns)
+    }
+
+    /// The sum, part by part.
+    pub fn plus(&self, other: &Time) -> Time {
+        Time {
+            on_cpu_ns: self.on_cpu_ns.plus(other.on_cpu_ns),
+            runnable_ns: self.runnable_ns.plus(other.runnable_ns),
+            blocked_ns: self.blocked_ns.plus(other.blocked_ns),
+            stopped_ns: self.stopped_ns.plus(other.stopped_ns),
+        }
+    }
+}
+
+fn is_zero(time: &Nanos) -> bool {
+    *time == Nanos::ZERO
 }
 
 /// Sampled operations of one power of two of latency.
@@ -364,6 +397,8 @@ pub enum StallCause {
     Cpu,
     /// More than half of it executing.
     Executing,
+    /// More than half of it with the whole process stopped: no wait for storage at all.
+    Stopped,
     /// No part has more than half.
     Mixed,
     /// The split could not be read.
@@ -430,62 +465,6 @@ pub struct GrowthPart {
     pub latency_ns: LatencySummary,
     /// Its histogram.
     pub histogram: StoredHistogram,
-}
-
-/// How many saves were longer than a person's patience. A budget to compare devices by: an app's
-/// animations do not run on the thread that saves, so these are not dropped frames.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Lag {
-    /// Saves in all.
-    pub saves: u64,
-    /// Longer than 16.67 ms.
-    pub over_60hz: u64,
-    /// Longer than 11.11 ms.
-    pub over_90hz: u64,
-    /// Longer than 8.33 ms.
-    pub over_120hz: u64,
-    /// Longer than 100 ms.
-    pub over_100ms: u64,
-    /// Longer than 700 ms, a frozen frame.
-    pub over_700ms: u64,
-    /// Longer than 5 s, an ANR.
-    pub over_5s: u64,
-}
-
-impl Lag {
-    /// One frame at 60 Hz.
-    pub const FRAME_60HZ: Nanos = Nanos(16_666_667);
-    /// One frame at 90 Hz.
-    pub const FRAME_90HZ: Nanos = Nanos(11_111_111);
-    /// One frame at 120 Hz.
-    pub const FRAME_120HZ: Nanos = Nanos(8_333_333);
-
-    /// Counted from a histogram: a bucket is over a limit where its middle is.
-    pub fn of(histogram: &flashlag_stats::Histogram) -> Lag {
-        Lag {
-            saves: histogram.count(),
-            over_60hz: histogram.count_over(Lag::FRAME_60HZ),
-            over_90hz: histogram.count_over(Lag::FRAME_90HZ),
-            over_120hz: histogram.count_over(Lag::FRAME_120HZ),
-            over_100ms: histogram.count_over(Nanos::from_millis(100)),
-            over_700ms: histogram.count_over(Nanos::from_millis(700)),
-            over_5s: histogram.count_over(Nanos::from_secs(5)),
-        }
-    }
-
-    /// The sum, field by field; saturates.
-    pub fn plus(self, other: Lag) -> Lag {
-        Lag {
-            saves: self.saves.saturating_add(other.saves),
-            over_60hz: self.over_60hz.saturating_add(other.over_60hz),
-            over_90hz: self.over_90hz.saturating_add(other.over_90hz),
-            over_120hz: self.over_120hz.saturating_add(other.over_120hz),
-            over_100ms: self.over_100ms.saturating_add(other.over_100ms),
-            over_700ms: self.over_700ms.saturating_add(other.over_700ms),
-            over_5s: self.over_5s.saturating_add(other.over_5s),
-        }
-    }
 }
 
 /// What a clean-up removed.

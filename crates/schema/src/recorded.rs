@@ -8,7 +8,12 @@ use crate::phase::{GrowthPart, IntervalRecord, StallCause, StallRecord, Time, Wa
 
 impl From<WaitSplit> for Time {
     fn from(split: WaitSplit) -> Time {
-        Time { on_cpu_ns: split.on_cpu, runnable_ns: split.runnable, blocked_ns: split.blocked }
+        Time {
+            on_cpu_ns: split.on_cpu,
+            runnable_ns: split.runnable,
+            blocked_ns: split.blocked,
+            stopped_ns: split.stopped,
+        }
     }
 }
 
@@ -74,6 +79,8 @@ impl StallCause {
             StallCause::Cpu
         } else if split.on_cpu > half {
             StallCause::Executing
+        } else if split.stopped > half {
+            StallCause::Stopped
         } else {
             StallCause::Mixed
         }

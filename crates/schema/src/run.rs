@@ -5,7 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::environment::Environment;
-use crate::phase::{Lag, Phase, State};
+use crate::lag::Lag;
+use crate::phase::{Phase, State};
 use crate::reading::Reading;
 use crate::trust::Trust;
 

@@ -5,10 +5,23 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Trust {
-    /// Untrusted as soon as one check fails.
+    /// Untrusted as soon as one check fails, and where there is no phase or no check.
     pub verdict: Verdict,
     /// Every check, failed ones first.
     pub checks: Vec<Check>,
+}
+
+impl Trust {
+    /// What `checks` of a run with this many `phases` come to: the one place where it is decided.
+    ///
+    /// A failed check refutes a run. A run without a check or without a phase has shown nothing
+    /// that could be trusted.
+    pub fn of(mut checks: Vec<Check>, phases: usize) -> Trust {
+        checks.sort_by_key(|check| check.status);
+        let failed = checks.iter().any(|check| check.status == CheckStatus::Fail);
+        let trusted = !failed && !checks.is_empty() && phases > 0;
+        Trust { verdict: if trusted { Verdict::Trusted } else { Verdict::Untrusted }, checks }
+    }
 }
 
 /// The verdict over all checks.
@@ -17,7 +30,8 @@ pub struct Trust {
 pub enum Verdict {
     /// No check failed.
     Trusted,
-    /// At least one check failed. The value of a run that checked nothing yet.
+    /// At least one check failed, or nothing was measured. The value of a run that checked nothing
+    /// yet.
     #[default]
     Untrusted,
 }
@@ -76,6 +90,8 @@ pub enum CheckId {
     PayloadIncompressible,
     /// The measuring thread had a CPU when it wanted one.
     CpuContention,
+    /// The process itself was never stopped, frozen or suspended while it measured.
+    NeverStopped,
     /// Nothing else used the device.
     ForeignIo,
     /// The storage and the CPU were not slowed by heat.

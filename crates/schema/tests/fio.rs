@@ -69,7 +69,7 @@ fn a_file_of_fio_becomes_a_run_that_verifies() {
         assert_eq!(verify(&run), []);
         assert_eq!(run.target.kind, TargetKind::Imported);
         assert!(run.trust.checks.iter().all(|check| check.status == CheckStatus::Unknown));
-        assert_eq!(run.trust.checks.len(), 13);
+        assert_eq!(run.trust.checks.len(), 14);
         let json = serde_json::to_value(&run).unwrap();
         let schema = flashlag_schema::run_json_schema();
         assert!(jsonschema::validator_for(&schema).unwrap().is_valid(&json));

@@ -27,6 +27,17 @@ impl PhaseClock {
         self.paused.set(self.paused.get().plus(took));
         (result, took)
     }
+
+    /// How far it is behind the place's clock.
+    pub(crate) fn paused(&self) -> Nanos {
+        self.paused.get()
+    }
+
+    /// Our own readings between two saves: in a closed loop this clock stands still for them, so that
+    /// they slow nothing down. A schedule goes on meanwhile, as its clients would.
+    pub(crate) fn pause_if<T>(&self, pauses: bool, work: impl FnOnce() -> T) -> (T, Nanos) {
+        if pauses { self.pause(work) } else { (work(), Nanos::ZERO) }
+    }
 }
 
 impl Clock for PhaseClock {

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use flashlag_device::Budget;
 use flashlag_schema::scenario::Save;
 use flashlag_schema::{Downgrade, Reading};
 use flashlag_stats::live::Live;
@@ -43,6 +44,9 @@ pub struct SaveWatch<'a, M> {
     pub meter: Option<M>,
     /// Called at the end of each interval.
     pub on_interval: Option<OnInterval<'a>>,
+    /// What may be written, shared with whatever writes beside it: a save begins only where the most
+    /// that it can write is left.
+    pub budget: Option<Budget>,
     /// Called after the last save, before the databases are closed: what closing writes (a write-ahead
     /// log's checkpoint) belongs to no save.
     pub on_end: Option<&'a mut dyn FnMut()>,
@@ -51,7 +55,7 @@ pub struct SaveWatch<'a, M> {
 impl<'a, M> SaveWatch<'a, M> {
     /// Only a stop flag and, where there is one, a meter.
     pub fn new(stop: &'a AtomicBool, meter: Option<M>) -> SaveWatch<'a, M> {
-        SaveWatch { stop, live: None, meter, on_interval: None, on_end: None }
+        SaveWatch { stop, live: None, meter, on_interval: None, budget: None, on_end: None }
     }
 }
 
@@ -86,6 +90,10 @@ pub struct Saved {
     pub top_ups: TopUps,
     /// What was written before the first save, to make the databases and their first rows.
     pub prepared_bytes: Reading<Bytes>,
+    /// What closing the databases wrote: the rest of a write-ahead log, which belongs to no save.
+    pub closed_bytes: Reading<Bytes>,
+    /// Whether it ended because another save might have exceeded the budget.
+    pub out_of_budget: bool,
     /// Whether it ended before its time: stopped, an error, or a word from the watch.
     pub cut_short: bool,
     /// Why it ended, where a save failed.

@@ -28,6 +28,7 @@
 // Allowed only where SQLite calls a VFS: in the module that says so.
 #![deny(unsafe_code)]
 
+mod bound;
 mod clock;
 mod content;
 mod database;
@@ -49,6 +50,7 @@ mod writes;
 use flashlag_device::WaitMeter;
 use flashlag_schema::scenario::Durability;
 
+pub use bound::{most_of_a_save, most_to_prepare};
 pub use error::SqliteError;
 pub use examine::{Examined, examine};
 pub use job::{OnInterval, SaveJob, SaveWatch, Saved, TopUps};

@@ -4,19 +4,23 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use flashlag_device::{Clock, SchedulerTimes, WaitMeter, WaitReading, WaitSampler, WaitWindow};
+use flashlag_device::{
+    Budget, Clock, SchedulerTimes, WaitMeter, WaitReading, WaitSampler, WaitWindow,
+};
+use flashlag_schema::Reading;
 use flashlag_schema::scenario::{Save, Statement};
 use flashlag_stats::{Histogram, OpTimes, Recorder, RecorderConfig, WaitSplit};
 use flashlag_units::{Bytes, Nanos};
 use flashlag_workload::Arrivals;
 use rusqlite::Statement as Prepared;
 
+use crate::bound::{most_of_a_save, most_to_close, most_to_prepare};
 use crate::clock::PhaseClock;
 use crate::content::Content;
 use crate::database::{Database, sql_of};
 use crate::error::SqliteError;
 use crate::growth::Sizes;
-use crate::job::{SaveWatch, Saved, TopUps};
+use crate::job::{OnInterval, SaveWatch, Saved, TopUps};
 use crate::place::{Place, written_since};
 use crate::prepare::PreparedSaves;
 use crate::rows::Rows;
@@ -37,6 +41,7 @@ enum Ended {
     Stopped,
     Told(String),
     Failed(SqliteError),
+    OutOfBudget,
 }
 
 struct Phase<'a, M> {
@@ -66,7 +71,8 @@ struct Phase<'a, M> {
     top_ups: TopUps,
     topped_up: Writes,
     /// What had been written when it began, for who watches.
-    written_before: flashlag_schema::Reading<Writes>,
+    written_before: Reading<Writes>,
+    budget: Option<Budget>,
 }
 
 pub(crate) fn run<M: WaitMeter>(
@@ -75,7 +81,7 @@ pub(crate) fn run<M: WaitMeter>(
 ) -> Result<Saved, SqliteError> {
     let PreparedSaves { job, place, databases, rows, content, sizes, written, downgrades, notes } =
         prepared;
-    let SaveWatch { stop, live, meter, mut on_interval, on_end } = watch;
+    let SaveWatch { stop, live, meter, mut on_interval, budget, on_end } = watch;
     let save = job.save;
     let clock = PhaseClock::new(Rc::clone(&place));
     let sampler = WaitSampler::new(meter, &clock);
@@ -84,8 +90,8 @@ pub(crate) fn run<M: WaitMeter>(
         prepared.map_err(|error| database.failure("prepare", &error))
     });
     let statements = statements.collect::<Result<Vec<_>, _>>()?;
-    let start = clock.now();
     let (interval, stall_over) = (job.interval, job.stall_over);
+    let start = Nanos::ZERO;
     let mut phase = Phase {
         save,
         stop,
@@ -96,7 +102,7 @@ pub(crate) fn run<M: WaitMeter>(
         content,
         sizes,
         start,
-        arrivals: Arrivals::new(&save.arrivals, start, job.seed ^ ARRIVALS_STREAM),
+        arrivals: None,
         sampler,
         recorder: Recorder::new(RecorderConfig { start, interval, stall_over, live }),
         grew: Histogram::new(),
@@ -107,37 +113,93 @@ pub(crate) fn run<M: WaitMeter>(
         outside: SchedulerTimes::default(),
         top_ups: TopUps::default(),
         topped_up: Writes::default(),
-        written_before: place.written(),
+        written_before: Reading::default(),
+        budget,
         place,
         clock,
     };
+    let (place, budget) = (Rc::clone(&phase.place), phase.budget.clone());
+    // What closing will write is kept back from the start.
+    let to_close = most_to_close(save);
+    let keeps_back = budget.as_ref().is_none_or(|budget| budget.take(to_close));
     phase.look_at_sizes()?;
-    let writes_before = phase.place.written();
-    let first_reading = phase.sampler.read(&phase.clock);
-    let ended = loop {
-        match phase.turn() {
-            Ok(None) => {}
-            Ok(Some(ended)) => break ended,
-            Err(error) => break Ended::Failed(error),
-        }
-        if phase.interval_ended()
-            && let Some(tell) = &mut on_interval
-            && let ControlFlow::Break(reason) = tell(&mut phase.recorder)
-        {
-            break Ended::Told(reason);
-        }
-    };
+    phase.written_before = phase.place.written();
+    let first_reading = phase.begin(job.seed);
+    let ended = if keeps_back { phase.save_all(&mut on_interval) } else { Ended::OutOfBudget };
+    let end = phase.end(first_reading);
+    // After every reading of this phase: what the caller reads now takes none of its time.
     if let Some(tell) = on_end {
         tell();
     }
-    let mut saved = phase.finish(ended, first_reading, writes_before);
+    let mut saved = phase.finish(ended, end);
+    let before = place.written();
+    drop(databases);
+    saved.closed_bytes = bytes_of(&written_since(place.as_ref(), &before));
+    if let Some(budget) = budget.filter(|_| keeps_back) {
+        budget.settle(to_close, saved.closed_bytes.value().copied().unwrap_or(to_close));
+    }
     saved.prepared_bytes = written;
     saved.downgrades = downgrades;
     saved.notes.extend(notes);
     Ok(saved)
 }
 
+/// What a save may write, and what had been written before it.
+struct Allowed {
+    most: Bytes,
+    written: Reading<Writes>,
+}
+
+/// What was read right after the last save, before anything else was done.
+struct End {
+    at: Nanos,
+    time: Option<WaitSplit>,
+    writes: Reading<Writes>,
+}
+
 impl<M: WaitMeter> Phase<'_, M> {
+    /// Begins to count: everything that has to be made for it is there.
+    fn begin(&mut self, seed: u64) -> Option<WaitReading> {
+        let reading = self.sampler.read(&self.clock);
+        self.start = self.clock.now();
+        self.arrivals = Arrivals::new(&self.save.arrivals, self.start, seed ^ ARRIVALS_STREAM);
+        self.recorder.begin_at(self.start);
+        reading
+    }
+
+    /// Stops counting: the clock first, then the thread's own counters.
+    fn end(&mut self, first: Option<WaitReading>) -> End {
+        let at = self.clock.now();
+        let time = first.zip(self.sampler.read(&self.clock)).map(|(first, last)| {
+            let on_cpu = last.times.on_cpu.since(first.times.on_cpu).since(self.outside.on_cpu);
+            let runnable = last.times.runnable.since(first.times.runnable);
+            let elapsed = last.at.since(first.at).since(self.idle);
+            WaitSplit::of(elapsed, on_cpu, runnable.since(self.outside.runnable))
+        });
+        let writes = match written_since(self.place.as_ref(), &self.written_before) {
+            Reading::Value(all) => Reading::Value(all.since(self.topped_up)),
+            unavailable => unavailable,
+        };
+        End { at, time, writes }
+    }
+
+    /// Saves, until something ends it.
+    fn save_all(&mut self, on_interval: &mut Option<OnInterval<'_>>) -> Ended {
+        loop {
+            match self.turn() {
+                Ok(None) => {}
+                Ok(Some(ended)) => return ended,
+                Err(error) => return Ended::Failed(error),
+            }
+            if self.interval_ended()
+                && let Some(tell) = on_interval
+                && let ControlFlow::Break(reason) = self.tell(tell)
+            {
+                return Ended::Told(reason);
+            }
+        }
+    }
+
     /// One save, with all that comes before and after it; or why there is none.
     fn turn(&mut self) -> Result<Option<Ended>, SqliteError> {
         if self.stop.load(Ordering::Relaxed) {
@@ -152,12 +214,16 @@ impl<M: WaitMeter> Phase<'_, M> {
             let reason = format!("{} saves took no time at all: they would never end", self.saves);
             return Ok(Some(Ended::Told(reason)));
         }
-        if self.rows.run_out() {
-            self.top_up()?;
+        if self.rows.run_out() && !self.top_up()? {
+            return Ok(Some(Ended::OutOfBudget));
         }
+        let Some(allowed) = self.allow(most_of_a_save(self.save)) else {
+            return Ok(Some(Ended::OutOfBudget));
+        };
         self.bind()?;
         if let Some(intended) = intended {
             if !self.wait_until(intended) {
+                self.settle(allowed);
                 return Ok(Some(Ended::Stopped));
             }
             self.take_slot(intended);
@@ -177,8 +243,31 @@ impl<M: WaitMeter> Phase<'_, M> {
         }
         let ended = self.clock.now();
         let bytes = self.save_bytes;
+        self.settle(allowed);
         self.record(OpTimes { intended, started, flush_from: None, ended, bytes }, from)?;
         Ok(None)
+    }
+
+    /// Takes `most` from the budget, where there is one; `None` where so much is not left.
+    fn allow(&self, most: Bytes) -> Option<Option<Allowed>> {
+        let Some(budget) = &self.budget else { return Some(None) };
+        budget.take(most).then(|| {
+            let place = &self.place;
+            let (written, _) = self.clock.pause_if(self.arrivals.is_none(), || place.written());
+            Some(Allowed { most, written })
+        })
+    }
+
+    /// Gives back what was allowed and not written.
+    fn settle(&self, allowed: Option<Allowed>) {
+        let (Some(budget), Some(Allowed { most, written })) = (&self.budget, allowed) else {
+            return;
+        };
+        let place = self.place.as_ref();
+        let (since, _) =
+            self.clock.pause_if(self.arrivals.is_none(), || written_since(place, &written));
+        // Where nobody counts, all of it counts as written.
+        budget.settle(most, bytes_of(&since).value().copied().unwrap_or(most));
     }
 
     /// Takes the times of a save that was done.
@@ -194,6 +283,7 @@ impl<M: WaitMeter> Phase<'_, M> {
         self.saves += 1;
         self.recorder.record(times);
         if stalled {
+            self.recorder.set_behind(self.clock.paused());
             self.recorder.record_stall(times, split);
         }
         Ok(())
@@ -287,8 +377,10 @@ impl<M: WaitMeter> Phase<'_, M> {
         }
     }
 
-    /// Puts deleted rows back while the phase's clock stands still.
-    fn top_up(&mut self) -> Result<(), SqliteError> {
+    /// Puts deleted rows back while the phase's clock stands still; `false` where the budget does
+    /// not allow for it.
+    fn top_up(&mut self) -> Result<bool, SqliteError> {
+        let Some(allowed) = self.allow(most_to_prepare(self.save)) else { return Ok(false) };
         let (writes, reading) = (self.place.written(), self.sampler.read(&self.clock));
         let added = self.rows.add(u64::MAX);
         let (rows, content, databases) =
@@ -309,15 +401,27 @@ impl<M: WaitMeter> Phase<'_, M> {
             self.outside.on_cpu = self.outside.on_cpu.plus(to.on_cpu.since(from.on_cpu));
             self.outside.runnable = self.outside.runnable.plus(to.runnable.since(from.runnable));
         }
+        self.settle(allowed);
         // What this grew is no save's growth.
-        self.look_at_sizes().map(drop)
+        self.look_at_sizes().map(|_| true)
     }
 
     fn look_at_sizes(&mut self) -> Result<bool, SqliteError> {
-        self.sizes.grew().map_err(|errno| {
+        let sizes = &mut self.sizes;
+        let (grew, took) = self.clock.pause_if(self.arrivals.is_none(), || sizes.grew());
+        self.outside.on_cpu = self.outside.on_cpu.plus(took);
+        grew.map_err(|errno| {
             let path = self.databases.first().map(|database| database.path.clone());
             SqliteError::os("find", &path.unwrap_or_default(), errno)
         })
+    }
+
+    /// Lets the caller look on at the end of an interval.
+    fn tell(&mut self, tell: &mut OnInterval<'_>) -> ControlFlow<String> {
+        let recorder = &mut self.recorder;
+        let (told, took) = self.clock.pause_if(self.arrivals.is_none(), || tell(recorder));
+        self.outside.on_cpu = self.outside.on_cpu.plus(took);
+        told
     }
 
     fn interval_ended(&mut self) -> bool {
@@ -325,7 +429,9 @@ impl<M: WaitMeter> Phase<'_, M> {
         let ended = intervals != self.intervals;
         self.intervals = intervals;
         if ended && let Some(live) = self.recorder.live() {
-            let written = written_since(self.place.as_ref(), &self.written_before);
+            let (place, before) = (self.place.as_ref(), &self.written_before);
+            let pauses = self.arrivals.is_none();
+            let (written, _) = self.clock.pause_if(pauses, || written_since(place, before));
             live.set_written(written.value().map_or(Bytes::ZERO, |writes| Bytes(writes.bytes)));
         }
         ended
@@ -345,26 +451,10 @@ impl<M: WaitMeter> Phase<'_, M> {
         self.recorder.miss_slots(slots);
     }
 
-    fn finish(
-        mut self,
-        ended: Ended,
-        first: Option<WaitReading>,
-        writes: flashlag_schema::Reading<Writes>,
-    ) -> Saved {
-        let now = self.clock.now();
-        let time = first.zip(self.sampler.read(&self.clock)).map(|(first, last)| {
-            let on_cpu = last.times.on_cpu.since(first.times.on_cpu).since(self.outside.on_cpu);
-            let runnable = last.times.runnable.since(first.times.runnable);
-            let elapsed = last.at.since(first.at).since(self.idle);
-            WaitSplit::of(elapsed, on_cpu, runnable.since(self.outside.runnable))
-        });
-        self.count_unissued(now);
-        let writes = match written_since(self.place.as_ref(), &writes) {
-            flashlag_schema::Reading::Value(all) => {
-                flashlag_schema::Reading::Value(all.since(self.topped_up))
-            }
-            unavailable => unavailable,
-        };
+    fn finish(mut self, ended: Ended, end: End) -> Saved {
+        let End { at, time, writes } = end;
+        self.count_unissued(at);
+        self.recorder.set_behind(self.clock.paused());
         let mut notes = Vec::new();
         let top_ups = TopUps { page_bytes: Bytes(self.topped_up.bytes), ..self.top_ups };
         if top_ups.count > 0 {
@@ -377,7 +467,7 @@ impl<M: WaitMeter> Phase<'_, M> {
         if let Ended::Told(reason) = &ended {
             notes.push(reason.clone());
         }
-        let recorded = self.recorder.finish(now);
+        let recorded = self.recorder.finish(at);
         Saved {
             app_bytes: recorded.bytes,
             recorded,
@@ -389,7 +479,9 @@ impl<M: WaitMeter> Phase<'_, M> {
             database_bytes: self.sizes.total(),
             top_ups,
             prepared_bytes: Default::default(),
-            cut_short: !matches!(ended, Ended::Limit),
+            closed_bytes: Default::default(),
+            out_of_budget: matches!(ended, Ended::OutOfBudget),
+            cut_short: !matches!(ended, Ended::Limit | Ended::OutOfBudget),
             error: match ended {
                 Ended::Failed(error) => Some(error),
                 _ => None,

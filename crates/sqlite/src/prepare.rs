@@ -23,7 +23,7 @@ use crate::vfs::Files;
 use crate::writes::bytes_of;
 
 /// Rows of an update or delete job that names none: there must be something to change.
-const FIRST_ROWS: u64 = 1000;
+pub(crate) const FIRST_ROWS: u64 = 1000;
 /// Keeps the choice of rows apart from contents and arrivals.
 const ROWS_STREAM: u64 = 0x726f_7773_206f_6620;
 

@@ -204,3 +204,20 @@ fn pauses_to_put_rows_back_are_in_no_figure() {
         20_000 + saved.top_ups.rows
     );
 }
+
+#[test]
+fn a_phase_ends_before_its_caller_reads_counters() {
+    use flashlag_device::{Clock, MonotonicClock};
+    let directory = TempDir::new().unwrap();
+    let save = save(Statement::Insert, JournalMode::Memory, 10, 50);
+    let stop = AtomicBool::new(false);
+    let mut read_at = Nanos::ZERO;
+    let mut at_end = || {
+        read_at = MonotonicClock.now();
+        std::thread::sleep(Duration::from_millis(30));
+    };
+    let watch = SaveWatch { on_end: Some(&mut at_end), ..SaveWatch::new(&stop, Some(NoWaitMeter)) };
+    let recorded = run(&job(&save, directory.path()), watch).unwrap().recorded;
+    let ended = recorded.began.plus(recorded.elapsed).plus(recorded.behind);
+    assert!(ended <= read_at, "{ended} is after {read_at}");
+}

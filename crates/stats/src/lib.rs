@@ -13,6 +13,7 @@ mod percentile;
 mod recorder;
 mod stall;
 pub mod steady;
+mod stop;
 mod wait;
 
 pub use histogram::{BUCKETS, GROUPING_POWER, Histogram, HistogramError};
@@ -21,4 +22,5 @@ pub use merge::merge_threads;
 pub use percentile::{Percentile, supports};
 pub use recorder::{OpTimes, Recorded, Recorder, RecorderConfig};
 pub use stall::{Stall, StallList};
+pub use stop::{Stop, stopped_within};
 pub use wait::{WaitClass, WaitSplit, WaitTable};

@@ -14,6 +14,8 @@ use crate::wait::WaitTable;
 pub fn merge_threads(parts: &[&Recorded], width: Nanos, warmth: &[(Nanos, i64)]) -> Recorded {
     let elapsed = parts.iter().map(|part| part.elapsed).max().unwrap_or_default();
     let mut merged = Recorded {
+        began: parts.iter().map(|part| part.began).min().unwrap_or_default(),
+        behind: Nanos::ZERO,
         elapsed,
         bytes: Bytes::ZERO,
         latency: Histogram::new(),

@@ -50,17 +50,33 @@ pub struct Recorder {
     total_bytes: Bytes,
     current_ends: Nanos,
     filled: Option<Bytes>,
+    levels: Option<Levels>,
     temperature_millicelsius: Option<i64>,
     stalls: StallList,
     waits: WaitTable,
     missed_slots: u64,
     /// Whether intervals end on the lines of a grid from the start.
     aligned: bool,
+    series_ended: bool,
+    behind: Nanos,
+}
+
+/// For a fill: intervals that end by level as well, since a fast fill passes half the storage in one
+/// stretch of time.
+#[derive(Clone, Copy, Debug)]
+struct Levels {
+    step: Bytes,
+    /// The level at which the interval under way ends.
+    ends: Option<Bytes>,
 }
 
 /// Everything a phase saw, ready to be stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recorded {
+    /// When the phase began, on the clock that it was timed by.
+    pub began: Nanos,
+    /// How far that clock was behind the machine's in the end: pauses, which are no part of the phase.
+    pub behind: Nanos,
     /// From the start of the phase to its end.
     pub elapsed: Nanos,
     /// Bytes moved.
@@ -97,11 +113,14 @@ impl Recorder {
             current_bytes: Bytes::ZERO,
             total_bytes: Bytes::ZERO,
             filled: None,
+            levels: None,
             temperature_millicelsius: None,
             stalls: StallList::default(),
             waits: WaitTable::default(),
             missed_slots: 0,
             aligned: false,
+            series_ended: false,
+            behind: Nanos::ZERO,
         }
     }
 
@@ -110,6 +129,13 @@ impl Recorder {
     pub fn aligned(mut self) -> Recorder {
         self.aligned = true;
         self
+    }
+
+    /// Moves the start of the phase to `start`. To be called before the first operation: a recorder
+    /// takes a moment to make, which is no part of the phase.
+    pub fn begin_at(&mut self, start: Nanos) {
+        self.config.start = start;
+        self.current_ends = start.plus(self.config.interval);
     }
 
     /// Takes one operation. Returns whether it was a stall, for which the caller then gives the
@@ -134,7 +160,8 @@ impl Recorder {
     /// Takes a stall with its split, where that is known.
     pub fn record_stall(&mut self, op: OpTimes, split: Option<WaitSplit>) {
         let at = op.started.since(self.config.start);
-        self.stalls.push(Stall { at, length: op.ended.since(op.started), split });
+        let length = op.ended.since(op.started);
+        self.stalls.push(Stall { at, length, behind: self.behind, split });
     }
 
     /// Takes the split of one sampled operation.
@@ -147,9 +174,29 @@ impl Recorder {
         self.missed_slots += slots;
     }
 
+    /// From here on an interval also ends where the storage is fuller by `step` than at its start.
+    /// Like the width, the step doubles as needed.
+    pub fn end_intervals_every(&mut self, step: Bytes) {
+        self.levels = Some(Levels { step: step.max(Bytes(1)), ends: None });
+    }
+
     /// Says how full the storage is, for the interval under way.
+    #[inline]
     pub fn set_filled(&mut self, filled: Bytes) {
         self.filled = Some(filled);
+        let Some(levels) = &mut self.levels else { return };
+        match levels.ends {
+            None => levels.ends = Some(filled.plus(levels.step)),
+            // With the next operation, as by time.
+            Some(ends) if filled >= ends => self.current_ends = Nanos::ZERO,
+            Some(_) => {}
+        }
+    }
+
+    /// Says how far the phase's clock is behind the machine's, where it stands still at times.
+    #[inline]
+    pub fn set_behind(&mut self, behind: Nanos) {
+        self.behind = behind;
     }
 
     /// Says how warm the storage is, for the interval under way.
@@ -214,12 +261,28 @@ impl Recorder {
             true => self.config.start.plus(Nanos((ends.0 / width.0.max(1) + 1) * width.0)),
             false => now.plus(width),
         };
+        if let (Some(levels), Some(filled)) = (&mut self.levels, self.filled) {
+            let doubled = self.series.width().0 / self.config.interval.0.max(1);
+            let step = levels.step.0.saturating_mul(doubled.max(1));
+            levels.ends = Some(filled.plus(Bytes(step)));
+        }
+    }
+
+    /// Ends the last interval at `now`, where the phase goes on without operations: a flush of
+    /// everything at its end.
+    pub fn end_series(&mut self, now: Nanos) {
+        self.end_interval(now);
+        self.series_ended = true;
     }
 
     /// Ends the phase at `now`.
     pub fn finish(mut self, now: Nanos) -> Recorded {
-        self.end_interval(now);
+        if !self.series_ended {
+            self.end_interval(now);
+        }
         Recorded {
+            began: self.config.start,
+            behind: self.behind,
             elapsed: now.since(self.config.start),
             bytes: self.total_bytes,
             latency: self.total,

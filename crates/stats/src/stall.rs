@@ -9,6 +9,8 @@ pub struct Stall {
     pub at: Nanos,
     /// How long it was.
     pub length: Nanos,
+    /// How far the phase's clock was behind the machine's by then: pauses of the phase.
+    pub behind: Nanos,
     /// Where the time went, where that could be read.
     pub split: Option<WaitSplit>,
 }

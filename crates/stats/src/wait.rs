@@ -8,8 +8,11 @@ pub struct WaitSplit {
     pub on_cpu: Nanos,
     /// The thread could have run, but no CPU was free for it.
     pub runnable: Nanos,
-    /// The rest: asleep until something completed.
+    /// Asleep until something completed.
     pub blocked: Nanos,
+    /// Stopped with the whole process ([`Stop`](crate::Stop)): it would have been blocked, running or
+    /// neither, which nobody knows.
+    pub stopped: Nanos,
 }
 
 impl WaitSplit {
@@ -18,12 +21,19 @@ impl WaitSplit {
     pub fn of(elapsed: Nanos, on_cpu: Nanos, runnable: Nanos) -> WaitSplit {
         let runnable = runnable.min(elapsed);
         let on_cpu = on_cpu.min(elapsed.since(runnable));
-        WaitSplit { on_cpu, runnable, blocked: elapsed.since(runnable.plus(on_cpu)) }
+        let blocked = elapsed.since(runnable.plus(on_cpu));
+        WaitSplit { on_cpu, runnable, blocked, stopped: Nanos::ZERO }
     }
 
-    /// All three together.
+    /// The same, of which `stopped` was no wait: what the scheduler does not count looked blocked.
+    pub fn with_stopped(self, stopped: Nanos) -> WaitSplit {
+        let stopped = stopped.min(self.blocked);
+        WaitSplit { blocked: self.blocked.since(stopped), stopped, ..self }
+    }
+
+    /// All parts together.
     pub fn total(&self) -> Nanos {
-        self.on_cpu.plus(self.runnable).plus(self.blocked)
+        self.on_cpu.plus(self.runnable).plus(self.blocked).plus(self.stopped)
     }
 
     /// The sum, part by part.
@@ -32,6 +42,7 @@ impl WaitSplit {
             on_cpu: self.on_cpu.plus(other.on_cpu),
             runnable: self.runnable.plus(other.runnable),
             blocked: self.blocked.plus(other.blocked),
+            stopped: self.stopped.plus(other.stopped),
         }
     }
 }
@@ -71,6 +82,15 @@ impl WaitTable {
             class.ops += more.ops;
             class.split = class.split.plus(&more.split);
         }
+    }
+
+    /// Takes back `stopped` of what looked blocked in an operation of `latency` that was recorded.
+    pub fn take_stopped(&mut self, latency: Nanos, stopped: Nanos) {
+        let class = &mut self.classes[latency.0.max(1).ilog2() as usize];
+        let blocked = class.split.blocked;
+        let stopped = stopped.min(blocked);
+        class.split.blocked = blocked.since(stopped);
+        class.split.stopped = class.split.stopped.plus(stopped);
     }
 
     /// The classes that hold something: the power of two and its waits.

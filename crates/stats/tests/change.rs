@@ -153,7 +153,8 @@ fn a_change_of_latency_at_an_even_rate_is_found() {
 }
 
 fn stall(at: f64, length: f64) -> Stall {
-    Stall { at: Nanos((at * 1e9) as u64), length: Nanos((length * 1e9) as u64), split: None }
+    let (at, length) = (Nanos((at * 1e9) as u64), Nanos((length * 1e9) as u64));
+    Stall { at, length, behind: Nanos::ZERO, split: None }
 }
 
 fn flat(random: &mut Pcg64Mcg) -> Vec<Interval> {

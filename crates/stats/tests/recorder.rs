@@ -93,7 +93,7 @@ fn the_longest_stalls_are_kept_and_all_are_counted() {
     let mut list = StallList::default();
     for number in 0..3_000u64 {
         let length = Nanos(number * 7_919 % 3_000 + 1);
-        list.push(Stall { at: Nanos(number), length, split: None });
+        list.push(Stall { at: Nanos(number), length, behind: Nanos::ZERO, split: None });
     }
     let kept = list.in_order();
     assert_eq!(list.seen(), 3_000);

@@ -217,10 +217,12 @@ fn saves(text: &mut String, run: &Run) {
 fn fills(text: &mut String, run: &Run) {
     for curve in fill_curves(run) {
         let _ = writeln!(text, "## {}\n", escape(&curve.heading));
+        let mark = if curve.failures.is_empty() { "" } else { " ✕" };
         let rows = curve.levels.iter().map(|level| {
             let figures = &level.figures;
             let values = [figures.p50, figures.p99, figures.p999, figures.max];
-            let mut cells = vec![format::share(level.full), format::mb_per_s(level.bytes_per_sec)];
+            let full = format!("{}{mark}", format::share(level.full));
+            let mut cells = vec![full, format::mb_per_s(level.bytes_per_sec)];
             cells.extend(values.into_iter().map(ms));
             cells.extend([late(figures), format::count(figures.n)]);
             cells
@@ -228,6 +230,9 @@ fn fills(text: &mut String, run: &Run) {
         let rows: Vec<Vec<String>> = rows.collect();
         let head = ["full", "MB/s", "p50 ms", "p99 ms", "p99.9 ms", "longest ms", "late", "n"];
         table(text, &head, &rows);
+        if let Some(flush) = curve.flush_note() {
+            let _ = writeln!(text, "{}\n", escape(&flush));
+        }
     }
 }
 

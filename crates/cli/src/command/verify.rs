@@ -18,7 +18,11 @@ pub fn verify(args: &VerifyArgs) -> Result<Exit> {
             continue;
         }
         exit = Exit::Crossed;
-        say::line(&format!("{}: {} figures do not hold", path.display(), found.len()))?;
+        let figures = match found.len() {
+            1 => "1 figure does not hold".to_owned(),
+            many => format!("{many} figures do not hold"),
+        };
+        say::line(&format!("{}: {figures}", path.display()))?;
         for discrepancy in &found {
             say::line(&format!("  {discrepancy}"))?;
         }

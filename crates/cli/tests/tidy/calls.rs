@@ -4,9 +4,10 @@ use crate::source::{Kind, Source, Token};
 use crate::{none, root};
 
 /// Files whose sleeps are a measurement's own or a person's wait.
-const SLEEPS: [(&str, &str); 11] = [
+const SLEEPS: [(&str, &str); 12] = [
     ("crates/device/src/clock.rs", "the real clock passes time by sleeping"),
     ("crates/engine/src/calibrate/mod.rs", "two clocks are compared over a stretch of time"),
+    ("crates/engine/src/heartbeat.rs", "a thread that tells whether it woke up"),
     ("crates/engine/src/uring/mod.rs", "an open loop waits for its next start or a completion"),
     ("crates/lab/src/guest/mounts.rs", "a kernel finds its disks after a while"),
     ("crates/lab/src/guest/port.rs", "a guest says now and then that it is alive"),

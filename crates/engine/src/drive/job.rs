@@ -2,7 +2,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use flashlag_device::{DeviceError, Durability};
+use flashlag_device::{Budget, DeviceError, Durability};
 use flashlag_schema::scenario::{self, Arrivals, Io, IoOperation, Pattern, ThreadSpans};
 use flashlag_stats::live::Live;
 use flashlag_stats::{Interval, Recorded, WaitSplit};
@@ -133,6 +133,8 @@ pub struct Watch<'a, M> {
     pub filled: Option<&'a Cell<Bytes>>,
     /// What this thread shares with the other threads of its test, where there are any.
     pub together: Option<&'a Together>,
+    /// What may be written, warm-up included; shared with whatever writes beside it.
+    pub budget: Option<Budget>,
     /// Tells where this thread's time goes.
     pub meter: M,
 }
@@ -147,6 +149,7 @@ impl<'a, M> Watch<'a, M> {
             temperature: None,
             filled: None,
             together: None,
+            budget: None,
             meter,
         }
     }
@@ -176,6 +179,8 @@ pub struct Driven {
     pub written: Bytes,
     /// Why it ended.
     pub ended: Ended,
+    /// Whether it ended because the next operation would have exceeded the budget.
+    pub out_of_budget: bool,
     /// What reading back showed, where it was asked for and done.
     pub verified: Option<Verified>,
 }

@@ -26,6 +26,7 @@
 
 mod job;
 mod lanes;
+mod pending;
 mod phase;
 mod recording;
 mod threads;

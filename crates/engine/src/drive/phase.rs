@@ -3,7 +3,7 @@ mod ending;
 use std::sync::atomic::Ordering;
 
 use flashlag_device::{
-    Clock, Completion, Device, DeviceError, Durability, Geometry, Op, Request, WaitMeter,
+    Budget, Clock, Completion, Device, DeviceError, Durability, Geometry, Op, Request, WaitMeter,
     WaitReading, WaitSampler, WaitWindow,
 };
 use flashlag_stats::OpTimes;
@@ -12,6 +12,7 @@ use flashlag_workload::Payload;
 
 use super::job::{Driven, Ended, Job, STRETCH, Watch};
 use super::lanes::{Lane, blocks_of, lanes};
+use super::pending::{NO_BLOCK, NOTHING, Pending, next_generation};
 use super::recording::Recording;
 use super::together::Together;
 use super::verify::Generations;
@@ -32,8 +33,13 @@ pub fn drive<D: Device, M: WaitMeter>(
     // Threads of one test share the moment from which they count.
     let start = watch.together.map_or_else(|| device.clock().now(), |all| all.start);
     let mut phase = Phase::new(device, job, geometry, sampler, (start, watch.together));
+    phase.budget = watch.budget.clone();
     if job.limits.warmup.is_none() {
-        phase.count_from(start, live.take());
+        phase.count_from_now(watch.together.map(|_| start), live.take());
+    }
+    if watch.filled.is_some() {
+        let whole = job.limits.bytes.unwrap_or(job.span).min(job.span);
+        phase.recording.end_intervals_every(Bytes(whole.0 / LEVELS));
     }
     let ended = loop {
         if watch.stop.load(Ordering::Relaxed) {
@@ -50,8 +56,8 @@ pub fn drive<D: Device, M: WaitMeter>(
         if phase.warming_up() {
             let warm = job.limits.warmup.unwrap_or_default();
             if phase.now.since(start) >= warm {
-                let from = if watch.together.is_some() { start.plus(warm) } else { phase.now };
-                phase.count_from(from, live.take());
+                let from = watch.together.map(|_| start.plus(warm));
+                phase.count_from_now(from, live.take());
             }
         } else if phase.interval_ended() {
             if let Some(read) = &mut temperature
@@ -72,32 +78,8 @@ pub fn drive<D: Device, M: WaitMeter>(
     phase.finish(ended, watch)
 }
 
-/// What the loop knows of a request in flight.
-#[derive(Clone, Copy, Debug)]
-struct Pending {
-    /// Whose slot it is.
-    lane: usize,
-    reads: bool,
-    intended: Option<Nanos>,
-    /// The last reading of the meter when it was handed over.
-    reading: Option<WaitReading>,
-    /// Whether that reading was taken for this request.
-    sampled: bool,
-    block: u64,
-    generation: u32,
-}
-
-/// The block of a free slot.
-const NO_BLOCK: u64 = u64::MAX;
-const NOTHING: Pending = Pending {
-    lane: 0,
-    reads: false,
-    intended: None,
-    reading: None,
-    sampled: false,
-    block: NO_BLOCK,
-    generation: 0,
-};
+/// A fill's series has at least this many intervals, however fast it is.
+const LEVELS: u64 = 128;
 
 struct Phase<'a, D, M> {
     device: &'a mut D,
@@ -129,6 +111,8 @@ struct Phase<'a, D, M> {
     intervals_seen: usize,
     /// Whether the operation that is about to begin is later than a period after its slot.
     late: bool,
+    budget: Option<Budget>,
+    out_of_budget: bool,
 }
 
 /// Whether another operation may begin.
@@ -173,6 +157,8 @@ impl<'a, D: Device, M: WaitMeter> Phase<'a, D, M> {
             written: Bytes::ZERO,
             intervals_seen: 0,
             late: false,
+            budget: None,
+            out_of_budget: false,
             device,
             job,
         }
@@ -182,10 +168,19 @@ impl<'a, D: Device, M: WaitMeter> Phase<'a, D, M> {
         self.counted_from.is_none()
     }
 
-    /// Everything from here on counts. Operations in flight began before and do not.
-    fn count_from(&mut self, now: Nanos, live: Option<std::sync::Arc<flashlag_stats::live::Live>>) {
-        self.recording = Recording::new(self.job, now, live, self.together.is_some());
+    /// Everything from here on counts, or from `shared`, the moment that all threads of a test count
+    /// from. Operations in flight began before and do not. The clock is read last: making a recorder
+    /// is no part of the phase.
+    fn count_from_now(
+        &mut self,
+        shared: Option<Nanos>,
+        live: Option<std::sync::Arc<flashlag_stats::live::Live>>,
+    ) {
+        let from = shared.unwrap_or(self.now);
+        self.recording = Recording::new(self.job, from, live, self.together.is_some());
         self.first_reading = self.sampler.read(self.device.clock());
+        let now = shared.unwrap_or_else(|| self.device.clock().now().max(self.now));
+        self.recording.begin_at(now);
         self.counted_from = Some(now);
         self.issued = 0;
         self.intervals_seen = 0;
@@ -233,7 +228,7 @@ impl<'a, D: Device, M: WaitMeter> Phase<'a, D, M> {
     /// Whether and when the next operation may begin.
     #[inline]
     fn next(&mut self, lane: usize) -> Next {
-        if self.issued >= self.max_ops {
+        if self.issued >= self.max_ops || self.out_of_budget {
             return Next::Never;
         }
         let arrivals = self.lanes[lane].arrivals.as_ref();
@@ -267,6 +262,12 @@ impl<'a, D: Device, M: WaitMeter> Phase<'a, D, M> {
         }
     }
 
+    /// Takes the next operation's bytes from the budget.
+    #[inline]
+    fn affords_another(&self) -> bool {
+        self.budget.as_ref().is_none_or(|budget| budget.take(self.job.block))
+    }
+
     /// Whether nothing may begin at `time` any more.
     #[inline]
     fn time_is_up(&self, time: Nanos) -> bool {
@@ -291,8 +292,9 @@ impl<'a, D: Device, M: WaitMeter> Phase<'a, D, M> {
         if std::mem::take(&mut self.late) {
             self.recording.miss_slots(reads, 1);
         }
-        if !reads && self.writable < self.job.block.0 {
+        if !reads && (self.writable < self.job.block.0 || !self.affords_another()) {
             // The budget is used up: nothing more may begin.
+            self.out_of_budget = true;
             self.max_ops = self.issued;
             return Ok(());
         }
@@ -430,11 +432,4 @@ impl<'a, D: Device, M: WaitMeter> Phase<'a, D, M> {
             self.recording.record_wait(reads, latency, window.split_of(latency));
         }
     }
-}
-
-/// Counts from 1 and, after four thousand million operations, from 1 again; leaves out 0 and the
-/// largest, which mean "never written" and "unknown".
-#[inline]
-fn next_generation(generation: u32) -> u32 {
-    if generation >= u32::MAX - 1 { 1 } else { generation + 1 }
 }

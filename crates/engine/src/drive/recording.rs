@@ -72,6 +72,21 @@ impl Recording {
         self.all.miss_slots(slots);
     }
 
+    /// As [`Recorder::begin_at`].
+    pub(super) fn begin_at(&mut self, start: Nanos) {
+        self.each(|recorder| recorder.begin_at(start));
+    }
+
+    /// As [`Recorder::end_intervals_every`].
+    pub(super) fn end_intervals_every(&mut self, step: Bytes) {
+        self.each(|recorder| recorder.end_intervals_every(step));
+    }
+
+    /// As [`Recorder::end_series`].
+    pub(super) fn end_series(&mut self, now: Nanos) {
+        self.each(|recorder| recorder.end_series(now));
+    }
+
     /// As [`Recorder::set_filled`].
     pub(super) fn set_filled(&mut self, filled: Bytes) {
         self.each(|recorder| recorder.set_filled(filled));

@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::{Builder, Scope};
 use std::time::Duration;
 
-use flashlag_device::{Clock, Device, DeviceError, WaitMeter};
+use flashlag_device::{Budget, Clock, Device, DeviceError, WaitMeter};
 use flashlag_schema::scenario::ThreadSpans;
 use flashlag_stats::live::Live;
 use flashlag_stats::{Recorded, merge_threads};
@@ -31,6 +31,8 @@ pub struct ThreadsWatch<'a> {
     pub live: Option<Arc<Live>>,
     /// Reads the temperature of the storage.
     pub temperature: Option<Temperature<'a>>,
+    /// What all of them together may write, warm-up included.
+    pub budget: Option<Budget>,
 }
 
 impl std::fmt::Debug for ThreadsWatch<'_> {
@@ -64,7 +66,8 @@ where
 {
     let halt = AtomicBool::new(false);
     let lives: Vec<Arc<Live>> = (0..job.threads.max(1)).map(|_| Arc::default()).collect();
-    let worker = Worker { open: &open, meter: &meter, job, halt: &halt };
+    let budget = watch.budget.clone();
+    let worker = Worker { open: &open, meter: &meter, job, halt: &halt, budget };
     std::thread::scope(|scope| {
         let (say, heard) = channel();
         let mut gates = Vec::new();
@@ -93,6 +96,7 @@ struct Worker<'a, O, N> {
     meter: &'a N,
     job: &'a Job,
     halt: &'a AtomicBool,
+    budget: Option<Budget>,
 }
 
 /// What is one thread's own.
@@ -139,6 +143,7 @@ impl<O, N> Worker<'_, O, N> {
         let mut watch = Watch {
             live: Some(Arc::clone(&place.live)),
             together: Some(&together),
+            budget: self.budget.clone(),
             ..Watch::new(self.halt, (self.meter)())
         };
         let driven = drive(&mut device, &job, &mut watch);
@@ -244,14 +249,20 @@ impl Coordinator<'_> {
             parts.iter().fold(Bytes::ZERO, |sum, part| sum.plus(of(part)))
         };
         let times: Option<Vec<_>> = parts.iter().map(|part| part.time).collect();
+        let recorded = merge(&|part| Some(&part.recorded));
+        // One thread may still have written while another flushed: what came after all writes.
+        let last = recorded.intervals.last().map_or(Nanos::ZERO, |interval| interval.ends);
+        let after = recorded.elapsed.since(last);
+        let flushes = parts.iter().filter_map(|part| part.final_flush);
         Driven {
-            recorded: merge(&|part| Some(&part.recorded)),
             sides,
             time: times.and_then(|times| times.into_iter().reduce(|sum, time| sum.plus(&time))),
-            final_flush: parts.iter().filter_map(|part| part.final_flush).max(),
+            final_flush: flushes.max().map(|flush| flush.min(after)),
+            recorded,
             moved: sum(|part| part.moved),
             written: sum(|part| part.written),
             ended: ended(&parts, watch.stop.load(Ordering::Relaxed)),
+            out_of_budget: parts.iter().any(|part| part.out_of_budget),
             verified: verified(&parts),
         }
     }

@@ -10,11 +10,15 @@ use super::space::{FreeSpace, free_space_of};
 /// The longest that is written, and the longest time that passes, between two looks.
 const MOST_BYTES: Bytes = Bytes::from_mib(64);
 const MOST_TIME: Nanos = Nanos::from_millis(100);
+/// On small storage it looks this often between empty and full, so that a fast fill has levels
+/// too; but not for less than 4 MiB, as looking takes microseconds.
+const LEVELS: u64 = 256;
+const LEAST_BYTES: Bytes = Bytes::from_mib(4);
 
 /// Watches the level while a fill goes on, as others write and delete too.
 ///
-/// Between two looks at most half of the room that was seen is written, and at most 64 MiB, for at
-/// most 100 ms. So our own writes never pass the limit, and those of others can be seen late by no
+/// Between two looks at most half of the room that was seen is written, and at most 64 MiB (less on
+/// small storage), for at most 100 ms. So our own writes never pass the limit, and those of others can be seen late by no
 /// more than that.
 #[derive(Debug)]
 pub(super) struct Gauge {
@@ -92,7 +96,8 @@ impl Gauge {
     /// Looks.
     pub fn look(&mut self, written: Bytes, now: Nanos) -> Result<(), DeviceError> {
         self.last = free_space_of(&self.directory, &self.path)?;
-        let allowed = Bytes(self.room().0 / 2).min(MOST_BYTES);
+        let level = Bytes(self.last.total.0 / LEVELS).max(LEAST_BYTES);
+        let allowed = Bytes(self.room().0 / 2).min(MOST_BYTES).min(level);
         self.next_bytes = written.plus(allowed).0;
         self.next_time = now.plus(MOST_TIME);
         Ok(())

@@ -106,6 +106,7 @@ pub fn fill<M: WaitMeter>(spec: &FillSpec<'_>, watch: Watch<'_, M>) -> Result<Fi
         temperature: watch.temperature.map(|temperature| temperature as _),
         filled: Some(&filled),
         together: None,
+        budget: watch.budget,
         meter: watch.meter,
     };
     let mut driven = drive(&mut filling, &job, &mut watch);
@@ -235,10 +236,11 @@ fn notes<D>(
             spec.leave
         ));
     } else if driven.ended == Ended::Limit && filling.gauge.has_room() {
-        let by_budget = spec.budget.is_some_and(|budget| driven.moved.plus(job.block) > budget);
-        let why = match (by_budget, spec.budget) {
-            (true, Some(budget)) => format!("--budget {budget} was used up"),
-            _ => "a limit of the scenario was reached".to_owned(),
+        let by_budget = driven.out_of_budget
+            || spec.budget.is_some_and(|budget| driven.moved.plus(job.block) > budget);
+        let why = match by_budget {
+            true => "the budget (--budget) was used up",
+            false => "a limit of the scenario was reached",
         };
         notes.push(format!("the fill ended before its level: {why}, {room} short of it"));
     }

@@ -82,7 +82,7 @@ fn growth(run: &Run, phase: &Phase) -> Option<Candidate> {
 /// Waiting for a CPU, from the scheduler's own count over the phase.
 fn cpu(run: &Run, phase: &Phase) -> Option<Candidate> {
     let Reading::Value(time) = &phase.time else { return None };
-    let whole = time.on_cpu_ns.plus(time.runnable_ns).plus(time.blocked_ns);
+    let whole = time.total();
     let share = ratio(time.runnable_ns.0, whole.0)?;
     let (per, n) = (per(phase), phase.ops.max(1));
     let one = per.trim_end_matches('s');

@@ -39,6 +39,9 @@ impl Believe {
         };
         let in_words = match counts {
             CheckCounts { passed: 0, failed: 0, unknown: 0 } => "no check was made".to_owned(),
+            CheckCounts { passed: 0, failed: 0, unknown: 1 } => {
+                "its one check could not be decided".to_owned()
+            }
             CheckCounts { passed: 0, failed: 0, unknown } => {
                 format!("none of {unknown} checks could be decided")
             }

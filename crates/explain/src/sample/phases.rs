@@ -185,6 +185,8 @@ fn assemble(spec: &Spec, began: Nanos, seen: &Recorded, grown: (Histogram, Histo
         waits: WaitRecord::all(&seen.waits),
         ledger: ledger(spec, seen.bytes, ops),
         floor: None,
+        final_flush_ns: None,
+        stopped_ns: None,
         intervals: seen.intervals.iter().map(IntervalRecord::from).collect(),
         stalls: stalls(seen),
         stalls_seen: seen.stalls_seen,

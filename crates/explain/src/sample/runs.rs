@@ -2,7 +2,7 @@ use flashlag_schema::scenario::Scenario;
 use flashlag_schema::{
     Change, ChangeKind, Check, CheckId, CheckStatus, Environment, Integrity, IntervalRecord, Lag,
     Operation, Options, Phase, Program, Reading, Run, RunStatus, SCHEMA, ScenarioRecord, Skipped,
-    State, Target, TargetKind, Trust, Verdict, Wear,
+    State, Target, TargetKind, Trust, Wear,
 };
 use flashlag_units::{Bytes, Nanos, per_second};
 
@@ -280,7 +280,7 @@ pub(super) fn check(
 }
 
 /// A run's checks: those given, then one unknown, then passes.
-pub(super) fn checks(given: &[Check]) -> Trust {
+pub(super) fn checks(given: &[Check]) -> Vec<Check> {
     use CheckId as Id;
     let pass = |id, claim, detail| check(id, CheckStatus::Pass, claim, detail, None, &[]);
     let mut checks = given.to_vec();
@@ -312,8 +312,7 @@ pub(super) fn checks(given: &[Check]) -> Trust {
     ];
     let seen: Vec<Id> = checks.iter().map(|check| check.id).collect();
     checks.extend(passes.into_iter().filter(|check| !seen.contains(&check.id)));
-    let failed = checks.iter().any(|check| check.status == CheckStatus::Fail);
-    Trust { verdict: if failed { Verdict::Untrusted } else { Verdict::Trusted }, checks }
+    checks
 }
 
 /// Puts a run together and seals it.
@@ -323,7 +322,7 @@ pub(super) fn build(
     directory: &str,
     environment: Environment,
     specs: &[Spec],
-    trust: Trust,
+    checks: Vec<Check>,
 ) -> Run {
     let scenario = Scenario::parse(text, &[]);
     let record = match &scenario {
@@ -374,7 +373,7 @@ pub(super) fn build(
         phases,
         skipped: if idle_skipped { vec![skipped_idle()] } else { Vec::new() },
         downgrades: Vec::new(),
-        trust,
+        trust: Trust::of(checks, specs.len()),
         wear: Wear {
             written_bytes: Bytes(written),
             block_bytes: Reading::Value(Bytes(written + written / 50)),

@@ -183,6 +183,8 @@ fn phase(
         waits: Vec::new(),
         ledger: ledger(ops, written, times, situation),
         floor: None,
+        final_flush_ns: None,
+        stopped_ns: None,
         intervals: Vec::new(),
         stalls: Vec::new(),
         stalls_seen: 0,

@@ -193,7 +193,7 @@ fn cause_class(cause: StallCause) -> &'static str {
         StallCause::Storage => "by-sto",
         StallCause::Cpu => "by-wai",
         StallCause::Executing => "by-cpu",
-        StallCause::Mixed | StallCause::Unknown => "by-unk",
+        StallCause::Stopped | StallCause::Mixed | StallCause::Unknown => "by-unk",
     }
 }
 

@@ -20,6 +20,7 @@ struct Curve {
     of: String,
     flag: Option<Flag>,
     doubt: bool,
+    flush: Option<String>,
     svg: Markup,
     rows: Vec<Row>,
 }
@@ -59,6 +60,7 @@ fn view(run: &Run, curve: &FillCurve) -> Curve {
         of: format::size(curve.total_bytes),
         flag: Flag::of(run, &curve.failures),
         doubt: !curve.failures.is_empty(),
+        flush: curve.flush_note(),
         svg: draw(curve),
         rows: rows.collect(),
     }

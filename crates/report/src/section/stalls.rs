@@ -58,7 +58,13 @@ pub(super) fn section(run: &Run) -> Option<Section> {
         .collect();
     let causes: Vec<StallCause> =
         phases.iter().flat_map(|phase| &phase.causes).map(|(cause, _)| *cause).collect();
-    let all = [StallCause::Storage, StallCause::Cpu, StallCause::Executing, StallCause::Mixed];
+    let all = [
+        StallCause::Storage,
+        StallCause::Cpu,
+        StallCause::Executing,
+        StallCause::Stopped,
+        StallCause::Mixed,
+    ];
     let key = all.into_iter().filter(|cause| {
         let unknown = *cause == StallCause::Mixed && causes.contains(&StallCause::Unknown);
         causes.contains(cause) || unknown
@@ -134,6 +140,7 @@ fn key_words(cause: StallCause) -> &'static str {
         StallCause::Storage => "blocked on storage",
         StallCause::Cpu => "waiting for a CPU",
         StallCause::Executing => "executing",
+        StallCause::Stopped => "the program itself was stopped",
         StallCause::Mixed | StallCause::Unknown => "several things, or unknown",
     }
 }

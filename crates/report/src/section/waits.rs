@@ -47,12 +47,7 @@ fn row(run: &Run, group: &WaitGroup) -> Row {
     let part = |part: WaitPart| (format::time(part.time), format::share(part.share));
     Row {
         label: format!("{}, {}", group.label, group.stage.to_lowercase()),
-        range: format!(
-            "{}, n = {}, {} sampled",
-            group.range,
-            format::count(group.n),
-            format::count(group.sampled)
-        ),
+        range: format!("{}, n = {}; {}", group.range, format::count(group.n), group.basis()),
         flag: Flag::of(run, &group.failures),
         doubt: !group.failures.is_empty(),
         mean: format::time(group.mean),

@@ -1,6 +1,6 @@
 //! What the guest could not know: a virtual disk that it doubts is a device that counts flushes.
 
-use flashlag_schema::{CheckId, CheckStatus, Run, Verdict};
+use flashlag_schema::{CheckId, Run, Trust};
 
 use crate::sim;
 
@@ -12,11 +12,8 @@ pub(super) fn believe_flushes(run: &mut Run, flushes: u64) {
         return;
     }
     let Some(check) = sim::flushes(&run.phases, "virtual") else { return };
-    let trust = &mut run.trust;
-    trust.checks.retain(|check| check.id != CheckId::FlushIsReal);
-    trust.checks.push(check);
-    trust.checks.sort_by_key(|check| check.status);
-    let failed = trust.checks.iter().any(|check| check.status == CheckStatus::Fail);
-    trust.verdict =
-        if failed || run.phases.is_empty() { Verdict::Untrusted } else { Verdict::Trusted };
+    let mut checks = std::mem::take(&mut run.trust.checks);
+    checks.retain(|check| check.id != CheckId::FlushIsReal);
+    checks.push(check);
+    run.trust = Trust::of(checks, run.phases.len());
 }

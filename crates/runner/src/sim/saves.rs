@@ -114,6 +114,7 @@ impl Simulation<'_> {
             stop: &self.request.stop,
             live: Some(live),
             on_interval: None,
+            budget: None,
             on_end: Some(&mut || after = Counted::now(stack)),
             meter: None::<NoWaitMeter>,
         });
@@ -144,6 +145,8 @@ fn save_outcome(
     ledger.syscall_bytes = saved.page_bytes;
     let changes = changes_of(&saved.recorded, Operation::Save, false);
     let tail = PhaseTail {
+        final_flush: None,
+        stopped: None,
         time: None,
         ledger,
         growth: Some((saved.grew, saved.in_place)),

@@ -17,6 +17,7 @@ use super::fill::Placed;
 use super::ledger::Counted;
 use crate::changes::changes_of;
 use crate::execute::Outcome;
+use crate::fills::trimmed_note;
 use crate::halves::{Half, halves};
 use crate::ledger::Direction;
 use crate::measure::{BACKGROUND_SPAN, INTERVAL, STALL_OVER, io_head, is_steady, label};
@@ -212,6 +213,8 @@ impl Simulation<'_> {
                 notes.extend(flush.map(|flush| format!("the flush at its end took {flush}")));
             }
             let tail = PhaseTail {
+                final_flush: driven.final_flush.filter(|_| writes),
+                stopped: None,
                 time: None,
                 ledger: counted.ledger(writes, half.moved),
                 growth: None,
@@ -309,8 +312,7 @@ impl Simulation<'_> {
         match self.stack.trim() {
             Ok(bytes) => {
                 self.trimmed = true;
-                let note = format!("trimmed: the filesystem told the device that {bytes} are free");
-                observer.event(Event::Note(&note));
+                observer.event(Event::Note(&trimmed_note(bytes)));
                 Outcome::Done
             }
             Err(error) => Outcome::Skipped(error.to_string()),

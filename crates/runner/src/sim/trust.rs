@@ -2,19 +2,20 @@
 //! as for any run; the clock, the engine and the machine have no part in it.
 
 use flashlag_schema::scenario::Durability;
-use flashlag_schema::{Check, CheckId, CheckStatus, Environment, Operation, Phase, Trust, Verdict};
+use flashlag_schema::{Check, CheckId, CheckStatus, Environment, Operation, Phase, Trust};
 use flashlag_units::Bytes;
 
 use crate::trust::{Evidence, Fill, judge};
 
 /// Checks about the machine that measures: in virtual time there is nothing for them to look at.
-const OF_THE_MACHINE: [CheckId; 8] = [
+const OF_THE_MACHINE: [CheckId; 9] = [
     CheckId::Clock,
     CheckId::EngineOverhead,
     CheckId::CacheBypass,
     CheckId::FlushIsReal,
     CheckId::PayloadIncompressible,
     CheckId::CpuContention,
+    CheckId::NeverStopped,
     CheckId::ForeignIo,
     CheckId::ThermalThrottling,
 ];
@@ -37,10 +38,7 @@ pub(super) fn trust(
     checks.retain(|check| !OF_THE_MACHINE.contains(&check.id));
     // That durable writes were flushed is no finding about any storage, only that they were not.
     checks.extend(flushes(phases, "simulated").filter(|it| it.status != CheckStatus::Pass));
-    checks.sort_by_key(|check| check.status);
-    let failed = checks.iter().any(|check| check.status == CheckStatus::Fail);
-    let trusted = !failed && !phases.is_empty();
-    Trust { verdict: if trusted { Verdict::Trusted } else { Verdict::Untrusted }, checks }
+    Trust::of(checks, phases.len())
 }
 
 /// Whether durable writes reached the flash of a `simulated` or `virtual` device: by its own count

@@ -14,7 +14,7 @@ use flashlag_schema::{Check, CheckId, Operation, Phase};
 use super::evidence::{Evidence, latency_sum, reads};
 use super::finding::{Finding, combine, percent, share};
 
-const CLAIM: &str = "Latencies add up to the elapsed time";
+const CLAIM: &str = "Latencies fit the elapsed time";
 const MOST: f64 = 1.001;
 const LEAST: f64 = 0.80;
 const ADVICE: &str = "Run it again; if it happens again this is a bug of the engine: report it \
@@ -36,18 +36,23 @@ fn judge_phase(phase: &Phase) -> Finding {
         return Finding::unknown(Some(phase), detail, "Run it longer (--set time=).");
     }
     let part = share(latency_sum(phase).0, most);
-    let detail = format!(
-        "{} latencies add up to {} of {}{}.",
-        phase.ops,
-        percent(part),
-        phase.elapsed_ns,
-        if depth > 1 { format!(" × {depth}") } else { String::new() }
-    );
     let lower_bound_holds = phase.closed_loop
         && depth == 1
         && phase.mixed.is_none()
         && phase.operation != Operation::Save
         && (reads(phase) || phase.durable != Durability::None);
+    let detail = format!(
+        "{} latencies take up {} of {}{}{}.",
+        phase.ops,
+        percent(part),
+        phase.elapsed_ns,
+        if depth > 1 { format!(" × {depth}") } else { String::new() },
+        match lower_bound_holds || part > MOST {
+            true => "",
+            false if !phase.closed_loop => "; a schedule paces them, so it need not be all of it",
+            false => "; the rest is work between them, which no latency includes",
+        }
+    );
     if part > MOST {
         return Finding::fail(Some(phase), detail, ADVICE).weighing(part);
     }
@@ -57,7 +62,9 @@ fn judge_phase(phase: &Phase) -> Finding {
                       frozen cgroup? Run it again.";
         return Finding::fail(Some(phase), detail, advice).weighing(1.0 - part);
     }
-    Finding::pass(Some(phase), detail).weighing(-part)
+    // Where it must be nearly all of it, that is what is worth telling.
+    let told_first = if lower_bound_holds { 1.0 } else { 0.0 };
+    Finding::pass(Some(phase), detail).weighing(told_first - part)
 }
 
 /// A histogram, a series and totals of the same operations that disagree.

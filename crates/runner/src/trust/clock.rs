@@ -1,4 +1,4 @@
-//! Is the ruler straight?
+//! Can the clock be relied on?
 //!
 //! - Between the first and the last counters of a run, `CLOCK_MONOTONIC` and `CLOCK_BOOTTIME` must
 //!   advance alike. They are the same clock but for suspension, so a difference above 1 ms (a
@@ -7,8 +7,9 @@
 //!   than 1 % and a second means that one of the two jumped, which one can't be told: unknown.
 //! - Bytes × time: a phase can't have lasted longer than the time between the counters around it,
 //!   by a clock read elsewhere in the program, and the disk can't have been busy for longer than
-//!   that either (`io_ticks` has the resolution of a jiffy, so 5 % and 50 ms are granted). A tool
-//!   whose clock ran slow would print a throughput that no phase of that length can hold.
+//!   that either (`io_ticks` has the resolution of a jiffy, so 5 % and 50 ms are granted). The
+//!   counters are read before a phase's clock starts and after it has stopped, so the time between
+//!   them is the longer one whatever a reading takes; 1 ms is granted for the two clocks' rates.
 //! - Resolution and cost of a reading, beside the shortest median latency measured: above 10 % of
 //!   it the latencies are the clock's (fail), above 2 % they are coloured (unknown), below it is
 //!   under the histogram's own error of 0.8 % within a factor of three.
@@ -20,7 +21,9 @@ use flashlag_units::Nanos;
 use super::evidence::Evidence;
 use super::finding::{Finding, combine, percent, share};
 
-const CLAIM: &str = "The clock is straight, fine and cheap enough";
+const CLAIM: &str = "The clock runs evenly, in fine steps, and is cheap to read";
+/// What a phase may last beyond the time around it.
+const SLACK: Nanos = Nanos::from_millis(1);
 const SUSPENSION: Nanos = Nanos::from_millis(1);
 const COLOURED: f64 = 0.02;
 const DROWNED: f64 = 0.10;
@@ -67,14 +70,17 @@ fn against_other_clocks(evidence: &Evidence<'_>) -> Finding {
 }
 
 fn against_latency(evidence: &Evidence<'_>) -> Finding {
-    let advice = "Run it again: the ruler is measured at the start of every run.";
+    let advice = "Run it again: the clock is measured at the start of every run.";
     let Some(calibration) = evidence.environment.calibration.value() else {
         return Finding::unknown(None, "The clock was not calibrated in this run.", advice);
     };
     if calibration.clock.steps_back > 0 {
         return Finding::fail(
             None,
-            format!("The monotonic clock went back {} times.", calibration.clock.steps_back),
+            match calibration.clock.steps_back {
+                1 => "The monotonic clock went back once.".to_owned(),
+                times => format!("The monotonic clock went back {times} times."),
+            },
             "Choose another clock source (/sys/devices/system/clocksource) or machine.",
         );
     }
@@ -113,12 +119,10 @@ fn judge_fineness(calibration: &Calibration, phase: &Phase, shortest: Nanos) -> 
 fn bytes_times_time(phase: &Phase, counted: &CounterDelta) -> Option<Finding> {
     let around = counted.elapsed_boottime;
     let advice = "The clocks of this machine contradict each other: use another one.";
-    // The counters are read before and after the phase's own clock starts and stops.
-    if phase.elapsed_ns > around.plus(Nanos::from_millis(1)) {
-        let detail = format!(
-            "It claims {} for its {}, but only {around} passed around it.",
-            phase.elapsed_ns, phase.bytes
-        );
+    let beyond = phase.elapsed_ns.since(around);
+    if beyond > SLACK {
+        // Both times may print alike: their difference never does.
+        let detail = format!("It lasted {beyond} longer than the {around} that passed around it.");
         return Some(Finding::fail(Some(phase), detail, advice));
     }
     let busy = counted.disk.value()?.io_ticks;
@@ -163,6 +167,19 @@ mod tests {
         let mut case = Case::quiet();
         case.phases[0].elapsed_ns = Nanos::from_secs(1000);
         assert_eq!(case.status(check), Some(CheckStatus::Fail));
+    }
+
+    #[test]
+    fn a_phase_that_lasted_a_little_too_long_is_told_by_how_much_and_not_by_two_equal_times() {
+        let mut case = Case::quiet();
+        let around = case.time_around(0);
+        case.phases[0].elapsed_ns = around.plus(Nanos::from_micros(900));
+        assert_eq!(case.status(check), Some(CheckStatus::Pass));
+        case.phases[0].elapsed_ns = around.plus(Nanos::from_micros(2_100));
+        let found = case.check(check).unwrap();
+        assert_eq!(found.status, CheckStatus::Fail);
+        assert!(found.detail.contains("It lasted 2.1 ms longer than the"), "{}", found.detail);
+        assert_eq!(found.detail.matches(&around.to_string()).count(), 1, "{}", found.detail);
     }
 
     #[test]

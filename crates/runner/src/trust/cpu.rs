@@ -47,12 +47,12 @@ fn judge_phase(phase: &Phase, counted: Option<CounterDelta>) -> Finding {
         let advice = "Use a kernel with scheduler statistics (CONFIG_SCHED_INFO).";
         return Finding::unknown(Some(phase), detail, advice);
     };
-    let total = total(&time);
+    let total = time.total();
     let part = share(time.runnable_ns.0, total.0);
     let per_op = Nanos(time.runnable_ns.0 / split_ops(phase).max(1));
     let system = counted.as_ref().map(system);
     let seen = format!(
-        "It waited for a CPU {} of its time, {per_op} an operation{}.",
+        "It waited for a CPU {} of its time, {per_op} an operation.{}",
         percent(part),
         system.as_ref().map(|system| system.words.as_str()).unwrap_or_default()
     );
@@ -95,27 +95,15 @@ fn never_sleeps(phase: &Phase) -> bool {
 /// The thread's time; for a phase that sleeps by schedule, the time of its sampled operations.
 fn time(phase: &Phase) -> Option<Time> {
     if never_sleeps(phase) {
-        return phase.time.value().copied().filter(|time| total(time) > Nanos::ZERO);
+        return phase.time.value().copied().filter(|time| time.total() > Nanos::ZERO);
     }
-    let sampled = phase.waits.iter().fold(Time::default(), |sum, class| plus(&sum, &class.time));
-    (total(&sampled) > Nanos::ZERO).then_some(sampled)
+    let sampled = phase.waits.iter().fold(Time::default(), |sum, class| sum.plus(&class.time));
+    (sampled.total() > Nanos::ZERO).then_some(sampled)
 }
 
 /// How many operations that time is of.
 fn split_ops(phase: &Phase) -> u64 {
     if never_sleeps(phase) { phase.ops } else { phase.waits.iter().map(|class| class.ops).sum() }
-}
-
-fn total(time: &Time) -> Nanos {
-    time.on_cpu_ns.plus(time.runnable_ns).plus(time.blocked_ns)
-}
-
-fn plus(a: &Time, b: &Time) -> Time {
-    Time {
-        on_cpu_ns: a.on_cpu_ns.plus(b.on_cpu_ns),
-        runnable_ns: a.runnable_ns.plus(b.runnable_ns),
-        blocked_ns: a.blocked_ns.plus(b.blocked_ns),
-    }
 }
 
 /// The slowest operations, where most of their time was waiting for a CPU: how many were sampled,
@@ -124,10 +112,9 @@ fn plus(a: &Time, b: &Time) -> Time {
 fn tail(phase: &Phase) -> Option<(u64, f64)> {
     let (median, p99) = (phase.latency_ns.p50?, phase.latency_ns.p99?);
     let slow = phase.waits.iter().filter(|class| class.from_ns > median && class.below_ns > p99);
-    let (ops, time) = slow.fold((0, Time::default()), |(ops, time), class| {
-        (ops + class.ops, plus(&time, &class.time))
-    });
-    let part = share(time.runnable_ns.0, total(&time).0);
+    let (ops, time) = slow
+        .fold((0, Time::default()), |(ops, time), class| (ops + class.ops, time.plus(&class.time)));
+    let part = share(time.runnable_ns.0, time.total().0);
     (ops >= LEAST_TAIL && part > 0.5).then_some((ops, part))
 }
 
@@ -145,7 +132,8 @@ fn busiest(counted: &CounterDelta) -> String {
         1 => String::new(),
         count => format!(" ({count} processes)"),
     };
-    format!("; most of all `{}`{how_many}, {cpus:.1} CPUs", busiest.name)
+    let unit = if format!("{cpus:.1}") == "1.0" { "CPU" } else { "CPUs" };
+    format!(" `{}`{how_many} used the most: {cpus:.1} {unit}.", busiest.name)
 }
 
 /// What the whole system did meanwhile.
@@ -162,11 +150,16 @@ fn system(counted: &CounterDelta) -> System {
     let mut words = String::new();
     if let (Some(cpu), Some(_)) = (cpu, idle_cpus) {
         words +=
-            &format!("; all CPUs together were idle {}", percent(share(cpu.idle.0, cpu.total.0)));
+            &format!(" The CPUs were idle {} of the time", percent(share(cpu.idle.0, cpu.total.0)));
     }
     if let Some(pressure) = pressure {
-        words += &format!(", some task waited {} of the time", percent(pressure.min(1.0)));
+        let waited = percent(pressure.min(1.0));
+        words += &match words.is_empty() {
+            true => format!(" Some task on the machine waited for one {waited} of the time"),
+            false => format!(", and some task on the machine waited for one {waited} of it"),
+        };
     }
+    words += if words.is_empty() { "" } else { "." };
     words += &busiest(counted);
     System { idle_cpus, steal: cpu.map_or(0.0, |cpu| share(cpu.steal.0, cpu.total.0)), words }
 }
@@ -186,6 +179,7 @@ mod tests {
             on_cpu_ns: Nanos::ZERO,
             runnable_ns: runnable,
             blocked_ns: elapsed.since(runnable),
+            stopped_ns: Nanos::ZERO,
         });
     }
 
@@ -233,6 +227,7 @@ mod tests {
                 on_cpu_ns: Nanos::ZERO,
                 runnable_ns: Nanos::from_millis(200),
                 blocked_ns: Nanos::from_millis(10),
+                stopped_ns: Nanos::ZERO,
             },
         });
         let found = case.check(check).unwrap();

@@ -29,6 +29,8 @@ pub struct Evidence<'a> {
     pub leave: Bytes,
     /// Free bytes when the run had ended and before it cleaned up.
     pub free_after: Reading<Bytes>,
+    /// What this run's own files took by then.
+    pub own_bytes: Reading<Bytes>,
     /// What was read back, with `--verify`.
     pub verification: Option<Verification>,
 }
@@ -71,6 +73,7 @@ impl<'a> Evidence<'a> {
             fills: Vec::new(),
             leave: Bytes::ZERO,
             free_after: Reading::unavailable("free space was not read after the run"),
+            own_bytes: Reading::unavailable("this run's own files were not counted"),
             verification: None,
         }
     }

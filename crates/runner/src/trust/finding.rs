@@ -66,8 +66,8 @@ pub(super) fn combine(id: CheckId, claim: &str, findings: Vec<Finding>) -> Optio
     let others = match (status, phases.len()) {
         (CheckStatus::Pass, _) if total > 1 => format!(" ({total} phases looked at)"),
         (CheckStatus::Pass, _) | (_, 0 | 1) => String::new(),
-        (_, 2) => " One more phase is like it.".to_owned(),
-        (_, count) => format!(" {} more phases are like it.", count - 1),
+        (_, 2) => " So it is in one more phase.".to_owned(),
+        (_, count) => format!(" So it is in {} more phases.", count - 1),
     };
     let mut detail = match worst.phase.as_str() {
         "" => worst.detail.clone(),

@@ -22,6 +22,7 @@ mod payload;
 mod samples;
 mod space;
 mod steady;
+mod stopped;
 #[cfg(test)]
 mod testing;
 mod thermal;
@@ -29,7 +30,7 @@ mod verified;
 
 pub use evidence::{Evidence, Fill, Verification};
 
-use flashlag_schema::{CheckStatus, Trust, Verdict};
+use flashlag_schema::Trust;
 
 /// Runs every check that applies; failed ones first, then unknown ones.
 pub fn judge(evidence: &Evidence<'_>) -> Trust {
@@ -41,6 +42,7 @@ pub fn judge(evidence: &Evidence<'_>) -> Trust {
         flush::check(evidence),
         payload::check(evidence),
         cpu::check(evidence),
+        stopped::check(evidence),
         foreign::check(evidence),
         thermal::check(evidence),
         space::check(evidence),
@@ -48,17 +50,12 @@ pub fn judge(evidence: &Evidence<'_>) -> Trust {
         samples::check(evidence),
         verified::check(evidence),
     ];
-    let mut checks: Vec<_> = checks.into_iter().flatten().collect();
-    checks.sort_by_key(|check| check.status);
-    let failed = checks.iter().any(|check| check.status == CheckStatus::Fail);
-    // A run without a single phase has shown nothing that could be trusted.
-    let trusted = !failed && !evidence.phases.is_empty();
-    Trust { verdict: if trusted { Verdict::Trusted } else { Verdict::Untrusted }, checks }
+    Trust::of(checks.into_iter().flatten().collect(), evidence.phases.len())
 }
 
 #[cfg(test)]
 mod tests {
-    use flashlag_schema::{CheckId, Environment, Reading};
+    use flashlag_schema::{CheckId, CheckStatus, Environment, Reading, Verdict};
 
     use super::testing::Case;
     use super::*;
@@ -79,8 +76,13 @@ mod tests {
         let trust = judge(&Evidence::new(&bare, &case.phases));
         let passed = trust.checks.iter().filter(|check| check.status == CheckStatus::Pass);
         let passed: Vec<CheckId> = passed.map(|check| check.id).collect();
-        // These need nothing but the phases, the second its own split of time.
-        let allowed = [CheckId::Accounting, CheckId::CpuContention, CheckId::EnoughSamples];
+        // These need nothing but the phases, with their own splits of time.
+        let allowed = [
+            CheckId::Accounting,
+            CheckId::CpuContention,
+            CheckId::NeverStopped,
+            CheckId::EnoughSamples,
+        ];
         assert_eq!(passed, allowed);
     }
 

@@ -70,8 +70,21 @@ fn room(evidence: &Evidence<'_>) -> Finding {
     let used = used.map(|used| format!(", {} used", percent(used))).unwrap_or_default();
     let detail = format!("{free} free{used}; {} is to stay free.", evidence.leave);
     if free < evidence.leave {
-        let advice = "Free some space: something else filled the storage meanwhile.";
-        return Finding::fail(None, detail, advice);
+        let own = evidence.own_bytes.value().copied();
+        return match own {
+            // Without our files there would have been room: nobody else is to blame.
+            Some(own) if free.plus(own) >= evidence.leave => {
+                let detail = format!("{detail} {own} of the rest are this run's own files.");
+                let advice = "Measure over less (--set span=), spare less (--leave), or free some \
+                              space.";
+                Finding::fail(None, detail, advice)
+            }
+            Some(_) => {
+                let advice = "Free some space: something else filled the storage meanwhile.";
+                Finding::fail(None, detail, advice)
+            }
+            None => Finding::fail(None, detail, "Free some space, or spare less (--leave)."),
+        };
     }
     Finding::pass(None, detail)
 }
@@ -118,7 +131,16 @@ mod tests {
         let mut case = Case::quiet();
         assert_eq!(case.status(check), Some(CheckStatus::Pass));
         case.free_after = Reading::Value(Bytes(1));
-        assert_eq!(case.status(check), Some(CheckStatus::Fail));
+        let advice = |case: &Case| {
+            let found = case.check(check).unwrap();
+            assert_eq!(found.status, CheckStatus::Fail);
+            found.advice.unwrap()
+        };
+        assert!(advice(&case).contains("something else"), "our own files are small");
+        case.own_bytes = Reading::Value(Bytes::from_mb(1000));
+        assert!(!advice(&case).contains("something else"), "our own files took it");
+        case.own_bytes = Reading::unavailable("no");
+        assert!(!advice(&case).contains("something else"), "nobody knows");
         case.free_after = Reading::unavailable("no");
         assert_eq!(case.status(check), Some(CheckStatus::Unknown));
     }

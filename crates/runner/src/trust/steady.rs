@@ -29,15 +29,15 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Option<Check> {
 fn judge_phase(phase: &Phase) -> Finding {
     let recorded = |kind| phase.changes.iter().find(|change| change.kind == kind);
     if let Some(change) = recorded(ChangeKind::SteadyState) {
-        return Finding::pass(Some(phase), change.detail.clone());
+        return Finding::pass(Some(phase), sentence(&change.detail));
     }
     if let Some(change) = recorded(ChangeKind::NotSteady) {
         let advice = "Give it more time or bytes (--set time=2h --set bytes=256GB).";
-        return Finding::fail(Some(phase), change.detail.clone(), advice);
+        return Finding::fail(Some(phase), sentence(&change.detail), advice);
     }
     let shift = [ChangeKind::CacheExhausted, ChangeKind::Slower, ChangeKind::Faster];
     if let Some(change) = shift.into_iter().find_map(recorded) {
-        let detail = format!("{} Its figures mix both.", change.detail);
+        let detail = format!("{} Its figures mix both.", sentence(&change.detail));
         return Finding::unknown(Some(phase), detail, ADVICE).weighing(2.0);
     }
     let Some((first, second)) = halves(phase) else {
@@ -54,6 +54,14 @@ fn judge_phase(phase: &Phase) -> Finding {
         return Finding::unknown(Some(phase), detail, ADVICE);
     }
     Finding::pass(Some(phase), format!("{medians}, over {}.", phase.elapsed_ns))
+}
+
+/// A change's words as a sentence: they follow a name and have no full stop.
+fn sentence(words: &str) -> String {
+    let words = words.trim_end_matches('.');
+    let mut letters = words.chars();
+    let first = letters.next().into_iter().flat_map(char::to_uppercase);
+    first.chain(letters).chain(['.']).collect()
 }
 
 /// The medians of the operations of the first and the second half of the intervals.
@@ -97,6 +105,25 @@ mod tests {
         assert_eq!(with_change(ChangeKind::SteadyState), Some(CheckStatus::Pass));
         assert_eq!(with_change(ChangeKind::NotSteady), Some(CheckStatus::Fail));
         assert_eq!(with_change(ChangeKind::CacheExhausted), Some(CheckStatus::Unknown));
+    }
+
+    #[test]
+    fn the_words_of_a_change_become_a_sentence() {
+        assert_eq!(sentence("fell from 2 MB/s to 1 MB/s"), "Fell from 2 MB/s to 1 MB/s.");
+        assert_eq!(sentence("Five rounds within 8 %."), "Five rounds within 8 %.");
+        let mut case = Case::quiet();
+        case.keep_only("rand_write_4k");
+        case.phases[0].changes.push(Change {
+            kind: ChangeKind::Slower,
+            t_ns: Nanos::from_secs(3),
+            written_bytes: Bytes(1),
+            bytes_per_sec: None,
+            period_ns: None,
+            detail: "fell from 2 MB/s to 1 MB/s".to_owned(),
+        });
+        let found = case.check(check).unwrap();
+        let told = "rand_write_4k: Fell from 2 MB/s to 1 MB/s. Its figures mix both.";
+        assert!(found.detail.ends_with(told), "{}", found.detail);
     }
 
     #[test]

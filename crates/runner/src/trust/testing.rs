@@ -22,6 +22,7 @@ pub(super) struct Case {
     pub payload: Reading<Vec<u8>>,
     pub fills: Vec<Fill>,
     pub free_after: Reading<Bytes>,
+    pub own_bytes: Reading<Bytes>,
     pub verification: Option<Verification>,
 }
 
@@ -64,6 +65,7 @@ impl Case {
             payload: Reading::Value(random_bytes(256 << 10)),
             fills: Vec::new(),
             free_after: Reading::Value(Bytes::from_mb(20_000)),
+            own_bytes: Reading::Value(Bytes::from_mb(100)),
             verification: None,
         }
     }
@@ -78,6 +80,7 @@ impl Case {
             fills: self.fills.clone(),
             leave: Bytes::from_mb(1000),
             free_after: self.free_after.clone(),
+            own_bytes: self.own_bytes.clone(),
             verification: self.verification.clone(),
             ..Evidence::new(&self.environment, &self.phases)
         }
@@ -111,6 +114,12 @@ impl Case {
         if let Reading::Value(calibration) = &mut self.environment.calibration {
             change(calibration);
         }
+    }
+
+    /// What passed between the counters around a phase.
+    pub fn time_around(&self, index: usize) -> Nanos {
+        let (before, after) = self.counters[index].as_ref().unwrap();
+        after.since(before).elapsed_boottime
     }
 
     pub fn last_counters(&mut self) -> &mut Counters {
@@ -234,10 +243,13 @@ fn phase(name: &str, operation: Operation, block: u64, durable: Durability) -> P
             on_cpu_ns: Nanos(elapsed.0 / 5),
             runnable_ns: Nanos(elapsed.0 / 100),
             blocked_ns: Nanos(elapsed.0 * 79 / 100),
+            stopped_ns: Nanos::ZERO,
         }),
         waits: Vec::new(),
         ledger: Ledger::default(),
         floor: None,
+        final_flush_ns: None,
+        stopped_ns: Some(Nanos::ZERO),
         intervals,
         stalls: Vec::new(),
         stalls_seen: 0,

@@ -3,12 +3,13 @@
 //! **fail**: a phase in which throughput fell while the device was hot; a throttle counter that
 //! rose during the run; a cooling device that slows a processor and was not at work when the run
 //! began; a CPU frequency limit that fell by more than 5 % of the maximum (less is rounding); a
-//! Raspberry Pi's low-voltage alarm, which slows it as heat does; a storage temperature of 80 °C or more, where NVMe disks (WCTEMP is 70 to 85 °C in data sheets)
-//! and eMMC and UFS packages (rated to 85 °C) slow themselves down.
-//! **pass** needs a storage temperature below 70 °C, and processors that tell their throttling and
-//! told none. Cooling that was at work before the run began, or a frequency limit that was there
-//! all along, may be a setting: unknown. Without a sensor it is unknown: a device that throttles without a sensor looks just
-//! like a slow one.
+//! Raspberry Pi's low-voltage alarm, which slows it as heat does; a storage temperature of 80 °C or
+//! more, where NVMe disks (WCTEMP is 70 to 85 °C in data sheets) and eMMC and UFS packages (rated to
+//! 85 °C) slow themselves down.
+//! **pass** needs a storage temperature below 70 °C, and processors that report their throttling and
+//! reported none. Cooling that was at work before the run began, or a frequency limit that was there
+//! all along, may be a setting: unknown. Without a sensor it is unknown: a device that throttles
+//! without a sensor looks just like a slow one.
 
 use flashlag_inspect::Throttle;
 use flashlag_schema::{ChangeKind, Check, CheckId};
@@ -30,7 +31,8 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Option<Check> {
     for phase in evidence.phases {
         let throttled = phase.changes.iter().find(|change| change.kind == ChangeKind::Throttled);
         findings.extend(throttled.map(|change| {
-            let detail = format!("{} It was throttled.", change.detail);
+            let fell = change.detail.trim_end_matches('.');
+            let detail = format!("Throughput {fell}: it was throttled.");
             Finding::fail(Some(phase), detail, COOL)
         }));
     }
@@ -70,14 +72,15 @@ fn celsius(millicelsius: i64) -> String {
 }
 
 fn processors(evidence: &Evidence<'_>) -> Finding {
-    let advice = "Watch cpufreq while it runs, or run it on a machine that tells.";
+    let advice = "Watch /sys/devices/system/cpu/cpufreq while it runs, or use a machine whose \
+                  kernel counts throttling.";
     let Some((from, to)) = evidence.ends() else {
-        let detail = "Whether the processors were throttled was not read.";
+        let detail = "Processor throttling was not read.";
         return Finding::unknown(None, detail, advice);
     };
     let (Some(before), Some(after)) = (from.throttle.value(), to.throttle.value()) else {
         let reason = from.throttle.reason().or(to.throttle.reason()).unwrap_or_default();
-        let detail = format!("Whether the processors were throttled is not told: {reason}.");
+        let detail = format!("This machine does not report processor throttling: {reason}.");
         return Finding::unknown(None, detail, advice);
     };
     if after.undervoltage == Some(true) {
@@ -102,7 +105,10 @@ fn sign_of_throttling(before: &Throttle, after: &Throttle) -> Option<String> {
     if let (Some(from), Some(to)) = (before.core_throttle_count, after.core_throttle_count)
         && to > from
     {
-        return Some(format!("The processors were throttled {} times.", to - from));
+        return Some(match to - from {
+            1 => "The processors were throttled once.".to_owned(),
+            times => format!("The processors were throttled {times} times."),
+        });
     }
     if let (Some(from), Some(to)) = (before.cooling_state, after.cooling_state)
         && to > from

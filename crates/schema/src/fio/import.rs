@@ -12,13 +12,14 @@ use super::options::{Options, millis};
 use super::{FioFileError, json_of};
 use crate::environment::Environment;
 use crate::histogram::{LatencySummary, StoredHistogram};
-use crate::phase::{Lag, Ledger, Phase, State};
+use crate::lag::Lag;
+use crate::phase::{Ledger, Phase, State};
 use crate::reading::Reading;
 use crate::run::{
     Integrity, Program, Run, RunStatus, SCHEMA, ScenarioRecord, Skipped, Target, TargetKind, Wear,
 };
 use crate::scenario::{Durability, EngineKind, hex};
-use crate::trust::{Check, CheckId, CheckStatus, Trust, Verdict};
+use crate::trust::{Check, CheckId, CheckStatus, Trust};
 
 /// Reads fio's `json+` output (3.x), or what [`super::export`] wrote, as a run: one phase for each
 /// job and direction. No trust check is made: all are unknown.
@@ -180,6 +181,7 @@ impl Imported {
         let lag = self.phases.iter().filter_map(|p| p.lag).fold(Lag::default(), Lag::plus);
         let wrote = self.phases.iter().filter(|phase| crate::verify::writes_blocks(phase));
         let written = wrote.fold(Bytes::ZERO, |sum, phase| sum.plus(phase.bytes));
+        let trust = unknown_trust(self.phases.len());
         let mut run = Run {
             schema: SCHEMA.to_owned(),
             flashlag: Program {
@@ -208,7 +210,7 @@ impl Imported {
             phases: self.phases,
             skipped: self.skipped,
             downgrades: Vec::new(),
-            trust: unknown_trust(),
+            trust,
             lag,
             wear: Wear {
                 written_bytes: written,
@@ -353,6 +355,8 @@ fn blank(name: String, job: &Value) -> Phase {
         waits: Vec::new(),
         ledger: Ledger::default(),
         floor: None,
+        final_flush_ns: None,
+        stopped_ns: None,
         intervals: Vec::new(),
         stalls: Vec::new(),
         stalls_seen: 0,
@@ -422,7 +426,7 @@ fn environment_of(root: &Value) -> Environment {
 }
 
 /// Every check there is, with nothing to decide it by.
-fn unknown_trust() -> Trust {
+fn unknown_trust(phases: usize) -> Trust {
     let check = |id: &CheckId| Check {
         id: *id,
         status: CheckStatus::Unknown,
@@ -431,10 +435,10 @@ fn unknown_trust() -> Trust {
         advice: Some("Measure with `flashlag run` to have it checked.".to_owned()),
         phases: Vec::new(),
     };
-    Trust { verdict: Verdict::Trusted, checks: CHECKS.iter().map(check).collect() }
+    Trust::of(CHECKS.iter().map(check).collect(), phases)
 }
 
-const CHECKS: [CheckId; 13] = [
+const CHECKS: [CheckId; 14] = [
     CheckId::Clock,
     CheckId::Accounting,
     CheckId::EngineOverhead,
@@ -442,6 +446,7 @@ const CHECKS: [CheckId; 13] = [
     CheckId::FlushIsReal,
     CheckId::PayloadIncompressible,
     CheckId::CpuContention,
+    CheckId::NeverStopped,
     CheckId::ForeignIo,
     CheckId::ThermalThrottling,
     CheckId::FreeSpace,
@@ -459,6 +464,7 @@ fn claim(id: CheckId) -> &'static str {
         CheckId::FlushIsReal => "Flushes reached the device",
         CheckId::PayloadIncompressible => "The payload can't be compressed away",
         CheckId::CpuContention => "A CPU was free when it was wanted",
+        CheckId::NeverStopped => "The program was never stopped",
         CheckId::ForeignIo => "Nothing else used the device",
         CheckId::ThermalThrottling => "Heat slowed nothing",
         CheckId::FreeSpace => "There was room",

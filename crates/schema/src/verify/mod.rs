@@ -15,11 +15,11 @@ use std::fmt;
 use flashlag_stats::Histogram;
 
 use crate::histogram::{LatencySummary, StoredHistogram};
-use crate::phase::Lag;
+use crate::lag::Lag;
 use crate::run::{Run, SCHEMA, TargetKind};
 use crate::scenario::Scenario;
 use crate::seal::RunFileError;
-use crate::trust::{CheckStatus, Verdict};
+use crate::trust::Trust;
 use figures::Figures;
 
 /// A figure that does not follow from the rest of the run.
@@ -73,10 +73,8 @@ pub fn verify(run: &Run) -> Vec<Discrepancy> {
 }
 
 fn verify_verdict(run: &Run, figures: &mut Figures) {
-    let failed = run.trust.checks.iter().any(|check| check.status == CheckStatus::Fail);
-    let nothing_checked = run.trust.checks.is_empty();
-    let verdict = if failed || nothing_checked { Verdict::Untrusted } else { Verdict::Trusted };
-    figures.same("trust.verdict", &run.trust.verdict, &verdict);
+    let trust = Trust::of(run.trust.checks.clone(), run.phases.len());
+    figures.same("trust.verdict", &run.trust.verdict, &trust.verdict);
 }
 
 /// A run hands the filesystem at least what its phases of block writes wrote.

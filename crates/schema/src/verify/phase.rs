@@ -6,7 +6,8 @@ use flashlag_units::{Nanos, per_second};
 use super::figures::Figures;
 use super::{restored, verify_histogram};
 use crate::histogram::{LatencySummary, StoredHistogram};
-use crate::phase::{Lag, Operation, Phase, StallCause, Time};
+use crate::lag::Lag;
+use crate::phase::{Operation, Phase, StallCause, Time};
 use crate::run::TargetKind;
 use crate::scenario::EngineKind;
 
@@ -53,6 +54,7 @@ pub(super) fn verify(phase: &Phase, target: TargetKind, figures: &mut Figures) {
     verify_intervals(phase, &latency, figures);
     verify_stalls(phase, &latency, target, figures);
     verify_waits(phase, figures);
+    verify_flush_and_stops(phase, figures);
     for (index, change) in phase.changes.iter().enumerate() {
         figures.at_most(&format!("changes[{index}].t_ns"), change.t_ns.0, phase.elapsed_ns.0);
     }
@@ -188,16 +190,39 @@ fn verify_stalls(phase: &Phase, latency: &Histogram, target: TargetKind, figures
     }
 }
 
+/// A flush at the end comes after the last interval; no wait holds more stopped time than there was.
+fn verify_flush_and_stops(phase: &Phase, figures: &mut Figures) {
+    if let Some(flush) = phase.final_flush_ns {
+        let last = phase.intervals.last().map_or(Nanos::ZERO, |interval| interval.t_ns);
+        let bound = phase.elapsed_ns.0.saturating_sub(last.0);
+        figures.at_most("final_flush_ns", flush.0, bound);
+        if !writes_blocks(phase) {
+            figures.differs("final_flush_ns", "a flush", "absent: it does not write blocks");
+        }
+    }
+    let stopped = phase.stopped_ns.unwrap_or_default();
+    figures.at_most("stopped_ns", stopped.0, phase.elapsed_ns.0);
+    if let Some(time) = phase.time.value() {
+        figures.at_most("time.stopped_ns", time.stopped_ns.0, stopped.0);
+    }
+    let stalls = phase.stalls.iter().enumerate();
+    for (index, time) in stalls.filter_map(|(index, stall)| Some((index, stall.time?))) {
+        let at = format!("stalls[{index}].time.stopped_ns");
+        figures.at_most(&at, time.stopped_ns.0, stopped.0);
+    }
+}
+
 /// The part that has more than half of the wait.
 fn cause_of(time: &Time) -> StallCause {
-    let whole = time.on_cpu_ns.plus(time.runnable_ns).plus(time.blocked_ns);
-    let half = Nanos(whole.0 / 2);
+    let half = Nanos(time.total().0 / 2);
     if time.blocked_ns > half {
         StallCause::Storage
     } else if time.runnable_ns > half {
         StallCause::Cpu
     } else if time.on_cpu_ns > half {
         StallCause::Executing
+    } else if time.stopped_ns > half {
+        StallCause::Stopped
     } else {
         StallCause::Mixed
     }

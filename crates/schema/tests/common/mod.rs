@@ -81,6 +81,7 @@ pub fn phase(name: &str, operation: Operation, recorded: &Recorded) -> Phase {
             on_cpu_ns: Nanos(10),
             runnable_ns: Nanos(20),
             blocked_ns: Nanos(30),
+            stopped_ns: Nanos::ZERO,
         }),
         waits: WaitRecord::all(&recorded.waits),
         ledger: Ledger {
@@ -89,6 +90,8 @@ pub fn phase(name: &str, operation: Operation, recorded: &Recorded) -> Phase {
             ..Ledger::default()
         },
         floor: None,
+        final_flush_ns: None,
+        stopped_ns: None,
         intervals: recorded.intervals.iter().map(IntervalRecord::from).collect(),
         stalls: recorded.stalls.iter().map(StallRecord::from).collect(),
         stalls_seen: recorded.stalls_seen,

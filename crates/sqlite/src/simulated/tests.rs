@@ -223,3 +223,70 @@ fn the_virtual_clock_moves_while_rows_are_put_back_but_no_figure_does() {
     assert!(elapsed.plus(took) <= files.clock().now().since(began));
     assert!(elapsed.0.abs_diff(saved.recorded.latency.sum().0) < 1000);
 }
+
+/// Runs a job beside which the machine is as slow as `reading` to read its counters: at the end of
+/// each interval and after the last save.
+fn run_with_slow_readings(save: &Save, reading: Nanos) -> Saved {
+    let files = Fake::new(1 << 24);
+    let job = job(save);
+    let stop = AtomicBool::new(false);
+    let cpu = Nanos::from_micros(30);
+    let prepared = PreparedSaves::prepare_on(Box::new(files.clone()), &job, cpu, &stop).unwrap();
+    let pass = |files: &Fake| {
+        let clock = files.clock();
+        clock.pass_until(clock.now().plus(reading));
+    };
+    let mut at_interval = |_: &mut flashlag_stats::Recorder| {
+        pass(&files);
+        std::ops::ControlFlow::Continue(())
+    };
+    let mut at_end = || pass(&files);
+    let watch = SaveWatch {
+        on_interval: Some(&mut at_interval),
+        on_end: Some(&mut at_end),
+        ..SaveWatch::new(&stop, None::<NoWaitMeter>)
+    };
+    prepared.run(watch).unwrap()
+}
+
+#[test]
+fn reading_counters_takes_none_of_the_time_of_saves() {
+    for journal in JOURNALS {
+        for statement in [Statement::Insert, Statement::Update, Statement::Delete] {
+            let save = save(statement, journal, 300, Some(200));
+            let quick = run_with_slow_readings(&save, Nanos::ZERO).recorded;
+            let slow = run_with_slow_readings(&save, Nanos::from_secs(3)).recorded;
+            let cell = format!("{statement:?} {journal:?}");
+            assert_eq!(slow.elapsed, quick.elapsed, "{cell}");
+            assert_eq!(slow.latency, quick.latency, "{cell}");
+            // Nothing but saves takes time here.
+            assert_eq!(slow.elapsed, slow.latency.sum(), "{cell}");
+        }
+    }
+}
+
+#[test]
+fn a_slow_reading_after_the_last_save_misses_no_slot_of_the_schedule() {
+    let mut save = save(Statement::Update, JournalMode::Memory, 100, None);
+    save.time = Some(Text(Nanos::from_secs(60)));
+    save.arrivals = Arrivals { per_second: Some(100.0), schedule: Schedule::Fixed };
+    let stopped_early = |reading| {
+        let files = Fake::new(1 << 24);
+        let stop = AtomicBool::new(false);
+        let job = job(&save);
+        let prepared =
+            PreparedSaves::prepare_on(Box::new(files.clone()), &job, Nanos(1), &stop).unwrap();
+        let mut at_interval =
+            |_: &mut flashlag_stats::Recorder| std::ops::ControlFlow::Break("enough".to_owned());
+        let mut at_end = || files.clock().pass_until(files.clock().now().plus(reading));
+        let watch = SaveWatch {
+            on_interval: Some(&mut at_interval),
+            on_end: Some(&mut at_end),
+            ..SaveWatch::new(&stop, None::<NoWaitMeter>)
+        };
+        prepared.run(watch).unwrap().recorded
+    };
+    let (quick, slow) = (stopped_early(Nanos::ZERO), stopped_early(Nanos::from_secs(5)));
+    assert_eq!((quick.missed_slots, quick.elapsed), (slow.missed_slots, slow.elapsed));
+    assert!(slow.missed_slots <= 1, "{}", slow.missed_slots);
+}

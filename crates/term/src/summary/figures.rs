@@ -51,7 +51,7 @@ fn stages(page: &mut Page, run: &Run, table: &Lifecycle, depth: Depth) {
         page.paragraph(Role::Muted, &for_people(run, note));
     }
     if table.rows.iter().any(|row| !row.failures.is_empty()) {
-        page.paragraph(Role::Muted, "✕ A failed check covers this row: do not quote it.");
+        page.paragraph(Role::Muted, NOT_TO_QUOTE);
     }
 }
 
@@ -169,7 +169,10 @@ fn short_title(run: &Run, phase: &Phase) -> String {
     format!("{} {what}{busy}", brief(&kind.label()))
 }
 
-fn marked(label: &str, trusted: bool) -> String {
+/// Below a table with a row that bears the mark of [`marked`].
+pub(super) const NOT_TO_QUOTE: &str = "✕ A failed check covers this row: do not quote it.";
+
+pub(super) fn marked(label: &str, trusted: bool) -> String {
     if trusted { label.to_owned() } else { format!("{label} ✕") }
 }
 

@@ -5,6 +5,7 @@ use flashlag_explain::{
 use flashlag_schema::{ChangeKind, Lag, Run};
 
 use super::Depth;
+use super::figures::{NOT_TO_QUOTE, marked};
 use crate::line::{Line, Page};
 use crate::style::Role;
 use crate::table::Table;
@@ -16,7 +17,8 @@ const MANY_STAGES: usize = 4;
 /// Percentiles by fill level.
 pub(super) fn fills(page: &mut Page, run: &Run, depth: Depth) {
     let staged = lifecycle(run).is_some_and(|table| table.rows.len() >= MANY_STAGES);
-    for FillCurve { heading, what, total_bytes, levels, failures, .. } in fill_curves(run) {
+    for curve in fill_curves(run) {
+        let FillCurve { heading, what, total_bytes, levels, failures, .. } = &curve;
         if depth == Depth::Full || !staged {
             page.gap();
         }
@@ -25,7 +27,7 @@ pub(super) fn fills(page: &mut Page, run: &Run, depth: Depth) {
         if depth == Depth::Short && staged {
             continue;
         }
-        let size = format::size(total_bytes);
+        let size = format::size(*total_bytes);
         page.paragraph(Role::Muted, &format!("{what}, by share of {size} in use"));
         let mut table = Table::new("full")
             .column("MB/s", 2)
@@ -36,7 +38,7 @@ pub(super) fn fills(page: &mut Page, run: &Run, depth: Depth) {
             .column("late", 0)
             .column("n", 4);
         let ink = if failures.is_empty() { Role::Ink } else { Role::Muted };
-        for level in &levels {
+        for level in levels {
             let figures = &level.figures;
             let times = [figures.p50, figures.p99, figures.p999, figures.max].map(|value| {
                 let late = value.is_some_and(|value| value > Lag::FRAME_60HZ);
@@ -48,9 +50,16 @@ pub(super) fn fills(page: &mut Page, run: &Run, depth: Depth) {
             let late = figures.late_share().map(format::share);
             cells.push((ink, late.unwrap_or_else(|| format::NONE.to_owned())));
             cells.push((ink, format::count(figures.n)));
-            table.row((ink, &format::share(level.full)), cells);
+            let label = marked(&format::share(level.full), failures.is_empty());
+            table.row((ink, &label), cells);
         }
         table.print(page);
+        if !failures.is_empty() {
+            page.paragraph(Role::Muted, NOT_TO_QUOTE);
+        }
+        if let Some(flush) = curve.flush_note() {
+            page.paragraph(Role::Muted, &flush);
+        }
     }
 }
 

@@ -25,10 +25,14 @@ impl<D: Device, M: WaitMeter> Phase<'_, D, M> {
                 break;
             }
         }
+        // The series ends with the last operation: a flush at the end belongs to none of its parts.
+        self.now = self.now.max(self.device.clock().now());
+        self.recording.end_series(self.now);
         let mut final_flush = None;
         if self.job.durability == Durability::None && self.written.0 > 0 {
             match self.flush() {
-                Ok(time) => final_flush = Some(time),
+                // Where nothing was counted yet, neither is this.
+                Ok(time) => final_flush = self.counted_from.map(|_| time),
                 Err(error) if ended.error().is_none() => ended = Ended::from_error(error),
                 Err(_) => {}
             }
@@ -44,8 +48,18 @@ impl<D: Device, M: WaitMeter> Phase<'_, D, M> {
             self.recording = Recording::new(self.job, now, None, false);
         }
         let (recorded, sides) = self.recording.finish(now);
-        let (moved, written) = (self.moved, self.written);
-        Driven { recorded, sides, time, final_flush, moved, written, ended, verified }
+        let (moved, written, out_of_budget) = (self.moved, self.written, self.out_of_budget);
+        Driven {
+            recorded,
+            sides,
+            time,
+            final_flush,
+            moved,
+            written,
+            ended,
+            out_of_budget,
+            verified,
+        }
     }
 
     /// Slots of the schedule whose time came before the phase ended, but which never began.

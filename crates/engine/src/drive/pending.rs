@@ -1,0 +1,36 @@
+use flashlag_device::WaitReading;
+use flashlag_units::Nanos;
+
+/// What the loop knows of a request in flight.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Pending {
+    /// Whose slot it is.
+    pub lane: usize,
+    pub reads: bool,
+    pub intended: Option<Nanos>,
+    /// The last reading of the meter when it was handed over.
+    pub reading: Option<WaitReading>,
+    /// Whether that reading was taken for this request.
+    pub sampled: bool,
+    pub block: u64,
+    pub generation: u32,
+}
+
+/// The block of a free slot.
+pub(super) const NO_BLOCK: u64 = u64::MAX;
+pub(super) const NOTHING: Pending = Pending {
+    lane: 0,
+    reads: false,
+    intended: None,
+    reading: None,
+    sampled: false,
+    block: NO_BLOCK,
+    generation: 0,
+};
+
+/// Counts from 1 and, after four thousand million operations, from 1 again; leaves out 0 and the
+/// largest, which mean "never written" and "unknown".
+#[inline]
+pub(super) fn next_generation(generation: u32) -> u32 {
+    if generation >= u32::MAX - 1 { 1 } else { generation + 1 }
+}
