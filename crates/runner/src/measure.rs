@@ -88,8 +88,7 @@ impl Prepared {
             queue_depth: opened.queue_depth.min(io.queue_depth),
             ..head
         };
-        let live = self.fresh_live();
-        self.say_written(background.as_ref(), observer);
+        let live = self.announce(background.as_ref(), observer);
         observer.event(Event::PhaseStarted {
             label: &label,
             expected: job.limits.time,

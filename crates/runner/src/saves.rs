@@ -54,8 +54,7 @@ impl Prepared {
                 return Ok(outcome);
             }
         };
-        let live = self.fresh_live();
-        self.say_written(background.as_ref(), observer);
+        let live = self.announce(background.as_ref(), observer);
         observer.event(Event::PhaseStarted {
             label: &label,
             expected: save.time.map(|time| time.0),

@@ -266,6 +266,20 @@ fn time_left_of_a_fill_that_stalls_grows_while_its_bar_stands_still() {
 }
 
 #[test]
+fn an_overloaded_schedule_has_no_percentile_in_its_line_either() {
+    let run = flashlag_explain::sample::overloaded();
+    let phase = run.phases.iter().find(|phase| flashlag_explain::is_overloaded(phase)).unwrap();
+    let pipe = Pipe::default();
+    let live = Arc::new(Live::default());
+    let progress = Progress::to_writer(Style::PLAIN, "title", live, Box::new(pipe.clone()));
+    progress.phase_started(&phase.label(), None, None);
+    progress.phase_finished(phase);
+    progress.finished();
+    let text = pipe.text();
+    assert!(text.contains("overloaded: the queue grows") && !text.contains("p50"), "{text}");
+}
+
+#[test]
 fn quiet_prints_nothing_and_survives_everything() {
     let progress = Progress::new(flashlag_term::ProgressMode::Quiet, "title");
     progress.phase_started("fill: x", None, None);

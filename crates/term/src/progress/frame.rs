@@ -1,6 +1,6 @@
 use std::time::Instant;
 
-use flashlag_explain::{FillLevel, format};
+use flashlag_explain::{FillLevel, format, is_overloaded};
 use flashlag_schema::{Lag, LatencySummary, Phase};
 use flashlag_stats::live::Snapshot;
 use flashlag_units::Nanos;
@@ -116,7 +116,12 @@ fn row(style: Style, role: Role, mark: &str, label: &str, figures: &Figures) -> 
 
 /// The line of a phase that has ended.
 pub(super) fn finished(state: &State, title: &str, phase: &Phase) -> String {
-    let felt = phase.response_ns.as_ref().unwrap_or(&phase.latency_ns);
+    // Of a schedule that was overloaded, as everywhere, no percentile.
+    let none = LatencySummary::default();
+    let felt = match is_overloaded(phase) {
+        true => &none,
+        false => phase.response_ns.as_ref().unwrap_or(&phase.latency_ns),
+    };
     let kind = kind_of(phase);
     if !state.in_columns {
         return plain_line(state.style, (title, phase), felt, kind);
@@ -140,7 +145,11 @@ fn plain_line(
     kind: Kind,
 ) -> String {
     let count = format::count(phase.ops);
-    let cut = if phase.cut_short { ", cut short" } else { "" };
+    let cut = match (phase.cut_short, is_overloaded(phase)) {
+        (true, _) => ", cut short",
+        (false, true) => ", overloaded: the queue grows",
+        (false, false) => "",
+    };
     let text = format!(
         "{}: {count} {}s in {}{}{}{}{cut}",
         sanitize(title),
