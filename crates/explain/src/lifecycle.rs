@@ -260,7 +260,7 @@ fn heading(run: &Run, columns: &[LifecycleColumn], rows: &[LifecycleRow]) -> Str
     );
     let of_state = |state: State| {
         let others = rows.iter().filter(move |row| row.state == state && row.state > slowest.state);
-        others.filter_map(|row| share(row)).max_by(f64::total_cmp)
+        others.filter_map(share).max_by(f64::total_cmp)
     };
     let back = |share: f64| (share - low) / (1.0 - low);
     let said = |what: &str, share: Option<f64>| match share {

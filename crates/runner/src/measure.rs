@@ -244,12 +244,18 @@ impl Prepared {
         Ok(Some(Background::start_within(files, OpenOptions::of(&io), job, budget)?))
     }
 
-    /// Says what has been written before a phase, and who writes beside it.
-    pub(crate) fn say_written(&self, background: Option<&Background>, observer: &mut dyn Observer) {
+    /// Says what has been written before a phase, and who writes beside it. Returns the phase's own
+    /// progress, cleared.
+    pub(crate) fn announce(
+        &self,
+        background: Option<&Background>,
+        observer: &mut dyn Observer,
+    ) -> Arc<Live> {
         observer.event(Event::Wrote(self.run.wear.written_bytes));
         if let Some(background) = background {
             observer.event(Event::Beside(background.live()));
         }
+        self.fresh_live()
     }
 
     /// Ends it and counts what it wrote. Returns what it did, in words.

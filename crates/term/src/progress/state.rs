@@ -201,7 +201,7 @@ impl State {
         // A bar that goes back says less than one that waits.
         self.shown = self.shown.max(fraction).min(1.0);
         // Before a few seconds are done the pace is a guess.
-        let left = (spent >= 3.0).then(|| Nanos((left * 1e9) as u64));
+        let left = (spent >= 3.0).then_some(Nanos((left * 1e9) as u64));
         Some((self.shown, left))
     }
 }
