@@ -197,7 +197,7 @@ def peak_memory(directory):
     if not FLASHLAG.exists():
         return None
     output = pathlib.Path(directory) / "quick.json"
-    command = [FLASHLAG, "run", "quick", "--on", directory, "-o", output, "--yes"]
+    command = [FLASHLAG, "run", "quick", "--on", directory, "-o", output, "--force", "--yes"]
     child = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     _, status, usage = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(status)

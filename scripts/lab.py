@@ -47,7 +47,7 @@ def made(flashlag, scenario, target, settings, seed=1, leave=None):
         partial = output.with_suffix(".partial.json")
         print(" ".join([scenario, target, *words]), file=sys.stderr, flush=True)
         done = subprocess.run(
-            ["timeout", "-s", "KILL", "2400", *command, "-o", str(partial)],
+            ["timeout", "-s", "KILL", "2400", *command, "-o", str(partial), "--force"],
             capture_output=True, text=True, check=False,
         )
         # 3: it ran, but a trust check failed, which the run file says.

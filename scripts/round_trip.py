@@ -93,9 +93,10 @@ def one(home, base_text, seed):
     (home / f"hidden-{seed}.toml").write_text(text)
     run = home / f"run-{seed}.json"
     settings = [word for one in ARGUMENTS.set for word in ("--set", one)]
-    flashlag("run", "lifecycle", "--on", f"sim:{home}/hidden-{seed}.toml", "--leave", "50MB", "-o", run, *settings)
+    flashlag("run", "lifecycle", "--on", f"sim:{home}/hidden-{seed}.toml", "--leave", "50MB", "-o", run, "--force",
+             *settings)
     began = time.monotonic()
-    told = flashlag("fit", run, "--from", home / "base.toml", "-o", home / f"fitted-{seed}.toml",
+    told = flashlag("fit", run, "--from", home / "base.toml", "-o", home / f"fitted-{seed}.toml", "--force",
                     "--simulations", ARGUMENTS.simulations, "--starts", ARGUMENTS.starts)
     took = time.monotonic() - began
     (home / f"fitted-{seed}.txt").write_text(told)

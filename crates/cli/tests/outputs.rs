@@ -108,6 +108,8 @@ fn what_is_no_regular_file_is_never_replaced_by_a_run_not_even_by_force() {
     }
     let (_, said) = scene.run(&["-o", "/dev/stdout"]);
     assert!(said.contains("flashlag report FILE --format json"), "{said}");
+    let (_, said) = scene.flashlag(&["report", "none.json", "-o", "/dev/stdout"]);
+    assert!(said.contains("leave -o out"), "{said}");
     assert_eq!(scene.names(), before, "something was left");
     assert!(fs::symlink_metadata(&fifo).unwrap().file_type().is_fifo());
     assert!(fs::symlink_metadata("/dev/null").unwrap().file_type().is_char_device());
@@ -217,7 +219,7 @@ fn runs_side_by_side_in_one_directory_each_keep_their_result() {
             let output = child.wait_with_output().unwrap();
             let said = String::from_utf8_lossy(&output.stderr).into_owned();
             // A run that begins when another has ended finds its file, and is refused before.
-            if output.status.code() == Some(2) && said.contains("holds a finished run") {
+            if output.status.code() == Some(2) && said.contains("of tiny (") {
                 assert!(name == "same", "{said}");
                 continue;
             }

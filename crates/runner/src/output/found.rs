@@ -48,7 +48,7 @@ pub(super) fn check(
     let refuse = |reason: String, advice: &str| {
         Err(RunError::Output { path: path.to_owned(), reason, advice: advice.to_owned() })
     };
-    if let Some((reason, advice)) = no_file(FileType::from_raw_mode(found.st_mode), path) {
+    if let Some((reason, advice)) = no_file(FileType::from_raw_mode(found.st_mode), path, kind) {
         return refuse(reason, &advice);
     }
     if force || kind == OutputKind::ResumedRun {
@@ -82,10 +82,10 @@ pub(super) fn check(
 }
 
 /// Why something that is no regular file is not written to, and what to do instead.
-fn no_file(kind: FileType, path: &Path) -> Option<(String, String)> {
+fn no_file(found: FileType, path: &Path, kind: OutputKind) -> Option<(String, String)> {
     const WHOLE: &str = "results are written whole and renamed into their place: give the name of \
                          a file";
-    let what = match kind {
+    let what = match found {
         FileType::RegularFile => return None,
         FileType::Directory => {
             let advice = format!("give a file in it, such as {}", path.join("run.json").display());
@@ -106,6 +106,9 @@ fn no_file(kind: FileType, path: &Path) -> Option<(String, String)> {
     let advice = match path.starts_with("/dev") {
         true if path.ends_with("null") => {
             format!("{WHOLE}, and remove it afterwards where it is not wanted")
+        }
+        true if kind == OutputKind::Export => {
+            format!("{WHOLE}, or leave -o out for standard output")
         }
         true => format!("{WHOLE}, then print it by `flashlag report FILE --format json`"),
         false => WHOLE.to_owned(),
