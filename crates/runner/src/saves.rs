@@ -80,7 +80,6 @@ impl Prepared {
             meter: ThreadWaitMeter::open().ok(),
         });
         let (after, counted_after) = after;
-        let counted = (counted, counted_after);
         let beside = self.end_background(background);
         let present = databases.check();
         drop(databases);
@@ -88,7 +87,7 @@ impl Prepared {
             Ok(saved) => self.save_outcome(head, saved, beside, (before, after)),
             Err(error) => Outcome::Failed(None, error.to_string()),
         };
-        let outcome = outcome.unless_gone(present).with_device(counted);
+        let outcome = outcome.unless_gone(present).with_device((counted, counted_after));
         if !matches!(outcome, Outcome::Failed(..)) {
             self.files.clear_saves()?;
         }

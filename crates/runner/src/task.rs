@@ -56,12 +56,15 @@ pub fn measured(scenario: &Scenario) -> Vec<(State, u32, String)> {
     let phases = tasks.iter().enumerate().filter_map(|(index, task)| match task {
         Task::Measure { test, state, run } => {
             reached(&tasks, index, true).ok()?;
-            Some((*state, *run, test.name().to_owned()))
+            Some((*state, *run, test.phase_names()))
         }
-        Task::Fill { test, .. } => Some((State::Filled, 1, test.name().to_owned())),
+        Task::Fill { test, .. } => Some((State::Filled, 1, test.phase_names())),
         Task::Delete | Task::Trim | Task::Idle(_) => None,
     });
-    phases.collect()
+    let named = |(state, run, names): (State, u32, Vec<String>)| {
+        names.into_iter().map(move |name| (state, run, name))
+    };
+    phases.flat_map(named).collect()
 }
 
 /// Unrolls one step. One that names a test the scenario does not have can't occur: the parser has
@@ -96,5 +99,22 @@ pub fn reached(tasks: &[Task<'_>], index: usize, trimmed: bool) -> Result<(), St
         State::Idle if !waited => Err("no idle wait was asked for: try --set idle=24h".to_owned()),
         State::Trimmed if !trimmed => Err("the trim before it was not done".to_owned()),
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_measured_has_both_results_of_a_mixed_test_and_no_state_that_is_not_reached() {
+        let text = "name = \"x\"\n[[io]]\nname = \"t\"\noperation = \"mixed\"\nread_percent = 70\n\
+                    pattern = \"random\"\nblock = \"4KiB\"\nspan = \"1MB\"\ntime = \"1s\"\n\
+                    [[step]]\nmeasure = [\"t\"]\nrepeat = 2\n\
+                    [[step]]\nmeasure = [\"t\"]\nstate = \"idle\"\n";
+        let measured = measured(&Scenario::parse(text, &[]).unwrap());
+        let expected = [(1, "t_read"), (1, "t_write"), (2, "t_read"), (2, "t_write")];
+        let expected = expected.map(|(run, name)| (State::New, run, name.to_owned()));
+        assert_eq!(measured, expected);
     }
 }
