@@ -16,6 +16,9 @@ Begin with:
 Exit status: 0 done; 1 a --fail-if threshold was crossed; 2 it could not run;
 3 it ran, but a trust check failed; 130 it was stopped by Ctrl-C (143 by SIGTERM).";
 
+/// Characters of a label.
+const LONGEST_LABEL: usize = 40;
+
 const PREDICT_HELP: &str = "\
 Changes:
   fs=raw|ext4|f2fs  nobarrier=on|off  discard=on|off  encrypt=on|off  fuse=on|off
@@ -90,12 +93,20 @@ pub struct RunArgs {
     /// Overwrite the files of -o and --report, whatever they hold
     #[arg(help_heading = "Results", long, conflicts_with = "resume")]
     pub force: bool,
+    /// What the device under test is called in every view, e.g. 'Card A'
+    #[arg(help_heading = "Results", long, value_name = "NAME", value_parser = label)]
+    pub label: Option<String>,
     /// Change a setting of the scenario (`flashlag scenarios NAME` lists them)
     #[arg(help_heading = "What is done", long, value_name = "KEY=VALUE", value_parser = key_value)]
     pub set: Vec<(String, String)>,
     /// What every random choice follows from
     #[arg(help_heading = "What is done", long, default_value_t = 1)]
     pub seed: u64,
+    /// Run the whole scenario N times, into NAME-1.json, NAME-2.json, …; a simulation with
+    /// consecutive seeds
+    #[arg(help_heading = "What is done", long, value_name = "N", default_value_t = 1)]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub runs: u32,
     /// What a fill spares, e.g. 300MB [default: the larger of 5 % and 1 GB, a tenth of a small volume; sim: 300 MB]
     #[arg(help_heading = "Safety", long, value_name = "SIZE")]
     pub leave: Option<Bytes>,
@@ -126,12 +137,37 @@ pub struct CompareArgs {
     /// those made after it as RUN
     #[arg(long, num_args = 1.., value_name = "RUN")]
     pub against: Vec<PathBuf>,
-    /// Compare although the scenarios differ; overwrite what --report names, whatever it holds
+    /// What a side is called, in order, the other side first: one for each, or one for each run
+    #[arg(long = "label", value_name = "NAME", value_parser = label)]
+    pub labels: Vec<String>,
+    /// Compare although the scenarios differ; overwrite what -o and --report name, whatever they
+    /// hold
     #[arg(long)]
     pub force: bool,
+    /// Write the comparison there; `-` is standard output
+    #[arg(short, long, default_value = "-", value_name = "FILE")]
+    pub output: PathBuf,
+    /// The form [default: by the ending of -o, else text]
+    #[arg(long, value_enum)]
+    pub format: Option<CompareFormat>,
     /// Also write the comparison as an HTML page
     #[arg(long, value_name = "FILE.html")]
     pub report: Option<PathBuf>,
+}
+
+/// Forms a comparison can be written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CompareFormat {
+    /// For a terminal
+    Text,
+    /// A self-contained page
+    Html,
+    /// A Markdown page
+    Markdown,
+    /// A line for each test and side, with ratios and their intervals
+    Csv,
+    /// Everything, for programs
+    Json,
 }
 
 /// `flashlag report`
@@ -339,6 +375,16 @@ pub struct CleanArgs {
 pub struct CompletionsArgs {
     /// The shell
     pub shell: clap_complete::Shell,
+}
+
+/// A name that fits a column's head.
+fn label(text: &str) -> Result<String, String> {
+    let label = flashlag_term::sanitize(text);
+    match label.chars().count() {
+        0 => Err("a label needs a letter".to_owned()),
+        1..=LONGEST_LABEL => Ok(label),
+        long => Err(format!("a label has at most {LONGEST_LABEL} characters, this one {long}")),
+    }
 }
 
 fn key_value(text: &str) -> Result<(String, String), String> {

@@ -74,7 +74,7 @@ impl Results {
 }
 
 /// `flashlag-run-quick-20261121-043000.json`, in the current directory.
-fn default_output(scenario: &str) -> PathBuf {
+pub fn default_output(scenario: &str) -> PathBuf {
     let plain: String =
         scenario.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
     PathBuf::from(format!("flashlag-run-{plain}-{}.json", flashlag_runner::stamp()))

@@ -49,6 +49,7 @@ impl Simulations {
             target,
             seed,
             leave,
+            label: None,
             command: Vec::new(),
             output: None,
             stop: Arc::clone(&self.stop),

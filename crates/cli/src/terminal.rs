@@ -14,6 +14,8 @@ pub struct Terminal {
     pub quiet: bool,
     /// Whether more is to be printed.
     pub verbose: bool,
+    /// Whether a run's summary is its headline alone: it is one of several.
+    pub brief: bool,
 }
 
 impl Terminal {
@@ -24,12 +26,13 @@ impl Terminal {
             stdout: Style::of_stdout(),
             quiet,
             verbose,
+            brief: false,
         }
     }
 
     /// The summary of a run: in full where more is to be printed, the verdict alone where less is.
     pub fn summary(&self, run: &Run) -> String {
-        if self.quiet {
+        if self.quiet || self.brief {
             flashlag_term::verdict(run, self.stdout)
         } else if self.verbose {
             flashlag_term::summary_in_full(run, self.stdout)

@@ -45,7 +45,10 @@ fn runs_after_a_change_are_put_against_those_before_it() {
     let output = compare(home.path(), &[&fast[..], &against, &page].concat());
     let said = words(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{}", words(&output.stderr));
-    assert!(said.contains("; 3 runs fast") && said.contains("longer on slow"), "{said}");
+    assert!(
+        said.contains("fast's durable writes are") && said.contains(" as fast as slow's ("),
+        "{said}"
+    );
     assert!(!said.contains("One run each") && !said.contains("--against"), "{said}");
     // The page names each file with its own side, which is not the order in which they are given.
     let page = fs::read_to_string(home.path().join("both.html")).unwrap();
@@ -58,7 +61,7 @@ fn without_sides_each_run_of_one_machine_stands_alone_and_the_way_is_told() {
     let home = scene();
     let output = compare(home.path(), &["slow-1.json", "slow-2.json", "fast-1.json"]);
     let said = words(&output.stdout);
-    assert!(said.contains("Run 3") && said.contains("--against BEFORE"), "{said}");
+    assert!(said.contains("Tablet T, fast-1") && said.contains("--against BEFORE"), "{said}");
 }
 
 #[test]

@@ -69,6 +69,27 @@ pub fn ratio_bare(ratio: f64) -> String {
     }
 }
 
+/// A ratio and its interval, with as many digits as tell the ends from the ratio, at most three:
+/// `6.8×` and `6.7 to 6.9`; `15.2×` and `15.1 to 15.3`.
+pub fn ratio_with_interval(ratio: f64, low: f64, high: f64) -> (String, String) {
+    let plain = [ratio, low, high].map(ratio_bare);
+    let [value, from, to] = match plain[0] == plain[1] || plain[0] == plain[2] {
+        true => [ratio, low, high].map(three_digits),
+        false => plain,
+    };
+    (format!("{value}×"), format!("{from} to {to}"))
+}
+
+fn three_digits(value: f64) -> String {
+    match value {
+        v if !v.is_finite() || v < 0.0 => NONE.to_owned(),
+        v if v < 0.995 => format!("{v:.3}"),
+        v if v < 9.995 => format!("{v:.2}"),
+        v if v < 99.95 => format!("{v:.1}"),
+        v => count(v.round() as u64),
+    }
+}
+
 /// A size in running text: `300 MB`, `1.5 GB`.
 pub fn size(bytes: Bytes) -> String {
     bytes.to_string()

@@ -23,11 +23,13 @@ mod overload;
 mod place;
 mod published;
 mod rates;
+mod repeats;
 pub mod sample;
 mod standing;
 mod strip;
 mod verdict;
 mod waits;
+mod worst;
 
 pub use compare::{
     CheckDifference, CompareError, CompareOptions, CompareRow, CompareSide, Comparison, Difference,
@@ -42,7 +44,9 @@ pub use findings::{Finding, FindingKind, FindingSide, Findings, RuledOut, findin
 pub use headline::{Believe, Headline, NoVerdict, headline};
 pub use lifecycle::{Lifecycle, LifecycleCell, LifecycleColumn, LifecycleRow, lifecycle, sizes};
 pub use marks::{MARKS_NOTE, Mark, MarkPoint, marks, marks_beside};
-pub use naming::{SaveKind, stage_label, stage_of, state_name, subject_name, test_title};
+pub use naming::{
+    SaveKind, device_name, row_title, stage_label, stage_of, state_name, subject_name, test_title,
+};
 pub use outline::{
     LAG_IS_A_BUDGET, PhaseChange, PhaseStalls, Stalls, cause_name, change_name, changes,
     changes_heading, distribution_heading, environment_heading, for_people, kind_name, phase_title,
@@ -52,6 +56,7 @@ pub use overload::{OVERLOAD_RULE, Overload, is_overloaded, overload};
 pub use place::{Place, places};
 pub use published::{Published, published, published_of_profiles};
 pub use rates::{RateRow, rates};
+pub use repeats::{RepeatRow, Repeats, Spread, repeats};
 pub use standing::{Standing, standings};
 pub use strip::{GroupKind, Strip, StripGroup, StripRow, strip};
 pub use verdict::{FREEZE, Judgement, LagVerdict, NOTICED, RULES};

@@ -6,8 +6,9 @@ use crate::doubt::Failure;
 use crate::figures::Figures;
 use crate::format;
 use crate::marks::{Mark, marks_beside};
-use crate::naming::{Plan, SaveKind, is_fill, stage_of, test_title};
+use crate::naming::{Plan, SaveKind, stage_of, test_title};
 use crate::verdict::Judgement;
+use crate::worst::decides;
 
 /// The picture.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -88,19 +89,17 @@ pub fn strip(run: &Run) -> Strip {
 
 /// Which group a phase belongs to, under which title, as what; `None` where it is not shown.
 fn place_of(run: &Run, plan: &Plan, phase: &Phase) -> Option<(GroupKind, String, String)> {
-    if phase.is_durable_write() && phase.background.is_none() && !is_fill(plan, phase) {
+    let group = decides(plan, phase)?;
+    if group == GroupKind::DurableWrite {
         let title = match phase.name.as_str() {
             "rand_write_4k" => "4 KiB durable random write".to_owned(),
             other => format!("4 KiB durable random write ({})", test_title(other)),
         };
         return Some((GroupKind::DurableWrite, title, stage_of(run, phase)));
     }
-    if phase.operation != flashlag_schema::Operation::Save {
-        return None;
-    }
     let kind = SaveKind::of(run, phase);
     let label = kind.map_or_else(|| phase.name.clone(), |kind| kind.label());
-    if phase.background.is_some() || !phase.closed_loop {
+    if group == GroupKind::BusySave {
         let busy = match phase.background {
             Some(_) => "SQLite save beside another writer, from its intended start",
             None => "SQLite save on a schedule, from its intended start",

@@ -38,7 +38,9 @@ fn three_devices_with_repeats_are_three_subjects() {
     let fields: Vec<&str> = found.differs.iter().map(|d| d.field.as_str()).collect();
     let checks: Vec<&str> = found.checks.iter().map(|c| c.claim.as_str()).collect();
     let said = [
+        found.faster,
         found.sentence,
+        found.largest,
         found.more,
         found.believe,
         ratios.join("\n"),
@@ -60,7 +62,8 @@ fn the_same_device_twice_shows_no_difference_and_warns_of_single_runs() {
     for row in &found.rows {
         let ratio = median(row).unwrap();
         assert!(!ratio.differs, "{}: {}", row.title, ratio.words);
-        assert!(ratio.words.starts_with("no difference shown, 1.0") || ratio.words.contains("0.9"));
+        assert!(ratio.words.starts_with("no difference shown: on Run "), "{}", ratio.words);
+        assert!((0.9..1.1).contains(&ratio.ratio), "{}", ratio.words);
     }
     assert!(found.warnings[0].starts_with("One run each"), "{:?}", found.warnings);
 }
@@ -125,8 +128,9 @@ fn three_runs_before_and_three_after_on_one_machine_are_two_subjects() {
     for ratio in medians(&found) {
         let (low, high) = ratio.interval.unwrap();
         assert!(ratio.between_runs && (ratio.against, ratio.of) == (0, 1));
-        assert!(ratio.differs && low < ratio.ratio && ratio.ratio < high && high < 1.0);
-        assert!(ratio.words.contains("longer on before"), "{}", ratio.words);
+        assert!(ratio.differs && low <= ratio.ratio && ratio.ratio <= high && high < 1.0);
+        let said = ratio.words.starts_with("on before, ") && ratio.words.contains(" on after (");
+        assert!(said, "{}", ratio.words);
     }
 }
 
@@ -230,6 +234,114 @@ fn runs_of_a_device_as_it_is_are_smooth_and_told_apart_by_their_waits() {
         run
     };
     let found = compare(&[quick("A"), quick("B")], &CompareOptions::default()).unwrap();
-    let said = "A and B are both smooth. 4K rand write, p99: no difference shown, 1.00\u{d7} ";
-    assert!(found.sentence.starts_with(said), "{}", found.sentence);
+    assert_eq!(found.sentence, "A and B are both smooth.");
+    let said = "A's and B's durable writes: no difference shown, 1.00\u{d7} as fast (";
+    assert!(found.faster.starts_with(said), "{}", found.faster);
+    assert_eq!(found.largest, "No figure differs by more than chance.");
+}
+
+/// The verdict that `run` begins its headline with.
+fn run_verdict(run: &Run) -> String {
+    let sentence = flashlag_explain::headline(run).sentence;
+    sentence.split([':', '.', ' ', ',']).next().unwrap().to_lowercase()
+}
+
+#[test]
+fn a_comparison_calls_nothing_smooth_whose_rows_lag_or_freeze() {
+    let lags = sample::quick();
+    let mut calm = sample::quick();
+    calm.phases.retain(|phase| phase.name != "save_busy");
+    calm.environment.software.machine = flashlag_schema::Reading::Value("Calm".to_owned());
+    let mut slow = calm.clone();
+    slow.environment.software.machine = flashlag_schema::Reading::Value("Slow".to_owned());
+    // The default journal's saves of the lifecycle once full: most miss a frame.
+    let full = sample::lifecycle();
+    let bad = full.phases.iter().rfind(|p| p.name == "save_delete" && p.state.name() == "filled");
+    let place = slow.phases.iter().position(|phase| phase.name == "save_delete").unwrap();
+    let (state, run) = (slow.phases[place].state, slow.phases[place].run);
+    slow.phases[place] = bad.unwrap().clone();
+    (slow.phases[place].state, slow.phases[place].run) = (state, run);
+    let found = compare(&[calm.clone(), slow.clone()], &CompareOptions::default()).unwrap();
+    assert_eq!(found.sentence, "Calm is smooth. Slow freezes.");
+    assert_eq!((run_verdict(&calm).as_str(), run_verdict(&slow).as_str()), ("smooth", "freezes"));
+    // Beside another writer it lags, which the row says and so the sentence does.
+    let found = compare(&[calm, lags], &CompareOptions::default()).unwrap();
+    let said = "Calm is smooth. Sample Tablet T lags beside another writer, and else is smooth.";
+    assert_eq!(found.sentence, said);
+}
+
+#[test]
+fn the_largest_difference_is_named_with_its_row_and_longer_than_which() {
+    let runs = [short(SampleDevice::Tablet, 0), short(SampleDevice::Phone, 0)];
+    let found = compare(&runs, &CompareOptions::default()).unwrap();
+    // By hand: the interval whose nearer end is the farthest from equal.
+    let all = found.rows.iter().flat_map(|row| row.ratios.iter().map(move |r| (row, r)));
+    let near = |r: &Ratio| {
+        let (low, high) = r.interval.unwrap();
+        if low > 1.0 { low } else { 1.0 / high }
+    };
+    let most = all.filter(|(_, r)| r.differs).max_by(|a, b| near(a.1).total_cmp(&near(b.1)));
+    let (row, ratio) = most.unwrap();
+    assert!(found.largest.contains(&row.title), "{}", found.largest);
+    assert!(found.largest.contains(&format!(": on {}, ", found.subjects[0].name)));
+    let times = flashlag_explain::format::times(1.0 / ratio.ratio);
+    assert!(found.largest.contains(&times), "{times}: {}", found.largest);
+    assert!(found.largest.contains(&format!("as long as on {}", found.subjects[1].name)));
+}
+
+#[test]
+fn a_schedule_that_was_not_kept_has_no_ratio_and_no_median_is_quoted_of_it() {
+    let (mut a, mut b) = (sample::quick(), sample::overloaded());
+    b.scenario = a.scenario.clone();
+    a.environment.software.machine = flashlag_schema::Reading::Value("A".to_owned());
+    b.environment.software.machine = flashlag_schema::Reading::Value("B".to_owned());
+    let busy = |run: &Run| run.phases.iter().find(|phase| !phase.closed_loop).unwrap().clone();
+    let label = busy(&a).label();
+    let phase = busy(&b);
+    let found = compare(&[a, b], &CompareOptions::default()).unwrap();
+    let row = found.rows.iter().find(|row| row.label == label).unwrap();
+    assert!(row.ratios.is_empty(), "{:?}", row.ratios);
+    let overload = row.sides[1].as_ref().unwrap().overload.unwrap();
+    let done = phase.ops as f64 / phase.elapsed_ns.as_secs_f64();
+    assert!((overload.done_per_sec / done - 1.0).abs() < 1e-6 && overload.due_per_sec > done);
+    assert!(row.sides[0].as_ref().unwrap().overload.is_none());
+    assert!(found.sentence.contains("B is overloaded beside another writer"), "{}", found.sentence);
+}
+
+#[test]
+fn the_first_line_says_who_is_faster_and_its_ratio_is_that_of_the_rates() {
+    let runs = [Tablet, Phone].map(|device| short(device, 0));
+    let found = compare(&runs, &CompareOptions::default()).unwrap();
+    let rates: Vec<f64> = runs
+        .iter()
+        .map(|run| run.phases.iter().rfind(|p| p.state.name() == "filled").unwrap().ops_per_sec)
+        .collect();
+    let times = flashlag_explain::format::times(rates[1] / rates[0]);
+    let said = format!("Once full, Sample Phone P's durable writes are {times} as fast as ");
+    let median = found.faster.contains("at the median");
+    assert!(found.faster.starts_with(&said) || median, "{said} {}", found.faster);
+    assert!(found.faster.starts_with("Once full, Sample Phone P's durable writes are "));
+    assert!(found.faster.contains("Sample Tablet T's ("), "{}", found.faster);
+}
+
+#[test]
+fn labels_name_the_sides_and_a_wrong_number_of_them_is_refused() {
+    let mut runs = [short(Tablet, 0), short(Tablet, 1), short(Phone, 0)];
+    let labels = |labels: &[&str]| CompareOptions {
+        labels: labels.iter().map(|label| (*label).to_owned()).collect(),
+        ..CompareOptions::default()
+    };
+    let names = |found: &Comparison| -> Vec<String> {
+        found.subjects.iter().map(|subject| subject.name.clone()).collect()
+    };
+    let found = compare(&runs, &labels(&["Old", "New"])).unwrap();
+    assert_eq!(names(&found), ["Old", "New"]);
+    let found = compare(&runs, &labels(&["Old", "Old", "New"])).unwrap();
+    assert_eq!(names(&found), ["Old", "New"]);
+    let refused = compare(&runs, &labels(&["Old"])).unwrap_err();
+    assert_eq!(refused, CompareError::Labels { given: 1, subjects: 2, runs: 3 });
+    runs[0].label = Some("Card A".to_owned());
+    runs[1].label = Some("Card A".to_owned());
+    let found = compare(&runs, &CompareOptions::default()).unwrap();
+    assert_eq!(names(&found), ["Card A", "Sample Phone P"]);
 }

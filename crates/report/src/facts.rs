@@ -1,17 +1,12 @@
 //! Facts about a run that several parts of the page name.
 
-use flashlag_explain::{format, kind_name};
+use flashlag_explain::{device_name, format, kind_name};
 use flashlag_schema::{Reading, Run, RunStatus, TargetKind};
 use flashlag_units::Nanos;
 
-/// What was measured: the machine, else the device, else the target.
+/// What was measured: its label, else a short name of it.
 pub(crate) fn subject(run: &Run) -> String {
-    let environment = &run.environment;
-    let named =
-        [&environment.software.machine, &environment.device.model, &environment.device.name];
-    let known = named.into_iter().filter_map(|reading| reading.value());
-    let known = known.map(|name| name.trim()).find(|name| !name.is_empty());
-    known.unwrap_or(&run.target.name).to_owned()
+    device_name(run)
 }
 
 /// The line above the headline, most important first.

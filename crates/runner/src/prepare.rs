@@ -295,5 +295,6 @@ fn frame(
     run.phases.retain(|phase| !phase.cut_short);
     (run.environment, run.options) = (fresh.environment, fresh.options);
     run.command = fresh.command;
+    run.label = fresh.label.or(run.label);
     Ok((run, next))
 }

@@ -28,7 +28,11 @@ pub fn new_run(request: &Request, environment: Environment, leave: (Bytes, Strin
     };
     let started = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let command = request.command.clone();
-    Run { started: Some(started), ..blank(scenario, target, command, options, environment) }
+    Run {
+        label: request.label.clone(),
+        started: Some(started),
+        ..blank(scenario, target, command, options, environment)
+    }
 }
 
 /// A run on a simulated device in which nothing has happened yet. Nothing in it depends on the
@@ -58,7 +62,8 @@ pub(crate) fn simulated_run(request: &SimRequest, environment: Environment, leav
         verify: false,
         engine: "flashlag".to_owned(),
     };
-    blank(scenario, target, request.command.clone(), options, environment)
+    let command = request.command.clone();
+    Run { label: request.label.clone(), ..blank(scenario, target, command, options, environment) }
 }
 
 /// A run in which nothing has happened.
@@ -74,6 +79,7 @@ fn blank(
         flashlag: program(),
         scenario,
         target,
+        label: None,
         command,
         started: None,
         status: RunStatus::Running { next_step: 0 },

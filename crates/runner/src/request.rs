@@ -29,6 +29,8 @@ pub struct Request {
     pub budget: Option<Bytes>,
     /// Whether every byte is read back and proved.
     pub verify: bool,
+    /// What the user calls the device under test.
+    pub label: Option<String>,
     /// The command line, as typed.
     pub command: Vec<String>,
     /// Where the run file goes.

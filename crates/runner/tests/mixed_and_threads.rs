@@ -89,6 +89,7 @@ fn request(scenario: &str, directory: &Path, output: &Path) -> Request {
         leave: Some(Bytes::from_mib(1)),
         budget: None,
         verify: true,
+        label: None,
         command: Vec::new(),
         output: Arc::new(flashlag_runner::RunFile::new(output, true).unwrap()),
         resume: None,

@@ -71,6 +71,7 @@ fn saved(on: &str, (journal, synchronous): (&str, &str), (saves, row): (u64, &st
         target: SimTarget::parse(on).unwrap(),
         seed: 1,
         leave: None,
+        label: None,
         command: Vec::new(),
         output: None,
         stop: Arc::new(AtomicBool::new(false)),

@@ -45,6 +45,7 @@ fn run_in(directory: &Path) -> Run {
         leave: Some(Bytes::from_mib(1)),
         budget: None,
         verify: false,
+        label: None,
         command: Vec::new(),
         output: Arc::new(output),
         resume: None,

@@ -26,6 +26,9 @@ pub struct Run {
     pub scenario: ScenarioRecord,
     /// Where.
     pub target: Target,
+    /// What the user calls the device under test (`--label`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
     /// The command line, as typed.
     pub command: Vec<String>,
     /// When it began, RFC 3339, UTC; absent in virtual time.

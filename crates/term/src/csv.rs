@@ -4,23 +4,23 @@ use flashlag_units::Nanos;
 use crate::text::sanitize;
 
 const HEADER: &str = "phase,state,run,test,t_s,ops,bytes,p50_ms,p90_ms,p99_ms,max_ms,filled_bytes,\
-                      temperature_celsius\n";
+                      temperature_celsius,label\n";
 
 /// Every interval of every phase, as CSV (RFC 4180, but lines end with a line feed): the phase's
 /// label, its parts, the interval's end in seconds from the start of the phase, operations, bytes,
-/// percentiles in milliseconds, storage in use (fills) and temperature. A value that is not known
+/// percentiles in milliseconds, storage in use (fills), temperature and the run's label. A value that is not known
 /// is an empty field.
 pub fn csv_intervals(run: &Run) -> String {
     let mut csv = HEADER.to_owned();
     for phase in &run.phases {
         for interval in &phase.intervals {
-            csv.push_str(&record(phase, interval));
+            csv.push_str(&record(run, phase, interval));
         }
     }
     csv
 }
 
-fn record(phase: &Phase, interval: &IntervalRecord) -> String {
+fn record(run: &Run, phase: &Phase, interval: &IntervalRecord) -> String {
     let optional = |value: Option<Nanos>| value.map(millis).unwrap_or_default();
     let fields = [
         quoted(&phase.label()),
@@ -39,17 +39,18 @@ fn record(phase: &Phase, interval: &IntervalRecord) -> String {
             .temperature_millicelsius
             .map(|degrees| format!("{:.3}", degrees as f64 / 1000.0))
             .unwrap_or_default(),
+        run.label.as_deref().map(quoted).unwrap_or_default(),
     ];
     fields.join(",") + "\n"
 }
 
 /// Exact: a millisecond has six decimals of nanoseconds.
-fn millis(nanos: Nanos) -> String {
+pub(crate) fn millis(nanos: Nanos) -> String {
     format!("{}.{:06}", nanos.0 / 1_000_000, nanos.0 % 1_000_000)
 }
 
 /// Quoted where RFC 4180 asks for it, and where a spreadsheet would take it for a formula.
-fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     let text = sanitize(text);
     let text = match text.chars().next() {
         Some('=' | '+' | '-' | '@') => format!("'{text}"),

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use flashlag_explain::{
-    Figures, Lifecycle, StripRow, cost, failures_of, fill_curves, findings, format, headline,
-    is_overloaded, lifecycle, overload, sizes, stage_of, strip,
+    Figures, Lifecycle, StripRow, cost, device_name, failures_of, fill_curves, findings, format,
+    headline, is_overloaded, lifecycle, overload, sizes, stage_of, strip,
 };
 use flashlag_schema::{CheckStatus, Environment, Phase, Run};
 use flashlag_units::Nanos;
@@ -35,7 +35,7 @@ pub fn markdown(run: &Run) -> String {
 }
 
 /// Text that Markdown shows as it is.
-fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in sanitize(text).chars() {
         if matches!(
@@ -63,7 +63,7 @@ fn escape(text: &str) -> String {
 }
 
 /// A table: the first column to the left, the others to the right.
-fn table(text: &mut String, head: &[&str], rows: &[Vec<String>]) {
+pub(crate) fn table(text: &mut String, head: &[&str], rows: &[Vec<String>]) {
     if rows.is_empty() {
         return;
     }
@@ -294,6 +294,7 @@ fn environment(text: &mut String, run: &Run) {
         reading.value().cloned().ok_or_else(|| reason(reading.reason()))
     };
     let rows = [
+        ("Name", Ok(device_name(run))),
         ("Machine", words(&software.machine)),
         ("System", words(&software.system)),
         ("Kernel", words(&software.kernel)),

@@ -91,7 +91,7 @@ fn csv_has_a_record_for_each_interval_of_each_phase() {
         let csv = flashlag_term::csv_intervals(&run);
         let intervals: usize = run.phases.iter().map(|phase| phase.intervals.len()).sum();
         assert_eq!(csv.lines().count(), intervals + 1, "{name}");
-        assert!(csv.lines().all(|line| line.split(',').count() == 13), "{name}");
+        assert!(csv.lines().all(|line| line.split(',').count() == 14), "{name}");
     }
 }
 

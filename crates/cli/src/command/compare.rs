@@ -5,7 +5,7 @@ use flashlag_explain::{CompareOptions, Comparison, Group};
 use flashlag_runner::{Destination, OutputKind, is_same_file};
 use flashlag_schema::Run;
 
-use crate::args::CompareArgs;
+use crate::args::{CompareArgs, CompareFormat};
 use crate::exit::Exit;
 use crate::load::{name_of, run_from};
 use crate::say;
@@ -24,23 +24,64 @@ pub fn compare(args: &CompareArgs, terminal: &Terminal) -> Result<Exit> {
              against those before it, compare AFTER... --against BEFORE..."
         );
     }
-    let page =
-        args.report.as_deref().map(|path| place_of(path, OutputKind::Report, args.force, &paths));
-    let page = page.transpose()?;
-    let (runs, comparison) = match args.against.is_empty() {
-        true => compared(&paths, args.force)?,
+    let place = |path: &Path, kind| place_of(path, kind, args.force, &paths);
+    let page_place = args.report.as_deref().map(|path| place(path, OutputKind::Report));
+    let page_place = page_place.transpose()?;
+    let format = args.format.map_or_else(|| by_ending(&args.output), Ok)?;
+    let kind = match format {
+        CompareFormat::Html => OutputKind::Report,
+        _ => OutputKind::Export,
+    };
+    let to_file = args.output != Path::new("-");
+    let output = to_file.then(|| place(&args.output, kind)).transpose()?;
+    let groups = match args.against.is_empty() {
+        true => Vec::new(),
         false => {
             reject_repeated(&paths)?;
-            compared_as(&paths, args.force, groups(&args.against, &args.runs))?
+            groups(&args.against, &args.runs)
         }
     };
-    if let Some(page) = &page {
-        let text = flashlag_report::comparison_html(&comparison, &runs, &options(&paths));
-        page.write(text.as_bytes())?;
+    let asked = CompareOptions {
+        force: args.force,
+        groups,
+        labels: args.labels.clone(),
+        ..CompareOptions::default()
+    };
+    let (runs, comparison) = compared_as(&paths, asked)?;
+    let page = || flashlag_report::comparison_html(&comparison, &runs, &options(&paths));
+    if let Some(place) = &page_place {
+        place.write(page().as_bytes())?;
     }
-    let text = flashlag_term::comparison(&comparison, terminal.stdout);
-    say::view(&text)?;
+    let text = match format {
+        CompareFormat::Text => flashlag_term::comparison(&comparison, terminal.stdout),
+        CompareFormat::Html => page(),
+        CompareFormat::Markdown => flashlag_term::comparison_markdown(&comparison),
+        CompareFormat::Csv => flashlag_term::comparison_csv(&comparison),
+        CompareFormat::Json => flashlag_term::comparison_json(&comparison),
+    };
+    match (output, format) {
+        (Some(output), _) => output.write(text.as_bytes())?,
+        (None, CompareFormat::Text) => say::view(&text)?,
+        (None, CompareFormat::Json) => say::json(&text)?,
+        (None, _) => say::data(&text)?,
+    }
     Ok(Exit::Done)
+}
+
+fn by_ending(path: &Path) -> Result<CompareFormat> {
+    let ending = path.extension().and_then(|ending| ending.to_str());
+    Ok(match ending {
+        _ if path == Path::new("-") => CompareFormat::Text,
+        Some("txt") | None => CompareFormat::Text,
+        Some("html" | "htm") => CompareFormat::Html,
+        Some("md") => CompareFormat::Markdown,
+        Some("csv") => CompareFormat::Csv,
+        Some("json") => CompareFormat::Json,
+        Some(other) => bail!(
+            "no form of a comparison ends in .{other}: use .html, .md, .csv, .json or .txt, or \
+             --format"
+        ),
+    })
 }
 
 /// Reads runs and compares them; those with the same set-up are repeats of one another.
@@ -48,18 +89,15 @@ pub fn compare(args: &CompareArgs, terminal: &Terminal) -> Result<Exit> {
 /// # Errors
 /// A file that is no run; runs that did not do the same.
 pub fn compared(paths: &[PathBuf], force: bool) -> Result<(Vec<Run>, Comparison)> {
-    compared_as(paths, force, Vec::new())
+    compared_as(paths, CompareOptions { force, ..CompareOptions::default() })
 }
 
-fn compared_as(
-    paths: &[PathBuf],
-    force: bool,
-    groups: Vec<Group>,
-) -> Result<(Vec<Run>, Comparison)> {
+fn compared_as(paths: &[PathBuf], asked: CompareOptions) -> Result<(Vec<Run>, Comparison)> {
     let runs = paths.iter().map(|path| run_from(path)).collect::<Result<Vec<_>>>()?;
-    let options = CompareOptions { force, groups, ..CompareOptions::default() };
-    let comparison = flashlag_explain::compare(&runs, &options)
-        .context("these runs can't be compared (--force does it all the same)")?;
+    let stem = |path: &PathBuf| path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let asked = CompareOptions { files: paths.iter().map(stem).collect(), ..asked };
+    let comparison =
+        flashlag_explain::compare(&runs, &asked).context("these runs can't be compared")?;
     Ok((runs, comparison))
 }
 
@@ -120,7 +158,7 @@ fn common(paths: &[PathBuf], part: impl Fn(&PathBuf) -> Option<String>) -> Optio
         let end = |letter: char| !letter.is_alphabetic();
         shared.truncate(shared.trim_end_matches(end).len());
     }
-    let long_enough = 2..=LONGEST_NAME;
+    let long_enough = 1..=LONGEST_NAME;
     long_enough.contains(&shared.chars().count()).then_some(shared)
 }
 

@@ -40,6 +40,7 @@ pub fn run(
         leave: args.leave,
         budget: args.budget,
         verify: args.verify,
+        label: args.label.clone(),
         command: command(args),
         output: Arc::clone(&results.run),
         stop: stop_flag()?,

@@ -13,6 +13,7 @@ pub mod profiles;
 mod protocol;
 pub mod report;
 pub mod run;
+mod runs;
 pub mod scenarios;
 pub mod schema;
 pub mod verify;

@@ -22,8 +22,13 @@ use crate::typed::{self, LEAVE, SET};
 /// Above this it asks.
 const ASK_ABOVE: Bytes = Bytes(4_000_000_000);
 
-/// Runs a scenario: plan, ask, run, show.
+/// Runs a scenario, once or several times.
 pub fn run(args: &RunArgs, terminal: &Terminal) -> Result<Exit> {
+    if args.runs > 1 { super::runs::runs(args, terminal) } else { once(args, terminal) }
+}
+
+/// Runs a scenario: plan, ask, run, show.
+pub(super) fn once(args: &RunArgs, terminal: &Terminal) -> Result<Exit> {
     let thresholds = thresholds(&args.fail_if)?;
     let by_protocol = super::protocol::applied(args)?;
     let args = by_protocol.as_ref().unwrap_or(args);
@@ -40,7 +45,7 @@ pub fn run(args: &RunArgs, terminal: &Terminal) -> Result<Exit> {
     let title = title(&request);
     let prepared = prepare(request).map_err(that_fits)?;
     tell_cleaned(&prepared, terminal);
-    if !may_write(&prepared, args.yes)? {
+    if !may_write(&prepared, args)? {
         prepared.abandon();
         bail!("not run: nothing was written");
     }
@@ -103,6 +108,7 @@ fn request(args: &RunArgs, scenario: Scenario, results: &Results) -> Result<Requ
         leave: args.leave,
         budget: args.budget,
         verify: args.verify,
+        label: args.label.clone(),
         command: std::env::args().collect(),
         output: Arc::clone(&results.run),
         resume,
@@ -127,6 +133,7 @@ fn simulated(
         target,
         seed: args.seed,
         leave: args.leave,
+        label: args.label.clone(),
         command: command(args),
         output: Some(Arc::clone(&results.run)),
         stop: stop_flag()?,
@@ -157,6 +164,9 @@ pub(super) fn command(args: &RunArgs) -> Vec<String> {
         words.extend(["--set".to_owned(), format!("{key}={value}")]);
     }
     words.extend(["--seed".to_owned(), args.seed.to_string()]);
+    if let Some(label) = &args.label {
+        words.extend(["--label".to_owned(), label.clone()]);
+    }
     if let Some(leave) = args.leave {
         words.extend(["--leave".to_owned(), leave.0.to_string()]);
     }
@@ -195,13 +205,17 @@ fn tell_cleaned(prepared: &Prepared, terminal: &Terminal) {
 }
 
 /// Says what the run costs; asks where that is much.
-fn may_write(prepared: &Prepared, yes: bool) -> Result<bool> {
-    let written = prepared.estimate.written;
-    if yes || written <= ASK_ABOVE {
+fn may_write(prepared: &Prepared, args: &RunArgs) -> Result<bool> {
+    let written = Bytes(prepared.estimate.written.0.saturating_mul(u64::from(args.runs)));
+    if args.yes || written <= ASK_ABOVE {
         return Ok(true);
     }
     let (leave, reason) = prepared.leave();
-    say::note(&format!("This run writes up to {written} and leaves {leave} free ({reason})."));
+    let these = match args.runs {
+        0..=1 => "This run may write".to_owned(),
+        several => format!("These {several} runs may write"),
+    };
+    say::note(&format!("{these} up to {written} and leave {leave} free ({reason})."));
     say::note(&match flashlag_runner::life_share(prepared.environment(), written) {
         Ok(percent) => {
             let share = flashlag_units::percent(percent / 100.0);

@@ -1,6 +1,7 @@
 //! Two or more runs side by side, with the interval of each difference.
 
 mod differs;
+mod faster;
 mod ratios;
 mod rows;
 mod scenario;
@@ -11,6 +12,8 @@ use flashlag_schema::{CheckStatus, Operation, Run, State};
 use thiserror::Error;
 
 use crate::figures::Figures;
+use crate::overload::Overload;
+use crate::strip::GroupKind;
 use crate::verdict::Judgement;
 
 /// What a comparison may do.
@@ -22,11 +25,16 @@ pub struct CompareOptions {
     pub seed: u64,
     /// Which runs are one subject. Empty: runs on the same device and target, set up the same.
     pub groups: Vec<Group>,
+    /// What each run's file is called, to tell runs of one device apart; may be empty.
+    pub files: Vec<String>,
+    /// Names for the subjects, in order: one for each subject, or one for each run; may be empty.
+    pub labels: Vec<String>,
 }
 
 impl Default for CompareOptions {
     fn default() -> Self {
-        CompareOptions { force: false, seed: 1, groups: Vec::new() }
+        let (groups, files, labels) = (Vec::new(), Vec::new(), Vec::new());
+        CompareOptions { force: false, seed: 1, groups, files, labels }
     }
 }
 
@@ -51,6 +59,18 @@ pub enum CompareError {
     /// Groups that leave nothing to compare.
     #[error("a comparison needs two groups of runs or more, and each run in one of them")]
     Groups,
+    /// Labels that fit neither subjects nor runs.
+    #[error(
+        "{given} labels for {subjects} sides of {runs} runs: give one for each side, or one for each run"
+    )]
+    Labels {
+        /// How many labels there were.
+        given: usize,
+        /// How many subjects.
+        subjects: usize,
+        /// How many runs.
+        runs: usize,
+    },
     /// They did not do the same.
     #[error(
         "these runs did different things: {differences} (compare runs of one scenario, or --force)"
@@ -64,9 +84,14 @@ pub enum CompareError {
 /// The comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Comparison {
-    /// One sentence or two.
+    /// Who is faster, by how much: `Moto Z's durable writes are 6.8× as fast as Nexus 5's (6.7 to
+    /// 6.9)`. May be empty.
+    pub faster: String,
+    /// What each is like, by the worst of its rows.
     pub sentence: String,
-    /// The sizes behind it; may be empty.
+    /// The row and figure with the largest difference that is sure; may be empty.
+    pub largest: String,
+    /// How long the slow ones of the deciding row took; may be empty.
     pub more: String,
     /// Whether it can be believed.
     pub believe: String,
@@ -88,7 +113,7 @@ pub struct Comparison {
 pub struct Subject {
     /// A short name, unique in the comparison.
     pub name: String,
-    /// `32 GB emmc, f2fs`; may be empty.
+    /// `32 GB eMMC, f2fs`; may be empty.
     pub about: String,
     /// Indices into the runs given.
     pub runs: Vec<usize>,
@@ -109,12 +134,14 @@ pub struct CompareRow {
     pub run: u32,
     /// What it does.
     pub operation: Operation,
-    /// Whether it belongs in the picture: durable 4 KiB writes and saves.
+    /// Whether it belongs in the picture and decides the verdict: durable 4 KiB writes and saves.
     pub in_strip: bool,
+    /// As what it decides.
+    pub kind: Option<GroupKind>,
     /// One for each subject; `None` where it has no such phase.
     pub sides: Vec<Option<CompareSide>>,
-    /// Each pair of subjects that have it and that no failed check covers, for each figure; of
-    /// more than four subjects, each against the first.
+    /// For each figure, every subject that has it against the first that has it; without those
+    /// that a failed check covers or that could not keep their schedule.
     pub ratios: Vec<Ratio>,
 }
 
@@ -127,8 +154,13 @@ pub struct CompareSide {
     pub ops_per_sec: f64,
     /// Bytes a second, mean of the repeats.
     pub bytes_per_sec: f64,
-    /// Its verdict.
+    /// Standard deviation of operations a second between the repeats, as a share of their mean;
+    /// `None` of a single run.
+    pub rate_spread: Option<f64>,
+    /// Its verdict, where a frame may wait for such operations ([`CompareRow::in_strip`]).
     pub judgement: Judgement,
+    /// Set where it could not keep its schedule: then its waits grow with the test's length.
+    pub overload: Option<Overload>,
     /// Repeats.
     pub runs: usize,
 }
@@ -142,6 +174,18 @@ pub enum RatioKind {
     P99,
     /// Bytes a second.
     Throughput,
+}
+
+impl RatioKind {
+    /// As it is called beside a test: `median`, `p99`, `saves/s`, `MB/s`.
+    pub fn name(self, operation: Operation) -> &'static str {
+        match self {
+            RatioKind::P50 => "median",
+            RatioKind::P99 => "p99",
+            RatioKind::Throughput if operation == Operation::Save => "saves/s",
+            RatioKind::Throughput => "MB/s",
+        }
+    }
 }
 
 /// How many times one subject's figure is another's.
@@ -161,8 +205,11 @@ pub struct Ratio {
     pub differs: bool,
     /// Whether the interval includes how runs differ from one another.
     pub between_runs: bool,
-    /// `13× longer on Tablet T (12 to 14)`, or `no difference shown, 1.03× (0.90 to 1.18)`.
+    /// `on Tablet T, 13× as long as on Phone P (12 to 14)`, or `no difference shown: on Tablet T,
+    /// 1.03× as long as on Phone P (0.90 to 1.18)`.
     pub words: String,
+    /// The same where both are named elsewhere: `13× (12 to 14)`.
+    pub brief: String,
 }
 
 /// A field of the environment that is not the same for all.
@@ -186,16 +233,19 @@ pub struct CheckDifference {
 /// Compares runs.
 ///
 /// # Errors
-/// Fewer than two runs or groups; a run in no group, or in two; different scenarios, unless forced.
+/// Fewer than two runs or groups; a run in no group, or in two; labels that fit neither; different
+/// scenarios, unless forced.
 pub fn compare(runs: &[Run], options: &CompareOptions) -> Result<Comparison, CompareError> {
     if runs.len() < 2 {
         return Err(CompareError::TooFew { given: runs.len() });
     }
     let mut warnings = scenario::warnings(runs, options.force)?;
-    let subjects = match options.groups.is_empty() {
-        true => subjects::subjects(runs),
-        false => subjects::grouped(runs, &options.groups)?,
+    let mut subjects = match options.groups.is_empty() {
+        true => subjects::subjects(runs, options),
+        false => subjects::grouped(runs, options)?,
     };
+    subjects::label(&mut subjects, runs.len(), &options.labels)?;
+    warnings.extend(subjects::seeds(runs, &subjects));
     warnings.extend(subjects::mixed(runs, &subjects));
     warnings.extend(subjects::alone(runs, &subjects));
     let rows = rows::rows(runs, &subjects, options.seed);
@@ -203,14 +253,16 @@ pub fn compare(runs: &[Run], options: &CompareOptions) -> Result<Comparison, Com
     if ratios().next().is_some() && !ratios().any(|ratio| ratio.between_runs) {
         warnings.push(
             "One run each: the intervals say how a run varies within itself, not how runs differ \
-             from one another. Repeat each, and give all the files."
+             from one another. Repeat each (run --runs 3), and give all the files."
                 .to_owned(),
         );
     }
     let differs = differs::differences(runs, &subjects);
     let (sentence, more) = words::headline(&subjects, &rows);
     Ok(Comparison {
-        believe: words::believe(&subjects, &rows, &differs),
+        faster: faster::line(runs, &subjects, &rows, options.seed).unwrap_or_default(),
+        largest: words::largest(&rows).unwrap_or_default(),
+        believe: words::believe(runs, &subjects, &rows, &differs),
         checks: differs::checks(runs, &subjects),
         sentence,
         more,

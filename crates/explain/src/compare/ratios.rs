@@ -1,6 +1,6 @@
 //! How many times one subject's figure is another's, with the interval.
 
-use flashlag_schema::{Phase, Run};
+use flashlag_schema::{Operation, Phase, Run};
 use flashlag_stats::bootstrap::{self, Compared, Figure, Sample};
 use flashlag_stats::{Interval, Percentile};
 
@@ -8,60 +8,68 @@ use super::{CompareSide, Ratio, RatioKind, Subject};
 use crate::figures::{felt, restored};
 use crate::format;
 
-/// Of more subjects than this, each is compared with the first alone.
-const ALL_PAIRS_UP_TO: usize = 4;
-
 const KINDS: [(RatioKind, Figure); 3] = [
     (RatioKind::P50, Figure::Percentile(Percentile::P50)),
     (RatioKind::P99, Figure::Percentile(Percentile::P99)),
     (RatioKind::Throughput, Figure::Throughput),
 ];
 
-/// The ratios of one row; of sides that no failed check covers.
+/// The ratios of one row, each against the first: of sides that no failed check covers and that
+/// kept their schedule.
 pub fn ratios(
     repeats: &[Vec<(&Run, &Phase)>],
     sides: &[Option<CompareSide>],
     subjects: &[Subject],
     seed: u64,
 ) -> Vec<Ratio> {
-    let usable: Vec<usize> = (0..repeats.len())
-        .filter(|index| {
-            let side = sides.get(*index).and_then(Option::as_ref);
-            side.is_some_and(|side| side.judgement.failures().is_empty() && side.figures.n > 0)
-        })
-        .collect();
-    let samples: Vec<Option<Vec<Sample>>> = repeats.iter().map(|side| samples(side)).collect();
+    let mut usable = (0..repeats.len()).filter(|index| is_usable(sides, *index));
+    let Some(against) = usable.next() else { return Vec::new() };
+    let Some(first) = samples(&repeats[against]) else { return Vec::new() };
     let open = repeats.iter().flatten().any(|(_, phase)| !phase.closed_loop);
+    let saves = repeats.iter().flatten().any(|(_, phase)| phase.operation == Operation::Save);
     let mut ratios = Vec::new();
-    for (position, &against) in usable.iter().enumerate() {
-        if position > 0 && usable.len() > ALL_PAIRS_UP_TO {
-            break;
-        }
-        for &of in usable.iter().skip(position + 1) {
-            let (Some(first), Some(second)) = (&samples[against], &samples[of]) else { continue };
-            for (kind, figure) in KINDS {
-                // A schedule decides the throughput of an open loop.
-                if kind == RatioKind::Throughput && open {
-                    continue;
-                }
-                let found = bootstrap::compare(first, second, figure, seed).filter(is_finite);
-                ratios.extend(found.map(|found| ratio(kind, of, against, found, subjects)));
+    for of in usable {
+        let Some(second) = samples(&repeats[of]) else { continue };
+        for (kind, figure) in KINDS {
+            // A schedule decides the throughput of an open loop.
+            if kind == RatioKind::Throughput && open {
+                continue;
             }
+            let found = bootstrap::compare(&first, &second, figure, seed).filter(is_finite);
+            let pair = Pair { kind, of, against, saves };
+            ratios.extend(found.map(|found| ratio(pair, found, subjects)));
         }
     }
     ratios
 }
 
+/// Whether ratios may be made of that side.
+pub fn is_usable(sides: &[Option<CompareSide>], index: usize) -> bool {
+    let side = sides.get(index).and_then(Option::as_ref);
+    side.is_some_and(|side| {
+        side.judgement.failures().is_empty() && side.figures.n > 0 && side.overload.is_none()
+    })
+}
+
+/// What is compared with what.
+#[derive(Clone, Copy)]
+struct Pair {
+    kind: RatioKind,
+    of: usize,
+    against: usize,
+    saves: bool,
+}
+
 /// An interval a thousand times as high as low says nothing, and is not printed.
 const WIDEST: f64 = 1000.0;
 
-fn is_finite(found: &Compared) -> bool {
+pub fn is_finite(found: &Compared) -> bool {
     let all = [found.ratio, found.low, found.high];
     all.iter().all(|value| value.is_finite() && *value > 0.0) && found.high / found.low <= WIDEST
 }
 
 /// What the bootstrap draws from; `None` where a histogram can't be read.
-fn samples(repeats: &[(&Run, &Phase)]) -> Option<Vec<Sample>> {
+pub fn samples(repeats: &[(&Run, &Phase)]) -> Option<Vec<Sample>> {
     let sample = |(_, phase): &(&Run, &Phase)| {
         Some(Sample {
             histogram: felt(phase)?,
@@ -96,39 +104,36 @@ fn intervals(phase: &Phase) -> Vec<Interval> {
     intervals.unwrap_or_default()
 }
 
-fn ratio(
-    kind: RatioKind,
-    of: usize,
-    against: usize,
-    found: Compared,
-    subjects: &[Subject],
-) -> Ratio {
+fn ratio(pair: Pair, found: Compared, subjects: &[Subject]) -> Ratio {
     let name = |index: usize| subjects.get(index).map_or("", |subject| subject.name.as_str());
-    let words = if found.shown {
-        // The one with more of it is named, so that the number is above 1.
-        let (value, low, high, more) = match found.ratio >= 1.0 {
-            true => (found.ratio, found.low, found.high, name(of)),
-            false => (1.0 / found.ratio, 1.0 / found.high, 1.0 / found.low, name(against)),
-        };
-        let how = if kind == RatioKind::Throughput { "more" } else { "longer" };
-        let range = format!("({} to {})", format::ratio_bare(low), format::ratio_bare(high));
-        format!("{} {how} on {more} {range}", format::times(value))
-    } else {
-        format!(
-            "no difference shown, {} ({} to {})",
-            format::times(found.ratio),
-            format::ratio_bare(found.low),
-            format::ratio_bare(found.high)
-        )
+    // The one with more of it is named first, so that the number is above 1.
+    let (more, less, value, low, high) = match found.ratio >= 1.0 {
+        true => (name(pair.of), name(pair.against), found.ratio, found.low, found.high),
+        false => {
+            let inverse = (1.0 / found.ratio, 1.0 / found.high, 1.0 / found.low);
+            (name(pair.against), name(pair.of), inverse.0, inverse.1, inverse.2)
+        }
     };
+    let (times, range) = format::ratio_with_interval(value, low, high);
+    let how = match (pair.kind, pair.saves) {
+        (RatioKind::Throughput, true) => "as many a second as",
+        (RatioKind::Throughput, false) => "as much a second as",
+        _ => "as long as",
+    };
+    let words = format!("on {more}, {times} {how} on {less} ({range})");
+    let (times, range) = format::ratio_with_interval(found.ratio, found.low, found.high);
     Ratio {
-        kind,
-        of,
-        against,
+        kind: pair.kind,
+        of: pair.of,
+        against: pair.against,
         ratio: found.ratio,
         interval: Some((found.low, found.high)),
         differs: found.shown,
         between_runs: found.between_runs,
-        words,
+        words: match found.shown {
+            true => words,
+            false => format!("no difference shown: {words}"),
+        },
+        brief: format!("{times} ({range})"),
     }
 }

@@ -1,14 +1,17 @@
 //! The phases side by side.
 
-use flashlag_schema::{Operation, Phase, Run};
+use flashlag_schema::{Phase, Run};
 use flashlag_stats::Histogram;
 
 use super::ratios::ratios;
 use super::{CompareRow, CompareSide, Subject};
 use crate::doubt::{Failure, failures_of};
 use crate::figures::{Figures, felt, merged};
-use crate::naming::{Plan, SaveKind, is_fill, stage_of, test_title};
+use crate::naming::{Plan, row_title, stage_of};
+use crate::overload::overload;
+use crate::repeats::spread;
 use crate::verdict::Judgement;
+use crate::worst::decides;
 
 /// One row for each phase that any subject has, in the order in which they first appear.
 pub fn rows(runs: &[Run], subjects: &[Subject], seed: u64) -> Vec<CompareRow> {
@@ -22,7 +25,18 @@ pub fn rows(runs: &[Run], subjects: &[Subject], seed: u64) -> Vec<CompareRow> {
             }
         }
     }
+    tell_apart(&mut rows);
     rows
+}
+
+/// Rows of one title get the names of their tests.
+fn tell_apart(rows: &mut [CompareRow]) {
+    let titles: Vec<String> = rows.iter().map(|row| row.title.clone()).collect();
+    for row in rows {
+        if titles.iter().filter(|title| **title == row.title).count() > 1 {
+            row.title = format!("{} ({})", row.title, row.test);
+        }
+    }
 }
 
 fn row(
@@ -34,35 +48,40 @@ fn row(
     seed: u64,
 ) -> CompareRow {
     let label = phase.label();
-    let repeats: Vec<Vec<(&Run, &Phase)>> = subjects
-        .iter()
-        .map(|subject| {
-            let of_subject = subject.runs.iter().filter_map(|index| runs.get(*index));
-            let same = |run: &'_ Run| run.phases.iter().position(|other| other.label() == label);
-            of_subject.filter_map(|run| Some((run, run.phases.get(same(run)?)?))).collect()
-        })
-        .collect();
+    let repeats = repeats(runs, subjects, &label);
     let sides: Vec<Option<CompareSide>> = repeats.iter().map(|repeats| side(repeats)).collect();
-    let saves = phase.operation == Operation::Save;
+    let kind = decides(plan, phase);
     let several = run.phases.iter().any(|other| other.state != phase.state);
     let stage = match several {
         true => format!(", {}", stage_of(run, phase).to_lowercase().replace(", run", " run")),
         false => String::new(),
     };
-    let name = SaveKind::of(run, phase).filter(|_| phase.background.is_none()).map(|kind| {
-        format!("SQLite {}, {}", kind.statement_name(), crate::format::decapitalized(&kind.label()))
-    });
     CompareRow {
-        title: name.unwrap_or_else(|| test_title(&phase.name)) + &stage,
+        title: row_title(run, phase) + &stage,
         test: phase.name.clone(),
         state: phase.state,
         run: phase.run,
         operation: phase.operation,
-        in_strip: saves || (phase.is_durable_write() && !is_fill(plan, phase)),
+        in_strip: kind.is_some(),
+        kind,
         ratios: ratios(&repeats, &sides, subjects, seed),
         sides,
         label,
     }
+}
+
+/// Of each subject, the phases of that label with their runs.
+pub fn repeats<'a>(
+    runs: &'a [Run],
+    subjects: &[Subject],
+    label: &str,
+) -> Vec<Vec<(&'a Run, &'a Phase)>> {
+    let of_subject = |subject: &Subject| {
+        let runs = subject.runs.iter().filter_map(|index| runs.get(*index));
+        let same = |run: &Run| run.phases.iter().position(|other| other.label() == label);
+        runs.filter_map(|run| Some((run, run.phases.get(same(run)?)?))).collect()
+    };
+    subjects.iter().map(of_subject).collect()
 }
 
 /// All repeats as one: latencies merged, rates averaged.
@@ -82,10 +101,12 @@ fn side(repeats: &[(&Run, &Phase)]) -> Option<CompareSide> {
         figures: Figures::of(&all),
         ops_per_sec: mean(|phase| phase.ops_per_sec),
         bytes_per_sec: mean(|phase| phase.bytes_per_sec),
+        rate_spread: spread(repeats.iter().map(|(_, phase)| phase.ops_per_sec)),
         judgement: match failures.is_empty() {
             true => Judgement::of_histogram(&all),
             false => Judgement::NotJudged { failures },
         },
+        overload: repeats.iter().find_map(|(run, phase)| overload(run, phase)),
         runs: count,
     })
 }

@@ -22,9 +22,6 @@ pub fn warnings(runs: &[Run], force: bool) -> Result<Vec<String>, CompareError> 
     if versions.len() > 1 {
         warnings.push(format!("Made by different versions: {}.", versions.join(", ")));
     }
-    if rest.iter().any(|run| run.scenario.seed != first.scenario.seed) {
-        warnings.push("The seeds differ, so the addresses do too.".to_owned());
-    }
     Ok(warnings)
 }
 

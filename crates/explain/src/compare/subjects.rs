@@ -2,12 +2,14 @@
 
 use flashlag_schema::{Environment, Reading, Run};
 
-use super::{CompareError, Group, Subject};
+use super::{CompareError, CompareOptions, Group, Subject};
 use crate::format;
+use crate::naming::{device_name, device_names};
+use crate::outline::kind_name;
 
 /// Runs on the same device, filesystem and target, set up the same, are one subject. Where that
 /// leaves a single subject, each run is its own: before against after.
-pub fn subjects(runs: &[Run]) -> Vec<Subject> {
+pub fn subjects(runs: &[Run], options: &CompareOptions) -> Vec<Subject> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     for (index, run) in runs.iter().enumerate() {
         let same = |group: &&mut Vec<usize>| {
@@ -25,7 +27,12 @@ pub fn subjects(runs: &[Run]) -> Vec<Subject> {
         groups = (0..runs.len()).map(|index| vec![index]).collect();
     }
     let firsts: Vec<&Run> = groups.iter().filter_map(|group| runs.get(*group.first()?)).collect();
-    let names = names(&firsts);
+    let files: Vec<String> = groups
+        .iter()
+        .map(|group| group.first().and_then(|first| options.files.get(*first)).cloned())
+        .map(Option::unwrap_or_default)
+        .collect();
+    let names = device_names(&firsts, &files);
     let named = groups.into_iter().zip(&firsts).zip(names);
     named.map(|((runs, first), name)| Subject { name, about: about(first), runs }).collect()
 }
@@ -34,22 +41,43 @@ pub fn subjects(runs: &[Run]) -> Vec<Subject> {
 ///
 /// # Errors
 /// Fewer than two; one without runs; a run in none of them, or in two.
-pub fn grouped(runs: &[Run], groups: &[Group]) -> Result<Vec<Subject>, CompareError> {
+pub fn grouped(runs: &[Run], options: &CompareOptions) -> Result<Vec<Subject>, CompareError> {
+    let groups = &options.groups;
     let mut grouped: Vec<usize> = groups.iter().flat_map(|group| &group.runs).copied().collect();
     grouped.sort_unstable();
     let firsts: Option<Vec<&Run>> =
         groups.iter().map(|group| runs.get(*group.runs.first()?)).collect();
     match firsts {
         Some(firsts) if groups.len() > 1 && grouped.into_iter().eq(0..runs.len()) => {
-            let subject = |(group, first): (&Group, &Run)| Subject {
-                name: group.name.clone(),
+            let own = own_names(runs, groups);
+            let named = |place: usize, group: &Group| {
+                let own = own.as_ref().and_then(|own| own.get(place)).cloned();
+                common_label(runs, group).or(own).unwrap_or_else(|| group.name.clone())
+            };
+            let subject = |(place, (group, first)): (usize, (&Group, &Run))| Subject {
+                name: named(place, group),
                 about: about(first),
                 runs: group.runs.clone(),
             };
-            Ok(groups.iter().zip(firsts).map(subject).collect())
+            Ok(groups.iter().zip(firsts).enumerate().map(subject).collect())
         }
         _ => Err(CompareError::Groups),
     }
+}
+
+/// What must be said where the subjects were measured with different seeds.
+pub fn seeds(runs: &[Run], subjects: &[Subject]) -> Option<String> {
+    let of_subject = |subject: &Subject| {
+        let runs = subject.runs.iter().filter_map(|index| runs.get(*index));
+        let mut seeds: Vec<u64> = runs.map(|run| run.scenario.seed).collect();
+        seeds.sort_unstable();
+        seeds.dedup();
+        seeds
+    };
+    let mut all = subjects.iter().map(of_subject);
+    let first = all.next()?;
+    (!all.all(|seeds| seeds == first))
+        .then(|| "The seeds differ, so the addresses do too.".to_owned())
 }
 
 /// What must be said of subjects whose runs are no repeats of one another.
@@ -85,6 +113,7 @@ pub fn alone(runs: &[Run], subjects: &[Subject]) -> Option<String> {
 fn repeats(a: &Run, b: &Run) -> bool {
     let (x, y) = (&a.environment, &b.environment);
     a.target == b.target
+        && a.label == b.label
         && x.software == y.software
         && x.cpu.model == y.cpu.model
         && x.cpu.governor == y.cpu.governor
@@ -97,64 +126,62 @@ fn repeats(a: &Run, b: &Run) -> bool {
         && x.encryption == y.encryption
 }
 
+/// What the devices are called, where each group has one device and no two the same name.
+fn own_names(runs: &[Run], groups: &[Group]) -> Option<Vec<String>> {
+    let name = |group: &Group| {
+        let mut names = group.runs.iter().map(|index| Some(device_name(runs.get(*index)?)));
+        let first = names.next()??;
+        names.all(|name| name.as_ref() == Some(&first)).then_some(first)
+    };
+    let names: Vec<String> = groups.iter().map(name).collect::<Option<_>>()?;
+    let unique = (0..names.len()).all(|at| !names[..at].contains(&names[at]));
+    unique.then_some(names)
+}
+
+/// The label that every run of a group has.
+fn common_label(runs: &[Run], group: &Group) -> Option<String> {
+    let mut labels = group.runs.iter().map(|index| runs.get(*index)?.label.clone());
+    let first = labels.next()??;
+    labels.all(|label| label.as_ref() == Some(&first)).then_some(first)
+}
+
+/// Gives the subjects the names that a person gave: one each, or one for each run, where runs of a
+/// subject have the same.
+///
+/// # Errors
+/// A number of labels that is neither.
+pub fn label(subjects: &mut [Subject], runs: usize, labels: &[String]) -> Result<(), CompareError> {
+    let by_subject = labels.len() == subjects.len();
+    if labels.is_empty() {
+        return Ok(());
+    }
+    let same = |subject: &Subject| {
+        let first = subject.runs.first().and_then(|first| labels.get(*first));
+        subject.runs.iter().all(|run| labels.get(*run) == first)
+    };
+    if !by_subject && !(labels.len() == runs && subjects.iter().all(same)) {
+        let (given, subjects) = (labels.len(), subjects.len());
+        return Err(CompareError::Labels { given, subjects, runs });
+    }
+    for (place, subject) in subjects.iter_mut().enumerate() {
+        let at = if by_subject { Some(place) } else { subject.runs.first().copied() };
+        if let Some(label) = at.and_then(|at| labels.get(at)) {
+            subject.name.clone_from(label);
+        }
+    }
+    Ok(())
+}
+
 fn text<T: ToString>(reading: &Reading<T>) -> Option<String> {
     reading.value().map(ToString::to_string).filter(|text| !text.trim().is_empty())
 }
 
-/// What could tell subjects apart, the best first.
-fn attributes(run: &Run) -> [Option<String>; 6] {
-    let Environment { software, filesystem, device, .. } = &run.environment;
-    [
-        text(&software.machine),
-        text(&device.model).or_else(|| text(&device.kind)),
-        text(&filesystem.kind),
-        Some(run.target.name.clone()).filter(|name| !name.is_empty()),
-        text(&software.kernel),
-        filesystem.options.value().map(|options| options.join(",")),
-    ]
-}
-
-/// A short name for each, unique: the machine, and what tells it from others of that name.
-fn names(runs: &[&Run]) -> Vec<String> {
-    let attributes: Vec<_> = runs.iter().map(|run| attributes(run)).collect();
-    let first = |given: &[Option<String>; 6]| {
-        given.iter().flatten().next().cloned().unwrap_or_else(|| "unnamed".to_owned())
-    };
-    let mut names: Vec<String> = attributes.iter().map(first).collect();
-    let places = attributes.first().map_or(0, |given| given.len());
-    for place in 1..places {
-        let before = names.clone();
-        let of_place: Vec<_> = attributes.iter().map(|given| given.get(place)?.as_ref()).collect();
-        for (index, name) in names.iter_mut().enumerate() {
-            let mine = of_place[index];
-            let alike = |other: &usize| *other != index && before[*other] == before[index];
-            let told_apart = (0..runs.len()).filter(alike).any(|other| of_place[other] != mine);
-            if let Some(mine) = mine.filter(|mine| told_apart && !name.contains(mine.as_str())) {
-                *name = format!("{name}, {mine}");
-            }
-        }
-    }
-    let taken = names.clone();
-    for (index, name) in names.iter_mut().enumerate() {
-        let alike: Vec<usize> = (0..taken.len()).filter(|o| taken[*o] == taken[index]).collect();
-        if let Some(at) = alike.iter().position(|other| *other == index)
-            && alike.len() > 1
-        {
-            *name = if alike.len() == taken.len() {
-                format!("Run {}", at + 1)
-            } else {
-                format!("{name} ({})", at + 1)
-            };
-        }
-    }
-    names
-}
-
-/// `32 GB emmc, f2fs`.
+/// `32 GB eMMC, f2fs`.
 fn about(run: &Run) -> String {
     let Environment { filesystem, device, .. } = &run.environment;
     let size = device.size_bytes.value().map(|size| format::size(*size));
-    let storage = [size, text(&device.kind)].into_iter().flatten().collect::<Vec<_>>().join(" ");
+    let kind = text(&device.kind).map(|kind| kind_name(&kind).to_owned());
+    let storage = [size, kind].into_iter().flatten().collect::<Vec<_>>().join(" ");
     let parts = [Some(storage).filter(|s| !s.is_empty()), text(&filesystem.kind)];
     parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }

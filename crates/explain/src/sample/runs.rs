@@ -357,6 +357,7 @@ pub(super) fn build(
             directory: Some(directory.to_owned()),
             profile: None,
         },
+        label: None,
         command: ["flashlag", "run", &record.name, "--on", directory].map(str::to_owned).to_vec(),
         scenario: record,
         started: Some("2026-11-21T09:30:00Z".to_owned()),

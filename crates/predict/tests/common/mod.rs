@@ -243,6 +243,7 @@ fn run(
                 device_options: Vec::new(),
             }),
         },
+        label: None,
         command: Vec::new(),
         started: None,
         status: RunStatus::Complete,

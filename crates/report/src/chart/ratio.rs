@@ -3,12 +3,15 @@
 use super::svg::{Anchor, Pct, Svg};
 use crate::markup::Markup;
 
-/// Powers of ten to each side that cover every ratio.
+/// Powers of ten to each side that cover the ratios; what lies beyond is an arrow at the edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RatioAxis {
     low: i32,
     high: i32,
 }
+
+/// More powers of ten to a side would squeeze all that is near equal.
+const MOST: i32 = 2;
 
 /// One ratio with its interval.
 #[derive(Clone, Copy, Debug)]
@@ -19,14 +22,14 @@ pub(crate) struct RatioMark {
 }
 
 impl RatioAxis {
-    /// From a tenth to ten times at least; 1e-6 to 1e6 at most.
+    /// From a tenth to ten times at least; a hundredth to a hundred times at most.
     pub(crate) fn covering(values: impl IntoIterator<Item = f64>) -> RatioAxis {
         let usable = values.into_iter().filter(|value| value.is_finite() && *value > 0.0);
         usable.fold(RatioAxis { low: -1, high: 1 }, |axis, value| {
             let power = value.log10();
             RatioAxis {
-                low: axis.low.min((power.floor() as i32).max(-6)),
-                high: axis.high.max((power.ceil() as i32).min(6)),
+                low: axis.low.min((power.floor() as i32).max(-MOST)),
+                high: axis.high.max((power.ceil() as i32).min(MOST)),
             }
         })
     }
@@ -44,23 +47,16 @@ impl RatioAxis {
             let name = match power {
                 0 => "equal".to_owned(),
                 ..0 => format!("1/{}", 10u64.pow(power.unsigned_abs())),
-                _ => {
-                    format!("{}×", flashlag_explain::format::count(10u64.pow(power.unsigned_abs())))
-                }
+                _ => format!("{}×", 10u64.pow(power.unsigned_abs())),
             };
             let anchor = match power {
                 p if p == self.low => Anchor::Start,
                 p if p == self.high => Anchor::End,
                 _ => Anchor::Middle,
             };
-            let x = Pct(self.pct(10f64.powi(power)).0);
-            svg.text(
-                if power == 0 { "fl b" } else { "ax" },
-                (x, Pct(0.0)),
-                (0.0, 15.0),
-                anchor,
-                &name,
-            );
+            let x = self.pct(10f64.powi(power));
+            let class = if power == 0 { "fl b" } else { "ax" };
+            svg.text(class, (x, Pct(0.0)), (0.0, 15.0), anchor, &name);
         }
         svg.hidden(22)
     }
@@ -80,9 +76,20 @@ impl RatioAxis {
             svg.line(&format!("ci{shown}"), (from, middle), (to, middle));
         }
         let at = self.pct(mark.ratio);
-        svg.shape(format_args!(
-            "<circle class=\"cid{shown}\" cx=\"{at}\" cy=\"{middle}\" r=\"4.5\"/>"
-        ));
-        svg.named(30, label)
+        let beyond = match mark.ratio.log10() {
+            power if power < f64::from(self.low) => Some("M8 -5L1 0L8 5Z"),
+            power if power > f64::from(self.high) => Some("M-8 -5L-1 0L-8 5Z"),
+            _ => None,
+        };
+        match beyond {
+            Some(arrow) => svg.shape(format_args!(
+                "<svg x=\"{at}\" y=\"{middle}\" overflow=\"visible\">\
+                 <path class=\"cid{shown}\" d=\"{arrow}\"/></svg>"
+            )),
+            None => svg.shape(format_args!(
+                "<circle class=\"cid{shown}\" cx=\"{at}\" cy=\"{middle}\" r=\"4.5\"/>"
+            )),
+        }
+        svg.named(26, label)
     }
 }

@@ -1,4 +1,4 @@
-//! The page of a comparison: the picture by device, how sure the differences are, the figures side
+//! The page of a comparison: the picture by test, how sure the differences are, the figures side
 //! by side, and what else differs.
 
 mod picture;
@@ -10,29 +10,19 @@ use flashlag_schema::Run;
 use crate::Options;
 use crate::markup::Markup;
 use crate::page::{Lede, Page, style};
-use crate::section::{Section, marks_section};
+use crate::section::Section;
 
 /// The whole page.
 pub(crate) fn page(comparison: &Comparison, runs: &[Run], options: &Options) -> String {
     let names: Vec<&str> = comparison.subjects.iter().map(|s| s.name.as_str()).collect();
-    let picture = picture::picture(comparison);
-    let mut ledes: Vec<Lede> =
-        comparison.warnings.iter().map(|warning| Lede::plain(warning)).collect();
-    if !comparison.more.is_empty() {
-        ledes.push(Lede { lead: Some("How big?"), text: comparison.more.clone(), link: None });
-    }
-    ledes.push(Lede {
-        lead: Some("Can you believe it?"),
-        text: comparison.believe.clone(),
-        link: None,
-    });
+    let picture = picture::drawn(comparison);
+    let (sentence, ledes) = first_words(comparison);
     let sections = [
         tables::ratios(comparison),
         tables::figures(comparison),
         tables::differs(comparison),
         tables::checks(comparison),
         tables::runs(comparison, runs, options),
-        Some(marks_section()),
     ];
     let sections: Vec<Section> = sections.into_iter().flatten().collect();
     let page = Page {
@@ -41,13 +31,30 @@ pub(crate) fn page(comparison: &Comparison, runs: &[Run], options: &Options) -> 
         axis: picture.style,
         banner: options.banner.as_deref(),
         meta: meta(comparison, runs),
-        sentence: comparison.sentence.clone(),
+        sentence,
         ledes,
         first: picture.body,
         sections,
         footer: vec!["This page loads nothing from the network and runs no script.".to_owned()],
     };
     Markup::of(&page).into_string()
+}
+
+/// Who is faster, then what each is like, the largest difference, sizes, trust and warnings.
+fn first_words(comparison: &Comparison) -> (String, Vec<Lede>) {
+    let (sentence, verdict) = match comparison.faster.is_empty() {
+        true => (comparison.sentence.clone(), None),
+        false => (comparison.faster.clone(), Some(&comparison.sentence)),
+    };
+    let plain = verdict.into_iter().chain([&comparison.largest]).filter(|text| !text.is_empty());
+    let mut ledes: Vec<Lede> = plain.map(|text| Lede::plain(text)).collect();
+    if !comparison.more.is_empty() {
+        ledes.push(Lede { lead: Some("How big?"), text: comparison.more.clone(), link: None });
+    }
+    let text = comparison.believe.clone();
+    ledes.push(Lede { lead: Some("Can you believe it?"), text, link: None });
+    ledes.extend(comparison.warnings.iter().map(|warning| Lede::plain(warning)));
+    (sentence, ledes)
 }
 
 /// How many of what, and when.

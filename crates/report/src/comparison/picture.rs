@@ -1,26 +1,35 @@
-use flashlag_explain::{CompareRow, Comparison, marks};
+use flashlag_explain::{CompareRow, Comparison, Judgement, format};
 
-use crate::section::first::{Group, Picture, axis_for, caveats, picture as table, table_row};
+use crate::section::first::{Group, Picture, axis_for, overloaded_row, picture, table_row};
 
-/// A group of rows for each subject, on one axis.
-pub(super) fn picture(comparison: &Comparison) -> Picture {
+/// A group of rows for each test, one for each subject, on one axis: the same test is side by side.
+pub(super) fn drawn(comparison: &Comparison) -> Picture {
     let rows: Vec<&CompareRow> = comparison.rows.iter().filter(|row| row.in_strip).collect();
-    let marks = marks();
     let sides = rows.iter().flat_map(|row| row.sides.iter().flatten());
-    let axis = axis_for(sides.map(|side| &side.figures), &marks);
-    let groups = comparison.subjects.iter().enumerate().map(|(index, subject)| {
-        let sides = rows.iter().filter_map(|row| Some((*row, row.sides.get(index)?.as_ref()?)));
-        let rows = sides.map(|(row, side)| {
-            table_row(&axis, &row.title, &side.figures, &side.judgement, None, None)
+    let kept = sides.filter(|side| side.overload.is_none());
+    let axis = axis_for(kept.map(|side| &side.figures), &[]);
+    let groups = rows.iter().map(|row| {
+        let sides = comparison.subjects.iter().zip(&row.sides);
+        let rows = sides.filter_map(|(subject, side)| {
+            let side = side.as_ref()?;
+            Some(match &side.overload {
+                Some(overload) => overloaded_row(&subject.name, overload),
+                None => table_row(&axis, &subject.name, &side.figures, &side.judgement, None, None),
+            })
         });
-        Group { name: subject.name.clone(), title: subject.about.clone(), rows: rows.collect() }
+        Group { name: row.title.clone(), title: String::new(), rows: rows.collect() }
     });
     let groups: Vec<Group> = groups.filter(|group| !group.rows.is_empty()).collect();
-    let judged = rows.iter().flat_map(|row| {
-        let sides = comparison.subjects.iter().zip(&row.sides);
-        sides.filter_map(|(subject, side)| {
-            Some((format!("{}, {}", subject.name, row.title), &side.as_ref()?.judgement))
-        })
-    });
-    table(&axis, groups, &marks, caveats(judged))
+    let judgements = rows.iter().flat_map(|row| row.sides.iter().flatten());
+    let few = judgements
+        .filter(|side| matches!(side.judgement, Judgement::Judged { caveat: Some(_), .. }))
+        .count();
+    let said = match few {
+        0 => Vec::new(),
+        few => vec![format!(
+            "{}: n is too small for a percentile of the rule; judged by the values there are.",
+            format::plural(few, "row", "rows")
+        )],
+    };
+    picture(&axis, groups, &[], said)
 }

@@ -1,6 +1,6 @@
 use askama::Template;
-use flashlag_explain::{CompareRow, Comparison, Ratio, RatioKind, format};
-use flashlag_schema::Run;
+use flashlag_explain::{CompareRow, CompareSide, Comparison, Ratio, RatioKind, format};
+use flashlag_schema::{Operation, Run};
 
 use crate::Options;
 use crate::chart::{RatioAxis, RatioMark, status_icon};
@@ -10,6 +10,7 @@ use crate::section::{Cell, Section, status_name};
 #[derive(Template)]
 #[template(path = "comparison/ratios.html")]
 struct Ratios {
+    against: String,
     head: Markup,
     groups: Vec<(String, Vec<RatioRow>)>,
 }
@@ -17,22 +18,15 @@ struct Ratios {
 struct RatioRow {
     label: String,
     svg: Markup,
-    words: String,
-    differs: bool,
+    /// Figure, ratio with its interval, whether it differs.
+    figures: Vec<(&'static str, String, bool)>,
 }
 
-fn kind_name(kind: RatioKind) -> &'static str {
-    match kind {
-        RatioKind::P50 => "median",
-        RatioKind::P99 => "p99",
-        RatioKind::Throughput => "throughput",
-    }
-}
-
-/// How sure the differences are.
+/// How sure the differences are: each side's figures as so many times the first's.
 pub(super) fn ratios(comparison: &Comparison) -> Option<Section> {
-    let all = comparison.rows.iter().flat_map(|row| &row.ratios);
-    let ends = all.flat_map(|ratio| {
+    let all = || comparison.rows.iter().flat_map(|row| &row.ratios);
+    let drawn = all().filter(|ratio| ratio.kind == RatioKind::P50);
+    let ends = drawn.flat_map(|ratio| {
         let (low, high) = ratio.interval.unwrap_or((ratio.ratio, ratio.ratio));
         [ratio.ratio, low, high]
     });
@@ -41,40 +35,62 @@ pub(super) fn ratios(comparison: &Comparison) -> Option<Section> {
         .rows
         .iter()
         .filter(|row| !row.ratios.is_empty())
-        .map(|row| (row.title.clone(), ratio_rows(comparison, &axis, row)))
+        .map(|row| (ratio_title(comparison, row), ratio_rows(comparison, &axis, row)))
         .collect();
-    let shown = comparison.rows.iter().flat_map(|row| &row.ratios);
-    let (differ, count) = (shown.clone().filter(|ratio| ratio.differs).count(), shown.count());
-    (!groups.is_empty()).then(|| Section {
+    let first = all().next()?;
+    let against = name(comparison, first.against).to_owned();
+    let axis_note = "A dot with its 95% interval, from resampling, is a median: right of the line \
+        it takes longer. Logarithmic; an arrow points to what lies beyond.";
+    Some(Section {
         id: "ratios",
         name: "How sure",
-        heading: format!("{differ} of {count} figures differ by more than chance"),
+        heading: match comparison.subjects.len() {
+            2 => format!("{}, as times {against}", name(comparison, first.of)),
+            _ => format!("Each, as times {against}"),
+        },
         side: vec![
-            "A ratio with its 95% interval, from resampling. Logarithmic; the line is equal."
-                .to_owned(),
-            "Hollow and dashed: the interval includes equal, so no difference is shown.".to_owned(),
+            axis_note.to_owned(),
+            "Hollow and grey: the interval includes equal, so no difference is shown.".to_owned(),
         ],
-        body: Markup::of(&Ratios { head: axis.head(), groups }),
+        body: Markup::of(&Ratios { against, head: axis.head(), groups }),
     })
 }
 
+fn name(comparison: &Comparison, index: usize) -> &str {
+    comparison.subjects.get(index).map_or("", |subject| subject.name.as_str())
+}
+
+/// The row's title, and whose figures it is in where those are not the first side's.
+fn ratio_title(comparison: &Comparison, row: &CompareRow) -> String {
+    let against = row.ratios.first().map_or(0, |ratio| ratio.against);
+    let usual = comparison.rows.iter().flat_map(|row| &row.ratios).next().map(|r| r.against);
+    match usual == Some(against) {
+        true => row.title.clone(),
+        false => format!("{}, as times {}", row.title, name(comparison, against)),
+    }
+}
+
+/// One row for each side that is held against another.
 fn ratio_rows(comparison: &Comparison, axis: &RatioAxis, row: &CompareRow) -> Vec<RatioRow> {
-    let name =
-        |index: usize| comparison.subjects.get(index).map_or("", |subject| subject.name.as_str());
-    let several = comparison.subjects.len() > 2;
-    let view = |ratio: &Ratio| {
-        let kind = kind_name(ratio.kind);
-        let pair = format!("{kind}, {} to {}", name(ratio.of), name(ratio.against));
-        let mark =
-            RatioMark { ratio: ratio.ratio, interval: ratio.interval, differs: ratio.differs };
+    let mut sides: Vec<usize> = row.ratios.iter().map(|ratio| ratio.of).collect();
+    sides.dedup();
+    let view = |of: usize| {
+        let of_side: Vec<&Ratio> = row.ratios.iter().filter(|ratio| ratio.of == of).collect();
+        let median = of_side.iter().find(|ratio| ratio.kind == RatioKind::P50);
+        let svg = median.map(|ratio| {
+            let Ratio { ratio: value, interval, differs, .. } = **ratio;
+            let mark = RatioMark { ratio: value, interval, differs };
+            axis.row(&mark, &format!("{}, median: {}", row.title, ratio.words))
+        });
+        let figure =
+            |ratio: &&Ratio| (ratio.kind.name(row.operation), ratio.brief.clone(), ratio.differs);
         RatioRow {
-            svg: axis.row(&mark, &format!("{}, {pair}: {}", row.title, ratio.words)),
-            label: if several { pair } else { kind.to_owned() },
-            words: ratio.words.clone(),
-            differs: ratio.differs,
+            label: name(comparison, of).to_owned(),
+            svg: svg.unwrap_or_default(),
+            figures: of_side.iter().map(figure).collect(),
         }
     };
-    row.ratios.iter().map(view).collect()
+    sides.into_iter().map(view).collect()
 }
 
 #[derive(Template)]
@@ -89,7 +105,9 @@ struct FigureRow {
     n: String,
     mb: String,
     ops: String,
+    /// Percentiles and the longest; none where `overload` is said.
     cells: Vec<Cell>,
+    overload: Option<String>,
     word: &'static str,
     verdict: &'static str,
 }
@@ -98,29 +116,52 @@ struct FigureRow {
 pub(super) fn figures(comparison: &Comparison) -> Option<Section> {
     let groups = comparison.rows.iter().map(|row| {
         let sides = comparison.subjects.iter().zip(&row.sides);
-        let rows = sides.filter_map(|(subject, side)| {
-            let side = side.as_ref()?;
-            Some(FigureRow {
-                name: subject.name.clone(),
-                doubt: !side.judgement.failures().is_empty(),
-                n: format::count(side.figures.n),
-                mb: format::mb_per_s(side.bytes_per_sec),
-                ops: format::per_second(side.ops_per_sec),
-                cells: crate::section::percentile_cells(&side.figures),
-                word: side.judgement.word(),
-                verdict: crate::section::first::verdict_class(&side.judgement),
-            })
-        });
+        let rows = sides
+            .filter_map(|(subject, side)| Some(figure_row(row, &subject.name, side.as_ref()?)));
         (row.title.clone(), rows.collect::<Vec<_>>())
     });
     let groups: Vec<_> = groups.filter(|(_, rows)| !rows.is_empty()).collect();
+    let repeated = comparison.subjects.iter().any(|subject| subject.runs.len() > 1);
+    let repeats = "Of several runs of a side: all waits together, the mean of the rates, and after \
+        ± the standard deviation between the runs.";
     (!groups.is_empty()).then(|| Section {
         id: "figures",
         name: "Side by side",
         heading: "Every test, side by side".to_owned(),
-        side: vec!["Repeats of one side are put together.".to_owned()],
+        side: if repeated { vec![repeats.to_owned()] } else { Vec::new() },
         body: Markup::of(&Figures { groups }),
     })
+}
+
+fn figure_row(row: &CompareRow, name: &str, side: &CompareSide) -> FigureRow {
+    let doubt = !side.judgement.failures().is_empty();
+    let judged = row.in_strip || doubt;
+    let save = row.operation == Operation::Save;
+    let spread = |rate: f64, print: fn(f64) -> String| {
+        let spread = side.rate_spread.map(|share| format!(" ± {}", print(share * rate)));
+        print(rate) + &spread.unwrap_or_default()
+    };
+    FigureRow {
+        name: name.to_owned(),
+        doubt,
+        n: format::count(side.figures.n),
+        mb: match save {
+            true => String::new(),
+            false => spread(side.bytes_per_sec, format::mb_per_s),
+        },
+        ops: spread(side.ops_per_sec, format::per_second),
+        cells: crate::section::percentile_cells(&side.figures),
+        overload: side.overload.map(|overload| overload.in_words()),
+        word: match (&side.overload, judged) {
+            (Some(_), _) => "overloaded",
+            (None, true) => side.judgement.word(),
+            (None, false) => "",
+        },
+        verdict: match side.overload {
+            Some(_) => "freezes",
+            None => crate::section::first::verdict_class(&side.judgement),
+        },
+    }
 }
 
 #[derive(Template)]

@@ -2,7 +2,9 @@
 //! devices, each row with a one-word verdict.
 
 use askama::Template;
-use flashlag_explain::{Figures, Judgement, LagVerdict, Mark, RULES, StripRow, format, strip};
+use flashlag_explain::{
+    Figures, Judgement, LagVerdict, Mark, Overload, RULES, StripRow, format, strip,
+};
 use flashlag_schema::Run;
 use flashlag_units::Nanos;
 
@@ -196,6 +198,22 @@ pub(crate) fn table_row(
         cells: cells.chain([Cell::text(late.clone())]).collect(),
         word: judgement.word(),
         verdict: verdict_class(judgement),
+    }
+}
+
+/// A row of the table whose schedule was not kept: its waits would say how long the test was.
+pub(crate) fn overloaded_row(label: &str, overload: &Overload) -> Row {
+    let none = || Cell::text(format::NONE.to_owned());
+    Row {
+        label: label.to_owned(),
+        flag: None,
+        note: Some(overload.in_words()),
+        doubt: false,
+        mini: String::new(),
+        svg: Markup::default(),
+        cells: vec![none(), none(), none(), none()],
+        word: "overloaded",
+        verdict: "freezes",
     }
 }
 

@@ -15,7 +15,6 @@ mod tests;
 mod trust;
 mod waits;
 
-pub(crate) use published::marks_section;
 pub(crate) use trust::status_name;
 
 use flashlag_explain::{Failure, Figures, format};

@@ -1,7 +1,7 @@
 //! Published figures with their sources, and where this run stands among them.
 
 use askama::Template;
-use flashlag_explain::{MARKS_NOTE, marks, marks_beside, places};
+use flashlag_explain::{MARKS_NOTE, marks_beside, places};
 use flashlag_schema::Run;
 
 use super::Section;
@@ -57,15 +57,4 @@ fn mark_rows(marks: Vec<flashlag_explain::Mark>) -> Vec<Mark> {
         }
     });
     marks.collect()
-}
-
-/// The marks alone, for a comparison.
-pub(crate) fn marks_section() -> Section {
-    Section {
-        id: "published",
-        name: "Published figures",
-        heading: "Where the published figures come from".to_owned(),
-        side: vec![MARKS_NOTE.to_owned()],
-        body: Markup::of(&Body { places: Vec::new(), marks: mark_rows(marks()) }),
-    }
 }

@@ -90,6 +90,7 @@ fn run(order: &RunOrder, link: &Link, orders: &Orders) -> Result<Run, RunError> 
         leave: Some(order.leave),
         budget: order.budget,
         verify: order.verify,
+        label: None,
         command: order.command.clone(),
         output: Arc::new(RunFile::new(Path::new(OUTPUT), true)?),
         resume: None,

@@ -38,6 +38,8 @@ pub struct LabRequest {
     pub budget: Option<Bytes>,
     /// Whether every byte is read back.
     pub verify: bool,
+    /// What the user calls the device under test.
+    pub label: Option<String>,
     /// The command line.
     pub command: Vec<String>,
     /// Where the run file goes.
@@ -209,6 +211,7 @@ fn complete(run: &mut Run, request: &LabRequest, flushes: u64) {
             device_options: target.spec.device_options(),
         }),
     };
+    run.label = request.label.clone();
     run.options.leave_reason = match request.leave {
         Some(_) => "given by --leave".to_owned(),
         None => "what the reviewers' fills left".to_owned(),

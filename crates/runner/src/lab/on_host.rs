@@ -94,6 +94,7 @@ fn perform(
         leave: Some(request.leave.unwrap_or(REVIEWERS_LEAVE)),
         budget: request.budget,
         verify: request.verify,
+        label: None,
         command: request.command.clone(),
         output,
         resume: None,

@@ -49,6 +49,8 @@ pub struct SimRequest {
     pub seed: u64,
     /// What a fill spares; the reviewers' 300 MB where it is not said.
     pub leave: Option<Bytes>,
+    /// What the user calls the device under test.
+    pub label: Option<String>,
     /// The command line, without where its results go.
     pub command: Vec<String>,
     /// Where the run file goes; nowhere for a run that only feeds a forecast.

@@ -40,6 +40,7 @@ pub fn request(scenario: &str, target: SimTarget, seed: u64) -> SimRequest {
         target,
         seed,
         leave: Some(Bytes::from_mib(64)),
+        label: None,
         command: Vec::new(),
         output: None,
         stop: Arc::new(AtomicBool::new(false)),

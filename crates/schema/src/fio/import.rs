@@ -202,6 +202,7 @@ impl Imported {
                 directory: None,
                 profile: None,
             },
+            label: None,
             command: [vec!["fio".to_owned()], self.command].concat(),
             started: started.map(|time| time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()),
             status: RunStatus::Complete,

@@ -165,6 +165,7 @@ pub fn run() -> Run {
             directory: None,
             profile: None,
         },
+        label: None,
         command: vec!["flashlag".to_owned(), "run".to_owned()],
         started: Some("2026-01-01T00:00:00Z".to_owned()),
         status: RunStatus::Complete,

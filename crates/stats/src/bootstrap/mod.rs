@@ -15,12 +15,16 @@
 //! variance (Künsch 1989, for AR(1)); with b blocks in a run their spread shows (b−1)/b of it, known
 //! with b−1 degrees of freedom. Deviations are scaled up by all three.
 //!
-//! **Between runs.** Runs are drawn with replacement, then each is resampled within (hierarchical
-//! bootstrap); a side's figure is the geometric mean over its runs. Few runs show too little of how
-//! runs differ: deviations are scaled by √(m/(m−1)) and by Student's t over the normal quantile for
-//! the degrees of freedom there are. Where one side has a single run, the other's differences are
-//! taken for it. With a single run on each side nothing is known of how runs differ:
+//! **Between runs.** Where a side has several runs, whole runs are what is compared: a side's figure
+//! is the geometric mean over its runs, and the interval is Welch's: Student's t with the degrees of
+//! freedom of Welch and Satterthwaite, from how the runs' figures differ. What a run varies within
+//! itself is in that already. Where one side has a single run, the other's differences are taken for
+//! it. With a single run on each side nothing is known of how runs differ:
 //! [`Compared::between_runs`] is then `false`, and the reader must be told.
+//!
+//! **Bounds.** A quantile of a resample lies between the lowest and the highest of its blocks', so
+//! no interval goes beyond the ratio of those ends: widening alone would give ratios that no resample
+//! can have, where a run has two levels.
 
 mod beta;
 mod resample;
@@ -28,7 +32,7 @@ mod resample;
 mod tests;
 
 use flashlag_units::{Bytes, Nanos};
-use rand::{RngExt, SeedableRng};
+use rand::SeedableRng;
 use rand_pcg::Pcg64Mcg;
 
 use crate::histogram::Histogram;
@@ -111,33 +115,59 @@ pub fn compare(first: &[Sample], second: &[Sample], figure: Figure, seed: u64) -
     if !between_runs && (blind(&first) || blind(&second)) {
         return None;
     }
+    // The interval lies about the figures before they were rounded to the middles of buckets, and
+    // is extended to the ratio of what is printed where that is outside.
+    let center = second.center - first.center;
+    let (low, high) = match between_runs {
+        true => welch(&first, &second),
+        false => resampled(&first.runs[0], &second.runs[0], seed),
+    };
+    let (low, high) = (center + low, center + high);
+    let (low, high) = within(low, high, (first.hull(between_runs), second.hull(between_runs)));
+    let log_ratio = second.printed - first.printed;
+    let ratio = log_ratio.exp();
+    let (low, high) = (low.exp().min(ratio), high.exp().max(ratio));
+    let shown = (low > 1.0 || high < 1.0) && log_ratio.abs() > RESOLUTION.ln_1p();
+    Some(Compared { ratio, low, high, shown, between_runs })
+}
+
+/// The deviations from the ratio of two runs that 95 % of resamples are within, as logarithms.
+fn resampled(first: &Resampler, second: &Resampler, seed: u64) -> (f64, f64) {
     let mut random = Pcg64Mcg::seed_from_u64(seed);
-    let freedom = first.runs.len() + second.runs.len() - 2;
-    let widen = student_over_normal(freedom);
+    let deviation = |run: &Resampler, random: &mut Pcg64Mcg| run.resample(random) - run.center;
     let mut deviations: Vec<f64> = (0..RESAMPLES)
         .map(|_| {
-            let down = first.deviation(&second, &mut random);
-            (second.deviation(&first, &mut random) - down) * widen
+            let down = deviation(first, &mut random);
+            deviation(second, &mut random) - down
         })
         .collect();
     deviations.sort_unstable_by(f64::total_cmp);
     let at = |share: f64| deviations[(share * (RESAMPLES - 1) as f64).round() as usize];
-    let log_ratio = second.printed - first.printed;
-    let ratio = log_ratio.exp();
-    // The interval lies about the figures before they were rounded to the middles of buckets, and
-    // is extended to the ratio of what is printed where that is outside.
-    let center = second.center - first.center;
-    let (low, high) = ((center + at(0.025)).exp(), (center + at(0.975)).exp());
-    let (low, high) = (low.min(ratio), high.max(ratio));
-    let shown = (low > 1.0 || high < 1.0) && log_ratio.abs() > RESOLUTION.ln_1p();
-    Some(Compared { ratio, low, high, shown, between_runs })
+    (at(0.025), at(0.975))
+}
+
+/// The deviations that Welch's interval allows, from how the runs of each side differ.
+fn welch(first: &Side, second: &Side) -> (f64, f64) {
+    let parts = [first.variance_of_mean(second), second.variance_of_mean(first)];
+    let variance = parts[0].0 + parts[1].0;
+    let spread: f64 = parts.iter().map(|(part, freedom)| part * part / freedom).sum();
+    let freedom = if spread > 0.0 { variance * variance / spread } else { 1.0 };
+    // Two sides that share one side's differences have no more freedom than it.
+    let alone = first.runs.len() == 1 || second.runs.len() == 1;
+    let freedom = if alone { parts[0].1.min(parts[1].1) } else { freedom };
+    let half = student(freedom) * variance.sqrt();
+    (-half, half)
+}
+
+/// The interval, within the ratios that any resample can have.
+fn within(low: f64, high: f64, (first, second): ((f64, f64), (f64, f64))) -> (f64, f64) {
+    let (least, most) = (second.0 - first.1, second.1 - first.0);
+    (low.clamp(least, most.max(least)), high.clamp(least, most.max(least)))
 }
 
 /// The runs of one side, with their figures as logarithms.
 struct Side {
     runs: Vec<Resampler>,
-    /// Each run's figure less the side's.
-    residuals: Vec<f64>,
     /// Mean over runs of the figure that the resampling is about.
     center: f64,
     /// Mean over runs of the figure as it is printed.
@@ -152,26 +182,24 @@ impl Side {
         let count = runs.len() as f64;
         let center = runs.iter().map(|run| run.center).sum::<f64>() / count;
         let printed = runs.iter().map(|run| run.printed).sum::<f64>() / count;
-        let scale = spread_of_few(runs.len());
-        let residuals = runs.iter().map(|run| (run.center - center) * scale).collect();
-        Some(Side { runs, residuals, center, printed })
+        Some(Side { runs, center, printed })
     }
 
-    /// By how much a resample of this side's figure differs from the figure.
-    fn deviation(&self, other: &Side, random: &mut Pcg64Mcg) -> f64 {
-        let count = self.runs.len();
-        if count == 1 {
-            let run = &self.runs[0];
-            let between = if other.runs.len() > 1 {
-                other.residuals[random.random_range(0..other.residuals.len())]
-            } else {
-                0.0
-            };
-            return run.resample(random) - self.center + between;
-        }
-        let draw = |_| self.runs[random.random_range(0..count)].resample(random);
-        let mean = (0..count).map(draw).sum::<f64>() / count as f64;
-        (mean - self.center) * spread_of_few(count)
+    /// The variance of this side's mean and its degrees of freedom; a single run is taken to differ
+    /// as the other side's do.
+    fn variance_of_mean(&self, other: &Side) -> (f64, f64) {
+        let of = if self.runs.len() > 1 { self } else { other };
+        let freedom = (of.runs.len() as f64 - 1.0).max(1.0);
+        let square = of.runs.iter().map(|run| (run.center - of.center).powi(2)).sum::<f64>();
+        (square / freedom / self.runs.len() as f64, freedom)
+    }
+
+    /// What no figure of a resample is below or above. Of several runs: what was seen at all.
+    fn hull(&self, several: bool) -> (f64, f64) {
+        let hulls = self.runs.iter().map(|run| if several { run.seen() } else { run.hull() });
+        hulls.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), hull| {
+            (low.min(hull.0), high.max(hull.1))
+        })
     }
 }
 
@@ -182,13 +210,20 @@ fn spread_of_few(count: usize) -> f64 {
 
 /// Student's 97.5 % quantile over the normal one; 1 where there are no degrees of freedom.
 fn student_over_normal(freedom: usize) -> f64 {
+    if freedom == 0 { 1.0 } else { student(freedom as f64) / NORMAL }
+}
+
+/// The normal 97.5 % quantile.
+const NORMAL: f64 = 1.960;
+
+/// Student's 97.5 % quantile; between whole degrees of freedom by the line between them.
+fn student(freedom: f64) -> f64 {
     const FEW: [f64; 10] = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228];
-    const NORMAL: f64 = 1.960;
-    let student = match freedom {
-        0 => NORMAL,
-        1..=10 => FEW[freedom - 1],
+    let freedom = freedom.max(1.0);
+    let below = freedom.floor();
+    match FEW.get(below as usize - 1..below as usize + 1) {
+        Some([low, high]) => low + (high - low) * (freedom - below),
         // Cornish and Fisher's expansion; within 0.001 from 11 on.
-        _ => NORMAL + 2.372 / freedom as f64 + 2.823 / (freedom as f64).powi(2),
-    };
-    student / NORMAL
+        _ => NORMAL + 2.372 / freedom + 2.823 / (freedom * freedom),
+    }
 }

@@ -22,6 +22,8 @@ pub(super) struct Resampler {
     pub(super) center: f64,
     /// The figure as it is printed.
     pub(super) printed: f64,
+    /// Between the shortest and the longest value, or the slowest and the fastest interval.
+    seen: (f64, f64),
 }
 
 enum Method {
@@ -64,14 +66,17 @@ impl Resampler {
             let influence: Vec<f64> = intervals.iter().map(above).collect();
             Method::QuantileBlocks { values, share, blocks: Blocks::of(rows, &influence) }
         };
-        Some(Resampler { method, center, printed })
+        let values = Values::of(&s.histogram);
+        let seen = (log(values.min), log(values.max.max(values.min)));
+        Some(Resampler { method, center, printed, seen })
     }
 
     fn throughput(sample: &Sample, intervals: &[Interval]) -> Option<Resampler> {
         let whole = flashlag_units::per_second(sample.bytes.0, sample.elapsed);
         let printed = log(whole.filter(|rate| *rate > 0.0)?);
         if intervals.len() < INTERVALS_MIN {
-            return Some(Resampler { method: Method::Fixed, center: printed, printed });
+            let seen = (f64::NEG_INFINITY, f64::INFINITY);
+            return Some(Resampler { method: Method::Fixed, center: printed, printed, seen });
         }
         let mut from = Nanos::ZERO;
         let row = |interval: &Interval| {
@@ -82,13 +87,41 @@ impl Resampler {
         let rates: Vec<f64> = rows.iter().map(|row| row[0] as f64 / row[1].max(1) as f64).collect();
         let total = |column: usize| rows.iter().map(|row| row[column] as f64).sum::<f64>();
         let center = log(total(0) / total(1).max(1.0));
+        let logs = || rates.iter().map(|rate| log(*rate));
+        let seen = (logs().fold(center, f64::min), logs().fold(center, f64::max));
         let method = Method::ThroughputBlocks { blocks: Blocks::of(rows, &rates) };
-        Some(Resampler { method, center, printed })
+        Some(Resampler { method, center, printed, seen })
     }
 
     /// Whether a resample can differ from the figure.
     pub(super) fn varies(&self) -> bool {
         !matches!(self.method, Method::Fixed)
+    }
+
+    /// What its values are within, whatever is drawn.
+    pub(super) fn seen(&self) -> (f64, f64) {
+        self.seen
+    }
+
+    /// What the figure of a resample is within: that of any block.
+    pub(super) fn hull(&self) -> (f64, f64) {
+        let over = |blocks: &Blocks, figure: &dyn Fn(&[u64]) -> f64| {
+            blocks
+                .each()
+                .map(|block| figure(&block))
+                .fold((self.center, self.center), |(low, high): (f64, f64), figure| {
+                    (low.min(figure), high.max(figure))
+                })
+        };
+        match &self.method {
+            Method::Fixed | Method::Rank { .. } => self.seen,
+            Method::QuantileBlocks { values, share, blocks } => {
+                over(blocks, &|block| log(values.quantile(block, *share)))
+            }
+            Method::ThroughputBlocks { blocks } => {
+                over(blocks, &|block| log(block[0] as f64 / block[1].max(1) as f64))
+            }
+        }
     }
 
     /// The figure of one resample.
@@ -203,6 +236,19 @@ impl Blocks {
             * spread_of_few(blocks)
             * student_over_normal(blocks.saturating_sub(1));
         Blocks { sums, intervals, length, scale }
+    }
+
+    /// Every block that can be drawn, and the shorter one that ends a resample.
+    fn each(&self) -> impl Iterator<Item = Vec<u64>> {
+        let last = self.intervals % self.length;
+        let lengths = [self.length, last].into_iter().filter(|length| *length > 0);
+        lengths
+            .flat_map(move |length| (0..self.intervals).map(move |start| self.sum(start, length)))
+    }
+
+    fn sum(&self, start: usize, length: usize) -> Vec<u64> {
+        let (from, to) = (&self.sums[start], &self.sums[start + length]);
+        to.iter().zip(from).map(|(to, from)| to - from).collect()
     }
 
     /// As many intervals as there are, in blocks that begin anywhere and go on around the end.

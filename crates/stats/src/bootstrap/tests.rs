@@ -169,3 +169,106 @@ fn the_same_seed_gives_the_same_interval() {
     assert_eq!(once(4), once(4));
     assert_ne!(once(4), once(5));
 }
+
+/// A run of two levels: fast at first, slow later, each latency within 5 % of its level.
+fn two_levels(levels: [f64; 2], fast_share: f64, random: &mut Pcg64Mcg) -> Sample {
+    let mut histogram = Histogram::new();
+    let mut intervals = Vec::new();
+    let mut ends = 0u64;
+    for index in 0..60 {
+        let level = if f64::from(index) < 60.0 * fast_share { levels[0] } else { levels[1] };
+        let mut part = Histogram::new();
+        for _ in 0..20 {
+            part.record(Nanos((level * (1.0 + 0.05 * normal(random).clamp(-1.0, 1.0))) as u64));
+        }
+        ends += part.sum().0;
+        histogram.merge(&part);
+        intervals.push(Interval {
+            ends: Nanos(ends),
+            bytes: Bytes(20 * 4096),
+            filled: None,
+            temperature_millicelsius: None,
+            exact: (part.min().unwrap(), part.max().unwrap(), part.sum()),
+            buckets: part.occupied().collect(),
+        });
+    }
+    Sample { histogram, intervals, bytes: Bytes(60 * 20 * 4096), elapsed: Nanos(ends) }
+}
+
+#[test]
+fn no_interval_goes_beyond_the_ratios_that_resampled_values_can_have() {
+    for seed in 0..150u64 {
+        let mut random = Pcg64Mcg::seed_from_u64(seed);
+        let level = |random: &mut Pcg64Mcg| 1e6 * (1.5 * normal(random)).exp();
+        let run = |random: &mut Pcg64Mcg| {
+            let levels = [level(random), level(random)];
+            let share = 0.3 + 0.01 * (seed % 40) as f64;
+            two_levels(levels, share, random)
+        };
+        let runs = 1 + (seed % 3) as usize;
+        let first: Vec<Sample> = (0..runs).map(|_| run(&mut random)).collect();
+        let second: Vec<Sample> = (0..runs).map(|_| run(&mut random)).collect();
+        let ends = |side: &[Sample]| {
+            let least = side.iter().filter_map(|s| s.histogram.min()).min().unwrap();
+            let most = side.iter().filter_map(|s| s.histogram.max()).max().unwrap();
+            (least.0 as f64, most.0 as f64)
+        };
+        let (a, b) = (ends(&first), ends(&second));
+        // What is printed is the middle of a bucket: within 0.8 % of its values.
+        let (least, most) = (b.0 / a.1 * 0.98, b.1 / a.0 * 1.02);
+        for percentile in [Percentile::P50, Percentile::P90] {
+            let figure = Figure::Percentile(percentile);
+            let found = compare(&first, &second, figure, seed).unwrap();
+            assert!(
+                found.low >= least && found.high <= most,
+                "seed {seed}, {percentile:?}: {found:?} leaves {least} to {most}"
+            );
+        }
+    }
+}
+
+#[test]
+fn an_interval_of_two_levels_is_not_widened_beyond_their_ratio() {
+    // 6 ms, later 14 ms, against 7.7 ms, later 20 ms: no ratio of medians is below 7.3 / 14.7.
+    let mut random = Pcg64Mcg::seed_from_u64(4);
+    let first = two_levels([6e6, 14e6], 0.55, &mut random);
+    let second = two_levels([7.7e6, 19.8e6], 0.45, &mut random);
+    let found = compare(&[first], &[second], Figure::Percentile(Percentile::P50), 1).unwrap();
+    assert!(found.low > 0.49 && found.high < 3.7, "{found:?}");
+}
+
+#[test]
+fn three_whole_runs_of_6_ms_against_three_of_20_ms_show_a_difference() {
+    // Each run has two levels, so within a run anything between them could be its median; but the
+    // runs themselves agree.
+    let runs = |levels: [f64; 2], share: f64, seed: u64| -> Vec<Sample> {
+        let run = |run| two_levels(levels, share, &mut Pcg64Mcg::seed_from_u64(seed + run));
+        (0..3).map(run).collect()
+    };
+    let first = runs([6e6, 14e6], 0.55, 10);
+    let second = runs([7.7e6, 19.8e6], 0.45, 20);
+    let found = compare(&first, &second, Figure::Percentile(Percentile::P50), 1).unwrap();
+    assert!(found.shown && found.between_runs, "{found:?}");
+    assert!(found.low > 2.5 && found.high < 4.0, "{found:?}");
+    let one = compare(&first[..1], &second[..1], Figure::Percentile(Percentile::P50), 1).unwrap();
+    assert!(!one.shown && !one.between_runs, "{one:?}");
+}
+
+#[test]
+fn two_runs_a_side_that_differ_are_covered_by_students_interval() {
+    let runs = |random: &mut Pcg64Mcg| -> Vec<Sample> {
+        let run = |_| {
+            let histogram = log_normal(500, 1e5 * (0.1 * normal(random)).exp(), random);
+            let (bytes, elapsed) = (Bytes(500 * 4096), histogram.sum());
+            Sample { histogram, intervals: Vec::new(), bytes, elapsed }
+        };
+        (0..2).map(run).collect()
+    };
+    for figure in [Figure::Percentile(Percentile::P50), Figure::Throughput] {
+        let share = coverage(|seed, random| {
+            let (first, second) = (runs(random), runs(random));
+            compare(&first, &second, figure, seed).unwrap()
+        });
+        assert!((0.93..=1.0).contains(&share), "{figure:?}: {share} over {CASES} seeds");
+    }
+}

@@ -72,6 +72,7 @@ fn about_run(out: &mut Exposition, run: &Run) {
         ("device_model", environment.device.model.value()),
     ];
     labels.extend(readings.into_iter().filter_map(|(key, value)| Some((key, value?.clone()))));
+    labels.extend(run.label.iter().map(|label| ("label", label.clone())));
     labels.extend(run.started.iter().map(|started| ("started", started.clone())));
     out.sample("flashlag_run_info", &labels, 1.0);
 

@@ -10,7 +10,7 @@ mod trust;
 mod why;
 
 use flashlag_explain::kind_name;
-use flashlag_explain::{Headline, StripGroup, StripRow, headline, strip};
+use flashlag_explain::{Headline, StripGroup, StripRow, device_name, headline, strip};
 use flashlag_schema::{Operation, Run};
 
 use crate::line::{Line, Page};
@@ -120,19 +120,18 @@ fn title(page: &mut Page, run: &Run) {
     }
 }
 
-/// `Sample Tablet T, 32 GB emmc, f2fs`: what could be read of it, else the target as typed.
+/// `Sample Tablet T, 32 GB eMMC, f2fs`: its name, and what could be read of it.
 fn device(run: &Run) -> String {
     let environment = &run.environment;
     let size = environment.device.size_bytes.value().map(|bytes| bytes.to_string());
     let kind = environment.device.kind.value().map(|kind| kind_name(kind).to_owned());
     let disk: Vec<String> = size.into_iter().chain(kind).collect();
     let parts = [
-        environment.software.machine.value().cloned(),
+        Some(device_name(run)),
         (!disk.is_empty()).then(|| disk.join(" ")),
         environment.filesystem.kind.value().cloned(),
     ];
-    let known: Vec<String> = parts.into_iter().flatten().collect();
-    if known.is_empty() { run.target.name.clone() } else { known.join(", ") }
+    parts.into_iter().flatten().collect::<Vec<String>>().join(", ")
 }
 
 fn answer(page: &mut Page, headline: &Headline) {

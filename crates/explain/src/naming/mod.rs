@@ -1,9 +1,14 @@
 //! What things are called in front of people.
 
+mod device;
+
 use flashlag_schema::scenario::{JournalMode, Scenario, Statement, Step, Synchronous, Test};
 use flashlag_schema::{Operation, Phase, Run, State, TargetKind};
 
 use crate::format::decapitalized;
+
+pub use device::device_name;
+pub(crate) use device::device_names;
 
 /// Whether the device was new when the run began: a virtual one. Nobody knows of a real one.
 pub(crate) fn began_new(run: &Run) -> bool {
@@ -87,6 +92,18 @@ fn titled(name: &str) -> Option<String> {
 
 fn is_number(text: &str) -> bool {
     !text.is_empty() && text.len() <= 4 && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// A test as the title of a row: `SQLite insert, WAL`, `SQLite insert beside another writer, WAL`,
+/// `4K rand write`.
+pub fn row_title(run: &Run, phase: &Phase) -> String {
+    let Some(kind) = SaveKind::of(run, phase) else { return test_title(&phase.name) };
+    let beside = match (phase.background.is_some(), phase.closed_loop) {
+        (true, _) => " beside another writer",
+        (false, false) => " on a schedule",
+        (false, true) => "",
+    };
+    format!("SQLite {}{beside}, {}", kind.statement_name(), decapitalized(&kind.label()))
 }
 
 /// What a phase measured, in the plural: `SQLite saves, rollback journal`, `4 KiB durable random

@@ -1,0 +1,145 @@
+//! `run --runs N`: whole repeats of a scenario, each a run file of its own.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use flashlag_runner::{Destination, OutputKind};
+use flashlag_schema::{Run, RunStatus};
+
+use super::run::once;
+use crate::args::RunArgs;
+use crate::exit::Exit;
+use crate::load::run_from;
+use crate::results::default_output;
+use crate::say;
+use crate::terminal::Terminal;
+
+/// Makes the runs one after another, and says what they come to together. What is finished is kept
+/// and told, whatever ends the rest.
+pub fn runs(args: &RunArgs, terminal: &Terminal) -> Result<Exit> {
+    let base = match &args.output {
+        Some(output) => output.clone(),
+        None => default_output(&args.scenario),
+    };
+    let files: Vec<PathBuf> = (1..=args.runs).map(|number| numbered(&base, number)).collect();
+    check_places(args, &files)?;
+    let each = Terminal { brief: true, ..*terminal };
+    let mut finished: Vec<Run> = Vec::new();
+    let mut ended = Ok(Exit::Done);
+    for (number, file) in (1..=args.runs).zip(&files) {
+        if args.resume
+            && let Some(run) = complete(file)?
+        {
+            finished.push(run);
+            continue;
+        }
+        if !terminal.quiet {
+            say::note(&format!("Run {number} of {}: {}", args.runs, file.display()));
+        }
+        let one = repeat(args, number, file);
+        match once(&one, &each) {
+            Ok(exit) => {
+                finished.push(run_from(file)?);
+                ended = ended.map(|so_far| worse(so_far, exit));
+            }
+            Err(error) => {
+                let done = format!("run {number} of {} did not end", args.runs);
+                ended = Err(error.context(done));
+                break;
+            }
+        }
+    }
+    if !finished.is_empty() {
+        let together = flashlag_explain::repeats(&finished);
+        say::view(&flashlag_term::repeats(&together, terminal.stdout))?;
+    }
+    ended
+}
+
+/// The arguments of one repeat. A simulation repeats with the seeds that follow: the same one would
+/// give the same file.
+fn repeat(args: &RunArgs, number: u32, file: &Path) -> RunArgs {
+    let simulated = is_simulated(args);
+    let step = if simulated { u64::from(number) - 1 } else { 0 };
+    RunArgs {
+        output: Some(file.to_owned()),
+        report: args.report.as_ref().map(|report| numbered(report, number)),
+        seed: args.seed.wrapping_add(step),
+        // A simulation takes seconds and begins anew.
+        resume: args.resume && file.exists() && !simulated,
+        force: args.force || (args.resume && file.exists() && simulated),
+        // Who agreed to the first has agreed to all: it says what all of them write.
+        yes: args.yes || number > 1,
+        ..args.clone()
+    }
+}
+
+/// `NAME-2.json` of `NAME.json`.
+fn numbered(path: &Path, number: u32) -> PathBuf {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let name = match path.extension() {
+        Some(ending) => format!("{stem}-{number}.{}", ending.to_string_lossy()),
+        None => format!("{stem}-{number}"),
+    };
+    path.with_file_name(name)
+}
+
+/// The third of three runs must not find, an hour later, that its name is taken.
+fn check_places(args: &RunArgs, files: &[PathBuf]) -> Result<()> {
+    for (number, file) in (1..).zip(files) {
+        if !(args.resume && file.exists()) {
+            Destination::check(file, OutputKind::Run, args.force)?;
+        }
+        if let Some(report) = &args.report {
+            Destination::check(&numbered(report, number), OutputKind::Report, args.force)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether the target is a model, and no directory of that name.
+fn is_simulated(args: &RunArgs) -> bool {
+    args.on.starts_with("sim:") && !Path::new(&args.on).exists()
+}
+
+/// The run in that file, where it came to its end.
+fn complete(file: &Path) -> Result<Option<Run>> {
+    if !file.exists() {
+        return Ok(None);
+    }
+    let run = run_from(file).context("cannot resume")?;
+    Ok(Some(run).filter(|run| run.status == RunStatus::Complete))
+}
+
+/// Distrust outweighs a threshold.
+fn worse(one: Exit, other: Exit) -> Exit {
+    let rank = |exit: Exit| match exit {
+        Exit::Done => 0,
+        Exit::Crossed => 1,
+        Exit::Untrusted => 2,
+        Exit::CouldNotRun => 3,
+    };
+    if rank(other) > rank(one) { other } else { one }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn repeats_are_numbered_before_the_ending() {
+        assert_eq!(numbered(Path::new("a/card.json"), 2), Path::new("a/card-2.json"));
+        assert_eq!(numbered(Path::new("card"), 11), Path::new("card-11"));
+        assert_eq!(numbered(Path::new("v1.2.json"), 1), Path::new("v1.2-1.json"));
+    }
+
+    #[test]
+    fn the_worst_of_several_ends_is_kept() {
+        let ends = [Exit::Done, Exit::Crossed, Exit::Untrusted, Exit::CouldNotRun];
+        for (place, one) in ends.iter().enumerate() {
+            for (other_place, other) in ends.iter().enumerate() {
+                assert_eq!(worse(*one, *other), ends[place.max(other_place)]);
+            }
+        }
+    }
+}

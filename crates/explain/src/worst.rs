@@ -1,0 +1,25 @@
+//! Which rows decide what a device is like, and the worst of them: one rule for the headline of a
+//! run and for a comparison.
+
+use flashlag_schema::{Operation, Phase};
+
+use crate::naming::{Plan, is_fill};
+use crate::strip::GroupKind;
+use crate::verdict::LagVerdict;
+
+/// The rows that decide: durable 4 KiB writes with nothing beside them, and saves. A fill's own
+/// writes and transfers of other sizes do not: no frame waits for them.
+pub(crate) fn decides(plan: &Plan, phase: &Phase) -> Option<GroupKind> {
+    let alone = phase.background.is_none();
+    if phase.operation == Operation::Save {
+        let kind = if alone && phase.closed_loop { GroupKind::Save } else { GroupKind::BusySave };
+        return Some(kind);
+    }
+    let write = phase.is_durable_write() && alone && !is_fill(plan, phase);
+    write.then_some(GroupKind::DurableWrite)
+}
+
+/// The worst of several verdicts; `None` where none was given.
+pub(crate) fn worst(verdicts: impl IntoIterator<Item = LagVerdict>) -> Option<LagVerdict> {
+    verdicts.into_iter().max()
+}

@@ -1,0 +1,105 @@
+use std::fmt::Write;
+
+use flashlag_explain::{CompareRow, Comparison, Ratio, RatioKind, format};
+use flashlag_schema::Operation;
+use flashlag_units::Nanos;
+
+use crate::markdown::{escape, table};
+
+/// A comparison as a Markdown page (GitHub's tables): who is faster, what each is like, a table for
+/// each test with the ratios to the first side, and what else differs.
+pub fn comparison_markdown(comparison: &Comparison) -> String {
+    let mut text = String::new();
+    let (first, rest) = match comparison.faster.is_empty() {
+        true => (&comparison.sentence, None),
+        false => (&comparison.faster, Some(&comparison.sentence)),
+    };
+    let _ = writeln!(text, "# {}\n", escape(first));
+    let paragraphs =
+        rest.into_iter().chain([&comparison.largest, &comparison.more, &comparison.believe]);
+    for paragraph in paragraphs.chain(&comparison.warnings) {
+        if !paragraph.is_empty() {
+            let _ = writeln!(text, "{}\n", escape(paragraph));
+        }
+    }
+    for row in &comparison.rows {
+        let _ = writeln!(text, "## {}\n", escape(&row.title));
+        test(&mut text, comparison, row);
+    }
+    differences(&mut text, comparison);
+    text
+}
+
+fn test(text: &mut String, comparison: &Comparison, row: &CompareRow) {
+    let rate = if row.operation == Operation::Save { "saves/s" } else { "MB/s" };
+    let against = row.ratios.first().and_then(|ratio| comparison.subjects.get(ratio.against));
+    let against = against.map(|subject| escape(&subject.name));
+    let title = |figure: &str| match &against {
+        Some(name) => format!("{figure} × {name}'s (95%)"),
+        None => format!("{figure} ratio"),
+    };
+    let titles = [title("median"), title("p99"), title(rate)];
+    let mut head = vec!["", "median ms", "p99 ms", "p99.9 ms", "longest ms", "late", rate];
+    head.extend(["n", "verdict"]);
+    head.extend(titles.iter().map(String::as_str));
+    let mut rows = Vec::new();
+    for (subject, side) in row.sides.iter().enumerate() {
+        let name = comparison.subjects.get(subject).map_or("", |subject| subject.name.as_str());
+        let Some(side) = side else {
+            rows.push(filled(vec![name.to_owned(), "not measured".to_owned()], head.len()));
+            continue;
+        };
+        if let Some(overload) = &side.overload {
+            let said = format!("overloaded: {}", overload.in_words());
+            rows.push(filled(vec![name.to_owned(), said], head.len()));
+            continue;
+        }
+        let figures = &side.figures;
+        let ms = |value: Option<Nanos>| value.map_or_else(|| format::NONE.to_owned(), format::ms);
+        let late = figures.late_share().map_or_else(|| format::NONE.to_owned(), format::share);
+        let mut cells = vec![name.to_owned()];
+        cells.extend([figures.p50, figures.p99, figures.p999, figures.max].map(ms));
+        cells.push(late);
+        cells.push(match row.operation {
+            Operation::Save => format::per_second(side.ops_per_sec),
+            _ => format::mb_per_s(side.bytes_per_sec),
+        });
+        cells.push(format::count(figures.n));
+        let doubted = !side.judgement.failures().is_empty();
+        let word = if row.in_strip || doubted { side.judgement.word() } else { "" };
+        cells.push(word.to_owned());
+        for kind in [RatioKind::P50, RatioKind::P99, RatioKind::Throughput] {
+            let ratio = row.ratios.iter().find(|ratio| ratio.of == subject && ratio.kind == kind);
+            cells.push(ratio.map(told).unwrap_or_default());
+        }
+        rows.push(cells);
+    }
+    table(text, &head, &rows);
+}
+
+fn told(ratio: &Ratio) -> String {
+    match ratio.differs {
+        true => ratio.brief.clone(),
+        false => format!("{}, no difference shown", ratio.brief),
+    }
+}
+
+fn filled(mut cells: Vec<String>, columns: usize) -> Vec<String> {
+    cells.resize(columns, String::new());
+    cells
+}
+
+fn differences(text: &mut String, comparison: &Comparison) {
+    if comparison.differs.is_empty() {
+        return;
+    }
+    let _ = writeln!(text, "## What else differs\n");
+    let names: Vec<String> = comparison.subjects.iter().map(|s| escape(&s.name)).collect();
+    let head: Vec<&str> = [""].into_iter().chain(names.iter().map(String::as_str)).collect();
+    let rows: Vec<Vec<String>> = comparison
+        .differs
+        .iter()
+        .map(|difference| [vec![difference.field.clone()], difference.values.clone()].concat())
+        .collect();
+    table(text, &head, &rows);
+}

@@ -1,0 +1,190 @@
+mod csv;
+mod json;
+mod markdown;
+mod names;
+mod rates;
+
+use flashlag_explain::{CompareRow, CompareSide, Comparison, Judgement, Ratio, RatioKind, format};
+use flashlag_schema::CheckStatus;
+
+use crate::line::{Line, Page};
+use crate::picture::{Bar, Picture, key};
+use crate::style::{Role, Style};
+use names::fitted;
+
+pub use csv::comparison_csv;
+pub use json::comparison_json;
+pub use markdown::comparison_markdown;
+
+/// Two or more runs side by side, at most `style.width` columns wide: who is faster, what each is
+/// like, the picture by test with how sure each difference is, the rates, what else differs, and
+/// the checks that do not all pass.
+pub fn comparison(comparison: &Comparison, style: Style) -> String {
+    let mut page = Page::new(style);
+    page.paragraph(Role::Strong, &comparison.faster);
+    page.paragraph(Role::Strong, &comparison.sentence);
+    page.paragraph(Role::Ink, &comparison.largest);
+    page.paragraph(Role::Ink, &comparison.more);
+    page.paragraph(Role::Ink, &comparison.believe);
+    for warning in &comparison.warnings {
+        page.paragraph(Role::Late, warning);
+    }
+    page.gap();
+    let names = fitted(comparison, style);
+    subjects(&mut page, comparison, &names);
+    page.gap();
+    picture(&mut page, comparison, &names);
+    page.gap();
+    rates::rates(&mut page, comparison, &names);
+    page.gap();
+    differences(&mut page, comparison, &names);
+    page.gap();
+    checks(&mut page, comparison, &names);
+    page.finish()
+}
+
+fn name(names: &[String], subject: usize) -> &str {
+    names.get(subject).map_or("", String::as_str)
+}
+
+fn subjects(page: &mut Page, comparison: &Comparison, names: &[String]) {
+    let widest = names.iter().map(|name| crate::text::width(name)).max().unwrap_or(0);
+    for (subject, short) in comparison.subjects.iter().zip(names) {
+        let mut head = Line::new(page.style());
+        head.left(Role::Strong, short, widest);
+        let runs = format::plural(subject.runs.len(), "run", "runs");
+        let full = (*short != subject.name).then(|| subject.name.clone());
+        let about = Some(subject.about.clone()).filter(|about| !about.is_empty());
+        let parts: Vec<String> = [full, about, Some(runs)].into_iter().flatten().collect();
+        page.hanging(&head, widest + 2, Role::Ink, &parts.join("; "));
+    }
+}
+
+/// The rows of the picture, each with one bar for each subject and the ratios below.
+fn picture(page: &mut Page, comparison: &Comparison, names: &[String]) {
+    let rows: Vec<&CompareRow> = comparison.rows.iter().filter(|row| row.in_strip).collect();
+    if rows.is_empty() {
+        return;
+    }
+    let all = rows.iter().flat_map(|row| bars(names, row));
+    let picture = Picture::over(page.style(), all);
+    picture.head(page);
+    for row in &rows {
+        page.paragraph(Role::Strong, &titled(names, row));
+        for (subject, side) in row.sides.iter().enumerate() {
+            let Some(side) = side else { continue };
+            match &side.overload {
+                None => picture.bar(page, &bar(name(names, subject), side)),
+                Some(overload) => {
+                    let text =
+                        format!("{}: overloaded, {}", name(names, subject), overload.in_words());
+                    page.paragraph(Role::Late, &text);
+                }
+            }
+        }
+        ratios(page, comparison, names, row);
+    }
+    picture.foot(page);
+    key(page);
+    if rows.iter().any(|row| has_caveat(row)) {
+        let words =
+            "* n is too small for a percentile of the rule: judged by the values there are.";
+        page.paragraph(Role::Muted, words);
+    }
+    page.paragraph(Role::Muted, "In parentheses: the 95% interval of the ratio.");
+}
+
+fn has_caveat(row: &CompareRow) -> bool {
+    let judgements = row.sides.iter().flatten().map(|side| &side.judgement);
+    judgements.into_iter().any(|j| matches!(j, Judgement::Judged { caveat: Some(_), .. }))
+}
+
+fn bars<'a>(names: &'a [String], row: &'a CompareRow) -> impl Iterator<Item = Bar<'a>> + Clone {
+    let sides = row.sides.iter().enumerate();
+    sides.filter_map(|(subject, side)| {
+        let side = side.as_ref().filter(|side| side.overload.is_none())?;
+        Some(bar(name(names, subject), side))
+    })
+}
+
+fn bar<'a>(label: &'a str, side: &'a CompareSide) -> Bar<'a> {
+    Bar { label, figures: &side.figures, judgement: &side.judgement, rate: None }
+}
+
+/// The row's title, and who did not measure it.
+fn titled(names: &[String], row: &CompareRow) -> String {
+    let missing = row.sides.iter().enumerate().filter(|(_, side)| side.is_none());
+    let missing: Vec<String> =
+        missing.map(|(subject, _)| name(names, subject).to_owned()).collect();
+    match missing.as_slice() {
+        [] => row.title.clone(),
+        missing => format!("{} (not measured on {})", row.title, format::list(missing)),
+    }
+}
+
+/// How sure each difference of median and p99 is: in words of a pair, else all against the first.
+fn ratios(page: &mut Page, comparison: &Comparison, names: &[String], row: &CompareRow) {
+    for kind in [RatioKind::P50, RatioKind::P99] {
+        let of_kind: Vec<&Ratio> = row.ratios.iter().filter(|ratio| ratio.kind == kind).collect();
+        let Some(first) = of_kind.first() else { continue };
+        let words = match (of_kind.as_slice(), comparison.subjects.len()) {
+            ([only], 2) => only.words.clone(),
+            _ => format!(
+                "against {}: {}",
+                name(names, first.against),
+                of_kind.iter().map(|ratio| short(names, ratio)).collect::<Vec<_>>().join("; ")
+            ),
+        };
+        let mut head = Line::new(page.style());
+        head.right(Role::Muted, kind.name(row.operation), 8);
+        let role = if of_kind.iter().any(|r| r.differs) { Role::Ink } else { Role::Muted };
+        page.hanging(&head, 10, role, &words);
+    }
+}
+
+/// `Moto Z 0.15× (0.14 to 0.15)`.
+fn short(names: &[String], ratio: &Ratio) -> String {
+    let doubt = if ratio.differs { "" } else { ", no difference shown" };
+    format!("{} {}{doubt}", name(names, ratio.of), ratio.brief)
+}
+
+fn differences(page: &mut Page, comparison: &Comparison, names: &[String]) {
+    if comparison.differs.is_empty() {
+        return;
+    }
+    page.paragraph(Role::Strong, "What else differs");
+    for difference in &comparison.differs {
+        page.paragraph(Role::Muted, &difference.field);
+        for (subject, value) in difference.values.iter().enumerate() {
+            each(page, names, subject, Role::Ink, value);
+        }
+    }
+}
+
+fn each(page: &mut Page, names: &[String], subject: usize, role: Role, text: &str) {
+    let mut head = Line::new(page.style());
+    let columns = names.iter().map(|name| crate::text::width(name)).max().unwrap_or(0);
+    head.add(Role::Ink, "  ").left(Role::Ink, name(names, subject), columns);
+    page.hanging(&head, columns + 4, role, text);
+}
+
+fn checks(page: &mut Page, comparison: &Comparison, names: &[String]) {
+    if comparison.checks.is_empty() {
+        return;
+    }
+    page.paragraph(Role::Strong, "Checks that do not all pass");
+    for check in &comparison.checks {
+        page.paragraph(Role::Ink, &check.claim);
+        for (subject, outcome) in check.outcomes.iter().enumerate() {
+            let (role, text) = match outcome {
+                None => (Role::Muted, "not checked".to_owned()),
+                Some((CheckStatus::Pass, _)) => (Role::Pass, "✓ pass".to_owned()),
+                Some((CheckStatus::Fail, detail)) => (Role::Late, format!("✕ fail: {detail}")),
+                Some((CheckStatus::Unknown, detail)) => {
+                    (Role::Unknown, format!("? unknown: {detail}"))
+                }
+            };
+            each(page, names, subject, role, &text);
+        }
+    }
+}

@@ -1,0 +1,58 @@
+use flashlag_explain::Comparison;
+
+use crate::style::Style;
+use crate::text::{sanitize, width};
+
+/// The subjects' names in the columns that a label has, cut after whole words; numbered where cut
+/// ones are no longer told apart.
+pub(super) fn fitted(comparison: &Comparison, style: Style) -> Vec<String> {
+    // With a space after it and room for a mark.
+    let columns = (style.columns() / 4).max(10) - 3;
+    let names: Vec<String> = comparison.subjects.iter().map(|s| sanitize(&s.name)).collect();
+    let cut: Vec<String> = names.iter().map(|name| whole_words(name, columns)).collect();
+    let unique = (0..cut.len()).all(|at| !cut[..at].contains(&cut[at]));
+    if unique {
+        return cut;
+    }
+    let numbered = names.iter().enumerate().map(|(at, name)| {
+        let number = format!("{}. ", at + 1);
+        let rest = whole_words(name, columns.saturating_sub(width(&number)));
+        number + &rest
+    });
+    numbered.collect()
+}
+
+/// As many words as fit `columns`; a first word that does not fit is cut where it must be.
+fn whole_words(name: &str, columns: usize) -> String {
+    if width(name) <= columns {
+        return name.to_owned();
+    }
+    let mut kept = String::new();
+    for word in name.split(' ') {
+        let longer = width(&kept) + width(word) + usize::from(!kept.is_empty());
+        if longer > columns {
+            break;
+        }
+        if !kept.is_empty() {
+            kept.push(' ');
+        }
+        kept.push_str(word);
+    }
+    match kept.is_empty() {
+        true => crate::text::cut(name, columns, true),
+        false => kept.trim_end_matches([',', ':']).to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::whole_words;
+
+    #[test]
+    fn a_name_is_cut_between_words() {
+        assert_eq!(whole_words("SanDisk Extreme Pro A1", 20), "SanDisk Extreme Pro");
+        assert_eq!(whole_words("SanDisk, Extreme", 12), "SanDisk");
+        assert_eq!(whole_words("Nexus 5", 7), "Nexus 5");
+        assert_eq!(whole_words("unbreakable", 5), "unbr…");
+    }
+}

@@ -1,0 +1,91 @@
+//! How much each did a second, test by test.
+
+use flashlag_explain::{CompareRow, CompareSide, Comparison, Ratio, RatioKind, format};
+use flashlag_schema::Operation;
+
+use super::{name, short, titled};
+use crate::line::Page;
+use crate::style::Role;
+use crate::table::Table;
+
+/// One row for each test and one column for each subject, where that fits; else a part for each
+/// test.
+pub(super) fn rates(page: &mut Page, comparison: &Comparison, names: &[String]) {
+    let rows: Vec<&CompareRow> = comparison.rows.iter().filter(|row| is_rated(row)).collect();
+    if rows.is_empty() {
+        return;
+    }
+    let pair = comparison.subjects.len() == 2;
+    let mut table = Table::new("");
+    for name in names {
+        table = table.column(name, 0);
+    }
+    if pair {
+        table = table.column("ratio, 95% interval", 1);
+    }
+    for row in &rows {
+        let mut cells: Vec<(Role, String)> = row.sides.iter().map(|side| cell(row, side)).collect();
+        if pair {
+            let ratio = rate_ratio(row).next();
+            let role = if ratio.is_some_and(|r| r.differs) { Role::Ink } else { Role::Muted };
+            cells.push((role, ratio.map_or_else(String::new, |ratio| ratio.brief.clone())));
+        }
+        table.row((Role::Ink, &format!("{}, {}", row.title, unit(row))), cells);
+    }
+    page.paragraph(Role::Strong, "How much a second");
+    match table.fits(page.style()) {
+        true => table.print(page),
+        false => by_test(page, &rows, names),
+    }
+}
+
+/// A schedule decides the rate of an open loop.
+fn is_rated(row: &CompareRow) -> bool {
+    row.kind != Some(flashlag_explain::GroupKind::BusySave)
+}
+
+fn unit(row: &CompareRow) -> &'static str {
+    if row.operation == Operation::Save { "saves/s" } else { "MB/s" }
+}
+
+fn rate_ratio(row: &CompareRow) -> impl Iterator<Item = &Ratio> {
+    row.ratios.iter().filter(|ratio| ratio.kind == RatioKind::Throughput)
+}
+
+fn cell(row: &CompareRow, side: &Option<CompareSide>) -> (Role, String) {
+    let Some(side) = side else { return (Role::Muted, format::NONE.to_owned()) };
+    let trusted = side.judgement.failures().is_empty();
+    let rate = match row.operation {
+        Operation::Save => format::per_second(side.ops_per_sec),
+        _ => format::mb_per_s(side.bytes_per_sec),
+    };
+    let spread = side.rate_spread.map_or_else(String::new, |spread| match row.operation {
+        Operation::Save => format!(" ± {}", format::per_second(spread * side.ops_per_sec)),
+        _ => format!(" ± {}", format::mb_per_s(spread * side.bytes_per_sec)),
+    });
+    match trusted {
+        true => (Role::Ink, rate + &spread),
+        false => (Role::Muted, format!("{rate} ✕")),
+    }
+}
+
+/// One line for each subject below the name of each test.
+fn by_test(page: &mut Page, rows: &[&CompareRow], names: &[String]) {
+    let mut table = Table::new("").column("a second", 0).column("", 0).column("runs", 1);
+    for row in rows {
+        table.section(&titled(names, row));
+        for (subject, side) in row.sides.iter().enumerate() {
+            let Some(known) = side else { continue };
+            let (role, text) = cell(row, side);
+            let runs = format::count(known.runs as u64);
+            let cells = vec![(role, text), (Role::Muted, unit(row).to_owned()), (role, runs)];
+            table.row((Role::Ink, name(names, subject)), cells);
+        }
+        let shown: Vec<String> = rate_ratio(row).map(|ratio| short(names, ratio)).collect();
+        if let Some(first) = rate_ratio(row).next() {
+            let words = format!("against {}: {}", name(names, first.against), shown.join("; "));
+            table.remark((Role::Muted, "  ratio"), &words);
+        }
+    }
+    table.print(page);
+}

@@ -1,0 +1,70 @@
+use flashlag_explain::{Judgement, LagVerdict, RepeatRow, Repeats, Spread, format};
+use flashlag_schema::Operation;
+use flashlag_units::Nanos;
+
+use crate::line::Page;
+use crate::style::{Role, Style};
+use crate::table::Table;
+
+/// Whole runs made one after another: the verdict over all, and for each test the mean of the runs
+/// with the standard deviation between them.
+pub fn repeats(repeats: &Repeats, style: Style) -> String {
+    let mut page = Page::new(style);
+    page.paragraph(Role::Strong, &repeats.sentence);
+    page.gap();
+    let mut table = Table::new("")
+        .column("a second", 0)
+        .column("median ms", 1)
+        .column("p99 ms", 2)
+        .column("verdict", 0);
+    for row in &repeats.rows {
+        table.row((Role::Ink, &label(row, repeats.runs)), cells(row));
+    }
+    if !table.is_empty() {
+        table.print(&mut page);
+        let words = "The mean of the runs ± the standard deviation between them.";
+        page.paragraph(Role::Muted, words);
+    }
+    page.finish()
+}
+
+fn label(row: &RepeatRow, runs: usize) -> String {
+    let unit = if row.operation == Operation::Save { "saves/s" } else { "MB/s" };
+    match row.runs == runs {
+        true => format!("{}, {unit}", row.title),
+        false => format!("{}, {unit} ({} of {runs} runs)", row.title, row.runs),
+    }
+}
+
+fn cells(row: &RepeatRow) -> Vec<(Role, String)> {
+    let rate = match row.operation {
+        Operation::Save => row.ops_per_sec.in_words(format::per_second),
+        _ => row.bytes_per_sec.in_words(format::mb_per_s),
+    };
+    if let Some(overload) = &row.overload {
+        let none = || (Role::Muted, format::NONE.to_owned());
+        return vec![
+            (Role::Late, overload.in_words()),
+            none(),
+            none(),
+            (Role::Late, "overloaded".to_owned()),
+        ];
+    }
+    let time = |spread: &Option<Spread>| {
+        let print = |nanos: f64| format::ms(Nanos(nanos.round() as u64));
+        let words = spread.map_or_else(|| format::NONE.to_owned(), |s| s.in_words(print));
+        (Role::Ink, words)
+    };
+    let verdict = row.judgement.as_ref().map(|judgement| (role(judgement), judgement.word()));
+    let (role, word) = verdict.unwrap_or((Role::Ink, ""));
+    vec![(Role::Ink, rate), time(&row.p50), time(&row.p99), (role, word.to_owned())]
+}
+
+fn role(judgement: &Judgement) -> Role {
+    match judgement.verdict() {
+        Some(LagVerdict::Smooth) => Role::InTime,
+        Some(LagVerdict::Hitches) => Role::Strong,
+        Some(_) => Role::Late,
+        None => Role::Muted,
+    }
+}
