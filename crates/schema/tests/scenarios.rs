@@ -37,6 +37,24 @@ fn the_sqlite_matrix_has_every_cell() {
 }
 
 #[test]
+fn values_beyond_reason_are_refused_by_name() {
+    let refused = |scenario: &str, from: &str, to: &str, name: &str| {
+        let text = builtin(scenario).replacen(from, to, 1);
+        assert_ne!(text, builtin(scenario));
+        let error = Scenario::parse(&text, &[]).unwrap_err().to_string();
+        assert!(error.contains(&format!("{name} = ")) && error.contains("at most"), "{error}");
+    };
+    refused("quick", "rows = 1000", "rows = 9223372036854775807", "rows");
+    refused("quick", "saves = 12000", "saves = 9223372036854775807", "saves");
+    refused("quick", "min_saves = 1000", "min_saves = 9223372036854775807", "min_saves");
+    refused("quick", "min_ops = 1000", "min_ops = 9223372036854775807", "min_ops");
+    refused("quick", "time = \"12s\"", "time = \"200000h\"", "time");
+    let idle = Scenario::parse(&builtin("lifecycle"), &[("idle".into(), "200000h".into())]);
+    assert!(idle.unwrap_err().to_string().contains("idle = "));
+    Scenario::parse(&builtin("lifecycle"), &[("idle".into(), "87600h".into())]).unwrap();
+}
+
+#[test]
 fn mistakes_name_their_line_and_what_is_allowed() {
     let text = "name = \"x\"\n\n[[io]]\nname = \"a\"\noperation = \"wirte\"\n";
     let error = Scenario::parse(text, &[]).unwrap_err().to_string();

@@ -8,7 +8,7 @@ use flashlag_runner::{Event, Observer, Prepared, Request, RunError, execute, pre
 use flashlag_schema::scenario::Scenario;
 use flashlag_schema::{Run, RunStatus, TargetKind, Verdict};
 use flashlag_term::Progress;
-use flashlag_units::Bytes;
+use flashlag_units::{Bytes, Nanos};
 
 use crate::args::RunArgs;
 use crate::exit::Exit;
@@ -140,9 +140,16 @@ fn simulated(
     };
     let progress = Progress::new(terminal.progress, &title);
     progress.scenario(&request.scenario);
+    let began = std::time::Instant::now();
     let run = sim::simulate(&request, &mut Shown { progress: &progress })?;
+    let took = began.elapsed();
     progress.finished();
-    conclude(&run, &results, args, terminal, thresholds)
+    let exit = conclude(&run, &results, args, terminal, thresholds)?;
+    if !terminal.quiet {
+        // Never part of the run file: the same seed gives the same bytes on any machine.
+        say::note(&format!("Took    {} of real time", Nanos(took.as_nanos() as u64)));
+    }
+    Ok(exit)
 }
 
 /// Options that have no meaning where no storage is touched.

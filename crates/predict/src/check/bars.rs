@@ -62,6 +62,15 @@ impl Bar {
     }
 }
 
+/// Whether a row comes out within 20 %, whatever its bar is; a change in percent within its points.
+pub(super) fn is_near(cell: &Cell) -> bool {
+    let bar = match cell.bar {
+        Bar::Points(_) => Bar::Points(CHANGE),
+        _ => Bar::Percent(CELL),
+    };
+    cell.error.is_some_and(|error| bar.holds(error))
+}
+
 /// Judges every cell; of each device's write cells one may be off by more.
 pub(super) fn judge(cells: &mut [Cell]) {
     for cell in cells.iter_mut() {

@@ -62,6 +62,12 @@ pub struct CheckReport {
 }
 
 impl CheckReport {
+    /// How many rows come out within 20 % of what was published; a published change in percent within
+    /// 5 points.
+    pub fn near(&self) -> usize {
+        self.cells.iter().filter(|cell| bars::is_near(cell)).count()
+    }
+
     /// Whether every row is within its bar and no column's order is inverted.
     pub fn passed(&self) -> bool {
         let fine = |cell: &Cell| matches!(cell.verdict, Verdict::Pass | Verdict::Allowance);

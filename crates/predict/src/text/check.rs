@@ -95,10 +95,11 @@ fn misses(report: &CheckReport, text: &mut String) {
     let of = |verdict: Verdict| report.cells.iter().filter(move |cell| cell.verdict == verdict);
     let (failed, missing) = (of(Verdict::Fail).count(), of(Verdict::Missing).count());
     let good = report.cells.len() - failed - missing;
+    let near = report.near();
     let _ = writeln!(
         text,
-        "{} of {} rows within their bars, {failed} missed, {missing} missing; {} pairs of rows in \
-         the wrong order.",
+        "{} of {} rows within their bars, {failed} missed, {missing} missing; {near} within 20%; {} pairs \
+         of rows in the wrong order.",
         good,
         report.cells.len(),
         report.inversions.len()

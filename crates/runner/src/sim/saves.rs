@@ -5,7 +5,7 @@ use std::path::Path;
 use flashlag_device::{Clock, DeviceError, NoWaitMeter};
 use flashlag_flash::FlashDevice;
 use flashlag_iostack::{FileId, Stack};
-use flashlag_schema::scenario::Save;
+use flashlag_schema::scenario::{Save, Statement};
 use flashlag_schema::{Operation, Reading, State};
 use flashlag_sqlite::{Files, PreparedSaves, SaveJob, SaveWatch, Saved, remove_databases_on};
 use flashlag_units::Bytes;
@@ -79,6 +79,9 @@ impl Simulation<'_> {
         run: u32,
         observer: &mut dyn Observer,
     ) -> Outcome {
+        if let Err(error) = fits_memory(save) {
+            return Outcome::Failed(None, error);
+        }
         let head = save_head(save, state, run, self.now());
         let label = label(&head);
         let stack = self.stack.clone();
@@ -132,6 +135,35 @@ impl Simulation<'_> {
         self.wrote(written.plus(saved.top_ups.page_bytes));
         save_outcome(head, saved, beside, &counted)
     }
+}
+
+/// A simulated database is kept in memory: so much, for all databases of a test together.
+const MEMORY: Bytes = Bytes::from_mib(1024);
+
+/// Whether the first rows and, where their number is given, all saves' fit.
+///
+/// # Errors
+/// Says which setting is too large, and what would fit.
+fn fits_memory(save: &Save) -> Result<(), String> {
+    // A row's own cost in a page of SQLite, beside its content.
+    const BESIDE: u64 = 16;
+    let inserted = save.saves.filter(|_| save.statement == Statement::Insert).unwrap_or(0);
+    // Where time ends the test, how many saves there will be is not known.
+    let inserted = if save.time.is_some() { 0 } else { inserted };
+    let rows = save.rows.saturating_add(inserted);
+    let each = save.row.0.0.saturating_add(BESIDE).saturating_mul(u64::from(save.databases));
+    let whole = Bytes(rows.saturating_mul(each));
+    if whole <= MEMORY {
+        return Ok(());
+    }
+    Err(format!(
+        "{}: {rows} rows of {} in {} databases are {whole}, and a simulated database is kept in \
+         memory, {MEMORY} at most: take at most {} rows",
+        save.name,
+        save.row.0,
+        save.databases,
+        MEMORY.0 / each.max(1)
+    ))
 }
 
 fn save_outcome(

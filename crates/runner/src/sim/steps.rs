@@ -7,7 +7,7 @@ use flashlag_device::{NoWaitMeter, Shifted};
 use flashlag_engine::{Driven, Ended, Job, Watch, drive};
 use flashlag_iostack::{BackgroundJob, FileId, StackFile, Sync};
 use flashlag_schema::scenario::{Durability, Io, Pattern, Test, Until};
-use flashlag_schema::{Phase, Reading, State, Time};
+use flashlag_schema::{Downgrade, Phase, Reading, State, Time};
 use flashlag_stats::Interval;
 use flashlag_units::{Bytes, Nanos};
 use flashlag_workload::{Arrivals, Permutation};
@@ -24,6 +24,10 @@ use crate::measure::{BACKGROUND_SPAN, INTERVAL, STALL_OVER, io_head, is_steady, 
 use crate::phase::{PhaseHead, PhaseTail, phase};
 use crate::request::{Event, Observer};
 use crate::trust;
+
+/// Why a trim has nothing to tell.
+const ALREADY_TRIMMED: &str = "the filesystem discards what is deleted by itself, so the storage was \
+    trimmed before; rows after the trim repeat that state";
 
 /// The file under test, and that of a background.
 const TEST: &str = "test";
@@ -312,7 +316,16 @@ impl Simulation<'_> {
         match self.stack.trim() {
             Ok(bytes) => {
                 self.trimmed = true;
-                observer.event(Event::Note(&trimmed_note(bytes)));
+                if bytes == Bytes::ZERO {
+                    observer.event(Event::Note(ALREADY_TRIMMED));
+                    self.run.downgrades.push(Downgrade {
+                        requested: "a trim of the free space".to_owned(),
+                        effective: "nothing: all of it was discarded before".to_owned(),
+                        reason: ALREADY_TRIMMED.to_owned(),
+                    });
+                } else {
+                    observer.event(Event::Note(&trimmed_note(bytes)));
+                }
                 Outcome::Done
             }
             Err(error) => Outcome::Skipped(error.to_string()),

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use flashlag_units::{Bytes, did_you_mean};
+use flashlag_units::{Bytes, Nanos, did_you_mean};
 
 use super::error::ScenarioError;
 use super::types::{Arrivals, EngineKind, Io, IoOperation, Save, Step, Test, Until};
@@ -79,6 +79,8 @@ fn check_io(io: &Io) -> Result<(), String> {
     if io.offset.is_some() && io.span.is_none() {
         return Err("an offset needs a span: a fill takes what there is".to_owned());
     }
+    within_reason("min_ops", io.min_ops, MOST_OPS)?;
+    check_time("time", io.time.map(|time| time.0))?;
     if !(1..=256).contains(&io.queue_depth) {
         return Err(format!("queue_depth = {} must be 1 to 256", io.queue_depth));
     }
@@ -123,6 +125,21 @@ fn check_threads(io: &Io) -> Result<(), String> {
     }
 }
 
+/// Longer than this no test runs, and no idle wait lasts.
+const LONGEST: Nanos = Nanos::from_secs(10 * 366 * 86_400);
+/// More operations no test makes.
+const MOST_OPS: u64 = 1_000_000_000_000;
+/// More rows no database begins with.
+const MOST_ROWS: u64 = 100_000_000;
+
+/// A number or a time that no storage outlives is a slip of the hand.
+fn within_reason(name: &str, value: Option<u64>, most: u64) -> Result<(), String> {
+    match value {
+        Some(value) if value > most => Err(format!("{name} = {value} must be {most} at most")),
+        _ => Ok(()),
+    }
+}
+
 fn check_mixed(io: &Io) -> Result<(), String> {
     if io.operation != IoOperation::Mixed {
         return match io.read_percent {
@@ -144,7 +161,18 @@ fn check_mixed(io: &Io) -> Result<(), String> {
     Ok(())
 }
 
+fn check_time(name: &str, time: Option<Nanos>) -> Result<(), String> {
+    match time {
+        Some(time) if time > LONGEST => Err(format!("{name} = {time} must be ten years at most")),
+        _ => Ok(()),
+    }
+}
+
 fn check_save(save: &Save) -> Result<(), String> {
+    within_reason("rows", Some(save.rows), MOST_ROWS)?;
+    within_reason("saves", save.saves, MOST_OPS)?;
+    within_reason("min_saves", save.min_saves, MOST_OPS)?;
+    check_time("time", save.time.map(|time| time.0))?;
     if !(1..=64).contains(&save.databases) {
         return Err(format!("databases = {} must be 1 to 64", save.databases));
     }
@@ -197,7 +225,8 @@ fn check_step(step: &Step, tests: &BTreeMap<&str, &Test>) -> Result<(), String> 
             Some(_) => Err(format!("fill = \"{test}\" must be an [[io]] that writes")),
             None => Err(unknown_test(test, tests)),
         },
-        Step::Delete | Step::Trim | Step::Idle { .. } => Ok(()),
+        Step::Idle { time } => check_time("idle", Some(time.0)),
+        Step::Delete | Step::Trim => Ok(()),
     }
 }
 
