@@ -52,30 +52,6 @@ fn a_paced_test_is_not_said_to_have_reached_steady_state() {
     assert_eq!(explain::changes_heading(&run), "It reached steady state");
 }
 
-#[test]
-fn a_stall_is_far_beyond_what_is_normal_in_its_test() {
-    let mut run = sample::quick();
-    let stall = |ms: u64| flashlag_schema::StallRecord {
-        t_ns: flashlag_units::Nanos::from_millis(ms),
-        ns: flashlag_units::Nanos::from_millis(ms),
-        cause: flashlag_schema::StallCause::Unknown,
-        time: None,
-    };
-    run.phases.truncate(1);
-    let phase = &mut run.phases[0];
-    // Writes of 1 MiB that take 99 ms each, and one that takes 1.2 s.
-    let mut waits = flashlag_stats::Histogram::new();
-    (0..500).for_each(|_| waits.record(flashlag_units::Nanos::from_millis(99)));
-    waits.record(flashlag_units::Nanos::from_millis(1200));
-    phase.histogram = flashlag_schema::StoredHistogram::from(&waits);
-    phase.latency_ns = flashlag_schema::LatencySummary::from(&waits);
-    (phase.stall_over_ns, phase.stalls_seen) = (flashlag_schema::Lag::FRAME_60HZ, 501);
-    phase.stalls = vec![stall(99), stall(99), stall(1200)];
-    let stalls = explain::stalls(&run).unwrap();
-    assert_eq!((stalls.phases[0].seen, stalls.phases[0].listed), (1, 1));
-    assert!(stalls.heading.starts_with("1 stall over 990 ms"), "{}", stalls.heading);
-}
-
 /// Everything that is said of a run.
 fn all(run: &Run) -> String {
     let mut lines = vec![said(run), explain::headline(run).believe.statement];
