@@ -116,6 +116,7 @@ fn run(kind: &str, budget: Bytes, directory: &Path) -> Run {
         budget: Some(budget),
         verify: false,
         command: Vec::new(),
+        label: None,
         output: Arc::new(output),
         resume: None,
         stop: Arc::new(AtomicBool::new(false)),

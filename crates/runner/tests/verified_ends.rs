@@ -155,6 +155,7 @@ fn on_directory(scenario: &str, directory: &Path, output: &Path) -> Request {
         budget: Some(Bytes::from_mb(64)),
         verify: false,
         command: Vec::new(),
+        label: None,
         output: file_at(output),
         resume: None,
         stop: Arc::new(AtomicBool::new(false)),

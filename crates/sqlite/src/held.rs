@@ -212,7 +212,7 @@ mod tests {
         fs::write(home.path().join("secret"), "").unwrap();
         symlink(home.path().join("secret"), real.join("save-0.db")).unwrap();
         let _held = Held::new(&real, Arc::new(File::open(&real).unwrap().into()));
-        let path = CStr::from_bytes_with_nul(b"save-0.db\0").unwrap();
+        let path = c"save-0.db";
         let full = [real.as_os_str().as_bytes(), b"/", path.to_bytes_with_nul()].concat();
         // SAFETY: it ends with a zero.
         let opened = unsafe { open(full.as_ptr().cast(), libc::O_RDWR, 0) };

@@ -159,7 +159,8 @@ pub fn label(subjects: &mut [Subject], runs: usize, labels: &[String]) -> Result
         let first = subject.runs.first().and_then(|first| labels.get(*first));
         subject.runs.iter().all(|run| labels.get(*run) == first)
     };
-    if !by_subject && !(labels.len() == runs && subjects.iter().all(same)) {
+    let by_run = labels.len() == runs && subjects.iter().all(same);
+    if !by_subject && !by_run {
         let (given, subjects) = (labels.len(), subjects.len());
         return Err(CompareError::Labels { given, subjects, runs });
     }

@@ -251,12 +251,9 @@ mod tests {
         let files = ["before".to_owned(), "after".to_owned()];
         assert_eq!(device_names(&[&a, &b], &files), ["Nexus 5, before", "Nexus 5, after"]);
         assert_eq!(device_names(&[&a, &b], &[]), ["Run 1", "Run 2"]);
-        let options = |run: &Run, more: &str| {
-            let mut options = options(run);
-            options.push(more.to_owned());
-            Reading::Value(options)
-        };
-        b.environment.filesystem.options = options(&a, "nobarrier");
+        let mut mounted = options(&a);
+        mounted.push("nobarrier".to_owned());
+        b.environment.filesystem.options = Reading::Value(mounted);
         let told = ["Nexus 5, without nobarrier", "Nexus 5, nobarrier"];
         assert_eq!(device_names(&[&a, &b], &files), told);
         b.environment.filesystem.kind = Reading::Value("ext4".to_owned());

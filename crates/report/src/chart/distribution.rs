@@ -218,7 +218,7 @@ mod tests {
             .collect();
         for _ in 0..100 + next() % 20_000 {
             // Half of all values in the first, so that steps are as high as they get.
-            let index = if next() % 2 == 0 { 0 } else { next() % shapes };
+            let index = if next().is_multiple_of(2) { 0 } else { next() % shapes };
             histogram.record(Nanos(values[index as usize]));
         }
         histogram
