@@ -10,9 +10,11 @@ Begin with:
   flashlag run                        measure the storage of this directory, about a minute
   flashlag run lifecycle --on DIR     new, full, deleted, trimmed: AnandTech's table
   flashlag compare A.json B.json      two runs side by side, with how sure the difference is
-  flashlag run lifecycle --on sim:nexus7-2012 --set protocol=published    a simulated device
-                                      beside what AnandTech measured on it, in seconds
-  flashlag predict pixel-2016 --change fs=f2fs,nobarrier=on    what a change would do, and why
+  flashlag run lifecycle --on sim:nexus7-2012 --set protocol=published
+                                      a simulated device beside what AnandTech
+                                      measured on it, in seconds
+  flashlag predict pixel-2016 --change fs=f2fs,nobarrier=on
+                                      what a change would do, and why
 
 Exit status: 0 done; 1 a --fail-if threshold was crossed; 2 it could not run;
 3 it ran, but a trust check failed; 130 it was stopped by Ctrl-C (143 by SIGTERM).";

@@ -123,7 +123,7 @@ fn a_stop_ends_a_boot_that_hangs() {
     let mut run = hanging(folder.path());
     kill_process(Pid::from_child(&run), Signal::INT).unwrap();
     wait_until("it goes on", || run.try_wait().unwrap().is_some());
-    assert_eq!(run.wait().unwrap().code(), Some(2));
+    assert_eq!(run.wait().unwrap().code(), Some(130));
     assert!(processes_of(folder.path()).is_empty(), "{:?}", processes_of(folder.path()));
 }
 

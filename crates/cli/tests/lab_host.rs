@@ -215,7 +215,7 @@ fn a_run_that_is_stopped_leaves_nothing_mounted_attached_or_running() {
     let (mut child, id, loops) = start_long(folder.path());
     kill_process(id, Signal::INT).unwrap();
     let status = child.wait().unwrap();
-    assert_eq!(status.code(), Some(2), "{status}");
+    assert_eq!(status.code(), Some(130), "{status}");
     assert_nothing_is_left(folder.path());
     assert!(!loops.iter().any(|device| is_orphan(device)), "{loops:?}");
 }

@@ -207,9 +207,19 @@ mod tests {
             let deviation = row.ops_per_sec.deviation.expect("three runs");
             assert!(row.runs == 3 && deviation < 1e-9 * row.ops_per_sec.mean, "{}", row.title);
         }
-        let mut smooth = quick.clone();
-        smooth.phases.retain(|phase| phase.name == "rand_write_4k");
-        let mixed = repeats(&[smooth.clone(), quick, smooth]);
-        assert!(mixed.sentence.contains("in 1 of 3 runs"), "{}", mixed.sentence);
+        let full = sample::lifecycle();
+        let writes = full.phases.iter().filter(|phase| phase.name == "rand_write_4k");
+        let late = writes.max_by_key(|phase| phase.latency_ns.p90).expect("one");
+        let mut worse = quick.clone();
+        worse.phases.push(flashlag_schema::Phase { name: "rand_write".to_owned(), ..late.clone() });
+        let each = [verdict(&quick).expect("judged"), verdict(&worse).expect("judged")];
+        assert!(each[0] < each[1], "{each:?}");
+        let mixed = repeats(&[quick.clone(), worse, quick]);
+        let word = capitalized(each[1].name());
+        assert!(
+            mixed.sentence.starts_with(&format!("{word}: in 1 of 3 runs")),
+            "{}",
+            mixed.sentence
+        );
     }
 }

@@ -12,14 +12,25 @@ pub struct Estimate {
     pub written: Bytes,
     /// Time, on storage of ordinary speed.
     pub time: Nanos,
-    /// Files that must exist for the tests: the largest, and the largest of what runs beside them.
+    /// The file under test: the largest that a test needs.
     pub test_file: Bytes,
+    /// The file of what runs beside tests: the largest that one of those needs.
+    pub beside_file: Bytes,
+}
+
+impl Estimate {
+    /// What must fit beside all that is there already.
+    pub fn files(&self) -> Bytes {
+        self.test_file.plus(self.beside_file)
+    }
 }
 
 /// Nothing that flashlag meets is faster; only used where a test has no limit in bytes.
 const FASTEST_SEQUENTIAL: u64 = 3_000_000_000;
 const FASTEST_RANDOM: u64 = 1_000_000_000;
 const FASTEST_DURABLE_4K: u64 = 100_000_000;
+/// The file of a background that names no span.
+const BACKGROUND_SPAN: Bytes = Bytes::from_mb(100);
 /// Ordinary speed for the time of a fill: a phone's.
 const ORDINARY_FILL: u64 = 150_000_000;
 /// A save rewrites about two pages in the database and as many in its journal.
@@ -33,7 +44,6 @@ pub fn estimate(
     fillable: Bytes,
 ) -> Estimate {
     let mut total = Estimate::default();
-    let mut beside_file = Bytes::ZERO;
     for task in tasks {
         let (written, time) = match task {
             Task::Measure { test, .. } => {
@@ -42,8 +52,8 @@ pub fn estimate(
                     total.test_file = total.test_file.max(io.end());
                 }
                 let beside = test.background().and_then(tests);
-                if let Some(span) = beside.as_ref().and_then(|io| io.span) {
-                    beside_file = beside_file.max(span.0);
+                if let Some(io) = &beside {
+                    total.beside_file = total.beside_file.max(span_beside(io));
                 }
                 let beside = beside.map(|io| background_cost(&io, time)).unwrap_or_default();
                 (written.plus(beside), time)
@@ -57,7 +67,6 @@ pub fn estimate(
     }
     // What lies beside the tests is in their own cost already.
     total.written = total.written.plus(total.test_file);
-    total.test_file = total.test_file.plus(beside_file);
     total
 }
 
@@ -109,11 +118,16 @@ fn save_cost(save: &Save) -> (Bytes, Nanos) {
     (Bytes(saves.saturating_mul(bytes_per_save).saturating_mul(databases)), time)
 }
 
+/// The file of what runs beside a test.
+pub(crate) fn span_beside(io: &Io) -> Bytes {
+    io.span.map_or(BACKGROUND_SPAN, |span| span.0)
+}
+
 fn background_cost(io: &Io, time: Nanos) -> Bytes {
     if io.operation == IoOperation::Read {
         return Bytes::ZERO;
     }
-    let file = io.span.map(|span| span.0).unwrap_or_default();
+    let file = span_beside(io);
     let rate = match io.arrivals.per_second {
         Some(rate) => (rate * io.block.0.0 as f64) as u64,
         None => FASTEST_SEQUENTIAL,
@@ -142,6 +156,7 @@ mod tests {
         };
         let cost = estimate(&crate::task::tasks(&scenario), &tests, Bytes::ZERO);
         assert_eq!(cost.written.to_string(), "1.7 GB");
+        assert_eq!((cost.test_file, cost.beside_file), (Bytes::from_mb(100), Bytes::from_mb(100)));
         assert!(cost.time < Nanos::from_secs(120), "{}", cost.time);
     }
 }

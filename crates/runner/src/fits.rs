@@ -18,7 +18,7 @@ pub(crate) fn needed(scenario: &Scenario) -> Bytes {
             _ => None,
         }
     };
-    estimate(&tasks(scenario), &io, Bytes::ZERO).test_file
+    estimate(&tasks(scenario), &io, Bytes::ZERO).files()
 }
 
 /// Options by which the scenario fits where `free` of `total` is free and `leave` is to be left: a

@@ -19,6 +19,7 @@ use flashlag_workload::Payload;
 
 use crate::changes::{UNTIL_STEADY_ROUND, changes_of};
 use crate::error::RunError;
+use crate::estimate::span_beside;
 use crate::execute::Outcome;
 use crate::files::FilesError;
 use crate::halves::{Half, halves};
@@ -32,8 +33,6 @@ use crate::trust::Verification;
 pub(crate) const INTERVAL: Nanos = Nanos::from_millis(250);
 /// A wait longer than one frame at 60 Hz is listed as a stall, with its cause.
 pub(crate) const STALL_OVER: Nanos = Lag::FRAME_60HZ;
-/// The file of a background that names no span.
-pub(crate) const BACKGROUND_SPAN: Bytes = Bytes::from_mb(100);
 
 impl Prepared {
     pub(crate) fn measure(
@@ -237,7 +236,7 @@ impl Prepared {
             return Ok(None);
         };
         let io = io.clone();
-        let span = io.span.map_or(BACKGROUND_SPAN, |span| span.0);
+        let span = span_beside(&io);
         let files = self.lay_out_background(span)?;
         let job = Job { interval: INTERVAL, ..Job::of(&io, span, self.task_seed(&io.name)) };
         let budget = self.budget.clone();
@@ -402,7 +401,7 @@ pub(crate) fn io_head(io: &Io, state: State, run: u32, began: Nanos) -> PhaseHea
 
 fn background_span(test: &Test) -> Option<Bytes> {
     match test {
-        Test::Io(io) => Some(io.span.map_or(BACKGROUND_SPAN, |span| span.0)),
+        Test::Io(io) => Some(span_beside(io)),
         Test::Save(_) => None,
     }
 }

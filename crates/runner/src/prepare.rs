@@ -235,18 +235,18 @@ fn cost(
         None => free.available.minus(leave),
     };
     let estimate = estimate(&tasks(&request.scenario), &io, fillable);
-    if estimate.test_file.plus(leave) > free.available && estimate.test_file > Bytes::ZERO {
+    if estimate.files().plus(leave) > free.available && estimate.files() > Bytes::ZERO {
         return Err(RunError::Room {
             path: request.directory.clone(),
-            needed: estimate.test_file,
+            needed: estimate.files(),
             free: free.available,
             leave,
             fits: fits(&request.scenario, free.available, free.total, leave),
         });
     }
     match request.budget {
-        Some(budget) if estimate.test_file > budget => {
-            Err(RunError::Budget { needed: estimate.test_file, budget })
+        Some(budget) if estimate.files() > budget => {
+            Err(RunError::Budget { needed: estimate.files(), budget })
         }
         Some(budget) => Ok(Estimate { written: estimate.written.min(budget), ..estimate }),
         None => Ok(estimate),

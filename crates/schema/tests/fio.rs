@@ -192,8 +192,13 @@ fn a_run_goes_to_fios_shape_and_back() {
         assert_eq!(after.stalls_seen, before.stalls_seen);
     }
     assert_eq!(back.started, run.started);
-    // And once more: nothing changes any more.
-    assert_eq!(export(&back).map(|text| import(&text).unwrap().phases).unwrap(), back.phases);
+    // And once more: nothing changes any more but fio's CPU shares, which an import has in words only.
+    let mut again = export(&back).map(|text| import(&text).unwrap().phases).unwrap();
+    for (phase, before) in again.iter_mut().zip(&back.phases) {
+        assert!(phase.time.value().is_none());
+        phase.time = before.time.clone();
+    }
+    assert_eq!(again, back.phases);
 }
 
 #[test]

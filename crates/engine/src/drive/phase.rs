@@ -182,6 +182,12 @@ impl<'a, D: Device, M: WaitMeter> Phase<'a, D, M> {
         let now = shared.unwrap_or_else(|| self.device.clock().now().max(self.now));
         self.recording.begin_at(now);
         self.counted_from = Some(now);
+        if shared.is_none() && self.job.limits.warmup.is_none() {
+            // The schedule's first slot is the first moment that counts, and none is before it.
+            let geometry = self.device.geometry();
+            let blocks = blocks_of(self.job, self.job.span.min(geometry.size));
+            self.lanes = lanes(self.job, blocks, geometry.slots.max(1), now);
+        }
         self.issued = 0;
         self.intervals_seen = 0;
         self.now = self.now.max(now);

@@ -159,7 +159,7 @@ fn verdict_words(run: &Run, facts: &Facts) -> (String, String) {
 /// what was measured.
 fn without_waits(run: &Run) -> (String, String) {
     if let Some(sentence) = crate::rates::sentence(run) {
-        let no_lag = "No save and no durable write was measured: this does not tell lag.";
+        let no_lag = "No save and no durable write was measured: there is no verdict on lag.";
         return (sentence, joined([change::in_passing(run), Some(no_lag.to_owned()), ending(run)]));
     }
     if let Some((sentence, more)) = change::words(run) {

@@ -96,14 +96,13 @@ fn misses(report: &CheckReport, text: &mut String) {
     let (failed, missing) = (of(Verdict::Fail).count(), of(Verdict::Missing).count());
     let good = report.cells.len() - failed - missing;
     let near = report.near();
-    let _ = writeln!(
-        text,
-        "{} of {} rows within their bars, {failed} missed, {missing} missing; {near} within 20%; {} pairs \
+    let line = format!(
+        "{good} of {} rows within their bars, {failed} missed, {missing} missing; {near} within 20%; {} pairs \
          of rows in the wrong order.",
-        good,
         report.cells.len(),
         report.inversions.len()
     );
+    text.push_str(&wrapped(&line, "", 0));
     for cell in of(Verdict::Missing) {
         if let Err(reason) = &cell.simulated {
             text.push_str(&wrapped(reason, &format!("- {}: ", cell.label()), 2));

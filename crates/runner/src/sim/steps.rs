@@ -16,11 +16,12 @@ use super::Simulation;
 use super::fill::Placed;
 use super::ledger::Counted;
 use crate::changes::changes_of;
+use crate::estimate::span_beside;
 use crate::execute::Outcome;
 use crate::fills::trimmed_note;
 use crate::halves::{Half, halves};
 use crate::ledger::Direction;
-use crate::measure::{BACKGROUND_SPAN, INTERVAL, STALL_OVER, io_head, is_steady, label};
+use crate::measure::{INTERVAL, STALL_OVER, io_head, is_steady, label};
 use crate::phase::{PhaseHead, PhaseTail, phase};
 use crate::request::{Event, Observer};
 use crate::trust;
@@ -110,7 +111,7 @@ impl Simulation<'_> {
         let Some(Test::Io(io)) = name.and_then(|name| self.request.scenario.tests.get(name)) else {
             return Ok(());
         };
-        let span = io.span.map_or(BACKGROUND_SPAN, |span| span.0);
+        let span = span_beside(io);
         let file = match self.beside {
             Some((file, size)) if size >= span => file,
             _ => {
