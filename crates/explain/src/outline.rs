@@ -353,7 +353,7 @@ pub fn saves_heading(run: &Run) -> String {
     for phase in judged {
         let title = lower_first(&phase_title(run, phase));
         if let Some(overload) = overload(run, phase) {
-            overloads.push(format!("{} overloaded, {}", save_name(&title), overload.in_words()));
+            overloads.push(format!("{}: overloaded, {}", save_name(&title), overload.in_words()));
         } else if let Some(share) = Figures::of_phase(phase).late_share() {
             rows.push((title, share));
         }

@@ -89,8 +89,8 @@ fn title(shape: &Shape) -> String {
     format!("{block} {order}{depth}{threads}{mixed}")
 }
 
-/// `Sequential: reads 560 MB/s, writes 510 MB/s. Random 4 KiB: reads 390 MB/s, writes 310 MB/s.`: the
-/// fastest of each, of the rows that no failed check covers.
+/// `Sequential reads 560 MB/s, writes 510 MB/s; random reads 390 MB/s, writes 310 MB/s.`: the fastest of
+/// each, of the rows that no failed check covers.
 pub(crate) fn sentence(run: &Run) -> Option<String> {
     if rates(run).is_empty() {
         return None;
@@ -111,14 +111,14 @@ pub(crate) fn sentence(run: &Run) -> Option<String> {
             .into_iter()
             .flatten()
             .collect();
-        (!parts.is_empty()).then(|| format!("{name}: {}.", parts.join(", ")))
+        (!parts.is_empty()).then(|| format!("{name} {}", parts.join(", ")))
     };
-    let sequential = pair("Sequential", Operation::SequentialRead, Operation::SequentialWrite);
-    let random = pair("Random", Operation::RandomRead, Operation::RandomWrite);
+    let sequential = pair("sequential", Operation::SequentialRead, Operation::SequentialWrite);
+    let random = pair("random", Operation::RandomRead, Operation::RandomWrite);
     let said: Vec<String> = [sequential, random].into_iter().flatten().collect();
     Some(match said.is_empty() {
         true => "No figure of this run can be relied on: a failed check covers each.".to_owned(),
-        false => said.join(" "),
+        false => format::capitalized(&said.join("; ")) + ".",
     })
 }
 
@@ -169,7 +169,7 @@ mod tests {
         let run = run();
         let said = crate::headline(&run).sentence;
         let wanted = format!(
-            "Sequential: reads {} MB/s, writes {} MB/s. Random: reads {} MB/s, writes {} MB/s.",
+            "Sequential reads {} MB/s, writes {} MB/s; random reads {} MB/s, writes {} MB/s.",
             rate(&run, "seq_read_256k"),
             rate(&run, "seq_write_256k"),
             rate(&run, "rand_read_4k"),

@@ -262,8 +262,13 @@ proptest! {
         for row in &found.rows {
             prop_assert_eq!(row.sides.len(), found.subjects.len());
             for ratio in &row.ratios {
-                let (low, high) = ratio.interval.unwrap();
-                prop_assert!(low <= ratio.ratio && ratio.ratio <= high, "{:?}", ratio);
+                prop_assert!(ratio.ratio.is_finite() && ratio.ratio > 0.0, "{:?}", ratio);
+                match ratio.interval {
+                    Some((low, high)) => {
+                        prop_assert!(low <= ratio.ratio && ratio.ratio <= high, "{:?}", ratio);
+                    }
+                    None => prop_assert!(!ratio.differs, "{:?}", ratio),
+                }
             }
         }
     }

@@ -33,10 +33,10 @@ pub struct Options {
 
 /// The report of one run.
 pub fn html(run: &Run, options: &Options) -> String {
-    markup::visible(&page::report(run, options))
+    markup::finished(&page::report(run, options))
 }
 
 /// Two or more runs side by side: the runs that `comparison` was made of, in the same order.
 pub fn comparison_html(comparison: &Comparison, runs: &[Run], options: &Options) -> String {
-    markup::visible(&comparison::page(comparison, runs, options))
+    markup::finished(&comparison::page(comparison, runs, options))
 }

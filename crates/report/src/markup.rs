@@ -49,6 +49,69 @@ pub(crate) fn escape(text: &str) -> String {
     escaped
 }
 
+/// The page as it is given away: nothing hides in it, and no line of its text breaks between a number
+/// and its unit or within an option.
+pub(crate) fn finished(page: &str) -> String {
+    glued(&visible(page))
+}
+
+/// Elements whose text stays as it is: programs' text, and drawings, which place theirs.
+const AS_IT_IS: [&str; 5] = ["style", "title", "pre", "code", "svg"];
+
+/// Every text between tags through [`glue`]. What is no tag has no `<`: templates escape it.
+fn glued(page: &str) -> String {
+    let mut finished = String::with_capacity(page.len() + page.len() / 50);
+    // The element that is left alone, and how many of that name are open.
+    let mut inside: Option<(&str, u32)> = None;
+    let mut rest = page;
+    while let Some(begin) = rest.find('<') {
+        let end = rest[begin..].find('>').map_or(rest.len(), |length| begin + length + 1);
+        match inside {
+            Some(_) => finished.push_str(&rest[..begin]),
+            None => glue(&rest[..begin], &mut finished),
+        }
+        let tag = &rest[begin..end];
+        let closes = tag.starts_with("</");
+        let name = tag.trim_start_matches(['<', '/']);
+        let name = &name[..name.find([' ', '>', '/']).unwrap_or(name.len())];
+        inside = match (inside, closes) {
+            (Some((known, count)), true) if known == name => {
+                (count > 1).then_some((known, count - 1))
+            }
+            (Some((known, count)), false) if known == name && !tag.ends_with("/>") => {
+                Some((known, count + 1))
+            }
+            (None, false) if AS_IT_IS.contains(&name) && !tag.ends_with("/>") => Some((name, 1)),
+            (inside, _) => inside,
+        };
+        finished.push_str(tag);
+        rest = &rest[end..];
+    }
+    finished.push_str(rest);
+    finished
+}
+
+/// One text, without the places where no line may break.
+fn glue(text: &str, finished: &mut String) {
+    let is_space = |c: char| c == ' ';
+    let ends = text.trim_start_matches(is_space);
+    finished.push_str(&text[..text.len() - ends.len()]);
+    let inner = ends.trim_end_matches(is_space);
+    for (index, word) in flashlag_units::line_words(inner).enumerate() {
+        if index > 0 {
+            finished.push(' ');
+        }
+        let word = word.replace(' ', "\u{a0}");
+        // A browser breaks lines after the dashes of `--set`.
+        let option = word.trim_start_matches('(').strip_prefix("--");
+        match option.is_some_and(|name| name.len() <= 24 && name.starts_with(char::is_alphabetic)) {
+            true => *finished += &format!("<span class=\"nb\">{word}</span>"),
+            false => *finished += &word,
+        }
+    }
+    finished.push_str(&ends[inner.len()..]);
+}
+
 /// The page with every character that could hide, reorder or break text shown as U+FFFD. Run over
 /// the finished page, so that no string of a device can be forgotten.
 pub(crate) fn visible(page: &str) -> String {
@@ -69,7 +132,19 @@ fn hides(c: char) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{escape, visible};
+    use super::{escape, finished, visible};
+
+    #[test]
+    fn no_line_breaks_before_a_unit_or_within_an_option() {
+        let page = "<h1>a 60 Hz frame, <b>4 KiB</b> </h1><p> try --set x=1</p><pre>4 KiB --a</pre>\
+                    <svg><svg><text>4 KiB</text></svg> 5 ms</svg> 5 ms";
+        let wanted = "<h1>a 60\u{a0}Hz frame, <b>4\u{a0}KiB</b> </h1><p> try \
+                      <span class=\"nb\">--set</span> x=1</p><pre>4 KiB --a</pre>\
+                      <svg><svg><text>4 KiB</text></svg> 5 ms</svg> 5 ms";
+        assert_eq!(finished(page), wanted);
+        assert_eq!(finished("<p>5 ms</p>"), "<p>5\u{a0}ms</p>");
+        assert_eq!(finished("<p title=\"5 ms\">a</p"), "<p title=\"5 ms\">a</p");
+    }
 
     #[test]
     fn markup_of_a_device_becomes_text() {

@@ -4,12 +4,22 @@ mod common;
 
 use common::{HOSTILE, empty, hostile, hostile_options, pages};
 use flashlag_explain::{format, sample};
-use flashlag_report::{Options, html};
+use flashlag_report::Options;
 use flashlag_schema::{
     Change, ChangeKind, CheckStatus, Environment, Operation, Reading, Run, StallCause, StallRecord,
     TargetKind,
 };
 use flashlag_units::{Bytes, Nanos};
+
+/// The page with plain spaces, and without what keeps an option on one line.
+fn html(run: &Run, options: &Options) -> String {
+    let page = flashlag_report::html(run, options).replace('\u{a0}', " ");
+    let mut plain = String::new();
+    for (index, part) in page.split("<span class=\"nb\">").enumerate() {
+        plain += &if index == 0 { part.to_owned() } else { part.replacen("</span>", "", 1) };
+    }
+    plain
+}
 
 /// Elements that have no end tag.
 const VOID: [&str; 3] = ["meta", "br", "img"];

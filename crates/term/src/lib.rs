@@ -22,7 +22,10 @@ mod summary;
 mod table;
 mod text;
 
-pub use comparison::{comparison, comparison_csv, comparison_json, comparison_markdown};
+pub use comparison::{
+    comparison, comparison_csv, comparison_in_full, comparison_json, comparison_markdown,
+    comparison_verdict,
+};
 pub use csv::csv_intervals;
 pub use markdown::markdown;
 pub use openmetrics::openmetrics;

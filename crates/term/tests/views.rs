@@ -143,3 +143,26 @@ fn a_comparison_says_how_sure_each_difference_is() {
         insta::assert_snapshot!(format!("comparison_{width}"), text);
     }
 }
+
+#[test]
+fn a_comparison_in_full_has_each_side_of_each_difference_and_its_verdict_is_its_sentences() {
+    let mut runs = [sample::quick(), sample::lifecycle()];
+    runs[1].environment.filesystem.kind = flashlag_schema::Reading::Value("xfs".to_owned());
+    let options = CompareOptions { force: true, ..CompareOptions::default() };
+    let found = flashlag_explain::compare(&runs, &options).unwrap();
+    let style = Style::PLAIN.with_width(120);
+    let squeezed = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let full = squeezed(flashlag_term::comparison_in_full(&found, style));
+    let short = squeezed(flashlag_term::comparison(&found, style));
+    let verdict = squeezed(flashlag_term::comparison_verdict(&found, style));
+    assert!(!found.differs.is_empty());
+    for difference in &found.differs {
+        assert!(difference.values.iter().all(|value| full.contains(value.as_str())), "{full}");
+        assert!(short.contains(&difference.field.to_lowercase()), "{short}");
+    }
+    for check in &found.checks {
+        assert!(short.contains(&check.claim) && full.contains(&check.claim), "{short}");
+    }
+    assert!(full.starts_with(&verdict) && short.starts_with(&verdict), "{verdict}");
+    assert!(verdict.contains(&squeezed(found.sentence.clone())) && verdict.len() < short.len() / 2);
+}

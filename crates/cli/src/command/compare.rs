@@ -53,7 +53,7 @@ pub fn compare(args: &CompareArgs, terminal: &Terminal) -> Result<Exit> {
         place.write(page().as_bytes())?;
     }
     let text = match format {
-        CompareFormat::Text => flashlag_term::comparison(&comparison, terminal.stdout),
+        CompareFormat::Text => in_text(&comparison, terminal),
         CompareFormat::Html => page(),
         CompareFormat::Markdown => flashlag_term::comparison_markdown(&comparison),
         CompareFormat::Csv => flashlag_term::comparison_csv(&comparison),
@@ -211,4 +211,14 @@ mod tests {
         assert_eq!(named(&["run1.json", "run2.json"], &["run3.json", "run4.json"]), plain);
         assert_eq!(named(&["..", "/"], &[""]), plain);
     }
+}
+
+/// As much as was asked for.
+pub(super) fn in_text(comparison: &Comparison, terminal: &Terminal) -> String {
+    let text = match (terminal.quiet, terminal.verbose) {
+        (true, _) => flashlag_term::comparison_verdict,
+        (false, true) => flashlag_term::comparison_in_full,
+        (false, false) => flashlag_term::comparison,
+    };
+    text(comparison, terminal.stdout)
 }

@@ -36,7 +36,7 @@ pub fn report(args: &ReportArgs, terminal: &Terminal) -> Result<Exit> {
                 Format::Html => {
                     flashlag_report::comparison_html(&comparison, &runs, &options(several))
                 }
-                Format::Text => flashlag_term::comparison(&comparison, terminal.stdout),
+                Format::Text => super::compare::in_text(&comparison, terminal),
                 _ => bail!("several runs make a comparison: as HTML (-o FILE.html) or text only"),
             }
         }

@@ -199,7 +199,8 @@ pub struct Ratio {
     pub against: usize,
     /// The ratio.
     pub ratio: f64,
-    /// Its 95 % interval; `None` where there is no way to tell.
+    /// Its 95 % interval; `None` where the tests were too short, or their
+    /// intervals too few, for one.
     pub interval: Option<(f64, f64)>,
     /// Whether a difference is shown: 1 is outside the interval.
     pub differs: bool,
@@ -210,6 +211,17 @@ pub struct Ratio {
     pub words: String,
     /// The same where both are named elsewhere: `13× (12 to 14)`.
     pub brief: String,
+}
+
+impl Ratio {
+    /// What keeps the ratio from being a difference, with a comma before it; nothing where one is shown.
+    pub fn doubt(&self) -> &'static str {
+        match (self.interval, self.differs) {
+            (None, _) => ", no interval",
+            (Some(_), false) => ", no difference shown",
+            (Some(_), true) => "",
+        }
+    }
 }
 
 /// A field of the environment that is not the same for all.

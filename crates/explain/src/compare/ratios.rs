@@ -37,7 +37,14 @@ pub fn ratios(
             }
             let found = bootstrap::compare(&first, &second, figure, seed).filter(is_finite);
             let pair = Pair { kind, of, against, saves };
-            ratios.extend(found.map(|found| ratio(pair, found, subjects)));
+            let made = match found {
+                Some(found) => Some(ratio(pair, found, subjects)),
+                None if kind == RatioKind::Throughput => {
+                    without_interval(pair, (&first, &second), subjects)
+                }
+                None => None,
+            };
+            ratios.extend(made);
         }
     }
     ratios
@@ -102,6 +109,29 @@ fn intervals(phase: &Phase) -> Vec<Interval> {
         })
         .collect();
     intervals.unwrap_or_default()
+}
+
+/// Of the bytes a second of tests that were too short to say how much those vary.
+fn without_interval(
+    pair: Pair,
+    (first, second): (&[Sample], &[Sample]),
+    subjects: &[Subject],
+) -> Option<Ratio> {
+    let rate = |samples: &[Sample]| {
+        let bytes: f64 = samples.iter().map(|sample| sample.bytes.0 as f64).sum();
+        bytes / samples.iter().map(|sample| sample.elapsed.as_secs_f64()).sum::<f64>()
+    };
+    let value = rate(second) / rate(first);
+    if !(value.is_finite() && value > 0.0) {
+        return None;
+    }
+    let found =
+        Compared { ratio: value, low: value, high: value, shown: false, between_runs: false };
+    let made = ratio(pair, found, subjects);
+    let times = format::ratio_with_interval(value, value, value).0;
+    let words = made.words.trim_start_matches("no difference shown: ");
+    let words = words.rsplit_once(" (").map_or(words, |(words, _)| words);
+    Some(Ratio { interval: None, words: format!("{words}, no interval"), brief: times, ..made })
 }
 
 fn ratio(pair: Pair, found: Compared, subjects: &[Subject]) -> Ratio {

@@ -5,7 +5,7 @@ use flashlag_units::Nanos;
 
 use super::{CompareRow, Difference, Ratio, Subject};
 use crate::doubt::Failure;
-use crate::format::{self, capitalized, decapitalized};
+use crate::format::{self, decapitalized};
 use crate::strip::GroupKind;
 use crate::verdict::LagVerdict;
 use crate::worst::worst;
@@ -122,7 +122,7 @@ pub fn headline(subjects: &[Subject], rows: &[CompareRow]) -> (String, String) {
         let verb = if unjudged.len() == 1 { "is" } else { "are" };
         sentences.push(format!("{} {verb} not judged", named(&unjudged)));
     }
-    let sentence = sentences.iter().map(|s| capitalized(s) + ".").collect::<Vec<_>>().join(" ");
+    let sentence = sentences.iter().map(|s| format!("{s}.")).collect::<Vec<_>>().join(" ");
     (sentence, sizes(subjects, rows))
 }
 

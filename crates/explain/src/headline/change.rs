@@ -2,6 +2,8 @@
 
 use flashlag_schema::{Change, ChangeKind, Phase, Run};
 
+use flashlag_units::Nanos;
+
 use crate::fill::nearly_full_at;
 use crate::format::{self, capitalized, decapitalized, sentence_of};
 
@@ -30,6 +32,28 @@ pub fn in_passing(run: &Run) -> Option<String> {
     let title = crate::outline::test_name(run, phase);
     let said = sentence(run, phase, change);
     Some(format!("During {title}: {}", decapitalized(&said)))
+}
+
+/// Bytes a second from a moment on, of the last quarter at least; and those of the first interval
+/// where they are off by more than a steady state may be. `None` where no interval ends after it.
+fn steady_rate(phase: &Phase, from: Nanos) -> Option<(f64, Option<f64>)> {
+    let from = from.min(Nanos(phase.elapsed_ns.0 / 4 * 3));
+    let mut before = Nanos::ZERO;
+    let (mut bytes, mut time) = (0u128, 0u128);
+    for interval in &phase.intervals {
+        if before >= from {
+            bytes += u128::from(interval.bytes.0);
+            time += u128::from(interval.t_ns.since(before).0);
+        }
+        before = interval.t_ns;
+    }
+    let per_second = |bytes: f64, nanos: f64| (nanos > 0.0).then(|| bytes / nanos * 1e9);
+    let rate = per_second(bytes as f64, time as f64)?;
+    let first = phase.intervals.first()?;
+    let first = per_second(first.bytes.0 as f64, first.t_ns.0 as f64)?;
+    // The rule of a steady state: within 20 % of the mean.
+    let differs = (first - rate).abs() > 0.2 * rate;
+    (rate > 0.0).then_some((rate, differs.then_some(first)))
 }
 
 fn weight(kind: ChangeKind) -> u8 {
@@ -68,9 +92,14 @@ fn sentence(run: &Run, phase: &Phase, change: &Change) -> String {
         (ChangeKind::PeriodicStalls, _, Some(period)) => {
             format!("It stalls every {}.", format::time(period))
         }
-        (ChangeKind::SteadyState, ..) => {
-            format!("Steady after {when}, {after}: {}", sentence_of(&change.detail))
-        }
+        (ChangeKind::SteadyState, ..) => match steady_rate(phase, change.t_ns) {
+            Some((rate, first)) => {
+                let first = first
+                    .map_or_else(String::new, |first| format!("; it began at {} MB/s", mb(first)));
+                format!("Steady at {} MB/s after {when}, {after}{first}.", mb(rate))
+            }
+            None => format!("Steady after {when}, {after}: {}", sentence_of(&change.detail)),
+        },
         (ChangeKind::NotSteady, ..) => {
             let elapsed = format::time(phase.elapsed_ns);
             format!("Not steady after {elapsed}: {}", sentence_of(&change.detail))

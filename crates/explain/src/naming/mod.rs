@@ -85,6 +85,7 @@ fn titled(name: &str) -> Option<String> {
         [depth] if depth.strip_prefix('q').is_some_and(is_number) => {
             format!(" {}", depth.to_uppercase())
         }
+        ["rest"] => ", rest".to_owned(),
         _ => return None,
     };
     known.then(|| format!("{} {pattern} {operation}{depth}{mixed}", block.to_uppercase()))
@@ -255,6 +256,7 @@ mod tests {
             ("rand_read_4k_q32", "4K rand read Q32"),
             ("rand_mixed_4k_read", "4K rand read, mixed"),
             ("rand_mixed_4k_q8_write", "4K rand write Q8, mixed"),
+            ("rand_write_4k_rest", "4K rand write, rest"),
             ("fill_seq_1m", "1M seq fill"),
             ("soak", "Sustained write"),
         ];

@@ -26,7 +26,7 @@ pub(crate) use rate::RatePlot;
 pub(crate) use ratio::{RatioAxis, RatioMark};
 pub(crate) use series::{SeriesPlot, SeriesPoint, SeriesStall, cause_key};
 pub(crate) use strip::{
-    StripMarks, axis_drawing, ground_drawing, head_drawing, key_drawing, mark_row, row_drawing,
-    strip_axis, strip_head, strip_key, strip_row, strip_style,
+    ROOM_FOR_A_NAME, StripMarks, axis_drawing, ground_drawing, head_drawing, key_drawing, mark_row,
+    row_drawing, strip_axis, strip_head, strip_key, strip_row, strip_style,
 };
 pub(crate) use svg::{Anchor, Svg};

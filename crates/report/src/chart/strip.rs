@@ -9,6 +9,9 @@ use super::axis::LatencyAxis;
 use super::svg::{Anchor, Pct, Svg};
 use crate::markup::Markup;
 
+/// A median nearer to the left edge, in percent of the axis, has no room for its name beside it.
+pub(crate) const ROOM_FOR_A_NAME: f64 = 11.0;
+
 /// How a row is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StripMarks {
@@ -156,7 +159,7 @@ fn draw_marks(svg: &mut Svg, axis: &LatencyAxis, figures: &Figures) {
         let value = format::time(median);
         // Near the left edge there is no room beside the dot.
         let (moved, anchor) = match at.0 {
-            0.0..16.0 => ((-5.0, -8.0), Anchor::Start),
+            0.0..ROOM_FOR_A_NAME => ((-5.0, -8.0), Anchor::Start),
             _ => ((-9.0, 4.5), Anchor::End),
         };
         svg.text("v", (at, Pct(0.0)), moved, anchor, &value);

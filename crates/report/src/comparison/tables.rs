@@ -82,8 +82,10 @@ fn ratio_rows(comparison: &Comparison, axis: &RatioAxis, row: &CompareRow) -> Ve
             let mark = RatioMark { ratio: value, interval, differs };
             axis.row(&mark, &format!("{}, median: {}", row.title, ratio.words))
         });
-        let figure =
-            |ratio: &&Ratio| (ratio.kind.name(row.operation), ratio.brief.clone(), ratio.differs);
+        let figure = |ratio: &&Ratio| {
+            let none = if ratio.interval.is_none() { ratio.doubt() } else { "" };
+            (ratio.kind.name(row.operation), format!("{}{none}", ratio.brief), ratio.differs)
+        };
         RatioRow {
             label: name(comparison, of).to_owned(),
             svg: svg.unwrap_or_default(),

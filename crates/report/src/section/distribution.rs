@@ -133,8 +133,26 @@ fn unstaged(run: &Run, phase: &Phase) -> (String, String) {
             (format!("SQLite, one {} a save{commit}", kind.statement_name()), save_name(&full))
         }
         Some(kind) => ("SQLite saves".to_owned(), save_name(&kind)),
-        None => ("Reads and writes".to_owned(), test_title(&phase.name)),
+        None => {
+            let writes =
+                matches!(phase.operation, Operation::SequentialWrite | Operation::RandomWrite);
+            let panel = match (tests_of(run) > CURVES, writes) {
+                (false, _) => "Reads and writes",
+                (true, false) => "Reads",
+                (true, true) => "Writes",
+            };
+            let mut name = test_title(&phase.name);
+            if panel != "Reads and writes" {
+                name = name.replacen(" read", "", 1).replacen(" write", "", 1);
+            }
+            (panel.to_owned(), name)
+        }
     }
+}
+
+/// How many tests would be in one panel.
+fn tests_of(run: &Run) -> usize {
+    run.phases.iter().filter(|phase| phase.operation != Operation::Save).count()
 }
 
 /// A journal mode, short enough to stand beside a line.
@@ -156,7 +174,7 @@ fn save_name(kind: &SaveKind) -> String {
 
 /// Cut to what fits beside a line; the table has it whole.
 fn short(name: &str) -> String {
-    const MOST: usize = 15;
+    const MOST: usize = 18;
     match name.chars().count() {
         0..=MOST => name.to_owned(),
         _ => name.chars().take(MOST - 1).chain(['…']).collect(),

@@ -20,6 +20,8 @@ struct Curve {
     of: String,
     flag: Option<Flag>,
     doubt: bool,
+    /// Whether a frame may wait for one of its writes.
+    durable: bool,
     flush: Option<String>,
     svg: Markup,
     rows: Vec<Row>,
@@ -60,6 +62,7 @@ fn view(run: &Run, curve: &FillCurve) -> Curve {
         of: format::size(curve.total_bytes),
         flag: Flag::of(run, &curve.failures),
         doubt: !curve.failures.is_empty(),
+        durable: run.phases.get(curve.phase).is_some_and(flashlag_schema::Phase::is_durable_write),
         flush: curve.flush_note(),
         svg: draw(curve),
         rows: rows.collect(),

@@ -10,7 +10,8 @@ use flashlag_units::Nanos;
 
 use super::{Cell, DENSE, Flag};
 use crate::chart::{
-    LatencyAxis, StripMarks, mark_row, strip_axis, strip_head, strip_key, strip_row, strip_style,
+    LatencyAxis, ROOM_FOR_A_NAME, StripMarks, mark_row, strip_axis, strip_head, strip_key,
+    strip_row, strip_style,
 };
 use crate::markup::Markup;
 
@@ -134,9 +135,15 @@ const TOLD: usize = 4;
 
 /// The axis that covers rows and marks.
 pub(crate) fn axis_for<'a>(rows: impl Iterator<Item = &'a Figures>, marks: &[Mark]) -> LatencyAxis {
-    let measured = rows.flat_map(|f| [f.p50, f.p99, f.p999, f.max]).flatten();
+    let rows: Vec<&Figures> = rows.collect();
+    let measured = rows.iter().flat_map(|f| [f.p50, f.p99, f.p999, f.max]).flatten();
     let published = marks.iter().flat_map(|mark| &mark.points).flat_map(|p| [p.from, p.to]);
-    LatencyAxis::covering(measured.chain(published))
+    let all: Vec<Nanos> = measured.chain(published).collect();
+    let axis = LatencyAxis::covering(all.iter().copied());
+    // The names of medians stand to their left: a decade more where they would not fit.
+    let least = rows.iter().filter_map(|figures| figures.p50).min();
+    let decade = least.filter(|median| axis.at(*median) < ROOM_FOR_A_NAME);
+    LatencyAxis::covering(all.into_iter().chain(decade.map(|median| Nanos(median.0 / 10))))
 }
 
 /// The table with its key; nothing where there is no row.
@@ -201,16 +208,23 @@ pub(crate) fn table_row(
     }
 }
 
+/// What stands where the marks would be.
+#[derive(Template)]
+#[template(source = "<span class=\"ov\">{{ words }}</span>", ext = "html")]
+struct Overloaded {
+    words: String,
+}
+
 /// A row of the table whose schedule was not kept: its waits would say how long the test was.
 pub(crate) fn overloaded_row(label: &str, overload: &Overload) -> Row {
     let none = || Cell::text(format::NONE.to_owned());
     Row {
         label: label.to_owned(),
         flag: None,
-        note: Some(overload.in_words()),
+        note: None,
         doubt: false,
         mini: String::new(),
-        svg: Markup::default(),
+        svg: Markup::of(&Overloaded { words: overload.in_words() }),
         cells: vec![none(), none(), none(), none()],
         word: "overloaded",
         verdict: "freezes",

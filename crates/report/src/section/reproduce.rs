@@ -1,7 +1,7 @@
 //! How to do the same again: command, seed, scenario, and what this run did otherwise.
 
 use askama::Template;
-use flashlag_explain::{cost, format};
+use flashlag_explain::{cost, for_people, format, state_name};
 use flashlag_schema::{Run, RunStatus};
 
 use super::Section;
@@ -19,7 +19,7 @@ struct Body<'a> {
     error: Option<&'a str>,
     skipped: Vec<String>,
     downgrades: Vec<String>,
-    assumptions: &'a [String],
+    assumptions: Vec<String>,
     scenario: &'a str,
     text: &'a str,
 }
@@ -30,10 +30,6 @@ pub(super) fn section(run: &Run, options: &Options) -> Option<Section> {
         RunStatus::Failed { error, .. } => Some(error.as_str()),
         _ => None,
     };
-    let skipped = run
-        .skipped
-        .iter()
-        .map(|skipped| format!("{} ({}): {}", skipped.step, skipped.state.name(), skipped.reason));
     let downgrades = run.downgrades.iter().map(|downgrade| {
         let (asked, done) = (&downgrade.requested, &downgrade.effective);
         format!("{asked} was asked for, {done} was done: {}", downgrade.reason)
@@ -47,9 +43,9 @@ pub(super) fn section(run: &Run, options: &Options) -> Option<Section> {
         command: run.command.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" "),
         facts: facts_of(run, options),
         error,
-        skipped: skipped.collect(),
+        skipped: skipped(run),
         downgrades: downgrades.collect(),
-        assumptions: &run.scenario.assumptions,
+        assumptions: run.scenario.assumptions.iter().map(|it| for_people(run, it)).collect(),
         scenario: &run.scenario.name,
         text: &run.scenario.text,
     };
@@ -63,6 +59,19 @@ pub(super) fn section(run: &Run, options: &Options) -> Option<Section> {
         ],
         body: Markup::of(&body),
     })
+}
+
+/// What was not done, a line for each stage and reason.
+fn skipped(run: &Run) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for skipped in &run.skipped {
+        let stage = state_name(run, skipped.state);
+        let line = format!("{stage}: {}", for_people(run, &skipped.reason));
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    lines
 }
 
 fn facts_of(run: &Run, options: &Options) -> Vec<(&'static str, String)> {

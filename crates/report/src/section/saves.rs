@@ -1,8 +1,12 @@
 //! SQLite saves: how long they take, how many are late, and what growth costs.
 
 use askama::Template;
-use flashlag_explain::{Figures, GroupKind, LAG_IS_A_BUDGET, StripGroup, failures_of, format};
-use flashlag_explain::{FindingKind, findings, overload, phase_title, saves_heading, strip};
+use flashlag_explain::{
+    Figures, GroupKind, LAG_IS_A_BUDGET, StripGroup, failures_of, format, strip,
+};
+use flashlag_explain::{
+    FindingKind, findings, is_overloaded, overload, phase_title, saves_heading,
+};
 use flashlag_schema::{Lag, Operation, Phase, Run};
 use flashlag_units::Nanos;
 
@@ -89,7 +93,7 @@ pub(super) fn section(run: &Run) -> Option<Section> {
         groups,
         growth,
         grew_less,
-        total: (saves.len() > 1).then(|| shares(&run.lag)),
+        total: (saves.len() > 1).then(|| shares(&kept(&saves))),
     };
     Some(Section {
         id: "saves",
@@ -130,6 +134,23 @@ fn row(run: &Run, phase: &Phase, many: bool) -> Row {
         lag: lag.unwrap_or_else(none),
         in_lag_table: !many || phase.lag.as_ref().is_none_or(|lag| lag.over_120hz > 0),
         schedule: overload.map(|it| format!("overloaded: {}", it.in_words())).or(missed),
+    }
+}
+
+/// Of all saves whose schedule was kept: how late the others were says how long the test was.
+fn kept(saves: &[&Phase]) -> Lag {
+    let kept = saves.iter().filter(|phase| !is_overloaded(phase));
+    let lags: Vec<&Lag> = kept.filter_map(|phase| phase.lag.as_ref()).collect();
+    let sum =
+        |of: fn(&Lag) -> u64| lags.iter().fold(0, |sum: u64, lag| sum.saturating_add(of(lag)));
+    Lag {
+        saves: sum(|lag| lag.saves),
+        over_60hz: sum(|lag| lag.over_60hz),
+        over_90hz: sum(|lag| lag.over_90hz),
+        over_120hz: sum(|lag| lag.over_120hz),
+        over_100ms: sum(|lag| lag.over_100ms),
+        over_700ms: sum(|lag| lag.over_700ms),
+        over_5s: sum(|lag| lag.over_5s),
     }
 }
 

@@ -78,10 +78,7 @@ fn test(text: &mut String, comparison: &Comparison, row: &CompareRow) {
 }
 
 fn told(ratio: &Ratio) -> String {
-    match ratio.differs {
-        true => ratio.brief.clone(),
-        false => format!("{}, no difference shown", ratio.brief),
-    }
+    format!("{}{}", ratio.brief, ratio.doubt())
 }
 
 fn filled(mut cells: Vec<String>, columns: usize) -> Vec<String> {

@@ -16,10 +16,38 @@ pub use csv::comparison_csv;
 pub use json::comparison_json;
 pub use markdown::comparison_markdown;
 
-/// Two or more runs side by side, at most `style.width` columns wide: who is faster, what each is
-/// like, the picture by test with how sure each difference is, the rates, what else differs, and
-/// the checks that do not all pass.
+/// Two or more runs side by side, at most `style.width` columns wide: which is faster, what each is
+/// like, the picture by test with how sure each difference is, the rates, and in a line each what
+/// else differs and which checks do not all pass.
 pub fn comparison(comparison: &Comparison, style: Style) -> String {
+    let mut page = first(comparison, style);
+    let names = fitted(comparison, style);
+    figures(&mut page, comparison, &names);
+    page.gap();
+    differences_in_short(&mut page, comparison);
+    checks_in_short(&mut page, comparison, &names);
+    page.finish()
+}
+
+/// As [`comparison`], with what else differs and those checks, side by side.
+pub fn comparison_in_full(comparison: &Comparison, style: Style) -> String {
+    let mut page = first(comparison, style);
+    let names = fitted(comparison, style);
+    figures(&mut page, comparison, &names);
+    page.gap();
+    differences(&mut page, comparison, &names);
+    page.gap();
+    checks(&mut page, comparison, &names);
+    page.finish()
+}
+
+/// The sentences of [`comparison`] alone.
+pub fn comparison_verdict(comparison: &Comparison, style: Style) -> String {
+    first(comparison, style).finish()
+}
+
+/// What is said first.
+fn first(comparison: &Comparison, style: Style) -> Page {
     let mut page = Page::new(style);
     page.paragraph(Role::Strong, &comparison.faster);
     page.paragraph(Role::Strong, &comparison.sentence);
@@ -29,18 +57,17 @@ pub fn comparison(comparison: &Comparison, style: Style) -> String {
     for warning in &comparison.warnings {
         page.paragraph(Role::Late, warning);
     }
+    page
+}
+
+/// The sides, the picture and the rates.
+fn figures(page: &mut Page, comparison: &Comparison, names: &[String]) {
     page.gap();
-    let names = fitted(comparison, style);
-    subjects(&mut page, comparison, &names);
+    subjects(page, comparison, names);
     page.gap();
-    picture(&mut page, comparison, &names);
+    picture(page, comparison, names);
     page.gap();
-    rates::rates(&mut page, comparison, &names);
-    page.gap();
-    differences(&mut page, comparison, &names);
-    page.gap();
-    checks(&mut page, comparison, &names);
-    page.finish()
+    rates::rates(page, comparison, names);
 }
 
 fn name(names: &[String], subject: usize) -> &str {
@@ -144,8 +171,39 @@ fn ratios(page: &mut Page, comparison: &Comparison, names: &[String], row: &Comp
 
 /// `Moto Z 0.15× (0.14 to 0.15)`.
 fn short(names: &[String], ratio: &Ratio) -> String {
-    let doubt = if ratio.differs { "" } else { ", no difference shown" };
-    format!("{} {}{doubt}", name(names, ratio.of), ratio.brief)
+    format!("{} {}{}", name(names, ratio.of), ratio.brief, ratio.doubt())
+}
+
+fn differences_in_short(page: &mut Page, comparison: &Comparison) {
+    let fields: Vec<String> = comparison.differs.iter().map(|it| it.field.to_lowercase()).collect();
+    if !fields.is_empty() {
+        let text = format!("What else differs (-v: how): {}.", format::list(&fields));
+        page.paragraph(Role::Muted, &text);
+    }
+}
+
+/// A line for each check, with the sides on which it does not pass.
+fn checks_in_short(page: &mut Page, comparison: &Comparison, names: &[String]) {
+    for check in &comparison.checks {
+        let on = |status: CheckStatus| {
+            let sides = check.outcomes.iter().enumerate();
+            let sides =
+                sides.filter(move |(_, outcome)| matches!(outcome, Some((s, _)) if *s == status));
+            sides.map(|(side, _)| name(names, side).to_owned()).collect::<Vec<String>>()
+        };
+        for (status, mark, role) in [
+            (CheckStatus::Fail, "✕ fail", Role::Late),
+            (CheckStatus::Unknown, "? unknown", Role::Unknown),
+        ] {
+            let sides = on(status);
+            if !sides.is_empty() {
+                let mut head = Line::new(page.style());
+                head.left(role, mark, 9).add(Role::Ink, "  ");
+                let text = format!("{} (-v: why): {}", check.claim, format::list(&sides));
+                page.hanging(&head, 11, Role::Ink, &text);
+            }
+        }
+    }
 }
 
 fn differences(page: &mut Page, comparison: &Comparison, names: &[String]) {

@@ -57,7 +57,9 @@ fn stages(page: &mut Page, run: &Run, table: &Lifecycle, depth: Depth) {
 
 fn stage_block(table: &Lifecycle, block: &[usize], depth: Depth) -> Table {
     let mut text = Table::new(if depth == Depth::Short { "MB/s" } else { "" });
-    let titles = titles(table.published.is_some(), depth);
+    let any = table.rows.iter().flat_map(|row| &row.cells).flatten();
+    let beside = any.clone().any(|cell| cell.published.is_some());
+    let titles = titles(beside, depth);
     for column in block.iter().filter_map(|index| table.columns.get(*index)) {
         if let [_] = titles.as_slice() {
             text = text.column(&column.title, 0);
