@@ -25,9 +25,29 @@ fn a_simulated_device_runs_its_own_reviewers_protocol_and_shows_their_figures() 
     let run = Run::from_json(&std::fs::read_to_string(home.path().join("run.json")).unwrap());
     let run = run.unwrap();
     assert_eq!(run.scenario.name, "raspberry-pi-4");
-    assert!(run.command.join(" ").starts_with("flashlag run raspberry-pi-4 --on sim:sd-a1"));
+    let typed = "flashlag run lifecycle --on sim:sd-a1 --set protocol=published --seed 1";
+    assert_eq!(run.command.join(" "), typed);
     let headline = flashlag_explain::headline(&run).sentence;
     assert!(headline.starts_with("Simulated SanDisk Extreme Pro A1: "), "{headline}");
+}
+
+#[test]
+fn the_command_in_a_run_file_makes_the_same_run_again() {
+    let typed: &[&[&str]] = &[
+        &["--on", "sim:zero", "--set", "time=20ms", "--leave", "300MB", "--seed", "7"],
+        &["--on", "sim:sd-a1", "--set", "protocol=published", "--label", "My card"],
+    ];
+    for arguments in typed {
+        let (output, home) = lifecycle(arguments);
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        let first = std::fs::read_to_string(home.path().join("run.json")).unwrap();
+        let command = Run::from_json(&first).unwrap().command;
+        let mut again = Command::new(env!("CARGO_BIN_EXE_flashlag"));
+        again.current_dir(home.path()).args(&command[1..]).args(["-q", "-o", "again.json"]);
+        let output = again.output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{command:?} {output:?}");
+        assert!(std::fs::read_to_string(home.path().join("again.json")).unwrap() == first);
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use flashlag_runner::lab::{LabRequest, LabTarget, run_in_lab};
 use flashlag_schema::scenario::Scenario;
 use flashlag_term::Progress;
 
-use super::run::{Shown, command, conclude};
+use super::run::{Shown, conclude};
 use crate::args::RunArgs;
 use crate::exit::Exit;
 use crate::results::Results;
@@ -17,6 +17,7 @@ use crate::terminal::Terminal;
 /// user's is written, so nothing is asked.
 pub fn run(
     args: &RunArgs,
+    command: Vec<String>,
     scenario: Scenario,
     terminal: &Terminal,
     thresholds: &[Threshold],
@@ -41,7 +42,7 @@ pub fn run(
         budget: args.budget,
         verify: args.verify,
         label: args.label.clone(),
-        command: command(args),
+        command,
         output: Arc::clone(&results.run),
         stop: stop_flag()?,
     };

@@ -30,15 +30,16 @@ pub fn run(args: &RunArgs, terminal: &Terminal) -> Result<Exit> {
 /// Runs a scenario: plan, ask, run, show.
 pub(super) fn once(args: &RunArgs, terminal: &Terminal) -> Result<Exit> {
     let thresholds = thresholds(&args.fail_if)?;
+    let words = command(args);
     let by_protocol = super::protocol::applied(args)?;
     let args = by_protocol.as_ref().unwrap_or(args);
     let scenario = scenario(args)?;
     check_phases(&thresholds, &scenario)?;
     if args.on.starts_with("sim:") && !Path::new(&args.on).exists() {
-        return simulated(args, scenario, terminal, &thresholds);
+        return simulated(args, words, scenario, terminal, &thresholds);
     }
     if args.on.starts_with("lab:") && !Path::new(&args.on).exists() {
-        return super::guest::run(args, scenario, terminal, &thresholds);
+        return super::guest::run(args, words, scenario, terminal, &thresholds);
     }
     let results = Results::plan(args, &scenario.name)?;
     let request = request(args, scenario, &results)?;
@@ -119,6 +120,7 @@ fn request(args: &RunArgs, scenario: Scenario, results: &Results) -> Result<Requ
 /// The same, in virtual time: nothing is written but results, so nothing is asked.
 fn simulated(
     args: &RunArgs,
+    command: Vec<String>,
     scenario: Scenario,
     terminal: &Terminal,
     thresholds: &[Threshold],
@@ -134,7 +136,7 @@ fn simulated(
         seed: args.seed,
         leave: args.leave,
         label: args.label.clone(),
-        command: command(args),
+        command,
         output: Some(Arc::clone(&results.run)),
         stop: stop_flag()?,
     };
@@ -164,7 +166,7 @@ fn refuse_real_only(args: &RunArgs) -> Result<()> {
 
 /// The command that makes the same run again: without where its results go, so that the same run is
 /// the same file wherever it is kept.
-pub(super) fn command(args: &RunArgs) -> Vec<String> {
+fn command(args: &RunArgs) -> Vec<String> {
     let mut words = vec!["flashlag".to_owned(), "run".to_owned(), args.scenario.clone()];
     words.extend(["--on".to_owned(), args.on.clone()]);
     for (key, value) in &args.set {
@@ -175,7 +177,7 @@ pub(super) fn command(args: &RunArgs) -> Vec<String> {
         words.extend(["--label".to_owned(), label.clone()]);
     }
     if let Some(leave) = args.leave {
-        words.extend(["--leave".to_owned(), leave.0.to_string()]);
+        words.extend(["--leave".to_owned(), format!("{}B", leave.0)]);
     }
     words
 }

@@ -3,7 +3,7 @@
 
 use askama::Template;
 use flashlag_explain::{
-    Figures, Judgement, LagVerdict, Mark, Overload, RULES, StripRow, format, strip,
+    Figures, Judgement, LagVerdict, Mark, Overload, RULES, StripRow, format, overload, strip,
 };
 use flashlag_schema::Run;
 use flashlag_units::Nanos;
@@ -177,6 +177,9 @@ pub(crate) fn picture(
 }
 
 fn measured(run: &Run, axis: &LatencyAxis, row: &StripRow, flagged: bool) -> Row {
+    if let Some(overload) = run.phases.get(row.phase).and_then(|phase| overload(run, phase)) {
+        return Row { note: row.note.clone(), ..overloaded_row(&row.label, &overload) };
+    }
     let flag = Flag::of(run, row.judgement.failures()).filter(|_| flagged);
     table_row(axis, &row.label, &row.figures, &row.judgement, flag, row.note.clone())
 }
