@@ -40,6 +40,20 @@ pub fn suggest(error: impl fmt::Display, changes: &[(Named, &str)]) -> anyhow::E
     Suggestion { error: format!("{error}; this would work:"), command: with(changes) }.into()
 }
 
+/// That a run was stopped, and the command that goes on with it.
+pub fn resumed(output: &str) -> anyhow::Error {
+    let command = resuming(std::env::args().skip(1).collect(), output);
+    let error = "stopped; what was measured is kept, and this goes on with it:".to_owned();
+    Suggestion { error, command }.into()
+}
+
+fn resuming(mut words: Vec<String>, output: &str) -> String {
+    if !words.iter().any(|word| word == "--resume") {
+        words.push("--resume".to_owned());
+    }
+    changed(words, &[(OUTPUT, output)])
+}
+
 /// The command that was typed, with these options set: each takes the place of what was given.
 fn with(changes: &[(Named, &str)]) -> String {
     changed(std::env::args().skip(1).collect(), changes)
@@ -113,6 +127,15 @@ mod tests {
         let words = ["run", "--set", "time=2s", "--set=span=9MB", "--set", "span=8MB"];
         let command = after(&words, &[(SET, "span=4MB"), (LEAVE, "1MB")]);
         assert_eq!(command, "flashlag run --set time=2s --set span=4MB --leave 1MB");
+    }
+
+    #[test]
+    fn a_stopped_run_goes_on_with_its_scenario_its_settings_and_its_file() {
+        let words = ["run", "lifecycle", "--on", ".", "--set", "time=2s"].map(str::to_owned);
+        let first = resuming(words.to_vec(), "a.json");
+        assert_eq!(first, "flashlag run lifecycle --on . --set time=2s --resume -o a.json");
+        let again = first.split(' ').skip(1).map(str::to_owned).collect();
+        assert_eq!(resuming(again, "a.json"), first);
     }
 
     #[test]

@@ -268,12 +268,16 @@ fn what_is_made_from_a_run_never_replaces_it_or_another_file() {
     assert_eq!(scene.run(&["-o", "a.json"]).0, Some(0));
     assert_eq!(scene.run(&["-o", "b.json", "--seed", "2"]).0, Some(0));
     let run = fs::read(scene.path("a.json")).unwrap();
+    std::os::unix::fs::symlink("a.json", scene.path("link.json")).unwrap();
     fs::write(scene.path("notes.csv"), "my own").unwrap();
     fs::write(scene.path("mine.toml"), "my own").unwrap();
     for arguments in [
         &["report", "a.json", "-o", "a.json"][..],
         &["report", "a.json", "--force", "-o", "../here/a.json"],
         &["report", "b.json", "-o", "a.json"],
+        &["report", "link.json", "--force", "--format", "csv", "-o", "a.json"],
+        &["compare", "link.json", "b.json", "--force", "--format", "json", "-o", "a.json"],
+        &["run", "../tiny.toml", "--on", "sim:zero", "-o", "-"],
         &["report", "a.json", "-o", "notes.csv"],
         &["compare", "a.json", "b.json", "--report", "a.json"],
         &["compare", "a.json", "b.json", "--report", "notes.csv"],

@@ -147,3 +147,19 @@ fn a_signal_ends_a_run_with_128_and_its_number_and_the_file_to_go_on_with() {
         assert_eq!(fs::read_dir(scene.path("target")).unwrap().count(), 0, "nothing is left");
     }
 }
+
+#[test]
+fn what_verify_finds_is_its_status_whoever_reads_its_lines() {
+    let scene = Scene::new();
+    scene.run("sim:zero", &[]).output().unwrap();
+    let good = fs::read_to_string(scene.path("run.json")).unwrap();
+    let bad = good.replacen("\"ops\": ", "\"ops\": 9", 1);
+    assert_ne!(good, bad);
+    fs::write(scene.path("bad.json"), bad).unwrap();
+    for (name, expected) in [("run.json", 0), ("bad.json", 1)] {
+        let heard = scene.command(&["verify", name]).output().unwrap();
+        assert_eq!(heard.status.code(), Some(expected), "{name}: {heard:?}");
+        let unheard = scene.command(&["verify", name]).stdout(closed()).output().unwrap();
+        assert_eq!(unheard.status.code(), Some(expected), "{name}: {unheard:?}");
+    }
+}

@@ -48,7 +48,10 @@ impl Beside {
             });
         }
         let profile = self.profile.as_ref()?;
-        let published = profile.checks.iter().any(|check| rows_of(check).next().is_some());
+        let published = profile
+            .checks
+            .iter()
+            .any(|check| rows_of(check).any(|row| !row.is_of(flashlag_schema::State::New)));
         let built_in = flashlag_schema::profile::builtin_profile(&profile.name).is_some();
         (published && built_in && run.scenario.name == "lifecycle").then(|| {
             format!(

@@ -12,7 +12,7 @@ pub fn cost(run: &Run) -> String {
     let written = run.wear.written_bytes;
     let time = run.phases.last().map(|phase| phase.began_ns.plus(phase.elapsed_ns));
     if run.target.kind == TargetKind::Simulated {
-        return simulated(run, written, time.unwrap_or_default());
+        return simulated(run, written, run.simulated_ns.or(time).unwrap_or_default());
     }
     let mut text = match (written, time) {
         (Bytes::ZERO, _) => "Nothing was written".to_owned(),
@@ -35,6 +35,8 @@ fn simulated(run: &Run, written: Bytes, time: Nanos) -> String {
     };
     let life = match (written, run.wear.life_percent.value()) {
         (Bytes::ZERO, _) | (_, None) => String::new(),
+        // Life is counted in erased blocks: before the first there is no figure for it.
+        (_, Some(life)) if *life <= 0.0 => String::new(),
         (_, Some(life)) => {
             format!(", {} of a modelled device's life", format::share(life / 100.0))
         }

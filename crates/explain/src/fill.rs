@@ -170,15 +170,16 @@ impl Joined {
 }
 
 /// From this share in use on, a fill that slows down meets the device's collection: what is
-/// written has to be made room for.
-const NEARLY_FULL: f64 = 0.9;
+/// written has to be made room for. A cache of single-level cells takes a third of three-level
+/// cells' capacity at most (one bit where three are), a half of two-level ones'.
+const PAST_ANY_CACHE: f64 = 0.5;
 
-/// The share of the storage in use at a moment of a fill, where it was nearly full by then.
-pub(crate) fn nearly_full_at(run: &Run, phase: &Phase, at: Nanos) -> Option<f64> {
+/// The share of the storage in use at a moment of a fill, where no write cache can reach as far.
+pub(crate) fn full_at(run: &Run, phase: &Phase, at: Nanos) -> Option<f64> {
     let total = run.environment.filesystem.total_bytes.value().copied()?;
     let after = phase.intervals.iter().find(|interval| interval.t_ns >= at)?;
     let full = share(after.filled_bytes?, total);
-    (full >= NEARLY_FULL).then_some(full)
+    (full >= PAST_ANY_CACHE).then_some(full)
 }
 
 fn share(filled: Bytes, total: Bytes) -> f64 {
@@ -221,12 +222,9 @@ fn throughput_heading(phase: &Phase, levels: &[FillLevel]) -> String {
     let Some(end) = levels.last().map(|level| format::share(level.full)) else {
         return String::new();
     };
-    // The series leaves the final flush out.
-    let took = phase.intervals.last().map_or(phase.elapsed_ns, |interval| interval.t_ns);
-    let whole = per_second(phase.bytes.0, took).unwrap_or_default();
     let mut known = levels.iter().filter(|level| level.figures.n >= SPEAKS);
     let (Some(first), Some(last)) = (known.next(), known.next_back()) else {
-        return format!("Filled up to {end} at {} MB/s", format::mb_per_s(whole));
+        return format!("Filled up to {end} at {} MB/s", format::mb_per_s(phase.bytes_per_sec));
     };
     let (from, to) = (format::mb_per_s(first.bytes_per_sec), format::mb_per_s(last.bytes_per_sec));
     let by = format::share(last.full);

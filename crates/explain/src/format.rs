@@ -120,6 +120,11 @@ pub fn plural(n: usize, one: &str, many: &str) -> String {
 }
 
 /// With its first letter small, unless the first word is an abbreviation (`O_DIRECT`, `WAL`).
+/// A limit that waits are held against: the frame at 60 Hz as precisely as its name.
+pub fn limit(limit: Nanos) -> String {
+    if limit == flashlag_schema::Lag::FRAME_60HZ { "16.67 ms".to_owned() } else { time(limit) }
+}
+
 pub(crate) fn decapitalized(text: &str) -> String {
     let mut letters = text.chars();
     let (first, second) = (letters.next(), letters.next());

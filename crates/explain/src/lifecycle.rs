@@ -205,6 +205,8 @@ fn row(
 
 fn cell(run: &Run, index: usize, phase: &Phase, new: Option<&Phase>) -> LifecycleCell {
     let figures = Figures::of_phase(phase);
+    // What a failed check covers is nothing to be a share of.
+    let new = new.filter(|new| failures_of(run, new).is_empty());
     let share = |new: &Phase| {
         let share = phase.bytes_per_sec / new.bytes_per_sec;
         share.is_finite().then_some(share)
@@ -247,6 +249,9 @@ fn heading(run: &Run, columns: &[LifecycleColumn], rows: &[LifecycleRow]) -> Str
     };
     let shared = rows.iter().filter_map(|row| Some((share(row)?, row)));
     let Some((low, slowest)) = shared.min_by(|a, b| a.0.total_cmp(&b.0)) else { return plain() };
+    if low >= 1.0 {
+        return "Random writes keep their speed in every stage".to_owned();
+    }
     if low >= 0.9 {
         return format!("Random writes keep {} of their speed in every stage", format::share(low));
     }

@@ -6,7 +6,7 @@ use flashlag_units::Nanos;
 
 use crate::doubt::{CheckCounts, Failure, failures_of};
 use crate::figures::Figures;
-use crate::fill::nearly_full_at;
+use crate::fill::full_at;
 use crate::format;
 use crate::naming::{SaveKind, stage_of, test_title};
 use crate::overload::overload;
@@ -153,10 +153,11 @@ pub fn cause_name(cause: StallCause) -> &'static str {
 /// A change in a word or two. A fill that slows down at its end has not used up a cache.
 pub fn change_name(run: &Run, phase: &Phase, change: &Change) -> &'static str {
     match change.kind {
-        ChangeKind::CacheExhausted if nearly_full_at(run, phase, change.t_ns).is_some() => {
-            "storage nearly full"
-        }
-        ChangeKind::CacheExhausted => "write cache exhausted",
+        ChangeKind::CacheExhausted => match full_at(run, phase, change.t_ns) {
+            Some(full) if full >= 0.9 => "storage nearly full",
+            Some(_) => "slower as storage fills",
+            None => "write cache exhausted",
+        },
         ChangeKind::Throttled => "throttled",
         ChangeKind::PeriodicStalls => "periodic stalls",
         ChangeKind::Slower => "slower",
@@ -214,28 +215,25 @@ fn stalls_heading(run: &Run, all: &[PhaseStalls]) -> String {
     let phases: Vec<&PhaseStalls> = all.iter().filter(|stalls| !usual(stalls)).collect();
     if phases.is_empty() && !all.is_empty() {
         let over = all.iter().map(|stalls| stalls.over).min().unwrap_or_default();
-        let over = format::time(over);
+        let over = format::limit(over);
         return format!("The usual wait is longer than {over}: none is counted as a stall");
     }
+    let unless = if phases.len() < all.len() { " where that is not the usual wait" } else { "" };
     let seen = phases.iter().fold(0u64, |sum, phase| sum.saturating_add(phase.seen));
     let over = phases.iter().filter(|phase| phase.seen > 0).map(|phase| phase.over).min();
     let worst = phases.iter().max_by_key(|phase| phase.longest);
     let longest = worst.and_then(|worst| Some((worst.longest?, worst)));
     match (seen, over, longest) {
         (0, ..) => match phases.iter().map(|phase| phase.over).filter(|over| over.0 > 0).min() {
-            Some(over) if phases.len() < all.len() => {
-                let over = format::time(over);
-                format!("Where the usual wait is shorter than {over}, none was longer")
-            }
-            Some(over) => format!("No wait was longer than {}", format::time(over)),
+            Some(over) => format!("No wait was longer than {}{unless}", format::limit(over)),
             None => "No stall was seen".to_owned(),
         },
         (_, Some(over), Some((longest, worst))) => {
             let stalls =
                 format::plural(usize::try_from(seen).unwrap_or(usize::MAX), "stall", "stalls");
             format!(
-                "{stalls} over {}; the longest, {}, in {}",
-                format::time(over),
+                "{stalls} over {}{unless}; the longest, {}, in {}",
+                format::limit(over),
                 format::time(longest),
                 lower_first(&worst.title)
             )
@@ -398,8 +396,8 @@ fn late_saves(rows: &[(String, f64)]) -> String {
 
 /// What lag counts are, and are not.
 pub const LAG_IS_A_BUDGET: &str = "A late save is one that takes longer than a frame. That is a \
-    budget to compare devices by, not a count of dropped frames: animations do not run on an app’s \
-    main thread.";
+    budget to compare devices by, not a count of dropped frames: apps draw on another thread than \
+    the one that saves, where they are well made.";
 
 /// The heading of the trust checks.
 pub fn trust_heading(run: &Run) -> String {

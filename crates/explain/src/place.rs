@@ -90,10 +90,10 @@ fn place(run: &Run, index: usize, phase: &Phase) -> Option<Place> {
     let standing = match (slower, faster) {
         (Some(slower), Some(faster)) => format!("between {} and {}", named(slower), named(faster)),
         (Some(slower), None) => {
-            format!("faster than {}, the fastest published here", named(slower))
+            format!("faster than {}, the fastest of other devices published here", named(slower))
         }
         (None, Some(faster)) => {
-            format!("slower than {}, the slowest published here", named(faster))
+            format!("slower than {}, the slowest of other devices published here", named(faster))
         }
         (None, None) => return None,
     };

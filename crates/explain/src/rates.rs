@@ -199,7 +199,7 @@ mod tests {
         run.phases[0].latency_ns.p50 = Some(flashlag_units::Nanos::from_secs(2));
         run.phases[0].stalls_seen = run.phases[0].ops;
         let heading = crate::stalls(&run).unwrap().heading;
-        assert!(heading.starts_with("Where the usual wait is shorter"), "{heading}");
+        assert!(heading.ends_with("where that is not the usual wait"), "{heading}");
     }
 
     #[test]

@@ -44,6 +44,8 @@ fn parse(text: &str) -> Vec<Standing> {
 pub(crate) enum Model {
     /// A built-in profile, with what is published of its device.
     Held(&'static Standing),
+    /// The same on a filesystem on which nothing published was measured; the profile's own.
+    HeldElsewhere(&'static Standing, String),
     /// A profile that nothing published is held against.
     HeldAgainstNothing,
     /// A profile of the user's own, or another version's, with published rows to check.
@@ -71,7 +73,10 @@ impl Model {
         let built_in = builtin_profile(&profile.name).and_then(|text| Profile::parse(text).ok());
         let standing = standings().iter().find(|standing| standing.profile == profile.name);
         Some(match standing.filter(|_| built_in.as_ref() == Some(&profile)) {
-            Some(standing) => Model::Held(standing),
+            Some(standing) => match is_as_published(run, &profile) {
+                true => Model::Held(standing),
+                false => Model::HeldElsewhere(standing, profile.filesystem),
+            },
             None => Model::NotChecked(profile.name),
         })
     }
@@ -90,6 +95,10 @@ impl Model {
                     false => format!("It is a model: {of} published rows within 20%"),
                 }
             }
+            Model::HeldElsewhere(standing, own) => {
+                let held = Model::Held(standing).in_words();
+                format!("{held}, on {own}; nothing is published of this filesystem on the device")
+            }
             Model::HeldAgainstNothing => {
                 "It is a model that is held against nothing: no published row is of this device"
                     .to_owned()
@@ -107,6 +116,13 @@ impl Model {
             }
         }
     }
+}
+
+/// Whether the run was on a filesystem on which one of the profile's published rows was measured.
+fn is_as_published(run: &Run, profile: &Profile) -> bool {
+    let on = run.target.profile.as_ref().map(|record| record.filesystem.as_str());
+    let mut checks = profile.checks.iter();
+    checks.any(|check| on == Some(check.filesystem.as_deref().unwrap_or(&profile.filesystem)))
 }
 
 /// `Nexus 7 (2012)`: the device of a simulated run, as its profile begins to describe it.

@@ -168,3 +168,16 @@ fn the_profile_that_a_run_stores_is_the_built_in_one_again() {
         assert!(!profile.checks.is_empty() && standing.near <= standing.rows);
     }
 }
+
+#[test]
+fn a_model_is_held_against_rows_of_the_filesystem_they_were_measured_on() {
+    let believe = |filesystem: &str| {
+        let mut run = simulated("nexus7-2012");
+        run.target.profile.as_mut().unwrap().filesystem = filesystem.to_owned();
+        explain::headline(&run).believe.sentence
+    };
+    assert!(believe("ext4").contains("published rows within 20%"), "{}", believe("ext4"));
+    assert!(!believe("ext4").contains("nothing is published"), "{}", believe("ext4"));
+    let elsewhere = believe("f2fs");
+    assert!(elsewhere.contains("on ext4; nothing is published of this filesystem"), "{elsewhere}");
+}

@@ -108,9 +108,14 @@ fn a_heading_says_nothing_from_few_writes() {
 #[test]
 fn a_fill_of_few_writes_is_told_as_a_whole() {
     let stretches: Vec<Stretch<'_>> = vec![(0.4, 40, &fast, ms(40)), (0.8, 40, &fast, ms(400))];
-    let heading = curve(&fill(Durability::None, &stretches, None)).heading;
-    // 80 MiB in 440 ms.
-    assert_eq!(heading, "Filled up to 80% at 191 MB/s");
+    // The table of tests says the same: all bytes over all of the time, its last flush with it.
+    let mut run = fill(Durability::None, &stretches, Some(ms(360)));
+    let filled = run.phases.iter_mut().find(|phase| !phase.intervals.is_empty()).unwrap();
+    filled.elapsed_ns = ms(800);
+    filled.bytes_per_sec = filled.bytes.0 as f64 / 0.8;
+    let heading = curve(&run).heading;
+    let rate = 80.0 * 1_048_576.0 / 1e6 / 0.8;
+    assert_eq!(heading, format!("Filled up to 80% at {rate:.0} MB/s"));
 }
 
 #[test]
@@ -165,4 +170,34 @@ fn a_fill_with_a_flush_verifies_and_one_whose_flush_is_longer_than_its_end_does_
     assert_eq!(about_flush(&run), 0);
     let changed = Phase { final_flush_ns: Some(ms(275)), ..run.phases[0].clone() };
     assert_eq!(about_flush(&Run { phases: vec![changed], ..run }), 1);
+}
+
+#[test]
+fn past_half_full_no_write_cache_is_to_blame() {
+    // A cache of single-level cells is a half of the capacity at most.
+    for (full, words) in [(0.2, "a write cache is used up"), (0.55, "full"), (0.85, "full")] {
+        let stretches: Vec<Stretch<'_>> =
+            vec![(full, 150, &fast, ms(120)), (0.97, 150, &fast, ms(1_200))];
+        let mut run = fill(Durability::None, &stretches, None);
+        run.phases.retain(|phase| phase.intervals.iter().any(|it| it.filled_bytes.is_some()));
+        let phase = &mut run.phases[0];
+        let at = phase.intervals.iter().find(|interval| {
+            interval
+                .filled_bytes
+                .is_some_and(|filled| filled.0 as f64 / TOTAL as f64 >= full - 1e-9)
+        });
+        let at = at.unwrap().t_ns;
+        phase.changes = vec![flashlag_schema::Change {
+            kind: flashlag_schema::ChangeKind::CacheExhausted,
+            t_ns: at,
+            written_bytes: Bytes(1 << 30),
+            bytes_per_sec: Some((1e9, 1e8)),
+            period_ns: None,
+            detail: String::new(),
+        }];
+        let said = explain::headline(&run);
+        let said = said.sentence + &said.more;
+        assert!(said.contains(words), "{full}: {said}");
+        assert_eq!(said.contains("write cache"), full < 0.5, "{full}: {said}");
+    }
 }

@@ -340,3 +340,29 @@ fn labels_of_the_run_file_and_backquotes_are_for_programs() {
     let said = explain::for_people(&run, text);
     assert_eq!(said, "SQLite save, WAL: 9 saves, 4K rand write: 3; try ‘flashlag run soak’.");
 }
+
+#[test]
+fn fullness_is_no_cause_where_making_room_changes_nothing_and_an_overload_no_cost() {
+    let full = |run: &Run| {
+        let causes = explain::findings(run).causes;
+        causes.iter().any(|cause| cause.kind == explain::FindingKind::Full)
+    };
+    let mut run = sample::lifecycle();
+    run.trust.checks.clear();
+    run.phases.retain(|phase| phase.name == "rand_write_4k");
+    assert!(full(&run));
+    let filled = run.phases.iter().rfind(|phase| phase.state == State::Filled).unwrap().clone();
+    for phase in run.phases.iter_mut().filter(|phase| phase.state > State::Filled) {
+        *phase = flashlag_schema::Phase { state: phase.state, run: phase.run, ..filled.clone() };
+    }
+    assert!(!full(&run), "{:?}", explain::findings(&run).causes);
+    let mut quick = sample::quick();
+    quick.trust.checks.clear();
+    let busy = |run: &Run| {
+        let causes = explain::findings(run).causes;
+        causes.iter().any(|cause| cause.kind == explain::FindingKind::Busy)
+    };
+    let phase = quick.phases.iter_mut().find(|phase| phase.background.is_some()).unwrap();
+    phase.missed_slots = Some(phase.ops * 100);
+    assert!(explain::is_overloaded(phase) && !busy(&quick));
+}

@@ -124,7 +124,10 @@ proptest! {
         let slowest = later.map(|phase| phase.bytes_per_sec / new).min_by(f64::total_cmp).unwrap();
         let heading = explain::lifecycle(&run).unwrap().heading;
         let share = explain::format::share(slowest);
-        prop_assert!(heading.contains(&format!(" {share} of ")), "{share}: {heading}");
+        match slowest {
+            1.0.. => prop_assert_eq!(heading, "Random writes keep their speed in every stage"),
+            _ => prop_assert!(heading.contains(&format!(" {share} of ")), "{share}: {heading}"),
+        }
     }
 }
 
@@ -140,4 +143,28 @@ fn a_device_that_freezes_after_deleting_is_not_headlined_by_its_milder_full_stat
     let said = explain::headline(&run).sentence;
     assert!(said.contains("freezes after filling and deleting:"), "{said}");
     assert!(said.contains("1 in 1,000 takes longer than"), "{said}");
+}
+
+#[test]
+fn a_first_row_that_a_failed_check_covers_is_no_measure_of_the_others() {
+    let mut run = sample::lifecycle();
+    run.trust.checks.clear();
+    let new = |phase: &&mut Phase| phase.state == State::New && phase.name == "rand_write_4k";
+    run.phases.iter_mut().find(new).unwrap().bytes_per_sec = 1e3;
+    let before = explain::lifecycle(&run).unwrap().heading;
+    assert_eq!(before, "Random writes keep their speed in every stage");
+    let label = run.phases.iter().find(|phase| phase.name == "rand_write_4k").unwrap().label();
+    run.trust.checks.push(flashlag_schema::Check {
+        id: flashlag_schema::CheckId::CpuContention,
+        status: flashlag_schema::CheckStatus::Fail,
+        claim: "The measuring thread had a CPU when it wanted one".to_owned(),
+        detail: "It had none.".to_owned(),
+        advice: None,
+        phases: vec![label],
+    });
+    let table = explain::lifecycle(&run).unwrap();
+    assert_eq!(table.heading, "Throughput by stage");
+    let column = table.columns.iter().position(|it| it.test == "rand_write_4k").unwrap();
+    let shares = table.rows.iter().filter_map(|row| row.cells[column].as_ref()?.share_of_new);
+    assert_eq!(shares.count(), 0);
 }

@@ -85,6 +85,7 @@ impl Prepared {
             direct: opened.direct,
             durable: opened.durable,
             queue_depth: opened.queue_depth.min(io.queue_depth),
+            began: self.now(),
             ..head
         };
         let live = self.announce(background.as_ref(), observer);

@@ -88,6 +88,7 @@ fn blank(
         phases: Vec::new(),
         skipped: Vec::new(),
         downgrades: Vec::new(),
+        simulated_ns: None,
         trust: Trust::default(),
         lag: Lag::default(),
         wear: Wear::default(),

@@ -54,6 +54,7 @@ impl Prepared {
                 return Ok(outcome);
             }
         };
+        let head = PhaseHead { began: self.now(), ..head };
         let live = self.announce(background.as_ref(), observer);
         observer.event(Event::PhaseStarted {
             label: &label,

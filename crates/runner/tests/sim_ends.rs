@@ -11,7 +11,7 @@ use flashlag_runner::RunFile;
 use flashlag_runner::sim::{SimRequest, simulate};
 use flashlag_schema::scenario::Scenario;
 use flashlag_schema::{Run, RunStatus};
-use flashlag_units::Bytes;
+use flashlag_units::{Bytes, Nanos};
 use sim_support::{LIFE, SHORT, Silent, StopsAfter, refused, request, small};
 
 fn file_at(path: &Path) -> Arc<RunFile> {
@@ -151,4 +151,21 @@ fn a_background_that_there_is_not_is_refused_by_name() {
 fn a_run_file_that_cannot_be_written_is_refused_before_anything_is_done() {
     let told = RunFile::new("/nowhere/at/all/run.json".as_ref(), false).unwrap_err().to_string();
     assert!(told.contains("/nowhere/at/all/run.json"), "{told}");
+}
+
+#[test]
+fn the_time_of_a_simulation_has_what_was_laid_out_and_what_was_waited_in_it() {
+    let text = "name = \"x\"\n[[io]]\nname = \"t\"\noperation = \"write\"\npattern = \"random\"\n\
+                block = \"4KiB\"\nspan = \"64MiB\"\ntime = \"1s\"\n[[step]]\nmeasure = [\"t\"]\n\
+                state = \"new\"\n[[step]]\nidle = \"1h\"\n";
+    let run = simulate(&request(text, small("ext4", "512MiB"), 1), &mut Silent).unwrap();
+    let phase = &run.phases[0];
+    // Every byte of the file was written before: at most at what the interface carries.
+    let least = Nanos(64 << 20);
+    assert!(phase.began_ns > least, "{:?}", phase.began_ns);
+    let ended = phase.began_ns.plus(phase.elapsed_ns);
+    assert!(run.simulated_ns.unwrap() >= ended.plus(Nanos::from_secs(3600)), "{ended:?}");
+    let idle = "name = \"x\"\n[[step]]\nidle = \"1h\"\n";
+    let run = simulate(&request(idle, small("ext4", "512MiB"), 1), &mut Silent).unwrap();
+    assert_eq!(run.simulated_ns, Some(Nanos::from_secs(3600)));
 }

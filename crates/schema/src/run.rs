@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use flashlag_units::Bytes;
+use flashlag_units::{Bytes, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -34,6 +34,9 @@ pub struct Run {
     /// When it began, RFC 3339, UTC; absent in virtual time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started: Option<String>,
+    /// Time that passed on a simulated device, from its first step to the end; absent elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub simulated_ns: Option<Nanos>,
     /// How it ended.
     pub status: RunStatus,
     /// What the user or a default decided.

@@ -30,8 +30,10 @@ pub use directory::OwnDirectory;
 pub use listen::{Listen, percent_encoded};
 use ready::KeptLines;
 
-/// Requests that are served at a time, for each client; nbdkit has 16 unless told.
-const THREADS: u32 = 64;
+/// Requests of a client that are in memory at most: nbdkit keeps a buffer for each.
+const MOST_THREADS: u32 = 64;
+/// And at least, whatever the device's queue: the next is there when one ends.
+const LEAST_THREADS: u32 = 4;
 /// How long clients may hold a server that is to end and has stored everything.
 const GRACE: Nanos = Nanos::from_millis(500);
 
@@ -42,8 +44,8 @@ pub struct Launch {
     pub settings: Settings,
     /// Where clients find it; a socket in a directory of its own where absent.
     pub listen: Option<Listen>,
-    /// Requests at a time, for each client.
-    pub threads: u32,
+    /// Requests at a time, for each client; twice the device's queue, 4 to 64, where absent.
+    pub threads: Option<u32>,
     /// Where nbdkit is; found by `PATH` where absent.
     pub nbdkit: Option<PathBuf>,
     /// Where our plugin is; beside the program, or where `FLASHLAG_NBD_PLUGIN` says, or in the
@@ -73,7 +75,7 @@ impl Launch {
         Launch {
             settings,
             listen: None,
-            threads: THREADS,
+            threads: None,
             nbdkit: None,
             plugin: None,
             options: Vec::new(),
@@ -85,7 +87,9 @@ impl Launch {
     /// # Errors
     /// What is missing, what is in use, or what the server said before it ended.
     pub fn start(&self) -> Result<Running, ServeError> {
-        check(&self.settings)?;
+        let queue = check(&self.settings)?;
+        let usual = queue.saturating_mul(2).clamp(LEAST_THREADS, MOST_THREADS);
+        let threads = self.threads.unwrap_or(usual);
         let nbdkit = find::nbdkit(self.nbdkit.as_deref())?;
         let plugin = find::plugin(self.plugin.as_deref())?;
         let own = OwnDirectory::for_sockets()?;
@@ -105,7 +109,7 @@ impl Launch {
         let mut command = Command::new(&nbdkit);
         command.arg("--foreground");
         command.args(listen.arguments());
-        command.arg(format!("--threads={}", self.threads)).args(&self.options);
+        command.arg(format!("--threads={threads}")).args(&self.options);
         command.arg(plugin).args(settings.arguments());
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         // A Ctrl-C at the terminal is for us alone: who uses the device lets go of it first.
@@ -144,14 +148,16 @@ fn begin(listener: &UnixListener, mut child: Child) -> Result<Begun, ServeError>
 }
 
 /// Whether there is such a device: said here, before anything is started.
-fn check(settings: &Settings) -> Result<(), ServeError> {
+/// The device's queue; and whether a device can be made of these settings.
+fn check(settings: &Settings) -> Result<u32, ServeError> {
     let profile = Profile::find(&settings.profile).map_err(|error| ServeError::Profile {
         name: settings.profile.clone(),
         reason: error.to_string(),
     })?;
     let model = model_of_size(&profile, settings.size)?;
     let size = model.map.capacity.0.round_down(Bytes(512));
-    check_store(settings, &profile.name, size, is_instant(&model))
+    check_store(settings, &profile.name, size, is_instant(&model))?;
+    Ok(model.host.queue_depth)
 }
 
 impl Running {

@@ -342,3 +342,32 @@ fn repair_a_cut_and_the_end_undo_a_stall_at_once_for_requests_under_way_too() {
         }
     }
 }
+
+#[test]
+fn a_recording_is_a_new_file_and_nothing_that_is_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    let store = Settings { store: Some(path("store")), ..settings("nexus5-2013", 1) };
+    let device = Served::open(&store).unwrap();
+    device.write(0, &block(7), true).unwrap();
+    std::fs::write(path("notes"), "my own").unwrap();
+    std::os::unix::fs::symlink(path("notes"), path("link")).unwrap();
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        path("pipe"),
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::from(0o600),
+        0,
+    )
+    .unwrap();
+    for name in ["notes", "link", "pipe", "store", "store.log", "store.flash"] {
+        let record = Command::Record { path: path(name), data: true, limit: Bytes::from_mib(1) };
+        let refused = device.tell(&record).unwrap_err();
+        assert!(refused.contains("something is there already"), "{name}: {refused}");
+    }
+    assert_eq!(std::fs::read_to_string(path("notes")).unwrap(), "my own");
+    drop(device);
+    let mut held = block(0);
+    Served::open(&store).unwrap().read(0, &mut held).unwrap();
+    assert_eq!(held, block(7));
+}

@@ -182,6 +182,12 @@ fn what_is_gone_beside_a_store_is_refused_by_name() {
     std::fs::write(&log, kept).unwrap();
 
     let aside = folder.path().join("aside");
+    let flash = folder.path().join("device.flash");
+    std::fs::rename(&flash, &aside).unwrap();
+    let alone = refuse(&mine);
+    assert!(alone.contains("device.flash") && alone.contains("the log of its requests"), "{alone}");
+    std::fs::rename(&aside, &flash).unwrap();
+
     std::fs::rename(&data, &aside).unwrap();
     let gone = refuse(&mine);
     assert!(gone.contains("its data is gone") && gone.contains("device.flash"), "{gone}");

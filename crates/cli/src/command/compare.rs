@@ -172,7 +172,11 @@ pub fn place_of(
     force: bool,
     runs: &[PathBuf],
 ) -> Result<Destination> {
-    if let Some(run) = runs.iter().find(|run| is_same_file(path, run)) {
+    // By a link, too.
+    let is_read = |run: &&PathBuf| {
+        is_same_file(path, run) || run.canonicalize().is_ok_and(|run| is_same_file(path, &run))
+    };
+    if let Some(run) = runs.iter().find(is_read) {
         bail!("{} would be overwritten, which is read here: choose another file", run.display());
     }
     Ok(Destination::check(path, kind, force)?)

@@ -204,7 +204,7 @@ fn tell_cleaned(prepared: &Prepared, terminal: &Terminal) {
         let path = cleaned.directory.display();
         if !cleaned.is_complete() {
             say::note(&format!(
-                "note: {path} of an earlier run could not be removed whole: see `flashlag clean`"
+                "note: {path} of another run is left, whole or in part: `flashlag clean` says why"
             ));
         } else if !terminal.quiet {
             let bytes = cleaned.removed.bytes;
@@ -299,14 +299,13 @@ fn decide(run: &Run, output: &Path, thresholds: &[Threshold]) -> Result<Exit> {
     match &run.status {
         RunStatus::Failed { error, .. } => bail!("{error}\n  What was measured before is kept."),
         RunStatus::Interrupted { .. } => {
-            let output = typed::quoted(&output.to_string_lossy());
+            let output = output.to_string_lossy();
             match run.target.kind {
-                TargetKind::Path => {
-                    bail!(
-                        "stopped; what was measured is kept: --resume -o {output} goes on with it"
-                    )
+                TargetKind::Path => return Err(typed::resumed(&output)),
+                _ => {
+                    let output = typed::quoted(&output);
+                    bail!("stopped; what was simulated or measured is kept in {output}")
                 }
-                _ => bail!("stopped; what was simulated or measured is kept in {output}"),
             }
         }
         _ => {}

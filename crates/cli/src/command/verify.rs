@@ -2,19 +2,19 @@ use anyhow::{Context, Result};
 use flashlag_schema::verify::verify_text;
 
 use crate::args::VerifyArgs;
-use crate::exit::Exit;
+use crate::exit::{Exit, is_closed_pipe};
 use crate::say;
 
 /// Recomputes every figure of run files and lists those that differ.
 pub fn verify(args: &VerifyArgs) -> Result<Exit> {
-    let mut exit = Exit::Done;
+    let (mut exit, mut lines) = (Exit::Done, Vec::new());
     for path in &args.runs {
         let text = std::fs::read_to_string(path)
             .with_context(|| format!("cannot read {}", path.display()))?;
         let found =
             verify_text(&text).with_context(|| format!("{} cannot be verified", path.display()))?;
         if found.is_empty() {
-            say::line(&format!("{}: every figure follows from its histograms", path.display()))?;
+            lines.push(format!("{}: every figure follows from its histograms", path.display()));
             continue;
         }
         exit = Exit::Crossed;
@@ -22,10 +22,12 @@ pub fn verify(args: &VerifyArgs) -> Result<Exit> {
             1 => "1 figure does not hold".to_owned(),
             many => format!("{many} figures do not hold"),
         };
-        say::line(&format!("{}: {figures}", path.display()))?;
-        for discrepancy in &found {
-            say::line(&format!("  {discrepancy}"))?;
-        }
+        lines.push(format!("{}: {figures}", path.display()));
+        lines.extend(found.iter().map(|discrepancy| format!("  {discrepancy}")));
     }
-    Ok(exit)
+    // What was found is the status, whether anybody reads the lines or not.
+    match lines.iter().try_for_each(|line| say::line(line)) {
+        Err(error) if !is_closed_pipe(&error) => Err(error),
+        _ => Ok(exit),
+    }
 }

@@ -9,6 +9,7 @@ use crate::figures::Figures;
 use crate::format;
 use crate::headline::Facts;
 use crate::naming::{SaveKind, stage_of};
+use crate::overload::is_overloaded;
 
 /// What is said of a pair.
 struct Words {
@@ -95,6 +96,9 @@ fn trim(run: &Run, main: &Phase) -> Option<Candidate> {
 
 fn full(run: &Run, facts: &Facts, main: &Phase) -> Option<Candidate> {
     let new = facts.new.filter(|new| new.name == main.name)?;
+    if !comes_back(run, main, new) {
+        return None;
+    }
     let words = Words {
         kind: FindingKind::Full,
         cause: "Storage is full".to_owned(),
@@ -104,6 +108,20 @@ fn full(run: &Run, facts: &Facts, main: &Phase) -> Option<Candidate> {
         measured: format!("Measured {} and new", stage_of(run, main).to_lowercase()),
     };
     weigh(run, main, new, words)
+}
+
+/// Whether making room undid a fifth of the slowdown at least, where the run did that: else what
+/// was fast when new was something else, a write cache for instance.
+fn comes_back(run: &Run, full: &Phase, new: &Phase) -> bool {
+    let later = [State::Trimmed, State::Deleted].map(|state| same_test(run, full, state));
+    let Some(later) = later.into_iter().flatten().find(|later| later.state != full.state) else {
+        return true;
+    };
+    let mean = |phase: &Phase| phase.latency_ns.mean.map(|mean| mean.0 as f64);
+    match (mean(new), mean(full), mean(later)) {
+        (Some(new), Some(full), Some(later)) => full - later >= 0.2 * (full - new),
+        _ => true,
+    }
 }
 
 fn busy(run: &Run, facts: &Facts) -> Option<Candidate> {
@@ -160,6 +178,10 @@ fn same_test<'a>(run: &'a Run, main: &Phase, state: State) -> Option<&'a Phase> 
 /// A cause where the first side waits longer beyond chance; ruled out where it does not.
 fn weigh(run: &Run, now: &Phase, fixed: &Phase, words: Words) -> Option<Candidate> {
     if !trusted(run, now) || !trusted(run, fixed) {
+        return None;
+    }
+    // What a schedule that is not kept waits depends on how long the test was.
+    if is_overloaded(now) || is_overloaded(fixed) {
         return None;
     }
     let per = per(now);

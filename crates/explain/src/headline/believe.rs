@@ -69,8 +69,8 @@ impl Believe {
 
 /// The answer and the statement, with what they leave out.
 fn with_exceptions(run: &Run) -> (String, String) {
-    let but = exceptions(run);
-    let but = if but.is_empty() { but } else { format!(", except {but}") };
+    let rows = exceptions(run);
+    let but = if rows.is_empty() { String::new() } else { format!(", except {rows}") };
     let undecided = |id| {
         let check = run.trust.checks.iter().find(|check: &&Check| check.id == id)?;
         let claim = decapitalized(check.claim.trim_end_matches('.'));
@@ -79,10 +79,16 @@ fn with_exceptions(run: &Run) -> (String, String) {
     // These two decide whether storage was measured at all: unknown, they leave no plain yes.
     let undecided = undecided(CheckId::CacheBypass).or_else(|| undecided(CheckId::FlushIsReal));
     match undecided {
-        Some(claim) => (
-            format!("Only if {claim}, which is unknown{but}"),
-            format!("Believe it only if {claim}, which is unknown{but}"),
-        ),
+        Some(claim) => {
+            let but = match rows.is_empty() {
+                true => String::new(),
+                false => format!("; do not rely on {rows}"),
+            };
+            (
+                format!("Only if {claim}, which is unknown{but}"),
+                format!("Believe it only if {claim}, which is unknown{but}"),
+            )
+        }
         None => (format!("Yes{but}"), format!("Believe it{but}")),
     }
 }

@@ -4,7 +4,7 @@ use flashlag_schema::{Change, ChangeKind, Phase, Run};
 
 use flashlag_units::Nanos;
 
-use crate::fill::nearly_full_at;
+use crate::fill::full_at;
 use crate::format::{self, capitalized, decapitalized, sentence_of};
 
 /// The phase that the news is about: the first that says anything of its course.
@@ -74,7 +74,7 @@ fn sentence(run: &Run, phase: &Phase, change: &Change) -> String {
     let when = format::time(change.t_ns);
     match (change.kind, change.bytes_per_sec, change.period_ns) {
         (ChangeKind::CacheExhausted, Some((from, to)), _) => {
-            let why = match nearly_full_at(run, phase, change.t_ns) {
+            let why = match full_at(run, phase, change.t_ns) {
                 Some(full) => format!("storage is {} full", format::share(full)),
                 None => "a write cache is used up".to_owned(),
             };

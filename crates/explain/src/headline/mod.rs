@@ -94,6 +94,9 @@ fn no_verdict_words(run: &Run, why: &NoVerdict, phase: Option<&Phase>) -> (Strin
     let reason = match why.id {
         CheckId::CacheBypass => "these writes did not reach storage".to_owned(),
         CheckId::FlushIsReal => "these writes were not made durable".to_owned(),
+        CheckId::CpuContention if why.cause.starts_with("The CPU added") => {
+            "the CPU added to these waits".to_owned()
+        }
         CheckId::CpuContention => "the CPU was the cause of these waits, not storage".to_owned(),
         CheckId::ForeignIo => "something else was using the storage".to_owned(),
         CheckId::ThermalThrottling => "the device was slowed by heat".to_owned(),
@@ -129,7 +132,11 @@ fn verdict_words(run: &Run, facts: &Facts) -> (String, String) {
     let sentence = match (verdict, facts.new_verdict(run)) {
         (None, _) => "Nothing to judge: the main test has no operations.".to_owned(),
         (Some(LagVerdict::Smooth), Some(LagVerdict::Smooth)) => {
-            format!("Smooth in every state. {}, {clause}.", capitalized(&when))
+            let states = match words::all_states_are_judged(run, worst) {
+                true => "every state",
+                false => "every state that can be judged",
+            };
+            format!("Smooth in {states}. {}, {clause}.", capitalized(&when))
         }
         (Some(verdict), Some(new)) if verdict == new => {
             let even = words::even_when_new(run, new);
@@ -155,12 +162,21 @@ fn verdict_words(run: &Run, facts: &Facts) -> (String, String) {
     (sentence, joined(more))
 }
 
+/// Why there is no verdict on lag.
+fn no_lag(run: &Run) -> String {
+    let durable = run.phases.iter().any(|phase| phase.is_durable_write() && phase.ops > 0);
+    let measured = match durable {
+        true => "Durable writes were measured only beside something else, and no save",
+        false => "No save and no durable write was measured",
+    };
+    format!("{measured}: there is no verdict on lag.")
+}
+
 /// Where no test can be judged: how fast it is, where that was asked; else what changed over time; else
 /// what was measured.
 fn without_waits(run: &Run) -> (String, String) {
     if let Some(sentence) = crate::rates::sentence(run) {
-        let no_lag = "No save and no durable write was measured: there is no verdict on lag.";
-        return (sentence, joined([change::in_passing(run), Some(no_lag.to_owned()), ending(run)]));
+        return (sentence, joined([change::in_passing(run), Some(no_lag(run)), ending(run)]));
     }
     if let Some((sentence, more)) = change::words(run) {
         return (sentence, joined([Some(more).filter(|more| !more.is_empty()), ending(run)]));
@@ -170,9 +186,8 @@ fn without_waits(run: &Run) -> (String, String) {
     }
     let figures: Vec<String> =
         run.phases.iter().take(4).map(|phase| one_line(run, phase)).collect();
-    let sentence = "No durable write and no save was measured: there is no verdict on lag.";
     let listed = format!("Measured: {}.", format::list(&figures));
-    (sentence.to_owned(), joined([Some(listed), ending(run)]))
+    (no_lag(run), joined([Some(listed), ending(run)]))
 }
 
 fn one_line(run: &Run, phase: &Phase) -> String {

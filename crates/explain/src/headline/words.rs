@@ -42,6 +42,14 @@ pub fn is_of_several_stages(run: &Run, phase: &Phase) -> bool {
         || same.any(|other| (other.state, other.run) != (phase.state, phase.run))
 }
 
+/// Whether the test was done in each stage of the scenario and no failed check covers any of them.
+pub fn all_states_are_judged(run: &Run, phase: &Phase) -> bool {
+    let same = run.phases.iter().filter(|other| other.name == phase.name);
+    let mut stages = same.map(|other| (other.state, other.run, failures_of(run, other).is_empty()));
+    let judged = stages.all(|(_, _, trusted)| trusted);
+    judged && run.status == flashlag_schema::RunStatus::Complete
+}
+
 /// `Once full (run 1), 15% of 4 KiB durable writes miss a 60 Hz frame.`: where the worst stage is
 /// another than the full one.
 pub fn once_full(run: &Run, facts: &Facts) -> Option<String> {

@@ -374,6 +374,7 @@ pub(super) fn build(
         phases,
         skipped: if idle_skipped { vec![skipped_idle()] } else { Vec::new() },
         downgrades: Vec::new(),
+        simulated_ns: None,
         trust: Trust::of(checks, specs.len()),
         wear: Wear {
             written_bytes: Bytes(written),

@@ -255,6 +255,7 @@ fn run(
         phases,
         skipped: Vec::new(),
         downgrades: Vec::new(),
+        simulated_ns: None,
         trust: Trust {
             verdict: Verdict::Trusted,
             checks: vec![Check {

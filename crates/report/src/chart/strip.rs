@@ -85,8 +85,11 @@ pub(crate) fn head_drawing(axis: &LatencyAxis) -> Svg {
     svg.text("zn wd", (Pct(late), top), (-7.0, 13.0), Anchor::End, inside);
     svg.text("zn na", (Pct(late), top), (-7.0, 13.0), Anchor::End, "in time");
     svg.text("zn l", (Pct(late), top), (6.0, 13.0), Anchor::Start, "late");
-    svg.text("zn l wd", (Pct(noticed), top), (6.0, 13.0), Anchor::Start, "you notice");
-    svg.text("zn l na", (Pct(noticed), top), (6.0, 13.0), Anchor::Start, "notice");
+    // Beyond five decades the zones are too narrow for the long name.
+    let (long, short) =
+        if axis.decades() > 5 { ("notice", "notice") } else { ("you notice", "notice") };
+    svg.text("zn l wd", (Pct(noticed), top), (6.0, 13.0), Anchor::Start, long);
+    svg.text("zn l na", (Pct(noticed), top), (6.0, 13.0), Anchor::Start, short);
     svg.text("zn l", (Pct(freeze), top), (6.0, 13.0), Anchor::Start, "freeze");
     let [(_, fast), (_, usual), (_, slow)] = axis.frames();
     // On a wide axis the three lines are too close together for three names.

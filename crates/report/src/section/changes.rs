@@ -129,7 +129,7 @@ fn steadiness(settled: &[PhaseChange<'_>]) -> Vec<String> {
     match steady.len() {
         0 => {}
         1..=NAMED => said.push(format!("Steady: {}.", format::list(&steady))),
-        many => said.push(format!("Steady: {many} of {} tests.", settled.len())),
+        many => said.push(format!("Steady: {many} tests.")),
     }
     let unsteady: Vec<String> = of(ChangeKind::NotSteady)
         .map(|change| match change.change.detail.trim_end_matches('.') {

@@ -95,7 +95,12 @@ fn view(run: &Run, table: &Lifecycle) -> LifecycleTable {
         })
         .collect();
     let caption = match &table.published {
-        Some(note) => format!("{CAPTION_BESIDE} {}", for_people(run, note)),
+        Some(note) => {
+            let mut cells = table.rows.iter().flat_map(|row| &row.cells).flatten();
+            let beside = cells.any(|cell| cell.published.is_some());
+            let caption = if beside { CAPTION_BESIDE } else { CAPTION };
+            format!("{caption} {}", for_people(run, note))
+        }
         None => CAPTION.to_owned(),
     };
     let rows = table.rows.iter().map(|row| Row {

@@ -114,7 +114,7 @@ fn is_usual(run: &Run, stalls: &PhaseStalls) -> bool {
 
 /// `In 256K seq write (median 27 ms) most waits are over 17 ms: that is no stall there.`
 fn usual_in_words(run: &Run, usual: &[PhaseStalls]) -> Option<String> {
-    let over = format::time(usual.iter().map(|phase| phase.over).min()?);
+    let over = format::limit(usual.iter().map(|phase| phase.over).min()?);
     let median = |stalls: &PhaseStalls| run.phases.get(stalls.phase)?.latency_ns.p50;
     let named = |stalls: &PhaseStalls| match median(stalls) {
         Some(median) => format!("{} (median {})", stalls.title, format::time(median)),
@@ -211,7 +211,7 @@ pub(crate) fn drawing(run: &Run, index: usize) -> Option<(Svg, String)> {
         flashlag_explain::phase_title(run, phase),
         format::time(phase.elapsed_ns),
         format::count(phase.stalls_seen.max(phase.stalls.len() as u64)),
-        format::time(phase.stall_over_ns),
+        format::limit(phase.stall_over_ns),
         phase
             .stalls
             .iter()
@@ -252,7 +252,7 @@ fn row(phase: &PhaseStalls) -> Row {
     };
     Row {
         title: phase.title.clone(),
-        over: format::time(phase.over),
+        over: format::limit(phase.over),
         seen: format::count(phase.seen) + &listed,
         longest: phase.longest.map_or_else(|| format::NONE.to_owned(), format::time),
         total: format::time(phase.total),

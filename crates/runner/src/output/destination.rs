@@ -39,6 +39,14 @@ impl Destination {
                 advice: "give the name of a file".to_owned(),
             });
         };
+        if path == Path::new("-") {
+            return Err(RunError::Output {
+                path: path.to_owned(),
+                reason: "standard output is no file".to_owned(),
+                advice: "name a file, then print it by `flashlag report FILE --format json`"
+                    .to_owned(),
+            });
+        }
         let publisher = Publisher::open(path.parent().unwrap_or(Path::new(".")));
         let publisher = publisher.map_err(|error| RunError::Output {
             path: path.to_owned(),

@@ -62,7 +62,9 @@ pub(super) fn check(
     if kind == OutputKind::Report && text(PAGE_HEAD).is_some_and(|page| page.contains(GENERATOR)) {
         return Ok(());
     }
-    let run = text(LONGEST).and_then(|text| Run::from_json(&text).ok());
+    // A long file is read whole only if it begins as one of ours.
+    let begins = text(PAGE_HEAD).is_some_and(|head| head.contains(flashlag_schema::SCHEMA));
+    let run = text(if begins { LONGEST } else { 0 }).and_then(|text| Run::from_json(&text).ok());
     match (run, kind) {
         (Some(run), _) if run.status == RunStatus::Complete => {
             refuse(format!("it holds a finished run of {}", run.scenario.name), FORCE)

@@ -160,6 +160,7 @@ impl<'a> Simulation<'a> {
         let lags = self.run.phases.iter().filter_map(|phase| phase.lag);
         self.run.lag = lags.fold(Lag::default(), Lag::plus);
         let stats = self.stack.with_device(|device| device.stats());
+        self.run.simulated_ns = Some(self.now());
         self.run.wear.written_bytes = self.written;
         self.run.wear.block_bytes = Reading::Value(stats.host_written);
         self.run.wear.life_percent = match stats.life_used {

@@ -15,7 +15,7 @@ use super::ledger::Counted;
 use crate::changes::changes_of;
 use crate::execute::Outcome;
 use crate::measure::{INTERVAL, STALL_OVER, label};
-use crate::phase::{PhaseTail, phase};
+use crate::phase::{PhaseHead, PhaseTail, phase};
 use crate::request::{Event, Observer};
 use crate::saves::save_head;
 
@@ -102,6 +102,7 @@ impl Simulation<'_> {
         if let Err(error) = self.start_background(save.background.as_deref()) {
             return Outcome::Failed(None, error);
         }
+        let head = PhaseHead { began: self.now(), ..head };
         let live = self.fresh_live();
         observer.event(Event::Wrote(self.written));
         observer.event(Event::PhaseStarted {

@@ -77,6 +77,7 @@ impl Simulation<'_> {
         }
         let seed = self.seed_of(&label);
         let job = Job { interval: INTERVAL, stall_over: STALL_OVER, ..Job::of(io, span, seed) };
+        let head = PhaseHead { began: self.now(), ..head };
         let live = self.fresh_live();
         observer.event(Event::Wrote(self.written));
         observer.event(Event::PhaseStarted {

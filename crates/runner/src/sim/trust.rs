@@ -47,6 +47,9 @@ pub(crate) fn flushes(phases: &[Phase], device: &str) -> Option<Check> {
     let durable = phases.iter().filter(|phase| {
         phase.ops > 0
             && phase.durable != Durability::None
+            // Several at a time may share a flush.
+            && phase.in_flight() == 1
+            && phase.mixed.is_none()
             && matches!(
                 phase.operation,
                 Operation::SequentialWrite | Operation::RandomWrite | Operation::Save

@@ -32,6 +32,8 @@ const STEAL_SEEN: f64 = 0.01;
 const STEAL_TOO_MUCH: f64 = 0.05;
 /// Fewer samples of slow operations don't speak for the tail.
 const LEAST_TAIL: u64 = 10;
+/// Where it was not most of the time.
+const ADDED: &str = "The CPU added to these waits.";
 const ADVICE: &str = "Stop what else is running (see top), or wait until it is done; then run \
                       again.";
 
@@ -73,7 +75,11 @@ fn judge_phase(phase: &Phase, counted: Option<CounterDelta>) -> Finding {
     let idle = system.as_ref().and_then(|system| system.idle_cpus);
     let crowded = idle.is_some_and(|idle| idle < IDLE_CPUS_NEEDED);
     if part > MOST_RUNNABLE && (crowded || per_op > QUOTA) {
-        return Finding::fail(Some(phase), cause(&seen), ADVICE).weighing(part);
+        let detail = match part > 0.5 {
+            true => cause(&seen),
+            false => format!("{ADDED} {seen}"),
+        };
+        return Finding::fail(Some(phase), detail, ADVICE).weighing(part);
     }
     if part > MOST_RUNNABLE && (per_op > WAKE_UP || idle.is_none()) {
         let advice = "Set the CPU governor to performance and lift CPU quotas, then run again.";
@@ -197,7 +203,8 @@ mod tests {
         case.cpu(index, |cpu| cpu.idle = Nanos::ZERO);
         let found = case.check(check).unwrap();
         assert_eq!((found.status, found.phases.len()), (CheckStatus::Fail, 1));
-        assert!(found.detail.contains("The CPU was the cause"), "{}", found.detail);
+        let named = ["The CPU was the cause", "The CPU added to these waits"];
+        assert!(named.iter().any(|words| found.detail.contains(words)), "{}", found.detail);
         assert!(found.detail.contains("15%"), "{}", found.detail);
     }
 

@@ -111,10 +111,10 @@ fn timestamps(phase: &Phase) -> Bytes {
     Bytes(ticks.min(phase.ops).saturating_mul(blocks * BLOCK))
 }
 
-/// Who moved most, where that can be seen (other users' only by root). A parent is given all that
-/// its children ever moved when they end: who shows far more than was moved is left out.
+/// Which process moved most, where that can be seen (other users' only by root). A parent is given all that
+/// its children ever moved when they end: a process that shows more than was moved is left out.
 fn mover(counted: &CounterDelta, foreign: Bytes) -> String {
-    let credible = TRICKLE..=Bytes(foreign.0.saturating_mul(2));
+    let credible = TRICKLE..=foreign;
     let neighbours = counted.neighbours.value().into_iter().flatten();
     let credible = neighbours.filter(|neighbour| credible.contains(&neighbour.io_bytes));
     match credible.max_by_key(|neighbour| neighbour.io_bytes) {

@@ -211,6 +211,7 @@ impl Imported {
             phases: self.phases,
             skipped: self.skipped,
             downgrades: Vec::new(),
+            simulated_ns: None,
             trust,
             lag,
             wear: Wear {

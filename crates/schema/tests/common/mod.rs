@@ -168,6 +168,7 @@ pub fn run() -> Run {
         label: None,
         command: vec!["flashlag".to_owned(), "run".to_owned()],
         started: Some("2026-01-01T00:00:00Z".to_owned()),
+        simulated_ns: None,
         status: RunStatus::Complete,
         options: Options::default(),
         environment,

@@ -38,7 +38,13 @@ impl Served {
             Command::Record { path, data, limit } => self
                 .record(&mut core, path, *data, *limit)
                 .map(|()| Answer::Done)
-                .map_err(|error| format!("cannot record in {}: {error}", path.display())),
+                .map_err(|error| match error.kind() {
+                    io::ErrorKind::AlreadyExists => format!(
+                        "cannot record in {}: something is there already: give the name of a new file",
+                        path.display()
+                    ),
+                    _ => format!("cannot record in {}: {error}", path.display()),
+                }),
             Command::RecordStop => stop_recording(&mut core),
             Command::Load { image } => self
                 .load(&mut core, image)
@@ -72,8 +78,10 @@ impl Served {
             trim: modelled.map(Modelled::trim).unwrap_or_default(),
             flash_bytes: flash.len() as u64,
         };
+        // A new file only: whatever is there may be the store itself, a pipe that nobody reads or a
+        // link to somebody's file.
         let mut options = File::options();
-        let file = options.write(true).create(true).truncate(true).mode(PRIVATE).open(path)?;
+        let file = options.write(true).create_new(true).mode(PRIVATE).open(path)?;
         core.recorder = Some(Recorder::new(file, &head, &flash, data, limit)?);
         Ok(())
     }

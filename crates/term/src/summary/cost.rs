@@ -12,7 +12,10 @@ pub(super) fn not_done(page: &mut Page, run: &Run, depth: Depth) {
         RunStatus::Complete => None,
         RunStatus::Running { .. } => Some("It did not end: what is here was finished.".to_owned()),
         RunStatus::Interrupted { .. } => {
-            Some("It was stopped: what is here was finished.".to_owned())
+            let cut = run.phases.iter().any(|phase| phase.cut_short);
+            let rest =
+                if cut { "what was finished before is whole" } else { "what is here was finished" };
+            Some(format!("It was stopped: {rest}."))
         }
         RunStatus::Failed { error, .. } => Some(format!("It failed: {error}")),
     };
@@ -33,10 +36,10 @@ pub(super) fn not_done(page: &mut Page, run: &Run, depth: Depth) {
     }
     for downgrade in &run.downgrades {
         let text = format!(
-            "{} in place of {}: {}",
-            downgrade.effective, downgrade.requested, downgrade.reason
+            "{} was asked for, {} was done: {}",
+            downgrade.requested, downgrade.effective, downgrade.reason
         );
-        noted(page, "instead", &text);
+        noted(page, "otherwise", &text);
     }
     for phase in run.phases.iter().filter(|phase| phase.cut_short) {
         noted(page, "cut short", &phase_title(run, phase));

@@ -71,7 +71,9 @@ fn stage_block(table: &Lifecycle, block: &[usize], depth: Depth) -> Table {
         }
     }
     for row in table.rows.iter().filter(|row| row.skipped.is_none()) {
-        let trusted = row.failures.is_empty();
+        // The mark is the row's where all of it fails, else that of cells.
+        let some = row.cells.iter().flatten().any(|cell| cell.failures.is_empty());
+        let trusted = row.failures.is_empty() || some;
         let role = if trusted { Role::Ink } else { Role::Muted };
         let cells = block.iter().flat_map(|index| cells(row, *index, &titles)).collect();
         text.row((role, &marked(&row.label, trusted)), cells);
@@ -102,6 +104,7 @@ fn cells(row: &LifecycleRow, column: usize, titles: &[&str]) -> Vec<(Role, Strin
     };
     let LifecycleCell { bytes_per_sec, p50, p99, share_of_new, failures, published, .. } = cell;
     let trusted = failures.is_empty();
+    let some = row.cells.iter().flatten().any(|cell| cell.failures.is_empty());
     // As in the report: rust is below half of the first row.
     let slow = share_of_new.is_some_and(|share| share < 0.5);
     let role = match (trusted, slow) {
@@ -116,6 +119,7 @@ fn cells(row: &LifecycleRow, column: usize, titles: &[&str]) -> Vec<(Role, Strin
         }
         "p50 ms" => time(*p50, trusted),
         "p99 ms" => time(*p99, trusted),
+        _ if !trusted && some => (role, marked(&format::mb_per_s(*bytes_per_sec), false)),
         _ => (role, format::mb_per_s(*bytes_per_sec)),
     };
     titles.iter().map(cell).collect()
@@ -172,7 +176,7 @@ fn short_title(run: &Run, phase: &Phase) -> String {
 }
 
 /// Below a table with a row that bears the mark of [`marked`].
-pub(super) const NOT_TO_QUOTE: &str = "✕ A failed check covers this row: do not quote it.";
+pub(super) const NOT_TO_QUOTE: &str = "✕ A failed check covers this: do not quote it.";
 
 pub(super) fn marked(label: &str, trusted: bool) -> String {
     if trusted { label.to_owned() } else { format!("{label} ✕") }

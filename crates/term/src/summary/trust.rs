@@ -30,21 +30,16 @@ pub(super) fn checks(page: &mut Page, run: &Run) {
 /// What fails, with what to do about it; of what is unknown only the claims. What the headline has
 /// said of the check that took its verdict is not said again.
 pub(super) fn in_short(page: &mut Page, run: &Run, headline: Option<&NoVerdict>) {
-    for check in of(run, CheckStatus::Fail) {
-        match headline {
-            Some(said) if said.id == check.id => {
-                let mut head = Line::new(page.style());
-                head.add(Role::Late, "Fix:");
-                let advice = check.advice.as_deref().map(|advice| for_people(run, advice));
-                page.hanging(
-                    &head,
-                    5,
-                    Role::Strong,
-                    &advice.unwrap_or_else(|| check.claim.clone()),
-                );
-            }
-            _ => one(page, run, check),
-        }
+    let is_said = |check: &&Check| headline.is_some_and(|said| said.id == check.id);
+    // First, right below the headline that it is about.
+    for check in of(run, CheckStatus::Fail).filter(is_said) {
+        let mut head = Line::new(page.style());
+        head.add(Role::Late, "Fix:");
+        let advice = check.advice.as_deref().map(|advice| for_people(run, advice));
+        page.hanging(&head, 5, Role::Strong, &advice.unwrap_or_else(|| check.claim.clone()));
+    }
+    for check in of(run, CheckStatus::Fail).filter(|check| !is_said(check)) {
+        one(page, run, check);
     }
     let unknown: Vec<&str> =
         of(run, CheckStatus::Unknown).map(|check| check.claim.trim_end_matches('.')).collect();
