@@ -22,6 +22,8 @@ struct Body {
 struct Panel {
     title: String,
     svg: Markup,
+    /// Lines for which there was no room, by name.
+    left_out: String,
 }
 
 /// One curve of a panel.
@@ -39,10 +41,19 @@ const PANELS: usize = 8;
 
 /// The section; `None` where nothing was measured.
 pub(super) fn section(run: &Run) -> Option<Section> {
+    let left_out = left_out(run);
     let panels: Vec<Panel> = plots(run)
         .into_iter()
         .take(PANELS)
-        .map(|(title, plot, words)| Panel { title, svg: plot.draw(&words) })
+        .map(|(title, plot, words)| {
+            let names = left_out.iter().filter(|(panel, _)| *panel == title);
+            let names: Vec<String> = names.map(|(_, name)| name.clone()).collect();
+            let left_out = match names.is_empty() {
+                true => String::new(),
+                false => format!("Not drawn: {}.", format::list(&names)),
+            };
+            Panel { title, svg: plot.draw(&words), left_out }
+        })
         .collect();
     // Saves have a table of their own; so have tests without stages.
     let is_test = |phase: &&Phase| phase.ops > 0 && phase.operation != Operation::Save;
@@ -85,6 +96,19 @@ pub(crate) fn plots(run: &Run) -> Vec<(String, DistributionPlot, String)> {
 /// What a person would have waited: from the intended start where there was a schedule.
 fn felt(phase: &Phase) -> Option<Histogram> {
     phase.response_histogram.as_ref().unwrap_or(&phase.histogram).restore().ok()
+}
+
+/// The lines that a panel has no room for, by panel and name.
+fn left_out(run: &Run) -> Vec<(String, String)> {
+    if has_stages(run) {
+        return Vec::new();
+    }
+    let drawn = |phase: &&Phase| phase.ops > 0 && !is_overloaded(phase);
+    let lines: Vec<_> = run.phases.iter().filter(drawn).map(|phase| unstaged(run, phase)).collect();
+    let beyond = |(index, (title, _)): &(usize, &(String, String))| {
+        lines.iter().take(*index).filter(|(panel, _)| panel == title).count() >= CURVES
+    };
+    lines.iter().enumerate().filter(beyond).map(|(_, line)| line.clone()).collect()
 }
 
 /// Panels with their lines: a panel a test where there are several stages, else one for block I/O

@@ -43,7 +43,7 @@ fn judge_phase(phase: &Phase) -> Finding {
         && (reads(phase) || phase.durable != Durability::None);
     let detail = format!(
         "{} latencies take up {} of {}{}{}.",
-        phase.ops,
+        flashlag_units::count(phase.ops),
         percent(part),
         phase.elapsed_ns,
         if depth > 1 { format!(" × {depth}") } else { String::new() },

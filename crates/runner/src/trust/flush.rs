@@ -100,7 +100,8 @@ fn count(
         let advice = "Use Linux 5.5 or newer, or a directory on a local disk.";
         return Err(Box::new(Finding::unknown(Some(phase), detail, advice)));
     };
-    let counted = format!("{flushes} flushes for {} durable operations", phase.ops);
+    let [seen, needed] = [flushes, phase.ops].map(flashlag_units::count);
+    let counted = format!("{seen} flushes for {needed} durable operations");
     let per_op = share(flushes, phase.ops) * f64::from(phase.in_flight());
     if per_op >= LEAST_FLUSHES {
         return Ok(counted);

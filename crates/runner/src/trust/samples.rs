@@ -7,6 +7,7 @@
 
 use flashlag_schema::{Check, CheckId, Operation, Phase};
 use flashlag_stats::{Percentile, supports};
+use flashlag_units::count;
 
 use super::evidence::{Evidence, durable};
 use super::finding::{Finding, combine};
@@ -31,8 +32,9 @@ fn judge_phase(phase: &Phase) -> Finding {
         .rev()
         .find(|(percentile, value, _)| value.is_some() && !supports(phase.ops, *percentile));
     let ops = phase.ops;
+    let said = count(ops);
     if let Some((_, _, name)) = unfounded {
-        let detail = format!("A {name} is printed from {ops} operations.");
+        let detail = format!("A {name} is printed from {said} operations.");
         return Finding::fail(Some(phase), detail, "Run it longer (--set time=).");
     }
     let by_tail =
@@ -40,10 +42,12 @@ fn judge_phase(phase: &Phase) -> Finding {
     let (quoted, needed) = if by_tail { (latency.p99, 1000) } else { (latency.p50, 20) };
     let last = printed.iter().rev().find(|(_, value, _)| value.is_some());
     let up_to = last.map_or("none", |(_, _, name)| name);
-    let detail = format!("{ops} operations, percentiles up to {up_to}.");
+    let detail = format!("{said} operations, percentiles up to {up_to}.");
     if quoted.is_none() {
-        let detail =
-            format!("{ops} operations; {needed} are needed for the figure it is quoted by.");
+        let detail = format!(
+            "{said} operations; {} are needed for the figure it is quoted by.",
+            count(needed)
+        );
         let advice = "Run it longer (--set time=), or with a larger min_ops.";
         return Finding::unknown(Some(phase), detail, advice).weighing(-(ops as f64));
     }

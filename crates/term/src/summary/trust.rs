@@ -39,7 +39,7 @@ pub(super) fn in_short(page: &mut Page, run: &Run, headline: Option<&NoVerdict>)
         page.hanging(&head, 5, Role::Strong, &advice.unwrap_or_else(|| check.claim.clone()));
     }
     for check in of(run, CheckStatus::Fail).filter(|check| !is_said(check)) {
-        one(page, run, check);
+        failed_in_short(page, run, check);
     }
     let unknown: Vec<&str> =
         of(run, CheckStatus::Unknown).map(|check| check.claim.trim_end_matches('.')).collect();
@@ -47,6 +47,34 @@ pub(super) fn in_short(page: &mut Page, run: &Run, headline: Option<&NoVerdict>)
         let mut head = Line::new(page.style());
         mark(&mut head, CheckStatus::Unknown);
         page.hanging(&head, INDENT, Role::Muted, &format!("{} (-v: why)", unknown.join(". ")));
+    }
+}
+
+/// The claim, the first sentence of the evidence, and what to do; -v has the rest, and tables have a
+/// mark where the check covers them.
+fn failed_in_short(page: &mut Page, run: &Run, check: &Check) {
+    let mut head = Line::new(page.style());
+    mark(&mut head, check.status);
+    let claim = check.claim.trim_end_matches('.');
+    let detail = for_people(run, &check.detail);
+    let text = match detail.split_once(". ") {
+        Some((first, _)) => format!("{claim}: {first} (-v: more)."),
+        None => format!("{claim}: {detail}"),
+    };
+    page.hanging(&head, INDENT, Role::Ink, &text);
+    if let Some(advice) = &check.advice {
+        let indent = Line::new(page.style());
+        page.hanging(&indent, INDENT, Role::Strong, &format!("Fix: {}", for_people(run, advice)));
+    }
+}
+
+/// The tests that a check covers, the first of them by name.
+fn covered(run: &Run, check: &Check) -> String {
+    let shown: Vec<String> =
+        check.phases.iter().take(COVERED).map(|label| for_people(run, label)).collect();
+    match check.phases.len() - shown.len() {
+        0 => shown.join("; "),
+        more => format!("{} and {more} more", shown.join("; ")),
     }
 }
 
@@ -79,11 +107,7 @@ fn one(page: &mut Page, run: &Run, check: &Check) {
         page.hanging(&indent, INDENT, Role::Strong, &format!("Fix: {}", for_people(run, advice)));
     }
     if !check.phases.is_empty() {
-        let shown: Vec<String> =
-            check.phases.iter().take(COVERED).map(|label| for_people(run, label)).collect();
-        let more = check.phases.len() - shown.len();
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        let text = format!("Do not quote: {}{more}.", shown.join("; "));
+        let text = format!("Do not quote: {}.", covered(run, check));
         let role = if check.status == CheckStatus::Fail { Role::Late } else { Role::Muted };
         if check.status == CheckStatus::Fail {
             page.hanging(&indent, INDENT, role, &text);

@@ -1,5 +1,5 @@
 use flashlag_explain::{Finding, LagVerdict, WaitGroup, WaitSection, format, strip};
-use flashlag_schema::Run;
+use flashlag_schema::{CheckStatus, Run};
 
 use super::Depth;
 use crate::line::{Line, Page};
@@ -7,6 +7,11 @@ use crate::style::Role;
 
 /// Where the wait goes: in full, a bar for each group.
 pub(super) fn waits(page: &mut Page, run: &Run, depth: Depth) {
+    // Beside failed checks it is not sure, and -v has it.
+    let fails = run.trust.checks.iter().any(|check| check.status == CheckStatus::Fail);
+    if depth == Depth::Short && fails {
+        return;
+    }
     let Some(WaitSection { heading, what, groups }) = flashlag_explain::waits(run) else { return };
     page.paragraph(if depth == Depth::Full { Role::Strong } else { Role::Ink }, &heading);
     if depth == Depth::Short {
@@ -48,6 +53,10 @@ const LISTED: usize = 2;
 
 /// What to change, costliest first.
 pub(super) fn findings(page: &mut Page, run: &Run, depth: Depth) {
+    // In short what costs waits that nobody notices is left out.
+    if depth == Depth::Short && !hitches(run) {
+        return;
+    }
     let findings = flashlag_explain::findings(run);
     let listed = if depth == Depth::Full { usize::MAX } else { LISTED };
     let causes = || findings.causes.iter().take(listed);
@@ -80,6 +89,12 @@ pub(super) fn findings(page: &mut Page, run: &Run, depth: Depth) {
         head.right(Role::Muted, "not", 8);
         page.hanging(&head, 10, Role::Muted, &ruled_out.sentence);
     }
+}
+
+/// Whether a row is worse than smooth.
+fn hitches(run: &Run) -> bool {
+    let rows = strip(run).groups.into_iter().flat_map(|group| group.rows);
+    rows.filter_map(|row| row.judgement.verdict()).max() > Some(LagVerdict::Smooth)
 }
 
 /// Where a row lags and this run measured no other side of it: what would.
