@@ -81,7 +81,9 @@ pub(crate) fn strip_section(run: &Run) -> Picture {
             rows: group.rows.iter().map(|row| measured(run, &axis, row, flagged)).collect(),
         })
         .collect();
+    // What is overloaded says so in its row.
     let judged = strip.groups.iter().flat_map(|group| &group.rows);
+    let judged = judged.filter(|row| row.judgement.verdict() != Some(LagVerdict::Overloaded));
     let judged = judged.map(|row| (row.label.clone(), &row.judgement));
     picture(&axis, groups, &strip.marks, caveats(judged))
 }
