@@ -18,9 +18,16 @@
 //! **Between runs.** Where a side has several runs, whole runs are what is compared: a side's figure
 //! is the geometric mean over its runs, and the interval is Welch's: Student's t with the degrees of
 //! freedom of Welch and Satterthwaite, from how the runs' figures differ. What a run varies within
-//! itself is in that already. Where one side has a single run, the other's differences are taken for
-//! it. With a single run on each side nothing is known of how runs differ:
-//! [`Compared::between_runs`] is then `false`, and the reader must be told.
+//! itself is in that already. Where one side has a single run, how its runs would differ is not
+//! known: it is taken to vary as the other side's runs do or as it does within itself, whichever is
+//! more, with the other side's degrees of freedom. Unless both sides have several runs,
+//! [`Compared::between_runs`] is `false`, and the reader must be told.
+//!
+//! **Order.** Each run is resampled with random numbers of its own, which follow from the seed and
+//! from what was measured: the interval of (a, b) is the inverse of that of (b, a), and a third side
+//! changes nothing. The ends of an interval are means of the ordered ratios about the 2.5 % and the
+//! 97.5 % rank, weighted by how likely each rank is the true one (as Harrell and Davis 1982): where
+//! the ratios jump beside that rank, one draw more or less beyond the jump moves an end by little.
 //!
 //! **Bounds.** A quantile of a resample lies between the lowest and the highest of its blocks', so
 //! no interval goes beyond the ratio of those ends: widening alone would give ratios that no resample
@@ -40,8 +47,8 @@ use crate::interval::Interval;
 use crate::percentile::Percentile;
 use resample::Resampler;
 
-/// Resamples for each comparison.
-const RESAMPLES: usize = 2_000;
+/// Resamples of each run.
+const RESAMPLES: usize = 4_000;
 /// Middle of two values in adjacent buckets may be this far apart though the values are equal:
 /// a smaller difference is never shown.
 const RESOLUTION: f64 = 1.0 / 64.0;
@@ -80,8 +87,8 @@ pub struct Compared {
     /// Whether a difference is shown: 1 is outside the interval, and the difference is larger than
     /// the histogram resolves (1.6 %).
     pub shown: bool,
-    /// Whether the interval includes how runs differ from one another. `false` where each side is
-    /// a single run.
+    /// Whether the interval includes how runs differ from one another, on both sides. `false` where
+    /// a side is a single run.
     pub between_runs: bool,
 }
 
@@ -106,44 +113,46 @@ pub fn compare_histograms(
 /// Compares the runs of one side with those of another. The same seed gives the same result.
 ///
 /// `None` where a side has no runs, where any run has too few values for the percentile, or where
-/// nothing says how much the figure varies (throughput of single runs without intervals).
+/// nothing says how much the figure of a side varies (throughput of a single run without intervals).
 pub fn compare(first: &[Sample], second: &[Sample], figure: Figure, seed: u64) -> Option<Compared> {
-    let first = Side::of(first, figure)?;
-    let second = Side::of(second, figure)?;
-    let between_runs = first.runs.len() > 1 || second.runs.len() > 1;
-    let blind = |side: &Side| side.runs.iter().all(|run| !run.varies());
-    if !between_runs && (blind(&first) || blind(&second)) {
-        return None;
-    }
-    // The interval lies about the figures before they were rounded to the middles of buckets, and
-    // is extended to the ratio of what is printed where that is outside.
-    let center = second.center - first.center;
-    let (low, high) = match between_runs {
-        true => welch(&first, &second),
-        false => resampled(&first.runs[0], &second.runs[0], seed),
-    };
-    let (low, high) = (center + low, center + high);
-    let (low, high) = within(low, high, (first.hull(between_runs), second.hull(between_runs)));
-    let log_ratio = second.printed - first.printed;
-    let ratio = log_ratio.exp();
-    let (low, high) = (low.exp().min(ratio), high.exp().max(ratio));
-    let shown = (low > 1.0 || high < 1.0) && log_ratio.abs() > RESOLUTION.ln_1p();
-    Some(Compared { ratio, low, high, shown, between_runs })
+    Side::of(first, figure, seed)?.against(&Side::of(second, figure, seed)?)
 }
 
-/// The deviations from the ratio of two runs that 95 % of resamples are within, as logarithms.
-fn resampled(first: &Resampler, second: &Resampler, seed: u64) -> (f64, f64) {
-    let mut random = Pcg64Mcg::seed_from_u64(seed);
-    let deviation = |run: &Resampler, random: &mut Pcg64Mcg| run.resample(random) - run.center;
-    let mut deviations: Vec<f64> = (0..RESAMPLES)
-        .map(|_| {
-            let down = deviation(first, &mut random);
-            deviation(second, &mut random) - down
-        })
-        .collect();
+/// The deviations from a ratio that 95 % are within, as logarithms.
+fn middle(deviations: &mut [f64]) -> (f64, f64) {
     deviations.sort_unstable_by(f64::total_cmp);
-    let at = |share: f64| deviations[(share * (RESAMPLES - 1) as f64).round() as usize];
-    (at(0.025), at(0.975))
+    let last = deviations.len().saturating_sub(1) as f64;
+    (smoothed(deviations, 0.025 * last), smoothed(deviations, 0.975 * last))
+}
+
+/// The mean of the values about a rank, weighted by the normal distribution of the rank that a
+/// quantile of as many draws has.
+fn smoothed(ordered: &[f64], rank: f64) -> f64 {
+    let spread = (0.025 * 0.975 * ordered.len() as f64).sqrt().max(0.5);
+    let from = (rank - 4.0 * spread).max(0.0).ceil() as usize;
+    let near = ordered.iter().enumerate().skip(from).take((8.0 * spread) as usize + 1);
+    let weighted = near.map(|(place, value)| {
+        let weight = (-0.5 * ((place as f64 - rank) / spread).powi(2)).exp();
+        (weight, weight * value)
+    });
+    let (weights, sum) = weighted.fold((0.0, 0.0), |all, one| (all.0 + one.0, all.1 + one.1));
+    if weights > 0.0 { sum / weights } else { 0.0 }
+}
+
+/// The deviations from the ratio of two single runs that 95 % of resamples are within.
+fn resampled(first: &Side, second: &Side) -> (f64, f64) {
+    let pairs = first.deviations.iter().zip(&second.deviations);
+    let mut differences: Vec<f64> = pairs.map(|(first, second)| second - first).collect();
+    if first.key != second.key {
+        return middle(&mut differences);
+    }
+    // One run against itself draws the same numbers twice: those of one side are turned round, and
+    // no order of the two is the right one.
+    let turned = second.deviations.iter().rev().zip(&first.deviations);
+    let mut differences: Vec<f64> = turned.map(|(second, first)| second - first).collect();
+    let (low, high) = middle(&mut differences);
+    let half = (high - low) / 2.0;
+    (-half, half)
 }
 
 /// The deviations that Welch's interval allows, from how the runs of each side differ.
@@ -165,33 +174,90 @@ fn within(low: f64, high: f64, (first, second): ((f64, f64), (f64, f64))) -> (f6
     (low.clamp(least, most.max(least)), high.clamp(least, most.max(least)))
 }
 
-/// The runs of one side, with their figures as logarithms.
-struct Side {
+/// The runs of one side, resampled for one figure: for one comparison or many.
+pub struct Side {
+    /// Figures are natural logarithms.
     runs: Vec<Resampler>,
     /// Mean over runs of the figure that the resampling is about.
     center: f64,
     /// Mean over runs of the figure as it is printed.
     printed: f64,
+    /// What its random numbers follow from, beside the seed.
+    key: u64,
+    /// Of a single run, how far each resample is from the figure; else empty.
+    deviations: Vec<f64>,
 }
 
 impl Side {
-    fn of(samples: &[Sample], figure: Figure) -> Option<Side> {
+    /// Resamples the runs of a side. The same runs and seed give the same side.
+    ///
+    /// `None` without runs, or where a run has too few values for the percentile.
+    pub fn of(samples: &[Sample], figure: Figure, seed: u64) -> Option<Side> {
         let runs: Option<Vec<Resampler>> =
             samples.iter().map(|sample| Resampler::of(sample, figure)).collect();
         let runs = runs.filter(|runs| !runs.is_empty())?;
         let count = runs.len() as f64;
         let center = runs.iter().map(|run| run.center).sum::<f64>() / count;
         let printed = runs.iter().map(|run| run.printed).sum::<f64>() / count;
-        Some(Side { runs, center, printed })
+        let key = samples.iter().fold(0, |key, sample| mixed(key, content(sample)));
+        let deviations = match runs.as_slice() {
+            [run] if run.varies() => {
+                let mut random = Pcg64Mcg::seed_from_u64(mixed(seed, key));
+                (0..RESAMPLES).map(|_| run.resample(&mut random) - run.center).collect()
+            }
+            _ => Vec::new(),
+        };
+        Some(Side { runs, center, printed, key, deviations })
+    }
+
+    /// The ratio of `second`'s figure over this side's. The other way round gives the inverse.
+    ///
+    /// `None` where nothing says how much the figure of a side varies.
+    pub fn against(&self, second: &Side) -> Option<Compared> {
+        if self.is_blind() || second.is_blind() {
+            return None;
+        }
+        let several = self.runs.len() > 1 || second.runs.len() > 1;
+        // The interval lies about the figures before they were rounded to the middles of buckets,
+        // and is extended to the ratio of what is printed where that is outside.
+        let center = second.center - self.center;
+        let (low, high) = match several {
+            true => welch(self, second),
+            false => resampled(self, second),
+        };
+        let (low, high) = (center + low, center + high);
+        let (low, high) = within(low, high, (self.hull(several), second.hull(several)));
+        let log_ratio = second.printed - self.printed;
+        let ratio = log_ratio.exp();
+        let (low, high) = (low.exp().min(ratio), high.exp().max(ratio));
+        let shown = (low > 1.0 || high < 1.0) && log_ratio.abs() > RESOLUTION.ln_1p();
+        let between_runs = self.runs.len() > 1 && second.runs.len() > 1;
+        Some(Compared { ratio, low, high, shown, between_runs })
+    }
+
+    /// Whether it is a single run that says nothing of how its figure varies.
+    fn is_blind(&self) -> bool {
+        self.runs.len() == 1 && self.deviations.is_empty()
+    }
+
+    /// How far a single run's figure is from what it might have been, as a standard deviation: the
+    /// farther end of its interval over the normal quantile.
+    fn deviation_within(&self) -> f64 {
+        let (low, high) = middle(&mut self.deviations.clone());
+        low.abs().max(high.abs()) / NORMAL
     }
 
     /// The variance of this side's mean and its degrees of freedom; a single run is taken to differ
-    /// as the other side's do.
+    /// as the other side's do, or as it varies within itself where that is more.
     fn variance_of_mean(&self, other: &Side) -> (f64, f64) {
         let of = if self.runs.len() > 1 { self } else { other };
         let freedom = (of.runs.len() as f64 - 1.0).max(1.0);
         let square = of.runs.iter().map(|run| (run.center - of.center).powi(2)).sum::<f64>();
-        (square / freedom / self.runs.len() as f64, freedom)
+        let between = square / freedom / self.runs.len() as f64;
+        match self.runs.len() {
+            1 => (between.max(self.deviation_within().powi(2)), freedom),
+            _ => (between, freedom),
+        }
     }
 
     /// What no figure of a resample is below or above. Of several runs: what was seen at all.
@@ -201,6 +267,21 @@ impl Side {
             (low.min(hull.0), high.max(hull.1))
         })
     }
+}
+
+/// What was measured in a run, as a number: equal for equal runs.
+fn content(sample: &Sample) -> u64 {
+    let counts = sample.histogram.occupied();
+    let counts = counts.fold(0, |key, (index, count)| mixed(mixed(key, index.into()), count));
+    mixed(mixed(counts, sample.bytes.0), sample.elapsed.0)
+}
+
+/// A number that depends on every bit of both (the finaliser of SplitMix64).
+fn mixed(key: u64, value: u64) -> u64 {
+    let sum = key.rotate_left(23).wrapping_add(value).wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let once = (sum ^ (sum >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let twice = (once ^ (once >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    twice ^ (twice >> 31)
 }
 
 /// √(m/(m−1)): m runs about their own mean spread less than runs do; 1 for a single run.

@@ -272,3 +272,73 @@ fn two_runs_a_side_that_differ_are_covered_by_students_interval() {
         assert!((0.93..=1.0).contains(&share), "{figure:?}: {share} over {CASES} seeds");
     }
 }
+
+/// Turned round, as (b, a) of (a, b).
+fn inverse(of: Compared) -> Compared {
+    Compared { ratio: 1.0 / of.ratio, low: 1.0 / of.high, high: 1.0 / of.low, ..of }
+}
+
+fn is_near(one: Compared, other: Compared) -> bool {
+    let near = |a: f64, b: f64| (a / b - 1.0).abs() < 1e-9;
+    near(one.ratio, other.ratio) && near(one.low, other.low) && near(one.high, other.high)
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(40))]
+
+    #[test]
+    fn the_other_way_round_is_the_inverse(
+        seed in 0u64..1000,
+        sizes in (1usize..4, 1usize..4),
+        medians in (1e4..1e7f64, 1e4..1e7f64),
+        alike in proptest::bool::ANY,
+    ) {
+        let mut random = Pcg64Mcg::seed_from_u64(seed);
+        let mut side = |size: usize, median: f64| -> Vec<Sample> {
+            (0..size).map(|_| drifting(median, 0.6, &mut random)).collect()
+        };
+        let first = side(sizes.0, medians.0);
+        let second = if alike { first.clone() } else { side(sizes.1, medians.1) };
+        for figure in [Figure::Percentile(Percentile::P50), Figure::Throughput] {
+            let there = compare(&first, &second, figure, seed).unwrap();
+            let back = inverse(compare(&second, &first, figure, seed).unwrap());
+            proptest::prop_assert!(is_near(there, back), "{there:?} {back:?}");
+            proptest::prop_assert_eq!(there.shown, back.shown);
+        }
+    }
+}
+
+#[test]
+fn a_run_against_itself_has_an_interval_on_both_sides_of_equal() {
+    let run = [drifting(1e5, 0.6, &mut Pcg64Mcg::seed_from_u64(5))];
+    let found = compare(&run, &run, Figure::Percentile(Percentile::P50), 1).unwrap();
+    assert!(found.low < 0.97 && found.high > 1.03, "{found:?}");
+    assert!((found.low * found.high - 1.0).abs() < 1e-9, "{found:?}");
+}
+
+/// Two runs that agree to the last operation say nothing of how a third on another device varies.
+#[test]
+fn a_single_run_is_no_surer_for_repeats_on_the_other_side() {
+    let single = [two_levels([6e6, 14e6], 0.55, &mut Pcg64Mcg::seed_from_u64(3))];
+    let many: Vec<Sample> =
+        (0..3).map(|_| two_levels([7e6, 15e6], 0.55, &mut Pcg64Mcg::seed_from_u64(4))).collect();
+    let figure = Figure::Percentile(Percentile::P50);
+    let alone = compare(&single, &many[..1], figure, 1).unwrap();
+    let found = compare(&single, &many, figure, 1).unwrap();
+    assert!(!alone.shown && !found.shown && !found.between_runs, "{alone:?} {found:?}");
+    // A rate without intervals: nothing says how much it varies.
+    let bare = Sample { intervals: Vec::new(), ..single[0].clone() };
+    assert_eq!(compare(&[bare], &many, Figure::Throughput, 1), None);
+}
+
+/// About 2.5 % of the values lie below a gap: an end of one rank alone would be one of the two
+/// levels, and the other for one draw more or less.
+#[test]
+fn an_end_beside_a_gap_is_between_its_levels() {
+    let mut ordered: Vec<f64> = vec![0.0; 51];
+    ordered.extend(vec![1.0; 1949]);
+    let jumps = super::smoothed(&ordered, 0.025 * 1999.0);
+    ordered[50] = 1.0;
+    let moved = super::smoothed(&ordered, 0.025 * 1999.0);
+    assert!(jumps > 0.3 && jumps < 0.5 && moved - jumps < 0.1, "{jumps} {moved}");
+}
