@@ -62,7 +62,7 @@ pub fn times(ratio: f64) -> String {
 pub fn ratio_bare(ratio: f64) -> String {
     match ratio {
         v if !v.is_finite() || v < 0.0 => NONE.to_owned(),
-        v if v < 0.0995 => format!("{v:.3}"),
+        v if v < 0.0995 => small(v),
         v if v < 1.995 => format!("{v:.2}"),
         v if v < 9.95 => format!("{v:.1}"),
         v => count(v.round() as u64),
@@ -80,10 +80,17 @@ pub fn ratio_with_interval(ratio: f64, low: f64, high: f64) -> (String, String) 
     (format!("{value}×"), format!("{from} to {to}"))
 }
 
+/// Three digits after the zeros, however many those are: `0.0123`, `0.000457`.
+fn small(value: f64) -> String {
+    let zeros = if value > 0.0 { (-value.log10()).floor().clamp(0.0, 30.0) as usize } else { 0 };
+    format!("{value:.*}", zeros + 3)
+}
+
 fn three_digits(value: f64) -> String {
     match value {
         v if !v.is_finite() || v < 0.0 => NONE.to_owned(),
-        v if v < 0.995 => format!("{v:.3}"),
+        v if v < 0.0995 => small(v),
+        v if v < 0.9995 => format!("{v:.3}"),
         v if v < 9.995 => format!("{v:.2}"),
         v if v < 99.95 => format!("{v:.1}"),
         v => count(v.round() as u64),

@@ -52,7 +52,7 @@ pub use outline::{
     changes_heading, distribution_heading, environment_heading, for_people, kind_name, phase_title,
     saves_heading, stalls, test_name, tests_heading, trust_heading,
 };
-pub use overload::{OVERLOAD_RULE, Overload, is_overloaded, overload};
+pub use overload::{OVERLOAD_RULE, Overload, Overloads, is_overloaded, overload};
 pub use place::{Place, places};
 pub use published::{Published, published, published_of_profiles};
 pub use rates::{RateRow, rates};

@@ -65,6 +65,52 @@ impl Overload {
     }
 }
 
+/// What several runs of a test did of a schedule that one of them, or more, could not keep.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Overloads {
+    /// The mean of the runs that could not keep it.
+    pub mean: Overload,
+    /// How many those are.
+    pub overloaded: usize,
+    /// Of how many runs.
+    pub runs: usize,
+}
+
+impl Overloads {
+    /// Of the same phase of several runs; `None` where all kept their schedule.
+    pub(crate) fn of(all: &[(&Run, &Phase)]) -> Option<Overloads> {
+        let overloads: Vec<Overload> =
+            all.iter().filter_map(|(run, phase)| overload(run, phase)).collect();
+        let first = *overloads.first()?;
+        let count = overloads.len() as f64;
+        let mean = |of: fn(&Overload) -> f64| overloads.iter().map(of).sum::<f64>() / count;
+        let mean = Overload {
+            done_per_sec: mean(|overload| overload.done_per_sec),
+            due_per_sec: mean(|overload| overload.due_per_sec),
+            ..first
+        };
+        Some(Overloads { mean, overloaded: overloads.len(), runs: all.len() })
+    }
+
+    /// `overloaded: 3.8 of 100 saves a second done; the queue grows`; `overloaded in 1 of 3 runs: …`
+    /// where the others kept it.
+    pub fn in_words(&self) -> String {
+        let Overloads { mean, overloaded, runs } = self;
+        match overloaded == runs {
+            true => format!("overloaded: {}", mean.in_words()),
+            false => format!("overloaded in {overloaded} of {runs} runs: {}", mean.in_words()),
+        }
+    }
+
+    /// The same beside a verdict that says it: `3.8 of 100 saves a second done; the queue grows`; `in
+    /// 1 of 3 runs: …`.
+    pub fn beside_the_verdict(&self) -> String {
+        let words = self.in_words();
+        let rest = words.strip_prefix("overloaded").unwrap_or(&words);
+        rest.trim_start_matches([':', ' ']).to_owned()
+    }
+}
+
 /// Whether a phase could not keep its schedule, by [`OVERLOAD_RULE`].
 pub fn is_overloaded(phase: &Phase) -> bool {
     let due = due(phase);

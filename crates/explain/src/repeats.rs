@@ -6,19 +6,22 @@ use flashlag_units::Nanos;
 use crate::doubt::failures_of;
 use crate::figures::{Figures, felt, merged};
 use crate::format::{self, capitalized};
+use crate::headline::{Deciding, Stage};
 use crate::naming::{Plan, is_fill, row_title, stage_of};
-use crate::overload::{Overload, overload};
-use crate::strip::GroupKind;
+use crate::overload::Overloads;
 use crate::verdict::{Judgement, LagVerdict};
 use crate::worst::{decides, worst};
 
 /// The runs of one device, together.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Repeats {
-    /// `Lags: in all of 3 runs.`, the worst of all runs.
+    /// `Lags: in all of 3 runs, by SQLite insert, rollback journal.`: by the test that each run's
+    /// headline decides by.
     pub sentence: String,
     /// How many runs.
     pub runs: usize,
+    /// How many were asked for.
+    pub asked: usize,
     /// One for each test of each stage that the first run has.
     pub rows: Vec<RepeatRow>,
 }
@@ -43,7 +46,7 @@ pub struct RepeatRow {
     /// Of all runs' waits together, where a frame may wait for them.
     pub judgement: Option<Judgement>,
     /// Set where a run could not keep its schedule.
-    pub overload: Option<Overload>,
+    pub overload: Option<Overloads>,
 }
 
 /// A mean with how runs differ.
@@ -65,12 +68,17 @@ impl Spread {
         (!values.is_empty() && mean.is_finite()).then_some(Spread { mean, deviation })
     }
 
-    /// `53.5 ± 0.4`, through `print`; the mean alone of a single run.
-    pub fn in_words(&self, print: impl Fn(f64) -> String) -> String {
-        match self.deviation {
-            Some(deviation) => format!("{} ± {}", print(self.mean), print(deviation)),
-            None => print(self.mean),
-        }
+    /// `53.5 ± 0.4`, the mean through `print`, the deviation in the same `unit` with as many
+    /// decimals; the mean alone of a single run.
+    pub fn in_words(&self, unit: f64, print: impl Fn(f64) -> String) -> String {
+        let mean = print(self.mean);
+        let Some(deviation) = self.deviation else { return mean };
+        let decimals = mean.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+        let deviation = match decimals {
+            0 => format::count((deviation / unit).round() as u64),
+            _ => format!("{:.decimals$}", deviation / unit),
+        };
+        format!("{mean} ± {deviation}")
     }
 }
 
@@ -83,8 +91,8 @@ pub(crate) fn spread(values: impl Iterator<Item = f64> + Clone) -> Option<f64> {
     (count > 1.0 && mean > 0.0).then(|| (square / (count - 1.0)).sqrt() / mean)
 }
 
-/// Runs of one scenario on one device, together.
-pub fn repeats(runs: &[Run]) -> Repeats {
+/// Runs of one scenario on one device, together: those that came to their end, of `asked`.
+pub fn repeats(runs: &[Run], asked: usize) -> Repeats {
     let mut rows: Vec<(String, RepeatRow)> = Vec::new();
     for run in runs {
         let plan = Plan::of(run);
@@ -98,7 +106,8 @@ pub fn repeats(runs: &[Run]) -> Repeats {
         }
     }
     let rows: Vec<RepeatRow> = rows.into_iter().map(|(_, row)| row).collect();
-    Repeats { sentence: sentence(runs), runs: runs.len(), rows }
+    let asked = asked.max(runs.len());
+    Repeats { sentence: sentence(runs, asked), runs: runs.len(), asked, rows }
 }
 
 fn row(run: &Run, plan: &Plan, phase: &Phase, runs: &[Run]) -> Option<RepeatRow> {
@@ -129,8 +138,13 @@ fn row(run: &Run, plan: &Plan, phase: &Phase, runs: &[Run]) -> Option<RepeatRow>
         ops_per_sec: of(|phase| phase.ops_per_sec)?,
         p50: time(|figures| figures.p50),
         p99: time(|figures| figures.p99),
-        judgement: decides(plan, phase).map(|_| judged(&all)),
-        overload: all.iter().find_map(|(run, phase)| overload(run, phase)),
+        judgement: Some(judged(&all)).filter(|judgement| {
+            let word = judgement.verdict();
+            decides(plan, phase).is_some()
+                || word == Some(LagVerdict::Overloaded)
+                || !judgement.failures().is_empty()
+        }),
+        overload: Overloads::of(&all),
     })
 }
 
@@ -140,45 +154,93 @@ fn judged(all: &[(&Run, &Phase)]) -> Judgement {
     if !failures.is_empty() {
         return Judgement::NotJudged { failures };
     }
+    if let Some(overload) = Overloads::of(all) {
+        return Judgement::all_overloaded(&overload);
+    }
     let histograms = all.iter().filter_map(|(_, phase)| felt(phase));
     let all = histograms.reduce(|all, next| merged(all, &next));
     all.map_or(Judgement::Nothing, |all| Judgement::of_histogram(&all))
 }
 
-/// The worst row of a run with nothing beside it, or, where it has only such, beside another.
-fn verdict(run: &Run) -> Option<LagVerdict> {
-    let plan = Plan::of(run);
-    let verdicts = |alone: bool| {
-        let deciding = run.phases.iter().filter(|phase| match decides(&plan, phase) {
-            Some(GroupKind::BusySave) => !alone,
-            kind => kind.is_some(),
-        });
-        worst(deciding.filter_map(|phase| Judgement::of(run, phase).verdict()))
-    };
-    verdicts(true).or_else(|| verdicts(false))
+/// What a run's headline says of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Said {
+    /// No save and no durable write was measured.
+    NoWaits,
+    /// Checks fail on what decides.
+    NotJudged,
+    /// The test that decides, and saves beside another writer where they are worse.
+    Judged { alone: LagVerdict, busy: Option<LagVerdict> },
 }
 
-fn sentence(runs: &[Run]) -> String {
-    let verdicts: Vec<Option<LagVerdict>> = runs.iter().map(verdict).collect();
-    let Some(word) = worst(verdicts.iter().flatten().copied()) else {
-        return format!(
-            "{}: none of them can be judged.",
-            format::plural(runs.len(), "run", "runs")
-        );
-    };
-    let as_bad = verdicts.iter().filter(|verdict| **verdict == Some(word)).count();
-    let unjudged = verdicts.iter().filter(|verdict| verdict.is_none()).count();
-    let rest = match unjudged {
-        0 => String::new(),
-        some => format!("; {} not be judged", format::plural(some, "run can", "runs can")),
-    };
-    let word = capitalized(word.name());
-    match as_bad == runs.len() {
-        true => format!("{word}: in all of {} runs, by the worst row of each.", runs.len()),
-        false => {
-            format!("{word}: in {as_bad} of {} runs, by the worst row of each{rest}.", runs.len())
-        }
+impl Said {
+    fn of(run: &Run) -> Said {
+        let Some(deciding) = Deciding::of(run) else { return Said::NoWaits };
+        let verdict = |phase: &Phase| Judgement::of(run, phase).verdict();
+        let own = run.phases.iter().filter(|phase| phase.name == deciding.test);
+        let stages: Vec<Stage> =
+            own.map(|phase| Stage { state: phase.state, verdict: verdict(phase) }).collect();
+        let Some(alone) = deciding.verdict(&stages) else { return Said::NotJudged };
+        let beside = run.phases.iter().filter(|phase| {
+            let save = phase.operation == Operation::Save && phase.background.is_some();
+            save && deciding.is_beside(&phase.name, phase.state)
+        });
+        let busy = worst(beside.filter_map(verdict)).filter(|busy| *busy > alone);
+        Said::Judged { alone, busy }
     }
+}
+
+fn sentence(runs: &[Run], asked: usize) -> String {
+    let said: Vec<Said> = runs.iter().map(Said::of).collect();
+    let words = |said: &Said| match said {
+        Said::Judged { alone, busy } => Some((*alone, *busy)),
+        _ => None,
+    };
+    let judged: Vec<_> = said.iter().filter_map(words).collect();
+    let Some(alone) = worst(judged.iter().map(|(alone, _)| *alone)) else {
+        let failed = said.iter().filter(|said| **said == Said::NotJudged).count();
+        return match failed {
+            0 => {
+                "No save and no durable write was measured: there is no verdict on lag.".to_owned()
+            }
+            failed => format!("No verdict: checks fail {}.", in_runs(failed, asked)),
+        };
+    };
+    let alike = judged.iter().filter(|(word, _)| *word == alone).count();
+    let busy = worst(judged.iter().filter_map(|(_, busy)| *busy)).filter(|busy| *busy > alone);
+    let as_busy = judged.iter().filter(|(_, word)| *word == busy).count();
+    let (name, often) = (alone.name(), in_runs(alike, asked));
+    let first = match busy.map(|word| (word.name(), in_runs(as_busy, asked))) {
+        None => format!("{}: {often}", capitalized(name)),
+        Some((worse, times)) => {
+            let worse = format!("{worse} beside another writer");
+            match (alone == LagVerdict::Smooth, times == often) {
+                (true, true) => format!("{}, and else {name}: {often}", capitalized(&worse)),
+                (true, false) => {
+                    format!("{} {times}, and else {name} {often}", capitalized(&worse))
+                }
+                (false, true) => format!("{}, and {worse}: {often}", capitalized(name)),
+                (false, false) => format!("{} {often}, and {worse} {times}", capitalized(name)),
+            }
+        }
+    };
+    let longest = runs.iter().rev().max_by_key(|run| run.phases.len());
+    let by = longest.and_then(Deciding::of).map(|deciding| format!(", by {}", deciding.title));
+    let unjudged = match said.len() - judged.len() {
+        0 => String::new(),
+        some => format!("; {} no verdict", format::plural(some, "run has", "runs have")),
+    };
+    let missing = match asked - runs.len() {
+        0 => String::new(),
+        some => format!("; {} not come to an end", format::plural(some, "run has", "runs have")),
+    };
+    format!("{first}{}{unjudged}{missing}.", by.unwrap_or_default())
+}
+
+/// `in all of 3 runs`, `in 1 of 3 runs`.
+fn in_runs(some: usize, all: usize) -> String {
+    let which = if some == all { "all".to_owned() } else { some.to_string() };
+    format!("in {which} of {}", format::plural(all, "run", "runs"))
 }
 
 #[cfg(test)]
@@ -195,29 +257,35 @@ mod tests {
         assert!((found.deviation.expect("several") - 2.138).abs() < 0.001);
         assert_eq!(Spread::of(&[3.0]).expect("one").deviation, None);
         assert_eq!(Spread::of(&[]), None);
-        assert_eq!(found.in_words(format::rate), "5.00 ± 2.14");
+        assert_eq!(found.in_words(1.0, format::rate), "5.00 ± 2.14");
     }
 
     #[test]
     fn equal_runs_do_not_spread_and_the_worst_run_is_the_verdict() {
         let quick = sample::quick();
-        let found = repeats(&[quick.clone(), quick.clone(), quick.clone()]);
+        let found = repeats(&[quick.clone(), quick.clone(), quick.clone()], 3);
         assert_eq!(found.runs, 3);
         for row in &found.rows {
             let deviation = row.ops_per_sec.deviation.expect("three runs");
             assert!(row.runs == 3 && deviation < 1e-9 * row.ops_per_sec.mean, "{}", row.title);
         }
         let full = sample::lifecycle();
-        let writes = full.phases.iter().filter(|phase| phase.name == "rand_write_4k");
-        let late = writes.max_by_key(|phase| phase.latency_ns.p90).expect("one");
         let mut worse = quick.clone();
-        worse.phases.push(flashlag_schema::Phase { name: "rand_write".to_owned(), ..late.clone() });
-        let each = [verdict(&quick).expect("judged"), verdict(&worse).expect("judged")];
-        assert!(each[0] < each[1], "{each:?}");
-        let mixed = repeats(&[quick.clone(), worse, quick]);
-        let word = capitalized(each[1].name());
+        // The default journal's saves once full, as if they were those of now.
+        let bad =
+            full.phases.iter().rfind(|p| p.name == "save_delete" && p.state.name() == "filled");
+        let own = worse.phases.iter_mut().find(|phase| phase.name == "save_delete").expect("one");
+        *own = Phase { state: own.state, run: own.run, ..bad.expect("one").clone() };
+        let word = |run: &Run| match Said::of(run) {
+            Said::Judged { alone, .. } => alone,
+            other => panic!("{other:?}"),
+        };
+        assert!(word(&quick) < word(&worse));
+        let mixed = repeats(&[quick.clone(), worse.clone(), quick.clone()], 3);
+        let name = capitalized(word(&worse).name());
         assert!(
-            mixed.sentence.starts_with(&format!("{word}: in 1 of 3 runs")),
+            mixed.sentence.starts_with(&format!("{name} in 1 of 3 runs"))
+                || mixed.sentence.starts_with(&format!("{name}: in 1 of 3 runs")),
             "{}",
             mixed.sentence
         );

@@ -7,7 +7,7 @@ use flashlag_units::Nanos;
 use crate::doubt::{Failure, failures_of};
 use crate::figures::felt;
 use crate::format;
-use crate::overload::{Overload, overload};
+use crate::overload::{Overload, Overloads, overload};
 
 /// How a device would feel, the worst that applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -130,6 +130,12 @@ impl Judgement {
         Judgement::Judged { verdict: LagVerdict::Overloaded, caveat }
     }
 
+    /// Of several runs of a schedule that not all of them kept.
+    pub(crate) fn all_overloaded(overloads: &Overloads) -> Judgement {
+        let caveat = Some(overloads.in_words());
+        Judgement::Judged { verdict: LagVerdict::Overloaded, caveat }
+    }
+
     /// Of waits that no failed check covers.
     pub(crate) fn of_histogram(histogram: &Histogram) -> Judgement {
         match LagVerdict::of(histogram) {
@@ -153,6 +159,11 @@ impl Judgement {
             Judgement::Judged { verdict, .. } => Some(*verdict),
             _ => None,
         }
+    }
+
+    /// Whether n is too small for a percentile of the rule.
+    pub fn is_of_few(&self) -> bool {
+        matches!(self, Judgement::Judged { verdict, caveat: Some(_) } if *verdict != LagVerdict::Overloaded)
     }
 
     /// The failed checks that keep it from being judged.

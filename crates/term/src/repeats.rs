@@ -13,17 +13,24 @@ pub fn repeats(repeats: &Repeats, style: Style) -> String {
     page.paragraph(Role::Strong, &repeats.sentence);
     page.gap();
     let mut table = Table::new("")
-        .column("a second", 0)
-        .column("median ms", 1)
+        .column("a second", 1)
+        .column("median ms", 3)
         .column("p99 ms", 2)
-        .column("verdict", 0);
+        .column("verdict", 0)
+        .cut_in_the_middle();
     for row in &repeats.rows {
         table.row((Role::Ink, &label(row, repeats.runs)), cells(row));
+        if let Some(overload) = &row.overload {
+            table.line((Role::Muted, &format!("  {}", overload.in_words())));
+        }
     }
     if !table.is_empty() {
         table.print(&mut page);
-        let words = "The mean of the runs ± the standard deviation between them.";
-        page.paragraph(Role::Muted, words);
+        let spread = repeats.rows.iter().any(|row| row.ops_per_sec.deviation.is_some());
+        if spread {
+            let words = "The mean of the runs ± the standard deviation between them.";
+            page.paragraph(Role::Muted, words);
+        }
     }
     page.finish()
 }
@@ -38,21 +45,12 @@ fn label(row: &RepeatRow, runs: usize) -> String {
 
 fn cells(row: &RepeatRow) -> Vec<(Role, String)> {
     let rate = match row.operation {
-        Operation::Save => row.ops_per_sec.in_words(format::per_second),
-        _ => row.bytes_per_sec.in_words(format::mb_per_s),
+        Operation::Save => row.ops_per_sec.in_words(1.0, format::per_second),
+        _ => row.bytes_per_sec.in_words(1e6, format::mb_per_s),
     };
-    if let Some(overload) = &row.overload {
-        let none = || (Role::Muted, format::NONE.to_owned());
-        return vec![
-            (Role::Late, overload.in_words()),
-            none(),
-            none(),
-            (Role::Late, "overloaded".to_owned()),
-        ];
-    }
     let time = |spread: &Option<Spread>| {
         let print = |nanos: f64| format::ms(Nanos(nanos.round() as u64));
-        let words = spread.map_or_else(|| format::NONE.to_owned(), |s| s.in_words(print));
+        let words = spread.map_or_else(|| format::NONE.to_owned(), |s| s.in_words(1e6, print));
         (Role::Ink, words)
     };
     let verdict = row.judgement.as_ref().map(|judgement| (role(judgement), judgement.word()));

@@ -11,6 +11,8 @@ pub(crate) struct Table {
     /// Titles over so many columns each, from the left.
     spans: Vec<(String, usize)>,
     rows: Vec<Row>,
+    /// Whether labels that are too long keep their end too.
+    middle: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -31,6 +33,8 @@ enum Content {
     Cells(Vec<(Role, String)>),
     /// Why there are no cells.
     Remark(String),
+    /// The label is a sentence, as wide as the table.
+    Line,
     /// The row begins a section; its label is the title.
     Section,
 }
@@ -65,6 +69,17 @@ impl Table {
     pub(crate) fn remark(&mut self, label: (Role, &str), text: &str) {
         let label = (label.0, label.1.to_owned());
         self.rows.push(Row { label, content: Content::Remark(text.to_owned()) });
+    }
+
+    /// Labels that are too long keep their beginning and their end: what tells them apart is there.
+    pub(crate) fn cut_in_the_middle(self) -> Table {
+        Table { middle: true, ..self }
+    }
+
+    /// A sentence below a row, as wide as the table.
+    pub(crate) fn line(&mut self, text: (Role, &str)) {
+        let label = (text.0, text.1.to_owned());
+        self.rows.push(Row { label, content: Content::Line });
     }
 
     /// A title over the rows that follow, as wide as the table.
@@ -107,9 +122,18 @@ impl Table {
         page.push(&head);
         for row in &self.rows {
             let mut line = Line::new(style);
-            line.left(row.label.0, &row.label.1, label);
+            match self.middle {
+                true => line.left(row.label.0, &cut_in_the_middle(&row.label.1, label), label),
+                false => line.left(row.label.0, &row.label.1, label),
+            };
             match &row.content {
                 Content::Section => page.paragraph(row.label.0, &row.label.1),
+                Content::Line => {
+                    let text = row.label.1.trim_start();
+                    let mut indent = Line::new(style);
+                    indent.add(Role::Ink, "  ");
+                    page.hanging(&indent, 4, row.label.0, text);
+                }
                 Content::Remark(text) => {
                     page.hanging(&line, label + SEPARATION, Role::Muted, text);
                 }
@@ -129,7 +153,8 @@ impl Table {
     /// The width of the labels, and of each column that fits.
     fn fit(&self, room: usize, unicode: bool) -> (usize, Vec<(usize, usize)>) {
         let measure = |text: &str| if unicode { width(text) } else { width(&to_ascii(text)) };
-        let labelled = self.rows.iter().filter(|row| !matches!(row.content, Content::Section));
+        let labelled =
+            self.rows.iter().filter(|row| !matches!(row.content, Content::Section | Content::Line));
         let wanted = labelled.map(|row| measure(&row.label.1));
         let wanted = wanted.chain([measure(&self.title)]).max().unwrap_or(0);
         let column_width = |(index, column): (usize, &Column)| {
@@ -154,5 +179,35 @@ impl Table {
                 shown.remove(place);
             }
         }
+    }
+}
+
+/// The beginning and the end of a text, as much of each as fits.
+fn cut_in_the_middle(text: &str, columns: usize) -> String {
+    let text = crate::text::sanitize(text);
+    if width(&text) <= columns {
+        return text;
+    }
+    let letters: Vec<char> = text.chars().collect();
+    let end = columns.saturating_sub(1) / 2;
+    let fits = |from: &usize| {
+        let rest: String = letters[*from..].iter().collect();
+        width(&rest) <= end
+    };
+    let from = (0..letters.len()).find(fits).unwrap_or(letters.len());
+    let rest: String = letters[from..].iter().collect();
+    let first = crate::text::cut(&text, columns.saturating_sub(width(&rest)), true);
+    first + &rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cut_in_the_middle;
+
+    #[test]
+    fn what_is_cut_keeps_both_ends() {
+        let cut = cut_in_the_middle("SQLite insert, rollback journal, saves/s", 25);
+        assert_eq!(cut, "SQLite inse…rnal, saves/s");
+        assert_eq!(cut_in_the_middle("short", 25), "short");
     }
 }

@@ -34,12 +34,10 @@ pub fn compare(args: &CompareArgs, terminal: &Terminal) -> Result<Exit> {
     };
     let to_file = args.output != Path::new("-");
     let output = to_file.then(|| place(&args.output, kind)).transpose()?;
+    reject_repeated(&paths)?;
     let groups = match args.against.is_empty() {
         true => Vec::new(),
-        false => {
-            reject_repeated(&paths)?;
-            groups(&args.against, &args.runs)
-        }
+        false => groups(&args.against, &args.runs),
     };
     let asked = CompareOptions {
         force: args.force,
@@ -103,14 +101,21 @@ fn compared_as(paths: &[PathBuf], asked: CompareOptions) -> Result<(Vec<Run>, Co
 
 /// A pattern of the shell that takes in too much would compare runs with themselves.
 fn reject_repeated(paths: &[PathBuf]) -> Result<()> {
-    let mut seen: Vec<PathBuf> = Vec::new();
+    let mut seen: Vec<(PathBuf, &PathBuf)> = Vec::new();
     for path in paths {
         // Reading it tells what is wrong with one that has no real path.
         let real = path.canonicalize().unwrap_or_else(|_| path.clone());
-        if seen.contains(&real) {
-            bail!("{} is given twice: a run counts once, on one side", path.display());
+        match seen.iter().find(|(known, _)| *known == real) {
+            Some((_, first)) if *first == path => {
+                bail!("{} is given twice: a run counts once, on one side", path.display())
+            }
+            Some((_, first)) => bail!(
+                "{} is given twice, as {} too: a run counts once, on one side",
+                path.display(),
+                first.display()
+            ),
+            None => seen.push((real, path)),
         }
-        seen.push(real);
     }
     Ok(())
 }
@@ -154,9 +159,14 @@ fn common(paths: &[PathBuf], part: impl Fn(&PathBuf) -> Option<String>) -> Optio
         let alike = shared.chars().zip(other.chars()).take_while(|(one, two)| one == two);
         shared = alike.map(|(one, _)| one).collect();
     }
+    let is_digit = |letter: char| letter.is_ascii_digit();
+    let goes_on = |part: &String| part[shared.len()..].starts_with(is_digit);
     if !others.iter().all(|other| other == first) {
-        let end = |letter: char| !letter.is_alphabetic();
-        shared.truncate(shared.trim_end_matches(end).len());
+        // `before-1` of `before-10` and `before-11` is half a number, `n5` of `n5-1` and `n5-2` not.
+        let half = shared.ends_with(is_digit) && parts.iter().any(goes_on);
+        let kept = if half { shared.trim_end_matches(is_digit) } else { &shared };
+        let kept = kept.trim_end_matches(|letter: char| !letter.is_alphanumeric());
+        shared.truncate(kept.len());
     }
     let long_enough = 1..=LONGEST_NAME;
     long_enough.contains(&shared.chars().count()).then_some(shared)
@@ -201,6 +211,8 @@ mod tests {
     fn sides_are_called_what_their_files_have_in_common() {
         let before = ["before-1.json", "before-2.json", "before-10.json"];
         assert_eq!(named(&before, &["after1.json", "after2.json"]), ["before", "after"]);
+        assert_eq!(named(&["n5-1.json", "n5-2.json"], &["f2-1.json", "f2-12.json"]), ["n5", "f2"]);
+        assert_eq!(named(&["v-10.json", "v-11.json"], &["w10.json", "w11.json"]), ["v", "w"]);
         assert_eq!(named(&["f2fs.json"], &["ext4.json"]), ["f2fs", "ext4"]);
         assert_eq!(named(&["x/old/1.json", "x/old/2.json"], &["new/1.json"]), ["old", "new"]);
     }

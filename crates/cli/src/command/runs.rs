@@ -13,6 +13,7 @@ use crate::load::run_from;
 use crate::results::default_output;
 use crate::say;
 use crate::terminal::Terminal;
+use crate::typed;
 
 /// Makes the runs one after another, and says what they come to together. What is finished is kept
 /// and told, whatever ends the rest.
@@ -43,17 +44,36 @@ pub fn runs(args: &RunArgs, terminal: &Terminal) -> Result<Exit> {
                 ended = ended.map(|so_far| worse(so_far, exit));
             }
             Err(error) => {
-                let done = format!("run {number} of {} did not end", args.runs);
-                ended = Err(error.context(done));
+                ended = Err(ended_at(args, number, (file, &base), error));
                 break;
             }
         }
     }
     if !finished.is_empty() {
-        let together = flashlag_explain::repeats(&finished);
+        let together = flashlag_explain::repeats(&finished, args.runs as usize);
         say::view(&flashlag_term::repeats(&together, terminal.stdout))?;
     }
     ended
+}
+
+/// Why the runs ended at that one, and how to go on with all of them.
+fn ended_at(
+    args: &RunArgs,
+    number: u32,
+    (file, base): (&Path, &Path),
+    error: anyhow::Error,
+) -> anyhow::Error {
+    let of = args.runs;
+    let kept = run_from(file).ok();
+    let stopped = kept.is_some_and(|run| matches!(run.status, RunStatus::Interrupted { .. }));
+    if !stopped {
+        return error.context(format!("run {number} of {of} did not end"));
+    }
+    let base = typed::quoted(&base.to_string_lossy());
+    anyhow::anyhow!(
+        "run {number} of {of} was stopped; what was measured is kept: the same command with --runs \
+         {of} --resume -o {base} goes on with all of them"
+    )
 }
 
 /// The arguments of one repeat. A simulation repeats with the seeds that follow: the same one would

@@ -1,37 +1,35 @@
 //! The first line: who is faster, by how much.
 
-use flashlag_schema::{Run, State};
-use flashlag_stats::Percentile;
-use flashlag_stats::bootstrap::{self, Compared, Figure, Sample};
+use flashlag_schema::State;
 
-use super::ratios::{is_finite, is_usable, samples};
-use super::rows::repeats;
+use super::ratios::is_usable;
 use super::words::main_row;
-use super::{CompareRow, Subject};
+use super::{CompareRow, Ratio, RatioKind, Subject};
 use crate::format;
 use crate::strip::GroupKind;
 
 /// `Moto Z's durable writes are 6.8× as fast as Nexus 5's (6.7 to 6.9).` `None` where fewer than
-/// two have the row that it is about.
-pub fn line(runs: &[Run], subjects: &[Subject], rows: &[CompareRow], seed: u64) -> Option<String> {
+/// two have the row that it is about. The ratios are those of the row.
+pub fn line(subjects: &[Subject], rows: &[CompareRow]) -> Option<String> {
     let row = row(rows)?;
     let speed = |index: usize| row.sides[index].as_ref().map_or(0.0, |side| side.ops_per_sec);
     let mut order = usable(row);
     order.sort_by(|a, b| speed(*b).total_cmp(&speed(*a)));
     let (&fastest, others) = order.split_first()?;
-    let repeats = repeats(runs, subjects, &row.label);
-    let first = samples(&repeats[fastest])?;
     let against = |other: &usize| {
-        let second = samples(&repeats[*other])?;
         let name = subjects.get(*other)?.name.as_str();
-        let found = times_as_fast(&second, &first, seed)?;
-        Some(Other { name, found })
+        Some(Other { name, found: times_as_fast(row, fastest, *other)? })
     };
     let others: Vec<Other<'_>> = others.iter().filter_map(against).collect();
     let things = Things::of(row);
+    let name = |index: &usize| subjects.get(*index).map(|subject| subject.name.clone());
     Some(match others.as_slice() {
         [] => return None,
         [one] => things.two(&subjects[fastest].name, one),
+        others if !others.iter().any(|other| other.found.shown) && !any_rate_differs(row) => {
+            let names: Vec<String> = order.iter().filter_map(name).collect();
+            things.alike(&names)
+        }
         [next, .., slowest] => things.several(&subjects[fastest].name, next, slowest),
     })
 }
@@ -55,31 +53,48 @@ struct Other<'a> {
     found: Found,
 }
 
+/// Whether two that are not the fastest differ.
+fn any_rate_differs(row: &CompareRow) -> bool {
+    row.all_ratios().any(|ratio| ratio.kind == RatioKind::Throughput && ratio.differs)
+}
+
 /// How many times as fast, and whether that is of the median.
 struct Found {
-    compared: Compared,
+    ratio: f64,
+    interval: (f64, f64),
+    shown: bool,
     of_median: bool,
 }
 
 impl Found {
     /// `6.8×` and `(6.7 to 6.9)`, or `(6.7 to 6.9, at the median)`.
     fn words(&self) -> (String, String) {
-        let Compared { ratio, low, high, .. } = self.compared;
-        let (times, range) = format::ratio_with_interval(ratio, low, high);
+        let (times, range) =
+            format::ratio_with_interval(self.ratio, self.interval.0, self.interval.1);
         let of = if self.of_median { ", at the median" } else { "" };
         (times, format!("({range}{of})"))
     }
 }
 
 /// By operations a second; by the median where nothing says how much those vary.
-fn times_as_fast(slower: &[Sample], faster: &[Sample], seed: u64) -> Option<Found> {
-    let rate = bootstrap::compare(slower, faster, Figure::Throughput, seed).filter(is_finite);
-    if let Some(compared) = rate {
-        return Some(Found { compared, of_median: false });
-    }
-    let median = Figure::Percentile(Percentile::P50);
-    let compared = bootstrap::compare(faster, slower, median, seed).filter(is_finite)?;
-    Some(Found { compared, of_median: true })
+fn times_as_fast(row: &CompareRow, faster: usize, slower: usize) -> Option<Found> {
+    let of_kind = |kind| {
+        let pair = |ratio: &&Ratio| {
+            ratio.kind == kind
+                && [ratio.of, ratio.against].iter().all(|s| [faster, slower].contains(s))
+        };
+        let ratio = row.all_ratios().find(pair)?;
+        let (low, high) = ratio.interval?;
+        // The faster has more operations a second, and the shorter median.
+        let turned = (ratio.of == slower) == (kind == RatioKind::Throughput);
+        let of_median = kind == RatioKind::P50;
+        let (value, interval) = match turned {
+            true => (1.0 / ratio.ratio, (1.0 / high, 1.0 / low)),
+            false => (ratio.ratio, (low, high)),
+        };
+        Some(Found { ratio: value, interval, shown: ratio.differs, of_median })
+    };
+    of_kind(RatioKind::Throughput).or_else(|| of_kind(RatioKind::P50))
 }
 
 /// What is fast: how it is called.
@@ -105,7 +120,7 @@ impl Things {
         let (times, range) = other.found.words();
         let Things { when, what } = self;
         let name = other.name;
-        match other.found.compared.shown {
+        match other.found.shown {
             true => format!("{when}{fastest}'s {what} are {times} as fast as {name}'s {range}."),
             false => format!(
                 "{when}{fastest}'s and {name}'s {what}: no difference shown, {times} as fast {range}."
@@ -113,17 +128,40 @@ impl Things {
         }
     }
 
+    fn alike(&self, names: &[String]) -> String {
+        let Things { when, what } = self;
+        let whose: Vec<String> = names.iter().map(|name| format!("{name}'s")).collect();
+        format!("{when}{} {what}: no difference shown.", format::list(&whose))
+    }
+
     fn several(&self, fastest: &str, next: &Other<'_>, slowest: &Other<'_>) -> String {
         let Things { when, what } = self;
         let clause = |other: &Other<'_>, which: &str| {
             let (times, range) = other.found.words();
-            let name = other.name;
-            match other.found.compared.shown {
-                true => format!("{times} as fast as {name}'s, {which} {range}"),
-                false => format!("no difference shown to {name}'s, {which} {range}"),
-            }
+            format!("{times} as fast as {}'s, {which} {range}", other.name)
         };
-        let (next, slowest) = (clause(next, "the next"), clause(slowest, "the slowest"));
-        format!("{when}{fastest}'s {what} are the fastest: {next}, and {slowest}.")
+        let alike = |other: &Other<'_>, which: &str| {
+            let range = other.found.words().1;
+            format!("no difference is shown to {}'s, {which} {range}", other.name)
+        };
+        let (second, last) = ("the next", "the slowest");
+        match (next.found.shown, slowest.found.shown) {
+            (true, true) => {
+                let (next, slowest) = (clause(next, second), clause(slowest, last));
+                format!("{when}{fastest}'s {what} are the fastest: {next}, and {slowest}.")
+            }
+            (false, true) => {
+                let (next, slowest) = (alike(next, second), clause(slowest, last));
+                format!("{when}{fastest}'s {what} are {slowest}; {next}.")
+            }
+            (true, false) => {
+                let (next, slowest) = (clause(next, second), alike(slowest, last));
+                format!("{when}{fastest}'s {what} are {next}; {slowest}.")
+            }
+            (false, false) => {
+                let (next, slowest) = (alike(next, second), alike(slowest, last));
+                format!("{when}{fastest}'s {what}: {next}; {slowest}.")
+            }
+        }
     }
 }

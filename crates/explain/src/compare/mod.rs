@@ -1,7 +1,9 @@
 //! Two or more runs side by side, with the interval of each difference.
 
+mod believe;
 mod differs;
 mod faster;
+mod outcome;
 mod ratios;
 mod rows;
 mod scenario;
@@ -12,7 +14,7 @@ use flashlag_schema::{CheckStatus, Operation, Run, State};
 use thiserror::Error;
 
 use crate::figures::Figures;
-use crate::overload::Overload;
+use crate::overload::Overloads;
 use crate::strip::GroupKind;
 use crate::verdict::Judgement;
 
@@ -59,9 +61,27 @@ pub enum CompareError {
     /// Groups that leave nothing to compare.
     #[error("a comparison needs two groups of runs or more, and each run in one of them")]
     Groups,
+    /// One run given twice, or a simulation that was made again with the same seed.
+    #[error(
+        "{first} and {second} are the same run, which counts once: give each run once, and repeat a \
+         simulation with other seeds (run --runs 3)"
+    )]
+    SameRun {
+        /// The one that comes first.
+        first: String,
+        /// The other.
+        second: String,
+    },
+    /// Two sides that would have one name.
+    #[error("two sides are called {label}: give each side a label of its own")]
+    LabelTwice {
+        /// The label.
+        label: String,
+    },
     /// Labels that fit neither subjects nor runs.
     #[error(
-        "{given} labels for {subjects} sides of {runs} runs: give one for each side, or one for each run"
+        "{} for {subjects} sides of {runs} runs: give one for each side, or one for each run",
+        crate::format::plural(*given, "label", "labels")
     )]
     Labels {
         /// How many labels there were.
@@ -87,7 +107,7 @@ pub struct Comparison {
     /// Who is faster, by how much: `Moto Z's durable writes are 6.8× as fast as Nexus 5's (6.7 to
     /// 6.9)`. May be empty.
     pub faster: String,
-    /// What each is like, by the worst of its rows.
+    /// What each is like, by the test that its run's headline decides by.
     pub sentence: String,
     /// The row and figure with the largest difference that is sure; may be empty.
     pub largest: String,
@@ -138,11 +158,22 @@ pub struct CompareRow {
     pub in_strip: bool,
     /// As what it decides.
     pub kind: Option<GroupKind>,
+    /// Whether something else is at work beside it.
+    pub beside: bool,
     /// One for each subject; `None` where it has no such phase.
     pub sides: Vec<Option<CompareSide>>,
     /// For each figure, every subject that has it against the first that has it; without those
     /// that a failed check covers or that could not keep their schedule.
     pub ratios: Vec<Ratio>,
+    /// The same for every pair without that first subject.
+    pub other_pairs: Vec<Ratio>,
+}
+
+impl CompareRow {
+    /// Every ratio that was made.
+    pub fn all_ratios(&self) -> impl Iterator<Item = &Ratio> {
+        self.ratios.iter().chain(&self.other_pairs)
+    }
 }
 
 /// One subject's figures, all its repeats together.
@@ -159,8 +190,9 @@ pub struct CompareSide {
     pub rate_spread: Option<f64>,
     /// Its verdict, where a frame may wait for such operations ([`CompareRow::in_strip`]).
     pub judgement: Judgement,
-    /// Set where it could not keep its schedule: then its waits grow with the test's length.
-    pub overload: Option<Overload>,
+    /// Set where one of its runs, or more, could not keep its schedule: then waits grow with the
+    /// test's length, and no times are given, not even those of the runs that kept it.
+    pub overload: Option<Overloads>,
     /// Repeats.
     pub runs: usize,
 }
@@ -202,9 +234,10 @@ pub struct Ratio {
     /// Its 95 % interval; `None` where the tests were too short, or their
     /// intervals too few, for one.
     pub interval: Option<(f64, f64)>,
-    /// Whether a difference is shown: 1 is outside the interval.
+    /// Whether a difference is shown: 1 is outside the interval, and the difference is larger than
+    /// the 1.6 % that a histogram tells apart.
     pub differs: bool,
-    /// Whether the interval includes how runs differ from one another.
+    /// Whether the interval includes how runs differ from one another, on both sides.
     pub between_runs: bool,
     /// `on Tablet T, 13× as long as on Phone P (12 to 14)`, or `no difference shown: on Tablet T,
     /// 1.03× as long as on Phone P (0.90 to 1.18)`.
@@ -245,11 +278,18 @@ pub struct CheckDifference {
 /// Compares runs.
 ///
 /// # Errors
-/// Fewer than two runs or groups; a run in no group, or in two; labels that fit neither; different
-/// scenarios, unless forced.
+/// Fewer than two runs or groups; one run twice; a run in no group, or in two; labels that fit
+/// neither, or are equal; different scenarios, unless forced.
 pub fn compare(runs: &[Run], options: &CompareOptions) -> Result<Comparison, CompareError> {
     if runs.len() < 2 {
         return Err(CompareError::TooFew { given: runs.len() });
+    }
+    if let Some((first, second)) = subjects::same(runs) {
+        let name = |index: usize| match options.files.get(index) {
+            Some(file) => format!("run {} ({file})", index + 1),
+            None => format!("run {}", index + 1),
+        };
+        return Err(CompareError::SameRun { first: name(first), second: name(second) });
     }
     let mut warnings = scenario::warnings(runs, options.force)?;
     let mut subjects = match options.groups.is_empty() {
@@ -260,21 +300,16 @@ pub fn compare(runs: &[Run], options: &CompareOptions) -> Result<Comparison, Com
     warnings.extend(subjects::seeds(runs, &subjects));
     warnings.extend(subjects::mixed(runs, &subjects));
     warnings.extend(subjects::alone(runs, &subjects));
+    warnings.extend(subjects::unfinished(runs, &subjects, &options.files));
     let rows = rows::rows(runs, &subjects, options.seed);
-    let ratios = || rows.iter().flat_map(|row| &row.ratios).filter(|r| r.interval.is_some());
-    if ratios().next().is_some() && !ratios().any(|ratio| ratio.between_runs) {
-        warnings.push(
-            "One run each: the intervals say how a run varies within itself, not how runs differ \
-             from one another. Repeat each (run --runs 3), and give all the files."
-                .to_owned(),
-        );
-    }
+    let mut ratios = rows.iter().flat_map(|row| &row.ratios).filter(|r| r.interval.is_some());
+    warnings.extend(ratios.next().and_then(|_| subjects::singles(&subjects)));
     let differs = differs::differences(runs, &subjects);
-    let (sentence, more) = words::headline(&subjects, &rows);
+    let (sentence, more) = words::headline(runs, &subjects, &rows);
     Ok(Comparison {
-        faster: faster::line(runs, &subjects, &rows, options.seed).unwrap_or_default(),
+        faster: faster::line(&subjects, &rows).unwrap_or_default(),
         largest: words::largest(&rows).unwrap_or_default(),
-        believe: words::believe(runs, &subjects, &rows, &differs),
+        believe: believe::believe(runs, &subjects, &rows, &differs),
         checks: differs::checks(runs, &subjects),
         sentence,
         more,

@@ -14,40 +14,69 @@ const KINDS: [(RatioKind, Figure); 3] = [
     (RatioKind::Throughput, Figure::Throughput),
 ];
 
-/// The ratios of one row, each against the first: of sides that no failed check covers and that
-/// kept their schedule.
+/// The ratios of one row: those against the first side, and those of every other pair.
+#[derive(Default)]
+pub struct Ratios {
+    pub against_first: Vec<Ratio>,
+    pub others: Vec<Ratio>,
+}
+
+/// Of sides that no failed check covers and that kept their schedule. Each side is resampled once,
+/// whatever it is compared with.
 pub fn ratios(
     repeats: &[Vec<(&Run, &Phase)>],
     sides: &[Option<CompareSide>],
     subjects: &[Subject],
     seed: u64,
-) -> Vec<Ratio> {
-    let mut usable = (0..repeats.len()).filter(|index| is_usable(sides, *index));
-    let Some(against) = usable.next() else { return Vec::new() };
-    let Some(first) = samples(&repeats[against]) else { return Vec::new() };
+) -> Ratios {
+    let usable = (0..repeats.len()).filter(|index| is_usable(sides, *index));
+    let prepared: Vec<Prepared> =
+        usable.filter_map(|of| Prepared::of(of, &repeats[of], seed)).collect();
     let open = repeats.iter().flatten().any(|(_, phase)| !phase.closed_loop);
     let saves = repeats.iter().flatten().any(|(_, phase)| phase.operation == Operation::Save);
-    let mut ratios = Vec::new();
-    for of in usable {
-        let Some(second) = samples(&repeats[of]) else { continue };
-        for (kind, figure) in KINDS {
-            // A schedule decides the throughput of an open loop.
-            if kind == RatioKind::Throughput && open {
-                continue;
-            }
-            let found = bootstrap::compare(&first, &second, figure, seed).filter(is_finite);
-            let pair = Pair { kind, of, against, saves };
-            let made = match found {
-                Some(found) => Some(ratio(pair, found, subjects)),
-                None if kind == RatioKind::Throughput => {
-                    without_interval(pair, (&first, &second), subjects)
+    let mut ratios = Ratios::default();
+    for (place, against) in prepared.iter().enumerate() {
+        for of in &prepared[place + 1..] {
+            for (figure, (kind, _)) in KINDS.iter().enumerate() {
+                // A schedule decides the throughput of an open loop.
+                if *kind == RatioKind::Throughput && open {
+                    continue;
                 }
-                None => None,
-            };
-            ratios.extend(made);
+                let pair = Pair { kind: *kind, of: of.subject, against: against.subject, saves };
+                let made = against.ratio(of, figure, pair, subjects);
+                let list = if place == 0 { &mut ratios.against_first } else { &mut ratios.others };
+                list.extend(made);
+            }
         }
     }
     ratios
+}
+
+/// One side, resampled for each figure.
+struct Prepared {
+    subject: usize,
+    samples: Vec<Sample>,
+    figures: [Option<bootstrap::Side>; KINDS.len()],
+}
+
+impl Prepared {
+    fn of(subject: usize, repeats: &[(&Run, &Phase)], seed: u64) -> Option<Prepared> {
+        let samples = samples(repeats)?;
+        let figures = KINDS.map(|(_, figure)| bootstrap::Side::of(&samples, figure, seed));
+        Some(Prepared { subject, samples, figures })
+    }
+
+    /// How many times this side's figure the other's is.
+    fn ratio(&self, of: &Prepared, figure: usize, pair: Pair, names: &[Subject]) -> Option<Ratio> {
+        let sides = self.figures.get(figure)?.as_ref().zip(of.figures.get(figure)?.as_ref());
+        match sides.and_then(|(first, second)| first.against(second)).filter(is_finite) {
+            Some(found) => Some(ratio(pair, found, names)),
+            None if pair.kind == RatioKind::Throughput => {
+                without_interval(pair, (&self.samples, &of.samples), names)
+            }
+            None => None,
+        }
+    }
 }
 
 /// Whether ratios may be made of that side.
@@ -70,13 +99,13 @@ struct Pair {
 /// An interval a thousand times as high as low says nothing, and is not printed.
 const WIDEST: f64 = 1000.0;
 
-pub fn is_finite(found: &Compared) -> bool {
+fn is_finite(found: &Compared) -> bool {
     let all = [found.ratio, found.low, found.high];
     all.iter().all(|value| value.is_finite() && *value > 0.0) && found.high / found.low <= WIDEST
 }
 
 /// What the bootstrap draws from; `None` where a histogram can't be read.
-pub fn samples(repeats: &[(&Run, &Phase)]) -> Option<Vec<Sample>> {
+fn samples(repeats: &[(&Run, &Phase)]) -> Option<Vec<Sample>> {
     let sample = |(_, phase): &(&Run, &Phase)| {
         Some(Sample {
             histogram: felt(phase)?,

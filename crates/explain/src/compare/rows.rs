@@ -8,7 +8,7 @@ use super::{CompareRow, CompareSide, Subject};
 use crate::doubt::{Failure, failures_of};
 use crate::figures::{Figures, felt, merged};
 use crate::naming::{Plan, row_title, stage_of};
-use crate::overload::overload;
+use crate::overload::Overloads;
 use crate::repeats::spread;
 use crate::verdict::Judgement;
 use crate::worst::decides;
@@ -56,6 +56,7 @@ fn row(
         true => format!(", {}", stage_of(run, phase).to_lowercase().replace(", run", " run")),
         false => String::new(),
     };
+    let ratios = ratios(&repeats, &sides, subjects, seed);
     CompareRow {
         title: row_title(run, phase) + &stage,
         test: phase.name.clone(),
@@ -64,7 +65,9 @@ fn row(
         operation: phase.operation,
         in_strip: kind.is_some(),
         kind,
-        ratios: ratios(&repeats, &sides, subjects, seed),
+        beside: phase.background.is_some(),
+        ratios: ratios.against_first,
+        other_pairs: ratios.others,
         sides,
         label,
     }
@@ -97,16 +100,21 @@ fn side(repeats: &[(&Run, &Phase)]) -> Option<CompareSide> {
     let mean = |rate: fn(&Phase) -> f64| {
         repeats.iter().map(|(_, phase)| rate(phase)).sum::<f64>() / count as f64
     };
+    let overload = Overloads::of(repeats);
     Some(CompareSide {
-        figures: Figures::of(&all),
+        figures: match overload {
+            Some(_) => Figures::of_overloaded(all.count()),
+            None => Figures::of(&all),
+        },
         ops_per_sec: mean(|phase| phase.ops_per_sec),
         bytes_per_sec: mean(|phase| phase.bytes_per_sec),
         rate_spread: spread(repeats.iter().map(|(_, phase)| phase.ops_per_sec)),
-        judgement: match failures.is_empty() {
-            true => Judgement::of_histogram(&all),
-            false => Judgement::NotJudged { failures },
+        judgement: match (failures.is_empty(), &overload) {
+            (false, _) => Judgement::NotJudged { failures },
+            (true, Some(overload)) => Judgement::all_overloaded(overload),
+            (true, None) => Judgement::of_histogram(&all),
         },
-        overload: repeats.iter().find_map(|(run, phase)| overload(run, phase)),
+        overload,
         runs: count,
     })
 }

@@ -3,13 +3,21 @@
 use flashlag_schema::Run;
 
 use super::CompareError;
+use crate::format;
 
 /// What must be said first; an error where scenarios differ and that is not forced.
 pub fn warnings(runs: &[Run], force: bool) -> Result<Vec<String>, CompareError> {
     let Some((first, rest)) = runs.split_first() else { return Ok(Vec::new()) };
     let others = (2..).zip(rest).filter(|(_, run)| run.scenario.hash != first.scenario.hash);
+    let mut kinds: Vec<(&Run, Vec<usize>)> = Vec::new();
+    for (number, run) in others {
+        match kinds.iter_mut().find(|(known, _)| known.scenario.hash == run.scenario.hash) {
+            Some((_, numbers)) => numbers.push(number),
+            None => kinds.push((run, vec![number])),
+        }
+    }
     let differences: Vec<String> =
-        others.map(|(number, run)| difference(first, number, run)).collect();
+        kinds.iter().map(|(run, numbers)| difference(first, numbers, run)).collect();
     if !differences.is_empty() && !force {
         return Err(CompareError::Scenario { differences: differences.join("; ") });
     }
@@ -18,6 +26,7 @@ pub fn warnings(runs: &[Run], force: bool) -> Result<Vec<String>, CompareError> 
         warnings.push(format!("Compared by force, though {}.", differences.join("; ")));
     }
     let mut versions: Vec<&str> = runs.iter().map(|run| run.flashlag.version.as_str()).collect();
+    versions.sort_unstable();
     versions.dedup();
     if versions.len() > 1 {
         warnings.push(format!("Made by different versions: {}.", versions.join(", ")));
@@ -25,8 +34,9 @@ pub fn warnings(runs: &[Run], force: bool) -> Result<Vec<String>, CompareError> 
     Ok(warnings)
 }
 
-/// `run 2 is quick (9f8e7d6c5b4a), not quick (1a2b3c4d5e6f): span is 20MB, not 100MB`.
-fn difference(first: &Run, number: usize, run: &Run) -> String {
+/// `run 2 is quick (9f8e7d6c5b4a), not quick (1a2b3c4d5e6f): span is 20MB, not 100MB`; `runs 2 and 3
+/// are …`.
+fn difference(first: &Run, numbers: &[usize], run: &Run) -> String {
     let named = |run: &Run| {
         let hash: String = run.scenario.hash.chars().take(12).collect();
         format!("{} ({hash})", run.scenario.name)
@@ -45,5 +55,10 @@ fn difference(first: &Run, number: usize, run: &Run) -> String {
         true if first.scenario.name != run.scenario.name => "another scenario".to_owned(),
         true => "its settings are the same, but the file is not".to_owned(),
     };
-    format!("run {number} is {}, not {}: {why}", named(run), named(first))
+    let listed: Vec<String> = numbers.iter().map(usize::to_string).collect();
+    let which = match listed.as_slice() {
+        [one] => format!("run {one} is"),
+        several => format!("runs {} are", format::list(several)),
+    };
+    format!("{which} {}, not {}: {why}", named(run), named(first))
 }

@@ -1,6 +1,6 @@
 //! Which runs are repeats of one another, and what the subjects are called.
 
-use flashlag_schema::{Environment, Reading, Run};
+use flashlag_schema::{Environment, Reading, Run, RunStatus};
 
 use super::{CompareError, CompareOptions, Group, Subject};
 use crate::format;
@@ -59,10 +59,105 @@ pub fn grouped(runs: &[Run], options: &CompareOptions) -> Result<Vec<Subject>, C
                 about: about(first),
                 runs: group.runs.clone(),
             };
-            Ok(groups.iter().zip(firsts).enumerate().map(subject).collect())
+            let mut subjects: Vec<Subject> =
+                groups.iter().zip(firsts).enumerate().map(subject).collect();
+            tell_apart(&mut subjects, groups);
+            Ok(subjects)
         }
         _ => Err(CompareError::Groups),
     }
+}
+
+/// Sides of one name get those of their groups, else numbers.
+fn tell_apart(subjects: &mut [Subject], groups: &[Group]) {
+    for by_number in [false, true] {
+        let names: Vec<String> = subjects.iter().map(|subject| subject.name.clone()).collect();
+        for (place, (subject, group)) in subjects.iter_mut().zip(groups).enumerate() {
+            let alike = names.iter().filter(|name| **name == subject.name).count() > 1;
+            if alike && by_number {
+                subject.name = format!("{} ({})", subject.name, place + 1);
+            } else if alike && group.name != subject.name {
+                subject.name = format!("{} ({})", subject.name, group.name);
+            }
+        }
+    }
+}
+
+/// What must be said of sides with a single run.
+pub fn singles(subjects: &[Subject]) -> Option<String> {
+    let single = |subject: &&Subject| subject.runs.len() == 1;
+    let names: Vec<String> = subjects.iter().filter(single).map(|s| s.name.clone()).collect();
+    let repeat = "Repeat each (run --runs 3), and give all the files.";
+    Some(match names.len() {
+        0 => return None,
+        all if all == subjects.len() => format!(
+            "One run each: the intervals say how a run varies within itself, not how runs differ \
+             from one another. {repeat}"
+        ),
+        1 => format!(
+            "{} has a single run: how runs of it differ is not known, and is taken to be as on the \
+             other sides, or as that run varies within itself, whichever is more. {repeat}",
+            names[0]
+        ),
+        _ => format!(
+            "{} have a single run each: how runs of them differ is not known, and is taken to be as \
+             on the other sides, or as a run varies within itself, whichever is more. {repeat}",
+            format::list(&names)
+        ),
+    })
+}
+
+/// What must be said of runs that did not come to their end, or whose tests were cut short.
+pub fn unfinished(runs: &[Run], subjects: &[Subject], files: &[String]) -> Option<String> {
+    let mut stopped: Vec<String> = Vec::new();
+    for subject in subjects {
+        for (place, index) in subject.runs.iter().enumerate() {
+            let Some(run) = runs.get(*index) else { continue };
+            let name = match files.get(*index) {
+                Some(file) => file.clone(),
+                None if subject.runs.len() == 1 => subject.name.clone(),
+                None => format!("run {} of {}", place + 1, subject.name),
+            };
+            let how = match &run.status {
+                RunStatus::Complete => None,
+                RunStatus::Interrupted { .. } => Some("was stopped before its end".to_owned()),
+                RunStatus::Running { .. } => Some("has not come to its end".to_owned()),
+                RunStatus::Failed { .. } => Some("was ended by an error".to_owned()),
+            };
+            let cut = match run.phases.iter().filter(|phase| phase.cut_short).count() {
+                0 => None,
+                cut => Some(format::plural(cut, "test cut short", "tests cut short")),
+            };
+            let said = match (how, cut) {
+                (None, None) => continue,
+                (Some(how), None) => format!("{name} {how}"),
+                (None, Some(cut)) => format!("{name} has {cut}"),
+                (Some(how), Some(cut)) => format!("{name} {how}, with {cut}"),
+            };
+            stopped.push(said);
+        }
+    }
+    (!stopped.is_empty()).then(|| {
+        format!(
+            "Not all runs are whole: {}. What they did not measure is missing on their sides.",
+            stopped.join("; ")
+        )
+    })
+}
+
+/// The first two runs that are one and the same: a copy, or a simulation made again with one seed.
+pub fn same(runs: &[Run]) -> Option<(usize, usize)> {
+    let is_same = |a: &Run, b: &Run| {
+        let (first, second) = (&a.scenario, &b.scenario);
+        (&first.hash, first.seed) == (&second.hash, second.seed)
+            && a.target == b.target
+            && a.environment == b.environment
+            && a.started == b.started
+            && a.phases == b.phases
+            && !a.phases.is_empty()
+    };
+    let pairs = (0..runs.len()).flat_map(|second| (0..second).map(move |first| (first, second)));
+    pairs.into_iter().find(|(first, second)| is_same(&runs[*first], &runs[*second]))
 }
 
 /// What must be said where the subjects were measured with different seeds.
@@ -170,7 +265,14 @@ pub fn label(subjects: &mut [Subject], runs: usize, labels: &[String]) -> Result
             subject.name.clone_from(label);
         }
     }
-    Ok(())
+    let twice = (0..subjects.len()).find(|at| {
+        let name = |subject: &Subject| subject.name == subjects[*at].name;
+        subjects[..*at].iter().any(name)
+    });
+    match twice.and_then(|at| subjects.get(at)) {
+        Some(subject) => Err(CompareError::LabelTwice { label: subject.name.clone() }),
+        None => Ok(()),
+    }
 }
 
 fn text<T: ToString>(reading: &Reading<T>) -> Option<String> {

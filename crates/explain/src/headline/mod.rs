@@ -14,7 +14,7 @@ use crate::naming::subject_name;
 use crate::outline::{for_people, test_name};
 use crate::standing::simulated_device;
 use crate::verdict::{Judgement, LagVerdict};
-pub(crate) use facts::Facts;
+pub(crate) use facts::{Deciding, Facts, Stage};
 
 pub use believe::Believe;
 
@@ -55,7 +55,7 @@ pub fn headline(run: &Run) -> Headline {
         Some(failure) => no_verdict_words(run, failure, subject),
         None => verdict_words(run, &facts),
     };
-    let sentence = match simulated_device(run) {
+    let sentence = match called(run) {
         // One colon is enough: `Simulated Nexus 5 (2013): lags; every SQLite save misses …`.
         Some(device) => {
             let said = decapitalized_words(&sentence).replacen(": ", "; ", 1);
@@ -64,6 +64,13 @@ pub fn headline(run: &Run) -> Headline {
         None => sentence,
     };
     Headline { sentence, more, believe, no_verdict }
+}
+
+/// What a simulation calls its device: the label, where it has one.
+fn called(run: &Run) -> Option<String> {
+    let device = simulated_device(run)?;
+    let label = run.label.as_deref().map(str::trim).filter(|label| !label.is_empty());
+    Some(label.map_or(device, str::to_owned))
 }
 
 /// The sentence as it goes on after a colon; what begins with a name stays.

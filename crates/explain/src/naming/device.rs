@@ -110,7 +110,8 @@ fn attributes(run: &Run) -> [Option<String>; 7] {
 /// A name for each run, unique: the short name, and what tells it from others of that name: the
 /// filesystem, its options, the state, the model, the file.
 pub(crate) fn device_names(runs: &[&Run], files: &[String]) -> Vec<String> {
-    let mut names: Vec<String> = runs.iter().map(|run| device_name(run)).collect();
+    let mut names: Vec<Name> =
+        runs.iter().map(|run| Name { own: device_name(run), more: Vec::new() }).collect();
     let attributes: Vec<_> = runs.iter().map(|run| attributes(run)).collect();
     let options: Vec<Vec<String>> = runs.iter().map(|run| options(run)).collect();
     let place = |place: usize| -> Vec<Option<String>> {
@@ -125,7 +126,24 @@ pub(crate) fn device_names(runs: &[&Run], files: &[String]) -> Vec<String> {
     let files: Vec<Option<String>> = (0..runs.len()).map(|at| files.get(at).cloned()).collect();
     tell_apart(&mut names, &files);
     number(&mut names);
-    names
+    names.iter().map(Name::in_words).collect()
+}
+
+/// A short name with what tells it from others. In parentheses, since names stand in lists.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Name {
+    own: String,
+    more: Vec<String>,
+}
+
+impl Name {
+    /// `Nexus 5 (f2fs, discard)`.
+    fn in_words(&self) -> String {
+        match self.more.as_slice() {
+            [] => self.own.clone(),
+            more => format!("{} ({})", self.own, more.join(", ")),
+        }
+    }
 }
 
 fn options(run: &Run) -> Vec<String> {
@@ -134,7 +152,7 @@ fn options(run: &Run) -> Vec<String> {
 
 /// Of each, the mount options that others of its name do not have: `nobarrier`, else `without
 /// nobarrier`.
-fn differing(names: &[String], options: &[Vec<String>]) -> Vec<Option<String>> {
+fn differing(names: &[Name], options: &[Vec<String>]) -> Vec<Option<String>> {
     let alike = |at: usize| (0..names.len()).filter(move |other| names[*other] == names[at]);
     let own = |at: usize| {
         let common = |option: &&String| alike(at).all(|other| options[other].contains(option));
@@ -154,30 +172,30 @@ fn differing(names: &[String], options: &[Vec<String>]) -> Vec<Option<String>> {
 }
 
 /// Adds to each name what tells it from others of that name.
-fn tell_apart(names: &mut [String], by: &[Option<String>]) {
+fn tell_apart(names: &mut [Name], by: &[Option<String>]) {
     let before = names.to_vec();
     for (index, name) in names.iter_mut().enumerate() {
         let Some(mine) = by.get(index).and_then(Option::as_ref) else { continue };
         let mut alike = (0..before.len()).filter(|other| before[*other] == before[index]);
         let told_apart =
             alike.any(|other| by.get(other).is_none_or(|by| by.as_ref() != Some(mine)));
-        if told_apart && !name.contains(mine.as_str()) {
-            *name = format!("{name}, {mine}");
+        if told_apart && !name.in_words().contains(mine.as_str()) {
+            name.more.push(mine.clone());
         }
     }
 }
 
 /// What nothing tells apart is counted.
-fn number(names: &mut [String]) {
+fn number(names: &mut [Name]) {
     let taken = names.to_vec();
     for (index, name) in names.iter_mut().enumerate() {
         let alike: Vec<usize> = (0..taken.len()).filter(|o| taken[*o] == taken[index]).collect();
         let at = alike.iter().position(|other| *other == index).unwrap_or(0) + 1;
         if alike.len() > 1 {
-            *name = match alike.len() == taken.len() {
-                true => format!("Run {at}"),
-                false => format!("{name} ({at})"),
-            };
+            match alike.len() == taken.len() {
+                true => *name = Name { own: format!("Run {at}"), more: Vec::new() },
+                false => name.more.push(at.to_string()),
+            }
         }
     }
 }
@@ -249,16 +267,16 @@ mod tests {
     fn devices_of_one_name_are_told_apart_by_what_differs() {
         let (a, mut b) = (simulated("n5", "Nexus 5"), simulated("n5", "Nexus 5"));
         let files = ["before".to_owned(), "after".to_owned()];
-        assert_eq!(device_names(&[&a, &b], &files), ["Nexus 5, before", "Nexus 5, after"]);
+        assert_eq!(device_names(&[&a, &b], &files), ["Nexus 5 (before)", "Nexus 5 (after)"]);
         assert_eq!(device_names(&[&a, &b], &[]), ["Run 1", "Run 2"]);
         let mut mounted = options(&a);
         mounted.push("nobarrier".to_owned());
         b.environment.filesystem.options = Reading::Value(mounted);
-        let told = ["Nexus 5, without nobarrier", "Nexus 5, nobarrier"];
+        let told = ["Nexus 5 (without nobarrier)", "Nexus 5 (nobarrier)"];
         assert_eq!(device_names(&[&a, &b], &files), told);
         b.environment.filesystem.kind = Reading::Value("ext4".to_owned());
         let names = device_names(&[&a, &b], &files);
-        assert_eq!(names, ["Nexus 5, f2fs", "Nexus 5, ext4"]);
+        assert_eq!(names, ["Nexus 5 (f2fs)", "Nexus 5 (ext4)"]);
     }
 
     #[test]

@@ -1,6 +1,8 @@
-use flashlag_explain::{CompareRow, Comparison, Judgement, format};
+use flashlag_explain::{CompareRow, Comparison, format};
 
-use crate::section::first::{Group, Picture, axis_for, overloaded_row, picture, table_row};
+use crate::section::first::{
+    Group, Picture, Row, axis_for, overloaded_row, picture, table_row, verdict_class,
+};
 
 /// A group of rows for each test, one for each subject, on one axis: the same test is side by side.
 pub(super) fn drawn(comparison: &Comparison) -> Picture {
@@ -13,7 +15,11 @@ pub(super) fn drawn(comparison: &Comparison) -> Picture {
         let rows = sides.filter_map(|(subject, side)| {
             let side = side.as_ref()?;
             Some(match &side.overload {
-                Some(overload) => overloaded_row(&subject.name, overload),
+                Some(overload) => Row {
+                    word: side.judgement.word(),
+                    verdict: verdict_class(&side.judgement),
+                    ..overloaded_row(&subject.name, overload.beside_the_verdict())
+                },
                 None => table_row(&axis, &subject.name, &side.figures, &side.judgement, None, None),
             })
         });
@@ -21,9 +27,7 @@ pub(super) fn drawn(comparison: &Comparison) -> Picture {
     });
     let groups: Vec<Group> = groups.filter(|group| !group.rows.is_empty()).collect();
     let judgements = rows.iter().flat_map(|row| row.sides.iter().flatten());
-    let few = judgements
-        .filter(|side| matches!(side.judgement, Judgement::Judged { caveat: Some(_), .. }))
-        .count();
+    let few = judgements.filter(|side| side.judgement.is_of_few()).count();
     let said = match few {
         0 => Vec::new(),
         few => vec![format!(

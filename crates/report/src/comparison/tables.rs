@@ -1,5 +1,5 @@
 use askama::Template;
-use flashlag_explain::{CompareRow, CompareSide, Comparison, Ratio, RatioKind, format};
+use flashlag_explain::{CompareRow, CompareSide, Comparison, Ratio, RatioKind, Spread, format};
 use flashlag_schema::{Operation, Run};
 
 use crate::Options;
@@ -50,7 +50,9 @@ pub(super) fn ratios(comparison: &Comparison) -> Option<Section> {
         },
         side: vec![
             axis_note.to_owned(),
-            "Hollow and grey: the interval includes equal, so no difference is shown.".to_owned(),
+            "Hollow and grey: no difference is shown, as the interval includes equal or the figures \
+             are within 1.6%, which a histogram does not tell apart."
+                .to_owned(),
         ],
         body: Markup::of(&Ratios { against, head: axis.head(), groups }),
     })
@@ -137,11 +139,11 @@ pub(super) fn figures(comparison: &Comparison) -> Option<Section> {
 
 fn figure_row(row: &CompareRow, name: &str, side: &CompareSide) -> FigureRow {
     let doubt = !side.judgement.failures().is_empty();
-    let judged = row.in_strip || doubt;
+    let judged = row.in_strip || doubt || side.overload.is_some();
     let save = row.operation == Operation::Save;
-    let spread = |rate: f64, print: fn(f64) -> String| {
-        let spread = side.rate_spread.map(|share| format!(" ± {}", print(share * rate)));
-        print(rate) + &spread.unwrap_or_default()
+    let spread = |mean: f64, unit: f64, print: fn(f64) -> String| {
+        let deviation = side.rate_spread.map(|share| share * mean);
+        Spread { mean, deviation }.in_words(unit, print)
     };
     FigureRow {
         name: name.to_owned(),
@@ -149,20 +151,13 @@ fn figure_row(row: &CompareRow, name: &str, side: &CompareSide) -> FigureRow {
         n: format::count(side.figures.n),
         mb: match save {
             true => String::new(),
-            false => spread(side.bytes_per_sec, format::mb_per_s),
+            false => spread(side.bytes_per_sec, 1e6, format::mb_per_s),
         },
-        ops: spread(side.ops_per_sec, format::per_second),
+        ops: spread(side.ops_per_sec, 1.0, format::per_second),
         cells: crate::section::percentile_cells(&side.figures),
-        overload: side.overload.map(|overload| overload.in_words()),
-        word: match (&side.overload, judged) {
-            (Some(_), _) => "overloaded",
-            (None, true) => side.judgement.word(),
-            (None, false) => "",
-        },
-        verdict: match side.overload {
-            Some(_) => "freezes",
-            None => crate::section::first::verdict_class(&side.judgement),
-        },
+        overload: side.overload.map(|overload| overload.beside_the_verdict()),
+        word: if judged { side.judgement.word() } else { "" },
+        verdict: crate::section::first::verdict_class(&side.judgement),
     }
 }
 

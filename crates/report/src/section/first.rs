@@ -3,7 +3,7 @@
 
 use askama::Template;
 use flashlag_explain::{
-    Figures, Judgement, LagVerdict, Mark, Overload, RULES, StripRow, format, overload, strip,
+    Figures, Judgement, LagVerdict, Mark, RULES, StripRow, format, overload, strip,
 };
 use flashlag_schema::Run;
 use flashlag_units::Nanos;
@@ -180,7 +180,7 @@ pub(crate) fn picture(
 
 fn measured(run: &Run, axis: &LatencyAxis, row: &StripRow, flagged: bool) -> Row {
     if let Some(overload) = run.phases.get(row.phase).and_then(|phase| overload(run, phase)) {
-        return Row { note: row.note.clone(), ..overloaded_row(&row.label, &overload) };
+        return Row { note: row.note.clone(), ..overloaded_row(&row.label, overload.in_words()) };
     }
     let flag = Flag::of(run, row.judgement.failures()).filter(|_| flagged);
     table_row(axis, &row.label, &row.figures, &row.judgement, flag, row.note.clone())
@@ -221,7 +221,7 @@ struct Overloaded {
 }
 
 /// A row of the table whose schedule was not kept: its waits would say how long the test was.
-pub(crate) fn overloaded_row(label: &str, overload: &Overload) -> Row {
+pub(crate) fn overloaded_row(label: &str, words: String) -> Row {
     let none = || Cell::text(format::NONE.to_owned());
     Row {
         label: label.to_owned(),
@@ -229,7 +229,7 @@ pub(crate) fn overloaded_row(label: &str, overload: &Overload) -> Row {
         note: None,
         doubt: false,
         mini: String::new(),
-        svg: Markup::of(&Overloaded { words: overload.in_words() }),
+        svg: Markup::of(&Overloaded { words }),
         cells: vec![none(), none(), none(), none()],
         word: "overloaded",
         verdict: "freezes",

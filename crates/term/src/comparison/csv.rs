@@ -1,6 +1,7 @@
-use flashlag_explain::{Comparison, Judgement, Ratio, RatioKind};
+use flashlag_explain::{Comparison, Ratio, RatioKind};
 use flashlag_units::Nanos;
 
+use super::is_judged;
 use crate::csv::{millis, quoted};
 
 const HEADER: &str = "test,state,run,title,side,runs,n,p50_ms,p90_ms,p99_ms,p999_ms,max_ms,\
@@ -10,7 +11,8 @@ const HEADER: &str = "test,state,run,title,side,runs,n,p50_ms,p90_ms,p99_ms,p999
 
 /// A comparison as CSV (RFC 4180, but lines end with a line feed): a line for each test and side,
 /// with its figures and its ratios to the side in `against`, each with the ends of its 95 %
-/// interval and whether a difference is shown. A value that is not known is an empty field.
+/// interval and whether a difference is shown. A value that is not known is an empty field; so are
+/// the times of a schedule that was overloaded.
 pub fn comparison_csv(comparison: &Comparison) -> String {
     let mut csv = HEADER.to_owned();
     for row in &comparison.rows {
@@ -21,12 +23,7 @@ pub fn comparison_csv(comparison: &Comparison) -> String {
             let time = |value: Option<Nanos>| value.map(millis).unwrap_or_default();
             let of_side = || row.ratios.iter().filter(|ratio| ratio.of == subject);
             let against = of_side().next().and_then(|ratio| name(ratio.against));
-            let verdict = match (&side.overload, row.in_strip) {
-                (Some(_), _) => "overloaded",
-                (None, true) => side.judgement.word(),
-                (None, false) if side.judgement.failures().is_empty() => "",
-                (None, false) => Judgement::word(&side.judgement),
-            };
+            let verdict = if is_judged(row, side) { side.judgement.word() } else { "" };
             let mut fields = vec![
                 quoted(&row.test),
                 row.state.name().to_owned(),

@@ -1,5 +1,8 @@
-use flashlag_explain::{CompareRow, CompareSide, Comparison, Ratio, RatioKind};
+use flashlag_explain::{CheckDifference, CompareRow, CompareSide, Comparison, Ratio, RatioKind};
+use flashlag_schema::CheckStatus;
 use serde_json::{Value, json};
+
+use super::is_judged;
 
 /// A comparison as JSON, `flashlag.comparison/1`: its sentences, its sides, and for each test the
 /// figures of each side (times in nanoseconds) and each ratio with the ends of its 95 % interval.
@@ -23,6 +26,7 @@ pub fn comparison_json(comparison: &Comparison) -> String {
         "sides": sides.collect::<Vec<_>>(),
         "tests": comparison.rows.iter().map(test).collect::<Vec<_>>(),
         "differs": differs.collect::<Vec<_>>(),
+        "checks": comparison.checks.iter().map(check).collect::<Vec<_>>(),
     });
     // Rendering a value that is made of strings and numbers does not fail.
     serde_json::to_string_pretty(&value).unwrap_or_default() + "\n"
@@ -40,6 +44,20 @@ fn test(row: &CompareRow) -> Value {
     })
 }
 
+/// A check that does not pass on every side: for each its worst outcome, null where it was not made.
+fn check(check: &CheckDifference) -> Value {
+    let outcome = |(status, detail): &(CheckStatus, String)| {
+        let status = match status {
+            CheckStatus::Pass => "pass",
+            CheckStatus::Fail => "fail",
+            CheckStatus::Unknown => "unknown",
+        };
+        json!({ "status": status, "detail": detail })
+    };
+    let outcomes = check.outcomes.iter().map(|side| side.as_ref().map(outcome));
+    json!({ "claim": check.claim, "sides": outcomes.collect::<Vec<_>>() })
+}
+
 fn figures(row: &CompareRow, side: &CompareSide) -> Value {
     let figures = &side.figures;
     let mut value = json!({
@@ -54,11 +72,15 @@ fn figures(row: &CompareRow, side: &CompareSide) -> Value {
         "ops_per_sec": side.ops_per_sec,
         "bytes_per_sec": side.bytes_per_sec,
         "rate_spread": side.rate_spread,
-        "verdict": (row.in_strip && side.overload.is_none()).then(|| side.judgement.word()),
+        "verdict": is_judged(row, side).then(|| side.judgement.word()),
         "failed_checks":
             side.judgement.failures().iter().map(|failure| &failure.claim).collect::<Vec<_>>(),
         "overload": side.overload.map(|overload| {
-            json!({ "done_per_sec": overload.done_per_sec, "due_per_sec": overload.due_per_sec })
+            json!({
+                "done_per_sec": overload.mean.done_per_sec,
+                "due_per_sec": overload.mean.due_per_sec,
+                "runs": overload.overloaded,
+            })
         }),
     });
     if let Some(fields) = value.as_object_mut() {

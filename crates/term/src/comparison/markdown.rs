@@ -4,6 +4,7 @@ use flashlag_explain::{CompareRow, Comparison, Ratio, RatioKind, format};
 use flashlag_schema::Operation;
 use flashlag_units::Nanos;
 
+use super::{is_judged, rate_in_words};
 use crate::markdown::{escape, table};
 
 /// A comparison as a Markdown page (GitHub's tables): who is faster, what each is like, a table for
@@ -50,8 +51,15 @@ fn test(text: &mut String, comparison: &Comparison, row: &CompareRow) {
             continue;
         };
         if let Some(overload) = &side.overload {
-            let said = format!("overloaded: {}", overload.in_words());
-            rows.push(filled(vec![name.to_owned(), said], head.len()));
+            let mut cells = filled(vec![name.to_owned(), overload.in_words()], head.len());
+            for (title, cell) in head.iter().zip(&mut cells) {
+                match *title {
+                    "n" => *cell = format::count(side.figures.n),
+                    "verdict" => *cell = side.judgement.word().to_owned(),
+                    _ => {}
+                }
+            }
+            rows.push(cells);
             continue;
         }
         let figures = &side.figures;
@@ -60,13 +68,9 @@ fn test(text: &mut String, comparison: &Comparison, row: &CompareRow) {
         let mut cells = vec![name.to_owned()];
         cells.extend([figures.p50, figures.p99, figures.p999, figures.max].map(ms));
         cells.push(late);
-        cells.push(match row.operation {
-            Operation::Save => format::per_second(side.ops_per_sec),
-            _ => format::mb_per_s(side.bytes_per_sec),
-        });
+        cells.push(rate_in_words(row, side));
         cells.push(format::count(figures.n));
-        let doubted = !side.judgement.failures().is_empty();
-        let word = if row.in_strip || doubted { side.judgement.word() } else { "" };
+        let word = if is_judged(row, side) { side.judgement.word() } else { "" };
         cells.push(word.to_owned());
         for kind in [RatioKind::P50, RatioKind::P99, RatioKind::Throughput] {
             let ratio = row.ratios.iter().find(|ratio| ratio.of == subject && ratio.kind == kind);

@@ -4,8 +4,8 @@ mod markdown;
 mod names;
 mod rates;
 
-use flashlag_explain::{CompareRow, CompareSide, Comparison, Judgement, Ratio, RatioKind, format};
-use flashlag_schema::CheckStatus;
+use flashlag_explain::{CompareRow, CompareSide, Comparison, Ratio, RatioKind, Spread, format};
+use flashlag_schema::{CheckStatus, Operation};
 
 use crate::line::{Line, Page};
 use crate::picture::{Bar, Picture, key};
@@ -70,6 +70,24 @@ fn figures(page: &mut Page, comparison: &Comparison, names: &[String]) {
     rates::rates(page, comparison, names);
 }
 
+/// Whether a side has a word for its verdict: where a frame may wait, where a schedule was not kept
+/// and where a check fails.
+fn is_judged(row: &CompareRow, side: &CompareSide) -> bool {
+    row.in_strip || side.overload.is_some() || !side.judgement.failures().is_empty()
+}
+
+/// `136`, `12.9 ± 0.1`: saves a second, or MB/s, and how runs differ.
+fn rate_in_words(row: &CompareRow, side: &CompareSide) -> String {
+    let spread = |mean: f64| {
+        let deviation = side.rate_spread.map(|share| share * mean);
+        Spread { mean, deviation }
+    };
+    match row.operation {
+        Operation::Save => spread(side.ops_per_sec).in_words(1.0, format::per_second),
+        _ => spread(side.bytes_per_sec).in_words(1e6, format::mb_per_s),
+    }
+}
+
 fn name(names: &[String], subject: usize) -> &str {
     names.get(subject).map_or("", String::as_str)
 }
@@ -103,8 +121,12 @@ fn picture(page: &mut Page, comparison: &Comparison, names: &[String]) {
             match &side.overload {
                 None => picture.bar(page, &bar(name(names, subject), side)),
                 Some(overload) => {
-                    let text =
-                        format!("{}: overloaded, {}", name(names, subject), overload.in_words());
+                    let doubted = match side.judgement.failures().is_empty() {
+                        true => "",
+                        false => "not judged: ",
+                    };
+                    let name = name(names, subject);
+                    let text = format!("{name}: {doubted}{}", overload.in_words());
                     page.paragraph(Role::Late, &text);
                 }
             }
@@ -118,12 +140,13 @@ fn picture(page: &mut Page, comparison: &Comparison, names: &[String]) {
             "* n is too small for a percentile of the rule: judged by the values there are.";
         page.paragraph(Role::Muted, words);
     }
-    page.paragraph(Role::Muted, "In parentheses: the 95% interval of the ratio.");
+    if rows.iter().any(|row| row.ratios.iter().any(|ratio| ratio.interval.is_some())) {
+        page.paragraph(Role::Muted, "In parentheses: the 95% interval of the ratio.");
+    }
 }
 
 fn has_caveat(row: &CompareRow) -> bool {
-    let judgements = row.sides.iter().flatten().map(|side| &side.judgement);
-    judgements.into_iter().any(|j| matches!(j, Judgement::Judged { caveat: Some(_), .. }))
+    row.sides.iter().flatten().any(|side| side.judgement.is_of_few())
 }
 
 fn bars<'a>(names: &'a [String], row: &'a CompareRow) -> impl Iterator<Item = Bar<'a>> + Clone {

@@ -40,7 +40,15 @@ fn whole_words(name: &str, columns: usize) -> String {
     }
     match kept.is_empty() {
         true => crate::text::cut(name, columns, true),
-        false => kept.trim_end_matches([',', ':']).to_owned(),
+        false => without_half(&kept).trim_end_matches([',', ':', ' ']).to_owned(),
+    }
+}
+
+/// Without a parenthesis that is not closed.
+fn without_half(kept: &str) -> &str {
+    match kept.rfind('(') {
+        Some(at) if at > 0 && !kept[at..].contains(')') => &kept[..at],
+        _ => kept,
     }
 }
 
@@ -52,6 +60,8 @@ mod tests {
     fn a_name_is_cut_between_words() {
         assert_eq!(whole_words("SanDisk Extreme Pro A1", 20), "SanDisk Extreme Pro");
         assert_eq!(whole_words("SanDisk, Extreme", 12), "SanDisk");
+        assert_eq!(whole_words("Nexus 5 (without nobarrier)", 18), "Nexus 5");
+        assert_eq!(whole_words("Nexus 5 (2013) of mine", 18), "Nexus 5 (2013) of");
         assert_eq!(whole_words("Nexus 5", 7), "Nexus 5");
         assert_eq!(whole_words("unbreakable", 5), "unbr…");
     }

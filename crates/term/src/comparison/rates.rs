@@ -3,7 +3,7 @@
 use flashlag_explain::{CompareRow, CompareSide, Comparison, Ratio, RatioKind, format};
 use flashlag_schema::Operation;
 
-use super::{name, short, titled};
+use super::{name, rate_in_words, short, titled};
 use crate::line::Page;
 use crate::style::Role;
 use crate::table::Table;
@@ -55,16 +55,9 @@ fn rate_ratio(row: &CompareRow) -> impl Iterator<Item = &Ratio> {
 fn cell(row: &CompareRow, side: &Option<CompareSide>) -> (Role, String) {
     let Some(side) = side else { return (Role::Muted, format::NONE.to_owned()) };
     let trusted = side.judgement.failures().is_empty();
-    let rate = match row.operation {
-        Operation::Save => format::per_second(side.ops_per_sec),
-        _ => format::mb_per_s(side.bytes_per_sec),
-    };
-    let spread = side.rate_spread.map_or_else(String::new, |spread| match row.operation {
-        Operation::Save => format!(" ± {}", format::per_second(spread * side.ops_per_sec)),
-        _ => format!(" ± {}", format::mb_per_s(spread * side.bytes_per_sec)),
-    });
+    let rate = rate_in_words(row, side);
     match trusted {
-        true => (Role::Ink, rate + &spread),
+        true => (Role::Ink, rate),
         false => (Role::Muted, format!("{rate} ✕")),
     }
 }

@@ -1,0 +1,84 @@
+//! What one side is like, by the test that its run's headline decides by.
+
+use flashlag_schema::{Run, State};
+
+use super::{CompareRow, Subject};
+use crate::headline::{Deciding, Stage};
+use crate::strip::GroupKind;
+use crate::verdict::LagVerdict;
+use crate::worst::worst;
+
+/// What one subject's rows say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// The worst of the test that decides, in all its stages.
+    pub alone: LagVerdict,
+    /// That test when new, where this subject was measured in another stage too.
+    pub new: Option<LagVerdict>,
+    /// A stage with the worst; only where this subject was measured in another than New.
+    pub stage: Option<State>,
+    /// Whether it was measured in several stages.
+    pub several: bool,
+    /// Whether the test that decides has something beside it, there being no other.
+    pub beside: bool,
+    /// Saves beside another writer, where they are worse.
+    pub busy: Option<LagVerdict>,
+}
+
+/// The stages, by which is named first.
+pub const STAGES: [State; 5] =
+    [State::Filled, State::Deleted, State::Idle, State::Trimmed, State::New];
+
+/// The test that decides for each subject: that of its longest run.
+pub fn deciding(runs: &[Run], subjects: &[Subject]) -> Vec<Option<Deciding>> {
+    let of_subject = |subject: &Subject| {
+        let runs = subject.runs.iter().filter_map(|index| runs.get(*index));
+        let longest = runs.rev().max_by_key(|run| run.phases.len())?;
+        Deciding::of(longest)
+    };
+    subjects.iter().map(of_subject).collect()
+}
+
+/// The rows of the test that decides for a subject.
+pub fn rows_of<'a>(
+    rows: &'a [CompareRow],
+    deciding: &Deciding,
+) -> impl Iterator<Item = &'a CompareRow> + use<'a> {
+    let test = deciding.test.clone();
+    rows.iter().filter(move |row| row.kind.is_some() && row.test == test)
+}
+
+/// The verdict of a row for a subject; `None` where a failed check covers it.
+pub fn verdict(row: &CompareRow, subject: usize) -> Option<LagVerdict> {
+    row.sides.get(subject)?.as_ref()?.judgement.verdict()
+}
+
+impl Outcome {
+    /// `None` where what has to be judged cannot be.
+    pub fn of(rows: &[CompareRow], subject: usize, deciding: &Deciding) -> Option<Outcome> {
+        let own = || rows_of(rows, deciding).filter(|row| row.sides[subject].is_some());
+        let stages: Vec<Stage> =
+            own().map(|row| Stage { state: row.state, verdict: verdict(row, subject) }).collect();
+        let alone = deciding.verdict(&stages)?;
+        let of_state = |state: State| {
+            let stages = stages.iter().filter(|stage| stage.state == state);
+            worst(stages.filter_map(|stage| stage.verdict))
+        };
+        let measured = STAGES.into_iter().filter(|state| of_state(*state).is_some());
+        let later = measured.clone().any(|state| state != State::New);
+        let stage = STAGES.into_iter().find(|state| of_state(*state) == Some(alone));
+        let beside = rows.iter().filter(|row| {
+            let busy = row.kind == Some(GroupKind::BusySave) && row.beside;
+            busy && deciding.is_beside(&row.test, row.state)
+        });
+        let busy = worst(beside.filter_map(|row| verdict(row, subject)));
+        Some(Outcome {
+            alone,
+            new: of_state(State::New).filter(|_| later),
+            stage: stage.filter(|_| later),
+            several: measured.count() > 1,
+            beside: own().all(|row| row.beside),
+            busy: busy.filter(|busy| *busy > alone),
+        })
+    }
+}
