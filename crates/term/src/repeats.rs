@@ -21,7 +21,7 @@ pub fn repeats(repeats: &Repeats, style: Style) -> String {
     for row in &repeats.rows {
         table.row((Role::Ink, &label(row, repeats.runs)), cells(row));
         if let Some(overload) = &row.overload {
-            table.line((Role::Muted, &format!("  {}", overload.in_words())));
+            table.line((Role::Muted, &format!("  {}", overload.beside_the_verdict())));
         }
     }
     if !table.is_empty() {

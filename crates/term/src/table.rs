@@ -150,6 +150,19 @@ impl Table {
         }
     }
 
+    /// The fewest columns, from `least` to `most`, in which no two labels are cut to the same.
+    fn told_apart_in(&self, least: usize, most: usize) -> usize {
+        let cells = self.rows.iter().filter(|row| matches!(row.content, Content::Cells(_)));
+        let labels: Vec<&str> = cells.map(|row| row.label.1.as_str()).collect();
+        let unique = |columns: &usize| {
+            let mut cut: Vec<String> =
+                labels.iter().map(|label| cut_in_the_middle(label, *columns)).collect();
+            cut.sort_unstable();
+            cut.windows(2).all(|pair| pair[0] != pair[1])
+        };
+        (least.min(most)..most).find(unique).unwrap_or(most)
+    }
+
     /// The width of the labels, and of each column that fits.
     fn fit(&self, room: usize, unicode: bool) -> (usize, Vec<(usize, usize)>) {
         let measure = |text: &str| if unicode { width(text) } else { width(&to_ascii(text)) };
@@ -167,7 +180,10 @@ impl Table {
         };
         let mut shown: Vec<(usize, usize)> =
             self.columns.iter().enumerate().map(column_width).collect();
-        let least = wanted.min(NARROWEST_LABEL.max(room * 2 / 5));
+        let least = match self.middle {
+            true => self.told_apart_in(NARROWEST_LABEL.max(room / 3), wanted),
+            false => wanted.min(NARROWEST_LABEL.max(room * 2 / 5)),
+        };
         loop {
             let used: usize = shown.iter().map(|(_, columns)| columns + SEPARATION).sum();
             let spare = |index: usize| self.columns.get(index).map_or(0, |column| column.spare);

@@ -64,17 +64,19 @@ fn doubted(name: &str, index: usize, rows: &[CompareRow]) -> Option<String> {
             }
         }
     }
-    let clause = |(place, (failure, count)): (usize, &(&Failure, usize))| {
+    let mut rows_named = false;
+    let clause = |(failure, count): &(&Failure, usize)| {
         let claim = decapitalized(failure.claim.trim_end_matches('.'));
-        let on = match (place, *count == all) {
-            (_, true) => String::new(),
-            (0, false) => format!(" on {count} of {}", format::plural(all, "row", "rows")),
-            (_, false) => format!(" on {count}"),
+        let on = match (*count == all, rows_named) {
+            (true, _) => String::new(),
+            (false, false) => format!(" on {count} of {}", format::plural(all, "row", "rows")),
+            (false, true) => format!(" on {count}"),
         };
+        rows_named |= *count < all;
         format!("the check that {claim} fails{on}")
     };
     checks.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-    let mut clauses: Vec<String> = checks.iter().take(NAMED).enumerate().map(clause).collect();
+    let mut clauses: Vec<String> = checks.iter().take(NAMED).map(clause).collect();
     if checks.len() > NAMED {
         clauses.push(format::plural(checks.len() - NAMED, "more check fails", "more checks fail"));
     }
@@ -83,5 +85,7 @@ fn doubted(name: &str, index: usize, rows: &[CompareRow]) -> Option<String> {
         every if every == all => format!("{name} cannot be believed"),
         _ => format!("Not all of {name} can be believed"),
     };
-    Some(format!("{which}: {}.", format::list(&clauses)))
+    let last = clauses.pop().unwrap_or_default();
+    let before = if clauses.is_empty() { String::new() } else { clauses.join(", ") + ", and " };
+    Some(format!("{which}: {before}{last}."))
 }

@@ -79,10 +79,19 @@ fn sentences(
     if let (Some(last), Some(rescue)) = (sentences.last_mut(), rescue) {
         *last += &rescue;
     }
-    let unjudged: Vec<usize> = (0..subjects.len()).filter(|s| outcomes[*s].is_none()).collect();
-    if !unjudged.is_empty() {
-        let verb = if unjudged.len() == 1 { "is" } else { "are" };
-        sentences.push(format!("{} {verb} not judged", named(&unjudged)));
+    let without = |waits: bool| {
+        let unjudged = (0..subjects.len()).filter(|s| outcomes[*s].is_none());
+        unjudged.filter(|s| deciding[*s].is_some() == waits).collect::<Vec<usize>>()
+    };
+    for (waits, one, many) in [
+        (true, "is not judged", "are not judged"),
+        (false, "has no save and no durable write", "have no save and no durable write"),
+    ] {
+        let unjudged = without(waits);
+        if !unjudged.is_empty() {
+            let how = if unjudged.len() == 1 { one } else { many };
+            sentences.push(format!("{} {how}", named(&unjudged)));
+        }
     }
     sentences.iter().map(|s| format!("{s}.")).collect::<Vec<_>>().join(" ")
 }
@@ -208,7 +217,8 @@ fn sizes(subjects: &[Subject], rows: &[CompareRow], deciding: &[Option<Deciding>
     };
     let known = |row: &CompareRow| (0..subjects.len()).filter(|s| p99(row, *s).is_some()).count();
     let rank = |row: &&CompareRow| {
-        let verdict = worst((0..subjects.len()).filter_map(|s| verdict(row, s)));
+        let known_of = (0..subjects.len()).filter(|s| p99(row, *s).is_some());
+        let verdict = worst(known_of.filter_map(|s| verdict(row, s)));
         let stage = STAGES.iter().position(|stage| *stage == row.state);
         (verdict, known(row), std::cmp::Reverse(stage), row.run)
     };
