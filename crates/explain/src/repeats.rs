@@ -258,6 +258,11 @@ mod tests {
         assert_eq!(Spread::of(&[3.0]).expect("one").deviation, None);
         assert_eq!(Spread::of(&[]), None);
         assert_eq!(found.in_words(1.0, format::rate), "5.00 ± 2.14");
+        // As precise as the mean, whatever the unit.
+        let steady = Spread { mean: 12.9e6, deviation: Some(900.0) };
+        assert_eq!(steady.in_words(1e6, format::mb_per_s), "12.9 ± 0.0");
+        let fast = Spread { mean: 23_456.0, deviation: Some(1_234.4) };
+        assert_eq!(fast.in_words(1.0, format::per_second), "23,456 ± 1,234");
     }
 
     #[test]

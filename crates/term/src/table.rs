@@ -223,7 +223,7 @@ mod tests {
     #[test]
     fn what_is_cut_keeps_both_ends() {
         let cut = cut_in_the_middle("SQLite insert, rollback journal, saves/s", 25);
-        assert_eq!(cut, "SQLite inse…rnal, saves/s");
+        assert_eq!(cut, "SQLite inser…nal, saves/s");
         assert_eq!(cut_in_the_middle("short", 25), "short");
     }
 }
