@@ -1,0 +1,100 @@
+//! Overloaded rows of comparisons in every form, and the table of repeats at each width.
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+use flashlag_explain::{CompareOptions, Comparison, compare, repeats, sample};
+use flashlag_schema::{CheckStatus, Reading, Run};
+use flashlag_term::Style;
+
+/// One that keeps its schedule beside one that does not.
+fn sides() -> (Vec<Run>, Comparison) {
+    let (mut kept, mut overloaded) = (sample::quick(), sample::overloaded());
+    overloaded.scenario = kept.scenario.clone();
+    kept.environment.software.machine = Reading::Value("Kept".to_owned());
+    overloaded.environment.software.machine = Reading::Value("Overloaded, 2".to_owned());
+    overloaded.trust.checks[0].status = CheckStatus::Unknown;
+    let runs = vec![kept, overloaded];
+    let found = compare(&runs, &CompareOptions::default()).unwrap();
+    (runs, found)
+}
+
+fn busy_ops(run: &Run) -> u64 {
+    run.phases.iter().find(|phase| phase.background.is_some()).unwrap().ops
+}
+
+#[test]
+fn an_overloaded_row_has_its_count_and_its_verdict_and_no_times_in_any_form() {
+    let (runs, found) = sides();
+    let n = busy_ops(&runs[1]);
+    let csv = flashlag_term::comparison_csv(&found);
+    let line = csv.lines().find(|line| line.contains(",overloaded,")).unwrap();
+    // n, five times, the share of late ones.
+    assert!(line.contains(&format!(",1,{n},,,,,,,")), "{line}");
+    let json: serde_json::Value =
+        serde_json::from_str(&flashlag_term::comparison_json(&found)).unwrap();
+    let tests = json["tests"].as_array().unwrap();
+    let sides = tests.iter().map(|test| &test["sides"][1]);
+    let side = sides.into_iter().find(|side| side["verdict"] == "overloaded").unwrap();
+    assert_eq!((&side["n"], &side["overload"]["runs"]), (&n.into(), &1.into()));
+    for key in ["p50_ns", "p99_ns", "max_ns", "late"] {
+        assert!(side.get(key).is_none(), "{key}: {side}");
+    }
+    let checks = json["checks"].as_array().unwrap();
+    assert_eq!(checks[0]["claim"], found.checks[0].claim.as_str());
+    let statuses: Vec<&str> = checks[0]["sides"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|s| s["status"].as_str().unwrap())
+        .collect();
+    assert!(statuses.contains(&"unknown"), "{statuses:?}");
+    let markdown = flashlag_term::comparison_markdown(&found);
+    let row = markdown.lines().find(|line| line.contains("overloaded: ")).unwrap();
+    let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+    assert!(cells.contains(&"overloaded") && cells.contains(&n.to_string().as_str()), "{row}");
+}
+
+#[test]
+fn the_legend_of_intervals_is_there_where_an_interval_is() {
+    let (mut runs, found) = sides();
+    let legend = "In parentheses: the 95% interval";
+    assert!(flashlag_term::comparison(&found, Style::PLAIN).contains(legend));
+    runs[0].phases.retain(|phase| phase.name == "save_wal");
+    runs[1].phases.retain(|phase| phase.name == "save_delete");
+    let apart = compare(&runs, &CompareOptions::default()).unwrap();
+    let text = flashlag_term::comparison(&apart, Style::PLAIN);
+    assert!(text.contains("save") || text.contains("SQLite"), "{text}");
+    assert!(!text.contains(legend), "{text}");
+}
+
+#[test]
+fn the_verdicts_of_repeats_are_there_at_every_width_and_rows_are_told_apart() {
+    let mut sqlite = sample::sqlite();
+    let busy = sample::overloaded().phases.into_iter().find(|phase| phase.background.is_some());
+    sqlite.phases.push(busy.unwrap());
+    for (run, width) in
+        [sample::overloaded(), sqlite].iter().flat_map(|run| [60, 80, 120].map(|w| (run, w)))
+    {
+        let together = repeats(&[run.clone(), run.clone()], 2);
+        let text = flashlag_term::repeats(&together, Style::PLAIN.with_width(width));
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines.iter().all(|line| line.chars().count() <= width), "{text}");
+        assert!(text.contains("saves a second done"), "{text}");
+        let verdicts = ["smooth", "hitches", "lags", "freezes", "overloaded"];
+        let judged = lines.iter().filter(|line| verdicts.iter().any(|v| line.ends_with(v)));
+        let wanted = together.rows.iter().filter(|row| row.judgement.is_some()).count();
+        let judged: Vec<&&str> = judged.collect();
+        assert_eq!(judged.len(), wanted, "{text}");
+        let label = |line: &str| line.split("  ").next().unwrap().to_owned();
+        let mut labels: Vec<String> = judged.iter().map(|line| label(line)).collect();
+        labels.sort();
+        labels.dedup();
+        assert_eq!(labels.len(), wanted, "{text}");
+        assert_eq!(text.contains("p99 ms"), width >= 80, "{text}");
+    }
+}
+
+#[test]
+fn one_finished_run_has_no_deviation_and_no_word_of_it() {
+    let text = flashlag_term::repeats(&repeats(&[sample::quick()], 3), Style::PLAIN);
+    assert!(text.contains("in 1 of 3 runs") && !text.contains('±'), "{text}");
+}
