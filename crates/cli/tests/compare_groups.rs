@@ -61,7 +61,7 @@ fn without_sides_each_run_of_one_machine_stands_alone_and_the_way_is_told() {
     let home = scene();
     let output = compare(home.path(), &["slow-1.json", "slow-2.json", "fast-1.json"]);
     let said = words(&output.stdout);
-    assert!(said.contains("Tablet T, fast-1") && said.contains("--against BEFORE"), "{said}");
+    assert!(said.contains("Tablet T (fast-1)") && said.contains("--against BEFORE"), "{said}");
 }
 
 #[test]
@@ -71,5 +71,13 @@ fn a_run_on_both_sides_is_refused() {
     let output = compare(home.path(), &twice);
     let said = words(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("./slow-1.json is given twice"), "{said}");
+    assert!(said.contains("./slow-1.json is given twice, as slow-1.json too"), "{said}");
+    let without_sides = compare(home.path(), &["slow-1.json", "slow-1.json"]);
+    assert_eq!(without_sides.status.code(), Some(2));
+    // A copy is no other run either.
+    fs::copy(home.path().join("slow-1.json"), home.path().join("copy.json")).unwrap();
+    let copy = compare(home.path(), &["slow-1.json", "slow-2.json", "copy.json"]);
+    let said = words(&copy.stderr);
+    assert_eq!(copy.status.code(), Some(2), "{said}");
+    assert!(said.contains("run 1 (slow-1) and run 3 (copy) are the same run"), "{said}");
 }

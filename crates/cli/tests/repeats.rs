@@ -83,8 +83,12 @@ fn three_runs_are_three_files_that_verify_with_seeds_of_their_own_and_a_mean_wit
     let mean = rates.iter().sum::<f64>() / 3.0;
     let square: f64 = rates.iter().map(|rate| (rate - mean).powi(2)).sum();
     let print = flashlag_explain::format::per_second;
-    let wanted = format!("{} ± {}", print(mean), print((square / 2.0).sqrt()));
+    // As many decimals as the mean has, which is above ten.
+    let wanted = format!("{} ± {:.0}", print(mean), (square / 2.0).sqrt());
     assert!(said.contains(&format!("SQLite insert, WAL, saves/s {wanted}")), "{wanted}: {said}");
+    assert!(said.contains("in all of 3 runs, by SQLite insert, rollback journal."), "{said}");
+    let told = words(&flashlag(home.path(), &["report", "card-1.json", "--format", "text"]).stdout);
+    assert!(told.contains("Simulated Card A: "), "{told}");
     // The same command again would overwrite, and says so before it measures.
     let again = run(home.path(), "sd-a1", &["--runs", "3", "-o", "card.json"]);
     assert_eq!(again.status.code(), Some(2));
@@ -126,6 +130,23 @@ fn repeats_against_repeats_have_one_line_that_says_who_is_faster_in_every_form()
     let page = [&sides[..], &["-o", "both.html"]].concat();
     assert_eq!(flashlag(home.path(), &page).status.code(), Some(0));
     assert!(fs::read_to_string(home.path().join("both.html")).unwrap().contains("Moto Z"));
+}
+
+#[test]
+fn the_same_seed_on_both_sides_is_one_run() {
+    let home = home();
+    for name in ["a.json", "b.json"] {
+        let done = run(home.path(), "zero", &["-o", name]);
+        assert_eq!(done.status.code(), Some(0), "{}", words(&done.stderr));
+    }
+    let refused = flashlag(home.path(), &["compare", "a.json", "b.json"]);
+    let said = words(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    assert!(said.contains("run 1 (a) and run 2 (b) are the same run"), "{said}");
+    let other = run(home.path(), "zero", &["-o", "c.json", "--seed", "9"]);
+    assert_eq!(other.status.code(), Some(0), "{}", words(&other.stderr));
+    let seeds = flashlag(home.path(), &["compare", "a.json", "c.json"]);
+    assert_eq!(seeds.status.code(), Some(0), "{}", words(&seeds.stderr));
 }
 
 #[test]
