@@ -198,6 +198,16 @@ pub fn options(paths: &[PathBuf]) -> flashlag_report::Options {
     flashlag_report::Options { run_files, banner: None }
 }
 
+/// As much as was asked for.
+pub(super) fn in_text(comparison: &Comparison, terminal: &Terminal) -> String {
+    let text = match (terminal.quiet, terminal.verbose) {
+        (true, _) => flashlag_term::comparison_verdict,
+        (false, true) => flashlag_term::comparison_in_full,
+        (false, false) => flashlag_term::comparison,
+    };
+    text(comparison, terminal.stdout)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -227,14 +237,4 @@ mod tests {
         assert_eq!(named(&["run1.json", "run2.json"], &["run3.json", "run4.json"]), plain);
         assert_eq!(named(&["..", "/"], &[""]), plain);
     }
-}
-
-/// As much as was asked for.
-pub(super) fn in_text(comparison: &Comparison, terminal: &Terminal) -> String {
-    let text = match (terminal.quiet, terminal.verbose) {
-        (true, _) => flashlag_term::comparison_verdict,
-        (false, true) => flashlag_term::comparison_in_full,
-        (false, false) => flashlag_term::comparison,
-    };
-    text(comparison, terminal.stdout)
 }
