@@ -197,13 +197,17 @@ fn sentence(runs: &[Run], asked: usize) -> String {
         _ => None,
     };
     let judged: Vec<_> = said.iter().filter_map(words).collect();
+    let missing = match asked - runs.len() {
+        0 => String::new(),
+        some => format!("; {} not come to an end", format::plural(some, "run has", "runs have")),
+    };
     let Some(alone) = worst(judged.iter().map(|(alone, _)| *alone)) else {
         let failed = said.iter().filter(|said| **said == Said::NotJudged).count();
         return match failed {
             0 => {
                 "No save and no durable write was measured: there is no verdict on lag.".to_owned()
             }
-            failed => format!("No verdict: checks fail {}.", in_runs(failed, asked)),
+            failed => format!("No verdict: checks fail {}{missing}.", in_runs(failed, asked)),
         };
     };
     let alike = judged.iter().filter(|(word, _)| *word == alone).count();
@@ -229,10 +233,6 @@ fn sentence(runs: &[Run], asked: usize) -> String {
     let unjudged = match said.len() - judged.len() {
         0 => String::new(),
         some => format!("; {} no verdict", format::plural(some, "run has", "runs have")),
-    };
-    let missing = match asked - runs.len() {
-        0 => String::new(),
-        some => format!("; {} not come to an end", format::plural(some, "run has", "runs have")),
     };
     format!("{first}{}{unjudged}{missing}.", by.unwrap_or_default())
 }

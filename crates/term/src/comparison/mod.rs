@@ -126,7 +126,8 @@ fn picture(page: &mut Page, comparison: &Comparison, names: &[String]) {
                         false => "not judged: ",
                     };
                     let name = name(names, subject);
-                    let text = format!("{name}: {doubted}{}", overload.in_words());
+                    let text =
+                        format!("{name}: {doubted}{}", overload.in_words().replacen(':', ",", 1));
                     page.paragraph(Role::Late, &text);
                 }
             }
