@@ -87,8 +87,9 @@ fn three_runs_are_three_files_that_verify_with_seeds_of_their_own_and_a_mean_wit
     let wanted = format!("{} ± {:.0}", print(mean), (square / 2.0).sqrt());
     assert!(said.contains(&format!("SQLite insert, WAL, saves/s {wanted}")), "{wanted}: {said}");
     assert!(said.contains("in all of 3 runs, by SQLite insert, rollback journal."), "{said}");
-    let told = words(&flashlag(home.path(), &["report", "card-1.json", "--format", "text"]).stdout);
-    assert!(told.contains("Simulated Card A: "), "{told}");
+    let summary =
+        words(&flashlag(home.path(), &["report", "card-1.json", "--format", "text"]).stdout);
+    assert!(summary.contains("Simulated Card A: "), "{summary}");
     // The same command again would overwrite, and says so before it measures.
     let again = run(home.path(), "sd-a1", &["--runs", "3", "-o", "card.json"]);
     assert_eq!(again.status.code(), Some(2));

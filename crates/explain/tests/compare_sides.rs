@@ -253,8 +253,9 @@ fn a_single_run_against_several_is_said_and_is_no_difference_between_runs() {
         run.phases.retain(|phase| phase.label() == "new: rand_write_4k");
     }
     let found = found(&runs);
-    let told = found.warnings.iter().find(|told| told.contains("has a single run")).unwrap();
-    assert!(told.starts_with("Sample Tablet T has a single run"), "{told}");
+    let warning =
+        found.warnings.iter().find(|warning| warning.contains("has a single run")).unwrap();
+    assert!(warning.starts_with("Sample Tablet T has a single run"), "{warning}");
     let mut ratios = found.rows.iter().flat_map(|row| &row.ratios);
     assert!(ratios.all(|ratio| !ratio.between_runs));
 }
@@ -277,7 +278,7 @@ fn runs_that_did_not_end_are_named_and_stages_that_were_not_measured_are_not() {
     let options = CompareOptions { files, ..CompareOptions::default() };
     let found = compare(&[whole, stopped], &options).unwrap();
     let said = "half was stopped before its end, with 1 test cut short";
-    assert!(found.warnings.iter().any(|told| told.contains(said)), "{:?}", found.warnings);
+    assert!(found.warnings.iter().any(|warning| warning.contains(said)), "{:?}", found.warnings);
     let of_tablet = found.sentence.split(". ").find(|part| part.contains("Tablet")).unwrap();
     for word in ["stays", "full", "at first", "once"] {
         assert!(!of_tablet.contains(word), "{}", found.sentence);
@@ -296,7 +297,7 @@ fn scenarios_without_a_test_in_common_are_said_first_and_once() {
     let found = compare(&runs, &options).unwrap();
     let said = "Saves and Reads have no test in common that can be compared. Saves is smooth.";
     assert!(found.sentence.starts_with(said), "{}", found.sentence);
-    let scenarios = found.warnings.iter().find(|told| told.contains("by force")).unwrap();
+    let scenarios = found.warnings.iter().find(|warning| warning.contains("by force")).unwrap();
     assert!(scenarios.contains("runs 2, 3 and 4 are ") && scenarios.matches("abc").count() == 1);
 }
 

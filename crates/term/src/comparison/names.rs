@@ -3,16 +3,18 @@ use flashlag_explain::Comparison;
 use crate::style::Style;
 use crate::text::{sanitize, width};
 
-/// The subjects' names in the columns that a label has, cut after whole words; numbered where cut
-/// ones are no longer told apart.
+/// The subjects' names in the columns that a label has, cut after whole words; where cut ones are no
+/// longer told apart, with what stands in parentheses at their end, else numbered.
 pub(super) fn fitted(comparison: &Comparison, style: Style) -> Vec<String> {
     // With a space after it and room for a mark.
     let columns = (style.columns() / 4).max(10) - 3;
     let names: Vec<String> = comparison.subjects.iter().map(|s| sanitize(&s.name)).collect();
     let cut: Vec<String> = names.iter().map(|name| whole_words(name, columns)).collect();
-    let unique = (0..cut.len()).all(|at| !cut[..at].contains(&cut[at]));
-    if unique {
-        return cut;
+    let ended: Vec<String> = names.iter().map(|name| with_end(name, columns)).collect();
+    for shorter in [cut, ended] {
+        if (0..shorter.len()).all(|at| !shorter[..at].contains(&shorter[at])) {
+            return shorter;
+        }
     }
     let numbered = names.iter().enumerate().map(|(at, name)| {
         let number = format!("{}. ", at + 1);
@@ -21,6 +23,20 @@ pub(super) fn fitted(comparison: &Comparison, style: Style) -> Vec<String> {
     });
     numbered.collect()
 }
+
+/// `SanDisk (a1-fill)` of `SanDisk Extreme Pro A1 (a1-fill)`.
+fn with_end(name: &str, columns: usize) -> String {
+    let end = name.rfind(" (").filter(|_| name.ends_with(')')).map(|at| name.split_at(at));
+    match end {
+        Some((own, end)) if width(end) + FEWEST <= columns => {
+            whole_words(own, columns - width(end)) + end
+        }
+        _ => whole_words(name, columns),
+    }
+}
+
+/// Fewer columns say nothing of a name.
+const FEWEST: usize = 4;
 
 /// As many words as fit `columns`; a first word that does not fit is cut where it must be.
 fn whole_words(name: &str, columns: usize) -> String {
@@ -54,7 +70,7 @@ fn without_half(kept: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::whole_words;
+    use super::{whole_words, with_end};
 
     #[test]
     fn a_name_is_cut_between_words() {
@@ -63,6 +79,9 @@ mod tests {
         assert_eq!(whole_words("Nexus 5 (without nobarrier)", 18), "Nexus 5");
         assert_eq!(whole_words("Nexus 5 (2013) of mine", 18), "Nexus 5 (2013) of");
         assert_eq!(whole_words("Nexus 5", 7), "Nexus 5");
+        assert_eq!(with_end("SanDisk Extreme Pro A1 (a1-fill)", 17), "SanDisk (a1-fill)");
+        assert_eq!(with_end("virtio disk at mnt (e-1)", 17), "virtio disk (e-1)");
+        assert_eq!(with_end("Nexus 5 (a very long file name)", 17), "Nexus 5");
         assert_eq!(whole_words("unbreakable", 5), "unbr…");
     }
 }
