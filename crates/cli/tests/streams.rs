@@ -163,3 +163,24 @@ fn what_verify_finds_is_its_status_whoever_reads_its_lines() {
         assert_eq!(unheard.status.code(), Some(expected), "{name}: {unheard:?}");
     }
 }
+
+#[test]
+fn a_signal_in_a_series_says_how_to_go_on_with_all_of_it() {
+    let scene = Scene::new();
+    let more = ["--set", "time=60s", "--yes", "--runs", "3"];
+    let mut child = scene.run("target", &more).spawn().unwrap();
+    let until = Instant::now() + Duration::from_secs(60);
+    while fs::read_dir(scene.path("target")).unwrap().count() == 0 && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    let status = ended(&mut child);
+    let mut said = String::new();
+    std::io::Read::read_to_string(&mut child.stderr.take().unwrap(), &mut said).unwrap();
+    assert_eq!(status.code(), Some(130), "{said}");
+    assert!(said.contains("run 1 of 3 was stopped"), "{said}");
+    assert!(said.contains("--runs 3 --resume -o run.json"), "{said}");
+    // The file of the first alone is another command, which would leave out two runs.
+    assert!(!said.contains("-o run-1.json"), "{said}");
+}
