@@ -31,10 +31,14 @@ pub fn add_tool(name: &str, package: &str, archive: &mut Initramfs) -> Result<Pa
     Ok(at)
 }
 
+/// Ends where the parent was gone before the binding held; else becomes the program.
+const STILL_OURS: &str = r#"[ "$PPID" = "$1" ] || exit 1; shift; exec "$@""#;
+
 /// A command that is killed when the thread ends that starts it, in whatever way: nothing outlives a lab.
 pub(crate) fn bound_to_us(program: &Path) -> Command {
     let mut command = Command::new(BINDER);
-    command.args(BINDING).arg(program);
+    command.args(BINDING).args(["/bin/sh", "-c", STILL_OURS, "sh"]);
+    command.arg(std::process::id().to_string()).arg(program);
     command
 }
 
