@@ -43,7 +43,7 @@ pub(super) fn beyond(
         }
         Change::Option(option, on) => option_unknown(profile, option, *on),
         Change::Discard(_) => vec![format!(
-            "what a discard costs on {name} is told by no published row, unless it says so"
+            "what a discard costs on {name} is in no published row, unless that says so"
         )],
         Change::Spare(_) => range(before, after, "map.spare").into_iter().collect(),
         Change::Buffer(_) => range(before, after, "buffer.size").into_iter().collect(),

@@ -72,7 +72,7 @@ pub(super) fn section(run: &Run) -> Option<Section> {
         id: "environment",
         name: "Environment",
         heading: environment_heading(run),
-        side: vec!["As the system told it at the start of the run.".to_owned()],
+        side: vec!["As the system reported it at the start of the run.".to_owned()],
         body: Markup::of(&body),
     })
 }

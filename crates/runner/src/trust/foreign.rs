@@ -57,7 +57,7 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Option<Check> {
         let advice = "Measure in a directory on a local disk.";
         findings.push(Finding::unknown(None, detail, advice));
     } else if !writes_judged {
-        let detail = "Foreign writes can't be told from the filesystem's own in these phases.";
+        let detail = "Foreign writes can't be separated from the filesystem's own in these phases.";
         let advice = "Add a read phase, or see the same scenario on another filesystem.";
         findings.push(Finding::unknown(None, detail, advice).weighing(-1.0));
     }
