@@ -46,8 +46,19 @@ pub(super) fn in_short(page: &mut Page, run: &Run, headline: Option<&NoVerdict>)
     if !unknown.is_empty() {
         let mut head = Line::new(page.style());
         mark(&mut head, CheckStatus::Unknown);
-        page.hanging(&head, INDENT, Role::Muted, &format!("{} (-v: why)", unknown.join(". ")));
+        // Beside failed ones their number is enough.
+        let text = match of(run, CheckStatus::Fail).next() {
+            Some(_) if unknown.len() > 1 => {
+                format!("{} could not be decided (-v: which, and why)", plural(unknown.len()))
+            }
+            _ => format!("{} (-v: why)", unknown.join(". ")),
+        };
+        page.hanging(&head, INDENT, Role::Muted, &text);
     }
+}
+
+fn plural(checks: usize) -> String {
+    flashlag_explain::format::plural(checks, "check", "checks")
 }
 
 /// The claim, the first sentence of the evidence, and what to do; -v has the rest, and tables have a

@@ -8,8 +8,7 @@ use crate::style::Role;
 /// Where the wait goes: in full, a bar for each group.
 pub(super) fn waits(page: &mut Page, run: &Run, depth: Depth) {
     // Beside failed checks it is not sure, and -v has it.
-    let fails = run.trust.checks.iter().any(|check| check.status == CheckStatus::Fail);
-    if depth == Depth::Short && fails {
+    if depth == Depth::Short && has_failed(run) {
         return;
     }
     let Some(WaitSection { heading, what, groups }) = flashlag_explain::waits(run) else { return };
@@ -58,7 +57,12 @@ pub(super) fn findings(page: &mut Page, run: &Run, depth: Depth) {
         return;
     }
     let findings = flashlag_explain::findings(run);
-    let listed = if depth == Depth::Full { usize::MAX } else { LISTED };
+    let listed = match depth {
+        Depth::Full => usize::MAX,
+        // Failed checks say what to do as well, and a run without stages fits a screen.
+        Depth::Short if has_failed(run) && flashlag_explain::lifecycle(run).is_none() => 1,
+        Depth::Short => LISTED,
+    };
     let causes = || findings.causes.iter().take(listed);
     if findings.causes.is_empty() {
         no_cause(page, run);
@@ -89,6 +93,10 @@ pub(super) fn findings(page: &mut Page, run: &Run, depth: Depth) {
         head.right(Role::Muted, "not", 8);
         page.hanging(&head, 10, Role::Muted, &ruled_out.sentence);
     }
+}
+
+fn has_failed(run: &Run) -> bool {
+    run.trust.checks.iter().any(|check| check.status == CheckStatus::Fail)
 }
 
 /// Whether a row is worse than smooth.
