@@ -309,3 +309,23 @@ fn pages_are_the_same_for_the_same_run() {
     let run: Run = sample::lifecycle();
     assert_eq!(html(&run, &Options::default()), html(&run, &Options::default()));
 }
+
+#[test]
+fn a_test_that_changes_after_it_was_steady_is_not_called_steady() {
+    let mut run = sample::soak();
+    let change = |kind, secs| Change {
+        kind,
+        t_ns: Nanos::from_secs(secs),
+        written_bytes: Bytes(1),
+        bytes_per_sec: Some((2e6, 1e6)),
+        period_ns: None,
+        detail: String::new(),
+    };
+    for (steady, said) in [(1, false), (20, true)] {
+        run.phases.truncate(1);
+        run.phases[0].changes =
+            vec![change(ChangeKind::SteadyState, steady), change(ChangeKind::Slower, 9)];
+        let page = html(&run, &Options::default());
+        assert_eq!(page.contains("<p class=\"note\">Steady: "), said, "{steady}");
+    }
+}

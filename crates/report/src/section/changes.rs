@@ -36,6 +36,7 @@ pub(super) fn section(run: &Run) -> Option<Section> {
         return None;
     }
     let (settled, events): (Vec<_>, Vec<_>) = seen.into_iter().partition(is_steadiness);
+    let settled: Vec<_> = settled.into_iter().filter(|state| stays(state, &events)).collect();
     if events.is_empty() && steady_note(run).is_some() {
         return None;
     }
@@ -57,6 +58,14 @@ pub(super) fn section(run: &Run) -> Option<Section> {
     };
     let heading = changes_heading(run);
     Some(Section { id: "changes", name: "Changes", heading, side, body: Markup::of(&body) })
+}
+
+/// Whether nothing changed any more in that test.
+fn stays(state: &PhaseChange<'_>, events: &[PhaseChange<'_>]) -> bool {
+    let later = |event: &&PhaseChange<'_>| {
+        event.phase == state.phase && event.change.t_ns > state.change.t_ns
+    };
+    !events.iter().any(|event| later(&event))
 }
 
 /// That nothing but steady states was seen, where the picture has rows to stand for the run: a
