@@ -126,12 +126,12 @@ pub fn plural(n: usize, one: &str, many: &str) -> String {
     format!("{} {}", count(n as u64), if n == 1 { one } else { many })
 }
 
-/// With its first letter small, unless the first word is an abbreviation (`O_DIRECT`, `WAL`).
 /// A limit that waits are held against: the frame at 60 Hz as precisely as its name.
 pub fn limit(limit: Nanos) -> String {
     if limit == flashlag_schema::Lag::FRAME_60HZ { "16.67 ms".to_owned() } else { time(limit) }
 }
 
+/// With its first letter small, unless the first word is an abbreviation (`O_DIRECT`, `WAL`).
 pub(crate) fn decapitalized(text: &str) -> String {
     let mut letters = text.chars();
     let (first, second) = (letters.next(), letters.next());

@@ -147,8 +147,7 @@ fn begin(listener: &UnixListener, mut child: Child) -> Result<Begun, ServeError>
     }
 }
 
-/// Whether there is such a device: said here, before anything is started.
-/// The device's queue; and whether a device can be made of these settings.
+/// The device's queue, where there is such a device: said here, before anything is started.
 fn check(settings: &Settings) -> Result<u32, ServeError> {
     let profile = Profile::find(&settings.profile).map_err(|error| ServeError::Profile {
         name: settings.profile.clone(),

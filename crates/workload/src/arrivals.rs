@@ -37,6 +37,11 @@ impl Arrivals {
         Some(arrivals)
     }
 
+    /// Moves all that is to come by so long.
+    pub fn postpone(&mut self, by: Nanos) {
+        self.next = self.next.saturating_add(u128::from(by.0) << 32);
+    }
+
     /// The mean distance.
     pub fn period(&self) -> Nanos {
         Nanos(to_nanos(self.period).max(1))

@@ -184,9 +184,9 @@ impl<'a, D: Device, M: WaitMeter> Phase<'a, D, M> {
         self.counted_from = Some(now);
         if shared.is_none() && self.job.limits.warmup.is_none() {
             // The schedule's first slot is the first moment that counts, and none is before it.
-            let geometry = self.device.geometry();
-            let blocks = blocks_of(self.job, self.job.span.min(geometry.size));
-            self.lanes = lanes(self.job, blocks, geometry.slots.max(1), now);
+            let delay = now.since(self.now);
+            let schedules = self.lanes.iter_mut().filter_map(|lane| lane.arrivals.as_mut());
+            schedules.for_each(|arrivals| arrivals.postpone(delay));
         }
         self.issued = 0;
         self.intervals_seen = 0;

@@ -62,10 +62,8 @@ pub(super) fn section(run: &Run) -> Option<Section> {
 
 /// Whether nothing changed any more in that test.
 fn stays(state: &PhaseChange<'_>, events: &[PhaseChange<'_>]) -> bool {
-    let later = |event: &&PhaseChange<'_>| {
-        event.phase == state.phase && event.change.t_ns > state.change.t_ns
-    };
-    !events.iter().any(|event| later(&event))
+    let mut own = events.iter().filter(|event| event.phase == state.phase);
+    own.all(|event| event.change.t_ns <= state.change.t_ns)
 }
 
 /// That nothing but steady states was seen, where the picture has rows to stand for the run: a

@@ -140,18 +140,7 @@ fn row(run: &Run, phase: &Phase, many: bool) -> Row {
 /// Of all saves whose schedule was kept: how late the others were says how long the test was.
 fn kept(saves: &[&Phase]) -> Lag {
     let kept = saves.iter().filter(|phase| !is_overloaded(phase));
-    let lags: Vec<&Lag> = kept.filter_map(|phase| phase.lag.as_ref()).collect();
-    let sum =
-        |of: fn(&Lag) -> u64| lags.iter().fold(0, |sum: u64, lag| sum.saturating_add(of(lag)));
-    Lag {
-        saves: sum(|lag| lag.saves),
-        over_60hz: sum(|lag| lag.over_60hz),
-        over_90hz: sum(|lag| lag.over_90hz),
-        over_120hz: sum(|lag| lag.over_120hz),
-        over_100ms: sum(|lag| lag.over_100ms),
-        over_700ms: sum(|lag| lag.over_700ms),
-        over_5s: sum(|lag| lag.over_5s),
-    }
+    kept.filter_map(|phase| phase.lag).fold(Lag::default(), Lag::plus)
 }
 
 /// The share over each limit, and the count.

@@ -203,9 +203,13 @@ mod tests {
         case.cpu(index, |cpu| cpu.idle = Nanos::ZERO);
         let found = case.check(check).unwrap();
         assert_eq!((found.status, found.phases.len()), (CheckStatus::Fail, 1));
-        let named = ["The CPU was the cause", "The CPU added to these waits"];
-        assert!(named.iter().any(|words| found.detail.contains(words)), "{}", found.detail);
+        assert!(found.detail.contains("The CPU added to these waits. "), "{}", found.detail);
         assert!(found.detail.contains("15%"), "{}", found.detail);
+        starve(&mut case, index, 0.6);
+        let found = case.check(check).unwrap();
+        assert_eq!((found.status, found.phases.len()), (CheckStatus::Fail, 1));
+        assert!(found.detail.contains("The CPU was the cause"), "{}", found.detail);
+        assert!(found.detail.contains("60%"), "{}", found.detail);
     }
 
     #[test]

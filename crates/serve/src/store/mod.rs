@@ -130,19 +130,18 @@ impl Store {
         seed: u64,
     ) -> Result<Option<Restored>, ServeError> {
         let path = beside(data, ".flash");
+        let log_path = beside(data, ".log");
         let wanted = Header::new(profile, model, seed)?;
         let Some((header, mut flash)) = snapshot::read(&path, &wanted)? else {
             // A start that was cut short leaves a log beside no data.
-            let log = beside(data, ".log");
             let has_data = std::fs::metadata(data).is_ok_and(|found| found.len() > 0);
-            if has_data && log.exists() {
+            if has_data && log_path.exists() {
                 let gone = io::Error::other("it is gone, and the log of its requests is there");
                 let advice = "remove the log as well, and the flash begins as new under the data";
                 return Err(ServeError::file("open", &path, &gone, advice));
             }
             return Ok(None);
         };
-        let log_path = beside(data, ".log");
         let mut now = header.now;
         let mut replay = |record: &Record| {
             now = now.max(record.at).max(record.ended);

@@ -49,16 +49,15 @@ pub(super) fn in_short(page: &mut Page, run: &Run, headline: Option<&NoVerdict>)
         // Beside failed ones their number is enough.
         let text = match of(run, CheckStatus::Fail).next() {
             Some(_) if unknown.len() > 1 => {
-                format!("{} could not be decided (-v: which, and why)", plural(unknown.len()))
+                format!(
+                    "{} could not be decided (-v: which, and why)",
+                    flashlag_explain::format::plural(unknown.len(), "check", "checks")
+                )
             }
             _ => format!("{} (-v: why)", unknown.join(". ")),
         };
         page.hanging(&head, INDENT, Role::Muted, &text);
     }
-}
-
-fn plural(checks: usize) -> String {
-    flashlag_explain::format::plural(checks, "check", "checks")
 }
 
 /// The claim, the first sentence of the evidence, and what to do; -v has the rest, and tables have a
