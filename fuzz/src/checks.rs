@@ -1,6 +1,5 @@
 //! What must hold of every parser for every input: it returns, and what it took it takes again.
 
-use flashlag_explain::Threshold;
 use flashlag_report::Options;
 use flashlag_schema::scenario::Scenario;
 use flashlag_schema::verify::verify_text;
@@ -8,6 +7,7 @@ use flashlag_schema::{Run, fio};
 use flashlag_serve::{Command, Listen, Settings};
 use flashlag_term::Style;
 use flashlag_units::{Bytes, Nanos};
+use flashlag_views::Threshold;
 
 /// A check of one parser on one input.
 pub type Check = fn(&str);

@@ -123,7 +123,7 @@ pub fn scenario_text(name: &str) -> Option<String> {
 
 /// What was published of the profiles' devices.
 pub fn published() -> Vec<Published> {
-    let rows = flashlag_explain::published_of_profiles().iter();
+    let rows = flashlag_views::published_of_profiles().iter();
     rows.map(|row| Published {
         device: row.device.clone(),
         condition: row.condition.clone(),

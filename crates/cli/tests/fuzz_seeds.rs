@@ -231,7 +231,7 @@ fn the_seeds_reach_behind_the_parsers() {
             .unwrap();
     }
     for (_, text) in seeds_of("fail_if") {
-        std::str::from_utf8(&text).unwrap().parse::<flashlag_explain::Threshold>().unwrap();
+        std::str::from_utf8(&text).unwrap().parse::<flashlag_views::Threshold>().unwrap();
     }
 }
 

@@ -55,12 +55,12 @@ fn the_levels_that_a_simulated_fill_prints_are_those_of_its_run_file_whatever_th
             let (_, log) = simulated(folder.path(), "lifecycle", &["--set", "time=1s"]);
             let text = std::fs::read_to_string(folder.path().join("run.json")).unwrap();
             let run = Run::from_json(&text).unwrap();
-            let levels = &flashlag_explain::fill_curves(&run)[0].levels;
+            let levels = &flashlag_views::fill_curves(&run)[0].levels;
             let printed = log.lines().filter(|line| line.starts_with("up to ")).count();
             assert_eq!(printed, levels.len(), "{log}");
             for level in levels {
-                let full = flashlag_explain::format::share(level.full);
-                let writes = flashlag_explain::format::count(level.figures.n);
+                let full = flashlag_views::format::share(level.full);
+                let writes = flashlag_views::format::count(level.figures.n);
                 let line = format!("up to {full} full: {writes} writes, ");
                 assert!(log.contains(&line), "{line}\n{log}");
             }

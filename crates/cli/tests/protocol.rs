@@ -27,7 +27,7 @@ fn a_simulated_device_runs_its_own_reviewers_protocol_and_shows_their_figures() 
     assert_eq!(run.scenario.name, "raspberry-pi-4");
     let typed = "flashlag run lifecycle --on sim:sd-a1 --set protocol=published --seed 1";
     assert_eq!(run.command.join(" "), typed);
-    let headline = flashlag_explain::headline(&run).sentence;
+    let headline = flashlag_views::headline(&run).sentence;
     assert!(headline.starts_with("Simulated SanDisk Extreme Pro A1: "), "{headline}");
 }
 
@@ -82,7 +82,7 @@ fn a_schedule_beyond_a_simulated_device_is_overloaded_and_one_within_it_is_not()
         let stored = std::fs::read_to_string(home.path().join(&file));
         let run = Run::from_json(&stored.unwrap_or_else(|_| panic!("{output:?}"))).unwrap();
         let phase = &run.phases[0];
-        (flashlag_explain::overload(&run, phase), phase.ops_per_sec)
+        (flashlag_views::overload(&run, phase), phase.ops_per_sec)
     };
     // A save takes some 8 ms there: 120 of them fit a second.
     let (kept, done) = run("50.0");

@@ -82,7 +82,7 @@ fn three_runs_are_three_files_that_verify_with_seeds_of_their_own_and_a_mean_wit
     let rates = rates(home.path(), &files, "save_wal");
     let mean = rates.iter().sum::<f64>() / 3.0;
     let square: f64 = rates.iter().map(|rate| (rate - mean).powi(2)).sum();
-    let print = flashlag_explain::format::per_second;
+    let print = flashlag_views::format::per_second;
     // As many decimals as the mean has, which is above ten.
     let wanted = format!("{} ± {:.0}", print(mean), (square / 2.0).sqrt());
     assert!(said.contains(&format!("SQLite insert, WAL, saves/s {wanted}")), "{wanted}: {said}");

@@ -7,12 +7,12 @@ use std::fs;
 use std::io;
 use std::path::PathBuf;
 
-use flashlag_explain::{CompareOptions, compare, sample};
 use flashlag_report::{Options, comparison_html, html};
 use flashlag_schema::scenario::Durability;
 use flashlag_schema::{Reading, Run, StoredHistogram};
 use flashlag_stats::Histogram;
 use flashlag_units::Nanos;
+use flashlag_views::{CompareOptions, compare, sample};
 
 fn main() -> io::Result<()> {
     let directory = PathBuf::from(std::env::args().nth(1).unwrap_or_else(|| ".".to_owned()));

@@ -1,8 +1,8 @@
 //! Facts about a run that several parts of the page name.
 
-use flashlag_explain::{device_name, format, kind_name};
 use flashlag_schema::{Reading, Run, RunStatus, TargetKind};
 use flashlag_units::Nanos;
+use flashlag_views::{device_name, format, kind_name};
 
 /// What was measured: its label, else a short name of it.
 pub(crate) fn subject(run: &Run) -> String {

@@ -2,7 +2,7 @@
 //!
 //! The page needs no network and no script: a content policy forbids both. Charts are inline SVG.
 //! It opens from disk, in light and dark, from 360 px to a desktop, and prints. What it says is
-//! decided in `flashlag-explain`; how it looks is decided here.
+//! decided in `flashlag-views`; how it looks is decided here.
 //!
 //! Every string of a run is data: templates and drawings escape it, and characters that could hide
 //! or reorder text are shown as replaced.
@@ -16,8 +16,8 @@ mod page;
 mod section;
 mod single;
 
-use flashlag_explain::Comparison;
 use flashlag_schema::Run;
+use flashlag_views::Comparison;
 
 pub use single::{Chart, Theme, chart_svg, charts};
 

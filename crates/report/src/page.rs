@@ -1,6 +1,6 @@
 use askama::Template;
-use flashlag_explain::{LagVerdict, StripRow, findings, headline};
 use flashlag_schema::Run;
+use flashlag_views::{LagVerdict, StripRow, findings, headline};
 
 use crate::Options;
 use crate::facts;
@@ -83,7 +83,7 @@ pub(crate) fn report(run: &Run, options: &Options) -> String {
 
 /// What to do about what costs most, where a row lags.
 fn advice(run: &Run) -> Option<Lede> {
-    let verdicts = flashlag_explain::strip(run);
+    let verdicts = flashlag_views::strip(run);
     let rows = verdicts.groups.iter().flat_map(|group| &group.rows);
     let lags = |row: &&StripRow| row.judgement.verdict().is_some_and(|it| it > LagVerdict::Smooth);
     rows.clone().find(lags)?;
@@ -97,7 +97,7 @@ fn advice(run: &Run) -> Option<Lede> {
 }
 
 /// `Yes, except the Idle row: 9 checks pass …`, the counts as a link to the checks.
-fn believe(believe: &flashlag_explain::Believe) -> Lede {
+fn believe(believe: &flashlag_views::Believe) -> Lede {
     let sentence = &believe.sentence;
     let (text, link) = match sentence.split_once(believe.counts.as_str()) {
         Some((before, after)) if !believe.counts.is_empty() && after.len() <= 1 => {

@@ -5,9 +5,9 @@ mod common;
 use std::collections::BTreeSet;
 
 use common::hostile;
-use flashlag_explain::sample;
 use flashlag_report::{Theme, chart_svg, charts};
 use flashlag_schema::{Operation, Run};
+use flashlag_views::sample;
 
 /// Every chart of a run, in both themes.
 fn drawn(run: &Run) -> Vec<(String, String)> {

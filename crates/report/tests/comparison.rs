@@ -1,9 +1,9 @@
 //! The page of a comparison: overloaded rows, and what grey means.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-use flashlag_explain::{CompareOptions, compare, sample};
 use flashlag_report::{Options, comparison_html};
 use flashlag_schema::{Check, CheckId, CheckStatus, Reading};
+use flashlag_views::{CompareOptions, compare, sample};
 
 #[test]
 fn rows_of_too_few_values_are_counted_without_overloaded_ones() {
@@ -16,7 +16,7 @@ fn rows_of_too_few_values_are_counted_without_overloaded_ones() {
         let found = compare(runs, &CompareOptions::default()).unwrap();
         let sides = || found.rows.iter().filter(|row| row.in_strip).flat_map(|row| &row.sides);
         // By the rule: fewer than 10,000 values have no p99.9.
-        let of_few = |side: &&flashlag_explain::CompareSide| {
+        let of_few = |side: &&flashlag_views::CompareSide| {
             side.figures.n < 10_000 && side.overload.is_none() && side.judgement.verdict().is_some()
         };
         let few = sides().flatten().filter(of_few).count();

@@ -3,13 +3,13 @@
 mod common;
 
 use common::{HOSTILE, empty, hostile, hostile_options, pages};
-use flashlag_explain::{format, sample};
 use flashlag_report::Options;
 use flashlag_schema::{
     Change, ChangeKind, CheckStatus, Environment, Operation, Reading, Run, StallCause, StallRecord,
     TargetKind,
 };
 use flashlag_units::{Bytes, Nanos};
+use flashlag_views::{format, sample};
 
 /// The page with plain spaces, and without what keeps an option on one line.
 fn html(run: &Run, options: &Options) -> String {
@@ -138,14 +138,14 @@ fn a_quick_report_stays_under_200_kb() {
 fn the_page_says_what_explain_says() {
     let run = sample::lifecycle();
     let page = html(&run, &Options::default());
-    let headline = flashlag_explain::headline(&run);
+    let headline = flashlag_views::headline(&run);
     let plain = |text: &str| text.replace('\'', "&#39;");
     assert!(page.contains(&format!("<h1>{}</h1>", plain(&headline.sentence))), "the headline");
     assert!(page.contains(&headline.believe.counts), "the checks");
-    for row in flashlag_explain::strip(&run).groups.iter().flat_map(|group| &group.rows) {
+    for row in flashlag_views::strip(&run).groups.iter().flat_map(|group| &group.rows) {
         assert!(page.contains(&format!(">{}</bdi>", row.label)), "{}", row.label);
     }
-    for finding in flashlag_explain::findings(&run).causes {
+    for finding in flashlag_views::findings(&run).causes {
         assert!(page.contains(&plain(&finding.would)), "{}", finding.would);
     }
     assert!(page.contains("not a count of dropped frames"), "what lag is");
@@ -177,7 +177,7 @@ fn throughput_and_operations_a_second_of_every_test_come_before_the_details() {
 fn what_to_do_stands_on_the_first_screen_and_the_findings_before_the_details() {
     for run in [sample::quick(), sample::lifecycle()] {
         let page = html(&run, &Options::default());
-        let first = flashlag_explain::findings(&run).causes.swap_remove(0);
+        let first = flashlag_views::findings(&run).causes.swap_remove(0);
         let advice = first.advice().replace('\'', "&#39;");
         let lede = page.find(&format!("<b>What to do:</b> {advice}")).expect("what to do");
         assert!(lede < page.find("<table class=\"strip").expect("the picture"));

@@ -20,7 +20,6 @@ use crate::measure::{INTERVAL, STALL_OVER, failed_before, io_head};
 use crate::phase::PhaseHead;
 use crate::prepare::Prepared;
 use crate::request::{Event, Observer};
-use crate::trust;
 
 impl Prepared {
     /// Writes until only `--leave` is free, and keeps what it saw on the way as a phase.
@@ -118,7 +117,7 @@ impl Prepared {
     ) -> Outcome {
         self.note_downgrades(&filled.downgrades);
         let no_space = matches!(filled.driven.ended, Ended::NoSpace(_));
-        self.evidence.fills.push(trust::Fill {
+        self.evidence.fills.push(flashlag_trust::Fill {
             name: head.name.clone(),
             leave: self.leave,
             free: filled.after.available,

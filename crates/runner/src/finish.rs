@@ -8,8 +8,8 @@ use flashlag_workload::Payload;
 use crate::error::RunError;
 use crate::prepare::Prepared;
 use crate::request::{Event, Observer};
-use crate::trust::{self, Evidence};
 use crate::wear::life_share;
+use flashlag_trust::Evidence;
 
 /// How much of the payload the incompressibility check looks at.
 const PAYLOAD_SAMPLE: usize = 256 << 10;
@@ -44,7 +44,7 @@ pub(crate) fn refresh(prepared: &mut Prepared) {
         verification: prepared.evidence.verified.clone(),
         ..Evidence::new(&prepared.run.environment, &prepared.run.phases)
     };
-    prepared.run.trust = trust::judge(&evidence);
+    prepared.run.trust = flashlag_trust::judge(&evidence);
 }
 
 /// The payload of a run of this seed, as it is written.

@@ -25,7 +25,7 @@ mod request;
 mod saves;
 pub mod sim;
 mod task;
-pub mod trust;
+
 mod wear;
 
 pub use builtin::{BUILTINS, Builtin, builtin};

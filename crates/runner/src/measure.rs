@@ -27,7 +27,7 @@ use crate::ledger::{Direction, ledger};
 use crate::phase::{PhaseHead, PhaseTail, phase};
 use crate::prepare::Prepared;
 use crate::request::{Event, Observer};
-use crate::trust::Verification;
+use flashlag_trust::Verification;
 
 /// Width of an interval at first: a tenth of the shortest test, and four a second on the screen.
 pub(crate) const INTERVAL: Nanos = Nanos::from_millis(250);

@@ -58,9 +58,9 @@ pub(crate) struct Evidence {
     /// Around each phase, in the order of `run.phases`; `None` for phases of an earlier process.
     pub(crate) phases: Vec<Option<(Counters, Counters)>>,
     /// The fills that were done.
-    pub(crate) fills: Vec<crate::trust::Fill>,
+    pub(crate) fills: Vec<flashlag_trust::Fill>,
     /// What was read back.
-    pub(crate) verified: Option<crate::trust::Verification>,
+    pub(crate) verified: Option<flashlag_trust::Verification>,
 }
 
 /// Looks at the target, removes what dead runs left there, and adds up what the run will cost.

@@ -1,8 +1,8 @@
 //! Prints a view of a sample run: `cargo run --example views -- summary lifecycle 80 color`.
 #![allow(clippy::print_stdout, reason = "an example prints")]
 
-use flashlag_explain::sample::{self, SampleKind};
 use flashlag_term::Style;
+use flashlag_views::sample::{self, SampleKind};
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();

@@ -1,7 +1,7 @@
 //! Run files in, text out: live progress, the summary, tables and exports.
 //!
 //! Every view but [`progress`] is a pure function from a run to a string and writes nothing. What
-//! is said (verdicts, headlines, findings) is decided by `flashlag-explain`; here it is only laid
+//! is said (verdicts, headlines, findings) is decided by `flashlag-views`; here it is only laid
 //! out: in columns that fit a width, with or without colour and with or without Unicode. Strings
 //! that come from a device, a file or a user are stripped of control characters on the way.
 #![forbid(unsafe_code)]

@@ -2,12 +2,12 @@
 
 use std::fmt::Write;
 
-use flashlag_explain::{
+use flashlag_schema::{CheckStatus, Environment, Phase, Run};
+use flashlag_units::Nanos;
+use flashlag_views::{
     Figures, Lifecycle, StripRow, cost, device_name, failures_of, fill_curves, findings, format,
     headline, is_overloaded, lifecycle, overload, sizes, stage_of, strip,
 };
-use flashlag_schema::{CheckStatus, Environment, Phase, Run};
-use flashlag_units::Nanos;
 
 use crate::text::sanitize;
 

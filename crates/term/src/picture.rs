@@ -1,6 +1,6 @@
-use flashlag_explain::{Figures, Judgement, LagVerdict, StripRow, format};
 use flashlag_schema::Lag;
 use flashlag_units::Nanos;
+use flashlag_views::{Figures, Judgement, LagVerdict, StripRow, format};
 
 use crate::axis::Axis;
 use crate::line::{Line, Page};

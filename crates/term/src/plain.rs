@@ -1,7 +1,7 @@
-use flashlag_explain::{Figures, failures_of};
 use flashlag_schema::scenario::Durability;
 use flashlag_schema::{Operation, Phase, Run};
 use flashlag_units::Nanos;
+use flashlag_views::{Figures, failures_of};
 
 use crate::text::sanitize;
 

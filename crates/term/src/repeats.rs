@@ -1,6 +1,6 @@
-use flashlag_explain::{Judgement, LagVerdict, RepeatRow, Repeats, Spread, format};
 use flashlag_schema::Operation;
 use flashlag_units::Nanos;
+use flashlag_views::{Judgement, LagVerdict, RepeatRow, Repeats, Spread, format};
 
 use crate::line::Page;
 use crate::style::{Role, Style};

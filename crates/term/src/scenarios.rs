@@ -1,6 +1,6 @@
-use flashlag_explain::format;
 use flashlag_schema::scenario::{Io, IoOperation, Pattern, Save, Scenario, Step, Test};
 use flashlag_units::Bytes;
+use flashlag_views::format;
 
 use crate::line::{Line, Page};
 use crate::plain::durable;

@@ -1,9 +1,9 @@
 //! How much is printed: the answer first, and no more than is needed.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-use flashlag_explain::sample;
 use flashlag_schema::Run;
 use flashlag_term::{Style, summary, summary_in_full, verdict};
+use flashlag_views::sample;
 
 const WIDTHS: [usize; 3] = [60, 80, 120];
 
@@ -32,7 +32,7 @@ fn quiet_is_one_paragraph_that_begins_with_the_verdict() {
     for run in all() {
         let text = verdict(&run, Style::PLAIN);
         assert!(!text.trim_end().contains("\n\n"), "{text}");
-        let sentence = flashlag_explain::headline(&run).sentence;
+        let sentence = flashlag_views::headline(&run).sentence;
         assert!(text.replace('\n', " ").starts_with(&sentence), "{text}");
     }
 }
@@ -96,7 +96,7 @@ fn a_narrow_terminal_keeps_every_verdict_and_every_name() {
     let run = sample::lifecycle();
     for width in (40..74).step_by(3) {
         let text = summary(&run, Style::PLAIN.with_width(width));
-        for group in flashlag_explain::strip(&run).groups {
+        for group in flashlag_views::strip(&run).groups {
             for row in &group.rows {
                 let shown = text.lines().any(|line| {
                     // `Rollback journal` is `Rollback` where it is narrow.

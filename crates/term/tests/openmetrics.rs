@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use flashlag_explain::sample;
+use flashlag_views::sample;
 
 mod check {
     use super::*;

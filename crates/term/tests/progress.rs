@@ -144,7 +144,7 @@ fn a_pipe_gets_whole_lines_without_control_characters() {
 
 /// The fill of the sample, and the size of its storage.
 fn sample_fill() -> (flashlag_schema::Run, usize) {
-    let run = flashlag_explain::sample::lifecycle();
+    let run = flashlag_views::sample::lifecycle();
     let fill = run.phases.iter().position(|phase| phase.name == "fill_rand_4k").unwrap();
     (run, fill)
 }
@@ -165,11 +165,11 @@ fn after_the_fill(style: Style) -> (String, flashlag_schema::Run) {
 fn the_levels_of_a_fill_are_those_of_its_summary() {
     let (text, run) = after_the_fill(Style::PLAIN);
     let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("up to ")).collect();
-    let levels = &flashlag_explain::fill_curves(&run)[0].levels;
+    let levels = &flashlag_views::fill_curves(&run)[0].levels;
     assert_eq!(lines.len(), levels.len(), "{text}");
     for (line, level) in lines.iter().zip(levels) {
-        let (n, full) = (level.figures.n, flashlag_explain::format::share(level.full));
-        let n = flashlag_explain::format::count(n);
+        let (n, full) = (level.figures.n, flashlag_views::format::share(level.full));
+        let n = flashlag_views::format::count(n);
         assert!(line.starts_with(&format!("up to {full} full: {n} writes")), "{line}");
         assert!(line.contains(&format!("p99 {}", level.figures.p99.unwrap())), "{line}");
         assert!(!line.contains("0 ns"), "{line}");
@@ -267,8 +267,8 @@ fn time_left_of_a_fill_that_stalls_grows_while_its_bar_stands_still() {
 
 #[test]
 fn an_overloaded_schedule_has_no_percentile_in_its_line_either() {
-    let run = flashlag_explain::sample::overloaded();
-    let phase = run.phases.iter().find(|phase| flashlag_explain::is_overloaded(phase)).unwrap();
+    let run = flashlag_views::sample::overloaded();
+    let phase = run.phases.iter().find(|phase| flashlag_views::is_overloaded(phase)).unwrap();
     let pipe = Pipe::default();
     let live = Arc::new(Live::default());
     let progress = Progress::to_writer(Style::PLAIN, "title", live, Box::new(pipe.clone()));

@@ -4,9 +4,9 @@
 
 use std::sync::LazyLock;
 
-use flashlag_explain::{CompareOptions, compare, sample};
 use flashlag_schema::Run;
 use flashlag_term::Style;
+use flashlag_views::{CompareOptions, compare, sample};
 use proptest::prelude::*;
 use serde_json::Value;
 use unicode_width::UnicodeWidthStr;

@@ -1,9 +1,9 @@
 //! Overloaded rows of comparisons in every form, and the table of repeats at each width.
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
-use flashlag_explain::{CompareOptions, Comparison, compare, repeats, sample};
 use flashlag_schema::{CheckStatus, Reading, Run};
 use flashlag_term::Style;
+use flashlag_views::{CompareOptions, Comparison, compare, repeats, sample};
 
 /// One that keeps its schedule beside one that does not.
 fn sides() -> (Vec<Run>, Comparison) {

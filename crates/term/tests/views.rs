@@ -1,10 +1,10 @@
 //! Every view of the sample runs, as a reader sees it.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use flashlag_explain::{CompareOptions, compare, sample};
 use flashlag_schema::Run;
 use flashlag_schema::scenario::Scenario;
 use flashlag_term::Style;
+use flashlag_views::{CompareOptions, compare, sample};
 
 const COLOR: Style = Style { width: 80, color: true, unicode: true };
 const ASCII: Style = Style { width: 80, color: false, unicode: false };
@@ -149,7 +149,7 @@ fn a_comparison_in_full_has_each_side_of_each_difference_and_its_verdict_is_its_
     let mut runs = [sample::quick(), sample::lifecycle()];
     runs[1].environment.filesystem.kind = flashlag_schema::Reading::Value("xfs".to_owned());
     let options = CompareOptions { force: true, ..CompareOptions::default() };
-    let found = flashlag_explain::compare(&runs, &options).unwrap();
+    let found = flashlag_views::compare(&runs, &options).unwrap();
     let style = Style::PLAIN.with_width(120);
     let squeezed = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let full = squeezed(flashlag_term::comparison_in_full(&found, style));

@@ -1,6 +1,6 @@
 use anyhow::Result;
-use flashlag_explain::format;
 use flashlag_runner::{clean as clean_directory, clean_of_all_machines};
+use flashlag_views::format;
 
 use crate::args::CleanArgs;
 use crate::exit::Exit;

@@ -1,9 +1,9 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use flashlag_explain::{CompareOptions, Comparison, Group};
 use flashlag_runner::{Destination, OutputKind, is_same_file};
 use flashlag_schema::Run;
+use flashlag_views::{CompareOptions, Comparison, Group};
 
 use crate::args::{CompareArgs, CompareFormat};
 use crate::exit::Exit;
@@ -95,7 +95,7 @@ fn compared_as(paths: &[PathBuf], asked: CompareOptions) -> Result<(Vec<Run>, Co
     let stem = |path: &PathBuf| path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
     let asked = CompareOptions { files: paths.iter().map(stem).collect(), ..asked };
     let comparison =
-        flashlag_explain::compare(&runs, &asked).context("these runs can't be compared")?;
+        flashlag_views::compare(&runs, &asked).context("these runs can't be compared")?;
     Ok((runs, comparison))
 }
 

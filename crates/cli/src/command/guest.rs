@@ -1,10 +1,10 @@
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
-use flashlag_explain::Threshold;
 use flashlag_runner::lab::{LabRequest, LabTarget, run_in_lab};
 use flashlag_schema::scenario::Scenario;
 use flashlag_term::Progress;
+use flashlag_views::Threshold;
 
 use super::run::{Shown, conclude};
 use crate::args::RunArgs;

@@ -3,12 +3,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use flashlag_explain::{PhaseName, Threshold};
 use flashlag_runner::{Event, Observer, Prepared, Request, RunError, execute, prepare, sim};
 use flashlag_schema::scenario::Scenario;
 use flashlag_schema::{Run, RunStatus, TargetKind, Verdict};
 use flashlag_term::Progress;
 use flashlag_units::{Bytes, Nanos};
+use flashlag_views::{PhaseName, Threshold};
 
 use crate::args::RunArgs;
 use crate::exit::Exit;

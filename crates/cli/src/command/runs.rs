@@ -50,7 +50,7 @@ pub fn runs(args: &RunArgs, terminal: &Terminal) -> Result<Exit> {
         }
     }
     if !finished.is_empty() {
-        let together = flashlag_explain::repeats(&finished, args.runs as usize);
+        let together = flashlag_views::repeats(&finished, args.runs as usize);
         say::view(&flashlag_term::repeats(&together, terminal.stdout))?;
     }
     ended

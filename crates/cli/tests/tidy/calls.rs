@@ -103,7 +103,7 @@ fn in_library(source: &Source, line: usize) -> bool {
 
 /// In what writes results for a user: files of other kinds have rules of their own.
 fn in_view(source: &Source, line: usize) -> bool {
-    let writes = ["cli", "report", "term", "predict", "explain"];
+    let writes = ["cli", "report", "term", "export", "predict", "views"];
     in_product(source, line) && writes.iter().any(|name| source.is_in(name))
 }
 

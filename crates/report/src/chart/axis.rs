@@ -75,8 +75,8 @@ impl LatencyAxis {
     /// The zones of a reader's patience: class, from, to.
     pub(crate) fn zones(&self) -> [(&'static str, f64, f64); 3] {
         let late = self.at(Lag::FRAME_60HZ);
-        let noticed = self.at(flashlag_explain::NOTICED);
-        let freeze = self.at(flashlag_explain::FREEZE);
+        let noticed = self.at(flashlag_views::NOTICED);
+        let freeze = self.at(flashlag_views::FREEZE);
         [("z2", late, noticed), ("z3", noticed, freeze), ("z4", freeze, 100.0)]
     }
 
@@ -106,7 +106,7 @@ impl LatencyAxis {
 }
 
 fn group(value: u64) -> String {
-    flashlag_explain::format::count(value)
+    flashlag_views::format::count(value)
 }
 
 #[cfg(test)]

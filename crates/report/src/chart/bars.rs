@@ -1,7 +1,7 @@
 //! Small bars and marks within tables.
 
-use flashlag_explain::WaitGroup;
 use flashlag_schema::CheckStatus;
+use flashlag_views::WaitGroup;
 
 use super::svg::{Pct, Svg};
 use crate::markup::Markup;

@@ -1,7 +1,7 @@
 //! Operations a second and latency by queue depth.
 
-use flashlag_explain::format;
 use flashlag_units::Nanos;
+use flashlag_views::format;
 
 use super::svg::{Anchor, Pct, Svg, polyline};
 

@@ -2,9 +2,9 @@
 //! distribution on two logarithmic axes, with latency upwards, drawn as the stairs that a histogram
 //! is: a straight line between two buckets would show waits that nobody had.
 
-use flashlag_explain::format;
 use flashlag_stats::Histogram;
 use flashlag_units::Nanos;
+use flashlag_views::format;
 
 use super::axis::LatencyAxis;
 use super::labels::spread;

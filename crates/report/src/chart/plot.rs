@@ -81,7 +81,7 @@ impl FillPlot {
         for tenth in (0..=tenths).step_by(step) {
             let x = Pct(f64::from(tenth) / f64::from(tenths) * 100.0);
             let share = self.from + f64::from(tenth) / 10.0;
-            let name = flashlag_explain::format::share(share);
+            let name = flashlag_views::format::share(share);
             svg.line("g", (x, Pct(0.0)), (x, Pct(100.0)));
             // There is room on both sides, so that no name leans towards its neighbour.
             svg.text("ax", (x, Pct(100.0)), (0.0, 17.0), Anchor::Middle, &name);

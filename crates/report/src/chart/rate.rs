@@ -1,7 +1,7 @@
 //! Throughput over time, from zero, with changes marked by their numbers.
 
-use flashlag_explain::format;
 use flashlag_units::Nanos;
+use flashlag_views::format;
 
 use super::series::{change_lines, time_ticks};
 use super::svg::{Anchor, Pct, Svg, polyline};

@@ -4,9 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use flashlag_explain::format;
 use flashlag_schema::{Lag, StallCause};
 use flashlag_units::Nanos;
+use flashlag_views::format;
 
 use super::axis::LatencyAxis;
 use super::svg::{Anchor, Pct, Svg, dots, polyline};
@@ -73,7 +73,7 @@ impl SeriesPlot<'_> {
 
     /// From which length on a stall has a shape.
     fn shaped_from(&self) -> Nanos {
-        if self.stalls.len() <= SHAPES { Nanos::ZERO } else { flashlag_explain::FREEZE }
+        if self.stalls.len() <= SHAPES { Nanos::ZERO } else { flashlag_views::FREEZE }
     }
 
     fn end(&self) -> Nanos {

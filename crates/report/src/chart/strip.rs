@@ -1,9 +1,9 @@
 //! The strip: a row per stage on one latency axis. Dot at the median, thick bar to p99, thin bar to
 //! p99.9, diamond at the longest wait.
 
-use flashlag_explain::{Figures, MarkPoint, format};
 use flashlag_schema::Lag;
 use flashlag_units::Nanos;
+use flashlag_views::{Figures, MarkPoint, format};
 
 use super::axis::LatencyAxis;
 use super::svg::{Anchor, Pct, Svg};
@@ -265,8 +265,8 @@ pub(crate) fn key_drawing() -> Svg {
 #[cfg(test)]
 mod tests {
     use super::{LatencyAxis, StripMarks, strip_row};
-    use flashlag_explain::{Figures, sample, strip};
     use flashlag_units::Nanos;
+    use flashlag_views::{Figures, sample, strip};
 
     /// Where the bars of that class end, the rightmost first.
     fn end_of(drawing: &str, class: &str) -> Option<f64> {

@@ -4,8 +4,8 @@
 mod picture;
 mod tables;
 
-use flashlag_explain::Comparison;
 use flashlag_schema::Run;
+use flashlag_views::Comparison;
 
 use crate::Options;
 use crate::markup::Markup;

@@ -1,4 +1,4 @@
-use flashlag_explain::{CompareRow, Comparison, format};
+use flashlag_views::{CompareRow, Comparison, format};
 
 use crate::section::first::{
     Group, Picture, Row, axis_for, overloaded_row, picture, table_row, verdict_class,

@@ -1,6 +1,6 @@
 use askama::Template;
-use flashlag_explain::{CompareRow, CompareSide, Comparison, Ratio, RatioKind, Spread, format};
 use flashlag_schema::{Operation, Run};
+use flashlag_views::{CompareRow, CompareSide, Comparison, Ratio, RatioKind, Spread, format};
 
 use crate::Options;
 use crate::chart::{RatioAxis, RatioMark, status_icon};

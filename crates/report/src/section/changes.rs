@@ -2,9 +2,9 @@
 //! which tests were steady. A chart only where something changed: a flat one shows nothing.
 
 use askama::Template;
-use flashlag_explain::{PhaseChange, changes, changes_heading, format};
 use flashlag_schema::{ChangeKind, Phase, Run};
 use flashlag_units::{Nanos, per_second};
+use flashlag_views::{PhaseChange, changes, changes_heading, format};
 
 use super::Section;
 use crate::chart::{RatePlot, Svg};
@@ -71,7 +71,7 @@ fn stays(state: &PhaseChange<'_>, events: &[PhaseChange<'_>]) -> bool {
 pub(super) fn steady_note(run: &Run) -> Option<String> {
     let seen = changes(run);
     let steady = |change: &PhaseChange<'_>| change.change.kind == ChangeKind::SteadyState;
-    let rows = !flashlag_explain::strip(run).groups.is_empty();
+    let rows = !flashlag_views::strip(run).groups.is_empty();
     let note = rows && !seen.is_empty() && seen.iter().all(steady);
     note.then(|| steadiness(&seen).join(" "))
 }
@@ -169,7 +169,7 @@ fn charts(run: &Run, events: &[PhaseChange<'_>]) -> Vec<(String, Markup)> {
     changed.sort_by(|a, b| b.1.total_cmp(&a.1));
     changed.truncate(CHARTS);
     // A run that was made to watch one test over time shows it, changed or not.
-    if changed.is_empty() && flashlag_explain::strip(run).groups.is_empty() {
+    if changed.is_empty() && flashlag_views::strip(run).groups.is_empty() {
         changed.push((0, 0.0));
     }
     changed.sort_by_key(|(phase, _)| *phase);
@@ -186,14 +186,14 @@ fn size_of(before: f64, after: f64) -> f64 {
 fn chart(run: &Run, index: usize, phase: &Phase) -> Option<(String, Markup)> {
     const HEIGHT: u32 = 150;
     let (drawing, label) = drawing(run, index)?;
-    Some((flashlag_explain::phase_title(run, phase), drawing.named(HEIGHT, &label)))
+    Some((flashlag_views::phase_title(run, phase), drawing.named(HEIGHT, &label)))
 }
 
 /// The throughput of a phase over time, and itself in words; `None` where there is nothing to draw.
 pub(crate) fn drawing(run: &Run, index: usize) -> Option<(Svg, String)> {
     let phase = run.phases.get(index)?;
     let (steps, marks) = (steps(phase), numbered(run, index));
-    let label = in_words(&flashlag_explain::phase_title(run, phase), phase, &steps)?;
+    let label = in_words(&flashlag_views::phase_title(run, phase), phase, &steps)?;
     Some((RatePlot { steps: &steps, changes: &marks }.drawing(), label))
 }
 

@@ -1,11 +1,11 @@
 //! How long operations took: percentile plots on logarithmic axes; by stage, the numbers too.
 
 use askama::Template;
-use flashlag_explain::{Figures, SaveKind, distribution_heading, format, is_overloaded};
-use flashlag_explain::{state_name, test_name, test_title};
 use flashlag_schema::scenario::{JournalMode, Synchronous};
 use flashlag_schema::{Operation, Phase, Run, State};
 use flashlag_stats::Histogram;
+use flashlag_views::{Figures, SaveKind, distribution_heading, format, is_overloaded};
+use flashlag_views::{state_name, test_name, test_title};
 
 use super::Section;
 use super::tests::{has_stages, table};

@@ -1,9 +1,9 @@
 //! What the run ran on. What could not be read says why.
 
 use askama::Template;
-use flashlag_explain::{environment_heading, format, kind_name};
 use flashlag_schema::{Calibration, Cpu, Device, Filesystem, Reading, Run, TargetKind};
 use flashlag_units::Nanos;
+use flashlag_views::{environment_heading, format, kind_name};
 
 use super::Section;
 use crate::facts::told;

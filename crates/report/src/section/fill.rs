@@ -1,9 +1,9 @@
 //! Percentiles by fill level.
 
 use askama::Template;
-use flashlag_explain::{FillCurve, FillLevel, fill_curves, format};
 use flashlag_schema::Run;
 use flashlag_units::Nanos;
+use flashlag_views::{FillCurve, FillLevel, fill_curves, format};
 
 use super::{Cell, Flag, Section, percentile_cells};
 use crate::chart::{FillPlot, LatencyAxis, Stroke};

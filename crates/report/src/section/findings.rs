@@ -1,8 +1,8 @@
 //! Causes with their fixes, costliest first, each with both sides as measured.
 
 use askama::Template;
-use flashlag_explain::{Finding, FindingSide, Findings, findings, format};
 use flashlag_schema::Run;
+use flashlag_views::{Finding, FindingSide, Findings, findings, format};
 
 use super::Section;
 use crate::chart::{LatencyAxis, StripMarks, strip_row};

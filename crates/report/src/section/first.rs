@@ -2,11 +2,11 @@
 //! devices, each row with a one-word verdict.
 
 use askama::Template;
-use flashlag_explain::{
-    Figures, Judgement, LagVerdict, Mark, RULES, StripRow, format, overload, strip,
-};
 use flashlag_schema::Run;
 use flashlag_units::Nanos;
+use flashlag_views::{
+    Figures, Judgement, LagVerdict, Mark, RULES, StripRow, format, overload, strip,
+};
 
 use super::{Cell, DENSE, Flag};
 use crate::chart::{
@@ -259,8 +259,8 @@ pub(crate) fn verdict_class(judgement: &Judgement) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::caveats;
-    use flashlag_explain::{Failure, Judgement};
     use flashlag_schema::CheckId;
+    use flashlag_views::{Failure, Judgement};
 
     fn denied(claim: &str) -> Judgement {
         let (claim, detail) = (claim.to_owned(), String::new());

@@ -1,8 +1,8 @@
 //! The reviewers' table: stages by tests, with a bar for each cell.
 
 use askama::Template;
-use flashlag_explain::{Lifecycle, LifecycleCell, for_people, format, lifecycle, sizes};
 use flashlag_schema::Run;
+use flashlag_views::{Lifecycle, LifecycleCell, for_people, format, lifecycle, sizes};
 
 use super::{Flag, Section};
 use crate::chart::share_bar;

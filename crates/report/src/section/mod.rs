@@ -17,9 +17,9 @@ mod waits;
 
 pub(crate) use trust::status_name;
 
-use flashlag_explain::{Failure, Figures, format};
 use flashlag_schema::{CheckId, Run};
 use flashlag_units::Nanos;
+use flashlag_views::{Failure, Figures, format};
 
 use crate::Options;
 use crate::markup::Markup;
@@ -37,7 +37,7 @@ pub(crate) struct Section {
 /// Every section that this run has data for, in order.
 pub(crate) fn all(run: &Run, options: &Options) -> Vec<Section> {
     // Without rows for the picture, what happened over time is what the run was made for.
-    let (over_time, later) = match flashlag_explain::strip(run).groups.is_empty() {
+    let (over_time, later) = match flashlag_views::strip(run).groups.is_empty() {
         true => ([changes::section(run), stalls::section(run)], [None, None]),
         false => ([None, None], [changes::section(run), stalls::section(run)]),
     };

@@ -1,8 +1,8 @@
 //! Published figures with their sources, and where this run stands among them.
 
 use askama::Template;
-use flashlag_explain::{MARKS_NOTE, marks_beside, places};
 use flashlag_schema::Run;
+use flashlag_views::{MARKS_NOTE, marks_beside, places};
 
 use super::Section;
 use crate::markup::Markup;
@@ -46,7 +46,7 @@ pub(super) fn section(run: &Run) -> Option<Section> {
     })
 }
 
-fn mark_rows(marks: Vec<flashlag_explain::Mark>) -> Vec<Mark> {
+fn mark_rows(marks: Vec<flashlag_views::Mark>) -> Vec<Mark> {
     let marks = marks.into_iter().map(|mark| {
         let figures: Vec<String> = mark.points.into_iter().map(|point| point.label).collect();
         Mark {

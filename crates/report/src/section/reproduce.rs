@@ -1,8 +1,8 @@
 //! How to do the same again: command, seed, scenario, and what this run did otherwise.
 
 use askama::Template;
-use flashlag_explain::{cost, for_people, format, state_name};
 use flashlag_schema::{Run, RunStatus};
+use flashlag_views::{cost, for_people, format, state_name};
 
 use super::Section;
 use crate::Options;

@@ -1,14 +1,10 @@
 //! SQLite saves: how long they take, how many are late, and what growth costs.
 
 use askama::Template;
-use flashlag_explain::{
-    Figures, GroupKind, LAG_IS_A_BUDGET, StripGroup, failures_of, format, strip,
-};
-use flashlag_explain::{
-    FindingKind, findings, is_overloaded, overload, phase_title, saves_heading,
-};
 use flashlag_schema::{Lag, Operation, Phase, Run};
 use flashlag_units::Nanos;
+use flashlag_views::{Figures, GroupKind, LAG_IS_A_BUDGET, StripGroup, failures_of, format, strip};
+use flashlag_views::{FindingKind, findings, is_overloaded, overload, phase_title, saves_heading};
 
 use super::{Cell, Flag, Section, percentile_cells};
 use crate::markup::Markup;

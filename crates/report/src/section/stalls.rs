@@ -4,9 +4,9 @@ use std::cmp::Reverse;
 use std::collections::HashSet;
 
 use askama::Template;
-use flashlag_explain::{PhaseStalls, cause_name, failures_of, format, stalls};
 use flashlag_schema::{Phase, Run, StallCause, StallRecord};
 use flashlag_units::Nanos;
+use flashlag_views::{PhaseStalls, cause_name, failures_of, format, stalls};
 
 use super::{Flag, Section};
 use crate::chart::{LatencyAxis, SeriesPlot, SeriesPoint, SeriesStall, Svg, cause_key};
@@ -208,7 +208,7 @@ pub(crate) fn drawing(run: &Run, index: usize) -> Option<(Svg, String)> {
     let plot = SeriesPlot { axis, points: &points, stalls: &stalls, changes: &changes };
     let label = format!(
         "{} over {}: {} stalls over {}, the longest {}",
-        flashlag_explain::phase_title(run, phase),
+        flashlag_views::phase_title(run, phase),
         format::time(phase.elapsed_ns),
         format::count(phase.stalls_seen.max(phase.stalls.len() as u64)),
         format::limit(phase.stall_over_ns),

@@ -1,8 +1,8 @@
 //! Throughput, operations a second and latency of the tests.
 
 use askama::Template;
-use flashlag_explain::{Figures, failures_of, format, phase_title, tests_heading};
 use flashlag_schema::{Operation, Phase, Run};
+use flashlag_views::{Figures, failures_of, format, phase_title, tests_heading};
 
 use super::{Cell, Flag, Section, percentile_cells};
 use crate::markup::Markup;

@@ -1,8 +1,8 @@
 //! Trust checks, failures first.
 
 use askama::Template;
-use flashlag_explain::{CheckCounts, for_people, format, trust_heading};
 use flashlag_schema::{Check, CheckStatus, Run};
+use flashlag_views::{CheckCounts, for_people, format, trust_heading};
 
 use super::{Section, check_anchor};
 use crate::chart::status_icon;

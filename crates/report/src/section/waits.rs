@@ -1,8 +1,8 @@
 //! Where the wait goes: on the CPU, waiting for one, blocked on storage.
 
 use askama::Template;
-use flashlag_explain::{WaitGroup, WaitPart, format, waits};
 use flashlag_schema::Run;
+use flashlag_views::{WaitGroup, WaitPart, format, waits};
 
 use super::{Flag, Section};
 use crate::chart::split_bar;

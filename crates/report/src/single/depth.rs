@@ -1,7 +1,7 @@
 //! Phases that differ in their queue depth alone.
 
-use flashlag_explain::{Figures, format, phase_title};
 use flashlag_schema::{Operation, Phase, Run};
+use flashlag_views::{Figures, format, phase_title};
 
 use crate::chart::{DepthPlot, DepthPoint, Svg};
 

@@ -5,9 +5,9 @@ mod depth;
 mod frame;
 mod strip;
 
-use flashlag_explain::{fill_curves, phase_title};
 use flashlag_schema::Run;
 use flashlag_units::did_you_mean;
+use flashlag_views::{fill_curves, phase_title};
 
 use crate::chart::Svg;
 use crate::section::{changes, distribution, fill, stalls};
@@ -74,7 +74,7 @@ fn sources(run: &Run) -> Vec<(Chart, Source)> {
         let free = std::iter::once(name.clone()).chain(numbered).find(|name| !taken(name));
         all.push((Chart { name: free.unwrap_or(name), title }, source));
     };
-    if !flashlag_explain::strip(run).groups.is_empty() {
+    if !flashlag_views::strip(run).groups.is_empty() {
         add("strip".to_owned(), "Latency, with a verdict for each row".to_owned(), Source::Strip);
     }
     for (index, curve) in fill_curves(run).iter().enumerate() {
@@ -137,7 +137,7 @@ fn drawn(run: &Run, chart: &Chart, source: &Source) -> Option<Frame> {
             let (plot, words) = fill::plot(curve, HEIGHT);
             let of = format!(
                 "Across: share of {} in use. Line: one 60 Hz frame.",
-                flashlag_explain::format::size(curve.total_bytes)
+                flashlag_views::format::size(curve.total_bytes)
             );
             frame(plot.drawing(), words, 60.0, 130.0, &[&of])
         }

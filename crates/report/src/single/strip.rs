@@ -1,7 +1,7 @@
 //! The picture of the first screen as one drawing: labels at the left, figures at the right.
 
-use flashlag_explain::{RULES, StripRow, format, strip};
 use flashlag_schema::Run;
+use flashlag_views::{RULES, StripRow, format, strip};
 
 use super::frame::{Frame, WIDTH};
 use crate::chart::{

@@ -1,9 +1,9 @@
 //! What the tests of pages share.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
-use flashlag_explain::{CompareOptions, Comparison, compare, sample};
 use flashlag_report::{Options, comparison_html, html};
 use flashlag_schema::Run;
+use flashlag_views::{CompareOptions, Comparison, compare, sample};
 
 /// Every kind of page, by name.
 pub fn pages() -> Vec<(String, String)> {

@@ -76,7 +76,7 @@ struct Simulation<'a> {
     /// What calls have written so far, with files that were laid out.
     written: Bytes,
     fills: Vec<String>,
-    filled: Vec<crate::trust::Fill>,
+    filled: Vec<flashlag_trust::Fill>,
     leave: Bytes,
     trimmed: bool,
 }

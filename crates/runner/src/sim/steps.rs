@@ -24,7 +24,6 @@ use crate::ledger::Direction;
 use crate::measure::{INTERVAL, STALL_OVER, io_head, is_steady, label};
 use crate::phase::{PhaseHead, PhaseTail, phase};
 use crate::request::{Event, Observer};
-use crate::trust;
 
 /// Why a trim has nothing to tell.
 const ALREADY_TRIMMED: &str = "the filesystem discards what is deleted by itself, so the storage was \
@@ -286,7 +285,7 @@ impl Simulation<'_> {
             note = Some(format!("it ended where no more could be written: {}", error.reason));
             driven.ended = Ended::Limit;
         }
-        self.filled.push(trust::Fill {
+        self.filled.push(flashlag_trust::Fill {
             name: io.name.clone(),
             leave: self.leave,
             free: self.stack.free(),

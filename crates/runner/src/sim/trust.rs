@@ -5,7 +5,7 @@ use flashlag_schema::scenario::Durability;
 use flashlag_schema::{Check, CheckId, CheckStatus, Environment, Operation, Phase, Trust};
 use flashlag_units::Bytes;
 
-use crate::trust::{Evidence, Fill, judge};
+use flashlag_trust::{Evidence, Fill, judge};
 
 /// Checks about the machine that measures: in virtual time there is nothing for them to look at.
 const OF_THE_MACHINE: [CheckId; 9] = [

@@ -1,5 +1,5 @@
-use flashlag_explain::{Comparison, Ratio, RatioKind};
 use flashlag_units::Nanos;
+use flashlag_views::{Comparison, Ratio, RatioKind};
 
 use super::is_judged;
 use crate::csv::{millis, quoted};

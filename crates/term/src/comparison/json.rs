@@ -1,5 +1,5 @@
-use flashlag_explain::{CheckDifference, CompareRow, CompareSide, Comparison, Ratio, RatioKind};
 use flashlag_schema::CheckStatus;
+use flashlag_views::{CheckDifference, CompareRow, CompareSide, Comparison, Ratio, RatioKind};
 use serde_json::{Value, json};
 
 use super::is_judged;

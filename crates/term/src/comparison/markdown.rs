@@ -1,8 +1,8 @@
 use std::fmt::Write;
 
-use flashlag_explain::{CompareRow, Comparison, Ratio, RatioKind, format};
 use flashlag_schema::Operation;
 use flashlag_units::Nanos;
+use flashlag_views::{CompareRow, Comparison, Ratio, RatioKind, format};
 
 use super::{is_judged, rate_in_words};
 use crate::markdown::{escape, table};

@@ -4,8 +4,8 @@ mod markdown;
 mod names;
 mod rates;
 
-use flashlag_explain::{CompareRow, CompareSide, Comparison, Ratio, RatioKind, Spread, format};
 use flashlag_schema::{CheckStatus, Operation};
+use flashlag_views::{CompareRow, CompareSide, Comparison, Ratio, RatioKind, Spread, format};
 
 use crate::line::{Line, Page};
 use crate::picture::{Bar, Picture, key};

@@ -1,4 +1,4 @@
-use flashlag_explain::Comparison;
+use flashlag_views::Comparison;
 
 use crate::style::Style;
 use crate::text::{sanitize, width};

@@ -1,7 +1,7 @@
 //! How much each did a second, test by test.
 
-use flashlag_explain::{CompareRow, CompareSide, Comparison, Ratio, RatioKind, format};
 use flashlag_schema::Operation;
+use flashlag_views::{CompareRow, CompareSide, Comparison, Ratio, RatioKind, format};
 
 use super::{name, rate_in_words, short, titled};
 use crate::line::Page;
@@ -41,7 +41,7 @@ pub(super) fn rates(page: &mut Page, comparison: &Comparison, names: &[String]) 
 
 /// A schedule decides the rate of an open loop.
 fn is_rated(row: &CompareRow) -> bool {
-    row.kind != Some(flashlag_explain::GroupKind::BusySave)
+    row.kind != Some(flashlag_views::GroupKind::BusySave)
 }
 
 fn unit(row: &CompareRow) -> &'static str {

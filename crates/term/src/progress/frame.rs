@@ -1,9 +1,9 @@
 use std::time::Instant;
 
-use flashlag_explain::{FillLevel, format, is_overloaded};
 use flashlag_schema::{Lag, LatencySummary, Phase};
 use flashlag_stats::live::Snapshot;
 use flashlag_units::Nanos;
+use flashlag_views::{FillLevel, format, is_overloaded};
 
 use super::plan::Kind;
 use super::state::{Current, State, kind_of};

@@ -1,6 +1,6 @@
-use flashlag_explain::{SaveKind, test_title};
 use flashlag_schema::scenario::{IoOperation, Scenario, Step, Test};
 use flashlag_units::Bytes;
+use flashlag_views::{SaveKind, test_title};
 
 use crate::picture::brief;
 

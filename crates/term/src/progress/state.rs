@@ -1,10 +1,10 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use flashlag_explain::{FillLevel, fill_levels};
 use flashlag_schema::{Operation, Phase};
 use flashlag_stats::live::{Live, Snapshot};
 use flashlag_units::{Bytes, Nanos, ratio};
+use flashlag_views::{FillLevel, fill_levels};
 
 use super::frame;
 use super::pace::Pace;

@@ -1,7 +1,7 @@
 //! What a commit costs below the filesystem, where each request was seen.
 
-use flashlag_explain::{GroupKind, format, strip};
 use flashlag_schema::{BlockKinds, Phase, Run, TargetKind};
+use flashlag_views::{GroupKind, format, strip};
 
 use super::Depth;
 use crate::line::Page;

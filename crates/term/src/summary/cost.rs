@@ -1,6 +1,6 @@
-use flashlag_explain::{lifecycle, phase_title, state_name};
 use flashlag_schema::{Run, RunStatus};
 use flashlag_units::Bytes;
+use flashlag_views::{lifecycle, phase_title, state_name};
 
 use super::Depth;
 use crate::line::{Line, Page};
@@ -55,7 +55,7 @@ fn noted(page: &mut Page, what: &str, text: &str) {
 /// What it cost: bytes, time, and the share of the device's life where that is known.
 pub(super) fn cost(page: &mut Page, run: &Run, depth: Depth) {
     let written = run.wear.written_bytes;
-    let text = flashlag_explain::cost(run);
+    let text = flashlag_views::cost(run);
     page.paragraph(Role::Ink, &format!("{text}."));
     if depth == Depth::Full
         && written > Bytes::ZERO

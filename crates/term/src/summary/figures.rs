@@ -1,10 +1,10 @@
-use flashlag_explain::{
+use flashlag_schema::{Lag, Operation, Phase, Run};
+use flashlag_units::Nanos;
+use flashlag_views::{
     Figures, GroupKind, LAG_IS_A_BUDGET, Lifecycle, LifecycleCell, LifecycleRow, SaveKind,
     StripGroup, StripRow, failures_of, for_people, format, lifecycle, phase_title, saves_heading,
     strip,
 };
-use flashlag_schema::{Lag, Operation, Phase, Run};
-use flashlag_units::Nanos;
 
 use super::Depth;
 use crate::line::{Line, Page};
@@ -23,7 +23,7 @@ pub(super) fn tests(page: &mut Page, run: &Run, depth: Depth) {
 
 /// Durable writes by size, where the table of tests by stage has not got them.
 pub(super) fn sizes(page: &mut Page, run: &Run, _: Depth) {
-    if let (Some(_), Some(table)) = (lifecycle(run), flashlag_explain::sizes(run)) {
+    if let (Some(_), Some(table)) = (lifecycle(run), flashlag_views::sizes(run)) {
         stages(page, run, &table, Depth::Full);
     }
 }
@@ -189,7 +189,7 @@ fn times(figures: &Figures, trusted: bool) -> Vec<(Role, String)> {
 
 /// Where the tests stand among published devices.
 pub(super) fn places(page: &mut Page, run: &Run, _: Depth) {
-    let places = flashlag_explain::places(run);
+    let places = flashlag_views::places(run);
     if places.is_empty() {
         return;
     }

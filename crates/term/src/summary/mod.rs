@@ -9,9 +9,9 @@ mod stages;
 mod trust;
 mod why;
 
-use flashlag_explain::kind_name;
-use flashlag_explain::{Headline, StripGroup, StripRow, device_name, headline, strip};
 use flashlag_schema::{Operation, Run};
+use flashlag_views::kind_name;
+use flashlag_views::{Headline, StripGroup, StripRow, device_name, headline, strip};
 
 use crate::line::{Line, Page};
 use crate::picture::{Bar, Picture, caveat, caveats, key};

@@ -1,5 +1,5 @@
-use flashlag_explain::{failures_of, format, rates};
 use flashlag_schema::Run;
+use flashlag_views::{failures_of, format, rates};
 
 use super::Depth;
 use crate::line::Page;

@@ -1,8 +1,8 @@
-use flashlag_explain::{
+use flashlag_schema::{ChangeKind, Lag, Run};
+use flashlag_views::{
     FillCurve, PhaseChange, PhaseStalls, Stalls, cause_name, changes, changes_heading, fill_curves,
     format, lifecycle, stalls,
 };
-use flashlag_schema::{ChangeKind, Lag, Run};
 
 use super::Depth;
 use super::figures::{NOT_TO_QUOTE, marked};

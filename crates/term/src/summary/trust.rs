@@ -1,5 +1,5 @@
-use flashlag_explain::{CheckCounts, NoVerdict, for_people, trust_heading};
 use flashlag_schema::{Check, CheckStatus, Run};
+use flashlag_views::{CheckCounts, NoVerdict, for_people, trust_heading};
 
 use crate::line::{Line, Page};
 use crate::style::{Role, Style};
@@ -51,7 +51,7 @@ pub(super) fn in_short(page: &mut Page, run: &Run, headline: Option<&NoVerdict>)
             Some(_) if unknown.len() > 1 => {
                 format!(
                     "{} could not be decided (-v: which, and why)",
-                    flashlag_explain::format::plural(unknown.len(), "check", "checks")
+                    flashlag_views::format::plural(unknown.len(), "check", "checks")
                 )
             }
             _ => format!("{} (-v: why)", unknown.join(". ")),

@@ -1,5 +1,5 @@
-use flashlag_explain::{Finding, LagVerdict, WaitGroup, WaitSection, format, strip};
 use flashlag_schema::{CheckStatus, Run};
+use flashlag_views::{Finding, LagVerdict, WaitGroup, WaitSection, format, strip};
 
 use super::Depth;
 use crate::line::{Line, Page};
@@ -11,7 +11,7 @@ pub(super) fn waits(page: &mut Page, run: &Run, depth: Depth) {
     if depth == Depth::Short && has_failed(run) {
         return;
     }
-    let Some(WaitSection { heading, what, groups }) = flashlag_explain::waits(run) else { return };
+    let Some(WaitSection { heading, what, groups }) = flashlag_views::waits(run) else { return };
     page.paragraph(if depth == Depth::Full { Role::Strong } else { Role::Ink }, &heading);
     if depth == Depth::Short {
         return;
@@ -56,11 +56,11 @@ pub(super) fn findings(page: &mut Page, run: &Run, depth: Depth) {
     if depth == Depth::Short && !hitches(run) {
         return;
     }
-    let findings = flashlag_explain::findings(run);
+    let findings = flashlag_views::findings(run);
     let listed = match depth {
         Depth::Full => usize::MAX,
         // Failed checks say what to do as well, and a run without stages fits a screen.
-        Depth::Short if has_failed(run) && flashlag_explain::lifecycle(run).is_none() => 1,
+        Depth::Short if has_failed(run) && flashlag_views::lifecycle(run).is_none() => 1,
         Depth::Short => LISTED,
     };
     let causes = || findings.causes.iter().take(listed);

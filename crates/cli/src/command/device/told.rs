@@ -1,10 +1,10 @@
 use std::path::Path;
 
 use anyhow::Result;
-use flashlag_explain::format;
 use flashlag_serve::{
     Answer, Command, Control, CutMoment, Fault, FaultKind, FaultOp, open_metrics,
 };
+use flashlag_views::format;
 
 use super::args::{CutArgs, FaultArgs, FaultWhat, RecordArgs, StatFormat};
 use super::find::connect;

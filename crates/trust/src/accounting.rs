@@ -1,0 +1,140 @@
+//! Do the numbers of a phase add up?
+//!
+//! In a closed loop at depth 1, one operation follows the other, so the latencies must fill the
+//! elapsed time: more than all of it (0.1 % is granted for the clock readings between) means that
+//! operations were counted twice or timed wrong; less than 80 % means that a fifth of the time
+//! was spent outside of what was timed, and the throughput is then the harness's. Saves prepare
+//! their rows outside of the timed part, and a writer without durability ends with one flush that
+//! belongs to no operation: for these only the upper bound holds. At depth N the latencies may
+//! add up to N times the elapsed time (Little's law).
+
+use flashlag_schema::scenario::Durability;
+use flashlag_schema::{Check, CheckId, Operation, Phase};
+
+use crate::evidence::{Evidence, latency_sum, reads};
+use crate::finding::{Finding, combine, percent, share};
+
+const CLAIM: &str = "Latencies fit the elapsed time";
+const MOST: f64 = 1.001;
+const LEAST: f64 = 0.80;
+const ADVICE: &str = "Run it again; if it happens again this is a bug of the engine: report it \
+                      with the run file.";
+
+pub(super) fn check(evidence: &Evidence<'_>) -> Option<Check> {
+    let findings = evidence.phases.iter().map(judge_phase).collect();
+    combine(CheckId::Accounting, CLAIM, findings)
+}
+
+fn judge_phase(phase: &Phase) -> Finding {
+    if let Some(contradiction) = contradiction(phase) {
+        return Finding::fail(Some(phase), contradiction, ADVICE).weighing(2.0);
+    }
+    let depth = u64::from(phase.in_flight());
+    let most = phase.elapsed_ns.0.saturating_mul(depth);
+    if most == 0 {
+        let detail = "It took no time that could be added up to.";
+        return Finding::unknown(Some(phase), detail, "Run it longer (--set time=).");
+    }
+    let part = share(latency_sum(phase).0, most);
+    let lower_bound_holds = phase.closed_loop
+        && depth == 1
+        && phase.mixed.is_none()
+        && phase.operation != Operation::Save
+        && (reads(phase) || phase.durable != Durability::None);
+    let detail = format!(
+        "{} latencies take up {} of {}{}{}.",
+        flashlag_units::count(phase.ops),
+        percent(part),
+        phase.elapsed_ns,
+        if depth > 1 { format!(" × {depth}") } else { String::new() },
+        match lower_bound_holds || part > MOST {
+            true => "",
+            false if !phase.closed_loop => "; a schedule paces them, so it need not be all of it",
+            false => "; the rest is work between them, which no latency includes",
+        }
+    );
+    if part > MOST {
+        return Finding::fail(Some(phase), detail, ADVICE).weighing(part);
+    }
+    if lower_bound_holds && part < LEAST {
+        let detail = detail + " The rest was spent outside of what was timed.";
+        let advice = "Something stopped the program between operations: a debugger, SIGSTOP, a \
+                      frozen cgroup? Run it again.";
+        return Finding::fail(Some(phase), detail, advice).weighing(1.0 - part);
+    }
+    // Where it must be nearly all of it, that is what is worth telling.
+    let told_first = if lower_bound_holds { 1.0 } else { 0.0 };
+    Finding::pass(Some(phase), detail).weighing(told_first - part)
+}
+
+/// A histogram, a series and totals of the same operations that disagree.
+fn contradiction(phase: &Phase) -> Option<String> {
+    let counted: u64 = phase.histogram.count.iter().fold(0, |sum, n| sum.saturating_add(*n));
+    if counted != phase.ops {
+        return Some(format!("{} operations, but {counted} in the histogram.", phase.ops));
+    }
+    let in_series: u64 = phase.intervals.iter().fold(0, |sum, i| sum.saturating_add(i.ops));
+    if !phase.intervals.is_empty() && in_series != phase.ops {
+        return Some(format!("{} operations, but {in_series} in the intervals.", phase.ops));
+    }
+    if phase.operation != Operation::Save
+        && phase.bytes.0 != phase.ops.saturating_mul(phase.block_bytes.0)
+        && !phase.cut_short
+    {
+        let blocks = phase.block_bytes;
+        return Some(format!("{} operations of {blocks} moved {}.", phase.ops, phase.bytes));
+    }
+    let longest = phase.histogram.max_ns;
+    (longest > phase.elapsed_ns).then(|| {
+        format!("One operation took {longest}, longer than the phase ({}).", phase.elapsed_ns)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use flashlag_schema::CheckStatus;
+    use flashlag_units::Nanos;
+
+    use super::*;
+    use crate::testing::Case;
+
+    #[test]
+    fn latencies_that_fill_the_time_pass() {
+        assert_eq!(Case::quiet().status(check), Some(CheckStatus::Pass));
+    }
+
+    #[test]
+    fn latencies_that_overfill_the_time_fail() {
+        let mut case = Case::quiet();
+        case.phases[0].elapsed_ns = Nanos(case.phases[0].elapsed_ns.0 / 2);
+        assert_eq!(case.status(check), Some(CheckStatus::Fail));
+    }
+
+    #[test]
+    fn time_outside_of_the_operations_fails_at_depth_one_only() {
+        let mut case = Case::quiet();
+        case.phases[0].elapsed_ns = Nanos(case.phases[0].elapsed_ns.0 * 2);
+        assert_eq!(case.status(check), Some(CheckStatus::Fail));
+        case.phases[0].queue_depth = 4;
+        assert_eq!(case.status(check), Some(CheckStatus::Pass));
+    }
+
+    #[test]
+    fn a_histogram_of_other_operations_fails() {
+        let mut case = Case::quiet();
+        case.phases[0].histogram.count[0] += 1;
+        assert_eq!(case.status(check), Some(CheckStatus::Fail));
+    }
+
+    #[test]
+    fn a_phase_of_no_time_is_unknown() {
+        let mut case = Case::quiet();
+        case.phases.truncate(1);
+        case.phases[0].ops = 0;
+        case.phases[0].bytes.0 = 0;
+        case.phases[0].histogram = Default::default();
+        case.phases[0].intervals.clear();
+        case.phases[0].elapsed_ns = Nanos::ZERO;
+        assert_eq!(case.status(check), Some(CheckStatus::Unknown));
+    }
+}

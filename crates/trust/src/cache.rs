@@ -1,0 +1,210 @@
+//! Did the bytes go to storage, or did the page cache take them?
+//!
+//! Two witnesses, both the kernel's: `/proc/self/io` (bytes that this process had fetched from or
+//! sent to storage) and the `stat` of the block devices (bytes of everyone), at the device that
+//! the filesystem is on and at the disks below. Each must have seen at least 95 % of the phase's
+//! bytes: blocks can merge or be rewritten in a cache above, but direct or durable I/O of
+//! incompressible data can't lose more than the odd block at the edges of the window. A device's
+//! witness counts everyone, so it can refute, and with ours together it can prove; alone it can't.
+//!
+//! A filesystem in memory fails at once. Behind a loop device the file below has a page cache of
+//! its own, which the disks' counters expose. What a host below a virtual disk caches can't be
+//! seen from here: the flush check says so.
+
+use flashlag_inspect::CounterDelta;
+use flashlag_schema::{Check, CheckId, Phase, Reading};
+use flashlag_units::Bytes;
+
+use crate::evidence::{Evidence, payload_bytes, reads};
+use crate::finding::{Finding, combine, share};
+
+const CLAIM: &str = "The bytes reached storage";
+const LEAST: f64 = 0.95;
+
+pub(super) fn check(evidence: &Evidence<'_>) -> Option<Check> {
+    if evidence.phases.is_empty() {
+        return None;
+    }
+    if let Some(memory) = evidence.in_memory() {
+        let detail = format!("{} is {memory}, held in memory.", place(evidence));
+        return combine(CheckId::CacheBypass, CLAIM, vec![Finding::fail(None, detail, ELSEWHERE)]);
+    }
+    let findings = evidence.counted().filter_map(|(phase, counted)| {
+        let payload = payload_bytes(phase);
+        (payload > Bytes::ZERO).then(|| judge_phase(evidence, phase, payload, counted))
+    });
+    combine(CheckId::CacheBypass, CLAIM, findings.collect())
+}
+
+const ELSEWHERE: &str = "Choose a directory on the storage: df shows which those are.";
+
+fn place(evidence: &Evidence<'_>) -> String {
+    let mount_point = evidence.environment.filesystem.mount_point.value();
+    mount_point.map_or_else(|| "The directory".to_owned(), Clone::clone)
+}
+
+/// One counter that should have seen the payload.
+struct Witness {
+    name: String,
+    saw: Reading<Bytes>,
+}
+
+fn judge_phase(
+    evidence: &Evidence<'_>,
+    phase: &Phase,
+    payload: Bytes,
+    counted: Option<CounterDelta>,
+) -> Finding {
+    let witnesses = witnesses(evidence, phase, counted);
+    let verb = if reads(phase) { "read" } else { "written" };
+    let seen = witnesses.iter().filter_map(|witness| Some((witness, *witness.saw.value()?)));
+    let least = seen.min_by_key(|(_, saw)| *saw);
+    if let Some((witness, saw)) = least
+        && share(saw.0, payload.0) < LEAST
+    {
+        let part = share(saw.0, payload.0);
+        let detail = format!(
+            "{} counted {saw} for {payload} {verb} ({part:.2}×); at least 0.95× is needed.",
+            witness.name
+        );
+        return Finding::fail(Some(phase), detail, advice(evidence, phase)).weighing(1.0 - part);
+    }
+    let missing = witnesses.iter().find_map(|witness| Some((&witness.name, witness.saw.reason()?)));
+    match (missing, least) {
+        (Some((name, reason)), _) => {
+            let detail = format!("{name} could not be read: {reason}.");
+            Finding::unknown(Some(phase), detail, ELSEWHERE)
+        }
+        (None, Some((witness, saw))) => {
+            let part = share(saw.0, payload.0);
+            let detail =
+                format!("{} counted {saw} for {payload} {verb} ({part:.2}×).", witness.name);
+            Finding::pass(Some(phase), detail).weighing(-part)
+        }
+        (None, None) => Finding::unknown(Some(phase), "Nothing counted its bytes.", ELSEWHERE),
+    }
+}
+
+fn witnesses(
+    evidence: &Evidence<'_>,
+    phase: &Phase,
+    counted: Option<CounterDelta>,
+) -> Vec<Witness> {
+    let own = Witness {
+        name: "This process".to_owned(),
+        saw: match &counted {
+            Some(counted) => {
+                map(
+                    &counted.self_io,
+                    |io| {
+                        if reads(phase) { io.read_bytes } else { io.write_bytes }
+                    },
+                )
+            }
+            None => phase.ledger.storage_bytes.clone(),
+        },
+    };
+    let disk = evidence.environment.device.name.value().map_or("The disk", String::as_str);
+    let bytes = |counters: &Reading<flashlag_inspect::DiskCounters>| {
+        map(counters, |disk| if reads(phase) { disk.read_bytes } else { disk.write_bytes })
+    };
+    let Some(counted) = &counted else {
+        let saw = phase.ledger.block_bytes.clone();
+        return vec![own, Witness { name: disk.to_owned(), saw }];
+    };
+    let top = Witness { name: "The filesystem's device".into(), saw: bytes(&counted.partition) };
+    vec![own, Witness { name: disk.to_owned(), saw: bytes(&counted.disk) }, top]
+}
+
+fn map<T>(reading: &Reading<T>, pick: impl Fn(&T) -> Bytes) -> Reading<Bytes> {
+    match reading {
+        Reading::Value(value) => Reading::Value(pick(value)),
+        Reading::Unavailable { unavailable } => Reading::unavailable(unavailable.clone()),
+    }
+}
+
+fn advice(evidence: &Evidence<'_>, phase: &Phase) -> &'static str {
+    let looped = evidence.environment.device.stack.iter().any(|layer| layer.starts_with("loop"));
+    if looped {
+        return "The page cache below the loop device took them: use losetup --direct-io=on, or \
+                measure outside of the loop device.";
+    }
+    if compresses(evidence) {
+        return "The filesystem compresses: switch it off for the directory (chattr +m).";
+    }
+    if !phase.direct && phase.operation != flashlag_schema::Operation::Save {
+        return "The page cache took them: measure with direct I/O (--set direct=true).";
+    }
+    "Something between the program and the disk caches: choose a directory on the storage itself."
+}
+
+/// Whether the mount options switch compression on.
+pub(super) fn compresses(evidence: &Evidence<'_>) -> bool {
+    let options = evidence.environment.filesystem.options.value();
+    options.into_iter().flatten().any(|option| {
+        let (name, value) = option.split_once('=').unwrap_or((option, ""));
+        let on = !matches!(value, "no" | "none" | "off");
+        on && matches!(name, "compress" | "compress-force" | "compress_algorithm" | "compression")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use flashlag_schema::CheckStatus;
+
+    use super::*;
+    use crate::testing::Case;
+
+    #[test]
+    fn bytes_that_both_witnesses_saw_pass() {
+        assert_eq!(Case::quiet().status(check), Some(CheckStatus::Pass));
+    }
+
+    #[test]
+    fn tmpfs_fails_with_advice() {
+        let mut case = Case::quiet();
+        case.environment.filesystem.kind = Reading::Value("tmpfs".to_owned());
+        case.environment.filesystem.mount_point = Reading::Value("/tmp".to_owned());
+        let found = case.check(check).unwrap();
+        assert_eq!(found.status, CheckStatus::Fail);
+        assert_eq!(found.detail, "/tmp is tmpfs, held in memory.");
+        assert!(found.advice.is_some());
+    }
+
+    #[test]
+    fn reads_from_the_page_cache_fail_and_are_named() {
+        let mut case = Case::quiet();
+        let index = case.index_of("rand_read_4k");
+        case.after(index, |(before, after)| after.disk = before.disk.clone());
+        let found = case.check(check).unwrap();
+        assert_eq!(found.status, CheckStatus::Fail);
+        assert_eq!(found.phases, ["new: rand_read_4k"]);
+        assert!(found.detail.contains("0.00×"), "{}", found.detail);
+    }
+
+    #[test]
+    fn half_of_the_bytes_is_not_enough() {
+        let mut case = Case::quiet();
+        let index = case.index_of("rand_write_4k");
+        case.after(index, |(before, after)| {
+            if let (Reading::Value(a), Reading::Value(b)) = (&before.self_io, &mut after.self_io) {
+                b.write_bytes.0 = a.write_bytes.0 + (b.write_bytes.0 - a.write_bytes.0) / 2;
+            }
+        });
+        assert_eq!(case.status(check), Some(CheckStatus::Fail));
+    }
+
+    #[test]
+    fn a_network_filesystem_is_unknown() {
+        let mut case = Case::quiet();
+        for (before, after) in case.counters.iter_mut().flatten() {
+            for counters in [before, after] {
+                counters.disk = Reading::unavailable("nfs4 has no block device");
+                counters.partition = counters.disk.clone();
+            }
+        }
+        let found = case.check(check).unwrap();
+        assert_eq!(found.status, CheckStatus::Unknown);
+        assert!(found.detail.contains("nfs4"), "{}", found.detail);
+    }
+}

@@ -1,0 +1,198 @@
+//! Can the clock be relied on?
+//!
+//! - Between the first and the last counters of a run, `CLOCK_MONOTONIC` and `CLOCK_BOOTTIME` must
+//!   advance alike. They are the same clock but for suspension, so a difference above 1 ms (a
+//!   thousand times their reading error) means that the machine slept in the middle. The wall
+//!   clock may be steered by NTP, at most 500 ppm (adjtimex): an elapsed time that is off by more
+//!   than 1 % and a second means that one of the two jumped, which one can't be told: unknown.
+//! - Bytes × time: a phase can't have lasted longer than the time between the counters around it,
+//!   by a clock read elsewhere in the program, and the disk can't have been busy for longer than
+//!   that either (`io_ticks` has the resolution of a jiffy, so 5 % and 50 ms are granted). The
+//!   counters are read before a phase's clock starts and after it has stopped, so the time between
+//!   them is the longer one whatever a reading takes; 1 ms is granted for the two clocks' rates.
+//! - Resolution and cost of a reading, beside the shortest median latency measured: above 10 % of
+//!   it the latencies are the clock's (fail), above 2 % they are coloured (unknown), below it is
+//!   under the histogram's own error of 0.8 % within a factor of three.
+
+use flashlag_inspect::CounterDelta;
+use flashlag_schema::{Calibration, Check, CheckId, Phase};
+use flashlag_units::Nanos;
+
+use crate::evidence::Evidence;
+use crate::finding::{Finding, combine, percent, share};
+
+const CLAIM: &str = "The clock runs evenly, in fine steps, and is cheap to read";
+/// What a phase may last beyond the time around it.
+const SLACK: Nanos = Nanos::from_millis(1);
+const SUSPENSION: Nanos = Nanos::from_millis(1);
+const COLOURED: f64 = 0.02;
+const DROWNED: f64 = 0.10;
+
+pub(super) fn check(evidence: &Evidence<'_>) -> Option<Check> {
+    let mut findings = vec![against_other_clocks(evidence), against_latency(evidence)];
+    for (phase, counted) in evidence.counted() {
+        findings.extend(counted.and_then(|counted| bytes_times_time(phase, &counted)));
+    }
+    combine(CheckId::Clock, CLAIM, findings)
+}
+
+fn against_other_clocks(evidence: &Evidence<'_>) -> Finding {
+    let Some((from, to)) = evidence.ends() else {
+        return Finding::unknown(
+            None,
+            "The clocks were not compared over the run.",
+            "Run it again without --resume.",
+        );
+    };
+    let passed = to.since(from);
+    let apart = passed.elapsed.0.abs_diff(passed.elapsed_boottime.0);
+    if Nanos(apart) > SUSPENSION {
+        return Finding::fail(
+            None,
+            format!("The machine slept for {} during the run.", Nanos(apart)),
+            "Keep it awake (systemd-inhibit; on a phone, a wake lock) and run it again.",
+        );
+    }
+    let wall = passed.elapsed_realtime.value();
+    let jumped = wall.is_none_or(|wall| {
+        let off = wall.0.abs_diff(passed.elapsed.0);
+        off > 1_000_000_000 && share(off, passed.elapsed.0) > 0.01
+    });
+    if jumped {
+        let wall = wall.map_or_else(|| "went back".to_owned(), |wall| format!("shows {wall}"));
+        return Finding::unknown(
+            None,
+            format!("The run took {}, but the wall clock {wall}: one jumped.", passed.elapsed),
+            "Let the machine's time settle (NTP) and run it again.",
+        );
+    }
+    Finding::pass(None, format!("Three clocks agree over {}.", passed.elapsed))
+}
+
+fn against_latency(evidence: &Evidence<'_>) -> Finding {
+    let advice = "Run it again: the clock is measured at the start of every run.";
+    let Some(calibration) = evidence.environment.calibration.value() else {
+        return Finding::unknown(None, "The clock was not calibrated in this run.", advice);
+    };
+    if calibration.clock.steps_back > 0 {
+        return Finding::fail(
+            None,
+            match calibration.clock.steps_back {
+                1 => "The monotonic clock went back once.".to_owned(),
+                times => format!("The monotonic clock went back {times} times."),
+            },
+            "Choose another clock source (/sys/devices/system/clocksource) or machine.",
+        );
+    }
+    let medians = evidence.phases.iter().filter_map(|phase| Some((phase, phase.latency_ns.p50?)));
+    let Some((phase, shortest)) = medians.min_by_key(|(_, median)| *median) else {
+        return Finding::unknown(None, "No phase has a median to compare with.", "Run it longer.");
+    };
+    judge_fineness(calibration, phase, shortest)
+}
+
+fn judge_fineness(calibration: &Calibration, phase: &Phase, shortest: Nanos) -> Finding {
+    let clock = &calibration.clock;
+    let resolution = clock.resolution_ns.value().or(clock.claimed_resolution_ns.value());
+    let Some(resolution) = resolution.copied() else {
+        let advice = "See `cat /sys/devices/system/clocksource/clocksource0/current_clocksource`.";
+        return Finding::unknown(None, "The clock's resolution could not be found.", advice);
+    };
+    let cost = Nanos(clock.cost_picoseconds.div_ceil(1000));
+    let part = share(resolution.0.max(cost.0), shortest.0);
+    let detail = format!(
+        "It steps by {resolution} and costs {cost} a reading: {} of the shortest median, {shortest} \
+         in {}.",
+        percent(part),
+        phase.label()
+    );
+    let advice = "Use a machine with a finer clock (tsc, arch_sys_counter), or larger blocks.";
+    if part > DROWNED {
+        Finding::fail(None, detail, advice).weighing(part)
+    } else if part > COLOURED {
+        Finding::unknown(None, detail, advice).weighing(part)
+    } else {
+        Finding::pass(None, detail).weighing(1.0)
+    }
+}
+
+fn bytes_times_time(phase: &Phase, counted: &CounterDelta) -> Option<Finding> {
+    let around = counted.elapsed_boottime;
+    let advice = "The clocks of this machine contradict each other: use another one.";
+    let beyond = phase.elapsed_ns.since(around);
+    if beyond > SLACK {
+        // Both times may print alike: their difference never does.
+        let detail = format!("It lasted {beyond} longer than the {around} that passed around it.");
+        return Some(Finding::fail(Some(phase), detail, advice));
+    }
+    let busy = counted.disk.value()?.io_ticks;
+    let most = Nanos((u128::from(around.0) * 105 / 100) as u64).plus(Nanos::from_millis(50));
+    // Several disks are busy at once, and their times are summed.
+    (busy > most && around.0 > 0 && busy.0 / around.0 < 2).then(|| {
+        let detail = format!("The disk was busy for {busy} within {around}.");
+        Finding::fail(Some(phase), detail, advice)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use flashlag_schema::{CheckStatus, Reading};
+
+    use super::*;
+    use crate::testing::Case;
+
+    #[test]
+    fn clocks_that_agree_pass() {
+        assert_eq!(Case::quiet().status(check), Some(CheckStatus::Pass));
+    }
+
+    #[test]
+    fn a_suspended_machine_fails() {
+        let mut case = Case::quiet();
+        case.last_counters().at_boottime.0 += 3_000_000_000;
+        let found = case.check(check).unwrap();
+        assert_eq!(found.status, CheckStatus::Fail);
+        assert!(found.detail.contains("slept for 3.0 s"), "{}", found.detail);
+    }
+
+    #[test]
+    fn a_wall_clock_that_jumped_is_unknown() {
+        let mut case = Case::quiet();
+        case.last_counters().at_realtime.0 += 3_600_000_000_000;
+        assert_eq!(case.status(check), Some(CheckStatus::Unknown));
+    }
+
+    #[test]
+    fn a_phase_longer_than_the_time_around_it_fails() {
+        let mut case = Case::quiet();
+        case.phases[0].elapsed_ns = Nanos::from_secs(1000);
+        assert_eq!(case.status(check), Some(CheckStatus::Fail));
+    }
+
+    #[test]
+    fn a_phase_that_lasted_a_little_too_long_is_told_by_how_much_and_not_by_two_equal_times() {
+        let mut case = Case::quiet();
+        let around = case.time_around(0);
+        case.phases[0].elapsed_ns = around.plus(Nanos::from_micros(900));
+        assert_eq!(case.status(check), Some(CheckStatus::Pass));
+        case.phases[0].elapsed_ns = around.plus(Nanos::from_micros(2_100));
+        let found = case.check(check).unwrap();
+        assert_eq!(found.status, CheckStatus::Fail);
+        assert!(found.detail.contains("It lasted 2.1 ms longer than the"), "{}", found.detail);
+        assert_eq!(found.detail.matches(&around.to_string()).count(), 1, "{}", found.detail);
+    }
+
+    #[test]
+    fn a_clock_coarser_than_the_latencies_fails() {
+        let mut case = Case::quiet();
+        case.calibrate(|c| c.clock.resolution_ns = Reading::Value(Nanos::from_millis(10)));
+        assert_eq!(case.status(check), Some(CheckStatus::Fail));
+    }
+
+    #[test]
+    fn without_calibration_it_is_unknown() {
+        let mut case = Case::quiet();
+        case.environment.calibration = Reading::default();
+        assert_eq!(case.status(check), Some(CheckStatus::Unknown));
+    }
+}

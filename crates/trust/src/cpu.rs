@@ -1,0 +1,266 @@
+//! Did the measuring thread have a CPU when it wanted one?
+//!
+//! The scheduler tells how long the thread was runnable but not running. Three thresholds:
+//! - above 5 % of a phase's time while fewer than half a CPU was idle: **fail**. Another program
+//!   held the CPUs, and its time slices (0.7 to 4 ms) are in the latencies as if the storage had
+//!   taken them. A latency distribution whose total is off by more than 5 % differs by more than
+//!   runs on one device do;
+//! - the slowest sampled operations (at or above the p99) spent more than half of their time
+//!   runnable: **fail** whatever the mean, since the tail is what is quoted;
+//! - above 5 % though CPUs were idle: waking an idle CPU is counted as runnable too. Up to 50 µs an
+//!   operation is what leaving an idle state costs, and an application on this machine pays it as
+//!   well: pass. More than 1 ms an operation can only be a quota or an affinity: fail. Between:
+//!   unknown.
+//!
+//! The hypervisor's share (`steal`) is not in the scheduler's figures: above 5 % of all CPU time
+//! fail, above 1 % unknown. Block I/O with a schedule sleeps on purpose: there the sampled operations
+//! are judged instead of the whole time.
+
+use flashlag_inspect::{CounterDelta, CpuTimes};
+use flashlag_schema::{Check, CheckId, Operation, Phase, Time};
+use flashlag_units::Nanos;
+
+use crate::evidence::Evidence;
+use crate::finding::{Finding, combine, percent, share};
+
+const CLAIM: &str = "The measuring thread had a CPU when it wanted one";
+const MOST_RUNNABLE: f64 = 0.05;
+const IDLE_CPUS_NEEDED: f64 = 0.5;
+const WAKE_UP: Nanos = Nanos::from_micros(50);
+const QUOTA: Nanos = Nanos::from_millis(1);
+const STEAL_SEEN: f64 = 0.01;
+const STEAL_TOO_MUCH: f64 = 0.05;
+/// Fewer samples of slow operations don't speak for the tail.
+const LEAST_TAIL: u64 = 10;
+/// Where it was not most of the time.
+const ADDED: &str = "The CPU added to these waits.";
+const ADVICE: &str = "Stop what else is running (see top), or wait until it is done; then run \
+                      again.";
+
+pub(super) fn check(evidence: &Evidence<'_>) -> Option<Check> {
+    let findings = evidence.counted().map(|(phase, counted)| judge_phase(phase, counted)).collect();
+    combine(CheckId::CpuContention, CLAIM, findings)
+}
+
+fn judge_phase(phase: &Phase, counted: Option<CounterDelta>) -> Finding {
+    let Some(time) = time(phase) else {
+        let reason = phase.time.reason().unwrap_or("its time was not split");
+        let detail = format!("Where the thread's time went is not known: {reason}.");
+        let advice = "Use a kernel with scheduler statistics (CONFIG_SCHED_INFO).";
+        return Finding::unknown(Some(phase), detail, advice);
+    };
+    let total = time.total();
+    let part = share(time.runnable_ns.0, total.0);
+    let per_op = Nanos(time.runnable_ns.0 / split_ops(phase).max(1));
+    let system = counted.as_ref().map(system);
+    let seen = format!(
+        "It waited for a CPU {} of its time, {per_op} an operation.{}",
+        percent(part),
+        system.as_ref().map(|system| system.words.as_str()).unwrap_or_default()
+    );
+    let cause = |words: &str| format!("The CPU was the cause, not the storage. {words}");
+    if let Some((tail, slowest)) = tail(phase) {
+        let detail = cause(&format!(
+            "Of the slowest operations' time, {} was waiting for a CPU ({tail} sampled). {seen}",
+            percent(slowest)
+        ));
+        return Finding::fail(Some(phase), detail, ADVICE).weighing(1.0 + slowest);
+    }
+    let steal = system.as_ref().map_or(0.0, |system| system.steal);
+    if steal > STEAL_TOO_MUCH {
+        let detail = cause(&format!("The hypervisor took {} of the CPUs. {seen}", percent(steal)));
+        let advice = "Other machines share this host: run it when the host is quiet.";
+        return Finding::fail(Some(phase), detail, advice).weighing(steal);
+    }
+    let idle = system.as_ref().and_then(|system| system.idle_cpus);
+    let crowded = idle.is_some_and(|idle| idle < IDLE_CPUS_NEEDED);
+    if part > MOST_RUNNABLE && (crowded || per_op > QUOTA) {
+        let detail = match part > 0.5 {
+            true => cause(&seen),
+            false => format!("{ADDED} {seen}"),
+        };
+        return Finding::fail(Some(phase), detail, ADVICE).weighing(part);
+    }
+    if part > MOST_RUNNABLE && (per_op > WAKE_UP || idle.is_none()) {
+        let advice = "Set the CPU governor to performance and lift CPU quotas, then run again.";
+        return Finding::unknown(Some(phase), seen, advice).weighing(part);
+    }
+    if steal > STEAL_SEEN {
+        let detail = format!("The hypervisor took {} of the CPUs. {seen}", percent(steal));
+        let advice = "Other machines share this host: run it when the host is quiet.";
+        return Finding::unknown(Some(phase), detail, advice).weighing(steal);
+    }
+    Finding::pass(Some(phase), seen).weighing(part)
+}
+
+/// Whether the thread's time is of operations only: saves leave the sleep of a schedule out.
+fn never_sleeps(phase: &Phase) -> bool {
+    phase.closed_loop || phase.operation == Operation::Save
+}
+
+/// The thread's time; for a phase that sleeps by schedule, the time of its sampled operations.
+fn time(phase: &Phase) -> Option<Time> {
+    if never_sleeps(phase) {
+        return phase.time.value().copied().filter(|time| time.total() > Nanos::ZERO);
+    }
+    let sampled = phase.waits.iter().fold(Time::default(), |sum, class| sum.plus(&class.time));
+    (sampled.total() > Nanos::ZERO).then_some(sampled)
+}
+
+/// How many operations that time is of.
+fn split_ops(phase: &Phase) -> u64 {
+    if never_sleeps(phase) { phase.ops } else { phase.waits.iter().map(|class| class.ops).sum() }
+}
+
+/// The slowest operations, where most of their time was waiting for a CPU: how many were sampled,
+/// and the share. Classes that begin above the median and end above the p99 hold them; a class
+/// within twice the median holds ordinary operations as well and says nothing of the tail.
+fn tail(phase: &Phase) -> Option<(u64, f64)> {
+    let (median, p99) = (phase.latency_ns.p50?, phase.latency_ns.p99?);
+    let slow = phase.waits.iter().filter(|class| class.from_ns > median && class.below_ns > p99);
+    let (ops, time) = slow
+        .fold((0, Time::default()), |(ops, time), class| (ops + class.ops, time.plus(&class.time)));
+    let part = share(time.runnable_ns.0, time.total().0);
+    (ops >= LEAST_TAIL && part > 0.5).then_some((ops, part))
+}
+
+/// Who used the CPUs most, where it was at least a tenth of one.
+fn busiest(counted: &CounterDelta) -> String {
+    let neighbours = counted.neighbours.value().into_iter().flatten();
+    let Some(busiest) = neighbours.max_by_key(|neighbour| neighbour.cpu) else {
+        return String::new();
+    };
+    let cpus = share(busiest.cpu.0, counted.elapsed.0);
+    if cpus < 0.1 {
+        return String::new();
+    }
+    let how_many = match busiest.processes {
+        1 => String::new(),
+        count => format!(" ({count} processes)"),
+    };
+    let unit = if format!("{cpus:.1}") == "1.0" { "CPU" } else { "CPUs" };
+    format!(" `{}`{how_many} used the most: {cpus:.1} {unit}.", busiest.name)
+}
+
+/// What the whole system did meanwhile.
+struct System {
+    idle_cpus: Option<f64>,
+    steal: f64,
+    words: String,
+}
+
+fn system(counted: &CounterDelta) -> System {
+    let cpu = counted.cpu.value().filter(|cpu| cpu.total > Nanos::ZERO);
+    let pressure = counted.pressure_cpu.value().map(|time| share(time.0, counted.elapsed.0));
+    let idle_cpus = cpu.map(|cpu: &CpuTimes| share(cpu.idle.0, counted.elapsed.0));
+    let mut words = String::new();
+    if let (Some(cpu), Some(_)) = (cpu, idle_cpus) {
+        words +=
+            &format!(" The CPUs were idle {} of the time", percent(share(cpu.idle.0, cpu.total.0)));
+    }
+    if let Some(pressure) = pressure {
+        let waited = percent(pressure.min(1.0));
+        words += &match words.is_empty() {
+            true => format!(" Some task on the machine waited for one {waited} of the time"),
+            false => format!(", and some task on the machine waited for one {waited} of it"),
+        };
+    }
+    words += if words.is_empty() { "" } else { "." };
+    words += &busiest(counted);
+    System { idle_cpus, steal: cpu.map_or(0.0, |cpu| share(cpu.steal.0, cpu.total.0)), words }
+}
+
+#[cfg(test)]
+mod tests {
+    use flashlag_schema::{CheckStatus, Reading, WaitRecord};
+
+    use super::*;
+    use crate::testing::Case;
+
+    /// Half of the phase's blocked time becomes waiting for a CPU.
+    fn starve(case: &mut Case, index: usize, part: f64) {
+        let elapsed = case.phases[index].elapsed_ns;
+        let runnable = Nanos((elapsed.0 as f64 * part) as u64);
+        case.phases[index].time = Reading::Value(Time {
+            on_cpu_ns: Nanos::ZERO,
+            runnable_ns: runnable,
+            blocked_ns: elapsed.since(runnable),
+            stopped_ns: Nanos::ZERO,
+        });
+    }
+
+    #[test]
+    fn a_quiet_machine_passes() {
+        let found = Case::quiet().check(check).unwrap();
+        assert_eq!(found.status, CheckStatus::Pass, "{}", found.detail);
+    }
+
+    #[test]
+    fn busy_loops_on_every_cpu_fail_and_are_named_as_the_cause() {
+        let mut case = Case::quiet();
+        let index = case.index_of("rand_write_4k");
+        starve(&mut case, index, 0.15);
+        case.cpu(index, |cpu| cpu.idle = Nanos::ZERO);
+        let found = case.check(check).unwrap();
+        assert_eq!((found.status, found.phases.len()), (CheckStatus::Fail, 1));
+        assert!(found.detail.contains("The CPU added to these waits. "), "{}", found.detail);
+        assert!(found.detail.contains("15%"), "{}", found.detail);
+        starve(&mut case, index, 0.6);
+        let found = case.check(check).unwrap();
+        assert_eq!((found.status, found.phases.len()), (CheckStatus::Fail, 1));
+        assert!(found.detail.contains("The CPU was the cause"), "{}", found.detail);
+        assert!(found.detail.contains("60%"), "{}", found.detail);
+    }
+
+    #[test]
+    fn waking_idle_cpus_passes_and_a_quota_fails() {
+        let mut case = Case::quiet();
+        let index = case.index_of("rand_write_4k");
+        starve(&mut case, index, 0.08);
+        let per_op = case.phases[index].elapsed_ns.0 * 8 / 100 / case.phases[index].ops;
+        assert!(per_op < WAKE_UP.0, "{per_op}");
+        assert_eq!(case.status(check), Some(CheckStatus::Pass));
+        starve(&mut case, index, 0.5);
+        assert_eq!(case.status(check), Some(CheckStatus::Unknown));
+        case.phases[index].ops = 100;
+        assert_eq!(case.status(check), Some(CheckStatus::Fail));
+    }
+
+    #[test]
+    fn a_tail_that_waited_for_a_cpu_fails_though_the_mean_is_small() {
+        let mut case = Case::quiet();
+        let index = case.index_of("rand_write_4k");
+        case.phases[index].waits.push(WaitRecord {
+            from_ns: Nanos(1 << 24),
+            below_ns: Nanos(1 << 25),
+            ops: 12,
+            time: Time {
+                on_cpu_ns: Nanos::ZERO,
+                runnable_ns: Nanos::from_millis(200),
+                blocked_ns: Nanos::from_millis(10),
+                stopped_ns: Nanos::ZERO,
+            },
+        });
+        let found = case.check(check).unwrap();
+        assert_eq!(found.status, CheckStatus::Fail, "{}", found.detail);
+        assert!(found.detail.contains("slowest"), "{}", found.detail);
+    }
+
+    #[test]
+    fn stolen_time_is_unknown_then_fails() {
+        for (stolen, status) in [(0.03, CheckStatus::Unknown), (0.2, CheckStatus::Fail)] {
+            let mut case = Case::quiet();
+            case.cpu(0, |cpu| cpu.steal = Nanos((cpu.total.0 as f64 * stolen) as u64));
+            assert_eq!(case.status(check), Some(status), "{stolen}");
+        }
+    }
+
+    #[test]
+    fn a_kernel_that_keeps_no_times_is_unknown() {
+        let mut case = Case::quiet();
+        case.phases[0].time = Reading::unavailable("no scheduler statistics");
+        let found = case.check(check).unwrap();
+        assert_eq!(found.status, CheckStatus::Unknown);
+        assert!(found.advice.is_some());
+    }
+}

@@ -1,0 +1,85 @@
+//! How much of a latency is the engine's own?
+//!
+//! The calibration runs the measuring loop on a device that does nothing. Its recorded median is
+//! the floor below which a latency is ours. Above 5 % of a phase's median, that phase measures the
+//! program more than a person who compares devices can accept (fail); 2 to 5 % is visible but
+//! smaller than the differences between two runs on real flash (unknown). For saves the engine is
+//! SQLite, whose own cost an application pays as well: they are not judged.
+
+use flashlag_schema::scenario::EngineKind;
+use flashlag_schema::{Check, CheckId, EngineOverhead, Operation, Phase};
+
+use crate::evidence::Evidence;
+use crate::finding::{Finding, combine, percent, share};
+
+const CLAIM: &str = "The engine's own cost is small beside what it measured";
+const VISIBLE: f64 = 0.02;
+const TOO_MUCH: f64 = 0.05;
+
+pub(super) fn check(evidence: &Evidence<'_>) -> Option<Check> {
+    let measured = |phase: &&Phase| {
+        phase.operation != Operation::Save
+            && phase.engine != EngineKind::Sqlite
+            && phase.latency_ns.p50.is_some()
+    };
+    let phases: Vec<&Phase> = evidence.phases.iter().filter(measured).collect();
+    if phases.is_empty() {
+        return None;
+    }
+    let calibrated = evidence.environment.calibration.value();
+    let overhead = calibrated.and_then(|calibration| calibration.engine.value());
+    let findings = phases.into_iter().map(|phase| judge_phase(phase, overhead)).collect();
+    combine(CheckId::EngineOverhead, CLAIM, findings)
+}
+
+fn judge_phase(phase: &Phase, overhead: Option<&EngineOverhead>) -> Finding {
+    let Some(overhead) = overhead else {
+        let advice = "Run it again: the engine is measured at the start of every run.";
+        return Finding::unknown(Some(phase), "The engine was not calibrated.", advice);
+    };
+    let median = phase.latency_ns.p50.unwrap_or_default();
+    let part = share(overhead.latency_p50_ns.0, median.0.max(1));
+    let floor = overhead.latency_p50_ns;
+    let detail = format!("Doing nothing takes {floor}, {} of the median {median}.", percent(part));
+    let advice = "This is no flash latency: is the directory in memory? Else use larger blocks.";
+    let finding = if part > TOO_MUCH {
+        Finding::fail(Some(phase), detail, advice)
+    } else if part > VISIBLE {
+        Finding::unknown(Some(phase), detail, advice)
+    } else {
+        Finding::pass(Some(phase), detail)
+    };
+    finding.weighing(part)
+}
+
+#[cfg(test)]
+mod tests {
+    use flashlag_schema::{CheckStatus, Reading};
+    use flashlag_units::Nanos;
+
+    use super::*;
+    use crate::testing::Case;
+
+    fn with_floor(floor: Nanos) -> Option<CheckStatus> {
+        let mut case = Case::quiet();
+        case.calibrate(|calibration| {
+            let overhead = EngineOverhead { latency_p50_ns: floor, ..EngineOverhead::default() };
+            calibration.engine = Reading::Value(overhead);
+        });
+        case.status(check)
+    }
+
+    #[test]
+    fn a_floor_of_one_part_in_a_thousand_passes_and_of_a_tenth_fails() {
+        assert_eq!(with_floor(Nanos(50)), Some(CheckStatus::Pass));
+        assert_eq!(with_floor(Nanos::from_micros(5)), Some(CheckStatus::Unknown));
+        assert_eq!(with_floor(Nanos::from_micros(10)), Some(CheckStatus::Fail));
+    }
+
+    #[test]
+    fn an_engine_that_was_not_calibrated_is_unknown() {
+        let mut case = Case::quiet();
+        case.calibrate(|calibration| calibration.engine = Reading::unavailable("it failed"));
+        assert_eq!(case.status(check), Some(CheckStatus::Unknown));
+    }
+}

@@ -1,0 +1,223 @@
+//! Are durable writes durable?
+//!
+//! In the order of how much each evidence decides:
+//! 1. Mount options that tell the filesystem not to flush (`nobarrier`, `barrier=0`,
+//!    `fsync_mode=nobarrier`): fail.
+//! 2. Where the disk has a volatile cache (`queue/write_cache` is `write back`), each durable
+//!    operation needs a flush. The disk's flush counter must have risen by at least 0.9 of the
+//!    operations, divided by the queue depth, since the kernel merges flushes that are in flight
+//!    together, also with those of the journal's thread. Fewer: fail. `O_DSYNC` on a disk with FUA
+//!    needs no flush, and FUA writes are not counted: unknown. Kernels before 5.5 count no flush:
+//!    unknown.
+//! 3. Plausibility, on disks of which the bottom is seen: eMMC, SD and UFS have no capacitors, and
+//!    programming a NAND page takes 100 µs and more even in SLC mode (datasheets: 200 to 300 µs),
+//!    so a median durable write below 50 µs did not wait for the flash: fail. NVMe and SATA disks
+//!    may have power-loss protection, which makes such a figure honest, but nothing readable tells:
+//!    unknown.
+//! 4. `write through` says that there is no volatile cache: no flush is needed, pass.
+//! 5. Whatever serves a virtual disk may answer a flush without doing it. That can't be refuted
+//!    from here, nor proved: unknown.
+
+use flashlag_schema::scenario::Durability;
+use flashlag_schema::{Check, CheckId, Phase};
+use flashlag_units::Nanos;
+
+use crate::evidence::{Evidence, durable};
+use crate::finding::{Finding, combine, share};
+
+const CLAIM: &str = "Durable writes were flushed to the flash";
+const LEAST_FLUSHES: f64 = 0.9;
+/// Below this no flash has programmed anything.
+const FASTEST_PROGRAM: Nanos = Nanos::from_micros(50);
+
+pub(super) fn check(evidence: &Evidence<'_>) -> Option<Check> {
+    let durable: Vec<_> = evidence.counted().filter(|(phase, _)| durable(phase)).collect();
+    if durable.is_empty() {
+        return None;
+    }
+    if let Some(memory) = evidence.in_memory() {
+        let detail = format!("{memory} has nothing to flush to.");
+        let advice = "Choose a directory on the storage.";
+        return combine(CheckId::FlushIsReal, CLAIM, vec![Finding::fail(None, detail, advice)]);
+    }
+    if let Some(option) = told_not_to(evidence) {
+        let detail = format!("The filesystem is mounted with {option}: it does not flush.");
+        let advice = "Remount it without that option: a power cut loses data besides.";
+        return combine(CheckId::FlushIsReal, CLAIM, vec![Finding::fail(None, detail, advice)]);
+    }
+    let findings = durable.into_iter().map(|(phase, counted)| {
+        let disk = counted.and_then(|counted| counted.disk.value().copied());
+        let flushes = disk.and_then(|disk| disk.flushes);
+        let flushes = flushes.or(phase.ledger.flushes.value().copied());
+        judge_phase(evidence, phase, flushes)
+    });
+    combine(CheckId::FlushIsReal, CLAIM, findings.collect())
+}
+
+fn told_not_to<'a>(evidence: &'a Evidence<'_>) -> Option<&'a str> {
+    let options = evidence.environment.filesystem.options.value()?;
+    let bad = ["nobarrier", "barrier=0", "barrier=none", "fsync_mode=nobarrier"];
+    options.iter().map(String::as_str).find(|option| bad.contains(option))
+}
+
+fn judge_phase(evidence: &Evidence<'_>, phase: &Phase, flushes: Option<u64>) -> Finding {
+    let queue = &evidence.environment.device.queue;
+    let Some(write_cache) = queue.write_cache.value() else {
+        let reason = queue.write_cache.reason().unwrap_or_default();
+        let detail = format!("Whether the disk has a volatile cache can't be read: {reason}.");
+        return Finding::unknown(Some(phase), detail, "Measure in a directory on a local disk.");
+    };
+    let write_through = write_cache.starts_with("write through");
+    let counted = if write_through {
+        "The disk says that it has no volatile cache".to_owned()
+    } else {
+        match count(evidence, phase, flushes) {
+            Ok(counted) => counted,
+            Err(finding) => return *finding,
+        }
+    };
+    if let Some(server) = evidence.served_by() {
+        let detail = format!("{counted}, but {server} answers them and may not pass them on.");
+        return Finding::unknown(
+            Some(phase),
+            detail,
+            "Measure on the machine that holds the flash, or trust what serves this disk.",
+        );
+    }
+    plausible(evidence, phase, counted)
+}
+
+/// The flushes of a phase, in words; or the finding that they decide.
+fn count(
+    evidence: &Evidence<'_>,
+    phase: &Phase,
+    flushes: Option<u64>,
+) -> Result<String, Box<Finding>> {
+    let fua = evidence.environment.device.queue.fua.value() == Some(&true);
+    let by_write = matches!(phase.durable, Durability::Dsync | Durability::RwfDsync);
+    let Some(flushes) = flushes else {
+        let detail = "This kernel does not count flushes.";
+        let advice = "Use Linux 5.5 or newer, or a directory on a local disk.";
+        return Err(Box::new(Finding::unknown(Some(phase), detail, advice)));
+    };
+    let [seen, needed] = [flushes, phase.ops].map(flashlag_units::count);
+    let counted = format!("{seen} flushes for {needed} durable operations");
+    let per_op = share(flushes, phase.ops) * f64::from(phase.in_flight());
+    if per_op >= LEAST_FLUSHES {
+        return Ok(counted);
+    }
+    if by_write && fua {
+        let detail = format!("{counted}: the disk takes FUA writes, which are not counted.");
+        let advice = "Use --set durable=fdatasync: those flushes are counted.";
+        return Err(Box::new(Finding::unknown(Some(phase), detail, advice)));
+    }
+    let advice = "Something above the disk swallows them: see the mount options and the layers \
+                  below the filesystem.";
+    let finding = Finding::fail(Some(phase), format!("{counted}."), advice);
+    Err(Box::new(finding.weighing(1.0 - per_op)))
+}
+
+fn plausible(evidence: &Evidence<'_>, phase: &Phase, counted: String) -> Finding {
+    let Some(median) = phase.latency_ns.p50 else {
+        let detail = format!("{counted}, too few for a median that could be judged.");
+        return Finding::unknown(Some(phase), detail, "Run it longer.");
+    };
+    if median >= FASTEST_PROGRAM {
+        return Finding::pass(Some(phase), format!("{counted}, {median} each."));
+    }
+    let detail = format!("{counted}, but {median} each is faster than flash can be programmed.");
+    if matches!(evidence.disk_kind(), "emmc" | "sd" | "ufs") {
+        let advice = "This device answers flushes without doing them: expect lost data after a \
+                      power cut.";
+        return Finding::fail(Some(phase), detail, advice);
+    }
+    let advice = "Honest only if the disk has power-loss protection: see its data sheet.";
+    Finding::unknown(Some(phase), detail, advice)
+}
+
+#[cfg(test)]
+mod tests {
+    use flashlag_schema::{CheckStatus, Reading};
+
+    use super::*;
+    use crate::testing::Case;
+
+    #[test]
+    fn counted_flushes_on_a_real_disk_pass() {
+        let found = Case::quiet().check(check).unwrap();
+        assert_eq!(found.status, CheckStatus::Pass, "{}", found.detail);
+    }
+
+    #[test]
+    fn mounted_without_barriers_fails() {
+        for option in ["nobarrier", "barrier=0", "fsync_mode=nobarrier"] {
+            let mut case = Case::quiet();
+            case.environment.filesystem.options = Reading::Value(vec!["rw".into(), option.into()]);
+            let found = case.check(check).unwrap();
+            assert_eq!(found.status, CheckStatus::Fail);
+            assert!(found.detail.contains(option) && found.advice.is_some());
+        }
+    }
+
+    #[test]
+    fn flushes_that_were_not_issued_fail() {
+        let mut case = Case::quiet();
+        let index = case.index_of("rand_write_4k");
+        case.disk(index, |disk| disk.flushes = Some(3));
+        let found = case.check(check).unwrap();
+        assert_eq!((found.status, found.phases.len()), (CheckStatus::Fail, 1));
+        assert!(found.detail.contains("3 flushes for"), "{}", found.detail);
+    }
+
+    #[test]
+    fn flushes_merge_at_depth() {
+        let mut case = Case::quiet();
+        let index = case.index_of("rand_write_4k");
+        case.phases[index].queue_depth = 8;
+        let ops = case.phases[index].ops;
+        case.disk(index, |disk| disk.flushes = Some(ops / 8));
+        assert_eq!(case.status(check), Some(CheckStatus::Pass));
+    }
+
+    #[test]
+    fn a_virtual_disk_never_proves_it() {
+        let mut case = Case::quiet();
+        case.environment.device.kind = Reading::Value("virtio".to_owned());
+        let found = case.check(check).unwrap();
+        assert_eq!(found.status, CheckStatus::Unknown);
+        assert!(found.detail.contains("host"), "{}", found.detail);
+        assert!(found.advice.is_some());
+        case.environment.device.queue.write_cache = Reading::Value("write through".to_owned());
+        assert_eq!(case.status(check), Some(CheckStatus::Unknown));
+    }
+
+    #[test]
+    fn an_emmc_faster_than_flash_fails_and_an_nvme_is_unknown() {
+        let mut case = Case::quiet();
+        for phase in &mut case.phases {
+            phase.latency_ns.p50 = Some(Nanos::from_micros(15));
+        }
+        case.environment.device.kind = Reading::Value("emmc".to_owned());
+        assert_eq!(case.status(check), Some(CheckStatus::Fail));
+        case.environment.device.kind = Reading::Value("nvme".to_owned());
+        assert_eq!(case.status(check), Some(CheckStatus::Unknown));
+    }
+
+    #[test]
+    fn an_unreadable_cache_or_an_old_kernel_is_unknown() {
+        let mut case = Case::quiet();
+        let index = case.index_of("rand_write_4k");
+        case.disk(index, |disk| disk.flushes = None);
+        assert_eq!(case.status(check), Some(CheckStatus::Unknown));
+        let mut case = Case::quiet();
+        case.environment.device.queue.write_cache = Reading::default();
+        assert_eq!(case.status(check), Some(CheckStatus::Unknown));
+    }
+
+    #[test]
+    fn a_run_without_durable_phases_has_nothing_to_claim() {
+        let mut case = Case::quiet();
+        case.phases.iter_mut().for_each(|phase| phase.durable = Durability::None);
+        assert_eq!(case.status(check), None);
+    }
+}

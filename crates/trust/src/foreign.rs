@@ -1,0 +1,271 @@
+//! Did anything else use the device?
+//!
+//! What the disks moved during a phase, less what this process had moved (`/proc/self/io`), is
+//! foreign, but for what the kernel does on our behalf under another name:
+//! - pages that we had written earlier and the kernel writes now: what we had written since the
+//!   run began and the disks had not is owed to us, and taken off;
+//! - the filesystem's own writing. ext4 and XFS overwrite in place and add next to nothing to
+//!   direct writes of a file that exists. Saves make their journals commit, log-structured and
+//!   copying filesystems (f2fs, btrfs, …) write and clean elsewhere, and a loop device writes from
+//!   a kernel thread: in such phases foreign *writes* can't be told, only foreign reads;
+//! - the inode's new modification time, which changes with the kernel's tick (4 ms at 250 Hz): ext4
+//!   without a journal writes that block at each sync after a change (3 % of a phase of 100 µs
+//!   writes when nothing else ran), so one block a tick is taken off durable writes. With one, an
+//!   fsync commits that block: a descriptor, the block, the commit's end, and once more in place,
+//!   so four blocks a tick are taken off where each write is followed by an fsync;
+//! - phases with a background writer, whose I/O is counted to us late.
+//!
+//! Below 2 % of our bytes, or 256 KiB a phase (a log file's trickle), passes; above 5 %, where it
+//! is at least 1 MiB, fails: at QD1 every foreign request delays one of ours, so 5 % of the bytes
+//! is about what the p95 is made of. Between: unknown. Where no phase at all could be judged for
+//! writes: unknown. The moment before the run, in which we did nothing, is told beside.
+
+use flashlag_inspect::{CounterDelta, Counters};
+use flashlag_schema::scenario::Durability;
+use flashlag_schema::{Check, CheckId, Operation, Phase};
+use flashlag_units::{Bytes, Nanos, per_second};
+
+use crate::evidence::{Evidence, durable, reads};
+use crate::finding::{Finding, combine, percent, share};
+
+const CLAIM: &str = "Nothing else used the device";
+const SMALL: f64 = 0.02;
+const LARGE: f64 = 0.05;
+const TRICKLE: Bytes = Bytes::from_kib(256);
+const NOTABLE: Bytes = Bytes::from_mib(1);
+const ADVICE: &str = "Stop what else uses the disk (see iotop or /proc/*/io), then run again.";
+
+pub(super) fn check(evidence: &Evidence<'_>) -> Option<Check> {
+    if evidence.phases.is_empty() || evidence.in_memory().is_some() {
+        return None;
+    }
+    let before = baseline(evidence);
+    let mut findings = Vec::new();
+    let mut writes_judged = false;
+    for (index, (phase, counted)) in evidence.counted().enumerate() {
+        let Some(counted) = counted else { continue };
+        let around = evidence.counters.get(index).and_then(Option::as_ref);
+        let owed = around.map(|(start, _)| owed(evidence, start)).unwrap_or_default();
+        let judged = judge_phase(evidence, phase, &counted, owed, &before);
+        writes_judged |= judged.is_some() && judges_writes(evidence, phase);
+        findings.extend(judged);
+    }
+    if findings.is_empty() {
+        let reason =
+            evidence.environment.device.name.reason().unwrap_or("its counters were not read");
+        let detail = format!("What else the disk did is not known: {reason}.");
+        let advice = "Measure in a directory on a local disk.";
+        findings.push(Finding::unknown(None, detail, advice));
+    } else if !writes_judged {
+        let detail = "Foreign writes can't be separated from the filesystem's own in these phases.";
+        let advice = "Add a read phase, or see the same scenario on another filesystem.";
+        findings.push(Finding::unknown(None, detail, advice).weighing(-1.0));
+    }
+    combine(CheckId::ForeignIo, CLAIM, findings)
+}
+
+fn judge_phase(
+    evidence: &Evidence<'_>,
+    phase: &Phase,
+    counted: &CounterDelta,
+    owed: Bytes,
+    before: &str,
+) -> Option<Finding> {
+    let (disk, own) = (counted.disk.value()?, counted.self_io.value()?);
+    let read = disk.read_bytes.minus(own.read_bytes);
+    let wrote = if judges_writes(evidence, phase) {
+        disk.write_bytes.minus(own.write_bytes).minus(owed).minus(timestamps(phase))
+    } else {
+        Bytes::ZERO
+    };
+    let ours = own.read_bytes.plus(own.write_bytes);
+    if ours == Bytes::ZERO {
+        return None;
+    }
+    let foreign = read.plus(wrote);
+    let part = share(foreign.0, ours.0);
+    let detail = format!(
+        "Others moved {foreign} ({read} read, {wrote} written), {} our {ours}.{}{before}",
+        if part < 2.0 { percent(part) + " of" } else { percent(part) },
+        mover(counted, foreign)
+    );
+    let finding = if part > LARGE && foreign >= NOTABLE {
+        Finding::fail(Some(phase), detail, ADVICE)
+    } else if part > SMALL && foreign >= TRICKLE {
+        Finding::unknown(Some(phase), detail, ADVICE)
+    } else {
+        Finding::pass(Some(phase), detail)
+    };
+    Some(finding.weighing(part))
+}
+
+/// What an inode whose modification time changed has written during a phase of durable writes.
+fn timestamps(phase: &Phase) -> Bytes {
+    const TICK: Nanos = Nanos::from_millis(4);
+    const BLOCK: u64 = 4096;
+    let blocks = match phase.durable {
+        Durability::Fsync => 4,
+        _ => 1,
+    };
+    let ticks = if durable(phase) { phase.elapsed_ns.0 / TICK.0 } else { 0 };
+    Bytes(ticks.min(phase.ops).saturating_mul(blocks * BLOCK))
+}
+
+/// Which process moved most, where that can be seen (other users' only by root). A parent is given all that
+/// its children ever moved when they end: a process that shows more than was moved is left out.
+fn mover(counted: &CounterDelta, foreign: Bytes) -> String {
+    let credible = TRICKLE..=foreign;
+    let neighbours = counted.neighbours.value().into_iter().flatten();
+    let credible = neighbours.filter(|neighbour| credible.contains(&neighbour.io_bytes));
+    match credible.max_by_key(|neighbour| neighbour.io_bytes) {
+        Some(most) => format!(" Most of all `{}`: {}.", most.name, most.io_bytes),
+        None => String::new(),
+    }
+}
+
+/// Whether what the disk wrote beyond our own bytes can be held against others.
+fn judges_writes(evidence: &Evidence<'_>, phase: &Phase) -> bool {
+    let device = &evidence.environment.device;
+    let one_disk = evidence.disks == Some(1);
+    let looped = device.kind.value().is_some_and(|kind| kind == "loop")
+        || device.stack.iter().any(|layer| layer.starts_with("loop"));
+    let alone = phase.background.is_none() && phase.operation != Operation::Save;
+    let in_place =
+        matches!(evidence.filesystem_kind(), "ext4" | "ext3" | "ext2" | "xfs" | "vfat" | "exfat");
+    alone && one_disk && !looped && (reads(phase) || (in_place && phase.direct))
+}
+
+/// What we had written by then and the disks had not.
+fn owed(evidence: &Evidence<'_>, now: &Counters) -> Bytes {
+    let Some((start, _)) = evidence.ends() else { return Bytes::ZERO };
+    let since = now.since(start);
+    match (since.self_io.value(), since.disk.value()) {
+        (Some(own), Some(disk)) => own.write_bytes.minus(disk.write_bytes),
+        _ => Bytes::ZERO,
+    }
+}
+
+/// What the device did while we did nothing.
+fn baseline(evidence: &Evidence<'_>) -> String {
+    let Some((from, to)) = evidence.baseline else { return String::new() };
+    let quiet = to.since(from);
+    let (Some(disk), Some(own)) = (quiet.disk.value(), quiet.self_io.value()) else {
+        return String::new();
+    };
+    let moved = disk.read_bytes.plus(disk.write_bytes);
+    let moved = moved.minus(own.read_bytes).minus(own.write_bytes);
+    match per_second(moved.0, quiet.elapsed) {
+        Some(rate) if moved > Bytes::ZERO => {
+            format!(" Before the run they moved {} a second.", Bytes(rate as u64))
+        }
+        _ => " Before the run the device was idle.".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use flashlag_schema::{CheckStatus, Reading};
+
+    use super::*;
+    use crate::testing::Case;
+
+    #[test]
+    fn a_disk_that_moved_only_our_bytes_passes() {
+        let found = Case::quiet().check(check).unwrap();
+        assert_eq!(found.status, CheckStatus::Pass, "{}", found.detail);
+    }
+
+    #[test]
+    fn another_reader_fails_and_its_phase_is_named() {
+        let mut case = Case::quiet();
+        let index = case.index_of("rand_read_4k");
+        case.disk(index, |disk| disk.read_bytes.0 += disk.read_bytes.0 / 5 + NOTABLE.0);
+        let found = case.check(check).unwrap();
+        assert_eq!(found.status, CheckStatus::Fail);
+        assert_eq!(found.phases, ["new: rand_read_4k"]);
+    }
+
+    #[test]
+    fn three_percent_is_unknown() {
+        let mut case = Case::quiet();
+        let index = case.index_of("rand_write_4k");
+        let own = timestamps(&case.phases[index]);
+        case.disk(index, |disk| disk.write_bytes.0 += own.0);
+        assert_eq!(case.status(check), Some(CheckStatus::Pass));
+        case.disk(index, |disk| disk.write_bytes.0 += disk.write_bytes.0 * 3 / 100);
+        assert_eq!(case.status(check), Some(CheckStatus::Unknown));
+    }
+
+    #[test]
+    fn what_an_fsync_commits_is_not_foreign_but_more_is() {
+        let mut case = Case::quiet();
+        let index = case.index_of("rand_write_4k");
+        let phase = &mut case.phases[index];
+        phase.durable = Durability::Fsync;
+        // One write a tick, or slower: each commits the inode.
+        phase.elapsed_ns = Nanos(10_000_000 * phase.ops);
+        let commits = Bytes(phase.ops * 12_288);
+        case.disk(index, |disk| disk.write_bytes.0 += commits.0);
+        assert_eq!(case.status(check), Some(CheckStatus::Pass));
+        case.disk(index, |disk| disk.write_bytes.0 += commits.0);
+        assert_eq!(case.status(check), Some(CheckStatus::Fail));
+        case.phases[index].durable = Durability::Fdatasync;
+        case.disk(index, |disk| disk.write_bytes.0 -= commits.0);
+        assert_eq!(case.status(check), Some(CheckStatus::Fail));
+    }
+
+    #[test]
+    fn writes_to_a_loop_device_are_not_judged() {
+        let mut case = Case::quiet();
+        case.environment.device.kind = Reading::Value("loop".to_owned());
+        let index = case.index_of("rand_write_4k");
+        case.disk(index, |disk| disk.write_bytes.0 *= 4);
+        assert_eq!(case.status(check), Some(CheckStatus::Unknown));
+    }
+
+    #[test]
+    fn a_journal_beside_saves_is_not_foreign() {
+        let mut case = Case::quiet();
+        let index = case.index_of("save_wal");
+        case.disk(index, |disk| disk.write_bytes.0 *= 4);
+        assert_eq!(case.status(check), Some(CheckStatus::Pass));
+    }
+
+    #[test]
+    fn a_log_structured_filesystem_does_not_accuse_others_of_its_own_writes() {
+        let mut case = Case::quiet();
+        case.environment.filesystem.kind = Reading::Value("f2fs".to_owned());
+        let index = case.index_of("rand_write_4k");
+        case.disk(index, |disk| disk.write_bytes.0 *= 2);
+        assert_eq!(case.status(check), Some(CheckStatus::Pass), "the read phases are judged");
+        case.keep_only("rand_write_4k");
+        assert_eq!(case.status(check), Some(CheckStatus::Unknown));
+    }
+
+    #[test]
+    fn our_own_late_writes_are_not_foreign() {
+        let mut case = Case::quiet();
+        let index = case.index_of("rand_read_4k");
+        let late = Bytes::from_mib(50);
+        // Written by us before the phase began, by the kernel within it.
+        case.from(index, |before| {
+            if let Reading::Value(io) = &mut before.self_io {
+                io.write_bytes.0 += late.0;
+            }
+        });
+        case.after(index, |(before, after)| {
+            if let (Reading::Value(a), Reading::Value(b)) = (&before.self_io, &mut after.self_io) {
+                b.write_bytes = a.write_bytes;
+            }
+        });
+        case.disk(index, |disk| disk.write_bytes = late);
+        assert_eq!(case.status(check), Some(CheckStatus::Pass));
+    }
+
+    #[test]
+    fn no_counters_is_unknown() {
+        let mut case = Case::quiet();
+        case.counters.iter_mut().for_each(|around| *around = None);
+        assert_eq!(case.status(check), Some(CheckStatus::Unknown));
+    }
+}

@@ -1,0 +1,147 @@
+//! Was there room, and did each fill reach its level?
+//!
+//! A fill has reached its level when no more than 2 % above what it was to spare, or 8 MiB
+//! (metadata, and the last blocks of a fill that counts in larger ones), is still free; or when
+//! the filesystem took no more, which is fuller still. One that ended earlier makes every row
+//! that claims to be measured on a full device a lie about its state: fail, and those phases are
+//! named. Without a fill, the room that `--leave` promises must be there to the end.
+
+use flashlag_schema::{Check, CheckId, Phase, State};
+use flashlag_units::Bytes;
+
+use crate::evidence::{Evidence, Fill};
+use crate::finding::{Finding, combine, percent, share};
+
+const CLAIM: &str = "There was room, and fills reached their level";
+const MARGIN: Bytes = Bytes::from_mib(8);
+
+pub(super) fn check(evidence: &Evidence<'_>) -> Option<Check> {
+    if evidence.phases.is_empty() {
+        return None;
+    }
+    let claims_full = |phase: &&Phase| phase.state != State::New;
+    if evidence.fills.is_empty() && evidence.phases.iter().any(|phase| claims_full(&phase)) {
+        let detail = "Phases claim a state after a fill, but how the fill ended is not known.";
+        let finding = Finding::unknown(None, detail, "Run it again without --resume.");
+        return combine(CheckId::FreeSpace, CLAIM, vec![finding]);
+    }
+    let mut findings: Vec<Finding> = Vec::new();
+    for fill in &evidence.fills {
+        match judge_fill(fill) {
+            finding if finding.advice.is_empty() => findings.push(finding),
+            finding => {
+                let covered = evidence.phases.iter().filter(claims_full);
+                let named =
+                    covered.map(|phase| Finding { phase: phase.label(), ..finding.clone() });
+                let named: Vec<Finding> = named.collect();
+                findings.extend(if named.is_empty() { vec![finding] } else { named });
+            }
+        }
+    }
+    if evidence.fills.is_empty() {
+        findings.push(room(evidence));
+    }
+    combine(CheckId::FreeSpace, CLAIM, findings)
+}
+
+fn judge_fill(fill: &Fill) -> Finding {
+    let allowed = Bytes(fill.leave.0.saturating_add((fill.leave.0 / 50).max(MARGIN.0)));
+    let detail = format!("{} left {} free; {} was to be spared.", fill.name, fill.free, fill.leave);
+    if fill.free <= allowed {
+        return Finding::pass(None, detail);
+    }
+    if fill.no_space {
+        return Finding::pass(None, detail + " The filesystem took no more.");
+    }
+    let advice = "Let the fill go on to its end (no --budget below it, no Ctrl-C), or ask for a \
+                  larger --leave.";
+    Finding::fail(None, format!("{detail} It ended early."), advice)
+}
+
+fn room(evidence: &Evidence<'_>) -> Finding {
+    let filesystem = &evidence.environment.filesystem;
+    let advice = "See df, and run it again where free space can be read.";
+    let Some(free) = evidence.free_after.value().copied() else {
+        let reason = evidence.free_after.reason().unwrap_or_default();
+        let detail = format!("How much is free is not known: {reason}.");
+        return Finding::unknown(None, detail, advice);
+    };
+    let used = filesystem.total_bytes.value().map(|total| share(total.minus(free).0, total.0));
+    let used = used.map(|used| format!(", {} used", percent(used))).unwrap_or_default();
+    let detail = format!("{free} free{used}; {} is to stay free.", evidence.leave);
+    if free < evidence.leave {
+        let own = evidence.own_bytes.value().copied();
+        return match own {
+            // Without our files there would have been room: nobody else is to blame.
+            Some(own) if free.plus(own) >= evidence.leave => {
+                let detail = format!("{detail} {own} of the rest are this run's own files.");
+                let advice = "Measure over less (--set span=), spare less (--leave), or free some \
+                              space.";
+                Finding::fail(None, detail, advice)
+            }
+            Some(_) => {
+                let advice = "Free some space: something else filled the storage meanwhile.";
+                Finding::fail(None, detail, advice)
+            }
+            None => Finding::fail(None, detail, "Free some space, or spare less (--leave)."),
+        };
+    }
+    Finding::pass(None, detail)
+}
+
+#[cfg(test)]
+mod tests {
+    use flashlag_schema::{CheckStatus, Reading};
+
+    use super::*;
+    use crate::testing::Case;
+
+    fn filled(free: Bytes, no_space: bool) -> Case {
+        let mut case = Case::quiet();
+        let leave = Bytes::from_mb(300);
+        case.phases.iter_mut().skip(2).for_each(|phase| phase.state = State::Filled);
+        case.fills.push(Fill { name: "fill_seq_1m".to_owned(), leave, free, no_space });
+        case
+    }
+
+    #[test]
+    fn a_fill_that_reached_its_level_passes() {
+        assert_eq!(filled(Bytes::from_mb(301), false).status(check), Some(CheckStatus::Pass));
+        assert_eq!(filled(Bytes::from_mb(900), true).status(check), Some(CheckStatus::Pass));
+    }
+
+    #[test]
+    fn a_fill_that_ended_early_fails_the_phases_after_it() {
+        let case = filled(Bytes::from_mb(900), false);
+        let found = case.check(check).unwrap();
+        assert_eq!(found.status, CheckStatus::Fail);
+        assert_eq!(found.phases.len(), case.phases.len() - 2);
+        assert!(found.advice.is_some());
+    }
+
+    #[test]
+    fn a_resumed_run_without_its_fill_is_unknown() {
+        let mut case = filled(Bytes::from_mb(301), false);
+        case.fills.clear();
+        assert_eq!(case.status(check), Some(CheckStatus::Unknown));
+    }
+
+    #[test]
+    fn room_is_read_or_unknown_and_used_up_fails() {
+        let mut case = Case::quiet();
+        assert_eq!(case.status(check), Some(CheckStatus::Pass));
+        case.free_after = Reading::Value(Bytes(1));
+        let advice = |case: &Case| {
+            let found = case.check(check).unwrap();
+            assert_eq!(found.status, CheckStatus::Fail);
+            found.advice.unwrap()
+        };
+        assert!(advice(&case).contains("something else"), "our own files are small");
+        case.own_bytes = Reading::Value(Bytes::from_mb(1000));
+        assert!(!advice(&case).contains("something else"), "our own files took it");
+        case.own_bytes = Reading::unavailable("no");
+        assert!(!advice(&case).contains("something else"), "nobody knows");
+        case.free_after = Reading::unavailable("no");
+        assert_eq!(case.status(check), Some(CheckStatus::Unknown));
+    }
+}

@@ -1,0 +1,154 @@
+//! Had the figures settled?
+//!
+//! Flash is fast until its caches and its free blocks are used up, so a short test shows its best.
+//! Steady state in SNIA's sense (five rounds, range within 20 %, slope within 10 %) is pass where a
+//! phase recorded it. A phase that was to run until it was steady and did not get there fails.
+//! For every other write phase the medians of its two halves are compared: further apart than the
+//! 20 % that SNIA allows, it was still changing; and below a minute even equal halves don't show
+//! what comes after a write cache of some gigabytes. Both are unknown, since nothing claimed is
+//! false, but the row is not a figure of the device for good.
+
+use flashlag_schema::{ChangeKind, Check, CheckId, IntervalRecord, Operation, Phase};
+use flashlag_stats::{Histogram, Percentile};
+use flashlag_units::Nanos;
+
+use crate::evidence::{Evidence, reads};
+use crate::finding::{Finding, combine, percent, share};
+
+const CLAIM: &str = "The figures had settled";
+const APART: f64 = 0.20;
+const SHORT: Nanos = Nanos::from_secs(60);
+const ADVICE: &str = "For figures that last, run `flashlag run soak`, or longer (--set time=).";
+
+pub(super) fn check(evidence: &Evidence<'_>) -> Option<Check> {
+    let writes = |phase: &&Phase| !reads(phase) && phase.operation != Operation::Save;
+    let findings = evidence.phases.iter().filter(writes).map(judge_phase).collect();
+    combine(CheckId::SteadyState, CLAIM, findings)
+}
+
+fn judge_phase(phase: &Phase) -> Finding {
+    let recorded = |kind| phase.changes.iter().find(|change| change.kind == kind);
+    if let Some(change) = recorded(ChangeKind::SteadyState) {
+        return Finding::pass(Some(phase), sentence(&change.detail));
+    }
+    if let Some(change) = recorded(ChangeKind::NotSteady) {
+        let advice = "Give it more time or bytes (--set time=2h --set bytes=256GB).";
+        return Finding::fail(Some(phase), sentence(&change.detail), advice);
+    }
+    let shift = [ChangeKind::CacheExhausted, ChangeKind::Slower, ChangeKind::Faster];
+    if let Some(change) = shift.into_iter().find_map(recorded) {
+        let detail = format!("{} Its figures mix both.", sentence(&change.detail));
+        return Finding::unknown(Some(phase), detail, ADVICE).weighing(2.0);
+    }
+    let Some((first, second)) = halves(phase) else {
+        return Finding::unknown(Some(phase), "Too short for two halves to compare.", ADVICE);
+    };
+    let apart = share(first.0.abs_diff(second.0), first.0.min(second.0).max(1));
+    let medians = format!("The median was {first} in its first half and {second} in its second");
+    if apart > APART {
+        let detail = format!("{medians}, {} apart.", percent(apart));
+        return Finding::unknown(Some(phase), detail, ADVICE).weighing(apart);
+    }
+    if phase.elapsed_ns < SHORT {
+        let detail = format!("{medians}, but {} is too short to tell.", phase.elapsed_ns);
+        return Finding::unknown(Some(phase), detail, ADVICE);
+    }
+    Finding::pass(Some(phase), format!("{medians}, over {}.", phase.elapsed_ns))
+}
+
+/// A change's words as a sentence: they follow a name and have no full stop.
+fn sentence(words: &str) -> String {
+    let words = words.trim_end_matches('.');
+    let mut letters = words.chars();
+    let first = letters.next().into_iter().flat_map(char::to_uppercase);
+    first.chain(letters).chain(['.']).collect()
+}
+
+/// The medians of the operations of the first and the second half of the intervals.
+fn halves(phase: &Phase) -> Option<(Nanos, Nanos)> {
+    let (first, second) = phase.intervals.split_at(phase.intervals.len() / 2);
+    Some((median(first)?, median(second)?))
+}
+
+fn median(intervals: &[IntervalRecord]) -> Option<Nanos> {
+    let mut joined = Histogram::new();
+    for interval in intervals {
+        joined.merge(&interval.histogram.restore().ok()?);
+    }
+    joined.percentile(Percentile::P50)
+}
+
+#[cfg(test)]
+mod tests {
+    use flashlag_schema::{Change, CheckStatus};
+    use flashlag_units::Bytes;
+
+    use super::*;
+    use crate::testing::Case;
+
+    fn with_change(kind: ChangeKind) -> Option<CheckStatus> {
+        let mut case = Case::quiet();
+        case.keep_only("rand_write_4k");
+        case.phases[0].changes.push(Change {
+            kind,
+            t_ns: Nanos::from_secs(3),
+            written_bytes: Bytes(1),
+            bytes_per_sec: None,
+            period_ns: None,
+            detail: "Five rounds within 8 %.".to_owned(),
+        });
+        case.status(check)
+    }
+
+    #[test]
+    fn a_recorded_steady_state_passes_and_a_missed_one_fails() {
+        assert_eq!(with_change(ChangeKind::SteadyState), Some(CheckStatus::Pass));
+        assert_eq!(with_change(ChangeKind::NotSteady), Some(CheckStatus::Fail));
+        assert_eq!(with_change(ChangeKind::CacheExhausted), Some(CheckStatus::Unknown));
+    }
+
+    #[test]
+    fn the_words_of_a_change_become_a_sentence() {
+        assert_eq!(sentence("fell from 2 MB/s to 1 MB/s"), "Fell from 2 MB/s to 1 MB/s.");
+        assert_eq!(sentence("Five rounds within 8 %."), "Five rounds within 8 %.");
+        let mut case = Case::quiet();
+        case.keep_only("rand_write_4k");
+        case.phases[0].changes.push(Change {
+            kind: ChangeKind::Slower,
+            t_ns: Nanos::from_secs(3),
+            written_bytes: Bytes(1),
+            bytes_per_sec: None,
+            period_ns: None,
+            detail: "fell from 2 MB/s to 1 MB/s".to_owned(),
+        });
+        let found = case.check(check).unwrap();
+        let told = "rand_write_4k: Fell from 2 MB/s to 1 MB/s. Its figures mix both.";
+        assert!(found.detail.ends_with(told), "{}", found.detail);
+    }
+
+    #[test]
+    fn a_short_run_is_unknown_even_if_its_halves_agree() {
+        let found = Case::quiet().check(check).unwrap();
+        assert_eq!(found.status, CheckStatus::Unknown);
+        assert!(found.detail.contains("too short to tell"), "{}", found.detail);
+    }
+
+    #[test]
+    fn a_long_one_whose_halves_agree_passes() {
+        let mut case = Case::quiet();
+        case.keep_only("rand_write_4k");
+        case.phases[0].elapsed_ns = Nanos::from_secs(90);
+        assert_eq!(case.status(check), Some(CheckStatus::Pass));
+    }
+
+    #[test]
+    fn halves_that_differ_are_unknown() {
+        let mut case = Case::quiet();
+        case.keep_only("rand_write_4k");
+        case.phases[0].elapsed_ns = Nanos::from_secs(90);
+        case.slow_second_half(0, 3);
+        let found = case.check(check).unwrap();
+        assert_eq!(found.status, CheckStatus::Unknown);
+        assert!(found.detail.contains("apart"), "{}", found.detail);
+    }
+}

@@ -1,0 +1,200 @@
+//! Did heat slow the storage or the processors?
+//!
+//! **fail**: a phase in which throughput fell while the device was hot; a throttle counter that
+//! rose during the run; a cooling device that slows a processor and was not at work when the run
+//! began; a CPU frequency limit that fell by more than 5 % of the maximum (less is rounding); a
+//! Raspberry Pi's low-voltage alarm, which slows it as heat does; a storage temperature of 80 °C or
+//! more, where NVMe disks (WCTEMP is 70 to 85 °C in data sheets) and eMMC and UFS packages (rated to
+//! 85 °C) slow themselves down.
+//! **pass** needs a storage temperature below 70 °C, and processors that report their throttling and
+//! reported none. Cooling that was at work before the run began, or a frequency limit that was there
+//! all along, may be a setting: unknown. Without a sensor it is unknown: a device that throttles
+//! without a sensor looks just like a slow one.
+
+use flashlag_inspect::Throttle;
+use flashlag_schema::{ChangeKind, Check, CheckId};
+
+use crate::evidence::Evidence;
+use crate::finding::{Finding, combine};
+
+const CLAIM: &str = "Heat slowed neither the storage nor the processors";
+const HOT: i64 = 80_000;
+const WARM: i64 = 70_000;
+const LIMIT_FELL_PERCENT: u8 = 5;
+const COOL: &str = "Let it cool down (out of its case, off its charger), then run again.";
+
+pub(super) fn check(evidence: &Evidence<'_>) -> Option<Check> {
+    if evidence.phases.is_empty() {
+        return None;
+    }
+    let mut findings: Vec<Finding> = Vec::new();
+    for phase in evidence.phases {
+        let throttled = phase.changes.iter().find(|change| change.kind == ChangeKind::Throttled);
+        findings.extend(throttled.map(|change| {
+            let fell = change.detail.trim_end_matches('.');
+            let detail = format!("Throughput {fell}: it was throttled.");
+            Finding::fail(Some(phase), detail, COOL)
+        }));
+    }
+    findings.push(processors(evidence));
+    findings.push(storage(evidence));
+    combine(CheckId::ThermalThrottling, CLAIM, findings)
+}
+
+/// The hottest storage reading of the run.
+fn storage(evidence: &Evidence<'_>) -> Finding {
+    let reading = &evidence.environment.storage_temperature_millicelsius;
+    let Some(&(before, after)) = reading.value() else {
+        let reason = reading.reason().unwrap_or_default();
+        let detail = format!("The storage's temperature is not known: {reason}.");
+        return Finding::unknown(None, detail, "Feel it, or repeat the run and compare the two.");
+    };
+    let intervals = evidence.phases.iter().flat_map(|phase| &phase.intervals);
+    let hottest = intervals.filter_map(|interval| interval.temperature_millicelsius).max();
+    let hottest = hottest.unwrap_or(before).max(before).max(after);
+    let detail = format!(
+        "The storage went from {} to {}, {} at most.",
+        celsius(before),
+        celsius(after),
+        celsius(hottest)
+    );
+    if hottest >= HOT {
+        Finding::fail(None, detail, COOL)
+    } else if hottest >= WARM {
+        Finding::unknown(None, detail + " Some devices slow down there.", COOL)
+    } else {
+        Finding::pass(None, detail)
+    }
+}
+
+fn celsius(millicelsius: i64) -> String {
+    format!("{} °C", (millicelsius + 500).div_euclid(1000))
+}
+
+fn processors(evidence: &Evidence<'_>) -> Finding {
+    let advice = "Watch /sys/devices/system/cpu/cpufreq while it runs, or use a machine whose \
+                  kernel counts throttling.";
+    let Some((from, to)) = evidence.ends() else {
+        let detail = "Processor throttling was not read.";
+        return Finding::unknown(None, detail, advice);
+    };
+    let (Some(before), Some(after)) = (from.throttle.value(), to.throttle.value()) else {
+        let reason = from.throttle.reason().or(to.throttle.reason()).unwrap_or_default();
+        let detail = format!("This machine does not report processor throttling: {reason}.");
+        return Finding::unknown(None, detail, advice);
+    };
+    if after.undervoltage == Some(true) {
+        let detail = "The supply voltage is too low: the processor slows itself down.";
+        return Finding::fail(None, detail, "Use a stronger power supply and a shorter cable.");
+    }
+    if let Some(sign) = sign_of_throttling(before, after) {
+        return Finding::fail(None, sign, COOL);
+    }
+    let cooled = after.cooling_state.is_some_and(|state| state > 0);
+    let limited =
+        after.frequency_limit_percent.is_some_and(|limit| limit < 100 - LIMIT_FELL_PERCENT);
+    if cooled || limited {
+        let detail = "The processors were held back all along, by heat or by a setting.";
+        let advice = "Let it cool down, or lift the limit in cpufreq/scaling_max_freq.";
+        return Finding::unknown(None, detail, advice);
+    }
+    Finding::pass(None, "The processors were not throttled.")
+}
+
+fn sign_of_throttling(before: &Throttle, after: &Throttle) -> Option<String> {
+    if let (Some(from), Some(to)) = (before.core_throttle_count, after.core_throttle_count)
+        && to > from
+    {
+        return Some(match to - from {
+            1 => "The processors were throttled once.".to_owned(),
+            times => format!("The processors were throttled {times} times."),
+        });
+    }
+    if let (Some(from), Some(to)) = (before.cooling_state, after.cooling_state)
+        && to > from
+    {
+        return Some(format!("CPU cooling went from state {from} to {to} during the run."));
+    }
+    if let (Some(from), Some(to)) = (before.frequency_limit_percent, after.frequency_limit_percent)
+        && to.saturating_add(LIMIT_FELL_PERCENT) < from
+    {
+        return Some(format!("The CPU's frequency limit fell from {from}% to {to}%."));
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use flashlag_schema::{Change, CheckStatus, Reading};
+    use flashlag_units::{Bytes, Nanos};
+
+    use super::*;
+    use crate::testing::Case;
+
+    #[test]
+    fn cool_and_told_passes() {
+        assert_eq!(Case::quiet().status(check), Some(CheckStatus::Pass));
+    }
+
+    #[test]
+    fn no_sensor_is_unknown_and_says_so() {
+        let mut case = Case::quiet();
+        case.environment.storage_temperature_millicelsius =
+            Reading::unavailable("no storage temperature sensor");
+        let found = case.check(check).unwrap();
+        assert_eq!(found.status, CheckStatus::Unknown);
+        assert!(found.detail.contains("no storage temperature sensor"), "{}", found.detail);
+        assert!(found.advice.is_some());
+    }
+
+    #[test]
+    fn hot_storage_fails_and_warm_is_unknown() {
+        for (after, status) in [(84_000, CheckStatus::Fail), (72_000, CheckStatus::Unknown)] {
+            let mut case = Case::quiet();
+            case.environment.storage_temperature_millicelsius = Reading::Value((40_000, after));
+            assert_eq!(case.status(check), Some(status));
+        }
+    }
+
+    #[test]
+    fn throttled_processors_fail() {
+        let change: [fn(&mut Throttle); 4] = [
+            |throttle| throttle.undervoltage = Some(true),
+            |throttle| throttle.core_throttle_count = Some(9),
+            |throttle| throttle.cooling_state = Some(2),
+            |throttle| throttle.frequency_limit_percent = Some(60),
+        ];
+        for change in change {
+            let mut case = Case::quiet();
+            if let Reading::Value(throttle) = &mut case.last_counters().throttle {
+                change(throttle);
+            }
+            assert_eq!(case.status(check), Some(CheckStatus::Fail));
+        }
+    }
+
+    #[test]
+    fn a_limit_that_was_there_all_along_is_unknown() {
+        let mut case = Case::quiet();
+        let limited = Throttle { frequency_limit_percent: Some(60), ..Throttle::default() };
+        case.baseline.0.throttle = Reading::Value(limited);
+        case.last_counters().throttle = Reading::Value(limited);
+        assert_eq!(case.status(check), Some(CheckStatus::Unknown));
+    }
+
+    #[test]
+    fn a_throttled_phase_fails_and_is_named() {
+        let mut case = Case::quiet();
+        case.phases[1].changes.push(Change {
+            kind: ChangeKind::Throttled,
+            t_ns: Nanos::from_secs(3),
+            written_bytes: Bytes(1),
+            bytes_per_sec: None,
+            period_ns: None,
+            detail: "Throughput fell to a third at 81 °C.".to_owned(),
+        });
+        let found = case.check(check).unwrap();
+        assert_eq!(found.status, CheckStatus::Fail);
+        assert_eq!(found.phases.len(), 1);
+    }
+}
