@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use flashlag_predict::check::Published;
 use flashlag_predict::{Life, Simulator};
-use flashlag_runner::{Event, Observer, builtin, sim};
+use flashlag_runner::{Event, Observer, Request, SimTarget, Target, builtin, sim};
 use flashlag_schema::profile::Profile;
 use flashlag_schema::scenario::Scenario;
 use flashlag_schema::{Run, RunStatus};
@@ -38,17 +38,20 @@ impl Simulations {
         scenario: &Scenario,
         seed: u64,
         leave: Option<Bytes>,
-    ) -> sim::SimRequest {
-        let target = sim::SimTarget {
+    ) -> Request {
+        let target = Target::Simulated(SimTarget {
             text: format!("sim:{}+{filesystem}", profile.name),
             profile: profile.clone(),
             filesystem: filesystem.to_owned(),
-        };
-        sim::SimRequest {
+        });
+        Request {
             scenario: scenario.clone(),
             target,
             seed,
             leave,
+            budget: None,
+            verify: false,
+            resume: None,
             label: None,
             command: Vec::new(),
             output: None,
@@ -76,7 +79,8 @@ impl Simulator for Simulations {
         leave: Option<Bytes>,
     ) -> Result<Run, String> {
         let request = self.request(profile, filesystem, scenario, seed, leave);
-        let run = sim::simulate(&request, &mut self.waiting).map_err(|error| error.to_string())?;
+        let run = flashlag_runner::run(request, &mut self.waiting);
+        let run = run.map_err(|error| error.to_string())?;
         self.waiting.simulated();
         ended(run)
     }

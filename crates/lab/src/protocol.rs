@@ -6,7 +6,7 @@
 use std::io::{BufRead, Read, Write};
 
 use flashlag_schema::scenario::{JournalMode, Synchronous};
-use flashlag_schema::{BlockKinds, HostRequests, Phase, Run};
+use flashlag_schema::{DeviceCount, Phase, Run};
 use flashlag_units::{Bytes, Nanos};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -72,17 +72,6 @@ pub struct RunOrder {
     pub command: Vec<String>,
     /// The least that is asked of each test: for the software's floor.
     pub floor: bool,
-}
-
-/// What the device has counted since it was started.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DeviceCount {
-    /// What was asked of it.
-    pub host: HostRequests,
-    /// Bytes that its flash programmed, where it has flash.
-    pub programmed: Option<Bytes>,
-    /// What was written, by what it was for; absent from where that can't be told any more.
-    pub kinds: Option<BlockKinds>,
 }
 
 /// Saves to be made one after the other.

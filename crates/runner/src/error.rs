@@ -55,6 +55,14 @@ pub enum RunError {
         /// What it may.
         budget: Bytes,
     },
+    /// A target that does not exist or has no meaning for an option.
+    #[error("target `{text}`: {reason}")]
+    Target {
+        /// The target as the user named it.
+        text: String,
+        /// Why not, and what to try.
+        reason: String,
+    },
     /// `--resume` of something else.
     #[error("cannot resume: {reason}")]
     Resume {

@@ -1,9 +1,9 @@
 //! What a run will write, before it writes it.
 
-use flashlag_schema::scenario::{Durability, Io, IoOperation, Pattern, Save, Test};
+use flashlag_schema::scenario::{Durability, Io, IoOperation, Pattern, Save, Scenario, Test};
 use flashlag_units::{Bytes, Nanos};
 
-use crate::task::Task;
+use crate::task::{Task, tasks};
 
 /// An upper estimate of a run's cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,25 +37,25 @@ const ORDINARY_FILL: u64 = 150_000_000;
 const PAGES_PER_SAVE: u64 = 5;
 const PAGE: u64 = 4096;
 
-/// Adds up the tasks. `fillable` is what a fill would write.
-pub fn estimate(
-    tasks: &[Task<'_>],
-    tests: &dyn Fn(&str) -> Option<Io>,
-    fillable: Bytes,
-) -> Estimate {
+/// Adds up the tasks of a scenario. `fillable` is what a fill would write.
+pub fn estimate(scenario: &Scenario, fillable: Bytes) -> Estimate {
+    let io = |name: &str| match scenario.tests.get(name) {
+        Some(Test::Io(io)) => Some(io),
+        _ => None,
+    };
     let mut total = Estimate::default();
-    for task in tasks {
+    for task in &tasks(scenario) {
         let (written, time) = match task {
             Task::Measure { test, .. } => {
                 let (written, time) = test_cost(test);
                 if let Test::Io(io) = test {
                     total.test_file = total.test_file.max(io.end());
                 }
-                let beside = test.background().and_then(tests);
-                if let Some(io) = &beside {
+                let beside = test.background().and_then(io);
+                if let Some(io) = beside {
                     total.beside_file = total.beside_file.max(span_beside(io));
                 }
-                let beside = beside.map(|io| background_cost(&io, time)).unwrap_or_default();
+                let beside = beside.map(|io| background_cost(io, time)).unwrap_or_default();
                 (written.plus(beside), time)
             }
             Task::Fill { .. } => (fillable, fill_time(fillable)),
@@ -142,19 +142,13 @@ fn bytes_in(per_second: u64, time: Nanos) -> Bytes {
 
 #[cfg(test)]
 mod tests {
-    use flashlag_schema::scenario::Scenario;
-
     use super::*;
 
     #[test]
     fn quick_writes_at_most_what_the_documentation_says() {
         let text = crate::builtin("quick").unwrap().text;
         let scenario = Scenario::parse(text, &[]).unwrap();
-        let tests = |name: &str| match scenario.tests.get(name) {
-            Some(Test::Io(io)) => Some(io.clone()),
-            _ => None,
-        };
-        let cost = estimate(&crate::task::tasks(&scenario), &tests, Bytes::ZERO);
+        let cost = estimate(&scenario, Bytes::ZERO);
         assert_eq!(cost.written.to_string(), "1.7 GB");
         assert_eq!((cost.test_file, cost.beside_file), (Bytes::from_mb(100), Bytes::from_mb(100)));
         assert!(cost.time < Nanos::from_secs(120), "{}", cost.time);

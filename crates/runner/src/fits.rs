@@ -1,24 +1,17 @@
 //! What would fit, where a run does not.
 
-use flashlag_schema::scenario::{Io, Scenario, Test};
+use flashlag_schema::scenario::Scenario;
 use flashlag_units::Bytes;
 
 use crate::error::Fits;
 use crate::estimate::estimate;
-use crate::task::tasks;
 
 /// No smaller span is worth a measurement.
 const LEAST_SPAN: Bytes = Bytes::from_mb(4);
 
 /// What the files of a scenario's tests need.
 pub(crate) fn needed(scenario: &Scenario) -> Bytes {
-    let io = |name: &str| -> Option<Io> {
-        match scenario.tests.get(name) {
-            Some(Test::Io(io)) => Some(io.clone()),
-            _ => None,
-        }
-    };
-    estimate(&tasks(scenario), &io, Bytes::ZERO).files()
+    estimate(scenario, Bytes::ZERO).files()
 }
 
 /// Options by which the scenario fits where `free` of `total` is free and `leave` is to be left: a

@@ -1,41 +1,39 @@
-//! Scenario x target -> run: the only room that knows all workers.
+//! Scenario × target → run: the only crate that knows every kind of target.
 //!
 //! [`prepare`] looks at the target, cleans up after dead runs and adds up what the run will cost;
-//! [`execute`] does the scenario's tasks one after the other and stores the run after each.
+//! [`Prepared::run`] does the scenario's tasks one after the other and stores the run after each.
+//! The recipes of tests, saves and fills are in `work`, written once over the trait `World`; `real`,
+//! `sim` and `lab` are what the recipes work on.
 #![forbid(unsafe_code)]
 
 mod builtin;
-mod changes;
 mod error;
 mod estimate;
-mod execute;
-mod files;
-mod fills;
-mod finish;
+mod events;
 mod fits;
-mod halves;
 pub mod lab;
 mod ledger;
-mod measure;
 mod output;
-mod phase;
-mod prepare;
+mod prepared;
+mod real;
 mod record;
 mod request;
-mod saves;
 pub mod sim;
+mod target;
 mod task;
-
 mod wear;
+mod work;
 
 pub use builtin::{BUILTINS, Builtin, builtin};
 pub use error::{Fits, RunError};
 pub use estimate::Estimate;
-pub use execute::execute;
+pub use events::{Event, Observer};
 pub use flashlag_engine::guard::{Cleaned, GuardError, clean, clean_of_all_machines};
 pub use output::{Destination, OutputKind, RunFile, is_same_file};
-pub use prepare::{Prepared, prepare};
-pub use record::{program, stamp};
-pub use request::{Event, Observer, Request};
+pub use prepared::{Prepared, prepare, run};
+pub use real::Cost;
+pub use record::{REVIEWERS_LEAVE, program, stamp};
+pub use request::Request;
+pub use target::{LabTarget, SimTarget, Target, profile};
 pub use task::measured;
 pub use wear::{RATED_OVERWRITES, life_share};

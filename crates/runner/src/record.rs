@@ -1,89 +1,42 @@
 //! The run file's frame: what is known before anything is measured.
 
+use flashlag_schema::profile::Profile;
 use flashlag_schema::scenario::Scenario;
 use flashlag_schema::{
     Environment, Integrity, Lag, Options, ProfileRecord, Program, Reading, Run, RunStatus, SCHEMA,
-    ScenarioRecord, Target, TargetKind, Trust, Wear,
+    ScenarioRecord, Target, Trust, Wear,
 };
 use flashlag_units::Bytes;
 
 use crate::request::Request;
-use crate::sim::SimRequest;
 
-/// A run in which nothing has been measured yet.
-pub fn new_run(request: &Request, environment: Environment, leave: (Bytes, String)) -> Run {
-    let scenario = scenario_record(&request.scenario, request.seed);
-    let target = Target {
-        kind: TargetKind::Path,
-        name: request.target.clone(),
-        directory: Some(request.directory.display().to_string()),
-        profile: None,
-    };
-    let options = Options {
-        leave_bytes: leave.0,
-        leave_reason: leave.1,
-        budget_bytes: request.budget,
-        verify: request.verify,
-        engine: "flashlag".to_owned(),
-    };
-    let started = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
-    let command = request.command.clone();
-    Run {
-        label: request.label.clone(),
-        started: Some(started),
-        ..blank(scenario, target, command, options, environment)
-    }
-}
+/// Free space that the reviewers' fills left.
+pub const REVIEWERS_LEAVE: Bytes = Bytes::from_mb(300);
 
-/// A run on a simulated device in which nothing has happened yet. Nothing in it depends on the
-/// machine or the hour, so that a run made again is the same file.
-pub(crate) fn simulated_run(request: &SimRequest, environment: Environment, leave: Bytes) -> Run {
-    let on = &request.target;
-    let scenario = scenario_record(&request.scenario, request.seed);
-    let target = Target {
-        kind: TargetKind::Simulated,
-        name: on.text.clone(),
-        directory: None,
-        profile: Some(ProfileRecord {
-            name: on.profile.name.clone(),
-            about: on.profile.about.clone(),
-            filesystem: on.filesystem.clone(),
-            text: on.profile.to_toml(),
-            device_options: Vec::new(),
-        }),
-    };
-    let options = Options {
-        leave_bytes: leave,
-        leave_reason: match request.leave {
-            Some(_) => "given by --leave".to_owned(),
-            None => "what the reviewers' fills left".to_owned(),
-        },
-        budget_bytes: None,
-        verify: false,
-        engine: "flashlag".to_owned(),
-    };
-    let command = request.command.clone();
-    Run { label: request.label.clone(), ..blank(scenario, target, command, options, environment) }
-}
-
-/// A run in which nothing has happened.
-fn blank(
-    scenario: ScenarioRecord,
+/// A run in which nothing has been measured yet. Nothing in it depends on the hour, so that a
+/// simulation made again is the same file.
+pub(crate) fn new_run(
+    request: &Request,
     target: Target,
-    command: Vec<String>,
-    options: Options,
+    (leave_bytes, leave_reason): (Bytes, String),
     environment: Environment,
 ) -> Run {
     Run {
         schema: SCHEMA.to_owned(),
         flashlag: program(),
-        scenario,
+        scenario: scenario_record(&request.scenario, request.seed),
         target,
-        label: None,
-        command,
+        label: request.label.clone(),
+        command: request.command.clone(),
         started: None,
         status: RunStatus::Running { next_step: 0 },
-        options,
+        options: Options {
+            leave_bytes,
+            leave_reason,
+            budget_bytes: request.budget,
+            verify: request.verify,
+            engine: "flashlag".to_owned(),
+        },
         environment,
         phases: Vec::new(),
         skipped: Vec::new(),
@@ -94,6 +47,37 @@ fn blank(
         wear: Wear::default(),
         integrity: Integrity::default(),
     }
+}
+
+/// What a fill leaves on a simulated or virtual device, and why.
+pub(crate) fn reviewers_leave(given: Option<Bytes>) -> (Bytes, String) {
+    match given {
+        Some(leave) => (leave, GIVEN_LEAVE.to_owned()),
+        None => (REVIEWERS_LEAVE, "what the reviewers' fills left".to_owned()),
+    }
+}
+
+/// The reason of a leave that the user gave.
+pub(crate) const GIVEN_LEAVE: &str = "given by --leave";
+
+/// The profile of a device, as a run records it.
+pub(crate) fn profile_record(
+    profile: &Profile,
+    filesystem: String,
+    device_options: Vec<String>,
+) -> ProfileRecord {
+    ProfileRecord {
+        name: profile.name.clone(),
+        about: profile.about.clone(),
+        filesystem,
+        text: profile.to_toml(),
+        device_options,
+    }
+}
+
+/// The present time in UTC as a run records it: `2026-11-21T04:30:00Z`.
+pub(crate) fn started() -> String {
+    jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
 }
 
 fn scenario_record(scenario: &Scenario, seed: u64) -> ScenarioRecord {

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use flashlag_runner::{Event, Observer, Request, RunFile, execute, prepare};
+use flashlag_runner::{Event, Observer, Request, RunFile, Target};
 use flashlag_schema::scenario::Scenario;
 use flashlag_schema::{Run, RunStatus};
 use flashlag_units::Bytes;
@@ -109,19 +109,18 @@ fn run(kind: &str, budget: Bytes, directory: &Path) -> Run {
     let output = RunFile::new(&folder.path().join("run.json"), false).unwrap();
     let request = Request {
         scenario: Scenario::parse(&format!("{TESTS}{kind}{state}"), &[]).unwrap(),
-        target: directory.display().to_string(),
-        directory: directory.to_owned(),
+        target: Target::Directory(directory.to_owned()),
         seed: 1,
         leave: Some(Bytes::from_mib(1)),
         budget: Some(budget),
         verify: false,
         command: Vec::new(),
         label: None,
-        output: Arc::new(output),
+        output: Some(Arc::new(output)),
         resume: None,
         stop: Arc::new(AtomicBool::new(false)),
     };
-    execute(prepare(request).unwrap(), &mut Silent).unwrap()
+    flashlag_runner::run(request, &mut Silent).unwrap()
 }
 
 /// What this process has handed to write calls.

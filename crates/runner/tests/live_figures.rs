@@ -3,7 +3,7 @@
 
 mod sim_support;
 
-use flashlag_runner::sim::simulate;
+use flashlag_runner::run;
 use flashlag_runner::{Event, Observer, builtin};
 use flashlag_units::Bytes;
 use sim_support::{request, target};
@@ -43,7 +43,7 @@ fn the_last_sum_of_a_run_is_what_its_file_says_it_wrote() {
     for name in ["quick", "lifecycle"] {
         let scenario = builtin(name).unwrap().text;
         let mut sums = Sums::default();
-        let run = simulate(&request(scenario, target("sim:nexus5-2013"), 7), &mut sums).unwrap();
+        let run = run(request(scenario, target("sim:nexus5-2013"), 7), &mut sums).unwrap();
         assert!(sums.all.is_sorted(), "{:?}", sums.all);
         assert_eq!(sums.all.last(), Some(&run.wear.written_bytes), "{name}");
         assert_eq!(sums.phases.len(), run.phases.len());

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use flashlag_runner::{Observer, Request, builtin, execute, prepare};
+use flashlag_runner::{Observer, Request, Target, builtin, prepare, run};
 use flashlag_schema::scenario::{Durability, Scenario};
 use flashlag_schema::verify::{verify, verify_text};
 use flashlag_schema::{CheckId, CheckStatus, Operation, Phase, Run, RunStatus};
@@ -83,15 +83,14 @@ state = "new"
 fn request(scenario: &str, directory: &Path, output: &Path) -> Request {
     Request {
         scenario: Scenario::parse(scenario, &[]).unwrap(),
-        target: directory.display().to_string(),
-        directory: directory.to_owned(),
+        target: Target::Directory(directory.to_owned()),
         seed: 1,
         leave: Some(Bytes::from_mib(1)),
         budget: None,
         verify: true,
         label: None,
         command: Vec::new(),
-        output: Arc::new(flashlag_runner::RunFile::new(output, true).unwrap()),
+        output: Some(Arc::new(flashlag_runner::RunFile::new(output, true).unwrap())),
         resume: None,
         stop: Arc::new(AtomicBool::new(false)),
     }
@@ -102,7 +101,7 @@ fn measured(scenario: &str, change: impl FnOnce(&mut Request), observer: &mut dy
     let output = directory.path().join("run.json");
     let mut request = request(scenario, directory.path(), &output);
     change(&mut request);
-    let run = execute(prepare(request).unwrap(), observer).unwrap();
+    let run = run(request, observer).unwrap();
     assert_eq!(verify_text(&std::fs::read_to_string(&output).unwrap()).unwrap(), []);
     run
 }
@@ -254,8 +253,8 @@ fn what_disk_writes_is_what_it_estimates_at_most_and_not_much_less() {
     let mut request = request(&text, directory.path(), &output);
     request.verify = false;
     let prepared = prepare(request).unwrap();
-    let estimated = prepared.estimate.written;
-    let run = execute(prepared, &mut Silent).unwrap();
+    let estimated = prepared.cost().unwrap().estimate.written;
+    let run = prepared.run(&mut Silent).unwrap();
     assert_eq!(run.status, RunStatus::Complete);
     let written = run.wear.written_bytes;
     assert!(written <= estimated, "{written} of {estimated}");

@@ -8,8 +8,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use flashlag_runner::sim::{SimRequest, SimTarget, simulate};
-use flashlag_runner::{Event, Observer};
+use flashlag_runner::{Event, Observer, Request, SimTarget, Target, run};
 use flashlag_schema::Phase;
 use flashlag_schema::scenario::Scenario;
 
@@ -66,9 +65,12 @@ fn saved(on: &str, (journal, synchronous): (&str, &str), (saves, row): (u64, &st
         state = "new"
         "#
     );
-    let request = SimRequest {
+    let request = Request {
         scenario: Scenario::parse(&scenario, &[]).unwrap(),
-        target: SimTarget::parse(on).unwrap(),
+        target: Target::Simulated(SimTarget::parse(on).unwrap()),
+        budget: None,
+        verify: false,
+        resume: None,
         seed: 1,
         leave: None,
         label: None,
@@ -76,7 +78,7 @@ fn saved(on: &str, (journal, synchronous): (&str, &str), (saves, row): (u64, &st
         output: None,
         stop: Arc::new(AtomicBool::new(false)),
     };
-    let run = simulate(&request, &mut Silent).unwrap();
+    let run = run(request.clone(), &mut Silent).unwrap();
     assert_eq!(run.status, flashlag_schema::RunStatus::Complete, "{on}");
     run.phases.into_iter().next().unwrap()
 }

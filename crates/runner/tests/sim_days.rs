@@ -3,7 +3,8 @@
 
 mod sim_support;
 
-use flashlag_runner::sim::{Days, builtin_profile, simulate, simulate_days};
+use flashlag_runner::run;
+use flashlag_runner::sim::{Days, builtin_profile, simulate_days};
 use flashlag_schema::Run;
 use flashlag_schema::profile::Profile;
 use sim_support::{Silent, request, small};
@@ -32,7 +33,7 @@ fn lived(days: &Days, until: usize) -> (Run, usize) {
 #[test]
 fn days_of_which_none_is_left_out_are_the_whole_run() {
     let (text, days) = life();
-    let whole = simulate(&request(&text, small("ext4", "512MiB"), 1), &mut Silent).unwrap();
+    let whole = run(request(&text, small("ext4", "512MiB"), 1), &mut Silent).unwrap();
     let (run, count) = lived(&days, usize::MAX);
     assert_eq!(count, 4);
     assert!(run.phases == whole.phases, "other figures");

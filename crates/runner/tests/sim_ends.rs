@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use flashlag_runner::RunFile;
-use flashlag_runner::sim::{SimRequest, simulate};
+use flashlag_runner::{Request, run};
 use flashlag_schema::scenario::Scenario;
 use flashlag_schema::{Run, RunStatus};
 use flashlag_units::{Bytes, Nanos};
@@ -21,16 +21,16 @@ fn file_at(path: &Path) -> Arc<RunFile> {
 #[test]
 fn a_run_that_is_stopped_keeps_the_phases_that_were_done() {
     let directory = tempfile::tempdir().unwrap();
-    let whole = simulate(&request(LIFE, small("ext4", "512MiB"), 1), &mut Silent).unwrap();
+    let whole = run(request(LIFE, small("ext4", "512MiB"), 1), &mut Silent).unwrap();
     for phases in [1, 3, 6, 9] {
         let output = directory.path().join(format!("{phases}.json"));
         let stop = Arc::new(AtomicBool::new(false));
-        let asked = SimRequest {
+        let asked = Request {
             output: Some(file_at(&output)),
             stop: Arc::clone(&stop),
             ..request(LIFE, small("ext4", "512MiB"), 1)
         };
-        let run = simulate(&asked, &mut StopsAfter { phases, stop }).unwrap();
+        let run = run(asked.clone(), &mut StopsAfter { phases, stop }).unwrap();
         assert!(matches!(run.status, RunStatus::Interrupted { .. }), "{:?}", run.status);
         let stored = Run::from_json(&std::fs::read_to_string(&output).unwrap()).unwrap();
         assert!(stored == run, "{phases}: what is stored is what is returned");
@@ -44,7 +44,7 @@ fn a_run_that_is_stopped_keeps_the_phases_that_were_done() {
 fn a_stop_that_came_before_measures_nothing() {
     let asked = request(SHORT, small("ext4", "512MiB"), 1);
     asked.stop.store(true, std::sync::atomic::Ordering::Relaxed);
-    let run = simulate(&asked, &mut Silent).unwrap();
+    let run = run(asked.clone(), &mut Silent).unwrap();
     assert_eq!(run.status, RunStatus::Interrupted { next_step: 0 });
     assert_eq!(run.phases.len(), 0);
 }
@@ -69,9 +69,9 @@ fn each_phase_is_on_the_disk_when_it_is_done() {
     let directory = tempfile::tempdir().unwrap();
     let output = directory.path().join("run.json");
     let asked =
-        SimRequest { output: Some(file_at(&output)), ..request(LIFE, small("f2fs", "512MiB"), 1) };
+        Request { output: Some(file_at(&output)), ..request(LIFE, small("f2fs", "512MiB"), 1) };
     let mut reads = Reads(output, Vec::new());
-    simulate(&asked, &mut reads).unwrap();
+    run(asked.clone(), &mut reads).unwrap();
     assert_eq!(reads.1, (0..13).collect::<Vec<_>>());
 }
 
@@ -107,7 +107,7 @@ fn filesystems_and_options_that_there_are_not_are_refused_with_those_that_there_
 fn a_device_that_is_too_small_for_its_filesystem_is_refused() {
     for (filesystem, capacity) in [("f2fs", "64MiB"), ("ext4", "16MiB")] {
         let asked = request(SHORT, small(filesystem, capacity), 1);
-        let told = simulate(&asked, &mut Silent).unwrap_err().to_string();
+        let told = run(asked.clone(), &mut Silent).unwrap_err().to_string();
         assert!(told.contains("MiB at least") && told.contains(filesystem), "{told}");
     }
 }
@@ -117,7 +117,7 @@ fn a_test_that_does_not_fit_ends_the_run_and_says_so() {
     let scenario = SHORT.replace("\"8MiB\"", "\"2GiB\"");
     for filesystem in ["raw", "ext4", "f2fs"] {
         let asked = request(&scenario, small(filesystem, "512MiB"), 1);
-        let run = simulate(&asked, &mut Silent).unwrap();
+        let run = run(asked.clone(), &mut Silent).unwrap();
         let RunStatus::Failed { next_step: 0, error } = &run.status else {
             panic!("{filesystem}: {:?}", run.status);
         };
@@ -129,11 +129,11 @@ fn a_test_that_does_not_fit_ends_the_run_and_says_so() {
 #[test]
 fn a_fill_where_less_is_free_than_is_to_be_left_ends_at_once_or_says_why() {
     for filesystem in ["raw", "ext4", "f2fs"] {
-        let asked = SimRequest {
+        let asked = Request {
             leave: Some(Bytes::from_mib(2048)),
             ..request(LIFE, small(filesystem, "512MiB"), 1)
         };
-        let run = simulate(&asked, &mut Silent).unwrap();
+        let run = run(asked.clone(), &mut Silent).unwrap();
         let fill = run.phases.iter().find(|phase| phase.name == "fill");
         let wrote = fill.map_or(Bytes::ZERO, |fill| fill.bytes);
         assert_eq!(wrote, Bytes::ZERO, "{filesystem}: it filled what was to be left");
@@ -158,13 +158,13 @@ fn the_time_of_a_simulation_has_what_was_laid_out_and_what_was_waited_in_it() {
     let text = "name = \"x\"\n[[io]]\nname = \"t\"\noperation = \"write\"\npattern = \"random\"\n\
                 block = \"4KiB\"\nspan = \"64MiB\"\ntime = \"1s\"\n[[step]]\nmeasure = [\"t\"]\n\
                 state = \"new\"\n[[step]]\nidle = \"1h\"\n";
-    let run = simulate(&request(text, small("ext4", "512MiB"), 1), &mut Silent).unwrap();
-    let phase = &run.phases[0];
+    let whole = run(request(text, small("ext4", "512MiB"), 1), &mut Silent).unwrap();
+    let phase = &whole.phases[0];
     // Every byte of the file was written before.
     assert!(phase.began_ns > Nanos::ZERO);
     let ended = phase.began_ns.plus(phase.elapsed_ns);
-    assert!(run.simulated_ns.unwrap() >= ended.plus(Nanos::from_secs(3600)), "{ended:?}");
+    assert!(whole.simulated_ns.unwrap() >= ended.plus(Nanos::from_secs(3600)), "{ended:?}");
     let idle = "name = \"x\"\n[[step]]\nidle = \"1h\"\n";
-    let run = simulate(&request(idle, small("ext4", "512MiB"), 1), &mut Silent).unwrap();
-    assert_eq!(run.simulated_ns, Some(Nanos::from_secs(3600)));
+    let waited = run(request(idle, small("ext4", "512MiB"), 1), &mut Silent).unwrap();
+    assert_eq!(waited.simulated_ns, Some(Nanos::from_secs(3600)));
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use flashlag_runner::{Event, Observer, Request, RunFile, execute, prepare};
+use flashlag_runner::{Event, Observer, Request, RunFile, Target, run};
 use flashlag_schema::scenario::Scenario;
 use flashlag_schema::{Check, CheckId, CheckStatus, Run, Verdict};
 use flashlag_units::Bytes;
@@ -39,19 +39,18 @@ fn run_in(directory: &Path) -> Run {
     let output = RunFile::new(&folder.path().join("run.json"), false).unwrap();
     let request = Request {
         scenario: Scenario::parse(SCENARIO, &[]).unwrap(),
-        target: directory.display().to_string(),
-        directory: directory.to_owned(),
+        target: Target::Directory(directory.to_owned()),
         seed: 1,
         leave: Some(Bytes::from_mib(1)),
         budget: None,
         verify: false,
         label: None,
         command: Vec::new(),
-        output: Arc::new(output),
+        output: Some(Arc::new(output)),
         resume: None,
         stop: Arc::new(AtomicBool::new(false)),
     };
-    execute(prepare(request).unwrap(), &mut Silent).unwrap()
+    run(request, &mut Silent).unwrap()
 }
 
 fn check(run: &Run, id: CheckId) -> &Check {

@@ -7,8 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use flashlag_runner::sim::{SimRequest, simulate};
-use flashlag_runner::{Event, Observer, Request, RunFile, execute, prepare};
+use flashlag_runner::{Event, Observer, Request, RunFile, Target, prepare, run};
 use flashlag_schema::scenario::Scenario;
 use flashlag_schema::{Run, RunStatus, Verdict};
 use flashlag_units::Bytes;
@@ -148,15 +147,14 @@ fn file_at(path: &Path) -> Arc<RunFile> {
 fn on_directory(scenario: &str, directory: &Path, output: &Path) -> Request {
     Request {
         scenario: Scenario::parse(scenario, &[]).unwrap(),
-        target: directory.display().to_string(),
-        directory: directory.to_owned(),
+        target: Target::Directory(directory.to_owned()),
         seed: 1,
         leave: Some(Bytes::from_mib(1)),
         budget: Some(Bytes::from_mb(64)),
         verify: false,
         command: Vec::new(),
         label: None,
-        output: file_at(output),
+        output: Some(file_at(output)),
         resume: None,
         stop: Arc::new(AtomicBool::new(false)),
     }
@@ -173,7 +171,7 @@ fn a_run_that_measures_nothing_verifies_and_is_not_trusted() {
         let output = directory.path().join(format!("{name}.json"));
         let target = tempfile::tempdir().unwrap();
         let run = prepare(on_directory(scenario, target.path(), &output)).unwrap();
-        execute(run, &mut Silent).unwrap();
+        run.run(&mut Silent).unwrap();
         let run = read(&output, name);
         assert_eq!((run.phases.len(), run.status), (0, RunStatus::Complete), "{name}");
         assert_eq!(run.trust.verdict, Verdict::Untrusted, "{name}");
@@ -189,13 +187,13 @@ fn a_simulated_run_verifies_whenever_it_is_stopped() {
     for (scenario, filesystem) in [(LIFE, "ext4"), (KINDS, "f2fs"), (SHORT, "raw")] {
         for number in (0..).step_by(if scenario == LIFE { 3 } else { 1 }) {
             let stop = Arc::new(AtomicBool::new(false));
-            let asked = SimRequest {
+            let asked = Request {
                 output: Some(file_at(&output)),
                 stop: Arc::clone(&stop),
                 ..request(scenario, small(filesystem, "512MiB"), 1)
             };
             let mut observer = At::new(number, || stop.store(true, Ordering::Relaxed));
-            simulate(&asked, &mut observer).unwrap();
+            run(asked.clone(), &mut observer).unwrap();
             let run = read(&output, &format!("{filesystem}, stopped at event {number}"));
             if !observer.came() {
                 assert_eq!(run.status, RunStatus::Complete);
@@ -215,7 +213,7 @@ fn a_run_on_a_directory_verifies_whenever_it_is_stopped() {
         let stop = Arc::clone(&request.stop);
         let prepared = prepare(request).unwrap();
         let mut observer = At::new(number, || stop.store(true, Ordering::Relaxed));
-        execute(prepared, &mut observer).unwrap();
+        prepared.run(&mut observer).unwrap();
         let run = read(&output, &format!("stopped at event {number}"));
         assert!(run.wear.written_bytes <= Bytes::from_mb(64));
         if !observer.came() {
@@ -240,7 +238,7 @@ fn a_run_whose_directory_vanishes_verifies_whenever_that_is() {
             }
         });
         // Where even our own directory can't be made again, the run ends with an error of its own.
-        if execute(prepared, &mut observer).is_ok() || output.exists() {
+        if prepared.run(&mut observer).is_ok() || output.exists() {
             read(&output, &format!("vanished at event {number}"));
         }
         if !observer.came() {
@@ -253,12 +251,12 @@ fn a_run_whose_directory_vanishes_verifies_whenever_that_is() {
 fn a_simulated_run_without_room_verifies() {
     let directory = tempfile::tempdir().unwrap();
     let output = directory.path().join("run.json");
-    let asked = SimRequest {
+    let asked = Request {
         output: Some(file_at(&output)),
         leave: Some(Bytes::ZERO),
         ..request(LIFE, small("ext4", "64MiB"), 1)
     };
-    if simulate(&asked, &mut Silent).is_ok() {
+    if run(asked.clone(), &mut Silent).is_ok() {
         read(&output, "64 MiB");
     }
 }

@@ -39,7 +39,7 @@ pub use run::{
     Skipped, Target, TargetKind, Wear,
 };
 pub use seal::RunFileError;
-pub use served::{CutReport, DeviceStats, FlashState, HostRequests, Lateness};
+pub use served::{CutReport, DeviceCount, DeviceStats, FlashState, HostRequests, Lateness};
 pub use trust::{Check, CheckId, CheckStatus, Trust, Verdict};
 
 /// The JSON Schema of a run file.

@@ -4,6 +4,7 @@ use flashlag_units::{Bytes, Nanos};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::BlockKinds;
 use crate::histogram::{LatencySummary, StoredHistogram};
 
 /// The statistics of a device that is served, from its start on.
@@ -38,6 +39,17 @@ pub struct DeviceStats {
     pub faults: u64,
     /// Whether requests are being recorded, and how many were.
     pub recorded: Option<u64>,
+}
+
+/// Counts of a device since its start, as the host and the guest of a lab exchange them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceCount {
+    /// Requests of the host.
+    pub host: HostRequests,
+    /// Bytes that the flash programmed, where there is flash.
+    pub programmed: Option<Bytes>,
+    /// Bytes written, by their purpose; `None` from where the purpose is no longer known.
+    pub kinds: Option<BlockKinds>,
 }
 
 /// What hosts asked of a device.

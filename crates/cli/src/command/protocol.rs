@@ -55,6 +55,7 @@ pub fn applied(args: &RunArgs) -> Result<Option<RunArgs>> {
 
 /// The profile of a simulated or virtual device.
 fn profile_of(on: &str) -> Result<Option<Profile>> {
+    // A protocol brings a filesystem where the target names none, so the profile's name is enough.
     let Some((kind, rest)) = on.split_once(':') else { return Ok(None) };
     if !matches!(kind, "sim" | "lab") || std::path::Path::new(on).exists() {
         return Ok(None);

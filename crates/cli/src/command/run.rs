@@ -1,9 +1,9 @@
 use std::io::IsTerminal;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use flashlag_runner::{Event, Observer, Prepared, Request, RunError, execute, prepare, sim};
+use flashlag_runner::{Cost, Event, Observer, Prepared, Request, RunError, Target, prepare};
 use flashlag_schema::scenario::Scenario;
 use flashlag_schema::{Run, RunStatus, TargetKind, Verdict};
 use flashlag_term::Progress;
@@ -35,29 +35,48 @@ pub(super) fn once(args: &RunArgs, terminal: &Terminal) -> Result<Exit> {
     let args = by_protocol.as_ref().unwrap_or(args);
     let scenario = scenario(args)?;
     check_phases(&thresholds, &scenario)?;
-    if args.on.starts_with("sim:") && !Path::new(&args.on).exists() {
-        return simulated(args, words, scenario, terminal, &thresholds);
-    }
-    if args.on.starts_with("lab:") && !Path::new(&args.on).exists() {
-        return super::guest::run(args, words, scenario, terminal, &thresholds);
-    }
+    let target = Target::parse(&args.on)?;
+    target.check_options(args.resume, args.verify, args.budget.is_some())?;
     let results = Results::plan(args, &scenario.name)?;
-    let request = request(args, scenario, &results)?;
-    let title = title(&request);
+    enter_own_mounts(&target)?;
+    let title =
+        format!("flashlag {}  {} on {}", env!("CARGO_PKG_VERSION"), scenario.name, target.name());
+    let request = request(args, (scenario, target), words, &results)?;
     let prepared = prepare(request).map_err(that_fits)?;
-    tell_cleaned(&prepared, terminal);
-    if !may_write(&prepared, args)? {
-        prepared.abandon();
-        bail!("not run: nothing was written");
+    if let Some(cost) = prepared.cost() {
+        say_cleaned(cost, terminal);
+        if !may_write(&prepared, cost, args)? {
+            prepared.abandon();
+            bail!("not run: nothing was written");
+        }
     }
     let progress = Progress::new(terminal.progress, &title);
     progress.scenario(prepared.scenario());
-    progress.plan(prepared.estimate.written, Some(prepared.estimate.time));
-    progress.storage(prepared.free.total);
-    let mut shown = Shown { progress: &progress };
-    let run = execute(prepared, &mut shown)?;
+    if let Some(cost) = prepared.cost() {
+        progress.plan(cost.estimate.written, Some(cost.estimate.time));
+        progress.storage(cost.free.total);
+    }
+    let began = std::time::Instant::now();
+    let run = prepared.run(&mut Shown { progress: &progress })?;
+    let took = began.elapsed();
     progress.finished();
-    conclude(&run, &results, args, terminal, &thresholds)
+    let exit = conclude(&run, &results, args, terminal, &thresholds)?;
+    if run.target.kind == TargetKind::Simulated && !terminal.quiet {
+        // Never part of the run file: the same seed gives the same bytes on any machine.
+        say::note(&format!("Took    {} of real time", Nanos(took.as_nanos() as u64)));
+    }
+    Ok(exit)
+}
+
+/// What the host's own kernel mounts for a lab is seen by this process alone.
+fn enter_own_mounts(target: &Target) -> Result<()> {
+    match target {
+        Target::Lab(lab) if lab.spec.host => {
+            lab.check_host()?;
+            super::own_mounts::enter()
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Where a run is too large for a volume, the error has the command that is not.
@@ -89,79 +108,30 @@ fn scenario(args: &RunArgs) -> Result<Scenario> {
     Scenario::parse(&text, &args.set).with_context(|| format!("scenario {}", args.scenario))
 }
 
-fn request(args: &RunArgs, scenario: Scenario, results: &Results) -> Result<Request> {
-    if let Some((kind, _)) = args.on.split_once(':')
-        && kind == "adb"
-        && !Path::new(&args.on).exists()
-    {
-        bail!(
-            "target `{}`: this version measures directories (--on DIR), simulates (--on sim:PROFILE) and boots \
-             (--on lab:PROFILE+FS)",
-            args.on
-        );
-    }
+fn request(
+    args: &RunArgs,
+    (scenario, target): (Scenario, Target),
+    words: Vec<String>,
+    results: &Results,
+) -> Result<Request> {
     let resume = args.resume.then(|| earlier(&results.run.path())).transpose()?;
+    let command = match &target {
+        Target::Directory(_) => std::env::args().collect(),
+        Target::Simulated(_) | Target::Lab(_) => words,
+    };
     Ok(Request {
         scenario,
-        target: args.on.clone(),
-        directory: PathBuf::from(&args.on),
+        target,
         seed: args.seed,
         leave: args.leave,
         budget: args.budget,
         verify: args.verify,
         label: args.label.clone(),
-        command: std::env::args().collect(),
-        output: Arc::clone(&results.run),
+        command,
+        output: Some(Arc::clone(&results.run)),
         resume,
         stop: stop_flag()?,
     })
-}
-
-/// The same, in virtual time: nothing is written but results, so nothing is asked.
-fn simulated(
-    args: &RunArgs,
-    command: Vec<String>,
-    scenario: Scenario,
-    terminal: &Terminal,
-    thresholds: &[Threshold],
-) -> Result<Exit> {
-    refuse_real_only(args)?;
-    let target = sim::SimTarget::parse(&args.on)?;
-    let results = Results::plan(args, &scenario.name)?;
-    let title =
-        format!("flashlag {}  {} on {}", env!("CARGO_PKG_VERSION"), scenario.name, target.text);
-    let request = sim::SimRequest {
-        scenario,
-        target,
-        seed: args.seed,
-        leave: args.leave,
-        label: args.label.clone(),
-        command,
-        output: Some(Arc::clone(&results.run)),
-        stop: stop_flag()?,
-    };
-    let progress = Progress::new(terminal.progress, &title);
-    progress.scenario(&request.scenario);
-    let began = std::time::Instant::now();
-    let run = sim::simulate(&request, &mut Shown { progress: &progress })?;
-    let took = began.elapsed();
-    progress.finished();
-    let exit = conclude(&run, &results, args, terminal, thresholds)?;
-    if !terminal.quiet {
-        // Never part of the run file: the same seed gives the same bytes on any machine.
-        say::note(&format!("Took    {} of real time", Nanos(took.as_nanos() as u64)));
-    }
-    Ok(exit)
-}
-
-/// Options that have no meaning where no storage is touched.
-fn refuse_real_only(args: &RunArgs) -> Result<()> {
-    let given =
-        [("--resume", args.resume), ("--verify", args.verify), ("--budget", args.budget.is_some())];
-    match given.iter().find(|(_, given)| *given) {
-        Some((option, _)) => bail!("{option} is for real storage; leave it out for {}", args.on),
-        None => Ok(()),
-    }
 }
 
 /// The command that makes the same run again: without where its results go, so that the same run is
@@ -190,17 +160,8 @@ fn earlier(output: &Path) -> Result<Box<Run>> {
     Ok(Box::new(run))
 }
 
-fn title(request: &Request) -> String {
-    format!(
-        "flashlag {}  {} on {}",
-        env!("CARGO_PKG_VERSION"),
-        request.scenario.name,
-        request.target
-    )
-}
-
-fn tell_cleaned(prepared: &Prepared, terminal: &Terminal) {
-    for cleaned in &prepared.cleaned {
+fn say_cleaned(cost: &Cost, terminal: &Terminal) {
+    for cleaned in &cost.cleaned {
         let path = cleaned.directory.display();
         if !cleaned.is_complete() {
             say::note(&format!(
@@ -214,18 +175,19 @@ fn tell_cleaned(prepared: &Prepared, terminal: &Terminal) {
 }
 
 /// Says what the run costs; asks where that is much.
-fn may_write(prepared: &Prepared, args: &RunArgs) -> Result<bool> {
-    let written = Bytes(prepared.estimate.written.0.saturating_mul(u64::from(args.runs)));
+fn may_write(prepared: &Prepared, cost: &Cost, args: &RunArgs) -> Result<bool> {
+    let written = Bytes(cost.estimate.written.0.saturating_mul(u64::from(args.runs)));
     if args.yes || written <= ASK_ABOVE {
         return Ok(true);
     }
-    let (leave, reason) = prepared.leave();
+    let (leave, reason) = &cost.leave;
     let these = match args.runs {
         0..=1 => "This run may write".to_owned(),
         several => format!("These {several} runs may write"),
     };
     say::note(&format!("{these} up to {written} and leave {leave} free ({reason})."));
-    say::note(&match flashlag_runner::life_share(prepared.environment(), written) {
+    let share = prepared.environment().map(|found| flashlag_runner::life_share(found, written));
+    say::note(&match share.unwrap_or_else(|| Err("the device is not known".to_owned())) {
         Ok(percent) => {
             let share = flashlag_units::percent(percent / 100.0);
             format!("That is about {share} of the device's rated life.")

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use flashlag_runner::{Destination, OutputKind};
+use flashlag_runner::{Destination, OutputKind, Target};
 use flashlag_schema::{Run, RunStatus};
 
 use super::run::once;
@@ -79,7 +79,7 @@ fn ended_at(
 /// The arguments of one repeat. A simulation repeats with the seeds that follow: the same one would
 /// give the same file.
 fn repeat(args: &RunArgs, number: u32, file: &Path) -> RunArgs {
-    let simulated = is_simulated(args);
+    let simulated = matches!(Target::parse(&args.on), Ok(Target::Simulated(_)));
     let step = if simulated { u64::from(number) - 1 } else { 0 };
     RunArgs {
         output: Some(file.to_owned()),
@@ -115,11 +115,6 @@ fn check_places(args: &RunArgs, files: &[PathBuf]) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// Whether the target is a model, and no directory of that name.
-fn is_simulated(args: &RunArgs) -> bool {
-    args.on.starts_with("sim:") && !Path::new(&args.on).exists()
 }
 
 /// The run in that file, where it came to its end.

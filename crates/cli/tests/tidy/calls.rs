@@ -15,8 +15,8 @@ const SLEEPS: [(&str, &str); 12] = [
     ("crates/lab/src/machine.rs", "QEMU's sockets are there after a while, and its process ends"),
     ("crates/lab/src/mounting.rs", "a FUSE daemon lets go of what is below it after a while"),
     ("crates/nbd/src/life.rs", "clients have a moment to leave, which nobody says when they did"),
-    ("crates/runner/src/execute.rs", "an idle wait that was asked for"),
-    ("crates/runner/src/prepare.rs", "how busy the machine is shows over a stretch of time"),
+    ("crates/runner/src/real/mod.rs", "an idle wait that was asked for"),
+    ("crates/runner/src/real/prepare.rs", "how busy the machine is shows over a stretch of time"),
 ];
 
 /// Files that ask what time of day it is. Nothing that is measured may.

@@ -9,7 +9,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::error::LabError;
-use crate::protocol::{self, DeviceCount, Mount, Order, PORT, Report, RunOrder, SaveOrder};
+use flashlag_schema::DeviceCount;
+
+use crate::protocol::{self, Mount, Order, PORT, Report, RunOrder, SaveOrder};
 
 /// How often the guest says that it is alive.
 const ALIVE: Duration = Duration::from_secs(2);

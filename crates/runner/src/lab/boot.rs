@@ -12,8 +12,8 @@ use flashlag_lab::{
 use flashlag_serve::{OwnDirectory, Running, Settings};
 use flashlag_units::Bytes;
 
-use super::target::LabTarget;
 use super::watch::{Watched, load, socket, start};
+use crate::target::LabTarget;
 
 /// The device under test, and where the guest mounts it.
 pub(super) const FLASH: (&str, &str) = ("flash", "/mnt/flash");

@@ -16,10 +16,10 @@ use flashlag_units::Nanos;
 use serde::Serialize;
 
 use super::boot::{CRASH, FLASH, Lab, Purpose, boot};
-use super::target::LabTarget;
 use super::watch::refuse;
 use crate::error::RunError;
-use crate::request::{Event, Observer};
+use crate::events::{Event, Observer};
+use crate::target::LabTarget;
 
 /// How often moments are drawn anew where too few lie within the saves.
 const DRAWS: u64 = 40;

@@ -1,7 +1,7 @@
 //! What the software alone takes: the same tests, for a moment, on a device that takes no time.
 
-use flashlag_schema::State;
 use flashlag_schema::scenario::{Scenario, Step, Test};
+use flashlag_schema::{Floor, Phase, Run, State};
 use flashlag_units::{Nanos, Text};
 
 /// Enough for a median, soon over.
@@ -9,7 +9,7 @@ const TIME: Nanos = Nanos::from_secs(1);
 /// Where a save is slow, these are enough as well.
 const SAVES: u64 = 100;
 
-/// Leaves of a scenario what tells the floor: each test that it measures, once and for a moment.
+/// Reduces a scenario to what the floor needs: each test that is measured, once and for a moment.
 pub(super) fn lessen(scenario: &mut Scenario) {
     let mut names: Vec<String> = Vec::new();
     for step in &scenario.steps {
@@ -32,6 +32,18 @@ pub(super) fn lessen(scenario: &mut Scenario) {
         }
     }
     scenario.steps = vec![Step::Measure { tests: names, state: State::New, repeat: 1 }];
+}
+
+/// Adds to each phase what the software alone took for the same test.
+pub(super) fn put_floor(run: &mut Run, floor: &[Phase]) {
+    for phase in &mut run.phases {
+        let same = floor.iter().find(|floor| floor.name == phase.name);
+        phase.floor = same.map(|floor| Floor {
+            ops: floor.ops,
+            latency_ns: floor.latency_ns.clone(),
+            histogram: floor.histogram.clone(),
+        });
+    }
 }
 
 #[cfg(test)]

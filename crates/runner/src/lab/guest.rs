@@ -6,13 +6,18 @@ use std::sync::Arc;
 
 use flashlag_lab::LabError;
 use flashlag_lab::guest::{self, Link, Orders, Wanted};
-use flashlag_lab::protocol::{DeviceCount, Report, RunOrder, Setup};
-use flashlag_schema::Run;
+use flashlag_lab::protocol::{Report, RunOrder, Setup};
 use flashlag_schema::scenario::Scenario;
+use flashlag_schema::{DeviceCount, Run};
 
 use super::floor::lessen;
 use super::saving;
-use crate::{Event, Observer, Request, RunError, RunFile, execute, prepare};
+use crate::error::RunError;
+use crate::events::{Event, Observer};
+use crate::output::RunFile;
+use crate::real::{self, DirectoryRequest, Witness};
+use crate::request::Request;
+use crate::target::Target;
 
 /// Where the guest keeps a run file: in memory.
 const OUTPUT: &str = "/tmp/run.json";
@@ -82,33 +87,48 @@ fn run(order: &RunOrder, link: &Link, orders: &Orders) -> Result<Run, RunError> 
     if order.floor {
         lessen(&mut scenario);
     }
+    let directory = DirectoryRequest {
+        name: order.target.clone(),
+        path: PathBuf::from(&order.at),
+        witness: (!order.floor).then(|| Box::new(GuestWitness(link.clone())) as _),
+        watches_stops: false,
+    };
     let request = Request {
         scenario,
-        target: order.target.clone(),
-        directory: PathBuf::from(&order.at),
+        target: Target::Directory(directory.path.clone()),
         seed: order.seed,
         leave: Some(order.leave),
         budget: order.budget,
         verify: order.verify,
         label: None,
         command: order.command.clone(),
-        output: Arc::new(RunFile::new(Path::new(OUTPUT), true)?),
+        output: Some(Arc::new(RunFile::new(Path::new(OUTPUT), true)?)),
         resume: None,
         stop: orders.stop(),
     };
-    let mut prepared = prepare(request)?;
-    // An emulated machine on a busy host is late by itself: here that tells of no stop.
-    prepared.heartbeat = None;
-    execute(prepared, &mut Told { link, silent: order.floor })
+    let (work, first_task, _) = real::prepare(request, directory)?;
+    real::finish(work, first_task, &mut Forward { link, silent: order.floor })
 }
 
-/// Tells the host what the run tells.
-struct Told<'a> {
+/// The device under test, asked through the host.
+#[derive(Debug)]
+struct GuestWitness(Link);
+
+impl Witness for GuestWitness {
+    fn phase_begins(&mut self, _: &str) {}
+
+    fn count(&mut self) -> Option<DeviceCount> {
+        self.0.sample()
+    }
+}
+
+/// Forwards the run's events to the host.
+struct Forward<'a> {
     link: &'a Link,
     silent: bool,
 }
 
-impl Observer for Told<'_> {
+impl Observer for Forward<'_> {
     fn event(&mut self, event: Event<'_>) {
         if self.silent {
             return;
@@ -126,9 +146,5 @@ impl Observer for Told<'_> {
             Event::Beside(_) => return,
         };
         self.link.tell(&report);
-    }
-
-    fn device_count(&mut self) -> Option<DeviceCount> {
-        if self.silent { None } else { self.link.sample() }
     }
 }

@@ -3,17 +3,52 @@
 //! own kernel takes the guest's place.
 
 mod boot;
+mod complete;
 mod cuts;
 mod floor;
 mod guest;
-mod host;
+mod in_guest;
 mod on_host;
+mod paces;
 mod saving;
-mod target;
-mod trust;
 mod watch;
+
+use flashlag_schema::Run;
 
 pub use cuts::{Cuts, CutsRequest, cut_in_lab};
 pub use guest::be_the_guest;
-pub use host::{LabRequest, run_in_lab};
-pub use target::LabTarget;
+
+use crate::error::RunError;
+use crate::events::Observer;
+use crate::request::Request;
+pub use crate::target::LabTarget;
+
+/// A run on a lab's target.
+#[derive(Clone, Copy, Debug)]
+struct LabRun<'a> {
+    request: &'a Request,
+    target: &'a LabTarget,
+}
+
+/// Runs a scenario in a guest, or on the host's own kernel.
+///
+/// # Errors
+/// What the lab needs is missing, the guest does not boot or goes away, or the run file can't be
+/// written.
+pub(crate) fn run(
+    request: &Request,
+    target: &LabTarget,
+    observer: &mut dyn Observer,
+) -> Result<Run, RunError> {
+    let asked = LabRun { request, target };
+    let (mut run, flushes) = match target.spec.host {
+        true => on_host::run(asked, observer)?,
+        false => in_guest::run(asked, observer)?,
+    };
+    complete::complete(&mut run, asked, flushes);
+    match &request.output {
+        Some(output) => output.store(&mut run)?,
+        None => run.seal(),
+    }
+    Ok(run)
+}

@@ -3,21 +3,22 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use flashlag_lab::protocol::DeviceCount;
 use flashlag_lab::{Attached, LabError, Layout, Mounted, make_filesystem};
-use flashlag_schema::{Phase, Run};
+use flashlag_schema::{DeviceCount, Phase, Run};
 use flashlag_serve::{OwnDirectory, Running, Settings, TimeScale};
 
+use super::LabRun;
 use super::boot::{NO_TIME, folder};
-use super::floor::lessen;
-use super::host::{LabRequest, fills, note_paces, put_floor};
-use super::target::LabTarget;
+use super::floor::{lessen, put_floor};
+use super::paces::{fills, pace_note};
 use super::watch::{Watched, start};
 use crate::error::RunError;
+use crate::events::{Event, Observer};
 use crate::output::RunFile;
-use crate::request::{Event, Observer, Request};
-use crate::sim::REVIEWERS_LEAVE;
-use crate::{execute, prepare};
+use crate::real::{self, DirectoryRequest, Witness};
+use crate::record::REVIEWERS_LEAVE;
+use crate::request::Request;
+use crate::target::LabTarget;
 
 /// A device with its filesystem, mounted by the host. It ends from above.
 struct Place {
@@ -31,76 +32,78 @@ struct OnHost {
     flash: Place,
     floor: Option<Place>,
     watched: Watched,
-    /// It ends with this.
+    /// The device below the floor, which ends with this.
     _beside: Option<Running>,
-    folder: OwnDirectory,
+    _folder: OwnDirectory,
 }
 
-/// Runs a scenario on the host's own kernel; how many flushes the device took.
-pub(super) fn run(
-    request: &LabRequest,
-    observer: &mut dyn Observer,
-) -> Result<(Run, u64), RunError> {
-    let refuse = |error: LabError| request.target.failed(error);
-    flashlag_lab::check_host(&request.target.spec).map_err(refuse)?;
+/// Runs a scenario on the host's own kernel. Returns the run and the number of flushes that the
+/// device took.
+pub(super) fn run(asked: LabRun<'_>, observer: &mut dyn Observer) -> Result<(Run, u64), RunError> {
+    let LabRun { request, target } = asked;
+    let refuse = |error: LabError| target.failed(error);
+    flashlag_lab::check_host(&target.spec).map_err(refuse)?;
     observer.event(Event::Preparing("mounting the virtual device"));
     let fills = fills(&request.scenario);
-    let mut host =
-        OnHost::start(&request.target, request.seed, !fills.is_empty()).map_err(refuse)?;
+    let mut host = OnHost::start(target, request.seed, !fills.is_empty()).map_err(refuse)?;
     if !host.flash.attached.is_direct() {
         observer.event(Event::Note(
             "the loop device can't go past the host's page cache: reads may come from memory",
         ));
     }
-    let floor = host.floor(request, observer)?;
-    host.watched.paced(request.target.pace, fills);
-    let mut counting = Counting {
-        observer,
-        watched: &mut host.watched,
-        failed: None,
-        pace: TimeScale::default(),
-        paces: Vec::new(),
+    let floor = host.floor(asked, observer)?;
+    host.watched.paced(target.pace, fills);
+    let mut failed = None;
+    let witness =
+        HostWitness { watched: &mut host.watched, failed: &mut failed, pace: TimeScale::default() };
+    let on = Mount {
+        at: &host.flash.at,
+        output: request.output.clone(),
+        least: false,
+        witness: Some(Box::new(witness)),
     };
-    let run = perform(request, &host.flash.at, Arc::clone(&request.output), false, &mut counting);
-    let (failed, paces) = (counting.failed.take(), std::mem::take(&mut counting.paces));
-    let mut run = run?;
-    note_paces(&mut run, &paces);
+    let run = perform(asked, on, observer);
     if let Some(error) = failed {
         return Err(refuse(error));
     }
+    let mut run = run?;
     put_floor(&mut run, &floor);
     let flushes = host.watched.flushes().map_err(refuse)?;
     host.end().map_err(refuse)?;
     Ok((run, flushes))
 }
 
-/// Does the scenario in a directory, or the least of each of its tests.
-fn perform(
-    request: &LabRequest,
-    at: &Path,
-    output: Arc<RunFile>,
+/// A mounted device to run a scenario on.
+struct Mount<'a> {
+    at: &'a Path,
+    output: Option<Arc<RunFile>>,
+    /// Whether each test is reduced to the least: for the software's floor.
     least: bool,
+    witness: Option<Box<dyn Witness + 'a>>,
+}
+
+fn perform(
+    LabRun { request, target }: LabRun<'_>,
+    on: Mount<'_>,
     observer: &mut dyn Observer,
 ) -> Result<Run, RunError> {
-    let mut scenario = request.scenario.clone();
-    if least {
-        lessen(&mut scenario);
-    }
-    let prepared = prepare(Request {
-        scenario,
-        target: request.target.text.clone(),
-        directory: at.to_owned(),
-        seed: request.seed,
+    let mut request = Request {
         leave: Some(request.leave.unwrap_or(REVIEWERS_LEAVE)),
-        budget: request.budget,
-        verify: request.verify,
         label: None,
-        command: request.command.clone(),
-        output,
-        resume: None,
-        stop: request.stop.clone(),
-    })?;
-    execute(prepared, observer)
+        output: on.output,
+        ..request.clone()
+    };
+    if on.least {
+        lessen(&mut request.scenario);
+    }
+    let directory = DirectoryRequest {
+        name: target.text.clone(),
+        path: on.at.to_owned(),
+        witness: on.witness,
+        watches_stops: true,
+    };
+    let (work, first_task, _) = real::prepare(request, directory)?;
+    real::finish(work, first_task, observer)
 }
 
 impl OnHost {
@@ -111,25 +114,25 @@ impl OnHost {
         let watched = Watched::new(flash, layout, folder.path())?;
         let flash = Place::new(target, watched.device(), folder.path(), "flash")?;
         if target.profile.name == NO_TIME {
-            return Ok(OnHost { flash, floor: None, watched, _beside: None, folder });
+            return Ok(OnHost { flash, floor: None, watched, _beside: None, _folder: folder });
         }
         let (beside, _) = start_device(target, NO_TIME, seed, (folder.path(), false))?;
         let floor = Place::new(target, &beside, folder.path(), "floor")?;
-        Ok(OnHost { flash, floor: Some(floor), watched, _beside: Some(beside), folder })
+        Ok(OnHost { flash, floor: Some(floor), watched, _beside: Some(beside), _folder: folder })
     }
 
     /// What the software takes, by test, where there is a device to measure that on. It is gone after
     /// that: nothing shares the machine with the device under test.
     fn floor(
         &mut self,
-        request: &LabRequest,
+        asked: LabRun<'_>,
         observer: &mut dyn Observer,
     ) -> Result<Vec<Phase>, RunError> {
         let Some(floor) = self.floor.take() else { return Ok(Vec::new()) };
         observer.event(Event::Preparing("measuring what the software takes"));
-        let output = Arc::new(RunFile::new(&self.folder.path().join("floor.json"), false)?);
-        let run = perform(request, &floor.at, output, true, &mut Silent)?;
-        floor.end().map_err(|error| request.target.failed(error))?;
+        let on = Mount { at: &floor.at, output: None, least: true, witness: None };
+        let run = perform(asked, on, &mut Silent)?;
+        floor.end().map_err(|error| asked.target.failed(error))?;
         self._beside = None;
         Ok(run.phases)
     }
@@ -186,36 +189,33 @@ impl Place {
     }
 }
 
-/// Passes on what a run tells, and asks the device at each edge of a phase.
-struct Counting<'a> {
-    observer: &'a mut dyn Observer,
+/// The device under test, asked at each edge of a phase by the run on its files.
+#[derive(Debug)]
+struct HostWitness<'a> {
     watched: &'a mut Watched,
-    failed: Option<LabError>,
-    /// Of the phase under way.
+    failed: &'a mut Option<LabError>,
+    /// Pace of the phase under way.
     pace: TimeScale,
-    /// Of each phase that has ended.
-    paces: Vec<TimeScale>,
 }
 
-impl Observer for Counting<'_> {
-    fn event(&mut self, event: Event<'_>) {
-        match &event {
-            Event::PhaseStarted { label, .. } => match self.watched.begins(label) {
-                Ok(pace) => self.pace = pace,
-                Err(error) => self.failed = Some(error),
-            },
-            Event::PhaseFinished(_) => self.paces.push(self.pace),
-            _ => {}
+impl Witness for HostWitness<'_> {
+    fn phase_begins(&mut self, label: &str) {
+        match self.watched.begins(label) {
+            Ok(pace) => self.pace = pace,
+            Err(error) => *self.failed = Some(error),
         }
-        self.observer.event(event);
     }
 
-    fn device_count(&mut self) -> Option<DeviceCount> {
-        self.watched.sample(None).map_err(|error| self.failed = Some(error)).ok()
+    fn count(&mut self) -> Option<DeviceCount> {
+        self.watched.sample(None).map_err(|error| *self.failed = Some(error)).ok()
+    }
+
+    fn phase_note(&self) -> Option<String> {
+        pace_note(self.pace)
     }
 }
 
-/// Of the floor nothing is told but its figures.
+/// Runs of the floor are silent.
 struct Silent;
 
 impl Observer for Silent {

@@ -2,14 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use flashlag_lab::protocol::DeviceCount;
 use flashlag_lab::{LabError, Layout};
-use flashlag_schema::BlockKinds;
+use flashlag_schema::{BlockKinds, DeviceCount};
 use flashlag_serve::{Answer, Command, Control, Launch, Listen, RecordKind, Recording, Running};
 use flashlag_serve::{ServeError, Settings, TimeScale};
 use flashlag_units::{Bytes, Nanos};
 
-use super::target::Pace;
+use crate::target::Pace;
 
 /// More than this is not recorded between two looks: what a fill writes is counted, not classed.
 const RECORDED_AT_MOST: Bytes = Bytes::from_mib(512);

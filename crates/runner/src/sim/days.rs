@@ -2,10 +2,10 @@
 
 use flashlag_schema::{Run, RunStatus};
 
-use super::{SimRequest, Simulation};
+use super::prepare;
 use crate::error::RunError;
-use crate::execute::go_through;
-use crate::request::Observer;
+use crate::events::Observer;
+use crate::request::Request;
 use crate::task::{tasks, tasks_of};
 
 /// Where the days of a scenario are, and what came before them.
@@ -23,15 +23,15 @@ pub struct Days {
 /// run, which is never stored, and how many days it has.
 ///
 /// # Errors
-/// As [`super::simulate`]; and where a device whose blocks have cycles behind them can't be made.
+/// As any simulation; and where a device whose blocks have cycles behind them can't be made.
 pub fn simulate_days(
-    request: &SimRequest,
+    request: &Request,
     days: &Days,
     observer: &mut dyn Observer,
     enough: &mut dyn FnMut(&Run, usize) -> bool,
 ) -> Result<(Run, usize), RunError> {
-    let unstored = SimRequest { output: None, ..request.clone() };
-    let mut simulation = Simulation::new(&unstored, days.cycles)?;
+    let unstored = Request { output: None, ..request.clone() };
+    let mut work = prepare(unstored.clone(), request.target.simulated()?, days.cycles)?;
     let tasks = tasks(&unstored.scenario);
     let task_of = |step: usize| -> usize {
         let before = unstored.scenario.steps.iter().take(step);
@@ -42,18 +42,18 @@ pub fn simulate_days(
     let (mut first, mut lived) = (0, 0);
     let mut status = RunStatus::Complete;
     for end in ends.take(days.begin.len()) {
-        status = go_through(&mut simulation, &tasks[..end], first, observer)?;
+        status = work.go_through(&tasks[..end], first, observer)?;
         (first, lived) = (end, lived + 1);
-        simulation.refresh();
-        if status != RunStatus::Complete || enough(&simulation.run, lived) {
+        work.refresh();
+        if status != RunStatus::Complete || enough(&work.run, lived) {
             break;
         }
     }
     if status == RunStatus::Complete {
-        status = go_through(&mut simulation, &tasks, task_of(days.end).max(first), observer)?;
+        status = work.go_through(&tasks, task_of(days.end).max(first), observer)?;
     }
-    simulation.refresh();
-    simulation.run.status = status;
-    simulation.run.seal();
-    Ok((simulation.run, lived))
+    work.refresh();
+    work.run.status = status;
+    work.run.seal();
+    Ok((work.run, lived))
 }

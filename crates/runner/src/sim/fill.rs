@@ -2,23 +2,73 @@
 
 use std::cell::Cell;
 
-use flashlag_device::{Completion, Device, DeviceError, Geometry, Request};
+use flashlag_device::{Completion, Device, DeviceError, Geometry, NoWaitMeter, Request};
+use flashlag_engine::{Job, Watch, drive};
+use flashlag_iostack::FileId;
+use flashlag_schema::scenario::Pattern;
 use flashlag_units::{Bytes, Nanos};
 use flashlag_workload::Permutation;
+
+use super::Simulation;
+use crate::work::{Access, Controls, FillEnd, FillOrder, INTERVAL, STALL_OVER};
+
+/// What the filesystem keeps for itself beside a fill: a fill ends this much above its level at most.
+const FILL_STEP: Bytes = Bytes::from_mib(1);
+
+/// Fills a new file until only the order's `leave` is free.
+pub(super) fn fill(
+    simulation: &Simulation,
+    file: FileId,
+    order: FillOrder<'_>,
+    controls: &Controls,
+) -> FillEnd {
+    let stack = &simulation.stack;
+    let FillOrder { io, leave, seed, live } = order;
+    let room = stack.free().minus(leave);
+    let span = room.round_down(io.block.0.max(FILL_STEP));
+    let filled = Cell::new(stack.total().minus(stack.free()));
+    let random = io.pattern == Pattern::Random;
+    let mut job = Job { interval: INTERVAL, stall_over: STALL_OVER, ..Job::of(io, span, seed) };
+    job.pattern = Pattern::Sequential;
+    job.limits.bytes = Some(job.limits.bytes.map_or(span, |bytes| bytes.min(span)));
+    job.limits.warmup = None;
+    let mut device = Placement {
+        device: simulation.device(file, io, span),
+        block: io.block.0,
+        order: random.then(|| Permutation::new(span.0 / io.block.0.0.max(1), seed)),
+        filled: &filled,
+    };
+    let watch = &mut Watch {
+        live: Some(live),
+        filled: Some(&filled),
+        budget: controls.budget.clone(),
+        ..Watch::new(&controls.stop, NoWaitMeter)
+    };
+    let driven = drive(&mut device, &job, watch);
+    drop(device);
+    FillEnd {
+        driven,
+        how: Access::of(io),
+        span,
+        free: stack.free(),
+        downgrades: Vec::new(),
+        notes: Vec::new(),
+    }
+}
 
 /// Places the ascending blocks of a job: as they are, or each once in random order; and keeps
 /// account of how full the storage is.
 #[derive(Debug)]
-pub(super) struct Placed<'a, D> {
-    pub device: D,
-    pub block: Bytes,
+struct Placement<'a, D> {
+    device: D,
+    block: Bytes,
     /// `None` for ascending.
-    pub order: Option<Permutation>,
+    order: Option<Permutation>,
     /// How full the storage is, the filesystem's own blocks included.
-    pub filled: &'a Cell<Bytes>,
+    filled: &'a Cell<Bytes>,
 }
 
-impl<D: Device> Device for Placed<'_, D> {
+impl<D: Device> Device for Placement<'_, D> {
     type Clock = D::Clock;
 
     fn clock(&self) -> &D::Clock {

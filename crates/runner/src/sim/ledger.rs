@@ -4,10 +4,11 @@ use flashlag_schema::{Ledger, Reading};
 use flashlag_units::Bytes;
 
 use super::SimStack;
+use crate::ledger::Direction;
 
 /// Counters of every layer.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Counted {
+pub(crate) struct Counted {
     calls: Bytes,
     read: Bytes,
     reads: u64,
@@ -50,7 +51,8 @@ impl Counted {
     }
 
     /// As it is stored. `app` is what the application wanted moved.
-    pub fn ledger(&self, writes: bool, app: Bytes) -> Ledger {
+    pub fn ledger(&self, direction: Direction, app: Bytes) -> Ledger {
+        let writes = direction == Direction::Write;
         Ledger {
             app_bytes: Reading::Value(app),
             syscall_bytes: Reading::Value(self.calls),

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use flashlag_runner::sim::{SimRequest, SimTarget, builtin_profile, simulate};
-use flashlag_runner::{Event, Observer, RunError, RunFile};
+use flashlag_runner::sim::builtin_profile;
+use flashlag_runner::{Event, Observer, Request, RunError, RunFile, SimTarget, Target, run};
 use flashlag_schema::Run;
 use flashlag_schema::profile::Profile;
 use flashlag_schema::scenario::Scenario;
@@ -34,12 +34,15 @@ impl Observer for StopsAfter {
     }
 }
 
-pub fn request(scenario: &str, target: SimTarget, seed: u64) -> SimRequest {
-    SimRequest {
+pub fn request(scenario: &str, target: SimTarget, seed: u64) -> Request {
+    Request {
         scenario: Scenario::parse(scenario, &[]).unwrap(),
-        target,
+        target: Target::Simulated(target),
         seed,
         leave: Some(Bytes::from_mib(64)),
+        budget: None,
+        verify: false,
+        resume: None,
         label: None,
         command: Vec::new(),
         output: None,
@@ -69,9 +72,9 @@ pub fn run_file(scenario: &str, target: SimTarget, seed: u64) -> String {
     let directory = tempfile::tempdir().unwrap();
     let output: PathBuf = directory.path().join("run.json");
     let file = Arc::new(RunFile::new(&output, false).unwrap());
-    let asked = SimRequest { output: Some(file), ..request(scenario, target, seed) };
-    let name = asked.target.text.clone();
-    let run = simulate(&asked, &mut Silent).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let asked = Request { output: Some(file), ..request(scenario, target, seed) };
+    let name = asked.target.name();
+    let run = run(asked.clone(), &mut Silent).unwrap_or_else(|error| panic!("{name}: {error}"));
     let text = std::fs::read_to_string(&output).unwrap();
     assert_eq!(text, run.to_json(), "{name}: what is stored is what is returned");
     text
@@ -93,7 +96,7 @@ pub fn refused(on: &str) -> String {
 }
 
 fn simulated(target: SimTarget) -> Result<Run, RunError> {
-    simulate(&request(SHORT, target, 1), &mut Silent)
+    run(request(SHORT, target, 1), &mut Silent)
 }
 
 /// A few durable writes.

@@ -4,15 +4,13 @@
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use flashlag_device::DeviceError;
 use flashlag_engine::{FileSet, GuardError, Presence, Workspace};
 use flashlag_units::Bytes;
 use flashlag_workload::Payload;
 
-use crate::execute::Outcome;
-use crate::prepare::Prepared;
+use crate::work::{Controls, Hindrance, Role};
 
 /// Where a run keeps its files.
 #[derive(Debug)]
@@ -20,15 +18,15 @@ pub(crate) struct Files {
     workspace: Workspace,
     /// Fills of other directories, each in a directory of ours there.
     elsewhere: Vec<(PathBuf, Workspace)>,
-    test: Option<Laid>,
-    background: Option<Laid>,
+    test: Option<LaidOut>,
+    background: Option<LaidOut>,
     fills: u32,
     /// What fills wrote and nobody deleted yet.
     filled: Vec<FileSet>,
 }
 
-/// A directory of the run: where it is, and itself. Whoever may rename it can put another at its
-/// path; what is made and removed through the descriptor stays in it.
+/// A directory of the run: its path and its descriptor. Another directory may be put at its path by a
+/// rename; what is made and removed through the descriptor stays in the directory of the run.
 #[derive(Debug)]
 pub(crate) struct Opened {
     pub path: PathBuf,
@@ -42,17 +40,17 @@ impl Opened {
     }
 }
 
-/// Files that were laid out, and which files these are.
+/// Files that were laid out, and their identity.
 #[derive(Debug)]
-struct Laid {
+struct LaidOut {
     files: FileSet,
     presence: Presence,
 }
 
-impl Laid {
-    fn of(files: FileSet) -> Result<Laid, DeviceError> {
+impl LaidOut {
+    fn of(files: FileSet) -> Result<LaidOut, DeviceError> {
         let presence = files.presence()?;
-        Ok(Laid { files, presence })
+        Ok(LaidOut { files, presence })
     }
 
     fn holds(&self, span: Bytes) -> bool {
@@ -66,9 +64,11 @@ const FILL: &str = "fill";
 impl Files {
     /// Makes our directory in `parent`. Nothing else is written yet; `run_temporary` is where the
     /// run file will be written before it is renamed.
-    pub fn create(parent: &Path, run_temporary: &Path) -> Result<Files, GuardError> {
+    pub fn create(parent: &Path, run_temporary: Option<&Path>) -> Result<Files, GuardError> {
         let mut workspace = Workspace::create(parent)?;
-        workspace.also_temporary(run_temporary)?;
+        if let Some(temporary) = run_temporary {
+            workspace.also_temporary(temporary)?;
+        }
         // All of them now: on full storage there may be no room for a directory.
         for name in ["test", "background", "saves", FILL] {
             workspace.subdirectory(name)?;
@@ -83,60 +83,44 @@ impl Files {
         })
     }
 
-    /// Whether [`Files::test`] would write it.
-    pub fn needs_test(&self, span: Bytes, fresh: bool) -> bool {
-        fresh || !self.test.as_ref().is_some_and(|kept| kept.holds(span))
+    /// The file set of that role, where it holds `span` already.
+    pub fn laid_out(&self, role: Role, span: Bytes) -> Option<FileSet> {
+        let kept = match role {
+            Role::Test => &self.test,
+            Role::Background => &self.background,
+        };
+        kept.as_ref().filter(|kept| kept.holds(span)).map(|kept| kept.files.clone())
     }
 
-    /// The file set under test, of at least `span` bytes, written whole where it is not there yet
-    /// or where `fresh` asks for it. Returns it and how much was written.
-    pub fn test(
+    /// Writes a file set of at least `span` bytes anew. Returns the set and the bytes written.
+    pub fn lay_out(
         &mut self,
+        role: Role,
         span: Bytes,
-        fresh: bool,
-        payload: &Payload,
-        stop: &AtomicBool,
-    ) -> Result<(FileSet, Bytes), FilesError> {
-        let directory = self.workspace.subdirectory("test")?;
-        if let Some(kept) = self.test.as_ref().filter(|_| !self.needs_test(span, fresh)) {
-            return Ok((kept.files.clone(), Bytes::ZERO));
-        }
-        self.test = None;
-        self.workspace.clear("test")?;
-        let files = FileSet::new(&directory, "test", span).opened(self.workspace.open("test")?);
-        let written = files.lay_out(payload, stop, &mut |_| ())?;
-        self.test = Some(Laid::of(files.clone())?);
-        Ok((files, written))
-    }
-
-    /// Whether [`Files::background`] would write it.
-    pub fn needs_background(&self, span: Bytes) -> bool {
-        !self.background.as_ref().is_some_and(|kept| kept.holds(span))
-    }
-
-    /// The same for what runs beside a test.
-    pub fn background(
-        &mut self,
-        span: Bytes,
-        payload: &Payload,
-        stop: &AtomicBool,
-    ) -> Result<(FileSet, Bytes), FilesError> {
-        let directory = self.workspace.subdirectory("background")?;
-        if let Some(kept) = self.background.as_ref().filter(|kept| kept.holds(span)) {
-            return Ok((kept.files.clone(), Bytes::ZERO));
-        }
-        self.background = None;
-        self.workspace.clear("background")?;
-        let files = FileSet::new(&directory, "background", span);
-        let files = files.opened(self.workspace.open("background")?);
-        let written = files.lay_out(payload, stop, &mut |_| ())?;
-        self.background = Some(Laid::of(files.clone())?);
+        controls: &Controls,
+    ) -> Result<(FileSet, Bytes), Hindrance> {
+        let (name, kept) = match role {
+            Role::Test => ("test", &mut self.test),
+            Role::Background => ("background", &mut self.background),
+        };
+        let directory = self.workspace.subdirectory(name)?;
+        *kept = None;
+        self.workspace.clear(name)?;
+        let files = FileSet::new(&directory, name, span).opened(self.workspace.open(name)?);
+        let payload = Payload::new(controls.seed);
+        let written = files.lay_out(&payload, &controls.stop, &mut |_| ())?;
+        *kept = Some(LaidOut::of(files.clone())?);
         Ok((files, written))
     }
 
     /// An empty directory for databases.
-    pub fn saves(&mut self) -> Result<Opened, GuardError> {
+    pub fn saves(&mut self) -> Result<PathBuf, GuardError> {
         self.workspace.clear("saves")?;
+        self.workspace.subdirectory("saves")
+    }
+
+    /// The directory for databases, opened.
+    pub fn opened_saves(&mut self) -> Result<Opened, GuardError> {
         Opened::of(&mut self.workspace, "saves")
     }
 
@@ -256,54 +240,4 @@ pub(crate) fn databases(directory: &Path) -> Result<Presence, DeviceError> {
     let paths = paths.collect::<Result<Vec<PathBuf>, _>>().map_err(unreadable)?;
     // Journals come and go.
     Presence::of(paths.into_iter().filter(|path| path.extension().is_some_and(|end| end == "db")))
-}
-
-impl Prepared {
-    /// The same outcome where everything of the run is still in its place; else a failure: a phase
-    /// on files that are gone was on no storage that anybody asked about.
-    pub(crate) fn if_present(&self, outcome: Outcome) -> Outcome {
-        outcome.unless_gone(self.files.check_present())
-    }
-}
-
-impl Outcome {
-    /// The same outcome, or the failure of it where files are gone.
-    pub(crate) fn unless_gone(self, present: Result<(), DeviceError>) -> Outcome {
-        let Err(gone) = present else { return self };
-        match self {
-            Outcome::Measured(mut phase) => {
-                // So that it is done again by a run that goes on.
-                phase.cut_short = true;
-                Outcome::Failed(Some(phase), gone.to_string())
-            }
-            Outcome::Both(mut phases, error) => {
-                phases.iter_mut().for_each(|phase| phase.cut_short = true);
-                let error = error.filter(|error| !error.contains(&gone.reason));
-                let then = error.map(|error| format!("; then {error}")).unwrap_or_default();
-                Outcome::Both(phases, Some(format!("{gone}{then}")))
-            }
-            Outcome::Failed(phase, error) if error.contains(&gone.reason) => {
-                Outcome::Failed(phase, gone.to_string())
-            }
-            // What failed, failed of that; both are told, the cause first.
-            Outcome::Failed(phase, error) => {
-                Outcome::Failed(phase, format!("{gone}; then {error}"))
-            }
-            Outcome::Done | Outcome::Skipped(_) => Outcome::Failed(None, gone.to_string()),
-        }
-    }
-}
-
-/// Our own files could not be made.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum FilesError {
-    /// Our directory.
-    #[error(transparent)]
-    Guard(#[from] GuardError),
-    /// Our data.
-    #[error(transparent)]
-    Device(#[from] DeviceError),
-    /// They may not be written: the reason.
-    #[error("{0}")]
-    Budget(String),
 }

@@ -6,8 +6,8 @@ use flashlag_schema::{Mixed, Operation};
 use flashlag_stats::Recorded;
 use flashlag_units::Bytes;
 
+use super::phase::PhaseHead;
 use crate::ledger::Direction;
-use crate::phase::PhaseHead;
 
 /// What one phase of a test is made of.
 pub(crate) struct Half<'a> {

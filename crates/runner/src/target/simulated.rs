@@ -51,7 +51,7 @@ impl SimTarget {
 ///
 /// # Errors
 /// A size below what the blocks need; the message says the least.
-pub(crate) fn of_size(profile: &Profile, size: Bytes) -> Result<Profile, String> {
+pub(super) fn of_size(profile: &Profile, size: Bytes) -> Result<Profile, String> {
     let model = model_of_size(profile, Some(size)).map_err(|error| error.to_string())?;
     let mut sized = profile.clone();
     let mut set = |key: &str, bytes: Bytes| {

@@ -5,8 +5,8 @@ use flashlag_schema::profile::Profile;
 use flashlag_serve::{Age, Settings, TimeScale};
 use flashlag_units::Bytes;
 
+use super::simulated::{of_size, profile};
 use crate::error::RunError;
-use crate::sim;
 
 /// A device with a real filesystem on it, below a real kernel.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,18 +43,18 @@ impl LabTarget {
         let rest = text.strip_prefix("lab:").unwrap_or(text);
         let refuse = |reason: String| RunError::Lab { target: text.to_owned(), reason };
         let spec = LabSpec::parse(rest).map_err(|error| refuse(error.to_string()))?;
-        let mut profile = sim::profile(&spec.profile)?;
+        let mut device = profile(&spec.profile)?;
         if let Some(size) = spec.size {
-            profile = sim::of_size(&profile, size).map_err(refuse)?;
+            device = of_size(&device, size).map_err(refuse)?;
         }
-        let model = profile.model().map_err(|error| refuse(error.to_string()))?;
+        let model = device.model().map_err(|error| refuse(error.to_string()))?;
         let size = model.map.capacity.0;
         let (age, pace) = lives(&spec).map_err(refuse)?;
-        Ok(LabTarget { text: text.to_owned(), profile, spec, size, age, pace })
+        Ok(LabTarget { text: text.to_owned(), profile: device, spec, size, age, pace })
     }
 
     /// The device as it is served.
-    pub(super) fn settings(&self, seed: u64) -> Settings {
+    pub(crate) fn settings(&self, seed: u64) -> Settings {
         Settings {
             size: Some(self.size),
             age: Some(self.age),
@@ -76,7 +76,7 @@ impl LabTarget {
     }
 
     /// What went wrong in the lab, with what was asked for.
-    pub(super) fn failed(&self, error: LabError) -> RunError {
+    pub(crate) fn failed(&self, error: LabError) -> RunError {
         RunError::Lab { target: self.text.clone(), reason: error.to_string() }
     }
 }

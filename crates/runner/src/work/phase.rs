@@ -1,4 +1,4 @@
-//! From what a worker recorded to what is stored.
+//! A phase as it is stored, from what was recorded.
 
 use flashlag_schema::scenario::{Durability, EngineKind};
 use flashlag_schema::{
@@ -7,6 +7,8 @@ use flashlag_schema::{
 };
 use flashlag_stats::{Histogram, Recorded, WaitSplit};
 use flashlag_units::{Bytes, Nanos, per_second};
+
+use super::Access;
 
 /// What is known of a phase before it runs.
 #[derive(Clone, Debug)]
@@ -45,11 +47,26 @@ pub struct PhaseHead {
     pub stall_over: Nanos,
 }
 
-/// What is known after it ran, beside the recorder's own.
-#[derive(Clone, Debug, Default)]
+impl PhaseHead {
+    /// The phase's label, before there is a phase ([`Phase::label`]).
+    pub fn label(&self) -> String {
+        self.state.label(self.run, &self.name)
+    }
+
+    /// The same head with how the I/O is really done.
+    pub fn with(self, how: Access) -> PhaseHead {
+        let Access { engine, direct, durable, queue_depth } = how;
+        PhaseHead { engine, direct, durable, queue_depth, ..self }
+    }
+}
+
+/// What is known after a phase ran, beside the recorder's own.
+#[derive(Clone, Debug)]
 pub struct PhaseTail {
     /// Where the measuring thread's time went.
     pub time: Option<WaitSplit>,
+    /// Whether time passes by itself; in virtual time nothing waits for a CPU.
+    pub in_real_time: bool,
     /// Bytes and calls by layer.
     pub ledger: Ledger,
     /// The flush at its end, where there was one.
@@ -83,7 +100,7 @@ pub fn phase(head: PhaseHead, recorded: &Recorded, tail: PhaseTail) -> Phase {
         response_ns: summary_if_any(&recorded.response),
         response_histogram: stored_if_any(&recorded.response),
         missed_slots: open.then_some(recorded.missed_slots),
-        time: time_of(tail.time),
+        time: time_of(tail.time, tail.in_real_time),
         waits: WaitRecord::all(&recorded.waits),
         ledger: tail.ledger,
         floor: None,
@@ -127,9 +144,17 @@ fn stored_if_any(histogram: &Histogram) -> Option<StoredHistogram> {
     (histogram.count() > 0).then(|| StoredHistogram::from(histogram))
 }
 
-fn time_of(split: Option<WaitSplit>) -> Reading<Time> {
+fn time_of(split: Option<WaitSplit>, in_real_time: bool) -> Reading<Time> {
     match split {
         Some(split) => Reading::Value(Time::from(split)),
-        None => Reading::unavailable("the kernel keeps no scheduler statistics for this thread"),
+        None if in_real_time => {
+            Reading::unavailable("the kernel keeps no scheduler statistics for this thread")
+        }
+        None => Reading::unavailable("virtual time: nobody waits for a CPU"),
     }
+}
+
+/// A split of the measuring thread's time, without the moments in which the process stood still.
+pub fn without_stops(time: Option<WaitSplit>, stopped: Option<Nanos>) -> Option<WaitSplit> {
+    time.map(|split| split.with_stopped(stopped.unwrap_or_default()))
 }

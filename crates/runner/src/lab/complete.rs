@@ -1,0 +1,40 @@
+//! What only the host knows of a run: the device, and that the device took the flushes.
+
+use flashlag_schema::{CheckId, Reading, Run, Target, TargetKind, Trust};
+
+use super::LabRun;
+use crate::record::{profile_record, reviewers_leave};
+use crate::sim;
+
+/// Adds to a run what only the host knows.
+pub(super) fn complete(run: &mut Run, asked: LabRun<'_>, flushes: u64) {
+    let LabRun { request, target } = asked;
+    believe_flushes(run, flushes);
+    run.target = Target {
+        kind: TargetKind::Lab,
+        name: target.text.clone(),
+        directory: None,
+        profile: Some(profile_record(
+            &target.profile,
+            target.spec.stack(),
+            target.spec.device_options(),
+        )),
+    };
+    run.label = request.label.clone();
+    run.options.leave_reason = reviewers_leave(request.leave).1;
+    run.environment.device.model = Reading::Value(target.profile.about.clone());
+}
+
+/// Judges anew whether durable writes were flushed: `flushes` reached the device.
+fn believe_flushes(run: &mut Run, flushes: u64) {
+    let sent = run.phases.iter().filter_map(|phase| phase.ledger.flushes.value());
+    if sent.sum::<u64>() > flushes {
+        // Some were lost on the way: the guest's doubts stay.
+        return;
+    }
+    let Some(check) = sim::flushes(&run.phases, "virtual") else { return };
+    let mut checks = std::mem::take(&mut run.trust.checks);
+    checks.retain(|check| check.id != CheckId::FlushIsReal);
+    checks.push(check);
+    run.trust = Trust::of(checks, run.phases.len());
+}

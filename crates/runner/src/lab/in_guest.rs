@@ -1,0 +1,118 @@
+//! A run in a guest, from the host's side: boots, orders, and passes on the guest's reports.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use flashlag_lab::LabError;
+use flashlag_lab::protocol::{Order, Report, RunOrder};
+use flashlag_schema::{Phase, Reading, Run};
+use flashlag_stats::live::Live;
+
+use super::LabRun;
+use super::boot::{FLASH, FLOOR, Lab, Purpose, boot};
+use super::floor::put_floor;
+use super::paces::{fills, note_paces};
+use crate::error::RunError;
+use crate::events::{Event, Observer};
+use crate::record::REVIEWERS_LEAVE;
+
+/// Runs a scenario in a guest. Returns the run and the number of flushes that the device took.
+pub(super) fn run(asked: LabRun<'_>, observer: &mut dyn Observer) -> Result<(Run, u64), RunError> {
+    let LabRun { request, target } = asked;
+    let refuse = |error: LabError| target.failed(error);
+    observer.event(Event::Preparing("booting a kernel on the virtual device"));
+    let fills = fills(&request.scenario);
+    let purpose = if fills.is_empty() { Purpose::Measuring } else { Purpose::Filling };
+    let mut lab = boot(target, request.seed, purpose, &request.stop).map_err(refuse)?;
+    lab.flash.paced(target.pace, fills);
+    observer.event(Event::Note(&format!("the guest is {}", lab.machine.kernel)));
+    let floor = floor(&mut lab, asked, observer).map_err(refuse)?;
+    let order = order(asked, FLASH.1, false);
+    let mut run = perform(&mut lab, order, asked, observer).map_err(refuse)?;
+    put_floor(&mut run, &floor);
+    let flushes = lab.flash.flushes().map_err(refuse)?;
+    lab.machine.power_off().map_err(refuse)?;
+    let software = &mut run.environment.software;
+    software.machine = Reading::Value("a guest of QEMU, its instructions translated".to_owned());
+    software.virtualized = Reading::Value(true);
+    Ok((run, flushes))
+}
+
+fn order(LabRun { request, target }: LabRun<'_>, at: &str, floor: bool) -> Order {
+    let settings = &request.scenario.settings;
+    Order::Run(Box::new(RunOrder {
+        scenario: request.scenario.text.clone(),
+        settings: settings.iter().map(|(key, value)| (key.clone(), value.clone())).collect(),
+        seed: request.seed,
+        leave: request.leave.unwrap_or(REVIEWERS_LEAVE),
+        budget: request.budget,
+        verify: request.verify,
+        at: at.to_owned(),
+        target: target.text.clone(),
+        command: request.command.clone(),
+        floor,
+    }))
+}
+
+/// What the software takes, by test: measured on a device that takes no time, if this is none.
+fn floor(
+    lab: &mut Lab,
+    asked: LabRun<'_>,
+    observer: &mut dyn Observer,
+) -> Result<Vec<Phase>, LabError> {
+    if !lab.has_floor() {
+        return Ok(Vec::new());
+    }
+    observer.event(Event::Preparing("measuring what the software takes"));
+    let order = order(asked, FLOOR.1, true);
+    let run = perform(lab, order, asked, observer)?;
+    // From here on nothing shares the machine with the device under test.
+    Ok(run.phases)
+}
+
+/// Has the guest do it.
+fn perform(
+    lab: &mut Lab,
+    order: Order,
+    asked: LabRun<'_>,
+    observer: &mut dyn Observer,
+) -> Result<Run, LabError> {
+    let live = Arc::new(Live::default());
+    lab.machine.order(&order)?;
+    let mut stopping = false;
+    let mut pace = Default::default();
+    let mut paces = Vec::new();
+    loop {
+        if asked.request.stop.load(Ordering::Relaxed) && !stopping {
+            stopping = true;
+            lab.machine.order(&Order::Stop)?;
+        }
+        match lab.machine.hear()? {
+            Report::Sample { segments } => {
+                let counted = lab.flash.sample(segments.as_deref())?;
+                lab.machine.order(&Order::Sampled(counted))?;
+            }
+            Report::Preparing { text } => observer.event(Event::Preparing(&text)),
+            Report::PhaseStarted { label, expected, limit } => {
+                live.reset();
+                pace = lab.flash.begins(&label)?;
+                let (label, live) = (label.as_str(), &live);
+                observer.event(Event::PhaseStarted { label, expected, limit, live });
+            }
+            Report::PhaseFinished { phase } => {
+                paces.push(pace);
+                observer.event(Event::PhaseFinished(&phase));
+            }
+            Report::Wrote { bytes } => observer.event(Event::Wrote(bytes)),
+            Report::Filling { storage } => observer.event(Event::Filling(storage)),
+            Report::Note { text } => observer.event(Event::Note(&text)),
+            Report::Ran { mut run } => {
+                note_paces(&mut run, &paces);
+                return Ok(*run);
+            }
+            Report::Failed { error } => return Err(LabError::Said(error)),
+            Report::Alive => {}
+            other => return Err(LabError::Said(format!("{other:?}, while it ran a scenario"))),
+        }
+    }
+}

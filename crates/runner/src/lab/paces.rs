@@ -1,0 +1,34 @@
+//! How fast the device under test lives in each phase.
+
+use flashlag_schema::Run;
+use flashlag_schema::scenario::{Scenario, Test};
+use flashlag_serve::TimeScale;
+
+use crate::task::{Task, tasks};
+
+/// The labels of fills, and of tests that only prepare.
+pub(super) fn fills(scenario: &Scenario) -> Vec<String> {
+    let prepares = |task: &&Task<'_>| match task {
+        Task::Fill { .. } => true,
+        Task::Measure { test: Test::Io(io), .. } => io.prepares,
+        _ => false,
+    };
+    tasks(scenario).iter().filter(prepares).map(Task::label).collect()
+}
+
+/// The note of a phase in which the device lived faster than real time: its times are not a phone's.
+pub(super) fn pace_note(pace: TimeScale) -> Option<String> {
+    (pace != TimeScale::default()).then(|| {
+        format!(
+            "the device lived {pace} times as fast as it would: its part of these times is as much \
+             too short"
+        )
+    })
+}
+
+/// Adds to each phase the note on its pace.
+pub(super) fn note_paces(run: &mut Run, paces: &[TimeScale]) {
+    for (phase, pace) in run.phases.iter_mut().zip(paces) {
+        phase.notes.extend(pace_note(*pace));
+    }
+}

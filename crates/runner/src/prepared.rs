@@ -1,0 +1,107 @@
+//! Runs on any target: looked at first, then made.
+
+use flashlag_schema::scenario::Scenario;
+use flashlag_schema::{Environment, Run};
+
+use crate::error::RunError;
+use crate::events::Observer;
+use crate::real::{self, Cost, Directory, DirectoryRequest};
+use crate::request::Request;
+use crate::sim::{self, Simulation};
+use crate::target::Target;
+use crate::work::Work;
+use crate::{lab, target::LabTarget};
+
+/// A run that is ready to begin: nothing has been written but an empty directory of flashlag's own.
+#[derive(Debug)]
+pub struct Prepared(Kind);
+
+#[derive(Debug)]
+enum Kind {
+    Directory { work: Box<Work<Directory<'static>>>, first_task: usize, cost: Box<Cost> },
+    Simulated(Box<Work<Simulation>>),
+    Lab { request: Box<Request>, target: Box<LabTarget> },
+}
+
+/// Looks at the target and refuses what can't be done there. On a directory, removes what dead runs
+/// left and adds up what the run will cost.
+///
+/// # Errors
+/// Where the target can't be measured, has no room, or the run would exceed its budget.
+pub fn prepare(request: Request) -> Result<Prepared, RunError> {
+    let resumes = request.resume.is_some();
+    request.target.check_options(resumes, request.verify, request.budget.is_some())?;
+    Ok(Prepared(match request.target.clone() {
+        Target::Directory(path) => {
+            let on = DirectoryRequest {
+                name: request.target.name(),
+                path,
+                witness: None,
+                watches_stops: true,
+            };
+            let (work, first_task, cost) = real::prepare(request, on)?;
+            Kind::Directory { work: Box::new(work), first_task, cost: Box::new(cost) }
+        }
+        Target::Simulated(target) => Kind::Simulated(Box::new(sim::prepare(request, &target, 0)?)),
+        Target::Lab(target) => {
+            target.check_host()?;
+            Kind::Lab { request: Box::new(request), target: Box::new(target) }
+        }
+    }))
+}
+
+/// Prepares a run and makes it.
+///
+/// # Errors
+/// As [`prepare`] and [`Prepared::run`].
+pub fn run(request: Request, observer: &mut dyn Observer) -> Result<Run, RunError> {
+    prepare(request)?.run(observer)
+}
+
+impl Prepared {
+    /// The cost of the run on the user's own storage; `None` where nothing of the user's is written.
+    pub fn cost(&self) -> Option<&Cost> {
+        match &self.0 {
+            Kind::Directory { cost, .. } => Some(cost),
+            Kind::Simulated(_) | Kind::Lab { .. } => None,
+        }
+    }
+
+    /// The scenario of the run.
+    pub fn scenario(&self) -> &Scenario {
+        match &self.0 {
+            Kind::Directory { work, .. } => &work.request.scenario,
+            Kind::Simulated(work) => &work.request.scenario,
+            Kind::Lab { request, .. } => &request.scenario,
+        }
+    }
+
+    /// The environment, where it is known before the run.
+    pub fn environment(&self) -> Option<&Environment> {
+        match &self.0 {
+            Kind::Directory { work, .. } => Some(&work.run.environment),
+            Kind::Simulated(work) => Some(&work.run.environment),
+            Kind::Lab { .. } => None,
+        }
+    }
+
+    /// Ends without running: removes the empty directory.
+    pub fn abandon(self) {
+        if let Kind::Directory { work, .. } = self.0 {
+            work.world.abandon();
+        }
+    }
+
+    /// Does every task that is left. Returns the run however it ended; its status says how.
+    ///
+    /// # Errors
+    /// Only where the run file can't be written, flashlag's own files can't be made or removed, or
+    /// the lab fails.
+    pub fn run(self, observer: &mut dyn Observer) -> Result<Run, RunError> {
+        match self.0 {
+            Kind::Directory { work, first_task, .. } => real::finish(*work, first_task, observer),
+            Kind::Simulated(work) => sim::finish(*work, observer),
+            Kind::Lab { request, target } => lab::run(&request, &target, observer),
+        }
+    }
+}

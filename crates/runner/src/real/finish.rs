@@ -1,0 +1,108 @@
+//! What follows from the phases: trust, wear; and leaving the storage as it was found.
+
+use flashlag_engine::fill::free_space;
+use flashlag_schema::{Reading, Run, RunStatus};
+use flashlag_units::Bytes;
+use flashlag_workload::Payload;
+
+use super::Directory;
+use super::counters::EdgeCounters;
+use crate::error::RunError;
+use crate::events::{Event, Observer};
+use crate::task::tasks;
+use crate::wear::life_share;
+use crate::work::{Evidence, Work};
+
+/// How much of the payload the incompressibility check looks at.
+const PAYLOAD_SAMPLE: usize = 256 << 10;
+
+/// Brings environment, wear and trust up to date.
+pub(super) fn refresh(directory: &Directory<'_>, run: &mut Run, evidence: &Evidence<EdgeCounters>) {
+    directory.probe.complete(&mut run.environment);
+    let now = directory.probe.counters();
+    let whole = now.since(&directory.baseline.1);
+    run.wear.block_bytes = match &whole.disk {
+        Reading::Value(disk) => Reading::Value(disk.write_bytes),
+        Reading::Unavailable { unavailable } => Reading::unavailable(unavailable.clone()),
+    };
+    let written = run.wear.written_bytes;
+    run.wear.life_percent = life_share(&run.environment, written).into();
+    let free_after =
+        free_space(&directory.path).map(|space| space.available).map_err(|error| error.to_string());
+    let edges = evidence.phases.iter().map(|edges| {
+        edges.as_ref().map(|(before, after)| (before.kernel.clone(), after.kernel.clone()))
+    });
+    let edges: Vec<_> = edges.collect();
+    let judged = flashlag_trust::Evidence {
+        counters: &edges,
+        baseline: Some(&directory.baseline),
+        ended: Some(&now),
+        disks: directory.probe.disk_count(),
+        payload: Reading::Value(payload_sample(run.scenario.seed)),
+        fills: evidence.fills.clone(),
+        leave: evidence.leave,
+        free_after: free_after.into(),
+        own_bytes: directory.files.size().into(),
+        verification: evidence.verified.clone(),
+        ..flashlag_trust::Evidence::new(&run.environment, &run.phases)
+    };
+    run.trust = flashlag_trust::judge(&judged);
+}
+
+/// The payload of a run of this seed, as it is written.
+fn payload_sample(seed: u64) -> Vec<u8> {
+    const BLOCK: usize = 4096;
+    let payload = Payload::new(seed);
+    let mut sample = vec![0; PAYLOAD_SAMPLE];
+    for (index, block) in sample.chunks_mut(BLOCK).enumerate() {
+        payload.fill(block, Bytes((index * BLOCK) as u64), 1);
+    }
+    sample
+}
+
+/// Does every task from the `first` on, removes the files of the run and stores the run however it
+/// ended; its status says how.
+///
+/// # Errors
+/// Only where the run file can't be written or flashlag's own files can't be made or removed.
+pub(crate) fn finish(
+    mut work: Work<Directory<'_>>,
+    first: usize,
+    observer: &mut dyn Observer,
+) -> Result<Run, RunError> {
+    let scenario = work.request.scenario.clone();
+    let tasks = tasks(&scenario);
+    let done = tasks.get(..first).unwrap_or_default();
+    work.run.status = match work.fill_again(done, observer)? {
+        Some(error) => RunStatus::Failed { next_step: first as u32, error },
+        None => work.go_through(&tasks, first, observer)?,
+    };
+    conclude(work, observer)
+}
+
+/// Removes the files of the run and stores the run as it ended.
+fn conclude(mut work: Work<Directory<'_>>, observer: &mut dyn Observer) -> Result<Run, RunError> {
+    work.refresh();
+    observer.event(Event::Preparing("removing flashlag's files"));
+    // The data first, for a full storage may hold the run file too; the manifest last, for it names
+    // what a death would leave of the run file.
+    work.world.files.clear();
+    let stored = match work.request.output.clone() {
+        Some(output) => output.store(&mut work.run),
+        None => {
+            work.run.seal();
+            Ok(())
+        }
+    };
+    for left in work.world.files.remove() {
+        observer.event(Event::Note(&format!("could not be removed: {left}")));
+    }
+    if let Err(error) = stored {
+        // What ended the run is often why its file can't be written: a directory that is gone.
+        if let RunStatus::Failed { error: cause, .. } = &work.run.status {
+            observer.event(Event::Note(&format!("the run ended: {cause}")));
+        }
+        return Err(error);
+    }
+    Ok(work.run)
+}

@@ -1,0 +1,303 @@
+//! Directories: files on the storage below a running kernel, the user's own or that of a lab.
+
+mod background;
+mod counters;
+mod files;
+mod finish;
+mod prepare;
+mod witness;
+
+use std::cell::RefCell;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use flashlag_device::{Clock, DeviceError, MonotonicClock, Shifted, ThreadWaitMeter};
+use flashlag_engine::fill::{FillSpec, fill, free_space, trim};
+use flashlag_engine::heartbeat::Heartbeat;
+use flashlag_engine::{
+    AnyDevice, Background, Driven, FileSet, OpenOptions, Presence, ThreadsWatch, Watch,
+    drive_threads, open,
+};
+use flashlag_inspect::{Counters, Probe};
+use flashlag_schema::scenario::Io;
+use flashlag_schema::{Ledger, Run};
+use flashlag_sqlite::{PreparedSaves, SaveJob};
+use flashlag_stats::Stop;
+use flashlag_units::{Bytes, Nanos};
+
+use crate::ledger::Direction;
+use crate::work::{
+    Access, BackgroundEnd, BackgroundOrder, BackgroundStart, Controls, Edge, Evidence, FillEnd,
+    FillOrder, Hindrance, INTERVAL, OpenedDevice, Role, STALL_OVER, TestJob, Trimmed, World,
+    drive_device,
+};
+use counters::EdgeCounters;
+use files::{Files, Opened};
+
+pub(crate) use finish::finish;
+pub use prepare::Cost;
+pub(crate) use prepare::{DirectoryRequest, prepare};
+pub(crate) use witness::Witness;
+
+/// A directory on the storage under test.
+#[derive(Debug)]
+pub(crate) struct Directory<'a> {
+    path: PathBuf,
+    /// Size of the filesystem, where it is known.
+    total: Option<Bytes>,
+    /// Whether the filesystem tells the device of free space as soon as there is any.
+    discards_at_once: bool,
+    probe: Probe,
+    files: Files,
+    began: Nanos,
+    /// How long earlier processes had measured, where their run is continued.
+    earlier: Nanos,
+    /// Whether this process could run; absent where that can't be known.
+    heartbeat: Option<Heartbeat>,
+    /// On a quiet machine, before anything of the run: what others do to the device.
+    baseline: (Counters, Counters),
+    background: Option<Background>,
+    databases: Option<Presence>,
+    witness: Option<RefCell<Box<dyn Witness + 'a>>>,
+}
+
+impl Directory<'_> {
+    /// Removes everything that the run has made.
+    pub fn abandon(self) {
+        drop(self.files);
+    }
+}
+
+impl World for Directory<'_> {
+    type File = FileSet;
+    type Device = AnyDevice;
+    type Meter = ThreadWaitMeter;
+    type Counters = EdgeCounters;
+    type FillPlace = (Opened, String);
+
+    fn now(&self) -> Nanos {
+        MonotonicClock.now().since(self.began).plus(self.earlier)
+    }
+
+    fn idle(&mut self, time: Nanos, stop: &AtomicBool) {
+        let until = self.now().plus(time);
+        while self.now() < until && !stop.load(Ordering::Relaxed) {
+            let left = until.since(self.now());
+            std::thread::sleep(left.min(Nanos::from_millis(200)).into());
+        }
+    }
+
+    fn storage_size(&self) -> Option<Bytes> {
+        self.total
+    }
+
+    fn files(&self, role: Role, span: Bytes) -> Option<FileSet> {
+        self.files.laid_out(role, span)
+    }
+
+    fn lay_out(
+        &mut self,
+        role: Role,
+        span: Bytes,
+        controls: &Controls,
+    ) -> Result<(FileSet, Bytes), Hindrance> {
+        self.files.lay_out(role, span, controls)
+    }
+
+    fn most_to_lay_out(&self, span: Bytes) -> Bytes {
+        span.plus(FileSet::GRAIN)
+    }
+
+    fn size_of(&self, files: &FileSet) -> Bytes {
+        files.span()
+    }
+
+    fn check_present(&self) -> Result<(), DeviceError> {
+        self.files.check_present()
+    }
+
+    fn open(&mut self, files: &FileSet, io: &Io) -> Result<OpenedDevice<AnyDevice>, DeviceError> {
+        let opened = open(files, &OpenOptions::of(io))?;
+        let how = Access {
+            engine: opened.engine,
+            direct: opened.direct,
+            durable: opened.durable,
+            queue_depth: opened.queue_depth,
+        };
+        Ok(OpenedDevice { device: opened.device, how, downgrades: opened.downgrades })
+    }
+
+    fn meter(&self) -> Option<ThreadWaitMeter> {
+        ThreadWaitMeter::open().ok()
+    }
+
+    fn temperature(&self) -> Option<i64> {
+        self.heartbeat.as_ref().and_then(Heartbeat::temperature)
+    }
+
+    fn drive(
+        &self,
+        device: AnyDevice,
+        files: &FileSet,
+        test: &TestJob<'_>,
+    ) -> Result<Driven, DeviceError> {
+        if test.io.threads < 2 {
+            return Ok(drive_device(self, device, test));
+        }
+        // Each thread has the files open for itself.
+        drop(device);
+        let mut temperature = || self.temperature();
+        let watch = &mut ThreadsWatch {
+            stop: &test.controls.stop,
+            live: Some(Arc::clone(&test.live)),
+            temperature: Some(&mut temperature),
+            budget: test.controls.budget.clone(),
+        };
+        let options = OpenOptions::of(test.io);
+        let opened = |_| Ok(Shifted::new(open(files, &options)?.device, test.io.begin()));
+        drive_threads(opened, || ThreadWaitMeter::open().ok(), test.job, watch)
+    }
+
+    fn start_background(
+        &mut self,
+        files: &FileSet,
+        order: BackgroundOrder<'_>,
+        controls: &Controls,
+    ) -> Result<BackgroundStart, Hindrance> {
+        let background = background::start(files, order, controls)?;
+        let live = Some(Arc::clone(background.live()));
+        let downgrades = background.downgrades().to_vec();
+        self.background = Some(background);
+        Ok(BackgroundStart { live, downgrades })
+    }
+
+    fn end_background(&mut self) -> Option<Result<BackgroundEnd, DeviceError>> {
+        self.background.take().map(background::end)
+    }
+
+    fn saves_directory(&mut self) -> Result<PathBuf, Hindrance> {
+        Ok(self.files.saves()?)
+    }
+
+    fn prepare_saves<'a>(
+        &mut self,
+        job: &SaveJob<'a>,
+        stop: &AtomicBool,
+    ) -> Result<PreparedSaves<'a>, Hindrance> {
+        let opened = self.files.opened_saves()?;
+        let prepared = PreparedSaves::prepare_opened(job, &opened.directory, stop)
+            .map_err(|error| Hindrance::Failure(error.to_string()))?;
+        self.databases = Some(files::databases(&opened.path)?);
+        Ok(prepared)
+    }
+
+    fn check_databases(&mut self) -> Result<(), DeviceError> {
+        self.databases.take().map_or(Ok(()), |databases| databases.check())
+    }
+
+    fn remove_saves(&mut self, _: &SaveJob<'_>) -> Result<(), Hindrance> {
+        Ok(self.files.clear_saves()?)
+    }
+
+    fn next_fill(&mut self, directory: Option<&str>) -> Result<(Opened, String), Hindrance> {
+        Ok(self.files.next_fill(directory.map(Path::new))?)
+    }
+
+    fn free_at(&self, (place, _): &(Opened, String)) -> Bytes {
+        free_space(&place.path).map(|free| free.available).unwrap_or_default()
+    }
+
+    fn fill(
+        &mut self,
+        (place, stem): &(Opened, String),
+        order: FillOrder<'_>,
+        controls: &Controls,
+    ) -> Result<FillEnd, DeviceError> {
+        let spec = FillSpec {
+            directory: &place.path,
+            opened: Some(&place.directory),
+            stem,
+            io: order.io,
+            leave: order.leave,
+            budget: None,
+            seed: order.seed,
+            verify: controls.verify,
+            interval: INTERVAL,
+            stall_over: STALL_OVER,
+        };
+        let mut temperature = || self.temperature();
+        let watch = Watch {
+            live: Some(order.live),
+            temperature: Some(&mut temperature),
+            budget: controls.budget.clone(),
+            ..Watch::new(&controls.stop, self.meter())
+        };
+        let filled = fill(&spec, watch)?;
+        self.files.keep_filled(filled.files.clone());
+        Ok(FillEnd {
+            driven: filled.driven,
+            how: Access {
+                engine: filled.engine,
+                direct: filled.direct,
+                durable: filled.durable,
+                queue_depth: filled.queue_depth,
+            },
+            span: filled.files.span(),
+            free: filled.after.available,
+            downgrades: filled.downgrades,
+            notes: filled.notes,
+        })
+    }
+
+    fn delete_fills(&mut self) -> Result<Option<Bytes>, Hindrance> {
+        Ok(Some(self.files.delete_fills()?))
+    }
+
+    fn trim(&mut self) -> Result<Trimmed, String> {
+        let bytes = trim(&self.path).map_err(|error| error.to_string())?;
+        Ok(Trimmed { bytes, discards_at_once: self.discards_at_once })
+    }
+
+    fn phase_begins(&self, label: &str) {
+        if let Some(witness) = &self.witness {
+            witness.borrow_mut().phase_begins(label);
+        }
+    }
+
+    fn phase_note(&self) -> Option<String> {
+        self.witness.as_ref()?.borrow().phase_note()
+    }
+
+    fn counters(&self, edge: Edge) -> EdgeCounters {
+        // The kernel's are read next to the phase: asking the device is no part of it.
+        let count = || self.witness.as_ref()?.borrow_mut().count();
+        match edge {
+            Edge::Begin => {
+                let device = count();
+                EdgeCounters { device, kernel: self.probe.counters() }
+            }
+            Edge::End => {
+                let kernel = self.probe.counters();
+                EdgeCounters { kernel, device: count() }
+            }
+        }
+    }
+
+    fn ledger(
+        &self,
+        (before, after): (&EdgeCounters, &EdgeCounters),
+        direction: Direction,
+        app: Bytes,
+    ) -> Ledger {
+        counters::ledger(before, after, direction, app)
+    }
+
+    fn stops(&self) -> Option<Vec<Stop>> {
+        self.heartbeat.as_ref().and_then(Heartbeat::stops)
+    }
+
+    fn refresh(&mut self, run: &mut Run, evidence: &Evidence<EdgeCounters>) {
+        finish::refresh(self, run, evidence);
+    }
+}

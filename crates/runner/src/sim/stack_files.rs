@@ -1,0 +1,89 @@
+//! Files of a simulated device, as real SQLite calls them.
+
+use flashlag_device::{Clock, DeviceError};
+use flashlag_flash::FlashDevice;
+use flashlag_iostack::{FileId, Stack};
+use flashlag_schema::scenario::{Save, Statement};
+use flashlag_sqlite::Files;
+use flashlag_units::Bytes;
+
+/// A stack as SQLite calls it.
+#[derive(Debug)]
+pub(super) struct StackFiles(pub Stack<FlashDevice>);
+
+/// Numbers of files are below 2^32: they come from the stack.
+fn id(file: u64) -> FileId {
+    FileId::from_number(file)
+}
+
+impl Files for StackFiles {
+    fn find(&self, name: &str) -> Option<u64> {
+        self.0.find(name).map(FileId::number)
+    }
+
+    fn create(&self, name: &str) -> Result<u64, DeviceError> {
+        self.0.create(name).map(FileId::number)
+    }
+
+    fn read(&self, file: u64, offset: u64, into: &mut [u8]) -> Result<usize, DeviceError> {
+        self.0.read(id(file), Bytes(offset), into)
+    }
+
+    fn write(&self, file: u64, offset: u64, from: &[u8]) -> Result<(), DeviceError> {
+        self.0.write(id(file), Bytes(offset), from)
+    }
+
+    fn truncate(&self, file: u64, size: u64) -> Result<(), DeviceError> {
+        self.0.truncate(id(file), Bytes(size))
+    }
+
+    fn sync(&self, file: u64) -> Result<(), DeviceError> {
+        // fdatasync: what Android's SQLite was built with, and ours is.
+        self.0.sync(id(file), true)
+    }
+
+    fn sync_directory(&self) -> Result<(), DeviceError> {
+        self.0.sync_directory()
+    }
+
+    fn delete(&self, name: &str) -> Result<(), DeviceError> {
+        self.0.delete(name)
+    }
+
+    fn size(&self, file: u64) -> Result<u64, DeviceError> {
+        Ok(self.0.size(id(file)).0)
+    }
+
+    fn clock(&self) -> &dyn Clock {
+        &self.0
+    }
+}
+
+/// A simulated database is kept in memory: at most this much, for all databases of a test together.
+const MEMORY: Bytes = Bytes::from_mib(1024);
+
+/// Whether the first rows and, where their number is given, all saves' fit.
+///
+/// # Errors
+/// Says which setting is too large, and what would fit.
+pub(super) fn fits_memory(save: &Save) -> Result<(), String> {
+    // A row's own cost in a page of SQLite, beside its content.
+    const BESIDE: u64 = 16;
+    let inserted = save.saves.filter(|_| save.statement == Statement::Insert).unwrap_or(0);
+    // Where time ends the test, how many saves there will be is not known.
+    let inserted = if save.time.is_some() { 0 } else { inserted };
+    let rows = save.rows.saturating_add(inserted);
+    let each = save.row.0.0.saturating_add(BESIDE).saturating_mul(u64::from(save.databases));
+    let whole = Bytes(rows.saturating_mul(each));
+    if whole <= MEMORY {
+        return Ok(());
+    }
+    Err(format!(
+        "{}: {rows} rows of {} in {} databases are {whole}, and a simulated database is kept in \
+         memory, {MEMORY} at most: take at most {} rows",
+        save.name,
+        save.row.0,
+        save.databases,
+        MEMORY.0 / each.max(1)
+    ))
+}

@@ -1,0 +1,90 @@
+//! The storage that a run measures, as the user names it.
+
+mod lab;
+mod simulated;
+
+use std::path::{Path, PathBuf};
+
+pub use lab::LabTarget;
+pub(crate) use lab::Pace;
+pub use simulated::{SimTarget, profile};
+
+use crate::error::RunError;
+
+/// The storage that a run measures.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Target {
+    /// A directory on the user's own storage.
+    Directory(PathBuf),
+    /// A simulated device with a modelled filesystem, in virtual time.
+    Simulated(SimTarget),
+    /// A virtual device below a real kernel.
+    Lab(LabTarget),
+}
+
+impl Target {
+    /// Reads `DIR`, `sim:PROFILE[+FS[,OPTION]...]` or `lab:PROFILE+FS[,OPTION]...`. A path that exists
+    /// is a directory whatever its name.
+    ///
+    /// # Errors
+    /// A kind, profile, filesystem or option that does not exist.
+    pub fn parse(text: &str) -> Result<Target, RunError> {
+        let kind = text.split_once(':').map(|(kind, _)| kind);
+        match kind.filter(|_| !Path::new(text).exists()) {
+            Some("sim") => SimTarget::parse(text).map(Target::Simulated),
+            Some("lab") => LabTarget::parse(text).map(Target::Lab),
+            Some("adb") => Err(RunError::Target {
+                text: text.to_owned(),
+                reason: "this version measures directories (--on DIR), simulates (--on \
+                         sim:PROFILE) and boots (--on lab:PROFILE+FS)"
+                    .to_owned(),
+            }),
+            _ => Ok(Target::Directory(PathBuf::from(text))),
+        }
+    }
+
+    /// The target as the user named it.
+    pub fn name(&self) -> String {
+        match self {
+            Target::Directory(path) => path.display().to_string(),
+            Target::Simulated(target) => target.text.clone(),
+            Target::Lab(target) => target.text.clone(),
+        }
+    }
+
+    /// Checks that the target has a meaning for options of a run: an earlier run to continue,
+    /// reading back, a limit on what is written.
+    ///
+    /// # Errors
+    /// The option that is for other targets.
+    pub fn check_options(&self, resume: bool, verify: bool, budget: bool) -> Result<(), RunError> {
+        let given = [("--resume", resume), ("--verify", verify), ("--budget", budget)];
+        let refused: &[&str] = match self {
+            Target::Directory(_) => &[],
+            Target::Simulated(_) => &["--resume", "--verify", "--budget"],
+            // A guest's device is gone with the guest.
+            Target::Lab(_) => &["--resume"],
+        };
+        let found = given.iter().find(|(option, given)| *given && refused.contains(option));
+        found.map_or(Ok(()), |(option, _)| {
+            Err(RunError::Target {
+                text: self.name(),
+                reason: format!("{option} is for real storage; leave it out"),
+            })
+        })
+    }
+
+    /// The simulated device.
+    ///
+    /// # Errors
+    /// A target of another kind.
+    pub(crate) fn simulated(&self) -> Result<&SimTarget, RunError> {
+        match self {
+            Target::Simulated(target) => Ok(target),
+            _ => Err(RunError::Target {
+                text: self.name(),
+                reason: "a forecast simulates: give sim:PROFILE".to_owned(),
+            }),
+        }
+    }
+}

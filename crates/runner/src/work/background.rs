@@ -1,0 +1,52 @@
+//! What runs beside a test.
+
+use std::sync::Arc;
+
+use flashlag_schema::scenario::Test;
+use flashlag_stats::live::Live;
+use flashlag_units::{Bytes, per_second};
+
+use super::{BackgroundEnd, BackgroundOrder, Hindrance, Role, Work, World};
+use crate::estimate::span_beside;
+
+impl<W: World> Work<W> {
+    /// Starts the background of that name. Returns its progress, where another thread may read one.
+    pub(super) fn start_background(
+        &mut self,
+        name: Option<&str>,
+    ) -> Result<Option<Arc<Live>>, Hindrance> {
+        let Some(Test::Io(io)) = name.and_then(|name| self.request.scenario.tests.get(name)) else {
+            return Ok(None);
+        };
+        let io = io.clone();
+        let span = span_beside(&io);
+        let files = self.laid_out(Role::Background, span, false)?;
+        let order = BackgroundOrder { io: &io, span, seed: self.task_seed(&io.name) };
+        let started = self.world.start_background(&files, order, &self.controls)?;
+        self.note_downgrades(&started.downgrades);
+        Ok(started.live)
+    }
+
+    /// Ends the background and counts what it wrote. Returns a note on what it did.
+    pub(super) fn end_background(&mut self) -> Option<String> {
+        match self.world.end_background()? {
+            Ok(ended) => {
+                self.wrote(ended.moved);
+                Some(self.background_note(&ended))
+            }
+            Err(error) => Some(format!("the background failed: {error}")),
+        }
+    }
+
+    fn background_note(&self, ended: &BackgroundEnd) -> String {
+        let rate = per_second(ended.moved.0, ended.elapsed).unwrap_or_default();
+        let rate = Bytes(rate as u64);
+        let error = ended.error.as_ref().map(|error| format!("; it ended early: {error}"));
+        let error = error.unwrap_or_default();
+        let budget = match ended.out_of_budget {
+            true => format!("; {}", self.ended_by_budget()),
+            false => String::new(),
+        };
+        format!("the background moved {} at {rate}/s{error}{budget}", ended.moved)
+    }
+}

@@ -1,0 +1,17 @@
+//! Evidence that the phases alone do not hold: for the trust checks.
+
+use flashlag_trust::{Fill, Verification};
+
+/// Counters around each phase, fills and what was read back.
+#[derive(Debug)]
+pub struct Evidence<C> {
+    /// Counters at both edges of each phase, in the order of the run's phases; `None` for phases of
+    /// an earlier process.
+    pub phases: Vec<Option<(C, C)>>,
+    /// The fills that were made.
+    pub fills: Vec<Fill>,
+    /// What was read back.
+    pub verified: Option<Verification>,
+    /// Free space that fills leave.
+    pub leave: flashlag_units::Bytes,
+}

@@ -1,0 +1,213 @@
+//! The recipe of a test of block I/O.
+
+use flashlag_device::Shifted;
+use flashlag_engine::{Driven, Ended, Job, Watch, drive};
+use flashlag_schema::scenario::{Io, IoOperation, Pattern, Test, Until};
+use flashlag_schema::{Operation, Phase, State};
+use flashlag_stats::Interval;
+use flashlag_stats::steady::{Steadiness, steadiness};
+use flashlag_trust::Verification;
+use flashlag_units::{Bytes, Nanos};
+
+use super::changes::{UNTIL_STEADY_ROUND, changes_of};
+use super::halves::{Half, halves};
+use super::phase::{PhaseHead, PhaseTail, phase, without_stops};
+use super::world::{Edge, OpenedDevice, TestJob};
+use super::{Hindrance, INTERVAL, Outcome, STALL_OVER, Work, World};
+use crate::events::{Event, Observer};
+use crate::ledger::Direction;
+
+impl<W: World> Work<W> {
+    /// Measures one test.
+    pub(super) fn measure(
+        &mut self,
+        test: &Test,
+        state: State,
+        run: u32,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome, Hindrance> {
+        self.world.check_present()?;
+        let outcome = match test {
+            Test::Io(io) => self.measure_io(io, state, run, observer),
+            Test::Save(save) => self.measure_save(save, state, run, observer),
+        };
+        Ok(outcome?.unless_gone(self.world.check_present()))
+    }
+
+    fn measure_io(
+        &mut self,
+        io: &Io,
+        state: State,
+        run: u32,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome, Hindrance> {
+        let file = self.test_file(io, observer)?;
+        let OpenedDevice { device, how, downgrades } = self.world.open(&file, io)?;
+        self.note_downgrades(&downgrades);
+        let beside = self.start_background(io.background.as_deref())?;
+        let head = io_head(io, state, run, self.world.now()).with(how);
+        let head = PhaseHead { queue_depth: how.queue_depth.min(io.queue_depth), ..head };
+        let label = head.label();
+        let span = io.span.map_or(self.world.size_of(&file), |span| span.0);
+        let job = Job {
+            interval: INTERVAL,
+            stall_over: STALL_OVER,
+            verify: self.controls.verify,
+            ..Job::of(io, span, self.task_seed(&label))
+        };
+        let live = self.announce(beside.as_ref(), observer);
+        self.world.phase_begins(&label);
+        observer.event(Event::PhaseStarted {
+            label: &label,
+            expected: job.limits.time,
+            limit: job.limits.bytes,
+            live: &live,
+        });
+        let before = self.world.counters(Edge::Begin);
+        let test = TestJob { io, job: &job, live, controls: &self.controls };
+        let driven = self.world.drive(device, &file, &test);
+        let after = self.world.counters(Edge::End);
+        let beside = self.end_background();
+        let mut driven = driven?;
+        let stopped = self.take_stops(&mut driven);
+        let parts = halves(&head, io, &driven);
+        let outcome = self.io_outcome(parts, io, &driven, stopped, (before, after));
+        Ok(outcome.with_notes(beside))
+    }
+
+    /// Takes the moments in which this process stood still out of what looked blocked. Returns their
+    /// sum, where they are known.
+    pub(super) fn take_stops(&self, driven: &mut Driven) -> Option<Nanos> {
+        let stops = self.world.stops()?;
+        driven.recorded.take_stops(&stops);
+        if let Some(sides) = &mut driven.sides {
+            sides.read.take_stops(&stops);
+            sides.write.take_stops(&stops);
+        }
+        Some(driven.recorded.stopped(&stops))
+    }
+
+    /// Keeps the counters, and makes a phase of each half of what was driven.
+    pub(super) fn io_outcome(
+        &mut self,
+        halves: Vec<Half<'_>>,
+        io: &Io,
+        driven: &Driven,
+        stopped: Option<Nanos>,
+        (before, after): (W::Counters, W::Counters),
+    ) -> Outcome {
+        let error = driven.ended.error().map(ToString::to_string);
+        let until_steady = io.until == Until::Steady;
+        let mut measured = Vec::new();
+        for half in halves {
+            let writes = half.direction == Direction::Write;
+            let mut notes = Vec::new();
+            if driven.out_of_budget {
+                notes.push(self.ended_by_budget());
+            }
+            if writes {
+                self.wrote(half.moved);
+                let flush = driven.final_flush;
+                notes.extend(flush.map(|flush| format!("the flush at its end took {flush}")));
+                self.keep_verified(&half.head, driven);
+            }
+            notes.extend(self.world.phase_note());
+            let tail = PhaseTail {
+                time: without_stops(driven.time, stopped),
+                in_real_time: self.world.in_real_time(),
+                final_flush: driven.final_flush.filter(|_| writes),
+                stopped,
+                ledger: self.world.ledger((&before, &after), half.direction, half.moved),
+                growth: None,
+                cut_short: driven.ended == Ended::Stopped || error.is_some(),
+                notes,
+            };
+            let changes = changes_of(half.recorded, half.head.operation, until_steady);
+            measured.push(Phase { changes, ..phase(half.head, half.recorded, tail) });
+            self.evidence.phases.push(Some((before.clone(), after.clone())));
+        }
+        Outcome::of(measured, error)
+    }
+
+    fn keep_verified(&mut self, head: &PhaseHead, driven: &Driven) {
+        let Some(verified) = &driven.verified else { return };
+        let sum = self.evidence.verified.get_or_insert(Verification {
+            bytes: Bytes::ZERO,
+            wrong_blocks: 0,
+            first_wrong: None,
+        });
+        sum.bytes = sum.bytes.plus(Bytes(verified.blocks * head.block.0));
+        sum.wrong_blocks += verified.mismatches + verified.unreadable;
+        if sum.first_wrong.is_none() {
+            let mismatch = verified.first.first().map(ToString::to_string);
+            let unreadable = verified.error.as_ref().map(ToString::to_string);
+            let first = mismatch.or(unreadable);
+            sum.first_wrong = first.map(|first| format!("{}: {first}", head.label()));
+        }
+    }
+}
+
+/// Does a test's job on one device, in this thread.
+pub(crate) fn drive_device<W: World + ?Sized>(
+    world: &W,
+    device: W::Device,
+    test: &TestJob<'_>,
+) -> Driven {
+    let mut device = Shifted::new(device, test.io.begin());
+    let mut temperature = || world.temperature();
+    let mut steady = steady_enough(test.io);
+    let watch = &mut Watch {
+        live: Some(test.live.clone()),
+        enough: (test.io.until == Until::Steady).then_some(&mut steady),
+        temperature: Some(&mut temperature),
+        budget: test.controls.budget.clone(),
+        ..Watch::new(&test.controls.stop, world.meter())
+    };
+    drive(&mut device, test.job, watch)
+}
+
+/// Whether a test that runs until it is steady may end: `at_least` has been moved, and five rounds by
+/// then were steady. A write cache is steady too, until it is used up.
+pub(crate) fn steady_enough(io: &Io) -> impl FnMut(&[Interval]) -> bool + use<> {
+    let at_least = io.at_least.map(|bytes| bytes.0).unwrap_or_default();
+    move |series| {
+        let moved = series.iter().fold(Bytes::ZERO, |sum, interval| sum.plus(interval.bytes));
+        moved >= at_least
+            && matches!(steadiness(series, UNTIL_STEADY_ROUND), Steadiness::Reached { .. })
+    }
+}
+
+/// What is known of a phase before it runs.
+pub(super) fn io_head(io: &Io, state: State, run: u32, began: Nanos) -> PhaseHead {
+    PhaseHead {
+        name: io.name.clone(),
+        state,
+        run,
+        operation: operation(io),
+        block: io.block.0,
+        span: io.span.map(|span| span.0).unwrap_or_default(),
+        queue_depth: io.queue_depth,
+        threads: io.threads,
+        mixed: None,
+        durable: io.durable,
+        direct: io.direct,
+        engine: io.engine,
+        closed_loop: io.arrivals.per_second.is_none(),
+        background: io.background.clone(),
+        began,
+        stall_over: STALL_OVER,
+    }
+}
+
+/// The run file's word for a test's operation and pattern.
+fn operation(io: &Io) -> Operation {
+    match (io.operation, io.pattern) {
+        (IoOperation::Read, Pattern::Sequential) => Operation::SequentialRead,
+        (IoOperation::Read, Pattern::Random) => Operation::RandomRead,
+        // A mixed test's reads get a phase of their own.
+        (IoOperation::Write | IoOperation::Mixed, Pattern::Sequential) => {
+            Operation::SequentialWrite
+        }
+        (IoOperation::Write | IoOperation::Mixed, Pattern::Random) => Operation::RandomWrite,
+    }
+}

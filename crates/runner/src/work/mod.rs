@@ -1,0 +1,164 @@
+//! The recipes of a run, written once for every target: how a test, a save and a fill are measured,
+//! and how the tasks of a scenario follow each other. What differs between targets is a [`World`].
+
+mod background;
+mod changes;
+mod evidence;
+mod files;
+mod fill;
+mod halves;
+mod hindrance;
+mod io;
+mod outcome;
+mod phase;
+mod save;
+mod seed;
+mod tasks;
+mod world;
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use flashlag_device::Budget;
+use flashlag_schema::{Downgrade, Lag, Run, State};
+use flashlag_stats::live::Live;
+use flashlag_units::Bytes;
+
+pub(crate) use evidence::Evidence;
+pub(crate) use hindrance::Hindrance;
+pub(crate) use io::drive_device;
+pub(crate) use outcome::Outcome;
+pub(crate) use world::{
+    Access, BackgroundEnd, BackgroundOrder, BackgroundStart, Controls, Edge, FillEnd, FillOrder,
+    OpenedDevice, Role, TestJob, Trimmed, World,
+};
+
+use crate::error::RunError;
+use crate::estimate::Estimate;
+use crate::events::{Event, Observer};
+use crate::request::Request;
+use crate::work::seed::task_seed;
+use flashlag_units::Nanos;
+
+/// Width of an interval at first: a tenth of the shortest test, and four a second on the screen.
+pub(crate) const INTERVAL: Nanos = Nanos::from_millis(250);
+/// A wait longer than one frame at 60 Hz is listed as a stall, with its cause.
+pub(crate) const STALL_OVER: Nanos = Lag::FRAME_60HZ;
+
+/// A run under way on a world.
+#[derive(Debug)]
+pub(crate) struct Work<W: World> {
+    pub request: Request,
+    pub run: Run,
+    pub world: W,
+    pub evidence: Evidence<W::Counters>,
+    pub estimate: Estimate,
+    controls: Controls,
+    trimmed: bool,
+}
+
+impl<W: World> Work<W> {
+    /// A run that has done nothing in this process; `run` may hold phases of an earlier one.
+    pub fn new(request: Request, run: Run, world: W, estimate: Estimate, leave: Bytes) -> Work<W> {
+        let phases = run.phases.iter().map(|_| None).collect();
+        let left = |budget: Bytes| Budget::of(budget.minus(run.wear.written_bytes));
+        Work {
+            controls: Controls {
+                seed: request.seed,
+                stop: Arc::clone(&request.stop),
+                budget: request.budget.map(left),
+                verify: request.verify,
+            },
+            trimmed: run.phases.iter().any(|phase| phase.state == State::Trimmed),
+            evidence: Evidence { phases, fills: Vec::new(), verified: None, leave },
+            request,
+            run,
+            world,
+            estimate,
+        }
+    }
+
+    /// Free space that a fill leaves.
+    pub fn leave(&self) -> Bytes {
+        self.evidence.leave
+    }
+
+    fn stopped(&self) -> bool {
+        self.controls.stop.load(Ordering::Relaxed)
+    }
+
+    /// The seed of one task: another stream for each label.
+    fn task_seed(&self, label: &str) -> u64 {
+        task_seed(self.request.seed, label)
+    }
+
+    /// Counts bytes that this run handed to the filesystem.
+    fn wrote(&mut self, bytes: Bytes) {
+        self.run.wear.written_bytes = self.run.wear.written_bytes.plus(bytes);
+    }
+
+    /// Reserves the most that a part of the run may write.
+    ///
+    /// # Errors
+    /// A [`Hindrance::Skip`] where the budget has less left.
+    fn allow(&self, most: Bytes, purpose: &str) -> Result<(), Hindrance> {
+        let Some(budget) = &self.controls.budget else { return Ok(()) };
+        if budget.take(most) {
+            return Ok(());
+        }
+        let (whole, left) = (self.request.budget.unwrap_or_default(), budget.left());
+        Err(Hindrance::Skip(format!(
+            "--budget {whole} is used up: {left} of it are left, {purpose} takes {most}"
+        )))
+    }
+
+    /// Gives back what was reserved and not written.
+    fn settle(&self, allowed: Bytes, written: Bytes) {
+        if let Some(budget) = &self.controls.budget {
+            budget.settle(allowed, written);
+        }
+    }
+
+    /// The note of a phase that the budget ended.
+    fn ended_by_budget(&self) -> String {
+        let budget = self.request.budget.unwrap_or_default();
+        format!("it ended early: --budget {budget} was used up")
+    }
+
+    fn note_downgrades(&mut self, downgrades: &[Downgrade]) {
+        for downgrade in downgrades {
+            if !self.run.downgrades.contains(downgrade) {
+                self.run.downgrades.push(downgrade.clone());
+            }
+        }
+    }
+
+    /// Reports what has been written before a phase, and who writes beside it. Returns the phase's
+    /// own progress.
+    fn announce(&self, beside: Option<&Arc<Live>>, observer: &mut dyn Observer) -> Arc<Live> {
+        observer.event(Event::Wrote(self.run.wear.written_bytes));
+        if let Some(beside) = beside {
+            observer.event(Event::Beside(beside));
+        }
+        Arc::new(Live::default())
+    }
+
+    /// Brings everything that is derived from the phases up to date, so that the run file is whole
+    /// after every phase.
+    pub fn refresh(&mut self) {
+        let lags = self.run.phases.iter().filter_map(|phase| phase.lag);
+        self.run.lag = lags.fold(Lag::default(), Lag::plus);
+        self.world.refresh(&mut self.run, &self.evidence);
+    }
+
+    /// Stores the run, brought up to date; nothing where only the whole run is wanted, as by
+    /// forecasts and fits.
+    ///
+    /// # Errors
+    /// Where the run file can't be written.
+    fn save(&mut self) -> Result<(), RunError> {
+        let Some(output) = self.request.output.clone() else { return Ok(()) };
+        self.refresh();
+        output.store(&mut self.run)
+    }
+}

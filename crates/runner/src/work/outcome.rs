@@ -1,0 +1,71 @@
+//! The outcome of a task.
+
+use flashlag_device::DeviceError;
+use flashlag_schema::Phase;
+
+/// The outcome of a task.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    /// A phase was measured.
+    Measured(Box<Phase>),
+    /// A mixed test was measured, its reads and its writes; and the error that ended it, if one did.
+    Both(Box<[Phase; 2]>, Option<String>),
+    /// The task was done; there is nothing to store.
+    Done,
+    /// The task could not be done here, and why; the run goes on.
+    Skipped(String),
+    /// The task began, then failed: the phase until then, and the error: on what, where, why, and
+    /// what to try. The run ends.
+    Failed(Option<Box<Phase>>, String),
+}
+
+impl Outcome {
+    /// The phases of one test, and the error that ended it, if one did.
+    pub(super) fn of(measured: Vec<Phase>, error: Option<String>) -> Outcome {
+        match <[Phase; 2]>::try_from(measured) {
+            Ok(both) => Outcome::Both(Box::new(both), error),
+            Err(one) => match (one.into_iter().next().map(Box::new), error) {
+                (phase, Some(error)) => Outcome::Failed(phase, error),
+                (Some(phase), None) => Outcome::Measured(phase),
+                (None, None) => Outcome::Done,
+            },
+        }
+    }
+
+    /// The same outcome with more notes for the reader of its phase.
+    pub(super) fn with_notes(mut self, notes: impl IntoIterator<Item = String>) -> Outcome {
+        match &mut self {
+            Outcome::Measured(phase) | Outcome::Failed(Some(phase), _) => phase.notes.extend(notes),
+            Outcome::Both(phases, _) => phases[1].notes.extend(notes),
+            Outcome::Done | Outcome::Skipped(_) | Outcome::Failed(None, _) => {}
+        }
+        self
+    }
+
+    /// The same outcome where everything of the run is still in its place; else a failure: a phase
+    /// on files that are gone was on no storage that anybody asked about.
+    pub(super) fn unless_gone(self, present: Result<(), DeviceError>) -> Outcome {
+        let Err(gone) = present else { return self };
+        match self {
+            Outcome::Measured(mut phase) => {
+                // So that a continued run does the phase again.
+                phase.cut_short = true;
+                Outcome::Failed(Some(phase), gone.to_string())
+            }
+            Outcome::Both(mut phases, error) => {
+                phases.iter_mut().for_each(|phase| phase.cut_short = true);
+                let error = error.filter(|error| !error.contains(&gone.reason));
+                let then = error.map(|error| format!("; then {error}")).unwrap_or_default();
+                Outcome::Both(phases, Some(format!("{gone}{then}")))
+            }
+            Outcome::Failed(phase, error) if error.contains(&gone.reason) => {
+                Outcome::Failed(phase, gone.to_string())
+            }
+            // Both errors, the root cause first.
+            Outcome::Failed(phase, error) => {
+                Outcome::Failed(phase, format!("{gone}; then {error}"))
+            }
+            Outcome::Done | Outcome::Skipped(_) => Outcome::Failed(None, gone.to_string()),
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! The recipe of a test of saves.
+
+use std::ops::ControlFlow;
+
+use flashlag_schema::scenario::{Durability, EngineKind, JournalMode, Save, Synchronous};
+use flashlag_schema::{Operation, Reading, State};
+use flashlag_sqlite::{PreparedSaves, SaveJob, SaveWatch, Saved, most_to_prepare};
+use flashlag_stats::Recorder;
+use flashlag_units::{Bytes, Nanos};
+
+use super::changes::changes_of;
+use super::phase::{PhaseHead, PhaseTail, phase, without_stops};
+use super::world::Edge;
+use super::{Hindrance, INTERVAL, Outcome, STALL_OVER, Work, World};
+use crate::events::{Event, Observer};
+use crate::ledger::Direction;
+
+/// SQLite's page, as `flashlag-sqlite` sets it.
+const PAGE: Bytes = Bytes(4096);
+
+impl<W: World> Work<W> {
+    /// Measures saves. The databases are made first; what runs beside the saves begins after that,
+    /// so that the first save meets a writer that has just begun, whatever the databases took.
+    pub(super) fn measure_save(
+        &mut self,
+        save: &Save,
+        state: State,
+        run: u32,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome, Hindrance> {
+        self.world.check_saves(save).map_err(Hindrance::Failure)?;
+        let label = state.label(run, &save.name);
+        let directory = self.world.saves_directory()?;
+        let job = SaveJob {
+            save,
+            directory: &directory,
+            seed: self.task_seed(&label),
+            interval: INTERVAL,
+            stall_over: STALL_OVER,
+        };
+        observer.event(Event::Preparing("making the databases"));
+        let prepared = self.make_databases(&job)?;
+        let beside = self.start_background(save.background.as_deref())?;
+        let head = save_head(save, state, run, self.world.now());
+        let live = self.announce(beside.as_ref(), observer);
+        self.world.phase_begins(&label);
+        observer.event(Event::PhaseStarted {
+            label: &label,
+            expected: save.time.map(|time| time.0),
+            limit: None,
+            live: &live,
+        });
+        let before = self.world.counters(Edge::Begin);
+        let mut after = before.clone();
+        let world = &self.world;
+        let mut warmth = |recorder: &mut Recorder| {
+            if let Some(millicelsius) = world.temperature() {
+                recorder.set_temperature(millicelsius);
+            }
+            ControlFlow::Continue(())
+        };
+        let saved = prepared.run(SaveWatch {
+            stop: &self.controls.stop,
+            live: Some(live),
+            on_interval: Some(&mut warmth),
+            budget: self.controls.budget.clone(),
+            on_end: Some(&mut || after = world.counters(Edge::End)),
+            meter: world.meter(),
+        });
+        let beside = self.end_background();
+        let present = self.world.check_databases();
+        let outcome = match saved {
+            Ok(saved) => self.save_outcome(head, saved, beside, (before, after)),
+            Err(error) => Outcome::Failed(None, error.to_string()),
+        };
+        let outcome = outcome.unless_gone(present);
+        if !matches!(outcome, Outcome::Failed(..)) {
+            self.world.remove_saves(&job)?;
+        }
+        Ok(outcome)
+    }
+
+    /// Makes the databases of `job` with their first rows, where the budget allows for it.
+    fn make_databases<'a>(&mut self, job: &SaveJob<'a>) -> Result<PreparedSaves<'a>, Hindrance> {
+        let most = most_to_prepare(job.save);
+        self.allow(most, "making the databases")?;
+        let prepared = self.world.prepare_saves(job, &self.controls.stop)?;
+        self.settle(most, prepared.written().value().copied().unwrap_or(most));
+        Ok(prepared)
+    }
+
+    fn save_outcome(
+        &mut self,
+        head: PhaseHead,
+        mut saved: Saved,
+        beside: Option<String>,
+        (before, after): (W::Counters, W::Counters),
+    ) -> Outcome {
+        self.note_downgrades(&saved.downgrades);
+        self.wrote(written(&saved));
+        let stopped = self.world.stops().map(|stops| {
+            saved.recorded.take_stops(&stops);
+            saved.recorded.stopped(&stops)
+        });
+        // A stop while a save waited for its schedule is in no wait of a save.
+        let in_saves = if head.closed_loop { stopped } else { saved.recorded.stopped_in_stalls() };
+        let mut ledger = self.world.ledger((&before, &after), Direction::Write, saved.app_bytes);
+        // The process's own counter has the background's bytes in it; SQLite's thread knows its own.
+        ledger.syscall_bytes = saved.page_bytes;
+        if saved.out_of_budget {
+            saved.notes.push(self.ended_by_budget());
+        }
+        saved.notes.extend(beside);
+        saved.notes.extend(self.world.phase_note());
+        let changes = changes_of(&saved.recorded, Operation::Save, false);
+        let tail = PhaseTail {
+            time: without_stops(saved.time, in_saves),
+            in_real_time: self.world.in_real_time(),
+            final_flush: None,
+            stopped,
+            ledger,
+            growth: Some((saved.grew, saved.in_place)),
+            cut_short: saved.cut_short,
+            notes: saved.notes,
+        };
+        let head = PhaseHead { span: saved.database_bytes, ..head };
+        let mut measured = Box::new(phase(head, &saved.recorded, tail));
+        measured.changes = changes;
+        self.evidence.phases.push(Some((before, after)));
+        match saved.error {
+            Some(error) => Outcome::Failed(Some(measured), error.to_string()),
+            None => Outcome::Measured(measured),
+        }
+    }
+}
+
+/// Everything that SQLite wrote for a test, from the first row to the closed databases.
+fn written(saved: &Saved) -> Bytes {
+    let parts = [&saved.page_bytes, &saved.prepared_bytes, &saved.closed_bytes];
+    let parts = parts.into_iter().filter_map(Reading::value);
+    parts.fold(saved.top_ups.page_bytes, |sum, bytes| sum.plus(*bytes))
+}
+
+/// What is known of a phase of saves before it runs.
+fn save_head(save: &Save, state: State, run: u32, began: Nanos) -> PhaseHead {
+    PhaseHead {
+        name: save.name.clone(),
+        state,
+        run,
+        operation: Operation::Save,
+        block: PAGE,
+        span: Bytes::ZERO,
+        queue_depth: 1,
+        threads: 1,
+        mixed: None,
+        durable: durable(save),
+        direct: false,
+        engine: EngineKind::Sqlite,
+        closed_loop: save.arrivals.per_second.is_none(),
+        background: save.background.clone(),
+        began,
+        stall_over: STALL_OVER,
+    }
+}
+
+/// How SQLite makes a commit durable in this mode, if it does.
+fn durable(save: &Save) -> Durability {
+    match (save.journal, save.synchronous) {
+        // In WAL mode with NORMAL a commit is only written; a checkpoint makes it durable.
+        (JournalMode::Wal, Synchronous::Normal) => Durability::None,
+        _ => flashlag_sqlite::sync_call(),
+    }
+}

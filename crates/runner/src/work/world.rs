@@ -1,0 +1,373 @@
+//! A world: storage, time and counters that the recipes of tests, saves and fills work on.
+
+use std::fmt::Debug;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use flashlag_device::{Budget, Device, DeviceError, WaitMeter};
+use flashlag_engine::{Driven, Job};
+use flashlag_schema::scenario::{Durability, EngineKind, Io, Save};
+use flashlag_schema::{Downgrade, Ledger, Run};
+use flashlag_sqlite::{PreparedSaves, SaveJob};
+use flashlag_stats::Stop;
+use flashlag_stats::live::Live;
+use flashlag_units::{Bytes, Nanos};
+
+use super::evidence::Evidence;
+use super::hindrance::Hindrance;
+use super::io::drive_device;
+use crate::ledger::Direction;
+
+/// The purpose of a file that is laid out before a test.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// The file under test.
+    Test,
+    /// The file of what runs beside a test.
+    Background,
+}
+
+/// The edge of a phase at which counters are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Edge {
+    /// Before the first operation.
+    Begin,
+    /// After the last one.
+    End,
+}
+
+/// What every part of a run shares with the user and the other parts.
+#[derive(Clone, Debug)]
+pub struct Controls {
+    /// The seed of the whole run, from which payloads follow.
+    pub seed: u64,
+    /// Raised to end the run.
+    pub stop: Arc<AtomicBool>,
+    /// The bytes that may still be written.
+    pub budget: Option<Budget>,
+    /// Whether every byte is read back and compared.
+    pub verify: bool,
+}
+
+/// A device that is open for a test, and what could be had of what was asked for.
+#[derive(Debug)]
+pub struct OpenedDevice<D> {
+    /// The device.
+    pub device: D,
+    /// How it was opened.
+    pub how: Access,
+    /// Options that could not be had.
+    pub downgrades: Vec<Downgrade>,
+}
+
+/// How a phase does its I/O.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// The I/O engine.
+    pub engine: EngineKind,
+    /// Whether the page cache is bypassed.
+    pub direct: bool,
+    /// How writes become durable.
+    pub durable: Durability,
+    /// Operations in flight, in each thread.
+    pub queue_depth: u32,
+}
+
+impl Access {
+    /// Everything as the test asks for it.
+    pub fn of(io: &Io) -> Access {
+        Access {
+            engine: io.engine,
+            direct: io.direct,
+            durable: io.durable,
+            queue_depth: io.queue_depth,
+        }
+    }
+}
+
+/// A background to be started.
+#[derive(Clone, Copy, Debug)]
+pub struct BackgroundOrder<'a> {
+    /// The test that runs in the background.
+    pub io: &'a Io,
+    /// Addresses come from this many bytes of the files.
+    pub span: Bytes,
+    /// The seed of addresses, arrivals and payload.
+    pub seed: u64,
+}
+
+/// A background that has started.
+#[derive(Debug, Default)]
+pub struct BackgroundStart {
+    /// Its progress, where another thread may read one.
+    pub live: Option<Arc<Live>>,
+    /// Options that could not be had.
+    pub downgrades: Vec<Downgrade>,
+}
+
+/// What a background did until it was ended.
+#[derive(Clone, Debug)]
+pub struct BackgroundEnd {
+    /// Bytes moved.
+    pub moved: Bytes,
+    /// Time from its start to its end.
+    pub elapsed: Nanos,
+    /// The error that ended it early.
+    pub error: Option<String>,
+    /// Whether the budget ended it early.
+    pub out_of_budget: bool,
+}
+
+/// A fill to be made.
+#[derive(Debug)]
+pub struct FillOrder<'a> {
+    /// The test that fills.
+    pub io: &'a Io,
+    /// Free space that is left.
+    pub leave: Bytes,
+    /// The seed of order and payload.
+    pub seed: u64,
+    /// The fill's progress.
+    pub live: Arc<Live>,
+}
+
+/// A fill that was made, as far as it went.
+#[derive(Debug)]
+pub struct FillEnd {
+    /// What was recorded.
+    pub driven: Driven,
+    /// How the fill did its I/O.
+    pub how: Access,
+    /// Size of the fill's files.
+    pub span: Bytes,
+    /// Free space afterwards.
+    pub free: Bytes,
+    /// Options that could not be had.
+    pub downgrades: Vec<Downgrade>,
+    /// Notes for the reader.
+    pub notes: Vec<String>,
+}
+
+/// A trim that the filesystem accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Trimmed {
+    /// Bytes that the filesystem reported as discarded.
+    pub bytes: Bytes,
+    /// Whether the filesystem discards space as soon as it is free.
+    pub discards_at_once: bool,
+}
+
+/// Storage, time and counters below a run. The recipes ([`super::Work`]) know nothing else of the
+/// target, so that another kind of target is another implementation of this trait.
+pub trait World {
+    /// Files that were laid out.
+    type File: Clone;
+    /// A file under test, opened.
+    type Device: Device;
+    /// Reads where the measuring thread's time goes.
+    type Meter: WaitMeter;
+    /// All counters at one moment.
+    type Counters: Clone + Debug;
+    /// Where a fill writes.
+    type FillPlace;
+
+    /// Time since the run began.
+    fn now(&self) -> Nanos;
+
+    /// Whether time passes by itself; else only operations and waits move it.
+    fn in_real_time(&self) -> bool {
+        true
+    }
+
+    /// Lets time pass, looking now and then whether the run is to end.
+    fn idle(&mut self, time: Nanos, stop: &AtomicBool);
+
+    /// The storage's size, where it is known.
+    fn storage_size(&self) -> Option<Bytes>;
+
+    /// The files of that role, where they hold `span` already.
+    fn files(&self, role: Role, span: Bytes) -> Option<Self::File>;
+
+    /// Writes the files of that role anew. Returns the files and the bytes written.
+    ///
+    /// # Errors
+    /// No space, or an operation that failed.
+    fn lay_out(
+        &mut self,
+        role: Role,
+        span: Bytes,
+        controls: &Controls,
+    ) -> Result<(Self::File, Bytes), Hindrance>;
+
+    /// The most that [`World::lay_out`] writes for a span.
+    fn most_to_lay_out(&self, span: Bytes) -> Bytes {
+        span
+    }
+
+    /// Size of files that were laid out.
+    fn size_of(&self, file: &Self::File) -> Bytes;
+
+    /// Whether everything that the run made is still in its place.
+    ///
+    /// # Errors
+    /// What is gone: figures of it would be of nothing.
+    fn check_present(&self) -> Result<(), DeviceError> {
+        Ok(())
+    }
+
+    /// Opens files for a test.
+    ///
+    /// # Errors
+    /// As the operating system says.
+    fn open(
+        &mut self,
+        file: &Self::File,
+        io: &Io,
+    ) -> Result<OpenedDevice<Self::Device>, DeviceError>;
+
+    /// A meter of the calling thread, where there is one.
+    fn meter(&self) -> Option<Self::Meter>;
+
+    /// The storage's temperature in thousandths of a degree Celsius, where a sensor reports one.
+    fn temperature(&self) -> Option<i64> {
+        None
+    }
+
+    /// Does a test's job, in one thread unless the world can do it in several.
+    ///
+    /// # Errors
+    /// Only where the job could not begin; later errors are in [`Driven::ended`].
+    fn drive(
+        &self,
+        device: Self::Device,
+        _file: &Self::File,
+        job: &TestJob<'_>,
+    ) -> Result<Driven, DeviceError> {
+        Ok(drive_device(self, device, job))
+    }
+
+    /// Starts what runs beside a test.
+    ///
+    /// # Errors
+    /// Files that can't be opened, or no thread.
+    fn start_background(
+        &mut self,
+        file: &Self::File,
+        order: BackgroundOrder<'_>,
+        controls: &Controls,
+    ) -> Result<BackgroundStart, Hindrance>;
+
+    /// Ends what runs beside a test; `None` where nothing does.
+    fn end_background(&mut self) -> Option<Result<BackgroundEnd, DeviceError>>;
+
+    /// An empty directory for databases.
+    ///
+    /// # Errors
+    /// The directory can't be made or emptied.
+    fn saves_directory(&mut self) -> Result<PathBuf, Hindrance>;
+
+    /// Whether the databases of a test fit here.
+    ///
+    /// # Errors
+    /// Which setting is too large, and what would fit.
+    fn check_saves(&self, _save: &Save) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Makes the databases of a test with their first rows.
+    ///
+    /// # Errors
+    /// As SQLite says.
+    fn prepare_saves<'a>(
+        &mut self,
+        job: &SaveJob<'a>,
+        stop: &AtomicBool,
+    ) -> Result<PreparedSaves<'a>, Hindrance>;
+
+    /// Whether the databases are still those that were made.
+    ///
+    /// # Errors
+    /// What is gone.
+    fn check_databases(&mut self) -> Result<(), DeviceError> {
+        Ok(())
+    }
+
+    /// Removes the databases of a test.
+    ///
+    /// # Errors
+    /// A file that can't be removed.
+    fn remove_saves(&mut self, job: &SaveJob<'_>) -> Result<(), Hindrance>;
+
+    /// A place for the next fill, on this storage or in another directory.
+    ///
+    /// # Errors
+    /// The directory can't be made.
+    fn next_fill(&mut self, directory: Option<&str>) -> Result<Self::FillPlace, Hindrance>;
+
+    /// Free space where a fill would write.
+    fn free_at(&self, place: &Self::FillPlace) -> Bytes;
+
+    /// Writes until only [`FillOrder::leave`] is free.
+    ///
+    /// # Errors
+    /// Only where the fill could not begin.
+    fn fill(
+        &mut self,
+        place: &Self::FillPlace,
+        order: FillOrder<'_>,
+        controls: &Controls,
+    ) -> Result<FillEnd, DeviceError>;
+
+    /// Deletes the files of all fills. Returns their size, where it is known.
+    ///
+    /// # Errors
+    /// A file that can't be deleted.
+    fn delete_fills(&mut self) -> Result<Option<Bytes>, Hindrance>;
+
+    /// Has the filesystem tell the device which blocks are free.
+    ///
+    /// # Errors
+    /// Why that is not possible here.
+    fn trim(&mut self) -> Result<Trimmed, String>;
+
+    /// A phase is about to begin.
+    fn phase_begins(&self, _label: &str) {}
+
+    /// A note about the phase that has ended, where the world has one.
+    fn phase_note(&self) -> Option<String> {
+        None
+    }
+
+    /// All counters now.
+    fn counters(&self, edge: Edge) -> Self::Counters;
+
+    /// Bytes and calls by layer between two edges. `app` is what the application asked for.
+    fn ledger(
+        &self,
+        edges: (&Self::Counters, &Self::Counters),
+        direction: Direction,
+        app: Bytes,
+    ) -> Ledger;
+
+    /// The moments in which this process stood still; `None` where that can't be known.
+    fn stops(&self) -> Option<Vec<Stop>> {
+        None
+    }
+
+    /// Brings everything that follows from the phases up to date: environment, wear, trust.
+    fn refresh(&mut self, run: &mut Run, evidence: &Evidence<Self::Counters>);
+}
+
+/// A test's job with everything that looks on while it runs.
+#[derive(Debug)]
+pub struct TestJob<'a> {
+    /// The test.
+    pub io: &'a Io,
+    /// The job on the opened device.
+    pub job: &'a Job,
+    /// Its progress.
+    pub live: Arc<Live>,
+    /// What it shares with the rest of the run.
+    pub controls: &'a Controls,
+}
