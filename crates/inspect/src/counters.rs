@@ -1,100 +1,11 @@
-//! What is counted by the kernel while a phase runs.
+//! Readers of the kernel's counters.
 
-use flashlag_schema::{PressureStall, Reading};
+use flashlag_schema::counters::{CpuTimes, DiskCounters, SelfIo};
 use flashlag_units::{Bytes, Nanos};
 
-use crate::processes::Processes;
 use crate::root::Root;
-use crate::thermal::Throttle;
 
-/// All counters at one moment.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Counters {
-    /// When, on `CLOCK_MONOTONIC`.
-    pub at: Nanos,
-    /// When, on `CLOCK_BOOTTIME`, which runs on while suspended.
-    pub at_boottime: Nanos,
-    /// When, on `CLOCK_REALTIME`, which anyone may set.
-    pub at_realtime: Nanos,
-    /// This process and the children that it waited for.
-    pub self_io: Reading<SelfIo>,
-    /// The whole disks below, summed.
-    pub disk: Reading<DiskCounters>,
-    /// The device that the filesystem is on: a partition, a mapped device, a loop device.
-    pub partition: Reading<DiskCounters>,
-    /// All processors.
-    pub cpu: Reading<CpuTimes>,
-    /// Waiting for a CPU, anywhere on the system.
-    pub pressure_cpu: Reading<PressureStall>,
-    /// Waiting for I/O, anywhere on the system.
-    pub pressure_io: Reading<PressureStall>,
-    /// Signs of throttling.
-    pub throttle: Reading<Throttle>,
-    /// Load over the last minute × 100.
-    pub load_hundredths: Reading<u64>,
-    /// The hottest storage sensor, in thousandths of a degree Celsius.
-    pub storage_millicelsius: Reading<i64>,
-    /// The hottest CPU sensor, in thousandths of a degree Celsius.
-    pub cpu_millicelsius: Reading<i64>,
-    /// The other processes.
-    pub processes: Reading<Processes>,
-}
-
-/// `/proc/self/io`. The `char` ones count system calls' bytes, the others what was given to the
-/// block layer (for buffered writes: when the page became dirty; nothing on tmpfs).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SelfIo {
-    /// Bytes returned by reads.
-    pub rchar: Bytes,
-    /// Bytes given to writes.
-    pub wchar: Bytes,
-    /// Read calls.
-    pub syscr: u64,
-    /// Write calls.
-    pub syscw: u64,
-    /// Bytes fetched from storage.
-    pub read_bytes: Bytes,
-    /// Bytes sent to storage.
-    pub write_bytes: Bytes,
-}
-
-/// `stat` of a block device: Documentation/block/stat.rst.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct DiskCounters {
-    /// Reads completed.
-    pub reads: u64,
-    /// Bytes read.
-    pub read_bytes: Bytes,
-    /// Writes completed.
-    pub writes: u64,
-    /// Bytes written.
-    pub write_bytes: Bytes,
-    /// Discards completed (Linux 4.18).
-    pub discards: Option<u64>,
-    /// Bytes discarded (Linux 4.18).
-    pub discard_bytes: Option<Bytes>,
-    /// Flushes completed (Linux 5.5); whole disks only. Flushes that met are merged into one.
-    pub flushes: Option<u64>,
-    /// Time in flushes (Linux 5.5).
-    pub flush_ns: Option<Nanos>,
-    /// Time during which anything was in flight.
-    pub io_ticks: Nanos,
-}
-
-/// The first line of `/proc/stat`, summed over all processors.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CpuTimes {
-    /// Everything together.
-    pub total: Nanos,
-    /// Idle, waiting for I/O or not.
-    pub idle: Nanos,
-    /// The part of `idle` with I/O outstanding.
-    pub iowait: Nanos,
-    /// Taken by the hypervisor.
-    pub steal: Nanos,
-}
-
-/// The whole of `/proc/self/io`.
+/// Reads `/proc/self/io`.
 pub(crate) fn self_io(root: &Root) -> Result<SelfIo, String> {
     let file = "/proc/self/io";
     let text = root.line(file)?;

@@ -1,22 +1,23 @@
 use std::path::Path;
 
+use flashlag_schema::counters::{Counters, DiskCounters};
 use flashlag_schema::{Environment, Reading};
-use flashlag_units::{Bytes, Nanos};
+use flashlag_units::Nanos;
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::block::{Stack, stack_below};
-use crate::counters::{Counters, DiskCounters, cpu_times, disk, self_io};
+use crate::counters::{cpu_times, disk, self_io};
 use crate::disk::device;
 use crate::encryption::encryption;
 use crate::filesystem::{filesystem, find};
 use crate::pressure::{cpu, load, pressure};
-use crate::processes::Processes;
+use crate::processes::processes;
 use crate::root::Root;
 use crate::software::{memory, software};
 use crate::thermal::{Sensors, throttle};
 
-/// Everything that can be said of what holds `directory`. Never fails: what can't be read is
-/// absent with its reason.
+/// The machine and the storage that holds `directory`. Never fails: what can't be read is absent
+/// with its reason.
 pub fn environment(root: &Root, directory: &Path) -> Environment {
     let found = find(root, directory);
     let stack = found.as_ref().map_err(Clone::clone);
@@ -33,12 +34,12 @@ pub fn environment(root: &Root, directory: &Path) -> Environment {
         storage_temperature_millicelsius: both(sensors.storage(root)),
         cpu_temperature_millicelsius: both(sensors.cpu(root)),
         // Measured by the engine when a run begins.
-        calibration: flashlag_schema::Reading::default(),
+        calibration: Reading::default(),
     }
 }
 
-/// Knows where the counters of a directory's storage are, so that a reading costs a dozen small
-/// files and two for each process (a few milliseconds), and no search.
+/// A reader of the counters of a directory's storage. Their files are found once, so that a reading
+/// costs a dozen small files and two for each process (a few milliseconds), and no search.
 #[derive(Clone, Debug)]
 pub struct Probe {
     root: Root,
@@ -47,7 +48,7 @@ pub struct Probe {
 }
 
 impl Probe {
-    /// Finds the counters. Never fails: what is not there is absent in every reading.
+    /// Finds the counters' files. Never fails: a missing one is absent in every reading.
     pub fn open(root: &Root, directory: &Path) -> Probe {
         let stack = find(root, directory).and_then(|found| stack_below(root, &found.mount));
         let sensors = Sensors::find(root, stack.as_ref().map_or(&[], |stack| &stack.disks));
@@ -72,7 +73,7 @@ impl Probe {
             load_hundredths: load(root).into(),
             storage_millicelsius: self.sensors.storage(root).into(),
             cpu_millicelsius: self.sensors.cpu(root).into(),
-            processes: Processes::read(root).into(),
+            processes: processes(root).into(),
         }
     }
 
@@ -81,13 +82,13 @@ impl Probe {
         self.sensors.storage(&self.root).into()
     }
 
-    /// How many whole disks are below: one, but for RAID and btrfs over several; `None` where
-    /// none could be found.
+    /// The number of whole disks below the directory (more than one for RAID, or btrfs over
+    /// several); `None` if no disk was found.
     pub fn disk_count(&self) -> Option<usize> {
         self.stack.as_ref().ok().map(|stack| stack.disks.len())
     }
 
-    /// Sets what an [`Environment`] from before the run says of the time after it.
+    /// Fills in the readings after the run in an [`Environment`] taken before.
     pub fn complete(&self, environment: &mut Environment) {
         let root = &self.root;
         environment.cpu.pressure_after = pressure(root, "cpu").into();
@@ -117,9 +118,8 @@ impl Probe {
     }
 }
 
-/// The monotonic, the boot-time and the wall clock at one moment. A thread that loses its CPU
-/// between two of them would see them apart, which is what a suspended machine looks like: then they
-/// are read again.
+/// The monotonic, the boot-time and the wall clock at one moment. They are read again if the thread
+/// lost its CPU in between, since clocks that are apart look like a machine that was suspended.
 fn clocks() -> (Nanos, Nanos, Nanos) {
     const CLOSE: Nanos = Nanos::from_micros(20);
     const TRIES: usize = 100;
@@ -145,27 +145,4 @@ fn clock(id: ClockId) -> Nanos {
     let time = clock_gettime(id);
     let seconds = u64::try_from(time.tv_sec).unwrap_or_default();
     Nanos::from_secs(seconds).plus(Nanos(u64::try_from(time.tv_nsec).unwrap_or_default()))
-}
-
-impl DiskCounters {
-    /// The sum, field by field; absent where one of them is.
-    fn plus(&self, other: &DiskCounters) -> DiskCounters {
-        let add = |a: Option<u64>, b: Option<u64>| Some(a?.saturating_add(b?));
-        DiskCounters {
-            reads: self.reads.saturating_add(other.reads),
-            read_bytes: self.read_bytes.plus(other.read_bytes),
-            writes: self.writes.saturating_add(other.writes),
-            write_bytes: self.write_bytes.plus(other.write_bytes),
-            discards: add(self.discards, other.discards),
-            discard_bytes: add(
-                self.discard_bytes.map(|bytes| bytes.0),
-                other.discard_bytes.map(|bytes| bytes.0),
-            )
-            .map(Bytes),
-            flushes: add(self.flushes, other.flushes),
-            flush_ns: add(self.flush_ns.map(|time| time.0), other.flush_ns.map(|time| time.0))
-                .map(Nanos),
-            io_ticks: self.io_ticks.plus(other.io_ticks),
-        }
-    }
 }

@@ -2,12 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
+use flashlag_schema::counters::Throttle;
+
 use crate::root::Root;
 
-/// What a sensor can plausibly say, in thousandths of a degree: others are off or broken.
+/// Plausible temperatures, in thousandths of a degree: a sensor outside is off or broken.
 const PLAUSIBLE: std::ops::RangeInclusive<i64> = -50_000..=200_000;
 
-/// The files of the sensors that were found, so that reading them again is cheap.
+/// The files of the machine's sensors, found once so that a reading is cheap.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sensors {
     storage: Vec<PathBuf>,
@@ -61,7 +63,7 @@ impl Sensors {
 
 fn hottest(root: &Root, files: &[PathBuf]) -> Option<i64> {
     let read = files.iter().filter_map(|file| root.signed(file).ok());
-    // A zone that is switched off says 0.
+    // A zone that is switched off reads 0.
     read.filter(|temperature| *temperature != 0 && PLAUSIBLE.contains(temperature)).max()
 }
 
@@ -75,26 +77,10 @@ fn named(root: &Root, class: &str, prefix: &str, file: &str) -> Vec<(PathBuf, St
     named.collect()
 }
 
-/// Signs that heat (or power) holds the processors back. Each is absent where it is not told.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Throttle {
-    /// How often Intel cores were throttled since boot, summed (`thermal_throttle`).
-    pub core_throttle_count: Option<u64>,
-    /// The highest state of a cooling device that slows a processor: above 0 it does.
-    pub cooling_state: Option<u64>,
-    /// The lowest frequency limit in force, in percent of that CPU's own maximum.
-    pub frequency_limit_percent: Option<u8>,
-    /// The highest frequency at this moment, in kHz.
-    pub frequency_khz: Option<u64>,
-    /// Whether a Raspberry Pi has seen too low a voltage, at which it slows itself down
-    /// (`rpi_volt`).
-    pub undervoltage: Option<bool>,
-}
-
-/// Reads all signs.
+/// Reads all signs of throttling.
 ///
 /// # Errors
-/// Where the machine tells none of those that need a rise or a limit to be judged.
+/// The machine reports no sign that can be judged: a count, a cooling state or a frequency limit.
 pub(crate) fn throttle(root: &Root) -> Result<Throttle, String> {
     let cpus = root.names("/sys/devices/system/cpu");
     let is_cpu = |name: &&String| {
@@ -118,10 +104,14 @@ pub(crate) fn throttle(root: &Root) -> Result<Throttle, String> {
         frequency_khz: each("cpufreq/scaling_cur_freq").into_iter().max(),
         undervoltage: undervoltage(root),
     };
-    let told = throttle.core_throttle_count.is_some()
+    let can_be_judged = throttle.core_throttle_count.is_some()
         || throttle.cooling_state.is_some()
         || throttle.frequency_limit_percent.is_some();
-    if told { Ok(throttle) } else { Err("no throttle counters, cooling devices or cpufreq".into()) }
+    if can_be_judged {
+        Ok(throttle)
+    } else {
+        Err("no throttle counters, cooling devices or cpufreq".into())
+    }
 }
 
 fn undervoltage(root: &Root) -> Option<bool> {

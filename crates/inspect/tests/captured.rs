@@ -3,8 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
-use flashlag_inspect::{Counters, Probe, Root, environment};
+use flashlag_inspect::{Probe, Root, environment};
 use flashlag_schema::Environment;
+use flashlag_schema::counters::Counters;
 
 fn tree(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures").join(format!("sysfs-{name}"))

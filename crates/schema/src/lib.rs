@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod calibration;
+pub mod counters;
 mod environment;
 pub mod fio;
 mod hint;

@@ -11,7 +11,7 @@
 //! its own, which the disks' counters expose. What a host below a virtual disk caches can't be
 //! seen from here: the flush check says so.
 
-use flashlag_inspect::CounterDelta;
+use flashlag_schema::counters::CounterDelta;
 use flashlag_schema::{Check, CheckId, Phase, Reading};
 use flashlag_units::Bytes;
 
@@ -105,7 +105,7 @@ fn witnesses(
         },
     };
     let disk = evidence.environment.device.name.value().map_or("The disk", String::as_str);
-    let bytes = |counters: &Reading<flashlag_inspect::DiskCounters>| {
+    let bytes = |counters: &Reading<flashlag_schema::counters::DiskCounters>| {
         map(counters, |disk| if reads(phase) { disk.read_bytes } else { disk.write_bytes })
     };
     let Some(counted) = &counted else {

@@ -14,7 +14,7 @@
 //!   it the latencies are the clock's (fail), above 2 % they are coloured (unknown), below it is
 //!   under the histogram's own error of 0.8 % within a factor of three.
 
-use flashlag_inspect::CounterDelta;
+use flashlag_schema::counters::CounterDelta;
 use flashlag_schema::{Calibration, Check, CheckId, Phase};
 use flashlag_units::Nanos;
 

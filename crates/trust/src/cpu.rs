@@ -16,7 +16,7 @@
 //! fail, above 1 % unknown. Block I/O with a schedule sleeps on purpose: there the sampled operations
 //! are judged instead of the whole time.
 
-use flashlag_inspect::{CounterDelta, CpuTimes};
+use flashlag_schema::counters::{CounterDelta, CpuTimes};
 use flashlag_schema::{Check, CheckId, Operation, Phase, Time};
 use flashlag_units::Nanos;
 

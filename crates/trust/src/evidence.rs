@@ -1,4 +1,4 @@
-use flashlag_inspect::{CounterDelta, Counters};
+use flashlag_schema::counters::{CounterDelta, Counters};
 use flashlag_schema::scenario::Durability;
 use flashlag_schema::{Environment, Operation, Phase, Reading};
 use flashlag_units::{Bytes, Nanos};
@@ -18,7 +18,7 @@ pub struct Evidence<'a> {
     pub baseline: Option<&'a (Counters, Counters)>,
     /// Counters at the end of the run.
     pub ended: Option<&'a Counters>,
-    /// How many whole disks are below: [`flashlag_inspect::Probe::disk_count`].
+    /// The number of whole disks below the directory; `None` if no disk was found.
     pub disks: Option<usize>,
     /// A few hundred kilobytes of what the run's payload generator writes, made again from its seed;
     /// absent where others made it.

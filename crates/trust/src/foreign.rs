@@ -20,7 +20,7 @@
 //! is about what the p95 is made of. Between: unknown. Where no phase at all could be judged for
 //! writes: unknown. The moment before the run, in which we did nothing, is told beside.
 
-use flashlag_inspect::{CounterDelta, Counters};
+use flashlag_schema::counters::{CounterDelta, Counters};
 use flashlag_schema::scenario::Durability;
 use flashlag_schema::{Check, CheckId, Operation, Phase};
 use flashlag_units::{Bytes, Nanos, per_second};

@@ -1,7 +1,7 @@
 //! A made-up run on a quiet machine with a real disk, on which every check passes that can;
 //! each test then spoils one thing.
 
-use flashlag_inspect::{Counters, CpuTimes, DiskCounters, SelfIo, Throttle};
+use flashlag_schema::counters::{Counters, CpuTimes, DiskCounters, SelfIo, Throttle};
 use flashlag_schema::scenario::{Durability, EngineKind};
 use flashlag_schema::{
     Calibration, Check, CheckStatus, ClockCalibration, EngineOverhead, Environment, IntervalRecord,

@@ -11,7 +11,7 @@
 //! all along, may be a setting: unknown. Without a sensor it is unknown: a device that throttles
 //! without a sensor looks just like a slow one.
 
-use flashlag_inspect::Throttle;
+use flashlag_schema::counters::Throttle;
 use flashlag_schema::{ChangeKind, Check, CheckId};
 
 use crate::evidence::Evidence;

@@ -1,6 +1,6 @@
 //! Bytes and calls by layer, from counters read before and after a phase.
 
-use flashlag_inspect::{CounterDelta, Counters, DiskCounters, SelfIo};
+use flashlag_schema::counters::{CounterDelta, Counters, DiskCounters, SelfIo};
 use flashlag_schema::{DeviceCount, HostRequests, Ledger, Reading};
 use flashlag_units::Bytes;
 

@@ -19,7 +19,8 @@ use flashlag_engine::{
     AnyDevice, Background, Driven, FileSet, OpenOptions, Presence, ThreadsWatch, Watch,
     drive_threads, open,
 };
-use flashlag_inspect::{Counters, Probe};
+use flashlag_inspect::Probe;
+use flashlag_schema::counters::Counters;
 use flashlag_schema::scenario::Io;
 use flashlag_schema::{Ledger, Run};
 use flashlag_sqlite::{PreparedSaves, SaveJob};

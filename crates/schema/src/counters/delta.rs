@@ -1,24 +1,25 @@
-use flashlag_schema::Reading;
+//! The difference of two readings.
+
 use flashlag_units::{Bytes, Nanos};
 
-use crate::counters::{Counters, CpuTimes, DiskCounters, SelfIo};
-use crate::processes::Neighbour;
+use super::{Counters, CpuTimes, DiskCounters, Neighbour, SelfIo};
+use crate::{PressureStall, Reading};
 
-/// What was counted between two moments. Absent where either reading was, or where a counter
-/// went back (a device was replaced).
+/// The difference of the counters between two moments. A field is absent where either reading was,
+/// or where a counter went back (a device was replaced).
 #[derive(Clone, Debug, PartialEq)]
 pub struct CounterDelta {
-    /// By the monotonic clock.
+    /// Time on the monotonic clock.
     pub elapsed: Nanos,
-    /// By the boot-time clock.
+    /// Time on the boot-time clock.
     pub elapsed_boottime: Nanos,
-    /// By the wall clock; absent where it was set back.
+    /// Time on the wall clock; absent where the clock was set back.
     pub elapsed_realtime: Reading<Nanos>,
     /// This process.
     pub self_io: Reading<SelfIo>,
     /// The whole disks.
     pub disk: Reading<DiskCounters>,
-    /// The device the filesystem is on.
+    /// The block device that holds the filesystem.
     pub partition: Reading<DiskCounters>,
     /// All processors.
     pub cpu: Reading<CpuTimes>,
@@ -26,17 +27,15 @@ pub struct CounterDelta {
     pub pressure_cpu: Reading<Nanos>,
     /// Time in which some task waited for I/O.
     pub pressure_io: Reading<Nanos>,
-    /// What other processes used, by name.
+    /// CPU time and I/O of other processes, by name.
     pub neighbours: Reading<Vec<Neighbour>>,
 }
 
 impl Counters {
-    /// What was counted from `earlier` to `self`.
+    /// The difference from `earlier` to `self`.
     pub fn since(&self, earlier: &Counters) -> CounterDelta {
         let stall = |from: &Reading<_>, to: &Reading<_>| {
-            between(from, to, |a: &flashlag_schema::PressureStall, b| {
-                sub_time(b.total_ns, a.total_ns)
-            })
+            between(from, to, |a: &PressureStall, b| sub_time(b.total_ns, a.total_ns))
         };
         let realtime = sub_time(self.at_realtime, earlier.at_realtime);
         CounterDelta {
@@ -104,7 +103,7 @@ fn sub_disk(a: &DiskCounters, b: &DiskCounters) -> Option<DiskCounters> {
     })
 }
 
-/// Idle and I/O-wait time can go back by a tick when a CPU wakes: those are cut at zero.
+/// Idle and I/O-wait time can go back by a tick when a CPU wakes: such a difference is 0.
 fn sub_cpu(a: &CpuTimes, b: &CpuTimes) -> Option<CpuTimes> {
     Some(CpuTimes {
         total: sub_time(b.total, a.total)?,
