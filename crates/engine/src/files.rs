@@ -2,17 +2,13 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use flashlag_device::{Device, DeviceError, Durability, Op, Request};
-use flashlag_schema::scenario;
+use flashlag_device::DeviceError;
 use flashlag_units::Bytes;
-use flashlag_workload::Payload;
 use rustix::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{AtFlags, Mode, OFlags};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use crate::open::{OpenOptions, open};
 use crate::presence::{Presence, gone};
 
 /// The bits of an offset within one file: files are at most 2 GiB, which every filesystem takes
@@ -31,10 +27,10 @@ pub struct FileSet {
 }
 
 impl FileSet {
-    /// The most that one file holds.
+    /// The largest file.
     pub const FILE_BYTES: Bytes = Bytes(1 << FILE_BITS);
-    /// A span is rounded down to a multiple of this, so that its end can be written with
-    /// `O_DIRECT`; one that is shorter becomes this long.
+    /// The unit of a span, which is rounded down to a multiple (at least one), so that its end can
+    /// be written with `O_DIRECT`.
     pub const GRAIN: Bytes = Bytes(4096);
 
     /// The files that hold (or will hold) `span` bytes.
@@ -43,12 +39,12 @@ impl FileSet {
         FileSet { directory: directory.to_owned(), opened: None, stem: stem.to_owned(), span }
     }
 
-    /// The same files in a directory that is open: nobody can put another in its place.
+    /// The same files in an open directory, which nobody can replace by another.
     pub fn opened(self, directory: Arc<OwnedFd>) -> FileSet {
         FileSet { opened: Some(directory), ..self }
     }
 
-    /// A name in the directory, relative to what is open of it.
+    /// A path as a directory and a name in it: relative to the open directory, if there is one.
     pub(crate) fn at(&self, path: &Path) -> (BorrowedFd<'_>, PathBuf) {
         match (&self.opened, path.file_name()) {
             (Some(opened), Some(name)) => (opened.as_fd(), PathBuf::from(name)),
@@ -56,17 +52,17 @@ impl FileSet {
         }
     }
 
-    /// How many bytes there are.
+    /// Bytes in all files.
     pub fn span(&self) -> Bytes {
         self.span
     }
 
-    /// Where the files are.
+    /// The directory of the files.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// How many files there are; at least one.
+    /// The number of files; at least one.
     pub fn count(&self) -> usize {
         self.span.0.div_ceil(FileSet::FILE_BYTES.0) as usize
     }
@@ -81,14 +77,14 @@ impl FileSet {
         (0..self.count()).map(|index| self.path(index))
     }
 
-    /// How long the file of that index is.
+    /// The length of a file.
     pub fn length(&self, index: usize) -> Bytes {
         let before = (index as u64).saturating_mul(FileSet::FILE_BYTES.0);
         self.span.minus(Bytes(before)).min(FileSet::FILE_BYTES)
     }
 
-    /// Whether every file is there at its full length with every block allocated: laid out before,
-    /// by this run or by the one it resumes.
+    /// Whether every file has its full length with every block allocated: laid out before, by this
+    /// run or by the one it resumes.
     pub fn is_laid_out(&self) -> bool {
         (0..self.count()).all(|index| {
             let path = self.path(index);
@@ -101,8 +97,7 @@ impl FileSet {
         })
     }
 
-    /// Whether every file is still there, for a caller who must know that what it measured was not
-    /// a deleted file.
+    /// Checks that every file still has its name, so that no deleted file was measured.
     ///
     /// # Errors
     /// The first file that is gone.
@@ -113,78 +108,22 @@ impl FileSet {
         Ok(())
     }
 
-    /// Remembers which files these are, for a caller who must also know that nobody put others in
-    /// their place.
+    /// The identity of the files, to check later that nobody put others in their place.
     ///
     /// # Errors
-    /// The first file that is not there.
+    /// The first file that is missing.
     pub fn presence(&self) -> Result<Presence, DeviceError> {
         allow_files(self.count() as u64 * 2);
         Presence::of(self.paths())
     }
 
-    /// Writes every byte once, in order, in 1 MiB writes past the page cache where that can be,
-    /// stamped as generation 0; then makes it durable and drops it from the page cache. No sparse
-    /// files and no preallocation: blocks that were never written read too fast and write too
-    /// slowly.
-    ///
-    /// Returns how many bytes were written: fewer than the span where `stop` was raised.
+    /// Drops the files from the page cache: their data must be durable already.
     ///
     /// # Errors
-    /// Whatever the filesystem says; what was written until then is still there.
-    pub fn lay_out(
-        &self,
-        payload: &Payload,
-        stop: &AtomicBool,
-        on_progress: &mut dyn FnMut(Bytes),
-    ) -> Result<Bytes, DeviceError> {
-        const STEP: u64 = 1 << 20;
-        let options = OpenOptions {
-            direct: true,
-            engine: scenario::EngineKind::Psync,
-            queue_depth: 1,
-            durable: scenario::Durability::None,
-            block: FileSet::GRAIN,
-            buffer: Bytes(STEP),
-            write: true,
-            create: true,
-        };
-        let mut device = open(self, &options)?.device;
-        let mut completed = Vec::with_capacity(1);
-        let mut offset = 0;
-        while offset < self.span.0 && !stop.load(Ordering::Relaxed) {
-            let length = STEP.min(self.span.0 - offset);
-            payload.fill(&mut device.buffer(0)[..length as usize], Bytes(offset), 0);
-            let write = Request {
-                slot: 0,
-                op: Op::Write,
-                offset: Bytes(offset),
-                length: Bytes(length),
-                durability: Durability::None,
-            };
-            run_one(&mut device, write, &mut completed)?;
-            offset += length;
-            on_progress(Bytes(offset));
-        }
-        let flush = Request {
-            slot: 0,
-            op: Op::Flush,
-            offset: Bytes::ZERO,
-            length: Bytes::ZERO,
-            durability: Durability::None,
-        };
-        run_one(&mut device, flush, &mut completed)?;
-        self.evict()?;
-        Ok(Bytes(offset))
-    }
-
-    /// Drops what the page cache holds of the files: their data must be durable already.
-    ///
-    /// # Errors
-    /// Where a file can't be opened.
+    /// A file that can't be opened.
     pub fn evict(&self) -> Result<(), DeviceError> {
         for file in self.open_files(OFlags::RDONLY)? {
-            // Advice: a filesystem that has none of it is no error.
+            // Only advice: a filesystem that ignores it is no error.
             let _ = rustix::fs::fadvise(&file, 0, None, rustix::fs::Advice::DontNeed);
         }
         Ok(())
@@ -208,9 +147,9 @@ impl FileSet {
         Ok(())
     }
 
-    /// Opens every file. Never follows a symbolic link: what is at the end of one is not ours.
+    /// Opens every file. A symbolic link is not followed: its target is not ours.
     pub(crate) fn open_files(&self, flags: OFlags) -> Result<Vec<OwnedFd>, DeviceError> {
-        // Once for the I/O, and once for who holds a `Presence`.
+        // Once for the I/O and once for a `Presence`.
         allow_files(self.count() as u64 * 2);
         let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let open_one = |path: PathBuf| {
@@ -222,27 +161,15 @@ impl FileSet {
     }
 }
 
-/// Submits one request to an idle device and waits for it.
-pub(crate) fn run_one<D: Device>(
-    device: &mut D,
-    request: Request,
-    completed: &mut Vec<flashlag_device::Completion>,
-) -> Result<(), DeviceError> {
-    completed.clear();
-    device.submit(request)?;
-    device.reap(1, completed)?;
-    completed.drain(..).try_for_each(|completion| completion.result)
-}
-
-/// Raises the soft limit of open files where `files` more than the usual few would not fit; where
-/// the hard limit is too low, `open` will say so.
+/// Raises the soft limit of open files so that `files` more fit. If the hard limit is too low,
+/// `open` fails and reports it.
 fn allow_files(files: u64) {
     const SPARE: u64 = 256;
     let limit = getrlimit(Resource::Nofile);
     let wanted = files + SPARE;
     if limit.current.is_some_and(|current| current < wanted) {
         let current = Some(limit.maximum.map_or(wanted, |maximum| maximum.min(wanted)));
-        // Where it is refused, the error is `open`'s to tell.
+        // If this is refused, `open` reports the error.
         let _ = setrlimit(Resource::Nofile, Rlimit { current, maximum: limit.maximum });
     }
 }

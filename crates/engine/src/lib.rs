@@ -12,6 +12,8 @@ mod files;
 pub mod fill;
 pub mod guard;
 pub mod heartbeat;
+mod lay_out;
+mod one;
 mod open;
 mod presence;
 mod psync;

@@ -12,8 +12,8 @@ use rustix::io::Errno;
 use crate::any::AnyDevice;
 use crate::direct::{Alignment, alignment};
 use crate::files::FileSet;
-use crate::psync::{DurableWrite, PsyncDevice, write_dsync};
-use crate::table::{FileTable, Sync};
+use crate::psync::{PsyncDevice, write_dsync};
+use crate::table::{DurableWrite, FileTable, Sync};
 use crate::uring;
 
 /// What is asked for.

@@ -9,18 +9,7 @@ use flashlag_units::{Bytes, Nanos};
 use rustix::io::Errno;
 
 use crate::aligned::AlignedBuffer;
-use crate::table::{FileTable, retry};
-
-/// How a write that is durable itself is asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum DurableWrite {
-    /// The files are open with `O_DSYNC`: every write is.
-    Dsync,
-    /// `pwritev2` with `RWF_DSYNC`.
-    RwfDsync,
-    /// Neither: a sync call follows.
-    Sync,
-}
+use crate::table::{DurableWrite, FileTable, retry};
 
 /// One request at a time, done when [`Device::submit`] returns.
 #[derive(Debug)]

@@ -8,10 +8,10 @@ use rustix::io::Errno;
 
 use crate::files::{FILE_BITS, FileSet};
 
-/// Which call makes data durable.
+/// The call that makes written data durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sync {
-    /// `fdatasync`: data, and what is needed to find it.
+    /// `fdatasync`: the data, and the metadata needed to find it.
     Data,
     /// `fsync`: all metadata too.
     All,
@@ -24,6 +24,17 @@ impl Sync {
             Sync::All => "fsync",
         }
     }
+}
+
+/// How a write is made durable by itself, without a flush of everything before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DurableWrite {
+    /// The files are open with `O_DSYNC`: every write is durable.
+    Dsync,
+    /// `pwritev2` with `RWF_DSYNC`.
+    RwfDsync,
+    /// A write followed by a sync call.
+    Sync,
 }
 
 /// Open files in the order of their offsets, 2 GiB each but the last.
@@ -39,20 +50,20 @@ impl FileTable {
         FileTable { set, files, sync }
     }
 
-    /// The file that holds `offset`, and where in it. A request never reaches past the span, so
-    /// there is always one.
+    /// The index of the file that holds `offset`, and the offset in that file. A request never
+    /// reaches past the span, so the file exists.
     #[inline]
     pub(crate) fn locate(&self, offset: Bytes) -> (usize, u64) {
         ((offset.0 >> FILE_BITS) as usize, offset.0 & (FileSet::FILE_BYTES.0 - 1))
     }
 
-    /// How much of `length` from `offset` lies in the file that holds `offset`.
+    /// The part of `length` from `offset` that lies in the file that holds `offset`.
     #[inline]
     pub(crate) fn within(&self, offset: Bytes, length: u64) -> u64 {
         length.min(FileSet::FILE_BYTES.0 - (offset.0 & (FileSet::FILE_BYTES.0 - 1)))
     }
 
-    /// Whether some block of that size would lie in two files.
+    /// Whether some block of that size lies in two files.
     pub(crate) fn crosses(&self, block: Bytes) -> bool {
         self.files.len() > 1 && !FileSet::FILE_BYTES.0.is_multiple_of(block.0.max(1))
     }
@@ -80,7 +91,7 @@ impl FileTable {
         DeviceError::os(operation, subject, Some(Bytes(at)), errno)
     }
 
-    /// The file ended before it should.
+    /// The error for a file that ends before the request does.
     #[cold]
     pub(crate) fn short(&self, offset: Bytes) -> DeviceError {
         let (index, at) = self.locate(offset);

@@ -8,6 +8,7 @@ use flashlag_units::Bytes;
 use crate::block::{Stack, name};
 use crate::life::life;
 use crate::root::Root;
+use crate::ufs::ufs_host;
 
 /// Describes the first disk of a stack.
 pub(crate) fn device(root: &Root, stack: &Result<Stack, String>) -> Device {
@@ -119,19 +120,6 @@ pub(crate) fn kind(root: &Root, disk: &Path) -> String {
         return known.map_or("scsi or other", |(_, kind)| kind).to_owned();
     };
     bus.to_owned()
-}
-
-/// The UFS host controller above a SCSI disk: the ancestor that shows the UFS descriptors, or is
-/// named as one.
-pub(crate) fn ufs_host<'a>(root: &Root, disk: &'a Path) -> Option<&'a Path> {
-    let is_host = |above: &&Path| {
-        let named = name(above);
-        root.has(above.join("health_descriptor"))
-            || named.contains(".ufshc")
-            || named.contains("ufshcd")
-            || named.ends_with(".ufs")
-    };
-    disk.ancestors().skip(1).find(is_host)
 }
 
 fn model(root: &Root, disk: &Path, kind: &str) -> Reading<String> {

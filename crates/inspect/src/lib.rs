@@ -19,6 +19,7 @@ mod processes;
 mod root;
 mod software;
 mod thermal;
+mod ufs;
 
 pub use probe::{Probe, environment};
 pub use root::Root;

@@ -1,6 +1,6 @@
-//! How worn a disk says it is.
+//! The wear that a disk reports.
 //!
-//! eMMC (JESD84-B51, EXT_CSD 267 to 269) and UFS (JESD220, Device Health Descriptor) tell the
+//! eMMC (JESD84-B51, EXT_CSD 267 to 269) and UFS (JESD220, Device Health Descriptor) report the
 //! share of rated life in tenths: 0x01 is 0 to 10 % used, 0x0A is 90 to 100 %, 0x0B is beyond.
 //! 0x00 is "not defined", and absent here.
 
@@ -8,8 +8,8 @@ use std::path::Path;
 
 use flashlag_schema::DeviceLife;
 
-use crate::disk::ufs_host;
 use crate::root::Root;
+use crate::ufs::ufs_host;
 
 pub(crate) fn life(root: &Root, disk: &Path, kind: &str) -> Result<DeviceLife, String> {
     match kind {
@@ -57,7 +57,7 @@ fn ufs(root: &Root, disk: &Path) -> Result<DeviceLife, String> {
     })
 }
 
-/// The upper bound of the worst tenth told; 110 % stands for "beyond".
+/// The upper bound of the worst tenth reported; 110 % stands for "beyond".
 fn worst<'a>(codes: impl Iterator<Item = &'a str>, source: &str) -> Result<u8, String> {
     let tenths = codes.filter_map(code).filter(|tenth| (0x01..=0x0B).contains(tenth));
     let worst = tenths.max().ok_or_else(|| format!("{source}: the device leaves it undefined"))?;

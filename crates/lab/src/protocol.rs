@@ -11,7 +11,7 @@ use flashlag_units::{Bytes, Nanos};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::layers::Layer;
+use crate::layer::Layer;
 use crate::spec::Cipher;
 
 /// The name of the port.

@@ -6,7 +6,7 @@ use flashlag_units::{Bytes, did_you_mean};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::layers::Layer;
+use crate::layer::Layer;
 
 /// A filesystem that the lab makes and mounts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -23,6 +23,7 @@ mod seal;
 mod served;
 mod trust;
 pub mod verify;
+mod words;
 
 pub use calibration::{Calibration, ClockCalibration, EngineOverhead};
 pub use environment::{
@@ -32,7 +33,7 @@ pub use histogram::{LatencySummary, StoredHistogram};
 pub use lag::Lag;
 pub use phase::{
     BlockKinds, Change, ChangeKind, Cleaned, Floor, Growth, GrowthPart, IntervalRecord, KindCount,
-    Ledger, Mixed, Operation, Phase, StallCause, StallRecord, State, Time, WaitRecord,
+    Ledger, Mixed, Phase, StallCause, StallRecord, Time, WaitRecord,
 };
 pub use reading::Reading;
 pub use run::{
@@ -42,6 +43,7 @@ pub use run::{
 pub use seal::RunFileError;
 pub use served::{CutReport, DeviceCount, DeviceStats, FlashState, HostRequests, Lateness};
 pub use trust::{Check, CheckId, CheckStatus, Trust, Verdict};
+pub use words::{Operation, State};
 
 /// The JSON Schema of a run file.
 pub fn run_json_schema() -> serde_json::Value {

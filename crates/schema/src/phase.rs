@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::histogram::{LatencySummary, StoredHistogram};
 use crate::lag::Lag;
 use crate::reading::Reading;
-use crate::scenario::{Durability, EngineKind};
+use crate::words::{Durability, EngineKind, Operation, State};
 
 /// One measured stretch of one workload: what was asked, what was seen.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -146,62 +146,6 @@ impl Phase {
 pub struct Mixed {
     /// How many in a hundred operations of the test read, on average.
     pub read_percent: u32,
-}
-
-/// Where the device is in its life.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum State {
-    /// As it was found.
-    #[default]
-    New,
-    /// After a fill.
-    Filled,
-    /// After the fill was deleted.
-    Deleted,
-    /// After the free space was trimmed.
-    Trimmed,
-    /// After an idle wait.
-    Idle,
-}
-
-impl State {
-    /// A test's name that is unique in a run: `new: rand_write_4k`, `filled 2: rand_write_4k`.
-    pub fn label(self, run: u32, test: &str) -> String {
-        match self {
-            State::New => format!("new: {test}"),
-            state => format!("{} {run}: {test}", state.name()),
-        }
-    }
-
-    /// As it is written in files.
-    pub fn name(self) -> &'static str {
-        match self {
-            State::New => "new",
-            State::Filled => "filled",
-            State::Deleted => "deleted",
-            State::Trimmed => "trimmed",
-            State::Idle => "idle",
-        }
-    }
-}
-
-/// What a phase did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Operation {
-    /// Reads at ascending addresses.
-    SequentialRead,
-    /// Writes at ascending addresses.
-    SequentialWrite,
-    /// Reads at random addresses.
-    RandomRead,
-    /// Writes at random addresses.
-    RandomWrite,
-    /// SQLite transactions.
-    Save,
 }
 
 fn one() -> u32 {

@@ -6,9 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::environment::Environment;
 use crate::lag::Lag;
-use crate::phase::{Phase, State};
+use crate::phase::Phase;
 use crate::reading::Reading;
 use crate::trust::Trust;
+use crate::words::State;
 
 /// The version of the run file. A reader refuses what it does not know.
 pub const SCHEMA: &str = "flashlag.run/1";

@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod control;
+mod crash;
 mod data;
 mod device;
 mod error;
@@ -22,10 +23,11 @@ mod store;
 pub use control::{
     Answer, Command, Control, ControlServer, CutMoment, CutReport, Fault, FaultKind, FaultOp,
 };
+pub use crash::CrashImage;
 pub use device::{Refusal, Served};
 pub use error::ServeError;
 pub use launch::{Launch, Listen, OwnDirectory, Running, percent_encoded};
 pub use metrics::open_metrics;
-pub use record::{CrashImage, Head, Record, RecordKind, Recording};
+pub use record::{Head, Record, RecordKind, Recording};
 pub use settings::{Age, Settings, TimeScale};
 pub use sizing::{is_instant, minimum_size, model_of_size};

@@ -11,6 +11,9 @@ const CHECKPOINT_PAGES: u64 = 1000;
 /// file's first page; each once in the database and once in the journal.
 const PAGES_PER_CHANGE: u64 = 64;
 
+/// Rows of an update or delete job whose scenario sets none, so that there are rows to change.
+pub(crate) const FIRST_ROWS: u64 = 1000;
+
 /// The most that one save writes, a checkpoint that it triggers included.
 pub fn most_of_a_save(save: &Save) -> Bytes {
     let row = save.row.0.0.saturating_mul(4);
@@ -24,7 +27,7 @@ pub fn most_of_a_save(save: &Save) -> Bytes {
 
 /// The most that making the databases with their first rows writes, and putting rows back.
 pub fn most_to_prepare(save: &Save) -> Bytes {
-    let rows = save.rows.max(crate::prepare::FIRST_ROWS);
+    let rows = save.rows.max(FIRST_ROWS);
     // A row has a header; a page that is half full costs twice its rows; the journal as much again.
     let of_one = rows.saturating_mul(save.row.0.0.saturating_add(64)).saturating_mul(4);
     Bytes(of_one.saturating_add(1 << 20).saturating_mul(u64::from(save.databases.max(1))))

@@ -42,6 +42,7 @@ mod phase;
 mod place;
 mod prepare;
 mod rows;
+mod run;
 mod simulated;
 mod thread_io;
 mod vfs;

@@ -3,27 +3,24 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use flashlag_device::WaitMeter;
 use flashlag_schema::scenario::{JournalMode, Save, Statement, Synchronous};
 use flashlag_schema::{Downgrade, Reading};
 use flashlag_units::{Bytes, Nanos};
 use rustix::io::Errno;
 
+use crate::bound::FIRST_ROWS;
 use crate::content::Content;
 use crate::database::{CHUNK, Database, file_name, remove_files};
 use crate::directory::Directory;
 use crate::error::SqliteError;
 use crate::growth::Sizes;
-use crate::job::{SaveJob, SaveWatch, Saved};
-use crate::phase;
+use crate::job::SaveJob;
 use crate::place::{Place, written_since};
 use crate::rows::Rows;
 use crate::simulated::Simulated;
 use crate::vfs::Files;
 use crate::writes::bytes_of;
 
-/// Rows of an update or delete job that names none: there must be something to change.
-pub(crate) const FIRST_ROWS: u64 = 1000;
 /// Keeps the choice of rows apart from contents and arrivals.
 const ROWS_STREAM: u64 = 0x726f_7773_206f_6620;
 
@@ -133,16 +130,6 @@ impl<'a> PreparedSaves<'a> {
     /// What was written to prepare.
     pub fn written(&self) -> &Reading<Bytes> {
         &self.written
-    }
-
-    /// Saves until a limit, an error or a word from `watch`; then closes the databases, outside of
-    /// every figure. A write-ahead log is checkpointed and removed by that.
-    ///
-    /// # Errors
-    /// Where no save could be begun. A save that fails is in [`Saved::error`], with everything
-    /// that was recorded before.
-    pub fn run<M: WaitMeter>(self, watch: SaveWatch<'_, M>) -> Result<Saved, SqliteError> {
-        phase::run(self, watch)
     }
 }
 

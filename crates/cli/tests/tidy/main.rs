@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that can't go on fails")]
 
 mod calls;
+mod circles;
 mod imports;
 mod lengths;
 mod licences;

@@ -80,7 +80,7 @@ where
         }
         drop(say);
         let start = all_open(&heard, gates.len())?;
-        let together = Arc::new(Together::new(start, &job.limits, job.block));
+        let together = Arc::new(Together::new(start, job.limits.ops(job.block)));
         for gate in gates {
             // A thread that is gone says nothing more, which is seen below.
             let _ = gate.send(Arc::clone(&together));

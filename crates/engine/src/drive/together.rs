@@ -1,25 +1,23 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use flashlag_units::{Bytes, Nanos};
+use flashlag_units::Nanos;
 
-use super::job::Limits;
-
-/// What the threads of one test share: when they began, and how much they may do together.
+/// The state that the threads of one test share: their start and the operations left to them.
 #[derive(Debug)]
 pub struct Together {
     /// The moment from which all of them count.
     pub start: Nanos,
-    /// Operations that may still begin; `None` where no limit in bytes says how many.
+    /// Operations that may still begin; `None` without a limit in bytes.
     left: Option<AtomicU64>,
 }
 
 impl Together {
-    /// Threads that begin at `start` and end by `limits`, in operations of `block`.
-    pub fn new(start: Nanos, limits: &Limits, block: Bytes) -> Together {
-        Together { start, left: limits.ops(block).map(AtomicU64::new) }
+    /// Threads that begin at `start` and do at most `ops` operations together.
+    pub(super) fn new(start: Nanos, ops: Option<u64>) -> Together {
+        Together { start, left: ops.map(AtomicU64::new) }
     }
 
-    /// Takes one operation of those that are left; `false` where none is.
+    /// Takes one of the operations left; `false` if none is.
     #[inline]
     pub(super) fn takes_one(&self) -> bool {
         let Some(left) = &self.left else { return true };

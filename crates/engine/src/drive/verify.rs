@@ -5,7 +5,7 @@ use flashlag_units::Bytes;
 use flashlag_workload::Payload;
 
 use super::job::Verified;
-use crate::files::run_one;
+use crate::one::run_one;
 
 /// Mismatches that are kept with all their details.
 pub(super) const KEPT: usize = 8;

@@ -7,7 +7,7 @@ use flashlag_units::{Bytes, Nanos};
 use super::gauge::Gauge;
 use super::order::Order;
 use crate::drive::Job;
-use crate::files::run_one;
+use crate::one::run_one;
 
 /// A device that is being filled: the loop writes ascending logical blocks, and each goes to its
 /// place ([`Order`]) while the level is watched ([`Gauge`]).

@@ -6,7 +6,7 @@ use flashlag_workload::Payload;
 
 use super::filling::Filling;
 use crate::drive::Verified;
-use crate::files::run_one;
+use crate::one::run_one;
 
 /// Mismatches that are kept with all their details.
 const KEPT: usize = 8;

@@ -16,8 +16,7 @@ use flashlag_device::{
 use flashlag_units::{Bytes, Nanos};
 use rustix::io::Errno;
 
-use crate::psync::DurableWrite;
-use crate::table::FileTable;
+use crate::table::{DurableWrite, FileTable};
 use memory::SlotMemory;
 use ring::{Ring, Transfer};
 

@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use rustix::mount::MountFlags;
 
 use crate::error::LabError;
-use crate::layers::{DAEMON, places, put_all};
+use crate::layer::DAEMON;
+use crate::layers::{places, put_all};
 use crate::mounting::{put, put_filesystem, take_off};
 use crate::protocol::Mount;
 

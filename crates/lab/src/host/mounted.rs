@@ -7,7 +7,8 @@ use rustix::mount::UnmountFlags;
 
 use super::daemon::Daemon;
 use crate::error::LabError;
-use crate::layers::{DAEMON, Layer, places, put_all};
+use crate::layer::{DAEMON, Layer};
+use crate::layers::{places, put_all};
 use crate::mounting::{put_filesystem, take_off};
 use crate::spec::LabSpec;
 

@@ -8,8 +8,9 @@ use super::bins::{latency_of, summary_of};
 use super::import::Told;
 use super::options::Options;
 use crate::histogram::StoredHistogram;
-use crate::phase::{Operation, Phase};
+use crate::phase::Phase;
 use crate::run::Run;
+use crate::words::Operation;
 
 /// Writes a run in the shape of `fio --output-format=json+`: one job for each phase, whose
 /// `clat_ns` bins are the latency (flush included, where a flush makes the write durable) and whose

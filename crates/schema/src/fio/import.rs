@@ -13,13 +13,14 @@ use super::{FioFileError, json_of};
 use crate::environment::Environment;
 use crate::histogram::{LatencySummary, StoredHistogram};
 use crate::lag::Lag;
-use crate::phase::{Ledger, Phase, State};
+use crate::phase::{Ledger, Phase};
 use crate::reading::Reading;
 use crate::run::{
     Integrity, Program, Run, RunStatus, SCHEMA, ScenarioRecord, Skipped, Target, TargetKind, Wear,
 };
 use crate::scenario::{Durability, EngineKind, hex};
 use crate::trust::{Check, CheckId, CheckStatus, Trust};
+use crate::words::State;
 
 /// Reads fio's `json+` output (3.x), or what [`super::export`] wrote, as a run: one phase for each
 /// job and direction. No trust check is made: all are unknown.
@@ -241,7 +242,7 @@ pub(super) struct Told {
     pub(super) name: Option<String>,
     pub(super) state: Option<State>,
     pub(super) run: Option<u32>,
-    pub(super) operation: Option<crate::phase::Operation>,
+    pub(super) operation: Option<crate::words::Operation>,
     pub(super) durable: Option<Durability>,
     pub(super) engine: Option<EngineKind>,
     pub(super) elapsed_ns: Option<Nanos>,
@@ -325,7 +326,7 @@ fn blank(name: String, job: &Value) -> Phase {
         name,
         state: State::New,
         run: 1,
-        operation: crate::phase::Operation::RandomRead,
+        operation: crate::words::Operation::RandomRead,
         block_bytes: Bytes::ZERO,
         span_bytes: Bytes::ZERO,
         queue_depth: 1,
@@ -382,7 +383,7 @@ fn with_figures(
         flush.filter(|flush| (1..=latency.count()).contains(&flush.count())),
         response.filter(|response| (1..=latency.count()).contains(&response.count())),
     );
-    let is_save = phase.operation == crate::phase::Operation::Save;
+    let is_save = phase.operation == crate::words::Operation::Save;
     let felt = response.as_ref().unwrap_or(latency);
     let possible = possible_stalls(latency, phase.stall_over_ns);
     Phase {

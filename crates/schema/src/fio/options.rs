@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use flashlag_units::{Bytes, Nanos};
 use serde_json::Value;
 
-use crate::phase::{Operation, Phase};
+use crate::phase::Phase;
 use crate::scenario::Durability;
+use crate::words::Operation;
 
 /// Options that say where and how to report, not what is done: two jobs that differ in these alone
 /// did the same.

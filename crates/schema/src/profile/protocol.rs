@@ -2,8 +2,8 @@
 //! They are files like a user's own.
 
 use super::ProfileCheck;
-use crate::phase::State;
 use crate::scenario::{Scenario, ScenarioError};
+use crate::words::State;
 
 macro_rules! files {
     ($($name:literal),* $(,)?) => {

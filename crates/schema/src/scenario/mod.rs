@@ -13,8 +13,9 @@ mod validate;
 pub(crate) use hash::hex;
 pub(crate) use parse::ScenarioFile;
 
+pub use crate::words::{Durability, EngineKind, Pattern};
 pub use error::ScenarioError;
 pub use types::{
-    Arrivals, Durability, EngineKind, Io, IoOperation, JournalMode, Pattern, Save, Scenario,
-    Schedule, Statement, Step, Synchronous, Test, ThreadSpans, Until,
+    Arrivals, Io, IoOperation, JournalMode, Save, Scenario, Schedule, Statement, Step, Synchronous,
+    Test, ThreadSpans, Until,
 };

@@ -13,7 +13,7 @@ use super::types::{
 };
 use super::validate::validate;
 use crate::hint::with_hint;
-use crate::phase::State;
+use crate::words::State;
 
 /// A scenario's file.
 #[derive(Deserialize, JsonSchema)]

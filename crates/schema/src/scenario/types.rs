@@ -4,7 +4,7 @@ use flashlag_units::{Bytes, Nanos, Text};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::phase::State;
+use crate::words::{Durability, EngineKind, Pattern, State};
 
 /// A scenario with its settings applied and its matrices expanded: nothing is left to decide.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -255,16 +255,6 @@ impl ThreadSpans {
     }
 }
 
-/// The order of addresses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Pattern {
-    /// Ascending, from the start again at the end.
-    Sequential,
-    /// Uniform over the span. In a fill, each block once.
-    Random,
-}
-
 /// When a test ends, beside its limits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -274,42 +264,6 @@ pub enum Until {
     Limits,
     /// At steady state (SNIA: five rounds, range within 20 %, slope within 10 %), or at its limits.
     Steady,
-}
-
-/// How a write is made durable.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Durability {
-    /// Not at all, or once at the end.
-    #[default]
-    None,
-    /// `write`, then `fdatasync`.
-    Fdatasync,
-    /// `write`, then `fsync`.
-    Fsync,
-    /// The file is open with `O_DSYNC`.
-    Dsync,
-    /// `pwritev2` with `RWF_DSYNC`.
-    RwfDsync,
-}
-
-/// What does the I/O.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum EngineKind {
-    /// `pread` and `pwrite` at depth 1, io_uring above.
-    #[default]
-    Auto,
-    /// `pread` and `pwrite`.
-    Psync,
-    /// io_uring.
-    IoUring,
-    /// Real SQLite.
-    Sqlite,
-    /// fio.
-    Fio,
-    /// Discards writes and reads zeroes at once: for measuring the ruler.
-    Null,
 }
 
 /// When operations begin.

@@ -3,7 +3,8 @@ use std::collections::BTreeMap;
 use flashlag_units::{Bytes, Nanos, did_you_mean};
 
 use super::error::ScenarioError;
-use super::types::{Arrivals, EngineKind, Io, IoOperation, Save, Step, Test, Until};
+use super::types::{Arrivals, Io, IoOperation, Save, Step, Test, Until};
+use crate::words::{Durability, EngineKind};
 
 /// Checks that the parts fit together, and drops steps that do nothing (`repeat = 0`, `idle = 0`).
 pub(super) fn validate(
@@ -92,7 +93,7 @@ fn check_io(io: &Io) -> Result<(), String> {
     if matches!(io.engine, EngineKind::Sqlite | EngineKind::Fio) {
         return Err("engine must be auto, psync, io_uring or null".to_owned());
     }
-    let durable = io.durable != super::types::Durability::None;
+    let durable = io.durable != Durability::None;
     if io.operation == IoOperation::Read && durable {
         return Err("a read can't be durable".to_owned());
     }

@@ -7,9 +7,10 @@ use super::figures::Figures;
 use super::{restored, verify_histogram};
 use crate::histogram::{LatencySummary, StoredHistogram};
 use crate::lag::Lag;
-use crate::phase::{Operation, Phase, StallCause, Time};
+use crate::phase::{Phase, StallCause, Time};
 use crate::run::TargetKind;
 use crate::scenario::EngineKind;
+use crate::words::Operation;
 
 /// The most stalls that a phase lists; it counts the rest.
 const STALLS_KEPT: u64 = 1000;

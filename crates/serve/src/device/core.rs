@@ -7,7 +7,7 @@ use super::clock::DeviceClock;
 use super::faults::Faults;
 use super::modelled::Modelled;
 use super::power::Plan;
-use super::{Refusal, Work};
+use super::request::{Refusal, Work};
 use crate::data::Data;
 use crate::record::{Record, RecordKind, Recorder};
 use crate::store::Store;

@@ -3,7 +3,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use flashlag_schema::HostRequests;
 use flashlag_units::Bytes;
 
-use super::Work;
+use super::request::Work;
 
 /// What hosts asked for, counted without a lock.
 #[derive(Debug, Default)]

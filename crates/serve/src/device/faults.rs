@@ -4,7 +4,7 @@ use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::SeedableRng;
 use rustix::io::Errno;
 
-use super::{Refusal, Work};
+use super::request::{Refusal, Work};
 use crate::control::{Fault, FaultOp};
 
 /// What goes wrong at present.

@@ -4,14 +4,15 @@ mod age;
 mod clock;
 mod core;
 mod counts;
+mod cut;
 mod faults;
 mod modelled;
 mod open;
 mod power;
+mod request;
 mod told;
 mod wait;
 
-use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -24,35 +25,14 @@ use crate::data::Data;
 use crate::settings::Settings;
 
 pub(crate) use modelled::Modelled;
+pub use request::Refusal;
+pub(crate) use request::Work;
 
 use self::core::{Core, Due};
 use counts::Counts;
 
 /// Requests that wait for a stall's end check again after this time at the latest.
 const LONGEST_WAIT: Nanos = Nanos::from_secs(3600);
-
-/// Why a request fails: what a host is told, and why.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{reason}")]
-pub struct Refusal {
-    /// The error number that the host sees.
-    pub errno: i32,
-    /// What happened.
-    pub reason: String,
-}
-
-impl Refusal {
-    pub(crate) fn new(errno: Errno, reason: impl Into<String>) -> Refusal {
-        Refusal { errno: errno.raw_os_error(), reason: reason.into() }
-    }
-}
-
-impl From<io::Error> for Refusal {
-    fn from(error: io::Error) -> Refusal {
-        let errno = error.raw_os_error().unwrap_or(Errno::IO.raw_os_error());
-        Refusal { errno, reason: format!("its store: {error}") }
-    }
-}
 
 /// A device that is served. All of it may be used from many threads at once.
 #[derive(Debug)]
@@ -69,47 +49,6 @@ pub struct Served {
     told: Condvar,
     /// How much later than modelled requests completed, in real time.
     lateness: Mutex<Histogram>,
-}
-
-/// What a request does, with its data.
-#[derive(Debug)]
-pub(crate) enum Work<'a> {
-    Read(&'a mut [u8]),
-    Write(&'a [u8]),
-    /// Zeros that are written as any other data.
-    Zeros(u64),
-    Flush,
-    Discard(u64),
-}
-
-impl Work<'_> {
-    pub(crate) fn length(&self) -> u64 {
-        match self {
-            Work::Read(into) => into.len() as u64,
-            Work::Write(from) => from.len() as u64,
-            Work::Zeros(length) | Work::Discard(length) => *length,
-            Work::Flush => 0,
-        }
-    }
-
-    pub(crate) fn name(&self) -> &'static str {
-        match self {
-            Work::Read(_) => "read",
-            Work::Write(_) | Work::Zeros(_) => "write",
-            Work::Flush => "flush",
-            Work::Discard(_) => "discard",
-        }
-    }
-
-    /// Moves the data.
-    pub(crate) fn apply(&mut self, data: &Data, offset: u64) -> io::Result<()> {
-        match self {
-            Work::Read(into) => data.read(offset, into),
-            Work::Write(from) => data.write(offset, from),
-            Work::Zeros(length) | Work::Discard(length) => data.clear(offset, *length),
-            Work::Flush => Ok(()),
-        }
-    }
 }
 
 impl Served {

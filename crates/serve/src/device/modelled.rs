@@ -5,7 +5,7 @@ use flashlag_schema::CutReport;
 use flashlag_schema::profile::TrimKind;
 use flashlag_units::{Bytes, Nanos};
 
-use super::Work;
+use super::request::Work;
 use crate::data::Data;
 use crate::record::{Record, RecordKind};
 

@@ -1,17 +1,13 @@
-//! Power cuts: now, or at a moment that was chosen before.
+//! Planned power cuts.
 
-use flashlag_schema::CutReport;
-use flashlag_units::{Bytes, Nanos};
+use flashlag_units::Nanos;
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::SeedableRng;
 
-use super::core::Core;
 use crate::control::CutMoment;
-use crate::data::Data;
-use crate::record::{Record, RecordKind};
 
-/// A power cut that is to come.
+/// A planned power cut.
 #[derive(Debug)]
 pub(crate) struct Plan {
     when: When,
@@ -22,13 +18,12 @@ pub(crate) struct Plan {
 enum When {
     /// At a moment.
     At(Nanos),
-    /// When so many more commands have been handed over; then in the one that was the last, at a
-    /// moment that is drawn, or at its beginning.
+    /// In the last of the next `left` commands: at a drawn moment, or at its beginning.
     After { left: u64, draws: Option<Box<Pcg64Mcg>> },
 }
 
 impl Plan {
-    /// `None` where it is to be at once.
+    /// A plan for a later moment; `None` for a cut at once.
     pub(super) fn new(moment: CutMoment, now: Nanos, stay_off: bool) -> Option<Plan> {
         let when = match moment {
             CutMoment::Now | CutMoment::AfterCommands(0) => return None,
@@ -43,7 +38,7 @@ impl Plan {
         Some(Plan { when, stay_off })
     }
 
-    /// The moment, where it is known.
+    /// The moment of the cut, if known yet.
     pub(super) fn moment(&self) -> Option<Nanos> {
         match self.when {
             When::At(at) => Some(at),
@@ -51,7 +46,12 @@ impl Plan {
         }
     }
 
-    /// A command was handed over, which lasts from `started` to `ended`.
+    /// The moment and whether the power stays off, if the cut is due by `now`.
+    pub(super) fn due(&self, now: Nanos) -> Option<(Nanos, bool)> {
+        self.moment().filter(|at| *at <= now).map(|at| (at, self.stay_off))
+    }
+
+    /// Counts a command that was submitted and lasts from `started` to `ended`.
     pub(super) fn passed(&mut self, started: Nanos, ended: Nanos) {
         if let When::After { left, draws } = &mut self.when {
             *left -= 1;
@@ -62,78 +62,6 @@ impl Plan {
                 };
                 self.when = When::At(at);
             }
-        }
-    }
-}
-
-impl Core {
-    /// Cuts the power where that was to happen by now.
-    pub(super) fn cut_where_due(&mut self, data: &Data, now: Nanos) -> std::io::Result<()> {
-        if let Some(Plan { when: When::At(at), stay_off }) = &self.plan
-            && *at <= now
-        {
-            let (at, stay_off) = (*at, *stay_off);
-            self.plan = None;
-            self.cut(data, at, stay_off)?;
-        }
-        Ok(())
-    }
-
-    /// The power is gone at `at`, and back at once or when it is switched on.
-    pub(super) fn cut(
-        &mut self,
-        data: &Data,
-        at: Nanos,
-        stay_off: bool,
-    ) -> std::io::Result<CutReport> {
-        let mut report = CutReport { virtual_ns: at, ..CutReport::default() };
-        if !self.powered {
-            return Ok(report);
-        }
-        if let Some(modelled) = &mut self.flash {
-            report = modelled.cut(data, at)?;
-        }
-        self.cuts.push(at);
-        self.last_cut = Some(report);
-        self.note_cut(at);
-        if stay_off {
-            self.powered = false;
-            self.clock.stop(at);
-        }
-        Ok(report)
-    }
-
-    /// The power is back: the device finds its map again.
-    pub(super) fn switch_on(&mut self, data: &Data) -> std::io::Result<()> {
-        if self.powered {
-            return Ok(());
-        }
-        self.powered = true;
-        self.clock.resume();
-        let at = self.clock.now();
-        if let Some(modelled) = &mut self.flash {
-            modelled.cut(data, at)?;
-        }
-        self.note_cut(at);
-        Ok(())
-    }
-
-    fn note_cut(&mut self, at: Nanos) {
-        let record = Record {
-            at,
-            ended: at,
-            offset: Bytes::ZERO,
-            length: Bytes::ZERO,
-            kind: RecordKind::Cut,
-            fua: false,
-            has_data: false,
-        };
-        if let Some(recorder) = &mut self.recorder {
-            recorder.note(&record, None);
-        }
-        if let Some(store) = &mut self.store {
-            // Where there is no room for it, a state that is stored later has what it did.
-            let _ = store.reserve().and_then(|()| store.note(&record)).map_err(|_| store.miss());
         }
     }
 }

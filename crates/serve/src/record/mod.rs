@@ -1,6 +1,5 @@
-//! Requests, as they are recorded.
+//! Recorded requests.
 
-mod crash;
 mod reader;
 mod writer;
 
@@ -9,12 +8,11 @@ use std::io::{self, Read};
 use flashlag_flash::{Command, Flash};
 use flashlag_units::{Bytes, Nanos};
 
-pub use crash::CrashImage;
 pub(crate) use reader::SCHEMA;
 pub use reader::{Head, Recording};
 pub(crate) use writer::Recorder;
 
-/// What a device did, or what happened to it.
+/// The kind of a recorded event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordKind {
     /// A read.

@@ -82,7 +82,7 @@ impl Recording {
         Ok(Some(flash))
     }
 
-    pub(super) fn refuse(&self, reason: &str) -> ServeError {
+    pub(crate) fn refuse(&self, reason: &str) -> ServeError {
         ServeError::file("use", &self.path, &io::Error::other(reason), ADVICE)
     }
 

@@ -7,7 +7,7 @@ use flashlag_units::{Bytes, Nanos};
 use super::Phase;
 use crate::drive::job::{Driven, Ended, Verified, Watch};
 use crate::drive::recording::Recording;
-use crate::files::run_one;
+use crate::one::run_one;
 
 impl<D: Device, M: WaitMeter> Phase<'_, D, M> {
     /// Waits for what is in flight, flushes, and reads back.

@@ -1,4 +1,4 @@
-//! What a power cut would have left, at any moment of a recording.
+//! The image that a power cut leaves, at any moment of a recording.
 
 use std::fs::File;
 use std::io;
@@ -10,10 +10,10 @@ use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::SeedableRng;
 
-use super::{Record, RecordKind, Recording};
 use crate::data::{Data, FileData};
 use crate::device::{Modelled, Work};
 use crate::error::ServeError;
+use crate::record::{Record, RecordKind, Recording};
 
 const PIECE: u64 = 1 << 20;
 

@@ -1,0 +1,362 @@
+//! Imports within a crate go in one direction.
+//!
+//! The rule: take the modules that lie side by side in one module, each with all of its parts. An
+//! import from the parts of one to the parts of another is an arrow between the two, and the arrows
+//! form no circle. A module and its own parts may import from each other. A name that a module
+//! only re-exports counts as imported from the module that defines it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use syn::visit::Visit;
+
+use crate::source::{Kind, Source};
+use crate::{crate_names, none};
+
+/// Crates that still have circles, and why.
+const CIRCLES: [(&str, &str); 5] = [
+    ("runner", "one recipe for all targets takes the place of three worlds"),
+    ("cli", "commands are being regrouped around one request"),
+    ("predict", "its text moves to `term`"),
+    ("term", "the progress line is being rewritten"),
+    ("views", "what every view says is being told apart from why"),
+];
+
+/// A path of module names below a crate's root; the root is empty.
+type Module = Vec<String>;
+
+/// The modules of one crate.
+#[derive(Default)]
+struct Crate {
+    /// The source file of each module.
+    files: BTreeMap<Module, String>,
+    /// Names that a module takes from elsewhere, and the paths they stand for.
+    names: BTreeMap<(Module, String), Module>,
+    /// Modules that a module takes all names from.
+    globs: BTreeMap<Module, Vec<Module>>,
+    /// Items that a module defines.
+    items: BTreeSet<(Module, String)>,
+    /// From a module to an absolute path that it mentions, and the line of the first mention.
+    mentions: BTreeMap<(Module, Module), usize>,
+}
+
+impl Crate {
+    fn of<'a>(sources: impl IntoIterator<Item = &'a Source>) -> Crate {
+        let sources: Vec<_> = sources.into_iter().collect();
+        let mut found = Crate::default();
+        for source in &sources {
+            found.files.insert(module_of(&source.path), source.path.clone());
+        }
+        for source in sources {
+            let module = module_of(&source.path);
+            let mut mentions = Mentions { source, into: &mut found, module };
+            mentions.visit_file(&source.parsed);
+        }
+        found
+    }
+
+    /// The module that defines what `path` leads to.
+    fn resolve(&self, path: &[String], depth: usize) -> Option<Module> {
+        let mut module = Module::new();
+        for (index, name) in path.iter().enumerate() {
+            let mut below = module.clone();
+            below.push(name.clone());
+            if self.files.contains_key(&below) {
+                module = below;
+                continue;
+            }
+            let key = (module.clone(), name.clone());
+            // Two modules may take names from each other: then neither defines it.
+            if depth == 0 || self.items.contains(&key) {
+                return Some(module);
+            }
+            let rest = &path[index + 1..];
+            if let Some(stands_for) = self.names.get(&key) {
+                let whole = [stands_for.as_slice(), rest].concat();
+                return self.resolve(&whole, depth - 1);
+            }
+            let globs = self.globs.get(&module).into_iter().flatten();
+            let mut candidates = globs.map(|from| [from.as_slice(), &path[index..]].concat());
+            let defines = |path: &Module| {
+                let found = self.resolve(path, depth - 1)?;
+                self.items.contains(&(found.clone(), name.clone())).then_some(found)
+            };
+            return candidates.find_map(|path| defines(&path)).or(Some(module));
+        }
+        Some(module)
+    }
+
+    /// Arrows between modules side by side, each with the import that it comes from.
+    fn arrows(&self) -> BTreeMap<Module, BTreeMap<Module, String>> {
+        let mut arrows: BTreeMap<Module, BTreeMap<Module, String>> = BTreeMap::new();
+        for ((from, path), line) in &self.mentions {
+            let Some(to) = self.resolve(path, 8) else { continue };
+            let shared = from.iter().zip(&to).take_while(|(a, b)| a == b).count();
+            if shared == from.len() || shared == to.len() {
+                continue;
+            }
+            let import = format!("{}:{line} imports {}", self.files[from], path.join("::"));
+            let below = |module: &Module| module[..=shared].to_vec();
+            arrows.entry(below(from)).or_default().entry(below(&to)).or_insert(import);
+        }
+        arrows
+    }
+
+    /// One circle for each set of modules that all reach each other, shortest first, written out.
+    fn circles(&self) -> Vec<String> {
+        let arrows = self.arrows();
+        let mut seen: BTreeSet<Module> = BTreeSet::new();
+        let mut circles = Vec::new();
+        for start in arrows.keys() {
+            if seen.contains(start) {
+                continue;
+            }
+            if let Some(way) = shortest_way_back(&arrows, start) {
+                let steps = way.windows(2).map(|pair| arrows[&pair[0]][&pair[1]].clone());
+                let names: Vec<_> = way.iter().map(|module| module.join("::")).collect();
+                let steps: Vec<_> = steps.map(|step| format!("    {step}")).collect();
+                circles.push(format!("{}\n{}", names.join(" → "), steps.join("\n")));
+                seen.extend(way);
+            }
+        }
+        circles.sort_by_key(String::len);
+        circles
+    }
+}
+
+/// The shortest circle through `start`, which is its first and its last module.
+fn shortest_way_back(
+    arrows: &BTreeMap<Module, BTreeMap<Module, String>>,
+    start: &Module,
+) -> Option<Vec<Module>> {
+    let mut ways = std::collections::VecDeque::from([vec![start.clone()]]);
+    let mut reached = BTreeSet::new();
+    while let Some(way) = ways.pop_front() {
+        for next in arrows.get(way.last()?).into_iter().flat_map(BTreeMap::keys) {
+            let longer = [way.as_slice(), std::slice::from_ref(next)].concat();
+            if next == start {
+                return Some(longer);
+            }
+            if reached.insert(next.clone()) {
+                ways.push_back(longer);
+            }
+        }
+    }
+    None
+}
+
+/// `crates/engine/src/fill/run.rs` is `fill::run`.
+fn module_of(path: &str) -> Module {
+    let below = path.split_once("/src/").map_or("", |(_, below)| below);
+    let below = below.trim_end_matches(".rs");
+    let below = below.strip_suffix("/mod").unwrap_or(below);
+    if ["lib", "main", "mod"].contains(&below) {
+        return Module::new();
+    }
+    below.split('/').map(str::to_owned).collect()
+}
+
+/// Collects what a source file imports from its own crate.
+struct Mentions<'a> {
+    source: &'a Source,
+    into: &'a mut Crate,
+    module: Module,
+}
+
+impl Mentions<'_> {
+    /// The path from the crate's root, if `names` leads into this crate.
+    fn absolute(&self, names: &[String]) -> Option<Module> {
+        let (mut base, mut rest) = (self.module.clone(), names);
+        match names.first()?.as_str() {
+            "crate" => (base, rest) = (Module::new(), &names[1..]),
+            "self" => rest = &names[1..],
+            "super" => {}
+            first => {
+                base.push(first.to_owned());
+                return self.into.files.contains_key(&base).then(|| {
+                    base.extend(names[1..].iter().cloned());
+                    base
+                });
+            }
+        }
+        while let Some("super") = rest.first().map(String::as_str) {
+            base.pop()?;
+            rest = &rest[1..];
+        }
+        base.extend(rest.iter().cloned());
+        Some(base)
+    }
+
+    fn mention(&mut self, path: Module, line: usize) {
+        self.into.mentions.entry((self.module.clone(), path)).or_insert(line);
+    }
+
+    /// One leaf of a `use`: `path as name`.
+    fn import(&mut self, path: &[String], name: &str, line: usize) {
+        let Some(path) = self.absolute(path) else { return };
+        self.into.names.insert((self.module.clone(), name.to_owned()), path.clone());
+        self.mention(path, line);
+    }
+
+    fn tree(&mut self, above: &[String], tree: &syn::UseTree, line: usize) {
+        let with = |name: &syn::Ident| [above, &[name.to_string()]].concat();
+        match tree {
+            syn::UseTree::Path(path) => self.tree(&with(&path.ident), &path.tree, line),
+            syn::UseTree::Name(leaf) if leaf.ident == "self" => {
+                let name = above.last().cloned().unwrap_or_default();
+                self.import(above, &name, line);
+            }
+            syn::UseTree::Name(leaf) => {
+                self.import(&with(&leaf.ident), &leaf.ident.to_string(), line);
+            }
+            syn::UseTree::Rename(leaf) => {
+                self.import(&with(&leaf.ident), &leaf.rename.to_string(), line);
+            }
+            syn::UseTree::Glob(_) => {
+                if let Some(path) = self.absolute(above) {
+                    self.into.globs.entry(self.module.clone()).or_default().push(path.clone());
+                    self.mention(path, line);
+                }
+            }
+            syn::UseTree::Group(group) => {
+                group.items.iter().for_each(|tree| self.tree(above, tree, line));
+            }
+        }
+    }
+
+    fn define(&mut self, ident: &syn::Ident) {
+        self.into.items.insert((self.module.clone(), ident.to_string()));
+    }
+}
+
+impl<'ast> Visit<'ast> for Mentions<'_> {
+    fn visit_item(&mut self, item: &'ast syn::Item) {
+        match item {
+            syn::Item::Struct(item) => self.define(&item.ident),
+            syn::Item::Enum(item) => self.define(&item.ident),
+            syn::Item::Trait(item) => self.define(&item.ident),
+            syn::Item::Type(item) => self.define(&item.ident),
+            syn::Item::Const(item) => self.define(&item.ident),
+            syn::Item::Static(item) => self.define(&item.ident),
+            syn::Item::Fn(item) => self.define(&item.sig.ident),
+            _ => {}
+        }
+        let line = syn::spanned::Spanned::span(item).start().line;
+        if !self.source.is_test(line) {
+            syn::visit::visit_item(self, item);
+        }
+    }
+
+    /// A module within the file: `super` is the file's own, and what it has counts as the file's.
+    fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
+        self.module.push(item.ident.to_string());
+        let file = self.module.clone();
+        if item.content.is_some() {
+            let path = self.source.path.clone();
+            self.into.files.entry(file).or_insert(path);
+        }
+        syn::visit::visit_item_mod(self, item);
+        self.module.pop();
+    }
+
+    fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
+        let line = syn::spanned::Spanned::span(item).start().line;
+        if item.leading_colon.is_none() {
+            self.tree(&[], &item.tree, line);
+        }
+    }
+
+    fn visit_path(&mut self, path: &'ast syn::Path) {
+        let names: Vec<_> = path.segments.iter().map(|part| part.ident.to_string()).collect();
+        let line = syn::spanned::Spanned::span(path).start().line;
+        let begins = names.first().map_or("", String::as_str);
+        if ["crate", "super", "self"].contains(&begins)
+            && names.len() > 1
+            && let Some(absolute) = self.absolute(&names)
+        {
+            self.mention(absolute, line);
+        }
+        syn::visit::visit_path(self, path);
+    }
+}
+
+fn crate_of(name: &str, sources: &[Source]) -> Crate {
+    let product = |source: &&Source| source.kind == Kind::Product && source.is_in(name);
+    Crate::of(sources.iter().filter(product))
+}
+
+#[test]
+fn modules_side_by_side_import_in_one_direction() {
+    let sources = Source::all();
+    let mut violations = Vec::new();
+    for name in crate_names() {
+        let circles = crate_of(&name, &sources).circles();
+        let excepted = CIRCLES.iter().find(|(known, _)| *known == name);
+        match excepted {
+            None => violations.extend(circles.iter().map(|circle| {
+                format!("{name}: {circle}\n    move what both need into a module of its own")
+            })),
+            Some(_) if circles.is_empty() => {
+                violations.push(format!("{}: `{name}` has no circle: remove the line", file!()));
+            }
+            Some(_) => {}
+        }
+    }
+    none("circles", violations);
+}
+
+/// The circles of a crate of these files.
+fn circles_of(files: &[(&str, &str)]) -> Vec<String> {
+    let of = |(path, text): &(&str, &str)| {
+        Source::of(&format!("crates/x/src/{path}"), (*text).to_owned())
+    };
+    let sources: Vec<Source> = files.iter().map(of).collect();
+    Crate::of(&sources).circles()
+}
+
+#[test]
+fn a_circle_is_found_through_parts_braces_paths_and_re_exports() {
+    let found = [
+        circles_of(&[("a.rs", "use crate::b::B;"), ("b.rs", "use crate::{a::A, c};")]),
+        circles_of(&[("a.rs", "use super::b::B;"), ("b.rs", "fn f() { crate::a::g() }")]),
+        circles_of(&[
+            ("lib.rs", "mod a; mod b; pub use b::B;"),
+            ("a.rs", "use crate::B;"),
+            ("b.rs", "use crate::a::A; pub struct B;"),
+        ]),
+        circles_of(&[
+            ("a/mod.rs", "mod part; use crate::b::B;"),
+            ("a/part.rs", "pub struct Part;"),
+            ("b.rs", "use crate::a::part::Part;"),
+        ]),
+        circles_of(&[
+            ("a/one.rs", "use super::two::Two;"),
+            ("a/two.rs", "use crate::a::one::One;"),
+            ("a/mod.rs", ""),
+        ]),
+    ];
+    for circles in found {
+        assert_eq!(circles.len(), 1, "{circles:?}");
+    }
+    let circle = &circles_of(&[("a.rs", "use crate::b::B;"), ("b.rs", "\nuse crate::a::A;")])[0];
+    assert_eq!(
+        circle,
+        "a → b → a\n    crates/x/src/a.rs:1 imports b::B\n    crates/x/src/b.rs:2 imports a::A"
+    );
+}
+
+#[test]
+fn a_module_and_its_parts_tests_and_one_direction_are_no_circle() {
+    let files: [&[(&str, &str)]; 4] = [
+        &[("a/mod.rs", "mod part; use part::P; pub struct A;"), ("a/part.rs", "use super::A;")],
+        &[("a.rs", "use crate::b::B;"), ("b.rs", "use crate::c::C;"), ("c.rs", "use std::a;")],
+        &[("a.rs", "use crate::b::B;"), ("b.rs", "#[cfg(test)]\nmod tests { use crate::a::A; }")],
+        &[
+            ("lib.rs", "mod a; mod b; pub use a::A;"),
+            ("a.rs", "pub struct A;"),
+            ("b.rs", "use crate::A; fn f() { self::g() }"),
+        ],
+    ];
+    for files in files {
+        assert_eq!(circles_of(files), Vec::<String>::new(), "{files:?}");
+    }
+}

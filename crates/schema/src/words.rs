@@ -1,0 +1,106 @@
+//! Words that scenarios and run files share. Their names are part of both formats.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The state of the device: its place in the life cycle.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    /// As it was found.
+    #[default]
+    New,
+    /// After a fill.
+    Filled,
+    /// After the fill was deleted.
+    Deleted,
+    /// After the free space was trimmed.
+    Trimmed,
+    /// After an idle wait.
+    Idle,
+}
+
+impl State {
+    /// A test's name that is unique in a run: `new: rand_write_4k`, `filled 2: rand_write_4k`.
+    pub fn label(self, run: u32, test: &str) -> String {
+        match self {
+            State::New => format!("new: {test}"),
+            state => format!("{} {run}: {test}", state.name()),
+        }
+    }
+
+    /// The word in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            State::New => "new",
+            State::Filled => "filled",
+            State::Deleted => "deleted",
+            State::Trimmed => "trimmed",
+            State::Idle => "idle",
+        }
+    }
+}
+
+/// The kind of operations of a phase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Operation {
+    /// Reads at ascending addresses.
+    SequentialRead,
+    /// Writes at ascending addresses.
+    SequentialWrite,
+    /// Reads at random addresses.
+    RandomRead,
+    /// Writes at random addresses.
+    RandomWrite,
+    /// SQLite transactions.
+    Save,
+}
+
+/// The order of addresses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Pattern {
+    /// Ascending, from the start again at the end.
+    Sequential,
+    /// Uniform over the span. In a fill, each block once.
+    Random,
+}
+
+/// How a write is made durable.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Durability {
+    /// Not at all, or once at the end.
+    #[default]
+    None,
+    /// `write`, then `fdatasync`.
+    Fdatasync,
+    /// `write`, then `fsync`.
+    Fsync,
+    /// The file is open with `O_DSYNC`.
+    Dsync,
+    /// `pwritev2` with `RWF_DSYNC`.
+    RwfDsync,
+}
+
+/// The program or system calls that do the I/O.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EngineKind {
+    /// `pread` and `pwrite` at depth 1, io_uring above.
+    #[default]
+    Auto,
+    /// `pread` and `pwrite`.
+    Psync,
+    /// io_uring.
+    IoUring,
+    /// Real SQLite.
+    Sqlite,
+    /// fio.
+    Fio,
+    /// Discards writes and reads zeroes at once: for measuring the ruler.
+    Null,
+}
