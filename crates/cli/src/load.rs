@@ -15,8 +15,11 @@ pub fn run_from(path: &Path) -> Result<Run> {
     let text =
         std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     if flashlag_schema::fio::looks_like_fio(&text) {
-        return flashlag_schema::fio::import(&text)
-            .with_context(|| format!("{} is fio's, but cannot be imported", path.display()));
+        let mut run = flashlag_schema::fio::import(&text)
+            .with_context(|| format!("{} is fio's, but cannot be imported", path.display()))?;
+        flashlag_explain::attach(&mut run);
+        run.seal();
+        return Ok(run);
     }
     Run::from_json(&text)
         .with_context(|| format!("{} is neither a run file nor fio's json+ output", path.display()))

@@ -36,6 +36,7 @@ fn rows_of_too_few_values_are_counted_without_overloaded_ones() {
         status: CheckStatus::Fail,
         claim: "Nothing else wrote".to_owned(),
         detail: "Something did.".to_owned(),
+        cause: None,
         advice: None,
         phases: vec![busy],
     });

@@ -45,6 +45,7 @@ pub(crate) fn new_run(
         trust: Trust::default(),
         lag: Lag::default(),
         wear: Wear::default(),
+        findings: None,
         integrity: Integrity::default(),
     }
 }

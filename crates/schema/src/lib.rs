@@ -8,6 +8,7 @@
 mod calibration;
 pub mod counters;
 mod environment;
+pub mod finding;
 pub mod fio;
 mod hint;
 mod histogram;
@@ -42,7 +43,7 @@ pub use run::{
 };
 pub use seal::RunFileError;
 pub use served::{CutReport, DeviceCount, DeviceStats, FlashState, HostRequests, Lateness};
-pub use trust::{Check, CheckId, CheckStatus, Trust, Verdict};
+pub use trust::{Check, CheckCause, CheckId, CheckStatus, Trust, Verdict};
 pub use words::{Operation, State};
 
 /// The JSON Schema of a run file.

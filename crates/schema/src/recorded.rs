@@ -60,26 +60,23 @@ impl From<&Histogram> for GrowthPart {
 
 impl From<&Stall> for StallRecord {
     fn from(stall: &Stall) -> StallRecord {
-        StallRecord {
-            t_ns: stall.at,
-            ns: stall.length,
-            cause: stall.split.map_or(StallCause::Unknown, StallCause::of),
-            time: stall.split.map(Time::from),
-        }
+        let time = stall.split.map(Time::from);
+        let cause = time.as_ref().map_or(StallCause::Unknown, StallCause::of);
+        StallRecord { t_ns: stall.at, ns: stall.length, cause, time }
     }
 }
 
 impl StallCause {
     /// The part that has more than half of the wait.
-    pub fn of(split: WaitSplit) -> StallCause {
-        let half = Nanos(split.total().0 / 2);
-        if split.blocked > half {
+    pub fn of(time: &Time) -> StallCause {
+        let half = Nanos(time.total().0 / 2);
+        if time.blocked_ns > half {
             StallCause::Storage
-        } else if split.runnable > half {
+        } else if time.runnable_ns > half {
             StallCause::Cpu
-        } else if split.on_cpu > half {
+        } else if time.on_cpu_ns > half {
             StallCause::Executing
-        } else if split.stopped > half {
+        } else if time.stopped_ns > half {
             StallCause::Stopped
         } else {
             StallCause::Mixed

@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::environment::Environment;
+use crate::finding::Findings;
 use crate::lag::Lag;
 use crate::phase::Phase;
 use crate::reading::Reading;
@@ -54,6 +55,9 @@ pub struct Run {
     pub downgrades: Vec<Downgrade>,
     /// Whether it can be believed.
     pub trust: Trust,
+    /// Why it lagged, as typed causes; absent in files of versions that did not store it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub findings: Option<Findings>,
     /// All saves of the run.
     pub lag: Lag,
     /// What it cost the device.

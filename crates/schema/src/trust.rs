@@ -48,12 +48,25 @@ pub struct Check {
     pub claim: String,
     /// The evidence, with numbers.
     pub detail: String,
+    /// Which of several reasons it failed for, where it can fail for several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<CheckCause>,
     /// What to do about it, where it did not pass.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advice: Option<String>,
     /// The phases it covers, by [`crate::Phase::label`]; empty where it covers the whole run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub phases: Vec<String>,
+}
+
+/// Why a check failed, of those that can fail for several reasons.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckCause {
+    /// Most of the wait, or of the slowest operations' wait, was for a CPU.
+    CpuMost,
+    /// Waiting for a CPU added to the waits; storage held the larger part.
+    CpuAdded,
 }
 
 /// The outcome of a check. Nothing missing ever passes: what could not be seen is unknown.

@@ -17,7 +17,7 @@
 //! are judged instead of the whole time.
 
 use flashlag_schema::counters::{CounterDelta, CpuTimes};
-use flashlag_schema::{Check, CheckId, Operation, Phase, Time};
+use flashlag_schema::{Check, CheckCause, CheckId, Operation, Phase, Time};
 use flashlag_units::Nanos;
 
 use crate::evidence::Evidence;
@@ -64,22 +64,24 @@ fn judge_phase(phase: &Phase, counted: Option<CounterDelta>) -> Finding {
             "Of the slowest operations' time, {} was waiting for a CPU ({tail} sampled). {seen}",
             percent(slowest)
         ));
-        return Finding::fail(Some(phase), detail, ADVICE).weighing(1.0 + slowest);
+        let found = Finding::fail(Some(phase), detail, ADVICE).weighing(1.0 + slowest);
+        return found.caused_by(CheckCause::CpuMost);
     }
     let steal = system.as_ref().map_or(0.0, |system| system.steal);
     if steal > STEAL_TOO_MUCH {
         let detail = cause(&format!("The hypervisor took {} of the CPUs. {seen}", percent(steal)));
         let advice = "Other machines share this host: run it when the host is quiet.";
-        return Finding::fail(Some(phase), detail, advice).weighing(steal);
+        let found = Finding::fail(Some(phase), detail, advice).weighing(steal);
+        return found.caused_by(CheckCause::CpuMost);
     }
     let idle = system.as_ref().and_then(|system| system.idle_cpus);
     let crowded = idle.is_some_and(|idle| idle < IDLE_CPUS_NEEDED);
     if part > MOST_RUNNABLE && (crowded || per_op > QUOTA) {
-        let detail = match part > 0.5 {
-            true => cause(&seen),
-            false => format!("{ADDED} {seen}"),
+        let (blame, detail) = match part > 0.5 {
+            true => (CheckCause::CpuMost, cause(&seen)),
+            false => (CheckCause::CpuAdded, format!("{ADDED} {seen}")),
         };
-        return Finding::fail(Some(phase), detail, ADVICE).weighing(part);
+        return Finding::fail(Some(phase), detail, ADVICE).weighing(part).caused_by(blame);
     }
     if part > MOST_RUNNABLE && (per_op > WAKE_UP || idle.is_none()) {
         let advice = "Set the CPU governor to performance and lift CPU quotas, then run again.";
@@ -203,11 +205,13 @@ mod tests {
         case.cpu(index, |cpu| cpu.idle = Nanos::ZERO);
         let found = case.check(check).unwrap();
         assert_eq!((found.status, found.phases.len()), (CheckStatus::Fail, 1));
+        assert_eq!(found.cause, Some(CheckCause::CpuAdded));
         assert!(found.detail.contains("The CPU added to these waits. "), "{}", found.detail);
         assert!(found.detail.contains("15%"), "{}", found.detail);
         starve(&mut case, index, 0.6);
         let found = case.check(check).unwrap();
         assert_eq!((found.status, found.phases.len()), (CheckStatus::Fail, 1));
+        assert_eq!(found.cause, Some(CheckCause::CpuMost));
         assert!(found.detail.contains("The CPU was the cause"), "{}", found.detail);
         assert!(found.detail.contains("60%"), "{}", found.detail);
     }

@@ -1,6 +1,6 @@
 //! From what was found phase by phase to one check.
 
-use flashlag_schema::{Check, CheckId, CheckStatus, Phase};
+use flashlag_schema::{Check, CheckCause, CheckId, CheckStatus, Phase};
 
 /// What one check found in one phase, or in the whole run.
 #[derive(Clone, Debug, PartialEq)]
@@ -10,6 +10,7 @@ pub(super) struct Finding {
     pub phase: String,
     /// The larger, the more worth telling. Only compared within one status.
     pub weight: f64,
+    pub cause: Option<CheckCause>,
     pub detail: String,
     pub advice: String,
 }
@@ -17,7 +18,7 @@ pub(super) struct Finding {
 impl Finding {
     fn new(status: CheckStatus, phase: Option<&Phase>, detail: String) -> Finding {
         let phase = phase.map(Phase::label).unwrap_or_default();
-        Finding { status, phase, weight: 0.0, detail, advice: String::new() }
+        Finding { status, phase, weight: 0.0, cause: None, detail, advice: String::new() }
     }
 
     pub fn pass(phase: Option<&Phase>, detail: impl Into<String>) -> Finding {
@@ -44,6 +45,10 @@ impl Finding {
 
     pub fn weighing(self, weight: f64) -> Finding {
         Finding { weight, ..self }
+    }
+
+    pub fn caused_by(self, cause: CheckCause) -> Finding {
+        Finding { cause: Some(cause), ..self }
     }
 }
 
@@ -81,6 +86,7 @@ pub(super) fn combine(id: CheckId, claim: &str, findings: Vec<Finding>) -> Optio
         id,
         status,
         claim: claim.to_owned(),
+        cause: worst.cause,
         advice: (status != CheckStatus::Pass).then(|| worst.advice.clone()),
         detail: detail + &others,
         phases,

@@ -1,3 +1,4 @@
+use flashlag_explain::failed_for;
 use flashlag_schema::{Check, CheckId, CheckStatus, Phase, Run};
 
 /// A failed check that covers a row: the row may be shown, never judged.
@@ -54,14 +55,7 @@ impl CheckCounts {
 
 /// The failed checks that cover a phase: those that name it and those that name none.
 pub fn failures_of(run: &Run, phase: &Phase) -> Vec<Failure> {
-    let label = phase.label();
-    let covers = |check: &&Check| check.phases.is_empty() || check.phases.contains(&label);
-    failed(run).filter(covers).map(Failure::from).collect()
-}
-
-/// All failed checks.
-pub fn failed(run: &Run) -> impl Iterator<Item = &Check> {
-    run.trust.checks.iter().filter(|check| check.status == CheckStatus::Fail)
+    failed_for(run, phase).map(Failure::from).collect()
 }
 
 impl From<&Check> for Failure {

@@ -1,12 +1,12 @@
 //! Percentiles by fill level, from the intervals of a fill.
 
+use flashlag_explain::{Figures, merged, restored};
 use flashlag_schema::scenario::Durability;
 use flashlag_schema::{Lag, Operation, Phase, Run};
 use flashlag_stats::Histogram;
 use flashlag_units::{Bytes, Nanos, per_second, ratio};
 
 use crate::doubt::{Failure, failures_of};
-use crate::figures::{Figures, merged, restored};
 use crate::format;
 
 /// One fill.

@@ -10,7 +10,6 @@ mod compare;
 mod cost;
 mod doubt;
 pub mod fail_if;
-mod figures;
 mod fill;
 mod findings;
 pub mod format;
@@ -36,28 +35,28 @@ pub use compare::{
     Group, Ratio, RatioKind, Subject, compare,
 };
 pub use cost::cost;
-pub use doubt::{CheckCounts, Failure, failed, failures_of};
+pub use doubt::{CheckCounts, Failure, failures_of};
 pub use fail_if::{PhaseName, Threshold, ThresholdError, ThresholdOutcome};
-pub use figures::Figures;
 pub use fill::{FillCurve, FillLevel, fill_curves, fill_levels};
-pub use findings::{Finding, FindingKind, FindingSide, Findings, RuledOut, findings};
+pub use findings::{Finding, FindingSide, Findings, RuledOut, findings};
+pub use flashlag_explain::{FREEZE, Figures, LagVerdict, NOTICED, SaveKind, failed, is_overloaded};
 pub use headline::{Believe, Headline, NoVerdict, headline};
 pub use lifecycle::{Lifecycle, LifecycleCell, LifecycleColumn, LifecycleRow, lifecycle, sizes};
 pub use marks::{MARKS_NOTE, Mark, MarkPoint, marks, marks_beside};
 pub use naming::{
-    SaveKind, device_name, row_title, stage_label, stage_of, state_name, subject_name, test_title,
+    device_name, row_title, save_label, stage_label, stage_of, state_name, subject_name, test_title,
 };
 pub use outline::{
     LAG_IS_A_BUDGET, PhaseChange, PhaseStalls, Stalls, cause_name, change_name, changes,
     changes_heading, distribution_heading, environment_heading, for_people, kind_name, phase_title,
     saves_heading, stalls, test_name, tests_heading, trust_heading,
 };
-pub use overload::{OVERLOAD_RULE, Overload, Overloads, is_overloaded, overload};
+pub use overload::{OVERLOAD_RULE, Overload, Overloads, overload};
 pub use place::{Place, places};
 pub use published::{Published, published, published_of_profiles};
 pub use rates::{RateRow, rates};
 pub use repeats::{RepeatRow, Repeats, Spread, repeats};
 pub use standing::{Standing, standings};
 pub use strip::{GroupKind, Strip, StripGroup, StripRow, strip};
-pub use verdict::{FREEZE, Judgement, LagVerdict, NOTICED, RULES};
+pub use verdict::{Judgement, RULES};
 pub use waits::{WaitGroup, WaitPart, WaitSection, waits};

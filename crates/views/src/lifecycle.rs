@@ -1,14 +1,14 @@
 //! The reviewers' table: New, filled 1..N, deleted 1..N, trimmed, idle × tests.
 
+use flashlag_explain::{Figures, Plan, is_fill};
 use flashlag_schema::scenario::Durability;
 use flashlag_schema::{Operation, Phase, Run, State};
 use flashlag_units::Nanos;
 
 use crate::beside::Beside;
 use crate::doubt::{Failure, failures_of};
-use crate::figures::Figures;
 use crate::format;
-use crate::naming::{Plan, began_new, is_fill, repeats, stage_label, test_title, when};
+use crate::naming::{began_new, repeats, stage_label, test_title, when};
 
 /// The table.
 #[derive(Clone, Debug, PartialEq)]

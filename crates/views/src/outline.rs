@@ -1,14 +1,15 @@
 //! Headings of sections that are about the run as a whole, each stating its result, and the
 //! stalls and changes of its phases.
 
+use flashlag_explain::{Figures, SaveKind, failed, findings_of, stalls_of};
+use flashlag_schema::finding::StallFinding;
 use flashlag_schema::{Change, ChangeKind, Mixed, Operation, Phase, Run, StallCause};
 use flashlag_units::Nanos;
 
 use crate::doubt::{CheckCounts, Failure, failures_of};
-use crate::figures::Figures;
 use crate::fill::full_at;
 use crate::format;
-use crate::naming::{SaveKind, stage_of, test_title};
+use crate::naming::{save_label, stage_of, test_title};
 use crate::overload::overload;
 
 /// Phases with waits longer than their limit.
@@ -37,6 +38,8 @@ pub struct PhaseStalls {
     pub longest: Option<Nanos>,
     /// All that are listed together.
     pub total: Nanos,
+    /// Whether the median wait is over the limit, so that those over it are no stalls.
+    pub usual: bool,
     /// Listed stalls by cause, most first.
     pub causes: Vec<(StallCause, usize)>,
     /// Failed checks that cover it.
@@ -62,7 +65,11 @@ pub fn test_name(run: &Run, phase: &Phase) -> String {
     match SaveKind::of(run, phase) {
         Some(kind) => {
             let beside = if phase.background.is_some() { ", beside another writer" } else { "" };
-            format!("SQLite {}, {}{beside}", statement(phase, &kind), lower_first(&kind.label()))
+            format!(
+                "SQLite {}, {}{beside}",
+                statement(phase, &kind),
+                lower_first(&save_label(&kind))
+            )
         }
         None => {
             let threads =
@@ -169,26 +176,23 @@ pub fn change_name(run: &Run, phase: &Phase, change: &Change) -> &'static str {
 
 /// The stalls of a run; `None` where no phase has a series or a stall.
 pub fn stalls(run: &Run) -> Option<Stalls> {
+    let found = findings_of(run);
     let phases: Vec<PhaseStalls> = run
         .phases
         .iter()
         .enumerate()
         .filter(|(_, phase)| !phase.intervals.is_empty() || phase.stalls_seen > 0)
-        .map(|(index, phase)| phase_stalls(run, index, phase))
+        .map(|(index, phase)| phase_stalls(run, &found.stalls, index, phase))
         .collect();
-    let heading = stalls_heading(run, &phases);
+    let heading = stalls_heading(&phases);
     (!phases.is_empty()).then_some(Stalls { heading, phases })
 }
 
-fn phase_stalls(run: &Run, index: usize, phase: &Phase) -> PhaseStalls {
-    let mut causes: Vec<(StallCause, usize)> = Vec::new();
-    for stall in &phase.stalls {
-        match causes.iter_mut().find(|(cause, _)| *cause == stall.cause) {
-            Some((_, count)) => *count += 1,
-            None => causes.push((stall.cause, 1)),
-        }
-    }
-    causes.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+fn phase_stalls(run: &Run, found: &[StallFinding], index: usize, phase: &Phase) -> PhaseStalls {
+    let label = phase.label();
+    let stored = found.iter().find(|found| found.phase == label).cloned();
+    // A phase that did not stall has no entry.
+    let found = stored.unwrap_or_else(|| stalls_of(phase));
     PhaseStalls {
         phase: index,
         title: match phase.closed_loop {
@@ -196,23 +200,20 @@ fn phase_stalls(run: &Run, index: usize, phase: &Phase) -> PhaseStalls {
             // What it waited for its turn before is in the figures, and in no stall.
             false => format!("{}, from the call", phase_title(run, phase)),
         },
-        seen: phase.stalls_seen.max(phase.stalls.len() as u64),
+        seen: found.seen,
         listed: phase.stalls.len(),
         over: phase.stall_over_ns,
-        longest: phase.stalls.iter().map(|stall| stall.ns).max(),
-        total: phase.stalls.iter().fold(Nanos::ZERO, |sum, stall| sum.plus(stall.ns)),
-        causes,
+        longest: found.longest_ns,
+        total: found.total_ns,
+        usual: found.usual,
+        causes: found.causes.iter().map(|count| (count.cause, count.stalls as usize)).collect(),
         failures: failures_of(run, phase),
     }
 }
 
 /// Waits over the limit, of the phases of which they are not the usual wait.
-fn stalls_heading(run: &Run, all: &[PhaseStalls]) -> String {
-    let usual = |stalls: &PhaseStalls| {
-        let median = run.phases.get(stalls.phase).and_then(|phase| phase.latency_ns.p50);
-        median.is_some_and(|median| median > stalls.over)
-    };
-    let phases: Vec<&PhaseStalls> = all.iter().filter(|stalls| !usual(stalls)).collect();
+fn stalls_heading(all: &[PhaseStalls]) -> String {
+    let phases: Vec<&PhaseStalls> = all.iter().filter(|stalls| !stalls.usual).collect();
     if phases.is_empty() && !all.is_empty() {
         let over = all.iter().map(|stalls| stalls.over).min().unwrap_or_default();
         let over = format::limit(over);
@@ -407,7 +408,7 @@ pub fn trust_heading(run: &Run) -> String {
         0 if run.trust.checks.is_empty() => "Nothing was checked".to_owned(),
         0 if counts.unknown == 0 => "Every check passes".to_owned(),
         0 => format!("No check fails; {} could not be decided", counts.unknown),
-        _ if crate::doubt::failed(run).any(|check| covers_all(&check)) => {
+        _ if failed(run).any(|check| covers_all(&check)) => {
             "Do not rely on this run: a check that covers all of it fails".to_owned()
         }
         _ => "Do not rely on the rows that a failed check covers".to_owned(),

@@ -5,17 +5,14 @@ use flashlag_schema::scenario::Test;
 use flashlag_schema::{Operation, Phase, Run};
 use flashlag_units::per_second;
 
-use crate::figures::restored;
+use flashlag_explain::{Plan, due, is_overloaded};
+
 use crate::format;
-use crate::naming::Plan;
 
 /// The rule, in words for people.
 pub const OVERLOAD_RULE: &str = "A scheduled test is overloaded where fewer than nine in ten of \
     the operations that came due were done, and fewer than came due in each third of its time: the \
     queue grew to the end. Its waits depend on the length of the test, so no percentile is given.";
-
-/// Fewer operations than this say nothing about growth.
-const LEAST: u64 = 3;
 
 /// What a device does of a schedule that it can't keep.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,10 +27,7 @@ pub struct Overload {
 
 /// The overload of a phase; `None` where it kept its schedule, had none, or was merely late.
 ///
-/// See [`OVERLOAD_RULE`]. Operations that came due are those done, or the slots missed where these
-/// are more (a slot is missed where its operation began more than a period late or never). Growth
-/// is read off the interval series; without one, the median response must be at least a quarter of
-/// the longest, as in a queue that grows steadily it is half.
+/// See [`OVERLOAD_RULE`].
 pub fn overload(run: &Run, phase: &Phase) -> Option<Overload> {
     if !is_overloaded(phase) {
         return None;
@@ -95,171 +89,58 @@ impl Overloads {
     /// `overloaded: 3.8 of 100 saves a second done; the queue grows`; `overloaded in 1 of 3 runs: …`
     /// where the others kept it.
     pub fn in_words(&self) -> String {
-        let Overloads { mean, overloaded, runs } = self;
-        match overloaded == runs {
-            true => format!("overloaded: {}", mean.in_words()),
-            false => format!("overloaded in {overloaded} of {runs} runs: {}", mean.in_words()),
+        match self.some() {
+            None => format!("overloaded: {}", self.mean.in_words()),
+            Some(some) => format!("overloaded {some}: {}", self.mean.in_words()),
         }
     }
 
     /// The same beside a verdict that says it: `3.8 of 100 saves a second done; the queue grows`; `in
     /// 1 of 3 runs: …`.
     pub fn beside_the_verdict(&self) -> String {
-        let words = self.in_words();
-        let rest = words.strip_prefix("overloaded").unwrap_or(&words);
-        rest.trim_start_matches([':', ' ']).to_owned()
-    }
-}
-
-/// Whether a phase could not keep its schedule, by [`OVERLOAD_RULE`].
-pub fn is_overloaded(phase: &Phase) -> bool {
-    let due = due(phase);
-    let short = u128::from(phase.ops) * 10 < u128::from(due) * 9;
-    !phase.closed_loop && phase.ops >= LEAST && short && grew_to_the_end(phase, due)
-}
-
-/// Operations that came due.
-fn due(phase: &Phase) -> u64 {
-    phase.missed_slots.unwrap_or(0).max(phase.ops)
-}
-
-fn grew_to_the_end(phase: &Phase, due: u64) -> bool {
-    match done_by_thirds(phase) {
-        Some(done) => done.iter().all(|done| *done < due as f64 / 3.0),
-        None => waits_grew(phase),
-    }
-}
-
-/// How many operations ended in each third of the phase; those of an interval across a boundary
-/// are shared out by time. `None` without a series.
-fn done_by_thirds(phase: &Phase) -> Option<[f64; 3]> {
-    let third = phase.elapsed_ns.0 as f64 / 3.0;
-    if phase.intervals.is_empty() || third <= 0.0 {
-        return None;
-    }
-    let mut done = [0.0; 3];
-    let mut from = 0.0;
-    for interval in &phase.intervals {
-        let to = interval.t_ns.0 as f64;
-        for (index, part) in done.iter_mut().enumerate() {
-            let (begins, ends) = (third * index as f64, third * (index + 1) as f64);
-            let shared = (to.min(ends) - f64::max(from, begins)).max(0.0);
-            if to > from {
-                *part += interval.ops as f64 * shared / (to - from);
-            }
+        match self.some() {
+            None => self.mean.in_words(),
+            Some(some) => format!("{some}: {}", self.mean.in_words()),
         }
-        from = to;
     }
-    Some(done)
-}
 
-fn waits_grew(phase: &Phase) -> bool {
-    let response = phase.response_histogram.as_ref().and_then(restored);
-    let figures = response.and_then(|waits| {
-        let median = waits.quantile(flashlag_stats::Percentile::P50)?;
-        Some((median, waits.max()?))
-    });
-    figures.is_some_and(|(median, longest)| median.0 >= longest.0 / 4)
+    /// `in 1 of 3 runs`; `None` where it was in all of them.
+    fn some(&self) -> Option<String> {
+        let Overloads { overloaded, runs, .. } = self;
+        (overloaded < runs).then(|| format!("in {overloaded} of {runs} runs"))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::sample::SampleKind;
-    use flashlag_schema::{IntervalRecord, StoredHistogram};
-    use flashlag_stats::Histogram;
-    use flashlag_units::{Bytes, Nanos};
+    use flashlag_units::Nanos;
 
-    /// A phase of a schedule: operations done in each of twelve seconds, of `missed` slots.
-    fn scheduled(each_second: [u64; 12], missed: u64) -> Phase {
-        let mut phase = sample_phase();
-        let ops: u64 = each_second.iter().sum();
-        phase.closed_loop = false;
-        (phase.ops, phase.missed_slots) = (ops, Some(missed));
-        phase.elapsed_ns = Nanos::from_secs(12);
-        phase.ops_per_sec = ops as f64 / 12.0;
-        phase.intervals = each_second
-            .iter()
-            .enumerate()
-            .filter(|(_, ops)| **ops > 0)
-            .map(|(second, ops)| IntervalRecord {
-                t_ns: Nanos::from_secs(second as u64 + 1),
-                filled_bytes: None,
-                ops: *ops,
-                bytes: Bytes::ZERO,
-                p50: None,
-                p90: None,
-                p99: None,
-                max: Nanos::ZERO,
-                temperature_millicelsius: None,
-                histogram: StoredHistogram::default(),
+    /// Four operations in each of so many seconds, of `missed` slots.
+    fn four_a_second(seconds: u64, missed: u64) -> Phase {
+        let phases = SampleKind::Quick.run().phases;
+        let mut phase = phases.into_iter().find(|phase| !phase.closed_loop).expect("a schedule");
+        phase.elapsed_ns = Nanos::from_secs(seconds);
+        (phase.ops, phase.missed_slots) = (4 * seconds, Some(missed));
+        phase.ops_per_sec = 4.0;
+        let last = phase.intervals.last().cloned().expect("a series");
+        phase.intervals = (1..=seconds)
+            .map(|second| flashlag_schema::IntervalRecord {
+                t_ns: Nanos::from_secs(second),
+                ops: 4,
+                ..last.clone()
             })
             .collect();
         phase
-    }
-
-    fn sample_phase() -> Phase {
-        let phases = SampleKind::Quick.run().phases;
-        phases.into_iter().find(|phase| !phase.closed_loop).expect("a scheduled phase")
-    }
-
-    #[test]
-    fn a_schedule_of_which_less_than_nine_in_ten_is_done_all_along_is_overloaded() {
-        assert!(is_overloaded(&scheduled([4; 12], 1180)));
-        assert!(is_overloaded(&scheduled([89; 12], 1200)));
-        assert!(!is_overloaded(&scheduled([91; 12], 1200)), "nine in ten were done");
-        assert!(!is_overloaded(&scheduled([100; 12], 0)));
-    }
-
-    #[test]
-    fn a_stall_after_which_the_queue_is_worked_off_is_no_overload() {
-        // Four seconds of nothing, then twice the schedule's rate until all is done.
-        let worked_off = [100, 100, 0, 0, 0, 0, 200, 200, 200, 200, 100, 100];
-        assert!(!is_overloaded(&scheduled(worked_off, 900)));
-        // A stall at the end: behind, but what came before kept up.
-        let at_the_end = [100, 100, 100, 100, 100, 100, 100, 100, 0, 0, 0, 1];
-        assert!(!is_overloaded(&scheduled(at_the_end, 1200)));
-        let at_the_start = [0, 0, 0, 0, 120, 120, 120, 120, 120, 120, 120, 120];
-        assert!(!is_overloaded(&scheduled(at_the_start, 1200)));
-    }
-
-    #[test]
-    fn few_values_and_a_closed_loop_are_never_overloaded() {
-        let mut one_long = scheduled([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1], 1200);
-        assert!(!is_overloaded(&one_long), "two operations say nothing of growth");
-        one_long = scheduled([4; 12], 1180);
-        one_long.closed_loop = true;
-        assert!(!is_overloaded(&one_long));
-        let mut none = scheduled([0; 12], 1200);
-        none.intervals.clear();
-        assert!(!is_overloaded(&none));
-    }
-
-    #[test]
-    fn without_a_series_a_queue_that_grows_shows_in_its_median() {
-        let stored = |waits: &mut dyn Iterator<Item = u64>| {
-            let mut histogram = Histogram::new();
-            waits.for_each(|ms| histogram.record(Nanos::from_millis(ms)));
-            Some(StoredHistogram::from(&histogram))
-        };
-        let mut phase = scheduled([4; 12], 1180);
-        phase.intervals.clear();
-        phase.response_histogram = stored(&mut (1..48).map(|n| n * 250));
-        assert!(is_overloaded(&phase));
-        phase.response_histogram = stored(&mut (1..48).map(|n| if n > 40 { n * 250 } else { 9 }));
-        assert!(!is_overloaded(&phase), "a few long waits are a stall");
     }
 
     /// Twice the test is twice the waits, and the same words.
     #[test]
     fn the_words_do_not_depend_on_how_long_the_test_was() {
         let run = SampleKind::Quick.run();
-        let short = scheduled([4; 12], 1180);
-        let mut long = scheduled([8; 12], 2360);
-        long.elapsed_ns = Nanos::from_secs(24);
-        long.intervals.iter_mut().for_each(|interval| interval.t_ns.0 *= 2);
-        long.ops_per_sec = 4.0;
         let said = |phase: &Phase| overload(&run, phase).unwrap().in_words();
+        let (short, long) = (four_a_second(12, 1180), four_a_second(24, 2360));
         assert_eq!(said(&short), said(&long));
         assert_eq!(said(&short), "4.0 of 100 saves a second done; the queue grows");
     }

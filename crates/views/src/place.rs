@@ -1,11 +1,12 @@
 //! Where a run's tests stand among published figures.
 
+use flashlag_explain::{Plan, is_fill};
 use flashlag_schema::{Operation, Phase, Run, State};
 use flashlag_units::Bytes;
 
 use crate::doubt::failures_of;
 use crate::format;
-use crate::naming::{Plan, is_fill, stage_of, test_title};
+use crate::naming::{stage_of, test_title};
 use crate::published::{Published, own_devices, published};
 
 /// Where one test of a run stands.

@@ -1,15 +1,15 @@
 //! Whole runs made one after another (`run --runs`): the mean of each test and how runs differ.
 
+use flashlag_explain::{Figures, LagVerdict, Plan, felt, is_fill, merged};
 use flashlag_schema::{Operation, Phase, Run};
 use flashlag_units::Nanos;
 
 use crate::doubt::failures_of;
-use crate::figures::{Figures, felt, merged};
 use crate::format::{self, capitalized};
 use crate::headline::{Deciding, Stage};
-use crate::naming::{Plan, is_fill, row_title, stage_of};
+use crate::naming::{row_title, stage_of};
 use crate::overload::Overloads;
-use crate::verdict::{Judgement, LagVerdict};
+use crate::verdict::Judgement;
 use crate::worst::{decides, worst};
 
 /// The runs of one device, together.

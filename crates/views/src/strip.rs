@@ -1,12 +1,12 @@
 //! The rows of the picture: one latency axis, a row per stage, then saves, then published devices.
 
+use flashlag_explain::{Figures, Plan, SaveKind};
 use flashlag_schema::{Phase, Run};
 
 use crate::doubt::Failure;
-use crate::figures::Figures;
 use crate::format;
 use crate::marks::{Mark, marks_beside};
-use crate::naming::{Plan, SaveKind, stage_of, test_title};
+use crate::naming::{save_label, stage_of, test_title};
 use crate::verdict::Judgement;
 use crate::worst::decides;
 
@@ -98,7 +98,7 @@ fn place_of(run: &Run, plan: &Plan, phase: &Phase) -> Option<(GroupKind, String,
         return Some((GroupKind::DurableWrite, title, stage_of(run, phase)));
     }
     let kind = SaveKind::of(run, phase);
-    let label = kind.map_or_else(|| phase.name.clone(), |kind| kind.label());
+    let label = kind.map_or_else(|| phase.name.clone(), |kind| save_label(&kind));
     if group == GroupKind::BusySave {
         let busy = match phase.background {
             Some(_) => "SQLite save beside another writer, from its intended start",

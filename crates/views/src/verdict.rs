@@ -1,79 +1,17 @@
 //! One word for a row, by a printed rule.
 
-use flashlag_schema::{Lag, Phase, Run};
+use flashlag_explain::{LagVerdict, felt, verdict};
+use flashlag_schema::{Phase, Run};
 use flashlag_stats::{Histogram, Percentile};
-use flashlag_units::Nanos;
 
 use crate::doubt::{Failure, failures_of};
-use crate::figures::felt;
 use crate::format;
-use crate::overload::{Overload, Overloads, overload};
-
-/// How a device would feel, the worst that applies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum LagVerdict {
-    /// None of the others.
-    Smooth,
-    /// 1 % late or more, or p99.9 of 100 ms or more.
-    Hitches,
-    /// 10 % late or more, or p99 of 100 ms or more.
-    Lags,
-    /// p99.9 of 1 s or more.
-    Freezes,
-    /// A schedule that the device can't keep: see [`crate::OVERLOAD_RULE`].
-    Overloaded,
-}
+use crate::overload::{Overloads, overload};
 
 /// The rules, as printed under the picture.
 pub const RULES: &str = "Verdicts take the worst that applies: overloaded, a schedule of which \
     less than nine tenths is done while the queue grows; freezes, p99.9 of 1 s or more; lags, 10% late or p99 of 100 ms or more; hitches, 1% late or p99.9 of 100 ms or more; \
     otherwise smooth.";
-
-/// A wait of this length is noticed.
-pub const NOTICED: Nanos = Nanos::from_millis(100);
-/// A wait of this length is a freeze.
-pub const FREEZE: Nanos = Nanos::from_secs(1);
-
-impl LagVerdict {
-    /// All of them, mildest first.
-    pub const ALL: [LagVerdict; 5] = [
-        LagVerdict::Smooth,
-        LagVerdict::Hitches,
-        LagVerdict::Lags,
-        LagVerdict::Freezes,
-        LagVerdict::Overloaded,
-    ];
-
-    /// As printed: `smooth`, `hitches`, `lags`, `freezes`, `overloaded`.
-    pub fn name(self) -> &'static str {
-        match self {
-            LagVerdict::Smooth => "smooth",
-            LagVerdict::Hitches => "hitches",
-            LagVerdict::Lags => "lags",
-            LagVerdict::Freezes => "freezes",
-            LagVerdict::Overloaded => "overloaded",
-        }
-    }
-
-    /// Of a distribution; `None` where it is empty. Where n supports no p99 or p99.9, the value of
-    /// that rank stands in for it, so that a single long wait still counts; see [`caveat`].
-    pub fn of(histogram: &Histogram) -> Option<LagVerdict> {
-        let n = histogram.count();
-        let p99 = histogram.quantile(Percentile::P99)?;
-        let p999 = histogram.quantile(Percentile::P999)?;
-        let late = u128::from(histogram.count_over(Lag::FRAME_60HZ));
-        let at_least = |percent: u128| late * 100 >= percent * u128::from(n);
-        Some(if p999 >= FREEZE {
-            LagVerdict::Freezes
-        } else if at_least(10) || p99 >= NOTICED {
-            LagVerdict::Lags
-        } else if at_least(1) || p999 >= NOTICED {
-            LagVerdict::Hitches
-        } else {
-            LagVerdict::Smooth
-        })
-    }
-}
 
 /// What a verdict over few values must say beside it; `None` where n supports every percentile of
 /// the rule.
@@ -118,16 +56,14 @@ impl Judgement {
         if !failures.is_empty() {
             return Judgement::NotJudged { failures };
         }
-        if let Some(overload) = overload(run, phase) {
-            return Judgement::overloaded(&overload);
+        let caveat = match overload(run, phase) {
+            Some(overload) => Some(format!("overloaded: {}", overload.in_words())),
+            None => felt(phase).and_then(|histogram| caveat(&histogram)),
+        };
+        match verdict(run, phase) {
+            Some(verdict) => Judgement::Judged { verdict, caveat },
+            None => Judgement::Nothing,
         }
-        felt(phase).map_or(Judgement::Nothing, |histogram| Judgement::of_histogram(&histogram))
-    }
-
-    /// Of a schedule that was not kept.
-    pub(crate) fn overloaded(overload: &Overload) -> Judgement {
-        let caveat = Some(format!("overloaded: {}", overload.in_words()));
-        Judgement::Judged { verdict: LagVerdict::Overloaded, caveat }
     }
 
     /// Of several runs of a schedule that not all of them kept.

@@ -1,13 +1,12 @@
 //! Where the wait goes: on the CPU, waiting for a CPU, blocked on storage.
 
-use flashlag_schema::{CheckId, Phase, Run};
-use flashlag_stats::{Histogram, Percentile};
+use flashlag_explain::findings_of;
+use flashlag_schema::finding::{WaitFinding, WaitGroupRecord, WaitRange};
+use flashlag_schema::{Phase, Run, StallCause};
 use flashlag_units::Nanos;
 
 use crate::doubt::{Failure, failures_of};
-use crate::figures::restored;
 use crate::format;
-use crate::headline::Facts;
 use crate::naming::{stage_of, subject_name};
 
 /// The section: one full bar for each group.
@@ -69,106 +68,54 @@ pub struct WaitPart {
     pub share: f64,
 }
 
-/// A group: its label, its range as printed and in ten-thousandths.
-type Range = (&'static str, &'static str, u64, u64);
-const TYPICAL: Range = ("Typical", "p45–p55", 4500, 5500);
-const SLOW: Range = ("Slow", "p90–p99", 9000, 9900);
-const SLOWEST: Range = ("Slowest 1%", "above p99", 9900, 10_000);
-
-/// The section of a run, for the test that its headline is about; `None` where no split was
-/// sampled.
+/// The section of a run; `None` where no operation's time was split.
 pub fn waits(run: &Run) -> Option<WaitSection> {
-    let facts = Facts::of(run);
-    let split = |phase: &&Phase| !phase.waits.is_empty();
-    let main = facts.main.filter(split);
-    let main = main.or_else(|| facts.writes.last().copied().filter(split));
-    let main = main.or_else(|| run.phases.iter().rev().find(split))?;
-    let new = facts.new.filter(|new| new.name == main.name && new.state != main.state);
-    let mut groups: Vec<WaitGroup> = Vec::new();
-    groups.extend(new.filter(split).and_then(|new| group(run, new, TYPICAL)));
-    groups.extend([TYPICAL, SLOW, SLOWEST].iter().filter_map(|range| group(run, main, *range)));
+    let found = findings_of(run);
+    let found = found.waits.as_ref()?;
+    let main = phase_of(run, &found.phase)?.1;
+    let groups: Vec<WaitGroup> = found.groups.iter().filter_map(|one| group(run, one)).collect();
     if groups.is_empty() {
         return None;
     }
-    let stage = stage_of(run, main);
-    let of_main: Vec<&WaitGroup> = groups.iter().filter(|group| group.stage == stage).collect();
-    // A busy CPU is what this section is there to show; any other failure leaves no one to blame.
-    let failures = failures_of(run, main);
-    let cpu_failed = failures.iter().any(|failure| failure.id == CheckId::CpuContention);
-    let shows_cpu = |group: &&WaitGroup| group.waiting_for_cpu.share > 0.5;
-    let heading = match failures.first() {
-        Some(failure) if !(cpu_failed && of_main.iter().all(shows_cpu)) => {
-            format!("Where these waits went; not judged: {}", denied(&failure.claim))
+    let heading = match found.doubted_by {
+        Some(id) => {
+            let failures = failures_of(run, main);
+            let claim = failures.iter().find(|failure| failure.id == id);
+            let claim = claim.map_or_else(|| "A check".to_owned(), |failure| failure.claim.clone());
+            format!("Where these waits went; not judged: {}", denied(&claim))
         }
-        _ => heading(&of_main),
+        None => heading(found),
     };
     Some(WaitSection { heading, what: subject_name(run, main), groups })
 }
 
-/// The waits of a range of percentiles. Their mean is the histogram's; how it splits is that of
-/// the sampled operations of the same latency classes, each weighted by its time in the range.
-fn group(run: &Run, phase: &Phase, range: Range) -> Option<WaitGroup> {
-    let (label, printed, from, to) = range;
-    let histogram = restored(&phase.histogram)?;
-    let count = histogram.count();
-    if to == 10_000 && !Percentile::P99.supported_by(count) {
-        return None;
-    }
-    let rank = |part: u64| (u128::from(count) * u128::from(part) / 10_000) as u64;
-    let (first, last) = (rank(from), rank(to));
-    let (mut seen, mut n, mut time) = (0u64, 0u64, 0.0f64);
-    let mut classes = [0.0f64; 64];
-    for (index, count) in histogram.occupied() {
-        let inside = (seen + count).min(last).saturating_sub(seen.max(first));
-        seen += count;
-        let middle = Histogram::middle_of(index as usize);
-        let waited = inside as f64 * middle.0 as f64;
-        n += inside;
-        time += waited;
-        classes[middle.0.max(1).ilog2() as usize] += waited;
-    }
-    if n == 0 {
-        return None;
-    }
-    let mean = Nanos((time / n as f64) as u64);
-    let (shares, sampled, sampled_from) = shares_of(phase, &classes)?;
+fn phase_of<'a>(run: &'a Run, label: &str) -> Option<(usize, &'a Phase)> {
+    run.phases.iter().enumerate().find(|(_, phase)| phase.label() == label)
+}
+
+fn group(run: &Run, found: &WaitGroupRecord) -> Option<WaitGroup> {
+    let (index, phase) = phase_of(run, &found.phase)?;
+    let (label, range) = match found.range {
+        WaitRange::Typical => ("Typical", "p45–p55"),
+        WaitRange::Slow => ("Slow", "p90–p99"),
+        WaitRange::Slowest => ("Slowest 1%", "above p99"),
+    };
+    let mean = found.mean_ns;
     let part = |share: f64| WaitPart { time: Nanos((mean.0 as f64 * share) as u64), share };
     Some(WaitGroup {
         label,
-        range: printed,
+        range,
         stage: stage_of(run, phase),
-        phase: run.phases.iter().position(|other| std::ptr::eq(other, phase))?,
-        n,
-        sampled,
-        sampled_from,
+        phase: index,
+        n: found.ops,
+        sampled: found.sampled,
+        sampled_from: (found.sampled_from_ns, found.sampled_below_ns),
         mean,
-        on_cpu: part(shares[0]),
-        waiting_for_cpu: part(shares[1]),
-        blocked: part(shares[2]),
+        on_cpu: part(found.on_cpu),
+        waiting_for_cpu: part(found.waiting_for_cpu),
+        blocked: part(found.blocked),
         failures: failures_of(run, phase),
     })
-}
-
-/// On CPU, waiting for one, blocked, as shares; how many operations that rests on, and from which
-/// latency to which those were.
-fn shares_of(phase: &Phase, classes: &[f64; 64]) -> Option<([f64; 3], u64, (Nanos, Nanos))> {
-    let (mut parts, mut sampled) = ([0.0f64; 3], 0u64);
-    let mut range = (Nanos::MAX, Nanos::ZERO);
-    for record in &phase.waits {
-        let weight = classes[record.from_ns.0.max(1).ilog2() as usize];
-        let time = [record.time.on_cpu_ns, record.time.runnable_ns, record.time.blocked_ns];
-        let whole: f64 = time.iter().map(|part| part.0 as f64).sum();
-        if weight <= 0.0 || whole <= 0.0 {
-            continue;
-        }
-        sampled = sampled.saturating_add(record.ops);
-        range = (range.0.min(record.from_ns), range.1.max(record.below_ns));
-        for (sum, part) in parts.iter_mut().zip(time) {
-            *sum += weight * part.0 as f64 / whole;
-        }
-    }
-    let whole: f64 = parts.iter().sum();
-    (whole > 0.0).then(|| (parts.map(|part| part / whole), sampled, range))
 }
 
 /// A failed claim, quoted: `“Writes reached storage” failed`.
@@ -176,39 +123,38 @@ fn denied(claim: &str) -> String {
     format!("“{}” failed", claim.trim_end_matches('.'))
 }
 
-/// Who holds the first group, and how much of the last.
-fn heading(groups: &[&WaitGroup]) -> String {
-    let (Some(typical), Some(longest)) = (groups.first(), groups.last()) else {
+/// What holds the first group, and how much of the last.
+fn heading(found: &WaitFinding) -> String {
+    let groups = || found.groups.iter().filter(|group| group.phase == found.phase);
+    let (Some(typical), Some(longest)) = (groups().next(), groups().next_back()) else {
         return String::new();
     };
-    let parts = |group: &WaitGroup| [group.blocked, group.waiting_for_cpu, group.on_cpu];
-    let names = ["Storage", "Waiting for a CPU", "The work itself"];
-    let numbered = parts(typical).into_iter().enumerate();
-    let largest = numbered.max_by(|a, b| a.1.share.total_cmp(&b.1.share));
-    let Some((which, part)) = largest else {
-        return String::new();
+    let first = match typical.range {
+        WaitRange::Typical => "a typical wait",
+        WaitRange::Slow => "a slow wait",
+        WaitRange::Slowest => "the longest waits",
     };
-    let of_longest = parts(longest)[which].share;
-    let first = match typical.label {
-        "Typical" => "a typical wait",
-        "Slow" => "a slow wait",
-        _ => "the longest waits",
+    type Part = fn(&WaitGroupRecord) -> f64;
+    let (what, part): (&str, Part) = match found.cause {
+        StallCause::Storage => ("Storage is to blame", |group| group.blocked),
+        StallCause::Cpu => ("Waiting for a CPU is to blame", |group| group.waiting_for_cpu),
+        StallCause::Executing => ("The work itself takes most", |group| group.on_cpu),
+        StallCause::Stopped | StallCause::Mixed | StallCause::Unknown => {
+            return format!(
+                "No one cause: storage holds {} of {first}, waiting for a CPU {}, the work itself \
+                 {}",
+                format::share(typical.blocked),
+                format::share(typical.waiting_for_cpu),
+                format::share(typical.on_cpu)
+            );
+        }
     };
-    if part.share < 0.5 {
-        let [storage, cpu, work] = parts(typical).map(|part| format::share(part.share));
-        return format!(
-            "No one cause: storage holds {storage} of {first}, waiting for a CPU {cpu}, the work \
-             itself {work}"
-        );
-    }
-    let blame = if which == 2 { "takes most" } else { "is to blame" };
-    let typical_share = format::share(part.share);
-    match typical.label == longest.label {
-        true => format!("{} {blame}: it holds {typical_share} of {first}", names[which]),
+    let held = format::share(part(typical));
+    match typical.range == longest.range {
+        true => format!("{what}: it holds {held} of {first}"),
         false => format!(
-            "{} {blame}: it holds {typical_share} of {first} and {} of the longest",
-            names[which],
-            format::share(of_longest)
+            "{what}: it holds {held} of {first} and {} of the longest",
+            format::share(part(longest))
         ),
     }
 }

@@ -1,11 +1,10 @@
 //! Which rows decide what a device is like, and the worst of them: one rule for the headline of a
 //! run and for a comparison.
 
+use flashlag_explain::{LagVerdict, Plan, is_fill};
 use flashlag_schema::{Operation, Phase};
 
-use crate::naming::{Plan, is_fill};
 use crate::strip::GroupKind;
-use crate::verdict::LagVerdict;
 
 /// The rows that decide: durable 4 KiB writes with nothing beside them, and saves. A fill's own
 /// writes and transfers of other sizes do not: no frame waits for them.

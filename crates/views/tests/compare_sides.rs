@@ -50,6 +50,7 @@ fn failing(mut run: Run, id: CheckId, claim: &str, phases: &[String]) -> Run {
         status: CheckStatus::Fail,
         claim: claim.to_owned(),
         detail: "It did not.".to_owned(),
+        cause: None,
         advice: None,
         phases: phases.to_vec(),
     });

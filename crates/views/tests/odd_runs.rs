@@ -186,6 +186,7 @@ fn odd_run() -> impl Strategy<Value = Run> {
                 status: status(code),
                 claim: words.clone(),
                 detail: words,
+                cause: None,
                 advice: None,
                 phases: phases.iter().skip(code as usize).map(Phase::label).collect(),
             })

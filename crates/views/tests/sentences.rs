@@ -154,6 +154,7 @@ fn a_busy_cpu_takes_the_headline_and_is_named_as_the_cause() {
             status: CheckStatus::Fail,
             claim: "A CPU was free when wanted".to_owned(),
             detail: "94% of a durable write was waiting for a CPU (limit 10%).".to_owned(),
+            cause: Some(flashlag_schema::CheckCause::CpuMost),
             advice: Some("stop what else is running, then measure again".to_owned()),
             phases: Vec::new(),
         },
@@ -345,7 +346,7 @@ fn labels_of_the_run_file_and_backquotes_are_for_programs() {
 fn fullness_is_no_cause_where_making_room_changes_nothing_and_an_overload_no_cost() {
     let full = |run: &Run| {
         let causes = explain::findings(run).causes;
-        causes.iter().any(|cause| cause.kind == explain::FindingKind::Full)
+        causes.iter().any(|cause| cause.id == flashlag_schema::finding::FindingId::FullStorage)
     };
     let mut run = sample::lifecycle();
     run.trust.checks.clear();
@@ -360,7 +361,7 @@ fn fullness_is_no_cause_where_making_room_changes_nothing_and_an_overload_no_cos
     quick.trust.checks.clear();
     let busy = |run: &Run| {
         let causes = explain::findings(run).causes;
-        causes.iter().any(|cause| cause.kind == explain::FindingKind::Busy)
+        causes.iter().any(|cause| cause.id == flashlag_schema::finding::FindingId::OtherWriter)
     };
     let phase = quick.phases.iter_mut().find(|phase| phase.background.is_some()).unwrap();
     phase.missed_slots = Some(phase.ops * 100);

@@ -159,6 +159,7 @@ fn a_first_row_that_a_failed_check_covers_is_no_measure_of_the_others() {
         status: flashlag_schema::CheckStatus::Fail,
         claim: "The measuring thread had a CPU when it wanted one".to_owned(),
         detail: "It had none.".to_owned(),
+        cause: None,
         advice: None,
         phases: vec![label],
     });

@@ -1,9 +1,17 @@
 use anyhow::{Context, Result};
-use flashlag_schema::verify::verify_text;
+use flashlag_schema::verify::{Discrepancy, verify_text};
+use flashlag_schema::{Run, RunFileError};
 
 use crate::args::VerifyArgs;
 use crate::exit::{Exit, is_closed_pipe};
 use crate::say;
+
+/// Figures that do not follow from the histograms, and findings that do not follow from the figures.
+fn discrepancies(text: &str) -> Result<Vec<Discrepancy>, RunFileError> {
+    let mut found = verify_text(text)?;
+    found.extend(flashlag_explain::verify(&Run::from_json(text)?));
+    Ok(found)
+}
 
 /// Recomputes every figure of run files and lists those that differ.
 pub fn verify(args: &VerifyArgs) -> Result<Exit> {
@@ -11,8 +19,8 @@ pub fn verify(args: &VerifyArgs) -> Result<Exit> {
     for path in &args.runs {
         let text = std::fs::read_to_string(path)
             .with_context(|| format!("cannot read {}", path.display()))?;
-        let found =
-            verify_text(&text).with_context(|| format!("{} cannot be verified", path.display()))?;
+        let found = discrepancies(&text)
+            .with_context(|| format!("{} cannot be verified", path.display()))?;
         if found.is_empty() {
             lines.push(format!("{}: every figure follows from its histograms", path.display()));
             continue;

@@ -263,12 +263,14 @@ fn run(
                 status: CheckStatus::Pass,
                 claim: "The times add up".to_owned(),
                 detail: "In closed form.".to_owned(),
+                cause: None,
                 advice: None,
                 phases: Vec::new(),
             }],
         },
         lag: Lag::default(),
         wear: Wear::default(),
+        findings: None,
         integrity: Integrity::default(),
     }
 }

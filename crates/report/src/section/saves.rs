@@ -1,10 +1,11 @@
 //! SQLite saves: how long they take, how many are late, and what growth costs.
 
 use askama::Template;
+use flashlag_schema::finding::FindingId;
 use flashlag_schema::{Lag, Operation, Phase, Run};
 use flashlag_units::Nanos;
 use flashlag_views::{Figures, GroupKind, LAG_IS_A_BUDGET, StripGroup, failures_of, format, strip};
-use flashlag_views::{FindingKind, findings, is_overloaded, overload, phase_title, saves_heading};
+use flashlag_views::{findings, is_overloaded, overload, phase_title, saves_heading};
 
 use super::{Cell, Flag, Section, percentile_cells};
 use crate::markup::Markup;
@@ -150,8 +151,8 @@ fn shares(lag: &Lag) -> Vec<(String, String)> {
 /// Whether growth is among the findings, as a cause or as none.
 fn says_growth(run: &Run) -> bool {
     let found = findings(run);
-    let causes = found.causes.iter().map(|cause| cause.kind);
-    causes.chain(found.ruled_out.iter().map(|out| out.kind)).any(|kind| kind == FindingKind::Growth)
+    let causes = found.causes.iter().map(|cause| cause.id);
+    causes.chain(found.ruled_out.iter().map(|out| out.id)).any(|id| id == FindingId::GrowingFiles)
 }
 
 /// The saves that growing a file costs most, in the order of the run, and how many others grew.

@@ -51,7 +51,7 @@ const TOLD: usize = 3;
 pub(super) fn section(run: &Run) -> Option<Section> {
     let stalls = stalls(run)?;
     let (usual, phases): (Vec<PhaseStalls>, Vec<PhaseStalls>) =
-        stalls.phases.into_iter().partition(|phase| is_usual(run, phase));
+        stalls.phases.into_iter().partition(|phase| phase.usual && phase.seen > 0);
     let charts: Vec<Chart> = charted(&phases, run)
         .into_iter()
         .filter_map(|phase| chart(run, phase, run.phases.get(phase.phase)?))
@@ -103,13 +103,6 @@ fn longest_rows(phases: &[PhaseStalls]) -> (Vec<&PhaseStalls>, usize) {
     rows.truncate(ROWS);
     rows.sort_by_key(|phase| phase.phase);
     (rows, more)
-}
-
-/// Whether the limit is below what an operation of that phase usually takes: then those over it are
-/// no stalls.
-fn is_usual(run: &Run, stalls: &PhaseStalls) -> bool {
-    let median = run.phases.get(stalls.phase).and_then(|phase| phase.latency_ns.p50);
-    median.is_some_and(|median| median > stalls.over) && stalls.seen > 0
 }
 
 /// `In 256K seq write (median 27 ms) most waits are over 17 ms: that is no stall there.`

@@ -10,6 +10,7 @@ use crate::sim;
 pub(super) fn complete(run: &mut Run, asked: LabRun<'_>, flushes: u64) {
     let LabRun { request, target } = asked;
     believe_flushes(run, flushes);
+    flashlag_explain::attach(run);
     run.target = Target {
         kind: TargetKind::Lab,
         name: target.text.clone(),

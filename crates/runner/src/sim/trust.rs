@@ -71,6 +71,7 @@ pub(crate) fn flushes(phases: &[Phase], device: &str) -> Option<Check> {
         status,
         claim: "Durable writes were flushed".to_owned(),
         detail,
+        cause: None,
         advice,
         phases: unflushed.clone(),
     };

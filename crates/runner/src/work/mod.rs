@@ -149,6 +149,7 @@ impl<W: World> Work<W> {
         let lags = self.run.phases.iter().filter_map(|phase| phase.lag);
         self.run.lag = lags.fold(Lag::default(), Lag::plus);
         self.world.refresh(&mut self.run, &self.evidence);
+        flashlag_explain::attach(&mut self.run);
     }
 
     /// Stores the run, brought up to date; nothing where only the whole run is wanted, as by

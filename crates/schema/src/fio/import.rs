@@ -220,6 +220,7 @@ impl Imported {
                 block_bytes: Reading::unavailable(NOT_TOLD),
                 life_percent: Reading::unavailable(NOT_TOLD),
             },
+            findings: None,
             integrity: Integrity::default(),
         };
         run.seal();
@@ -435,6 +436,7 @@ fn unknown_trust(phases: usize) -> Trust {
         status: CheckStatus::Unknown,
         claim: claim(*id).to_owned(),
         detail: "These figures were read from fio's results; nothing was checked.".to_owned(),
+        cause: None,
         advice: Some("Measure with `flashlag run` to have it checked.".to_owned()),
         phases: Vec::new(),
     };

@@ -7,7 +7,7 @@ use super::figures::Figures;
 use super::{restored, verify_histogram};
 use crate::histogram::{LatencySummary, StoredHistogram};
 use crate::lag::Lag;
-use crate::phase::{Phase, StallCause, Time};
+use crate::phase::{Phase, StallCause};
 use crate::run::TargetKind;
 use crate::scenario::EngineKind;
 use crate::words::Operation;
@@ -185,7 +185,7 @@ fn verify_stalls(phase: &Phase, latency: &Histogram, target: TargetKind, figures
             figures.at_most("t_ns", stall.t_ns.0, phase.elapsed_ns.0);
             figures.holds("t_ns", stall.t_ns.0, "at least", before.0, |a, b| a >= b);
             before = stall.t_ns;
-            let cause = stall.time.map_or(StallCause::Unknown, |time| cause_of(&time));
+            let cause = stall.time.as_ref().map_or(StallCause::Unknown, StallCause::of);
             figures.same("cause", &stall.cause, &cause);
         });
     }
@@ -210,22 +210,6 @@ fn verify_flush_and_stops(phase: &Phase, figures: &mut Figures) {
     for (index, time) in stalls.filter_map(|(index, stall)| Some((index, stall.time?))) {
         let at = format!("stalls[{index}].time.stopped_ns");
         figures.at_most(&at, time.stopped_ns.0, stopped.0);
-    }
-}
-
-/// The part that has more than half of the wait.
-fn cause_of(time: &Time) -> StallCause {
-    let half = Nanos(time.total().0 / 2);
-    if time.blocked_ns > half {
-        StallCause::Storage
-    } else if time.runnable_ns > half {
-        StallCause::Cpu
-    } else if time.on_cpu_ns > half {
-        StallCause::Executing
-    } else if time.stopped_ns > half {
-        StallCause::Stopped
-    } else {
-        StallCause::Mixed
     }
 }
 

@@ -182,6 +182,7 @@ pub fn run() -> Run {
                 status: CheckStatus::Pass,
                 claim: "The clock can be believed".to_owned(),
                 detail: "25 ns a reading".to_owned(),
+                cause: None,
                 advice: None,
                 phases: vec![],
             }],
@@ -192,6 +193,7 @@ pub fn run() -> Run {
             block_bytes: Reading::Value(Bytes(210_000_000)),
             life_percent: Reading::Value(1.0 / 30_000.0),
         },
+        findings: None,
         integrity: Integrity::default(),
     };
     run.seal();

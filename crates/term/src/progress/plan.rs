@@ -1,6 +1,6 @@
 use flashlag_schema::scenario::{IoOperation, Scenario, Step, Test};
 use flashlag_units::Bytes;
-use flashlag_views::{SaveKind, test_title};
+use flashlag_views::{SaveKind, save_label, test_title};
 
 use crate::picture::brief;
 
@@ -148,7 +148,7 @@ fn title_of(test: &Test) -> String {
     };
     let what = if save.name.starts_with("save") { "save" } else { kind.statement_name() };
     let busy = if save.background.is_some() { ", busy" } else { "" };
-    format!("{} {what}{busy}", brief(&kind.label()))
+    format!("{} {what}{busy}", brief(&save_label(&kind)))
 }
 
 /// `filled 2: rand_write_4k` in two.

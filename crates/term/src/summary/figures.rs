@@ -2,8 +2,8 @@ use flashlag_schema::{Lag, Operation, Phase, Run};
 use flashlag_units::Nanos;
 use flashlag_views::{
     Figures, GroupKind, LAG_IS_A_BUDGET, Lifecycle, LifecycleCell, LifecycleRow, SaveKind,
-    StripGroup, StripRow, failures_of, for_people, format, lifecycle, phase_title, saves_heading,
-    strip,
+    StripGroup, StripRow, failures_of, for_people, format, lifecycle, phase_title, save_label,
+    saves_heading, strip,
 };
 
 use super::Depth;
@@ -172,7 +172,7 @@ fn short_title(run: &Run, phase: &Phase) -> String {
     let Some(kind) = SaveKind::of(run, phase) else { return phase_title(run, phase) };
     let what = if phase.name.starts_with("save") { "save" } else { kind.statement_name() };
     let busy = if phase.background.is_some() { ", busy" } else { "" };
-    format!("{} {what}{busy}", brief(&kind.label()))
+    format!("{} {what}{busy}", brief(&save_label(&kind)))
 }
 
 /// Below a table with a row that bears the mark of [`marked`].

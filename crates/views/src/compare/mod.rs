@@ -10,10 +10,10 @@ mod scenario;
 mod subjects;
 mod words;
 
+use flashlag_explain::Figures;
 use flashlag_schema::{CheckStatus, Operation, Run, State};
 use thiserror::Error;
 
-use crate::figures::Figures;
 use crate::overload::Overloads;
 use crate::strip::GroupKind;
 use crate::verdict::Judgement;

@@ -1,11 +1,11 @@
 //! What one side is like, by the test that its run's headline decides by.
 
+use flashlag_explain::LagVerdict;
 use flashlag_schema::{Run, State};
 
 use super::{CompareRow, Subject};
 use crate::headline::{Deciding, Stage};
 use crate::strip::GroupKind;
-use crate::verdict::LagVerdict;
 use crate::worst::worst;
 
 /// What one subject's rows say.

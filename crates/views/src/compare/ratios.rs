@@ -1,11 +1,11 @@
 //! How many times one subject's figure is another's, with the interval.
 
+use flashlag_explain::{felt, restored};
 use flashlag_schema::{Operation, Phase, Run};
 use flashlag_stats::bootstrap::{self, Compared, Figure, Sample};
 use flashlag_stats::{Interval, Percentile};
 
 use super::{CompareSide, Ratio, RatioKind, Subject};
-use crate::figures::{felt, restored};
 use crate::format;
 
 const KINDS: [(RatioKind, Figure); 3] = [

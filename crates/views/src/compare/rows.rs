@@ -1,13 +1,13 @@
 //! The phases side by side.
 
+use flashlag_explain::{Figures, Plan, felt, merged};
 use flashlag_schema::{Phase, Run};
 use flashlag_stats::Histogram;
 
 use super::ratios::ratios;
 use super::{CompareRow, CompareSide, Subject};
 use crate::doubt::{Failure, failures_of};
-use crate::figures::{Figures, felt, merged};
-use crate::naming::{Plan, row_title, stage_of};
+use crate::naming::{row_title, stage_of};
 use crate::overload::Overloads;
 use crate::repeats::spread;
 use crate::verdict::Judgement;

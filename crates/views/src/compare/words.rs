@@ -1,5 +1,6 @@
 //! What a comparison says first.
 
+use flashlag_explain::LagVerdict;
 use flashlag_schema::{Run, State};
 use flashlag_units::Nanos;
 
@@ -8,7 +9,6 @@ use super::{CompareRow, Ratio, Subject};
 use crate::format;
 use crate::headline::Deciding;
 use crate::strip::GroupKind;
-use crate::verdict::LagVerdict;
 use crate::worst::worst;
 
 /// What each is like by the test that its run's headline decides by, and how long the slow

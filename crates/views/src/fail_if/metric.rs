@@ -1,10 +1,10 @@
+use flashlag_explain::{Figures, felt};
 use std::fmt;
 
 use flashlag_schema::{Lag, Phase};
 use flashlag_stats::Histogram;
 use flashlag_units::{Bytes, Nanos, ratio};
 
-use crate::figures::{Figures, felt};
 use crate::format;
 
 /// The metrics there are, as listed in errors.

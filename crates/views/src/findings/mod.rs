@@ -1,19 +1,15 @@
-//! Why it lags and what to change: only where this run measured both sides.
+//! Why it lags and what to change, in words: the sentences of typed findings.
 
-mod effect;
-mod pairs;
-mod within;
+mod words;
 
+use flashlag_explain::{Figures, SaveKind, findings_of, restored};
+use flashlag_schema::finding::{self, FindingId, SavePart};
 use flashlag_schema::{Phase, Run};
 
-use crate::doubt::failures_of;
-use crate::figures::Figures;
 use crate::format;
-use crate::headline::Facts;
-use crate::naming::{SaveKind, stage_of, test_title};
-use effect::Effect;
+use crate::naming::{save_label, stage_of, test_title};
 
-/// The section, costliest first.
+/// The section on causes, costliest first.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Findings {
     /// `Three fixes, costliest first: trimming saves the most`.
@@ -26,30 +22,11 @@ pub struct Findings {
     pub overlap: Option<String>,
 }
 
-/// Which difference a finding is about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum FindingKind {
-    /// Rollback journal against WAL.
-    Journal,
-    /// A file that grows against one that does not.
-    Growth,
-    /// Full against new.
-    Full,
-    /// Full against trimmed.
-    Trim,
-    /// Beside another writer against alone.
-    Busy,
-    /// Waiting for a CPU.
-    Cpu,
-    /// The flush's part of a durable write.
-    Flush,
-}
-
 /// One cause with its fix.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
     /// What it is about.
-    pub kind: FindingKind,
+    pub id: FindingId,
     /// `Rollback journal`.
     pub cause: String,
     /// `switching to WAL would cut save p50 from 24 ms to 9.1 ms`.
@@ -99,107 +76,96 @@ pub struct FindingSide {
 #[derive(Clone, Debug, PartialEq)]
 pub struct RuledOut {
     /// What it is about.
-    pub kind: FindingKind,
+    pub id: FindingId,
     /// A sentence with numbers.
     pub sentence: String,
 }
 
-/// A cause that costs less, in seconds per 1,000 operations, is not worth a line.
-const LEAST_COST: f64 = 0.05;
-
-/// The findings of a run.
+/// The findings of a run, in words. One that names a phase that is not in the run is left out.
 pub fn findings(run: &Run) -> Findings {
-    let facts = Facts::of(run);
-    let mut found = Findings::default();
-    let mut candidates = pairs::all(run, &facts);
-    candidates.extend(within::all(run, &facts));
-    for candidate in candidates {
-        match candidate {
-            // What prints as no cost at all is none.
-            Candidate::Cause(finding) if finding.cost_s_per_1000 < LEAST_COST => {}
-            Candidate::Cause(finding) => found.causes.push(*finding),
-            Candidate::Not(ruled_out) => found.ruled_out.push(ruled_out),
-        }
+    let typed = findings_of(run);
+    let causes: Vec<Finding> = typed.causes.iter().filter_map(|cause| said(run, cause)).collect();
+    let ruled_out: Vec<RuledOut> = typed
+        .ruled_out
+        .iter()
+        .filter_map(|out| {
+            let sentence = words::ruled_out(run, out)?;
+            Some(RuledOut { id: out.id, sentence })
+        })
+        .collect();
+    Findings {
+        heading: heading(&causes, ruled_out.is_empty()),
+        overlap: (causes.len() > 1)
+            .then(|| "Costs overlap: fixing the first finding shrinks the others.".to_owned()),
+        causes,
+        ruled_out,
     }
-    found.causes.sort_by(|a, b| b.cost_s_per_1000.total_cmp(&a.cost_s_per_1000));
-    found.overlap = (found.causes.len() > 1)
-        .then(|| "Costs overlap: fixing the first finding shrinks the others.".to_owned());
-    found.heading = heading(&found);
-    found
 }
 
-/// What became of a suspicion.
-enum Candidate {
-    Cause(Box<Finding>),
-    Not(RuledOut),
+fn said(run: &Run, finding: &finding::Finding) -> Option<Finding> {
+    let finding::Finding { id, sides, effect, .. } = finding;
+    let fixed = match &sides.fixed {
+        Some(fixed) => Some(side(run, fixed)?),
+        None => None,
+    };
+    Some(Finding {
+        id: *id,
+        cause: words::cause(*id).to_owned(),
+        would: words::would(finding),
+        fix: words::fix(finding),
+        try_this: words::try_this(run, finding.action),
+        evidence: words::evidence(run, finding)?,
+        now: side(run, &sides.now)?,
+        fixed,
+        cost_s_per_1000: effect.cost_s_per_1000.value,
+        cost_interval: effect.cost_s_per_1000.interval,
+        per: words::per(effect),
+    })
 }
 
-fn heading(found: &Findings) -> String {
-    let number = match found.causes.len() {
-        0 if found.ruled_out.is_empty() => return String::new(),
-        0 => return "No cause found among what this run measured".to_owned(),
-        1 => return format!("One cause: {}", format::decapitalized(&found.causes[0].cause)),
+fn heading(causes: &[Finding], nothing_ruled_out: bool) -> String {
+    let Some(first) = causes.first() else {
+        return match nothing_ruled_out {
+            true => String::new(),
+            false => "No cause found among what this run measured".to_owned(),
+        };
+    };
+    let first = format::decapitalized(&first.cause);
+    let number = match causes.len() {
+        1 => return format!("One cause: {first}"),
         2 => "Two".to_owned(),
         3 => "Three".to_owned(),
         4 => "Four".to_owned(),
         more => more.to_string(),
     };
-    let first = format::decapitalized(&found.causes[0].cause);
     format!("{number} causes, costliest first: {first}")
 }
 
-/// How a phase is called beside its other side: `Rollback journal, filled, run 3`.
-fn side(run: &Run, phase: &Phase) -> Option<FindingSide> {
+/// The phase that a side names.
+fn phase_of<'a>(run: &'a Run, side: &finding::FindingSide) -> Option<(usize, &'a Phase)> {
+    run.phases.iter().enumerate().find(|(_, phase)| phase.label() == side.phase)
+}
+
+/// How a side is called beside its other: `Rollback journal, filled, run 3`.
+fn side(run: &Run, side: &finding::FindingSide) -> Option<FindingSide> {
+    let (index, phase) = phase_of(run, side)?;
     let name = match SaveKind::of(run, phase) {
-        Some(kind) => kind.label(),
+        Some(kind) => save_label(&kind),
         None if phase.is_durable_write() => "4 KiB durable write".to_owned(),
         None => test_title(&phase.name),
     };
     let beside = if phase.background.is_some() { ", beside another writer" } else { "" };
-    Some(FindingSide {
-        label: format!("{name}{beside}, {}", stage_of(run, phase).to_lowercase()),
-        phase: run.phases.iter().position(|other| std::ptr::eq(other, phase))?,
-        figures: Figures::of_phase(phase),
-    })
-}
-
-/// `saves` or `writes`.
-fn per(phase: &Phase) -> &'static str {
-    match phase.operation {
-        flashlag_schema::Operation::Save => "saves",
-        _ => "writes",
-    }
-}
-
-/// `Mean save 51 ms against 11 ms, n = 12,000 each; difference 39 s per 1,000 saves (95% …).`
-fn evidence(what: &str, effect: &Effect, per: &str) -> String {
-    let one = per.trim_end_matches('s');
-    let sizes = match effect.n.0 == effect.n.1 {
-        true => format!("n = {} each", format::count(effect.n.0)),
-        false => format!("n = {} and {}", format::count(effect.n.0), format::count(effect.n.1)),
+    let label = format!("{name}{beside}, {}", stage_of(run, phase).to_lowercase());
+    let (label, figures) = match side.part {
+        None => (label, Figures::of_phase(phase)),
+        Some(part) => {
+            let growth = phase.growth.as_ref()?;
+            let (how, stored) = match part {
+                SavePart::Grew => ("growing", &growth.grew.histogram),
+                SavePart::InPlace => ("in place", &growth.in_place.histogram),
+            };
+            (format!("{label}, {how}"), Figures::of(&restored(stored)?))
+        }
     };
-    let seconds = |value: f64| signed(value);
-    format!(
-        "{what}: mean {one} {} against {}, {sizes}; difference {} s per 1,000 {per} \
-         (95% interval {} to {}).",
-        format::time(effect.means.0),
-        format::time(effect.means.1),
-        seconds(effect.cost),
-        seconds(effect.interval.0),
-        seconds(effect.interval.1),
-    )
-}
-
-fn signed(value: f64) -> String {
-    let sign = if value < 0.0 { "−" } else { "" };
-    let value = value.abs();
-    match value {
-        v if v < 0.995 => format!("{sign}{v:.2}"),
-        v if v < 9.95 => format!("{sign}{v:.1}"),
-        v => format!("{sign}{}", format::count(v.round() as u64)),
-    }
-}
-
-fn trusted(run: &Run, phase: &Phase) -> bool {
-    failures_of(run, phase).is_empty()
+    Some(FindingSide { label, phase: index, figures })
 }

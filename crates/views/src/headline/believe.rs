@@ -1,6 +1,7 @@
+use flashlag_explain::failed;
 use flashlag_schema::{Check, CheckId, CheckStatus, Run};
 
-use crate::doubt::{CheckCounts, failed, failures_of};
+use crate::doubt::{CheckCounts, failures_of};
 use crate::format::{self, decapitalized};
 use crate::naming::stage_of;
 use crate::outline::phase_title;

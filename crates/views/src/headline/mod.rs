@@ -2,19 +2,18 @@
 
 mod believe;
 mod change;
-mod facts;
+mod deciding;
 mod words;
 
-use flashlag_schema::{CheckId, Phase, Run, RunStatus};
+use flashlag_explain::{Figures, LagVerdict, Subjects, cpu_cause, failed_for, verdict};
+use flashlag_schema::{CheckCause, CheckId, Phase, Run, RunStatus};
 
 use crate::doubt::failures_of;
-use crate::figures::Figures;
 use crate::format::{self, capitalized, decapitalized, sentence_of};
 use crate::naming::subject_name;
 use crate::outline::{for_people, test_name};
 use crate::standing::simulated_device;
-use crate::verdict::{Judgement, LagVerdict};
-pub(crate) use facts::{Deciding, Facts, Stage};
+pub(crate) use deciding::{Deciding, Stage};
 
 pub use believe::Believe;
 
@@ -43,17 +42,19 @@ pub struct NoVerdict {
     pub cause: String,
     /// What to do; empty where the check gave no advice.
     pub fix: String,
+    /// How much of the waits was for a CPU, where that check failed.
+    pub cpu: Option<CheckCause>,
 }
 
 /// Of a run.
 pub fn headline(run: &Run) -> Headline {
-    let facts = Facts::of(run);
-    let subject = facts.main.or_else(|| change::subject(run));
+    let subjects = Subjects::of(run);
+    let subject = subjects.main.or_else(|| change::subject(run));
     let no_verdict = subject.and_then(|phase| no_verdict(run, phase));
     let believe = Believe::of(run, no_verdict.is_some());
     let (sentence, more) = match &no_verdict {
         Some(failure) => no_verdict_words(run, failure, subject),
-        None => verdict_words(run, &facts),
+        None => verdict_words(run, &subjects),
     };
     let sentence = match called(run) {
         // One colon is enough: `Simulated Nexus 5 (2013): lags; every SQLite save misses …`.
@@ -85,6 +86,7 @@ fn no_verdict(run: &Run, phase: &Phase) -> Option<NoVerdict> {
     let failure = failures_of(run, phase).into_iter().min_by_key(|failure| failure.id)?;
     // CPU contention explains other failures (foreign I/O, unsettled figures): it comes first.
     let cpu = failures_of(run, phase).into_iter().find(|f| f.id == CheckId::CpuContention);
+    let cpu_check = failed_for(run, phase).find(|check| check.id == CheckId::CpuContention);
     let failure = match failure.id {
         CheckId::CacheBypass | CheckId::FlushIsReal => failure,
         _ => cpu.unwrap_or(failure),
@@ -94,6 +96,7 @@ fn no_verdict(run: &Run, phase: &Phase) -> Option<NoVerdict> {
         claim: failure.claim,
         cause: for_people(run, &failure.detail),
         fix: for_people(run, &failure.advice.unwrap_or_default()),
+        cpu: cpu_check.map(|check| cpu_cause(check, phase)),
     })
 }
 
@@ -101,7 +104,7 @@ fn no_verdict_words(run: &Run, why: &NoVerdict, phase: Option<&Phase>) -> (Strin
     let reason = match why.id {
         CheckId::CacheBypass => "these writes did not reach storage".to_owned(),
         CheckId::FlushIsReal => "these writes were not made durable".to_owned(),
-        CheckId::CpuContention if why.cause.starts_with("The CPU added") => {
+        CheckId::CpuContention if why.cpu == Some(CheckCause::CpuAdded) => {
             "the CPU added to these waits".to_owned()
         }
         CheckId::CpuContention => "the CPU was the cause of these waits, not storage".to_owned(),
@@ -131,12 +134,12 @@ fn no_verdict_words(run: &Run, why: &NoVerdict, phase: Option<&Phase>) -> (Strin
     (format!("No verdict: {reason}."), joined(parts))
 }
 
-fn verdict_words(run: &Run, facts: &Facts) -> (String, String) {
-    let Some(worst) = facts.worst else { return without_waits(run) };
-    let verdict = Judgement::of(run, worst).verdict();
+fn verdict_words(run: &Run, subjects: &Subjects<'_>) -> (String, String) {
+    let Some(worst) = subjects.worst else { return without_waits(run) };
+    let verdict = verdict(run, worst);
     let clause = words::late_clause(run, worst);
     let when = words::how_it_came(run, worst);
-    let sentence = match (verdict, facts.new_verdict(run)) {
+    let sentence = match (verdict, subjects.new_verdict(run)) {
         (None, _) => "Nothing to judge: the main test has no operations.".to_owned(),
         (Some(LagVerdict::Smooth), Some(LagVerdict::Smooth)) => {
             let states = match words::all_states_are_judged(run, worst) {
@@ -159,10 +162,10 @@ fn verdict_words(run: &Run, facts: &Facts) -> (String, String) {
         (Some(verdict), None) => format!("{}: {clause}.", capitalized(verdict.name())),
     };
     let more = [
-        words::once_full(run, facts),
-        words::other_journal(run, facts),
-        words::recovery(run, facts).filter(|_| verdict != Some(LagVerdict::Smooth)),
-        words::busy(run, facts),
+        words::once_full(run, subjects),
+        words::other_journal(run, subjects),
+        words::recovery(run, subjects).filter(|_| verdict != Some(LagVerdict::Smooth)),
+        words::busy(run, subjects),
         change::in_passing(run),
         ending(run),
     ];

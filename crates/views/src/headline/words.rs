@@ -1,13 +1,11 @@
+use flashlag_explain::{FREEZE, Figures, LagVerdict, NOTICED, SaveKind, Subjects, is_overloaded};
 use flashlag_schema::scenario::JournalMode;
 use flashlag_schema::{Operation, Phase, Run, State};
 
-use super::facts::Facts;
 use crate::doubt::failures_of;
-use crate::figures::Figures;
 use crate::format::{self, capitalized};
-use crate::naming::{SaveKind, repeats, when};
-use crate::overload::{is_overloaded, overload};
-use crate::verdict::{FREEZE, LagVerdict, NOTICED};
+use crate::naming::{repeats, when};
+use crate::overload::overload;
 
 /// `Smooth when new`, `Lags as found`.
 pub fn when_new(run: &Run, verdict: LagVerdict) -> String {
@@ -52,8 +50,9 @@ pub fn all_states_are_judged(run: &Run, phase: &Phase) -> bool {
 
 /// `Once full (run 1), 15% of 4 KiB durable writes miss a 60 Hz frame.`: where the worst stage is
 /// another than the full one.
-pub fn once_full(run: &Run, facts: &Facts) -> Option<String> {
-    let (worst, full) = (facts.worst?, facts.main.filter(|main| main.state == State::Filled)?);
+pub fn once_full(run: &Run, subjects: &Subjects<'_>) -> Option<String> {
+    let (worst, full) =
+        (subjects.worst?, subjects.main.filter(|main| main.state == State::Filled)?);
     if std::ptr::eq(worst, full) || !failures_of(run, full).is_empty() {
         return None;
     }
@@ -118,8 +117,8 @@ fn slowest_clause(figures: &Figures) -> Option<String> {
 }
 
 /// `That is SQLite's default journal; with WAL, 20% miss a frame.`
-pub fn other_journal(run: &Run, facts: &Facts) -> Option<String> {
-    let other = facts.other_journal.filter(|phase| failures_of(run, phase).is_empty())?;
+pub fn other_journal(run: &Run, subjects: &Subjects<'_>) -> Option<String> {
+    let other = subjects.other_journal.filter(|phase| failures_of(run, phase).is_empty())?;
     let share = Figures::of_phase(other).late_share()?;
     let share = if share == 0.0 { "none".to_owned() } else { format::share(share) };
     let verb = if share == "none" { "misses" } else { "miss" };
@@ -133,8 +132,8 @@ pub fn other_journal(run: &Run, facts: &Facts) -> Option<String> {
 
 /// `Beside another writer, 12% of WAL saves miss a 60 Hz frame, and …`; `Overloaded beside another
 /// writer: only …`.
-pub fn busy(run: &Run, facts: &Facts) -> Option<String> {
-    let busy = facts.busy.filter(|phase| failures_of(run, phase).is_empty())?;
+pub fn busy(run: &Run, subjects: &Subjects<'_>) -> Option<String> {
+    let busy = subjects.busy.filter(|phase| failures_of(run, phase).is_empty())?;
     let clause = late_clause(run, busy);
     Some(match is_overloaded(busy) {
         true => format!("Overloaded beside another writer: {clause}."),
@@ -152,10 +151,10 @@ enum Undone {
 
 /// `Deleting files does not undo the slowdown; trimming does.` By throughput of durable writes:
 /// half of what was lost must come back for a "does", a fifth for a "partly".
-pub fn recovery(run: &Run, facts: &Facts) -> Option<String> {
+pub fn recovery(run: &Run, subjects: &Subjects<'_>) -> Option<String> {
     let rate = |state: State| {
         let trusted = |phase: &&&Phase| phase.state == state && failures_of(run, phase).is_empty();
-        facts.writes.iter().rev().find(trusted).map(|phase| phase.ops_per_sec)
+        subjects.writes.iter().rev().find(trusted).map(|phase| phase.ops_per_sec)
     };
     let (new, full) = (rate(State::New)?, rate(State::Filled)?);
     if full >= 0.8 * new {

@@ -2,8 +2,9 @@
 
 mod device;
 
-use flashlag_schema::scenario::{JournalMode, Scenario, Statement, Step, Synchronous, Test};
-use flashlag_schema::{Operation, Phase, Run, State, TargetKind};
+use flashlag_explain::SaveKind;
+use flashlag_schema::scenario::{JournalMode, Synchronous};
+use flashlag_schema::{Phase, Run, State, TargetKind};
 
 use crate::format::decapitalized;
 
@@ -104,99 +105,27 @@ pub fn row_title(run: &Run, phase: &Phase) -> String {
         (false, false) => " on a schedule",
         (false, true) => "",
     };
-    format!("SQLite {}{beside}, {}", kind.statement_name(), decapitalized(&kind.label()))
+    format!("SQLite {}{beside}, {}", kind.statement_name(), decapitalized(&save_label(&kind)))
 }
 
 /// What a phase measured, in the plural: `SQLite saves, rollback journal`, `4 KiB durable random
 /// writes`.
 pub fn subject_name(run: &Run, phase: &Phase) -> String {
     match SaveKind::of(run, phase) {
-        Some(kind) => format!("SQLite saves, {}", decapitalized(&kind.label())),
+        Some(kind) => format!("SQLite saves, {}", decapitalized(&save_label(&kind))),
         None if phase.is_durable_write() => "4 KiB durable random writes".to_owned(),
         None => test_title(&phase.name),
     }
 }
 
-/// What a save did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SaveKind {
-    /// Insert, update or delete.
-    pub statement: Statement,
-    /// Journal mode.
-    pub journal: JournalMode,
-    /// `synchronous`.
-    pub synchronous: Synchronous,
-    /// Databases changed by one save.
-    pub databases: u32,
-}
-
-impl SaveKind {
-    /// Of a phase of saves: from the scenario in the run, else from its name (`save_wal`,
-    /// `insert_delete_full`). `None` where neither says.
-    pub fn of(run: &Run, phase: &Phase) -> Option<SaveKind> {
-        if phase.operation != Operation::Save {
-            return None;
-        }
-        match Plan::of(run).test(&phase.name) {
-            Some(Test::Save(save)) => Some(SaveKind {
-                statement: save.statement,
-                journal: save.journal,
-                synchronous: save.synchronous,
-                databases: save.databases,
-            }),
-            _ => SaveKind::from_name(&phase.name),
-        }
-    }
-
-    fn from_name(name: &str) -> Option<SaveKind> {
-        let words: Vec<&str> = name.split('_').collect();
-        // The statement comes first, so `delete_wal_full` deletes and `save_delete` has a rollback
-        // journal.
-        let statement = match words.first() {
-            Some(&"update") => Statement::Update,
-            Some(&"delete") => Statement::Delete,
-            _ => Statement::Insert,
-        };
-        let journal = words.iter().skip(1).find_map(|word| match *word {
-            "delete" | "rollback" => Some(JournalMode::Delete),
-            "truncate" => Some(JournalMode::Truncate),
-            "persist" => Some(JournalMode::Persist),
-            "wal" => Some(JournalMode::Wal),
-            "memory" => Some(JournalMode::Memory),
-            "off" => Some(JournalMode::Off),
-            _ => None,
-        })?;
-        let synchronous = match words.last() {
-            Some(&"normal") => Synchronous::Normal,
-            Some(&"extra") => Synchronous::Extra,
-            _ => Synchronous::Full,
-        };
-        Some(SaveKind { statement, journal, synchronous, databases: 1 })
-    }
-
-    /// Whether every commit is on storage when it returns.
-    pub fn is_durable(&self) -> bool {
-        let journal = !matches!(self.journal, JournalMode::Memory | JournalMode::Off);
-        journal && (self.synchronous != Synchronous::Normal || self.journal != JournalMode::Wal)
-    }
-
-    /// `Rollback journal`, `WAL`, `WAL, NORMAL`, `Rollback journal (truncate)`.
-    pub fn label(&self) -> String {
-        let journal = journal_name(self.journal);
-        match self.synchronous {
-            Synchronous::Full => journal.to_owned(),
-            Synchronous::Extra => format!("{journal}, EXTRA"),
-            Synchronous::Normal => format!("{journal}, NORMAL"),
-        }
-    }
-
-    /// `insert`, `update`, `delete`.
-    pub fn statement_name(&self) -> &'static str {
-        match self.statement {
-            Statement::Insert => "insert",
-            Statement::Update => "update",
-            Statement::Delete => "delete",
-        }
+/// A kind of save as a row's name: `Rollback journal`, `WAL`, `WAL, NORMAL`, `Rollback journal
+/// (truncate)`.
+pub fn save_label(kind: &SaveKind) -> String {
+    let journal = journal_name(kind.journal);
+    match kind.synchronous {
+        Synchronous::Full => journal.to_owned(),
+        Synchronous::Extra => format!("{journal}, EXTRA"),
+        Synchronous::Normal => format!("{journal}, NORMAL"),
     }
 }
 
@@ -210,36 +139,6 @@ pub fn journal_name(journal: JournalMode) -> &'static str {
         JournalMode::Memory => "Journal in memory",
         JournalMode::Off => "No journal",
     }
-}
-
-/// The scenario of a run, where it can be read again.
-pub(crate) struct Plan(Option<Scenario>);
-
-impl Plan {
-    pub(crate) fn of(run: &Run) -> Plan {
-        let settings: Vec<(String, String)> =
-            run.scenario.settings.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
-        Plan(Scenario::parse(&run.scenario.text, &settings).ok())
-    }
-
-    pub(crate) fn test(&self, name: &str) -> Option<&Test> {
-        self.0.as_ref()?.tests.get(name)
-    }
-
-    /// Whether that test is what a fill step runs.
-    pub(crate) fn is_fill(&self, name: &str) -> bool {
-        let steps = self.0.iter().flat_map(|scenario| &scenario.steps);
-        steps.into_iter().any(|step| matches!(step, Step::Fill { test, .. } if test == name))
-    }
-}
-
-/// Whether a phase filled the storage, so that its figures span all levels; or was run for nothing but
-/// the state that it leaves (`prepares = true`).
-pub(crate) fn is_fill(plan: &Plan, phase: &Phase) -> bool {
-    let prepares = matches!(plan.test(&phase.name), Some(Test::Io(io)) if io.prepares);
-    prepares
-        || plan.is_fill(&phase.name)
-        || phase.intervals.iter().any(|i| i.filled_bytes.is_some())
 }
 
 #[cfg(test)]

@@ -274,6 +274,7 @@ pub(super) fn check(
         status,
         claim: claim.to_owned(),
         detail: detail.to_owned(),
+        cause: None,
         advice: advice.map(str::to_owned),
         phases: phases.iter().map(|label| (*label).to_owned()).collect(),
     }
@@ -381,6 +382,7 @@ pub(super) fn build(
             block_bytes: Reading::Value(Bytes(written + written / 50)),
             life_percent: Reading::unavailable("the device does not tell its rated endurance"),
         },
+        findings: None,
         integrity: Integrity::default(),
     };
     run.seal();

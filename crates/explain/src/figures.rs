@@ -1,10 +1,11 @@
-use flashlag_schema::{Lag, LatencySummary, Phase, StoredHistogram};
+use flashlag_schema::{Lag, LatencySummary, Phase};
 use flashlag_stats::{Histogram, Percentile};
 use flashlag_units::{Nanos, ratio};
 
+use crate::histograms::felt;
 use crate::overload::is_overloaded;
 
-/// The figures of one row: times in nanoseconds, a percentile absent where fewer than ten values
+/// Latency figures of one distribution: times in nanoseconds, a percentile absent where fewer than ten values
 /// lie beyond it; all of them absent where a schedule was overloaded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Figures {
@@ -24,8 +25,8 @@ pub struct Figures {
     pub mean: Option<Nanos>,
     /// How many were longer than one 60 Hz frame; absent where the histogram can't be read.
     pub late: Option<u64>,
-    /// Whether these are of a schedule that was not kept ([`crate::OVERLOAD_RULE`]): then there are
-    /// no times, as they would grow with the length of the test.
+    /// Whether these are of a schedule that was not kept ([`is_overloaded`]): then there are no
+    /// times, as they would grow with the length of the test.
     pub overloaded: bool,
 }
 
@@ -71,23 +72,4 @@ impl Figures {
     pub fn late_share(&self) -> Option<f64> {
         self.late.and_then(|late| ratio(late, self.n))
     }
-}
-
-/// What a person would have waited, as a histogram. `None` where the stored one is broken.
-pub(crate) fn felt(phase: &Phase) -> Option<Histogram> {
-    restored(phase.response_histogram.as_ref().unwrap_or(&phase.histogram))
-}
-
-/// A stored histogram that can be one and whose exact values fit its buckets.
-pub(crate) fn restored(stored: &StoredHistogram) -> Option<Histogram> {
-    let sane = stored.index.is_empty() || stored.min_ns <= stored.max_ns;
-    if sane { stored.restore().ok() } else { None }
-}
-
-/// Both as one; the first alone where the counts would overflow.
-pub(crate) fn merged(mut into: Histogram, other: &Histogram) -> Histogram {
-    if into.count().checked_add(other.count()).is_some() {
-        into.merge(other);
-    }
-    into
 }

@@ -2,16 +2,16 @@ use flashlag_schema::scenario::{JournalMode, Synchronous};
 use flashlag_schema::{Operation, Phase, Run, State};
 
 use crate::figures::Figures;
-use crate::naming::{Plan, SaveKind, is_fill};
-use crate::verdict::{Judgement, LagVerdict};
-use crate::worst::worst;
+use crate::plan::{Plan, SaveKind, is_fill};
+use crate::verdict::{LagVerdict, verdict};
 
-/// What the headline speaks about, chosen before looking at any figure.
-pub(crate) struct Facts<'a> {
+/// The tests that a run is explained by: the one that decides how it lags, and those beside it that
+/// differ from it in one thing.
+pub struct Subjects<'a> {
     /// The save of SQLite's default kind in the fullest stage, in its worst repetition; else another
     /// save; else the durable write.
     pub main: Option<&'a Phase>,
-    /// The same test in the stage with the worst verdict: what the headline is about.
+    /// The same test in the stage with the worst verdict.
     pub worst: Option<&'a Phase>,
     /// The same test when new, where `worst` is from a later stage.
     pub new: Option<&'a Phase>,
@@ -23,49 +23,9 @@ pub(crate) struct Facts<'a> {
     pub writes: Vec<&'a Phase>,
 }
 
-/// The test that a run's headline decides by, in all its stages: the same for a comparison and for
-/// runs made one after another.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Deciding {
-    /// Its name in the scenario.
-    pub test: String,
-    /// The stage that has to be judged for there to be a verdict.
-    pub state: State,
-    /// Its row's title, without a stage.
-    pub title: String,
-}
-
-/// What that test is like in one stage.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Stage {
-    pub state: State,
-    /// `None` where a failed check covers it, or nothing was measured.
-    pub verdict: Option<LagVerdict>,
-}
-
-impl Deciding {
-    /// `None` of a run without saves and durable writes.
-    pub fn of(run: &Run) -> Option<Deciding> {
-        let main = Facts::of(run).main?;
-        let title = crate::naming::row_title(run, main);
-        Some(Deciding { test: main.name.clone(), state: main.state, title })
-    }
-
-    /// The worst of the test's stages; `None` where the one that has to be cannot be judged.
-    pub fn verdict(&self, stages: &[Stage]) -> Option<LagVerdict> {
-        let mut of_main = stages.iter().filter(|stage| stage.state == self.state);
-        let judged = of_main.any(|stage| stage.verdict.is_some());
-        worst(stages.iter().filter_map(|stage| stage.verdict)).filter(|_| judged)
-    }
-
-    /// What a headline says of saves beside another writer: those in the same stage.
-    pub fn is_beside(&self, name: &str, state: State) -> bool {
-        name != self.test && state == self.state
-    }
-}
-
-impl<'a> Facts<'a> {
-    pub fn of(run: &'a Run) -> Facts<'a> {
+impl<'a> Subjects<'a> {
+    /// Of a run; without any where it measured neither a save nor a durable 4 KiB write.
+    pub fn of(run: &'a Run) -> Subjects<'a> {
         let plan = Plan::of(run);
         let measured = |phase: &&Phase| phase.ops > 0;
         let writes: Vec<&Phase> = run
@@ -87,7 +47,7 @@ impl<'a> Facts<'a> {
             .filter(|phase| phase.background.is_none() && phase.closed_loop)
             .collect();
         let candidates = [&alone, &saves, &writes].into_iter().find(|list| !list.is_empty());
-        let main = candidates.and_then(|list| best(run, list));
+        let main = candidates.and_then(|list| best(run, &plan, list));
         let worst = main.and_then(|main| worst_stage(run, candidates?, main));
         let same = |phase: &&&Phase| {
             worst.is_some_and(|worst| worst.name == phase.name && phase.state == State::New)
@@ -96,9 +56,9 @@ impl<'a> Facts<'a> {
         let later = worst.is_some_and(|worst| worst.state != State::New);
         let new_write = || writes.iter().find(|phase| phase.state == State::New);
         let new = all.into_iter().find(same).or_else(new_write).filter(|_| later).copied();
-        Facts {
+        Subjects {
             new,
-            other_journal: main.and_then(|main| other_journal(run, main, &alone)),
+            other_journal: main.and_then(|main| other_journal(&plan, main, &alone)),
             busy: main.and_then(|main| busy(main, &saves)),
             main,
             worst,
@@ -108,14 +68,14 @@ impl<'a> Facts<'a> {
 
     /// How it was when new, where `worst` is from a later stage and New can be judged.
     pub fn new_verdict(&self, run: &Run) -> Option<LagVerdict> {
-        self.new.and_then(|phase| Judgement::of(run, phase).verdict())
+        self.new.and_then(|phase| verdict(run, phase))
     }
 }
 
-/// The one to speak of: in the fullest stage; SQLite's default journal first; the worst of its
+/// The phase that is explained: in the fullest stage; SQLite's default journal first; the worst of its
 /// repetitions that can be judged.
-fn best<'a>(run: &Run, list: &[&'a Phase]) -> Option<&'a Phase> {
-    let rank = |phase: &Phase| match SaveKind::of(run, phase) {
+fn best<'a>(run: &Run, plan: &Plan, list: &[&'a Phase]) -> Option<&'a Phase> {
+    let rank = |phase: &Phase| match plan.save(phase) {
         Some(kind)
             if kind.journal == JournalMode::Delete && kind.synchronous == Synchronous::Full =>
         {
@@ -152,7 +112,7 @@ fn worst_stage<'a>(run: &Run, list: &[&'a Phase], main: &'a Phase) -> Option<&'a
 /// The one with the worst verdict; of several the one with most late, then with the longest tail.
 fn severest<'a>(run: &Run, phases: impl Iterator<Item = &'a Phase>) -> Option<&'a Phase> {
     let judged = phases.filter_map(|phase| {
-        let verdict = Judgement::of(run, phase).verdict()?;
+        let verdict = verdict(run, phase)?;
         let figures = Figures::of_phase(phase);
         let late = (figures.late_share().unwrap_or(0.0) * 1e6) as u64;
         let tail = figures.p999.or(figures.p99).or(figures.max);
@@ -162,8 +122,8 @@ fn severest<'a>(run: &Run, phases: impl Iterator<Item = &'a Phase>) -> Option<&'
 }
 
 /// WAL beside a rollback journal, or the other way round: same statement, same stage.
-fn other_journal<'a>(run: &Run, main: &Phase, saves: &[&'a Phase]) -> Option<&'a Phase> {
-    let kind = SaveKind::of(run, main)?;
+fn other_journal<'a>(plan: &Plan, main: &Phase, saves: &[&'a Phase]) -> Option<&'a Phase> {
+    let kind = plan.save(main)?;
     let wanted = match kind.journal {
         JournalMode::Wal => JournalMode::Delete,
         JournalMode::Delete => JournalMode::Wal,
@@ -171,7 +131,7 @@ fn other_journal<'a>(run: &Run, main: &Phase, saves: &[&'a Phase]) -> Option<&'a
     };
     let partner = SaveKind { journal: wanted, ..kind };
     let same_stage = |phase: &Phase| (phase.state, phase.run) == (main.state, main.run);
-    let fits = |phase: &&Phase| same_stage(phase) && SaveKind::of(run, phase) == Some(partner);
+    let fits = |phase: &&Phase| same_stage(phase) && plan.save(phase) == Some(partner);
     saves.iter().copied().find(fits)
 }
 

@@ -1,0 +1,58 @@
+//! A suspicion that was weighed: a cause, or ruled out.
+
+use flashlag_schema::finding::{
+    Finding, FindingAction, FindingEffect, FindingEvidence, FindingId, FindingRisk, FindingSide,
+    FindingSides, RuledOut, SavePart,
+};
+use flashlag_schema::{Phase, Run};
+
+use crate::plan::Plan;
+use crate::subjects::Subjects;
+
+/// What candidates are weighed over.
+pub struct Context<'a> {
+    pub run: &'a Run,
+    pub plan: &'a Plan,
+    pub subjects: &'a Subjects<'a>,
+}
+
+pub enum Candidate {
+    Cause(Box<Finding>),
+    Not(RuledOut),
+}
+
+/// What is suspected and what would remove it.
+pub struct Suspicion {
+    pub id: FindingId,
+    pub action: FindingAction,
+    pub risk: FindingRisk,
+}
+
+impl Suspicion {
+    /// A cause where the evidence shows one, else ruled out.
+    pub fn weighed(
+        self,
+        is_cause: bool,
+        sides: FindingSides,
+        effect: FindingEffect,
+        evidence: FindingEvidence,
+    ) -> Candidate {
+        let Suspicion { id, action, risk } = self;
+        match is_cause {
+            true => {
+                Candidate::Cause(Box::new(Finding { id, sides, effect, evidence, action, risk }))
+            }
+            false => Candidate::Not(RuledOut { id, sides, effect, evidence }),
+        }
+    }
+}
+
+/// A whole phase as a side.
+pub fn side(phase: &Phase) -> FindingSide {
+    FindingSide { phase: phase.label(), part: None }
+}
+
+/// A part of a phase's saves as a side.
+pub fn part_of(phase: &Phase, part: SavePart) -> FindingSide {
+    FindingSide { phase: phase.label(), part: Some(part) }
+}

@@ -1,0 +1,146 @@
+//! How much longer one side waits than the other, with its interval.
+//!
+//! Only operations that IEEE 754 rounds correctly: a file has to verify on another machine, too.
+
+use flashlag_schema::Phase;
+use flashlag_schema::finding::{Counted, Estimate, FindingEffect, MeasuredWait};
+use flashlag_stats::Histogram;
+use flashlag_units::Nanos;
+
+use crate::figures::Figures;
+use crate::histograms::{felt, restored};
+
+/// A mean with its standard error, both in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub struct Mean {
+    pub mean: f64,
+    pub error: f64,
+    pub n: u64,
+}
+
+/// Fewer intervals than this say nothing of how a phase varies over time.
+const LEAST_INTERVALS: usize = 8;
+
+impl Mean {
+    /// Of a histogram, its values taken as independent. `None` below two values.
+    pub fn of(histogram: &Histogram) -> Option<Mean> {
+        let n = histogram.count();
+        let mean = histogram.mean()?.0 as f64;
+        if n < 2 {
+            return None;
+        }
+        let square = |index: u32| {
+            let off = Histogram::middle_of(index as usize).0 as f64 - mean;
+            off * off
+        };
+        let sum: f64 = histogram.occupied().map(|(i, count)| square(i) * count as f64).sum();
+        Some(Mean { mean, error: (sum / (n - 1) as f64 / n as f64).sqrt(), n })
+    }
+
+    /// Of what a person would have waited in a phase. Slow stretches come in one piece, so the
+    /// error is the larger of that of independent values and that between intervals (the
+    /// linearized variance of a ratio of sums, intervals as clusters).
+    pub fn of_phase(phase: &Phase) -> Option<Mean> {
+        let mut mean = Mean::of(&felt(phase)?)?;
+        // Intervals hold latencies, not responses.
+        let closed = phase.response_histogram.is_none();
+        if closed && let Some(error) = error_between_intervals(phase) {
+            mean.error = mean.error.max(error);
+        }
+        Some(mean)
+    }
+}
+
+fn error_between_intervals(phase: &Phase) -> Option<f64> {
+    let parts: Vec<(f64, f64)> = phase
+        .intervals
+        .iter()
+        .filter_map(|interval| restored(&interval.histogram))
+        .filter(|histogram| histogram.count() > 0)
+        .map(|histogram| (histogram.count() as f64, histogram.sum().0 as f64))
+        .collect();
+    if parts.len() < LEAST_INTERVALS {
+        return None;
+    }
+    let (n, sum) = parts.iter().fold((0.0, 0.0), |(n, sum), part| (n + part.0, sum + part.1));
+    let mean = sum / n;
+    let off = |(n, sum): &(f64, f64)| sum - mean * n;
+    let squares: f64 = parts.iter().map(|part| off(part) * off(part)).sum();
+    let intervals = parts.len() as f64;
+    Some((intervals / (intervals - 1.0) * squares).sqrt() / n)
+}
+
+/// Half the width of a 95 % interval in standard errors.
+const Z: f64 = 1.96;
+
+/// One side of a comparison.
+pub struct Side {
+    pub mean: Mean,
+    pub figures: Figures,
+}
+
+impl Side {
+    fn wait(&self) -> MeasuredWait {
+        MeasuredWait {
+            ops: self.mean.n,
+            mean_ns: Nanos(self.mean.mean as u64),
+            p50_ns: self.figures.p50,
+            p999_ns: self.figures.p999,
+        }
+    }
+}
+
+/// By how much the first side waits longer than the second, a share of all operations concerned.
+/// `None` where the numbers are too large to tell.
+pub fn effect(per: Counted, now: &Side, fixed: &Side, share: f64) -> Option<FindingEffect> {
+    let per_thousand = |nanos: f64| nanos * share * 1e3 / 1e9;
+    let (a, b) = (now.mean, fixed.mean);
+    let cost = per_thousand(a.mean - b.mean);
+    let margin = Z * per_thousand((a.error * a.error + b.error * b.error).sqrt());
+    if !cost.is_finite() || !margin.is_finite() {
+        return None;
+    }
+    Some(FindingEffect {
+        per,
+        now: now.wait(),
+        fixed: Some(fixed.wait()),
+        mean_ratio: ratio_of_means(a, b),
+        cost_s_per_1000: Estimate { value: cost, interval: Some((cost - margin, cost + margin)) },
+    })
+}
+
+/// The ratio of two independent means with Fieller's interval (Fieller 1954, "Some problems in
+/// interval estimation"); without one where the second mean is not shown to differ from 0.
+fn ratio_of_means(a: Mean, b: Mean) -> Option<Estimate> {
+    let value = a.mean / b.mean;
+    if !value.is_finite() {
+        return None;
+    }
+    let g = Z * Z * b.error * b.error / (b.mean * b.mean);
+    let spread = a.error * a.error * (1.0 - g) + value * value * b.error * b.error;
+    let half = Z / b.mean * spread.sqrt();
+    let interval = ((value - half) / (1.0 - g), (value + half) / (1.0 - g));
+    let known = g < 1.0 && interval.0.is_finite() && interval.1.is_finite();
+    Some(Estimate { value, interval: known.then_some(interval) })
+}
+
+/// Whether the first side waits longer, beyond chance, by a hundredth or more.
+pub fn is_cost(effect: &FindingEffect) -> bool {
+    let sure = effect.cost_s_per_1000.interval.is_some_and(|(low, _)| low > 0.0);
+    let Some(fixed) = effect.fixed else { return false };
+    let (now, fixed) = (effect.now.mean_ns.0, fixed.mean_ns.0);
+    sure && now > fixed.saturating_add(fixed / 100)
+}
+
+/// Whether the median falls by 2 % at least: where it does not, the cost is in the slow ones.
+pub fn lowers_median(effect: &FindingEffect) -> bool {
+    let fixed = effect.fixed.and_then(|fixed| fixed.p50_ns);
+    let (Some(now), Some(fixed)) = (effect.now.p50_ns, fixed) else { return false };
+    fixed.0 as f64 <= 0.98 * now.0 as f64
+}
+
+/// Both 99.9 % waits, where the slowest remain more than four fifths as long.
+pub fn slowest_remain(effect: &FindingEffect) -> Option<(Nanos, Nanos)> {
+    let (now, fixed) = (effect.now.p999_ns?, effect.fixed?.p999_ns?);
+    (fixed.0 as f64 > 0.8 * now.0 as f64).then_some((now, fixed))
+}

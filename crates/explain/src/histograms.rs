@@ -1,0 +1,24 @@
+//! Stored histograms, read again.
+
+use flashlag_schema::{Phase, StoredHistogram};
+use flashlag_stats::Histogram;
+
+/// What a person would have waited in a phase, as a histogram: from the intended start where there
+/// was a schedule, else from the call. `None` where the stored one is broken.
+pub fn felt(phase: &Phase) -> Option<Histogram> {
+    restored(phase.response_histogram.as_ref().unwrap_or(&phase.histogram))
+}
+
+/// A stored histogram, where its exact values fit its buckets.
+pub fn restored(stored: &StoredHistogram) -> Option<Histogram> {
+    let sane = stored.index.is_empty() || stored.min_ns <= stored.max_ns;
+    if sane { stored.restore().ok() } else { None }
+}
+
+/// Both as one; the first alone where the counts would overflow.
+pub fn merged(mut into: Histogram, other: &Histogram) -> Histogram {
+    if into.count().checked_add(other.count()).is_some() {
+        into.merge(other);
+    }
+    into
+}

@@ -1,0 +1,74 @@
+//! Why a run lagged: typed causes with their evidence, what was ruled out, what operations waited
+//! for. A pure function over a run's phases and checks; the words for people are elsewhere.
+//!
+//! [`findings`] derives, [`attach`] stores, [`verify`] compares what is stored with what follows.
+#![forbid(unsafe_code)]
+
+mod candidate;
+mod doubt;
+mod effect;
+mod figures;
+mod histograms;
+mod overload;
+mod pairs;
+mod plan;
+mod stalls;
+mod subjects;
+#[cfg(test)]
+mod testing;
+mod verdict;
+mod verify;
+mod waits;
+mod within;
+
+use std::borrow::Cow;
+
+use flashlag_schema::Run;
+use flashlag_schema::finding::Findings;
+
+use candidate::{Candidate, Context};
+
+pub use doubt::{cpu_cause, failed, failed_for, is_trusted};
+pub use effect::{lowers_median, slowest_remain};
+pub use figures::Figures;
+pub use histograms::{felt, merged, restored};
+pub use overload::{due, is_overloaded};
+pub use plan::{Plan, SaveKind, is_fill};
+pub use stalls::{is_usual, of_phase as stalls_of};
+pub use subjects::Subjects;
+pub use verdict::{FREEZE, LagVerdict, NOTICED, verdict};
+pub use verify::verify;
+
+/// A cause that costs less, in seconds per 1,000 operations, is left out: it would print as none.
+const LEAST_COST: f64 = 0.05;
+
+/// The findings of a run, derived from its phases and checks.
+pub fn findings(run: &Run) -> Findings {
+    let (plan, subjects) = (Plan::of(run), Subjects::of(run));
+    let context = Context { run, plan: &plan, subjects: &subjects };
+    let mut found = Findings::default();
+    for candidate in pairs::all(&context).into_iter().chain(within::all(&context)) {
+        match candidate {
+            Candidate::Cause(cause) if cause.effect.cost_s_per_1000.value < LEAST_COST => {}
+            Candidate::Cause(cause) => found.causes.push(*cause),
+            Candidate::Not(ruled_out) => found.ruled_out.push(ruled_out),
+        }
+    }
+    found
+        .causes
+        .sort_by(|a, b| b.effect.cost_s_per_1000.value.total_cmp(&a.effect.cost_s_per_1000.value));
+    found.waits = waits::waits(run, &subjects);
+    found.stalls = stalls::stalls(run);
+    found
+}
+
+/// The findings that are stored in a run; derived from it where its file has none.
+pub fn findings_of(run: &Run) -> Cow<'_, Findings> {
+    run.findings.as_ref().map_or_else(|| Cow::Owned(findings(run)), Cow::Borrowed)
+}
+
+/// Derives the findings of a run and stores them in it. To be called whenever its phases or checks
+/// have changed; the checksum is the caller's.
+pub fn attach(run: &mut Run) {
+    run.findings = Some(findings(run));
+}

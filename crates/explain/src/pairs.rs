@@ -1,0 +1,143 @@
+//! Two phases that differ in one thing.
+
+use flashlag_schema::finding::{
+    Counted, FindingAction, FindingEvidence, FindingId, FindingRisk, FindingSides,
+};
+use flashlag_schema::scenario::JournalMode;
+use flashlag_schema::{Operation, Phase, Run, State};
+
+use crate::candidate::{Candidate, Context, Suspicion, side};
+use crate::doubt::is_trusted;
+use crate::effect::{Mean, Side, effect, is_cost};
+use crate::figures::Figures;
+use crate::overload::is_overloaded;
+
+/// Every pair that the run has.
+pub fn all(context: &Context<'_>) -> Vec<Candidate> {
+    let Some(main) = context.subjects.main else { return Vec::new() };
+    let mut found = Vec::new();
+    found.extend(journal(context, main));
+    found.extend(trim(context.run, main));
+    found.extend(full(context, main));
+    found.extend(busy(context));
+    found
+}
+
+fn journal(context: &Context<'_>, main: &Phase) -> Option<Candidate> {
+    let other = context.subjects.other_journal?;
+    let is_wal = context.plan.save(main).is_some_and(|kind| kind.journal == JournalMode::Wal);
+    let (rollback, wal) = if is_wal { (other, main) } else { (main, other) };
+    let suspicion = Suspicion {
+        id: FindingId::RollbackJournal,
+        action: FindingAction::UseWal,
+        risk: FindingRisk::LogGrows,
+    };
+    weigh(context.run, rollback, wal, suspicion)
+}
+
+/// Trimmed against what came right before it: deleted, where that was measured, else full.
+fn trim(run: &Run, main: &Phase) -> Option<Candidate> {
+    let trimmed = same_test(run, main, State::Trimmed)?;
+    let deleted = same_test(run, main, State::Deleted);
+    let before = deleted.or_else(|| same_test(run, main, State::Filled))?;
+    let (id, action) = match deleted {
+        Some(_) => (FindingId::DeletedNotTrimmed, FindingAction::Trim),
+        None => (FindingId::FullNotTrimmed, FindingAction::DeleteAndTrim),
+    };
+    weigh(run, before, trimmed, Suspicion { id, action, risk: FindingRisk::BusyWhileTrimming })
+}
+
+fn full(context: &Context<'_>, main: &Phase) -> Option<Candidate> {
+    let new = context.subjects.new.filter(|new| new.name == main.name)?;
+    if !comes_back(context.run, main, new) {
+        return None;
+    }
+    let suspicion = Suspicion {
+        id: FindingId::FullStorage,
+        action: FindingAction::KeepSpaceFree,
+        risk: FindingRisk::SpaceKept,
+    };
+    weigh(context.run, main, new, suspicion)
+}
+
+/// Whether making room undid a fifth of the slowdown at least, where the run did that: else what
+/// was fast when new was something else, a write cache for instance.
+fn comes_back(run: &Run, full: &Phase, new: &Phase) -> bool {
+    let later = [State::Trimmed, State::Deleted].map(|state| same_test(run, full, state));
+    let Some(later) = later.into_iter().flatten().find(|later| later.state != full.state) else {
+        return true;
+    };
+    let mean = |phase: &Phase| phase.latency_ns.mean.map(|mean| mean.0 as f64);
+    match (mean(new), mean(full), mean(later)) {
+        (Some(new), Some(full), Some(later)) => full - later >= 0.2 * (full - new),
+        _ => true,
+    }
+}
+
+fn busy(context: &Context<'_>) -> Option<Candidate> {
+    let (run, busy) = (context.run, context.subjects.busy?);
+    let kind = context.plan.save(busy)?;
+    let alone = run.phases.iter().find(|phase| {
+        let same_stage = (phase.state, phase.run) == (busy.state, busy.run);
+        let alone = phase.background.is_none() && phase.closed_loop;
+        same_stage && alone && context.plan.save(phase) == Some(kind)
+    })?;
+    if !grew_alike(busy, alone) {
+        return None;
+    }
+    let suspicion = Suspicion {
+        id: FindingId::OtherWriter,
+        action: FindingAction::DeferBulkWrites,
+        risk: FindingRisk::OtherWorkWaits,
+    };
+    weigh(run, busy, alone, suspicion)
+}
+
+/// Whether about the same share of the saves of both grew a file. A few hundred saves on a new log
+/// all grow it, thousands hardly do, and growth costs a commit of the filesystem's: with shares
+/// apart, a difference would not tell the other writer from that.
+fn grew_alike(one: &Phase, other: &Phase) -> bool {
+    const APART: f64 = 0.1;
+    let share = |phase: &Phase| {
+        let growth = phase.growth.as_ref()?;
+        flashlag_units::ratio(growth.grew.ops, growth.grew.ops.saturating_add(growth.in_place.ops))
+    };
+    match (share(one), share(other)) {
+        (Some(one), Some(other)) => (one - other).abs() <= APART,
+        // Where growth is not known it can't be held against a difference.
+        _ => true,
+    }
+}
+
+/// The last phase of the same test in that state.
+fn same_test<'a>(run: &'a Run, main: &Phase, state: State) -> Option<&'a Phase> {
+    let same = |phase: &&Phase| {
+        phase.state == state && phase.name == main.name && phase.background == main.background
+    };
+    run.phases.iter().rev().find(same).filter(|phase| phase.ops > 0)
+}
+
+/// `Saves` or `Writes`.
+pub fn counted(phase: &Phase) -> Counted {
+    match phase.operation {
+        Operation::Save => Counted::Saves,
+        _ => Counted::Writes,
+    }
+}
+
+/// A cause where the first side waits longer beyond chance; ruled out where it does not.
+fn weigh(run: &Run, now: &Phase, fixed: &Phase, suspicion: Suspicion) -> Option<Candidate> {
+    if !is_trusted(run, now) || !is_trusted(run, fixed) {
+        return None;
+    }
+    // What a schedule that is not kept waits depends on how long the test was.
+    if is_overloaded(now) || is_overloaded(fixed) {
+        return None;
+    }
+    let measured = |phase: &Phase| {
+        Some(Side { mean: Mean::of_phase(phase)?, figures: Figures::of_phase(phase) })
+    };
+    let effect = effect(counted(now), &measured(now)?, &measured(fixed)?, 1.0)?;
+    let sides = FindingSides { now: side(now), fixed: Some(side(fixed)) };
+    Some(suspicion.weighed(is_cost(&effect), sides, effect, FindingEvidence::TwoPhases))
+}

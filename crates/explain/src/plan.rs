@@ -1,0 +1,114 @@
+//! The scenario of a run, and what its saves did.
+
+use flashlag_schema::scenario::{JournalMode, Scenario, Statement, Step, Synchronous, Test};
+use flashlag_schema::{Operation, Phase, Run};
+
+/// The scenario of a run, where it can be read again.
+pub struct Plan(Option<Scenario>);
+
+impl Plan {
+    /// Of a run.
+    pub fn of(run: &Run) -> Plan {
+        let settings: Vec<(String, String)> =
+            run.scenario.settings.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
+        Plan(Scenario::parse(&run.scenario.text, &settings).ok())
+    }
+
+    /// The test of that name.
+    pub fn test(&self, name: &str) -> Option<&Test> {
+        self.0.as_ref()?.tests.get(name)
+    }
+
+    /// Whether that test is what a fill step runs.
+    pub fn is_fill(&self, name: &str) -> bool {
+        let steps = self.0.iter().flat_map(|scenario| &scenario.steps);
+        steps.into_iter().any(|step| matches!(step, Step::Fill { test, .. } if test == name))
+    }
+
+    /// What a phase of saves did: from the scenario, else from the phase's name (`save_wal`,
+    /// `insert_delete_full`). `None` where neither says, and of phases that are no saves.
+    pub fn save(&self, phase: &Phase) -> Option<SaveKind> {
+        if phase.operation != Operation::Save {
+            return None;
+        }
+        match self.test(&phase.name) {
+            Some(Test::Save(save)) => Some(SaveKind {
+                statement: save.statement,
+                journal: save.journal,
+                synchronous: save.synchronous,
+                databases: save.databases,
+            }),
+            _ => SaveKind::from_name(&phase.name),
+        }
+    }
+}
+
+/// Whether a phase filled the storage, so that its figures span all levels; or was run for nothing but
+/// the state that it leaves (`prepares = true`).
+pub fn is_fill(plan: &Plan, phase: &Phase) -> bool {
+    let prepares = matches!(plan.test(&phase.name), Some(Test::Io(io)) if io.prepares);
+    prepares
+        || plan.is_fill(&phase.name)
+        || phase.intervals.iter().any(|i| i.filled_bytes.is_some())
+}
+
+/// The kind of a SQLite save.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SaveKind {
+    /// Insert, update or delete.
+    pub statement: Statement,
+    /// Journal mode.
+    pub journal: JournalMode,
+    /// `synchronous`.
+    pub synchronous: Synchronous,
+    /// Databases changed by one save.
+    pub databases: u32,
+}
+
+impl SaveKind {
+    /// As [`Plan::save`], where it is asked for once only.
+    pub fn of(run: &Run, phase: &Phase) -> Option<SaveKind> {
+        Plan::of(run).save(phase)
+    }
+
+    fn from_name(name: &str) -> Option<SaveKind> {
+        let words: Vec<&str> = name.split('_').collect();
+        // The statement comes first, so `delete_wal_full` deletes and `save_delete` has a rollback
+        // journal.
+        let statement = match words.first() {
+            Some(&"update") => Statement::Update,
+            Some(&"delete") => Statement::Delete,
+            _ => Statement::Insert,
+        };
+        let journal = words.iter().skip(1).find_map(|word| match *word {
+            "delete" | "rollback" => Some(JournalMode::Delete),
+            "truncate" => Some(JournalMode::Truncate),
+            "persist" => Some(JournalMode::Persist),
+            "wal" => Some(JournalMode::Wal),
+            "memory" => Some(JournalMode::Memory),
+            "off" => Some(JournalMode::Off),
+            _ => None,
+        })?;
+        let synchronous = match words.last() {
+            Some(&"normal") => Synchronous::Normal,
+            Some(&"extra") => Synchronous::Extra,
+            _ => Synchronous::Full,
+        };
+        Some(SaveKind { statement, journal, synchronous, databases: 1 })
+    }
+
+    /// Whether every commit is on storage when it returns.
+    pub fn is_durable(&self) -> bool {
+        let journal = !matches!(self.journal, JournalMode::Memory | JournalMode::Off);
+        journal && (self.synchronous != Synchronous::Normal || self.journal != JournalMode::Wal)
+    }
+
+    /// `insert`, `update`, `delete`.
+    pub fn statement_name(&self) -> &'static str {
+        match self.statement {
+            Statement::Insert => "insert",
+            Statement::Update => "update",
+            Statement::Delete => "delete",
+        }
+    }
+}

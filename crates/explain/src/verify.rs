@@ -1,0 +1,58 @@
+//! Stored findings against those that follow from the run.
+
+use flashlag_schema::Run;
+use flashlag_schema::verify::Discrepancy;
+use serde_json::Value;
+
+/// Every stored finding that does not follow from the run's phases and checks, down to the field.
+/// Empty where all do, and for a file without findings.
+pub fn verify(run: &Run) -> Vec<Discrepancy> {
+    let Some(stored) = &run.findings else { return Vec::new() };
+    let derived = crate::findings(run);
+    let mut found = Vec::new();
+    if *stored != derived {
+        // Findings always become JSON: no map in them has a key that is no text.
+        let value = |findings| serde_json::to_value(findings).unwrap_or_default();
+        compare("findings", &value(stored), &value(&derived), &mut found);
+    }
+    found
+}
+
+fn compare(path: &str, stored: &Value, derived: &Value, found: &mut Vec<Discrepancy>) {
+    match (stored, derived) {
+        (Value::Object(a), Value::Object(b)) => {
+            for key in a.keys().chain(b.keys().filter(|key| !a.contains_key(*key))) {
+                let at = format!("{path}.{key}");
+                compare(&at, member(a.get(key)), member(b.get(key)), found);
+            }
+        }
+        (Value::Array(a), Value::Array(b)) => {
+            for index in 0..a.len().max(b.len()) {
+                let at = format!("{path}[{index}]");
+                compare(&at, member(a.get(index)), member(b.get(index)), found);
+            }
+        }
+        _ if stored == derived => {}
+        _ => found.push(Discrepancy {
+            path: path.to_owned(),
+            stored: in_words(stored),
+            recomputed: in_words(derived),
+        }),
+    }
+}
+
+fn member(value: Option<&Value>) -> &Value {
+    value.unwrap_or(&Value::Null)
+}
+
+/// A whole finding by its id: the file has the rest.
+fn in_words(value: &Value) -> String {
+    match value {
+        Value::Null => "absent".to_owned(),
+        Value::Object(fields) => match fields.get("id").or_else(|| fields.get("phase")) {
+            Some(Value::String(id)) => id.clone(),
+            _ => value.to_string(),
+        },
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,122 @@
+//! Causes that a phase shows by itself: growth, the flush, waiting for a CPU.
+
+use flashlag_schema::finding::{
+    Counted, Estimate, FindingAction, FindingEffect, FindingEvidence, FindingId, FindingRisk,
+    FindingSides, MeasuredWait, SavePart,
+};
+use flashlag_schema::scenario::JournalMode;
+use flashlag_schema::{Growth, Phase};
+use flashlag_units::{Nanos, ratio};
+
+use crate::candidate::{Candidate, Context, Suspicion, part_of, side};
+use crate::doubt::is_trusted;
+use crate::effect::{Mean, Side, effect, is_cost};
+use crate::figures::Figures;
+use crate::histograms::restored;
+use crate::pairs::counted;
+
+/// From this share of the wait on, waiting for a CPU is a cause; below a fifth of it, it is none.
+const CPU_IS_A_CAUSE: f64 = 0.05;
+/// A flush that takes less of a durable write is no cause.
+const FLUSH_IS_A_CAUSE: f64 = 0.2;
+
+/// Every suspicion of this kind.
+pub fn all(context: &Context<'_>) -> Vec<Candidate> {
+    let (run, subjects) = (context.run, context.subjects);
+    let mut found = Vec::new();
+    if let Some(main) = subjects.main.filter(|main| is_trusted(run, main)) {
+        found.extend(growth(context, main));
+        found.extend(cpu(main));
+    }
+    // Of the stage that is explained; else the last.
+    let trusted_writes = || subjects.writes.iter().rev().filter(|phase| is_trusted(run, phase));
+    let same_stage = |phase: &&&Phase| {
+        subjects.main.is_some_and(|main| (phase.state, phase.run) == (main.state, main.run))
+    };
+    let write = trusted_writes().find(same_stage).or_else(|| trusted_writes().next());
+    found.extend(write.and_then(|write| flush(write)));
+    found
+}
+
+/// Saves that made a file grow against those that did not.
+fn growth(context: &Context<'_>, phase: &Phase) -> Option<Candidate> {
+    let Growth { grew, in_place } = phase.growth.as_ref()?;
+    let (grew, in_place) = (restored(&grew.histogram)?, restored(&in_place.histogram)?);
+    let share = ratio(grew.count(), grew.count().checked_add(in_place.count())?)?;
+    let now = Side { mean: Mean::of(&grew)?, figures: Figures::of(&grew) };
+    let fixed = Side { mean: Mean::of(&in_place)?, figures: Figures::of(&in_place) };
+    let effect = effect(Counted::Saves, &now, &fixed, share)?;
+    let journal = context.plan.save(phase).map(|kind| kind.journal);
+    let rollback = matches!(journal, Some(JournalMode::Delete | JournalMode::Truncate));
+    let suspicion = Suspicion {
+        id: FindingId::GrowingFiles,
+        action: match rollback {
+            true => FindingAction::KeepJournalFile,
+            false => FindingAction::GrowInSteps,
+        },
+        risk: FindingRisk::SpaceAllocated,
+    };
+    let sides = FindingSides {
+        now: part_of(phase, SavePart::Grew),
+        fixed: Some(part_of(phase, SavePart::InPlace)),
+    };
+    Some(suspicion.weighed(is_cost(&effect), sides, effect, FindingEvidence::TwoParts { share }))
+}
+
+/// Waiting for a CPU, from the scheduler's own count over the phase.
+fn cpu(phase: &Phase) -> Option<Candidate> {
+    let time = phase.time.value()?;
+    let whole = time.total();
+    let share = ratio(time.runnable_ns.0, whole.0)?;
+    if (CPU_IS_A_CAUSE / 5.0..CPU_IS_A_CAUSE).contains(&share) {
+        return None;
+    }
+    let n = phase.ops.max(1);
+    let each = Nanos(time.runnable_ns.0 / n);
+    let free = Nanos(whole.0.saturating_sub(time.runnable_ns.0) / n);
+    let wait = |mean_ns| MeasuredWait { ops: phase.ops, mean_ns, p50_ns: None, p999_ns: None };
+    let effect = FindingEffect {
+        per: counted(phase),
+        now: wait(Nanos(whole.0 / n)),
+        fixed: Some(wait(free)),
+        mean_ratio: None,
+        cost_s_per_1000: Estimate { value: each.as_secs_f64() * 1e3, interval: None },
+    };
+    let suspicion = Suspicion {
+        id: FindingId::CpuWait,
+        action: FindingAction::FreeCpu,
+        risk: FindingRisk::OtherWorkWaits,
+    };
+    let evidence = FindingEvidence::SchedulerCount { runnable_ns: each, share };
+    let sides = FindingSides { now: side(phase), fixed: None };
+    Some(suspicion.weighed(share >= CPU_IS_A_CAUSE, sides, effect, evidence))
+}
+
+/// The flush's part of a durable write: no fix of its own, but what grouping saves.
+fn flush(phase: &Phase) -> Option<Candidate> {
+    let flush = restored(phase.flush_histogram.as_ref()?)?.mean()?;
+    let histogram = restored(&phase.histogram)?;
+    let whole = histogram.mean()?;
+    let share = ratio(flush.0, whole.0).filter(|s| (FLUSH_IS_A_CAUSE..=1.0).contains(s))?;
+    let figures = Figures::of(&histogram);
+    let effect = FindingEffect {
+        per: Counted::Writes,
+        now: MeasuredWait {
+            ops: phase.ops,
+            mean_ns: whole,
+            p50_ns: figures.p50,
+            p999_ns: figures.p999,
+        },
+        fixed: None,
+        mean_ratio: None,
+        cost_s_per_1000: Estimate { value: flush.as_secs_f64() * 1e3, interval: None },
+    };
+    let suspicion = Suspicion {
+        id: FindingId::FlushPerWrite,
+        action: FindingAction::GroupFlushes,
+        risk: FindingRisk::MoreLostAtOnce,
+    };
+    let evidence = FindingEvidence::FlushTimedApart { flush_ns: flush, share };
+    let sides = FindingSides { now: side(phase), fixed: None };
+    Some(suspicion.weighed(true, sides, effect, evidence))
+}

@@ -1,0 +1,319 @@
+//! Why a run lagged: causes with their evidence, what was ruled out, where waits went. Derived from
+//! the phases and the checks by fixed rules, and stored without a sentence.
+
+use flashlag_units::Nanos;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::phase::StallCause;
+use crate::trust::CheckId;
+
+/// Everything that explains the waits of a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Findings {
+    /// Causes of waiting, costliest first.
+    pub causes: Vec<Finding>,
+    /// Suspected causes that the measurements refute.
+    pub ruled_out: Vec<RuledOut>,
+    /// What slow and ordinary operations waited for; absent where no operation's time was split.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits: Option<WaitFinding>,
+    /// The stalls of each phase that had any, in the order of the run.
+    pub stalls: Vec<StallFinding>,
+}
+
+/// A cause of waiting, with what to do about it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Finding {
+    /// The cause.
+    pub id: FindingId,
+    /// What was compared.
+    pub sides: FindingSides,
+    /// How much longer the wait is with the cause than without.
+    pub effect: FindingEffect,
+    /// How the effect was measured.
+    pub evidence: FindingEvidence,
+    /// What would remove the cause.
+    pub action: FindingAction,
+    /// The price of that action.
+    pub risk: FindingRisk,
+}
+
+/// A suspected cause that was measured and shown not to matter.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RuledOut {
+    /// The suspicion.
+    pub id: FindingId,
+    /// What was compared.
+    pub sides: FindingSides,
+    /// The difference, which is within chance or too small to matter.
+    pub effect: FindingEffect,
+    /// How the difference was measured.
+    pub evidence: FindingEvidence,
+}
+
+/// The causes that a run can show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FindingId {
+    /// SQLite saves with a rollback journal wait longer than with WAL.
+    RollbackJournal,
+    /// Saves that make a file grow wait longer than saves within what is allocated.
+    GrowingFiles,
+    /// The storage is slower full than it was at first.
+    FullStorage,
+    /// Files were deleted and the free space was not trimmed.
+    DeletedNotTrimmed,
+    /// The storage is full; deleting and trimming makes it faster.
+    FullNotTrimmed,
+    /// Another workload wrote at the same time.
+    OtherWriter,
+    /// The measuring thread was able to run and no CPU was free.
+    CpuWait,
+    /// Every durable write waits for a flush of its own.
+    FlushPerWrite,
+}
+
+/// The two sides of a comparison.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FindingSides {
+    /// With the cause.
+    pub now: FindingSide,
+    /// Without the cause; absent where the effect is a part of one side's own waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fixed: Option<FindingSide>,
+}
+
+/// One side: a phase, or a part of its saves.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FindingSide {
+    /// The phase's label: `filled 2: save_wal`.
+    pub phase: String,
+    /// Which of its saves; absent for all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<SavePart>,
+}
+
+/// Saves by whether a file grew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SavePart {
+    /// Saves after which the database or its journal was larger.
+    Grew,
+    /// Saves within what was allocated.
+    InPlace,
+}
+
+/// How much longer one side waits than the other.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FindingEffect {
+    /// The unit of the cost: seconds of waiting for each 1,000 of these.
+    pub per: Counted,
+    /// The wait with the cause.
+    pub now: MeasuredWait,
+    /// The wait without the cause; absent where nothing says how long that would be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fixed: Option<MeasuredWait>,
+    /// Mean wait with the cause divided by the mean without.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean_ratio: Option<Estimate>,
+    /// Seconds of waiting that the cause adds to 1,000 operations.
+    pub cost_s_per_1000: Estimate,
+}
+
+/// What is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Counted {
+    /// SQLite transactions.
+    Saves,
+    /// Block writes.
+    Writes,
+}
+
+/// The wait of one side, from the call, or from the intended start where there was a schedule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MeasuredWait {
+    /// Operations.
+    pub ops: u64,
+    /// Mean.
+    pub mean_ns: Nanos,
+    /// Median; absent where too few values support it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p50_ns: Option<Nanos>,
+    /// 99.9 %; absent where too few values support it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p999_ns: Option<Nanos>,
+}
+
+/// A number with its 95 % confidence interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Estimate {
+    /// The estimate.
+    pub value: f64,
+    /// Both ends; absent where the sample gives none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<(f64, f64)>,
+}
+
+/// How an effect was measured.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum FindingEvidence {
+    /// Two phases that differ in one thing.
+    TwoPhases,
+    /// Two parts of the same phase's saves.
+    TwoParts {
+        /// Share of all saves that made a file grow, 0 to 1.
+        share: f64,
+    },
+    /// The scheduler's own count over the phase.
+    SchedulerCount {
+        /// Mean time that an operation's thread was able to run without a CPU.
+        runnable_ns: Nanos,
+        /// The same as a share of the thread's time, 0 to 1.
+        share: f64,
+    },
+    /// Write and flush timed apart.
+    FlushTimedApart {
+        /// Mean time of the flush.
+        flush_ns: Nanos,
+        /// The same as a share of the whole durable write, 0 to 1.
+        share: f64,
+    },
+}
+
+/// What would remove a cause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FindingAction {
+    /// Open the database in WAL mode.
+    UseWal,
+    /// Allocate files in larger steps.
+    GrowInSteps,
+    /// Allocate files in larger steps and keep the rollback journal's file.
+    KeepJournalFile,
+    /// Keep a part of the storage free, and trimmed.
+    KeepSpaceFree,
+    /// Trim regularly, or mount with discard.
+    Trim,
+    /// Delete files, then trim.
+    DeleteAndTrim,
+    /// Write in bulk at another time or a lower I/O priority.
+    DeferBulkWrites,
+    /// Run less at the same time, or raise the priority of what saves.
+    FreeCpu,
+    /// Put several changes into one transaction or several writes before one flush.
+    GroupFlushes,
+}
+
+/// The price of an action.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FindingRisk {
+    /// The write-ahead log grows until a checkpoint, and readers search it.
+    LogGrows,
+    /// Files take more space than they hold.
+    SpaceAllocated,
+    /// Less space is left for data.
+    SpaceKept,
+    /// The storage is busy while it is trimmed.
+    BusyWhileTrimming,
+    /// The other work ends later.
+    OtherWorkWaits,
+    /// A crash or power cut loses more changes at once.
+    MoreLostAtOnce,
+}
+
+/// What the operations of one test waited for, by how slow they were.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WaitFinding {
+    /// The phase's label.
+    pub phase: String,
+    /// What holds half of the first group's wait or more. `mixed` where nothing does, `unknown`
+    /// where a failed check leaves it open.
+    pub cause: StallCause,
+    /// The failed check that leaves it open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doubted_by: Option<CheckId>,
+    /// Groups of operations: typical ones of the same test when new, where that was another stage;
+    /// then this phase's, fastest first.
+    pub groups: Vec<WaitGroupRecord>,
+}
+
+/// What a group of operations waited for. The three shares add up to 1.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WaitGroupRecord {
+    /// The phase's label.
+    pub phase: String,
+    /// Which operations.
+    pub range: WaitRange,
+    /// Operations in the range.
+    pub ops: u64,
+    /// Mean wait in the range.
+    pub mean_ns: Nanos,
+    /// Operations whose time was split, in the latency classes that the range touches: powers of
+    /// two, so these may be more than are in the range.
+    pub sampled: u64,
+    /// Shortest latency of those classes.
+    pub sampled_from_ns: Nanos,
+    /// Latencies of those classes are below this.
+    pub sampled_below_ns: Nanos,
+    /// Share of the wait spent executing, 0 to 1.
+    pub on_cpu: f64,
+    /// Share spent able to run without a CPU.
+    pub waiting_for_cpu: f64,
+    /// Share spent blocked on storage.
+    pub blocked: f64,
+}
+
+/// Ranges of percentiles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WaitRange {
+    /// p45 to p55.
+    Typical,
+    /// p90 to p99.
+    Slow,
+    /// Above p99.
+    Slowest,
+}
+
+/// The stalls of one phase.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StallFinding {
+    /// The phase's label.
+    pub phase: String,
+    /// How many there were.
+    pub seen: u64,
+    /// Whether the median wait of the phase is over the limit too, so that these are no stalls.
+    pub usual: bool,
+    /// The longest that is listed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub longest_ns: Option<Nanos>,
+    /// All that are listed together.
+    pub total_ns: Nanos,
+    /// Listed stalls by cause, most first.
+    pub causes: Vec<StallCount>,
+}
+
+/// How many stalls had the same cause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StallCount {
+    /// The cause.
+    pub cause: StallCause,
+    /// Stalls.
+    pub stalls: u64,
+}
