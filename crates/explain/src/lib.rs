@@ -16,6 +16,8 @@ mod stalls;
 mod subjects;
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod tests;
 mod verdict;
 mod verify;
 mod waits;

@@ -13,7 +13,14 @@ pub fn of_ms(waits: &[u64]) -> Histogram {
     histogram
 }
 
-/// `n` waits, half a millisecond's tenth around `ms` in turn, so that they have a spread.
+/// `n` waits of that many nanoseconds.
+pub fn all(nanos: u64, n: u64) -> Histogram {
+    let mut histogram = Histogram::new();
+    (0..n).for_each(|_| histogram.record(Nanos(nanos)));
+    histogram
+}
+
+/// `n` waits spread evenly over a tenth of a millisecond around `ms`.
 pub fn around(ms: u64, n: u64) -> Histogram {
     let mut histogram = Histogram::new();
     (0..n).for_each(|i| histogram.record(Nanos(ms * 1_000_000 - 50_000 + i % 11 * 10_000)));

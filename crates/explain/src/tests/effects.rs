@@ -1,0 +1,80 @@
+use flashlag_schema::finding::{Counted, Estimate, FindingEffect, MeasuredWait};
+use flashlag_units::Nanos;
+
+use crate::effect::{Mean, Side, effect};
+use crate::{Figures, lowers_median, slowest_remain};
+
+fn side(mean: f64, error: f64) -> Side {
+    Side { mean: Mean { mean, error, n: 100 }, figures: Figures::default() }
+}
+
+/// Fieller's limits are the ratios r at which a − r·b is just 1.96 of its own standard errors from 0.
+#[test]
+fn both_ends_of_a_ratio_s_interval_satisfy_fieller_s_equation() {
+    for (a, b) in [((2e7, 3e5), (1e7, 2e5)), ((1e6, 5e4), (3e6, 9e5)), ((1e9, 0.0), (7e8, 1e8))] {
+        let found = effect(Counted::Writes, &side(a.0, a.1), &side(b.0, b.1), 1.0).unwrap();
+        let Estimate { value, interval } = found.mean_ratio.unwrap();
+        let (low, high) = interval.unwrap();
+        assert!(low < value && value < high, "{a:?} / {b:?}: {low} {value} {high}");
+        for ratio in [low, high] {
+            let off = (a.0 - ratio * b.0).abs();
+            let error = (a.1.powi(2) + (ratio * b.1).powi(2)).sqrt();
+            assert!((off / error / 1.96 - 1.0).abs() < 1e-9, "{a:?} / {b:?} at {ratio}");
+        }
+    }
+}
+
+#[test]
+fn a_ratio_to_what_is_not_shown_to_differ_from_nothing_has_no_interval() {
+    let ratio = |error| {
+        effect(Counted::Writes, &side(1e7, 1e5), &side(1.96e6, error), 1.0).unwrap().mean_ratio
+    };
+    assert!(ratio(0.999e6).unwrap().interval.is_some());
+    assert!(ratio(1.001e6).unwrap().interval.is_none());
+    let none = effect(Counted::Writes, &side(1e7, 1e5), &side(0.0, 0.0), 1.0).unwrap();
+    assert_eq!(none.mean_ratio, None);
+}
+
+#[test]
+fn the_margin_of_a_cost_is_that_of_the_difference() {
+    // Errors of 3 and 4 ms make one of 5 ms; half of all operations are concerned.
+    let found = effect(Counted::Saves, &side(9e7, 3e6), &side(5e7, 4e6), 0.5).unwrap();
+    let Estimate { value, interval } = found.cost_s_per_1000;
+    let (low, high) = interval.unwrap();
+    assert!((value - 20.0).abs() < 1e-9, "{value}");
+    assert!((high - value - 1.96 * 2.5).abs() < 1e-9 && (value - low - 4.9).abs() < 1e-9);
+}
+
+#[test]
+fn numbers_too_large_to_compare_give_no_effect() {
+    assert!(effect(Counted::Saves, &side(f64::MAX, f64::MAX), &side(1.0, 1.0), 1.0).is_none());
+}
+
+fn waits(p50: (u64, u64), p999: (u64, u64)) -> FindingEffect {
+    let wait = |p50, p999| MeasuredWait {
+        ops: 10_000,
+        mean_ns: Nanos(1),
+        p50_ns: Some(Nanos(p50)),
+        p999_ns: Some(Nanos(p999)),
+    };
+    FindingEffect {
+        per: Counted::Saves,
+        now: wait(p50.0, p999.0),
+        fixed: Some(wait(p50.1, p999.1)),
+        mean_ratio: None,
+        cost_s_per_1000: Estimate { value: 1.0, interval: None },
+    }
+}
+
+#[test]
+fn a_median_falls_by_two_hundredths_and_the_slowest_remain_above_four_fifths() {
+    assert!(lowers_median(&waits((1000, 980), (1, 1))));
+    assert!(!lowers_median(&waits((1000, 981), (1, 1))));
+    let remain = |fixed| slowest_remain(&waits((1, 1), (1000, fixed)));
+    assert_eq!(remain(801), Some((Nanos(1000), Nanos(801))));
+    assert_eq!(remain(800), None);
+    let mut few = waits((1000, 1), (1000, 999));
+    few.fixed.as_mut().unwrap().p50_ns = None;
+    few.now.p999_ns = None;
+    assert!(!lowers_median(&few) && slowest_remain(&few).is_none());
+}

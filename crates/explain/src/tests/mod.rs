@@ -1,0 +1,27 @@
+//! Each kind of finding on a constructed run, with its thresholds one step to each side.
+#![allow(clippy::unwrap_used)]
+
+mod effects;
+mod odd;
+mod pairs;
+mod waits;
+mod within;
+
+use flashlag_schema::Run;
+use flashlag_schema::finding::{Finding, FindingId};
+
+use crate::findings;
+
+/// The cause of that kind.
+fn cause(run: &Run, id: FindingId) -> Option<Finding> {
+    findings(run).causes.into_iter().find(|cause| cause.id == id)
+}
+
+fn is_ruled_out(run: &Run, id: FindingId) -> bool {
+    findings(run).ruled_out.iter().any(|out| out.id == id)
+}
+
+/// Neither a cause nor ruled out.
+fn is_silent(run: &Run, id: FindingId) -> bool {
+    cause(run, id).is_none() && !is_ruled_out(run, id)
+}
