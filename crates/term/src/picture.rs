@@ -1,10 +1,11 @@
 use flashlag_schema::Lag;
 use flashlag_units::Nanos;
-use flashlag_views::{Figures, Judgement, LagVerdict, StripRow, format};
+use flashlag_views::{Column, Figures, Judgement, LagVerdict, StripRow, figure_cell, format};
 
 use crate::axis::Axis;
 use crate::line::{Line, Page};
 use crate::style::{Role, Style};
+use crate::table::drawn;
 use crate::text::width;
 
 /// The strip: a row for each distribution on one latency axis, with its figures beside it.
@@ -13,20 +14,7 @@ pub(crate) struct Picture {
     brief: bool,
     axis: Axis,
     label: usize,
-    numbers: Vec<Number>,
-}
-
-/// A column of numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Number {
-    Median,
-    P90,
-    P99,
-    P999,
-    Longest,
-    Late,
-    Rate,
-    Verdict,
+    columns: Vec<Column>,
 }
 
 /// One row to draw.
@@ -44,40 +32,35 @@ impl<'a> From<&'a StripRow> for Bar<'a> {
     }
 }
 
-impl Number {
-    fn title(self) -> &'static str {
-        match self {
-            Number::Median => "median",
-            Number::P90 => "p90",
-            Number::P99 => "p99",
-            Number::P999 => "p99.9",
-            Number::Longest => "longest",
-            Number::Late => "late",
-            Number::Rate => "ops/s",
-            Number::Verdict => "",
-        }
+/// A column's title; the key below has the median by its mark.
+fn title(column: Column) -> &'static str {
+    match column {
+        Column::P50 => "median",
+        Column::Verdict => "",
+        other => other.title(),
     }
+}
 
-    fn columns(self) -> usize {
-        match self {
-            Number::Verdict => 12,
-            Number::Longest => 9,
-            _ => 7,
-        }
+fn room_of(column: Column) -> usize {
+    match column {
+        Column::Verdict => 12,
+        Column::Longest => 9,
+        _ => 7,
     }
+}
 
-    fn of(width: usize) -> Vec<Number> {
-        use Number::{Late, Longest, Median, P90, P99, P999, Verdict};
-        match width {
-            104.. => vec![Median, P90, P99, P999, Longest, Late, Verdict],
-            88.. => vec![Median, P99, P999, Late, Verdict],
-            // The bar shows p99.9, and a table below says it.
-            74.. => vec![Median, P99, Late, Verdict],
-            // The verdict is the answer: it stays.
-            56.. => vec![Median, P99, Verdict],
-            46.. => vec![Median, Verdict],
-            _ => vec![Verdict],
-        }
+/// The columns beside the bars, by how wide the screen is.
+fn columns_in(width: usize) -> Vec<Column> {
+    use Column::{Late, Longest, P50, P90, P99, P999, Verdict};
+    match width {
+        104.. => vec![P50, P90, P99, P999, Longest, Late, Verdict],
+        88.. => vec![P50, P99, P999, Late, Verdict],
+        // The bar shows p99.9, and a table below says it.
+        74.. => vec![P50, P99, Late, Verdict],
+        // The verdict is the answer: it stays.
+        56.. => vec![P50, P99, Verdict],
+        46.. => vec![P50, Verdict],
+        _ => vec![Verdict],
     }
 }
 
@@ -108,15 +91,15 @@ const WIDEST_PLOT: usize = 71;
 impl Picture {
     /// Whether there is room for every figure beside the bars.
     pub(crate) fn is_full(style: Style) -> bool {
-        Number::of(style.columns()).contains(&Number::P90)
+        columns_in(style.columns()).contains(&Column::P90)
     }
 
     /// Laid out for these rows.
     pub(crate) fn over<'a>(style: Style, bars: impl Iterator<Item = Bar<'a>> + Clone) -> Picture {
         let room = style.columns();
-        let mut numbers = Number::of(room);
+        let mut columns = columns_in(room);
         if bars.clone().any(|bar| bar.rate.is_some()) {
-            numbers.insert(numbers.len() - 1, Number::Rate);
+            columns.insert(columns.len() - 1, Column::Rate);
         }
         let most = if room < 74 { room * 2 / 5 } else { room / 4 };
         let widest = |short: bool| {
@@ -125,13 +108,13 @@ impl Picture {
         };
         let brief = widest(false) > most;
         let label = widest(brief).clamp(10, most);
-        let taken: usize = numbers.iter().map(|number| number.columns()).sum();
+        let taken: usize = columns.iter().map(|column| room_of(*column)).sum();
         let plot = room.saturating_sub(label + taken).clamp(8, WIDEST_PLOT);
         let values = bars.flat_map(|bar| {
             let figures = bar.figures;
             [figures.p50, figures.p99, figures.p999, figures.max].into_iter().flatten()
         });
-        Picture { style, brief, axis: Axis::over(values, plot), label, numbers }
+        Picture { style, brief, axis: Axis::over(values, plot), label, columns }
     }
 
     /// The axis, and what the numbers are.
@@ -143,8 +126,8 @@ impl Picture {
             &self.axis.labels(),
             self.axis.columns(),
         );
-        for number in &self.numbers {
-            line.right(Role::Muted, number.title(), number.columns());
+        for column in &self.columns {
+            line.right(Role::Muted, title(*column), room_of(*column));
         }
         page.push(&line);
     }
@@ -162,12 +145,13 @@ impl Picture {
         for (role, mark) in self.cells(bar.figures, trusted) {
             line.add(role, mark.encode_utf8(&mut [0; 4]));
         }
-        for number in &self.numbers {
-            let (role, text) = cell(*number, bar, trusted);
-            if *number == Number::Verdict {
-                line.add(Role::Ink, "  ").left(role, &text, number.columns() - 2);
+        for column in &self.columns {
+            if *column == Column::Verdict {
+                let (role, text) = verdict(bar);
+                line.add(Role::Ink, "  ").left(role, &text, room_of(*column) - 2);
             } else {
-                line.right(role, &text, number.columns());
+                let (role, text) = drawn(&figure_cell(*column, bar.figures, bar.rate), trusted);
+                line.right(role, &text, room_of(*column));
             }
         }
         page.push(&line);
@@ -233,45 +217,17 @@ fn fill(cells: &mut [char], from: usize, to: usize, mark: char, crossing: char) 
     }
 }
 
-fn cell(number: Number, bar: &Bar<'_>, trusted: bool) -> (Role, String) {
-    let figures = bar.figures;
-    let time = |value: Option<Nanos>| {
-        let late = trusted && value.is_some_and(|value| value > Lag::FRAME_60HZ);
-        let role = match (trusted, late) {
-            (false, _) => Role::Muted,
-            (true, true) => Role::Late,
-            (true, false) => Role::Ink,
-        };
-        (role, value.map_or_else(|| format::NONE.to_owned(), format::ms))
+fn verdict(bar: &Bar<'_>) -> (Role, String) {
+    let role = match bar.judgement.verdict() {
+        Some(LagVerdict::Smooth) => Role::InTime,
+        Some(LagVerdict::Hitches) => Role::Strong,
+        Some(_) => Role::Late,
+        None => Role::Muted,
     };
-    match number {
-        Number::Median => time(figures.p50),
-        Number::P90 => time(figures.p90),
-        Number::P99 => time(figures.p99),
-        Number::P999 => time(figures.p999),
-        Number::Longest => time(figures.max),
-        Number::Late => {
-            let share = figures.late_share().map(format::share);
-            let role = if trusted { Role::Ink } else { Role::Muted };
-            (role, share.unwrap_or_else(|| format::NONE.to_owned()))
-        }
-        Number::Rate => {
-            let role = if trusted { Role::Ink } else { Role::Muted };
-            (role, bar.rate.map_or_else(|| format::NONE.to_owned(), format::per_second))
-        }
-        Number::Verdict => {
-            let role = match bar.judgement.verdict() {
-                Some(LagVerdict::Smooth) => Role::InTime,
-                Some(LagVerdict::Hitches) => Role::Strong,
-                Some(_) => Role::Late,
-                None => Role::Muted,
-            };
-            let caveat = matches!(bar.judgement, Judgement::Judged { caveat: Some(_), .. });
-            // The word itself sends the reader to the footnote, and fills its column.
-            let caveat = caveat && bar.judgement.verdict() != Some(LagVerdict::Overloaded);
-            (role, format!("{}{}", bar.judgement.word(), if caveat { "*" } else { "" }))
-        }
-    }
+    let caveat = matches!(bar.judgement, Judgement::Judged { caveat: Some(_), .. });
+    // The word itself sends the reader to the footnote, and fills its column.
+    let caveat = caveat && bar.judgement.verdict() != Some(LagVerdict::Overloaded);
+    (role, format!("{}{}", bar.judgement.word(), if caveat { "*" } else { "" }))
 }
 
 /// What the marks mean.

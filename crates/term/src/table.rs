@@ -1,3 +1,5 @@
+use flashlag_views::{Cell, Column as Figure, TableRow};
+
 use crate::line::{Line, Page};
 use crate::style::{Role, Style};
 use crate::text::{to_ascii, width};
@@ -58,6 +60,33 @@ impl Table {
     pub(crate) fn span(mut self, title: &str, columns: usize) -> Table {
         self.spans.push((title.to_owned(), columns));
         self
+    }
+
+    /// A table of the model: its columns, then its rows under their labels. `spare` says which
+    /// columns go first, as in [`Table::column`].
+    pub(crate) fn of(
+        model: &flashlag_views::Table,
+        title: &str,
+        head: impl Fn(Figure) -> String,
+        spare: impl Fn(Figure) -> u8,
+        label: impl Fn(&TableRow) -> String,
+    ) -> Table {
+        let mut table = Table::new(title);
+        for column in &model.columns {
+            table = table.column(&head(*column), spare(*column));
+        }
+        for group in &model.groups {
+            if model.groups.len() > 1 {
+                table.section(&group.title);
+            }
+            // What a part of a row costs has no room here.
+            for row in group.rows.iter().filter(|row| !row.is_part) {
+                let role = if row.trusted() { Role::Ink } else { Role::Muted };
+                let cells = row.cells.iter().map(|cell| drawn(cell, row.trusted())).collect();
+                table.row((role, &marked(&label(row), row.trusted())), cells);
+            }
+        }
+        table
     }
 
     pub(crate) fn row(&mut self, label: (Role, &str), cells: Vec<(Role, String)>) {
@@ -196,6 +225,40 @@ impl Table {
             }
         }
     }
+}
+
+/// Which columns of figures go first where there is no room: the number of values, then what lies
+/// between the median and the p99, then the rates and the rare waits.
+pub(crate) fn spare(column: Figure) -> u8 {
+    use flashlag_views::LagLimit;
+    match column {
+        Figure::N => 5,
+        Figure::P90 => 4,
+        Figure::Rate => 3,
+        Figure::P999 => 2,
+        Figure::Longest => 1,
+        Figure::Over(LagLimit::Hz120) => 4,
+        Figure::Over(LagLimit::Hz90) => 3,
+        Figure::Over(LagLimit::NotResponding) => 2,
+        Figure::Over(LagLimit::Noticed) => 1,
+        _ => 0,
+    }
+}
+
+/// A cell in its colour: late where it may be judged, muted where it has no value.
+pub(crate) fn drawn(cell: &Cell, trusted: bool) -> (Role, String) {
+    let role = match cell {
+        _ if !trusted => Role::Muted,
+        Cell::Missing(_) => Role::Muted,
+        late if late.is_late() => Role::Late,
+        _ => Role::Ink,
+    };
+    (role, cell.text())
+}
+
+/// A label with the mark of a failed check.
+pub(crate) fn marked(label: &str, trusted: bool) -> String {
+    if trusted { label.to_owned() } else { format!("{label} ✕") }
 }
 
 /// The beginning and the end of a text, as much of each as fits.

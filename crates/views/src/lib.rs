@@ -26,6 +26,7 @@ mod repeats;
 pub mod sample;
 mod standing;
 mod strip;
+mod table;
 mod verdict;
 mod waits;
 mod worst;
@@ -58,5 +59,10 @@ pub use rates::{RateRow, rates};
 pub use repeats::{RepeatRow, Repeats, Spread, repeats};
 pub use standing::{Standing, standings};
 pub use strip::{GroupKind, Strip, StripGroup, StripRow, strip};
+pub use table::{
+    Cell, Column, LagLimit, Missing, Table, TableGroup, TableRow, durable_writes_table,
+    figure_cell, fill_table, has_stages, late_saves_table, phases_table, saves_table, side_by_side,
+    tests_table,
+};
 pub use verdict::{Judgement, RULES};
 pub use waits::{WaitGroup, WaitPart, WaitSection, waits};

@@ -73,7 +73,7 @@ fn figures(page: &mut Page, comparison: &Comparison, names: &[String]) {
 /// Whether a side has a word for its verdict: where a frame may wait, where a schedule was not kept
 /// and where a check fails.
 fn is_judged(row: &CompareRow, side: &CompareSide) -> bool {
-    row.in_strip || side.overload.is_some() || !side.judgement.failures().is_empty()
+    row.is_judged(side)
 }
 
 /// `136`, `12.9 ± 0.1`: saves a second, or MB/s, and how runs differ.

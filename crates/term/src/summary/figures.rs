@@ -1,16 +1,16 @@
-use flashlag_schema::{Lag, Operation, Phase, Run};
+use flashlag_schema::{Phase, Run};
 use flashlag_units::Nanos;
 use flashlag_views::{
-    Figures, GroupKind, LAG_IS_A_BUDGET, Lifecycle, LifecycleCell, LifecycleRow, SaveKind,
-    StripGroup, StripRow, failures_of, for_people, format, lifecycle, phase_title, save_label,
-    saves_heading, strip,
+    Cell, Column, LAG_IS_A_BUDGET, Lifecycle, LifecycleRow, Missing, SaveKind, TableRow,
+    durable_writes_table, for_people, format, late_saves_table, lifecycle, phase_title, save_label,
+    saves_heading, tests_table,
 };
 
 use super::Depth;
 use crate::line::{Line, Page};
 use crate::picture::{Picture, brief};
 use crate::style::Role;
-use crate::table::Table;
+use crate::table::{Table, drawn, marked, spare};
 
 /// The tests: by stage where there are several, else one row for each test. In short, stages have
 /// throughput alone: the picture has the waits.
@@ -56,17 +56,17 @@ fn stages(page: &mut Page, run: &Run, table: &Lifecycle, depth: Depth) {
 }
 
 fn stage_block(table: &Lifecycle, block: &[usize], depth: Depth) -> Table {
-    let mut text = Table::new(if depth == Depth::Short { "MB/s" } else { "" });
+    let mut text = Table::new(if depth == Depth::Short { Column::Speed.title() } else { "" });
     let any = table.rows.iter().flat_map(|row| &row.cells).flatten();
     let beside = any.clone().any(|cell| cell.published.is_some());
-    let titles = titles(beside, depth);
+    let figures = stage_figures(beside, depth);
     for column in block.iter().filter_map(|index| table.columns.get(*index)) {
-        if let [_] = titles.as_slice() {
+        if let [_] = figures.as_slice() {
             text = text.column(&column.title, 0);
             continue;
         }
-        text = text.span(&column.title, titles.len());
-        for title in &titles {
+        text = text.span(&column.title, figures.len());
+        for (title, _) in &figures {
             text = text.column(title, 0);
         }
     }
@@ -75,96 +75,89 @@ fn stage_block(table: &Lifecycle, block: &[usize], depth: Depth) -> Table {
         let some = row.cells.iter().flatten().any(|cell| cell.failures.is_empty());
         let trusted = row.failures.is_empty() || some;
         let role = if trusted { Role::Ink } else { Role::Muted };
-        let cells = block.iter().flat_map(|index| cells(row, *index, &titles)).collect();
+        let cells = block.iter().flat_map(|index| cells(row, *index, &figures)).collect();
         text.row((role, &marked(&row.label, trusted)), cells);
     }
     text
 }
 
-/// What is said of a test in each stage; with what was published beside it where the table has any
-/// of that.
-fn titles(beside: bool, depth: Depth) -> Vec<&'static str> {
-    match (beside, depth) {
-        (false, Depth::Short) => vec![RATE],
-        (true, Depth::Short) => vec!["here", REPORTED],
-        (false, Depth::Full) => vec![RATE, "p50 ms", "p99 ms"],
-        (true, Depth::Full) => vec![RATE, PUBLISHED, "p50 ms", "p99 ms"],
-    }
+/// A figure of a test in a stage.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum StageFigure {
+    Measured(Column),
+    Published,
 }
 
-const RATE: &str = "MB/s";
-const PUBLISHED: &str = "published";
-/// As few columns as make four tests fit beside one another.
-const REPORTED: &str = "reported";
+/// The figures of a test in each stage with their titles; with what was published beside them where
+/// the table has any of that. In short, words so brief that four tests fit beside one another.
+fn stage_figures(beside: bool, depth: Depth) -> Vec<(String, StageFigure)> {
+    let measured = |column: Column| (column.title_with_unit(), StageFigure::Measured(column));
+    let speed = measured(Column::Speed);
+    if depth == Depth::Short {
+        return match beside {
+            false => vec![speed],
+            true => {
+                vec![("here".to_owned(), speed.1), ("reported".to_owned(), StageFigure::Published)]
+            }
+        };
+    }
+    let published = beside.then(|| ("published".to_owned(), StageFigure::Published));
+    let latency = [Column::P50, Column::P99].map(measured);
+    [speed].into_iter().chain(published).chain(latency).collect()
+}
 
-/// One test of one stage, under these titles.
-fn cells(row: &LifecycleRow, column: usize, titles: &[&str]) -> Vec<(Role, String)> {
+/// One test of one stage.
+fn cells(
+    row: &LifecycleRow,
+    column: usize,
+    figures: &[(String, StageFigure)],
+) -> Vec<(Role, String)> {
     let Some(Some(cell)) = row.cells.get(column) else {
-        return vec![(Role::Muted, format::NONE.to_owned()); titles.len()];
+        return vec![(Role::Muted, format::NONE.to_owned()); figures.len()];
     };
-    let LifecycleCell { bytes_per_sec, p50, p99, share_of_new, failures, published, .. } = cell;
-    let trusted = failures.is_empty();
+    let trusted = cell.failures.is_empty();
     let some = row.cells.iter().flatten().any(|cell| cell.failures.is_empty());
     // As in the report: rust is below half of the first row.
-    let slow = share_of_new.is_some_and(|share| share < 0.5);
+    let slow = cell.share_of_new.is_some_and(|share| share < 0.5);
     let role = match (trusted, slow) {
         (false, _) => Role::Muted,
         (true, true) => Role::Late,
         (true, false) => Role::Ink,
     };
-    let cell = |title: &&str| match *title {
-        PUBLISHED | REPORTED => {
-            let published = published.map_or_else(|| format::NONE.to_owned(), format::mb_per_s);
-            (Role::Muted, published)
+    let figure = |(_, figure): &(String, StageFigure)| match figure {
+        StageFigure::Published => {
+            (Role::Muted, cell.published.map_or_else(|| format::NONE.to_owned(), format::mb_per_s))
         }
-        "p50 ms" => time(*p50, trusted),
-        "p99 ms" => time(*p99, trusted),
-        _ if !trusted && some => (role, marked(&format::mb_per_s(*bytes_per_sec), false)),
-        _ => (role, format::mb_per_s(*bytes_per_sec)),
+        StageFigure::Measured(Column::P50) => drawn(&time(cell.p50), trusted),
+        StageFigure::Measured(Column::P99) => drawn(&time(cell.p99), trusted),
+        StageFigure::Measured(_) => {
+            let speed = format::mb_per_s(cell.bytes_per_sec);
+            (role, marked(&speed, trusted || !some))
+        }
     };
-    titles.iter().map(cell).collect()
+    figures.iter().map(figure).collect()
 }
 
-fn time(value: Option<Nanos>, trusted: bool) -> (Role, String) {
-    let late = value.is_some_and(|value| value > Lag::FRAME_60HZ);
-    let role = match (trusted, late) {
-        (false, _) => Role::Muted,
-        (true, true) => Role::Late,
-        (true, false) => Role::Ink,
-    };
-    (role, value.map_or_else(|| format::NONE.to_owned(), format::ms))
+fn time(value: Option<Nanos>) -> Cell {
+    value.map_or(Cell::Missing(Missing::TooFew), Cell::Duration)
 }
 
 fn one_stage(page: &mut Page, run: &Run, depth: Depth) {
-    let mut table = Table::new("ms")
-        .column("MB/s", 0)
-        .column("ops/s", 3)
-        .column("p50", 0)
-        .column("p90", 4)
-        .column("p99", 0)
-        .column("p99.9", 2)
-        .column("longest", 1)
-        .column("n", 5);
     // In full, saves have a table of their own.
-    let saves = depth == Depth::Short && !super::has_many_saves(run);
-    let shown = |phase: &&Phase| saves || phase.operation != Operation::Save;
-    for phase in run.phases.iter().filter(shown) {
-        let trusted = failures_of(run, phase).is_empty();
-        let figures = Figures::of_phase(phase);
-        let role = if trusted { Role::Ink } else { Role::Muted };
-        // A save is no amount of data.
-        let rate = match phase.operation {
-            Operation::Save => format::NONE.to_owned(),
-            _ => format::mb_per_s(phase.bytes_per_sec),
-        };
-        let mut cells = vec![(role, rate), (role, format::per_second(phase.ops_per_sec))];
-        cells.extend(times(&figures, trusted));
-        cells.push((role, format::count(figures.n)));
-        table.row((role, &marked(&short_title(run, phase), trusted)), cells);
-    }
+    let model = tests_table(run, depth == Depth::Short && !super::has_many_saves(run));
+    let label = |row: &TableRow| {
+        let phase = row.phase.and_then(|index| run.phases.get(index));
+        phase.map_or_else(|| row.label.clone(), |phase| short_title(run, phase))
+    };
+    let table = Table::of(&model, "ms", bare, spare, label);
     if !table.is_empty() {
         table.print(page);
     }
+}
+
+/// A column's title where the table's own title says the unit.
+fn bare(column: Column) -> String {
+    column.title().to_owned()
 }
 
 /// A test in few columns: `4K rand write`, `WAL save`, `Rollback insert`, `WAL save, busy`.
@@ -177,15 +170,6 @@ fn short_title(run: &Run, phase: &Phase) -> String {
 
 /// Below a table with a row that bears the mark of [`marked`].
 pub(super) const NOT_TO_QUOTE: &str = "✕ A failed check covers this: do not quote it.";
-
-pub(super) fn marked(label: &str, trusted: bool) -> String {
-    if trusted { label.to_owned() } else { format!("{label} ✕") }
-}
-
-fn times(figures: &Figures, trusted: bool) -> Vec<(Role, String)> {
-    let values = [figures.p50, figures.p90, figures.p99, figures.p999, figures.max];
-    values.into_iter().map(|value| time(value, trusted)).collect()
-}
 
 /// Where the tests stand among published devices.
 pub(super) fn places(page: &mut Page, run: &Run, _: Depth) {
@@ -213,21 +197,14 @@ pub(super) fn durable_writes(page: &mut Page, run: &Run, _: Depth) {
     if lifecycle(run).is_none() || Picture::is_full(page.style()) {
         return;
     }
-    let mut table = Table::new("Durable 4 KiB write, ms")
-        .column("p50", 0)
-        .column("p90", 2)
-        .column("p99", 0)
-        .column("p99.9", 0)
-        .column("longest", 1)
-        .column("n", 3);
-    let strip = strip(run);
-    let groups = strip.groups.iter().filter(|group| group.kind == GroupKind::DurableWrite);
-    for row in groups.flat_map(|group| &group.rows) {
-        let role = if row.trusted() { Role::Ink } else { Role::Muted };
-        let mut cells = times(&row.figures, row.trusted());
-        cells.push((role, format::count(row.figures.n)));
-        table.row((role, &marked(&row.label, row.trusted())), cells);
-    }
+    let model = durable_writes_table(run);
+    let spare = |column| match column {
+        Column::P90 => 2,
+        Column::P999 => 0,
+        Column::N => 3,
+        other => spare(other),
+    };
+    let table = Table::of(&model, "Durable 4 KiB write, ms", bare, spare, |row| row.label.clone());
     if !table.is_empty() {
         table.print(page);
     }
@@ -235,58 +212,12 @@ pub(super) fn durable_writes(page: &mut Page, run: &Run, _: Depth) {
 
 /// Saves a second, and how many were longer than a person's patience.
 pub(super) fn saves(page: &mut Page, run: &Run, _: Depth) {
-    let strip = strip(run);
-    let groups = strip.groups.iter().filter(|group| group.kind != GroupKind::DurableWrite);
-    let groups: Vec<&StripGroup> = groups.collect();
-    let mut table = Table::new("Longer than")
-        .column("saves/s", 0)
-        .column("8.3 ms", 4)
-        .column("11.1 ms", 3)
-        .column("16.7 ms", 0)
-        .column("100 ms", 1)
-        .column("700 ms", 0)
-        .column("5 s", 2)
-        .column("of", 0);
-    for group in &groups {
-        if groups.len() > 1 {
-            table.section(&group.title);
-        }
-        for row in &group.rows {
-            if let Some((role, cells)) = save_cells(run, row) {
-                table.row((role, &marked(&brief(&row.label), row.trusted())), cells);
-            }
-        }
-    }
-    if groups.is_empty() {
+    let model = late_saves_table(run, true);
+    if model.groups.is_empty() {
         return;
     }
     page.paragraph(Role::Strong, &saves_heading(run));
-    table.print(page);
+    Table::of(&model, "Longer than", bare, spare, |row| brief(&row.label)).print(page);
     page.paragraph(Role::Muted, "One frame is 16.7 ms at 60 Hz, 11.1 ms at 90, 8.3 ms at 120.");
     page.paragraph(Role::Muted, LAG_IS_A_BUDGET);
-}
-
-fn save_cells(run: &Run, row: &StripRow) -> Option<(Role, Vec<(Role, String)>)> {
-    let phase = run.phases.get(row.phase)?;
-    let lag = phase.lag.as_ref()?;
-    let role = if row.trusted() { Role::Ink } else { Role::Muted };
-    let late = |count: u64| {
-        // Of a schedule that was not kept, how late its saves were says how long the test was.
-        if row.figures.overloaded {
-            return (Role::Muted, format::NONE.to_owned());
-        }
-        let role = if row.trusted() && count > 0 { Role::Late } else { role };
-        (role, format::count(count))
-    };
-    let cells = vec![
-        (role, format::per_second(phase.ops_per_sec)),
-        late(lag.over_120hz),
-        late(lag.over_90hz),
-        late(lag.over_60hz),
-        late(lag.over_100ms),
-        late(lag.over_700ms),
-        late(lag.over_5s),
-        (role, format::count(lag.saves)),
-    ];
-    Some((role, cells))
 }

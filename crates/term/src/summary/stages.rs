@@ -1,14 +1,14 @@
-use flashlag_schema::{ChangeKind, Lag, Run};
+use flashlag_schema::{ChangeKind, Run};
 use flashlag_views::{
-    FillCurve, PhaseChange, PhaseStalls, Stalls, cause_name, changes, changes_heading, fill_curves,
-    format, lifecycle, stalls,
+    Column, FillCurve, PhaseChange, PhaseStalls, Stalls, cause_name, changes, changes_heading,
+    fill_curves, fill_table, format, lifecycle, stalls,
 };
 
 use super::Depth;
-use super::figures::{NOT_TO_QUOTE, marked};
+use super::figures::NOT_TO_QUOTE;
 use crate::line::{Line, Page};
 use crate::style::Role;
-use crate::table::Table;
+use crate::table::{Table, spare};
 
 /// From this many rows on, the table of stages is what a run is about: in short its fill has its
 /// heading alone.
@@ -18,7 +18,7 @@ const MANY_STAGES: usize = 4;
 pub(super) fn fills(page: &mut Page, run: &Run, depth: Depth) {
     let staged = lifecycle(run).is_some_and(|table| table.rows.len() >= MANY_STAGES);
     for curve in fill_curves(run) {
-        let FillCurve { heading, what, total_bytes, levels, failures, .. } = &curve;
+        let FillCurve { heading, what, total_bytes, failures, .. } = &curve;
         if depth == Depth::Full || !staged {
             page.gap();
         }
@@ -29,36 +29,20 @@ pub(super) fn fills(page: &mut Page, run: &Run, depth: Depth) {
         }
         let size = format::size(*total_bytes);
         page.paragraph(Role::Muted, &format!("{what}, by share of {size} in use"));
-        let mut table = Table::new("full")
-            .column("MB/s", 2)
-            .column("p50 ms", 0)
-            .column("p99 ms", 0)
-            .column("p99.9 ms", 1)
-            .column("longest", 3)
-            .column("late", 0)
-            .column("n", 4);
-        let ink = if failures.is_empty() { Role::Ink } else { Role::Muted };
-        for level in levels {
-            let figures = &level.figures;
-            let times = [figures.p50, figures.p99, figures.p999, figures.max].map(|value| {
-                let late = value.is_some_and(|value| value > Lag::FRAME_60HZ);
-                let role = if late && failures.is_empty() { Role::Late } else { ink };
-                (role, value.map_or_else(|| format::NONE.to_owned(), format::ms))
-            });
-            let mut cells = vec![(ink, format::mb_per_s(level.bytes_per_sec))];
-            cells.extend(times);
-            let late = figures.late_share().map(format::share);
-            cells.push((ink, late.unwrap_or_else(|| format::NONE.to_owned())));
-            cells.push((ink, format::count(figures.n)));
-            let label = marked(&format::share(level.full), failures.is_empty());
-            table.row((ink, &label), cells);
-        }
-        table.print(page);
+        let model = fill_table(run, &curve);
+        let spare = |column| match column {
+            Column::Speed => 2,
+            Column::Longest => 3,
+            Column::P999 => 1,
+            other => spare(other),
+        };
+        let head = Column::title_with_unit;
+        Table::of(&model, model.title, head, spare, |row| row.label.clone()).print(page);
         if !failures.is_empty() {
             page.paragraph(Role::Muted, NOT_TO_QUOTE);
         }
-        if let Some(flush) = curve.flush_note() {
-            page.paragraph(Role::Muted, &flush);
+        for note in &model.notes {
+            page.paragraph(Role::Muted, note);
         }
     }
 }

@@ -174,6 +174,12 @@ impl CompareRow {
     pub fn all_ratios(&self) -> impl Iterator<Item = &Ratio> {
         self.ratios.iter().chain(&self.other_pairs)
     }
+
+    /// Whether a side has a word for its verdict: where a frame may wait, where a schedule was not
+    /// kept and where a check fails.
+    pub fn is_judged(&self, side: &CompareSide) -> bool {
+        self.in_strip || side.overload.is_some() || !side.judgement.failures().is_empty()
+    }
 }
 
 /// One subject's figures, all its repeats together.

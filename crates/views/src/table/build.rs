@@ -1,0 +1,318 @@
+//! The tables of a run and of a comparison.
+
+use flashlag_explain::Figures;
+use flashlag_schema::{Lag, Operation, Phase, Run};
+
+use super::{Cell, Column, LagLimit, Missing, Table, TableGroup, TableRow};
+use crate::compare::{CompareRow, CompareSide, Comparison};
+use crate::doubt::failures_of;
+use crate::fill::{FillCurve, FillLevel};
+use crate::format;
+use crate::naming::stage_of;
+use crate::outline::phase_title;
+use crate::overload::overload;
+use crate::repeats::Spread;
+use crate::strip::{GroupKind, Strip, StripGroup, StripRow, strip};
+
+/// What the cells of a row are read from.
+struct Measured<'a> {
+    figures: &'a Figures,
+    /// `None` where an amount of data says nothing, as of saves.
+    bytes_per_sec: Option<f64>,
+    ops_per_sec: Option<f64>,
+    lag: Option<&'a Lag>,
+}
+
+impl Measured<'_> {
+    fn of_phase<'a>(figures: &'a Figures, phase: &'a Phase) -> Measured<'a> {
+        Measured {
+            figures,
+            bytes_per_sec: (phase.operation != Operation::Save).then_some(phase.bytes_per_sec),
+            ops_per_sec: Some(phase.ops_per_sec),
+            lag: phase.lag.as_ref(),
+        }
+    }
+
+    fn cells(&self, columns: &[Column]) -> Vec<Cell> {
+        columns.iter().map(|column| self.cell(*column)).collect()
+    }
+
+    fn cell(&self, column: Column) -> Cell {
+        let figures = self.figures;
+        let none = Cell::Missing(Missing::NotApplicable);
+        match column {
+            Column::Speed => self.bytes_per_sec.map_or(none, Cell::Speed),
+            Column::Rate | Column::SaveRate => self.ops_per_sec.map_or(none, Cell::Rate),
+            Column::P50 => Cell::duration(figures.p50, figures),
+            Column::P90 => Cell::duration(figures.p90, figures),
+            Column::P99 => Cell::duration(figures.p99, figures),
+            Column::P999 => Cell::duration(figures.p999, figures),
+            Column::Longest => Cell::duration(figures.max, figures),
+            Column::Late => match figures.late_share() {
+                Some(share) => Cell::Percentage(share),
+                None => Cell::duration(None, figures),
+            },
+            // Of a schedule that was not kept, how late its saves were says how long the test was.
+            Column::Over(_) if figures.overloaded => Cell::Missing(Missing::Overloaded),
+            Column::Over(limit) => match self.lag {
+                Some(lag) => Cell::Part { count: limit.count(lag), of: lag.saves },
+                None => none,
+            },
+            Column::Of => self.lag.map_or(none, |lag| Cell::Count(lag.saves)),
+            Column::N => Cell::Count(figures.n),
+            Column::Verdict => none,
+        }
+    }
+}
+
+/// A figure of a distribution as a cell; `rate` in operations a second.
+pub fn figure_cell(column: Column, figures: &Figures, rate: Option<f64>) -> Cell {
+    Measured { figures, bytes_per_sec: None, ops_per_sec: rate, lag: None }.cell(column)
+}
+
+fn one_group(rows: Vec<TableRow>) -> Vec<TableGroup> {
+    vec![TableGroup { title: String::new(), rows }]
+}
+
+fn phase_row(run: &Run, index: usize, label: String, columns: &[Column]) -> Option<TableRow> {
+    let phase = run.phases.get(index)?;
+    let figures = Figures::of_phase(phase);
+    Some(TableRow {
+        label,
+        phase: Some(index),
+        is_part: false,
+        failures: failures_of(run, phase),
+        remark: None,
+        cells: Measured::of_phase(&figures, phase).cells(columns),
+    })
+}
+
+const TESTS: [Column; 8] = [
+    Column::Speed,
+    Column::Rate,
+    Column::P50,
+    Column::P90,
+    Column::P99,
+    Column::P999,
+    Column::Longest,
+    Column::N,
+];
+
+/// Whether the run measured in more than one state, or several times in one.
+pub fn has_stages(run: &Run) -> bool {
+    let mut stages =
+        run.phases.iter().filter(|phase| phase.ops > 0).map(|phase| (phase.state, phase.run));
+    let first = stages.next();
+    stages.any(|stage| Some(stage) != first)
+}
+
+/// The tests of a run, a row each, with or without its saves; those that did nothing are left out.
+/// Where the run has one stage, with the flush of each that was timed apart.
+pub fn tests_table(run: &Run, saves: bool) -> Table {
+    let is_test = |phase: &Phase| phase.ops > 0 && (saves || phase.operation != Operation::Save);
+    let staged = has_stages(run);
+    let mut rows = Vec::new();
+    for (index, phase) in run.phases.iter().enumerate().filter(|(_, phase)| is_test(phase)) {
+        rows.extend(phase_row(run, index, phase_title(run, phase), &TESTS));
+        // By stage there are many rows already; a finding says what the flush costs.
+        rows.extend(flush_row(index, phase).filter(|_| !staged));
+    }
+    Table { title: "test", columns: TESTS.to_vec(), groups: one_group(rows), notes: Vec::new() }
+}
+
+fn flush_row(index: usize, phase: &Phase) -> Option<TableRow> {
+    let flush = phase.flush_latency_ns.as_ref()?;
+    let figures = Figures {
+        n: phase.ops,
+        p50: flush.p50,
+        p90: flush.p90,
+        p99: flush.p99,
+        p999: flush.p999,
+        max: flush.max,
+        ..Figures::default()
+    };
+    let measured =
+        Measured { figures: &figures, bytes_per_sec: None, ops_per_sec: None, lag: None };
+    let cell = |column: &Column| match Column::LATENCY.contains(column) {
+        true => measured.cell(*column),
+        false => Cell::Text(String::new()),
+    };
+    Some(TableRow {
+        label: "of that, its flush".to_owned(),
+        phase: Some(index),
+        is_part: true,
+        failures: Vec::new(),
+        remark: None,
+        cells: TESTS.iter().map(cell).collect(),
+    })
+}
+
+/// Every phase of a run, saves included, by its name in the scenario; the stage is the remark.
+pub fn phases_table(run: &Run) -> Table {
+    let phases = run.phases.iter().enumerate();
+    let rows = phases.filter_map(|(index, phase)| {
+        let row = phase_row(run, index, phase.name.clone(), &TESTS)?;
+        Some(TableRow { remark: Some(stage_of(run, phase)), ..row })
+    });
+    let groups = one_group(rows.collect());
+    Table { title: "phase", columns: TESTS.to_vec(), groups, notes: Vec::new() }
+}
+
+/// The durable writes that decide, a row for each stage.
+pub fn durable_writes_table(run: &Run) -> Table {
+    let columns: Vec<Column> = Column::LATENCY.into_iter().chain([Column::N]).collect();
+    let Strip { groups, .. } = strip(run);
+    let groups = groups.iter().filter(|group| group.kind == GroupKind::DurableWrite);
+    let rows: Vec<TableRow> =
+        groups.flat_map(|group| &group.rows).map(|row| strip_row(run, row, &columns)).collect();
+    Table { title: "", columns, groups: one_group(rows), notes: Vec::new() }
+}
+
+fn strip_row(run: &Run, row: &StripRow, columns: &[Column]) -> TableRow {
+    let phase = run.phases.get(row.phase);
+    let measured = Measured {
+        figures: &row.figures,
+        bytes_per_sec: None,
+        ops_per_sec: phase.map(|phase| phase.ops_per_sec),
+        lag: phase.and_then(|phase| phase.lag.as_ref()),
+    };
+    TableRow {
+        label: row.label.clone(),
+        phase: Some(row.phase),
+        is_part: false,
+        failures: row.judgement.failures().to_vec(),
+        remark: phase.and_then(|phase| schedule(run, phase)),
+        cells: measured.cells(columns),
+    }
+}
+
+/// What became of a schedule that was not kept.
+fn schedule(run: &Run, phase: &Phase) -> Option<String> {
+    let overload = overload(run, phase).map(|it| format!("overloaded: {}", it.in_words()));
+    let missed = phase.missed_slots.filter(|missed| *missed > 0);
+    overload.or_else(|| Some(format!("{} slots missed", format::count(missed?))))
+}
+
+/// How long saves take: by group, as [`strip`] has them, or in one list.
+pub fn saves_table(run: &Run, grouped: bool) -> Table {
+    let columns: Vec<Column> =
+        [Column::SaveRate].into_iter().chain(Column::LATENCY).chain([Column::N]).collect();
+    of_saves(run, columns, grouped)
+}
+
+/// How many saves were longer than each limit, by group or in one list.
+pub fn late_saves_table(run: &Run, grouped: bool) -> Table {
+    let limits = LagLimit::ALL.into_iter().map(Column::Over);
+    let columns = [Column::SaveRate].into_iter().chain(limits).chain([Column::Of]);
+    of_saves(run, columns.collect(), grouped)
+}
+
+fn of_saves(run: &Run, columns: Vec<Column>, grouped: bool) -> Table {
+    if !grouped {
+        let saves = run.phases.iter().enumerate();
+        let saves = saves.filter(|(_, phase)| phase.operation == Operation::Save);
+        let rows = saves.filter_map(|(index, phase)| {
+            let row = phase_row(run, index, phase_title(run, phase), &columns)?;
+            Some(TableRow { remark: schedule(run, phase), ..row })
+        });
+        let groups = one_group(rows.collect());
+        return Table { title: "save", columns, groups, notes: Vec::new() };
+    }
+    let Strip { groups, .. } = strip(run);
+    let groups = groups.iter().filter(|group| group.kind != GroupKind::DurableWrite);
+    let group = |group: &StripGroup| TableGroup {
+        title: group.title.clone(),
+        rows: group.rows.iter().map(|row| strip_row(run, row, &columns)).collect(),
+    };
+    let groups: Vec<TableGroup> = groups.map(group).collect();
+    Table { title: "save", columns, groups, notes: Vec::new() }
+}
+
+/// The levels of a fill. Late is given where a frame may wait for one of its writes.
+pub fn fill_table(run: &Run, curve: &FillCurve) -> Table {
+    let durable = run.phases.get(curve.phase).is_some_and(Phase::is_durable_write);
+    let late = durable.then_some(Column::Late);
+    let columns: Vec<Column> =
+        [Column::Speed].into_iter().chain(Column::LATENCY).chain(late).chain([Column::N]).collect();
+    let row = |level: &FillLevel| {
+        let measured = Measured {
+            figures: &level.figures,
+            bytes_per_sec: Some(level.bytes_per_sec),
+            ops_per_sec: None,
+            lag: None,
+        };
+        TableRow {
+            label: format::share(level.full),
+            phase: Some(curve.phase),
+            is_part: false,
+            failures: curve.failures.clone(),
+            remark: None,
+            cells: measured.cells(&columns),
+        }
+    };
+    let groups = one_group(curve.levels.iter().map(row).collect());
+    Table { title: "full", columns, groups, notes: curve.flush_note().into_iter().collect() }
+}
+
+const SIDES: [Column; 9] = [
+    Column::Speed,
+    Column::Rate,
+    Column::P50,
+    Column::P90,
+    Column::P99,
+    Column::P999,
+    Column::Longest,
+    Column::N,
+    Column::Verdict,
+];
+
+/// Every test of a comparison: a group each, a row for each side that measured it. The verdict is
+/// empty where no frame waits for such operations.
+pub fn side_by_side(comparison: &Comparison) -> Table {
+    let group = |row: &CompareRow| {
+        let sides = comparison.subjects.iter().zip(&row.sides);
+        let rows = sides.filter_map(|(subject, side)| {
+            Some(side_row(row, subject.name.clone(), side.as_ref()?))
+        });
+        TableGroup { title: row.title.clone(), rows: rows.collect() }
+    };
+    let mut groups: Vec<TableGroup> = comparison.rows.iter().map(group).collect();
+    groups.retain(|group| !group.rows.is_empty());
+    let repeated = comparison.subjects.iter().any(|subject| subject.runs.len() > 1);
+    let note = "Of several runs of a side: all waits together, the mean of the rates, and after ± \
+                the standard deviation between the runs.";
+    let notes = repeated.then(|| note.to_owned()).into_iter().collect();
+    Table { title: "side", columns: SIDES.to_vec(), groups, notes }
+}
+
+fn side_row(row: &CompareRow, label: String, side: &CompareSide) -> TableRow {
+    let measured = Measured {
+        figures: &side.figures,
+        bytes_per_sec: Some(side.bytes_per_sec),
+        ops_per_sec: Some(side.ops_per_sec),
+        lag: None,
+    };
+    let spread = |mean: f64, unit: f64, print: fn(f64) -> String| {
+        let deviation = side.rate_spread.map(|share| share * mean);
+        Cell::Text(Spread { mean, deviation }.in_words(unit, print))
+    };
+    let cell = |column: &Column| match column {
+        // Rows of a database are no amount of data.
+        Column::Speed if row.operation == Operation::Save => Cell::Missing(Missing::NotApplicable),
+        Column::Speed => spread(side.bytes_per_sec, 1e6, format::mb_per_s),
+        Column::Rate => spread(side.ops_per_sec, 1.0, format::per_second),
+        Column::Verdict => Cell::Text(match row.is_judged(side) {
+            true => side.judgement.word().to_owned(),
+            false => String::new(),
+        }),
+        other => measured.cell(*other),
+    };
+    TableRow {
+        label,
+        phase: None,
+        is_part: false,
+        failures: side.judgement.failures().to_vec(),
+        remark: side.overload.map(|overload| overload.beside_the_verdict()),
+        cells: SIDES.iter().map(cell).collect(),
+    }
+}

@@ -1,0 +1,143 @@
+use flashlag_schema::Lag;
+use flashlag_units::Nanos;
+
+/// What a column shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Column {
+    /// Throughput, 10⁶ bytes a second.
+    Speed,
+    /// Operations a second.
+    Rate,
+    /// Saves a second.
+    SaveRate,
+    /// Median latency.
+    P50,
+    /// 90 % latency.
+    P90,
+    /// 99 % latency.
+    P99,
+    /// 99.9 % latency.
+    P999,
+    /// The longest latency.
+    Longest,
+    /// Share longer than one 60 Hz frame.
+    Late,
+    /// Saves longer than a limit.
+    Over(LagLimit),
+    /// Number of saves that those longer than a limit are of.
+    Of,
+    /// Number of values.
+    N,
+    /// The verdict in a word.
+    Verdict,
+}
+
+impl Column {
+    /// Median, p90, p99, p99.9 and the longest.
+    pub const LATENCY: [Column; 5] =
+        [Column::P50, Column::P90, Column::P99, Column::P999, Column::Longest];
+
+    /// The title, without a unit of time.
+    pub fn title(self) -> &'static str {
+        match self {
+            Column::Speed => "MB/s",
+            Column::Rate => "ops/s",
+            Column::SaveRate => "saves/s",
+            Column::P50 => "p50",
+            Column::P90 => "p90",
+            Column::P99 => "p99",
+            Column::P999 => "p99.9",
+            Column::Longest => "longest",
+            Column::Late => "late",
+            Column::Over(limit) => limit.title(),
+            Column::Of => "of",
+            Column::N => "n",
+            Column::Verdict => "verdict",
+        }
+    }
+
+    /// The title with the unit of its times: `p50 ms`.
+    pub fn title_with_unit(self) -> String {
+        match Column::LATENCY.contains(&self) {
+            true => format!("{} ms", self.title()),
+            false => self.title().to_owned(),
+        }
+    }
+}
+
+/// Limits that saves are held against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LagLimit {
+    /// One frame at 120 Hz.
+    Hz120,
+    /// One frame at 90 Hz.
+    Hz90,
+    /// One frame at 60 Hz.
+    Hz60,
+    /// A wait that is noticed.
+    Noticed,
+    /// A frozen frame.
+    Frozen,
+    /// An app that does not respond.
+    NotResponding,
+}
+
+impl LagLimit {
+    /// All of them, shortest first.
+    pub const ALL: [LagLimit; 6] = [
+        LagLimit::Hz120,
+        LagLimit::Hz90,
+        LagLimit::Hz60,
+        LagLimit::Noticed,
+        LagLimit::Frozen,
+        LagLimit::NotResponding,
+    ];
+
+    /// The limit.
+    pub fn time(self) -> Nanos {
+        match self {
+            LagLimit::Hz120 => Lag::FRAME_120HZ,
+            LagLimit::Hz90 => Lag::FRAME_90HZ,
+            LagLimit::Hz60 => Lag::FRAME_60HZ,
+            LagLimit::Noticed => Nanos::from_millis(100),
+            LagLimit::Frozen => Nanos::from_millis(700),
+            LagLimit::NotResponding => Nanos::from_secs(5),
+        }
+    }
+
+    /// The limit as a column's title.
+    pub fn title(self) -> &'static str {
+        match self {
+            LagLimit::Hz120 => "8.3 ms",
+            LagLimit::Hz90 => "11.1 ms",
+            LagLimit::Hz60 => "16.7 ms",
+            LagLimit::Noticed => "100 ms",
+            LagLimit::Frozen => "700 ms",
+            LagLimit::NotResponding => "5 s",
+        }
+    }
+
+    /// The limit's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            LagLimit::Hz120 => "120 Hz",
+            LagLimit::Hz90 => "90 Hz",
+            LagLimit::Hz60 => "60 Hz",
+            LagLimit::Noticed => "noticed",
+            LagLimit::Frozen => "frozen",
+            LagLimit::NotResponding => "ANR",
+        }
+    }
+
+    /// How many saves were longer.
+    pub fn count(self, lag: &Lag) -> u64 {
+        match self {
+            LagLimit::Hz120 => lag.over_120hz,
+            LagLimit::Hz90 => lag.over_90hz,
+            LagLimit::Hz60 => lag.over_60hz,
+            LagLimit::Noticed => lag.over_100ms,
+            LagLimit::Frozen => lag.over_700ms,
+            LagLimit::NotResponding => lag.over_5s,
+        }
+    }
+}
