@@ -63,7 +63,8 @@ impl Figures {
         }
     }
 
-    fn of_summary(n: u64, summary: &LatencySummary) -> Figures {
+    /// Of a stored summary, which does not say how many were late.
+    pub fn of_summary(n: u64, summary: &LatencySummary) -> Figures {
         let LatencySummary { p50, p90, p99, p999, max, mean, .. } = *summary;
         Figures { n, p50, p90, p99, p999, max, mean, late: None, overloaded: false }
     }

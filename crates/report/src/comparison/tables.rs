@@ -1,11 +1,12 @@
 use askama::Template;
-use flashlag_schema::{Operation, Run};
-use flashlag_views::{CompareRow, CompareSide, Comparison, Ratio, RatioKind, Spread, format};
+use flashlag_schema::Run;
+use flashlag_views::{CompareRow, Comparison, Ratio, RatioKind, format, side_by_side};
 
 use crate::Options;
 use crate::chart::{RatioAxis, RatioMark, status_icon};
 use crate::markup::Markup;
-use crate::section::{Cell, Section, status_name};
+use crate::section::figures::{Frame, table};
+use crate::section::{Section, status_name};
 
 #[derive(Template)]
 #[template(path = "comparison/ratios.html")]
@@ -97,68 +98,23 @@ fn ratio_rows(comparison: &Comparison, axis: &RatioAxis, row: &CompareRow) -> Ve
     sides.into_iter().map(view).collect()
 }
 
-#[derive(Template)]
-#[template(path = "comparison/figures.html")]
-struct Figures {
-    groups: Vec<(String, Vec<FigureRow>)>,
-}
-
-struct FigureRow {
-    name: String,
-    doubt: bool,
-    n: String,
-    mb: String,
-    ops: String,
-    /// Percentiles and the longest; none where `overload` is said.
-    cells: Vec<Cell>,
-    overload: Option<String>,
-    word: &'static str,
-    verdict: &'static str,
-}
-
 /// Every test of every stage, side by side.
 pub(super) fn figures(comparison: &Comparison) -> Option<Section> {
-    let groups = comparison.rows.iter().map(|row| {
-        let sides = comparison.subjects.iter().zip(&row.sides);
-        let rows = sides
-            .filter_map(|(subject, side)| Some(figure_row(row, &subject.name, side.as_ref()?)));
-        (row.title.clone(), rows.collect::<Vec<_>>())
-    });
-    let groups: Vec<_> = groups.filter(|(_, rows)| !rows.is_empty()).collect();
-    let repeated = comparison.subjects.iter().any(|subject| subject.runs.len() > 1);
-    let repeats = "Of several runs of a side: all waits together, the mean of the rates, and after \
-        ± the standard deviation between the runs.";
-    (!groups.is_empty()).then(|| Section {
+    let model = side_by_side(comparison);
+    let frame = Frame {
+        about: "Every test, side by side",
+        caption: "Latency in ms, throughput in MB/s (10⁶ bytes); of saves, saves a second."
+            .to_owned(),
+        class: "cmp",
+        units: false,
+    };
+    (!model.is_empty()).then(|| Section {
         id: "figures",
         name: "Side by side",
         heading: "Every test, side by side".to_owned(),
-        side: if repeated { vec![repeats.to_owned()] } else { Vec::new() },
-        body: Markup::of(&Figures { groups }),
+        body: table(None, &model, frame),
+        side: model.notes,
     })
-}
-
-fn figure_row(row: &CompareRow, name: &str, side: &CompareSide) -> FigureRow {
-    let doubt = !side.judgement.failures().is_empty();
-    let judged = row.in_strip || doubt || side.overload.is_some();
-    let save = row.operation == Operation::Save;
-    let spread = |mean: f64, unit: f64, print: fn(f64) -> String| {
-        let deviation = side.rate_spread.map(|share| share * mean);
-        Spread { mean, deviation }.in_words(unit, print)
-    };
-    FigureRow {
-        name: name.to_owned(),
-        doubt,
-        n: format::count(side.figures.n),
-        mb: match save {
-            true => String::new(),
-            false => spread(side.bytes_per_sec, 1e6, format::mb_per_s),
-        },
-        ops: spread(side.ops_per_sec, 1.0, format::per_second),
-        cells: crate::section::percentile_cells(&side.figures),
-        overload: side.overload.map(|overload| overload.beside_the_verdict()),
-        word: if judged { side.judgement.word() } else { "" },
-        verdict: crate::section::first::verdict_class(&side.judgement),
-    }
 }
 
 #[derive(Template)]

@@ -5,10 +5,10 @@ use flashlag_schema::scenario::{JournalMode, Synchronous};
 use flashlag_schema::{Operation, Phase, Run, State};
 use flashlag_stats::Histogram;
 use flashlag_views::{Figures, SaveKind, distribution_heading, format, is_overloaded};
-use flashlag_views::{state_name, test_name, test_title};
+use flashlag_views::{has_stages, state_name, test_name, test_title};
 
 use super::Section;
-use super::tests::{has_stages, table};
+use super::tests::every_test;
 use crate::chart::{DistributionPlot, LatencyAxis, SeriesMark};
 use crate::markup::Markup;
 
@@ -56,9 +56,7 @@ pub(super) fn section(run: &Run) -> Option<Section> {
         })
         .collect();
     // Saves have a table of their own; so have tests without stages.
-    let is_test = |phase: &&Phase| phase.ops > 0 && phase.operation != Operation::Save;
-    let phases = run.phases.iter().filter(is_test);
-    let table = has_stages(run).then(|| table(run, phases, CAPTION));
+    let table = has_stages(run).then(|| every_test(run, CAPTION)).flatten();
     if panels.is_empty() && table.is_none() {
         return None;
     }

@@ -3,9 +3,10 @@
 use askama::Template;
 use flashlag_schema::Run;
 use flashlag_units::Nanos;
-use flashlag_views::{FillCurve, FillLevel, fill_curves, format};
+use flashlag_views::{FillCurve, FillLevel, fill_curves, fill_table, format};
 
-use super::{Cell, Flag, Section, percentile_cells};
+use super::figures::{Frame, table};
+use super::{Flag, Section};
 use crate::chart::{FillPlot, LatencyAxis, Stroke};
 use crate::markup::Markup;
 
@@ -19,19 +20,9 @@ struct Curve {
     what: String,
     of: String,
     flag: Option<Flag>,
-    doubt: bool,
-    /// Whether a frame may wait for one of its writes.
-    durable: bool,
-    flush: Option<String>,
     svg: Markup,
-    rows: Vec<Row>,
-}
-
-struct Row {
-    full: String,
-    speed: String,
-    cells: Vec<Cell>,
-    late: String,
+    table: Markup,
+    notes: Vec<String>,
 }
 
 /// The section; `None` where nothing was filled.
@@ -51,21 +42,20 @@ pub(super) fn section(run: &Run) -> Option<Section> {
 }
 
 fn view(run: &Run, curve: &FillCurve) -> Curve {
-    let rows = curve.levels.iter().map(|level| Row {
-        full: format::share(level.full),
-        speed: format::mb_per_s(level.bytes_per_sec),
-        cells: percentile_cells(&level.figures),
-        late: level.figures.late_share().map_or_else(|| format::NONE.to_owned(), format::share),
-    });
+    let model = fill_table(run, curve);
+    let frame = Frame {
+        about: "Figures by fill level",
+        caption: "Latency in ms at each level.".to_owned(),
+        class: "fold",
+        units: false,
+    };
     Curve {
         what: curve.what.clone(),
         of: format::size(curve.total_bytes),
         flag: Flag::of(run, &curve.failures),
-        doubt: !curve.failures.is_empty(),
-        durable: run.phases.get(curve.phase).is_some_and(flashlag_schema::Phase::is_durable_write),
-        flush: curve.flush_note(),
         svg: draw(curve),
-        rows: rows.collect(),
+        table: table(Some(run), &model, frame),
+        notes: model.notes,
     }
 }
 

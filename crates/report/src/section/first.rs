@@ -5,10 +5,12 @@ use askama::Template;
 use flashlag_schema::Run;
 use flashlag_units::Nanos;
 use flashlag_views::{
-    Figures, Judgement, LagVerdict, Mark, RULES, StripRow, format, overload, strip,
+    Cell as Value, Column, Figures, Judgement, LagVerdict, Mark, Missing, RULES, StripRow,
+    figure_cell, format, overload, strip,
 };
 
-use super::{Cell, DENSE, Flag};
+use super::Flag;
+use super::figures::{Cell, DENSE};
 use crate::chart::{
     LatencyAxis, ROOM_FOR_A_NAME, StripMarks, mark_row, strip_axis, strip_head, strip_key,
     strip_row, strip_style,
@@ -31,6 +33,8 @@ pub(crate) struct StripTable {
     pub(crate) marks: Vec<MarkRow>,
     pub(crate) axis: Markup,
     pub(crate) key: Markup,
+    /// Titles and units of the figures.
+    pub(crate) heads: [(&'static str, &'static str); COLUMNS.len()],
     pub(crate) rules: &'static str,
     pub(crate) caveats: Vec<String>,
 }
@@ -172,6 +176,7 @@ pub(crate) fn picture(
             .collect(),
         axis: strip_axis(axis),
         key: strip_key(),
+        heads: COLUMNS.map(|column| (column.title(), unit(column))),
         rules: RULES,
         caveats,
     };
@@ -186,6 +191,13 @@ fn measured(run: &Run, axis: &LatencyAxis, row: &StripRow, flagged: bool) -> Row
     table_row(axis, &row.label, &row.figures, &row.judgement, flag, row.note.clone())
 }
 
+/// The figures beside a row's picture, which has its median.
+const COLUMNS: [Column; 4] = [Column::P99, Column::P999, Column::Longest, Column::Late];
+
+fn unit(column: Column) -> &'static str {
+    if column == Column::Late { ">\u{2009}16.67 ms" } else { "ms" }
+}
+
 /// One row of the table.
 pub(crate) fn table_row(
     axis: &LatencyAxis,
@@ -198,8 +210,7 @@ pub(crate) fn table_row(
     let doubt = !judgement.failures().is_empty();
     let marks = if doubt { StripMarks::Doubtful } else { StripMarks::Solid };
     let late = figures.late_share().map_or_else(|| format::NONE.to_owned(), format::share);
-    let times = [figures.p99, figures.p999, figures.max];
-    let cells = times.into_iter().map(|value| Cell::of(value, figures));
+    let cell = |column: Column| Cell::of(column, &figure_cell(column, figures, None));
     Row {
         label: label.to_owned(),
         flag,
@@ -207,7 +218,7 @@ pub(crate) fn table_row(
         doubt,
         mini: mini(figures, &late),
         svg: strip_row(axis, figures, marks, label),
-        cells: cells.chain([Cell::text(late.clone())]).collect(),
+        cells: COLUMNS.map(cell).into(),
         word: judgement.word(),
         verdict: verdict_class(judgement),
     }
@@ -222,7 +233,7 @@ struct Overloaded {
 
 /// A row of the table whose schedule was not kept: its waits would say how long the test was.
 pub(crate) fn overloaded_row(label: &str, words: String) -> Row {
-    let none = || Cell::text(format::NONE.to_owned());
+    let none = |column: Column| Cell::of(column, &Value::Missing(Missing::Overloaded));
     Row {
         label: label.to_owned(),
         flag: None,
@@ -230,7 +241,7 @@ pub(crate) fn overloaded_row(label: &str, words: String) -> Row {
         doubt: false,
         mini: String::new(),
         svg: Markup::of(&Overloaded { words }),
-        cells: vec![none(), none(), none(), none()],
+        cells: COLUMNS.map(none).into(),
         word: "overloaded",
         verdict: "freezes",
     }
@@ -240,9 +251,9 @@ pub(crate) fn overloaded_row(label: &str, words: String) -> Row {
 fn mini(figures: &Figures, late: &str) -> String {
     let named = [
         ("median", figures.p50),
-        ("p99", figures.p99),
-        ("p99.9", figures.p999),
-        ("max", figures.max),
+        (Column::P99.title(), figures.p99),
+        (Column::P999.title(), figures.p999),
+        (Column::Longest.title(), figures.max),
     ];
     let told = |(name, value): (&str, Option<Nanos>)| {
         value.map(|value| format!("{name} {}", format::time(value)))

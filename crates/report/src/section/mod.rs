@@ -3,6 +3,7 @@
 pub(crate) mod changes;
 pub(crate) mod distribution;
 mod environment;
+pub(crate) mod figures;
 pub(crate) mod fill;
 mod findings;
 pub(crate) mod first;
@@ -18,8 +19,7 @@ mod waits;
 pub(crate) use trust::status_name;
 
 use flashlag_schema::{CheckId, Run};
-use flashlag_units::Nanos;
-use flashlag_views::{Failure, Figures, format};
+use flashlag_views::Failure;
 
 use crate::Options;
 use crate::markup::Markup;
@@ -63,41 +63,6 @@ pub(crate) fn all(run: &Run, options: &Options) -> Vec<Section> {
         published::section(run),
     ];
     sections.into_iter().flatten().collect()
-}
-
-/// More rows than this stand close together.
-pub(crate) const DENSE: usize = 16;
-
-/// A cell of a table of figures.
-pub(crate) struct Cell {
-    pub(crate) text: String,
-    /// Whether it says that there are too few values.
-    pub(crate) few: bool,
-}
-
-impl Cell {
-    /// Milliseconds, or that n is too small.
-    pub(crate) fn ms(value: Option<Nanos>, n: u64) -> Cell {
-        Cell { text: format::ms_of(value, n), few: value.is_none() }
-    }
-
-    /// The same of a row; of a schedule that was not kept there is no figure, however many values.
-    pub(crate) fn of(value: Option<Nanos>, figures: &Figures) -> Cell {
-        match figures.overloaded {
-            true => Cell::text(format::NONE.to_owned()),
-            false => Cell::ms(value, figures.n),
-        }
-    }
-
-    pub(crate) fn text(text: String) -> Cell {
-        Cell { text, few: false }
-    }
-}
-
-/// Median, p90, p99, p99.9 and maximum as cells.
-pub(crate) fn percentile_cells(figures: &Figures) -> Vec<Cell> {
-    let values = [figures.p50, figures.p90, figures.p99, figures.p999, figures.max];
-    values.into_iter().map(|value| Cell::of(value, figures)).collect()
 }
 
 /// A link to the check that keeps a row from being judged.

@@ -3,52 +3,27 @@
 use askama::Template;
 use flashlag_schema::finding::FindingId;
 use flashlag_schema::{Lag, Operation, Phase, Run};
-use flashlag_units::Nanos;
-use flashlag_views::{Figures, GroupKind, LAG_IS_A_BUDGET, StripGroup, failures_of, format, strip};
-use flashlag_views::{findings, is_overloaded, overload, phase_title, saves_heading};
+use flashlag_views::{
+    Cell, Column, Figures, LAG_IS_A_BUDGET, LagLimit, TableGroup, TableRow, figure_cell, findings,
+    format, is_overloaded, late_saves_table, phase_title, saves_heading, saves_table,
+};
 
-use super::{Cell, Flag, Section, percentile_cells};
+use super::Section;
+use super::figures::{Cell as Drawn, Frame, table};
 use crate::markup::Markup;
 
 #[derive(Template)]
 #[template(path = "section/saves.html")]
 struct Body {
-    dense: bool,
-    groups: Vec<Group>,
+    times: Markup,
+    late: Markup,
     /// How many rows the second table leaves out, as none of their saves was long.
     in_time: usize,
+    /// Titles of the third table.
+    grown: [&'static str; GROWN.len()],
     growth: Vec<GrowthRow>,
     /// How many rows the third table leaves out.
     grew_less: usize,
-    total: Option<Vec<(String, String)>>,
-}
-
-/// Saves of one statement in one stage.
-struct Group {
-    /// Empty where there is but one.
-    title: String,
-    rows: Vec<Row>,
-}
-
-impl Group {
-    /// The rows of the second table.
-    fn late(&self) -> Vec<&Row> {
-        self.rows.iter().filter(|row| row.in_lag_table).collect()
-    }
-}
-
-struct Row {
-    title: String,
-    flag: Option<Flag>,
-    doubt: bool,
-    per_second: String,
-    n: String,
-    cells: Vec<Cell>,
-    /// Saves longer than each limit, as shares, most patient last; the counts in words.
-    lag: Vec<(String, String)>,
-    /// What became of its schedule, where it was not kept.
-    schedule: Option<String>,
-    in_lag_table: bool,
 }
 
 struct GrowthRow {
@@ -56,11 +31,13 @@ struct GrowthRow {
     share: String,
     n: String,
     /// Median and p99 of those that grew a file and of those that did not, and the longest of both.
-    cells: Vec<Cell>,
+    cells: Vec<Drawn>,
 }
 
 /// More saves than this are many: their tables leave out rows that say nothing.
 const MANY: usize = 12;
+/// Figures of saves that grew a file, and of those in place.
+const GROWN: [Column; 3] = [Column::P50, Column::P99, Column::Longest];
 /// Rows about growth, where it costs most.
 const GROWTH: usize = 8;
 
@@ -72,26 +49,19 @@ pub(super) fn section(run: &Run) -> Option<Section> {
         return None;
     }
     let many = saves.len() > MANY;
-    let strip = strip(run);
-    let groups = strip.groups.iter().filter(|group| group.kind != GroupKind::DurableWrite);
-    let groups: Vec<Group> = match many {
-        true => groups.map(|it| group(run, it)).collect(),
-        false => vec![Group {
-            title: String::new(),
-            rows: saves.iter().map(|phase| row(run, phase, false)).collect(),
-        }],
-    };
     // Of few saves a finding says what growth costs.
     let said = !many && says_growth(run);
     let (growth, grew_less) = if said { (Vec::new(), 0) } else { growth(run, &saves) };
-    let body = Body {
-        dense: many,
-        in_time: groups.iter().map(|group| group.rows.len() - group.late().len()).sum(),
-        groups,
-        growth,
-        grew_less,
-        total: (saves.len() > 1).then(|| shares(&kept(&saves))),
+    let (late, in_time) = late(run, many, &saves);
+    let frame = Frame {
+        about: "How long saves take",
+        caption: "Saves a second, and the wait for each in ms.".to_owned(),
+        class: "fold",
+        units: false,
     };
+    let times = table(Some(run), &saves_table(run, many), frame);
+    let grown = GROWN.map(Column::title);
+    let body = Body { times, late, in_time, grown, growth, grew_less };
     Some(Section {
         id: "saves",
         name: "SQLite saves",
@@ -105,47 +75,45 @@ pub(super) fn section(run: &Run) -> Option<Section> {
     })
 }
 
-fn group(run: &Run, group: &StripGroup) -> Group {
-    let rows = group.rows.iter().filter_map(|it| {
-        let phase = run.phases.get(it.phase)?;
-        Some(Row { title: it.label.clone(), ..row(run, phase, true) })
-    });
-    Group { title: group.title.clone(), rows: rows.collect() }
-}
-
-fn row(run: &Run, phase: &Phase, many: bool) -> Row {
-    let failures = failures_of(run, phase);
-    let figures = Figures::of_phase(phase);
-    let overload = overload(run, phase);
-    let lag = phase.lag.as_ref().filter(|_| overload.is_none()).map(shares);
-    let missed = phase.missed_slots.filter(|missed| *missed > 0);
-    let missed = missed.map(|missed| format!("{} slots missed", format::count(missed)));
-    let none = || vec![(format::NONE.to_owned(), String::new()); 6];
-    Row {
-        title: phase_title(run, phase),
-        flag: Flag::of(run, &failures),
-        doubt: !failures.is_empty(),
-        per_second: format::per_second(phase.ops_per_sec),
-        n: format::count(figures.n),
-        cells: percentile_cells(&figures),
-        lag: lag.unwrap_or_else(none),
-        in_lag_table: !many || phase.lag.as_ref().is_none_or(|lag| lag.over_120hz > 0),
-        schedule: overload.map(|it| format!("overloaded: {}", it.in_words())).or(missed),
+/// How many saves were longer than each limit, and all of them together; with many kinds, how many
+/// rows were left out as none of their saves was longer than the shortest limit.
+fn late(run: &Run, many: bool, saves: &[&Phase]) -> (Markup, usize) {
+    let mut model = late_saves_table(run, many).without(&[Column::SaveRate, Column::Of]);
+    let all = model.rows().count();
+    let in_time = |row: &TableRow| matches!(row.cells.first(), Some(Cell::Part { count: 0, .. }));
+    for group in &mut model.groups {
+        group.rows.retain(|row| !many || !in_time(row));
+        for row in &mut group.rows {
+            row.remark = None;
+        }
     }
+    let left_out = all - model.rows().count();
+    if saves.len() > 1 {
+        let total = kept(saves);
+        let cell = |limit: &LagLimit| Cell::Part { count: limit.count(&total), of: total.saves };
+        let row = TableRow {
+            label: "All of these saves".to_owned(),
+            phase: None,
+            is_part: false,
+            failures: Vec::new(),
+            remark: None,
+            cells: LagLimit::ALL.iter().map(cell).collect(),
+        };
+        model.groups.push(TableGroup { title: String::new(), rows: vec![row] });
+    }
+    let frame = Frame {
+        about: "Late saves",
+        caption: "Share of saves that take longer than".to_owned(),
+        class: "fold",
+        units: false,
+    };
+    (table(Some(run), &model, frame), left_out)
 }
 
 /// Of all saves whose schedule was kept: how late the others were says how long the test was.
 fn kept(saves: &[&Phase]) -> Lag {
     let kept = saves.iter().filter(|phase| !is_overloaded(phase));
     kept.filter_map(|phase| phase.lag).fold(Lag::default(), Lag::plus)
-}
-
-/// The share over each limit, and the count.
-fn shares(lag: &Lag) -> Vec<(String, String)> {
-    let counts =
-        [lag.over_120hz, lag.over_90hz, lag.over_60hz, lag.over_100ms, lag.over_700ms, lag.over_5s];
-    let both = |count: u64| (format::share_of(count, lag.saves), format::count(count));
-    counts.into_iter().map(both).collect()
 }
 
 /// Whether growth is among the findings, as a cause or as none.
@@ -182,14 +150,15 @@ fn cost(phase: &Phase) -> u128 {
 fn growth_row(run: &Run, phase: &Phase) -> Option<GrowthRow> {
     let growth = phase.growth.as_ref()?;
     let parts = [&growth.grew, &growth.in_place];
-    let of = |value: fn(&flashlag_schema::LatencySummary) -> Option<Nanos>| {
-        parts.map(|part| Cell::ms(value(&part.latency_ns), part.ops))
-    };
+    let figures = parts.map(|part| Figures::of_summary(part.ops, &part.latency_ns));
+    let cells = GROWN.iter().flat_map(|column| {
+        figures.iter().map(|part| Drawn::of(*column, &figure_cell(*column, part, None)))
+    });
     let all = growth.grew.ops.saturating_add(growth.in_place.ops);
     Some(GrowthRow {
         title: phase_title(run, phase),
         share: format::share_of(growth.grew.ops, all),
         n: format::count(all),
-        cells: [of(|it| it.p50), of(|it| it.p99), of(|it| it.max)].into_iter().flatten().collect(),
+        cells: cells.collect(),
     })
 }

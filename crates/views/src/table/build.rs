@@ -122,19 +122,9 @@ pub fn tests_table(run: &Run, saves: bool) -> Table {
 
 fn flush_row(index: usize, phase: &Phase) -> Option<TableRow> {
     let flush = phase.flush_latency_ns.as_ref()?;
-    let figures = Figures {
-        n: phase.ops,
-        p50: flush.p50,
-        p90: flush.p90,
-        p99: flush.p99,
-        p999: flush.p999,
-        max: flush.max,
-        ..Figures::default()
-    };
-    let measured =
-        Measured { figures: &figures, bytes_per_sec: None, ops_per_sec: None, lag: None };
+    let figures = Figures::of_summary(phase.ops, flush);
     let cell = |column: &Column| match Column::LATENCY.contains(column) {
-        true => measured.cell(*column),
+        true => figure_cell(*column, &figures, None),
         false => Cell::Text(String::new()),
     };
     Some(TableRow {
@@ -301,10 +291,8 @@ fn side_row(row: &CompareRow, label: String, side: &CompareSide) -> TableRow {
         Column::Speed if row.operation == Operation::Save => Cell::Missing(Missing::NotApplicable),
         Column::Speed => spread(side.bytes_per_sec, 1e6, format::mb_per_s),
         Column::Rate => spread(side.ops_per_sec, 1.0, format::per_second),
-        Column::Verdict => Cell::Text(match row.is_judged(side) {
-            true => side.judgement.word().to_owned(),
-            false => String::new(),
-        }),
+        Column::Verdict if row.is_judged(side) => Cell::Verdict(side.judgement.clone()),
+        Column::Verdict => Cell::Text(String::new()),
         other => measured.cell(*other),
     };
     TableRow {

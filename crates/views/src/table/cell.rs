@@ -3,6 +3,7 @@ use flashlag_schema::Lag;
 use flashlag_units::Nanos;
 
 use crate::format;
+use crate::verdict::Judgement;
 
 /// A value of a table.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,6 +25,8 @@ pub enum Cell {
         /// Of how many.
         of: u64,
     },
+    /// A verdict, or why there is none.
+    Verdict(Judgement),
     /// Words.
     Text(String),
     /// No value, and why.
@@ -62,6 +65,7 @@ impl Cell {
             Cell::Rate(per_sec) => format::per_second(*per_sec),
             Cell::Percentage(share) => format::share(*share),
             Cell::Count(count) | Cell::Part { count, .. } => format::count(*count),
+            Cell::Verdict(judgement) => judgement.word().to_owned(),
             Cell::Text(text) => text.clone(),
             Cell::Missing(_) => format::NONE.to_owned(),
         }

@@ -59,6 +59,17 @@ impl Table {
         self.groups.iter().flat_map(|group| &group.rows)
     }
 
+    /// Without some of its columns.
+    pub fn without(mut self, columns: &[Column]) -> Table {
+        let kept: Vec<bool> = self.columns.iter().map(|it| !columns.contains(it)).collect();
+        for row in self.groups.iter_mut().flat_map(|group| &mut group.rows) {
+            let mut kept = kept.iter();
+            row.cells.retain(|_| kept.next().is_none_or(|kept| *kept));
+        }
+        self.columns.retain(|column| !columns.contains(column));
+        self
+    }
+
     /// Whether it has no row.
     pub fn is_empty(&self) -> bool {
         self.rows().next().is_none()
