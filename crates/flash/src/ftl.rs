@@ -36,7 +36,7 @@ impl Ftl {
             MapKind::CachedPage => {
                 Ftl::Cached(Box::new(CachedMap::new(model, PageStore::new(model, seed)?)))
             }
-            MapKind::Bast | MapKind::Fast => {
+            MapKind::Fast => {
                 let rows = Layout::new(model)?.blocks_per_die();
                 Ftl::Logs(Box::new(LogBlockStore::new(model, Nand::new(model, rows, &[]))?))
             }

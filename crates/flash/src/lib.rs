@@ -24,7 +24,8 @@
 //!   of a mapping unit is read and written again.
 //! - **Map on flash.** Of a map that does not fit in RAM, pages of entries are held; a command for
 //!   any other waits for a read, and for a program where the page that gives way has changed.
-//! - **Log-block maps** (BAST, FAST): switch, partial and full merges; so many open units.
+//! - **Log-block maps** (FAST): switch, partial and full merges; at most `open_units` allocation
+//!   units have data in logs.
 //! - **Garbage collection.** Before the host opens a block while too few are free, and in idle time.
 //!   Uniform random writes in steady state cost by each policy what queueing theory says, within
 //!   0.5 %. Static wear levelling moves cold data out of the block that is worn least, to the free

@@ -1,4 +1,4 @@
-use flashlag_schema::profile::{MapKind, Model};
+use flashlag_schema::profile::Model;
 use serde::{Deserialize, Serialize};
 
 use super::medium::Shape;
@@ -77,13 +77,9 @@ impl Layout {
         })
     }
 
-    /// Log blocks that the model's map has: with BAST each is an open allocation unit.
+    /// Log blocks of the model's map; 2 by default.
     pub(crate) fn logs(model: &Model) -> u32 {
-        let logs = model.map.log_blocks.unwrap_or(2).max(1);
-        match (model.map.kind, model.map.open_units) {
-            (MapKind::Bast, Some(open)) => logs.min(open.max(1)),
-            _ => logs,
-        }
+        model.map.log_blocks.unwrap_or(2).max(1)
     }
 
     /// Parts of a block, each on a die.

@@ -1,8 +1,7 @@
-use flashlag_schema::profile::{MapKind, Model};
+use flashlag_schema::profile::Model;
 use flashlag_units::Nanos;
 use serde::{Deserialize, Serialize};
 
-use super::bast::Bast;
 use super::fast::Fast;
 use super::layout::{Layout, Spot};
 use super::medium::{Medium, Merges, Place};
@@ -85,17 +84,11 @@ impl<D: Dies> Medium for Slots<'_, D> {
     }
 }
 
-#[derive(Debug, Serialize, Deserialize)]
-enum Kind {
-    Bast(Bast),
-    Fast(Fast),
-}
-
 /// A map of log blocks, with what it needs to know of idle time.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct LogBlocks {
     layout: Layout,
-    kind: Kind,
+    map: Fast,
     idle_after: Option<Nanos>,
     idle_until: usize,
     page_read: Nanos,
@@ -106,23 +99,16 @@ pub(crate) struct LogBlocks {
 }
 
 impl LogBlocks {
-    /// The model's, which must have a map of that kind.
+    /// The log-block map of a model.
     ///
     /// # Errors
     /// As [`Layout::new`].
     pub(crate) fn new(model: &Model) -> Result<LogBlocks, FlashError> {
         let layout = Layout::new(model)?;
         let (shape, logs) = (layout.shape, Layout::logs(model));
-        let kind = match model.map.kind {
-            MapKind::Bast => Kind::Bast(Bast::new(shape, logs)),
-            MapKind::Fast => Kind::Fast(Fast::new(shape, logs, model.map.open_units)),
-            MapKind::Page | MapKind::CachedPage => {
-                return Err(FlashError::Model("map.kind: not a map of log blocks".to_owned()));
-            }
-        };
         Ok(LogBlocks {
             layout,
-            kind,
+            map: Fast::new(shape, logs, model.map.open_units),
             idle_after: model.gc.idle_after.map(|after| after.0),
             idle_until: model.gc.idle_until.map_or(usize::MAX, |until| until as usize),
             page_read: model.nand.read.0,
@@ -133,17 +119,11 @@ impl LogBlocks {
 
     /// What merging has cost so far.
     pub(crate) fn merges(&self) -> Merges {
-        match &self.kind {
-            Kind::Bast(map) => map.blocks.merges,
-            Kind::Fast(map) => map.blocks.merges,
-        }
+        self.map.blocks.merges
     }
 
     fn place(&self, unit: u32) -> Place {
-        match &self.kind {
-            Kind::Bast(map) => map.place(unit),
-            Kind::Fast(map) => map.place(unit),
-        }
+        self.map.place(unit)
     }
 
     pub(crate) fn is_mapped(&self, unit: u32) -> bool {
@@ -151,10 +131,7 @@ impl LogBlocks {
     }
 
     pub(crate) fn mapped_units(&self) -> u64 {
-        match &self.kind {
-            Kind::Bast(map) => map.blocks.mapped_units,
-            Kind::Fast(map) => map.blocks.mapped_units,
-        }
+        self.map.blocks.mapped_units
     }
 
     /// Reads units in a row; what was never written is there at once.
@@ -204,20 +181,14 @@ impl LogBlocks {
         let mut slots = Slots { dies, layout: &self.layout };
         for run in units.chunk_by(|a, b| a.unit + 1 == b.unit) {
             let (first, count) = (run[0].unit, run.len() as u32);
-            end = end.max(match &mut self.kind {
-                Kind::Bast(map) => map.write(&mut slots, ready, first, count),
-                Kind::Fast(map) => map.write(&mut slots, ready, first, count),
-            });
+            end = end.max(self.map.write(&mut slots, ready, first, count));
         }
         end
     }
 
     pub(crate) fn discard<D: Dies>(&mut self, dies: &mut D, at: Nanos, unit: u32, count: u32) {
         let mut slots = Slots { dies, layout: &self.layout };
-        match &mut self.kind {
-            Kind::Bast(map) => map.discard(&mut slots, at, unit, count),
-            Kind::Fast(map) => map.discard(&mut slots, at, unit, count),
-        }
+        self.map.discard(&mut slots, at, unit, count);
     }
 
     /// Merges the oldest logs in idle time, until enough blocks are free.
@@ -228,12 +199,8 @@ impl LogBlocks {
         let mut now = from.plus(after);
         while now < until && self.free() < self.idle_until {
             let mut slots = Slots { dies, layout: &self.layout };
-            let end = match &mut self.kind {
-                Kind::Bast(map) => map.merge_oldest(&mut slots, now),
-                Kind::Fast(map) => map.reclaim_oldest(&mut slots, now),
-            };
             // A dead log costs no time but its erase, which goes on beside the next merge.
-            let Some(end) = end else {
+            let Some(end) = self.map.reclaim_oldest(&mut slots, now) else {
                 return;
             };
             now = end;
@@ -242,20 +209,13 @@ impl LogBlocks {
 
     /// Blocks that are erased and free.
     pub(crate) fn free(&self) -> usize {
-        match &self.kind {
-            Kind::Bast(map) => map.blocks.free.count(),
-            Kind::Fast(map) => map.blocks.free.count(),
-        }
+        self.map.blocks.free.count()
     }
 
     /// How long it takes to find the map again: the spare areas of all open logs' pages are read
     /// on all dies at once; the block map is small and read with them.
     pub(crate) fn recovery(&self, dies: u32) -> Nanos {
-        let slots = match &self.kind {
-            Kind::Bast(map) => map.open_slots(),
-            Kind::Fast(map) => map.open_slots(),
-        };
-        let programs = slots.div_ceil(u64::from(self.layout.shape.program));
+        let programs = self.map.open_slots().div_ceil(u64::from(self.layout.shape.program));
         let each = programs.div_ceil(u64::from(dies.max(1))) + 1;
         Nanos(self.page_read.0.saturating_mul(each))
     }

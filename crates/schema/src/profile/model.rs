@@ -93,9 +93,7 @@ pub enum MapKind {
     Page,
     /// Every unit anywhere; the map on flash, its parts loaded into `cache` on demand.
     CachedPage,
-    /// Blocks, each with a log block of its own while it is written to.
-    Bast,
-    /// Blocks, with log blocks that all share.
+    /// One entry per block, with log blocks that all blocks share (FAST).
     Fast,
 }
 
@@ -119,7 +117,7 @@ pub struct MapModel {
     /// Bytes of an entry.
     #[serde(default = "four")]
     pub entry: u32,
-    /// Log blocks (`bast`, `fast`).
+    /// Log blocks (`fast`).
     #[serde(default)]
     pub log_blocks: Option<u32>,
     /// Allocation units that can be written to at once (SD cards); the oldest is closed, at the

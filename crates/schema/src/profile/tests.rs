@@ -83,6 +83,7 @@ fn what_makes_no_device_is_refused_by_name() {
         ("erase = {", "erasing = {", "erasing"),
         ("policy = { value = \"greedy\"", "policy = { value = \"lucky\"", "policy"),
         ("kind = { value = \"page\"", "kind = { value = \"fast\"", "map.log_blocks"),
+        ("kind = { value = \"page\"", "kind = { value = \"bast\"", "`page`, `cached_page`, `fast`"),
         (", source = \"test\" }\nchannels", " }\nchannels", "nand.cell"),
     ];
     for (from, to, named) in cases {

@@ -80,8 +80,7 @@ fn geometry(model: &Model) -> Result<(), ProfileError> {
     if map.kind == MapKind::CachedPage && map.cache.is_none_or(|cache| cache.0 < Bytes(4096)) {
         return wrong("map.cache", "a map on flash needs a cache of 4 KiB or more".to_owned());
     }
-    let hybrid = matches!(map.kind, MapKind::Bast | MapKind::Fast);
-    if hybrid && map.log_blocks.is_none_or(|blocks| blocks < 2) {
+    if map.kind == MapKind::Fast && map.log_blocks.is_none_or(|blocks| blocks < 2) {
         return wrong("map.log_blocks", "a log-block map needs two or more".to_owned());
     }
     if map.open_units == Some(0) {

@@ -4,7 +4,6 @@ use proptest::prelude::*;
 
 use flashlag_units::Nanos;
 
-use super::bast::Bast;
 use super::fast::Fast;
 use super::medium::{Medium, Merges, Place, Shape};
 
@@ -85,154 +84,73 @@ impl Medium for Flash {
     }
 }
 
-/// Both kinds behind one face.
-enum Map {
-    Bast(Bast),
-    Fast(Fast),
-}
-
-impl Map {
-    fn write(&mut self, flash: &mut Flash, unit: u32, count: u32) {
-        match self {
-            Map::Bast(map) => map.write(flash, Nanos::ZERO, unit, count),
-            Map::Fast(map) => map.write(flash, Nanos::ZERO, unit, count),
-        };
-    }
-
-    fn discard(&mut self, flash: &mut Flash, unit: u32, count: u32) {
-        match self {
-            Map::Bast(map) => map.discard(flash, Nanos::ZERO, unit, count),
-            Map::Fast(map) => map.discard(flash, Nanos::ZERO, unit, count),
-        }
-    }
-
-    fn reclaim(&mut self, flash: &mut Flash) {
-        match self {
-            Map::Bast(map) => map.merge_oldest(flash, Nanos::ZERO),
-            Map::Fast(map) => map.reclaim_oldest(flash, Nanos::ZERO),
-        };
-    }
-
-    fn place(&self, unit: u32) -> Place {
-        match self {
-            Map::Bast(map) => map.place(unit),
-            Map::Fast(map) => map.place(unit),
-        }
-    }
-
-    fn merges(&self) -> Merges {
-        match self {
-            Map::Bast(map) => map.blocks.merges,
-            Map::Fast(map) => map.blocks.merges,
-        }
-    }
-
-    fn mapped(&self) -> u64 {
-        match self {
-            Map::Bast(map) => map.blocks.mapped_units,
-            Map::Fast(map) => map.blocks.mapped_units,
-        }
-    }
-}
-
 const LOGS: u32 = 3;
 
 fn shape(units: u32, program: u32) -> Shape {
     Shape { logical_blocks: 6, blocks: 6 + LOGS + 1, units, program }
 }
 
-fn both(shape: Shape) -> [(Map, Flash); 2] {
-    [
-        (Map::Bast(Bast::new(shape, LOGS)), Flash::new(shape)),
-        (Map::Fast(Fast::new(shape, LOGS, None)), Flash::new(shape)),
-    ]
+fn write(map: &mut Fast, flash: &mut Flash, unit: u32, count: u32) {
+    map.write(flash, Nanos::ZERO, unit, count);
 }
 
-/// Every unit of every block, in order.
-fn fill(map: &mut Map, flash: &mut Flash, shape: Shape) {
+/// A map whose every unit was written once, in order.
+fn filled(shape: Shape) -> (Fast, Flash) {
+    let (mut map, mut flash) = (Fast::new(shape, LOGS, None), Flash::new(shape));
+    fill(&mut map, &mut flash, shape);
+    (map, flash)
+}
+
+/// Writes every unit of every block, in order.
+fn fill(map: &mut Fast, flash: &mut Flash, shape: Shape) {
     for unit in (0..shape.logical_blocks * shape.units).step_by(shape.program as usize) {
-        map.write(flash, unit, shape.program);
+        write(map, flash, unit, shape.program);
     }
 }
 
 #[test]
 fn sequential_overwrites_cost_switch_merges_only() {
     let shape = shape(8, 2);
-    for (mut map, mut flash) in both(shape) {
-        fill(&mut map, &mut flash, shape);
-        fill(&mut map, &mut flash, shape);
-        let merges = map.merges();
-        // Six blocks twice; the first time there was nothing to erase.
-        let expected = Merges { switches: 12, erased: 6, ..Merges::default() };
-        assert_eq!(merges, expected);
-        assert_eq!(flash.programs, 2 * 48);
-    }
-}
-
-#[test]
-fn bast_pays_a_full_merge_for_each_random_write_once_its_logs_are_used() {
-    let shape = shape(8, 1);
-    let [(mut map, mut flash), _] = both(shape);
+    let (mut map, mut flash) = filled(shape);
     fill(&mut map, &mut flash, shape);
-    let before = flash.programs;
-    // One unit in each of six blocks, again and again: each write finds no log of its own.
-    for round in 0..4 {
-        for logical in 0..6 {
-            map.write(&mut flash, logical * 8 + 3 + round % 2, 1);
-        }
-    }
-    let merges = map.merges();
-    // 24 writes, the first three of which open a log without a merge; each merge copies 8 units
-    // and erases the log and the old block.
-    assert_eq!((merges.fulls, merges.copied, merges.erased), (21, 168, 42));
-    assert_eq!(flash.programs - before, 24 + 168);
+    // Six blocks twice; the first time there was nothing to erase.
+    let expected = Merges { switches: 12, erased: 6, ..Merges::default() };
+    assert_eq!(map.blocks.merges, expected);
+    assert_eq!(flash.programs, 2 * 48);
 }
 
 #[test]
 fn a_log_that_begins_its_block_is_filled_up_by_a_partial_merge() {
     let shape = shape(8, 1);
-    for (mut map, mut flash) in both(shape) {
-        fill(&mut map, &mut flash, shape);
-        map.write(&mut flash, 8, 3);
-        for logical in [3, 4, 5] {
-            map.write(&mut flash, logical * 8, 8);
-        }
-        let merges = map.merges();
-        // BAST's third log took the place of none; its block has to give way for the next one.
-        let expected = if matches!(map, Map::Bast(_)) { (0, 0) } else { (1, 5) };
-        assert_eq!((merges.partials, merges.copied), expected);
-        if let Map::Bast(_) = map {
-            for logical in [0, 3, 4] {
-                map.write(&mut flash, logical * 8 + 1, 1);
-            }
-            let merges = map.merges();
-            assert_eq!((merges.partials, merges.copied, merges.fulls), (1, 5, 0));
-        }
-    }
+    let (mut map, mut flash) = filled(shape);
+    write(&mut map, &mut flash, 8, 3);
+    // The next block in order needs the sequential log.
+    write(&mut map, &mut flash, 24, 8);
+    let merges = map.blocks.merges;
+    assert_eq!((merges.partials, merges.copied, merges.fulls), (1, 5, 0));
 }
 
 #[test]
 fn fast_merges_every_block_that_its_oldest_log_holds_units_of() {
     let shape = shape(8, 1);
-    let [_, (mut map, mut flash)] = both(shape);
-    fill(&mut map, &mut flash, shape);
-    let erased = map.merges().erased;
+    let (mut map, mut flash) = filled(shape);
+    let erased = map.blocks.merges.erased;
     // Two random logs of eight slots: sixteen writes fit, four to each of four blocks, spread over
     // both logs.
     for slot in 0..16 {
-        map.write(&mut flash, slot % 4 * 8 + 1 + slot / 4, 1);
+        write(&mut map, &mut flash, slot % 4 * 8 + 1 + slot / 4, 1);
     }
-    assert_eq!(map.merges().fulls, 0);
-    map.write(&mut flash, 5 * 8 + 3, 1);
-    let merges = map.merges();
+    assert_eq!(map.blocks.merges.fulls, 0);
+    write(&mut map, &mut flash, 5 * 8 + 3, 1);
+    let merges = map.blocks.merges;
     // The oldest log holds two units of each of the four blocks, and their merges take the other
     // log's units along.
     assert_eq!((merges.fulls, merges.copied, merges.erased - erased), (4, 32, 5));
     for slot in 0..8 {
-        map.write(&mut flash, 5 * 8 + 1 + slot % 6, 1);
+        write(&mut map, &mut flash, 5 * 8 + 1 + slot % 6, 1);
     }
     // The second log was dead by then: its erase cost no merge.
-    let merges = map.merges();
+    let merges = map.blocks.merges;
     assert_eq!((merges.fulls, merges.erased - erased), (4, 6));
 }
 
@@ -243,11 +161,11 @@ fn a_limit_of_open_blocks_closes_the_oldest() {
         let mut flash = Flash::new(shape);
         let mut map = Fast::new(shape, 5, Some(open));
         for unit in 0..48 {
-            map.write(&mut flash, Nanos::ZERO, unit, 1);
+            write(&mut map, &mut flash, unit, 1);
         }
         for offset in 0..8 {
             for stream in 0..streams {
-                map.write(&mut flash, Nanos::ZERO, stream * 8 + offset, 1);
+                write(&mut map, &mut flash, stream * 8 + offset, 1);
             }
         }
         map.blocks.merges.copied
@@ -261,14 +179,13 @@ fn a_limit_of_open_blocks_closes_the_oldest() {
 #[test]
 fn what_was_discarded_is_not_copied() {
     let shape = shape(8, 1);
-    let [(mut map, mut flash), _] = both(shape);
-    fill(&mut map, &mut flash, shape);
+    let (mut map, mut flash) = filled(shape);
     // Units 1 to 3 into a log, of which 2 and 3 are discarded, and 6 and 7 from the data block.
-    map.write(&mut flash, 1, 3);
-    map.discard(&mut flash, 2, 2);
-    map.discard(&mut flash, 6, 2);
-    map.reclaim(&mut flash);
-    assert_eq!((map.merges().fulls, map.merges().copied), (1, 4));
+    write(&mut map, &mut flash, 1, 3);
+    map.discard(&mut flash, Nanos::ZERO, 2, 2);
+    map.discard(&mut flash, Nanos::ZERO, 6, 2);
+    map.reclaim_oldest(&mut flash, Nanos::ZERO);
+    assert_eq!((map.blocks.merges.fulls, map.blocks.merges.copied), (1, 4));
 }
 
 #[derive(Clone, Debug)]
@@ -290,7 +207,7 @@ fn steps(units: u32) -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..200)
 }
 
-fn check(map: &Map, flash: &Flash, reference: &[bool]) -> Result<(), TestCaseError> {
+fn check(map: &Fast, flash: &Flash, reference: &[bool]) -> Result<(), TestCaseError> {
     for (unit, mapped) in (0u32..).zip(reference) {
         let place = map.place(unit);
         prop_assert_eq!(place.is_nowhere(), !*mapped, "unit {}", unit);
@@ -299,7 +216,10 @@ fn check(map: &Map, flash: &Flash, reference: &[bool]) -> Result<(), TestCaseErr
             prop_assert_eq!(flash.at(place), expected, "unit {}", unit);
         }
     }
-    prop_assert_eq!(map.mapped(), reference.iter().filter(|mapped| **mapped).count() as u64);
+    prop_assert_eq!(
+        map.blocks.mapped_units,
+        reference.iter().filter(|mapped| **mapped).count() as u64
+    );
     Ok(())
 }
 
@@ -313,30 +233,28 @@ proptest! {
         open in prop_oneof![Just(None), Just(Some(1u32)), Just(Some(2))],
     ) {
         let shape = shape(10, program);
-        let fast = Map::Fast(Fast::new(shape, LOGS, open));
-        let bast = Map::Bast(Bast::new(shape, LOGS));
-        for mut map in [fast, bast] {
-            let mut flash = Flash::new(shape);
-            let mut reference = vec![false; 60];
-            let mut host = 0;
-            for step in &steps {
-                match *step {
-                    Step::Write(unit, count) => {
-                        map.write(&mut flash, unit, count);
-                        reference[unit as usize..(unit + count) as usize].fill(true);
-                        host += u64::from(count);
-                    }
-                    Step::Discard(unit, count) => {
-                        map.discard(&mut flash, unit, count);
-                        reference[unit as usize..(unit + count) as usize].fill(false);
-                    }
-                    Step::Reclaim => map.reclaim(&mut flash),
+        let (mut map, mut flash) = (Fast::new(shape, LOGS, open), Flash::new(shape));
+        let mut reference = vec![false; 60];
+        let mut host = 0;
+        for step in &steps {
+            match *step {
+                Step::Write(unit, count) => {
+                    write(&mut map, &mut flash, unit, count);
+                    reference[unit as usize..(unit + count) as usize].fill(true);
+                    host += u64::from(count);
                 }
-                check(&map, &flash, &reference)?;
+                Step::Discard(unit, count) => {
+                    map.discard(&mut flash, Nanos::ZERO, unit, count);
+                    reference[unit as usize..(unit + count) as usize].fill(false);
+                }
+                Step::Reclaim => {
+                    map.reclaim_oldest(&mut flash, Nanos::ZERO);
+                }
             }
-            let merges = map.merges();
-            prop_assert_eq!(flash.programs, host + merges.copied);
-            prop_assert_eq!(flash.erases, merges.erased);
+            check(&map, &flash, &reference)?;
         }
+        let merges = map.blocks.merges;
+        prop_assert_eq!(flash.programs, host + merges.copied);
+        prop_assert_eq!(flash.erases, merges.erased);
     }
 }
