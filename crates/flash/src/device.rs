@@ -85,11 +85,6 @@ impl FlashDevice {
         &self.flash
     }
 
-    /// The flash, to be aged or asked what comes next.
-    pub fn flash_mut(&mut self) -> &mut Flash {
-        &mut self.flash
-    }
-
     /// What the flash has done.
     pub fn stats(&self) -> Stats {
         self.flash.stats()

@@ -5,11 +5,10 @@ use rand_pcg::rand_core::{Rng, SeedableRng};
 
 use crate::mix::below;
 
-/// An endless series of block-aligned offsets within a span: ascending and from the start again,
-/// or uniform. A tail shorter than a block is never touched.
+/// An endless series of block indices within a span: ascending and from the start again, or uniform.
+/// A tail shorter than a block is never touched.
 #[derive(Clone, Debug)]
 pub struct Addresses {
-    block: u64,
     blocks: u64,
     order: Order,
 }
@@ -21,18 +20,18 @@ enum Order {
 }
 
 impl Addresses {
-    /// Offsets of blocks of `block` within `span`. A span that holds no whole block, or a block of
-    /// no bytes, counts as one block at 0.
+    /// Blocks of `block` bytes within `span`. A span without a whole block, or a block of no bytes,
+    /// counts as one block at 0.
     pub fn new(pattern: Pattern, block: Bytes, span: Bytes, seed: u64) -> Addresses {
         let blocks = span.0.checked_div(block.0).unwrap_or(1).max(1);
         let order = match pattern {
             Pattern::Sequential => Order::Sequential { next: 0 },
             Pattern::Random => Order::Random(Pcg64Mcg::seed_from_u64(seed)),
         };
-        Addresses { block: block.0, blocks, order }
+        Addresses { blocks, order }
     }
 
-    /// The same series, where it ascends, from `block` on instead of from the first.
+    /// A sequential series from `block` on instead of from the first; a random one is unchanged.
     pub fn starting_at(mut self, block: u64) -> Addresses {
         if let Order::Sequential { next } = &mut self.order {
             *next = block % self.blocks;
@@ -40,7 +39,7 @@ impl Addresses {
         self
     }
 
-    /// How many different blocks there are.
+    /// The number of different blocks.
     pub fn blocks(&self) -> u64 {
         self.blocks
     }
@@ -56,11 +55,5 @@ impl Addresses {
             }
             Order::Random(random) => below(random.next_u64(), self.blocks),
         }
-    }
-
-    /// The next offset.
-    #[inline]
-    pub fn next_offset(&mut self) -> Bytes {
-        Bytes(self.next_block() * self.block)
     }
 }

@@ -243,11 +243,6 @@ impl<D: Device<Clock = VirtualClock>> Stack<D> {
     pub fn with_device<T>(&self, look: impl FnOnce(&D) -> T) -> T {
         look(&self.0.borrow().scheduler.device)
     }
-
-    /// Changes the device: its state, not what is on it.
-    pub fn with_device_mut<T>(&self, change: impl FnOnce(&mut D) -> T) -> T {
-        change(&mut self.0.borrow_mut().scheduler.device)
-    }
 }
 
 impl<D: Device<Clock = VirtualClock>> Clock for Stack<D> {

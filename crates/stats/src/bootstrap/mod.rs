@@ -92,24 +92,6 @@ pub struct Compared {
     pub between_runs: bool,
 }
 
-/// Compares one run with one run by histograms alone.
-///
-/// `None` where either has too few values for the percentile.
-pub fn compare_histograms(
-    first: &Histogram,
-    second: &Histogram,
-    percentile: Percentile,
-    seed: u64,
-) -> Option<Compared> {
-    let sample = |histogram: &Histogram| Sample {
-        histogram: histogram.clone(),
-        intervals: Vec::new(),
-        bytes: Bytes::ZERO,
-        elapsed: Nanos::ZERO,
-    };
-    compare(&[sample(first)], &[sample(second)], Figure::Percentile(percentile), seed)
-}
-
 /// Compares the runs of one side with those of another. The same seed gives the same result.
 ///
 /// `None` where a side has no runs, where any run has too few values for the percentile, or where
