@@ -42,8 +42,8 @@ impl Budget {
     /// Settles what was taken for a call that really wrote `written`: the rest goes back. Where it wrote
     /// more than was taken, what is left pays for it.
     pub fn settle(&self, taken: Bytes, written: Bytes) {
-        self.give_back(taken.minus(written));
-        let beyond = written.minus(taken).0;
+        self.give_back(taken.saturating_minus(written));
+        let beyond = written.saturating_minus(taken).0;
         let _ =
             self.0.left.fetch_update(Relaxed, Relaxed, |left| Some(left.saturating_sub(beyond)));
     }

@@ -31,12 +31,12 @@ impl Clock for MonotonicClock {
 
     fn pass_until(&self, time: Nanos) {
         loop {
-            let left = time.since(self.now());
+            let left = time.saturating_since(self.now());
             if left == Nanos::ZERO {
                 return;
             }
             if left > SPIN_FROM {
-                std::thread::sleep(left.since(SPIN_FROM).into());
+                std::thread::sleep(left.saturating_since(SPIN_FROM).into());
             } else {
                 std::hint::spin_loop();
             }

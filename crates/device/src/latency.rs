@@ -28,7 +28,7 @@ impl Latency {
         match *self {
             Latency::Fixed(time) => time,
             Latency::Uniform(from, to) => {
-                let width = to.since(from).0.saturating_add(1);
+                let width = to.saturating_since(from).0.saturating_add(1);
                 from.plus(Nanos(below(random, width)))
             }
             Latency::Bimodal { usual, slow, slow_per_million } => {

@@ -42,16 +42,20 @@ impl WaitWindow {
     /// waiting for it. Before a stall it may hold short operations that blocked: an error of the
     /// sampling gap at most.
     pub fn split_of(&self, latency: Nanos) -> WaitSplit {
-        let outside = self.length().since(latency);
-        let on_cpu = self.to.times.on_cpu.since(self.from.times.on_cpu);
-        let runnable = self.to.times.runnable.since(self.from.times.runnable);
-        let outside_runnable = outside.since(on_cpu);
-        WaitSplit::of(latency, on_cpu.since(outside), runnable.since(outside_runnable))
+        let outside = self.length().saturating_since(latency);
+        let on_cpu = self.to.times.on_cpu.saturating_since(self.from.times.on_cpu);
+        let runnable = self.to.times.runnable.saturating_since(self.from.times.runnable);
+        let outside_runnable = outside.saturating_since(on_cpu);
+        WaitSplit::of(
+            latency,
+            on_cpu.saturating_since(outside),
+            runnable.saturating_since(outside_runnable),
+        )
     }
 
     /// Whether it is tight enough around an operation of `latency` to be a sample of its kind.
     pub fn is_tight_around(&self, latency: Nanos) -> bool {
-        self.length().since(latency).0 <= latency.0 / WINDOW_EXCESS
+        self.length().saturating_since(latency).0 <= latency.0 / WINDOW_EXCESS
     }
 
     /// How long it is.
@@ -96,7 +100,7 @@ impl<M: WaitMeter> WaitSampler<M> {
     #[inline]
     pub fn read_if_due<C: Clock>(&mut self, now: Nanos, clock: &C) -> bool {
         match self.last {
-            Some(last) if now.since(last.at) >= self.gap => self.read(clock).is_some(),
+            Some(last) if now.saturating_since(last.at) >= self.gap => self.read(clock).is_some(),
             _ => false,
         }
     }

@@ -26,7 +26,7 @@ impl<D: Device> Device for Shifted<D> {
 
     fn geometry(&self) -> Geometry {
         let geometry = self.device.geometry();
-        Geometry { size: geometry.size.minus(self.by), ..geometry }
+        Geometry { size: geometry.size.saturating_minus(self.by), ..geometry }
     }
 
     #[inline]

@@ -80,7 +80,7 @@ impl FileSet {
     /// The length of a file.
     pub fn length(&self, index: usize) -> Bytes {
         let before = (index as u64).saturating_mul(FileSet::FILE_BYTES.0);
-        self.span.minus(Bytes(before)).min(FileSet::FILE_BYTES)
+        self.span.saturating_minus(Bytes(before)).min(FileSet::FILE_BYTES)
     }
 
     /// Whether every file has its full length with every block allocated: laid out before, by this

@@ -180,14 +180,14 @@ impl Excuses {
 
     /// What of a beat that was `due` and came `now` nothing explains, where that is a stop.
     fn unexplained(&mut self, due: Nanos, now: Nanos) -> Option<Stop> {
-        let late = now.since(due);
+        let late = now.saturating_since(due);
         if late < SHORTEST {
             return None;
         }
         let (before, after) = (self.times?, self.meter.read()?);
-        let runnable = after.runnable.since(before.runnable);
-        let on_cpu = after.on_cpu.since(before.on_cpu);
-        let left = late.since(runnable).since(on_cpu);
+        let runnable = after.runnable.saturating_since(before.runnable);
+        let on_cpu = after.on_cpu.saturating_since(before.on_cpu);
+        let left = late.saturating_since(runnable).saturating_since(on_cpu);
         let (faults, stolen) = (self.faults, self.stolen);
         self.look();
         let fetched = self.faults.zip(faults).is_none_or(|(now, before)| now > before);

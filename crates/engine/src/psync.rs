@@ -88,7 +88,7 @@ impl PsyncDevice {
         }
         let flush_from = self.clock.now();
         self.table.sync_at(offset)?;
-        let last = offset.plus(length).minus(Bytes(1));
+        let last = offset.plus(length).saturating_minus(Bytes(1));
         if self.table.locate(last).0 != self.table.locate(offset).0 {
             self.table.sync_at(last)?;
         }

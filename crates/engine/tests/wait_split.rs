@@ -30,8 +30,8 @@ fn split_while(meter: &ThreadWaitMeter, work: impl FnOnce()) -> WaitSplit {
     let (from, began): (SchedulerTimes, _) = (read(), Instant::now());
     work();
     let (to, elapsed) = (read(), began.elapsed());
-    let on_cpu = to.on_cpu.since(from.on_cpu);
-    WaitSplit::of(elapsed.into(), on_cpu, to.runnable.since(from.runnable))
+    let on_cpu = to.on_cpu.saturating_since(from.on_cpu);
+    WaitSplit::of(elapsed.into(), on_cpu, to.runnable.saturating_since(from.runnable))
 }
 
 fn spin(time: Duration) {

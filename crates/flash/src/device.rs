@@ -4,7 +4,7 @@ use std::collections::BinaryHeap;
 use flashlag_device::{
     Clock, Completion, Device, DeviceError, Durability, Geometry, Op, Request, VirtualClock,
 };
-use flashlag_units::{Bytes, Nanos};
+use flashlag_units::{Bytes, Nanos, never};
 
 use crate::command::{Command, FlashError};
 use crate::content::Content;
@@ -158,8 +158,12 @@ impl FlashDevice {
             return None;
         }
         self.line.pop();
-        let UnderWay { started, flush_from, error, request, .. } =
-            self.slots[slot as usize].take()?;
+        let Some(UnderWay { started, flush_from, error, request, .. }) =
+            self.slots[slot as usize].take()
+        else {
+            never!("slot {slot} has an end and no request");
+            return None;
+        };
         let result = error.map_or(Ok(()), |error| Err(refusal(&request, &error)));
         Some(Completion { slot, started, flush_from, ended, result })
     }

@@ -3,7 +3,7 @@
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
 
-use flashlag_units::Nanos;
+use flashlag_units::{Nanos, never};
 
 use crate::fs::{BLOCK, FileId};
 
@@ -103,7 +103,10 @@ impl PageCache {
             if !is_held(&self.files, held) {
                 continue;
             }
-            let Some(cached) = self.files.get_mut(&held.0) else { continue };
+            let Some(cached) = self.files.get_mut(&held.0) else {
+                never!("a page is resident of a file that is not cached");
+                continue;
+            };
             if cached.dirty.contains_key(&held.1) {
                 self.order.push_back(held);
                 continue;

@@ -7,7 +7,7 @@ use flashlag_device::{
     Clock, Completion, Device, DeviceError, Durability, Op, Request, VirtualClock,
 };
 use flashlag_schema::profile::EncryptionModel;
-use flashlag_units::{Bytes, Nanos};
+use flashlag_units::{Bytes, Nanos, always};
 
 use crate::ledger::Ledger;
 use crate::plan::{BlockRequest, Plan, Run};
@@ -155,6 +155,13 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
         place.process.as_mut().filter(|_| place.ordinal == pid.ordinal)
     }
 
+    /// A process that must be there: it has something under way, or others wait for its end.
+    fn live_mut(&mut self, pid: Pid) -> Option<&mut Process> {
+        let process = self.process_mut(pid);
+        always!(process.is_some(), "{pid:?} was forgotten while it had something under way");
+        process
+    }
+
     /// Begins a plan, once the processes `after` have ended.
     pub(crate) fn spawn(&mut self, plan: Plan, after: &[Pid]) -> Pid {
         for run in plan.discards() {
@@ -178,7 +185,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
         }
         if waits_for == 0 {
             self.go_on(pid);
-        } else if let Some(process) = self.process_mut(pid) {
+        } else if let Some(process) = self.live_mut(pid) {
             process.waits_for = waits_for;
         }
         pid
@@ -188,7 +195,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
     pub(crate) fn detach(&mut self, pid: Pid) {
         if self.has_ended(pid) {
             self.release(pid);
-        } else if let Some(process) = self.process_mut(pid) {
+        } else if let Some(process) = self.live_mut(pid) {
             process.detached = true;
         }
     }
@@ -246,7 +253,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
             self.send(next);
         }
         if let Err(error) = completion.result
-            && let Some(process) = self.process_mut(piece.pid)
+            && let Some(process) = self.live_mut(piece.pid)
         {
             process.error.get_or_insert(error);
         }
@@ -269,7 +276,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
     }
 
     fn piece_done(&mut self, pid: Pid) {
-        let Some(process) = self.process_mut(pid) else { return };
+        let Some(process) = self.live_mut(pid) else { return };
         process.in_flight -= 1;
         if process.in_flight == 0 {
             self.go_on(pid);
@@ -278,7 +285,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
 
     /// Sends the next group of a process, or ends it.
     fn go_on(&mut self, pid: Pid) {
-        let Some(process) = self.process_mut(pid) else { return };
+        let Some(process) = self.live_mut(pid) else { return };
         let failed = process.error.is_some();
         match process.left.pop_front().filter(|_| !failed) {
             Some(group) => {
@@ -295,7 +302,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
 
     fn end(&mut self, pid: Pid) {
         let now = self.now();
-        let Some(process) = self.process_mut(pid) else { return };
+        let Some(process) = self.live_mut(pid) else { return };
         process.ended = Some(now);
         let followers = std::mem::take(&mut process.followers);
         let error = process.error.clone();
@@ -305,7 +312,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
             self.finished.push(pid);
         }
         for follower in followers {
-            let Some(process) = self.process_mut(follower) else { continue };
+            let Some(process) = self.live_mut(follower) else { continue };
             // What was to be there before it is not: it fails as well.
             process.error = process.error.take().or_else(|| error.clone());
             process.waits_for -= 1;
@@ -336,7 +343,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
 
     /// Holds a process up while it computes.
     fn compute(&mut self, pid: Pid, time: Nanos) {
-        let Some(process) = self.process_mut(pid) else { return };
+        let Some(process) = self.live_mut(pid) else { return };
         process.in_flight += 1;
         self.ordinal += 1;
         let then = Later::Done(Piece { pid, op: Code::Flush, offset: 0, length: 0 });
@@ -358,7 +365,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
         loop {
             let length = most.min(run.end() - offset);
             let piece = Piece { pid, op, offset, length };
-            if let Some(process) = self.process_mut(pid) {
+            if let Some(process) = self.live_mut(pid) {
                 process.in_flight += 1;
             }
             match (&self.crypt, op) {
@@ -415,7 +422,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
         };
         if let Err(error) = self.device.submit(request) {
             self.free_slots.push(slot);
-            if let Some(process) = self.process_mut(piece.pid) {
+            if let Some(process) = self.live_mut(piece.pid) {
                 process.error.get_or_insert(error);
             }
             self.piece_done(piece.pid);

@@ -18,13 +18,13 @@ pub(crate) fn needed(scenario: &Scenario) -> Bytes {
 /// smaller `--leave` alone, where a twentieth stays free, else a smaller span too.
 pub(crate) fn fits(scenario: &Scenario, free: Bytes, total: Bytes, leave: Bytes) -> Option<Fits> {
     let least_left = Bytes(total.0 / 20);
-    let alone = rounded(free.minus(needed(scenario)));
+    let alone = rounded(free.saturating_minus(needed(scenario)));
     if alone >= least_left && needed(scenario).plus(alone) <= free {
         return Some(Fits { leave: Some(alone), span: None });
     }
     // What is to be left is a choice, and stays as far as it can.
     let with_span = |leave: Bytes| {
-        let room = free.minus(leave);
+        let room = free.saturating_minus(leave);
         let spans = (1..).map(|parts| rounded(Bytes(room.0 / parts)));
         let mut spans = spans.take_while(|span| *span >= LEAST_SPAN);
         spans.find(|span| {

@@ -257,7 +257,7 @@ impl KindCount {
     pub fn since(self, before: KindCount) -> KindCount {
         KindCount {
             writes: self.writes.saturating_sub(before.writes),
-            bytes: self.bytes.minus(before.bytes),
+            bytes: self.bytes.saturating_minus(before.bytes),
         }
     }
 }

@@ -171,10 +171,14 @@ impl<M: WaitMeter> Phase<'_, M> {
     fn end(&mut self, first: Option<WaitReading>) -> End {
         let at = self.clock.now();
         let time = first.zip(self.sampler.read(&self.clock)).map(|(first, last)| {
-            let on_cpu = last.times.on_cpu.since(first.times.on_cpu).since(self.outside.on_cpu);
-            let runnable = last.times.runnable.since(first.times.runnable);
+            let on_cpu = last
+                .times
+                .on_cpu
+                .saturating_since(first.times.on_cpu)
+                .saturating_since(self.outside.on_cpu);
+            let runnable = last.times.runnable.saturating_since(first.times.runnable);
             let elapsed = last.at.since(first.at).since(self.idle);
-            WaitSplit::of(elapsed, on_cpu, runnable.since(self.outside.runnable))
+            WaitSplit::of(elapsed, on_cpu, runnable.saturating_since(self.outside.runnable))
         });
         let writes = match written_since(self.place.as_ref(), &self.written_before) {
             Reading::Value(all) => Reading::Value(all.since(self.topped_up)),
@@ -358,9 +362,9 @@ impl<M: WaitMeter> Phase<'_, M> {
         }
         if let (Some(from), Some(to)) = (from, self.sampler.read(&self.clock)) {
             // Being woken late is the save's own misfortune: only the time until then is idle.
-            let idle = intended.since(from.at);
+            let idle = intended.saturating_since(from.at);
             self.idle = self.idle.plus(idle);
-            let on_cpu = to.times.on_cpu.since(from.times.on_cpu).min(idle);
+            let on_cpu = to.times.on_cpu.saturating_since(from.times.on_cpu).min(idle);
             self.outside.on_cpu = self.outside.on_cpu.plus(on_cpu);
         }
         true
@@ -398,8 +402,9 @@ impl<M: WaitMeter> Phase<'_, M> {
         }
         if let (Some(from), Some(to)) = (reading, self.sampler.read(&self.clock)) {
             let (from, to) = (from.times, to.times);
-            self.outside.on_cpu = self.outside.on_cpu.plus(to.on_cpu.since(from.on_cpu));
-            self.outside.runnable = self.outside.runnable.plus(to.runnable.since(from.runnable));
+            self.outside.on_cpu = self.outside.on_cpu.plus(to.on_cpu.saturating_since(from.on_cpu));
+            self.outside.runnable =
+                self.outside.runnable.plus(to.runnable.saturating_since(from.runnable));
         }
         self.settle(allowed);
         // What this grew is no save's growth.

@@ -58,7 +58,7 @@ fn intervals(
     for part in parts {
         let mut begins = Nanos::ZERO;
         for interval in &part.intervals {
-            let middle = begins.0 + interval.ends.since(begins).0 / 2;
+            let middle = begins.0 + interval.ends.saturating_since(begins).0 / 2;
             placed.push((middle / width, interval));
             begins = interval.ends;
         }

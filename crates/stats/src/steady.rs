@@ -136,7 +136,7 @@ pub fn rounds_of(series: &[Interval], length: Nanos) -> Vec<Round> {
         bytes = bytes.plus(interval.bytes);
         ops = ops.saturating_add(interval.ops());
         waited = waited.plus(interval.exact.2);
-        let lasted = interval.ends.since(from);
+        let lasted = interval.ends.saturating_since(from);
         if lasted.0 == 0 || lasted < length {
             continue;
         }

@@ -15,7 +15,7 @@ pub struct Stop {
 impl Stop {
     /// How much of it lies between two moments.
     pub fn within(&self, from: Nanos, to: Nanos) -> Nanos {
-        self.to.min(to).since(self.from.max(from))
+        self.to.min(to).saturating_since(self.from.max(from))
     }
 }
 

@@ -35,7 +35,7 @@ fn main() {
         let slow = if op.is_multiple_of(97) { 20 + op / 20 } else { 1 };
         let started = now;
         now = now.plus(Nanos::from_micros(800 * slow));
-        std::thread::sleep(now.since(Nanos::from(began.elapsed())).into());
+        std::thread::sleep(now.saturating_since(Nanos::from(began.elapsed())).into());
         let bytes = Bytes(65_536);
         recorder.set_filled(Bytes(80_000_000 + op * bytes.0));
         let (intended, flush_from) = (None, None);

@@ -119,7 +119,7 @@ fn judge_fineness(calibration: &Calibration, phase: &Phase, shortest: Nanos) -> 
 fn bytes_times_time(phase: &Phase, counted: &CounterDelta) -> Option<Finding> {
     let around = counted.elapsed_boottime;
     let advice = "The clocks of this machine contradict each other: use another one.";
-    let beyond = phase.elapsed_ns.since(around);
+    let beyond = phase.elapsed_ns.saturating_since(around);
     if beyond > SLACK {
         // Both times may print alike: their difference never does.
         let detail = format!("It lasted {beyond} longer than the {around} that passed around it.");

@@ -186,7 +186,7 @@ mod tests {
         case.phases[index].time = Reading::Value(Time {
             on_cpu_ns: Nanos::ZERO,
             runnable_ns: runnable,
-            blocked_ns: elapsed.since(runnable),
+            blocked_ns: elapsed.saturating_since(runnable),
             stopped_ns: Nanos::ZERO,
         });
     }

@@ -72,9 +72,12 @@ fn judge_phase(
     before: &str,
 ) -> Option<Finding> {
     let (disk, own) = (counted.disk.value()?, counted.self_io.value()?);
-    let read = disk.read_bytes.minus(own.read_bytes);
+    let read = disk.read_bytes.saturating_minus(own.read_bytes);
     let wrote = if judges_writes(evidence, phase) {
-        disk.write_bytes.minus(own.write_bytes).minus(owed).minus(timestamps(phase))
+        disk.write_bytes
+            .saturating_minus(own.write_bytes)
+            .saturating_minus(owed)
+            .saturating_minus(timestamps(phase))
     } else {
         Bytes::ZERO
     };
@@ -140,7 +143,7 @@ fn owed(evidence: &Evidence<'_>, now: &Counters) -> Bytes {
     let Some((start, _)) = evidence.ends() else { return Bytes::ZERO };
     let since = now.since(start);
     match (since.self_io.value(), since.disk.value()) {
-        (Some(own), Some(disk)) => own.write_bytes.minus(disk.write_bytes),
+        (Some(own), Some(disk)) => own.write_bytes.saturating_minus(disk.write_bytes),
         _ => Bytes::ZERO,
     }
 }
@@ -153,7 +156,7 @@ fn baseline(evidence: &Evidence<'_>) -> String {
         return String::new();
     };
     let moved = disk.read_bytes.plus(disk.write_bytes);
-    let moved = moved.minus(own.read_bytes).minus(own.write_bytes);
+    let moved = moved.saturating_minus(own.read_bytes).saturating_minus(own.write_bytes);
     match per_second(moved.0, quiet.elapsed) {
         Some(rate) if moved > Bytes::ZERO => {
             format!(" Before the run they moved {} a second.", Bytes(rate as u64))

@@ -66,7 +66,8 @@ fn room(evidence: &Evidence<'_>) -> Finding {
         let detail = format!("How much is free is not known: {reason}.");
         return Finding::unknown(None, detail, advice);
     };
-    let used = filesystem.total_bytes.value().map(|total| share(total.minus(free).0, total.0));
+    let used =
+        filesystem.total_bytes.value().map(|total| share(total.saturating_minus(free).0, total.0));
     let used = used.map(|used| format!(", {} used", percent(used))).unwrap_or_default();
     let detail = format!("{free} free{used}; {} is to stay free.", evidence.leave);
     if free < evidence.leave {

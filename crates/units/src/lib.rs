@@ -2,11 +2,16 @@
 //!
 //! [`Nanos`] and [`Bytes`] are newtypes over `u64`. In the run file they are bare integers (the
 //! field's name carries the unit); in scenarios and on the command line they are [`Text`], written
-//! by people as `300MB` or `90s`. [`nearest`] is the name that a mistyped one meant.
+//! by people as `300MB` or `90s`. Differences assert their order ([`Nanos::since`],
+//! [`Bytes::minus`]); differences of counters saturate, and their names say so.
+//!
+//! [`always!`] and [`never!`] assert what can't happen. [`nearest`] finds the known name that is
+//! most like a mistyped one.
 #![forbid(unsafe_code)]
 
 mod bytes;
 mod figures;
+mod impossible;
 mod names;
 mod nanos;
 mod parse;

@@ -68,13 +68,25 @@ impl Nanos {
         self.0 as f64 / 1e6
     }
 
-    /// The time from `earlier` to `self`; zero where `earlier` is later.
+    /// The time from `earlier` to `self`, or what is left of a length of time without a part of it.
+    ///
+    /// For times whose order is certain, such as start and end of one operation: the other order is
+    /// a fault of the program, which [`always!`](crate::always) reports; a release build then
+    /// returns zero. For counters, deadlines and what comes from a file see
+    /// [`Nanos::saturating_since`].
     #[inline]
     pub const fn since(self, earlier: Nanos) -> Nanos {
+        crate::always!(earlier.0 <= self.0, "an end before its start");
+        self.saturating_since(earlier)
+    }
+
+    /// The time from `earlier` to `self`; zero if `earlier` is later.
+    #[inline]
+    pub const fn saturating_since(self, earlier: Nanos) -> Nanos {
         Nanos(self.0.saturating_sub(earlier.0))
     }
 
-    /// The sum; saturates.
+    /// The sum. It ends at [`Nanos::MAX`], 584 years, which a duration in a scenario may ask for.
     #[inline]
     pub const fn plus(self, other: Nanos) -> Nanos {
         Nanos(self.0.saturating_add(other.0))

@@ -67,3 +67,25 @@ proptest! {
 fn the_longest_time_prints() {
     assert_eq!(Nanos::MAX.to_string(), "5124095 h 34 min");
 }
+
+#[test]
+fn a_difference_has_the_order_that_it_says() {
+    assert_eq!(Nanos(7).since(Nanos(7)), Nanos(0));
+    assert_eq!(Bytes(9).minus(Bytes(2)), Bytes(7));
+    assert_eq!(Nanos(3).saturating_since(Nanos(7)), Nanos(0));
+    assert_eq!(Bytes(3).saturating_minus(Bytes(7)), Bytes(0));
+}
+
+#[test]
+#[cfg(debug_assertions)]
+#[should_panic(expected = "an end before its start")]
+fn an_operation_that_ends_before_it_starts_is_a_fault_of_the_program() {
+    let _ = Nanos(3).since(Nanos(7));
+}
+
+#[test]
+#[cfg(debug_assertions)]
+#[should_panic(expected = "a part larger than the whole")]
+fn a_part_larger_than_its_whole_is_a_fault_of_the_program() {
+    let _ = Bytes(3).minus(Bytes(7));
+}

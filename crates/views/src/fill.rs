@@ -131,7 +131,7 @@ fn levels(phase: &Phase, total: Bytes) -> Vec<FillLevel> {
     for interval in &phase.intervals {
         let Some(filled) = interval.filled_bytes else { continue };
         let Some(histogram) = restored(&interval.histogram) else { continue };
-        let time = interval.t_ns.since(began);
+        let time = interval.t_ns.saturating_since(began);
         began = interval.t_ns;
         let goes_on =
             |last: &Joined| tenth(last.filled) == tenth(filled) || last.histogram.count() < least;

@@ -1,6 +1,6 @@
 use std::fmt;
 
-use flashlag_units::Bytes;
+use flashlag_units::{Bytes, always};
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 use thiserror::Error;
@@ -92,15 +92,11 @@ impl Payload {
     #[inline]
     pub fn fill(&self, buffer: &mut [u8], offset: Bytes, generation: u32) {
         let mut at = offset.0;
-        let mut sectors = buffer.chunks_exact_mut(SECTOR_BYTES);
-        for sector in &mut sectors {
-            // `chunks_exact_mut` gives exactly this length.
-            if let Ok(sector) = sector.try_into() {
-                self.fill_sector(sector, Stamp { offset: at, generation });
-            }
+        let (sectors, tail) = buffer.as_chunks_mut::<SECTOR_BYTES>();
+        for sector in sectors {
+            self.fill_sector(sector, Stamp { offset: at, generation });
             at = at.wrapping_add(SECTOR_BYTES as u64);
         }
-        let tail = sectors.into_remainder();
         if !tail.is_empty() {
             let whole = self.sector(Stamp { offset: at, generation });
             tail.copy_from_slice(&whole[..tail.len()]);
@@ -118,6 +114,7 @@ impl Payload {
             let right = self.sector(expected);
             if sector != &right[..sector.len()] {
                 let wrong = sector.iter().zip(&right).position(|(found, right)| found != right);
+                always!(wrong.is_some(), "two sectors of one length differ in no byte");
                 let at = Bytes(at.wrapping_add(wrong.unwrap_or(0) as u64));
                 let found = self.diagnose(buffer, offset, sector, expected);
                 return Err(Mismatch { at, expected, found });

@@ -26,7 +26,7 @@ pub fn calibrate() -> Calibration {
     let engine = overhead::measure(LOOP);
     let spent = MonotonicClock.now().since(began);
     if spent < WINDOW {
-        std::thread::sleep(WINDOW.since(spent).into());
+        std::thread::sleep(WINDOW.saturating_since(spent).into());
     }
     clock.against_boottime_ppm = boottime.parts_per_million();
     clock.against_raw_ppm = raw.parts_per_million();

@@ -40,7 +40,7 @@ pub(super) fn measure(time: Nanos) -> Reading<EngineOverhead> {
         Ok(meter) => drive(&mut device, &job, &mut Watch::new(&stop, meter)),
         Err(_) => drive(&mut device, &job, &mut Watch::new(&stop, NoWaitMeter)),
     };
-    overhead(&driven, thread_cpu().since(before))
+    overhead(&driven, thread_cpu().saturating_since(before))
 }
 
 fn overhead(driven: &Driven, cpu: Nanos) -> Reading<EngineOverhead> {

@@ -55,7 +55,7 @@ pub fn drive<D: Device, M: WaitMeter>(
         }
         if phase.warming_up() {
             let warm = job.limits.warmup.unwrap_or_default();
-            if phase.now.since(start) >= warm {
+            if phase.now.saturating_since(start) >= warm {
                 let from = watch.together.map(|_| start.plus(warm));
                 phase.count_from_now(from, live.take());
             }
@@ -280,7 +280,7 @@ impl<'a, D: Device, M: WaitMeter> Phase<'a, D, M> {
         let (Some(from), Some(limit)) = (self.counted_from, self.job.limits.time) else {
             return false;
         };
-        let elapsed = time.since(from);
+        let elapsed = time.saturating_since(from);
         if elapsed < limit {
             return false;
         }

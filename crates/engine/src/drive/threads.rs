@@ -252,7 +252,7 @@ impl Coordinator<'_> {
         let recorded = merge(&|part| Some(&part.recorded));
         // One thread may still have written while another flushed: what came after all writes.
         let last = recorded.intervals.last().map_or(Nanos::ZERO, |interval| interval.ends);
-        let after = recorded.elapsed.since(last);
+        let after = recorded.elapsed.saturating_since(last);
         let flushes = parts.iter().filter_map(|part| part.final_flush);
         Driven {
             sides,

@@ -51,7 +51,7 @@ impl Gauge {
 
     /// How much may still be written, as far as it was last seen.
     pub fn room(&self) -> Bytes {
-        self.last.available.minus(self.leave)
+        self.last.available.saturating_minus(self.leave)
     }
 
     /// Whether another block may be written. Where nothing is to be left, also one that fits only

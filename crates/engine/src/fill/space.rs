@@ -21,7 +21,7 @@ pub struct FreeSpace {
 impl FreeSpace {
     /// What is in use: the fill level in bytes.
     pub fn used(&self) -> Bytes {
-        self.total.minus(self.free)
+        self.total.saturating_minus(self.free)
     }
 
     pub(crate) fn from_statvfs(stat: &StatVfs) -> FreeSpace {

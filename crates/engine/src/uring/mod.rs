@@ -13,7 +13,7 @@ use std::mem::ManuallyDrop;
 use flashlag_device::{
     Clock, Completion, Device, DeviceError, Durability, Geometry, MonotonicClock, Op, Request,
 };
-use flashlag_units::{Bytes, Nanos};
+use flashlag_units::{Bytes, Nanos, never};
 use rustix::io::Errno;
 
 use crate::table::{DurableWrite, FileTable};
@@ -131,8 +131,11 @@ impl UringDevice {
         let Flight { request, moved, .. } = self.flights[slot];
         let at = request.offset.plus(Bytes(moved));
         let (file, within) = self.table.locate(at);
-        // A buffer is far below 4 GiB; a longer rest would just be moved in several steps.
-        let length = u32::try_from(request.length.0 - moved).unwrap_or(1 << 30);
+        let length = u32::try_from(request.length.0 - moved).unwrap_or_else(|_| {
+            never!("a buffer of 4 GiB or more");
+            // What is left then is moved in several steps.
+            1 << 30
+        });
         let part = Transfer { slot, file, at: within, skip: moved as usize, length };
         if request.op == Op::Read {
             return self.ring.push_read(&self.memory, part);
@@ -330,7 +333,7 @@ impl Device for UringDevice {
     fn wait_until(&mut self, time: Nanos) {
         self.begin_fresh();
         while !self.ring.has_completed() && self.ready.is_empty() {
-            let left = time.since(self.clock.now());
+            let left = time.saturating_since(self.clock.now());
             if left == Nanos::ZERO {
                 return;
             }
@@ -338,7 +341,7 @@ impl Device for UringDevice {
                 return self.clock.pass_until(time);
             }
             // An error shows again, and is told, when completions are reaped.
-            let sleep = left.since(SPIN_FROM);
+            let sleep = left.saturating_since(SPIN_FROM);
             let waited = self.ring.enter_for(sleep.0.max(1));
             if !matches!(waited, Ok(true)) {
                 let _ = self.ring.enter(0);

@@ -1,5 +1,5 @@
 use flashlag_schema::profile::{Model, TrimKind};
-use flashlag_units::{Bytes, Nanos};
+use flashlag_units::{Bytes, Nanos, never};
 use serde::{Deserialize, Serialize};
 
 use super::buffer::WriteBuffer;
@@ -139,7 +139,10 @@ impl Front {
             whole = Some(Timing { started: before.started, ended });
             (offset, left) = (offset + piece, left - piece);
         }
-        Ok(whole.unwrap_or(Timing { started: Nanos::ZERO, ended: Nanos::ZERO }))
+        Ok(whole.unwrap_or_else(|| {
+            never!("a range of no bytes, which is refused before");
+            Timing { started: Nanos::ZERO, ended: Nanos::ZERO }
+        }))
     }
 
     fn flush<S: Store>(&mut self, store: &mut S, at: Nanos) -> Result<Timing, FlashError> {

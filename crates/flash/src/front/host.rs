@@ -94,7 +94,7 @@ impl Host {
         self.inward.pass(now);
         self.outward.pass(now);
         let mut taken = self.queue.begin(now);
-        if self.sleep_after.is_some_and(|after| now.since(self.quiet_from) >= after) {
+        if self.sleep_after.is_some_and(|after| now.saturating_since(self.quiet_from) >= after) {
             taken = taken.plus(self.draw_wake());
         }
         let overhead = match kind {

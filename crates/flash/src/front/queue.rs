@@ -2,7 +2,7 @@ use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use flashlag_units::Nanos;
+use flashlag_units::{Nanos, always, never};
 
 /// The commands that the device works on, by when they end: at most `depth` of them.
 ///
@@ -28,14 +28,19 @@ impl CommandQueue {
         if self.ends.len() < self.depth {
             return at;
         }
-        let Reverse(first) = self.ends.pop().unwrap_or_default();
-        at.max(first)
+        match self.ends.pop() {
+            Some(Reverse(first)) => at.max(first),
+            None => {
+                never!("a full queue of no commands: its depth is one or more");
+                at
+            }
+        }
     }
 
     /// Says when that command ends.
     #[inline]
     pub(crate) fn end(&mut self, end: Nanos) {
-        debug_assert!(self.ends.len() < self.depth, "more commands end than began");
+        always!(self.ends.len() < self.depth, "more commands end than began");
         self.ends.push(Reverse(end));
     }
 

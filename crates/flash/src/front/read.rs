@@ -1,4 +1,4 @@
-use flashlag_units::{Bytes, Nanos};
+use flashlag_units::{Bytes, Nanos, never};
 use serde::{Deserialize, Serialize};
 
 use super::commands::Front;
@@ -33,8 +33,10 @@ impl Front {
             self.host.complete(ended);
             Ok(Timing { started, ended })
         });
-        // Reading is never refused.
-        joined.unwrap_or(Timing { started: at, ended: at })
+        joined.unwrap_or_else(|error| {
+            never!("a read is refused: {error}");
+            Timing { started: at, ended: at }
+        })
     }
 
     /// Where a unit's part is.

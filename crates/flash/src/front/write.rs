@@ -1,4 +1,4 @@
-use flashlag_units::{Bytes, Nanos};
+use flashlag_units::{Bytes, Nanos, never};
 
 use super::buffer::WriteBuffer;
 use super::commands::{Buffered, Front};
@@ -77,6 +77,7 @@ impl Front {
         length: u64,
     ) -> Result<Nanos, FlashError> {
         let Some(mut buffer) = self.buffer.take() else {
+            never!("a write to a buffer that the device does not have");
             return self.write_through(store, ready, offset, length);
         };
         let written = self.fill_buffer(store, &mut buffer, ready, offset, length);
@@ -152,6 +153,7 @@ impl Front {
         length: u64,
     ) -> Result<Nanos, FlashError> {
         let Some(mut buffer) = self.buffer.take() else {
+            never!("force unit access to a buffer that the device does not have");
             return Ok(at);
         };
         let mut group = std::mem::take(&mut self.group);
@@ -216,7 +218,10 @@ impl Front {
             {
                 // What is missing is in the write cache; from there the unit moves on.
                 if !whole {
-                    ready = ready.max(slc.read(store, at, *unit).unwrap_or(at));
+                    match slc.read(store, at, *unit) {
+                        Some(end) => ready = ready.max(end),
+                        None => never!("the write cache holds unit {unit} and has no page of it"),
+                    }
                     whole = true;
                 }
                 slc.forget(*unit);

@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-use flashlag_units::Nanos;
+use flashlag_units::{Nanos, never};
 
 use super::blocks::DataBlocks;
 use super::medium::{Medium, NONE, Place, Shape};
@@ -133,6 +133,7 @@ impl Fast {
         run: &[u32],
     ) -> (Nanos, Nanos) {
         let Some(log) = self.sequential.as_mut() else {
+            never!("a write to a sequential log that is not open");
             return (at, at);
         };
         let SequentialLog { logical, block, next } = *log;
@@ -192,6 +193,7 @@ impl Fast {
         while !rest.is_empty() {
             at = self.make_room(medium, at);
             let Some(log) = self.random.back_mut() else {
+                never!("room was made, but there is no random log");
                 break;
             };
             let next = log.units.len() as u32;
@@ -222,7 +224,10 @@ impl Fast {
         }
         let mut at = at;
         if self.random.len() == self.most_logs {
-            at = self.reclaim_oldest(medium, at).unwrap_or(at);
+            match self.reclaim_oldest(medium, at) {
+                Some(end) => at = end,
+                None => never!("as many random logs as there may be, and none to reclaim"),
+            }
         }
         let block = self.blocks.free.take();
         self.random.push_back(RandomLog { block, units: Vec::with_capacity(units) });
@@ -295,6 +300,7 @@ impl Fast {
             return at;
         }
         let Some(oldest) = self.open.front().copied() else {
+            never!("a limit of no open blocks, which a profile can't have");
             return at;
         };
         let sequential = self.sequential.is_some_and(|log| log.logical == oldest);

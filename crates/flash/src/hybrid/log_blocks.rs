@@ -1,5 +1,5 @@
 use flashlag_schema::profile::Model;
-use flashlag_units::Nanos;
+use flashlag_units::{Nanos, never};
 use serde::{Deserialize, Serialize};
 
 use super::fast::Fast;
@@ -80,7 +80,10 @@ impl<D: Dies> Medium for Slots<'_, D> {
     fn erase(&mut self, at: Nanos, block: u32) -> Nanos {
         let parts = 0..self.layout.parts();
         let ends = parts.map(|part| self.dies.erase(at, self.layout.part(block, part)));
-        ends.max().unwrap_or(at)
+        ends.max().unwrap_or_else(|| {
+            never!("a block without parts");
+            at
+        })
     }
 }
 

@@ -82,9 +82,7 @@ impl FreeBlocks {
     /// The one that has been free the longest, so that wear spreads. There always is one: a map
     /// holds `logical_blocks + log blocks` at most, and there is one more than that.
     pub(crate) fn take(&mut self) -> u32 {
-        let block = self.0.pop_front();
-        assert!(block.is_some(), "a log-block map has used up its spare blocks");
-        block.unwrap_or(NONE)
+        self.0.pop_front().expect("a log-block map has one block more than its logs and its data")
     }
 
     /// Erases a block, which does not hold up whoever gave it back.

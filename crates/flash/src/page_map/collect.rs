@@ -1,11 +1,10 @@
 //! Garbage collection: in the foreground when blocks run low, in the background in idle time.
 
 use flashlag_schema::profile::Model;
-use flashlag_units::Nanos;
+use flashlag_units::{Nanos, never};
 use serde::{Deserialize, Serialize};
 
 use super::PageMap;
-use super::blocks::NONE;
 use super::shape::Shape;
 use super::stream::Stream;
 use crate::command::FlashError;
@@ -154,7 +153,10 @@ impl PageMap {
     fn put_worn_first(&mut self, nand: &Nand) {
         let free = &mut self.blocks.free;
         let worn = (0..free.len()).max_by_key(|index| nand.cycles(free[*index]));
-        free.swap(0, worn.unwrap_or(0));
+        match worn {
+            Some(worn) => free.swap(0, worn),
+            None => never!("wear is levelled without a free block"),
+        }
     }
 
     /// Whether relocating it will win anything.
@@ -229,8 +231,8 @@ impl PageMap {
         while !left.is_empty() {
             if !self.streams[which].is_open() {
                 let free = self.blocks.free.pop_front();
-                assert!(free.is_some(), "a victim was chosen without room for its copies");
-                self.streams[which].open(free.unwrap_or(NONE), &self.shape);
+                let free = free.expect("no victim is chosen without room for its copies");
+                self.streams[which].open(free, &self.shape);
             }
             let Stream { block, next, .. } = self.streams[which];
             let count = left.len().min((self.shape.units - next) as usize);

@@ -112,6 +112,7 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         let (first, end) = blocks(offset, length);
         if self.cache.dirty_of(file) > 0 {
             let written = self.write_back(file, (first, end), usize::MAX, Reason::Writeback);
+            // Pages that find no room stay dirty: the next sync tries again and reports it.
             plan = written.unwrap_or_default();
         }
         let runs = self.fs.locate(file, offset, length);

@@ -1,7 +1,7 @@
 //! Time: plans of the caller, of the kernel's threads and of background jobs, side by side.
 
 use flashlag_device::{Device, DeviceError, VirtualClock};
-use flashlag_units::{Bytes, Nanos};
+use flashlag_units::{Bytes, Nanos, never};
 use rustix::io::Errno;
 
 use super::Inner;
@@ -126,7 +126,10 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
 
     /// Begins the next request of the background job.
     fn background_next(&mut self) -> Result<(), DeviceError> {
-        let Some(mut running) = self.background.take() else { return Ok(()) };
+        let Some(mut running) = self.background.take() else {
+            never!("the next request of a background job that is not running");
+            return Ok(());
+        };
         let job = running.job;
         let Some(due) = running.next_due() else {
             self.background = Some(running);
@@ -134,7 +137,7 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         };
         let mut plan = Plan::new();
         // A request that is not due yet waits; one that is late begins at once.
-        plan.then_compute(due.since(self.now()));
+        plan.then_compute(due.saturating_since(self.now()));
         plan.then_compute(self.call_time(job.block.0));
         let planned = self.background_plan(&job, running.address(), plan);
         let begun = planned.map(|plan| {
@@ -197,6 +200,7 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         let pid = self.spawn_sync(before, plan);
         let Some(one) = self.background.as_mut().and_then(|job| job.under_way.get_mut(index))
         else {
+            never!("a background job lost a request while that was made durable");
             return;
         };
         let written = std::mem::replace(one, UnderWay { pid, is_written: true });

@@ -215,7 +215,7 @@ fn in_words(title: &str, phase: &Phase, steps: &[(Nanos, f64)]) -> Option<String
 pub(crate) fn steps(phase: &Phase) -> Vec<(Nanos, f64)> {
     let mut from = Nanos::ZERO;
     let steps = phase.intervals.iter().filter_map(|interval| {
-        let rate = per_second(interval.bytes.0, interval.t_ns.since(from))?;
+        let rate = per_second(interval.bytes.0, interval.t_ns.saturating_since(from))?;
         from = from.max(interval.t_ns);
         Some((interval.t_ns, rate))
     });

@@ -143,7 +143,7 @@ fn growth(run: &Run, saves: &[&Phase]) -> (Vec<GrowthRow>, usize) {
 fn cost(phase: &Phase) -> u128 {
     let Some(growth) = &phase.growth else { return 0 };
     let mean = |part: &flashlag_schema::GrowthPart| part.latency_ns.mean.unwrap_or_default();
-    let each = mean(&growth.grew).since(mean(&growth.in_place));
+    let each = mean(&growth.grew).saturating_since(mean(&growth.in_place));
     u128::from(each.0) * u128::from(growth.grew.ops)
 }
 

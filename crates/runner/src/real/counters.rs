@@ -56,18 +56,19 @@ fn take_device(ledger: &mut Ledger, direction: Direction, before: DeviceCount, a
     let (from, to) = (before.host, after.host);
     let (requests, bytes) = match direction {
         Direction::Read => {
-            (to.reads.saturating_sub(from.reads), to.read_bytes.minus(from.read_bytes))
+            (to.reads.saturating_sub(from.reads), to.read_bytes.saturating_minus(from.read_bytes))
         }
-        Direction::Write => {
-            (to.writes.saturating_sub(from.writes), to.written_bytes.minus(from.written_bytes))
-        }
+        Direction::Write => (
+            to.writes.saturating_sub(from.writes),
+            to.written_bytes.saturating_minus(from.written_bytes),
+        ),
     };
     ledger.block_writes = Reading::Value(requests);
     ledger.block_bytes = Reading::Value(bytes);
     let flushes = |host: HostRequests| host.flushes + host.fua_writes;
     ledger.flushes = Reading::Value(flushes(to).saturating_sub(flushes(from)));
     if let (Some(before), Some(after)) = (before.programmed, after.programmed) {
-        ledger.device_bytes = Reading::Value(after.minus(before));
+        ledger.device_bytes = Reading::Value(after.saturating_minus(before));
     }
     if let (Some(before), Some(after)) = (before.kinds, after.kinds) {
         ledger.kinds = Some(after.since(before));

@@ -84,7 +84,7 @@ impl World for Directory<'_> {
     fn idle(&mut self, time: Nanos, stop: &AtomicBool) {
         let until = self.now().plus(time);
         while self.now() < until && !stop.load(Ordering::Relaxed) {
-            let left = until.since(self.now());
+            let left = until.saturating_since(self.now());
             std::thread::sleep(left.min(Nanos::from_millis(200)).into());
         }
     }

@@ -163,8 +163,8 @@ fn cost(
     free: &FreeSpace,
 ) -> Result<Estimate, RunError> {
     let fillable = match fill_directories.first() {
-        Some(directory) => free_space(Path::new(directory))?.available.minus(leave),
-        None => free.available.minus(leave),
+        Some(directory) => free_space(Path::new(directory))?.available.saturating_minus(leave),
+        None => free.available.saturating_minus(leave),
     };
     let estimate = estimate(&request.scenario, fillable);
     if estimate.files().plus(leave) > free.available && estimate.files() > Bytes::ZERO {

@@ -24,9 +24,9 @@ pub(super) fn fill(
 ) -> FillEnd {
     let stack = &simulation.stack;
     let FillOrder { io, leave, seed, live } = order;
-    let room = stack.free().minus(leave);
+    let room = stack.free().saturating_minus(leave);
     let span = room.round_down(io.block.0.max(FILL_STEP));
-    let filled = Cell::new(stack.total().minus(stack.free()));
+    let filled = Cell::new(stack.total().saturating_minus(stack.free()));
     let random = io.pattern == Pattern::Random;
     let mut job = Job { interval: INTERVAL, stall_over: STALL_OVER, ..Job::of(io, span, seed) };
     job.pattern = Pattern::Sequential;

@@ -37,14 +37,14 @@ impl Counted {
     /// What came since.
     pub fn since(&self, before: &Counted) -> Counted {
         Counted {
-            calls: self.calls.minus(before.calls),
-            read: self.read.minus(before.read),
+            calls: self.calls.saturating_minus(before.calls),
+            read: self.read.saturating_minus(before.read),
             reads: self.reads - before.reads,
-            written: self.written.minus(before.written),
+            written: self.written.saturating_minus(before.written),
             writes: self.writes - before.writes,
             flushes: self.flushes - before.flushes,
             programmed: match (self.programmed, before.programmed) {
-                (Some(now), Some(before)) => Some(now.minus(before)),
+                (Some(now), Some(before)) => Some(now.saturating_minus(before)),
                 _ => None,
             },
         }

@@ -81,7 +81,7 @@ pub(crate) fn prepare(
         profile: Some(profile_record(&target.profile, target.filesystem.clone(), Vec::new())),
     };
     let leave = reviewers_leave(request.leave);
-    let estimate = estimate(&request.scenario, stack.free().minus(leave.0));
+    let estimate = estimate(&request.scenario, stack.free().saturating_minus(leave.0));
     let run = new_run(&request, recorded, leave.clone(), environment);
     let world = Simulation {
         stack,

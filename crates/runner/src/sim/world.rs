@@ -49,7 +49,7 @@ impl Simulation {
     fn write_all(&self, file: FileId, span: Bytes) -> Result<(), DeviceError> {
         let mut at = Bytes::ZERO;
         while at < span {
-            let length = LAY_OUT_BLOCK.min(span.minus(at));
+            let length = LAY_OUT_BLOCK.min(span.saturating_minus(at));
             self.stack.write_nothing(file, at, length, true)?;
             at = at.plus(length);
         }

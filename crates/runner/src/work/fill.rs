@@ -36,7 +36,7 @@ impl<W: World> Work<W> {
         let head = io_head(io, State::Filled, 1, self.world.now());
         let label = format!("fill: {}", io.name);
         // The files under test have been laid out meanwhile.
-        let limit = self.world.free_at(&place).minus(self.leave());
+        let limit = self.world.free_at(&place).saturating_minus(self.leave());
         let left = self.controls.budget.as_ref().map(flashlag_device::Budget::left);
         let limit = left.map_or(limit, |left| left.min(limit));
         observer.event(Event::Filling(self.world.storage_size()));

@@ -55,7 +55,7 @@ pub(crate) fn halves<'a>(head: &PhaseHead, io: &Io, driven: &'a Driven) -> Vec<H
             head: read,
             recorded: &sides.read,
             direction: Direction::Read,
-            moved: driven.moved.minus(driven.written),
+            moved: driven.moved.saturating_minus(driven.written),
         },
         Half {
             head: write,

@@ -61,7 +61,7 @@ impl<W: World> Work<W> {
     /// A run that has done nothing in this process; `run` may hold phases of an earlier one.
     pub fn new(request: Request, run: Run, world: W, estimate: Estimate, leave: Bytes) -> Work<W> {
         let phases = run.phases.iter().map(|_| None).collect();
-        let left = |budget: Bytes| Budget::of(budget.minus(run.wear.written_bytes));
+        let left = |budget: Bytes| Budget::of(budget.saturating_minus(run.wear.written_bytes));
         Work {
             controls: Controls {
                 seed: request.seed,

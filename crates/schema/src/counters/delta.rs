@@ -39,8 +39,8 @@ impl Counters {
         };
         let realtime = sub_time(self.at_realtime, earlier.at_realtime);
         CounterDelta {
-            elapsed: self.at.since(earlier.at),
-            elapsed_boottime: self.at_boottime.since(earlier.at_boottime),
+            elapsed: self.at.saturating_since(earlier.at),
+            elapsed_boottime: self.at_boottime.saturating_since(earlier.at_boottime),
             elapsed_realtime: realtime.ok_or_else(|| "the wall clock was set back".into()).into(),
             self_io: between(&earlier.self_io, &self.self_io, sub_self),
             disk: between(&earlier.disk, &self.disk, sub_disk),
@@ -107,8 +107,8 @@ fn sub_disk(a: &DiskCounters, b: &DiskCounters) -> Option<DiskCounters> {
 fn sub_cpu(a: &CpuTimes, b: &CpuTimes) -> Option<CpuTimes> {
     Some(CpuTimes {
         total: sub_time(b.total, a.total)?,
-        idle: b.idle.since(a.idle),
-        iowait: b.iowait.since(a.iowait),
-        steal: b.steal.since(a.steal),
+        idle: b.idle.saturating_since(a.idle),
+        iowait: b.iowait.saturating_since(a.iowait),
+        steal: b.steal.saturating_since(a.steal),
     })
 }

@@ -45,9 +45,9 @@ impl Processes {
             let io = |process: Option<&Process>| process.and_then(|p| p.io).unwrap_or_default();
             let neighbour = by_name.entry(&process.name).or_default();
             neighbour.processes += 1;
-            let cpu = process.cpu.since(before.map_or(Nanos::ZERO, |before| before.cpu));
+            let cpu = process.cpu.saturating_since(before.map_or(Nanos::ZERO, |before| before.cpu));
             neighbour.cpu = neighbour.cpu.plus(cpu);
-            let moved = io(Some(process)).minus(io(before));
+            let moved = io(Some(process)).saturating_minus(io(before));
             neighbour.io_bytes = neighbour.io_bytes.plus(moved);
         }
         let named = by_name.into_iter();

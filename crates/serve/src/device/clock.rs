@@ -27,7 +27,7 @@ impl DeviceClock {
 
     /// When a moment of the device's time is, in real time.
     pub(crate) fn real(&self, device: Nanos) -> Nanos {
-        self.real.plus(self.scale.real(device.since(self.device)))
+        self.real.plus(self.scale.real(device.saturating_since(self.device)))
     }
 
     /// Stands still at a moment.

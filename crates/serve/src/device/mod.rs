@@ -169,7 +169,7 @@ impl Served {
         let mut core = self.core();
         let cuts = core.cuts.len();
         while let Some(moment) = core.stalled_until() {
-            let left = core.clock.real(moment).since(MonotonicClock.now());
+            let left = core.clock.real(moment).saturating_since(MonotonicClock.now());
             let left = left.min(LONGEST_WAIT);
             let waited = self.told.wait_timeout(core, left.into());
             core = waited.unwrap_or_else(PoisonError::into_inner).0;

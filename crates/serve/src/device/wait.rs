@@ -38,7 +38,7 @@ pub(crate) fn until(deadline: Nanos) -> Nanos {
     let wake = Nanos(deadline.0.saturating_sub(early + early / 4));
     if MonotonicClock.now() < wake {
         sleep_until(wake);
-        learn(MonotonicClock.now().since(wake));
+        learn(MonotonicClock.now().saturating_since(wake));
     }
     if MonotonicClock.now() < deadline {
         if SPINS.swap(true, Relaxed) {
@@ -50,7 +50,7 @@ pub(crate) fn until(deadline: Nanos) -> Nanos {
             SPINS.store(false, Relaxed);
         }
     }
-    MonotonicClock.now().since(deadline)
+    MonotonicClock.now().saturating_since(deadline)
 }
 
 fn learn(late: Nanos) {

@@ -64,7 +64,7 @@ fn wait_for(source: &impl AsFd, child: &Child, until: Nanos) -> Result<(), Strin
     let process = process.map_err(|errno| io::Error::from(errno).to_string())?;
     let mut fds = [PollFd::new(source, PollFlags::IN), PollFd::new(&process, PollFlags::IN)];
     loop {
-        let left = Duration::from(until.since(MonotonicClock.now()));
+        let left = Duration::from(until.saturating_since(MonotonicClock.now()));
         let left = Timespec {
             tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
             tv_nsec: left.subsec_nanos().into(),

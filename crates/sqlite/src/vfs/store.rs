@@ -155,6 +155,7 @@ impl OsCallback for Os {
 
     fn epoch_timestamp_in_ms(&self) -> VfsResult<i64> {
         let now = with_last(|mount| mount.files.clock().now()).unwrap_or_default();
-        Ok(ZERO_MILLIS + i64::try_from(now.0 / 1_000_000).unwrap_or_default())
+        // A `u64` of nanoseconds is 2^44 milliseconds at most.
+        Ok(ZERO_MILLIS + (now.0 / 1_000_000) as i64)
     }
 }

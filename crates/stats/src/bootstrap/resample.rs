@@ -80,7 +80,8 @@ impl Resampler {
         }
         let mut from = Nanos::ZERO;
         let row = |interval: &Interval| {
-            let length = interval.ends.since(std::mem::replace(&mut from, interval.ends));
+            let length =
+                interval.ends.saturating_since(std::mem::replace(&mut from, interval.ends));
             vec![interval.bytes.0, length.0]
         };
         let rows: Vec<Vec<u64>> = intervals.iter().map(row).collect();

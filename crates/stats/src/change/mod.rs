@@ -91,7 +91,7 @@ fn rates(series: &[Interval]) -> Vec<f64> {
     let counts_bytes = series.iter().any(|interval| interval.bytes.0 > 0);
     let mut from = Nanos::ZERO;
     let rate = |interval: &Interval| {
-        let length = interval.ends.since(std::mem::replace(&mut from, interval.ends));
+        let length = interval.ends.saturating_since(std::mem::replace(&mut from, interval.ends));
         let moved = if counts_bytes { interval.bytes.0 } else { interval.ops() };
         flashlag_units::per_second(moved, length).unwrap_or(0.0)
     };

@@ -59,7 +59,7 @@ fn regular(events: &[(Nanos, Nanos)]) -> Option<Period> {
         return None;
     }
     let gaps: Vec<f64> =
-        events.windows(2).map(|pair| pair[1].0.since(pair[0].0).0 as f64).collect();
+        events.windows(2).map(|pair| pair[1].0.saturating_since(pair[0].0).0 as f64).collect();
     let length = median(&gaps);
     let lengths: Vec<f64> = events.iter().map(|(_, length)| length.0 as f64).collect();
     if length <= 0.0 || median(&lengths) > length * BUSY_MAX {
@@ -85,7 +85,9 @@ fn join_overlapping(events: &[(Nanos, Nanos)]) -> Vec<(Nanos, Nanos)> {
     for (at, length) in events {
         let end = at.plus(*length);
         match joined.last_mut() {
-            Some(last) if *at <= last.0.plus(last.1) => last.1 = last.1.max(end.since(last.0)),
+            Some(last) if *at <= last.0.plus(last.1) => {
+                last.1 = last.1.max(end.saturating_since(last.0))
+            }
             _ => joined.push((*at, *length)),
         }
     }
@@ -101,7 +103,7 @@ fn spikes(series: &[Interval]) -> Vec<(Nanos, Nanos)> {
     for interval in series {
         let began = std::mem::replace(&mut from, interval.ends);
         if limit > 0.0 && interval.exact.1.0 as f64 > limit {
-            spikes.push((began, interval.exact.1.min(interval.ends.since(began))));
+            spikes.push((began, interval.exact.1.min(interval.ends.saturating_since(began))));
         }
     }
     spikes

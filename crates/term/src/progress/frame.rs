@@ -265,7 +265,8 @@ fn sparkline(state: &State, style: Style, live: &Snapshot) -> Line {
     let first = (live.recent.len() - shown).max(
         live.recent.len().saturating_sub(usize::try_from(live.intervals).unwrap_or(usize::MAX)),
     );
-    let window = live.elapsed.since(live.recent_from.get(first).copied().unwrap_or_default());
+    let window =
+        live.elapsed.saturating_since(live.recent_from.get(first).copied().unwrap_or_default());
     line.left(Role::Muted, &format!("  last {window}"), 14);
     let recent = &live.recent[live.recent.len() - shown..];
     let any = recent.iter().filter(|wait| **wait > Nanos::ZERO);

@@ -35,12 +35,12 @@ impl Pace {
     /// How long the rest will take; `None` before anything was written.
     pub(super) fn left(&self, written: Bytes, limit: Bytes, now: Instant) -> Option<Nanos> {
         let (from, before) = self.marks.front()?;
-        let done = written.minus(*before);
+        let done = written.saturating_minus(*before);
         if done == Bytes::ZERO {
             return None;
         }
         let took = now.saturating_duration_since(*from).as_secs_f64();
-        let left = limit.minus(written).0 as f64 / done.0 as f64 * took;
+        let left = limit.saturating_minus(written).0 as f64 / done.0 as f64 * took;
         Some(Nanos((left * 1e9) as u64))
     }
 }

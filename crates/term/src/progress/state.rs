@@ -191,7 +191,7 @@ impl State {
         let current = self.current.as_ref();
         let expected = current.and_then(|current| current.expected).unwrap_or_default();
         let left = current.map_or(expected, |current| current.left(live, now));
-        let later = estimated.since(self.expected_done).since(expected);
+        let later = estimated.saturating_since(self.expected_done).saturating_since(expected);
         let left = left.plus(later).as_secs_f64();
         let spent = now.saturating_duration_since(self.started).as_secs_f64();
         // A test that ended early has done its part of the plan all the same.
@@ -223,10 +223,10 @@ impl Current {
         if let (Some(pace), Some(limit)) = (&self.fills, self.limit) {
             return pace.left(live.bytes, limit, now).unwrap_or(expected);
         }
-        let by_time = expected.since(live.elapsed);
+        let by_time = expected.saturating_since(live.elapsed);
         let by_bytes = self.limit.filter(|_| live.bytes > Bytes::ZERO).map(|limit| {
             let rate = live.elapsed.as_secs_f64() / live.bytes.0 as f64;
-            Nanos((limit.minus(live.bytes).0 as f64 * rate * 1e9) as u64)
+            Nanos((limit.saturating_minus(live.bytes).0 as f64 * rate * 1e9) as u64)
         });
         by_bytes.map_or(by_time, |by_bytes| by_bytes.min(by_time))
     }

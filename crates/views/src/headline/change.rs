@@ -43,7 +43,7 @@ fn steady_rate(phase: &Phase, from: Nanos) -> Option<(f64, Option<f64>)> {
     for interval in &phase.intervals {
         if before >= from {
             bytes += u128::from(interval.bytes.0);
-            time += u128::from(interval.t_ns.since(before).0);
+            time += u128::from(interval.t_ns.saturating_since(before).0);
         }
         before = interval.t_ns;
     }

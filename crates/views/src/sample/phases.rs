@@ -131,7 +131,7 @@ fn one(
     let flush_from = flushed.then(|| started.plus(Nanos(wait.0 / 5)));
     if let Some((from, to, _)) = &spec.fill {
         let share = now_fraction(spec, index + 1);
-        recorder.set_filled(Bytes(from.0 + (to.minus(*from).0 as f64 * share) as u64));
+        recorder.set_filled(Bytes(from.0 + (to.saturating_minus(*from).0 as f64 * share) as u64));
     }
     let op = OpTimes { intended, started, flush_from, ended, bytes: spec.block };
     let split = WaitSplit::of(wait, spec.cpu.0, Nanos(spec.cpu.1.0 * draw.below(200) / 100));

@@ -211,7 +211,8 @@ fn soak_changes(phase: &Phase) -> Vec<Change> {
     let (before, after) = phase.intervals.split_at(fast);
     let at = before.last().map_or(Nanos::ZERO, |interval| interval.t_ns);
     let rate = |bytes, time| per_second(bytes, time).unwrap_or_default();
-    let rates = (rate(bytes(before), at), rate(bytes(after), phase.elapsed_ns.since(at)));
+    let rates =
+        (rate(bytes(before), at), rate(bytes(after), phase.elapsed_ns.saturating_since(at)));
     let change = |kind, t_ns, written, bytes_per_sec, detail: String| Change {
         kind,
         t_ns,
