@@ -89,6 +89,49 @@ fn an_operation_that_spans_intervals_is_counted_once() {
 }
 
 #[test]
+fn a_latency_counts_from_the_start_a_response_from_the_intended_one_and_a_flush_from_its_own() {
+    let start = Nanos(1_000);
+    let config =
+        RecorderConfig { start, interval: Nanos(1_000), stall_over: Nanos(1_000), live: None };
+    let mut recorder = Recorder::new(config);
+    // Wanted 200 after the start of the phase, 500 late, written 900 later, durable 300 after that.
+    let op = OpTimes {
+        intended: Some(Nanos(1_200)),
+        started: Nanos(1_700),
+        flush_from: Some(Nanos(2_600)),
+        ended: Nanos(2_900),
+        bytes: Bytes(4096),
+    };
+    assert!(recorder.record(op), "1,200 is longer than the limit of 1,000");
+    recorder.record_stall(op, None);
+    let recorded = recorder.finish(Nanos(2_900));
+    let only = |histogram: &Histogram| {
+        assert_eq!((histogram.count(), histogram.min()), (1, histogram.max()));
+        histogram.max().unwrap()
+    };
+    assert_eq!(only(&recorded.latency), Nanos(1_200));
+    assert_eq!(only(&recorded.response), Nanos(1_700));
+    assert_eq!(only(&recorded.flush), Nanos(300));
+    assert_eq!((recorded.stalls[0].at, recorded.stalls[0].length), (Nanos(700), Nanos(1_200)));
+}
+
+#[test]
+fn a_closed_loop_has_no_responses_and_a_write_without_a_flush_no_flush_part() {
+    let config = RecorderConfig {
+        start: Nanos::ZERO,
+        interval: Nanos(1_000),
+        stall_over: Nanos(1_000),
+        live: None,
+    };
+    let mut recorder = Recorder::new(config);
+    let (started, ended) = (Nanos(10), Nanos(30));
+    recorder.record(OpTimes { intended: None, started, flush_from: None, ended, bytes: Bytes(1) });
+    let recorded = recorder.finish(Nanos(30));
+    assert_eq!((recorded.response.count(), recorded.flush.count()), (0, 0));
+    assert_eq!(recorded.latency.max(), Some(Nanos(20)));
+}
+
+#[test]
 fn the_longest_stalls_are_kept_and_all_are_counted() {
     let mut list = StallList::default();
     for number in 0..3_000u64 {

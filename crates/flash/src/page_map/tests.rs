@@ -90,6 +90,63 @@ fn write_amplification_is_the_analytic_one_in_odd_rows() {
     rows_hold(1);
 }
 
+/// A policy, and closed blocks with so many valid units each, in the order in which they were closed.
+fn closed(policy: GcPolicy, units: u32, valid: &[u32]) -> (Victims, Blocks, Pcg64Mcg) {
+    let store = bare(policy, None, valid.len() as u32, units, 0.2);
+    let PageMap { mut victims, mut blocks, random, .. } = store.map;
+    for (block, valid) in (0..).zip(valid) {
+        blocks.set_valid_run(block, 0, *valid);
+        blocks.close(block);
+        victims.closed(block, *valid);
+    }
+    (victims, blocks, random)
+}
+
+#[test]
+fn cost_benefit_takes_the_block_with_the_highest_age_times_free_space_over_cost() {
+    use rand::RngExt;
+    let units = 64;
+    let (mut not_fewest, mut not_oldest) = (0, 0);
+    for seed in 0..500 {
+        let mut random = Pcg64Mcg::seed_from_u64(seed);
+        let least = random.random_range(0..3) * 20;
+        let valid: Vec<u32> = (0..40).map(|_| random.random_range(least..=units)).collect();
+        let (mut victims, blocks, mut random) = closed(GcPolicy::CostBenefit, units, &valid);
+        let taken = victims.take(&blocks, units, &mut random).unwrap() as usize;
+        // Kawaguchi, Nishioka and Motoda (1995): age · (1 - u) / 2u, u the share that is valid. The
+        // age is in blocks that were closed since.
+        let score = |block: usize| {
+            let (age, u) = ((39 - block) as f64, f64::from(valid[block]) / f64::from(units));
+            age * (1.0 - u) / (2.0 * u)
+        };
+        let fewest = *valid.iter().min().unwrap();
+        if fewest == 0 {
+            // Nothing to copy: the oldest of those that cost nothing.
+            assert_eq!(Some(taken), valid.iter().position(|valid| *valid == 0), "seed {seed}");
+            continue;
+        }
+        let best = (0..valid.len()).map(score).fold(0.0, f64::max);
+        // Scores are kept with eight binary places.
+        assert!(score(taken) >= best - 1.0 / 256.0, "seed {seed}: {} of {best}", score(taken));
+        not_fewest += u32::from(valid[taken] > fewest);
+        not_oldest += u32::from(taken != 0);
+    }
+    assert!(not_fewest > 100 && not_oldest > 100, "{not_fewest} {not_oldest}: nothing was weighed");
+}
+
+#[test]
+fn cost_benefit_prefers_an_old_block_to_a_young_one_with_fewer_valid_units() {
+    // Ages 9 to 0. Three quarters valid nine closings ago: 9 · 0.25 / 1.5 = 1.5. Half valid two
+    // closings ago: 2 · 0.5 / 1 = 1. Greedy takes the second.
+    let mut valid = [64; 10];
+    (valid[0], valid[7]) = (48, 32);
+    let take = |policy| {
+        let (mut victims, blocks, mut random) = closed(policy, 64, &valid);
+        victims.take(&blocks, 64, &mut random)
+    };
+    assert_eq!((take(GcPolicy::CostBenefit), take(GcPolicy::Greedy)), (Some(0), Some(7)));
+}
+
 #[test]
 fn discarded_units_make_room_as_the_formula_says() {
     // A share q of the requests trims a unit in use: greedy, 64 units a block, spare 0.10.

@@ -33,6 +33,16 @@ fn one_large_write_without_a_buffer_hides_all_but_its_first_transfer() {
 }
 
 #[test]
+fn one_large_read_hides_all_but_the_transfer_of_its_last_page() {
+    let (mut front, mut dies) = front(&[]);
+    let timing = front.submit(&mut dies, Nanos::ZERO, read(0, 64 * KIB)).unwrap();
+    // Four pages of 16 KiB that these dies have in a row: each goes over the link while the next is
+    // read.
+    assert_eq!(dies.reads, 4);
+    assert_eq!(timing.ended, Nanos(20_000 + 4 * 50_000 + 40_960));
+}
+
+#[test]
 fn the_queue_limits_how_many_reads_are_at_work() {
     for (depth, expected) in [(1, 1.0), (2, 2.0), (4, 4.0), (32, 4.0)] {
         let depth_text = format!("{depth}");

@@ -41,6 +41,35 @@ fn encryption_costs_its_time_per_kib_in_each_direction_and_per_request() {
     }
 }
 
+/// How long each of three requests takes that are handed over at once, to an encrypted device that
+/// works on all of them at once.
+fn three_at_once(model: &StackModel, op: Op) -> Vec<Nanos> {
+    let stack = stack_of("raw,encrypt", 4, model);
+    let file = stack.create("test").unwrap();
+    let span = Bytes::from_mib(1);
+    stack.write_nothing(file, Bytes::ZERO, span, true).unwrap();
+    let mut device = StackFile::new(&stack, file, span, span, 3, true, Sync::DataOnly);
+    for slot in 0..3 {
+        let (offset, length) = (Bytes(u64::from(slot) * 64 * KIB), Bytes(64 * KIB));
+        let request = Request { slot, op, offset, length, durability: Durability::None };
+        device.submit(request).unwrap();
+    }
+    let mut done: Vec<Completion> = Vec::new();
+    device.reap(3, &mut done).unwrap();
+    done.iter().map(|done| done.ended.since(done.started)).collect()
+}
+
+#[test]
+fn one_thread_encrypts_so_requests_wait_for_those_before_them() {
+    let mut model = StackModel::default();
+    model.encryption.read_per_kib = micros(7);
+    model.encryption.write_per_kib = micros(11);
+    // Writes are encrypted one after another and then written at once; reads the other way round.
+    let turns = |each: u64| [1, 2, 3].map(|turn| Nanos::from_micros(turn * each * 64));
+    assert_eq!(three_at_once(&model, Op::Write), turns(11).map(|time| WRITE.plus(time)));
+    assert_eq!(three_at_once(&model, Op::Read), turns(7).map(|time| READ.plus(time)));
+}
+
 #[test]
 fn a_call_costs_its_time_and_that_of_its_kib() {
     let model = StackModel { call: micros(20), per_kib: micros(2), ..StackModel::default() };
