@@ -1,9 +1,10 @@
 //! What must hold of every parser for every input: it returns, and what it took it takes again.
 
+use flashlag_export::{Format, fio};
 use flashlag_report::Options;
+use flashlag_schema::Run;
 use flashlag_schema::scenario::Scenario;
 use flashlag_schema::verify::verify_text;
-use flashlag_schema::{Run, fio};
 use flashlag_serve::{Command, Listen, Settings};
 use flashlag_term::Style;
 use flashlag_units::{Bytes, Nanos};
@@ -110,12 +111,10 @@ fn views(run: &Run) {
         let _ = flashlag_term::summary_in_full(run, style);
         let _ = flashlag_term::trust(run, style);
     }
-    let _ = flashlag_term::plain_table(run);
-    let _ = flashlag_term::markdown(run);
-    let _ = flashlag_term::csv_intervals(run);
-    let _ = flashlag_term::openmetrics(run);
     let _ = flashlag_report::html(run, &Options::default());
-    let _ = fio::export(run);
+    for format in Format::ALL {
+        let _ = format.write_run(run);
+    }
 }
 
 /// The runs among the seeds, for what needs one.

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use flashlag_units::Bytes;
 
+use crate::form::Form;
+
 const AFTER_HELP: &str = "\
 Begin with:
   flashlag run                        measure the storage of this directory, about a minute
@@ -151,32 +153,17 @@ pub struct CompareArgs {
     #[arg(short, long, default_value = "-", value_name = "FILE")]
     pub output: PathBuf,
     /// The form [default: by the ending of -o, else text]
-    #[arg(long, value_enum)]
-    pub format: Option<CompareFormat>,
+    #[arg(long, value_parser = Form::of_comparisons())]
+    pub format: Option<Form>,
     /// Also write the comparison as an HTML page
     #[arg(long, value_name = "FILE.html")]
     pub report: Option<PathBuf>,
 }
 
-/// Forms a comparison can be written in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum CompareFormat {
-    /// For a terminal
-    Text,
-    /// A self-contained page
-    Html,
-    /// A Markdown page
-    Markdown,
-    /// A line for each test and side, with ratios and their intervals
-    Csv,
-    /// Everything, for programs
-    Json,
-}
-
 /// `flashlag report`
 #[derive(Debug, Args)]
 pub struct ReportArgs {
-    /// Run files, or fio json+ files; several make a comparison (HTML only)
+    /// Run files, or fio json+ files; several make a comparison
     #[arg(required = true, value_name = "RUN")]
     pub runs: Vec<PathBuf>,
     /// Where to write; `-` is standard output
@@ -184,7 +171,7 @@ pub struct ReportArgs {
     pub output: PathBuf,
     /// The form [default: by the ending of -o, else text]
     #[arg(long, value_enum)]
-    pub format: Option<Format>,
+    pub format: Option<Form>,
     /// Only this chart of the run, as SVG (`--chart list` prints their names)
     #[arg(long, value_name = "NAME", conflicts_with = "format")]
     pub chart: Option<String>,
@@ -194,27 +181,6 @@ pub struct ReportArgs {
     /// Compare although the scenarios differ; overwrite what -o names, whatever it holds
     #[arg(long)]
     pub force: bool,
-}
-
-/// Forms a run can be written in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// The terminal summary
-    Text,
-    /// A tab-separated table
-    Tsv,
-    /// A self-contained page
-    Html,
-    /// A Markdown page
-    Markdown,
-    /// Every interval of every phase
-    Csv,
-    /// OpenMetrics text
-    Openmetrics,
-    /// fio's json+
-    Fio,
-    /// The run file itself (for an imported fio file)
-    Json,
 }
 
 /// `flashlag verify`
@@ -382,7 +348,7 @@ pub struct CompletionsArgs {
 
 /// A name that fits a column's head.
 fn label(text: &str) -> Result<String, String> {
-    let label = flashlag_term::sanitize(text);
+    let label = flashlag_units::sanitize(text);
     match label.chars().count() {
         0 => Err("a label needs a letter".to_owned()),
         1..=LONGEST_LABEL => Ok(label),

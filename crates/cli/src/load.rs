@@ -14,8 +14,8 @@ use flashlag_units::did_you_mean;
 pub fn run_from(path: &Path) -> Result<Run> {
     let text =
         std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    if flashlag_schema::fio::looks_like_fio(&text) {
-        let mut run = flashlag_schema::fio::import(&text)
+    if flashlag_export::fio::looks_like_fio(&text) {
+        let mut run = flashlag_export::fio::import(&text)
             .with_context(|| format!("{} is fio's, but cannot be imported", path.display()))?;
         flashlag_explain::attach(&mut run);
         run.seal();

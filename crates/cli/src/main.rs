@@ -4,6 +4,7 @@
 mod args;
 mod command;
 mod exit;
+mod form;
 mod load;
 mod results;
 mod say;

@@ -8,7 +8,7 @@ use flashlag_runner::{Destination, OutputKind, RunFile, is_same_file};
 use flashlag_schema::Run;
 
 use crate::args::RunArgs;
-use crate::load::name_of;
+use crate::form::page_of;
 use crate::typed::{self, OUTPUT, REPORT};
 
 /// The run file and the report of a run.
@@ -54,9 +54,7 @@ impl Results {
     /// Where it can't be written.
     pub fn write_report(&self, run: &Run, explicit: bool) -> Result<PathBuf> {
         let run_file = self.run.path();
-        let options =
-            flashlag_report::Options { run_files: vec![name_of(&run_file)], banner: None };
-        let page = flashlag_report::html(run, &options);
+        let page = flashlag_report::html(run, &page_of(std::slice::from_ref(&run_file)));
         // A run that had to take another name has its report beside it.
         let moved = self.run.displaced_from().is_some() && !explicit;
         let beside;

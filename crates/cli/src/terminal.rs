@@ -2,6 +2,7 @@
 
 use flashlag_schema::Run;
 use flashlag_term::{ProgressMode, Style};
+use flashlag_views::Comparison;
 
 /// The standard streams.
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +41,16 @@ impl Terminal {
             flashlag_term::summary(run, self.stdout)
         }
     }
+
+    /// A comparison: in full where more is to be printed, its sentences alone where less is.
+    pub fn comparison(&self, comparison: &Comparison) -> String {
+        let text = match (self.quiet, self.verbose) {
+            (true, _) => flashlag_term::comparison_verdict,
+            (false, true) => flashlag_term::comparison_in_full,
+            (false, false) => flashlag_term::comparison,
+        };
+        text(comparison, self.stdout)
+    }
 }
 
 /// An error and its causes as one paragraph, without control characters from anywhere.
@@ -52,7 +63,7 @@ pub fn one_paragraph(error: &anyhow::Error) -> String {
             parts.push(text);
         }
     }
-    flashlag_term::sanitize(&parts.join(": "))
+    flashlag_units::sanitize(&parts.join(": "))
 }
 
 /// `No such file or directory (os error 2)` without the number that helps nobody.

@@ -224,7 +224,7 @@ fn the_seeds_reach_behind_the_parsers() {
         flashlag_schema::Run::from_json(std::str::from_utf8(&text).unwrap()).unwrap();
     }
     for (_, text) in seeds_of("fio") {
-        flashlag_schema::fio::import(std::str::from_utf8(&text).unwrap()).unwrap();
+        flashlag_export::fio::import(std::str::from_utf8(&text).unwrap()).unwrap();
     }
     for (_, text) in seeds_of("scenario") {
         flashlag_schema::scenario::Scenario::parse(std::str::from_utf8(&text).unwrap(), &[])

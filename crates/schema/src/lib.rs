@@ -9,7 +9,6 @@ mod calibration;
 pub mod counters;
 mod environment;
 pub mod finding;
-pub mod fio;
 mod hint;
 mod histogram;
 mod lag;

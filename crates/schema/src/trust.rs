@@ -118,3 +118,63 @@ pub enum CheckId {
     /// Every byte that was read back is the byte that was written.
     DataVerified,
 }
+
+impl CheckId {
+    /// Every check, in the order of their declaration.
+    pub const ALL: [CheckId; 14] = [
+        CheckId::Clock,
+        CheckId::Accounting,
+        CheckId::EngineOverhead,
+        CheckId::CacheBypass,
+        CheckId::FlushIsReal,
+        CheckId::PayloadIncompressible,
+        CheckId::CpuContention,
+        CheckId::NeverStopped,
+        CheckId::ForeignIo,
+        CheckId::ThermalThrottling,
+        CheckId::FreeSpace,
+        CheckId::SteadyState,
+        CheckId::EnoughSamples,
+        CheckId::DataVerified,
+    ];
+
+    /// `cpu_contention`, as in the run file.
+    pub fn name(self) -> &'static str {
+        match self {
+            CheckId::Clock => "clock",
+            CheckId::Accounting => "accounting",
+            CheckId::EngineOverhead => "engine_overhead",
+            CheckId::CacheBypass => "cache_bypass",
+            CheckId::FlushIsReal => "flush_is_real",
+            CheckId::PayloadIncompressible => "payload_incompressible",
+            CheckId::CpuContention => "cpu_contention",
+            CheckId::NeverStopped => "never_stopped",
+            CheckId::ForeignIo => "foreign_io",
+            CheckId::ThermalThrottling => "thermal_throttling",
+            CheckId::FreeSpace => "free_space",
+            CheckId::SteadyState => "steady_state",
+            CheckId::EnoughSamples => "enough_samples",
+            CheckId::DataVerified => "data_verified",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_checks_name_is_the_one_in_the_run_file() {
+        for id in CheckId::ALL {
+            assert_eq!(serde_json::to_value(id).unwrap(), id.name());
+        }
+    }
+
+    #[test]
+    fn all_checks_are_those_of_the_json_schema() {
+        let schema = schemars::schema_for!(CheckId).to_value();
+        let variants = schema["oneOf"].as_array().unwrap().iter();
+        let names: Vec<&str> = variants.map(|one| one["const"].as_str().unwrap()).collect();
+        assert_eq!(names, CheckId::ALL.map(CheckId::name));
+    }
+}

@@ -59,6 +59,25 @@ pub enum Operation {
     Save,
 }
 
+impl Operation {
+    /// `random_write`, as in the run file.
+    pub fn name(self) -> &'static str {
+        match self {
+            Operation::SequentialRead => "sequential_read",
+            Operation::SequentialWrite => "sequential_write",
+            Operation::RandomRead => "random_read",
+            Operation::RandomWrite => "random_write",
+            Operation::Save => "save",
+        }
+    }
+
+    /// Whether a phase of this operation wrote blocks of its own. Saves write through SQLite, whose
+    /// bytes are not the phase's.
+    pub fn writes_blocks(self) -> bool {
+        matches!(self, Operation::SequentialWrite | Operation::RandomWrite)
+    }
+}
+
 /// The order of addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -84,6 +103,19 @@ pub enum Durability {
     Dsync,
     /// `pwritev2` with `RWF_DSYNC`.
     RwfDsync,
+}
+
+impl Durability {
+    /// `rwf_dsync`, as in the run file.
+    pub fn name(self) -> &'static str {
+        match self {
+            Durability::None => "none",
+            Durability::Fdatasync => "fdatasync",
+            Durability::Fsync => "fsync",
+            Durability::Dsync => "dsync",
+            Durability::RwfDsync => "rwf_dsync",
+        }
+    }
 }
 
 /// The program or system calls that do the I/O.

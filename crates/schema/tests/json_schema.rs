@@ -1,8 +1,8 @@
 //! The JSON Schema accepts what is written and refuses what is not a run.
 #![allow(clippy::unwrap_used)]
-mod common;
 
 use flashlag_schema::run_json_schema;
+use flashlag_testing::small_run;
 use serde_json::{Value, json};
 
 fn valid(value: &Value) -> bool {
@@ -10,7 +10,7 @@ fn valid(value: &Value) -> bool {
 }
 
 fn run() -> Value {
-    serde_json::to_value(common::run()).unwrap()
+    serde_json::to_value(small_run()).unwrap()
 }
 
 #[test]

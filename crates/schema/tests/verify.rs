@@ -1,15 +1,15 @@
 //! A run file verifies as it was written, and no figure in it can be changed without being seen.
 #![allow(clippy::unwrap_used)]
-mod common;
 
 use flashlag_schema::verify::{verify, verify_text};
 use flashlag_schema::{Lag, Reading, Run, Verdict};
+use flashlag_testing::small_run;
 use flashlag_units::{Bytes, Nanos};
 
 /// Paths of what differs after `change`, with the checksum made right again: the figures must be
 /// found by themselves.
 fn found_after(change: impl FnOnce(&mut Run)) -> Vec<String> {
-    let mut run = common::run();
+    let mut run = small_run();
     change(&mut run);
     run.seal();
     verify(&run).into_iter().map(|discrepancy| discrepancy.path).collect()
@@ -17,7 +17,7 @@ fn found_after(change: impl FnOnce(&mut Run)) -> Vec<String> {
 
 #[test]
 fn a_run_verifies_as_it_was_written_and_read_back() {
-    let run = common::run();
+    let run = small_run();
     assert_eq!(verify(&run), []);
     let text = run.to_json();
     assert_eq!(verify_text(&text).unwrap(), []);
@@ -44,7 +44,7 @@ fn digits(text: &str) -> Vec<usize> {
 
 #[test]
 fn no_digit_of_any_number_can_be_changed_unseen() {
-    let text = serde_json::to_string(&common::run()).unwrap();
+    let text = serde_json::to_string(&small_run()).unwrap();
     let digits = digits(&text);
     assert!(digits.len() > 2_000, "{} digits", digits.len());
     for at in digits {
@@ -63,7 +63,7 @@ fn no_digit_of_any_number_can_be_changed_unseen() {
 
 #[test]
 fn a_digit_that_a_float_does_not_hold_is_seen() {
-    let mut run = common::run();
+    let mut run = small_run();
     run.wear.life_percent = Reading::Value(0.1 + 0.2);
     run.seal();
     let text = run.to_json();
@@ -141,7 +141,7 @@ fn each_figure_is_recomputed_without_the_checksum() {
 
 #[test]
 fn a_missing_checksum_is_seen() {
-    let mut run = common::run();
+    let mut run = small_run();
     run.integrity = Default::default();
     assert_eq!(verify(&run)[0].path, "integrity.sha256");
 }

@@ -14,10 +14,6 @@ fn main() {
     for (_, run) in sample::all().into_iter().filter(|(kind, _)| wanted(kind)) {
         let text = match word(0) {
             "trust" => flashlag_term::trust(&run, style),
-            "csv" => flashlag_term::csv_intervals(&run),
-            "plain" => flashlag_term::plain_table(&run),
-            "markdown" => flashlag_term::markdown(&run),
-            "openmetrics" => flashlag_term::openmetrics(&run),
             "full" => flashlag_term::summary_in_full(&run, style),
             _ => flashlag_term::summary(&run, style),
         };

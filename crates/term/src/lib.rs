@@ -1,4 +1,4 @@
-//! Run files in, text out: live progress, the summary, tables and exports.
+//! Screens of a terminal: live progress, the summary of a run, a comparison.
 //!
 //! Every view but [`progress`] is a pure function from a run to a string and writes nothing. What
 //! is said (verdicts, headlines, findings) is decided by `flashlag-views`; here it is only laid
@@ -8,12 +8,8 @@
 
 mod axis;
 mod comparison;
-mod csv;
 mod line;
-mod markdown;
-mod openmetrics;
 mod picture;
-mod plain;
 pub mod progress;
 mod repeats;
 mod scenarios;
@@ -22,17 +18,10 @@ mod summary;
 mod table;
 mod text;
 
-pub use comparison::{
-    comparison, comparison_csv, comparison_in_full, comparison_json, comparison_markdown,
-    comparison_verdict,
-};
-pub use csv::csv_intervals;
-pub use markdown::markdown;
-pub use openmetrics::openmetrics;
-pub use plain::plain_table;
+pub use comparison::{comparison, comparison_in_full, comparison_verdict};
 pub use progress::{Progress, ProgressMode};
 pub use repeats::repeats;
 pub use scenarios::{scenario, scenarios};
 pub use style::Style;
 pub use summary::{files, summary, summary_in_full, trust, verdict};
-pub use text::{sanitize, wrapped};
+pub use text::wrapped;

@@ -1,5 +1,7 @@
+use flashlag_units::{harmless, to_ascii};
+
 use crate::style::{Role, Style};
-use crate::text::{cut, harmless, to_ascii, width, wrap};
+use crate::text::{cut, width, wrap};
 
 /// One line of coloured pieces that knows how wide it is. What is added is made harmless and, where
 /// the style has no Unicode, ASCII.

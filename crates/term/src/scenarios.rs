@@ -1,12 +1,10 @@
 use flashlag_schema::scenario::{Io, IoOperation, Pattern, Save, Scenario, Step, Test};
-use flashlag_units::Bytes;
+use flashlag_units::{Bytes, sanitize};
 use flashlag_views::format;
 
 use crate::line::{Line, Page};
-use crate::plain::durable;
 use crate::style::{Role, Style};
 use crate::table::Table;
-use crate::text::sanitize;
 
 /// The scenarios there are, with what each does.
 pub fn scenarios(scenarios: &[Scenario], style: Style) -> String {
@@ -99,7 +97,7 @@ fn io_cells(io: &Io) -> Vec<String> {
         what,
         block(io.block.0),
         depth,
-        durable(io.durable).to_owned(),
+        io.durable.name().to_owned(),
         io.span.map_or_else(none, |span| span.0.to_string()),
         limits(&[time, bytes]),
     ]

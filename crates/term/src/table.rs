@@ -1,8 +1,9 @@
+use flashlag_units::{sanitize, to_ascii};
 use flashlag_views::{Cell, Column as Figure, TableRow};
 
 use crate::line::{Line, Page};
 use crate::style::{Role, Style};
-use crate::text::{to_ascii, width};
+use crate::text::width;
 
 /// A table of a label and right-aligned columns that fits a width: first the least needed columns
 /// go, then labels are cut.
@@ -263,7 +264,7 @@ pub(crate) fn marked(label: &str, trusted: bool) -> String {
 
 /// The beginning and the end of a text, as much of each as fits.
 fn cut_in_the_middle(text: &str, columns: usize) -> String {
-    let text = crate::text::sanitize(text);
+    let text = sanitize(text);
     if width(&text) <= columns {
         return text;
     }

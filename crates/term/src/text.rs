@@ -1,70 +1,9 @@
-use flashlag_units::is_printable;
+use flashlag_units::sanitize;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
-
-/// `text` with nothing in it that could move a cursor, change a colour, end a line or reorder what
-/// is read: control characters, format characters that set direction, and invisible ones become
-/// spaces, and runs of spaces one. Names of devices and files come from outside and are data.
-pub fn sanitize(text: &str) -> String {
-    let mut clean = String::with_capacity(text.len());
-    for character in text.chars() {
-        let character = if is_harmless(character) { character } else { ' ' };
-        if character != ' ' || !clean.ends_with(' ') {
-            clean.push(character);
-        }
-    }
-    clean.trim().to_owned()
-}
-
-/// As [`sanitize`], keeping runs of spaces: for text that is laid out already.
-pub(crate) fn harmless(text: &str) -> String {
-    text.chars().map(|character| if is_harmless(character) { character } else { ' ' }).collect()
-}
-
-fn is_harmless(character: char) -> bool {
-    // Combining marks have no width of their own and could pile up on a neighbour.
-    is_printable(character) && character.width().is_some_and(|width| width > 0)
-}
 
 /// Columns that `text` takes.
 pub(crate) fn width(text: &str) -> usize {
     text.width()
-}
-
-/// The ASCII for what these views print beyond it, column for column where a picture depends on
-/// it; `?` for anything else.
-pub(crate) fn to_ascii(text: &str) -> String {
-    let mut ascii = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            character if character.is_ascii() => ascii.push(character),
-            'µ' => ascii.push('u'),
-            '×' | '✕' => ascii.push('x'),
-            '✓' => ascii.push('+'),
-            '▸' => ascii.push('>'),
-            '●' => ascii.push('O'),
-            '○' => ascii.push('o'),
-            '◇' => ascii.push('*'),
-            '━' | '█' => ascii.push('='),
-            '╌' | '─' | '–' | '—' | '░' | '−' => ascii.push('-'),
-            '┤' => ascii.push('|'),
-            '│' | '╵' | '┊' => ascii.push(':'),
-            '┼' | '┿' => ascii.push('+'),
-            '…' => ascii.push('~'),
-            '·' | '•' => ascii.push('.'),
-            '≥' => ascii.push_str(">="),
-            '≤' => ascii.push_str("<="),
-            '→' => ascii.push_str("->"),
-            '°' => {}
-            '‘' | '’' => ascii.push('\''),
-            '“' | '”' => ascii.push('"'),
-            '\u{a0}' | '\u{2009}' | '\u{202f}' => ascii.push(' '),
-            '▁'..='▇' => {
-                ascii.push(['_', '.', ':', '-', '=', '+', '*'][character as usize - 0x2581])
-            }
-            _ => ascii.push('?'),
-        }
-    }
-    ascii
 }
 
 /// As [`sanitize`], keeping the double spaces that set parts apart.
@@ -133,13 +72,6 @@ pub fn wrapped(text: &str, columns: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn escape_sequences_and_reordering_marks_do_not_survive() {
-        assert_eq!(sanitize("SD\u{1b}[31mX\r\n\tY\u{202e}Z\u{7}"), "SD [31mX Y Z");
-        assert_eq!(sanitize("a\u{301}b"), "a b");
-        assert_eq!(sanitize("\u{9b}2J"), "2J");
-    }
 
     #[test]
     fn wrapped_lines_lose_nothing_but_spaces() {

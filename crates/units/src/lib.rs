@@ -25,7 +25,7 @@ pub use figures::{count, mb_per_s, percent, rate};
 pub use names::{did_you_mean, nearest};
 pub use nanos::Nanos;
 pub use parse::ParseUnitError;
-pub use printable::{is_printable, printable_line};
+pub use printable::{harmless, is_printable, printable_line, sanitize, to_ascii};
 pub use rate::{per_second, ratio};
 pub use text::Text;
 pub use words::line_words;

@@ -1,5 +1,7 @@
 //! What may be shown: nothing that moves a cursor, changes a colour, ends a line or reorders it.
 
+use unicode_width::UnicodeWidthChar;
+
 /// Whether a terminal shows this character and does nothing else by it: no control character (C0,
 /// C1), none that sets the direction of what follows, and none that is invisible.
 pub fn is_printable(character: char) -> bool {
@@ -17,6 +19,67 @@ pub fn printable_line(text: &str) -> String {
     text.chars().map(|character| if is_printable(character) { character } else { ' ' }).collect()
 }
 
+/// `text` with nothing in it that could move a cursor, change a colour, end a line or reorder what
+/// is read: control characters, format characters that set direction, and invisible ones become
+/// spaces, and runs of spaces one. Names of devices and files come from outside and are data.
+pub fn sanitize(text: &str) -> String {
+    let mut clean = String::with_capacity(text.len());
+    for character in text.chars() {
+        let character = if is_harmless(character) { character } else { ' ' };
+        if character != ' ' || !clean.ends_with(' ') {
+            clean.push(character);
+        }
+    }
+    clean.trim().to_owned()
+}
+
+/// As [`sanitize`], keeping runs of spaces: for text that is laid out already.
+pub fn harmless(text: &str) -> String {
+    text.chars().map(|character| if is_harmless(character) { character } else { ' ' }).collect()
+}
+
+fn is_harmless(character: char) -> bool {
+    // Combining marks have no width of their own and could pile up on a neighbour.
+    is_printable(character) && character.width().is_some_and(|width| width > 0)
+}
+
+/// Text in ASCII: a stand-in for each other character that flashlag prints, of the same width where
+/// a picture depends on the columns, and `?` for any character that flashlag does not print itself.
+pub fn to_ascii(text: &str) -> String {
+    let mut ascii = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            character if character.is_ascii() => ascii.push(character),
+            'µ' => ascii.push('u'),
+            '×' | '✕' => ascii.push('x'),
+            '✓' => ascii.push('+'),
+            '▸' => ascii.push('>'),
+            '●' => ascii.push('O'),
+            '○' => ascii.push('o'),
+            '◇' => ascii.push('*'),
+            '━' | '█' => ascii.push('='),
+            '╌' | '─' | '–' | '—' | '░' | '−' => ascii.push('-'),
+            '┤' => ascii.push('|'),
+            '│' | '╵' | '┊' => ascii.push(':'),
+            '┼' | '┿' => ascii.push('+'),
+            '…' => ascii.push('~'),
+            '·' | '•' => ascii.push('.'),
+            '≥' => ascii.push_str(">="),
+            '≤' => ascii.push_str("<="),
+            '→' => ascii.push_str("->"),
+            '°' => {}
+            '‘' | '’' => ascii.push('\''),
+            '“' | '”' => ascii.push('"'),
+            '\u{a0}' | '\u{2009}' | '\u{202f}' => ascii.push(' '),
+            '▁'..='▇' => {
+                ascii.push(['_', '.', ':', '-', '=', '+', '*'][character as usize - 0x2581])
+            }
+            _ => ascii.push('?'),
+        }
+    }
+    ascii
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -26,5 +89,12 @@ mod tests {
         let hostile = "a\u{1b}[31m\u{1b}]0;x\u{7}\r\n\u{9b}2J\u{85}\u{202e}b\u{2066}\u{200f}\tü°";
         assert_eq!(printable_line(hostile), "a [31m ]0;x    2J  b   ü°");
         assert!(printable_line(hostile).chars().all(is_printable));
+    }
+
+    #[test]
+    fn escape_sequences_and_reordering_marks_do_not_survive() {
+        assert_eq!(sanitize("SD\u{1b}[31mX\r\n\tY\u{202e}Z\u{7}"), "SD [31mX Y Z");
+        assert_eq!(sanitize("a\u{301}b"), "a b");
+        assert_eq!(sanitize("\u{9b}2J"), "2J");
     }
 }

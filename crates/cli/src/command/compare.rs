@@ -5,10 +5,10 @@ use flashlag_runner::{Destination, OutputKind, is_same_file};
 use flashlag_schema::Run;
 use flashlag_views::{CompareOptions, Comparison, Group};
 
-use crate::args::{CompareArgs, CompareFormat};
+use crate::args::CompareArgs;
 use crate::exit::Exit;
-use crate::load::{name_of, run_from};
-use crate::say;
+use crate::form::{Form, comparison_by_ending};
+use crate::load::run_from;
 use crate::terminal::Terminal;
 
 /// The longest name that a group takes from its files.
@@ -24,16 +24,11 @@ pub fn compare(args: &CompareArgs, terminal: &Terminal) -> Result<Exit> {
              against those before it, compare AFTER... --against BEFORE..."
         );
     }
-    let place = |path: &Path, kind| place_of(path, kind, args.force, &paths);
-    let page_place = args.report.as_deref().map(|path| place(path, OutputKind::Report));
-    let page_place = page_place.transpose()?;
-    let format = args.format.map_or_else(|| by_ending(&args.output), Ok)?;
-    let kind = match format {
-        CompareFormat::Html => OutputKind::Report,
-        _ => OutputKind::Export,
-    };
+    let place = |path: &Path, form: Form| place_of(path, form.kind(), args.force, &paths);
+    let page_place = args.report.as_deref().map(|path| place(path, Form::Html)).transpose()?;
+    let form = args.format.map_or_else(|| comparison_by_ending(&args.output), Ok)?;
     let to_file = args.output != Path::new("-");
-    let output = to_file.then(|| place(&args.output, kind)).transpose()?;
+    let output = to_file.then(|| place(&args.output, form)).transpose()?;
     reject_repeated(&paths)?;
     let groups = match args.against.is_empty() {
         true => Vec::new(),
@@ -46,40 +41,16 @@ pub fn compare(args: &CompareArgs, terminal: &Terminal) -> Result<Exit> {
         ..CompareOptions::default()
     };
     let (runs, comparison) = compared_as(&paths, asked)?;
-    let page = || flashlag_report::comparison_html(&comparison, &runs, &options(&paths));
+    let written = |form: Form| form.comparison((&runs, &paths), &comparison, terminal);
     if let Some(place) = &page_place {
-        place.write(page().as_bytes())?;
+        place.write(written(Form::Html)?.as_bytes())?;
     }
-    let text = match format {
-        CompareFormat::Text => in_text(&comparison, terminal),
-        CompareFormat::Html => page(),
-        CompareFormat::Markdown => flashlag_term::comparison_markdown(&comparison),
-        CompareFormat::Csv => flashlag_term::comparison_csv(&comparison),
-        CompareFormat::Json => flashlag_term::comparison_json(&comparison),
-    };
-    match (output, format) {
-        (Some(output), _) => output.write(text.as_bytes())?,
-        (None, CompareFormat::Text) => say::view(&text)?,
-        (None, CompareFormat::Json) => say::json(&text)?,
-        (None, _) => say::data(&text)?,
+    let text = written(form)?;
+    match output {
+        Some(output) => output.write(text.as_bytes())?,
+        None => form.print(&text)?,
     }
     Ok(Exit::Done)
-}
-
-fn by_ending(path: &Path) -> Result<CompareFormat> {
-    let ending = path.extension().and_then(|ending| ending.to_str());
-    Ok(match ending {
-        _ if path == Path::new("-") => CompareFormat::Text,
-        Some("txt") | None => CompareFormat::Text,
-        Some("html" | "htm") => CompareFormat::Html,
-        Some("md") => CompareFormat::Markdown,
-        Some("csv") => CompareFormat::Csv,
-        Some("json") => CompareFormat::Json,
-        Some(other) => bail!(
-            "no form of a comparison ends in .{other}: use .html, .md, .csv, .json or .txt, or \
-             --format"
-        ),
-    })
 }
 
 /// Reads runs and compares them; those with the same set-up are repeats of one another.
@@ -190,22 +161,6 @@ pub fn place_of(
         bail!("{} would be overwritten, which is read here: choose another file", run.display());
     }
     Ok(Destination::check(path, kind, force)?)
-}
-
-/// The report names the files it was made from.
-pub fn options(paths: &[PathBuf]) -> flashlag_report::Options {
-    let run_files = paths.iter().map(|path| name_of(path)).collect();
-    flashlag_report::Options { run_files, banner: None }
-}
-
-/// As much as was asked for.
-pub(super) fn in_text(comparison: &Comparison, terminal: &Terminal) -> String {
-    let text = match (terminal.quiet, terminal.verbose) {
-        (true, _) => flashlag_term::comparison_verdict,
-        (false, true) => flashlag_term::comparison_in_full,
-        (false, false) => flashlag_term::comparison,
-    };
-    text(comparison, terminal.stdout)
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 use anyhow::{Context, Result, bail};
+use flashlag_export::fio::job_file;
 use flashlag_runner::BUILTINS;
-use flashlag_schema::fio::job_file;
 use flashlag_schema::reference::{as_lines, scenario_keys};
 use flashlag_schema::scenario::Scenario;
 

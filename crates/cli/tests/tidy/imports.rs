@@ -89,6 +89,24 @@ fn crates_import_from_lower_floors_only() {
 }
 
 #[test]
+fn no_product_depends_on_what_is_for_tests() {
+    let depends = |name: &String| {
+        let path = format!("crates/{name}/Cargo.toml");
+        let manifest: toml::Table =
+            std::fs::read_to_string(root().join(&path)).unwrap().parse().unwrap();
+        // Dependencies of one platform alone have a table of their own.
+        let platforms = manifest.get("target").and_then(|target| target.as_table()).into_iter();
+        let platforms = platforms.flat_map(|tables| tables.values().filter_map(|t| t.as_table()));
+        let named = ["dependencies", "build-dependencies"];
+        let all = platforms.chain([&manifest]).flat_map(|tables| named.map(|t| ours_in(tables, t)));
+        let found = all.flatten().any(|import| import == "testing");
+        found.then(|| format!("{path}:1: move `flashlag-testing` to [dev-dependencies]"))
+    };
+    let products = crate_names().into_iter().filter(|name| name != "testing");
+    none("products with test code", products.filter_map(|name| depends(&name)).collect());
+}
+
+#[test]
 fn no_product_file_is_shared_by_path() {
     let shared = crate::source::Source::all().into_iter().flat_map(|source| {
         let is_product = source.kind == crate::source::Kind::Product;

@@ -15,7 +15,7 @@ pub enum Kind {
     Product,
     /// Under `examples/`.
     Example,
-    /// Under `tests/` or `benches/`, or a fuzz target.
+    /// Under `tests/` or `benches/`, in the crate `testing`, or a fuzz target.
     Test,
 }
 
@@ -155,7 +155,8 @@ fn find(folder: &Path, paths: &mut Vec<std::path::PathBuf>) {
 
 fn kind_of(path: &str) -> Kind {
     let within = |folder: &str| path.split('/').any(|part| part == folder);
-    if within("tests") || within("benches") || path.starts_with("fuzz/") {
+    let for_tests = path.starts_with("fuzz/") || path.starts_with("crates/testing/");
+    if within("tests") || within("benches") || for_tests {
         Kind::Test
     } else if within("examples") {
         Kind::Example

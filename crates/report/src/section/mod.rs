@@ -85,13 +85,5 @@ impl Flag {
 
 /// Where a check is on the page.
 pub(crate) fn check_anchor(id: CheckId) -> String {
-    let name = format!("{id:?}");
-    let mut anchor = "check".to_owned();
-    for letter in name.chars() {
-        if letter.is_ascii_uppercase() {
-            anchor.push('-');
-        }
-        anchor.push(letter.to_ascii_lowercase());
-    }
-    anchor
+    format!("check-{}", id.name().replace('_', "-"))
 }

@@ -15,6 +15,7 @@ pub(crate) use parse::ScenarioFile;
 
 pub use crate::words::{Durability, EngineKind, Pattern};
 pub use error::ScenarioError;
+pub use hash::hash_of_text;
 pub use types::{
     Arrivals, Io, IoOperation, JournalMode, Save, Scenario, Schedule, Statement, Step, Synchronous,
     Test, ThreadSpans, Until,

@@ -8,8 +8,6 @@ mod mixed;
 mod phase;
 mod text;
 
-pub(crate) use phase::writes_blocks;
-
 use std::fmt;
 
 use flashlag_stats::Histogram;
@@ -82,7 +80,7 @@ fn verify_wear(run: &Run, figures: &mut Figures) {
     if run.target.kind == TargetKind::Imported {
         return;
     }
-    let writes = run.phases.iter().filter(|phase| phase::writes_blocks(phase));
+    let writes = run.phases.iter().filter(|phase| phase.operation.writes_blocks());
     let written = writes.fold(0u64, |sum, phase| sum.saturating_add(phase.bytes.0));
     figures
         .holds("wear.written_bytes", run.wear.written_bytes.0, "at least", written, |a, b| a >= b);

@@ -15,12 +15,6 @@ use crate::words::Operation;
 /// The most stalls that a phase lists; it counts the rest.
 const STALLS_KEPT: u64 = 1000;
 
-/// Whether the phase wrote blocks of its own (saves write through SQLite, whose bytes are not the
-/// phase's).
-pub(crate) fn writes_blocks(phase: &Phase) -> bool {
-    matches!(phase.operation, Operation::SequentialWrite | Operation::RandomWrite)
-}
-
 pub(super) fn verify(phase: &Phase, target: TargetKind, figures: &mut Figures) {
     let rate = |count| per_second(count, phase.elapsed_ns).unwrap_or_default();
     figures.same("ops_per_sec", &phase.ops_per_sec, &rate(phase.ops));
@@ -197,7 +191,7 @@ fn verify_flush_and_stops(phase: &Phase, figures: &mut Figures) {
         let last = phase.intervals.last().map_or(Nanos::ZERO, |interval| interval.t_ns);
         let bound = phase.elapsed_ns.0.saturating_sub(last.0);
         figures.at_most("final_flush_ns", flush.0, bound);
-        if !writes_blocks(phase) {
+        if !phase.operation.writes_blocks() {
             figures.differs("final_flush_ns", "a flush", "absent: it does not write blocks");
         }
     }

@@ -1,20 +1,13 @@
-mod csv;
-mod json;
-mod markdown;
 mod names;
 mod rates;
 
-use flashlag_schema::{CheckStatus, Operation};
-use flashlag_views::{CompareRow, CompareSide, Comparison, Ratio, RatioKind, Spread, format};
+use flashlag_schema::CheckStatus;
+use flashlag_views::{CompareRow, CompareSide, Comparison, Ratio, RatioKind, format};
 
 use crate::line::{Line, Page};
 use crate::picture::{Bar, Picture, key};
 use crate::style::{Role, Style};
 use names::fitted;
-
-pub use csv::comparison_csv;
-pub use json::comparison_json;
-pub use markdown::comparison_markdown;
 
 /// Two or more runs side by side, at most `style.width` columns wide: which is faster, what each is
 /// like, the picture by test with how sure each difference is, the rates, and in a line each what
@@ -68,24 +61,6 @@ fn figures(page: &mut Page, comparison: &Comparison, names: &[String]) {
     picture(page, comparison, names);
     page.gap();
     rates::rates(page, comparison, names);
-}
-
-/// Whether a side has a word for its verdict: where a frame may wait, where a schedule was not kept
-/// and where a check fails.
-fn is_judged(row: &CompareRow, side: &CompareSide) -> bool {
-    row.is_judged(side)
-}
-
-/// `136`, `12.9 ± 0.1`: saves a second, or MB/s, and how runs differ.
-fn rate_in_words(row: &CompareRow, side: &CompareSide) -> String {
-    let spread = |mean: f64| {
-        let deviation = side.rate_spread.map(|share| share * mean);
-        Spread { mean, deviation }
-    };
-    match row.operation {
-        Operation::Save => spread(side.ops_per_sec).in_words(1.0, format::per_second),
-        _ => spread(side.bytes_per_sec).in_words(1e6, format::mb_per_s),
-    }
 }
 
 fn name(names: &[String], subject: usize) -> &str {

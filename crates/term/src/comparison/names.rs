@@ -1,7 +1,8 @@
+use flashlag_units::sanitize;
 use flashlag_views::Comparison;
 
 use crate::style::Style;
-use crate::text::{sanitize, width};
+use crate::text::width;
 
 /// The subjects' names in the columns that a label has, cut after whole words; where cut ones are no
 /// longer told apart, with what stands in parentheses at their end, else numbered.

@@ -1,9 +1,8 @@
 //! How much each did a second, test by test.
 
-use flashlag_schema::Operation;
 use flashlag_views::{CompareRow, CompareSide, Comparison, Ratio, RatioKind, format};
 
-use super::{name, rate_in_words, short, titled};
+use super::{name, short, titled};
 use crate::line::Page;
 use crate::style::Role;
 use crate::table::Table;
@@ -30,7 +29,7 @@ pub(super) fn rates(page: &mut Page, comparison: &Comparison, names: &[String]) 
             let role = if ratio.is_some_and(|r| r.differs) { Role::Ink } else { Role::Muted };
             cells.push((role, ratio.map_or_else(String::new, |ratio| ratio.brief.clone())));
         }
-        table.row((Role::Ink, &format!("{}, {}", row.title, unit(row))), cells);
+        table.row((Role::Ink, &format!("{}, {}", row.title, row.rate_unit())), cells);
     }
     page.paragraph(Role::Strong, "How much a second");
     match table.fits(page.style()) {
@@ -44,10 +43,6 @@ fn is_rated(row: &CompareRow) -> bool {
     row.kind != Some(flashlag_views::GroupKind::BusySave)
 }
 
-fn unit(row: &CompareRow) -> &'static str {
-    if row.operation == Operation::Save { "saves/s" } else { "MB/s" }
-}
-
 fn rate_ratio(row: &CompareRow) -> impl Iterator<Item = &Ratio> {
     row.ratios.iter().filter(|ratio| ratio.kind == RatioKind::Throughput)
 }
@@ -55,7 +50,7 @@ fn rate_ratio(row: &CompareRow) -> impl Iterator<Item = &Ratio> {
 fn cell(row: &CompareRow, side: &Option<CompareSide>) -> (Role, String) {
     let Some(side) = side else { return (Role::Muted, format::NONE.to_owned()) };
     let trusted = side.judgement.failures().is_empty();
-    let rate = rate_in_words(row, side);
+    let rate = row.rate_in_words(side);
     match trusted {
         true => (Role::Ink, rate),
         false => (Role::Muted, format!("{rate} ✕")),
@@ -71,7 +66,7 @@ fn by_test(page: &mut Page, rows: &[&CompareRow], names: &[String]) {
             let Some(known) = side else { continue };
             let (role, text) = cell(row, side);
             let runs = format::count(known.runs as u64);
-            let cells = vec![(role, text), (Role::Muted, unit(row).to_owned()), (role, runs)];
+            let cells = vec![(role, text), (Role::Muted, row.rate_unit().to_owned()), (role, runs)];
             table.row((Role::Ink, name(names, subject)), cells);
         }
         let shown: Vec<String> = rate_ratio(row).map(|ratio| short(names, ratio)).collect();

@@ -2,14 +2,14 @@ use std::time::Instant;
 
 use flashlag_schema::{Lag, LatencySummary, Phase};
 use flashlag_stats::live::Snapshot;
-use flashlag_units::Nanos;
+use flashlag_units::{Nanos, sanitize, to_ascii};
 use flashlag_views::{FillLevel, format, is_overloaded};
 
 use super::plan::Kind;
 use super::state::{Current, State, kind_of};
 use crate::line::{Line, Page};
 use crate::style::{Role, Style};
-use crate::text::{sanitize, sanitize_parts};
+use crate::text::sanitize_parts;
 
 /// A wait from which on the live view says so in words.
 const WORTH_TELLING: Nanos = Nanos::from_millis(100);
@@ -212,7 +212,7 @@ pub(super) fn filling(state: &State, current: &Current, live: &Snapshot) -> Stri
 
 /// Text as one line of a log: nothing is cut, since logs have no width.
 fn one_line(style: Style, text: &str) -> String {
-    if style.unicode { text.to_owned() } else { crate::text::to_ascii(text) }
+    if style.unicode { text.to_owned() } else { to_ascii(text) }
 }
 
 fn bar(state: &State, style: Style, done: Option<(f64, Option<Nanos>)>, now: Instant) -> Line {

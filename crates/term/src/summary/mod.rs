@@ -10,13 +10,14 @@ mod trust;
 mod why;
 
 use flashlag_schema::{Operation, Run};
+use flashlag_units::sanitize;
 use flashlag_views::kind_name;
 use flashlag_views::{Headline, StripGroup, StripRow, device_name, headline, strip};
 
 use crate::line::{Line, Page};
 use crate::picture::{Bar, Picture, caveat, caveats, key};
 use crate::style::{Role, Style};
-use crate::text::{sanitize, sanitize_parts};
+use crate::text::sanitize_parts;
 
 pub use cost::files;
 pub use trust::trust;

@@ -7,6 +7,7 @@ mod outcome;
 mod ratios;
 mod rows;
 mod scenario;
+mod shown;
 mod subjects;
 mod words;
 
@@ -173,12 +174,6 @@ impl CompareRow {
     /// Every ratio that was made.
     pub fn all_ratios(&self) -> impl Iterator<Item = &Ratio> {
         self.ratios.iter().chain(&self.other_pairs)
-    }
-
-    /// Whether a side has a word for its verdict: where a frame may wait, where a schedule was not
-    /// kept and where a check fails.
-    pub fn is_judged(&self, side: &CompareSide) -> bool {
-        self.in_strip || side.overload.is_some() || !side.judgement.failures().is_empty()
     }
 }
 

@@ -1,9 +1,8 @@
 use std::path::Path;
 
 use anyhow::Result;
-use flashlag_serve::{
-    Answer, Command, Control, CutMoment, Fault, FaultKind, FaultOp, open_metrics,
-};
+use flashlag_export::device_metrics;
+use flashlag_serve::{Answer, Command, Control, CutMoment, Fault, FaultKind, FaultOp};
 use flashlag_views::format;
 
 use super::args::{CutArgs, FaultArgs, FaultWhat, RecordArgs, StatFormat};
@@ -31,7 +30,7 @@ pub fn stat(socket: Option<&Path>, format: StatFormat) -> Result<Exit> {
             say::json(&format!("{}\n", serde_json::to_string_pretty(&stats)?))?;
             Ok(Exit::Done)
         }
-        StatFormat::Openmetrics => told(&open_metrics(&stats)),
+        StatFormat::Openmetrics => told(&device_metrics(&stats)),
     }
 }
 

@@ -1,0 +1,171 @@
+//! The forms of a run and of a comparison: for a terminal, as a page, or as a file of
+//! `flashlag-export`.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail};
+use clap::ValueEnum;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use flashlag_export::Format;
+use flashlag_runner::OutputKind;
+use flashlag_schema::Run;
+use flashlag_views::Comparison;
+
+use crate::load::name_of;
+use crate::say;
+use crate::terminal::Terminal;
+
+/// A form of a run or of a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// For a terminal.
+    Text,
+    /// A self-contained page.
+    Html,
+    /// A file.
+    File(Format),
+}
+
+impl ValueEnum for Form {
+    fn value_variants<'a>() -> &'a [Form] {
+        &[
+            Form::Text,
+            Form::File(Format::Tsv),
+            Form::Html,
+            Form::File(Format::Markdown),
+            Form::File(Format::Csv),
+            Form::File(Format::OpenMetrics),
+            Form::File(Format::Fio),
+            Form::File(Format::Json),
+        ]
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let help = match self {
+            Form::Text => "The terminal summary",
+            Form::Html => "A self-contained page",
+            Form::File(Format::Tsv) => "A tab-separated table",
+            Form::File(Format::Markdown) => "A Markdown page",
+            Form::File(Format::Csv) => "Every interval of every phase",
+            Form::File(Format::OpenMetrics) => "OpenMetrics text",
+            Form::File(Format::Fio) => "fio's json+",
+            Form::File(Format::Json) => "The run file itself (for an imported fio file)",
+        };
+        Some(PossibleValue::new(self.name()).help(help))
+    }
+}
+
+impl Form {
+    /// The forms of a comparison, as values of an option.
+    pub fn of_comparisons() -> impl TypedValueParser<Value = Form> {
+        let forms = Form::value_variants().iter().filter_map(|form| {
+            let help = match form {
+                Form::Text => "For a terminal",
+                Form::Html => "A self-contained page",
+                Form::File(Format::Csv) => {
+                    "A line for each test and side, with ratios and their intervals"
+                }
+                Form::File(Format::Json) => "Everything, for programs",
+                Form::File(format) if format.holds_comparisons() => "A Markdown page",
+                Form::File(_) => return None,
+            };
+            Some(PossibleValue::new(form.name()).help(help))
+        });
+        let forms: Vec<PossibleValue> = forms.collect();
+        PossibleValuesParser::new(forms).try_map(|name| Form::from_str(&name, false))
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Form::Text => "text",
+            Form::Html => "html",
+            Form::File(format) => format.name(),
+        }
+    }
+
+    /// The form of a file with this ending; `None` where no form has it.
+    pub fn by_ending(path: &Path) -> Option<Form> {
+        match path.extension()?.to_str()? {
+            "txt" => Some(Form::Text),
+            "html" | "htm" => Some(Form::Html),
+            ending => {
+                let has_ending = |format: &Format| format.endings().contains(&ending);
+                Format::ALL.into_iter().find(has_ending).map(Form::File)
+            }
+        }
+    }
+
+    /// Where a file in this form may go.
+    pub fn kind(self) -> OutputKind {
+        match self {
+            Form::Html => OutputKind::Report,
+            Form::Text | Form::File(_) => OutputKind::Export,
+        }
+    }
+
+    /// A run in this form.
+    ///
+    /// # Errors
+    /// The format has no place for what is in the run.
+    pub fn run(self, run: &Run, path: &Path, terminal: &Terminal) -> Result<String> {
+        Ok(match self {
+            Form::Text => terminal.summary(run),
+            Form::Html => flashlag_report::html(run, &page_of(&[path.to_owned()])),
+            Form::File(format) => format.write_run(run)?,
+        })
+    }
+
+    /// A comparison in this form.
+    ///
+    /// # Errors
+    /// The format is for single runs.
+    pub fn comparison(
+        self,
+        (runs, paths): (&[Run], &[PathBuf]),
+        comparison: &Comparison,
+        terminal: &Terminal,
+    ) -> Result<String> {
+        Ok(match self {
+            Form::Text => terminal.comparison(comparison),
+            Form::Html => flashlag_report::comparison_html(comparison, runs, &page_of(paths)),
+            Form::File(format) => format.write_comparison(comparison)?,
+        })
+    }
+
+    /// Prints `text`, which is in this form, on standard output.
+    ///
+    /// # Errors
+    /// Standard output can't be written to.
+    pub fn print(self, text: &str) -> Result<()> {
+        match self {
+            Form::Text => say::view(text),
+            Form::File(Format::Json | Format::Fio) => say::json(text),
+            Form::Html | Form::File(_) => say::data(text),
+        }
+    }
+}
+
+/// The options of a page, which names the files it was made from.
+pub fn page_of(paths: &[PathBuf]) -> flashlag_report::Options {
+    let run_files = paths.iter().map(|path| name_of(path)).collect();
+    flashlag_report::Options { run_files, banner: None }
+}
+
+/// The form of a comparison that goes to a file with this ending.
+///
+/// # Errors
+/// No form of a comparison has the ending.
+pub fn comparison_by_ending(path: &Path) -> Result<Form> {
+    let Some(ending) = path.extension().filter(|_| path != Path::new("-")) else {
+        return Ok(Form::Text);
+    };
+    match Form::by_ending(path) {
+        Some(Form::File(format)) if !format.holds_comparisons() => {}
+        Some(form) => return Ok(form),
+        None => {}
+    }
+    bail!(
+        "no form of a comparison ends in .{}: use .html, .md, .csv, .json or .txt, or --format",
+        ending.display()
+    )
+}

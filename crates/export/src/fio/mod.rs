@@ -1,0 +1,117 @@
+//! fio's files: `json+` output read as a run and written from one, and job files.
+//!
+//! fio keeps latencies in the same buckets ([`flashlag_stats::GROUPING_POWER`]) and names each
+//! bucket by its middle, so bins pass in both directions without loss. Two things do not pass:
+//! values above 17.2 s, which fio keeps in its last bucket (the largest is exact), and the order of
+//! operations in time, which is not in `json+`.
+//!
+//! [`histogram_of`] reads one `clat_ns`, `lat_ns` or `sync.lat_ns` object; [`import`] and
+//! [`export`] do whole files. [`job_file`] writes a scenario's tests as a job file.
+
+mod bins;
+mod export;
+mod import;
+mod job;
+mod options;
+mod trust;
+
+use flashlag_stats::HistogramError;
+use thiserror::Error;
+
+pub use bins::histogram_of;
+pub use export::export;
+pub use import::import;
+pub use job::job_file;
+
+/// Why a file of fio's can't be read as a run.
+#[derive(Debug, Error)]
+pub enum FioFileError {
+    /// No JSON in it.
+    #[error("not fio's JSON: {0}; write it with `fio --output-format=json+ --output=FILE`")]
+    Json(#[from] serde_json::Error),
+    /// JSON, but not fio's.
+    #[error("no `fio version` in it: not fio's JSON output")]
+    NotFio,
+    /// A version with another format.
+    #[error("written by `{found}`: its format is not known; use fio 3.x")]
+    Version {
+        /// The version in the file.
+        found: String,
+    },
+    /// Percentiles alone, or nothing.
+    #[error(
+        "job `{job}` has no latency bins for its {direction}s: run fio with \
+         --output-format=json+ (plain json has only percentiles), and not with --disable_lat"
+    )]
+    NoBins {
+        /// The name of the job.
+        job: String,
+        /// `read` or `write`.
+        direction: &'static str,
+    },
+    /// A bin whose name or count is no number.
+    #[error("bin `{key}` of job `{job}` is not a number of nanoseconds with a count")]
+    Bin {
+        /// The name of the job.
+        job: String,
+        /// The name of the bin.
+        key: String,
+    },
+    /// Bins that can't be a histogram.
+    #[error("the bins of job `{job}` are no histogram: {source}")]
+    Histogram {
+        /// The name of the job.
+        job: String,
+        /// Why not.
+        source: HistogramError,
+    },
+    /// No job read or wrote anything.
+    #[error("no job in it has read or written anything")]
+    Nothing,
+}
+
+/// Why a run can't be written as fio's output.
+#[derive(Debug, Error)]
+pub enum FioExportError {
+    /// Nothing was measured.
+    #[error("the run has no phases: there is nothing to write")]
+    NoPhases,
+    /// A phase's histogram is not one.
+    #[error("the histogram of phase `{phase}` is none: {source}; see `flashlag verify`")]
+    Histogram {
+        /// The label of the phase.
+        phase: String,
+        /// Why not.
+        source: HistogramError,
+    },
+    /// It could not be put as JSON.
+    #[error("cannot be written as JSON: {0}")]
+    Json(#[from] serde_json::Error),
+}
+
+/// fio's JSON, without the lines of warnings that may be ahead of it.
+///
+/// # Errors
+/// No JSON in it.
+pub fn json_of(text: &str) -> Result<serde_json::Value, FioFileError> {
+    Ok(serde_json::from_str(json_part(text).unwrap_or(text))?)
+}
+
+/// Whether a text looks like fio's JSON output, which may have lines of warnings ahead of it.
+pub fn looks_like_fio(text: &str) -> bool {
+    let Some(json) = json_part(text) else { return false };
+    let head = json.get(..json.floor_char_boundary(4096)).unwrap_or(json);
+    head.contains("\"fio version\"")
+}
+
+/// From the first line that begins with a brace.
+fn json_part(text: &str) -> Option<&str> {
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        if line.trim_start_matches('\u{feff}').trim_start().starts_with('{') {
+            return text.get(start..).map(|text| text.trim_start_matches('\u{feff}'));
+        }
+        start += line.len();
+    }
+    None
+}

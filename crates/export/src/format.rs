@@ -1,0 +1,118 @@
+use flashlag_schema::Run;
+use flashlag_views::Comparison;
+use thiserror::Error;
+
+use crate::{csv, fio, json, markdown, openmetrics, tsv};
+
+/// A file format for runs, and in part for comparisons.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// Tab-separated ASCII, one phase a line. Runs only.
+    Tsv,
+    /// A page with GitHub's tables.
+    Markdown,
+    /// Of a run every interval of every phase, of a comparison a line for each test and side.
+    Csv,
+    /// OpenMetrics text, version 1.0.0. Runs only.
+    OpenMetrics,
+    /// fio's `json+`. Runs only.
+    Fio,
+    /// Of a run the run file, of a comparison `flashlag.comparison/1`.
+    Json,
+}
+
+/// Why a run or a comparison can't be written in a format.
+#[derive(Debug, Error)]
+pub enum ExportError {
+    /// The run has nothing that fio's format could hold.
+    #[error(transparent)]
+    Fio(#[from] fio::FioExportError),
+    /// A format for single runs.
+    #[error("a comparison can't be written as {}: use {}", .format.name(), comparison_formats())]
+    SingleRunsOnly {
+        /// The format asked for.
+        format: Format,
+    },
+}
+
+impl Format {
+    /// Every format.
+    pub const ALL: [Format; 6] = [
+        Format::Tsv,
+        Format::Markdown,
+        Format::Csv,
+        Format::OpenMetrics,
+        Format::Fio,
+        Format::Json,
+    ];
+
+    /// The name on a command line: `openmetrics`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Format::Tsv => "tsv",
+            Format::Markdown => "markdown",
+            Format::Csv => "csv",
+            Format::OpenMetrics => "openmetrics",
+            Format::Fio => "fio",
+            Format::Json => "json",
+        }
+    }
+
+    /// The endings of files in this format. fio's has none of its own: its files end in `json`, as
+    /// run files do.
+    pub fn endings(self) -> &'static [&'static str] {
+        match self {
+            Format::Tsv => &["tsv"],
+            Format::Markdown => &["md"],
+            Format::Csv => &["csv"],
+            Format::OpenMetrics => &["prom", "metrics"],
+            Format::Fio => &[],
+            Format::Json => &["json"],
+        }
+    }
+
+    /// Whether a comparison can be written in this format too.
+    pub fn holds_comparisons(self) -> bool {
+        matches!(self, Format::Markdown | Format::Csv | Format::Json)
+    }
+
+    /// A run in this format.
+    ///
+    /// # Errors
+    /// As fio's `json+`: a run without phases, or with a histogram that can't be restored.
+    pub fn write_run(self, run: &Run) -> Result<String, ExportError> {
+        Ok(match self {
+            Format::Tsv => tsv::run(run),
+            Format::Markdown => markdown::run(run),
+            Format::Csv => csv::run(run),
+            Format::OpenMetrics => openmetrics::run(run),
+            Format::Fio => fio::export(run)?,
+            Format::Json => run.to_json(),
+        })
+    }
+
+    /// A comparison in this format.
+    ///
+    /// # Errors
+    /// [`ExportError::SingleRunsOnly`] where the format has no place for several runs.
+    pub fn write_comparison(self, comparison: &Comparison) -> Result<String, ExportError> {
+        match self {
+            Format::Markdown => Ok(markdown::comparison(comparison)),
+            Format::Csv => Ok(csv::comparison(comparison)),
+            Format::Json => Ok(json::comparison(comparison)),
+            Format::Tsv | Format::OpenMetrics | Format::Fio => {
+                Err(ExportError::SingleRunsOnly { format: self })
+            }
+        }
+    }
+}
+
+/// `markdown, csv or json`.
+fn comparison_formats() -> String {
+    let names = Format::ALL.into_iter().filter(|format| format.holds_comparisons());
+    let names: Vec<&str> = names.map(Format::name).collect();
+    match names.split_last() {
+        Some((last, rest)) => format!("{} or {last}", rest.join(", ")),
+        None => String::new(),
+    }
+}

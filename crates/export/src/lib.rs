@@ -1,0 +1,23 @@
+//! Runs and comparisons as files of other tools: Markdown, CSV, TSV, JSON, OpenMetrics and fio's
+//! `json+`.
+//!
+//! [`Format`] lists the formats and writes each. [`fio`] also reads fio's results as a run and writes
+//! job files, and [`device_metrics`] is for the statistics of a served device. Every writer is a pure
+//! function to a string. Strings that come from a device, a file or a user are stripped of control
+//! characters on the way.
+#![forbid(unsafe_code)]
+
+mod csv;
+pub mod fio;
+mod format;
+mod json;
+mod markdown;
+mod openmetrics;
+mod tsv;
+
+pub use format::{ExportError, Format};
+
+/// The statistics of a served device as OpenMetrics text.
+pub fn device_metrics(stats: &flashlag_schema::DeviceStats) -> String {
+    openmetrics::device(stats)
+}

@@ -1,0 +1,33 @@
+//! How a side of a row is said, in every view the same.
+
+use flashlag_schema::Operation;
+
+use super::{CompareRow, CompareSide};
+use crate::format;
+use crate::repeats::Spread;
+
+impl CompareRow {
+    /// Whether `side` of this row has a verdict: where a frame may wait, where a schedule was not
+    /// kept and where a check fails.
+    pub fn is_judged(&self, side: &CompareSide) -> bool {
+        self.in_strip || side.overload.is_some() || !side.judgement.failures().is_empty()
+    }
+
+    /// The rate of `side` and its deviation between runs, `136` or `12.9 ± 0.1`, in the row's
+    /// [unit](CompareRow::rate_unit).
+    pub fn rate_in_words(&self, side: &CompareSide) -> String {
+        let spread = |mean: f64| {
+            let deviation = side.rate_spread.map(|share| share * mean);
+            Spread { mean, deviation }
+        };
+        match self.operation {
+            Operation::Save => spread(side.ops_per_sec).in_words(1.0, format::per_second),
+            _ => spread(side.bytes_per_sec).in_words(1e6, format::mb_per_s),
+        }
+    }
+
+    /// The unit of a rate of this row.
+    pub fn rate_unit(&self) -> &'static str {
+        if self.operation == Operation::Save { "saves/s" } else { "MB/s" }
+    }
+}
