@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use flashlag_views::sample::{SampleDevice, lifecycle_on};
+use flashlag_testing::sample::{SampleDevice, lifecycle_on};
 use tempfile::TempDir;
 
 /// Stores a run on one machine that waited as `waits_of` does.

@@ -1,13 +1,11 @@
 //! The seam between what measures and what is measured. A [`Device`] takes requests and gives
-//! completions, in its own time ([`Clock`]): real storage, nothing at all, memory, a fault
-//! injector or a simulated flash. All pass one conformance suite.
+//! completions, in its own time ([`Clock`]): real storage, nothing at all, memory or a simulated
+//! flash. All pass one conformance suite, which is in the crate `flashlag-testing`.
 #![forbid(unsafe_code)]
 
 mod budget;
 mod clock;
-pub mod conformance;
 mod error;
-mod fault;
 mod latency;
 mod null;
 mod ram;
@@ -19,7 +17,6 @@ mod wait;
 pub use budget::Budget;
 pub use clock::{Clock, MonotonicClock, VirtualClock};
 pub use error::{DeviceError, advice_for_errno};
-pub use fault::{FaultDevice, Faults};
 pub use latency::Latency;
 pub use null::NullDevice;
 pub use ram::{RamCounts, RamDevice, Service};

@@ -1,7 +1,8 @@
 //! The devices of this crate keep the promises of the seam.
 
-use flashlag_device::conformance::{Outcome, Report, check};
-use flashlag_device::{FaultDevice, Faults, Latency, NullDevice, RamDevice, Service, VirtualClock};
+use flashlag_device::{Latency, NullDevice, RamDevice, Service, VirtualClock};
+use flashlag_testing::conformance::{Outcome, Report, check};
+use flashlag_testing::{FaultDevice, Faults};
 use flashlag_units::{Bytes, Nanos};
 
 const SIZE: Bytes = Bytes::from_kib(256);

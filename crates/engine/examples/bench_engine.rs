@@ -13,12 +13,11 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
-use flashlag_device::{
-    Device, DeviceError, Durability, FaultDevice, Faults, Latency, ThreadWaitMeter,
-};
+use flashlag_device::{Device, DeviceError, Durability, Latency, ThreadWaitMeter};
 use flashlag_engine::{Driven, FileSet, Job, Limits, OpenOptions, Watch, drive, open};
 use flashlag_schema::scenario::{self, Arrivals, EngineKind, IoOperation, Pattern};
 use flashlag_stats::Percentile;
+use flashlag_testing::{FaultDevice, Faults};
 use flashlag_units::{Bytes, Nanos};
 use flashlag_workload::Payload;
 use rustix::time::{ClockId, clock_gettime};

@@ -3,10 +3,11 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use flashlag_device::conformance::check;
-use flashlag_device::{Device, FaultDevice, Faults};
+use flashlag_device::Device;
 use flashlag_engine::{FileSet, OpenOptions, Opened, open};
 use flashlag_schema::scenario::{Durability, EngineKind};
+use flashlag_testing::conformance::check;
+use flashlag_testing::{FaultDevice, Faults};
 use flashlag_units::Bytes;
 use flashlag_workload::Payload;
 

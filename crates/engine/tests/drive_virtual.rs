@@ -3,12 +3,13 @@
 use std::sync::atomic::AtomicBool;
 
 use flashlag_device::{
-    Clock, Device, Durability, FaultDevice, Faults, Latency, NoWaitMeter, RamDevice,
-    SchedulerTimes, Service, VirtualClock, WaitMeter,
+    Clock, Device, Durability, Latency, NoWaitMeter, RamDevice, SchedulerTimes, Service,
+    VirtualClock, WaitMeter,
 };
 use flashlag_engine::{Driven, Ended, Job, Limits, Watch, drive};
 use flashlag_schema::scenario::{Arrivals, IoOperation, Pattern, Schedule};
 use flashlag_stats::Percentile;
+use flashlag_testing::{FaultDevice, Faults};
 use flashlag_units::{Bytes, Nanos};
 use flashlag_workload::Found;
 use proptest::prelude::*;

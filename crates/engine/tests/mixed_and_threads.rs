@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use flashlag_device::{
-    Clock, Completion, Device, DeviceError, Durability, FaultDevice, Faults, Geometry, Latency,
-    MonotonicClock, NoWaitMeter, NullDevice, RamDevice, Request, SchedulerTimes, Service,
-    VirtualClock, WaitMeter,
+    Clock, Completion, Device, DeviceError, Durability, Geometry, Latency, MonotonicClock,
+    NoWaitMeter, NullDevice, RamDevice, Request, SchedulerTimes, Service, VirtualClock, WaitMeter,
 };
 use flashlag_engine::{Driven, Ended, Job, Limits, ThreadsWatch, Watch, drive, drive_threads};
 use flashlag_schema::scenario::{Arrivals, IoOperation, Pattern, Schedule, ThreadSpans};
 use flashlag_stats::Histogram;
+use flashlag_testing::{FaultDevice, Faults};
 use flashlag_units::{Bytes, Nanos};
 
 const SIZE: Bytes = Bytes::from_mib(1);

@@ -6,12 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use flashlag_device::{
-    Device, FaultDevice, Faults, Latency, MonotonicClock, RamDevice, SchedulerTimes,
-    ThreadWaitMeter, WaitMeter,
+    Device, Latency, MonotonicClock, RamDevice, SchedulerTimes, ThreadWaitMeter, WaitMeter,
 };
 use flashlag_engine::{Job, Limits, Watch, drive};
 use flashlag_schema::scenario::{Arrivals, IoOperation, Pattern};
 use flashlag_stats::{Percentile, WaitSplit};
+use flashlag_testing::{FaultDevice, Faults};
 use flashlag_units::{Bytes, Nanos};
 
 /// These tests measure the machine: one at a time.

@@ -3,8 +3,8 @@
 
 use flashlag_export::Format;
 use flashlag_schema::Run;
+use flashlag_testing::sample;
 use flashlag_testing::{changes, disturbed};
-use flashlag_views::sample;
 use proptest::prelude::*;
 
 fn samples() -> [(&'static str, Run); 4] {

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use flashlag_export::{Format, device_metrics};
 use flashlag_schema::{DeviceStats, FlashState, HostRequests, Lateness};
+use flashlag_testing::sample;
 use flashlag_testing::small_run;
 use flashlag_units::{Bytes, Nanos};
-use flashlag_views::sample;
 
 mod check {
     use super::*;

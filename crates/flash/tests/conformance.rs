@@ -2,8 +2,8 @@
 
 mod common;
 
-use flashlag_device::conformance;
 use flashlag_flash::{Flash, FlashDevice};
+use flashlag_testing::conformance;
 
 const SHAPES: [&[(&str, &str)]; 4] = [
     &[],

@@ -1,10 +1,10 @@
 //! A file of a stack is a device like any other: it keeps the promises of the seam.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use flashlag_device::conformance::{self, Outcome};
 use flashlag_device::{Latency, RamDevice, Service, VirtualClock};
 use flashlag_iostack::{Stack, StackFile, StackSpec, Sync};
 use flashlag_schema::profile::StackModel;
+use flashlag_testing::conformance::{self, Outcome};
 use flashlag_units::{Bytes, Nanos, Text};
 
 /// Claims that a device can keep only if it keeps data.

@@ -11,8 +11,9 @@ use flashlag_report::{Options, comparison_html, html};
 use flashlag_schema::scenario::Durability;
 use flashlag_schema::{Reading, Run, StoredHistogram};
 use flashlag_stats::Histogram;
+use flashlag_testing::sample;
 use flashlag_units::Nanos;
-use flashlag_views::{CompareOptions, compare, sample};
+use flashlag_views::{CompareOptions, compare};
 
 fn main() -> io::Result<()> {
     let directory = PathBuf::from(std::env::args().nth(1).unwrap_or_else(|| ".".to_owned()));

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use common::hostile;
 use flashlag_report::{Theme, chart_svg, charts};
 use flashlag_schema::{Operation, Run};
-use flashlag_views::sample;
+use flashlag_testing::sample;
 
 /// Every chart of a run, in both themes.
 fn drawn(run: &Run) -> Vec<(String, String)> {

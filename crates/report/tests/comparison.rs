@@ -3,7 +3,8 @@
 
 use flashlag_report::{Options, comparison_html};
 use flashlag_schema::{Check, CheckId, CheckStatus, Reading};
-use flashlag_views::{CompareOptions, compare, sample};
+use flashlag_testing::sample;
+use flashlag_views::{CompareOptions, compare};
 
 #[test]
 fn rows_of_too_few_values_are_counted_without_overloaded_ones() {

@@ -4,8 +4,8 @@ mod common;
 
 use flashlag_report::{Options, html};
 use flashlag_schema::{Run, StoredHistogram};
+use flashlag_testing::sample;
 use flashlag_units::{Bytes, Nanos};
-use flashlag_views::sample;
 use proptest::prelude::*;
 
 /// Numbers at the edges of what a file can hold.
@@ -113,7 +113,7 @@ proptest! {
 
 #[test]
 fn a_schedule_that_was_not_kept_is_overloaded_on_the_page() {
-    let run = flashlag_views::sample::overloaded();
+    let run = flashlag_testing::sample::overloaded();
     let page = flashlag_report::html(&run, &flashlag_report::Options::default());
     assert!(page.contains("3.8 of 100 saves a second done; the queue grows"), "the caveat");
     assert!(page.contains(">overloaded<"), "the verdict of the row");

@@ -8,8 +8,9 @@ use flashlag_schema::{
     Change, ChangeKind, CheckStatus, Environment, Operation, Reading, Run, StallCause, StallRecord,
     TargetKind,
 };
+use flashlag_testing::sample;
 use flashlag_units::{Bytes, Nanos};
-use flashlag_views::{format, sample};
+use flashlag_views::format;
 
 /// The page with plain spaces, and without what keeps an option on one line.
 fn html(run: &Run, options: &Options) -> String {

@@ -2,7 +2,7 @@
 #![allow(clippy::print_stdout, reason = "an example prints")]
 
 use flashlag_term::Style;
-use flashlag_views::sample::{self, SampleKind};
+use flashlag_testing::sample::{self, SampleKind};
 
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();

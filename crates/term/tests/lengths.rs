@@ -3,7 +3,7 @@
 
 use flashlag_schema::Run;
 use flashlag_term::{Style, summary, summary_in_full, verdict};
-use flashlag_views::sample;
+use flashlag_testing::sample;
 
 const WIDTHS: [usize; 3] = [60, 80, 120];
 

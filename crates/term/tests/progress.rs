@@ -144,7 +144,7 @@ fn a_pipe_gets_whole_lines_without_control_characters() {
 
 /// The fill of the sample, and the size of its storage.
 fn sample_fill() -> (flashlag_schema::Run, usize) {
-    let run = flashlag_views::sample::lifecycle();
+    let run = flashlag_testing::sample::lifecycle();
     let fill = run.phases.iter().position(|phase| phase.name == "fill_rand_4k").unwrap();
     (run, fill)
 }
@@ -267,7 +267,7 @@ fn time_left_of_a_fill_that_stalls_grows_while_its_bar_stands_still() {
 
 #[test]
 fn an_overloaded_schedule_has_no_percentile_in_its_line_either() {
-    let run = flashlag_views::sample::overloaded();
+    let run = flashlag_testing::sample::overloaded();
     let phase = run.phases.iter().find(|phase| flashlag_views::is_overloaded(phase)).unwrap();
     let pipe = Pipe::default();
     let live = Arc::new(Live::default());

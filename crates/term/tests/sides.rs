@@ -3,7 +3,8 @@
 
 use flashlag_schema::{CheckStatus, Reading, Run};
 use flashlag_term::Style;
-use flashlag_views::{CompareOptions, Comparison, compare, repeats, sample};
+use flashlag_testing::sample;
+use flashlag_views::{CompareOptions, Comparison, compare, repeats};
 
 /// One that keeps its schedule beside one that does not.
 fn sides() -> (Vec<Run>, Comparison) {

@@ -4,7 +4,8 @@
 use flashlag_schema::Run;
 use flashlag_schema::scenario::Scenario;
 use flashlag_term::Style;
-use flashlag_views::{CompareOptions, compare, sample};
+use flashlag_testing::sample;
+use flashlag_views::{CompareOptions, compare};
 
 const COLOR: Style = Style { width: 80, color: true, unicode: true };
 const ASCII: Style = Style { width: 80, color: false, unicode: false };

@@ -3,9 +3,10 @@
 use std::sync::LazyLock;
 
 use flashlag_schema::Run;
-use flashlag_views::sample;
 use proptest::prelude::*;
 use serde_json::Value;
+
+use crate::sample;
 
 /// Samples with few intervals, as JSON.
 static SAMPLES: LazyLock<Vec<Value>> = LazyLock::new(|| {

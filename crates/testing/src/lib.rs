@@ -1,15 +1,23 @@
 //! What tests share, and no product: a dev-dependency only.
 //!
-//! - [`small_run`] is the smallest run with every kind of figure; [`disturbed`] replaces values in
-//!   sample runs.
+//! - [`sample`] draws whole runs; [`small_run`] is the smallest run with every kind of figure;
+//!   [`disturbed`] replaces values in sample runs.
+//! - [`model`] is a plain flash device with changed parameters.
+//! - [`conformance`] is what every device must pass; [`FaultDevice`] is a device with faults.
 //!
 //! A unit test inside a crate can't pass the crate's own types to this one: cargo builds that crate
 //! twice, once with and once without its tests. Such a test belongs into the crate's `tests` folder.
 #![forbid(unsafe_code)]
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test may panic")]
 
+pub mod conformance;
 mod disturbed;
+mod fault;
+mod model;
+pub mod sample;
 mod small;
 
 pub use disturbed::{Change, changes, disturbed, hostile};
+pub use fault::{FaultDevice, Faults};
+pub use model::model;
 pub use small::{phase, recorded, run as small_run};

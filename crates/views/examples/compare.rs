@@ -3,7 +3,7 @@
 #![allow(clippy::print_stdout, reason = "an example that prints")]
 
 use flashlag_schema::Run;
-use flashlag_views::sample::{SampleDevice, lifecycle_on};
+use flashlag_testing::sample::{SampleDevice, lifecycle_on};
 use flashlag_views::{CompareOptions, compare, format};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -12,7 +12,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         runs.push((path, run));
     }
     if runs.is_empty() {
-        let samples = explain::sample::all();
+        let samples = flashlag_testing::sample::all();
         runs.extend(samples.into_iter().map(|(kind, run)| (kind.name().to_owned(), run)));
     }
     for (name, run) in &runs {

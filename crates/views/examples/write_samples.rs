@@ -9,7 +9,7 @@ fn main() -> std::io::Result<()> {
         PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/runs"))
     });
     std::fs::create_dir_all(&directory)?;
-    for (kind, run) in flashlag_views::sample::all() {
+    for (kind, run) in flashlag_testing::sample::all() {
         std::fs::write(directory.join(format!("{}.json", kind.name())), run.to_json())?;
     }
     Ok(())

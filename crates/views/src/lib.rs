@@ -23,7 +23,6 @@ mod place;
 mod published;
 mod rates;
 mod repeats;
-pub mod sample;
 mod standing;
 mod strip;
 mod table;

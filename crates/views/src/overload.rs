@@ -114,7 +114,7 @@ impl Overloads {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::SampleKind;
+    use flashlag_testing::sample::SampleKind;
     use flashlag_units::Nanos;
 
     /// Four operations in each of so many seconds, of `missed` slots.

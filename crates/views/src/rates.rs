@@ -129,7 +129,7 @@ mod tests {
     use flashlag_schema::scenario::Durability;
 
     use super::*;
-    use crate::sample;
+    use flashlag_testing::sample;
 
     /// The four tests without what tells lag.
     fn run() -> Run {

@@ -246,7 +246,7 @@ fn in_runs(some: usize, all: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample;
+    use flashlag_testing::sample;
 
     #[test]
     fn the_spread_is_the_standard_deviation_of_a_sample() {

@@ -5,9 +5,9 @@
 use flashlag_schema::profile::{Profile, builtin_profile, builtin_protocol};
 use flashlag_schema::scenario::{Durability, Scenario};
 use flashlag_schema::{ProfileRecord, Reading, Run, TargetKind};
+use flashlag_testing::sample;
 use flashlag_units::Bytes;
 use flashlag_views as explain;
-use flashlag_views::sample;
 
 /// The lifecycle sample as if it were of this profile.
 fn simulated(profile: &str) -> Run {

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use flashlag_schema::Run;
-use flashlag_views::sample::{self, SampleDevice, lifecycle_on};
+use flashlag_testing::sample::{self, SampleDevice, lifecycle_on};
 use flashlag_views::{CompareError, CompareOptions, Comparison, Group, Ratio, RatioKind, compare};
 
 /// Few phases, since each costs a bootstrap.

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use flashlag_schema::{Check, CheckId, CheckStatus, Phase, Reading, Run, RunStatus};
-use flashlag_views::sample::{self, SampleDevice, lifecycle_on};
+use flashlag_testing::sample::{self, SampleDevice, lifecycle_on};
 use flashlag_views::{
     CompareError, CompareOptions, CompareRow, Comparison, Group, Ratio, RatioKind, compare, format,
     headline, repeats,

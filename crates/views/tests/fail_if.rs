@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use flashlag_schema::{Run, State};
-use flashlag_views::sample;
+use flashlag_testing::sample;
 use flashlag_views::{PhaseName, Threshold, ThresholdError};
 
 fn outcome(run: &Run, text: &str) -> (bool, String) {

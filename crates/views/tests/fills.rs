@@ -23,7 +23,7 @@ fn late(index: u64) -> Nanos {
 }
 
 fn fill(durable: Durability, stretches: &[Stretch<'_>], flush: Option<Nanos>) -> Run {
-    let mut run = explain::sample::lifecycle();
+    let mut run = flashlag_testing::sample::lifecycle();
     run.environment.filesystem.total_bytes = flashlag_schema::Reading::Value(Bytes(TOTAL));
     let mut phase = run.phases.iter().find(|phase| phase.name == "fill_rand_4k").unwrap().clone();
     let block = Bytes(if durable == Durability::None { 1 << 20 } else { 4096 });

@@ -7,9 +7,10 @@ use flashlag_schema::{
     Change, ChangeKind, Check, CheckId, CheckStatus, Environment, Operation, Phase, Reading, Run,
     RunStatus, Skipped, State, StoredHistogram, Time, WaitRecord,
 };
+use flashlag_testing::sample;
 use flashlag_units::{Bytes, Nanos};
 use flashlag_views as explain;
-use flashlag_views::{CompareOptions, Threshold, sample};
+use flashlag_views::{CompareOptions, Threshold};
 use proptest::prelude::*;
 use proptest::sample::select;
 

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use flashlag_schema::Run;
-use flashlag_views::sample;
+use flashlag_testing::sample;
 
 #[test]
 fn verify_accepts_every_sample() {

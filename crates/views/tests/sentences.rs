@@ -5,9 +5,9 @@ use flashlag_schema::{
     Change, ChangeKind, Check, CheckId, CheckStatus, Operation, Run, RunStatus, State, TargetKind,
     Trust, Verdict,
 };
+use flashlag_testing::sample::{self, SampleKind};
 use flashlag_units::{Bytes, Nanos};
 use flashlag_views as explain;
-use flashlag_views::sample::{self, SampleKind};
 
 fn said(run: &Run) -> String {
     let headline = explain::headline(run);

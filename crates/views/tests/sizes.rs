@@ -2,8 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use flashlag_schema::{Phase, Run, State};
+use flashlag_testing::sample;
 use flashlag_units::Bytes;
-use flashlag_views::{lifecycle, sample, sizes};
+use flashlag_views::{lifecycle, sizes};
 
 /// The sample with durable writes of two more sizes, when new and when filled.
 fn sized(plain: &Run) -> Run {

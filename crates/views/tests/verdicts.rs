@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests")]
 
 use flashlag_stats::Histogram;
+use flashlag_testing::sample;
 use flashlag_units::Nanos;
-use flashlag_views::sample;
 use flashlag_views::{Judgement, LagVerdict};
 
 /// `n` values, of which the last ones are as given: (how many, how long in microseconds).

@@ -4,8 +4,8 @@
 use std::sync::OnceLock;
 
 use flashlag_schema::{CheckStatus, Operation, Phase, Run, State};
+use flashlag_testing::sample::{self, SampleDevice};
 use flashlag_views as explain;
-use flashlag_views::sample::{self, SampleDevice};
 use proptest::prelude::*;
 
 /// Values and counts of a stored histogram: the upper ends of its buckets, in nanoseconds. A bucket

@@ -265,8 +265,9 @@ pub(crate) fn key_drawing() -> Svg {
 #[cfg(test)]
 mod tests {
     use super::{LatencyAxis, StripMarks, strip_row};
+    use flashlag_testing::sample;
     use flashlag_units::Nanos;
-    use flashlag_views::{Figures, sample, strip};
+    use flashlag_views::{Figures, strip};
 
     /// Where the bars of that class end, the rightmost first.
     fn end_of(drawing: &str, class: &str) -> Option<f64> {

@@ -3,7 +3,8 @@
 
 use flashlag_report::{Options, comparison_html, html};
 use flashlag_schema::Run;
-use flashlag_views::{CompareOptions, Comparison, compare, sample};
+use flashlag_testing::sample;
+use flashlag_views::{CompareOptions, Comparison, compare};
 
 /// Every kind of page, by name.
 pub fn pages() -> Vec<(String, String)> {

@@ -205,7 +205,7 @@ mod tests {
     use super::*;
     use flashlag_schema::profile::Profile;
 
-    use crate::sample;
+    use flashlag_testing::sample;
 
     fn simulated(name: &str, about: &str) -> Run {
         let mut run = sample::quick();

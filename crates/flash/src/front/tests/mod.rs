@@ -5,10 +5,8 @@ mod link;
 mod power;
 mod write_cache;
 
-#[path = "../../../tests/common/changed.rs"]
-mod changed;
-
 use flashlag_schema::profile::Model;
+use flashlag_testing::model;
 use flashlag_units::{Bytes, Nanos};
 
 use super::commands::Front;
@@ -107,43 +105,27 @@ impl Store for Dies {
     }
 }
 
-const BASE: &str = r#"
-name = "front"
-about = "The front alone."
-os = "none"
-filesystem = "raw"
-[nand]
-cell = { value = "tlc", source = "test" }
-channels = { value = 1, source = "test" }
-dies_per_channel = { value = 4, source = "test" }
-planes = { value = 1, source = "test" }
-page = { value = "16KiB", source = "test" }
-pages_per_block = { value = 96, source = "test" }
-read = { value = "50us", source = "test" }
-program = { value = "1ms", source = "test" }
-erase = { value = "3ms", source = "test" }
-bus_per_second = { value = "1GB", source = "test" }
-[host]
-link = { value = "test", source = "test" }
-read_per_second = { value = "400MB", source = "test" }
-write_per_second = { value = "400MB", source = "test" }
-queue_depth = { value = 1, source = "test" }
-read_command = { value = "20us", source = "test" }
-write_command = { value = "20us", source = "test" }
-flush_command = { value = "5us", source = "test" }
-[map]
-kind = { value = "page", source = "test" }
-capacity = { value = "256MiB", source = "test" }
-spare = { value = "32MiB", source = "test" }
-unit = { value = "4KiB", source = "test" }
-program_unit = { value = "48KiB", source = "test" }
-[gc]
-policy = { value = "greedy", source = "test" }
-"#;
+/// Four dies of TLC behind a fast link.
+const FRONT: [(&str, &str); 14] = [
+    ("nand.cell", r#""tlc""#),
+    ("nand.dies_per_channel", "4"),
+    ("nand.page", r#""16KiB""#),
+    ("nand.pages_per_block", "96"),
+    ("nand.program", r#""1ms""#),
+    ("nand.bus_per_second", r#""1GB""#),
+    ("host.read_per_second", r#""400MB""#),
+    ("host.write_per_second", r#""400MB""#),
+    ("host.read_command", r#""20us""#),
+    ("host.write_command", r#""20us""#),
+    ("host.flush_command", r#""5us""#),
+    ("map.capacity", r#""256MiB""#),
+    ("map.spare", r#""32MiB""#),
+    ("map.program_unit", r#""48KiB""#),
+];
 
 /// The front and its dies, with parameters besides or instead (`host.packed = 8`), as TOML values.
 fn front(changes: &[(&str, &str)]) -> (Front, Dies) {
-    let model = changed::changed(BASE, changes);
+    let model = model(&[&FRONT, changes].concat());
     let dies = Dies::new(&model);
     (Front::new(&model, 4, 1), dies)
 }

@@ -1,6 +1,6 @@
 //! Devices that fail: every call that asks is told, and nothing waits for ever.
 
-use flashlag_device::{FaultDevice, Faults};
+use flashlag_testing::{FaultDevice, Faults};
 use rustix::io::Errno;
 
 use super::*;

@@ -1,8 +1,9 @@
-//! What every [`Device`](crate::Device) promises, as claims that can be checked: null, RAM, faulty
+//! What every [`Device`] promises, as claims that can be checked: null, RAM, faulty
 //! (with its faults off or only slow), real files behind psync and io_uring, simulated flash.
 //!
 //! ```
-//! use flashlag_device::{RamDevice, conformance};
+//! use flashlag_device::RamDevice;
+//! use flashlag_testing::conformance;
 //! use flashlag_units::Bytes;
 //!
 //! let report = conformance::check(|| RamDevice::new(Bytes::from_mib(1), 4, Bytes(4096)));
@@ -12,7 +13,7 @@
 mod claims;
 mod exchange;
 
-use crate::request::Device;
+use flashlag_device::Device;
 
 /// How a claim did.
 #[derive(Clone, Debug, PartialEq, Eq)]

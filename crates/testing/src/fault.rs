@@ -1,19 +1,15 @@
-//! A device that fails as it is told to.
+//! A device with faults, for tests.
 
+use flashlag_device::{Clock, Completion, Device, DeviceError, Geometry, Latency, Op, Request};
 use flashlag_units::{Bytes, Nanos};
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 use rustix::io::Errno;
 
-use crate::clock::Clock;
-use crate::error::DeviceError;
-use crate::latency::Latency;
-use crate::request::{Completion, Device, Geometry, Op, Request};
-
-/// What goes wrong. Operations are counted from 1: every read, write, flush and discard.
+/// The faults of a [`FaultDevice`]. Operations are counted from 1: every read, write, flush and discard.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Faults {
-    /// What every random choice follows from.
+    /// The seed of every random choice.
     pub seed: u64,
     /// Added to what the device itself takes.
     pub latency: Option<Latency>,
@@ -21,7 +17,7 @@ pub struct Faults {
     pub fails: Vec<(u64, Errno)>,
     /// Every operation from this one on fails, and how: the device is gone.
     pub gone_from: Option<(u64, Errno)>,
-    /// After so many bytes were written, every write fails with `ENOSPC`.
+    /// The bytes that can be written; every write beyond them fails with `ENOSPC`.
     pub room: Option<Bytes>,
     /// Writes, counted from 1, that are acknowledged but never done.
     pub lost_writes: Vec<u64>,
@@ -29,7 +25,7 @@ pub struct Faults {
     pub flipped_writes: Vec<u64>,
     /// Writes, counted from 1, of which only the first half is done.
     pub torn_writes: Vec<u64>,
-    /// Whether every added latency is kept for [`FaultDevice::added`]: for tests.
+    /// Whether every added latency is kept for [`FaultDevice::added`].
     pub keep_added: bool,
 }
 

@@ -1,6 +1,6 @@
 use flashlag_units::Bytes;
 
-use crate::request::{Completion, Device, Durability, Op, Request};
+use flashlag_device::{Completion, Device, Durability, Op, Request};
 
 /// The block that claims use: a multiple of the alignment, 4 KiB where that fits.
 pub(super) fn block_of<D: Device>(device: &D) -> Bytes {

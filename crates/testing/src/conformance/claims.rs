@@ -2,8 +2,7 @@ use flashlag_units::{Bytes, Nanos};
 
 use super::Outcome;
 use super::exchange::{block_of, content, expect, put, request, run, run_ok, write};
-use crate::clock::Clock;
-use crate::request::{Completion, Device, Durability, Op, Request};
+use flashlag_device::{Clock, Completion, Device, Durability, Op, Request};
 
 type Checked = Result<Outcome, String>;
 type Claim<D> = fn(&mut D) -> Checked;
