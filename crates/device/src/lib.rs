@@ -23,4 +23,4 @@ pub use ram::{RamCounts, RamDevice, Service};
 pub use request::{Completion, Device, Durability, Geometry, Op, Request};
 pub use sampler::{WaitReading, WaitSampler, WaitWindow};
 pub use shifted::Shifted;
-pub use wait::{NoWaitMeter, SchedulerTimes, ThreadWaitMeter, WaitMeter};
+pub use wait::{NoWaitMeter, SchedulerTimes, WaitMeter};

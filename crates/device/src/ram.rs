@@ -124,11 +124,6 @@ impl<C: Clock> RamDevice<C> {
         self.counts
     }
 
-    /// Everything that it holds, for a test that damages it.
-    pub fn data_mut(&mut self) -> &mut [u8] {
-        &mut self.data
-    }
-
     fn move_data(&mut self, request: &Request) {
         let at = request.offset.0 as usize..(request.offset.0 + request.length.0) as usize;
         let from = request.slot as usize * self.geometry.buffer.0 as usize;

@@ -71,6 +71,11 @@ mod tests {
         };
         device.submit(request).unwrap();
         device.reap(1, &mut Vec::new()).unwrap();
-        assert_eq!(device.device.data_mut()[8191..8193], [0, 7]);
+        let inner = &mut device.device;
+        inner
+            .submit(Request { op: Op::Read, offset: Bytes(7680), length: Bytes(1024), ..request })
+            .unwrap();
+        inner.reap(1, &mut Vec::new()).unwrap();
+        assert_eq!(inner.buffer(0)[511..513], [0, 7]);
     }
 }

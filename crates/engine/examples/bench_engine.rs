@@ -13,7 +13,8 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 
-use flashlag_device::{Device, DeviceError, Durability, Latency, ThreadWaitMeter};
+use flashlag_device::{Device, DeviceError, Durability, Latency};
+use flashlag_engine::ThreadWaitMeter;
 use flashlag_engine::{Driven, FileSet, Job, Limits, OpenOptions, Watch, drive, open};
 use flashlag_schema::scenario::{self, Arrivals, EngineKind, IoOperation, Pattern};
 use flashlag_stats::Percentile;

@@ -5,12 +5,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
-use flashlag_device::{Budget, DeviceError, ThreadWaitMeter, WaitMeter};
+use flashlag_device::{Budget, DeviceError};
 use flashlag_schema::Downgrade;
 use flashlag_stats::live::Live;
 
 use crate::drive::{Driven, Job, Watch, drive};
 use crate::files::FileSet;
+use crate::meter::ThreadWaitMeter;
 use crate::open::{OpenOptions, open};
 
 /// A job under way in its own thread. Dropping it stops it and waits for it.
@@ -127,17 +128,6 @@ fn work(
     let meter = ThreadWaitMeter::open().ok();
     let watch = &mut Watch { live: Some(live), budget, ..Watch::new(stop, meter) };
     Some(drive(&mut device, job, watch))
-}
-
-/// The thread's meter, where the kernel has one.
-#[derive(Debug)]
-pub struct MaybeMeter(pub Option<ThreadWaitMeter>);
-
-impl WaitMeter for MaybeMeter {
-    #[inline]
-    fn read(&self) -> Option<flashlag_device::SchedulerTimes> {
-        self.0.read()
-    }
 }
 
 fn thread_error(subject: &str, reason: String) -> DeviceError {

@@ -19,7 +19,8 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use flashlag_device::{Clock, MonotonicClock, SchedulerTimes, ThreadWaitMeter, WaitMeter};
+use crate::meter::ThreadWaitMeter;
+use flashlag_device::{Clock, MonotonicClock, SchedulerTimes, WaitMeter};
 use flashlag_stats::Stop;
 use flashlag_units::Nanos;
 

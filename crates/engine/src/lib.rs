@@ -13,6 +13,7 @@ pub mod fill;
 pub mod guard;
 pub mod heartbeat;
 mod lay_out;
+mod meter;
 mod one;
 mod open;
 mod presence;
@@ -27,6 +28,7 @@ pub use drive::{
     Driven, Ended, Job, Limits, Sides, ThreadsWatch, Verified, Watch, drive, drive_threads,
 };
 pub use files::FileSet;
+pub use meter::ThreadWaitMeter;
 pub use open::{OpenOptions, Opened, open};
 pub use presence::Presence;
 pub use psync::PsyncDevice;

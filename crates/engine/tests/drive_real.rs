@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use flashlag_device::{Durability, ThreadWaitMeter};
+use flashlag_device::Durability;
+use flashlag_engine::ThreadWaitMeter;
 use flashlag_engine::{
     Background, Ended, FileSet, Job, Limits, OpenOptions, Opened, Watch, drive, open,
 };

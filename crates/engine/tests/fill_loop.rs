@@ -14,7 +14,8 @@ use std::time::Duration;
 
 use common::faulty::FaultyMount;
 use common::loop_mount::{LoopMount, run};
-use flashlag_device::{DeviceError, ThreadWaitMeter};
+use flashlag_device::DeviceError;
+use flashlag_engine::ThreadWaitMeter;
 use flashlag_engine::drive::{Ended, Watch};
 use flashlag_engine::fill::{FillSpec, Filled, fill, free_space};
 use flashlag_engine::guard::{Kept, Workspace, clean};

@@ -9,7 +9,8 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use common::refused::refused;
-use flashlag_device::{Durability, ThreadWaitMeter};
+use flashlag_device::Durability;
+use flashlag_engine::ThreadWaitMeter;
 use flashlag_engine::{Ended, FileSet, Job, Limits, OpenOptions, Watch, drive, open};
 use flashlag_schema::scenario::{self, Arrivals, EngineKind, IoOperation, Pattern};
 use flashlag_units::{Bytes, Nanos};

@@ -7,7 +7,8 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use flashlag_device::{Completion, Device, Durability, Op, Request, ThreadWaitMeter};
+use flashlag_device::{Completion, Device, Durability, Op, Request};
+use flashlag_engine::ThreadWaitMeter;
 use flashlag_engine::{Ended, FileSet, Job, Limits, OpenOptions, Opened, Watch, drive, open};
 use flashlag_schema::scenario::{self, Arrivals, EngineKind, IoOperation, Pattern};
 use flashlag_units::{Bytes, Nanos};

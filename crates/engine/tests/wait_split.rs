@@ -5,9 +5,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use flashlag_device::{
-    Device, Latency, MonotonicClock, RamDevice, SchedulerTimes, ThreadWaitMeter, WaitMeter,
-};
+use flashlag_device::{Device, Latency, MonotonicClock, RamDevice, SchedulerTimes, WaitMeter};
+use flashlag_engine::ThreadWaitMeter;
 use flashlag_engine::{Job, Limits, Watch, drive};
 use flashlag_schema::scenario::{Arrivals, IoOperation, Pattern};
 use flashlag_stats::{Percentile, WaitSplit};

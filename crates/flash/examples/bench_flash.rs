@@ -6,7 +6,8 @@
 
 use std::error::Error;
 
-use flashlag_device::{ThreadWaitMeter, WaitMeter};
+use flashlag_device::WaitMeter;
+use flashlag_engine::ThreadWaitMeter;
 use flashlag_flash::{Command, Flash, Order, Past};
 use flashlag_schema::profile::{Model, Profile};
 use flashlag_units::{Bytes, Nanos};

@@ -55,6 +55,7 @@ mod nand;
 mod page_map;
 mod past;
 mod power;
+mod sizing;
 mod stats;
 
 pub use command::{Command, FlashError, Timing};
@@ -62,4 +63,5 @@ pub use device::FlashDevice;
 pub use flash::Flash;
 pub use past::{Order, Past};
 pub use power::{Lost, PowerCut, Undo};
+pub use sizing::{SizeError, is_instant, minimum_size, model_of_size};
 pub use stats::Stats;

@@ -110,7 +110,8 @@ fn a_power_cut_and_faults_reach_the_clients() {
     let Some(running) = start(fast("nexus5-2013")) else { return };
     let (mut client, mut control) = (connect(&running), running.control().unwrap());
     assert_eq!(client.write(0, &[1; 4096], true).unwrap(), 0);
-    control.cut_now(true).unwrap();
+    let now = flashlag_serve::Command::Cut { moment: CutMoment::Now, stay_off: true };
+    control.ask(&now).unwrap();
     assert_eq!(client.read(0, &mut [0; 4096]).unwrap(), 5);
     control.ask(&flashlag_serve::Command::On).unwrap();
     let mut held = [0; 4096];

@@ -17,6 +17,9 @@ pub enum ServeError {
         /// What is wrong, and what is allowed.
         reason: String,
     },
+    /// A size that the profile's flash can't have.
+    #[error(transparent)]
+    Size(#[from] flashlag_flash::SizeError),
     /// A profile that there is not, or that makes no device.
     #[error("profile {name}: {reason}")]
     Profile {

@@ -16,7 +16,6 @@ mod error;
 mod launch;
 mod record;
 mod settings;
-mod sizing;
 mod store;
 
 pub use control::{
@@ -28,4 +27,3 @@ pub use error::ServeError;
 pub use launch::{Launch, Listen, OwnDirectory, Running, percent_encoded};
 pub use record::{Head, Record, RecordKind, Recording};
 pub use settings::{Age, Settings, TimeScale};
-pub use sizing::{is_instant, minimum_size, model_of_size};

@@ -8,10 +8,11 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use common::{BLOCK, block, open, read, settings};
+use flashlag_flash::minimum_size;
 use flashlag_schema::DeviceStats;
 use flashlag_schema::profile::{Profile, names};
 use flashlag_serve::{
-    Answer, Command, CutMoment, Fault, FaultKind, FaultOp, Refusal, Served, Settings, minimum_size,
+    Answer, Command, CutMoment, Fault, FaultKind, FaultOp, Refusal, Served, Settings,
 };
 use flashlag_units::{Bytes, Nanos};
 use proptest::prelude::*;

@@ -4,7 +4,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use flashlag_device::ThreadWaitMeter;
+use flashlag_engine::ThreadWaitMeter;
 use flashlag_schema::scenario::{Arrivals, JournalMode, Save, Statement, Synchronous};
 use flashlag_sqlite::{PreparedSaves, SaveJob, SaveWatch, Saved, remove_databases};
 use flashlag_stats::Percentile;

@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use common::{count_rows, done, is_sound, job, open, save};
-use flashlag_device::{NoWaitMeter, ThreadWaitMeter};
+use flashlag_device::NoWaitMeter;
+use flashlag_engine::ThreadWaitMeter;
 use flashlag_schema::scenario::{Arrivals, JournalMode, Save, Schedule, Statement};
 use flashlag_sqlite::{SaveWatch, run};
 use flashlag_stats::live::Live;

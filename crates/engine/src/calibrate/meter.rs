@@ -1,4 +1,5 @@
-use flashlag_device::{Clock, MonotonicClock, ThreadWaitMeter, WaitMeter};
+use crate::meter::ThreadWaitMeter;
+use flashlag_device::{Clock, MonotonicClock, WaitMeter};
 use flashlag_schema::Reading;
 use flashlag_units::Nanos;
 

@@ -7,7 +7,7 @@ mod overhead;
 
 use flashlag_device::{Clock, MonotonicClock};
 use flashlag_schema::Calibration;
-use flashlag_units::{Nanos, ratio};
+use flashlag_units::Nanos;
 use rustix::time::ClockId;
 
 /// The shortest window over which clocks are compared. At 100 ms a bracket of 50 ns is an error of
@@ -35,14 +35,6 @@ pub fn calibrate() -> Calibration {
     Calibration { clock, wait_meter_cost_ns, engine, took_ns }
 }
 
-/// The share of the time of `queue_depth` slots that the latencies account for: the sum of
-/// latencies over elapsed time × depth. A closed loop that does nothing else comes close to 1;
-/// above 1 the clock or the counting is wrong, for no operation takes less than no time. `None`
-/// where no time has passed.
-pub fn accounted(latency_sum: Nanos, elapsed: Nanos, queue_depth: u32) -> Option<f64> {
-    ratio(latency_sum.0, elapsed.0.saturating_mul(u64::from(queue_depth)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -62,12 +54,5 @@ mod tests {
         assert!(steered.abs() <= 1000.0, "{found:?}");
         let engine = found.engine.value().expect("the loop runs on nothing");
         assert!(engine.ops > 1000 && engine.cpu_picoseconds_per_op > 0, "{found:?}");
-    }
-
-    #[test]
-    fn latencies_never_account_for_more_than_there_was() {
-        assert_eq!(accounted(Nanos(50), Nanos(100), 1), Some(0.5));
-        assert_eq!(accounted(Nanos(400), Nanos(100), 4), Some(1.0));
-        assert_eq!(accounted(Nanos(1), Nanos(0), 1), None);
     }
 }

@@ -1,6 +1,7 @@
 use std::sync::atomic::AtomicBool;
 
-use flashlag_device::{Durability, NoWaitMeter, NullDevice, ThreadWaitMeter};
+use crate::meter::ThreadWaitMeter;
+use flashlag_device::{Durability, NoWaitMeter, NullDevice};
 use flashlag_schema::scenario::{Arrivals, IoOperation, Pattern};
 use flashlag_schema::{EngineOverhead, Reading};
 use flashlag_stats::Percentile;

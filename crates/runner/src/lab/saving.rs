@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use flashlag_device::ThreadWaitMeter;
+use flashlag_engine::ThreadWaitMeter;
 use flashlag_lab::LabError;
 use flashlag_lab::guest::{self, Link, Orders};
 use flashlag_lab::protocol::{Checked, Mount, Report, SaveOrder};

@@ -12,12 +12,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use flashlag_device::{Clock, DeviceError, MonotonicClock, Shifted, ThreadWaitMeter};
+use flashlag_device::{Clock, DeviceError, MonotonicClock, Shifted};
 use flashlag_engine::fill::{FillSpec, fill, free_space, trim};
 use flashlag_engine::heartbeat::Heartbeat;
 use flashlag_engine::{
-    AnyDevice, Background, Driven, FileSet, OpenOptions, Presence, ThreadsWatch, Watch,
-    drive_threads, open,
+    AnyDevice, Background, Driven, FileSet, OpenOptions, Presence, ThreadWaitMeter, ThreadsWatch,
+    Watch, drive_threads, open,
 };
 use flashlag_inspect::Probe;
 use flashlag_schema::counters::Counters;

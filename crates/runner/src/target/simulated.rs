@@ -1,8 +1,8 @@
 //! `sim:PROFILE[+FS[,OPTION]...]`.
 
+use flashlag_flash::model_of_size;
 use flashlag_iostack::StackSpec;
 use flashlag_schema::profile::{Profile, ProfileError};
-use flashlag_serve::model_of_size;
 use flashlag_units::Bytes;
 
 use crate::error::RunError;

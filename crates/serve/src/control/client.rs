@@ -7,7 +7,7 @@ use std::time::Duration;
 use flashlag_schema::DeviceStats;
 use flashlag_units::printable_line;
 
-use super::{Answer, Command, CutMoment, CutReport, Fault, Reply};
+use super::{Answer, Command, Fault, Reply};
 use crate::error::ServeError;
 
 /// A device answers at once but where it stores gigabytes.
@@ -69,17 +69,6 @@ impl Control {
     pub fn stat(&mut self) -> Result<DeviceStats, ServeError> {
         match self.ask(&Command::Stat)? {
             Answer::Stats(stats) => Ok(*stats),
-            other => Err(unexpected(&other)),
-        }
-    }
-
-    /// Cuts the power now; says what that took.
-    ///
-    /// # Errors
-    /// As [`Control::ask`].
-    pub fn cut_now(&mut self, stay_off: bool) -> Result<CutReport, ServeError> {
-        match self.ask(&Command::Cut { moment: CutMoment::Now, stay_off })? {
-            Answer::Cut(report) => Ok(report),
             other => Err(unexpected(&other)),
         }
     }

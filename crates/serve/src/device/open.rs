@@ -20,8 +20,8 @@ use super::{Modelled, Served};
 use crate::data::{Data, FileData, MemoryData};
 use crate::error::{ServeError, plain};
 use crate::settings::Settings;
-use crate::sizing::{is_instant, model_of_size};
 use crate::store::{DataFile, Restored, Store, check_store};
+use flashlag_flash::{is_instant, model_of_size};
 
 /// So much is loaded at a time.
 const PIECE: u64 = 64 << 10;

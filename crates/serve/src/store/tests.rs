@@ -4,7 +4,7 @@ use flashlag_schema::profile::Profile;
 use proptest::prelude::*;
 
 use super::*;
-use crate::sizing::{minimum_size, model_of_size};
+use flashlag_flash::{minimum_size, model_of_size};
 
 const PROFILE: &str = "nexus5-2013";
 

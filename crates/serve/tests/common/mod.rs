@@ -1,8 +1,9 @@
 //! Devices that live fast, and what tests write to them.
 #![allow(dead_code, reason = "each test uses some of it")]
 
+use flashlag_flash::minimum_size;
 use flashlag_schema::profile::Profile;
-use flashlag_serve::{Served, Settings, minimum_size};
+use flashlag_serve::{Served, Settings};
 use flashlag_units::Bytes;
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;

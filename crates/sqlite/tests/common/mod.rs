@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use flashlag_device::ThreadWaitMeter;
+use flashlag_engine::ThreadWaitMeter;
 use flashlag_schema::scenario::{Arrivals, JournalMode, Save, Statement, Synchronous};
 use flashlag_sqlite::{SaveJob, SaveWatch, Saved, run};
 use flashlag_units::{Bytes, Nanos, Text};

@@ -23,8 +23,8 @@ use rustix::time::Timespec;
 use crate::control::{self, Control};
 use crate::error::ServeError;
 use crate::settings::Settings;
-use crate::sizing::{is_instant, model_of_size};
 use crate::store::check_store;
+use flashlag_flash::{is_instant, model_of_size};
 
 pub use directory::OwnDirectory;
 pub use listen::{Listen, percent_encoded};
