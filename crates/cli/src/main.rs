@@ -20,6 +20,10 @@ use args::{Cli, Command};
 use exit::Exit;
 
 fn main() -> std::process::ExitCode {
+    // From build.rs; a guest is this program too.
+    if let Some(commit) = option_env!("FLASHLAG_COMMIT") {
+        flashlag_runner::set_commit(commit);
+    }
     if let Some(ended) = flashlag_runner::lab::be_the_guest() {
         return ended;
     }

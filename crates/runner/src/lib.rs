@@ -32,7 +32,7 @@ pub use flashlag_engine::guard::{Cleaned, GuardError, clean, clean_of_all_machin
 pub use output::{Destination, OutputKind, RunFile, is_same_file};
 pub use prepared::{Prepared, prepare, run};
 pub use real::Cost;
-pub use record::{REVIEWERS_LEAVE, program, stamp};
+pub use record::{REVIEWERS_LEAVE, program, set_commit, stamp};
 pub use request::Request;
 pub use target::{LabTarget, SimTarget, Target, profile};
 pub use task::measured;

@@ -1,5 +1,7 @@
 //! The run file's frame: what is known before anything is measured.
 
+use std::sync::OnceLock;
+
 use flashlag_schema::profile::Profile;
 use flashlag_schema::scenario::Scenario;
 use flashlag_schema::{
@@ -92,14 +94,20 @@ fn scenario_record(scenario: &Scenario, seed: u64) -> ScenarioRecord {
     }
 }
 
-/// This program. The commit is known where the build knew it.
+static COMMIT: OnceLock<&str> = OnceLock::new();
+
+/// Sets the commit that this program was built from, for all of its run files. The program does so
+/// as it starts, since only its own crate is built again after a commit.
+pub fn set_commit(commit: &'static str) {
+    COMMIT.get_or_init(|| commit);
+}
+
+/// This program: its version, and its commit if [`set_commit`] was called.
 pub fn program() -> Program {
+    let commit = COMMIT.get().map(|commit| Reading::Value((*commit).to_owned()));
     Program {
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        commit: match option_env!("FLASHLAG_COMMIT") {
-            Some(commit) => Reading::Value(commit.to_owned()),
-            None => Reading::unavailable("not known when this was built"),
-        },
+        commit: commit.unwrap_or_else(|| Reading::unavailable("not known when this was built")),
     }
 }
 

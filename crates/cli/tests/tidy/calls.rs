@@ -97,8 +97,10 @@ fn in_product(source: &Source, line: usize) -> bool {
     source.kind == Kind::Product && !source.is_test(line)
 }
 
+/// A build script speaks to cargo by printing.
 fn in_library(source: &Source, line: usize) -> bool {
-    source.kind != Kind::Example && !source.is_test(line)
+    let is_script = source.path.ends_with("/build.rs");
+    source.kind != Kind::Example && !is_script && !source.is_test(line)
 }
 
 /// In what writes results for a user: files of other kinds have rules of their own.

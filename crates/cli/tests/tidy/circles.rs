@@ -280,7 +280,9 @@ impl<'ast> Visit<'ast> for Mentions<'_> {
 }
 
 fn crate_of(name: &str, sources: &[Source]) -> Crate {
-    let product = |source: &&Source| source.kind == Kind::Product && source.is_in(name);
+    let product = |source: &&Source| {
+        source.kind == Kind::Product && source.path.starts_with(&format!("crates/{name}/src/"))
+    };
     Crate::of(sources.iter().filter(product))
 }
 

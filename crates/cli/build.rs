@@ -1,0 +1,64 @@
+//! The commit that the program is built from, for every run file: `FLASHLAG_COMMIT`.
+//!
+//! In this crate, since a change of any product source rebuilds it anyway: nothing else is built
+//! again because of a commit. Without git, or outside of flashlag's own repository, the variable is
+//! not set and a run file says so.
+
+use std::path::Path;
+use std::process::Command;
+
+/// What the program is built from, relative to the workspace.
+const SOURCES: [&str; 5] = ["crates", "profiles", "scenarios", "Cargo.toml", "Cargo.lock"];
+
+fn main() {
+    println!("cargo::rerun-if-env-changed=FLASHLAG_COMMIT");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    watch(&root);
+    let given = std::env::var("FLASHLAG_COMMIT").ok().filter(|given| !given.is_empty());
+    if let Some(commit) = given.or_else(|| commit(&root)) {
+        println!("cargo::rustc-env=FLASHLAG_COMMIT={commit}");
+    }
+}
+
+/// The short hash of the commit, with `-dirty` if a source differs from it or is new.
+fn commit(root: &Path) -> Option<String> {
+    let top = git(root, &["rev-parse", "--show-toplevel"])?;
+    // An unpacked archive may lie within some other repository.
+    if Path::new(&top).canonicalize().ok()? != root.canonicalize().ok()? {
+        return None;
+    }
+    let hash = git(root, &["rev-parse", "--short=12", "HEAD"])?;
+    let status = [&["status", "--porcelain", "--"][..], &SOURCES].concat();
+    let is_clean = git(root, &status)?.is_empty();
+    Some(if is_clean { hash } else { format!("{hash}-dirty") })
+}
+
+fn git(root: &Path, arguments: &[&str]) -> Option<String> {
+    let mut command = Command::new("git");
+    // A build must not write into the repository, nor wait for whoever does.
+    let output = command.args(arguments).current_dir(root).env("GIT_OPTIONAL_LOCKS", "0").output();
+    let output = output.ok().filter(|output| output.status.success())?;
+    Some(String::from_utf8(output.stdout).ok()?.trim().to_owned())
+}
+
+/// Runs this script again after a commit, a checkout, or a change of a product source.
+fn watch(root: &Path) {
+    let watch = |path: &Path| {
+        // A path that does not exist would run the script at every build.
+        if path.exists() {
+            println!("cargo::rerun-if-changed={}", path.display());
+        }
+    };
+    println!("cargo::rerun-if-changed=build.rs");
+    for source in &SOURCES[1..] {
+        watch(&root.join(source));
+    }
+    for entry in std::fs::read_dir(root.join("crates")).into_iter().flatten().flatten() {
+        watch(&entry.path().join("src"));
+        watch(&entry.path().join("Cargo.toml"));
+    }
+    let Some(folder) = git(root, &["rev-parse", "--absolute-git-dir"]) else { return };
+    for name in ["HEAD", "logs/HEAD"] {
+        watch(&Path::new(&folder).join(name));
+    }
+}
