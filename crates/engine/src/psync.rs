@@ -168,3 +168,56 @@ impl Device for PsyncDevice {
         self.clock.pass_until(time);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+
+    use super::*;
+    use crate::files::FileSet;
+    use crate::table::Sync;
+
+    const BLOCK: Bytes = Bytes(8192);
+
+    /// A device over two files. `/dev/null` takes writes and refuses to be synced (EINVAL), so an
+    /// error tells that a file was synced.
+    fn device(directory: &std::path::Path, null: usize) -> PsyncDevice {
+        let span = FileSet::FILE_BYTES.plus(BLOCK);
+        let set = FileSet::new(directory, "test", span);
+        let open = |index| {
+            let path = if index == null { "/dev/null".into() } else { set.path(index) };
+            File::options().create(true).truncate(false).write(true).open(path).unwrap().into()
+        };
+        let table = FileTable::new(set.clone(), vec![open(0), open(1)], Sync::Data);
+        let (alignment, buffer) = (Bytes(4096), BLOCK);
+        let geometry = Geometry { size: span, alignment, slots: 1, buffer, keeps_data: true };
+        PsyncDevice::new(table, geometry, 4096, DurableWrite::Sync)
+    }
+
+    fn outcome(device: &mut PsyncDevice, offset: Bytes, durability: Durability) -> Option<String> {
+        let write = Request { slot: 0, op: Op::Write, offset, length: BLOCK, durability };
+        device.submit(write).unwrap();
+        let mut completed = Vec::new();
+        device.reap(1, &mut completed).unwrap();
+        completed.remove(0).result.err().map(|error| error.subject)
+    }
+
+    #[test]
+    fn a_durable_write_over_two_files_syncs_both_and_no_other_write_does() {
+        let directory = tempfile::tempdir().unwrap();
+        let border = FileSet::FILE_BYTES;
+        let across = border.minus(Bytes(4096));
+        for null in [0, 1] {
+            let mut device = device(directory.path(), null);
+            let name = format!("test-000{null}.dat");
+            for durability in [Durability::Flush, Durability::Write] {
+                let subject = outcome(&mut device, across, durability).expect("it is synced");
+                assert!(subject.ends_with(&name), "{subject} is not {name}");
+                let within = [Bytes::ZERO, border];
+                let synced = within.map(|at| outcome(&mut device, at, durability).is_some());
+                assert_eq!(synced, [null == 0, null == 1], "a write within one file");
+            }
+            assert_eq!(outcome(&mut device, across, Durability::None), None);
+        }
+    }
+}

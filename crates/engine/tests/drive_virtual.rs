@@ -108,6 +108,21 @@ fn stalls_are_where_they_were() {
 }
 
 #[test]
+fn operations_in_flight_at_the_end_of_the_warm_up_are_not_counted() {
+    let write = Latency::Fixed(Nanos::from_micros(100));
+    for depth in [1, 4, 16] {
+        let warmup = Some(Nanos::from_millis(10));
+        let limits = Limits { warmup, bytes: Some(Bytes(200 * BLOCK.0)), ..Limits::default() };
+        let job = Job { queue_depth: depth, limits, ..job(0) };
+        let driven = run(&mut ram(depth, service(write, 1), 0), &job);
+        // One unit: the last of the warm-up's operations has all those in flight before it.
+        let uncounted = driven.moved.0 / BLOCK.0 - driven.recorded.latency.count();
+        assert_eq!(driven.recorded.latency.count(), 200, "depth {depth}");
+        assert_eq!(uncounted, 100 + u64::from(depth) - 1, "depth {depth}");
+    }
+}
+
+#[test]
 fn a_queue_makes_each_wait_for_the_ones_before_it() {
     let write = Latency::Fixed(Nanos::from_micros(100));
     let driven = run(&mut ram(8, service(write, 1), 0), &Job { queue_depth: 8, ..job(800) });
