@@ -112,7 +112,7 @@ pub struct RunArgs {
     #[arg(help_heading = "What is done", long, value_name = "N", default_value_t = 1)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub runs: u32,
-    /// What a fill spares, e.g. 300MB [default: the larger of 5 % and 1 GB, a tenth of a small volume; sim: 300 MB]
+    /// What a fill spares, e.g. 300MB [default: the larger of 5% and 1 GB, a tenth of a small volume; sim: 300 MB]
     #[arg(help_heading = "Safety", long, value_name = "SIZE")]
     pub leave: Option<Bytes>,
     /// Never write more than this

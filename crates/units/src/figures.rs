@@ -20,6 +20,12 @@ pub fn percent(share: f64) -> String {
     }
 }
 
+/// As [`percent`], with a minus sign before a share below 0: `-4.2%`.
+pub fn signed_percent(share: f64) -> String {
+    let size = percent(share.abs());
+    if share < 0.0 { format!("-{size}") } else { size }
+}
+
 /// A whole number with thousands separated: `12,000`.
 pub fn count(value: u64) -> String {
     let digits = value.to_string();

@@ -21,7 +21,7 @@ mod text;
 mod words;
 
 pub use bytes::Bytes;
-pub use figures::{count, mb_per_s, percent, rate};
+pub use figures::{count, mb_per_s, percent, rate, signed_percent};
 pub use names::{did_you_mean, nearest};
 pub use nanos::Nanos;
 pub use parse::ParseUnitError;

@@ -1,12 +1,12 @@
 //! Whole runs made one after another (`run --runs`): the mean of each test and how runs differ.
 
-use flashlag_explain::{Figures, LagVerdict, Plan, felt, is_fill, merged};
+use flashlag_explain::{Figures, LagVerdict, Plan, felt, is_fill, merged, verdict};
 use flashlag_schema::{Operation, Phase, Run};
 use flashlag_units::Nanos;
 
 use crate::doubt::failures_of;
 use crate::format::{self, capitalized};
-use crate::headline::{Deciding, Stage};
+use crate::headline::{Decided, Deciding, Tested};
 use crate::naming::{row_title, stage_of};
 use crate::overload::Overloads;
 use crate::verdict::Judgement;
@@ -176,17 +176,20 @@ enum Said {
 impl Said {
     fn of(run: &Run) -> Said {
         let Some(deciding) = Deciding::of(run) else { return Said::NoWaits };
-        let verdict = |phase: &Phase| Judgement::of(run, phase).verdict();
-        let own = run.phases.iter().filter(|phase| phase.name == deciding.test);
-        let stages: Vec<Stage> =
-            own.map(|phase| Stage { state: phase.state, verdict: verdict(phase) }).collect();
-        let Some(alone) = deciding.verdict(&stages) else { return Said::NotJudged };
-        let beside = run.phases.iter().filter(|phase| {
-            let save = phase.operation == Operation::Save && phase.background.is_some();
-            save && deciding.is_beside(&phase.name, phase.state)
-        });
-        let busy = worst(beside.filter_map(verdict)).filter(|busy| *busy > alone);
-        Said::Judged { alone, busy }
+        let tests: Vec<Tested<'_>> = run
+            .phases
+            .iter()
+            .map(|phase| Tested {
+                test: &phase.name,
+                state: phase.state,
+                verdict: verdict(run, phase),
+                busy: phase.operation == Operation::Save && phase.background.is_some(),
+            })
+            .collect();
+        match deciding.judge(&tests) {
+            Some(Decided { alone, busy, .. }) => Said::Judged { alone, busy },
+            None => Said::NotJudged,
+        }
     }
 }
 

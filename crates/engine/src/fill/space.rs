@@ -62,9 +62,9 @@ pub fn leave_default(total: Bytes) -> (Bytes, String) {
         return (Bytes(total.0 / 10), format!("a tenth of {total}"));
     }
     if share > least {
-        (share, format!("5 % of {total}, which is more than 1 GB ({reviewers})"))
+        (share, format!("5% of {total}, which is more than 1 GB ({reviewers})"))
     } else {
-        (least, format!("1 GB, which is more than 5 % of {total} ({reviewers})"))
+        (least, format!("1 GB, which is more than 5% of {total} ({reviewers})"))
     }
 }
 

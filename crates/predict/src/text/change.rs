@@ -79,7 +79,9 @@ fn steps(forecast: &Forecast) -> Table {
     let mut row = |name: String, figures: &Figures, shares: [Option<f64>; 2]| {
         let mut cells = vec![name];
         cells.extend(summary(figures));
-        cells.extend(shares.map(|share| share.map(percent).unwrap_or_default()));
+        cells.extend(
+            shares.map(|share| share.map(flashlag_units::signed_percent).unwrap_or_default()),
+        );
         table.row(cells);
     };
     row("as it is".to_owned(), &forecast.before, [None, None]);
@@ -98,11 +100,6 @@ fn summary(figures: &Figures) -> [String; 4] {
         durable.map_or("-".to_owned(), |test| number(test.bytes_per_second / 1e6)),
         figures.saves().map_or("-".to_owned(), |test| number(test.per_second)),
     ]
-}
-
-fn percent(share: f64) -> String {
-    let size = flashlag_units::percent(share.abs());
-    if share < 0.0 { format!("-{size}") } else { size }
 }
 
 fn time(nanos: f64) -> String {

@@ -41,18 +41,16 @@ const PANELS: usize = 8;
 
 /// The section; `None` where nothing was measured.
 pub(super) fn section(run: &Run) -> Option<Section> {
-    let left_out = left_out(run);
-    let panels: Vec<Panel> = plots(run)
+    let panels: Vec<Panel> = drawn(run)
         .into_iter()
         .take(PANELS)
-        .map(|(title, plot, words)| {
-            let names = left_out.iter().filter(|(panel, _)| *panel == title);
-            let names: Vec<String> = names.map(|(_, name)| name.clone()).collect();
-            let left_out = match names.is_empty() {
+        .map(|Drawn { title, plot, words, left_out }| Panel {
+            title,
+            svg: plot.draw(&words),
+            left_out: match left_out.is_empty() {
                 true => String::new(),
-                false => format!("Not drawn: {}.", format::list(&names)),
-            };
-            Panel { title, svg: plot.draw(&words), left_out }
+                false => format!("Not drawn: {}.", format::list(&left_out)),
+            },
         })
         .collect();
     // Saves have a table of their own; so have tests without stages.
@@ -76,8 +74,18 @@ pub(super) fn section(run: &Run) -> Option<Section> {
 const CAPTION: &str = "Every test. Latency in ms. Of several runs in one state the charts show the \
                        last; the table has all.";
 
-/// Every plot of a run with its title and itself in words, what lags first.
-pub(crate) fn plots(run: &Run) -> Vec<(String, DistributionPlot, String)> {
+/// A panel as it is drawn.
+pub(crate) struct Drawn {
+    pub(crate) title: String,
+    pub(crate) plot: DistributionPlot,
+    /// The plot in words.
+    pub(crate) words: String,
+    /// Lines for which there was no room, by name.
+    left_out: Vec<String>,
+}
+
+/// Every plot of a run, what lags first.
+pub(crate) fn drawn(run: &Run) -> Vec<Drawn> {
     // A fill has percentiles by level instead.
     let filled = |phase: &Phase| phase.intervals.iter().any(|it| it.filled_bytes.is_some());
     // The waits of a schedule that was not kept have no distribution: they grow with the test.
@@ -87,8 +95,7 @@ pub(crate) fn plots(run: &Run) -> Vec<(String, DistributionPlot, String)> {
     let histograms = phases.iter().filter_map(|phase| felt(phase));
     let ends = histograms.flat_map(|h| [h.min(), h.max()]).flatten();
     let axis = LatencyAxis::covering(ends);
-    let panels = panels(run, &phases).into_iter();
-    panels.filter_map(|(title, lines)| plot(&axis, title, lines)).collect()
+    panels(run, &phases).into_iter().filter_map(|lines| plot(&axis, lines)).collect()
 }
 
 /// What a person would have waited: from the intended start where there was a schedule.
@@ -96,45 +103,41 @@ fn felt(phase: &Phase) -> Option<Histogram> {
     phase.response_histogram.as_ref().unwrap_or(&phase.histogram).restore().ok()
 }
 
-/// The lines that a panel has no room for, by panel and name.
-fn left_out(run: &Run) -> Vec<(String, String)> {
-    if has_stages(run) {
-        return Vec::new();
-    }
-    let drawn = |phase: &&Phase| phase.ops > 0 && !is_overloaded(phase);
-    let lines: Vec<_> = run.phases.iter().filter(drawn).map(|phase| unstaged(run, phase)).collect();
-    let beyond = |(index, (title, _)): &(usize, &(String, String))| {
-        lines.iter().take(*index).filter(|(panel, _)| panel == title).count() >= CURVES
-    };
-    lines.iter().enumerate().filter(beyond).map(|(_, line)| line.clone()).collect()
+/// The lines of a panel.
+struct Lines<'a> {
+    title: String,
+    lines: Vec<Line<'a>>,
+    left_out: Vec<String>,
 }
 
 /// Panels with their lines: a panel a test where there are several stages, else one for block I/O
 /// and one for each kind of save.
-fn panels<'a>(run: &Run, phases: &[&'a Phase]) -> Vec<(String, Vec<Line<'a>>)> {
+fn panels<'a>(run: &Run, phases: &[&'a Phase]) -> Vec<Lines<'a>> {
     let staged = has_stages(run);
-    let mut panels: Vec<(String, Vec<Line<'a>>)> = Vec::new();
+    let mut panels: Vec<Lines<'a>> = Vec::new();
     for &phase in phases {
         let (title, name) = match staged {
             true => (test_name(run, phase), state_name(run, phase.state).to_owned()),
             false => unstaged(run, phase),
         };
-        let index = match panels.iter().position(|(known, _)| *known == title) {
+        let index = match panels.iter().position(|known| known.title == title) {
             Some(index) => index,
             None => {
-                panels.push((title, Vec::new()));
+                panels.push(Lines { title, lines: Vec::new(), left_out: Vec::new() });
                 panels.len() - 1
             }
         };
-        let Some((_, lines)) = panels.get_mut(index) else { continue };
+        let Some(Lines { lines, left_out, .. }) = panels.get_mut(index) else { continue };
         // Of several runs in one state the last, which has seen the most.
         lines.retain(|line| !staged || line.phase.state != phase.state);
         if lines.len() < CURVES {
             let index = if staged { by_state(phase.state) } else { lines.len() };
             lines.push(Line { name: short(&name), mark: SeriesMark::nth(index), phase });
+        } else {
+            left_out.push(name);
         }
     }
-    panels.sort_by_key(|(_, lines)| lines.iter().map(|line| weight(line.phase)).min());
+    panels.sort_by_key(|panel| panel.lines.iter().map(|line| weight(line.phase)).min());
     panels
 }
 
@@ -224,12 +227,9 @@ fn weight(phase: &Phase) -> u8 {
     }
 }
 
-/// A panel with its title and in words; `None` where no histogram of it can be read.
-fn plot(
-    axis: &LatencyAxis,
-    title: String,
-    lines: Vec<Line<'_>>,
-) -> Option<(String, DistributionPlot, String)> {
+/// A panel's plot; `None` where no histogram of it can be read.
+fn plot(axis: &LatencyAxis, panel: Lines<'_>) -> Option<Drawn> {
+    let Lines { title, lines, left_out } = panel;
     let most = lines.iter().map(|line| line.phase.ops).max().unwrap_or(0);
     let mut plot = DistributionPlot::new(*axis, most, HEIGHT);
     let mut words = format!("{title}, how long the slowest take.");
@@ -244,5 +244,5 @@ fn plot(
         words += &format!(" n = {}.", format::count(figures.n));
         plot.add(line.name, line.mark, &histogram);
     }
-    (!plot.is_empty()).then_some((title, plot, words))
+    (!plot.is_empty()).then_some(Drawn { title, plot, words, left_out })
 }

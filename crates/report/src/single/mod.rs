@@ -10,7 +10,8 @@ use flashlag_units::did_you_mean;
 use flashlag_views::{fill_curves, phase_title};
 
 use crate::chart::Svg;
-use crate::section::{changes, distribution, fill, stalls};
+use crate::section::distribution::{self, Drawn};
+use crate::section::{changes, fill, stalls};
 use frame::Frame;
 
 /// Light or dark.
@@ -81,7 +82,7 @@ fn sources(run: &Run) -> Vec<(Chart, Source)> {
         let title = format!("Latency by fill level: {}", curve.what);
         add("fill".to_owned(), title, Source::Fill(index));
     }
-    for (index, (title, ..)) in distribution::plots(run).iter().enumerate() {
+    for (index, Drawn { title, .. }) in distribution::drawn(run).iter().enumerate() {
         let name = format!("latency-{}", slug(title));
         add(name, format!("Latency distribution: {title}"), Source::Latency(index));
     }
@@ -126,7 +127,7 @@ fn drawn(run: &Run, chart: &Chart, source: &Source) -> Option<Frame> {
     Some(match source {
         Source::Strip => strip::frame(run, &chart.title),
         Source::Latency(index) => {
-            let (_, plot, words) = distribution::plots(run).into_iter().nth(*index)?;
+            let Drawn { plot, words, .. } = distribution::drawn(run).into_iter().nth(*index)?;
             let across = "Across: the slowest 1 in 10, 1 in 100, and so on. Upwards: how long they \
                           take, at least. Line: one 60 Hz frame.";
             frame(plot.of_height(HEIGHT).drawing(), words, 60.0, 150.0, &[across])

@@ -317,17 +317,8 @@ pub(super) fn checks(given: &[Check]) -> Vec<Check> {
     checks
 }
 
-/// Puts a run together and seals it.
-pub(super) fn build(
-    text: &str,
-    seed: u64,
-    directory: &str,
-    environment: Environment,
-    specs: &[Spec],
-    checks: Vec<Check>,
-) -> Run {
-    let scenario = Scenario::parse(text, &[]);
-    let record = match &scenario {
+fn record(text: &str) -> ScenarioRecord {
+    match Scenario::parse(text, &[]) {
         Ok(scenario) => ScenarioRecord {
             name: scenario.name.clone(),
             hash: scenario.hash(),
@@ -337,7 +328,19 @@ pub(super) fn build(
             assumptions: scenario.assumptions.clone(),
         },
         Err(error) => unreachable!("the samples' scenarios parse in every test: {error}"),
-    };
+    }
+}
+
+/// Puts a run together and seals it.
+pub(super) fn build(
+    text: &str,
+    seed: u64,
+    directory: &str,
+    environment: Environment,
+    specs: &[Spec],
+    checks: Vec<Check>,
+) -> Run {
+    let record = record(text);
     let mut phases: Vec<Phase> = Vec::new();
     let mut began = Nanos::from_millis(900);
     for (index, spec) in specs.iter().enumerate() {
@@ -374,7 +377,7 @@ pub(super) fn build(
         environment,
         lag: lag_of(&phases),
         phases,
-        skipped: if idle_skipped { vec![skipped_idle()] } else { Vec::new() },
+        skipped: idle_skipped.then(skipped_idle).into_iter().collect(),
         downgrades: Vec::new(),
         simulated_ns: None,
         trust: Trust::of(checks, specs.len()),

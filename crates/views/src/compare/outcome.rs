@@ -4,7 +4,7 @@ use flashlag_explain::LagVerdict;
 use flashlag_schema::{Run, State};
 
 use super::{CompareRow, Subject};
-use crate::headline::{Deciding, Stage};
+use crate::headline::{Decided, Deciding, Tested};
 use crate::strip::GroupKind;
 use crate::worst::worst;
 
@@ -56,29 +56,32 @@ pub fn verdict(row: &CompareRow, subject: usize) -> Option<LagVerdict> {
 impl Outcome {
     /// `None` where what has to be judged cannot be.
     pub fn of(rows: &[CompareRow], subject: usize, deciding: &Deciding) -> Option<Outcome> {
-        let own = || rows_of(rows, deciding).filter(|row| row.sides[subject].is_some());
-        let stages: Vec<Stage> =
-            own().map(|row| Stage { state: row.state, verdict: verdict(row, subject) }).collect();
-        let alone = deciding.verdict(&stages)?;
+        let tests: Vec<Tested<'_>> = rows
+            .iter()
+            .filter(|row| row.kind.is_some() && row.sides[subject].is_some())
+            .map(|row| Tested {
+                test: &row.test,
+                state: row.state,
+                verdict: verdict(row, subject),
+                busy: row.kind == Some(GroupKind::BusySave) && row.beside,
+            })
+            .collect();
+        let Decided { alone, busy, stages } = deciding.judge(&tests)?;
         let of_state = |state: State| {
-            let stages = stages.iter().filter(|stage| stage.state == state);
-            worst(stages.filter_map(|stage| stage.verdict))
+            let stages = stages.iter().filter(|(known, _)| *known == state);
+            worst(stages.filter_map(|(_, verdict)| *verdict))
         };
         let measured = STAGES.into_iter().filter(|state| of_state(*state).is_some());
         let later = measured.clone().any(|state| state != State::New);
         let stage = STAGES.into_iter().find(|state| of_state(*state) == Some(alone));
-        let beside = rows.iter().filter(|row| {
-            let busy = row.kind == Some(GroupKind::BusySave) && row.beside;
-            busy && deciding.is_beside(&row.test, row.state)
-        });
-        let busy = worst(beside.filter_map(|row| verdict(row, subject)));
+        let mut own = rows_of(rows, deciding).filter(|row| row.sides[subject].is_some());
         Some(Outcome {
             alone,
             new: of_state(State::New).filter(|_| later),
             stage: stage.filter(|_| later),
             several: measured.count() > 1,
-            beside: own().all(|row| row.beside),
-            busy: busy.filter(|busy| *busy > alone),
+            beside: own.all(|row| row.beside),
+            busy,
         })
     }
 }

@@ -156,16 +156,19 @@ fn without_interval(
     }
     let found =
         Compared { ratio: value, low: value, high: value, shown: false, between_runs: false };
-    let made = ratio(pair, found, subjects);
-    let times = format::ratio_with_interval(value, value, value).0;
-    let words = made.words.trim_start_matches("no difference shown: ");
-    let words = words.rsplit_once(" (").map_or(words, |(words, _)| words);
-    Some(Ratio { interval: None, words: format!("{words}, no interval"), brief: times, ..made })
+    let (words, _) = in_words(pair, &found, subjects);
+    Some(Ratio {
+        interval: None,
+        words: format!("{words}, no interval"),
+        brief: format::ratio_with_interval(value, value, value).0,
+        ..ratio(pair, found, subjects)
+    })
 }
 
-fn ratio(pair: Pair, found: Compared, subjects: &[Subject]) -> Ratio {
+/// `on Tablet T, 6.8× as long as on Phone P`, and the interval of that number. The one with more
+/// of it is named first, so that the number is above 1.
+fn in_words(pair: Pair, found: &Compared, subjects: &[Subject]) -> (String, String) {
     let name = |index: usize| subjects.get(index).map_or("", |subject| subject.name.as_str());
-    // The one with more of it is named first, so that the number is above 1.
     let (more, less, value, low, high) = match found.ratio >= 1.0 {
         true => (name(pair.of), name(pair.against), found.ratio, found.low, found.high),
         false => {
@@ -179,7 +182,12 @@ fn ratio(pair: Pair, found: Compared, subjects: &[Subject]) -> Ratio {
         (RatioKind::Throughput, false) => "as much a second as",
         _ => "as long as",
     };
-    let words = format!("on {more}, {times} {how} on {less} ({range})");
+    (format!("on {more}, {times} {how} on {less}"), range)
+}
+
+fn ratio(pair: Pair, found: Compared, subjects: &[Subject]) -> Ratio {
+    let (words, range) = in_words(pair, &found, subjects);
+    let words = format!("{words} ({range})");
     let (times, range) = format::ratio_with_interval(found.ratio, found.low, found.high);
     Ratio {
         kind: pair.kind,

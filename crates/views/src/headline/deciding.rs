@@ -15,12 +15,27 @@ pub struct Deciding {
     pub title: String,
 }
 
-/// What that test is like in one stage.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stage {
+/// A test of a run or of one side, with its verdict.
+#[derive(Clone, Copy, Debug)]
+pub struct Tested<'a> {
+    /// Its name in the scenario.
+    pub test: &'a str,
     pub state: State,
     /// `None` where a failed check covers it, or nothing was measured.
     pub verdict: Option<LagVerdict>,
+    /// Whether it is saves beside another writer.
+    pub busy: bool,
+}
+
+/// What a run is like by the test that decides.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decided {
+    /// The worst of its stages.
+    pub alone: LagVerdict,
+    /// Saves beside another writer in the same stage, where they are worse.
+    pub busy: Option<LagVerdict>,
+    /// The test's stages with their verdicts, as they were given.
+    pub stages: Vec<(State, Option<LagVerdict>)>,
 }
 
 impl Deciding {
@@ -31,15 +46,19 @@ impl Deciding {
         Some(Deciding { test: main.name.clone(), state: main.state, title })
     }
 
-    /// The worst of the test's stages; `None` where the one that has to be cannot be judged.
-    pub fn verdict(&self, stages: &[Stage]) -> Option<LagVerdict> {
-        let mut of_main = stages.iter().filter(|stage| stage.state == self.state);
-        let judged = of_main.any(|stage| stage.verdict.is_some());
-        worst(stages.iter().filter_map(|stage| stage.verdict)).filter(|_| judged)
-    }
-
-    /// What a headline says of saves beside another writer: those in the same stage.
-    pub fn is_beside(&self, name: &str, state: State) -> bool {
-        name != self.test && state == self.state
+    /// Of all tests that were measured; `None` where the stage that has to be judged cannot be.
+    pub fn judge(&self, tests: &[Tested<'_>]) -> Option<Decided> {
+        let own = || tests.iter().filter(|tested| tested.test == self.test);
+        let mut needed = own().filter(|tested| tested.state == self.state);
+        if !needed.any(|tested| tested.verdict.is_some()) {
+            return None;
+        }
+        let alone = worst(own().filter_map(|tested| tested.verdict))?;
+        let beside = tests
+            .iter()
+            .filter(|tested| tested.busy && tested.test != self.test && tested.state == self.state);
+        let busy = worst(beside.filter_map(|tested| tested.verdict));
+        let stages = own().map(|tested| (tested.state, tested.verdict)).collect();
+        Some(Decided { alone, busy: busy.filter(|busy| *busy > alone), stages })
     }
 }

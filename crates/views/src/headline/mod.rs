@@ -13,7 +13,7 @@ use crate::format::{self, capitalized, decapitalized, sentence_of};
 use crate::naming::subject_name;
 use crate::outline::{for_people, test_name};
 use crate::standing::simulated_device;
-pub(crate) use deciding::{Deciding, Stage};
+pub(crate) use deciding::{Decided, Deciding, Tested};
 
 pub use believe::Believe;
 
