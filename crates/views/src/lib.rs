@@ -44,11 +44,12 @@ pub use headline::{Believe, Headline, NoVerdict, headline};
 pub use lifecycle::{Lifecycle, LifecycleCell, LifecycleColumn, LifecycleRow, lifecycle, sizes};
 pub use marks::{MARKS_NOTE, Mark, MarkPoint, marks, marks_beside};
 pub use naming::{
-    device_name, row_title, save_label, stage_label, stage_of, state_name, subject_name, test_title,
+    device_name, kind_name, row_title, save_label, stage_label, stage_of, state_name, subject_name,
+    test_title,
 };
 pub use outline::{
     LAG_IS_A_BUDGET, PhaseChange, PhaseStalls, Stalls, cause_name, change_name, changes,
-    changes_heading, distribution_heading, environment_heading, for_people, kind_name, phase_title,
+    changes_heading, distribution_heading, environment_heading, for_people, phase_title,
     saves_heading, stalls, test_name, tests_heading, trust_heading,
 };
 pub use overload::{OVERLOAD_RULE, Overload, Overloads, overload};
@@ -57,7 +58,7 @@ pub use published::{Published, published, published_of_profiles};
 pub use rates::{RateRow, rates};
 pub use repeats::{RepeatRow, Repeats, Spread, repeats};
 pub use standing::{Standing, standings};
-pub use strip::{GroupKind, Strip, StripGroup, StripRow, strip};
+pub use strip::{Strip, StripGroup, StripRow, strip};
 pub use table::{
     Cell, Column, LagLimit, Missing, Table, TableGroup, TableRow, durable_writes_table,
     figure_cell, fill_table, has_stages, late_saves_table, phases_table, saves_table, side_by_side,
@@ -65,3 +66,4 @@ pub use table::{
 };
 pub use verdict::{Judgement, RULES};
 pub use waits::{WaitGroup, WaitPart, WaitSection, waits};
+pub use worst::GroupKind;

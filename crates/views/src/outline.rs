@@ -9,7 +9,7 @@ use flashlag_units::Nanos;
 use crate::doubt::{CheckCounts, Failure, failures_of};
 use crate::fill::full_at;
 use crate::format;
-use crate::naming::{save_label, stage_of, test_title};
+use crate::naming::{kind_name, save_label, stage_of, test_title};
 use crate::overload::overload;
 
 /// Phases with waits longer than their limit.
@@ -437,18 +437,5 @@ pub fn environment_heading(run: &Run) -> String {
         "Little could be read about this machine".to_owned()
     } else {
         heading
-    }
-}
-
-/// A kind of device as its makers write it.
-pub fn kind_name(kind: &str) -> &str {
-    match kind {
-        "emmc" => "eMMC",
-        "sd" => "SD card",
-        "ufs" => "UFS",
-        "nvme" => "NVMe",
-        "sata" => "SATA",
-        "usb" => "USB",
-        other => other,
     }
 }

@@ -8,7 +8,7 @@ use crate::format;
 use crate::marks::{Mark, marks_beside};
 use crate::naming::{save_label, stage_of, test_title};
 use crate::verdict::Judgement;
-use crate::worst::decides;
+use crate::worst::{GroupKind, decides};
 
 /// The picture.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -17,17 +17,6 @@ pub struct Strip {
     pub groups: Vec<StripGroup>,
     /// Published devices, below them: never given a verdict.
     pub marks: Vec<Mark>,
-}
-
-/// What the rows of a group are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GroupKind {
-    /// Durable 4 KiB random writes by stage.
-    DurableWrite,
-    /// Saves by journal mode.
-    Save,
-    /// Saves on a schedule, beside another writer: from their intended start.
-    BusySave,
 }
 
 /// Rows under one title.

@@ -4,7 +4,16 @@
 use flashlag_explain::{LagVerdict, Plan, is_fill};
 use flashlag_schema::{Operation, Phase};
 
-use crate::strip::GroupKind;
+/// What a row that decides is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GroupKind {
+    /// Durable 4 KiB random writes by stage.
+    DurableWrite,
+    /// Saves by journal mode.
+    Save,
+    /// Saves on a schedule, beside another writer: from their intended start.
+    BusySave,
+}
 
 /// The rows that decide: durable 4 KiB writes with nothing beside them, and saves. A fill's own
 /// writes and transfers of other sizes do not: no frame waits for them.

@@ -6,7 +6,7 @@ use super::ratios::is_usable;
 use super::words::main_row;
 use super::{CompareRow, Ratio, RatioKind, Subject};
 use crate::format;
-use crate::strip::GroupKind;
+use crate::worst::GroupKind;
 
 /// `Moto Z's durable writes are 6.8× as fast as Nexus 5's (6.7 to 6.9).` `None` where fewer than
 /// two have the row that it is about. The ratios are those of the row.

@@ -16,8 +16,8 @@ use flashlag_schema::{CheckStatus, Operation, Run, State};
 use thiserror::Error;
 
 use crate::overload::Overloads;
-use crate::strip::GroupKind;
 use crate::verdict::Judgement;
+use crate::worst::GroupKind;
 
 /// What a comparison may do.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use flashlag_schema::{Run, State};
 
 use super::{CompareRow, Subject};
 use crate::headline::{Decided, Deciding, Tested};
-use crate::strip::GroupKind;
+use crate::worst::GroupKind;
 use crate::worst::worst;
 
 /// What one subject's rows say.

@@ -4,8 +4,7 @@ use flashlag_schema::{Environment, Reading, Run, RunStatus};
 
 use super::{CompareError, CompareOptions, Group, Subject};
 use crate::format;
-use crate::naming::{device_name, device_names};
-use crate::outline::kind_name;
+use crate::naming::{device_name, device_names, kind_name};
 
 /// Runs on the same device, filesystem and target, set up the same, are one subject. Where that
 /// leaves a single subject, each run is its own: before against after.

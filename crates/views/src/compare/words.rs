@@ -8,7 +8,7 @@ use super::outcome::{Outcome, STAGES, deciding, rows_of, verdict};
 use super::{CompareRow, Ratio, Subject};
 use crate::format;
 use crate::headline::Deciding;
-use crate::strip::GroupKind;
+use crate::worst::GroupKind;
 use crate::worst::worst;
 
 /// What each is like by the test that its run's headline decides by, and how long the slow

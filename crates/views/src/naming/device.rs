@@ -3,8 +3,8 @@
 
 use flashlag_schema::{Environment, Reading, Run, TargetKind};
 
+use super::kind_name;
 use crate::format;
-use crate::outline::kind_name;
 
 /// A longer name is cut after a word.
 const LONGEST: usize = 32;

@@ -141,6 +141,19 @@ pub fn journal_name(journal: JournalMode) -> &'static str {
     }
 }
 
+/// A kind of device as its makers write it.
+pub fn kind_name(kind: &str) -> &str {
+    match kind {
+        "emmc" => "eMMC",
+        "sd" => "SD card",
+        "ufs" => "UFS",
+        "nvme" => "NVMe",
+        "sata" => "SATA",
+        "usb" => "USB",
+        other => other,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::test_title;

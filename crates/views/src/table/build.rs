@@ -12,7 +12,8 @@ use crate::naming::stage_of;
 use crate::outline::phase_title;
 use crate::overload::overload;
 use crate::repeats::Spread;
-use crate::strip::{GroupKind, Strip, StripGroup, StripRow, strip};
+use crate::strip::{Strip, StripGroup, StripRow, strip};
+use crate::worst::GroupKind;
 
 /// What the cells of a row are read from.
 struct Measured<'a> {
