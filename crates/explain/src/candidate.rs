@@ -17,7 +17,7 @@ pub struct Context<'a> {
 }
 
 pub enum Candidate {
-    Cause(Box<Finding>),
+    Cause(Finding),
     Not(RuledOut),
 }
 
@@ -39,9 +39,7 @@ impl Suspicion {
     ) -> Candidate {
         let Suspicion { id, action, risk } = self;
         match is_cause {
-            true => {
-                Candidate::Cause(Box::new(Finding { id, sides, effect, evidence, action, risk }))
-            }
+            true => Candidate::Cause(Finding { id, sides, effect, evidence, action, risk }),
             false => Candidate::Not(RuledOut { id, sides, effect, evidence }),
         }
     }

@@ -52,7 +52,7 @@ pub fn findings(run: &Run) -> Findings {
     for candidate in pairs::all(&context).into_iter().chain(within::all(&context)) {
         match candidate {
             Candidate::Cause(cause) if cause.effect.cost_s_per_1000.value < LEAST_COST => {}
-            Candidate::Cause(cause) => found.causes.push(*cause),
+            Candidate::Cause(cause) => found.causes.push(cause),
             Candidate::Not(ruled_out) => found.ruled_out.push(ruled_out),
         }
     }
