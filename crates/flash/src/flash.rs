@@ -2,6 +2,7 @@ use flashlag_schema::profile::Model;
 use flashlag_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
+use crate::address::Unit;
 use crate::command::{Command, FlashError, Timing};
 use crate::front::Front;
 use crate::ftl::Ftl;
@@ -119,7 +120,7 @@ impl Flash {
     pub fn expect(&self, offsets: &[Bytes]) {
         if let Some(pages) = self.ftl.pages() {
             let unit = self.unit.0;
-            pages.map.expect(offsets.iter().map(|offset| (offset.0 / unit) as u32));
+            pages.map.expect(offsets.iter().map(|offset| Unit((offset.0 / unit) as u32)));
         }
     }
 

@@ -44,6 +44,7 @@
 //! row), and what it costs to keep copies of lower pages.
 #![forbid(unsafe_code)]
 
+mod address;
 mod command;
 mod content;
 mod device;

@@ -7,13 +7,14 @@ use std::collections::BinaryHeap;
 use flashlag_units::Nanos;
 
 use super::units::{Part, UnitMap};
+use crate::address::Unit;
 
 const NONE: u32 = u32::MAX;
 
 /// A unit in the buffer that no program has been issued for.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Slot {
-    unit: u32,
+    unit: Unit,
     part: Part,
     older: u32,
     newer: u32,
@@ -35,7 +36,7 @@ pub(crate) struct WriteBuffer {
     oldest: u32,
     newest: u32,
     /// Units that are under way, by when they end.
-    leaving: BinaryHeap<Reverse<(Nanos, u32)>>,
+    leaving: BinaryHeap<Reverse<(Nanos, Unit)>>,
     /// Of each the last end.
     leaving_until: UnitMap<Nanos>,
 }
@@ -62,7 +63,7 @@ impl WriteBuffer {
     }
 
     /// Whether a unit is among them.
-    pub(crate) fn is_dirty(&self, unit: u32) -> bool {
+    pub(crate) fn is_dirty(&self, unit: Unit) -> bool {
         self.dirty.contains_key(&unit)
     }
 
@@ -79,7 +80,7 @@ impl WriteBuffer {
 
     /// Adds to a dirty unit; `false` where the unit is not dirty.
     #[inline]
-    pub(crate) fn absorb(&mut self, unit: u32, part: Part) -> bool {
+    pub(crate) fn absorb(&mut self, unit: Unit, part: Part) -> bool {
         let Some(slot) = self.dirty.get(&unit) else {
             return false;
         };
@@ -122,7 +123,7 @@ impl WriteBuffer {
     }
 
     /// Takes a unit in that is not dirty; there must be room.
-    pub(crate) fn insert(&mut self, unit: u32, part: Part) {
+    pub(crate) fn insert(&mut self, unit: Unit, part: Part) {
         debug_assert!(!self.dirty.contains_key(&unit));
         let slot = Slot { unit, part, older: self.newest, newer: NONE };
         let index = match self.free.pop() {
@@ -143,7 +144,7 @@ impl WriteBuffer {
         self.dirty.insert(unit, index);
     }
 
-    fn unlink(&mut self, index: u32) -> (u32, Part) {
+    fn unlink(&mut self, index: u32) -> (Unit, Part) {
         let Slot { unit, part, older, newer } = self.slots[index as usize];
         match older {
             NONE => self.oldest = newer,
@@ -159,7 +160,7 @@ impl WriteBuffer {
 
     /// The oldest dirty units, `most` at most, in the order of their addresses; they are dirty no
     /// more. [`WriteBuffer::leave`] must follow.
-    pub(crate) fn take_oldest(&mut self, most: usize, into: &mut Vec<(u32, Part)>) {
+    pub(crate) fn take_oldest(&mut self, most: usize, into: &mut Vec<(Unit, Part)>) {
         into.clear();
         while into.len() < most && self.oldest != NONE {
             let taken = self.unlink(self.oldest);
@@ -170,13 +171,13 @@ impl WriteBuffer {
     }
 
     /// One dirty unit.
-    pub(crate) fn take(&mut self, unit: u32) -> Option<Part> {
+    pub(crate) fn take(&mut self, unit: Unit) -> Option<Part> {
         let index = self.dirty.remove(&unit)?;
         Some(self.unlink(index).1)
     }
 
     /// A unit is under way until `end`, and keeps its room so long.
-    pub(crate) fn leave(&mut self, unit: u32, end: Nanos) {
+    pub(crate) fn leave(&mut self, unit: Unit, end: Nanos) {
         self.leaving.push(Reverse((end, unit)));
         let until = self.leaving_until.entry(unit).or_insert(end);
         *until = (*until).max(end);
@@ -184,14 +185,14 @@ impl WriteBuffer {
 
     /// Whether a read of that part at `now` finds it here.
     #[inline]
-    pub(crate) fn holds(&self, unit: u32, part: Part, now: Nanos) -> bool {
+    pub(crate) fn holds(&self, unit: Unit, part: Part, now: Nanos) -> bool {
         let dirty = self.dirty.get(&unit).map(|slot| self.slots[*slot as usize].part);
         dirty.is_some_and(|held| held.covers(part))
             || (dirty.is_none() && self.leaving_until.get(&unit).is_some_and(|end| *end > now))
     }
 
     /// When the last program of a unit that is under way ends.
-    pub(crate) fn leaving_until(&self, unit: u32) -> Nanos {
+    pub(crate) fn leaving_until(&self, unit: Unit) -> Nanos {
         self.leaving_until.get(&unit).copied().unwrap_or_default()
     }
 
@@ -216,43 +217,43 @@ mod tests {
     #[test]
     fn overwriting_takes_no_room() {
         let mut buffer = WriteBuffer::new(2);
-        buffer.insert(7, Part(0x0f));
-        assert!(buffer.absorb(7, Part(0xf0)));
-        assert!(!buffer.absorb(8, ALL));
+        buffer.insert(Unit(7), Part(0x0f));
+        assert!(buffer.absorb(Unit(7), Part(0xf0)));
+        assert!(!buffer.absorb(Unit(8), ALL));
         assert_eq!(buffer.dirty(), 1);
-        assert!(buffer.holds(7, ALL, Nanos(0)));
-        assert_eq!(buffer.take(7), Some(ALL));
-        assert!(!buffer.holds(7, ALL, Nanos(0)));
+        assert!(buffer.holds(Unit(7), ALL, Nanos(0)));
+        assert_eq!(buffer.take(Unit(7)), Some(ALL));
+        assert!(!buffer.holds(Unit(7), ALL, Nanos(0)));
     }
 
     #[test]
     fn room_comes_when_programs_end() {
         let mut buffer = WriteBuffer::new(2);
-        buffer.insert(1, ALL);
-        buffer.insert(2, ALL);
+        buffer.insert(Unit(1), ALL);
+        buffer.insert(Unit(2), ALL);
         assert_eq!(buffer.room_at(Nanos(5)), None);
         let mut taken = Vec::new();
         buffer.take_oldest(1, &mut taken);
-        assert_eq!(taken, [(1, ALL)]);
-        buffer.leave(1, Nanos(100));
-        assert!(buffer.holds(1, ALL, Nanos(99)) && !buffer.holds(1, ALL, Nanos(100)));
+        assert_eq!(taken, [(Unit(1), ALL)]);
+        buffer.leave(Unit(1), Nanos(100));
+        assert!(buffer.holds(Unit(1), ALL, Nanos(99)) && !buffer.holds(Unit(1), ALL, Nanos(100)));
         assert_eq!(buffer.room_at(Nanos(5)), Some(Nanos(100)));
-        buffer.insert(3, ALL);
+        buffer.insert(Unit(3), ALL);
         assert_eq!(buffer.room_at(Nanos(100)), None);
     }
 
     #[test]
     fn the_oldest_go_first_in_the_order_of_addresses() {
         let mut buffer = WriteBuffer::new(8);
-        for unit in [9, 4, 6, 1] {
+        for unit in [9, 4, 6, 1].map(Unit) {
             buffer.insert(unit, ALL);
         }
-        assert_eq!(buffer.take(4), Some(ALL));
+        assert_eq!(buffer.take(Unit(4)), Some(ALL));
         let mut taken = Vec::new();
         buffer.take_oldest(2, &mut taken);
-        assert_eq!(taken, [(6, ALL), (9, ALL)]);
+        assert_eq!(taken, [(Unit(6), ALL), (Unit(9), ALL)]);
         buffer.take_oldest(9, &mut taken);
-        assert_eq!(taken, [(1, ALL)]);
+        assert_eq!(taken, [(Unit(1), ALL)]);
         assert_eq!(buffer.dirty(), 0);
     }
 }

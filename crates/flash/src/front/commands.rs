@@ -8,6 +8,7 @@ use super::slc::{SlcCache, SlcCounts};
 use super::store::{Store, UnitWrite};
 use super::trim::Trims;
 use super::units::{Part, Units};
+use crate::address::Unit;
 use crate::command::{Command, FlashError, Timing};
 use crate::power::Ledger;
 use crate::stats::Stats;
@@ -28,7 +29,7 @@ pub(crate) struct Front {
     pub(super) changed: Nanos,
     pub(super) ledger: Option<Box<Ledger>>,
     /// Work space: what is programmed together.
-    pub(super) group: Vec<(u32, Part)>,
+    pub(super) group: Vec<(Unit, Part)>,
     pub(super) writes: Vec<UnitWrite>,
 }
 
@@ -205,11 +206,11 @@ impl Front {
         if first >= end {
             return;
         }
-        let (first, end) = (first as u32, end as u32);
+        let (first, count) = (Unit(first as u32), (end - first) as u32);
         let dirty = self.buffer.as_ref().is_some_and(|buffer| buffer.held.dirty() > 0);
         let cached = self.slc.as_ref().is_some_and(|slc| slc.units() > 0);
         if dirty || cached || self.ledger.is_some() {
-            for unit in first..end {
+            for unit in first.run(count) {
                 if self.is_beside(store, unit) {
                     continue;
                 }
@@ -225,12 +226,12 @@ impl Front {
                 }
             }
         }
-        store.discard(at, first, end - first);
+        store.discard(at, first, count);
     }
 
     /// Whether a unit that is to be forgotten holds nothing, and never did that could come back: of
     /// a large device that is discarded whole nothing is to be kept count of.
-    fn is_beside<S: Store>(&self, store: &S, unit: u32) -> bool {
+    fn is_beside<S: Store>(&self, store: &S, unit: Unit) -> bool {
         let buffered = self.buffer.as_ref().is_some_and(|buffer| buffer.held.is_dirty(unit));
         let cached = self.slc.as_ref().is_some_and(|slc| slc.holds(unit));
         let empty = !buffered && !cached && !store.is_mapped(unit);
@@ -239,7 +240,7 @@ impl Front {
 
     /// Writes down, where that is kept, that the present command changes a unit.
     #[inline]
-    pub(super) fn note<S: Store>(&mut self, store: &S, unit: u32, discard: bool) {
+    pub(super) fn note<S: Store>(&mut self, store: &S, unit: Unit, discard: bool) {
         let Some(ledger) = &mut self.ledger else {
             return;
         };

@@ -2,6 +2,7 @@ use flashlag_units::{Bytes, Nanos};
 
 use super::commands::Front;
 use super::store::Store;
+use crate::address::Unit;
 use crate::command::FlashError;
 use crate::power::{Ledger, Lost, LostUnit, PowerCut};
 
@@ -47,7 +48,7 @@ impl Front {
         let length = Bytes(self.units.bytes());
         let lost = lost.map(|lost| {
             let range = |lost: LostUnit| Lost {
-                offset: Bytes(u64::from(lost.unit) * length.0),
+                offset: Bytes(u64::from(lost.unit.0) * length.0),
                 length,
                 command: lost.lost_from,
             };
@@ -56,7 +57,7 @@ impl Front {
         Ok(PowerCut { lost, recovery })
     }
 
-    fn forget<S: Store>(&mut self, store: &mut S, at: Nanos, unit: u32) {
+    fn forget<S: Store>(&mut self, store: &mut S, at: Nanos, unit: Unit) {
         if let Some(buffer) = &mut self.buffer {
             buffer.held.take(unit);
         }

@@ -5,6 +5,7 @@ use super::commands::Front;
 use super::host::CommandKind;
 use super::store::Store;
 use super::units::Part;
+use crate::address::Unit;
 use crate::command::Timing;
 
 impl Front {
@@ -41,13 +42,13 @@ impl Front {
 
     /// Where a unit's part is.
     #[inline]
-    fn find(&self, at: Nanos, unit: u32, part: Part) -> Source {
+    fn find(&self, at: Nanos, unit: Unit, part: Part) -> Source {
         if self.buffer.as_ref().is_some_and(|buffer| buffer.held.holds(unit, part, at)) {
             return Source::Buffer;
         }
         match self.slc.as_ref().and_then(|slc| slc.page(unit)) {
             Some(page) => Source::Slc(page),
-            None => Source::Map(u64::from(unit) / self.read),
+            None => Source::Map(u64::from(unit.0) / self.read),
         }
     }
 
@@ -83,7 +84,7 @@ enum Source {
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Run {
     source: Source,
-    first: u32,
+    first: Unit,
     count: u32,
     bytes: u64,
 }

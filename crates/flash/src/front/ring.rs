@@ -2,8 +2,10 @@ use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 use super::units::UnitMap;
+use crate::address::Unit;
 
-const DEAD: u32 = u32::MAX;
+/// The unit of a dead slot.
+const DEAD: Unit = Unit::NONE;
 
 /// What the write cache holds: units in the order in which they came, in slots of which a group is
 /// erased together.
@@ -13,7 +15,7 @@ const DEAD: u32 = u32::MAX;
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct SlotRing {
     /// The unit of each slot from `tail` on; [`DEAD`] where it is there no more.
-    slots: VecDeque<u32>,
+    slots: VecDeque<Unit>,
     /// Position of the oldest slot.
     tail: u64,
     /// Everything before this is erased; a multiple of `group`.
@@ -50,7 +52,7 @@ impl SlotRing {
 
     /// Where a unit is.
     #[inline]
-    pub(crate) fn locate(&self, unit: u32) -> Option<u64> {
+    pub(crate) fn locate(&self, unit: Unit) -> Option<u64> {
         if self.position.is_empty() {
             return None;
         }
@@ -58,7 +60,7 @@ impl SlotRing {
     }
 
     /// Takes a unit in; says at which position. What it held of it before is dead.
-    pub(crate) fn append(&mut self, unit: u32) -> u64 {
+    pub(crate) fn append(&mut self, unit: Unit) -> u64 {
         let position = self.head();
         self.slots.push_back(unit);
         if let Some(before) = self.position.insert(unit, position) {
@@ -73,7 +75,7 @@ impl SlotRing {
     }
 
     /// Forgets a unit; whether it was there.
-    pub(crate) fn forget(&mut self, unit: u32) -> bool {
+    pub(crate) fn forget(&mut self, unit: Unit) -> bool {
         if self.position.is_empty() {
             return false;
         }
@@ -85,7 +87,7 @@ impl SlotRing {
     }
 
     /// Takes the oldest units out, `most` at most, with their positions.
-    pub(crate) fn take_oldest(&mut self, most: usize, into: &mut Vec<(u32, u64)>) {
+    pub(crate) fn take_oldest(&mut self, most: usize, into: &mut Vec<(Unit, u64)>) {
         into.clear();
         while into.len() < most
             && let Some(unit) = self.slots.pop_front()
@@ -123,28 +125,28 @@ mod tests {
     fn room_comes_back_a_group_at_a_time() {
         let mut ring = SlotRing::new(4);
         for unit in 0..6 {
-            assert_eq!(ring.append(unit), u64::from(unit));
+            assert_eq!(ring.append(Unit(unit)), u64::from(unit));
         }
         let mut taken = Vec::new();
         ring.take_oldest(3, &mut taken);
-        assert_eq!(taken, [(0, 0), (1, 1), (2, 2)]);
+        assert_eq!(taken, [(Unit(0), 0), (Unit(1), 1), (Unit(2), 2)]);
         assert_eq!((ring.reclaim(), ring.occupied()), (0, 6));
-        assert!(ring.forget(3));
+        assert!(ring.forget(Unit(3)));
         assert_eq!((ring.reclaim(), ring.occupied(), ring.units()), (1, 2, 2));
         ring.take_oldest(9, &mut taken);
-        assert_eq!(taken, [(4, 4), (5, 5)]);
-        assert_eq!((ring.reclaim(), ring.occupied(), ring.append(9)), (1, 0, 8));
+        assert_eq!(taken, [(Unit(4), 4), (Unit(5), 5)]);
+        assert_eq!((ring.reclaim(), ring.occupied(), ring.append(Unit(9))), (1, 0, 8));
     }
 
     #[test]
     fn a_unit_that_is_written_again_leaves_a_dead_slot() {
         let mut ring = SlotRing::new(4);
-        ring.append(5);
-        ring.append(5);
-        assert_eq!((ring.locate(5), ring.units(), ring.occupied()), (Some(1), 1, 2));
+        ring.append(Unit(5));
+        ring.append(Unit(5));
+        assert_eq!((ring.locate(Unit(5)), ring.units(), ring.occupied()), (Some(1), 1, 2));
         let mut taken = Vec::new();
         ring.take_oldest(2, &mut taken);
-        assert_eq!(taken, [(5, 1)]);
-        assert!(!ring.forget(5));
+        assert_eq!(taken, [(Unit(5), 1)]);
+        assert!(!ring.forget(Unit(5)));
     }
 }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::ring::SlotRing;
 use super::store::{DieWork, Store, UnitWrite};
 use super::units::Part;
+use crate::address::{Die, Unit};
 use crate::command::FlashError;
 
 /// Binary places of a share.
@@ -39,7 +40,7 @@ pub(crate) struct SlcCache {
     pub(crate) fold_after: Option<Nanos>,
     full: SlcFull,
     /// Work space of a fold.
-    oldest: Vec<(u32, u64)>,
+    oldest: Vec<(Unit, u64)>,
     moved: Vec<UnitWrite>,
     pub(crate) counts: SlcCounts,
 }
@@ -106,11 +107,11 @@ impl SlcCache {
         self.ring.units()
     }
 
-    pub(crate) fn holds(&self, unit: u32) -> bool {
+    pub(crate) fn holds(&self, unit: Unit) -> bool {
         self.ring.locate(unit).is_some()
     }
 
-    pub(crate) fn forget(&mut self, unit: u32) -> bool {
+    pub(crate) fn forget(&mut self, unit: Unit) -> bool {
         self.ring.forget(unit)
     }
 
@@ -132,13 +133,13 @@ impl SlcCache {
         self.ring.occupied() + units <= self.most(store)
     }
 
-    fn die<S: Store>(&self, store: &S, position: u64) -> u32 {
-        (position / self.program % u64::from(store.dies().max(1))) as u32
+    fn die<S: Store>(&self, store: &S, position: u64) -> Die {
+        Die::in_turn(position / self.program, store.dies())
     }
 
     /// The page that has a unit, counted over all that were ever programmed.
     #[inline]
-    pub(crate) fn page(&self, unit: u32) -> Option<u64> {
+    pub(crate) fn page(&self, unit: Unit) -> Option<u64> {
         Some(self.ring.locate(unit)? / self.program)
     }
 
@@ -156,7 +157,7 @@ impl SlcCache {
     }
 
     /// Reads one unit; says when it is there, or `None` where it is not held.
-    pub(crate) fn read<S: Store>(&self, store: &mut S, at: Nanos, unit: u32) -> Option<Nanos> {
+    pub(crate) fn read<S: Store>(&self, store: &mut S, at: Nanos, unit: Unit) -> Option<Nanos> {
         Some(self.read_page(store, at, self.page(unit)?, 1))
     }
 
@@ -169,7 +170,7 @@ impl SlcCache {
         &mut self,
         store: &mut S,
         at: Nanos,
-        units: &[(u32, Part)],
+        units: &[(Unit, Part)],
         is_whole: impl Fn(Part) -> bool,
     ) -> Result<Option<Nanos>, FlashError> {
         let room = (units.len() as u64).next_multiple_of(self.program);
@@ -195,7 +196,7 @@ impl SlcCache {
         &mut self,
         store: &mut S,
         at: Nanos,
-        units: &[(u32, Part)],
+        units: &[(Unit, Part)],
         is_whole: &impl Fn(Part) -> bool,
     ) -> Nanos {
         let mut ready = at;
@@ -206,7 +207,7 @@ impl SlcCache {
                 ready = ready.max(old.unwrap_or(at));
             }
         }
-        let mut die = 0;
+        let mut die = Die(0);
         for (index, (unit, _)) in units.iter().enumerate() {
             let position = self.ring.append(*unit);
             if index == 0 {
@@ -264,7 +265,7 @@ impl SlcCache {
         let mut end = None;
         for _ in 0..groups {
             for die in 0..store.dies() {
-                let erased = store.work(at, die, DieWork::Erase { time: self.times.erase });
+                let erased = store.work(at, Die(die), DieWork::Erase { time: self.times.erase });
                 end = end.max(Some(erased));
                 self.counts.erased += 1;
             }

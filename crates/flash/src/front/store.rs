@@ -1,6 +1,7 @@
 use flashlag_units::Nanos;
 use serde::{Deserialize, Serialize};
 
+use crate::address::{Die, Unit};
 use crate::command::FlashError;
 use crate::power::WordLine;
 
@@ -8,7 +9,7 @@ use crate::power::WordLine;
 /// whole must be read first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct UnitWrite {
-    pub(crate) unit: u32,
+    pub(crate) unit: Unit,
     pub(crate) whole: bool,
 }
 
@@ -16,10 +17,10 @@ pub(crate) struct UnitWrite {
 /// Calls say when they are done; work that begins later than it was asked for waits for its dies.
 pub(crate) trait Store {
     /// Reads units in a row.
-    fn read(&mut self, at: Nanos, unit: u32, count: u32) -> Nanos;
+    fn read(&mut self, at: Nanos, unit: Unit, count: u32) -> Nanos;
 
     /// Reads so many bytes of a unit: fewer go over the channel than a unit has.
-    fn read_part(&mut self, at: Nanos, unit: u32, bytes: u64) -> Nanos {
+    fn read_part(&mut self, at: Nanos, unit: Unit, bytes: u64) -> Nanos {
         let _ = bytes;
         self.read(at, unit, 1)
     }
@@ -34,10 +35,10 @@ pub(crate) trait Store {
     fn word_line(&self) -> Option<WordLine>;
 
     /// Forgets units in a row.
-    fn discard(&mut self, at: Nanos, unit: u32, count: u32);
+    fn discard(&mut self, at: Nanos, unit: Unit, count: u32);
 
     /// Whether there is anything in a unit.
-    fn is_mapped(&self, unit: u32) -> bool;
+    fn is_mapped(&self, unit: Unit) -> bool;
 
     /// Units that there is anything in.
     fn mapped_units(&self) -> u64;
@@ -56,7 +57,7 @@ pub(crate) trait Store {
     fn dies(&self) -> u32;
 
     /// Keeps a die busy with an operation that is not the map's own.
-    fn work(&mut self, at: Nanos, die: u32, work: DieWork) -> Nanos;
+    fn work(&mut self, at: Nanos, die: Die, work: DieWork) -> Nanos;
 }
 
 /// An operation on a die, with its own time; its bytes go over the channel besides.

@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 
+use crate::address::Unit;
+
 /// Sectors that a part tells apart; of larger units each bit stands for more than a sector.
 const BITS: u64 = 128;
 
@@ -53,13 +55,13 @@ impl Units {
 
     /// The units of a range, each with its part and its bytes.
     #[inline]
-    pub(crate) fn of(self, offset: u64, length: u64) -> impl Iterator<Item = (u32, Part, u64)> {
+    pub(crate) fn of(self, offset: u64, length: u64) -> impl Iterator<Item = (Unit, Part, u64)> {
         let end = offset + length;
         let (first, last) = (offset / self.bytes, end.div_ceil(self.bytes));
         (first..last).map(move |unit| {
             let start = unit * self.bytes;
             let (from, until) = (offset.max(start) - start, end.min(start + self.bytes) - start);
-            (unit as u32, self.part(from, until), until - from)
+            (Unit(unit as u32), self.part(from, until), until - from)
         })
     }
 
@@ -97,7 +99,7 @@ impl Hasher for UnitHasher {
 }
 
 /// Something of some units.
-pub(crate) type UnitMap<V> = HashMap<u32, V, BuildHasherDefault<UnitHasher>>;
+pub(crate) type UnitMap<V> = HashMap<Unit, V, BuildHasherDefault<UnitHasher>>;
 
 #[cfg(test)]
 mod tests {
@@ -107,7 +109,10 @@ mod tests {
     fn a_range_is_cut_at_the_units_borders() {
         let units = Units::new(4096);
         let cut: Vec<_> = units.of(3584, 5120).collect();
-        assert_eq!(cut, [(0, Part(0x80), 512), (1, Part(0xff), 4096), (2, Part(0x01), 512)]);
+        assert_eq!(
+            cut,
+            [(Unit(0), Part(0x80), 512), (Unit(1), Part(0xff), 4096), (Unit(2), Part(0x01), 512)]
+        );
         assert!(units.is_whole(cut[1].1) && !units.is_whole(cut[0].1));
     }
 
@@ -115,10 +120,10 @@ mod tests {
     fn large_units_have_coarser_parts() {
         let units = Units::new(1 << 20);
         let cut: Vec<_> = units.of(512, 512).collect();
-        assert_eq!(cut, [(0, Part(1), 512)]);
+        assert_eq!(cut, [(Unit(0), Part(1), 512)]);
         let all: Vec<_> = units.of(0, 1 << 20).collect();
         assert!(units.is_whole(all[0].1));
         let most: Vec<_> = Units::new(65536).of(512, 65536 - 512).collect();
-        assert_eq!(most, [(0, Part(u128::MAX - 1), 65536 - 512)]);
+        assert_eq!(most, [(Unit(0), Part(u128::MAX - 1), 65536 - 512)]);
     }
 }

@@ -5,6 +5,7 @@ use super::commands::{Buffered, Front};
 use super::host::CommandKind;
 use super::store::{Store, UnitWrite};
 use super::units::Part;
+use crate::address::Unit;
 use crate::command::{FlashError, Timing};
 
 impl Front {
@@ -185,7 +186,7 @@ impl Front {
         &mut self,
         store: &mut S,
         at: Nanos,
-        group: &[(u32, Part)],
+        group: &[(Unit, Part)],
     ) -> Result<Nanos, FlashError> {
         let cached = match &mut self.slc {
             None => None,
@@ -207,7 +208,7 @@ impl Front {
         &mut self,
         store: &mut S,
         at: Nanos,
-        group: &[(u32, Part)],
+        group: &[(Unit, Part)],
     ) -> Result<Nanos, FlashError> {
         let mut ready = at;
         self.writes.clear();
@@ -220,7 +221,7 @@ impl Front {
                 if !whole {
                     match slc.read(store, at, *unit) {
                         Some(end) => ready = ready.max(end),
-                        None => never!("the write cache holds unit {unit} and has no page of it"),
+                        None => never!("the write cache holds {unit:?} and has no page of it"),
                     }
                     whole = true;
                 }

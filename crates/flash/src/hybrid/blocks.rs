@@ -1,7 +1,8 @@
 use flashlag_units::Nanos;
 use serde::{Deserialize, Serialize};
 
-use super::medium::{FreeBlocks, Medium, Merges, NONE, Place, Shape, UnitSet};
+use super::medium::{FreeBlocks, Medium, Merges, Place, Shape, UnitSet};
+use crate::address::{Block, Logical, Slot, Unit};
 
 /// What both log-block maps stand on: a data block for each logical block, in which a unit has the
 /// slot of its offset, and which units there are.
@@ -9,7 +10,7 @@ use super::medium::{FreeBlocks, Medium, Merges, NONE, Place, Shape, UnitSet};
 pub(crate) struct DataBlocks {
     pub(crate) shape: Shape,
     /// Of each logical block.
-    data: Vec<u32>,
+    data: Vec<Block>,
     /// Units of each logical block that hold something.
     filled: Vec<u32>,
     mapped: UnitSet,
@@ -25,7 +26,7 @@ impl DataBlocks {
         let logical = shape.logical_blocks as usize;
         DataBlocks {
             shape,
-            data: vec![NONE; logical],
+            data: vec![Block::NONE; logical],
             filled: vec![0; logical],
             mapped: UnitSet::new(u64::from(shape.logical_blocks) * u64::from(shape.units)),
             free: FreeBlocks::new(shape.blocks),
@@ -35,40 +36,49 @@ impl DataBlocks {
         }
     }
 
-    pub(crate) fn unit(&self, logical: u32, offset: u32) -> u32 {
-        logical * self.shape.units + offset
+    /// The unit at an offset of a logical block.
+    pub(crate) fn unit(&self, logical: Logical, offset: u32) -> Unit {
+        Unit(logical.0 * self.shape.units + offset)
     }
 
-    pub(crate) fn is_mapped(&self, unit: u32) -> bool {
+    /// The logical block of a unit, and the unit's offset in it.
+    pub(crate) fn split(&self, unit: Unit) -> (Logical, u32) {
+        (Logical(unit.0 / self.shape.units), unit.0 % self.shape.units)
+    }
+
+    pub(crate) fn is_mapped(&self, unit: Unit) -> bool {
         self.mapped.holds(unit)
     }
 
     /// Whether nothing of a logical block is left.
-    pub(crate) fn is_empty(&self, logical: u32) -> bool {
-        self.filled[logical as usize] == 0
+    pub(crate) fn is_empty(&self, logical: Logical) -> bool {
+        self.filled[logical.index()] == 0
     }
 
-    pub(crate) fn set_mapped(&mut self, unit: u32) {
+    pub(crate) fn set_mapped(&mut self, unit: Unit) {
         if self.mapped.insert(unit) {
+            let (logical, _) = self.split(unit);
             self.mapped_units += 1;
-            self.filled[(unit / self.shape.units) as usize] += 1;
+            self.filled[logical.index()] += 1;
         }
     }
 
-    pub(crate) fn set_unmapped(&mut self, unit: u32) {
+    pub(crate) fn set_unmapped(&mut self, unit: Unit) {
         if self.mapped.remove(unit) {
+            let (logical, _) = self.split(unit);
             self.mapped_units -= 1;
-            self.filled[(unit / self.shape.units) as usize] -= 1;
+            self.filled[logical.index()] -= 1;
         }
     }
 
     /// Where the data block has a unit, whatever a log block has; nowhere where there is none.
-    pub(crate) fn place(&self, unit: u32) -> Place {
-        let block = self.data[(unit / self.shape.units) as usize];
-        if block == NONE || !self.mapped.holds(unit) {
+    pub(crate) fn place(&self, unit: Unit) -> Place {
+        let (logical, offset) = self.split(unit);
+        let block = self.data[logical.index()];
+        if block == Block::NONE || !self.mapped.holds(unit) {
             return Place::NOWHERE;
         }
-        Place { block, slot: unit % self.shape.units }
+        Place { block, slot: Slot(offset) }
     }
 
     /// Copies a logical block's units from `from` on to the same slots of `block`, each from where
@@ -77,13 +87,13 @@ impl DataBlocks {
         &mut self,
         medium: &mut M,
         at: Nanos,
-        logical: u32,
-        (block, from): (u32, u32),
-        latest: impl Fn(&DataBlocks, u32) -> Place,
+        logical: Logical,
+        (block, from): (Block, Slot),
+        latest: impl Fn(&DataBlocks, Unit) -> Place,
     ) -> Nanos {
         let Shape { units, program, .. } = self.shape;
         let mut sources = std::mem::take(&mut self.sources);
-        let (mut end, mut slot) = (at, from);
+        let (mut end, mut slot) = (at, from.0);
         while slot < units {
             let count = program.min(units - slot);
             sources.clear();
@@ -92,7 +102,7 @@ impl DataBlocks {
             let copied = sources.iter().filter(|place| !place.is_nowhere()).count() as u32;
             // Units that hold nothing are passed over: their slots stay erased.
             if copied > 0 {
-                end = end.max(medium.copy(at, &sources, block, slot));
+                end = end.max(medium.copy(at, &sources, block, Slot(slot)));
                 self.merges.copied += u64::from(copied);
                 self.merges.padded += u64::from(program - copied);
             }
@@ -107,14 +117,14 @@ impl DataBlocks {
         &mut self,
         medium: &mut M,
         at: Nanos,
-        logical: u32,
-        block: u32,
+        logical: Logical,
+        block: Block,
     ) {
-        let before = std::mem::replace(&mut self.data[logical as usize], block);
+        let before = std::mem::replace(&mut self.data[logical.index()], block);
         self.free.give_back(medium, at, before, &mut self.merges);
     }
 
-    pub(crate) fn give_back<M: Medium>(&mut self, medium: &mut M, at: Nanos, block: u32) {
+    pub(crate) fn give_back<M: Medium>(&mut self, medium: &mut M, at: Nanos, block: Block) {
         self.free.give_back(medium, at, block, &mut self.merges);
     }
 }

@@ -3,6 +3,7 @@ use flashlag_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
 use super::map_cache::{Found, MapCache};
+use crate::address::{Die, Unit};
 use crate::command::FlashError;
 use crate::front::{DieWork, Store, UnitWrite};
 use crate::power::WordLine;
@@ -87,14 +88,14 @@ impl<S: Store> CachedMap<S> {
     fn load(&mut self, at: Nanos, page: u32) -> Nanos {
         self.traffic.reads += 1;
         let work = DieWork::Read { time: self.read, bytes: self.page_bytes };
-        self.inner.work(at, page % self.inner.dies().max(1), work)
+        self.inner.work(at, Die::in_turn(page.into(), self.inner.dies()), work)
     }
 
     /// Programs the page that gave way, on the die whose turn it is.
     #[cold]
     fn store(&mut self, at: Nanos) -> Nanos {
         self.traffic.programs += 1;
-        let die = (self.traffic.programs % u64::from(self.inner.dies().max(1))) as u32;
+        let die = Die::in_turn(self.traffic.programs, self.inner.dies());
         let work = DieWork::Program { time: self.program, bytes: self.page_bytes };
         let end = self.inner.work(at, die, work);
         if self.traffic.programs.is_multiple_of(self.pages_per_block) {
@@ -104,25 +105,27 @@ impl<S: Store> CachedMap<S> {
         end
     }
 
-    fn find_range(&mut self, at: Nanos, unit: u32, count: u32, change: bool) -> Nanos {
-        let pages = unit / self.entries..=(unit + count.max(1) - 1) / self.entries;
+    fn find_range(&mut self, at: Nanos, unit: Unit, count: u32, change: bool) -> Nanos {
+        let last = unit.0 + count.max(1) - 1;
+        let pages = unit.0 / self.entries..=last / self.entries;
         pages.map(|page| self.find(at, page, change)).max().unwrap_or(at)
     }
 }
 
 impl<S: Store> Store for CachedMap<S> {
-    fn read(&mut self, at: Nanos, unit: u32, count: u32) -> Nanos {
+    fn read(&mut self, at: Nanos, unit: Unit, count: u32) -> Nanos {
         let found = self.find_range(at, unit, count, false);
         self.inner.read(found, unit, count)
     }
 
-    fn read_part(&mut self, at: Nanos, unit: u32, bytes: u64) -> Nanos {
+    fn read_part(&mut self, at: Nanos, unit: Unit, bytes: u64) -> Nanos {
         let found = self.find_range(at, unit, 1, false);
         self.inner.read_part(found, unit, bytes)
     }
 
     fn write(&mut self, at: Nanos, units: &[UnitWrite]) -> Result<Nanos, FlashError> {
-        let found = units.iter().map(|write| self.find(at, write.unit / self.entries, true)).max();
+        let found =
+            units.iter().map(|write| self.find(at, write.unit.0 / self.entries, true)).max();
         self.inner.write(found.unwrap_or(at), units)
     }
 
@@ -130,12 +133,12 @@ impl<S: Store> Store for CachedMap<S> {
         self.inner.word_line()
     }
 
-    fn discard(&mut self, at: Nanos, unit: u32, count: u32) {
+    fn discard(&mut self, at: Nanos, unit: Unit, count: u32) {
         let found = self.find_range(at, unit, count, true);
         self.inner.discard(found, unit, count);
     }
 
-    fn is_mapped(&self, unit: u32) -> bool {
+    fn is_mapped(&self, unit: Unit) -> bool {
         self.inner.is_mapped(unit)
     }
 
@@ -157,7 +160,7 @@ impl<S: Store> Store for CachedMap<S> {
         self.inner.dies()
     }
 
-    fn work(&mut self, at: Nanos, die: u32, work: DieWork) -> Nanos {
+    fn work(&mut self, at: Nanos, die: Die, work: DieWork) -> Nanos {
         self.inner.work(at, die, work)
     }
 }

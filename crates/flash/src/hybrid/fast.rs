@@ -4,14 +4,15 @@ use std::collections::VecDeque;
 use flashlag_units::{Nanos, never};
 
 use super::blocks::DataBlocks;
-use super::medium::{Medium, NONE, Place, Shape};
+use super::medium::{Medium, Place, Shape};
+use crate::address::{Block, Logical, Slot, Unit};
 use crate::front::units::UnitMap;
 
 /// The log block of one logical block that is being written from its beginning on.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct SequentialLog {
-    logical: u32,
-    block: u32,
+    logical: Logical,
+    block: Block,
     /// The slot, and the offset, that is written next.
     next: u32,
 }
@@ -19,9 +20,9 @@ struct SequentialLog {
 /// A log block that all logical blocks share.
 #[derive(Debug, Serialize, Deserialize)]
 struct RandomLog {
-    block: u32,
-    /// The unit that was written to each slot; [`NONE`] where nothing was.
-    units: Vec<u32>,
+    block: Block,
+    /// The unit that was written to each slot; [`Unit::NONE`] for padding.
+    units: Vec<Unit>,
 }
 
 /// Fully associative sector translation (FAST): one log block for sequential writes, the others
@@ -44,7 +45,7 @@ pub(crate) struct Fast {
     /// Where the random logs have the latest version of a unit.
     latest: UnitMap<Place>,
     /// Logical blocks with units in a log, the one that has had them longest in front.
-    open: VecDeque<u32>,
+    open: VecDeque<Logical>,
     /// Of each logical block the units whose latest version is in a random log.
     in_random: Vec<u32>,
     most_open: usize,
@@ -67,17 +68,17 @@ impl Fast {
     }
 
     /// Where a unit's latest version is.
-    pub(crate) fn place(&self, unit: u32) -> Place {
-        let units = self.blocks.shape.units;
+    pub(crate) fn place(&self, unit: Unit) -> Place {
         if !self.blocks.is_mapped(unit) {
             return Place::NOWHERE;
         }
         if let Some(place) = self.latest.get(&unit) {
             return *place;
         }
+        let (logical, offset) = self.blocks.split(unit);
         match self.sequential {
-            Some(log) if log.logical == unit / units && unit % units < log.next => {
-                Place { block: log.block, slot: unit % units }
+            Some(log) if log.logical == logical && offset < log.next => {
+                Place { block: log.block, slot: Slot(offset) }
             }
             _ => self.blocks.place(unit),
         }
@@ -88,18 +89,18 @@ impl Fast {
         &mut self,
         medium: &mut M,
         at: Nanos,
-        unit: u32,
+        unit: Unit,
         count: u32,
     ) -> Nanos {
         let Shape { units, program, .. } = self.blocks.shape;
-        let (mut unit, last, mut at, mut end) = (unit, unit + count, at, at);
+        let (mut unit, last, mut at, mut end) = (unit, unit.plus(count), at, at);
         let mut run = Vec::with_capacity(program as usize);
         while unit < last {
-            let (logical, offset) = (unit / units, unit % units);
+            let (logical, offset) = self.blocks.split(unit);
             at = self.limit_open(medium, at, logical);
-            let take = program.min(last - unit).min(units - offset);
+            let take = program.min(last.0 - unit.0).min(units - offset);
             run.clear();
-            run.extend(unit..unit + take);
+            run.extend(unit.run(take));
             let follows = self.sequential.is_some_and(|log| {
                 log.logical == logical && log.next == offset && self.fills(offset, take)
             });
@@ -113,7 +114,7 @@ impl Fast {
                 self.append_random(medium, at, &run)
             };
             (at, end) = (ready, end.max(written));
-            unit += take;
+            unit = unit.plus(take);
         }
         end
     }
@@ -130,7 +131,7 @@ impl Fast {
         &mut self,
         medium: &mut M,
         at: Nanos,
-        run: &[u32],
+        run: &[Unit],
     ) -> (Nanos, Nanos) {
         let Some(log) = self.sequential.as_mut() else {
             never!("a write to a sequential log that is not open");
@@ -139,7 +140,7 @@ impl Fast {
         let SequentialLog { logical, block, next } = *log;
         log.next += run.len() as u32;
         let full = log.next == self.blocks.shape.units;
-        let end = medium.program(at, block, next, run);
+        let end = medium.program(at, block, Slot(next), run);
         for unit in run {
             self.blocks.set_mapped(*unit);
             self.forget_random(*unit);
@@ -151,7 +152,7 @@ impl Fast {
         (at, end)
     }
 
-    fn open_sequential<M: Medium>(&mut self, medium: &mut M, at: Nanos, logical: u32) -> Nanos {
+    fn open_sequential<M: Medium>(&mut self, medium: &mut M, at: Nanos, logical: Logical) -> Nanos {
         let at = self.merge_sequential(medium, at);
         let block = self.blocks.free.take();
         self.sequential = Some(SequentialLog { logical, block, next: 0 });
@@ -168,13 +169,13 @@ impl Fast {
             self.blocks.merges.switches += 1;
         } else {
             self.blocks.merges.partials += 1;
-            let latest = |blocks: &DataBlocks, unit: u32| {
+            let latest = |blocks: &DataBlocks, unit: Unit| {
                 self.latest.get(&unit).copied().unwrap_or_else(|| blocks.place(unit))
             };
-            end = self.blocks.copy(medium, at, logical, (block, next), latest);
+            end = self.blocks.copy(medium, at, logical, (block, Slot(next)), latest);
             let units = self.blocks.shape.units;
             for offset in next..units {
-                self.forget_random(logical * units + offset);
+                self.forget_random(self.blocks.unit(logical, offset));
             }
         }
         self.blocks.replace(medium, end, logical, block);
@@ -186,7 +187,7 @@ impl Fast {
         &mut self,
         medium: &mut M,
         at: Nanos,
-        run: &[u32],
+        run: &[Unit],
     ) -> (Nanos, Nanos) {
         let Shape { units, program, .. } = self.blocks.shape;
         let (mut at, mut end, mut rest) = (at, at, run);
@@ -199,17 +200,18 @@ impl Fast {
             let next = log.units.len() as u32;
             let room = program.min(units - next);
             let (now, later) = rest.split_at(rest.len().min(room as usize));
-            end = end.max(medium.program(at, log.block, next, now));
+            end = end.max(medium.program(at, log.block, Slot(next), now));
             let block = log.block;
             log.units.extend_from_slice(now);
-            log.units.resize((next + room) as usize, NONE);
+            log.units.resize((next + room) as usize, Unit::NONE);
             self.blocks.merges.padded += u64::from(program) - now.len() as u64;
-            for (slot, unit) in (next..).zip(now) {
+            for (slot, unit) in (next..).map(Slot).zip(now) {
                 self.blocks.set_mapped(*unit);
+                let (logical, _) = self.blocks.split(*unit);
                 if self.latest.insert(*unit, Place { block, slot }).is_none() {
-                    self.in_random[(*unit / units) as usize] += 1;
+                    self.in_random[logical.index()] += 1;
                 }
-                self.note_open(*unit / units);
+                self.note_open(logical);
             }
             rest = later;
         }
@@ -238,10 +240,11 @@ impl Fast {
     pub(crate) fn reclaim_oldest<M: Medium>(&mut self, medium: &mut M, at: Nanos) -> Option<Nanos> {
         let victim = self.random.pop_front()?;
         let mut end = at;
-        for (slot, unit) in (0..).zip(&victim.units) {
+        for (slot, unit) in (0..).map(Slot).zip(&victim.units) {
             let here = Place { block: victim.block, slot };
             if self.latest.get(unit) == Some(&here) {
-                end = self.merge_full(medium, end, unit / self.blocks.shape.units);
+                let (logical, _) = self.blocks.split(*unit);
+                end = self.merge_full(medium, end, logical);
             }
         }
         self.blocks.give_back(medium, end, victim.block);
@@ -249,21 +252,24 @@ impl Fast {
     }
 
     /// Puts a logical block together anew, from wherever its units are.
-    fn merge_full<M: Medium>(&mut self, medium: &mut M, at: Nanos, logical: u32) -> Nanos {
+    fn merge_full<M: Medium>(&mut self, medium: &mut M, at: Nanos, logical: Logical) -> Nanos {
         self.blocks.merges.fulls += 1;
         let fresh = self.blocks.free.take();
         let units = self.blocks.shape.units;
         let sequential = self.sequential.filter(|log| log.logical == logical);
-        let latest = |blocks: &DataBlocks, unit: u32| match (self.latest.get(&unit), sequential) {
-            (Some(place), _) => *place,
-            (None, Some(log)) if unit % units < log.next && blocks.is_mapped(unit) => {
-                Place { block: log.block, slot: unit % units }
+        let latest = |blocks: &DataBlocks, unit: Unit| {
+            let (_, offset) = blocks.split(unit);
+            match (self.latest.get(&unit), sequential) {
+                (Some(place), _) => *place,
+                (None, Some(log)) if offset < log.next && blocks.is_mapped(unit) => {
+                    Place { block: log.block, slot: Slot(offset) }
+                }
+                _ => blocks.place(unit),
             }
-            _ => blocks.place(unit),
         };
-        let end = self.blocks.copy(medium, at, logical, (fresh, 0), latest);
+        let end = self.blocks.copy(medium, at, logical, (fresh, Slot::FIRST), latest);
         for offset in 0..units {
-            self.forget_random(logical * units + offset);
+            self.forget_random(self.blocks.unit(logical, offset));
         }
         self.blocks.replace(medium, end, logical, fresh);
         if let Some(log) = sequential {
@@ -274,28 +280,29 @@ impl Fast {
         end
     }
 
-    fn forget_random(&mut self, unit: u32) {
+    fn forget_random(&mut self, unit: Unit) {
         if self.latest.remove(&unit).is_some() {
-            self.in_random[(unit / self.blocks.shape.units) as usize] -= 1;
+            let (logical, _) = self.blocks.split(unit);
+            self.in_random[logical.index()] -= 1;
         }
     }
 
-    fn note_open(&mut self, logical: u32) {
+    fn note_open(&mut self, logical: Logical) {
         if self.most_open != usize::MAX && !self.open.contains(&logical) {
             self.open.push_back(logical);
         }
     }
 
     /// A logical block has no units in logs any more, unless some are left.
-    fn note_closed(&mut self, logical: u32) {
+    fn note_closed(&mut self, logical: Logical) {
         let sequential = self.sequential.is_some_and(|log| log.logical == logical);
-        if self.in_random[logical as usize] == 0 && !sequential {
+        if self.in_random[logical.index()] == 0 && !sequential {
             self.open.retain(|other| *other != logical);
         }
     }
 
     /// Closes the oldest open block where another one than `logical` would be too many.
-    fn limit_open<M: Medium>(&mut self, medium: &mut M, at: Nanos, logical: u32) -> Nanos {
+    fn limit_open<M: Medium>(&mut self, medium: &mut M, at: Nanos, logical: Logical) -> Nanos {
         if self.open.len() < self.most_open || self.open.contains(&logical) {
             return at;
         }
@@ -304,32 +311,31 @@ impl Fast {
             return at;
         };
         let sequential = self.sequential.is_some_and(|log| log.logical == oldest);
-        if sequential && self.in_random[oldest as usize] == 0 {
+        if sequential && self.in_random[oldest.index()] == 0 {
             return self.merge_sequential(medium, at);
         }
         self.merge_full(medium, at, oldest)
     }
 
     /// Forgets units in a row; a data block of which nothing is left is erased.
-    pub(crate) fn discard<M: Medium>(&mut self, medium: &mut M, at: Nanos, unit: u32, count: u32) {
+    pub(crate) fn discard<M: Medium>(&mut self, medium: &mut M, at: Nanos, unit: Unit, count: u32) {
         let units = self.blocks.shape.units;
-        let mut unit = unit;
-        let last = unit + count;
+        let (mut unit, last) = (unit, unit.plus(count));
         while unit < last {
-            let logical = unit / units;
-            let until = last.min((logical + 1) * units);
-            for unit in unit..until {
+            let (logical, offset) = self.blocks.split(unit);
+            let here = (units - offset).min(last.0 - unit.0);
+            for unit in unit.run(here) {
                 self.blocks.set_unmapped(unit);
                 self.forget_random(unit);
             }
             if self.blocks.is_empty(logical) {
-                self.blocks.replace(medium, at, logical, NONE);
+                self.blocks.replace(medium, at, logical, Block::NONE);
                 if let Some(log) = self.sequential.take_if(|log| log.logical == logical) {
                     self.blocks.give_back(medium, at, log.block);
                 }
             }
             self.note_closed(logical);
-            unit = until;
+            unit = unit.plus(here);
         }
     }
 

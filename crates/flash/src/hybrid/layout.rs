@@ -2,16 +2,17 @@ use flashlag_schema::profile::Model;
 use serde::{Deserialize, Serialize};
 
 use super::medium::Shape;
+use crate::address::{Block, Die, Page, Slot};
 use crate::command::FlashError;
 
 /// A program's place on the flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Spot {
-    pub(crate) die: u32,
+    pub(crate) die: Die,
     /// Block of that die, all planes together.
-    pub(crate) block: u32,
+    pub(crate) block: Block,
     /// Page of that block, all planes together.
-    pub(crate) page: u32,
+    pub(crate) page: Page,
 }
 
 /// Where the slots of a log-block map's blocks are.
@@ -88,16 +89,16 @@ impl Layout {
     }
 
     /// Where a part of a block begins.
-    pub(crate) fn part(&self, block: u32, part: u32) -> Spot {
-        let all = u64::from(block) * u64::from(self.parts) + u64::from(part);
+    pub(crate) fn part(&self, block: Block, part: u32) -> Spot {
+        let all = u64::from(block.0) * u64::from(self.parts) + u64::from(part);
         let (die, block) = (all % u64::from(self.dies), all / u64::from(self.dies));
-        Spot { die: die as u32, block: block as u32, page: 0 }
+        Spot { die: Die(die as u32), block: Block(block as u32), page: Page(0) }
     }
 
     /// Where a slot's program is.
-    pub(crate) fn spot(&self, block: u32, slot: u32) -> Spot {
-        let program = slot / self.shape.program;
-        let page = program / self.parts * self.pages;
+    pub(crate) fn spot(&self, block: Block, slot: Slot) -> Spot {
+        let program = slot.0 / self.shape.program;
+        let page = Page(program / self.parts * self.pages);
         Spot { page, ..self.part(block, program % self.parts) }
     }
 

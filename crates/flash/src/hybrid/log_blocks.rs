@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::fast::Fast;
 use super::layout::{Layout, Spot};
 use super::medium::{Medium, Merges, Place};
+use crate::address::{Block, Die, Slot, Unit};
 use crate::command::FlashError;
 use crate::front::{DieWork, UnitWrite};
 use crate::power::WordLine;
@@ -21,7 +22,7 @@ pub(crate) trait Dies {
     fn erase(&mut self, at: Nanos, spot: Spot) -> Nanos;
 
     /// An operation that is not the map's own.
-    fn work(&mut self, at: Nanos, die: u32, work: DieWork) -> Nanos;
+    fn work(&mut self, at: Nanos, die: Die, work: DieWork) -> Nanos;
 
     /// Where on its word line the last program went, where that matters.
     fn word_line(&self) -> Option<WordLine>;
@@ -46,26 +47,26 @@ struct Slots<'a, D> {
 }
 
 impl<D: Dies> Medium for Slots<'_, D> {
-    fn read(&mut self, at: Nanos, block: u32, slot: u32, count: u32) -> Nanos {
+    fn read(&mut self, at: Nanos, block: Block, slot: Slot, count: u32) -> Nanos {
         let program = self.layout.shape.program;
-        let (mut slot, last, mut end) = (slot, slot + count, at);
+        let (mut slot, last, mut end) = (slot, slot.plus(count), at);
         while slot < last {
-            let take = (program - slot % program).min(last - slot);
+            let take = (program - slot.0 % program).min(last.0 - slot.0);
             let bytes = u64::from(take) * self.layout.unit_bytes;
             end = end.max(self.dies.read(at, self.layout.spot(block, slot), bytes));
-            slot += take;
+            slot = slot.plus(take);
         }
         end
     }
 
-    fn program(&mut self, at: Nanos, block: u32, slot: u32, units: &[u32]) -> Nanos {
+    fn program(&mut self, at: Nanos, block: Block, slot: Slot, units: &[Unit]) -> Nanos {
         let bytes = units.len() as u64 * self.layout.unit_bytes;
         self.dies.program(at, self.layout.spot(block, slot), bytes)
     }
 
-    fn copy(&mut self, at: Nanos, from: &[Place], block: u32, slot: u32) -> Nanos {
+    fn copy(&mut self, at: Nanos, from: &[Place], block: Block, slot: Slot) -> Nanos {
         let mut ready = at;
-        let follows = |a: &Place, b: &Place| a.block == b.block && a.slot + 1 == b.slot;
+        let follows = |a: &Place, b: &Place| a.block == b.block && a.slot.plus(1) == b.slot;
         let mut units = 0;
         for run in from.chunk_by(|a, b| !a.is_nowhere() && !b.is_nowhere() && follows(a, b)) {
             if !run[0].is_nowhere() {
@@ -77,7 +78,7 @@ impl<D: Dies> Medium for Slots<'_, D> {
         self.dies.program(ready, self.layout.spot(block, slot), bytes)
     }
 
-    fn erase(&mut self, at: Nanos, block: u32) -> Nanos {
+    fn erase(&mut self, at: Nanos, block: Block) -> Nanos {
         let parts = 0..self.layout.parts();
         let ends = parts.map(|part| self.dies.erase(at, self.layout.part(block, part)));
         ends.max().unwrap_or_else(|| {
@@ -125,11 +126,11 @@ impl LogBlocks {
         self.map.blocks.merges
     }
 
-    fn place(&self, unit: u32) -> Place {
+    fn place(&self, unit: Unit) -> Place {
         self.map.place(unit)
     }
 
-    pub(crate) fn is_mapped(&self, unit: u32) -> bool {
+    pub(crate) fn is_mapped(&self, unit: Unit) -> bool {
         !self.place(unit).is_nowhere()
     }
 
@@ -142,20 +143,20 @@ impl LogBlocks {
         &mut self,
         dies: &mut D,
         at: Nanos,
-        unit: u32,
+        unit: Unit,
         count: u32,
     ) -> Nanos {
         let program = self.layout.shape.program;
         let (mut end, mut next) = (at, unit);
-        let last = unit + count;
+        let last = unit.plus(count);
         while next < last {
             let first = self.place(next);
             let mut run = 1;
             // Units of one program are read at once.
-            while next + run < last && !first.is_nowhere() {
-                let slot = first.slot + run;
-                if slot.is_multiple_of(program)
-                    || self.place(next + run) != (Place { slot, ..first })
+            while next.plus(run) < last && !first.is_nowhere() {
+                let slot = first.slot.plus(run);
+                if slot.0.is_multiple_of(program)
+                    || self.place(next.plus(run)) != (Place { slot, ..first })
                 {
                     break;
                 }
@@ -165,7 +166,7 @@ impl LogBlocks {
                 let mut slots = Slots { dies, layout: &self.layout };
                 end = end.max(slots.read(at, first.block, first.slot, run));
             }
-            next += run;
+            next = next.plus(run);
         }
         end
     }
@@ -182,14 +183,14 @@ impl LogBlocks {
         self.written += units.len() as u64;
         let mut end = ready;
         let mut slots = Slots { dies, layout: &self.layout };
-        for run in units.chunk_by(|a, b| a.unit + 1 == b.unit) {
+        for run in units.chunk_by(|a, b| a.unit.plus(1) == b.unit) {
             let (first, count) = (run[0].unit, run.len() as u32);
             end = end.max(self.map.write(&mut slots, ready, first, count));
         }
         end
     }
 
-    pub(crate) fn discard<D: Dies>(&mut self, dies: &mut D, at: Nanos, unit: u32, count: u32) {
+    pub(crate) fn discard<D: Dies>(&mut self, dies: &mut D, at: Nanos, unit: Unit, count: u32) {
         let mut slots = Slots { dies, layout: &self.layout };
         self.map.discard(&mut slots, at, unit, count);
     }

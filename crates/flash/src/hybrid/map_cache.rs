@@ -1,5 +1,7 @@
-use super::medium::NONE;
 use serde::{Deserialize, Serialize};
+
+/// No slot.
+const NONE: u32 = u32::MAX;
 
 /// What finding a map page took.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,21 +1,20 @@
 use flashlag_units::Nanos;
 use serde::{Deserialize, Serialize};
 
-/// No block, no slot, no unit.
-pub(crate) const NONE: u32 = u32::MAX;
+use crate::address::{Block, Slot, Unit};
 
 /// Where a unit is: an erase block and a slot in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Place {
-    pub(crate) block: u32,
-    pub(crate) slot: u32,
+    pub(crate) block: Block,
+    pub(crate) slot: Slot,
 }
 
 impl Place {
-    pub(crate) const NOWHERE: Place = Place { block: NONE, slot: NONE };
+    pub(crate) const NOWHERE: Place = Place { block: Block::NONE, slot: Slot::NONE };
 
     pub(crate) const fn is_nowhere(self) -> bool {
-        self.block == NONE
+        self.block.0 == Block::NONE.0
     }
 }
 
@@ -23,17 +22,17 @@ impl Place {
 /// programmed in rising order and once between erases; each call says when it is done.
 pub(crate) trait Medium {
     /// Reads slots of one block.
-    fn read(&mut self, at: Nanos, block: u32, slot: u32, count: u32) -> Nanos;
+    fn read(&mut self, at: Nanos, block: Block, slot: Slot, count: u32) -> Nanos;
 
     /// Programs what the host wrote: one program, of no more than a program unit.
-    fn program(&mut self, at: Nanos, block: u32, slot: u32, units: &[u32]) -> Nanos;
+    fn program(&mut self, at: Nanos, block: Block, slot: Slot, units: &[Unit]) -> Nanos;
 
     /// Reads units from where they are and programs them in one program; nothing where a source
     /// is nowhere.
-    fn copy(&mut self, at: Nanos, from: &[Place], block: u32, slot: u32) -> Nanos;
+    fn copy(&mut self, at: Nanos, from: &[Place], block: Block, slot: Slot) -> Nanos;
 
     /// Erases a block.
-    fn erase(&mut self, at: Nanos, block: u32) -> Nanos;
+    fn erase(&mut self, at: Nanos, block: Block) -> Nanos;
 }
 
 /// What log-block maps divide into: units a block, and units a program.
@@ -68,11 +67,11 @@ pub(crate) struct Merges {
 
 /// Blocks that are erased and free, in the order in which they came.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct FreeBlocks(std::collections::VecDeque<u32>);
+pub(crate) struct FreeBlocks(std::collections::VecDeque<Block>);
 
 impl FreeBlocks {
     pub(crate) fn new(blocks: u32) -> FreeBlocks {
-        FreeBlocks((0..blocks).collect())
+        FreeBlocks((0..blocks).map(Block).collect())
     }
 
     pub(crate) fn count(&self) -> usize {
@@ -81,7 +80,7 @@ impl FreeBlocks {
 
     /// The one that has been free the longest, so that wear spreads. There always is one: a map
     /// holds `logical_blocks + log blocks` at most, and there is one more than that.
-    pub(crate) fn take(&mut self) -> u32 {
+    pub(crate) fn take(&mut self) -> Block {
         self.0.pop_front().expect("a log-block map has one block more than its logs and its data")
     }
 
@@ -90,10 +89,10 @@ impl FreeBlocks {
         &mut self,
         medium: &mut M,
         at: Nanos,
-        block: u32,
+        block: Block,
         merges: &mut Merges,
     ) {
-        if block != NONE {
+        if block != Block::NONE {
             medium.erase(at, block);
             merges.erased += 1;
             self.0.push_back(block);
@@ -111,14 +110,14 @@ impl UnitSet {
     }
 
     #[inline]
-    pub(crate) fn holds(&self, unit: u32) -> bool {
-        self.0[unit as usize / 64] >> (unit % 64) & 1 == 1
+    pub(crate) fn holds(&self, unit: Unit) -> bool {
+        self.0[unit.index() / 64] >> (unit.0 % 64) & 1 == 1
     }
 
     /// Whether that is a change.
     #[inline]
-    pub(crate) fn insert(&mut self, unit: u32) -> bool {
-        let (word, bit) = (&mut self.0[unit as usize / 64], 1 << (unit % 64));
+    pub(crate) fn insert(&mut self, unit: Unit) -> bool {
+        let (word, bit) = (&mut self.0[unit.index() / 64], 1 << (unit.0 % 64));
         let new = *word & bit == 0;
         *word |= bit;
         new
@@ -126,8 +125,8 @@ impl UnitSet {
 
     /// Whether that is a change.
     #[inline]
-    pub(crate) fn remove(&mut self, unit: u32) -> bool {
-        let (word, bit) = (&mut self.0[unit as usize / 64], 1 << (unit % 64));
+    pub(crate) fn remove(&mut self, unit: Unit) -> bool {
+        let (word, bit) = (&mut self.0[unit.index() / 64], 1 << (unit.0 % 64));
         let was = *word & bit != 0;
         *word &= !bit;
         was

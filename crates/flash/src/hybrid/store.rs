@@ -3,6 +3,7 @@ use flashlag_units::Nanos;
 use serde::{Deserialize, Serialize};
 
 use super::log_blocks::{Dies, LogBlocks};
+use crate::address::{Die, Unit};
 use crate::command::FlashError;
 use crate::front::{DieWork, Store, UnitWrite};
 use crate::power::WordLine;
@@ -26,7 +27,7 @@ impl<D: Dies> LogBlockStore<D> {
 }
 
 impl<D: Dies> Store for LogBlockStore<D> {
-    fn read(&mut self, at: Nanos, unit: u32, count: u32) -> Nanos {
+    fn read(&mut self, at: Nanos, unit: Unit, count: u32) -> Nanos {
         self.map.read(&mut self.dies, at, unit, count)
     }
 
@@ -39,11 +40,11 @@ impl<D: Dies> Store for LogBlockStore<D> {
         self.dies.word_line()
     }
 
-    fn discard(&mut self, at: Nanos, unit: u32, count: u32) {
+    fn discard(&mut self, at: Nanos, unit: Unit, count: u32) {
         self.map.discard(&mut self.dies, at, unit, count);
     }
 
-    fn is_mapped(&self, unit: u32) -> bool {
+    fn is_mapped(&self, unit: Unit) -> bool {
         self.map.is_mapped(unit)
     }
 
@@ -65,7 +66,7 @@ impl<D: Dies> Store for LogBlockStore<D> {
         self.dies.count()
     }
 
-    fn work(&mut self, at: Nanos, die: u32, work: DieWork) -> Nanos {
+    fn work(&mut self, at: Nanos, die: Die, work: DieWork) -> Nanos {
         self.dies.work(at, die, work)
     }
 }

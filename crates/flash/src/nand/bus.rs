@@ -1,6 +1,7 @@
 use flashlag_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
+use crate::address::Die;
 use crate::front::{Line, Rate};
 
 /// The channels between the controller and the dies. Die d is on channel d mod channels, so that
@@ -29,14 +30,14 @@ impl Buses {
     /// Moves bytes to or from a die as soon as they are `ready` and its channel is free; says when
     /// that is done. Nothing will be asked for before `now` any more.
     #[inline]
-    pub(super) fn move_bytes(&mut self, now: Nanos, die: u32, ready: Nanos, bytes: u64) -> Nanos {
+    pub(super) fn move_bytes(&mut self, now: Nanos, die: Die, ready: Nanos, bytes: u64) -> Nanos {
         if self.last.0 != bytes {
             self.last = (bytes, self.rate.time(bytes));
         }
         if self.shared.is_empty() {
             return ready.plus(self.last.1);
         }
-        let line = &mut self.shared[(die % self.channels) as usize];
+        let line = &mut self.shared[(die.0 % self.channels) as usize];
         line.pass(now);
         line.reserve(ready, self.last.1)
     }

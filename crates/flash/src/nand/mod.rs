@@ -20,6 +20,7 @@ use std::ops::RangeInclusive;
 use flashlag_schema::profile::Model;
 use flashlag_units::Nanos;
 
+use crate::address::{Block, Die, Page};
 use crate::command::FlashError;
 use crate::front::DieWork;
 use crate::hybrid::{Dies, Spot};
@@ -30,16 +31,16 @@ pub(crate) use relocation::DieMoves;
 use times::Times;
 use wear::Wear;
 
-/// One die.
+/// What a die is doing, and until when.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-struct Die {
+struct DieState {
     /// When everything that it was given ends.
     busy_until: Nanos,
     /// When the reads among that end; only programs and erases come after.
     reads_until: Nanos,
     /// The row and page that its registers hold, since it was read last and nothing came since:
     /// reading more of it only takes the transfer.
-    held: Option<(u32, u32)>,
+    held: Option<(Block, Page)>,
 }
 
 /// What the dies have done.
@@ -60,7 +61,7 @@ pub(crate) struct NandCounts {
 /// Dies, their channels, and how worn their blocks are.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Nand {
-    dies: Vec<Die>,
+    dies: Vec<DieState>,
     buses: Buses,
     times: Times,
     wear: Wear,
@@ -70,11 +71,11 @@ pub(crate) struct Nand {
 
 impl Nand {
     /// The model's dies with so many rows: blocks of all planes a die; some of them are bad.
-    pub(crate) fn new(model: &Model, rows: u32, bad: &[u32]) -> Nand {
+    pub(crate) fn new(model: &Model, rows: u32, bad: &[Block]) -> Nand {
         let nand = &model.nand;
         let dies = nand.channels * nand.dies_per_channel;
         Nand {
-            dies: vec![Die::default(); dies as usize],
+            dies: vec![DieState::default(); dies as usize],
             buses: Buses::new(nand.channels, nand.dies_per_channel, nand.bus_per_second.0),
             times: Times::new(model),
             wear: Wear::new(model, rows, dies, bad),
@@ -85,7 +86,7 @@ impl Nand {
 
     /// Reads a page of all planes, of which so many bytes leave the die.
     #[inline]
-    pub(crate) fn read_page(&mut self, at: Nanos, die: u32, row: u32, bytes: u64) -> Nanos {
+    pub(crate) fn read_page(&mut self, at: Nanos, die: Die, row: Block, bytes: u64) -> Nanos {
         self.counts.page_reads += 1;
         let time = self.wear.read_time(row, die, self.times.read);
         self.read_for(at, die, time, bytes)
@@ -96,22 +97,22 @@ impl Nand {
     pub(crate) fn read_this_page(
         &mut self,
         at: Nanos,
-        die: u32,
-        (row, page): (u32, u32),
+        die: Die,
+        (row, page): (Block, Page),
         bytes: u64,
     ) -> Nanos {
-        let end = if self.dies[die as usize].held == Some((row, page)) {
+        let end = if self.dies[die.index()].held == Some((row, page)) {
             self.read_for(at, die, Nanos::ZERO, bytes)
         } else {
             self.read_page(at, die, row, bytes)
         };
-        self.dies[die as usize].held = Some((row, page));
+        self.dies[die.index()].held = Some((row, page));
         end
     }
 
     #[inline]
-    fn read_for(&mut self, at: Nanos, die: u32, time: Nanos, bytes: u64) -> Nanos {
-        let Die { busy_until, reads_until, .. } = self.dies[die as usize];
+    fn read_for(&mut self, at: Nanos, die: Die, time: Nanos, bytes: u64) -> Nanos {
+        let DieState { busy_until, reads_until, .. } = self.dies[die.index()];
         let free = at.max(reads_until);
         let (begin, resumed) = match self.times.suspend {
             Some(extra) if busy_until > free => {
@@ -121,7 +122,7 @@ impl Nand {
             _ => (at.max(busy_until), Nanos::ZERO),
         };
         let end = self.buses.move_bytes(at, die, begin.plus(time), bytes);
-        let die = &mut self.dies[die as usize];
+        let die = &mut self.dies[die.index()];
         die.reads_until = end;
         die.held = None;
         // What was suspended has all of its time still to come.
@@ -135,13 +136,13 @@ impl Nand {
     pub(crate) fn program_unit(
         &mut self,
         at: Nanos,
-        die: u32,
-        row: u32,
-        page: u32,
+        die: Die,
+        row: Block,
+        page: Page,
         bytes: u64,
     ) -> Nanos {
         self.counts.programs += 1;
-        let begin = at.max(self.dies[die as usize].busy_until);
+        let begin = at.max(self.dies[die.index()].busy_until);
         let loaded = self.buses.move_bytes(at, die, begin, bytes);
         let end = loaded.plus(self.times.program(page));
         self.word_line = self.times.word_line(page, loaded, || self.wear.row_number(row, die));
@@ -149,16 +150,16 @@ impl Nand {
     }
 
     /// Erases a block of all planes.
-    pub(crate) fn erase_block(&mut self, at: Nanos, die: u32, row: u32) -> Nanos {
+    pub(crate) fn erase_block(&mut self, at: Nanos, die: Die, row: Block) -> Nanos {
         self.counts.erases += 1;
         self.wear.erase(row, die);
-        let begin = at.max(self.dies[die as usize].busy_until);
+        let begin = at.max(self.dies[die.index()].busy_until);
         self.keep(die, begin, begin.plus(self.times.erase))
     }
 
     #[inline]
-    fn keep(&mut self, die: u32, begin: Nanos, end: Nanos) -> Nanos {
-        let kept = &mut self.dies[die as usize];
+    fn keep(&mut self, die: Die, begin: Nanos, end: Nanos) -> Nanos {
+        let kept = &mut self.dies[die.index()];
         kept.busy_until = end;
         kept.held = None;
         self.counts.busy = self.counts.busy.plus(end.since(begin));
@@ -167,8 +168,8 @@ impl Nand {
 
     /// Program/erase cycles of a row, which is erased as a whole.
     #[inline]
-    pub(crate) fn cycles(&self, row: u32) -> u32 {
-        self.wear.cycles(row, 0)
+    pub(crate) fn cycles(&self, row: Block) -> u32 {
+        self.wear.cycles(row, Die(0))
     }
 
     /// All rows have done so many cycles.
@@ -182,7 +183,7 @@ impl Nand {
     }
 
     /// Whether a row has done all the cycles that it is rated for.
-    pub(crate) fn is_worn(&self, row: u32) -> bool {
+    pub(crate) fn is_worn(&self, row: Block) -> bool {
         self.wear.endurance().is_some_and(|endurance| self.cycles(row) >= endurance)
     }
 
@@ -215,7 +216,7 @@ impl Dies for Nand {
         self.erase_block(at, spot.die, spot.block)
     }
 
-    fn work(&mut self, at: Nanos, die: u32, work: DieWork) -> Nanos {
+    fn work(&mut self, at: Nanos, die: Die, work: DieWork) -> Nanos {
         match work {
             DieWork::Read { time, bytes } => {
                 self.counts.page_reads += 1;
@@ -223,13 +224,13 @@ impl Dies for Nand {
             }
             DieWork::Program { time, bytes } => {
                 self.counts.programs += 1;
-                let begin = at.max(self.dies[die as usize].busy_until);
+                let begin = at.max(self.dies[die.index()].busy_until);
                 let loaded = self.buses.move_bytes(at, die, begin, bytes);
                 self.keep(die, begin, loaded.plus(time))
             }
             DieWork::Erase { time } => {
                 self.counts.erases += 1;
-                let begin = at.max(self.dies[die as usize].busy_until);
+                let begin = at.max(self.dies[die.index()].busy_until);
                 self.keep(die, begin, begin.plus(time))
             }
         }
@@ -244,7 +245,7 @@ impl Dies for Nand {
     }
 
     fn power_cut(&mut self, at: Nanos) {
-        self.dies.fill(Die { busy_until: at, reads_until: at, held: None });
+        self.dies.fill(DieState { busy_until: at, reads_until: at, held: None });
         self.buses.clear();
         self.word_line = None;
     }

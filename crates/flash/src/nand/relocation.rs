@@ -2,6 +2,7 @@ use flashlag_units::Nanos;
 use serde::{Deserialize, Serialize};
 
 use super::Nand;
+use crate::address::{Block, Die, Page};
 
 /// What relocating a part of a block asks of one die.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -20,20 +21,20 @@ impl Nand {
     /// Each die does its reads and programs in a row, with their transfers; a channel that several
     /// dies share takes at least the time of all their transfers. That a program waits for its
     /// data from another die is left out: the reads of a relocation run ahead of its programs.
-    pub(crate) fn relocate(&mut self, at: Nanos, row: u32, moves: &[DieMoves]) -> Nanos {
+    pub(crate) fn relocate(&mut self, at: Nanos, row: Block, moves: &[DieMoves]) -> Nanos {
         let mut end = at;
-        for (die, work) in moves.iter().enumerate() {
+        for (die, work) in (0..).map(Die).zip(moves) {
             if *work == DieMoves::default() {
                 continue;
             }
-            let read = self.wear.read_time(row, die as u32, self.times.read);
+            let read = self.wear.read_time(row, die, self.times.read);
             let [even, odd] = work.programs;
             let time = u64::from(work.reads) * read.0
-                + u64::from(even) * self.times.program(0).0
-                + u64::from(odd) * self.times.program(1).0
+                + u64::from(even) * self.times.program(Page(0)).0
+                + u64::from(odd) * self.times.program(Page(1)).0
                 + self.buses.time(work.bytes).0;
-            let begin = at.max(self.dies[die].busy_until);
-            let done = self.keep(die as u32, begin, begin.plus(Nanos(time)));
+            let begin = at.max(self.dies[die.index()].busy_until);
+            let done = self.keep(die, begin, begin.plus(Nanos(time)));
             end = end.max(done);
             self.counts.page_reads += u64::from(work.reads);
             self.counts.programs += u64::from(even + odd);

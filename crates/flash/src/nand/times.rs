@@ -2,6 +2,7 @@ use flashlag_schema::profile::{CellKind, Model};
 use flashlag_units::Nanos;
 use serde::{Deserialize, Serialize};
 
+use crate::address::Page;
 use crate::power::WordLine;
 
 /// What the operations take.
@@ -53,8 +54,8 @@ impl Times {
 
     /// Programming a unit that begins on that page.
     #[inline]
-    pub(super) fn program(&self, page: u32) -> Nanos {
-        self.programs[page as usize % 2]
+    pub(super) fn program(&self, page: Page) -> Nanos {
+        self.programs[page.index() % 2]
     }
 
     /// Where on its word line the last page of such a unit is, whose program began at `begin`;
@@ -62,12 +63,12 @@ impl Times {
     #[inline]
     pub(super) fn word_line(
         &self,
-        page: u32,
+        page: Page,
         begin: Nanos,
         row: impl FnOnce() -> u64,
     ) -> Option<WordLine> {
-        let last = page + self.pages - 1;
-        if !self.apart || (page.is_multiple_of(2) && last % 2 == 1) {
+        let last = page.0 + self.pages - 1;
+        if !self.apart || (page.0.is_multiple_of(2) && last % 2 == 1) {
             return None;
         }
         let number = (row() << 16) | u64::from(last / 2);

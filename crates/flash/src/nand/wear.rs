@@ -4,6 +4,8 @@ use std::ops::RangeInclusive;
 use flashlag_schema::profile::Model;
 use flashlag_units::Nanos;
 
+use crate::address::{Block, Die};
+
 /// Program/erase cycles, and what they do to reads.
 ///
 /// After c of e rated cycles a page is read `1 + retries · (c / e)²` times on average; each takes
@@ -13,7 +15,7 @@ pub(super) struct Wear {
     /// Of each row and die.
     cycles: Vec<u32>,
     /// Rows that are never used.
-    bad: Vec<u32>,
+    bad: Vec<Block>,
     dies: u32,
     erases: u64,
     endurance: Option<u32>,
@@ -25,7 +27,7 @@ pub(super) struct Wear {
 const STEPS: u64 = 1 << 12;
 
 impl Wear {
-    pub(super) fn new(model: &Model, rows: u32, dies: u32, bad: &[u32]) -> Wear {
+    pub(super) fn new(model: &Model, rows: u32, dies: u32, bad: &[Block]) -> Wear {
         let endurance = model.wear.endurance.filter(|endurance| *endurance > 0);
         let retries = model.wear.retries;
         let read = model.nand.read.0;
@@ -43,12 +45,12 @@ impl Wear {
     }
 
     #[inline]
-    fn index(&self, row: u32, die: u32) -> usize {
-        row as usize * self.dies as usize + die as usize
+    fn index(&self, row: Block, die: Die) -> usize {
+        row.index() * self.dies as usize + die.index()
     }
 
     #[inline]
-    pub(super) fn erase(&mut self, row: u32, die: u32) {
+    pub(super) fn erase(&mut self, row: Block, die: Die) {
         let index = self.index(row, die);
         self.cycles[index] += 1;
         self.erases += 1;
@@ -57,7 +59,7 @@ impl Wear {
     pub(super) fn age(&mut self, cycles: u32) {
         self.cycles.fill(cycles);
         for row in &self.bad {
-            let first = *row as usize * self.dies as usize;
+            let first = row.index() * self.dies as usize;
             self.cycles[first..first + self.dies as usize].fill(0);
         }
         self.erases = u64::from(cycles) * self.good();
@@ -71,7 +73,7 @@ impl Wear {
     /// The fewest and the most that a row has done which is not bad.
     pub(super) fn range(&self) -> RangeInclusive<u32> {
         let mut bad = self.bad.iter().peekable();
-        let rows = self.cycles.iter().step_by(self.dies as usize).zip(0u32..);
+        let rows = self.cycles.iter().step_by(self.dies as usize).zip((0..).map(Block));
         let good =
             rows.filter(|(_, row)| bad.next_if_eq(&row).is_none()).map(|(cycles, _)| *cycles);
         let (least, most) =
@@ -80,13 +82,13 @@ impl Wear {
     }
 
     #[inline]
-    pub(super) fn cycles(&self, row: u32, die: u32) -> u32 {
+    pub(super) fn cycles(&self, row: Block, die: Die) -> u32 {
         self.cycles[self.index(row, die)]
     }
 
     /// What reading a page of a row takes.
     #[inline]
-    pub(super) fn read_time(&self, row: u32, die: u32, new: Nanos) -> Nanos {
+    pub(super) fn read_time(&self, row: Block, die: Die, new: Nanos) -> Nanos {
         match self.endurance {
             Some(endurance) if !self.read_times.is_empty() => {
                 let step = u64::from(self.cycles(row, die)) * STEPS / u64::from(endurance);
@@ -97,7 +99,7 @@ impl Wear {
     }
 
     /// A number that this row's present life has to itself.
-    pub(super) fn row_number(&self, row: u32, die: u32) -> u64 {
+    pub(super) fn row_number(&self, row: Block, die: Die) -> u64 {
         // 2^28 rows and dies, 2^20 cycles until a number comes again.
         ((u64::from(self.cycles(row, die)) & 0xf_ffff) << 28) | self.index(row, die) as u64
     }

@@ -1,6 +1,8 @@
 //! Conservation laws.
 
 use super::PageMap;
+#[cfg(test)]
+use crate::address::Address;
 
 impl PageMap {
     /// What was programmed is the host's, copies or padding: asserted whenever a block is closed
@@ -8,7 +10,7 @@ impl PageMap {
     #[inline]
     pub(super) fn check_conservation(&self) {
         let open = self.streams.iter().filter(|stream| stream.is_open());
-        let open: u64 = open.map(|stream| u64::from(stream.next)).sum();
+        let open: u64 = open.map(|stream| u64::from(stream.next.0)).sum();
         let counts = &self.counts;
         assert_eq!(
             counts.host + counts.copied + counts.padded + self.prepared,
@@ -21,7 +23,7 @@ impl PageMap {
     /// it takes a look at each.
     pub(super) fn check_valid(&self) {
         if self.counts.collected.is_multiple_of(u64::from(self.blocks.count())) {
-            let valid = (0..self.blocks.count()).map(|block| u64::from(self.blocks.valid(block)));
+            let valid = self.blocks.all().map(|block| u64::from(self.blocks.valid(block)));
             let (valid, mapped) = (valid.sum::<u64>(), u64::from(self.mapped));
             assert_eq!(valid, mapped, "valid units that no address points to, or the reverse");
         }
@@ -37,33 +39,34 @@ impl PageMap {
         self.check_conservation();
         let mut mapped = 0;
         for (unit, address) in
-            self.map.iter().enumerate().filter(|(_, address)| **address != super::NONE)
+            self.map.iter().enumerate().filter(|(_, address)| **address != Address::NONE)
         {
             let (block, slot) = (self.shape.block(*address), self.shape.slot(*address));
-            if slot >= self.shape.units {
-                return Err(format!("unit {unit} is at slot {slot} of a block"));
+            if slot.0 >= self.shape.units {
+                return Err(format!("unit {unit} is at {slot:?} of a block"));
             }
-            if self.owner[self.owner_index(block, slot)] as usize != unit {
+            if self.owner[self.owner_index(block, slot)].index() != unit {
                 return Err(format!("unit {unit} is not the owner of its place"));
             }
-            if self.blocks.word(block, slot / 64) >> (slot % 64) & 1 == 0 {
+            let (word, bit) = slot.bit();
+            if self.blocks.word(block, word as u32) >> bit & 1 == 0 {
                 return Err(format!("unit {unit} is not valid"));
             }
             mapped += 1;
         }
         let mut valid = 0;
-        for block in 0..self.blocks.count() {
+        for block in self.blocks.all() {
             let words = 0..self.blocks.words();
             let bits: u32 = words.map(|word| self.blocks.word(block, word).count_ones()).sum();
             if bits != self.blocks.valid(block) {
-                return Err(format!("block {block} has {bits} valid units and another tally"));
+                return Err(format!("{block:?} has {bits} valid units and another tally"));
             }
             valid += bits;
         }
         if (mapped, mapped) != (valid, self.mapped) {
             return Err(format!("{mapped} mapped, {valid} valid, {} counted", self.mapped));
         }
-        let closed = (0..self.blocks.count()).filter(|block| self.blocks.is_closed(*block)).count();
+        let closed = self.blocks.all().filter(|block| self.blocks.is_closed(*block)).count();
         let open = self.streams.iter().filter(|stream| stream.is_open()).count();
         let others = self.free_blocks() + self.bad_blocks() + u32::from(self.moving.is_some());
         if closed as u32 + open as u32 + others != self.blocks.count() {

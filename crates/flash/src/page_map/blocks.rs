@@ -5,9 +5,7 @@ use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
 
 use super::shape::Shape;
-
-/// No unit, no address, no block.
-pub(crate) const NONE: u32 = u32::MAX;
+use crate::address::{Block, Slot};
 
 /// Set in the tally of a block that is not closed, so that it never looks like a victim.
 const NOT_CLOSED: u32 = 1 << 31;
@@ -24,9 +22,9 @@ pub(crate) struct Blocks {
     closed_at: Vec<u32>,
     closings: u32,
     /// Erased, in the order in which they came.
-    pub(super) free: VecDeque<u32>,
+    pub(super) free: VecDeque<Block>,
     /// Bad from the factory: never written to.
-    pub(super) bad: Vec<u32>,
+    pub(super) bad: Vec<Block>,
     /// Worn out.
     pub(super) retired: u32,
 }
@@ -36,7 +34,7 @@ impl Blocks {
         let words = shape.units.div_ceil(64);
         let mut bad = BTreeSet::new();
         while (bad.len() as u32) < shape.bad {
-            bad.insert(random.random_range(0..shape.blocks));
+            bad.insert(Block(random.random_range(0..shape.blocks)));
         }
         Blocks {
             tally: vec![NOT_CLOSED; shape.blocks as usize],
@@ -44,7 +42,7 @@ impl Blocks {
             words,
             closed_at: vec![0; shape.blocks as usize],
             closings: 0,
-            free: (0..shape.blocks).filter(|block| !bad.contains(block)).collect(),
+            free: (0..shape.blocks).map(Block).filter(|block| !bad.contains(block)).collect(),
             bad: bad.into_iter().collect(),
             retired: 0,
         }
@@ -55,14 +53,19 @@ impl Blocks {
         self.tally.len() as u32
     }
 
-    #[inline]
-    pub(super) fn valid(&self, block: u32) -> u32 {
-        self.tally[block as usize] & !NOT_CLOSED
+    /// All blocks, the bad ones among them.
+    pub(super) fn all(&self) -> impl Iterator<Item = Block> + use<> {
+        (0..self.count()).map(Block)
     }
 
     #[inline]
-    pub(super) fn is_closed(&self, block: u32) -> bool {
-        self.tally[block as usize] & NOT_CLOSED == 0
+    pub(super) fn valid(&self, block: Block) -> u32 {
+        self.tally[block.index()] & !NOT_CLOSED
+    }
+
+    #[inline]
+    pub(super) fn is_closed(&self, block: Block) -> bool {
+        self.tally[block.index()] & NOT_CLOSED == 0
     }
 
     /// Valid units of all blocks; those that are not closed have too many to be looked at.
@@ -72,58 +75,60 @@ impl Blocks {
 
     /// A slot is valid no more; says what its block's tally is now.
     #[inline]
-    pub(super) fn invalidate(&mut self, block: u32, slot: u32) -> u32 {
-        let word = &mut self.bits[block as usize * self.words as usize + slot as usize / 64];
-        debug_assert!(*word >> (slot % 64) & 1 == 1);
-        *word &= !(1 << (slot % 64));
-        let tally = &mut self.tally[block as usize];
+    pub(super) fn invalidate(&mut self, block: Block, slot: Slot) -> u32 {
+        let (word, bit) = slot.bit();
+        let word = &mut self.bits[block.index() * self.words as usize + word];
+        debug_assert!(*word >> bit & 1 == 1);
+        *word &= !(1 << bit);
+        let tally = &mut self.tally[block.index()];
         *tally -= 1;
         *tally
     }
 
     /// A slot of an open block is valid.
     #[inline]
-    pub(super) fn set_valid(&mut self, block: u32, slot: u32) {
-        self.bits[block as usize * self.words as usize + slot as usize / 64] |= 1 << (slot % 64);
-        self.tally[block as usize] += 1;
+    pub(super) fn set_valid(&mut self, block: Block, slot: Slot) {
+        let (word, bit) = slot.bit();
+        self.bits[block.index() * self.words as usize + word] |= 1 << bit;
+        self.tally[block.index()] += 1;
     }
 
     /// Slots in a row of an open block are valid.
-    pub(super) fn set_valid_run(&mut self, block: u32, from: u32, count: u32) {
-        let base = block as usize * self.words as usize;
-        let (mut slot, end) = (from, from + count);
+    pub(super) fn set_valid_run(&mut self, block: Block, from: Slot, count: u32) {
+        let base = block.index() * self.words as usize;
+        let (mut slot, end) = (from.0, from.0 + count);
         while slot < end {
             let take = (64 - slot % 64).min(end - slot);
             let run = if take == 64 { u64::MAX } else { (1 << take) - 1 };
             self.bits[base + slot as usize / 64] |= run << (slot % 64);
             slot += take;
         }
-        self.tally[block as usize] += count;
+        self.tally[block.index()] += count;
     }
 
     /// Slots of an open block that are valid, 64 at a time.
-    pub(super) fn set_word(&mut self, block: u32, word: u32, bits: u64) {
-        self.bits[block as usize * self.words as usize + word as usize] = bits;
-        self.tally[block as usize] += bits.count_ones();
+    pub(super) fn set_word(&mut self, block: Block, word: u32, bits: u64) {
+        self.bits[block.index() * self.words as usize + word as usize] = bits;
+        self.tally[block.index()] += bits.count_ones();
     }
 
     /// Makes slots of a word invalid, at most so many from the first on; says which were valid.
     #[inline]
-    pub(super) fn take_word(&mut self, block: u32, word: u32, most: u32) -> u64 {
-        let index = block as usize * self.words as usize + word as usize;
+    pub(super) fn take_word(&mut self, block: Block, word: u32, most: u32) -> u64 {
+        let index = block.index() * self.words as usize + word as usize;
         let mut bits = self.bits[index];
         while bits.count_ones() > most {
             bits ^= 1 << bits.ilog2();
         }
         self.bits[index] ^= bits;
-        self.tally[block as usize] -= bits.count_ones();
+        self.tally[block.index()] -= bits.count_ones();
         bits
     }
 
     /// Whether no slot of a word is valid.
     #[inline]
-    pub(super) fn is_empty_word(&self, block: u32, word: u32) -> bool {
-        self.bits[block as usize * self.words as usize + word as usize] == 0
+    pub(super) fn is_empty_word(&self, block: Block, word: u32) -> bool {
+        self.bits[block.index() * self.words as usize + word as usize] == 0
     }
 
     /// Words of a block.
@@ -132,28 +137,28 @@ impl Blocks {
     }
 
     #[cfg(test)]
-    pub(super) fn word(&self, block: u32, word: u32) -> u64 {
-        self.bits[block as usize * self.words as usize + word as usize]
+    pub(super) fn word(&self, block: Block, word: u32) -> u64 {
+        self.bits[block.index() * self.words as usize + word as usize]
     }
 
     /// An open block is full.
-    pub(super) fn close(&mut self, block: u32) {
+    pub(super) fn close(&mut self, block: Block) {
         debug_assert!(!self.is_closed(block));
-        self.tally[block as usize] &= !NOT_CLOSED;
+        self.tally[block.index()] &= !NOT_CLOSED;
         self.closings = self.closings.wrapping_add(1);
-        self.closed_at[block as usize] = self.closings;
+        self.closed_at[block.index()] = self.closings;
     }
 
     /// A closed block is to be relocated: nobody's victim any more.
-    pub(super) fn reopen(&mut self, block: u32) {
+    pub(super) fn reopen(&mut self, block: Block) {
         debug_assert!(self.is_closed(block));
-        self.tally[block as usize] |= NOT_CLOSED;
+        self.tally[block.index()] |= NOT_CLOSED;
     }
 
     /// Closings since a block was closed.
     #[inline]
-    pub(super) fn age(&self, block: u32) -> u32 {
-        self.closings.wrapping_sub(self.closed_at[block as usize])
+    pub(super) fn age(&self, block: Block) -> u32 {
+        self.closings.wrapping_sub(self.closed_at[block.index()])
     }
 
     /// Bytes that it takes.

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::PageMap;
 use super::shape::Shape;
 use super::stream::Stream;
+use crate::address::{Block, Die, Slot, Unit};
 use crate::command::FlashError;
 use crate::nand::{DieMoves, Nand};
 
@@ -51,7 +52,7 @@ impl Collection {
 /// A victim that is being relocated.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Moving {
-    pub(super) victim: u32,
+    pub(super) victim: Block,
     /// Everything before this word of its slots is moved, and perhaps some of it.
     word: u32,
 }
@@ -108,7 +109,7 @@ impl PageMap {
 
     /// Chooses a victim, which nobody else will be offered then; none where nothing can be won, or
     /// the victim's units could go nowhere.
-    fn choose(&mut self, nand: &Nand) -> Option<u32> {
+    fn choose(&mut self, nand: &Nand) -> Option<Block> {
         let victim = match self.level(nand) {
             Some(cold) => {
                 self.victims.remove(cold, self.blocks.valid(cold));
@@ -130,21 +131,21 @@ impl PageMap {
         Some(victim)
     }
 
-    fn give_back(&mut self, victim: u32) {
+    fn give_back(&mut self, victim: Block) {
         self.victims.closed(victim, self.blocks.valid(victim));
     }
 
     /// Static wear levelling: the block with the fewest cycles, where the spread is too wide. It
     /// holds cold data, or it would have been erased as often as others; what is hot then wears its
     /// block until the spread is as wide again, so looking twice meanwhile is enough.
-    fn level(&mut self, nand: &Nand) -> Option<u32> {
+    fn level(&mut self, nand: &Nand) -> Option<Block> {
         let spread = self.collection.leveling?;
         let interval = u64::from((spread / 2).clamp(1, LEVEL_SELDOM));
         if !self.counts.collected.is_multiple_of(interval) || self.blocks.free.is_empty() {
             return None;
         }
         let most = nand.cycles_range().end().to_owned();
-        let closed = (0..self.blocks.count()).filter(|block| self.blocks.is_closed(*block));
+        let closed = self.blocks.all().filter(|block| self.blocks.is_closed(*block));
         let least = closed.min_by_key(|block| nand.cycles(*block))?;
         (most - nand.cycles(least) > spread).then_some(least)
     }
@@ -160,7 +161,7 @@ impl PageMap {
     }
 
     /// Whether relocating it will win anything.
-    fn begin_moving(&mut self, victim: u32) -> bool {
+    fn begin_moving(&mut self, victim: Block) -> bool {
         let wins = self.blocks.valid(victim) < self.shape.units;
         self.blocks.reopen(victim);
         self.counts.collected += 1;
@@ -182,7 +183,7 @@ impl PageMap {
             let left = most - owners.len() as u32;
             let mut bits = self.blocks.take_word(victim, word, left);
             self.reads.count(&self.shape, word, bits, &mut self.moves);
-            let first = self.owner_index(victim, word * 64);
+            let first = self.owner_index(victim, Slot(word * 64));
             while bits != 0 {
                 owners.push(self.owner[first + bits.trailing_zeros() as usize]);
                 bits &= bits - 1;
@@ -198,14 +199,14 @@ impl PageMap {
         if word == words {
             self.moving = None;
             for die in 0..self.shape.dies {
-                end = end.max(nand.erase_block(at, die, victim));
+                end = end.max(nand.erase_block(at, Die(die), victim));
             }
             self.erased(nand, victim);
         }
         end
     }
 
-    fn erased(&mut self, nand: &Nand, victim: u32) {
+    fn erased(&mut self, nand: &Nand, victim: Block) {
         assert_eq!(self.blocks.valid(victim), 0, "a block is erased that holds valid units");
         if nand.is_worn(victim) {
             self.blocks.retired += 1;
@@ -217,7 +218,7 @@ impl PageMap {
     }
 
     /// Gives copies their new places.
-    fn place_copies(&mut self, owners: &[u32]) {
+    fn place_copies(&mut self, owners: &[Unit]) {
         for owners in owners.chunks(AHEAD) {
             // Their entries are far apart: all are on their way before the first is needed.
             self.expect(owners.iter().copied());
@@ -225,7 +226,7 @@ impl PageMap {
         }
     }
 
-    fn place_some(&mut self, owners: &[u32]) {
+    fn place_some(&mut self, owners: &[Unit]) {
         let which = self.collection.copies;
         let mut left = owners;
         while !left.is_empty() {
@@ -235,17 +236,18 @@ impl PageMap {
                 self.streams[which].open(free, &self.shape);
             }
             let Stream { block, next, .. } = self.streams[which];
-            let count = left.len().min((self.shape.units - next) as usize);
+            let count = left.len().min((self.shape.units - next.0) as usize);
             let (run, rest) = left.split_at(count);
-            for (unit, address) in run.iter().zip(self.shape.address(block, next)..) {
-                self.map[*unit as usize] = address;
+            let first = self.shape.address(block, next);
+            for (step, unit) in (0..).zip(run) {
+                self.map[unit.index()] = first.plus(step);
             }
             let to = self.owner_index(block, next);
             self.owner[to..to + count].copy_from_slice(run);
             self.blocks.set_valid_run(block, next, count as u32);
             self.counts.copied += count as u64;
             self.streams[which].take(count as u32, &self.shape, &mut self.moves);
-            if self.streams[which].next == self.shape.units {
+            if self.streams[which].next.0 == self.shape.units {
                 self.close(which);
             }
             left = rest;

@@ -25,9 +25,10 @@ use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::SeedableRng;
 use serde::{Deserialize, Serialize};
 
+use crate::address::{Address, Block, Slot, Unit};
 use crate::command::FlashError;
 use crate::nand::{DieMoves, Nand};
-use blocks::{Blocks, NONE};
+use blocks::Blocks;
 use collect::{Collection, Moving};
 use reads::Reads;
 use shape::Shape;
@@ -58,9 +59,9 @@ pub(crate) struct MapCounts {
 pub(crate) struct PageMap {
     shape: Shape,
     /// Address of each logical unit.
-    map: Vec<u32>,
+    map: Vec<Address>,
     /// Logical unit of each physical one; only that of a valid one means anything.
-    owner: Vec<u32>,
+    owner: Vec<Unit>,
     blocks: Blocks,
     mapped: u32,
     /// Open blocks: the host's, and the copies' where they have their own.
@@ -84,7 +85,7 @@ pub(crate) struct PageMap {
     reads: Reads,
     /// Work space of a relocation.
     moves: Vec<DieMoves>,
-    owners: Vec<u32>,
+    owners: Vec<Unit>,
 }
 
 impl PageMap {
@@ -100,8 +101,8 @@ impl PageMap {
         Ok(PageMap {
             reads: Reads::new(&shape),
             shape,
-            map: vec![NONE; shape.logical as usize],
-            owner: vec![NONE; physical],
+            map: vec![Address::NONE; shape.logical as usize],
+            owner: vec![Unit::NONE; physical],
             blocks: Blocks::new(&shape, &mut random),
             mapped: 0,
             streams: [Stream::default(); 2],
@@ -133,7 +134,7 @@ impl PageMap {
     }
 
     /// Blocks that are bad from the factory.
-    pub(crate) fn factory_bad(&self) -> &[u32] {
+    pub(crate) fn factory_bad(&self) -> &[Block] {
         &self.blocks.bad
     }
 
@@ -147,18 +148,18 @@ impl PageMap {
     }
 
     #[inline]
-    pub(crate) fn is_mapped(&self, unit: u32) -> bool {
-        self.map[unit as usize] != NONE
+    pub(crate) fn is_mapped(&self, unit: Unit) -> bool {
+        self.map[unit.index()] != Address::NONE
     }
 
     #[inline]
-    fn owner_index(&self, block: u32, slot: u32) -> usize {
-        block as usize * self.shape.units as usize + slot as usize
+    fn owner_index(&self, block: Block, slot: Slot) -> usize {
+        block.index() * self.shape.units as usize + slot.index()
     }
 
     /// What an address held is not valid any more.
     #[inline]
-    fn invalidate(&mut self, address: u32) {
+    fn invalidate(&mut self, address: Address) {
         let block = self.shape.block(address);
         let tally = self.blocks.invalidate(block, self.shape.slot(address));
         if tally < self.watch {
@@ -167,10 +168,10 @@ impl PageMap {
     }
 
     /// Forgets units in a row.
-    pub(crate) fn discard(&mut self, unit: u32, count: u32) {
-        for unit in unit as usize..unit as usize + count as usize {
-            let address = std::mem::replace(&mut self.map[unit], NONE);
-            if address != NONE {
+    pub(crate) fn discard(&mut self, unit: Unit, count: u32) {
+        for unit in unit.run(count) {
+            let address = std::mem::replace(&mut self.map[unit.index()], Address::NONE);
+            if address != Address::NONE {
                 self.invalidate(address);
                 self.mapped -= 1;
             }
@@ -178,7 +179,7 @@ impl PageMap {
     }
 
     /// Reads units in a row, those of a page at once; what was never written is there at once.
-    pub(crate) fn read(&self, nand: &mut Nand, at: Nanos, unit: u32, count: u32) -> Nanos {
+    pub(crate) fn read(&self, nand: &mut Nand, at: Nanos, unit: Unit, count: u32) -> Nanos {
         self.read_bytes(nand, at, (unit, count), u64::from(count) * self.shape.unit_bytes)
     }
 
@@ -187,16 +188,16 @@ impl PageMap {
         &self,
         nand: &mut Nand,
         at: Nanos,
-        (unit, count): (u32, u32),
+        (unit, count): (Unit, u32),
         bytes: u64,
     ) -> Nanos {
         let mut left = bytes;
-        let units = &self.map[unit as usize..unit as usize + count as usize];
+        let units = &self.map[unit.index()..unit.index() + count as usize];
         let mut end = at;
-        let shape = &self.shape;
-        let page = |address: u32| (shape.block(address), shape.slot(address) / shape.group);
-        for run in units.chunk_by(|a, b| *a != NONE && *b != NONE && page(*a) == page(*b)) {
-            if run[0] != NONE {
+        let (shape, none) = (&self.shape, Address::NONE);
+        let page = |address: Address| (shape.block(address), shape.slot(address).0 / shape.group);
+        for run in units.chunk_by(|a, b| *a != none && *b != none && page(*a) == page(*b)) {
+            if run[0] != none {
                 let (block, slot) = (self.shape.block(run[0]), self.shape.slot(run[0]));
                 let (die, page) = self.shape.place(slot);
                 let bytes = left.min(run.len() as u64 * self.shape.unit_bytes);
@@ -208,15 +209,15 @@ impl PageMap {
     }
 
     /// Brings the entries of units into the processor's cache: a hint, which changes nothing.
-    pub(crate) fn expect(&self, units: impl Iterator<Item = u32>) {
-        let entries = units.filter_map(|unit| self.map.get(unit as usize));
-        std::hint::black_box(entries.fold(0, |all, entry| all ^ entry));
+    pub(crate) fn expect(&self, units: impl Iterator<Item = Unit>) {
+        let entries = units.filter_map(|unit| self.map.get(unit.index()));
+        std::hint::black_box(entries.fold(0, |all, entry| all ^ entry.0));
     }
 
     /// Pages of the open blocks that are programmed.
     pub(crate) fn open_pages(&self) -> u64 {
         let open = self.streams.iter().filter(|stream| stream.is_open());
-        open.map(|stream| u64::from(stream.next / self.shape.group)).sum()
+        open.map(|stream| u64::from(stream.next.0 / self.shape.group)).sum()
     }
 
     /// Bytes of memory that it takes.

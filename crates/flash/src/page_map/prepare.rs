@@ -3,8 +3,8 @@
 use rand::{Rng, RngExt};
 
 use super::PageMap;
-use super::blocks::NONE;
 use super::steady::valid_units;
+use crate::address::{Block, Slot, Unit};
 use crate::command::FlashError;
 use crate::past::Order;
 
@@ -25,7 +25,7 @@ impl PageMap {
         }
         self.mapped = count;
         let open = self.streams.iter().filter(|stream| stream.is_open());
-        self.prepared = open.map(|stream| u64::from(stream.next)).sum();
+        self.prepared = open.map(|stream| u64::from(stream.next.0)).sum();
         self.check_conservation();
         Ok(())
     }
@@ -35,7 +35,7 @@ impl PageMap {
         while first < count {
             let here = (count - first).min(self.shape.units);
             let block = self.blocks.free.pop_front().ok_or(FlashError::NoSpace)?;
-            self.place_run(block, (first..first + here).collect());
+            self.place_run(block, Unit(first).run(here).collect());
             if here == self.shape.units {
                 self.blocks.close(block);
                 self.victims.closed(block, here);
@@ -48,22 +48,23 @@ impl PageMap {
     }
 
     /// Units in the first slots of a block.
-    fn place_run(&mut self, block: u32, units: Vec<u32>) {
-        let first = self.owner_index(block, 0);
-        for (unit, address) in units.iter().zip(self.shape.address(block, 0)..) {
-            self.map[*unit as usize] = address;
+    fn place_run(&mut self, block: Block, units: Vec<Unit>) {
+        let first = self.owner_index(block, Slot::FIRST);
+        let address = self.shape.address(block, Slot::FIRST);
+        for (step, unit) in (0..).zip(&units) {
+            self.map[unit.index()] = address.plus(step);
         }
         self.owner[first..first + units.len()].copy_from_slice(&units);
-        self.blocks.set_valid_run(block, 0, units.len() as u32);
+        self.blocks.set_valid_run(block, Slot::FIRST, units.len() as u32);
     }
 
     /// A stream goes on with a block of which so many slots, in whole program units, are taken.
-    fn leave_open(&mut self, which: usize, block: u32, taken: u32) {
+    fn leave_open(&mut self, which: usize, block: Block, taken: u32) {
         let taken = taken.next_multiple_of(self.shape.program);
         self.streams[which].open(block, &self.shape);
         self.streams[which].take(taken, &self.shape, &mut self.moves);
         if taken == self.shape.units {
-            self.streams[which].block = NONE;
+            self.streams[which].block = Block::NONE;
             self.blocks.close(block);
             self.victims.closed(block, self.blocks.valid(block));
         }
@@ -92,7 +93,7 @@ impl PageMap {
         }
         if half > 0 {
             let block = self.blocks.free.pop_front().ok_or(FlashError::NoSpace)?;
-            let mut here = vec![0; half as usize];
+            let mut here = vec![Unit::NONE; half as usize];
             units.draw(&mut here);
             self.place_run(block, here);
             self.leave_open(1, block, half);
@@ -101,7 +102,7 @@ impl PageMap {
     }
 
     /// Puts so many units into slots of a block that are drawn.
-    fn scatter(&mut self, block: u32, valid: u32, units: &mut Shuffled) {
+    fn scatter(&mut self, block: Block, valid: u32, units: &mut Shuffled) {
         let all = self.shape.units;
         // Whatever is rarer is drawn, slots anew where they were drawn before.
         let rare = valid.min(all - valid);
@@ -122,18 +123,19 @@ impl PageMap {
     }
 
     /// Gives the valid slots of a word their units.
-    fn own(&mut self, block: u32, word: u32, bits: u64, units: &mut Shuffled) {
-        let mut taken = [0; 64];
+    fn own(&mut self, block: Block, word: u32, bits: u64, units: &mut Shuffled) {
+        let mut taken = [Unit::NONE; 64];
         let taken = &mut taken[..bits.count_ones() as usize];
         units.draw(taken);
         self.expect(taken.iter().copied());
-        let first = self.owner_index(block, word * 64);
-        let address = self.shape.address(block, word * 64);
+        let slot = Slot(word * 64);
+        let first = self.owner_index(block, slot);
+        let address = self.shape.address(block, slot);
         let mut bits = bits;
         for unit in taken {
             let slot = bits.trailing_zeros();
             bits &= bits - 1;
-            self.map[*unit as usize] = address + slot;
+            self.map[unit.index()] = address.plus(slot);
             self.owner[first + slot as usize] = *unit;
         }
     }
@@ -173,13 +175,13 @@ impl Shuffled {
     }
 
     /// The next ones, as many as there are places for, which must not be more than are left.
-    fn draw(&mut self, into: &mut [u32]) {
+    fn draw(&mut self, into: &mut [Unit]) {
         let mut drawn = 0;
         while drawn < into.len() && self.next < self.end {
             let mixed = self.mix(self.next as u32);
             self.next += 1;
             // What is too large is overwritten by the next one.
-            into[drawn] = mixed;
+            into[drawn] = Unit(mixed);
             drawn += usize::from(mixed < self.count);
         }
     }
@@ -196,12 +198,12 @@ mod tests {
     fn every_number_comes_once_and_neighbours_come_apart() {
         for count in [1, 2, 3, 1000, 4096, 70_001] {
             let mut random = Pcg64Mcg::seed_from_u64(u64::from(count));
-            let mut drawn = vec![0; count as usize];
+            let mut drawn = vec![Unit::NONE; count as usize];
             Shuffled::new(count, &mut random).draw(&mut drawn);
             let mut sorted = drawn.clone();
             sorted.sort_unstable();
-            assert!(sorted.into_iter().eq(0..count), "{count}");
-            let near = drawn.windows(2).filter(|pair| pair[0].abs_diff(pair[1]) < 10).count();
+            assert!(sorted.into_iter().eq(Unit(0).run(count)), "{count}");
+            let near = drawn.windows(2).filter(|pair| pair[0].0.abs_diff(pair[1].0) < 10).count();
             assert!(count < 1000 || near < count as usize / 20, "{near} of {count}");
         }
     }

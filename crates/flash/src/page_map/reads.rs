@@ -1,4 +1,5 @@
 use super::shape::Shape;
+use crate::address::{Die, Slot};
 use crate::nand::DieMoves;
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +23,7 @@ impl Reads {
         let set = |is_in: &dyn Fn(u32) -> bool| {
             (0..64).filter(|slot| is_in(*slot)).fold(0u64, |word, slot| word | 1 << slot)
         };
-        let die = |die| set(&|slot| shape.place(slot).0 == die);
+        let die = |die: u32| set(&|slot| shape.place(Slot(slot)).0 == Die(die));
         let masks = match shape.dies {
             1 => vec![u64::MAX],
             dies => (0..dies).map(die).collect(),

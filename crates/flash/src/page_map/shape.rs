@@ -1,6 +1,7 @@
 use flashlag_schema::profile::Model;
 use serde::{Deserialize, Serialize};
 
+use crate::address::{Address, Block, Die, Page, Slot};
 use crate::command::FlashError;
 
 /// How a page map's blocks lie on the dies.
@@ -102,36 +103,37 @@ impl Shape {
 
     /// The block of an address.
     #[inline]
-    pub(crate) fn block(&self, address: u32) -> u32 {
-        address >> self.shift
+    pub(crate) fn block(&self, address: Address) -> Block {
+        Block(address.0 >> self.shift)
     }
 
     /// The slot of an address in its block.
     #[inline]
-    pub(crate) fn slot(&self, address: u32) -> u32 {
-        address & ((1 << self.shift) - 1)
+    pub(crate) fn slot(&self, address: Address) -> Slot {
+        Slot(address.0 & ((1 << self.shift) - 1))
     }
 
+    /// The address of a slot of a block.
     #[inline]
-    pub(crate) fn address(&self, block: u32, slot: u32) -> u32 {
-        (block << self.shift) | slot
+    pub(crate) fn address(&self, block: Block, slot: Slot) -> Address {
+        Address((block.0 << self.shift) | slot.0)
     }
 
     /// Die and page of a slot.
     #[inline]
-    pub(crate) fn place(&self, slot: u32) -> (u32, u32) {
-        let unit = slot / self.program;
+    pub(crate) fn place(&self, slot: Slot) -> (Die, Page) {
+        let unit = slot.0 / self.program;
         let (die, row) = (unit % self.dies, unit / self.dies);
-        (die, (row * self.program + slot % self.program) / self.stripe)
+        (Die(die), Page((row * self.program + slot.0 % self.program) / self.stripe))
     }
 
     /// The page on which the `row`-th program unit of a die begins.
     #[inline]
-    pub(crate) fn page_of_row(&self, row: u32) -> u32 {
-        if self.program >= self.stripe {
+    pub(crate) fn page_of_row(&self, row: u32) -> Page {
+        Page(if self.program >= self.stripe {
             row * self.pages
         } else {
             row * self.program / self.stripe
-        }
+        })
     }
 }

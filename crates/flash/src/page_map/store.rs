@@ -3,6 +3,7 @@ use flashlag_units::Nanos;
 use serde::{Deserialize, Serialize};
 
 use super::PageMap;
+use crate::address::{Address, Die, Unit};
 use crate::command::FlashError;
 use crate::front::{DieWork, Store, UnitWrite};
 use crate::hybrid::Dies;
@@ -60,14 +61,14 @@ impl PageMap {
 
     /// Puts a unit in the host's next slot.
     #[inline]
-    fn place(&mut self, unit: u32) {
+    fn place(&mut self, unit: Unit) {
         let stream = &mut self.streams[0];
         let (block, slot) = (stream.block, stream.next);
-        stream.next += 1;
+        stream.next = slot.plus(1);
         stream.left -= 1;
         let address = self.shape.address(block, slot);
-        let before = std::mem::replace(&mut self.map[unit as usize], address);
-        if before == super::NONE {
+        let before = std::mem::replace(&mut self.map[unit.index()], address);
+        if before == Address::NONE {
             self.mapped += 1;
         } else {
             self.invalidate(before);
@@ -108,12 +109,12 @@ impl PageStore {
 
 impl Store for PageStore {
     #[inline]
-    fn read(&mut self, at: Nanos, unit: u32, count: u32) -> Nanos {
+    fn read(&mut self, at: Nanos, unit: Unit, count: u32) -> Nanos {
         self.map.read(&mut self.nand, at, unit, count)
     }
 
     #[inline]
-    fn read_part(&mut self, at: Nanos, unit: u32, bytes: u64) -> Nanos {
+    fn read_part(&mut self, at: Nanos, unit: Unit, bytes: u64) -> Nanos {
         self.map.read_bytes(&mut self.nand, at, (unit, 1), bytes)
     }
 
@@ -126,12 +127,12 @@ impl Store for PageStore {
         self.nand.word_line()
     }
 
-    fn discard(&mut self, _at: Nanos, unit: u32, count: u32) {
+    fn discard(&mut self, _at: Nanos, unit: Unit, count: u32) {
         self.map.discard(unit, count);
     }
 
     #[inline]
-    fn is_mapped(&self, unit: u32) -> bool {
+    fn is_mapped(&self, unit: Unit) -> bool {
         self.map.is_mapped(unit)
     }
 
@@ -158,7 +159,7 @@ impl Store for PageStore {
         self.nand.count()
     }
 
-    fn work(&mut self, at: Nanos, die: u32, work: DieWork) -> Nanos {
+    fn work(&mut self, at: Nanos, die: Die, work: DieWork) -> Nanos {
         self.nand.work(at, die, work)
     }
 }

@@ -27,7 +27,7 @@ fn bare(policy: GcPolicy, choices: Option<u32>, blocks: u32, units: u32, spare: 
 }
 
 fn write(store: &mut PageStore, unit: u32) {
-    store.write(Nanos::ZERO, &[UnitWrite { unit, whole: true }]).unwrap();
+    store.write(Nanos::ZERO, &[UnitWrite { unit: Unit(unit), whole: true }]).unwrap();
 }
 
 fn next(random: &mut Pcg64Mcg, below: u32) -> u32 {
@@ -94,8 +94,8 @@ fn write_amplification_is_the_analytic_one_in_odd_rows() {
 fn closed(policy: GcPolicy, units: u32, valid: &[u32]) -> (Victims, Blocks, Pcg64Mcg) {
     let store = bare(policy, None, valid.len() as u32, units, 0.2);
     let PageMap { mut victims, mut blocks, random, .. } = store.map;
-    for (block, valid) in (0..).zip(valid) {
-        blocks.set_valid_run(block, 0, *valid);
+    for (block, valid) in (0..).map(Block).zip(valid) {
+        blocks.set_valid_run(block, Slot::FIRST, *valid);
         blocks.close(block);
         victims.closed(block, *valid);
     }
@@ -112,7 +112,7 @@ fn cost_benefit_takes_the_block_with_the_highest_age_times_free_space_over_cost(
         let least = random.random_range(0..3) * 20;
         let valid: Vec<u32> = (0..40).map(|_| random.random_range(least..=units)).collect();
         let (mut victims, blocks, mut random) = closed(GcPolicy::CostBenefit, units, &valid);
-        let taken = victims.take(&blocks, units, &mut random).unwrap() as usize;
+        let taken = victims.take(&blocks, units, &mut random).unwrap().index();
         // Kawaguchi, Nishioka and Motoda (1995): age · (1 - u) / 2u, u the share that is valid. The
         // age is in blocks that were closed since.
         let score = |block: usize| {
@@ -144,7 +144,10 @@ fn cost_benefit_prefers_an_old_block_to_a_young_one_with_fewer_valid_units() {
         let (mut victims, blocks, mut random) = closed(policy, 64, &valid);
         victims.take(&blocks, 64, &mut random)
     };
-    assert_eq!((take(GcPolicy::CostBenefit), take(GcPolicy::Greedy)), (Some(0), Some(7)));
+    assert_eq!(
+        (take(GcPolicy::CostBenefit), take(GcPolicy::Greedy)),
+        (Some(Block(0)), Some(Block(7)))
+    );
 }
 
 #[test]
@@ -160,9 +163,9 @@ fn discarded_units_make_room_as_the_formula_says() {
         let mut step = |store: &mut PageStore| {
             if next(&mut random, 1000) < (q * 1000.0) as u32 {
                 let unit = std::iter::repeat_with(|| next(&mut random, logical))
-                    .find(|unit| store.is_mapped(*unit))
+                    .find(|unit| store.is_mapped(Unit(*unit)))
                     .unwrap();
-                store.discard(Nanos::ZERO, unit, 1);
+                store.discard(Nanos::ZERO, Unit(unit), 1);
             } else {
                 write(store, next(&mut random, logical));
             }
@@ -256,12 +259,12 @@ fn live(seed: u64) -> PageStore {
         let unit = random.random_range(0..logical - program);
         let count = random.random_range(1..=program);
         match random.random_range(0..20) {
-            0 => store.discard(at, unit, count),
+            0 => store.discard(at, Unit(unit), count),
             1 => store.background(at, at.plus(Nanos(random.random_range(0..9_000_000)))).unwrap(),
             _ => {
                 let whole = random.random();
                 let units: Vec<_> =
-                    (unit..unit + count).map(|unit| UnitWrite { unit, whole }).collect();
+                    Unit(unit).run(count).map(|unit| UnitWrite { unit, whole }).collect();
                 match store.write(at, &units) {
                     Ok(end) => at = end,
                     Err(FlashError::WornOut { .. }) => break,

@@ -1,14 +1,16 @@
 //! Which block is reclaimed.
 
 use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
 use std::collections::VecDeque;
 
 use flashlag_schema::profile::{GcModel, GcPolicy};
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
 
-use super::blocks::{Blocks, NONE};
+use super::blocks::Blocks;
 use super::few_valid::FewValid;
+use crate::address::Block;
 
 /// How often blocks are drawn before all are looked at.
 const DRAWS: u32 = 64;
@@ -23,7 +25,7 @@ const DRAWS: u32 = 64;
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Victims {
     Greedy(FewValid),
-    Fifo(VecDeque<u32>),
+    Fifo(VecDeque<Block>),
     Drawn { choices: u32, set: BlockSet, skip_full: bool },
     CostBenefit,
 }
@@ -53,7 +55,7 @@ impl Victims {
     }
 
     /// A block was closed.
-    pub(super) fn closed(&mut self, block: u32, valid: u32) {
+    pub(super) fn closed(&mut self, block: Block, valid: u32) {
         match self {
             Victims::Greedy(few) if valid < few.below() => few.put(block, valid),
             Victims::Fifo(line) => line.push_back(block),
@@ -64,7 +66,7 @@ impl Victims {
 
     /// A closed block has fewer valid units than before, and than it is watched for.
     #[inline]
-    pub(super) fn fell(&mut self, block: u32, valid: u32) {
+    pub(super) fn fell(&mut self, block: Block, valid: u32) {
         if let Victims::Greedy(few) = self {
             few.fall(block, valid);
         }
@@ -76,7 +78,7 @@ impl Victims {
         blocks: &Blocks,
         units: u32,
         random: &mut Pcg64Mcg,
-    ) -> Option<u32> {
+    ) -> Option<Block> {
         match self {
             Victims::Greedy(few) => few.take(blocks, units),
             Victims::Fifo(line) => line.pop_front(),
@@ -91,7 +93,7 @@ impl Victims {
     }
 
     /// Takes out a block that is chosen for another reason.
-    pub(super) fn remove(&mut self, block: u32, valid: u32) {
+    pub(super) fn remove(&mut self, block: Block, valid: u32) {
         match self {
             Victims::Greedy(few) => few.remove(block, valid),
             Victims::Fifo(line) => line.retain(|other| *other != block),
@@ -110,43 +112,46 @@ impl Victims {
     }
 }
 
-fn best_ratio(blocks: &Blocks, units: u32) -> Option<u32> {
-    let ratio = |block: u32, valid: u32| {
+fn best_ratio(blocks: &Blocks, units: u32) -> Option<Block> {
+    let ratio = |block: Block, valid: u32| {
         let won = u64::from(blocks.age(block)) * u64::from(units - valid);
         // Of fully dead blocks the oldest; else age · won / cost with eight binary places.
         if valid == 0 { (1 << 62) + won } else { (won << 8) / u64::from(2 * valid) }
     };
-    let closed = (0..).zip(blocks.tallies()).filter(|(_, valid)| **valid < units);
-    let best = closed.max_by_key(|(block, valid)| (ratio(*block, **valid), u32::MAX - block));
+    let closed = blocks.all().zip(blocks.tallies()).filter(|(_, valid)| **valid < units);
+    let best = closed.max_by_key(|(block, valid)| (ratio(*block, **valid), Reverse(*block)));
     best.map(|(block, _)| block)
 }
+
+/// The place of a block that is not in the list.
+const ABSENT: u32 = u32::MAX;
 
 /// Blocks to draw from.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct BlockSet {
-    list: Vec<u32>,
+    list: Vec<Block>,
     /// Where in the list each block is.
     place: Vec<u32>,
 }
 
 impl BlockSet {
     fn new(blocks: u32) -> BlockSet {
-        BlockSet { list: Vec::with_capacity(blocks as usize), place: vec![NONE; blocks as usize] }
+        BlockSet { list: Vec::with_capacity(blocks as usize), place: vec![ABSENT; blocks as usize] }
     }
 
-    fn insert(&mut self, block: u32) {
-        if self.place[block as usize] == NONE {
-            self.place[block as usize] = self.list.len() as u32;
+    fn insert(&mut self, block: Block) {
+        if self.place[block.index()] == ABSENT {
+            self.place[block.index()] = self.list.len() as u32;
             self.list.push(block);
         }
     }
 
-    fn remove(&mut self, block: u32) {
-        let place = std::mem::replace(&mut self.place[block as usize], NONE);
-        if place != NONE {
+    fn remove(&mut self, block: Block) {
+        let place = std::mem::replace(&mut self.place[block.index()], ABSENT);
+        if place != ABSENT {
             self.list.swap_remove(place as usize);
             if let Some(moved) = self.list.get(place as usize) {
-                self.place[*moved as usize] = place;
+                self.place[moved.index()] = place;
             }
         }
     }
@@ -158,8 +163,8 @@ impl BlockSet {
         choices: u32,
         below: u32,
         random: &mut Pcg64Mcg,
-        valid: impl Fn(u32) -> u32,
-    ) -> Option<u32> {
+        valid: impl Fn(Block) -> u32,
+    ) -> Option<Block> {
         let count = self.list.len() as u32;
         if count == 0 {
             return None;

@@ -3,6 +3,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 use flashlag_units::Nanos;
 
+use crate::address::Unit;
+
 /// The number of a command that changed data, counted from 1; 0 is what was there before all.
 pub(crate) type Sequence = u64;
 
@@ -52,7 +54,7 @@ struct History {
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Ledger {
     sequence: Sequence,
-    units: BTreeMap<u32, History>,
+    units: BTreeMap<Unit, History>,
     /// Begin and end of the programs of upper pages, by word line.
     uppers: BTreeMap<u64, (Nanos, Nanos)>,
     /// When the flushes ended that may be under way.
@@ -66,7 +68,7 @@ pub(crate) struct Ledger {
 /// What a power cut took from a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LostUnit {
-    pub(crate) unit: u32,
+    pub(crate) unit: Unit,
     /// The unit is as it was before the command with this number.
     pub(crate) lost_from: Sequence,
     /// That is: nothing was in it.
@@ -95,7 +97,7 @@ impl Ledger {
 
     /// The present command changes a unit. `empty` says whether nothing was in it, and is asked
     /// only where nothing is pending of it.
-    pub(crate) fn change(&mut self, unit: u32, discard: bool, empty: impl FnOnce() -> bool) {
+    pub(crate) fn change(&mut self, unit: Unit, discard: bool, empty: impl FnOnce() -> bool) {
         let new = || History { versions: VecDeque::new(), programs: Vec::new(), empty: empty() };
         let history = self.units.entry(unit).or_insert_with(new);
         let version = Version { sequence: self.sequence, discard };
@@ -106,12 +108,12 @@ impl Ledger {
     }
 
     /// Whether a discard of a unit that nothing is in, `empty`, changes nothing that could be lost.
-    pub(crate) fn is_beside(&self, unit: u32, empty: bool) -> bool {
+    pub(crate) fn is_beside(&self, unit: Unit, empty: bool) -> bool {
         empty && !self.units.contains_key(&unit)
     }
 
     /// A unit's present content will be durable at `end`.
-    pub(crate) fn program(&mut self, unit: u32, end: Nanos, line: Option<WordLine>) {
+    pub(crate) fn program(&mut self, unit: Unit, end: Nanos, line: Option<WordLine>) {
         let mut exposed = None;
         match line {
             Some(WordLine::Lower(line)) => exposed = Some(line),
@@ -130,7 +132,7 @@ impl Ledger {
 
     /// The present command's part in a unit is durable once it is programmed, whatever comes after:
     /// of a lower page a copy is kept.
-    pub(crate) fn protect(&mut self, unit: u32) {
+    pub(crate) fn protect(&mut self, unit: Unit) {
         let programs = self.units.get_mut(&unit).map(|history| history.programs.iter_mut());
         let present = |program: &&mut Program| program.sequence == self.sequence;
         programs.into_iter().flatten().filter(present).for_each(|program| program.exposed = None);
@@ -202,7 +204,7 @@ mod tests {
 
     fn write(ledger: &mut Ledger, unit: u32) -> Sequence {
         ledger.next(Nanos::ZERO);
-        ledger.change(unit, false, || true);
+        ledger.change(Unit(unit), false, || true);
         ledger.sequence()
     }
 
@@ -210,11 +212,11 @@ mod tests {
     fn what_no_program_has_ended_for_is_lost() {
         let mut ledger = Ledger::default();
         write(&mut ledger, 7);
-        ledger.program(7, Nanos(100), None);
+        ledger.program(Unit(7), Nanos(100), None);
         let second = write(&mut ledger, 7);
         write(&mut ledger, 7);
-        ledger.program(7, Nanos(200), None);
-        let lost = LostUnit { unit: 7, lost_from: second, empty: false };
+        ledger.program(Unit(7), Nanos(200), None);
+        let lost = LostUnit { unit: Unit(7), lost_from: second, empty: false };
         assert_eq!(ledger.cut(Nanos(199)), [lost]);
         assert!(ledger.cut(Nanos(300)).is_empty());
     }
@@ -223,17 +225,20 @@ mod tests {
     fn a_unit_that_was_never_programmed_is_empty() {
         let mut ledger = Ledger::default();
         let first = write(&mut ledger, 3);
-        ledger.program(3, Nanos(10), None);
-        assert_eq!(ledger.cut(Nanos(9)), [LostUnit { unit: 3, lost_from: first, empty: true }]);
+        ledger.program(Unit(3), Nanos(10), None);
+        assert_eq!(
+            ledger.cut(Nanos(9)),
+            [LostUnit { unit: Unit(3), lost_from: first, empty: true }]
+        );
     }
 
     #[test]
     fn a_later_program_that_ends_first_makes_the_earlier_one_needless() {
         let mut ledger = Ledger::default();
         write(&mut ledger, 3);
-        ledger.program(3, Nanos(90), None);
+        ledger.program(Unit(3), Nanos(90), None);
         write(&mut ledger, 3);
-        ledger.program(3, Nanos(50), None);
+        ledger.program(Unit(3), Nanos(50), None);
         assert!(ledger.cut(Nanos(60)).is_empty());
     }
 
@@ -241,24 +246,24 @@ mod tests {
     fn word_line(flush: Option<Nanos>, cut: u64) -> Vec<u32> {
         let mut ledger = Ledger::default();
         write(&mut ledger, 1);
-        ledger.program(1, Nanos(100), Some(WordLine::Lower(4)));
+        ledger.program(Unit(1), Nanos(100), Some(WordLine::Lower(4)));
         flush.into_iter().for_each(|end| ledger.flush(end));
         write(&mut ledger, 2);
-        ledger.program(2, Nanos(700), Some(WordLine::Upper(4, Nanos(500))));
+        ledger.program(Unit(2), Nanos(700), Some(WordLine::Upper(4, Nanos(500))));
         ledger.next(Nanos(300));
-        ledger.cut(Nanos(cut)).iter().map(|lost| lost.unit).collect()
+        ledger.cut(Nanos(cut)).iter().map(|lost| lost.unit.0).collect()
     }
 
     #[test]
     fn a_lower_page_that_was_written_with_force_unit_access_stays() {
         let mut ledger = Ledger::default();
         write(&mut ledger, 1);
-        ledger.program(1, Nanos(100), Some(WordLine::Lower(4)));
-        ledger.protect(1);
+        ledger.program(Unit(1), Nanos(100), Some(WordLine::Lower(4)));
+        ledger.protect(Unit(1));
         write(&mut ledger, 2);
-        ledger.program(2, Nanos(700), Some(WordLine::Upper(4, Nanos(500))));
-        ledger.protect(2);
-        let lost: Vec<u32> = ledger.cut(Nanos(600)).iter().map(|lost| lost.unit).collect();
+        ledger.program(Unit(2), Nanos(700), Some(WordLine::Upper(4, Nanos(500))));
+        ledger.protect(Unit(2));
+        let lost: Vec<u32> = ledger.cut(Nanos(600)).iter().map(|lost| lost.unit.0).collect();
         assert_eq!(lost, [2]);
     }
 

@@ -11,6 +11,7 @@ use flashlag_units::{Bytes, Nanos};
 
 use super::commands::Front;
 use super::store::{DieWork, Store, UnitWrite};
+use crate::address::{Die, Unit};
 use crate::command::{Command, FlashError};
 use crate::power::WordLine;
 
@@ -51,9 +52,9 @@ impl Dies {
 }
 
 impl Store for Dies {
-    fn read(&mut self, at: Nanos, unit: u32, _: u32) -> Nanos {
+    fn read(&mut self, at: Nanos, unit: Unit, _: u32) -> Nanos {
         self.reads += 1;
-        let die = unit as usize % self.busy.len();
+        let die = unit.index() % self.busy.len();
         self.keep(at, die, self.read)
     }
 
@@ -62,7 +63,7 @@ impl Store for Dies {
         self.next = (die + 1) % self.busy.len();
         self.programs += 1;
         self.units += units.len() as u64;
-        units.iter().for_each(|write| self.mapped[write.unit as usize] = true);
+        units.iter().for_each(|write| self.mapped[write.unit.index()] = true);
         Ok(self.keep(at, die, self.program))
     }
 
@@ -70,12 +71,12 @@ impl Store for Dies {
         None
     }
 
-    fn discard(&mut self, _: Nanos, unit: u32, count: u32) {
-        self.mapped[unit as usize..(unit + count) as usize].fill(false);
+    fn discard(&mut self, _: Nanos, unit: Unit, count: u32) {
+        self.mapped[unit.index()..unit.plus(count).index()].fill(false);
     }
 
-    fn is_mapped(&self, unit: u32) -> bool {
-        self.mapped[unit as usize]
+    fn is_mapped(&self, unit: Unit) -> bool {
+        self.mapped[unit.index()]
     }
 
     fn mapped_units(&self) -> u64 {
@@ -95,13 +96,13 @@ impl Store for Dies {
         self.busy.len() as u32
     }
 
-    fn work(&mut self, at: Nanos, die: u32, work: DieWork) -> Nanos {
+    fn work(&mut self, at: Nanos, die: Die, work: DieWork) -> Nanos {
         let time = match work {
             DieWork::Read { time, .. }
             | DieWork::Program { time, .. }
             | DieWork::Erase { time } => time,
         };
-        self.keep(at, die as usize, time)
+        self.keep(at, die.index(), time)
     }
 }
 

@@ -6,6 +6,7 @@ use flashlag_units::Nanos;
 
 use super::fast::Fast;
 use super::medium::{Medium, Merges, Place, Shape};
+use crate::address::{Block, Slot, Unit};
 
 /// What a unit held and how often it had been written then.
 type Content = Option<(u32, u64)>;
@@ -35,10 +36,11 @@ impl Flash {
     }
 
     fn at(&self, place: Place) -> Content {
-        self.slots[(place.block * self.units + place.slot) as usize]
+        self.slots[(place.block.0 * self.units + place.slot.0) as usize]
     }
 
-    fn put(&mut self, block: u32, slot: u32, contents: &[Content]) {
+    fn put(&mut self, block: Block, slot: Slot, contents: &[Content]) {
+        let (block, slot) = (block.0, slot.0);
         assert!(slot >= self.next[block as usize], "programmed out of order");
         self.next[block as usize] = slot + contents.len() as u32;
         assert!(self.next[block as usize] <= self.units);
@@ -49,17 +51,17 @@ impl Flash {
 }
 
 impl Medium for Flash {
-    fn read(&mut self, at: Nanos, _: u32, _: u32, count: u32) -> Nanos {
+    fn read(&mut self, at: Nanos, _: Block, _: Slot, count: u32) -> Nanos {
         self.reads += u64::from(count);
         at.plus(Nanos(u64::from(count)))
     }
 
-    fn program(&mut self, at: Nanos, block: u32, slot: u32, units: &[u32]) -> Nanos {
+    fn program(&mut self, at: Nanos, block: Block, slot: Slot, units: &[Unit]) -> Nanos {
         let contents: Vec<Content> = units
             .iter()
             .map(|unit| {
-                self.versions[*unit as usize] += 1;
-                Some((*unit, self.versions[*unit as usize]))
+                self.versions[unit.index()] += 1;
+                Some((unit.0, self.versions[unit.index()]))
             })
             .collect();
         self.put(block, slot, &contents);
@@ -67,7 +69,7 @@ impl Medium for Flash {
         at.plus(Nanos(10))
     }
 
-    fn copy(&mut self, at: Nanos, from: &[Place], block: u32, slot: u32) -> Nanos {
+    fn copy(&mut self, at: Nanos, from: &[Place], block: Block, slot: Slot) -> Nanos {
         let taken = |place: &Place| if place.is_nowhere() { None } else { self.at(*place) };
         let contents: Vec<Content> = from.iter().map(taken).collect();
         self.put(block, slot, &contents);
@@ -75,10 +77,10 @@ impl Medium for Flash {
         at.plus(Nanos(11))
     }
 
-    fn erase(&mut self, at: Nanos, block: u32) -> Nanos {
-        let from = (block * self.units) as usize;
+    fn erase(&mut self, at: Nanos, block: Block) -> Nanos {
+        let from = (block.0 * self.units) as usize;
         self.slots[from..from + self.units as usize].fill(None);
-        self.next[block as usize] = 0;
+        self.next[block.index()] = 0;
         self.erases += 1;
         at.plus(Nanos(100))
     }
@@ -91,7 +93,7 @@ fn shape(units: u32, program: u32) -> Shape {
 }
 
 fn write(map: &mut Fast, flash: &mut Flash, unit: u32, count: u32) {
-    map.write(flash, Nanos::ZERO, unit, count);
+    map.write(flash, Nanos::ZERO, Unit(unit), count);
 }
 
 /// A map whose every unit was written once, in order.
@@ -182,8 +184,8 @@ fn what_was_discarded_is_not_copied() {
     let (mut map, mut flash) = filled(shape);
     // Units 1 to 3 into a log, of which 2 and 3 are discarded, and 6 and 7 from the data block.
     write(&mut map, &mut flash, 1, 3);
-    map.discard(&mut flash, Nanos::ZERO, 2, 2);
-    map.discard(&mut flash, Nanos::ZERO, 6, 2);
+    map.discard(&mut flash, Nanos::ZERO, Unit(2), 2);
+    map.discard(&mut flash, Nanos::ZERO, Unit(6), 2);
     map.reclaim_oldest(&mut flash, Nanos::ZERO);
     assert_eq!((map.blocks.merges.fulls, map.blocks.merges.copied), (1, 4));
 }
@@ -209,7 +211,7 @@ fn steps(units: u32) -> impl Strategy<Value = Vec<Step>> {
 
 fn check(map: &Fast, flash: &Flash, reference: &[bool]) -> Result<(), TestCaseError> {
     for (unit, mapped) in (0u32..).zip(reference) {
-        let place = map.place(unit);
+        let place = map.place(Unit(unit));
         prop_assert_eq!(place.is_nowhere(), !*mapped, "unit {}", unit);
         if *mapped {
             let expected = Some((unit, flash.versions[unit as usize]));
@@ -244,7 +246,7 @@ proptest! {
                     host += u64::from(count);
                 }
                 Step::Discard(unit, count) => {
-                    map.discard(&mut flash, Nanos::ZERO, unit, count);
+                    map.discard(&mut flash, Nanos::ZERO, Unit(unit), count);
                     reference[unit as usize..(unit + count) as usize].fill(false);
                 }
                 Step::Reclaim => {

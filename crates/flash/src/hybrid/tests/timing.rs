@@ -3,6 +3,7 @@
 use flashlag_schema::profile::{Model, Profile};
 use flashlag_units::{Bytes, Nanos};
 
+use crate::address::{Block, Die, Slot, Unit};
 use crate::command::{Command, FlashError};
 use crate::front::{DieWork, Front, Store, UnitWrite};
 use crate::hybrid::cached::CachedMap;
@@ -61,7 +62,7 @@ fn model(changes: &[(&str, &str)]) -> Model {
 struct Timed {
     busy: Vec<Nanos>,
     model: Model,
-    programmed: std::collections::BTreeMap<(u32, u32), u32>,
+    programmed: std::collections::BTreeMap<(Die, Block), u32>,
 }
 
 impl Timed {
@@ -74,9 +75,9 @@ impl Timed {
         }
     }
 
-    fn keep(&mut self, at: Nanos, die: u32, time: Nanos, bytes: u64) -> Nanos {
+    fn keep(&mut self, at: Nanos, die: Die, time: Nanos, bytes: u64) -> Nanos {
         let bus = Nanos(bytes * 1_000_000_000 / self.model.nand.bus_per_second.0.0);
-        let busy = &mut self.busy[die as usize];
+        let busy = &mut self.busy[die.index()];
         *busy = at.max(*busy).plus(time).plus(bus);
         *busy
     }
@@ -89,8 +90,8 @@ impl Dies for Timed {
 
     fn program(&mut self, at: Nanos, spot: Spot, bytes: u64) -> Nanos {
         let next = self.programmed.entry((spot.die, spot.block)).or_default();
-        assert!(spot.page >= *next, "page {} after {next}", spot.page);
-        *next = spot.page + 1;
+        assert!(spot.page.0 >= *next, "page {} after {next}", spot.page.0);
+        *next = spot.page.0 + 1;
         assert!(*next <= self.model.nand.pages_per_block);
         self.keep(at, spot.die, self.model.nand.program.0, bytes)
     }
@@ -100,7 +101,7 @@ impl Dies for Timed {
         self.keep(at, spot.die, self.model.nand.erase.0, 0)
     }
 
-    fn work(&mut self, at: Nanos, die: u32, work: DieWork) -> Nanos {
+    fn work(&mut self, at: Nanos, die: Die, work: DieWork) -> Nanos {
         match work {
             DieWork::Read { time, bytes } | DieWork::Program { time, bytes } => {
                 self.keep(at, die, time, bytes)
@@ -132,10 +133,9 @@ fn interleaved(model: &Model, streams: u64) -> f64 {
     let unit_bytes = model.map.unit.0.0;
     let mut at = Nanos::ZERO;
     let write = |map: &mut LogBlocks, dies: &mut Timed, at: Nanos, offset: u64, bytes: u64| {
-        let first = (offset / unit_bytes) as u32;
+        let first = Unit((offset / unit_bytes) as u32);
         let count = (bytes / unit_bytes) as u32;
-        let units: Vec<_> =
-            (first..first + count).map(|unit| UnitWrite { unit, whole: true }).collect();
+        let units: Vec<_> = first.run(count).map(|unit| UnitWrite { unit, whole: true }).collect();
         map.write(dies, at, &units)
     };
     for offset in (0..32 << 20).step_by(256 << 10) {
@@ -189,8 +189,8 @@ fn every_slot_has_a_place_of_its_own() {
     let mut places = std::collections::BTreeSet::new();
     for block in 0..layout.shape.blocks {
         for slot in (0..layout.shape.units).step_by(layout.shape.program as usize) {
-            let Spot { die, block, page } = layout.spot(block, slot);
-            assert!(die < 3 && block < layout.blocks_per_die() && page < 64);
+            let Spot { die, block, page } = layout.spot(Block(block), Slot(slot));
+            assert!(die.0 < 3 && block.0 < layout.blocks_per_die() && page.0 < 64);
             assert!(places.insert((die, block, page)));
         }
     }
@@ -202,9 +202,10 @@ fn idle_time_merges_what_is_open() {
     timed.gc.idle_after = Some(flashlag_units::Text(Nanos::from_millis(100)));
     timed.gc.idle_until = Some(100);
     let (mut map, mut dies) = (LogBlocks::new(&timed).unwrap(), Timed::new(&timed));
-    let all: Vec<_> = (0..2048).map(|unit| UnitWrite { unit, whole: true }).collect();
+    let all: Vec<_> = Unit(0).run(2048).map(|unit| UnitWrite { unit, whole: true }).collect();
     let at = map.write(&mut dies, Nanos::ZERO, &all);
-    let odd: Vec<_> = (1..400).step_by(2).map(|unit| UnitWrite { unit, whole: true }).collect();
+    let odd: Vec<_> =
+        (1..400).step_by(2).map(Unit).map(|unit| UnitWrite { unit, whole: true }).collect();
     let at = map.write(&mut dies, at, &odd);
     let before = map.merges().fulls;
     map.background(&mut dies, at, at.plus(Nanos::from_millis(99)));
@@ -218,21 +219,26 @@ fn idle_time_merges_what_is_open() {
 struct Bare(Timed);
 
 impl Store for Bare {
-    fn read(&mut self, at: Nanos, unit: u32, _: u32) -> Nanos {
-        self.0.keep(at, unit % self.dies(), Nanos::from_micros(75), 0)
+    fn read(&mut self, at: Nanos, unit: Unit, _: u32) -> Nanos {
+        self.0.keep(at, Die::in_turn(unit.0.into(), self.dies()), Nanos::from_micros(75), 0)
     }
 
     fn write(&mut self, at: Nanos, units: &[UnitWrite]) -> Result<Nanos, FlashError> {
-        Ok(self.0.keep(at, units[0].unit % self.dies(), Nanos::from_millis(1), 0))
+        Ok(self.0.keep(
+            at,
+            Die::in_turn(units[0].unit.0.into(), self.dies()),
+            Nanos::from_millis(1),
+            0,
+        ))
     }
 
     fn word_line(&self) -> Option<WordLine> {
         None
     }
 
-    fn discard(&mut self, _: Nanos, _: u32, _: u32) {}
+    fn discard(&mut self, _: Nanos, _: Unit, _: u32) {}
 
-    fn is_mapped(&self, _: u32) -> bool {
+    fn is_mapped(&self, _: Unit) -> bool {
         true
     }
 
@@ -252,7 +258,7 @@ impl Store for Bare {
         self.0.busy.len() as u32
     }
 
-    fn work(&mut self, at: Nanos, die: u32, work: DieWork) -> Nanos {
+    fn work(&mut self, at: Nanos, die: Die, work: DieWork) -> Nanos {
         Dies::work(&mut self.0, at, die, work)
     }
 }
@@ -266,7 +272,7 @@ fn a_map_on_flash_costs_a_read_for_each_miss_and_a_program_for_each_changed_page
     let (mut at, mut state, count) = (Nanos::ZERO, 1u64, 100_000);
     let mut next = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        ((state >> 33) % units) as u32
+        Unit(((state >> 33) % units) as u32)
     };
     for _ in 0..count {
         at = map.read(at, next(), 1);
