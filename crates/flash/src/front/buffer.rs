@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use flashlag_units::Nanos;
+use flashlag_units::{Nanos, always};
 
 use super::units::{Part, UnitMap};
 use crate::address::Unit;
@@ -124,7 +124,7 @@ impl WriteBuffer {
 
     /// Takes a unit in that is not dirty; there must be room.
     pub(crate) fn insert(&mut self, unit: Unit, part: Part) {
-        debug_assert!(!self.dirty.contains_key(&unit));
+        always!(!self.dirty.contains_key(&unit), "a unit is in the buffer twice");
         let slot = Slot { unit, part, older: self.newest, newer: NONE };
         let index = match self.free.pop() {
             Some(index) => {

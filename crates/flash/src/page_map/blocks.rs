@@ -78,7 +78,7 @@ impl Blocks {
     pub(super) fn invalidate(&mut self, block: Block, slot: Slot) -> u32 {
         let (word, bit) = slot.bit();
         let word = &mut self.bits[block.index() * self.words as usize + word];
-        debug_assert!(*word >> bit & 1 == 1);
+        assert!(*word >> bit & 1 == 1, "a slot is invalid twice");
         *word &= !(1 << bit);
         let tally = &mut self.tally[block.index()];
         *tally -= 1;
@@ -89,7 +89,9 @@ impl Blocks {
     #[inline]
     pub(super) fn set_valid(&mut self, block: Block, slot: Slot) {
         let (word, bit) = slot.bit();
-        self.bits[block.index() * self.words as usize + word] |= 1 << bit;
+        let word = &mut self.bits[block.index() * self.words as usize + word];
+        assert!(*word >> bit & 1 == 0, "a slot is written twice");
+        *word |= 1 << bit;
         self.tally[block.index()] += 1;
     }
 
@@ -143,7 +145,7 @@ impl Blocks {
 
     /// An open block is full.
     pub(super) fn close(&mut self, block: Block) {
-        debug_assert!(!self.is_closed(block));
+        assert!(!self.is_closed(block), "a block is closed twice");
         self.tally[block.index()] &= !NOT_CLOSED;
         self.closings = self.closings.wrapping_add(1);
         self.closed_at[block.index()] = self.closings;
@@ -151,7 +153,7 @@ impl Blocks {
 
     /// A closed block is to be relocated: nobody's victim any more.
     pub(super) fn reopen(&mut self, block: Block) {
-        debug_assert!(self.is_closed(block));
+        assert!(self.is_closed(block), "a block that is open is relocated");
         self.tally[block.index()] |= NOT_CLOSED;
     }
 

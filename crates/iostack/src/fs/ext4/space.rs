@@ -52,7 +52,7 @@ impl Space {
     }
 
     pub(super) fn give_back(&mut self, block: u64) {
-        debug_assert!(self.is_used(block), "block {block} is freed twice");
+        assert!(self.is_used(block), "block {block} is freed twice");
         self.used[(block / 64) as usize] &= !(1 << (block % 64));
         self.free_in_group[(block / GROUP) as usize] += 1;
         self.free += 1;
@@ -72,7 +72,7 @@ impl Space {
             self.search(goal, wanted).or_else(|| self.search(goal, 1))?
         };
         let taken = self.take(first, count);
-        debug_assert_eq!(taken, count, "a free run is free");
+        assert_eq!(taken, count, "a free run holds blocks in use");
         Some((first, count))
     }
 

@@ -175,7 +175,7 @@ impl Segments {
     /// A block holds nothing any more.
     pub(super) fn invalidate(&mut self, block: u32) {
         let owner = &mut self.owners[block as usize];
-        debug_assert_ne!(owner.0, NOTHING, "block {block} is freed twice");
+        assert_ne!(owner.0, NOTHING, "block {block} is freed twice");
         *owner = (NOTHING, 0);
         let segment = block / SEGMENT as u32;
         self.valid[segment as usize] -= 1;
