@@ -4,7 +4,7 @@ use crate::clock::Clock;
 use crate::error::DeviceError;
 
 /// What a request does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Op {
     /// Fills the slot's buffer from the device.
     Read,

@@ -1,8 +1,7 @@
 //! Addresses and indices, each a type of its own, so that none is taken for another.
 //!
-//! All are `u32` in memory and in stored devices. Only what makes sense can be computed: units and
-//! slots are counted on from, a die is one of so many, an address is made and taken apart by the
-//! shape of the map ([`Shape`](crate::page_map)).
+//! All are `u32` in memory and in stored devices. Units and slots can be counted on from; an
+//! address is made and taken apart by the shape of the page map.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,10 +16,10 @@ macro_rules! index {
 
         #[allow(dead_code, reason = "not each of them is missing at times, or indexes a table")]
         impl $name {
-            /// The value that stands for none, which no device reaches.
+            /// The value for "none", which no device is large enough to reach.
             pub(crate) const NONE: $name = $name(u32::MAX);
 
-            /// The place in a table that has an entry for each.
+            /// The index into a table with one entry each.
             #[inline]
             pub(crate) const fn index(self) -> usize {
                 self.0 as usize
@@ -30,10 +29,10 @@ macro_rules! index {
 }
 
 index! {
-    /// A mapping unit as the host addresses it: its offset over the size of a unit.
+    /// A mapping unit of the host's address space: its offset divided by the size of a unit.
     Unit;
-    /// A block of the map: in a page map a row of one block of each plane of each die, in a
-    /// log-block map an allocation unit; for a die its own part of that.
+    /// A block of the map. In a page map: one row, a block of each plane of each die. In a
+    /// log-block map: an allocation unit. Of a single die: its part of that.
     Block;
     /// A block's worth of the host's address space, in a log-block map.
     Logical;
@@ -71,7 +70,7 @@ impl Slot {
         Slot(self.0 + count)
     }
 
-    /// The word of a bitmap of the block that has this slot's bit, and which bit that is.
+    /// The word and the bit of this slot in a bitmap of its block.
     #[inline]
     pub(crate) const fn bit(self) -> (usize, u32) {
         (self.0 as usize / 64, self.0 % 64)
@@ -87,7 +86,7 @@ impl Address {
 }
 
 impl Die {
-    /// The die whose turn it is after `turn` others, of `count`; at least one.
+    /// The die for step `turn` of a round robin over `count` dies.
     #[inline]
     pub(crate) const fn in_turn(turn: u64, count: u32) -> Die {
         let count = if count == 0 { 1 } else { count };

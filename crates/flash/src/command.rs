@@ -2,81 +2,81 @@ use flashlag_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// What a host asks of the device. Offsets and lengths are multiples of 512 bytes.
+/// A command of the host. Offsets and lengths are multiples of 512 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Command {
     /// Reads a range.
     Read {
-        /// Where it begins.
+        /// Start of the range.
         offset: Bytes,
-        /// How long it is.
+        /// Length of the range.
         length: Bytes,
     },
     /// Writes a range.
     Write {
-        /// Where it begins.
+        /// Start of the range.
         offset: Bytes,
-        /// How long it is.
+        /// Length of the range.
         length: Bytes,
         /// Whether it is durable before it completes (force unit access).
         fua: bool,
     },
-    /// Makes every write that completed before durable.
+    /// Makes all writes that completed before it durable.
     Flush,
-    /// Tells that a range holds nothing of worth.
+    /// Declares the content of a range unused (TRIM).
     Discard {
-        /// Where it begins.
+        /// Start of the range.
         offset: Bytes,
-        /// How long it is.
+        /// Length of the range.
         length: Bytes,
     },
 }
 
-/// When a command was taken, and when it was done.
+/// Start and end of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
-    /// When the device took it, at or after it was handed over.
+    /// When the device started on the command, at or after it was submitted.
     pub started: Nanos,
-    /// When it completed.
+    /// When the command completed.
     pub ended: Nanos,
 }
 
-/// Why a command or a device is refused.
+/// Errors of commands, and of models that describe no device.
 #[derive(Clone, Debug, PartialEq, Eq, Error, Serialize, Deserialize)]
 pub enum FlashError {
-    /// The range is not aligned, empty or beyond the end.
+    /// The range is misaligned, empty or beyond the end of the device.
     #[error(
         "{operation} of {length} bytes at {offset}: not within the device\'s {capacity} bytes, in multiples of 512"
     )]
     Range {
-        /// What was asked; not stored, since no device keeps such an error.
+        /// The command; not stored, since no stored device contains such an error.
         #[serde(skip)]
         operation: &'static str,
-        /// Where.
+        /// Start of the range, in bytes.
         offset: u64,
-        /// How much.
+        /// Length of the range, in bytes.
         length: u64,
-        /// What there is.
+        /// Size of the device, in bytes.
         capacity: u64,
     },
-    /// The model makes no device.
+    /// The model's parameters contradict one another.
     #[error("{0}")]
     Model(String),
-    /// The device is worn out: it only reads.
+    /// The device is worn out and read-only.
     #[error(
         "the flash is worn out after {cycles} program/erase cycles a block: it can only be read"
     )]
     WornOut {
-        /// Cycles, on average.
+        /// Mean program/erase cycles of a block.
         cycles: u64,
     },
-    /// A past was asked for, but there is one already.
+    /// A past can only be given to a new device.
     #[error("the device was written to: only a new one can be given a past")]
     NotNew,
-    /// A past was asked for of a map that none is known for.
+    /// No past can be computed for this kind of map.
     #[error("only page maps can be given a past: write to a map of log blocks instead")]
     NoPast,
-    /// A garbage collection found nothing to reclaim.
+    /// Garbage collection has no block to reclaim.
     #[error("no block can be reclaimed: more is mapped than the spare area allows")]
     NoSpace,
 }

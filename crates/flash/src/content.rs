@@ -5,26 +5,26 @@ use flashlag_device::{Op, Request};
 use crate::flash::Flash;
 use crate::power::{Lost, Undo};
 
-/// What mapping units hold, for devices that keep data; those that hold nothing read as zeros.
+/// Content of mapping units, for devices that keep data; units without content read as zeros.
 #[derive(Debug)]
 pub(crate) struct Content {
     unit: u64,
     units: BTreeMap<u64, Box<[u8]>>,
     undo: Undo,
-    /// The last change that the flash has numbered.
+    /// The number of the last change, as the flash counts them.
     changes: u64,
 }
 
 impl Content {
-    /// Of units of so many bytes.
+    /// An empty content of units of `unit` bytes.
     pub(crate) fn new(unit: u64) -> Content {
         Content { unit, units: BTreeMap::new(), undo: Undo::default(), changes: 0 }
     }
 
-    /// Does what a request says, which the flash has just taken.
+    /// Carries a request out that the flash has just accepted.
     pub(crate) fn apply(&mut self, flash: &Flash, request: &Request, buffer: &mut [u8]) {
         let (changes, oldest) = flash.changes();
-        // A discard that the flash ignores has no number, and changes nothing.
+        // A discard that the flash ignores gets no number, and changes nothing.
         let changed = std::mem::replace(&mut self.changes, changes) != changes;
         self.undo.forget_before(oldest);
         match request.op {
@@ -60,7 +60,7 @@ impl Content {
         }
     }
 
-    /// Units that are wholly within the range hold nothing any more.
+    /// Clears the units that are wholly within the range.
     fn discard(&mut self, offset: u64, length: u64) {
         let units = offset.div_ceil(self.unit)..(offset + length) / self.unit;
         let mut held: Vec<u64> = Vec::new();
@@ -72,13 +72,13 @@ impl Content {
         }
     }
 
-    /// The unit at an offset, where in it that is, and how much of so many bytes it holds.
+    /// The unit at an offset, the offset within it, and the bytes of at most `left` that lie in it.
     fn piece(&self, offset: u64, left: usize) -> (u64, usize, usize) {
         let (unit, from) = (offset / self.unit, offset % self.unit);
         (unit, from as usize, left.min((self.unit - from) as usize))
     }
 
-    /// Gives units back what they held before what a power cut took from them.
+    /// Restores the units that a power cut has reverted to an earlier content.
     pub(crate) fn revert(&mut self, lost: &[Lost]) {
         let lost = lost.iter().map(|lost| (lost.offset.0 / self.unit, lost.command));
         for (unit, content) in self.undo.revert(lost) {

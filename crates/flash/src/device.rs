@@ -12,35 +12,34 @@ use crate::flash::{Flash, SECTOR};
 use crate::power::PowerCut;
 use crate::stats::Stats;
 
-/// Requests that can be under way, and the largest of them.
+/// Number of slots, and the largest request.
 const SLOTS: u32 = 256;
 const BUFFER: Bytes = Bytes::from_mib(4);
-/// What a failed flash command is to a host.
+/// The error that a host sees for a failed flash command.
 const EIO: i32 = 5;
 
-/// A simulated flash behind the seam of all devices, in virtual time.
+/// A simulated flash as a [`Device`], in virtual time.
 ///
-/// A write that a flush is to follow is two commands: the flush is handed over when the write has
-/// completed.
+/// A write with a flush is two commands: the flush is submitted when the write has completed.
 #[derive(Debug)]
 pub struct FlashDevice {
     flash: Flash,
     clock: VirtualClock,
     geometry: Geometry,
-    /// Of each slot; empty before it is asked for.
+    /// Buffer of each slot; empty until it is asked for.
     buffers: Vec<Vec<u8>>,
     slots: Vec<Option<UnderWay>>,
-    /// What is under way: the end, a number that keeps equal ends in order, the slot.
+    /// Requests under way, by end; a running number keeps the order of equal ends.
     line: BinaryHeap<Reverse<(Nanos, u64, u32)>>,
     submitted: u64,
     content: Option<Content>,
 }
 
-/// A request that was handed over.
+/// A request under way.
 #[derive(Debug)]
 struct UnderWay {
     started: Nanos,
-    /// A flush is still to be handed over.
+    /// A flush is still to be submitted.
     flushes: bool,
     flush_from: Option<Nanos>,
     error: Option<FlashError>,
@@ -48,12 +47,12 @@ struct UnderWay {
 }
 
 impl FlashDevice {
-    /// Times only: what is written goes nowhere.
+    /// A device that keeps no data, only times.
     pub fn new(flash: Flash) -> FlashDevice {
         FlashDevice::build(flash, None)
     }
 
-    /// Keeps what is written, in memory, and knows what a power cut loses of it.
+    /// A device that keeps data in memory, and loses in a power cut what a real one would lose.
     pub fn with_data(mut flash: Flash) -> FlashDevice {
         flash.keep_ledger();
         let content = Content::new(flash.mapping_unit().0);
@@ -85,16 +84,16 @@ impl FlashDevice {
         &self.flash
     }
 
-    /// What the flash has done.
+    /// Statistics of the flash.
     pub fn stats(&self) -> Stats {
         self.flash.stats()
     }
 
-    /// The power is gone now, and comes back at once. Requests under way never complete; what the
-    /// device kept is what survived.
+    /// Cuts the power now; it comes back at once. Requests under way never complete, and the data
+    /// is what survived.
     ///
     /// # Errors
-    /// As the flash's own work until now.
+    /// As [`Flash::power_cut`].
     pub fn power_cut(&mut self) -> Result<PowerCut, FlashError> {
         self.follow_up();
         self.line.clear();
@@ -106,7 +105,7 @@ impl FlashDevice {
         Ok(cut)
     }
 
-    /// Hands a command over now; says when it was taken and when it ends.
+    /// Submits a command now and returns its start, its end and its error.
     fn hand_over(&mut self, command: Command) -> (Nanos, Nanos, Option<FlashError>) {
         let now = self.clock.now();
         match self.flash.submit(now, command) {
@@ -119,7 +118,7 @@ impl FlashDevice {
         let Some(content) = &mut self.content else {
             return;
         };
-        // A slot whose buffer nobody looked at writes zeros.
+        // A slot whose buffer was never asked for writes zeros.
         let buffer = present(&mut self.buffers[request.slot as usize]);
         content.apply(&self.flash, request, buffer);
     }
@@ -129,7 +128,7 @@ impl FlashDevice {
         self.submitted += 1;
     }
 
-    /// Hands the flushes over whose writes have ended by now.
+    /// Submits the flushes whose writes have ended by now.
     fn follow_up(&mut self) {
         while let Some(&Reverse((ended, _, slot))) = self.line.peek()
             && ended <= self.clock.now()
@@ -150,7 +149,7 @@ impl FlashDevice {
         }
     }
 
-    /// Takes the next request that has ended by now and has nothing more to do.
+    /// Takes the next request that has ended by now, its flush included.
     fn take_ended(&mut self) -> Option<Completion> {
         self.follow_up();
         let &Reverse((ended, _, slot)) = self.line.peek()?;
@@ -173,7 +172,7 @@ impl FlashDevice {
     }
 }
 
-/// A slot's buffer, made where it is not there yet.
+/// A slot's buffer, allocated on first use.
 fn present(buffer: &mut Vec<u8>) -> &mut [u8] {
     if buffer.is_empty() {
         *buffer = vec![0; BUFFER.0 as usize];
@@ -203,7 +202,7 @@ impl Device for FlashDevice {
         self.geometry
     }
 
-    /// All slots have one where no data is kept.
+    /// All slots share one buffer where no data is kept.
     fn buffer(&mut self, slot: u32) -> &mut [u8] {
         let slot = if self.content.is_some() { slot } else { 0 };
         present(&mut self.buffers[slot as usize])
@@ -260,7 +259,7 @@ impl Device for FlashDevice {
             let writes_end = |slot: u32| {
                 self.slots[slot as usize].as_ref().is_some_and(|under_way| under_way.flushes)
             };
-            // The end of a write whose flush follows is no completion.
+            // The end of a write that is followed by a flush completes no request.
             match self.line.peek() {
                 Some(&Reverse((ended, _, slot))) if ended < time && writes_end(slot) => {}
                 _ => return,

@@ -10,14 +10,14 @@ use crate::past::Past;
 use crate::power::PowerCut;
 use crate::stats::Stats;
 
-/// Offsets and lengths are multiples of this.
+/// Alignment of offsets and lengths, in bytes.
 pub(crate) const SECTOR: u64 = 512;
 
 /// A simulated flash device.
 ///
-/// Commands come at times that never go back, and each is worked out when it comes: what it waits
-/// for is reserved already. What the device does by itself in idle time is worked out when the next
-/// command comes, and never beyond that.
+/// Times of commands never go back. A command's times are computed when it is submitted, from what
+/// earlier commands have reserved. Work that the device does in idle time is computed when the next
+/// command is submitted, and never begins after that.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Flash {
     front: Front,
@@ -32,10 +32,10 @@ pub struct Flash {
 }
 
 impl Flash {
-    /// A new device, nothing of which was ever written.
+    /// A new device that was never written to.
     ///
     /// # Errors
-    /// Where the model makes no device.
+    /// If the parameters of the model contradict one another.
     pub fn new(model: &Model, seed: u64) -> Result<Flash, FlashError> {
         let ftl = Ftl::new(model, seed)?;
         Ok(Flash {
@@ -51,21 +51,21 @@ impl Flash {
         })
     }
 
-    /// What the host sees.
+    /// Size of the device, as the host sees it.
     pub fn capacity(&self) -> Bytes {
         self.capacity
     }
 
-    /// What one entry of the map stands for.
+    /// Size of a mapping unit: what one entry of the map stands for.
     pub fn mapping_unit(&self) -> Bytes {
         self.unit
     }
 
-    /// Works a command out that is handed over at `at`; an earlier time than the last command's
-    /// counts as that one's.
+    /// Computes the times of a command that is submitted at `at`. A time before the last command's
+    /// counts as that command's.
     ///
     /// # Errors
-    /// Where the range is not within the device, and where the flash can't be written to any more.
+    /// If the range is not within the device, or the flash can't be written to any more.
     #[inline]
     pub fn submit(&mut self, at: Nanos, command: Command) -> Result<Timing, FlashError> {
         self.check(&command)?;
@@ -101,12 +101,12 @@ impl Flash {
         })
     }
 
-    /// Gives a new device a past, at once and at no time: what it holds, where that lies and how
-    /// worn it is are then as if it had been written, and its statistics begin after that. The
-    /// write buffer and the write cache are empty. A share of the last unit counts as nothing.
+    /// Gives a new device a past without simulating it: content, its layout and wear are as if it
+    /// had been written, and statistics start from zero. The write buffer and the write cache are
+    /// empty. A part of a unit at the end of `past.written` is ignored.
     ///
     /// # Errors
-    /// Where the device is not new, or its map is not one of pages.
+    /// If the device is not new, or its map is not a page map.
     pub fn prepare(&mut self, past: &Past) -> Result<(), FlashError> {
         if self.written > 0 {
             return Err(FlashError::NotNew);
@@ -115,8 +115,8 @@ impl Flash {
         self.ftl.prepare(u32::try_from(units).unwrap_or(u32::MAX), past)
     }
 
-    /// Says which addresses the next commands are for, so that what they need can be fetched from
-    /// memory together. Changes nothing but how long that takes; a few dozen at a time are best.
+    /// Prefetches the map entries of the next commands' addresses: a hint that only makes the
+    /// simulation faster. A few dozen addresses at a time are best.
     pub fn expect(&self, offsets: &[Bytes]) {
         if let Some(pages) = self.ftl.pages() {
             let unit = self.unit.0;
@@ -124,27 +124,28 @@ impl Flash {
         }
     }
 
-    /// Keeps count, from now on, of what a power cut would lose.
+    /// Records from now on what a power cut would lose.
     pub fn keep_ledger(&mut self) {
         self.front.keep_ledger();
     }
 
     /// The number of the last command that changed data, counted from 1 over all writes and
-    /// discards, and the first one that may still be lost; both 0 where no count is kept.
+    /// discards, and of the first one that may still be lost; both 0 unless [`Flash::keep_ledger`]
+    /// was called.
     pub fn changes(&self) -> (u64, u64) {
         self.front.commands()
     }
 
-    /// The power is gone at `at` and comes back at once: nothing of what was under way goes on.
+    /// Cuts the power at `at`; it comes back at once. Nothing that was under way goes on.
     ///
     /// # Errors
-    /// As the idle work that was done until then.
+    /// As the idle work that was due until then.
     pub fn power_cut(&mut self, at: Nanos) -> Result<PowerCut, FlashError> {
         self.last = self.last.max(at);
         self.ftl.power_cut(&mut self.front, self.last)
     }
 
-    /// What it has done.
+    /// Statistics since the device was made.
     pub fn stats(&self) -> Stats {
         let mut stats = Stats {
             host_written: Bytes(self.written),
@@ -158,7 +159,7 @@ impl Flash {
         stats
     }
 
-    /// Memory that the map takes of the machine that simulates, where it is a page map.
+    /// Memory of the host machine that a page map takes; `None` for other maps.
     pub fn map_memory(&self) -> Option<Bytes> {
         Some(Bytes(self.ftl.pages()?.map.memory() as u64))
     }

@@ -11,7 +11,7 @@ use crate::past::Past;
 use crate::power::PowerCut;
 use crate::stats::Stats;
 
-/// The flash translation layer: the kinds of maps, told apart once a command.
+/// The flash translation layer, by kind of map: one match per command.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Ftl {
     Pages(Box<PageStore>),
@@ -61,7 +61,7 @@ impl Ftl {
         each!(self, store => front.power_cut(store.as_mut(), at))
     }
 
-    /// Gives a new page map a past, in units.
+    /// Gives a new page map a past of `count` units.
     pub(crate) fn prepare(&mut self, count: u32, past: &Past) -> Result<(), FlashError> {
         let store = match self {
             Ftl::Pages(store) => store,
@@ -73,7 +73,7 @@ impl Ftl {
         Ok(())
     }
 
-    /// The page map, where it is one.
+    /// The page map, if the device has one.
     pub(crate) fn pages(&self) -> Option<&PageStore> {
         match self {
             Ftl::Pages(store) => Some(store),
@@ -90,7 +90,7 @@ impl Ftl {
         }
     }
 
-    /// Adds what the map and its dies have done, and how full what stands before them is.
+    /// Adds the counts of the map and its dies, and how full the buffer and the write cache are.
     pub(crate) fn count(&self, front: &Front, stats: &mut Stats, unit: Bytes) {
         let bytes = |units: u64| Bytes(units * unit.0);
         each!(self, store => front.count_fill(store.as_ref(), stats, unit));

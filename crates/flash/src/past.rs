@@ -1,22 +1,22 @@
 use flashlag_units::Bytes;
 
-/// What a device went through before its first command.
+/// State of a device before its first command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Past {
-    /// So much of it holds data, from its beginning on.
+    /// Bytes with content, from the start of the device.
     pub written: Bytes,
-    /// How that was written.
+    /// Order in which they were written.
     pub order: Order,
-    /// Program/erase cycles that each block has done.
+    /// Program/erase cycles of each block.
     pub cycles: u32,
 }
 
-/// In which order a device was written to.
+/// Order in which a device was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// Once, from the beginning on: its blocks are full of what is valid.
+    /// Once, in ascending order: full blocks are fully valid.
     Sequential,
-    /// Over and over, anywhere: its blocks are as valid as they are in the steady state of uniform
-    /// random writes, and what is next to each other lies apart.
+    /// Overwritten at random for long: blocks are as valid as in the steady state of uniform random
+    /// writes, and neighbouring addresses lie apart.
     Random,
 }

@@ -1,75 +1,74 @@
 use flashlag_units::{Bytes, Nanos};
 
-/// What a device has done since it was made.
+/// Statistics of a device since it was made.
 ///
-/// What is programmed is counted in whole mapping units: of a write that gives a part of one, the
-/// rest too.
+/// Programmed bytes are whole mapping units, also where the host wrote a part of one.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Stats {
-    /// Bytes the host wrote.
+    /// Bytes written by the host.
     pub host_written: Bytes,
-    /// Bytes the host read.
+    /// Bytes read by the host.
     pub host_read: Bytes,
-    /// Flushes.
+    /// Flushes by the host.
     pub flushes: u64,
-    /// Discards.
+    /// Discards by the host.
     pub discards: u64,
     /// Bytes programmed for the host, in the main area or the write cache.
     pub programmed_host: Option<Bytes>,
     /// Bytes moved by garbage collection or merges.
     pub programmed_copies: Option<Bytes>,
-    /// Bytes of program units with nothing in them.
+    /// Bytes of program units that were padded.
     pub programmed_padding: Option<Bytes>,
     /// Bytes moved from the write cache to the main area.
     pub programmed_folds: Bytes,
-    /// Bytes of pages of the map.
+    /// Bytes of map pages that were programmed.
     pub programmed_map: Bytes,
-    /// Bytes that the host has in mapping units that hold something, the write buffer aside.
+    /// Bytes of mapping units with content, those in the write buffer aside.
     pub mapped: Bytes,
-    /// What the write buffer holds that no program was issued for; `None` where there is none.
+    /// Bytes in the write buffer for which no program was issued; `None` without a write buffer.
     pub buffered: Option<Bytes>,
-    /// What the write buffer holds at most.
+    /// Size of the write buffer.
     pub buffer: Option<Bytes>,
-    /// What of the write cache is taken, the dead part of it too; `None` where there is none.
+    /// Occupied bytes of the write cache, stale ones included; `None` without a write cache.
     pub cached: Option<Bytes>,
-    /// What of it may be taken now.
+    /// Size of the write cache at present.
     pub cache: Option<Bytes>,
-    /// Page reads of the dies.
+    /// Page reads of all dies.
     pub page_reads: u64,
-    /// Programs of the dies.
+    /// Programs of all dies.
     pub programs: u64,
-    /// Block erases of the dies.
+    /// Block erases of all dies.
     pub erases: u64,
-    /// Programs and erases that were suspended for a read.
+    /// Programs and erases that were suspended by a read.
     pub suspended: u64,
-    /// How long dies were busy, all of them added up.
+    /// Busy time, summed over all dies.
     pub die_busy: Nanos,
-    /// Blocks (of all dies) that are free.
+    /// Free blocks, each over all dies.
     pub free_blocks: Option<u32>,
-    /// Blocks (of all dies) that are bad: from the factory, or worn out; a page map tells.
+    /// Bad blocks, each over all dies: from the factory, or worn out. Page maps only.
     pub bad_blocks: Option<u32>,
-    /// Victims that were chosen since they were worn less than others; a page map tells.
+    /// Victims that were chosen by wear levelling. Page maps only.
     pub levelled: Option<u64>,
-    /// Program/erase cycles of the mean block.
+    /// Mean program/erase cycles of a block.
     pub mean_cycles: u64,
-    /// Program/erase cycles of the block with the fewest.
+    /// Program/erase cycles of the least worn block.
     pub least_cycles: u32,
-    /// And of that with the most.
+    /// Program/erase cycles of the most worn block.
     pub most_cycles: u32,
-    /// The share of the rated program/erase cycles that is used, where any are rated.
+    /// Used share of the rated program/erase cycles; `None` without a rating.
     pub life_used: Option<f64>,
 }
 
 impl Stats {
-    /// Everything programmed, for whatever reason; `None` where the map does not tell.
+    /// All bytes programmed, for whatever reason; `None` if the map does not count them.
     pub fn programmed(&self) -> Option<Bytes> {
         let parts = [self.programmed_host?, self.programmed_copies?, self.programmed_padding?];
         let own = parts.iter().fold(self.programmed_folds, |sum, part| sum.plus(*part));
         Some(own.plus(self.programmed_map))
     }
 
-    /// Everything programmed over what the host wrote; `None` before it wrote anything, or where
-    /// the map does not tell.
+    /// Write amplification: bytes programmed over bytes written by the host. `None` before the
+    /// first write, or if the map does not count.
     pub fn write_amplification(&self) -> Option<f64> {
         let programmed = self.programmed()?.0;
         (self.host_written > Bytes::ZERO).then(|| programmed as f64 / self.host_written.0 as f64)

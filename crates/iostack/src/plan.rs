@@ -1,4 +1,4 @@
-//! What a call comes to at the device.
+//! Plans: the requests that a call makes of the device.
 
 #[cfg(test)]
 use flashlag_units::Bytes;
@@ -11,12 +11,12 @@ pub(crate) enum BlockRequest {
     Write(Run),
     Flush,
     Discard(Run),
-    /// Nothing at the device: time on a CPU.
+    /// Time on a CPU, without the device.
     Compute(Nanos),
 }
 
 /// A range of the device, in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Run {
     pub(crate) offset: u64,
     pub(crate) length: u64,
@@ -28,11 +28,12 @@ impl Run {
     }
 }
 
-/// Groups of requests, done one group after the other; the requests of a group go out together.
+/// Groups of requests. The requests of a group are sent together, each group after the one before
+/// has ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Plan {
     groups: Vec<Vec<BlockRequest>>,
-    /// Whether it is a commit or a checkpoint: of those, one is under way at a time.
+    /// Whether the plan is a commit or a checkpoint, of which one is under way at a time.
     pub(crate) commits: bool,
 }
 
@@ -45,39 +46,39 @@ impl Plan {
         self.groups.is_empty()
     }
 
-    /// After everything so far.
+    /// Adds a group behind all others.
     pub(crate) fn then(&mut self, group: Vec<BlockRequest>) {
         if !group.is_empty() {
             self.groups.push(group);
         }
     }
 
-    /// After everything so far, these writes at once.
+    /// Adds a group of writes.
     pub(crate) fn then_writes(&mut self, runs: Vec<Run>) {
         self.then(runs.into_iter().map(BlockRequest::Write).collect());
     }
 
-    /// After everything so far, a flush, where flushes are sent at all.
+    /// Adds a flush, unless the filesystem is mounted without barriers.
     pub(crate) fn then_flush(&mut self, barrier: bool) {
         if barrier {
             self.then(vec![BlockRequest::Flush]);
         }
     }
 
-    /// After everything so far, time on a CPU.
+    /// Adds time on a CPU.
     pub(crate) fn then_compute(&mut self, time: Nanos) {
         if time > Nanos::ZERO {
             self.then(vec![BlockRequest::Compute(time)]);
         }
     }
 
-    /// After everything so far, the whole of another plan.
+    /// Adds the whole of another plan.
     pub(crate) fn then_plan(&mut self, other: Plan) {
         self.groups.extend(other.groups);
         self.commits |= other.commits;
     }
 
-    /// What it discards.
+    /// Ranges that the plan discards.
     pub(crate) fn discards(&self) -> impl Iterator<Item = Run> {
         self.groups.iter().flatten().filter_map(|request| match request {
             BlockRequest::Discard(run) => Some(*run),
@@ -89,7 +90,7 @@ impl Plan {
         self.groups.into_iter()
     }
 
-    /// Bytes that it writes.
+    /// Bytes that the plan writes.
     #[cfg(test)]
     pub(crate) fn written(&self) -> Bytes {
         let runs = self.groups.iter().flatten().filter_map(|request| match request {

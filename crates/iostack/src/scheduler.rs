@@ -1,4 +1,4 @@
-//! Carries plans out, several side by side, over one device in virtual time.
+//! The scheduler: carries plans out, several side by side, over one device in virtual time.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -13,60 +13,56 @@ use crate::ledger::Ledger;
 use crate::plan::{BlockRequest, Plan, Run};
 use crate::ranges::Ranges;
 
-/// A plan under way, or one that was: which of the places it has, and the how-manieth there.
+/// A process, running or ended: its entry in the table and the generation of that entry, which tells
+/// it from processes that had the entry before or after.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Pid {
-    place: u32,
-    ordinal: u32,
+    index: u32,
+    generation: u32,
 }
 
-/// A place for one process after the other.
+/// An entry of the process table, used by one process after another.
 #[derive(Debug, Default)]
-struct Place {
-    ordinal: u32,
+struct Entry {
+    generation: u32,
     process: Option<Process>,
 }
 
+/// A plan that is being carried out, group by group.
+
 #[derive(Debug, Default)]
 struct Process {
+    /// Groups that were not sent yet.
     left: VecDeque<Vec<BlockRequest>>,
     in_flight: u32,
-    /// How many others it waits for before its first group, and who waits for it.
+    /// Number of processes that must end before its first group is sent.
     waits_for: u32,
+    /// Processes that wait for its end.
     followers: Vec<Pid>,
     error: Option<DeviceError>,
     ended: Option<Nanos>,
-    /// Nobody asks for its end.
+    /// It is forgotten when it ends: its result is not asked for.
     detached: bool,
 }
 
-/// A piece of a request: what one slot of the device carries.
+/// The part of a request that one slot of the device carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Piece {
     pid: Pid,
-    op: Code,
-    offset: u64,
-    length: u64,
+    op: Op,
+    run: Run,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Code {
-    Read,
-    Write,
-    Flush,
-    Discard,
-}
-
-/// Something that happens at a moment of its own, beside the device.
+/// An event in the software above the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Later {
-    /// Encrypted, and goes to the device.
+    /// A write is encrypted and goes to the device.
     Send(Piece),
-    /// Decrypted or computed, and done.
+    /// A read is decrypted, or a computation over.
     Done(Piece),
 }
 
-/// What encrypting costs, where the device is encrypted.
+/// Time that encryption takes, in nanoseconds per KiB and per request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Crypt {
     read_per_kib: u64,
@@ -85,42 +81,46 @@ impl Crypt {
 
     fn cost(&self, piece: &Piece) -> Nanos {
         let per_kib = match piece.op {
-            Code::Read => self.read_per_kib,
-            Code::Write => self.write_per_kib,
-            Code::Flush | Code::Discard => return Nanos::ZERO,
+            Op::Read => self.read_per_kib,
+            Op::Write => self.write_per_kib,
+            Op::Flush | Op::Discard => return Nanos::ZERO,
         };
-        Nanos(self.per_request + (piece.length * per_kib).div_ceil(1024))
+        Nanos(self.per_request + (piece.run.length * per_kib).div_ceil(1024))
     }
 }
 
-/// Processes over a device.
+/// Runs processes side by side over one device.
 #[derive(Debug)]
 pub(crate) struct Scheduler<D> {
     pub(crate) device: D,
     pub(crate) clock: VirtualClock,
     pub(crate) ledger: Ledger,
     crypt: Option<Crypt>,
-    /// Encryption is one thread's work: it is busy until then.
+    /// When the one thread that encrypts is free again.
     crypt_busy: Nanos,
     later: BinaryHeap<Reverse<(Nanos, u64, Later)>>,
     ordinal: u64,
-    places: Vec<Place>,
+    table: Vec<Entry>,
+    /// Entries of the table without a process.
     vacant: Vec<u32>,
+    /// The last piece that each slot of the device carried.
     carried: Vec<Piece>,
     free_slots: Vec<u32>,
+    /// Pieces that wait for a slot.
     waiting: VecDeque<Piece>,
+    /// Most bytes that a piece has, discards aside.
     largest: u64,
     completions: Vec<Completion>,
     finished: Vec<Pid>,
-    /// What is to be discarded and was not yet.
+    /// Ranges that are free and whose discards were not sent yet.
     discards: Ranges,
 }
 
 impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
     pub(crate) fn new(device: D, crypt: Option<Crypt>) -> Scheduler<D> {
         let geometry = device.geometry();
-        let nobody = Pid { place: 0, ordinal: 0 };
-        let nothing = Piece { pid: nobody, op: Code::Flush, offset: 0, length: 0 };
+        let nobody = Pid { index: 0, generation: 0 };
+        let nothing = Piece { pid: nobody, op: Op::Flush, run: Run { offset: 0, length: 0 } };
         Scheduler {
             clock: device.clock().clone(),
             device,
@@ -129,7 +129,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
             crypt_busy: Nanos::ZERO,
             later: BinaryHeap::new(),
             ordinal: 0,
-            places: Vec::new(),
+            table: Vec::new(),
             vacant: Vec::new(),
             carried: vec![nothing; geometry.slots as usize],
             free_slots: (0..geometry.slots).rev().collect(),
@@ -146,13 +146,13 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
     }
 
     fn process(&self, pid: Pid) -> Option<&Process> {
-        let place = self.places.get(pid.place as usize)?;
-        place.process.as_ref().filter(|_| place.ordinal == pid.ordinal)
+        let entry = self.table.get(pid.index as usize)?;
+        entry.process.as_ref().filter(|_| entry.generation == pid.generation)
     }
 
     fn process_mut(&mut self, pid: Pid) -> Option<&mut Process> {
-        let place = self.places.get_mut(pid.place as usize)?;
-        place.process.as_mut().filter(|_| place.ordinal == pid.ordinal)
+        let entry = self.table.get_mut(pid.index as usize)?;
+        entry.process.as_mut().filter(|_| entry.generation == pid.generation)
     }
 
     /// A process that must be there: it has something under way, or others wait for its end.
@@ -162,20 +162,20 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
         process
     }
 
-    /// Begins a plan, once the processes `after` have ended.
+    /// Starts a process that carries a plan out once the processes `after` have ended.
     pub(crate) fn spawn(&mut self, plan: Plan, after: &[Pid]) -> Pid {
         for run in plan.discards() {
             self.discards.add(run);
         }
         let process = Process { left: plan.into_groups().collect(), ..Process::default() };
-        let place = self.vacant.pop().unwrap_or_else(|| {
-            self.places.push(Place::default());
-            self.places.len() as u32 - 1
+        let index = self.vacant.pop().unwrap_or_else(|| {
+            self.table.push(Entry::default());
+            self.table.len() as u32 - 1
         });
-        let found = &mut self.places[place as usize];
-        found.ordinal = found.ordinal.wrapping_add(1);
-        found.process = Some(process);
-        let pid = Pid { place, ordinal: found.ordinal };
+        let entry = &mut self.table[index as usize];
+        entry.generation = entry.generation.wrapping_add(1);
+        entry.process = Some(process);
+        let pid = Pid { index, generation: entry.generation };
         let mut waits_for = 0;
         for before in after.iter().copied().filter(|before| *before != pid) {
             if let Some(process) = self.process_mut(before).filter(|one| one.ended.is_none()) {
@@ -191,7 +191,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
         pid
     }
 
-    /// Lets a process run without anyone asking for its end.
+    /// Forgets a process as soon as it ends: its result is not asked for.
     pub(crate) fn detach(&mut self, pid: Pid) {
         if self.has_ended(pid) {
             self.release(pid);
@@ -204,7 +204,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
         self.process(pid).is_none_or(|process| process.ended.is_some())
     }
 
-    /// When a process ended, if it has; it is then forgotten.
+    /// The result of a process that has ended, which is then forgotten.
     pub(crate) fn take(&mut self, pid: Pid) -> Option<Result<Nanos, DeviceError>> {
         let ended = self.process(pid)?.ended?;
         let process = self.release(pid)?;
@@ -213,21 +213,21 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
 
     fn release(&mut self, pid: Pid) -> Option<Process> {
         self.process(pid)?;
-        self.vacant.push(pid.place);
-        self.places.get_mut(pid.place as usize)?.process.take()
+        self.vacant.push(pid.index);
+        self.table.get_mut(pid.index as usize)?.process.take()
     }
 
-    /// Lets time pass to the next event, or to `until`, and tells which processes ended in it.
-    /// Nothing is left to be waited for where it returns at `until`.
+    /// Lets time pass to the next event, or to `until`, and returns the processes that ended. If it
+    /// returns at `until`, no event was due before.
     pub(crate) fn step(&mut self, until: Nanos) -> Vec<Pid> {
         let next = self.later.peek().map_or(Nanos::MAX, |Reverse((time, _, _))| *time);
         if self.finished.is_empty() {
             self.device.wait_until(next.min(until));
         }
         let mut completions = std::mem::take(&mut self.completions);
-        // Reaping without waiting cannot fail on a device in virtual time; if one does, the
-        // processes that wait for it never end, and the caller tells.
-        let _ = self.device.reap(0, &mut completions);
+        // Reaping without waiting can't fail on a device in virtual time.
+        let reaped = self.device.reap(0, &mut completions);
+        always!(reaped.is_ok(), "a device in virtual time fails to reap: {reaped:?}");
         for completion in completions.drain(..) {
             self.completed(completion);
         }
@@ -258,7 +258,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
             process.error.get_or_insert(error);
         }
         let cost = match (&self.crypt, piece.op) {
-            (Some(crypt), Code::Read) => crypt.cost(&piece),
+            (Some(crypt), Op::Read) => crypt.cost(&piece),
             _ => Nanos::ZERO,
         };
         if cost == Nanos::ZERO {
@@ -268,7 +268,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
         }
     }
 
-    /// Has the thread that encrypts do something, after what it has to do already.
+    /// Queues work for the one thread that encrypts and decrypts.
     fn in_crypt(&mut self, cost: Nanos, then: Later) {
         self.crypt_busy = self.crypt_busy.max(self.now()).plus(cost);
         self.ordinal += 1;
@@ -289,7 +289,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
         let failed = process.error.is_some();
         match process.left.pop_front().filter(|_| !failed) {
             Some(group) => {
-                // Held up by one, so that a group is not done while it is being sent.
+                // One more than is sent, so that the group does not end while it is being sent.
                 process.in_flight = 1;
                 for request in group {
                     self.send_request(pid, request);
@@ -313,7 +313,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
         }
         for follower in followers {
             let Some(process) = self.live_mut(follower) else { continue };
-            // What was to be there before it is not: it fails as well.
+            // A process fails if one that it waited for has failed.
             process.error = process.error.take().or_else(|| error.clone());
             process.waits_for -= 1;
             if process.waits_for == 0 {
@@ -324,7 +324,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
 
     fn send_request(&mut self, pid: Pid, request: BlockRequest) {
         match request {
-            // Space is free before its discard is sent: who writes to it anew takes it out.
+            // Free space may be written to before its discard is sent: then it is not discarded.
             BlockRequest::Write(run) => drop(self.discards.take(run)),
             BlockRequest::Discard(run) => {
                 for left in self.discards.take(run) {
@@ -341,35 +341,35 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
         self.send_whole(pid, request);
     }
 
-    /// Holds a process up while it computes.
+    /// Holds a process up for a time on the CPU.
     fn compute(&mut self, pid: Pid, time: Nanos) {
         let Some(process) = self.live_mut(pid) else { return };
         process.in_flight += 1;
         self.ordinal += 1;
-        let then = Later::Done(Piece { pid, op: Code::Flush, offset: 0, length: 0 });
+        let then = Later::Done(Piece { pid, op: Op::Flush, run: Run { offset: 0, length: 0 } });
         self.later.push(Reverse((self.now().plus(time), self.ordinal, then)));
     }
 
     fn send_whole(&mut self, pid: Pid, request: BlockRequest) {
         self.count(&request);
         let (op, run) = match request {
-            BlockRequest::Read(run) => (Code::Read, run),
-            BlockRequest::Write(run) => (Code::Write, run),
-            BlockRequest::Discard(run) => (Code::Discard, run),
+            BlockRequest::Read(run) => (Op::Read, run),
+            BlockRequest::Write(run) => (Op::Write, run),
+            BlockRequest::Discard(run) => (Op::Discard, run),
             BlockRequest::Flush | BlockRequest::Compute(_) => {
-                (Code::Flush, Run { offset: 0, length: 0 })
+                (Op::Flush, Run { offset: 0, length: 0 })
             }
         };
-        let most = if op == Code::Discard { u64::MAX } else { self.largest };
+        let most = if op == Op::Discard { u64::MAX } else { self.largest };
         let mut offset = run.offset;
         loop {
             let length = most.min(run.end() - offset);
-            let piece = Piece { pid, op, offset, length };
+            let piece = Piece { pid, op, run: Run { offset, length } };
             if let Some(process) = self.live_mut(pid) {
                 process.in_flight += 1;
             }
             match (&self.crypt, op) {
-                (Some(crypt), Code::Write) if crypt.cost(&piece) > Nanos::ZERO => {
+                (Some(crypt), Op::Write) if crypt.cost(&piece) > Nanos::ZERO => {
                     let cost = crypt.cost(&piece);
                     self.in_crypt(cost, Later::Send(piece));
                 }
@@ -407,17 +407,11 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
             return;
         };
         self.carried[slot as usize] = piece;
-        let op = match piece.op {
-            Code::Read => Op::Read,
-            Code::Write => Op::Write,
-            Code::Flush => Op::Flush,
-            Code::Discard => Op::Discard,
-        };
         let request = Request {
             slot,
-            op,
-            offset: Bytes(piece.offset),
-            length: Bytes(piece.length),
+            op: piece.op,
+            offset: Bytes(piece.run.offset),
+            length: Bytes(piece.run.length),
             durability: Durability::None,
         };
         if let Err(error) = self.device.submit(request) {
@@ -437,7 +431,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_is_not_taken_for_the_one_that_had_its_place_before() {
+    fn a_process_is_not_taken_for_the_one_that_had_its_entry_before() {
         let device =
             RamDevice::simulated(Bytes::from_mib(1), 1, Bytes::from_kib(4), Service::INSTANT, 1);
         let mut scheduler = Scheduler::new(device, None);
@@ -446,10 +440,10 @@ mod tests {
         let mut plan = Plan::new();
         plan.then_compute(Nanos(5));
         let second = scheduler.spawn(plan, &[]);
-        assert_eq!(first.place, second.place);
+        assert_eq!(first.index, second.index);
         assert!(scheduler.has_ended(first) && !scheduler.has_ended(second));
         assert!(scheduler.take(first).is_none(), "it was taken");
-        // The first's end is told late: it is not the second's.
+        // The first's end is reported late: it is not the second's.
         assert_eq!(scheduler.step(Nanos(1)), [first]);
         assert_eq!(scheduler.step(Nanos(100)), [second]);
         assert_eq!(scheduler.take(second).map(Result::unwrap), Some(Nanos(5)));

@@ -1,11 +1,11 @@
-//! Conservation laws.
+//! Conservation laws of the page map.
 
 use super::PageMap;
 #[cfg(test)]
 use crate::address::Address;
 
 impl PageMap {
-    /// What was programmed is the host's, copies or padding: asserted whenever a block is closed
+    /// Every programmed unit is the host's, a copy or padding. Asserted whenever a block is closed
     /// or erased.
     #[inline]
     pub(super) fn check_conservation(&self) {
@@ -19,8 +19,8 @@ impl PageMap {
         );
     }
 
-    /// What is valid is what is mapped: asserted once in so many victims as there are blocks, since
-    /// it takes a look at each.
+    /// As many units are valid as mapped. Asserted only once per as many victims as there are
+    /// blocks, since all blocks are counted.
     pub(super) fn check_valid(&self) {
         if self.counts.collected.is_multiple_of(u64::from(self.blocks.count())) {
             let valid = self.blocks.all().map(|block| u64::from(self.blocks.valid(block)));
@@ -29,11 +29,11 @@ impl PageMap {
         }
     }
 
-    /// Everything that must be true of the map, counted anew: every mapped unit is valid in one
-    /// place, whose owner it is, and nothing else is valid.
+    /// Counts everything anew: each mapped unit is valid in exactly one slot, whose owner it is,
+    /// and nothing else is valid.
     ///
     /// # Errors
-    /// What is not.
+    /// The first inconsistency.
     #[cfg(test)]
     pub(crate) fn audit(&self) -> Result<(), String> {
         self.check_conservation();

@@ -7,25 +7,25 @@ use rand_pcg::Pcg64Mcg;
 use super::shape::Shape;
 use crate::address::{Block, Slot};
 
-/// Set in the tally of a block that is not closed, so that it never looks like a victim.
+/// Set in the tally of blocks that are not closed, so that none of them looks like a victim.
 const NOT_CLOSED: u32 = 1 << 31;
 
-/// What is in each block: a bit for each slot that is valid, and how many are.
+/// State of all blocks: which slots are valid, and how many.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Blocks {
-    /// Valid units of each block, and [`NOT_CLOSED`].
+    /// Valid units of each block, with [`NOT_CLOSED`].
     tally: Vec<u32>,
-    /// `words` words a block.
+    /// Valid slots as bits, `words` words per block.
     bits: Vec<u64>,
     words: u32,
-    /// When each was closed, counted in closings.
+    /// When each block was closed, as a number of closings.
     closed_at: Vec<u32>,
     closings: u32,
-    /// Erased, in the order in which they came.
+    /// Erased blocks, the one that has been free longest in front.
     pub(super) free: VecDeque<Block>,
-    /// Bad from the factory: never written to.
+    /// Factory bad blocks, never written.
     pub(super) bad: Vec<Block>,
-    /// Worn out.
+    /// Number of worn out blocks.
     pub(super) retired: u32,
 }
 
@@ -48,12 +48,12 @@ impl Blocks {
         }
     }
 
-    /// How many there are.
+    /// Number of blocks.
     pub(super) fn count(&self) -> u32 {
         self.tally.len() as u32
     }
 
-    /// All blocks, the bad ones among them.
+    /// All blocks, bad ones included.
     pub(super) fn all(&self) -> impl Iterator<Item = Block> + use<> {
         (0..self.count()).map(Block)
     }
@@ -68,12 +68,12 @@ impl Blocks {
         self.tally[block.index()] & NOT_CLOSED == 0
     }
 
-    /// Valid units of all blocks; those that are not closed have too many to be looked at.
+    /// Valid units of all blocks; a block that is not closed has a very large tally.
     pub(super) fn tallies(&self) -> &[u32] {
         &self.tally
     }
 
-    /// A slot is valid no more; says what its block's tally is now.
+    /// Marks a slot invalid and returns the new tally of its block.
     #[inline]
     pub(super) fn invalidate(&mut self, block: Block, slot: Slot) -> u32 {
         let (word, bit) = slot.bit();
@@ -85,7 +85,7 @@ impl Blocks {
         *tally
     }
 
-    /// A slot of an open block is valid.
+    /// Marks a slot of an open block valid.
     #[inline]
     pub(super) fn set_valid(&mut self, block: Block, slot: Slot) {
         let (word, bit) = slot.bit();
@@ -95,7 +95,7 @@ impl Blocks {
         self.tally[block.index()] += 1;
     }
 
-    /// Slots in a row of an open block are valid.
+    /// Marks `count` slots in a row of an open block valid.
     pub(super) fn set_valid_run(&mut self, block: Block, from: Slot, count: u32) {
         let base = block.index() * self.words as usize;
         let (mut slot, end) = (from.0, from.0 + count);
@@ -108,13 +108,14 @@ impl Blocks {
         self.tally[block.index()] += count;
     }
 
-    /// Slots of an open block that are valid, 64 at a time.
+    /// Marks 64 slots of an open block valid or not, by bits.
     pub(super) fn set_word(&mut self, block: Block, word: u32, bits: u64) {
         self.bits[block.index() * self.words as usize + word as usize] = bits;
         self.tally[block.index()] += bits.count_ones();
     }
 
-    /// Makes slots of a word invalid, at most so many from the first on; says which were valid.
+    /// Marks at most `most` valid slots of a word invalid, from the first on, and returns their
+    /// bits.
     #[inline]
     pub(super) fn take_word(&mut self, block: Block, word: u32, most: u32) -> u64 {
         let index = block.index() * self.words as usize + word as usize;
@@ -133,7 +134,7 @@ impl Blocks {
         self.bits[block.index() * self.words as usize + word as usize] == 0
     }
 
-    /// Words of a block.
+    /// Words per block.
     pub(super) fn words(&self) -> u32 {
         self.words
     }
@@ -143,7 +144,7 @@ impl Blocks {
         self.bits[block.index() * self.words as usize + word as usize]
     }
 
-    /// An open block is full.
+    /// Closes a block that is full.
     pub(super) fn close(&mut self, block: Block) {
         assert!(!self.is_closed(block), "a block is closed twice");
         self.tally[block.index()] &= !NOT_CLOSED;
@@ -151,7 +152,7 @@ impl Blocks {
         self.closed_at[block.index()] = self.closings;
     }
 
-    /// A closed block is to be relocated: nobody's victim any more.
+    /// Marks a closed block as being relocated, so that it is no victim any more.
     pub(super) fn reopen(&mut self, block: Block) {
         assert!(self.is_closed(block), "a block that is open is relocated");
         self.tally[block.index()] |= NOT_CLOSED;
@@ -163,7 +164,7 @@ impl Blocks {
         self.closings.wrapping_sub(self.closed_at[block.index()])
     }
 
-    /// Bytes that it takes.
+    /// Memory of the tables, in bytes.
     pub(super) fn memory(&self) -> usize {
         self.bits.capacity() * 8
             + (self.tally.capacity() + self.closed_at.capacity() + self.free.capacity()) * 4

@@ -11,20 +11,20 @@ use crate::address::{Block, Die, Slot, Unit};
 use crate::command::FlashError;
 use crate::nand::{DieMoves, Nand};
 
-/// The rarest that wear levelling looks, in victims: it costs time to look at all blocks.
+/// At most this many victims between two looks at wear, since a look visits all blocks.
 const LEVEL_SELDOM: u32 = 64;
 
-/// Map entries that are fetched at once.
+/// Map entries that are prefetched together.
 const AHEAD: usize = 256;
 
-/// When it is done.
+/// Parameters of garbage collection.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Collection {
     pub(super) low_water: u32,
     slice: Option<Nanos>,
     idle_after: Option<Nanos>,
     idle_until: u32,
-    /// The stream that copies go to.
+    /// Index of the stream for copies.
     pub(super) copies: usize,
     leveling: Option<u32>,
 }
@@ -42,18 +42,18 @@ impl Collection {
         }
     }
 
-    /// Free blocks without which no block is opened for the host: with slices, which go on while
-    /// the host writes, one for it and one for the copies.
+    /// Free blocks that are needed before a block is opened for the host. With slices, which run
+    /// between the host's writes, two are enough: one for the host and one for the copies.
     fn needed(&self) -> u32 {
         if self.slice.is_some() { 2 } else { self.low_water }
     }
 }
 
-/// A victim that is being relocated.
+/// A relocation under way.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Moving {
     pub(super) victim: Block,
-    /// Everything before this word of its slots is moved, and perhaps some of it.
+    /// All words before this one are moved; this one perhaps in part.
     word: u32,
 }
 
@@ -65,10 +65,10 @@ impl PageMap {
             && (self.moving.is_some() || self.free_blocks() < self.collection.low_water)
     }
 
-    /// Opens a block for the host, after reclaiming others while fewer than it needs are free.
+    /// Opens a block for the host, after reclaiming victims while too few blocks are free.
     ///
-    /// Before each victim at least one block is free, which holds all that can be copied out of
-    /// it; and erasing it gives one back. So it never runs out, until blocks wear out.
+    /// At least one block is free before each victim. It holds all copies of the victim, and
+    /// erasing the victim frees another: so free blocks never run out until blocks wear out.
     #[cold]
     pub(super) fn open(&mut self, nand: &mut Nand, at: Nanos) -> Result<(), FlashError> {
         let needed = self.collection.needed();
@@ -82,7 +82,7 @@ impl PageMap {
                 return self.end(nand);
             };
             fruitless = if self.begin_moving(victim) { 0 } else { fruitless + 1 };
-            // Each closed block was passed, perhaps several times, and none won anything.
+            // Every closed block was tried several times, and none gained a slot.
             if fruitless > u64::from(self.shape.blocks) * 64 {
                 return self.end(nand);
             }
@@ -107,8 +107,7 @@ impl PageMap {
         Err(error)
     }
 
-    /// Chooses a victim, which nobody else will be offered then; none where nothing can be won, or
-    /// the victim's units could go nowhere.
+    /// Takes a victim; `None` if no victim would gain anything, or its units would have no room.
     fn choose(&mut self, nand: &Nand) -> Option<Block> {
         let victim = match self.level(nand) {
             Some(cold) => {
@@ -135,8 +134,8 @@ impl PageMap {
         self.victims.closed(victim, self.blocks.valid(victim));
     }
 
-    /// Static wear levelling: the block with the fewest cycles, where the spread is too wide. It
-    /// holds cold data, or it would have been erased as often as others; what is hot then wears its
+    /// Static wear levelling: the least worn closed block, if the spread of cycles is too wide. Its
+    /// data is cold, or it would have been erased as often as others. Hot data then wears that
     /// block until the spread is as wide again, so looking twice meanwhile is enough.
     fn level(&mut self, nand: &Nand) -> Option<Block> {
         let spread = self.collection.leveling?;
@@ -150,7 +149,7 @@ impl PageMap {
         (most - nand.cycles(least) > spread).then_some(least)
     }
 
-    /// Cold data is to go where it spares a block: to the free one with the most cycles.
+    /// Puts the most worn free block first in line, so that cold data spares it from now on.
     fn put_worn_first(&mut self, nand: &Nand) {
         let free = &mut self.blocks.free;
         let worn = (0..free.len()).max_by_key(|index| nand.cycles(free[*index]));
@@ -160,7 +159,7 @@ impl PageMap {
         }
     }
 
-    /// Whether relocating it will win anything.
+    /// Starts a relocation; returns whether it gains any slot.
     fn begin_moving(&mut self, victim: Block) -> bool {
         let wins = self.blocks.valid(victim) < self.shape.units;
         self.blocks.reopen(victim);
@@ -169,8 +168,8 @@ impl PageMap {
         wins
     }
 
-    /// Moves units of the present victim, at most so many at once, and erases it after the last;
-    /// says when the dies are done.
+    /// Moves at most `most` units of the victim, erases the victim after its last unit, and returns
+    /// the end of the dies' work.
     pub(super) fn relocate(&mut self, nand: &mut Nand, at: Nanos, most: u32) -> Nanos {
         let Some(Moving { victim, mut word }) = self.moving else {
             return at;
@@ -217,10 +216,10 @@ impl PageMap {
         self.check_valid();
     }
 
-    /// Gives copies their new places.
+    /// Maps copies to their new slots.
     fn place_copies(&mut self, owners: &[Unit]) {
         for owners in owners.chunks(AHEAD) {
-            // Their entries are far apart: all are on their way before the first is needed.
+            // Their entries are far apart: all are prefetched before the first is needed.
             self.expect(owners.iter().copied());
             self.place_some(owners);
         }
@@ -254,8 +253,8 @@ impl PageMap {
         }
     }
 
-    /// Collects for a slice of time before the host's next program, where blocks run low; the host
-    /// waits for the last step that began within it.
+    /// Collects for a slice of time before the host's next program, if blocks run low. The host
+    /// waits for the last step that began within the slice.
     #[cold]
     pub(super) fn collect_slice(&mut self, nand: &mut Nand, at: Nanos) {
         let Some(slice) = self.collection.slice else {
@@ -273,26 +272,26 @@ impl PageMap {
         }
     }
 
-    /// Moves a program unit of each die, of a new victim where there is none; `None` where nothing
-    /// can be won.
+    /// Moves one program unit per die, choosing a victim if none is under way; `None` if no victim
+    /// would gain anything.
     fn step(&mut self, nand: &mut Nand, now: Nanos) -> Option<Nanos> {
         if self.moving.is_none() {
             let victim = self.choose(nand)?;
             if self.blocks.valid(victim) == self.shape.units {
-                // Its turn has come, but there is nothing to win.
+                // The victim that the policy gives is full: relocating it gains nothing.
                 self.give_back(victim);
                 return None;
             }
             self.begin_moving(victim);
         }
-        // What the host writes between two steps must not take the last room that copies have.
+        // Host writes between two steps must not use the last slots that copies need.
         let shared = self.collection.copies == 0 && self.free_blocks() < 2;
         let step = self.shape.program * self.shape.dies;
         Some(self.relocate(nand, now, if shared { u32::MAX } else { step }))
     }
 
-    /// Collects in idle time, a program unit of each die at a step, of which the last may end
-    /// after `until`.
+    /// Collects in idle time, one program unit per die at a time. The last step may end after
+    /// `until`.
     pub(crate) fn background(&mut self, nand: &mut Nand, from: Nanos, until: Nanos) {
         let Some(after) = self.collection.idle_after else {
             return;

@@ -2,23 +2,23 @@ use super::blocks::Blocks;
 use crate::address::Block;
 use serde::{Deserialize, Serialize};
 
-/// The closed blocks with few valid units, in lists by how many.
+/// Closed blocks with few valid units, in one list per number of valid units.
 ///
-/// Only blocks with fewer than `below` valid units are listed: most overwrites hit others, and cost
-/// nothing here. When no block is listed any more, all are looked at once, and `below` is set just
-/// above the fewest.
+/// Only blocks with fewer than `below` valid units are listed, so most overwrites cost nothing
+/// here. When all lists are empty, all blocks are visited once and `below` is set just above the
+/// fewest.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct FewValid {
     below: u32,
-    /// No list below this one holds a block.
+    /// All lists below this one are empty.
     lowest: u32,
-    /// First of each list.
+    /// First block of each list.
     first: Vec<Block>,
     next: Vec<Block>,
     before: Vec<Block>,
 }
 
-/// Not in any list.
+/// A block in no list.
 const OUT: Block = Block(u32::MAX - 1);
 
 impl FewValid {
@@ -37,7 +37,7 @@ impl FewValid {
         self.below
     }
 
-    /// Lists a block that is not listed.
+    /// Adds a block that is in no list.
     #[inline]
     pub(super) fn put(&mut self, block: Block, valid: u32) {
         let first = std::mem::replace(&mut self.first[valid as usize], block);
@@ -49,7 +49,7 @@ impl FewValid {
         self.lowest = self.lowest.min(valid);
     }
 
-    /// A block has `valid` valid units now, one fewer than before.
+    /// Moves a block to the list for `valid`, after it has lost one valid unit.
     #[inline]
     pub(super) fn fall(&mut self, block: Block, valid: u32) {
         if self.before[block.index()] != OUT {
@@ -72,14 +72,14 @@ impl FewValid {
         }
     }
 
-    /// Takes a block out, wherever it is.
+    /// Removes a block from its list, if it is in one.
     pub(super) fn remove(&mut self, block: Block, valid: u32) {
         if self.before[block.index()] != OUT {
             self.unlink(block, valid);
         }
     }
 
-    /// Takes one of the blocks with the fewest valid units; none where all are fully valid.
+    /// Takes a block with the fewest valid units; `None` if all are fully valid.
     pub(super) fn take(&mut self, blocks: &Blocks, units: u32) -> Option<Block> {
         self.find_lowest();
         if self.lowest >= self.below {
@@ -103,7 +103,7 @@ impl FewValid {
     #[cold]
     fn look_at_all(&mut self, blocks: &Blocks, units: u32) {
         let fewest = blocks.tallies().iter().copied().min().unwrap_or(units);
-        // Enough that it is seldom done, few enough that most overwrites hit others.
+        // High enough to be needed seldom, low enough that most overwrites hit other blocks.
         self.below = fewest.saturating_add(2 + units / 64).min(units);
         self.lowest = fewest.min(self.below);
         self.first.clear();

@@ -1,9 +1,9 @@
-//! A map of pages: every mapping unit anywhere.
+//! A page map: any mapping unit can be anywhere on the flash.
 //!
-//! A write programs its units in the next slots of the open block; what they were mapped to before
-//! is invalid then. A victim's valid units are copied to the open block of the copies (or the same
-//! one) and it is erased. Per logical unit that takes 4 bytes for its address, 4 for each physical
-//! unit's owner, and a bit for whether that is valid.
+//! A write programs its units into the next slots of the open block and invalidates the slots that
+//! they had before. Collection copies the valid units of a victim to the open block of the copies
+//! (or to the same one) and erases the victim. Memory: 4 bytes per logical unit for its address, 4
+//! per physical unit for its owner, and one bit for whether it is valid.
 
 mod audit;
 mod blocks;
@@ -37,50 +37,50 @@ use victims::Victims;
 
 pub(crate) use store::PageStore;
 
-/// What was programmed, in units, and why.
+/// Units programmed, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct MapCounts {
-    /// The host's.
+    /// Written by the host.
     pub(crate) host: u64,
     /// Copied out of victims.
     pub(crate) copied: u64,
-    /// Nothing: what filled program units up.
+    /// Padding of program units.
     pub(crate) padded: u64,
-    /// Units that were read to complete those that the host gave parts of.
+    /// Units that were read because the host wrote only a part of them.
     pub(crate) completed: u64,
-    /// Victims.
+    /// Victims in all.
     pub(crate) collected: u64,
-    /// Victims that were chosen because they were hardly worn.
+    /// Victims chosen by wear levelling.
     pub(crate) levelled: u64,
 }
 
-/// The map and all that it knows of its blocks.
+/// The page map and the state of its blocks.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct PageMap {
     shape: Shape,
     /// Address of each logical unit.
     map: Vec<Address>,
-    /// Logical unit of each physical one; only that of a valid one means anything.
+    /// Owner of each physical unit; meaningful only for valid ones.
     owner: Vec<Unit>,
     blocks: Blocks,
     mapped: u32,
-    /// Open blocks: the host's, and the copies' where they have their own.
+    /// The open blocks: the host's, and the copies' if they have one of their own.
     streams: [Stream; 2],
     victims: Victims,
-    /// Closed blocks whose tally falls below this are told to `victims`.
+    /// Closed blocks with fewer valid units than this are reported to `victims`.
     watch: u32,
     collection: Collection,
-    /// What a past is made by; gone from a device that was stored, which has one.
+    /// Parameters for computing a past; `None` in a stored device, which has one.
     #[serde(skip)]
     policy: Option<GcModel>,
     moving: Option<Moving>,
     random: Pcg64Mcg,
     counts: MapCounts,
-    /// Slots that were programmed in all, by the blocks' own count.
+    /// Slots programmed in all, counted by blocks.
     programmed: u64,
-    /// Slots of the open blocks that were taken before all.
+    /// Slots of the open blocks that a past has filled.
     prepared: u64,
-    /// Why nothing can be written any more.
+    /// The error of all writes, once the flash is worn out.
     ended: Option<FlashError>,
     reads: Reads,
     /// Work space of a relocation.
@@ -89,7 +89,7 @@ pub(crate) struct PageMap {
 }
 
 impl PageMap {
-    /// The model's.
+    /// The page map of a model.
     ///
     /// # Errors
     /// As [`Shape::new`].
@@ -157,7 +157,7 @@ impl PageMap {
         block.index() * self.shape.units as usize + slot.index()
     }
 
-    /// What an address held is not valid any more.
+    /// Marks the slot at an address invalid.
     #[inline]
     fn invalidate(&mut self, address: Address) {
         let block = self.shape.block(address);
@@ -167,7 +167,7 @@ impl PageMap {
         }
     }
 
-    /// Forgets units in a row.
+    /// Unmaps `count` units.
     pub(crate) fn discard(&mut self, unit: Unit, count: u32) {
         for unit in unit.run(count) {
             let address = std::mem::replace(&mut self.map[unit.index()], Address::NONE);
@@ -178,12 +178,12 @@ impl PageMap {
         }
     }
 
-    /// Reads units in a row, those of a page at once; what was never written is there at once.
+    /// Reads `count` units, those of one page together; units without content take no time.
     pub(crate) fn read(&self, nand: &mut Nand, at: Nanos, unit: Unit, count: u32) -> Nanos {
         self.read_bytes(nand, at, (unit, count), u64::from(count) * self.shape.unit_bytes)
     }
 
-    /// The same where only so many bytes of the last unit are asked for.
+    /// Reads `count` units, of which only `bytes` leave the dies.
     pub(crate) fn read_bytes(
         &self,
         nand: &mut Nand,
@@ -208,19 +208,19 @@ impl PageMap {
         end
     }
 
-    /// Brings the entries of units into the processor's cache: a hint, which changes nothing.
+    /// Prefetches map entries into the processor's cache: a hint that changes nothing.
     pub(crate) fn expect(&self, units: impl Iterator<Item = Unit>) {
         let entries = units.filter_map(|unit| self.map.get(unit.index()));
         std::hint::black_box(entries.fold(0, |all, entry| all ^ entry.0));
     }
 
-    /// Pages of the open blocks that are programmed.
+    /// Programmed pages of the open blocks.
     pub(crate) fn open_pages(&self) -> u64 {
         let open = self.streams.iter().filter(|stream| stream.is_open());
         open.map(|stream| u64::from(stream.next.0 / self.shape.group)).sum()
     }
 
-    /// Bytes of memory that it takes.
+    /// Memory of the map, in bytes.
     pub(crate) fn memory(&self) -> usize {
         (self.map.capacity() + self.owner.capacity() + self.owners.capacity()) * 4
             + self.moves.capacity() * size_of::<DieMoves>()

@@ -1,4 +1,4 @@
-//! Straight to a state that would take long to be written.
+//! Pasts: states that would take long to reach by simulating writes.
 
 use rand::{Rng, RngExt};
 
@@ -9,11 +9,11 @@ use crate::command::FlashError;
 use crate::past::Order;
 
 impl PageMap {
-    /// Maps the first `count` units, as if they had been written in that order. What the streams
-    /// hold of that counts as programmed before all.
+    /// Maps the first `count` units as if they had been written in that order. The slots that this
+    /// takes in open blocks count as `prepared`, not as programmed.
     ///
     /// # Errors
-    /// Where the map is not new, or has too few blocks for that.
+    /// If the map is not new, or has too few blocks.
     pub(crate) fn prepare(&mut self, count: u32, order: Order) -> Result<(), FlashError> {
         if self.mapped > 0 || self.counts != super::MapCounts::default() {
             return Err(FlashError::NotNew);
@@ -47,7 +47,7 @@ impl PageMap {
         Ok(())
     }
 
-    /// Units in the first slots of a block.
+    /// Puts units into the first slots of a block.
     fn place_run(&mut self, block: Block, units: Vec<Unit>) {
         let first = self.owner_index(block, Slot::FIRST);
         let address = self.shape.address(block, Slot::FIRST);
@@ -58,7 +58,8 @@ impl PageMap {
         self.blocks.set_valid_run(block, Slot::FIRST, units.len() as u32);
     }
 
-    /// A stream goes on with a block of which so many slots, in whole program units, are taken.
+    /// Continues a stream with a block whose first `taken` slots, rounded up to program units, are
+    /// used.
     fn leave_open(&mut self, which: usize, block: Block, taken: u32) {
         let taken = taken.next_multiple_of(self.shape.program);
         self.streams[which].open(block, &self.shape);
@@ -70,9 +71,9 @@ impl PageMap {
         }
     }
 
-    /// The steady state of uniform random writes at the moment at which a victim is about to be
-    /// chosen: as few blocks are free as there may be, the host's block has just been closed, and
-    /// that of the copies, if they have their own, is half full.
+    /// The steady state of uniform random writes just before a victim is chosen: as few free blocks
+    /// as allowed, the host's block just closed and the copies' block, if they have their own, half
+    /// full.
     fn fill_at_random(&mut self, count: u32) -> Result<(), FlashError> {
         let apart = self.collection.copies == 1;
         let kept = self.collection.low_water - 1 + u32::from(apart);
@@ -101,10 +102,11 @@ impl PageMap {
         Ok(())
     }
 
-    /// Puts so many units into slots of a block that are drawn.
+    /// Puts `valid` units into random slots of a block.
     fn scatter(&mut self, block: Block, valid: u32, units: &mut Shuffled) {
         let all = self.shape.units;
-        // Whatever is rarer is drawn, slots anew where they were drawn before.
+        // Draws whichever is rarer, valid or invalid slots; a slot that was drawn before is drawn
+        // again.
         let rare = valid.min(all - valid);
         let mut drawn = vec![0u64; self.blocks.words() as usize];
         let mut left = rare;
@@ -122,7 +124,7 @@ impl PageMap {
         }
     }
 
-    /// Gives the valid slots of a word their units.
+    /// Maps the next units to the valid slots of a word.
     fn own(&mut self, block: Block, word: u32, bits: u64, units: &mut Shuffled) {
         let mut taken = [Unit::NONE; 64];
         let taken = &mut taken[..bits.count_ones() as usize];
@@ -141,8 +143,8 @@ impl PageMap {
     }
 }
 
-/// The numbers below a count, each once, in no order: a bijection of so many bits (products with
-/// odd numbers, shifts to the right), of which what is too large is left out.
+/// A random permutation of the numbers below a count: a bijection of the smallest sufficient power
+/// of two (products with odd numbers and right shifts), without the numbers that are too large.
 #[derive(Debug)]
 struct Shuffled {
     next: u64,
@@ -174,13 +176,13 @@ impl Shuffled {
         })
     }
 
-    /// The next ones, as many as there are places for, which must not be more than are left.
+    /// Fills `into` with the next numbers; as many must be left.
     fn draw(&mut self, into: &mut [Unit]) {
         let mut drawn = 0;
         while drawn < into.len() && self.next < self.end {
             let mixed = self.mix(self.next as u32);
             self.next += 1;
-            // What is too large is overwritten by the next one.
+            // A number that is too large is overwritten by the next one.
             into[drawn] = Unit(mixed);
             drawn += usize::from(mixed < self.count);
         }

@@ -3,12 +3,13 @@ use crate::address::{Die, Slot};
 use crate::nand::DieMoves;
 use serde::{Deserialize, Serialize};
 
-/// Counts which pages of which dies must be read for the valid slots of a block, 64 at a time.
+/// Counts the page reads per die for the valid slots of a block, 64 slots at a time.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Reads {
-    /// The slots of a word that are on each die, where that is the same for every word; else empty.
+    /// The slots of a word on each die, if that is the same for every word; else empty.
     masks: Vec<u64>,
-    /// Halvings that fold the slots of a page into its first one, and those first ones.
+    /// Number of halvings that fold the slots of a page into its first one, and the mask of first
+    /// slots.
     folds: u32,
     firsts: u64,
 }
@@ -32,7 +33,7 @@ impl Reads {
         Reads { masks, folds: shape.group.ilog2(), firsts }
     }
 
-    /// Adds what the valid slots of a word ask for.
+    /// Adds the reads for the valid slots of a word.
     #[inline]
     pub(super) fn count(&self, shape: &Shape, word: u32, bits: u64, moves: &mut [DieMoves]) {
         if self.masks.is_empty() {

@@ -4,29 +4,29 @@ use serde::{Deserialize, Serialize};
 use crate::address::{Address, Block, Die, Page, Slot};
 use crate::command::FlashError;
 
-/// How a page map's blocks lie on the dies.
+/// Layout of a page map's blocks on the dies.
 ///
-/// A block of the map is a superblock: one row, a block of each plane of each die. Its program
-/// units are striped: unit k is on die `k mod dies`, there the `⌊k / dies⌋`-th. A unit's address is
+/// A block of the map is a superblock: one row, a block of each plane of each die. Program units
+/// are striped over the dies: unit k is the `⌊k / dies⌋`-th of die `k mod dies`. An address is
 /// `block << shift | slot`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Shape {
-    /// Mapping units that the host sees.
+    /// Mapping units of the host's address space.
     pub(crate) logical: u32,
-    /// Superblocks, the bad ones among them.
+    /// Superblocks, bad ones included.
     pub(crate) blocks: u32,
-    /// Superblocks that are never used. The firmware joins good blocks of all dies: as many rows
-    /// are missing as blocks are bad on a die. They are no part of the spare area.
+    /// Superblocks that are never used. The firmware joins good blocks of all dies, so as many rows
+    /// are lost as blocks are bad on a die. They are no part of the spare area.
     pub(crate) bad: u32,
     /// Mapping units of a superblock.
     pub(crate) units: u32,
     /// Mapping units of a program unit.
     pub(crate) program: u32,
-    /// Mapping units of a page of all planes, one at least.
+    /// Mapping units of a page of all planes, at least one.
     pub(crate) stripe: u32,
-    /// Slots in a row that one page read gives.
+    /// Consecutive slots that one page read covers.
     pub(crate) group: u32,
-    /// Pages of a program unit, one at least.
+    /// Pages of a program unit, at least one.
     pub(crate) pages: u32,
     pub(crate) dies: u32,
     pub(crate) unit_bytes: u64,
@@ -34,11 +34,12 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    /// The model's: as many blocks as hold capacity and spare, and those that are always free.
+    /// The shape of a model: enough blocks for capacity, spare area and the blocks that are always
+    /// free.
     ///
     /// # Errors
-    /// Where sizes do not go together, the spare area is too small to reclaim anything, or the
-    /// device is too large for addresses of 32 bits.
+    /// If sizes do not fit together, the spare area is too small to reclaim anything, or the device
+    /// is too large for 32-bit addresses.
     pub(crate) fn new(model: &Model) -> Result<Shape, FlashError> {
         let (nand, map) = (&model.nand, &model.map);
         let wrong = |text: String| Err(FlashError::Model(text));
@@ -95,8 +96,8 @@ impl Shape {
         })
     }
 
-    /// Fewer free blocks than this make it collect before it opens another. As many are not of the
-    /// spare area: what is always free is no room that collection could use.
+    /// Collection starts below this number of free blocks. As many blocks are added to the spare
+    /// area, since collection can't use blocks that are always kept free.
     pub(crate) fn low_water(model: &Model) -> u32 {
         model.gc.low_water.max(1) + 1
     }
@@ -127,7 +128,7 @@ impl Shape {
         (Die(die), Page((row * self.program + slot.0 % self.program) / self.stripe))
     }
 
-    /// The page on which the `row`-th program unit of a die begins.
+    /// The first page of a die's `row`-th program unit.
     #[inline]
     pub(crate) fn page_of_row(&self, row: u32) -> Page {
         Page(if self.program >= self.stripe {

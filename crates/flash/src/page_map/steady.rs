@@ -1,4 +1,4 @@
-//! How many units are valid in each block after uniform random overwrites without end.
+//! Valid units per block in the steady state of uniform random overwrites.
 //!
 //! Let C closed blocks of n units hold U valid ones, f_j be the share of blocks with j valid ones,
 //! and F_j that of those with j or more. Each overwrite hits every valid unit alike, so while one
@@ -21,11 +21,11 @@
 
 use flashlag_schema::profile::{GcModel, GcPolicy};
 
-/// Halvings of a search: to the last bit of what is searched for.
+/// Number of halvings of a search, enough for the last bit of the result.
 const HALVINGS: u32 = 60;
 
-/// Valid units of each of so many closed blocks, the oldest first, `held` in all (or as nearly as
-/// blocks hold that).
+/// Valid units of each of `blocks` closed blocks, the oldest first, with the sum `held` as far as
+/// blocks have room.
 pub(super) fn valid_units(gc: &GcModel, blocks: u32, units: u32, held: u64) -> Vec<u32> {
     let mean = (held as f64 / f64::from(blocks.max(1))).min(f64::from(units));
     let mut valid = match gc.policy {
@@ -51,7 +51,7 @@ fn drawn(gc: &GcModel, choices: u32, blocks: u32, units: u32, mean: f64) -> Vec<
     })
 }
 
-/// Blocks with ever more valid units; `beyond` is G as a function of F_j and F_n.
+/// Ascending numbers of valid units; `beyond` is G as a function of F_j and F_n.
 fn by_count(blocks: u32, units: u32, mean: f64, beyond: impl Fn(f64, f64) -> f64) -> Vec<u32> {
     let (mut low, mut high) = (0.0, f64::from(units));
     for _ in 0..HALVINGS {
@@ -60,7 +60,7 @@ fn by_count(blocks: u32, units: u32, mean: f64, beyond: impl Fn(f64, f64) -> f64
         if shares(units, k, &beyond).1 < mean { low = k } else { high = k }
     }
     let (shares, _) = shares(units, high, &beyond);
-    // The block in the middle of each of equal parts stands for that part.
+    // The middle block of each of equal parts stands for that part.
     let (mut count, mut below) = (0, shares[0]);
     let middle = |block: u32| (f64::from(block) + 0.5) / f64::from(blocks);
     let quantile = |block: u32| {
@@ -94,8 +94,8 @@ fn shares(units: u32, k: f64, beyond: &impl Fn(f64, f64) -> f64) -> (Vec<f64>, f
     (shares, mean)
 }
 
-/// The x between 0 and `most` for which x is `of(x)`, which falls with x from `first` at most: by
-/// false positions, of which one that stays twice counts half.
+/// The x in 0..`most` with x = `of(x)`, where `of` falls with x from at most `first`: by regula
+/// falsi with halving (Illinois).
 fn solve(first: f64, most: f64, of: impl Fn(f64) -> f64) -> f64 {
     let (mut low, mut high) = (0.0, first.min(most));
     let (mut over, mut under) = (of(low) - low, of(high) - high);
@@ -125,7 +125,7 @@ fn solve(first: f64, most: f64, of: impl Fn(f64) -> f64) -> f64 {
     f64::midpoint(low, high)
 }
 
-/// The oldest block first; each a little fuller than the one before.
+/// Valid units by age, the oldest block first, each a little fuller than the one before.
 fn by_age(blocks: u32, units: u32, mean: f64) -> Vec<u32> {
     let wanted = mean / f64::from(units) * f64::from(blocks);
     let powers = |ratio: f64| {
@@ -142,10 +142,10 @@ fn by_age(blocks: u32, units: u32, mean: f64) -> Vec<u32> {
     valid
 }
 
-/// Adds what rounding has left out, or takes it away, a unit a block.
+/// Corrects rounding by adding or removing one unit per block.
 fn correct(valid: &mut [u32], units: u32, held: u64) {
     let mut sum: u64 = valid.iter().map(|valid| u64::from(*valid)).sum();
-    // Spread evenly: steps that have nothing in common with the number of blocks.
+    // A step coprime to most numbers of blocks spreads the corrections evenly.
     let step = (valid.len() as f64 * 0.618) as usize | 1;
     let mut index = 0;
     for _ in 0..valid.len().saturating_mul(64) {

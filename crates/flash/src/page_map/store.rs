@@ -11,10 +11,10 @@ use crate::nand::Nand;
 use crate::power::WordLine;
 
 impl PageMap {
-    /// Programs units together, at once: what a program unit lacks is filled up with nothing.
+    /// Programs units together; a program unit that they do not fill is padded.
     ///
     /// # Errors
-    /// Where the flash is worn out, or nothing can be reclaimed.
+    /// If the flash is worn out, or no block can be reclaimed.
     #[inline]
     pub(crate) fn write(
         &mut self,
@@ -59,7 +59,7 @@ impl PageMap {
         }
     }
 
-    /// Puts a unit in the host's next slot.
+    /// Maps a unit to the host's next slot.
     #[inline]
     fn place(&mut self, unit: Unit) {
         let stream = &mut self.streams[0];
@@ -80,17 +80,17 @@ impl PageMap {
     }
 }
 
-/// A page map and its dies: what the front stands before.
+/// A page map with its dies, as a [`Store`].
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct PageStore {
     pub(crate) map: PageMap,
     pub(crate) nand: Nand,
-    /// Pages of all planes that the map takes on the flash, where all of it is kept in RAM.
+    /// Map pages on the flash that are read after a power cut; 0 for a map on flash.
     map_pages: u64,
 }
 
 impl PageStore {
-    /// The model's.
+    /// The page map and the dies of a model.
     ///
     /// # Errors
     /// As [`PageMap::new`].
@@ -145,9 +145,8 @@ impl Store for PageStore {
         Ok(())
     }
 
-    /// The firmware writes the map out whenever it closes a block: what it must find again is in the
-    /// blocks that are open, whose pages say what they hold. All dies read at once: those pages,
-    /// and the map itself where it is kept in RAM.
+    /// Recovery reads, on all dies at once, the pages of open blocks, which say what they hold (the
+    /// map is written out whenever a block is closed), and the map itself if it is kept in RAM.
     fn power_cut(&mut self, at: Nanos) -> Nanos {
         self.nand.power_cut(at);
         let pages = self.map.open_pages() + self.map_pages;

@@ -6,15 +6,15 @@ use super::shape::Shape;
 use crate::address::{Block, Die, Slot};
 use crate::nand::{DieMoves, Nand};
 
-/// A block that is being filled.
+/// An open block that is being filled.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct Stream {
     pub(super) block: Block,
-    /// Next slot; all of a block's where it is full, or none was opened yet.
+    /// The next slot; beyond the last one if the block is full or none was opened.
     pub(super) next: Slot,
-    /// Slots until the program unit is full.
+    /// Free slots of the present program unit.
     pub(super) left: u32,
-    /// Where that unit goes: a die, and which one it is there.
+    /// The die of the present program unit, and its number on that die.
     die: Die,
     row: u32,
 }
@@ -35,13 +35,13 @@ impl Stream {
         *self = Stream { block, next: Slot::FIRST, left: shape.program, die: Die(0), row: 0 };
     }
 
-    /// Slots that are left.
+    /// Free slots of the block.
     #[inline]
     pub(super) fn room(&self, shape: &Shape) -> u32 {
         if self.is_open() { shape.units - self.next.0 } else { 0 }
     }
 
-    /// Goes on to the next program unit; says where this one was.
+    /// Goes on to the next program unit and returns the die and the number of the present one.
     #[inline]
     fn step(&mut self, shape: &Shape) -> (Die, u32) {
         let place = (self.die, self.row);
@@ -54,8 +54,8 @@ impl Stream {
         place
     }
 
-    /// Takes `count` slots at once; counts the program units that fill up, by die and by whether
-    /// their pages begin even or odd.
+    /// Uses `count` slots at once and counts the program units that they complete, by die and by
+    /// whether they start on an even or an odd page.
     pub(super) fn take(&mut self, count: u32, shape: &Shape, moves: &mut [DieMoves]) {
         self.next = self.next.plus(count);
         let mut count = count;
@@ -71,8 +71,7 @@ impl Stream {
 }
 
 impl PageMap {
-    /// Programs the unit that a stream has filled with so many units, and what is left with
-    /// nothing.
+    /// Programs the present program unit of a stream, padded if it is not full.
     #[inline]
     pub(super) fn program(&mut self, nand: &mut Nand, at: Nanos, which: usize) -> Nanos {
         let stream = &mut self.streams[which];
@@ -89,7 +88,7 @@ impl PageMap {
         end
     }
 
-    /// The block of a stream is full.
+    /// Closes the block of a stream.
     pub(super) fn close(&mut self, which: usize) {
         let block = std::mem::replace(&mut self.streams[which].block, Block::NONE);
         self.blocks.close(block);

@@ -1,4 +1,4 @@
-//! Which block is reclaimed.
+//! Victim selection.
 
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
@@ -12,16 +12,17 @@ use super::blocks::Blocks;
 use super::few_valid::FewValid;
 use crate::address::Block;
 
-/// How often blocks are drawn before all are looked at.
+/// Number of draws before all blocks are visited.
 const DRAWS: u32 = 64;
 
-/// The closed blocks, in the order or the set that the policy takes its victims from.
+/// Closed blocks, organised as the policy needs them.
 ///
 /// - *greedy*: the fewest valid units; exact, see [`FewValid`].
-/// - *fifo*: the oldest.
-/// - *random*, *d-choices*: drawn with replacement among all; where nothing can be won by any that
-///   was drawn, they are drawn again, unless not `skip_full`.
-/// - *cost-benefit*: the highest `age · (1 - u) / 2u`, u the valid share; age in closings.
+/// - *fifo*: the oldest block.
+/// - *random*, *d-choices*: the fewest valid units of 1 or d blocks drawn with replacement. With
+///   `skip_full`, fully valid ones are drawn again.
+/// - *cost-benefit*: the highest `age · (1 - u) / 2u`, where u is the share of valid units and the
+///   age is in closings (Kawaguchi, Nishioka and Motoda, "A Flash-Memory Based File System", 1995).
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Victims {
     Greedy(FewValid),
@@ -46,7 +47,7 @@ impl Victims {
         }
     }
 
-    /// Closed blocks whose tally falls below this must be told of ([`Victims::fell`]).
+    /// Blocks whose tally falls below this must be reported to [`Victims::fell`].
     pub(super) fn watch(&self) -> u32 {
         match self {
             Victims::Greedy(few) => few.below(),
@@ -54,7 +55,7 @@ impl Victims {
         }
     }
 
-    /// A block was closed.
+    /// Adds a block that was closed.
     pub(super) fn closed(&mut self, block: Block, valid: u32) {
         match self {
             Victims::Greedy(few) if valid < few.below() => few.put(block, valid),
@@ -64,7 +65,7 @@ impl Victims {
         }
     }
 
-    /// A closed block has fewer valid units than before, and than it is watched for.
+    /// Notes that a closed block has lost a valid unit and has fewer than [`Victims::watch`].
     #[inline]
     pub(super) fn fell(&mut self, block: Block, valid: u32) {
         if let Victims::Greedy(few) = self {
@@ -72,7 +73,7 @@ impl Victims {
         }
     }
 
-    /// Takes a victim, or none where no relocation would win anything.
+    /// Takes a victim; `None` if no relocation would gain anything.
     pub(super) fn take(
         &mut self,
         blocks: &Blocks,
@@ -92,7 +93,7 @@ impl Victims {
         }
     }
 
-    /// Takes out a block that is chosen for another reason.
+    /// Removes a block that was chosen by wear levelling.
     pub(super) fn remove(&mut self, block: Block, valid: u32) {
         match self {
             Victims::Greedy(few) => few.remove(block, valid),
@@ -115,7 +116,7 @@ impl Victims {
 fn best_ratio(blocks: &Blocks, units: u32) -> Option<Block> {
     let ratio = |block: Block, valid: u32| {
         let won = u64::from(blocks.age(block)) * u64::from(units - valid);
-        // Of fully dead blocks the oldest; else age · won / cost with eight binary places.
+        // Without valid units: the oldest first. Else age · gain / cost with eight binary places.
         if valid == 0 { (1 << 62) + won } else { (won << 8) / u64::from(2 * valid) }
     };
     let closed = blocks.all().zip(blocks.tallies()).filter(|(_, valid)| **valid < units);
@@ -126,11 +127,11 @@ fn best_ratio(blocks: &Blocks, units: u32) -> Option<Block> {
 /// The place of a block that is not in the list.
 const ABSENT: u32 = u32::MAX;
 
-/// Blocks to draw from.
+/// A set of blocks to draw from.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct BlockSet {
     list: Vec<Block>,
-    /// Where in the list each block is.
+    /// Index of each block in `list`.
     place: Vec<u32>,
 }
 
@@ -156,8 +157,8 @@ impl BlockSet {
         }
     }
 
-    /// The block with the fewest valid units of some that are drawn; drawn again where it does not
-    /// have fewer than `below`.
+    /// The block with the fewest valid units of `choices` draws; drawn again unless it has fewer
+    /// than `below`.
     fn best_of(
         &self,
         choices: u32,
@@ -176,7 +177,7 @@ impl BlockSet {
                 return Some(best);
             }
         }
-        // Hardly any block has that few: look at all.
+        // Blocks with so few valid units are rare: visit all.
         let best = self.list.iter().copied().min_by_key(|block| valid(*block))?;
         (valid(best) < below).then_some(best)
     }
