@@ -17,7 +17,7 @@ fn verify(run: &Run) -> (Option<i32>, String) {
 }
 
 fn explained() -> Run {
-    let mut run = flashlag_views::sample::lifecycle();
+    let mut run = flashlag_testing::sample::lifecycle();
     flashlag_explain::attach(&mut run);
     run.seal();
     run
@@ -28,7 +28,7 @@ fn findings_that_follow_verify_and_so_does_a_file_without_any() {
     let run = explained();
     assert!(!run.findings.as_ref().unwrap().causes.is_empty());
     assert_eq!(verify(&run).0, Some(0), "{}", verify(&run).1);
-    let older = flashlag_views::sample::lifecycle();
+    let older = flashlag_testing::sample::lifecycle();
     assert!(older.findings.is_none());
     assert_eq!(verify(&older).0, Some(0), "{}", verify(&older).1);
 }
@@ -47,7 +47,7 @@ fn findings_that_do_not_follow_are_refused_though_the_checksum_holds() {
 
 #[test]
 fn stored_findings_read_as_derived_ones_do() {
-    let (with, without) = (explained(), flashlag_views::sample::lifecycle());
+    let (with, without) = (explained(), flashlag_testing::sample::lifecycle());
     assert_eq!(flashlag_views::findings(&with), flashlag_views::findings(&without));
     assert_eq!(flashlag_views::waits(&with), flashlag_views::waits(&without));
     assert_eq!(flashlag_views::stalls(&with), flashlag_views::stalls(&without));

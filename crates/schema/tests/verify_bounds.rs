@@ -1,13 +1,12 @@
 //! Each bound of the verification holds at its value and not one step beyond.
 #![allow(clippy::unwrap_used)]
-mod common;
 
 use flashlag_schema::verify::verify;
 use flashlag_schema::{Reading, Run, StallCause, Time};
 use flashlag_units::Nanos;
 
 fn is_found(path: &str, change: impl FnOnce(&mut Run)) -> bool {
-    let mut run = common::run();
+    let mut run = flashlag_testing::small_run();
     change(&mut run);
     run.seal();
     verify(&run).iter().any(|discrepancy| discrepancy.path == path)

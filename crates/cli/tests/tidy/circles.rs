@@ -13,12 +13,10 @@ use crate::source::{Kind, Source};
 use crate::{crate_names, none};
 
 /// Crates that still have circles, and why.
-const CIRCLES: [(&str, &str); 5] = [
-    ("runner", "one recipe for all targets takes the place of three worlds"),
+const CIRCLES: [(&str, &str); 3] = [
     ("cli", "commands are being regrouped around one request"),
     ("predict", "its text moves to `term`"),
     ("term", "the progress line is being rewritten"),
-    ("views", "what every view says is being told apart from why"),
 ];
 
 /// A path of module names below a crate's root; the root is empty.

@@ -1,8 +1,7 @@
 use flashlag_views::{CompareRow, Comparison, format};
 
-use crate::section::first::{
-    Group, Picture, Row, axis_for, overloaded_row, picture, table_row, verdict_class,
-};
+use crate::section::figures::verdict_class;
+use crate::section::first::{Group, Picture, Row, axis_for, overloaded_row, picture, table_row};
 
 /// A group of rows for each test, one for each subject, on one axis: the same test is side by side.
 pub(super) fn drawn(comparison: &Comparison) -> Picture {

@@ -2,7 +2,9 @@
 
 use askama::Template;
 use flashlag_schema::Run;
-use flashlag_views::{Cell as Figure, Column, LagLimit, Missing, Table, TableRow, format};
+use flashlag_views::{
+    Cell as Figure, Column, Judgement, LagLimit, Missing, Table, TableRow, format,
+};
 
 use super::Flag;
 use crate::markup::Markup;
@@ -116,9 +118,14 @@ impl Cell {
             strong: matches!(column, Column::Speed | Column::SaveRate),
             count,
             verdict: match figure {
-                Figure::Verdict(judgement) => super::first::verdict_class(judgement),
+                Figure::Verdict(judgement) => verdict_class(judgement),
                 _ => "",
             },
         }
     }
+}
+
+/// The class of a verdict, which sets its colour.
+pub(crate) fn verdict_class(judgement: &Judgement) -> &'static str {
+    judgement.verdict().map_or("none", |verdict| verdict.name())
 }

@@ -10,7 +10,7 @@ use flashlag_views::{
 };
 
 use super::Flag;
-use super::figures::{Cell, DENSE};
+use super::figures::{Cell, DENSE, verdict_class};
 use crate::chart::{
     LatencyAxis, ROOM_FOR_A_NAME, StripMarks, mark_row, strip_axis, strip_head, strip_key,
     strip_row, strip_style,
@@ -260,11 +260,6 @@ fn mini(figures: &Figures, late: &str) -> String {
     };
     let parts: Vec<String> = named.into_iter().filter_map(told).collect();
     format!("{} · late {late}", parts.join(" · "))
-}
-
-/// The class of a verdict, which sets its colour.
-pub(crate) fn verdict_class(judgement: &Judgement) -> &'static str {
-    judgement.verdict().map_or("none", |verdict| verdict.name())
 }
 
 #[cfg(test)]

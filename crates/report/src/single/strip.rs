@@ -8,7 +8,8 @@ use crate::chart::{
     Anchor, LatencyAxis, StripMarks, Svg, axis_drawing, ground_drawing, head_drawing, key_drawing,
     row_drawing,
 };
-use crate::section::first::{caveats, run_axis, verdict_class};
+use crate::section::figures::verdict_class;
+use crate::section::first::{caveats, run_axis};
 
 /// Where the plot begins and how wide it is.
 const PLOT: (f64, f64) = (210.0, 366.0);

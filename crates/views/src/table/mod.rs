@@ -91,7 +91,7 @@ mod tests {
     use flashlag_units::Nanos;
 
     use super::*;
-    use crate::sample;
+    use flashlag_testing::sample;
 
     fn tables() -> Vec<Table> {
         let mut tables = Vec::new();
