@@ -9,11 +9,15 @@ mod fill;
 mod halves;
 mod hindrance;
 mod io;
+#[cfg(test)]
+mod mock;
 mod outcome;
 mod phase;
 mod save;
 mod seed;
 mod tasks;
+#[cfg(test)]
+mod tests;
 mod world;
 
 use std::sync::Arc;

@@ -1,0 +1,357 @@
+//! A world for tests: memory in virtual time, free space and failures as a test sets them, and a
+//! list of the calls in their order.
+
+use std::cell::{Cell, RefCell};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use flashlag_device::{DeviceError, Latency, NoWaitMeter, RamDevice, Service, VirtualClock};
+use flashlag_engine::{Driven, Ended, Job, Watch, drive};
+use flashlag_schema::scenario::{Io, Scenario};
+use flashlag_schema::{Environment, Ledger, Reading, Run, Target, TargetKind};
+use flashlag_sqlite::{PreparedSaves, SaveJob};
+use flashlag_stats::Stop;
+use flashlag_stats::live::Live;
+use flashlag_units::{Bytes, Nanos};
+
+use super::{
+    Access, BackgroundEnd, BackgroundOrder, BackgroundStart, Controls, Edge, Evidence, FillEnd,
+    FillOrder, Hindrance, INTERVAL, OpenedDevice, Role, STALL_OVER, TestJob, Trimmed, Work, World,
+    drive_device,
+};
+use crate::estimate::estimate;
+use crate::events::{Event, Observer};
+use crate::ledger::Direction;
+use crate::record::new_run;
+use crate::request::Request;
+
+/// Each operation of a [`MockWorld`] takes this long.
+pub const SERVICE: Nanos = Nanos::from_millis(1);
+
+/// A world whose every answer a test can set.
+#[derive(Debug)]
+pub struct MockWorld {
+    /// Calls in their order.
+    pub calls: RefCell<Vec<String>>,
+    pub free: Bytes,
+    pub trimmed: Result<Trimmed, String>,
+    pub stops: Option<Vec<Stop>>,
+    /// What is gone from its place, from the end of the next phase on.
+    pub gone_after_phase: Option<DeviceError>,
+    /// The fill ends here by itself: no more space.
+    pub full_after: Option<Bytes>,
+    /// What a background moves.
+    pub beside_moves: Bytes,
+    pub phase_note: Option<String>,
+    /// Whether an idle wait ends at once.
+    pub idle_ends_early: bool,
+    pub now: Cell<Nanos>,
+    pub written: Cell<Bytes>,
+    pub phases: Cell<u32>,
+    pub files: [Option<Bytes>; 2],
+    pub beside: Option<Bytes>,
+    pub saves: tempfile::TempDir,
+}
+
+impl Default for MockWorld {
+    fn default() -> MockWorld {
+        MockWorld {
+            calls: RefCell::default(),
+            free: Bytes::from_mib(64),
+            trimmed: Ok(Trimmed { bytes: Bytes::from_mib(1), discards_at_once: false }),
+            stops: None,
+            gone_after_phase: None,
+            full_after: None,
+            beside_moves: Bytes::from_mib(3),
+            phase_note: None,
+            idle_ends_early: false,
+            now: Cell::default(),
+            written: Cell::default(),
+            phases: Cell::default(),
+            files: [None, None],
+            beside: None,
+            saves: tempfile::tempdir().expect("a directory in memory"),
+        }
+    }
+}
+
+impl MockWorld {
+    fn called(&self, call: impl Into<String>) {
+        self.calls.borrow_mut().push(call.into());
+    }
+
+    fn device(&self, span: Bytes, io: &Io) -> RamDevice<VirtualClock> {
+        let time = Latency::Fixed(SERVICE);
+        let service = Service { read: time, write: time, flush: time, units: 1 };
+        RamDevice::simulated(span, io.queue_depth, io.block.0, service, 1)
+    }
+
+    fn slot(role: Role) -> usize {
+        usize::from(role == Role::Background)
+    }
+
+    fn ended(&self, driven: &Driven) {
+        self.now.set(self.now.get().plus(driven.recorded.elapsed));
+        self.written.set(self.written.get().plus(driven.written));
+        self.phases.set(self.phases.get() + 1);
+    }
+}
+
+impl World for MockWorld {
+    type File = Bytes;
+    type Device = RamDevice<VirtualClock>;
+    type Meter = NoWaitMeter;
+    /// Bytes written so far, and the number of the reading.
+    type Counters = (Bytes, usize);
+    type FillPlace = ();
+
+    fn now(&self) -> Nanos {
+        self.now.get()
+    }
+
+    fn in_real_time(&self) -> bool {
+        false
+    }
+
+    fn idle(&mut self, time: Nanos, stop: &AtomicBool) {
+        if !self.idle_ends_early && !stop.load(Ordering::Relaxed) {
+            self.now.set(self.now.get().plus(time));
+        }
+    }
+
+    fn storage_size(&self) -> Option<Bytes> {
+        None
+    }
+
+    fn files(&self, role: Role, span: Bytes) -> Option<Bytes> {
+        self.files[MockWorld::slot(role)].filter(|size| *size >= span)
+    }
+
+    fn lay_out(
+        &mut self,
+        role: Role,
+        span: Bytes,
+        _: &Controls,
+    ) -> Result<(Bytes, Bytes), Hindrance> {
+        self.called(format!("lay out {role:?} {span}"));
+        self.files[MockWorld::slot(role)] = Some(span);
+        Ok((span, span))
+    }
+
+    fn size_of(&self, span: &Bytes) -> Bytes {
+        *span
+    }
+
+    fn check_present(&self) -> Result<(), DeviceError> {
+        match &self.gone_after_phase {
+            Some(gone) if self.phases.get() > 0 => Err(gone.clone()),
+            _ => Ok(()),
+        }
+    }
+
+    fn open(
+        &mut self,
+        span: &Bytes,
+        io: &Io,
+    ) -> Result<OpenedDevice<RamDevice<VirtualClock>>, DeviceError> {
+        self.called("open");
+        let device = self.device((*span).max(io.end()), io);
+        Ok(OpenedDevice { device, how: Access::of(io), downgrades: Vec::new() })
+    }
+
+    fn meter(&self) -> Option<NoWaitMeter> {
+        None
+    }
+
+    fn drive(
+        &self,
+        device: RamDevice<VirtualClock>,
+        _: &Bytes,
+        test: &TestJob<'_>,
+    ) -> Result<Driven, DeviceError> {
+        self.called(format!("drive {}", test.io.name));
+        let driven = drive_device(self, device, test);
+        self.ended(&driven);
+        Ok(driven)
+    }
+
+    fn start_background(
+        &mut self,
+        _: &Bytes,
+        order: BackgroundOrder<'_>,
+        _: &Controls,
+    ) -> Result<BackgroundStart, Hindrance> {
+        self.called(format!("start background {}", order.io.name));
+        self.beside = Some(self.beside_moves);
+        Ok(BackgroundStart { live: Some(Arc::new(Live::default())), downgrades: Vec::new() })
+    }
+
+    fn end_background(&mut self) -> Option<Result<BackgroundEnd, DeviceError>> {
+        let moved = self.beside.take()?;
+        self.called("end background");
+        let elapsed = Nanos::from_secs(1);
+        Some(Ok(BackgroundEnd { moved, elapsed, error: None, out_of_budget: false }))
+    }
+
+    fn saves_directory(&mut self) -> Result<PathBuf, Hindrance> {
+        Ok(self.saves.path().to_owned())
+    }
+
+    fn prepare_saves<'a>(
+        &mut self,
+        job: &SaveJob<'a>,
+        stop: &AtomicBool,
+    ) -> Result<PreparedSaves<'a>, Hindrance> {
+        self.called("make databases");
+        PreparedSaves::prepare(job, stop).map_err(|error| Hindrance::Failure(error.to_string()))
+    }
+
+    fn remove_saves(&mut self, _: &SaveJob<'_>) -> Result<(), Hindrance> {
+        self.called("remove databases");
+        Ok(())
+    }
+
+    fn next_fill(&mut self, _: Option<&str>) -> Result<(), Hindrance> {
+        Ok(())
+    }
+
+    fn free_at(&self, (): &()) -> Bytes {
+        self.free
+    }
+
+    fn fill(
+        &mut self,
+        (): &(),
+        order: FillOrder<'_>,
+        controls: &Controls,
+    ) -> Result<FillEnd, DeviceError> {
+        self.called(format!("fill, leaving {}", order.leave));
+        let room = self.free.saturating_minus(order.leave);
+        let span = self.full_after.map_or(room, |full| full.min(room));
+        let job = Job {
+            interval: INTERVAL,
+            stall_over: STALL_OVER,
+            ..Job::of(order.io, span, order.seed)
+        };
+        let watch = &mut Watch {
+            budget: controls.budget.clone(),
+            ..Watch::new(&controls.stop, NoWaitMeter)
+        };
+        let mut driven = drive(&mut self.device(span, order.io), &job, watch);
+        self.ended(&driven);
+        if self.full_after.is_some() {
+            let full = rustix::io::Errno::NOSPC;
+            driven.ended = Ended::NoSpace(DeviceError::os("write", "fill-1", None, full));
+        }
+        self.free = self.free.saturating_minus(driven.moved);
+        Ok(FillEnd {
+            driven,
+            how: Access::of(order.io),
+            span,
+            free: self.free,
+            downgrades: Vec::new(),
+            notes: Vec::new(),
+        })
+    }
+
+    fn delete_fills(&mut self) -> Result<Option<Bytes>, Hindrance> {
+        self.called("delete fills");
+        Ok(Some(Bytes::from_mib(1)))
+    }
+
+    fn trim(&mut self) -> Result<Trimmed, String> {
+        self.trimmed.clone()
+    }
+
+    fn phase_begins(&self, label: &str) {
+        self.called(format!("begin {label}"));
+    }
+
+    fn phase_note(&self) -> Option<String> {
+        self.phase_note.clone()
+    }
+
+    fn counters(&self, edge: Edge) -> (Bytes, usize) {
+        self.called(format!("counters {edge:?}"));
+        (self.written.get(), self.calls.borrow().len())
+    }
+
+    fn ledger(
+        &self,
+        (before, after): (&(Bytes, usize), &(Bytes, usize)),
+        direction: Direction,
+        app: Bytes,
+    ) -> Ledger {
+        let mut ledger = Ledger { app_bytes: Reading::Value(app), ..Ledger::default() };
+        if direction == Direction::Write {
+            ledger.block_bytes = Reading::Value(after.0.saturating_minus(before.0));
+        }
+        ledger
+    }
+
+    fn stops(&self) -> Option<Vec<Stop>> {
+        self.stops.clone()
+    }
+
+    fn refresh(&mut self, _: &mut Run, evidence: &Evidence<(Bytes, usize)>) {
+        self.called(format!("refresh {}", evidence.phases.len()));
+    }
+}
+
+/// A run of a scenario on a mock, with free space left as given.
+pub fn work(
+    scenario: &str,
+    world: MockWorld,
+    change: impl FnOnce(&mut Request),
+) -> Work<MockWorld> {
+    let mut request = Request {
+        scenario: Scenario::parse(scenario, &[]).expect("a scenario that parses"),
+        target: crate::target::Target::Directory(PathBuf::from("mock")),
+        seed: 7,
+        leave: Some(Bytes::from_mib(16)),
+        budget: None,
+        verify: false,
+        label: None,
+        command: Vec::new(),
+        output: None,
+        resume: None,
+        stop: Arc::new(AtomicBool::new(false)),
+    };
+    change(&mut request);
+    let target =
+        Target { kind: TargetKind::Path, name: "mock".to_owned(), directory: None, profile: None };
+    let leave = request.leave.unwrap_or_default();
+    let fillable = world.free.saturating_minus(leave);
+    let estimate = estimate(&request.scenario, fillable);
+    let run = new_run(&request, target, (leave, String::new()), Environment::default());
+    Work::new(request, run, world, estimate, leave)
+}
+
+/// Keeps the notes of a run, and raises the run's stop flag after a number of phases.
+#[derive(Debug, Default)]
+pub struct Listener {
+    pub notes: Vec<String>,
+    /// The sums of bytes written, as they were reported.
+    pub wrote: Vec<Bytes>,
+    pub stop_after: Option<(usize, Arc<AtomicBool>)>,
+    pub finished: Vec<String>,
+}
+
+impl Observer for Listener {
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::Note(note) => self.notes.push(note.to_owned()),
+            Event::Wrote(bytes) => self.wrote.push(bytes),
+            Event::PhaseFinished(phase) => {
+                self.finished.push(phase.label());
+                if let Some((phases, stop)) = &self.stop_after
+                    && self.finished.len() >= *phases
+                {
+                    stop.store(true, Ordering::Relaxed);
+                }
+            }
+            _ => {}
+        }
+    }
+}
