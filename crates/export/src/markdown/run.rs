@@ -2,11 +2,11 @@
 
 use std::fmt::Write;
 
-use flashlag_schema::{CheckStatus, Environment, Phase, Run};
+use flashlag_schema::{CheckStatus, Environment, Run};
 use flashlag_units::sanitize;
 use flashlag_views::{
-    Figures, Lifecycle, StripRow, cost, device_name, failures_of, fill_curves, findings, format,
-    headline, is_overloaded, lifecycle, overload, sizes, stage_of, strip,
+    Cell, Lifecycle, Table, TableRow, cost, device_name, fill_curves, fill_table, findings, format,
+    headline, late_saves_table, lifecycle, phases_table, sizes, verdicts_table,
 };
 
 use super::{escape, ms, table};
@@ -34,29 +34,26 @@ pub(crate) fn run(run: &Run) -> String {
     text
 }
 
-fn late(figures: &Figures) -> String {
-    figures.late_share().map_or_else(|| format::NONE.to_owned(), format::share)
+/// Rows of figures under the titles of their columns.
+fn figures(text: &mut String, model: &Table, rows: &[TableRow]) {
+    let titles: Vec<String> = model.columns.iter().map(|it| it.title_with_unit()).collect();
+    let head: Vec<&str> =
+        [model.title].into_iter().chain(titles.iter().map(String::as_str)).collect();
+    let row = |row: &TableRow| {
+        let mark = if row.trusted() { "" } else { " ✕" };
+        let remark = row.remark.as_ref().map(|remark| format!(" ({remark})"));
+        let label = format!("{}{mark}{}", row.label, remark.unwrap_or_default());
+        [label].into_iter().chain(row.cells.iter().map(Cell::text)).collect()
+    };
+    let rows: Vec<Vec<String>> = rows.iter().map(row).collect();
+    table(text, &head, &rows);
 }
 
 fn latencies(text: &mut String, run: &Run) {
-    for group in &strip(run).groups {
+    let model = verdicts_table(run);
+    for group in &model.groups {
         let _ = writeln!(text, "## {}\n", escape(&group.title));
-        let row = |row: &StripRow| {
-            let figures = &row.figures;
-            let values = [figures.p50, figures.p90, figures.p99, figures.p999, figures.max];
-            let mut cells = vec![row.label.clone()];
-            cells.extend(values.into_iter().map(ms));
-            cells.extend([late(figures), format::count(figures.n)]);
-            cells.push(match overload(run, &run.phases[row.phase]) {
-                Some(overload) => format!("{}: {}", row.judgement.word(), overload.in_words()),
-                None => row.judgement.word().to_owned(),
-            });
-            cells
-        };
-        let rows: Vec<Vec<String>> = group.rows.iter().map(row).collect();
-        let head =
-            ["", "p50 ms", "p90 ms", "p99 ms", "p99.9 ms", "longest ms", "late", "n", "verdict"];
-        table(text, &head, &rows);
+        figures(text, &model, &group.rows);
     }
 }
 
@@ -100,92 +97,27 @@ fn by_stage(text: &mut String, lifecycle: &Lifecycle) {
 }
 
 fn phases(text: &mut String, run: &Run) {
-    let row = |phase: &Phase| {
-        let figures = Figures::of_phase(phase);
-        let judged = failures_of(run, phase).is_empty();
-        let mark = if judged { "" } else { " ✕" };
-        vec![
-            format!("{}{mark}", phase.name),
-            stage_of(run, phase),
-            format::mb_per_s(phase.bytes_per_sec),
-            format::per_second(phase.ops_per_sec),
-            ms(figures.p50),
-            ms(figures.p90),
-            ms(figures.p99),
-            ms(figures.p999),
-            ms(figures.max),
-            format::count(figures.n),
-        ]
-    };
-    let rows: Vec<Vec<String>> = run.phases.iter().map(row).collect();
-    if rows.is_empty() {
-        return;
-    }
-    let _ = writeln!(text, "## Every phase\n");
-    let head = [
-        "phase",
-        "stage",
-        "MB/s",
-        "per s",
-        "p50 ms",
-        "p90 ms",
-        "p99 ms",
-        "p99.9 ms",
-        "longest ms",
-        "n",
-    ];
-    table(text, &head, &rows);
+    titled(text, "Every phase", &phases_table(run));
 }
 
 fn saves(text: &mut String, run: &Run) {
-    let rows = run.phases.iter().filter_map(|phase| {
-        let lag = phase.lag.as_ref()?;
-        let mut cells =
-            vec![phase.name.clone(), stage_of(run, phase), format::per_second(phase.ops_per_sec)];
-        let counts = [
-            lag.over_120hz,
-            lag.over_90hz,
-            lag.over_60hz,
-            lag.over_100ms,
-            lag.over_700ms,
-            lag.over_5s,
-        ];
-        match is_overloaded(phase) {
-            true => cells.extend(vec![format::NONE.to_owned(); counts.len()]),
-            false => cells.extend(counts.into_iter().map(format::count)),
-        }
-        cells.push(format::count(lag.saves));
-        Some(cells)
-    });
-    let rows: Vec<Vec<String>> = rows.collect();
-    if rows.is_empty() {
-        return;
+    titled(text, "Saves longer than a frame", &late_saves_table(run, false));
+}
+
+/// A table of one group; nothing where it has no row.
+fn titled(text: &mut String, title: &str, model: &Table) {
+    for group in model.groups.iter().filter(|group| !group.rows.is_empty()) {
+        let _ = writeln!(text, "## {title}\n");
+        figures(text, model, &group.rows);
     }
-    let _ = writeln!(text, "## Saves longer than a frame\n");
-    let head = [
-        "save", "stage", "saves/s", "8.3 ms", "11.1 ms", "16.7 ms", "100 ms", "700 ms", "5 s", "of",
-    ];
-    table(text, &head, &rows);
 }
 
 fn fills(text: &mut String, run: &Run) {
     for curve in fill_curves(run) {
-        let _ = writeln!(text, "## {}\n", escape(&curve.heading));
-        let mark = if curve.failures.is_empty() { "" } else { " ✕" };
-        let rows = curve.levels.iter().map(|level| {
-            let figures = &level.figures;
-            let values = [figures.p50, figures.p99, figures.p999, figures.max];
-            let full = format!("{}{mark}", format::share(level.full));
-            let mut cells = vec![full, format::mb_per_s(level.bytes_per_sec)];
-            cells.extend(values.into_iter().map(ms));
-            cells.extend([late(figures), format::count(figures.n)]);
-            cells
-        });
-        let rows: Vec<Vec<String>> = rows.collect();
-        let head = ["full", "MB/s", "p50 ms", "p99 ms", "p99.9 ms", "longest ms", "late", "n"];
-        table(text, &head, &rows);
-        if let Some(flush) = curve.flush_note() {
-            let _ = writeln!(text, "{}\n", escape(&flush));
+        let model = fill_table(run, &curve);
+        titled(text, &escape(&curve.heading), &model);
+        for note in &model.notes {
+            let _ = writeln!(text, "{}\n", escape(note));
         }
     }
 }

@@ -61,7 +61,7 @@ impl Measured<'_> {
             },
             Column::Of => self.lag.map_or(none, |lag| Cell::Count(lag.saves)),
             Column::N => Cell::Count(figures.n),
-            Column::Verdict => none,
+            Column::Stage | Column::Verdict => none,
         }
     }
 }
@@ -138,15 +138,35 @@ fn flush_row(index: usize, phase: &Phase) -> Option<TableRow> {
     })
 }
 
-/// Every phase of a run, saves included, by its name in the scenario; the stage is the remark.
+/// Every phase of a run, saves included, by its name in the scenario.
 pub fn phases_table(run: &Run) -> Table {
+    let columns: Vec<Column> = [Column::Stage].into_iter().chain(TESTS).collect();
     let phases = run.phases.iter().enumerate();
     let rows = phases.filter_map(|(index, phase)| {
-        let row = phase_row(run, index, phase.name.clone(), &TESTS)?;
-        Some(TableRow { remark: Some(stage_of(run, phase)), ..row })
+        let mut row = phase_row(run, index, phase.name.clone(), &TESTS)?;
+        row.cells.insert(0, Cell::Text(stage_of(run, phase)));
+        Some(row)
     });
     let groups = one_group(rows.collect());
-    Table { title: "phase", columns: TESTS.to_vec(), groups, notes: Vec::new() }
+    Table { title: "phase", columns, groups, notes: Vec::new() }
+}
+
+/// The rows that decide how a device lags, by group, as [`strip`] has them, each with its verdict.
+pub fn verdicts_table(run: &Run) -> Table {
+    let figures = [Column::Late, Column::N];
+    let figures: Vec<Column> = Column::LATENCY.into_iter().chain(figures).collect();
+    let row = |row: &StripRow| {
+        let mut drawn = strip_row(run, row, &figures);
+        drawn.cells.push(Cell::Verdict(row.judgement.clone()));
+        drawn
+    };
+    let group = |group: &StripGroup| TableGroup {
+        title: group.title.clone(),
+        rows: group.rows.iter().map(row).collect(),
+    };
+    let groups = strip(run).groups.iter().map(group).collect();
+    let columns = figures.iter().copied().chain([Column::Verdict]).collect();
+    Table { title: "", columns, groups, notes: Vec::new() }
 }
 
 /// The durable writes that decide, a row for each stage.

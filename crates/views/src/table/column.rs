@@ -4,6 +4,8 @@ use flashlag_units::Nanos;
 /// What a column shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Column {
+    /// Where the device was in its life.
+    Stage,
     /// Throughput, 10⁶ bytes a second.
     Speed,
     /// Operations a second.
@@ -40,6 +42,7 @@ impl Column {
     /// The title, without a unit of time.
     pub fn title(self) -> &'static str {
         match self {
+            Column::Stage => "stage",
             Column::Speed => "MB/s",
             Column::Rate => "ops/s",
             Column::SaveRate => "saves/s",

@@ -7,7 +7,7 @@ mod column;
 
 pub use build::{
     durable_writes_table, figure_cell, fill_table, has_stages, late_saves_table, phases_table,
-    saves_table, side_by_side, tests_table,
+    saves_table, side_by_side, tests_table, verdicts_table,
 };
 pub use cell::{Cell, Missing};
 pub use column::{Column, LagLimit};
@@ -101,7 +101,7 @@ mod tests {
                 tables.push(saves_table(&run, saves));
                 tables.push(late_saves_table(&run, saves));
             }
-            tables.extend([phases_table(&run), durable_writes_table(&run)]);
+            tables.extend([phases_table(&run), durable_writes_table(&run), verdicts_table(&run)]);
             tables.extend(crate::fill_curves(&run).iter().map(|curve| fill_table(&run, curve)));
         }
         tables
