@@ -367,3 +367,20 @@ fn fullness_is_no_cause_where_making_room_changes_nothing_and_an_overload_no_cos
     phase.missed_slots = Some(phase.ops * 100);
     assert!(explain::is_overloaded(phase) && !busy(&quick));
 }
+
+#[test]
+fn a_change_without_detail_ends_in_a_full_stop() {
+    for kind in [ChangeKind::NotSteady, ChangeKind::SteadyState] {
+        let mut run = sample::soak();
+        for phase in &mut run.phases {
+            phase.intervals.clear();
+            phase.changes.truncate(1);
+            for change in &mut phase.changes {
+                (change.kind, change.bytes_per_sec) = (kind, None);
+                change.detail = " ".to_owned();
+            }
+        }
+        let said = explain::headline(&run).sentence;
+        assert!(said.ends_with('.') && !said.contains(": "), "{kind:?}: {said}");
+    }
+}

@@ -68,6 +68,14 @@ fn weight(kind: ChangeKind) -> u8 {
     }
 }
 
+/// A sentence of both; of the first alone where the change has no detail.
+fn with_detail(what: &str, change: &Change) -> String {
+    match change.detail.trim() {
+        "" => format!("{what}."),
+        detail => format!("{what}: {}", sentence_of(detail)),
+    }
+}
+
 fn sentence(run: &Run, phase: &Phase, change: &Change) -> String {
     let mb = |rate: f64| format::mb_per_s(rate);
     let after = format::size(change.written_bytes);
@@ -98,11 +106,11 @@ fn sentence(run: &Run, phase: &Phase, change: &Change) -> String {
                     .map_or_else(String::new, |first| format!("; it began at {} MB/s", mb(first)));
                 format!("Steady at {} MB/s after {when}, {after}{first}.", mb(rate))
             }
-            None => format!("Steady after {when}, {after}: {}", sentence_of(&change.detail)),
+            None => with_detail(&format!("Steady after {when}, {after}"), change),
         },
         (ChangeKind::NotSteady, ..) => {
             let elapsed = format::time(phase.elapsed_ns);
-            format!("Not steady after {elapsed}: {}", sentence_of(&change.detail))
+            with_detail(&format!("Not steady after {elapsed}"), change)
         }
         _ if change.detail.trim().is_empty() => format!("Something changed after {when}."),
         _ => sentence_of(&capitalized(&change.detail)),
