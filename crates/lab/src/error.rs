@@ -64,6 +64,28 @@ pub enum LabError {
         /// What its console said last.
         console: String,
     },
+    /// A filesystem or a layer can't be mounted.
+    #[error("cannot mount {device} as {kind} at {} ({options}): {reason}", at.display())]
+    Mount {
+        /// The disk, the directory, or the kind again.
+        device: String,
+        /// The kernel's name of the filesystem.
+        kind: String,
+        /// The mount point.
+        at: PathBuf,
+        /// The mount options.
+        options: String,
+        /// The system's reason.
+        reason: std::io::Error,
+    },
+    /// A mount can't be removed.
+    #[error("cannot unmount {}: {reason}", at.display())]
+    Unmount {
+        /// The mount point.
+        at: PathBuf,
+        /// The system's reason.
+        reason: std::io::Error,
+    },
     /// Something can't be done: what, why, and what to try.
     #[error("{0}")]
     Plain(String),

@@ -9,10 +9,10 @@ use rustix::mount::{MountFlags, UnmountFlags};
 
 use crate::error::LabError;
 
-/// A FUSE daemon that is told to end holds what is below it a moment longer.
+/// A FUSE daemon that was asked to end may keep its mount busy for a moment.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Mounts at a directory, which is made where it is not there.
+/// Mounts at a directory, which is made if missing.
 pub(crate) fn put(
     source: &str,
     kind: &str,
@@ -21,11 +21,16 @@ pub(crate) fn put(
     options: &str,
 ) -> Result<(), LabError> {
     std::fs::create_dir_all(at).map_err(LabError::file("create", at))?;
-    let text = CString::new(options).map_err(|_| LabError::Plain("a zero in options".into()))?;
-    rustix::mount::mount(source, at, kind, flags, text.as_c_str()).map_err(|error| {
-        let place = at.display();
-        LabError::Plain(format!("cannot mount {source} as {kind} at {place} ({options}): {error}"))
-    })
+    let refused = |reason: std::io::Error| LabError::Mount {
+        device: source.to_owned(),
+        kind: kind.to_owned(),
+        at: at.to_owned(),
+        options: options.to_owned(),
+        reason,
+    };
+    let text = CString::new(options).map_err(|error| refused(error.into()))?;
+    let mounted = rustix::mount::mount(source, at, kind, flags, text.as_c_str());
+    mounted.map_err(|errno| refused(errno.into()))
 }
 
 /// Mounts a disk. Access times are as on phones: not written at every read.
@@ -39,19 +44,18 @@ pub(crate) fn put_filesystem(
     put(&disk.to_string_lossy(), kind, at, flags, options)
 }
 
-/// Unmounts, and waits for who still holds it.
+/// Unmounts, and waits while the mount is busy.
 pub(crate) fn take_off(at: &Path) -> Result<(), LabError> {
     let until = Instant::now() + PATIENCE;
     loop {
         match rustix::mount::unmount(at, UnmountFlags::empty()) {
-            // It is not mounted, or not any more.
+            // Not mounted, or no longer.
             Ok(()) | Err(Errno::INVAL | Errno::NOENT) => return Ok(()),
             Err(Errno::BUSY) if Instant::now() < until => {
                 std::thread::sleep(Duration::from_millis(10));
             }
-            Err(error) => {
-                let place = at.display();
-                return Err(LabError::Plain(format!("cannot unmount {place}: {error}")));
+            Err(errno) => {
+                return Err(LabError::Unmount { at: at.to_owned(), reason: errno.into() });
             }
         }
     }

@@ -2,6 +2,7 @@ use std::borrow::Cow;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use flashlag_units::ParseUnitError;
 use thiserror::Error;
 
 /// Why a device can't be served, or a server can't be asked.
@@ -74,6 +75,78 @@ impl ServeError {
             reason: reason.to_string(),
         }
     }
+}
+
+/// Why a word is no value of a setting.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ValueError {
+    /// No state of a device.
+    #[error("write new, full or aged:12mo")]
+    Age,
+    /// No length of time.
+    #[error(transparent)]
+    Time(#[from] ParseUnitError),
+    /// A pace that is no number.
+    #[error("write a number such as 10 or 0.5")]
+    NoNumber,
+    /// A pace at which no time can be kept.
+    #[error("{0} is not between 0.001 and 1000000")]
+    Pace(String),
+    /// No address to listen on.
+    #[error("write unix:PATH, tcp:PORT or tcp:ADDRESS:PORT")]
+    Address,
+    /// A port that the system would choose, unknown to clients.
+    #[error("0 is a port that no client can know: write another, such as tcp:10809")]
+    PortZero,
+    /// A path that can't be made absolute.
+    #[error("{0}")]
+    Path(String),
+}
+
+/// Why a running device does not do what a command asks for.
+#[derive(Debug, Error)]
+pub enum CommandError {
+    /// The data or the stored state can't be read or written.
+    #[error("{0}")]
+    Store(io::Error),
+    /// A recording's file exists.
+    #[error(
+        "cannot record in {}: something is there already: give the name of a new file",
+        path.display()
+    )]
+    RecordExists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A recording can't begin.
+    #[error("cannot record in {}: {source}", path.display())]
+    Record {
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// No recording to stop.
+    #[error("nothing is being recorded")]
+    NotRecording,
+    /// A recording can't be completed.
+    #[error("cannot complete the recording: {0}")]
+    Recording(io::Error),
+    /// A share of requests that is none.
+    #[error("a share of {0} is not between 0 and 1")]
+    Share(f64),
+    /// No room for another fault.
+    #[error("{most} faults are set: repair the device first")]
+    Faults {
+        /// The most that can be set.
+        most: usize,
+    },
+    /// A value that the command can't have.
+    #[error(transparent)]
+    Value(#[from] ValueError),
+    /// A file that can't be loaded, or a state that can't be stored.
+    #[error(transparent)]
+    Serve(#[from] ServeError),
 }
 
 /// A text without characters that steer a terminal: they are replaced.

@@ -23,7 +23,7 @@ pub use control::{
 };
 pub use crash::CrashImage;
 pub use device::{Refusal, Served};
-pub use error::ServeError;
+pub use error::{CommandError, ServeError, ValueError};
 pub use launch::{Launch, Listen, OwnDirectory, Running, percent_encoded};
 pub use record::{Head, Record, RecordKind, Recording};
 pub use settings::{Age, Settings, TimeScale};

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use flashlag_units::{Bytes, Nanos};
 
-use crate::error::ServeError;
+use crate::error::{ServeError, ValueError};
 
 /// What device to serve.
 #[derive(Clone, Debug, PartialEq)]
@@ -69,15 +69,15 @@ impl Age {
 }
 
 impl FromStr for Age {
-    type Err = String;
+    type Err = ValueError;
 
-    fn from_str(text: &str) -> Result<Age, String> {
+    fn from_str(text: &str) -> Result<Age, ValueError> {
         match text {
             "new" => Ok(Age::New),
             "full" => Ok(Age::Full),
             _ => {
-                let age = text.strip_prefix("aged:").ok_or("write new, full or aged:12mo")?;
-                age.parse().map(Age::Aged).map_err(|error| error.to_string())
+                let age = text.strip_prefix("aged:").ok_or(ValueError::Age)?;
+                Ok(Age::Aged(age.parse()?))
             }
         }
     }
@@ -93,7 +93,7 @@ impl fmt::Display for Age {
     }
 }
 
-/// How many times faster than real time a device lives, in millionths.
+/// The pace of a device's time: a multiple of real time, in millionths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TimeScale(u64);
 
@@ -106,23 +106,23 @@ impl Default for TimeScale {
 }
 
 impl TimeScale {
-    /// So many times faster than real time.
+    /// A pace of `times` real time.
     ///
     /// # Errors
     /// A pace at which no time can be kept.
-    pub fn of(times: f64) -> Result<TimeScale, String> {
+    pub fn of(times: f64) -> Result<TimeScale, ValueError> {
         if !(0.001..=1_000_000.0).contains(&times) {
-            return Err(format!("{times} is not between 0.001 and 1000000"));
+            return Err(ValueError::Pace(times.to_string()));
         }
         Ok(TimeScale((times * ONE as f64).round() as u64))
     }
 
-    /// The device's time that passes in a stretch of real time.
+    /// The device's time in a span of real time.
     pub fn device(self, real: Nanos) -> Nanos {
         scale(real, self.0, ONE)
     }
 
-    /// The real time in which a stretch of the device's time passes, rounded up.
+    /// The real time of a span of the device's time, rounded up.
     pub fn real(self, device: Nanos) -> Nanos {
         scale(device.plus(Nanos(self.0 / ONE)), ONE, self.0)
     }
@@ -142,10 +142,10 @@ fn scale(time: Nanos, times: u64, over: u64) -> Nanos {
 }
 
 impl FromStr for TimeScale {
-    type Err = String;
+    type Err = ValueError;
 
-    fn from_str(text: &str) -> Result<TimeScale, String> {
-        TimeScale::of(text.parse().map_err(|_| "write a number such as 10 or 0.5")?)
+    fn from_str(text: &str) -> Result<TimeScale, ValueError> {
+        TimeScale::of(text.parse().map_err(|_| ValueError::NoNumber)?)
     }
 }
 
@@ -161,19 +161,20 @@ impl Settings {
         Settings { profile: profile.to_owned(), ..Settings::default() }
     }
 
-    /// Takes one setting as it stands on nbdkit's command line.
+    /// Sets one setting, written as on nbdkit's command line.
     ///
     /// # Errors
-    /// A key that there is not, or a value that it can't have.
+    /// An unknown key, or a value that it can't have.
     pub fn set(&mut self, key: &str, value: &str) -> Result<(), ServeError> {
         let wrong = |reason: String| ServeError::setting(key, value, reason);
+        let typed = |error: ValueError| ServeError::setting(key, value, error);
         let path = || Some(PathBuf::from(value));
         match key {
             "profile" => self.profile = value.to_owned(),
             "size" => self.size = Some(value.parse().map_err(|e| wrong(format!("{e}")))?),
-            "state" => self.age = Some(value.parse().map_err(wrong)?),
+            "state" => self.age = Some(value.parse().map_err(typed)?),
             "seed" => self.seed = value.parse().map_err(|_| wrong("no whole number".into()))?,
-            "time_scale" => self.time_scale = value.parse().map_err(wrong)?,
+            "time_scale" => self.time_scale = value.parse().map_err(typed)?,
             "store" => self.store = path(),
             "scratch" => self.scratch = path(),
             "image" => self.image = path(),

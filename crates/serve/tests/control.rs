@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use common::open;
-use flashlag_serve::{Command, ControlServer};
+use flashlag_serve::{Command, CommandError, ControlServer};
 use proptest::prelude::*;
 
 /// The reply to a line.
@@ -37,7 +37,8 @@ fn no_reply_steers_a_terminal_or_repeats_a_line_without_end() {
     let folder = tempfile::tempdir().unwrap();
     let socket = folder.path().join("control");
     let evil = "\u{1b}[31m\u{1b}]0;owned\u{7}\r\n\u{9b}2J\u{202e}";
-    let answer = move |_: &Command| Err(evil.repeat(500));
+    let answer =
+        move |_: &Command| Err(CommandError::Store(std::io::Error::other(evil.repeat(500))));
     let server = ControlServer::start(&socket, answer, || {}).unwrap();
     assert_plain(&reply(&socket, "{\"do\":\"stat\"}"));
     let escaped = "\\u001b[31m\\u202e";

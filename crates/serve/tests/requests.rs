@@ -264,7 +264,7 @@ fn a_device_goes_on_at_another_pace_from_the_moment_at_which_it_was() {
     assert!(after.virtual_ns >= before.virtual_ns, "{after:?} after {before:?}");
     for times in [0.0, -1.0, 1e9, f64::NAN] {
         let refused = device.tell(&Command::TimeScale { times }).unwrap_err();
-        assert!(refused.contains("not between"), "{refused}");
+        assert!(refused.to_string().contains("not between"), "{refused}");
     }
     assert_eq!(stats(&device).time_scale, 2.5, "what is refused changes nothing");
     assert_eq!(read(&device, 0, "after"), 1);
@@ -359,7 +359,7 @@ fn a_recording_is_a_new_file_and_nothing_that_is_there() {
     for name in ["notes", "link", "pipe", "store", "store.log", "store.flash"] {
         let record = Command::Record { path: path(name), data: true, limit: Bytes::from_mib(1) };
         let refused = device.tell(&record).unwrap_err();
-        assert!(refused.contains("something is there already"), "{name}: {refused}");
+        assert!(refused.to_string().contains("something is there already"), "{name}: {refused}");
     }
     assert_eq!(std::fs::read_to_string(path("notes")).unwrap(), "my own");
     drop(device);

@@ -2,7 +2,7 @@
 
 use flashlag_lab::{LabError, LabSpec};
 use flashlag_schema::profile::Profile;
-use flashlag_serve::{Age, Settings, TimeScale};
+use flashlag_serve::{Age, Settings, TimeScale, ValueError};
 use flashlag_units::Bytes;
 
 use super::simulated::{of_size, profile};
@@ -84,7 +84,7 @@ impl LabTarget {
 /// What a device went through, and how fast it lives.
 fn lives(spec: &LabSpec) -> Result<(Age, Pace), String> {
     let wrong =
-        |option: &str, value: &str, reason: String| format!("\"{option}={value}\": {reason}");
+        |option: &str, value: &str, reason: ValueError| format!("\"{option}={value}\": {reason}");
     let age = match &spec.state {
         Some(state) => state.parse().map_err(|reason| wrong("state", state, reason))?,
         None => Age::New,

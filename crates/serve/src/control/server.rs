@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use super::{Answer, Command, Reply};
-use crate::error::{ServeError, plain};
+use crate::error::{CommandError, ServeError, plain};
 
 /// The longest command.
 const LONGEST: u64 = 64 << 10;
@@ -29,7 +29,7 @@ impl ControlServer {
     /// Where the socket can't be made.
     pub fn start(
         path: &Path,
-        answer: impl Fn(&Command) -> Result<Answer, String> + Send + Sync + 'static,
+        answer: impl Fn(&Command) -> Result<Answer, CommandError> + Send + Sync + 'static,
         quit: impl Fn() + Send + Sync + 'static,
     ) -> Result<ControlServer, ServeError> {
         let refuse = |error: &io::Error| {
@@ -66,7 +66,7 @@ struct Serving<A, Q> {
 
 impl<A, Q> Serving<A, Q>
 where
-    A: Fn(&Command) -> Result<Answer, String> + Send + Sync + 'static,
+    A: Fn(&Command) -> Result<Answer, CommandError> + Send + Sync + 'static,
     Q: Fn() + Send + Sync + 'static,
 {
     fn begin(serving: &Arc<Serving<A, Q>>, mut stream: UnixStream) {
@@ -107,7 +107,7 @@ where
             let reply = match &command {
                 Ok(command) => match (self.answer)(command) {
                     Ok(answer) => Reply::Ok(answer),
-                    Err(reason) => Reply::Error(bounded(&reason)),
+                    Err(error) => Reply::Error(bounded(&error.to_string())),
                 },
                 Err(error) => Reply::Error(format!(
                     "no command: {}; write a line of JSON such as {{\"do\":\"stat\"}}",

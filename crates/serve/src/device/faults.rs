@@ -6,8 +6,9 @@ use rustix::io::Errno;
 
 use super::request::{Refusal, Work};
 use crate::control::{Fault, FaultOp};
+use crate::error::CommandError;
 
-/// What goes wrong at present.
+/// The faults that are set.
 #[derive(Debug, Default)]
 pub(crate) struct Faults {
     set: Vec<Set>,
@@ -21,17 +22,17 @@ struct Set {
     left: u64,
 }
 
-/// More than that are a mistake.
+/// Faults that can be set at once: more are a mistake.
 const MOST: usize = 1000;
 
 impl Faults {
-    /// Adds one that makes requests fail.
-    pub(super) fn add(&mut self, fault: &Fault) -> Result<(), String> {
+    /// Adds a fault that makes requests fail.
+    pub(super) fn add(&mut self, fault: &Fault) -> Result<(), CommandError> {
         if !(0.0..=1.0).contains(&fault.share) {
-            return Err(format!("a share of {} is not between 0 and 1", fault.share));
+            return Err(CommandError::Share(fault.share));
         }
         if self.set.len() >= MOST {
-            return Err(format!("{MOST} faults are set: repair the device first"));
+            return Err(CommandError::Faults { most: MOST });
         }
         self.set.push(Set {
             random: Pcg64Mcg::seed_from_u64(fault.seed),
@@ -62,7 +63,7 @@ impl Faults {
         self.set.is_empty() && self.stalled_until == Nanos::ZERO
     }
 
-    /// Whether a request goes wrong.
+    /// Fails a request that a fault strikes.
     pub(super) fn check(&mut self, offset: u64, work: &Work<'_>) -> Result<(), Refusal> {
         for set in &mut self.set {
             if set.left > 0 && set.strikes(offset, work) {

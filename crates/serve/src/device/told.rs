@@ -1,4 +1,4 @@
-//! What the device is told while it runs.
+//! Commands to a running device.
 
 use std::fs::File;
 use std::io;
@@ -12,19 +12,20 @@ use super::core::Core;
 use super::power::Plan;
 use super::{Modelled, Served};
 use crate::control::{Answer, Command, CutMoment, Fault, FaultKind};
+use crate::error::CommandError;
 use crate::record::{Head, Recorder, SCHEMA};
 use crate::settings::TimeScale;
 use crate::store::PRIVATE;
 
 impl Served {
-    /// Does what it is told.
+    /// Runs a command of the control socket.
     ///
     /// # Errors
-    /// Why it does not.
-    pub fn tell(&self, command: &Command) -> Result<Answer, String> {
+    /// The reason why the command can't be run.
+    pub fn tell(&self, command: &Command) -> Result<Answer, CommandError> {
         let mut core = self.core();
         let now = core.now();
-        core.cut_where_due(&self.data, now).map_err(|error| error.to_string())?;
+        core.cut_where_due(&self.data, now).map_err(CommandError::Store)?;
         let answer = match command {
             Command::Stat => Ok(Answer::Stats(Box::new(self.stats(&core)))),
             Command::Cut { moment, stay_off } => self.cut(&mut core, *moment, *stay_off),
@@ -38,24 +39,22 @@ impl Served {
             Command::Record { path, data, limit } => self
                 .record(&mut core, path, *data, *limit)
                 .map(|()| Answer::Done)
-                .map_err(|error| match error.kind() {
-                    io::ErrorKind::AlreadyExists => format!(
-                        "cannot record in {}: something is there already: give the name of a new file",
-                        path.display()
-                    ),
-                    _ => format!("cannot record in {}: {error}", path.display()),
+                .map_err(|source| match source.kind() {
+                    io::ErrorKind::AlreadyExists => {
+                        CommandError::RecordExists { path: path.clone() }
+                    }
+                    _ => CommandError::Record { path: path.clone(), source },
                 }),
             Command::RecordStop => stop_recording(&mut core),
-            Command::Load { image } => self
-                .load(&mut core, image)
-                .map(|()| Answer::Done)
-                .map_err(|error| error.to_string()),
+            Command::Load { image } => {
+                self.load(&mut core, image).map(|()| Answer::Done).map_err(CommandError::Serve)
+            }
             Command::TimeScale { times } => {
                 core.clock.set_scale(TimeScale::of(*times)?);
                 Ok(Answer::Done)
             }
             Command::Quit => {
-                self.shut(&mut core).map(|()| Answer::Done).map_err(|error| error.to_string())
+                self.shut(&mut core).map(|()| Answer::Done).map_err(CommandError::Serve)
             }
         };
         self.set_plain(&core);
@@ -86,7 +85,12 @@ impl Served {
         Ok(())
     }
 
-    fn cut(&self, core: &mut Core, moment: CutMoment, stay_off: bool) -> Result<Answer, String> {
+    fn cut(
+        &self,
+        core: &mut Core,
+        moment: CutMoment,
+        stay_off: bool,
+    ) -> Result<Answer, CommandError> {
         let now = core.now();
         match Plan::new(moment, now, stay_off) {
             Some(plan) => {
@@ -95,7 +99,7 @@ impl Served {
             }
             None => {
                 let report = core.cut(&self.data, now, stay_off);
-                report.map(Answer::Cut).map_err(|error| error.to_string())
+                report.map(Answer::Cut).map_err(CommandError::Store)
             }
         }
     }
@@ -127,19 +131,19 @@ impl Served {
     }
 }
 
-fn stop_recording(core: &mut Core) -> Result<Answer, String> {
-    let recorder = core.recorder.take().ok_or("nothing is being recorded")?;
+fn stop_recording(core: &mut Core) -> Result<Answer, CommandError> {
+    let recorder = core.recorder.take().ok_or(CommandError::NotRecording)?;
     match recorder.finish() {
         Ok((requests, complete)) => Ok(Answer::Recorded { requests, complete }),
-        Err(error) => Err(format!("cannot complete the recording: {error}")),
+        Err(error) => Err(CommandError::Recording(error)),
     }
 }
 
-fn done(result: std::io::Result<()>) -> Result<Answer, String> {
-    result.map(|()| Answer::Done).map_err(|error| error.to_string())
+fn done(result: io::Result<()>) -> Result<Answer, CommandError> {
+    result.map(|()| Answer::Done).map_err(CommandError::Store)
 }
 
-fn set_fault(core: &mut Core, fault: &Fault) -> Result<(), String> {
+fn set_fault(core: &mut Core, fault: &Fault) -> Result<(), CommandError> {
     match fault.kind {
         FaultKind::Error => core.faults.add(fault),
         FaultKind::StallNs(time) => {

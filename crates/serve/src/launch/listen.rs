@@ -9,7 +9,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use crate::error::ServeError;
+use crate::error::{ServeError, ValueError};
 
 /// The longest path of a socket that the system takes.
 const LONGEST: usize = 107;
@@ -61,23 +61,20 @@ impl Listen {
 }
 
 impl FromStr for Listen {
-    type Err = String;
+    type Err = ValueError;
 
-    fn from_str(text: &str) -> Result<Listen, String> {
+    fn from_str(text: &str) -> Result<Listen, ValueError> {
         if let Some(path) = text.strip_prefix("unix:") {
             let path = PathBuf::from(path);
-            return std::path::absolute(path).map(Listen::Unix).map_err(|error| error.to_string());
+            let path = std::path::absolute(path);
+            return path.map(Listen::Unix).map_err(|error| ValueError::Path(error.to_string()));
         }
-        let wrong = || "write unix:PATH, tcp:PORT or tcp:ADDRESS:PORT".to_owned();
-        let rest = text.strip_prefix("tcp:").ok_or_else(wrong)?;
+        let rest = text.strip_prefix("tcp:").ok_or(ValueError::Address)?;
         let (address, port) = rest.rsplit_once(':').unwrap_or(("127.0.0.1", rest));
-        let address = address.trim_matches(['[', ']']).parse().map_err(|_| wrong())?;
-        match port.parse().map_err(|_| wrong())? {
+        let address = address.trim_matches(['[', ']']).parse().map_err(|_| ValueError::Address)?;
+        match port.parse().map_err(|_| ValueError::Address)? {
             // The system would choose one, and nobody would know which.
-            0 => {
-                Err("0 is no port that clients can be told: write one, such as tcp:10809"
-                    .to_owned())
-            }
+            0 => Err(ValueError::PortZero),
             port => Ok(Listen::Tcp(address, port)),
         }
     }
@@ -148,7 +145,7 @@ mod tests {
     #[test]
     fn a_port_that_the_system_would_choose_is_refused() {
         let refused = "tcp:127.0.0.1:0".parse::<Listen>().unwrap_err();
-        assert!(refused.contains("tcp:10809"), "{refused}");
+        assert!(refused.to_string().contains("tcp:10809"), "{refused}");
         assert!("tcp:0".parse::<Listen>().is_err());
         assert_eq!("tcp:7".parse(), Ok(Listen::Tcp([127, 0, 0, 1].into(), 7)));
     }

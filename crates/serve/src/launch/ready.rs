@@ -14,6 +14,7 @@ use flashlag_units::Nanos;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use rustix::time::Timespec;
+use thiserror::Error;
 
 /// A device is ready in moments, but where it must be filled or read back first.
 const PATIENCE: Nanos = Nanos::from_secs(300);
@@ -44,24 +45,34 @@ impl KeptLines {
     }
 }
 
+/// Why a server is not ready; said of its program.
+#[derive(Debug, Error)]
+pub(super) enum NotReady {
+    #[error("ended before it was ready")]
+    Ended,
+    #[error("was not ready after {PATIENCE}")]
+    Late,
+    #[error("{0}")]
+    System(#[from] io::Error),
+}
+
 /// Waits until the plugin says that the device is ready, or its process ends. The plugin connects before
 /// it begins, and ends when the connection does: a server never outlives who starts it.
-pub(super) fn wait(listener: &UnixListener, child: &Child) -> Result<UnixStream, String> {
-    let text = |error: io::Error| error.to_string();
+pub(super) fn wait(listener: &UnixListener, child: &Child) -> Result<UnixStream, NotReady> {
     let until = MonotonicClock.now().plus(PATIENCE);
     wait_for(listener, child, until)?;
-    let (mut stream, _) = listener.accept().map_err(text)?;
+    let (mut stream, _) = listener.accept()?;
     wait_for(&stream, child, until)?;
-    match stream.read(&mut [0]).map_err(text)? {
-        0 => Err("ended before it was ready".to_owned()),
+    match stream.read(&mut [0])? {
+        0 => Err(NotReady::Ended),
         _ => Ok(stream),
     }
 }
 
 /// Waits until something is to be read, while a process lives.
-fn wait_for(source: &impl AsFd, child: &Child, until: Nanos) -> Result<(), String> {
+fn wait_for(source: &impl AsFd, child: &Child, until: Nanos) -> Result<(), NotReady> {
     let process = pidfd_open(Pid::from_child(child), PidfdFlags::empty());
-    let process = process.map_err(|errno| io::Error::from(errno).to_string())?;
+    let process = process.map_err(io::Error::from)?;
     let mut fds = [PollFd::new(source, PollFlags::IN), PollFd::new(&process, PollFlags::IN)];
     loop {
         let left = Duration::from(until.saturating_since(MonotonicClock.now()));
@@ -71,13 +82,13 @@ fn wait_for(source: &impl AsFd, child: &Child, until: Nanos) -> Result<(), Strin
         };
         match poll(&mut fds, Some(&left)) {
             Err(rustix::io::Errno::INTR) => {}
-            Err(errno) => return Err(io::Error::from(errno).to_string()),
-            Ok(0) => return Err(format!("was not ready after {PATIENCE}")),
+            Err(errno) => return Err(io::Error::from(errno).into()),
+            Ok(0) => return Err(NotReady::Late),
             Ok(_) => break,
         }
     }
     match fds[0].revents().is_empty() {
         false => Ok(()),
-        true => Err("ended before it was ready".to_owned()),
+        true => Err(NotReady::Ended),
     }
 }

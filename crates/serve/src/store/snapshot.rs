@@ -50,7 +50,10 @@ fn parse(path: &Path, line: &[u8]) -> Result<Header, ServeError> {
         let reason = format!("it is `{}`, this program reads `{FORMAT}`", header.schema);
         return Err(damaged(path, &reason));
     }
-    header.is_sound().map_err(|reason| damaged(path, &reason))?;
+    if !header.has_a_time() {
+        let reason = format!("it is damaged: a device's time is not {} ns", header.now.0);
+        return Err(damaged(path, &reason));
+    }
     Ok(header)
 }
 
