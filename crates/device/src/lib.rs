@@ -20,7 +20,7 @@ pub use error::{DeviceError, advice_for_errno};
 pub use latency::Latency;
 pub use null::NullDevice;
 pub use ram::{RamCounts, RamDevice, Service};
-pub use request::{Completion, Device, Durability, Geometry, Op, Request};
+pub use request::{Completion, Device, Durability, Geometry, Op, Request, SyncCall};
 pub use sampler::{WaitReading, WaitSampler, WaitWindow};
 pub use shifted::Shifted;
 pub use wait::{NoWaitMeter, SchedulerTimes, WaitMeter};

@@ -3,7 +3,7 @@ use flashlag_units::{Bytes, Nanos};
 use crate::clock::Clock;
 use crate::error::DeviceError;
 
-/// What a request does.
+/// The operation of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Op {
     /// Fills the slot's buffer from the device.
@@ -12,18 +12,37 @@ pub enum Op {
     Write,
     /// Makes everything that completed before durable. Moves nothing.
     Flush,
-    /// Tells the device that the range holds nothing of worth.
+    /// Tells the device that the data of the range is no longer needed.
     Discard,
 }
 
 impl Op {
-    /// As errors call it.
+    /// The word in errors.
     pub const fn name(self) -> &'static str {
         match self {
             Op::Read => "read",
             Op::Write => "write",
             Op::Flush => "flush",
             Op::Discard => "discard",
+        }
+    }
+}
+
+/// The system call that makes written data durable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SyncCall {
+    /// `fdatasync`: the data, and the metadata needed to find it.
+    Data,
+    /// `fsync`: all metadata as well.
+    All,
+}
+
+impl SyncCall {
+    /// The name of the call.
+    pub const fn name(self) -> &'static str {
+        match self {
+            SyncCall::Data => "fdatasync",
+            SyncCall::All => "fsync",
         }
     }
 }

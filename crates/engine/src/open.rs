@@ -1,7 +1,7 @@
 //! From what a scenario asks for to a device that does it, or to the nearest that can be had, with
 //! the difference recorded.
 
-use flashlag_device::{DeviceError, Geometry, NullDevice};
+use flashlag_device::{DeviceError, Geometry, NullDevice, SyncCall};
 use flashlag_schema::Downgrade;
 use flashlag_schema::scenario::{Durability, EngineKind, Io};
 use flashlag_units::Bytes;
@@ -13,7 +13,7 @@ use crate::any::AnyDevice;
 use crate::direct::{Alignment, alignment};
 use crate::files::FileSet;
 use crate::psync::{PsyncDevice, write_dsync};
-use crate::table::{DurableWrite, FileTable, Sync};
+use crate::table::{DurableWrite, FileTable};
 use crate::uring;
 
 /// What is asked for.
@@ -85,7 +85,7 @@ pub fn open(files: &FileSet, options: &OpenOptions) -> Result<Opened, DeviceErro
     let mut opening = Opening { files, options, downgrades: &mut downgrades };
     let durable = opening.durability()?;
     let (descriptors, alignment, direct) = opening.descriptors(durable)?;
-    let sync = if durable == Durability::Fsync { Sync::All } else { Sync::Data };
+    let sync = if durable == Durability::Fsync { SyncCall::All } else { SyncCall::Data };
     let table = FileTable::new(files.clone(), descriptors, sync);
     let wants_ring = match options.engine {
         EngineKind::Auto => options.queue_depth > 1,

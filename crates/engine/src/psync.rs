@@ -173,9 +173,10 @@ impl Device for PsyncDevice {
 mod tests {
     use std::fs::File;
 
+    use flashlag_device::SyncCall;
+
     use super::*;
     use crate::files::FileSet;
-    use crate::table::Sync;
 
     const BLOCK: Bytes = Bytes(8192);
 
@@ -188,7 +189,7 @@ mod tests {
             let path = if index == null { "/dev/null".into() } else { set.path(index) };
             File::options().create(true).truncate(false).write(true).open(path).unwrap().into()
         };
-        let table = FileTable::new(set.clone(), vec![open(0), open(1)], Sync::Data);
+        let table = FileTable::new(set.clone(), vec![open(0), open(1)], SyncCall::Data);
         let (alignment, buffer) = (Bytes(4096), BLOCK);
         let geometry = Geometry { size: span, alignment, slots: 1, buffer, keeps_data: true };
         PsyncDevice::new(table, geometry, 4096, DurableWrite::Sync)

@@ -1,30 +1,12 @@
 //! The open files of a device, and the system calls on them.
 
-use flashlag_device::DeviceError;
+use flashlag_device::{DeviceError, SyncCall};
 use flashlag_units::Bytes;
 use rustix::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use rustix::fs::FallocateFlags;
 use rustix::io::Errno;
 
 use crate::files::{FILE_BITS, FileSet};
-
-/// The call that makes written data durable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Sync {
-    /// `fdatasync`: the data, and the metadata needed to find it.
-    Data,
-    /// `fsync`: all metadata too.
-    All,
-}
-
-impl Sync {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Sync::Data => "fdatasync",
-            Sync::All => "fsync",
-        }
-    }
-}
 
 /// How a write is made durable by itself, without a flush of everything before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,11 +24,11 @@ pub(crate) enum DurableWrite {
 pub(crate) struct FileTable {
     set: FileSet,
     files: Vec<OwnedFd>,
-    pub(crate) sync: Sync,
+    pub(crate) sync: SyncCall,
 }
 
 impl FileTable {
-    pub(crate) fn new(set: FileSet, files: Vec<OwnedFd>, sync: Sync) -> FileTable {
+    pub(crate) fn new(set: FileSet, files: Vec<OwnedFd>, sync: SyncCall) -> FileTable {
         FileTable { set, files, sync }
     }
 
@@ -133,10 +115,10 @@ impl FileTable {
 }
 
 #[inline]
-fn sync(file: &OwnedFd, how: Sync) -> Result<(), Errno> {
+fn sync(file: &OwnedFd, how: SyncCall) -> Result<(), Errno> {
     let call = |file: BorrowedFd<'_>| match how {
-        Sync::Data => rustix::fs::fdatasync(file),
-        Sync::All => rustix::fs::fsync(file),
+        SyncCall::Data => rustix::fs::fdatasync(file),
+        SyncCall::All => rustix::fs::fsync(file),
     };
     retry(|| call(rustix::fd::AsFd::as_fd(file)))
 }

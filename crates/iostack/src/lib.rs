@@ -33,4 +33,4 @@ pub use fs::FileId;
 pub use ledger::Ledger;
 pub use spec::{FilesystemKind, SpecError, StackSpec};
 pub use stack::Stack;
-pub use stack_file::{StackFile, Sync};
+pub use stack_file::StackFile;

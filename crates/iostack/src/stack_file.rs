@@ -1,7 +1,8 @@
 //! A file of a stack as a device: what the tests are driven on.
 
 use flashlag_device::{
-    Clock, Completion, Device, DeviceError, Durability, Geometry, Op, Request, VirtualClock,
+    Clock, Completion, Device, DeviceError, Durability, Geometry, Op, Request, SyncCall,
+    VirtualClock,
 };
 use flashlag_units::{Bytes, Nanos};
 
@@ -9,15 +10,6 @@ use crate::fs::FileId;
 use crate::plan::Plan;
 use crate::scheduler::Pid;
 use crate::stack::{Inner, Stack};
-
-/// What makes a write durable.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sync {
-    /// `fdatasync`: the data and what is needed to read it.
-    DataOnly,
-    /// `fsync`: the time of modification as well.
-    All,
-}
 
 /// One request under way.
 #[derive(Clone, Copy, Debug)]
@@ -47,7 +39,7 @@ pub struct StackFile<D> {
     span: Bytes,
     block: Bytes,
     direct: bool,
-    sync: Sync,
+    sync: SyncCall,
     slots: Vec<Option<UnderWay>>,
     /// The sync under way.
     syncing: Option<Pid>,
@@ -64,7 +56,7 @@ impl<D: Device<Clock = VirtualClock>> StackFile<D> {
         block: Bytes,
         depth: u32,
         direct: bool,
-        sync: Sync,
+        sync: SyncCall,
     ) -> StackFile<D> {
         StackFile {
             stack: stack.clone(),
@@ -140,7 +132,7 @@ impl<D: Device<Clock = VirtualClock>> StackFile<D> {
         }
         // What is durable by its own write needs no more than its data either.
         let asked = |one: &UnderWay| one.durability == Durability::Flush;
-        let all = self.sync == Sync::All && self.slots.iter().flatten().any(asked);
+        let all = self.sync == SyncCall::All && self.slots.iter().flatten().any(asked);
         match inner.begin_sync(Some(self.file), !all) {
             Ok(pid) => self.syncing = Some(pid),
             Err(error) => self.synced_at(inner.now(), &Err(error)),

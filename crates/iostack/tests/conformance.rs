@@ -1,8 +1,8 @@
 //! A file of a stack is a device like any other: it keeps the promises of the seam.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use flashlag_device::{Latency, RamDevice, Service, VirtualClock};
-use flashlag_iostack::{Stack, StackFile, StackSpec, Sync};
+use flashlag_device::{Latency, RamDevice, Service, SyncCall, VirtualClock};
+use flashlag_iostack::{Stack, StackFile, StackSpec};
 use flashlag_schema::profile::StackModel;
 use flashlag_testing::conformance::{self, Outcome};
 use flashlag_units::{Bytes, Nanos, Text};
@@ -37,7 +37,12 @@ fn model() -> StackModel {
     model
 }
 
-fn file(spec: &str, depth: u32, direct: bool, sync: Sync) -> StackFile<RamDevice<VirtualClock>> {
+fn file(
+    spec: &str,
+    depth: u32,
+    direct: bool,
+    sync: SyncCall,
+) -> StackFile<RamDevice<VirtualClock>> {
     let span = Bytes::from_mib(1);
     let stack = Stack::mount(ram(depth), StackSpec::parse(spec).unwrap(), &model()).unwrap();
     let file = stack.create("test").unwrap();
@@ -50,7 +55,7 @@ fn file(spec: &str, depth: u32, direct: bool, sync: Sync) -> StackFile<RamDevice
 fn files_of_every_filesystem_keep_the_promises_of_a_device() {
     for spec in ["raw", "ext4", "ext4,nobarrier,fuse", "f2fs", "f2fs,noipu,encrypt"] {
         for (depth, direct) in [(1, true), (8, true), (1, false), (8, false)] {
-            for sync in [Sync::DataOnly, Sync::All] {
+            for sync in [SyncCall::Data, SyncCall::All] {
                 let report = conformance::check(|| file(spec, depth, direct, sync));
                 assert_eq!(report.broken(), Vec::<String>::new(), "{spec} {depth} {direct}");
                 for (claim, outcome) in &report.outcomes {

@@ -5,9 +5,10 @@ use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use flashlag_device::{
-    Clock, Completion, Device, DeviceError, Durability, Geometry, Op, Request, VirtualClock,
+    Clock, Completion, Device, DeviceError, Durability, Geometry, Op, Request, SyncCall,
+    VirtualClock,
 };
-use flashlag_iostack::{Stack, StackFile, StackSpec, Sync};
+use flashlag_iostack::{Stack, StackFile, StackSpec};
 use flashlag_schema::profile::StackModel;
 use flashlag_units::{Bytes, Nanos};
 
@@ -91,7 +92,7 @@ fn each(spec: &str, depth: u32) -> Duration {
     let file = stack.create("test").unwrap();
     let (span, block) = (Bytes::from_mib(256), Bytes(4096));
     stack.write_nothing(file, Bytes::ZERO, span, true).unwrap();
-    let mut device = StackFile::new(&stack, file, span, block, depth, true, Sync::DataOnly);
+    let mut device = StackFile::new(&stack, file, span, block, depth, true, SyncCall::Data);
     let from = Instant::now();
     let (mut submitted, mut ended, mut done) = (0, 0, Vec::new());
     let mut free: Vec<u32> = (0..depth).collect();

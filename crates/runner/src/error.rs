@@ -63,6 +63,14 @@ pub enum RunError {
         /// Why not, and what to try.
         reason: String,
     },
+    /// An option that has no meaning on a target.
+    #[error("{option} is for real storage; leave it out for {target}")]
+    Option {
+        /// The option, as it is typed.
+        option: String,
+        /// The target as the user named it.
+        target: String,
+    },
     /// `--resume` of something else.
     #[error("cannot resume: {reason}")]
     Resume {

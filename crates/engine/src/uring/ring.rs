@@ -1,12 +1,12 @@
 use std::os::fd::RawFd;
 
+use flashlag_device::SyncCall;
 use io_uring::squeue::Entry;
 use io_uring::types::{Fixed, FsyncFlags, SubmitArgs, Timespec};
 use io_uring::{IoUring, opcode};
 use rustix::io::Errno;
 
 use super::memory::SlotMemory;
-use crate::table::Sync;
 
 /// `RWF_DSYNC` of linux/fs.h.
 const RWF_DSYNC: i32 = 0x2;
@@ -73,10 +73,10 @@ impl Ring {
     }
 
     /// Queues a sync of a file. `false` where the queue is full.
-    pub(super) fn push_sync(&mut self, slot: usize, file: usize, sync: Sync) -> bool {
+    pub(super) fn push_sync(&mut self, slot: usize, file: usize, sync: SyncCall) -> bool {
         let flags = match sync {
-            Sync::Data => FsyncFlags::DATASYNC,
-            Sync::All => FsyncFlags::empty(),
+            SyncCall::Data => FsyncFlags::DATASYNC,
+            SyncCall::All => FsyncFlags::empty(),
         };
         let entry = opcode::Fsync::new(Fixed(file as u32)).flags(flags).build();
         self.push(&entry.user_data(slot as u64))

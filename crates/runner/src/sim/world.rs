@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
-use flashlag_device::{Clock, DeviceError, NoWaitMeter};
+use flashlag_device::{Clock, DeviceError, NoWaitMeter, SyncCall};
 use flashlag_flash::FlashDevice;
-use flashlag_iostack::{BackgroundJob, FileId, StackFile, Sync};
+use flashlag_iostack::{BackgroundJob, FileId, StackFile};
 use flashlag_schema::scenario::{Durability, Io, Pattern, Save};
 use flashlag_schema::{Ledger, Run};
 use flashlag_sqlite::{PreparedSaves, SaveJob, remove_databases_on};
@@ -41,7 +41,7 @@ impl Simulation {
 
     /// One file as a device of `span` bytes.
     pub(super) fn device(&self, file: FileId, io: &Io, span: Bytes) -> StackFile<FlashDevice> {
-        let sync = if io.durable == Durability::Fsync { Sync::All } else { Sync::DataOnly };
+        let sync = if io.durable == Durability::Fsync { SyncCall::All } else { SyncCall::Data };
         StackFile::new(&self.stack, file, span, io.block.0, io.in_flight(), io.direct, sync)
     }
 

@@ -67,10 +67,7 @@ impl Target {
         };
         let found = given.iter().find(|(option, given)| *given && refused.contains(option));
         found.map_or(Ok(()), |(option, _)| {
-            Err(RunError::Target {
-                text: self.name(),
-                reason: format!("{option} is for real storage; leave it out"),
-            })
+            Err(RunError::Option { option: (*option).to_owned(), target: self.name() })
         })
     }
 

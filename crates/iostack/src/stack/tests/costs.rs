@@ -1,8 +1,8 @@
 //! What software adds to a call, in closed form.
 
 use super::*;
-use crate::stack_file::{StackFile, Sync};
-use flashlag_device::{Completion, Device, Durability, Op, Request};
+use crate::stack_file::StackFile;
+use flashlag_device::{Completion, Device, Durability, Op, Request, SyncCall};
 
 const KIB: u64 = 1024;
 
@@ -13,7 +13,7 @@ fn request(spec: &str, model: &StackModel, op: Op, length: u64) -> Nanos {
     let span = Bytes::from_mib(1);
     stack.write_nothing(file, Bytes::ZERO, span, true).unwrap();
     stack.sync(file, false).unwrap();
-    let mut device = StackFile::new(&stack, file, span, span, 1, true, Sync::DataOnly);
+    let mut device = StackFile::new(&stack, file, span, span, 1, true, SyncCall::Data);
     let (offset, length) = (Bytes::ZERO, Bytes(length));
     let asked = Request { slot: 0, op, offset, length, durability: Durability::None };
     device.submit(asked).unwrap();
@@ -48,7 +48,7 @@ fn three_at_once(model: &StackModel, op: Op) -> Vec<Nanos> {
     let file = stack.create("test").unwrap();
     let span = Bytes::from_mib(1);
     stack.write_nothing(file, Bytes::ZERO, span, true).unwrap();
-    let mut device = StackFile::new(&stack, file, span, span, 3, true, Sync::DataOnly);
+    let mut device = StackFile::new(&stack, file, span, span, 3, true, SyncCall::Data);
     for slot in 0..3 {
         let (offset, length) = (Bytes(u64::from(slot) * 64 * KIB), Bytes(64 * KIB));
         let request = Request { slot, op, offset, length, durability: Durability::None };

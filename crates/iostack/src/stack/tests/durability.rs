@@ -1,8 +1,8 @@
 //! What a sync sends, and when.
 
 use super::*;
-use crate::stack_file::{StackFile, Sync};
-use flashlag_device::{Completion, Device, Durability, Op, Request};
+use crate::stack_file::StackFile;
+use flashlag_device::{Completion, Device, Durability, Op, Request, SyncCall};
 
 const PAGE: Bytes = Bytes(4096);
 
@@ -73,7 +73,7 @@ fn eight_writes(spec: &str, depth: u32) -> (u64, Nanos) {
     let span = Bytes::from_mib(1);
     stack.write_nothing(file, Bytes::ZERO, span, true).unwrap();
     stack.sync(file, false).unwrap();
-    let mut device = StackFile::new(&stack, file, span, PAGE, depth, true, Sync::DataOnly);
+    let mut device = StackFile::new(&stack, file, span, PAGE, depth, true, SyncCall::Data);
     let mut time = Nanos::ZERO;
     let cost = sent(&stack, || {
         time = timed(&stack, || {
