@@ -18,7 +18,7 @@ use flashlag_device::DeviceError;
 use flashlag_engine::ThreadWaitMeter;
 use flashlag_engine::drive::{Ended, Watch};
 use flashlag_engine::fill::{FillSpec, Filled, fill, free_space};
-use flashlag_engine::guard::{Kept, Workspace, clean};
+use flashlag_engine::guard::{Remainder, Workspace, clean};
 use flashlag_schema::scenario::{
     Arrivals, Durability, EngineKind, Io, IoOperation, Pattern, Until,
 };
@@ -357,7 +357,7 @@ fn a_device_that_fails_is_told_with_path_operation_and_advice() {
     let cleaned = clean(faulty.mount.path()).unwrap();
     faulty.heal();
     let told =
-        |kept: &Kept| kept.reason.contains('(') && kept.path.starts_with(faulty.mount.path());
+        |kept: &Remainder| kept.reason.contains('(') && kept.path.starts_with(faulty.mount.path());
     assert!(cleaned.iter().flat_map(|one| &one.kept).all(told), "{cleaned:#?}");
 }
 

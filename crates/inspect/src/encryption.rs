@@ -6,7 +6,7 @@ use flashlag_schema::Encryption;
 use rustix::fs::{AtFlags, CWD, StatxFlags};
 
 use crate::block::{Stack, mapped_target, name};
-use crate::filesystem::Found;
+use crate::filesystem::FilesystemStack;
 use crate::root::Root;
 use crate::software::property;
 
@@ -15,7 +15,7 @@ use crate::software::property;
 pub(crate) fn encryption(
     root: &Root,
     directory: &Path,
-    found: &Result<Found, String>,
+    found: &Result<FilesystemStack, String>,
     stack: &Result<Stack, String>,
 ) -> Result<Encryption, String> {
     let found = found.as_ref().map_err(Clone::clone)?;
@@ -38,7 +38,7 @@ pub(crate) fn encryption(
 }
 
 /// fscrypt: the directory's own statx attribute, else what Android's properties say of its data.
-fn per_file(root: &Root, directory: &Path, found: &Found) -> bool {
+fn per_file(root: &Root, directory: &Path, found: &FilesystemStack) -> bool {
     if root.is_live() {
         // The same bit for every architecture: include/uapi/linux/stat.h, STATX_ATTR_ENCRYPTED.
         const ENCRYPTED: u64 = 0x800;
@@ -51,7 +51,7 @@ fn per_file(root: &Root, directory: &Path, found: &Found) -> bool {
     android_data && property(root, "ro.crypto.type").as_deref() == Some("file")
 }
 
-fn mapped(root: &Root, node: &Path, found: &Found) -> Option<&'static str> {
+fn mapped(root: &Root, node: &Path, found: &FilesystemStack) -> Option<&'static str> {
     let target = mapped_target(root, node)?;
     if target == "crypt" {
         return Some("dm-crypt");

@@ -13,14 +13,14 @@ use crate::root::Root;
 const DEEPEST: usize = 8;
 
 /// The filesystem on the device, and those that lie above it, from the top.
-pub(crate) struct Found {
+pub(crate) struct FilesystemStack {
     pub mount: Mount,
     pub above: Vec<Mount>,
 }
 
 /// Follows pass-through filesystems (overlay, ecryptfs, sdcardfs, Android's FUSE) down to the one
 /// that stores.
-pub(crate) fn find(root: &Root, directory: &Path) -> Result<Found, String> {
+pub(crate) fn find(root: &Root, directory: &Path) -> Result<FilesystemStack, String> {
     let mut mount = mount_of(root, directory)?;
     let mut above: Vec<Mount> = Vec::new();
     while let Some(lower) = lower_directory(root, &mount) {
@@ -31,7 +31,7 @@ pub(crate) fn find(root: &Root, directory: &Path) -> Result<Found, String> {
         }
         above.push(std::mem::replace(&mut mount, below));
     }
-    Ok(Found { mount, above })
+    Ok(FilesystemStack { mount, above })
 }
 
 /// The directory in which a pass-through filesystem keeps its files, where that can be seen.
@@ -59,7 +59,7 @@ fn is_shared_storage(mount_point: &Path) -> bool {
 pub(crate) fn filesystem(
     root: &Root,
     directory: &Path,
-    found: &Result<Found, String>,
+    found: &Result<FilesystemStack, String>,
     stack: &Result<Stack, String>,
 ) -> Filesystem {
     let size = size(root, directory);
@@ -82,7 +82,7 @@ pub(crate) fn filesystem(
     }
 }
 
-fn layers(found: &Result<Found, String>, stack: &Result<Stack, String>) -> Vec<String> {
+fn layers(found: &Result<FilesystemStack, String>, stack: &Result<Stack, String>) -> Vec<String> {
     let above = found.iter().flat_map(|found| &found.above);
     let above = above.map(|mount| mount.kind.clone());
     let below = stack.iter().flat_map(|stack| {

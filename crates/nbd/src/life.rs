@@ -1,14 +1,14 @@
-//! What lives beside the requests: the control socket, and whoever started us.
+//! The control socket, and the connection to the program that started the server.
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::Duration;
 
-use flashlag_serve::{ControlServer, ServeError, Served};
+use flashlag_serve::{ControlServer, ServeError, ServedDevice};
 use rustix::process::{Signal, getpid, kill_process};
 
-/// How long clients may hold a server whose starter is gone.
+/// How long clients may delay the end of a server whose starting program is gone.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// A connection to the program that starts the device. When that ends, in whatever way, the server ends.
@@ -25,7 +25,7 @@ impl Lifeline {
     /// It is gone already.
     pub(crate) fn connect(
         path: &std::path::Path,
-        device: fn() -> Option<Arc<Served>>,
+        device: fn() -> Option<Arc<ServedDevice>>,
     ) -> Result<Lifeline, ServeError> {
         let refuse = |error: std::io::Error| ServeError::File {
             operation: "connect to",
@@ -40,7 +40,7 @@ impl Lifeline {
     }
 
     /// Waits for the other side's end, in a thread, unless one does.
-    fn watch(&mut self, device: fn() -> Option<Arc<Served>>) -> std::io::Result<()> {
+    fn watch(&mut self, device: fn() -> Option<Arc<ServedDevice>>) -> std::io::Result<()> {
         if self.watched_in == std::process::id() {
             return Ok(());
         }
@@ -64,22 +64,22 @@ impl Lifeline {
     }
 }
 
-/// As long as this is kept, the device is told things.
-pub(crate) struct Life {
+/// The control socket and the connection to the starting program, kept open by this value.
+pub(crate) struct Lifetime {
     _control: Option<ControlServer>,
     _line: Option<Lifeline>,
 }
 
-impl Life {
-    /// Listens for what it is told, and then says that the device is ready.
+impl Lifetime {
+    /// Opens the control socket, then reports that the device is ready.
     ///
     /// # Errors
     /// A socket that can't be used.
     pub(crate) fn begin(
-        device: &Arc<Served>,
+        device: &Arc<ServedDevice>,
         mut line: Option<Lifeline>,
-        again: fn() -> Option<Arc<Served>>,
-    ) -> Result<Life, ServeError> {
+        again: fn() -> Option<Arc<ServedDevice>>,
+    ) -> Result<Lifetime, ServeError> {
         let settings = device.settings();
         let control = match &settings.control {
             None => None,
@@ -93,6 +93,6 @@ impl Life {
             // Whoever does not hear it is gone, which ends this process.
             let _ = line.watch(again).and_then(|()| line.stream.write_all(b"+"));
         }
-        Ok(Life { _control: control, _line: line })
+        Ok(Lifetime { _control: control, _line: line })
     }
 }

@@ -1,19 +1,19 @@
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use flashlag_serve::{Refusal, ServeError, Served, Settings};
+use flashlag_serve::{Refusal, ServeError, ServedDevice, Settings};
 use nbdkit::{Error, ExtentHandle, ExtentType, Flags, FuaFlags, Result, Server};
 
-use crate::life::{Life, Lifeline};
+use crate::life::{Lifeline, Lifetime};
 
 /// What the command line says, and then the one device that all clients share.
 static SETTINGS: Mutex<Option<Settings>> = Mutex::new(None);
-static DEVICE: OnceLock<Arc<Served>> = OnceLock::new();
+static DEVICE: OnceLock<Arc<ServedDevice>> = OnceLock::new();
 static LINE: Mutex<Option<Lifeline>> = Mutex::new(None);
-static LIFE: Mutex<Option<Life>> = Mutex::new(None);
+static LIFE: Mutex<Option<Lifetime>> = Mutex::new(None);
 
 /// A client's connection.
 pub(crate) struct Plugin {
-    device: Arc<Served>,
+    device: Arc<ServedDevice>,
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -86,7 +86,7 @@ impl Server for Plugin {
              store=FILE              keeps data and state; in memory without\n\
              image=FILE              what it holds at first\n\
              time_scale=X            lives X times faster\n\
-             control=SOCKET          where it is asked and told things",
+             control=SOCKET          control socket",
         )
     }
 
@@ -101,13 +101,13 @@ impl Server for Plugin {
         }
     }
 
-    /// Before nbdkit lets go of the terminal, so that whoever started it reads what is wrong.
+    /// Called before nbdkit leaves the terminal, so that the user can read an error.
     fn get_ready() -> Result<()> {
         let settings = lock(&SETTINGS).clone().unwrap_or_default();
         // First of all: what follows may take minutes.
         let line = settings.notify.as_deref().map(|path| Lifeline::connect(path, made));
         *lock(&LINE) = line.transpose().map_err(unusable)?;
-        let device = Served::open(&settings).map_err(unusable)?;
+        let device = ServedDevice::open(&settings).map_err(unusable)?;
         // nbdkit calls this once.
         let _ = DEVICE.set(Arc::new(device));
         Ok(())
@@ -115,7 +115,7 @@ impl Server for Plugin {
 
     /// Threads are begun here, since a fork would end them.
     fn after_fork() -> Result<()> {
-        let life = Life::begin(&device()?, lock(&LINE).take(), made).map_err(unusable)?;
+        let life = Lifetime::begin(&device()?, lock(&LINE).take(), made).map_err(unusable)?;
         *lock(&LIFE) = Some(life);
         Ok(())
     }
@@ -226,10 +226,10 @@ impl Server for Plugin {
     }
 }
 
-fn made() -> Option<Arc<Served>> {
+fn made() -> Option<Arc<ServedDevice>> {
     DEVICE.get().cloned()
 }
 
-fn device() -> Result<Arc<Served>> {
+fn device() -> Result<Arc<ServedDevice>> {
     made().ok_or_else(|| error(libc::ENODEV, "the device was not made"))
 }

@@ -145,7 +145,7 @@ pub struct Queue {
 pub struct DeviceLife {
     /// Share of rated life used, in percent, as an upper bound (eMMC and UFS tell it in tenths).
     pub used_percent_at_most: u8,
-    /// `normal`, `warning`, `urgent`, where it is told.
+    /// `normal`, `warning` or `urgent`, if reported.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pre_eol: Option<String>,
     /// Where this was read.
@@ -158,7 +158,7 @@ pub struct DeviceLife {
 pub struct Encryption {
     /// `none seen`, `dm-crypt`, `fscrypt`, …
     pub kind: String,
-    /// Cipher, where it is told.
+    /// Cipher, if reported.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cipher: Option<String>,
 }

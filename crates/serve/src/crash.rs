@@ -11,18 +11,18 @@ use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::SeedableRng;
 
 use crate::data::{Data, FileData};
-use crate::device::{Modelled, Work};
+use crate::device::{ModelledFlash, Work};
 use crate::error::ServeError;
 use crate::record::{Record, RecordKind, Recording};
 
 const PIECE: u64 = 1 << 20;
 
-/// An image that a power cut left.
+/// The image after a power cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CrashImage {
-    /// Requests that had completed by then.
+    /// Requests completed before the cut.
     pub completed: u64,
-    /// What the cut took.
+    /// The loss.
     pub cut: CutReport,
 }
 
@@ -81,7 +81,7 @@ impl Recording {
             copy(base, &image).map_err(refuse)?;
         }
         let mut modelled =
-            recording.flash()?.map(|flash| Modelled::new(flash, recording.head.trim));
+            recording.flash()?.map(|flash| ModelledFlash::new(flash, recording.head.trim));
         let mut completed = 0;
         while let Some((record, data)) = recording.next_request()? {
             if record.at > moment {
@@ -96,9 +96,9 @@ impl Recording {
     }
 }
 
-/// Does what a device did, once more.
+/// Repeats a recorded request.
 fn again(
-    modelled: &mut Option<Modelled>,
+    modelled: &mut Option<ModelledFlash>,
     image: &Data,
     record: &Record,
     data: &[u8],

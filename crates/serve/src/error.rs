@@ -5,28 +5,28 @@ use std::path::{Path, PathBuf};
 use flashlag_units::ParseUnitError;
 use thiserror::Error;
 
-/// Why a device can't be served, or a server can't be asked.
+/// Why a device can't be served, or a server can't be reached.
 #[derive(Debug, Error)]
 pub enum ServeError {
-    /// A setting that there is not, or of a value that it can't have.
+    /// An unknown setting, or a value that it can't have.
     #[error("{key}={value}: {reason}")]
     Setting {
         /// Its name.
         key: String,
-        /// What was given.
+        /// The value given.
         value: String,
-        /// What is wrong, and what is allowed.
+        /// The fault, and the values allowed.
         reason: String,
     },
     /// A size that the profile's flash can't have.
     #[error(transparent)]
     Size(#[from] flashlag_flash::SizeError),
-    /// A profile that there is not, or that makes no device.
+    /// An unknown profile, or one that makes no device.
     #[error("profile {name}: {reason}")]
     Profile {
-        /// Which.
+        /// Its name.
         name: String,
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
     /// A file or socket.
@@ -34,9 +34,9 @@ pub enum ServeError {
     File {
         /// `open`, `listen on`, …
         operation: &'static str,
-        /// Which.
+        /// Its path.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         reason: String,
         /// What to try next.
         advice: Cow<'static, str>,
@@ -46,7 +46,7 @@ pub enum ServeError {
     Server {
         /// `nbdkit`.
         program: String,
-        /// What happened.
+        /// The reason.
         reason: String,
         /// The last lines that it printed.
         said: Vec<String>,

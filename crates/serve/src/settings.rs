@@ -1,4 +1,4 @@
-//! What a device is made of, as words: the same on nbdkit's command line and in a program.
+//! The settings of a device, also as words on nbdkit's command line.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -8,29 +8,29 @@ use flashlag_units::{Bytes, Nanos};
 
 use crate::error::{ServeError, ValueError};
 
-/// What device to serve.
+/// The settings of a device to serve.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
     /// A profile's name, or its file.
     pub profile: String,
-    /// What the host sees; what the profile says where absent.
+    /// The capacity; the profile's by default.
     pub size: Option<Bytes>,
-    /// What it went through before; new where absent, or as its store has it.
+    /// The state to begin in; new by default, or the state in its store.
     pub age: Option<Age>,
-    /// What every random choice follows from.
+    /// The seed of every random choice.
     pub seed: u64,
-    /// Where its data and the state of its flash stay; in memory where absent.
+    /// The file that keeps its data, and the state of its flash beside it; `None`: in memory.
     pub store: Option<PathBuf>,
-    /// A folder for its data, where that is more than memory should hold: in a file without a name,
-    /// which is gone with the device.
+    /// A folder for data that is too large for memory: an unnamed file there, gone with the device.
     pub scratch: Option<PathBuf>,
-    /// What it holds at first, from its beginning on.
+    /// An image to load at offset 0.
     pub image: Option<PathBuf>,
-    /// How fast it lives.
+    /// The pace of its time.
     pub time_scale: TimeScale,
-    /// Where it is asked for statistics, and told to fail.
+    /// The control socket, for statistics, faults and power cuts.
     pub control: Option<PathBuf>,
-    /// A socket on which somebody waits to hear that it is ready; it ends when they do.
+    /// A socket of the starting program: the device reports there that it is ready, and ends when
+    /// the connection does.
     pub notify: Option<PathBuf>,
 }
 
@@ -51,7 +51,7 @@ impl Default for Settings {
     }
 }
 
-/// What a device went through before it is served.
+/// The state of a device before it is served.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Age {
     /// Nothing: it is new.

@@ -10,7 +10,7 @@ use std::process::Command;
 
 use common::{BLOCK, block, read, settings};
 use flashlag_schema::FlashState;
-use flashlag_serve::{Answer, Command as Told, Served, Settings};
+use flashlag_serve::{Answer, Command as Told, ServedDevice, Settings};
 
 /// Where a small filesystem is mounted, for the process that does the test.
 const PLACE: &str = "FLASHLAG_TEST_SMALL_DISK";
@@ -39,7 +39,7 @@ fn on_a_small_disk(test: &str) {
     }
 }
 
-fn flash(device: &Served) -> FlashState {
+fn flash(device: &ServedDevice) -> FlashState {
     match device.tell(&Told::Stat).unwrap() {
         Answer::Stats(stats) => stats.flash.unwrap(),
         other => panic!("{other:?}"),
@@ -64,14 +64,15 @@ fn a_full_disk_of_the_host_costs_errors_and_never_the_log() {
     };
     let (store, filler) = (folder.join("device"), folder.join("filler"));
     let settings = Settings { store: Some(store), ..settings("nexus5-2013", 1) };
-    let write = |device: &Served, at: u64, number| device.write(at * BLOCK, &block(number), false);
-    let device = Served::open(&settings).unwrap();
+    let write =
+        |device: &ServedDevice, at: u64, number| device.write(at * BLOCK, &block(number), false);
+    let device = ServedDevice::open(&settings).unwrap();
     (0..10).for_each(|at| write(&device, at, at + 1).unwrap());
     device.close().unwrap();
     drop(device);
 
     // A log that has set no room aside yet.
-    let device = Served::open(&settings).unwrap();
+    let device = ServedDevice::open(&settings).unwrap();
     fill(&filler);
     for at in 0..600 {
         assert_eq!(read(&device, at % 10, "on a full disk"), at % 10 + 1);
@@ -89,7 +90,7 @@ fn a_full_disk_of_the_host_costs_errors_and_never_the_log() {
     let before = flash(&device);
     // As if it were killed.
     drop(device);
-    let device = Served::open(&settings).unwrap();
+    let device = ServedDevice::open(&settings).unwrap();
     (0..100).for_each(|at| assert_eq!(read(&device, at, "after the restart"), at + 1000));
     let after = flash(&device);
     assert_eq!(after.page_reads - 100, before.page_reads, "reads on the full disk are known");
@@ -104,7 +105,7 @@ fn a_full_disk_of_the_host_costs_errors_and_never_the_log() {
     assert!(device.close().is_err(), "a state was stored on a full disk");
     drop(device);
     std::fs::remove_file(&filler).unwrap();
-    Served::open(&settings).unwrap().close().unwrap();
+    ServedDevice::open(&settings).unwrap().close().unwrap();
     let left: Vec<_> = folder.read_dir().unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left.len(), 3, "{left:?}");
 }

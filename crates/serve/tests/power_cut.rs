@@ -7,10 +7,10 @@ mod common;
 use std::os::unix::fs::{FileExt, MetadataExt};
 
 use common::{BLOCK, PROFILES, SPAN, Witness, open, read, settings};
-use flashlag_serve::{Answer, Command, CutMoment, Recording, Served};
+use flashlag_serve::{Answer, Command, CutMoment, Recording, ServedDevice};
 use rand::RngExt;
 
-fn cut(device: &Served, stay_off: bool) -> flashlag_serve::CutReport {
+fn cut(device: &ServedDevice, stay_off: bool) -> flashlag_serve::CutReport {
     let command = Command::Cut { moment: CutMoment::Now, stay_off };
     match device.tell(&command).unwrap() {
         Answer::Cut(report) => report,
@@ -108,7 +108,7 @@ fn a_cut_fails_what_is_under_way() {
         time_scale: "0.001".parse().unwrap(),
         ..settings("nexus5-2013", 1)
     };
-    let device = Served::open(&slow).unwrap();
+    let device = ServedDevice::open(&slow).unwrap();
     std::thread::scope(|scope| {
         let write = scope.spawn(|| device.write(0, &common::block(1), true));
         while device.now().0 < 100_000 {

@@ -12,19 +12,19 @@ use flashlag_flash::minimum_size;
 use flashlag_schema::DeviceStats;
 use flashlag_schema::profile::{Profile, names};
 use flashlag_serve::{
-    Answer, Command, CutMoment, Fault, FaultKind, FaultOp, Refusal, Served, Settings,
+    Answer, Command, CutMoment, Fault, FaultKind, FaultOp, Refusal, ServedDevice, Settings,
 };
 use flashlag_units::{Bytes, Nanos};
 use proptest::prelude::*;
 
-fn stats(device: &Served) -> DeviceStats {
+fn stats(device: &ServedDevice) -> DeviceStats {
     match device.tell(&Command::Stat).unwrap() {
         Answer::Stats(stats) => *stats,
         other => panic!("{other:?}"),
     }
 }
 
-fn small(profile: &str) -> Served {
+fn small(profile: &str) -> ServedDevice {
     open(profile, 1)
 }
 
@@ -134,7 +134,7 @@ fn faults_strike_where_they_are_set_and_as_often() {
     assert!(device.read(4096, &mut into).is_ok() && into == [2; 4096]);
 
     let half = Fault { share: 0.5, seed: 9, op: FaultOp::Write, ..Fault::of(FaultKind::Error) };
-    let strikes = |device: &Served| -> Vec<bool> {
+    let strikes = |device: &ServedDevice| -> Vec<bool> {
         device.tell(&Command::Fault(half.clone())).unwrap();
         (0..200).map(|_| device.write(0, &[3; 512], false).is_err()).collect()
     };
@@ -162,7 +162,7 @@ fn a_device_that_only_reads_reads() {
 #[test]
 fn a_stall_ends_no_earlier_than_it_should() {
     let slow = Settings { time_scale: "1".parse().unwrap(), ..settings("nexus5-2013", 1) };
-    let device = Served::open(&slow).unwrap();
+    let device = ServedDevice::open(&slow).unwrap();
     let stall = FaultKind::StallNs(Nanos::from_millis(50));
     let began = device.now();
     device.tell(&Command::Fault(Fault::of(stall))).unwrap();
@@ -173,7 +173,7 @@ fn a_stall_ends_no_earlier_than_it_should() {
 #[test]
 fn requests_take_no_less_than_the_model_says() {
     let slow = Settings { time_scale: "1".parse().unwrap(), ..settings("nexus7-2012", 1) };
-    let device = Served::open(&slow).unwrap();
+    let device = ServedDevice::open(&slow).unwrap();
     for at in 0..20 {
         device.write(at * BLOCK, &block(at), true).unwrap();
     }
@@ -232,24 +232,26 @@ fn a_recording_ends_where_its_file_is_full() {
 fn every_profile_can_be_served_small_full_and_used() {
     for profile in names() {
         let settings = settings(profile, 1);
-        let device = Served::open(&settings).unwrap();
+        let device = ServedDevice::open(&settings).unwrap();
         device.write(0, &block(1), true).unwrap();
         assert_eq!(read(&device, 0, profile), 1);
-        let full =
-            Served::open(&Settings { age: Some("full".parse().unwrap()), ..settings.clone() });
+        let full = ServedDevice::open(&Settings {
+            age: Some("full".parse().unwrap()),
+            ..settings.clone()
+        });
         let flash = stats(&full.unwrap()).flash;
         let size = settings.size.unwrap().0;
         assert!(flash.is_none_or(|flash| flash.mapped_bytes.0 > size / 10 * 9), "{profile}");
         let least = minimum_size(&Profile::find(profile).unwrap().model().unwrap()).unwrap();
         let below = Settings { size: Some(least.minus(Bytes::from_mib(1))), ..settings };
         if below.size != Some(Bytes::ZERO) {
-            let refused = Served::open(&below).unwrap_err().to_string();
+            let refused = ServedDevice::open(&below).unwrap_err().to_string();
             assert!(refused.contains("at least"), "{refused}");
         }
     }
     let aged = Settings { age: Some("aged:3mo".parse().unwrap()), ..settings("ufs31-phone", 1) };
     let aged = Settings { size: Some(Bytes::from_mib(8192)), ..aged };
-    let flash = stats(&Served::open(&aged).unwrap()).flash.unwrap();
+    let flash = stats(&ServedDevice::open(&aged).unwrap()).flash.unwrap();
     assert!(flash.mean_cycles > 100 && flash.life_used.is_some_and(|used| used < 1.0));
 }
 
@@ -274,7 +276,7 @@ fn a_device_goes_on_at_another_pace_from_the_moment_at_which_it_was() {
 fn data_in_a_scratch_folder_reads_back_and_no_name_of_it_is_seen() {
     let folder = tempfile::tempdir().unwrap();
     let scratch = Some(folder.path().to_owned());
-    let device = Served::open(&Settings { scratch, ..settings("nexus5-2013", 1) }).unwrap();
+    let device = ServedDevice::open(&Settings { scratch, ..settings("nexus5-2013", 1) }).unwrap();
     for at in 0..50 {
         device.write(at * BLOCK, &block(at), false).unwrap();
     }
@@ -283,7 +285,7 @@ fn data_in_a_scratch_folder_reads_back_and_no_name_of_it_is_seen() {
     }
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     let nowhere = Some(folder.path().join("nowhere"));
-    let refused = Served::open(&Settings { scratch: nowhere, ..settings("nexus5-2013", 1) });
+    let refused = ServedDevice::open(&Settings { scratch: nowhere, ..settings("nexus5-2013", 1) });
     assert!(refused.unwrap_err().to_string().contains("nowhere"));
 }
 
@@ -300,7 +302,7 @@ fn statistics_count_writes_and_say_how_full_the_buffers_are() {
 }
 
 /// Flushes in a thread, which may never end.
-fn flush_beside(device: &Arc<Served>) -> Receiver<Result<(), Refusal>> {
+fn flush_beside(device: &Arc<ServedDevice>) -> Receiver<Result<(), Refusal>> {
     let (answered, answer) = channel();
     let device = Arc::clone(device);
     std::thread::spawn(move || answered.send(device.flush()));
@@ -344,7 +346,7 @@ fn a_recording_is_a_new_file_and_nothing_that_is_there() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     let store = Settings { store: Some(path("store")), ..settings("nexus5-2013", 1) };
-    let device = Served::open(&store).unwrap();
+    let device = ServedDevice::open(&store).unwrap();
     device.write(0, &block(7), true).unwrap();
     std::fs::write(path("notes"), "my own").unwrap();
     std::os::unix::fs::symlink(path("notes"), path("link")).unwrap();
@@ -364,6 +366,6 @@ fn a_recording_is_a_new_file_and_nothing_that_is_there() {
     assert_eq!(std::fs::read_to_string(path("notes")).unwrap(), "my own");
     drop(device);
     let mut held = block(0);
-    Served::open(&store).unwrap().read(0, &mut held).unwrap();
+    ServedDevice::open(&store).unwrap().read(0, &mut held).unwrap();
     assert_eq!(held, block(7));
 }

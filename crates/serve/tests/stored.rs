@@ -5,17 +5,17 @@ mod common;
 
 use common::{BLOCK, PROFILES, SPAN, Witness, settings};
 use flashlag_schema::DeviceStats;
-use flashlag_serve::{Answer, Command, Served, Settings};
+use flashlag_serve::{Answer, Command, ServedDevice, Settings};
 use flashlag_units::Bytes;
 
-fn stats(device: &Served) -> DeviceStats {
+fn stats(device: &ServedDevice) -> DeviceStats {
     match device.tell(&Command::Stat).unwrap() {
         Answer::Stats(stats) => *stats,
         other => panic!("{other:?}"),
     }
 }
 
-fn content(device: &Served) -> Vec<u8> {
+fn content(device: &ServedDevice) -> Vec<u8> {
     let mut held = vec![0; (SPAN * BLOCK) as usize];
     device.read(0, &mut held).unwrap();
     held
@@ -23,7 +23,7 @@ fn content(device: &Served) -> Vec<u8> {
 
 /// What the flash counts once nothing is done in its idle time any more: a device of these tests
 /// lives a day in a second.
-fn settled(device: &Served) -> DeviceStats {
+fn settled(device: &ServedDevice) -> DeviceStats {
     let mut last = stats(device);
     for _ in 0..1_000 {
         std::thread::sleep(std::time::Duration::from_millis(2));
@@ -49,7 +49,7 @@ fn a_restart_keeps_the_data_and_the_flash() {
             let folder = tempfile::tempdir().unwrap();
             let store = Some(folder.path().join("device"));
             let settings = Settings { store, ..settings(profile, 3) };
-            let device = Served::open(&settings).unwrap();
+            let device = ServedDevice::open(&settings).unwrap();
             let mut witness = Witness::new(3);
             for _ in 0..300 {
                 witness.step(&device);
@@ -61,7 +61,7 @@ fn a_restart_keeps_the_data_and_the_flash() {
                 device.close().unwrap();
             }
             drop(device);
-            let device = Served::open(&settings).unwrap();
+            let device = ServedDevice::open(&settings).unwrap();
             let after = stats(&device);
             let (before, flash) = (before.flash.unwrap(), after.flash.unwrap());
             assert_eq!(flash.programs, before.programs, "{what}");
@@ -79,8 +79,8 @@ fn what_is_not_of_this_device_is_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("device");
     let mine = Settings { store: Some(path.clone()), ..settings("nexus5-2013", 1) };
-    let refuse = |settings: &Settings| Served::open(settings).unwrap_err().to_string();
-    let device = Served::open(&mine).unwrap();
+    let refuse = |settings: &Settings| ServedDevice::open(settings).unwrap_err().to_string();
+    let device = ServedDevice::open(&mine).unwrap();
     let second = refuse(&mine);
     assert!(second.contains("another server"), "{second}");
     device.write(0, &[1; 4096], false).unwrap();
@@ -116,7 +116,7 @@ fn what_is_not_of_this_device_is_refused_by_name() {
     std::fs::write(&log, "another state\n").unwrap();
     assert!(refuse(&mine).contains("does not follow"), "{}", refuse(&mine));
     std::fs::write(&log, [&line[..], b"half a record"].concat()).unwrap();
-    assert_eq!(content(&Served::open(&mine).unwrap())[..4096], [1; 4096]);
+    assert_eq!(content(&ServedDevice::open(&mine).unwrap())[..4096], [1; 4096]);
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn an_image_is_what_a_new_device_holds_and_its_flash_knows_it() {
     std::fs::write(&image, &held).unwrap();
     for profile in ["nexus5-2013", "sd-c10", "zero"] {
         let settings = Settings { image: Some(image.clone()), ..settings(profile, 1) };
-        let device = Served::open(&settings).unwrap();
+        let device = ServedDevice::open(&settings).unwrap();
         assert!(content(&device) == held, "{profile}");
         let flash = stats(&device).flash;
         assert!(flash.is_none_or(|flash| flash.mapped_bytes > Bytes::ZERO), "{profile}");
@@ -138,7 +138,7 @@ fn an_image_is_what_a_new_device_holds_and_its_flash_knows_it() {
 fn a_store(folder: &std::path::Path, profile: &str) -> Settings {
     let store = Some(folder.join("device"));
     let mine = Settings { store, ..settings(profile, 1) };
-    let device = Served::open(&mine).unwrap();
+    let device = ServedDevice::open(&mine).unwrap();
     device.write(0, &[1; 4096], true).unwrap();
     device.close().unwrap();
     mine
@@ -151,7 +151,7 @@ fn no_image_and_no_state_is_loaded_over_a_store_that_is_there() {
         let mine = a_store(folder.path(), profile);
         let image = folder.path().join("image");
         std::fs::write(&image, [2; 4096]).unwrap();
-        let refuse = |settings: &Settings| Served::open(settings).unwrap_err().to_string();
+        let refuse = |settings: &Settings| ServedDevice::open(settings).unwrap_err().to_string();
         let over = refuse(&Settings { image: Some(image), ..mine.clone() });
         assert!(over.contains("holds a device already") && over.contains("leave out"), "{over}");
         if profile != "zero" {
@@ -161,7 +161,7 @@ fn no_image_and_no_state_is_loaded_over_a_store_that_is_there() {
                 assert!(over.contains("--state is for one that begins"), "{state}: {over}");
             }
         }
-        assert_eq!(content(&Served::open(&mine).unwrap())[..4096], [1; 4096], "{profile}");
+        assert_eq!(content(&ServedDevice::open(&mine).unwrap())[..4096], [1; 4096], "{profile}");
     }
 }
 
@@ -170,7 +170,7 @@ fn what_is_gone_beside_a_store_is_refused_by_name() {
     let folder = tempfile::tempdir().unwrap();
     let mine = a_store(folder.path(), "nexus5-2013");
     let [data, log] = ["device", "device.log"].map(|name| folder.path().join(name));
-    let refuse = |settings: &Settings| Served::open(settings).unwrap_err().to_string();
+    let refuse = |settings: &Settings| ServedDevice::open(settings).unwrap_err().to_string();
     let other = refuse(&Settings { profile: "zero".to_owned(), ..mine.clone() });
     assert!(other.contains("it is of profile nexus5-2013, not zero"), "{other}");
 
@@ -193,7 +193,7 @@ fn what_is_gone_beside_a_store_is_refused_by_name() {
     assert!(gone.contains("its data is gone") && gone.contains("device.flash"), "{gone}");
     assert!(!data.exists(), "an empty device took its place");
     std::fs::rename(&aside, &data).unwrap();
-    assert_eq!(content(&Served::open(&mine).unwrap())[..4096], [1; 4096]);
+    assert_eq!(content(&ServedDevice::open(&mine).unwrap())[..4096], [1; 4096]);
 }
 
 #[test]
@@ -204,16 +204,16 @@ fn a_start_that_goes_wrong_leaves_no_store_behind() {
     let mine = Settings { store: Some(store.clone()), ..settings("nexus5-2013", 1) };
     let loads = Settings { image: Some(image.clone()), ..mine.clone() };
     std::fs::File::create(&image).unwrap().set_len(mine.size.unwrap().0 + 1).unwrap();
-    let large = Served::open(&loads).unwrap_err().to_string();
+    let large = ServedDevice::open(&loads).unwrap_err().to_string();
     assert!(large.contains("the device"), "{large}");
     assert_eq!(folder.path().read_dir().unwrap().count(), 1, "only the image");
     // Killed while it loads: the file is smaller than the device.
     std::fs::write(&store, [3; 8192]).unwrap();
-    let half = Served::open(&mine).unwrap_err().to_string();
+    let half = ServedDevice::open(&mine).unwrap_err().to_string();
     assert!(half.contains("8192 bytes") && half.contains("cut short"), "{half}");
     std::fs::remove_file(&store).unwrap();
     std::fs::write(&image, [4; 4096]).unwrap();
-    let device = Served::open(&loads).unwrap();
+    let device = ServedDevice::open(&loads).unwrap();
     assert_eq!(content(&device)[..4096], [4; 4096]);
     assert_eq!(std::fs::metadata(&store).unwrap().len(), mine.size.unwrap().0);
 }
@@ -223,7 +223,7 @@ fn what_a_device_holds_is_its_owners_alone() {
     use std::os::unix::fs::MetadataExt;
     let folder = tempfile::tempdir().unwrap();
     let mine = a_store(folder.path(), "nexus5-2013");
-    let device = Served::open(&mine).unwrap();
+    let device = ServedDevice::open(&mine).unwrap();
     let path = folder.path().join("recording");
     let record = Command::Record { path, data: true, limit: Bytes::from_mib(1) };
     device.tell(&record).unwrap();

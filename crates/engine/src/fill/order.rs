@@ -6,13 +6,13 @@ pub(super) enum Order {
     /// Each at its own place, of so many.
     Ascending(u64),
     /// Each once, at random.
-    Random(Scattered),
+    Random(RandomRegions),
 }
 
 /// Random places, decided a region at a time: how much will fit is known only roughly at the
 /// start, as others write and delete. Each region is filled completely before the next.
 #[derive(Clone, Debug)]
-pub(super) struct Scattered {
+pub(super) struct RandomRegions {
     /// The first block of each region, and the order within it.
     regions: Vec<(u64, Permutation)>,
     /// Blocks placed so far.
@@ -25,7 +25,7 @@ pub(super) struct Scattered {
 impl Order {
     /// Random places for `limit` blocks at most, the first `fitting` of them as one region.
     pub fn random(fitting: u64, limit: u64, seed: u64) -> Order {
-        let mut order = Order::Random(Scattered { regions: Vec::new(), end: 0, limit, seed });
+        let mut order = Order::Random(RandomRegions { regions: Vec::new(), end: 0, limit, seed });
         order.extend(fitting);
         order
     }

@@ -13,7 +13,7 @@ use super::error::GuardError;
 use super::hold::Hold;
 use super::manifest::{Manifest, ManifestRead, is_begun};
 use super::name::{MANIFEST_TEMPORARY, id_of, is_ours};
-use super::sweep::{Cleaned, Doomed, allocated, remove_temporaries_in};
+use super::sweep::{Cleaned, Removal, allocated, remove_temporaries_in};
 
 /// A directory of ours whose run is dead.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub struct Leftover {
 }
 
 /// What a directory with our kind of name turned out to be.
-pub(crate) enum Examined {
+pub(crate) enum Examination {
     /// Gone, or not even a directory.
     NotOurs,
     /// A directory with our kind of name that nothing proves ours, and why: not touched.
@@ -49,7 +49,7 @@ pub fn find_leftovers(parent: &Path) -> Result<Vec<Leftover>, GuardError> {
         let path = parent.join(&name);
         let examined =
             examine(&opened, &name).map_err(|errno| GuardError::os("examine", &path, errno))?;
-        if let Examined::Abandoned { directory, manifest } = examined {
+        if let Examination::Abandoned { directory, manifest } = examined {
             let manifest = manifest.map(|manifest| *manifest);
             let bytes = manifest.as_ref().map_or(0, |manifest| size_of(&directory, manifest));
             leftovers.push(Leftover { path, manifest, bytes: Bytes(bytes) });
@@ -91,10 +91,10 @@ fn clean_unvisited(
     for name in names_like_ours(&opened, parent)? {
         let path = parent.join(&name);
         match examine_of(&opened, &name, of_all) {
-            Ok(Examined::Abandoned { directory, manifest }) => {
+            Ok(Examination::Abandoned { directory, manifest }) => {
                 let manifest = manifest.as_deref();
                 let elsewhere = clean_elsewhere(manifest, of_all, visited, &mut all);
-                let doomed = Doomed {
+                let doomed = Removal {
                     parent: &opened,
                     directory: &directory,
                     name: &name,
@@ -105,8 +105,8 @@ fn clean_unvisited(
                 elsewhere.into_iter().for_each(|(path, reason)| cleaned.keep(path, reason));
                 all.push(cleaned);
             }
-            Ok(Examined::NotOurs | Examined::Live) | Err(Errno::NOENT) => {}
-            Ok(Examined::Unproven(reason)) => all.push(untouched(path, reason)),
+            Ok(Examination::NotOurs | Examination::Live) | Err(Errno::NOENT) => {}
+            Ok(Examination::Unproven(reason)) => all.push(untouched(path, reason)),
             Err(errno) => {
                 let reason = GuardError::os("examine", &path, errno).to_string();
                 all.push(untouched(path, reason));
@@ -159,39 +159,39 @@ fn names_like_ours(parent: &OwnedFd, path: &Path) -> Result<Vec<String>, GuardEr
 }
 
 /// Looks at one directory with our kind of name, and takes hold of it where it is nobody's.
-pub(crate) fn examine(parent: &OwnedFd, name: &str) -> Result<Examined, Errno> {
+pub(crate) fn examine(parent: &OwnedFd, name: &str) -> Result<Examination, Errno> {
     examine_of(parent, name, false)
 }
 
-fn examine_of(parent: &OwnedFd, name: &str, of_all: bool) -> Result<Examined, Errno> {
-    let Some(id) = id_of(name) else { return Ok(Examined::NotOurs) };
+fn examine_of(parent: &OwnedFd, name: &str, of_all: bool) -> Result<Examination, Errno> {
+    let Some(id) = id_of(name) else { return Ok(Examination::NotOurs) };
     let directory = match open_below(parent, name) {
         Ok(directory) => directory,
         Err(Errno::LOOP | Errno::NOTDIR | Errno::NOENT | Errno::XDEV) => {
-            return Ok(Examined::NotOurs);
+            return Ok(Examination::NotOurs);
         }
         Err(errno) => return Err(errno),
     };
-    let Some(directory) = Hold::take(directory) else { return Ok(Examined::Live) };
+    let Some(directory) = Hold::take(directory) else { return Ok(Examination::Live) };
     match Manifest::read(&directory, id)? {
-        ManifestRead::Valid(manifest) if manifest.owner.runs_elsewhere() => Ok(Examined::Live),
+        ManifestRead::Valid(manifest) if manifest.owner.runs_elsewhere() => Ok(Examination::Live),
         ManifestRead::Valid(manifest)
             if !of_all && let Some(reason) = manifest.owner.unknown_here(is_shared(&directory)) =>
         {
-            Ok(Examined::Unproven(format!(
+            Ok(Examination::Unproven(format!(
                 "{reason}: left alone (`flashlag clean --force`, where you know that it has ended)"
             )))
         }
         ManifestRead::Valid(manifest) => {
-            Ok(Examined::Abandoned { directory, manifest: Some(manifest) })
+            Ok(Examination::Abandoned { directory, manifest: Some(manifest) })
         }
         ManifestRead::Missing if is_just_begun(&directory)? => {
-            Ok(Examined::Abandoned { directory, manifest: None })
+            Ok(Examination::Abandoned { directory, manifest: None })
         }
         ManifestRead::Missing => {
-            Ok(Examined::Unproven("it has no manifest of ours: left alone".to_owned()))
+            Ok(Examination::Unproven("it has no manifest of ours: left alone".to_owned()))
         }
-        ManifestRead::Invalid(reason) => Ok(Examined::Unproven(format!("{reason}: left alone"))),
+        ManifestRead::Invalid(reason) => Ok(Examination::Unproven(format!("{reason}: left alone"))),
     }
 }
 

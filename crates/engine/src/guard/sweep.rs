@@ -30,14 +30,14 @@ pub struct Cleaned {
     /// Files that were removed, and the bytes that they took on the storage.
     pub removed: flashlag_schema::Cleaned,
     /// What stayed, and so did the directory and its manifest: the first few.
-    pub kept: Vec<Kept>,
+    pub kept: Vec<Remainder>,
     /// How many things stayed in all.
     pub kept_count: u64,
 }
 
 /// Something that was not removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kept {
+pub struct Remainder {
     /// Where it is.
     pub path: PathBuf,
     /// Why it stayed, and what to try.
@@ -53,7 +53,7 @@ impl Cleaned {
     pub(crate) fn keep(&mut self, path: PathBuf, reason: impl Into<String>) {
         self.kept_count += 1;
         if self.kept.len() < KEPT_NAMED {
-            self.kept.push(Kept { path, reason: reason.into() });
+            self.kept.push(Remainder { path, reason: reason.into() });
         }
     }
 
@@ -74,7 +74,7 @@ impl Cleaned {
 }
 
 /// A directory of ours that may be removed: nobody else uses it.
-pub(crate) struct Doomed<'a> {
+pub(crate) struct Removal<'a> {
     /// The directory that it is in.
     pub parent: &'a OwnedFd,
     /// Itself.
@@ -87,7 +87,7 @@ pub(crate) struct Doomed<'a> {
     pub manifest: Option<&'a Manifest>,
 }
 
-impl Doomed<'_> {
+impl Removal<'_> {
     /// Removes everything of ours in it, then the directory. What is not ours stays, and so do the
     /// directory and its manifest then, so that a later clean-up still knows it.
     pub fn remove(&self) -> Cleaned {

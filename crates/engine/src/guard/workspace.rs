@@ -6,7 +6,7 @@ use flashlag_device::DeviceError;
 use rustix::fs::{AtFlags, Mode, mkdirat, unlinkat};
 use rustix::io::Errno;
 
-use super::clean::{Examined, examine};
+use super::clean::{Examination, examine};
 use super::directory::{for_each_name, open_below, open_parent, sync_directory};
 use super::error::GuardError;
 use super::hold::Hold;
@@ -14,7 +14,7 @@ use super::manifest::Manifest;
 use super::name::{
     MANIFEST_TEMPORARY, TEMPORARY_ENDING, WORKSPACE_PREFIX, id_of, is_plain, is_temporary, new_id,
 };
-use super::sweep::{Cleaned, Doomed, empty};
+use super::sweep::{Cleaned, Removal, empty};
 use crate::presence;
 
 /// How often a new name is tried. More than one is needed only where a clean-up runs beside us.
@@ -102,7 +102,8 @@ impl Workspace {
         let mut best: Option<(String, Hold, Manifest)> = None;
         for name in names {
             let examined = examine(&opened, &name);
-            let Ok(Examined::Abandoned { directory, manifest: Some(manifest) }) = examined else {
+            let Ok(Examination::Abandoned { directory, manifest: Some(manifest) }) = examined
+            else {
                 continue;
             };
             let later = best.as_ref().is_none_or(|(_, _, best)| {
@@ -259,7 +260,7 @@ impl Workspace {
     }
 
     fn sweep(&self) -> Cleaned {
-        let doomed = Doomed {
+        let doomed = Removal {
             parent: &self.parent,
             directory: &self.directory,
             name: &self.name,
@@ -307,7 +308,7 @@ fn make(parent: &OwnedFd, name: &str, manifest: &Manifest) -> Result<Option<Hold
         Err(errno) => {
             let path = Path::new(name);
             let doomed =
-                Doomed { parent, directory: &directory, name, path, manifest: Some(manifest) };
+                Removal { parent, directory: &directory, name, path, manifest: Some(manifest) };
             doomed.remove();
             if errno == Errno::NOENT { Ok(None) } else { Err(errno) }
         }

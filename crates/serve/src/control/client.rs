@@ -10,7 +10,7 @@ use flashlag_units::printable_line;
 use super::{Answer, Command, Fault, Reply};
 use crate::error::ServeError;
 
-/// A device answers at once but where it stores gigabytes.
+/// The longest wait for an answer: only storing gigabytes takes long.
 const PATIENCE: Duration = Duration::from_secs(120);
 /// The longest answer.
 const LONGEST: u64 = 16 << 20;
@@ -27,7 +27,7 @@ impl Control {
     /// Connects to a device's control socket.
     ///
     /// # Errors
-    /// Where nobody listens there.
+    /// No server listens there.
     pub fn connect(path: &Path) -> Result<Control, ServeError> {
         let refuse = |error: io::Error| ServeError::file("connect to", path, &error, ADVICE);
         check_owner(path).map_err(refuse)?;
@@ -36,10 +36,10 @@ impl Control {
         Ok(Control { stream: BufReader::new(stream), path: path.to_owned() })
     }
 
-    /// Tells the device something, and waits for its answer.
+    /// Sends a command and waits for the answer.
     ///
     /// # Errors
-    /// Where it refuses, or does not answer.
+    /// The device refuses or does not answer.
     pub fn ask(&mut self, command: &Command) -> Result<Answer, ServeError> {
         match self.exchange(command) {
             Ok(Reply::Ok(answer)) => Ok(answer),
@@ -62,7 +62,7 @@ impl Control {
         Ok(serde_json::from_value(reply)?)
     }
 
-    /// How the device is.
+    /// The device's statistics.
     ///
     /// # Errors
     /// As [`Control::ask`].
@@ -73,7 +73,7 @@ impl Control {
         }
     }
 
-    /// Makes the device go wrong.
+    /// Sets a fault.
     ///
     /// # Errors
     /// As [`Control::ask`].

@@ -1,4 +1,4 @@
-//! What a running device is asked and told, over a socket of its own: a line of JSON each way.
+//! The control socket of a running device: commands and answers, each a line of JSON.
 
 mod client;
 mod server;
@@ -12,51 +12,51 @@ use serde::{Deserialize, Serialize};
 pub use client::Control;
 pub use server::ControlServer;
 
-/// What a device is told: `{"do":"stat"}`, `{"do":"cut","moment":"now"}`, …
+/// A command to a device: `{"do":"stat"}`, `{"do":"cut","moment":"now"}`, …
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Command {
-    /// Say how you are.
+    /// Report statistics.
     Stat,
-    /// Lose the power.
+    /// Cut the power.
     Cut {
-        /// When.
+        /// The moment of the cut.
         #[serde(default)]
         moment: CutMoment,
-        /// Whether it stays away until [`Command::On`]; it is back at once otherwise.
+        /// Whether the power stays off until [`Command::On`]; else it returns at once.
         #[serde(default)]
         stay_off: bool,
     },
-    /// The power is back.
+    /// Switch the power on.
     On,
-    /// Go wrong from now on.
+    /// Set a fault.
     Fault(Fault),
-    /// Go wrong no more.
+    /// Clear all faults.
     Repair,
     /// Record every request in a file from now on.
     Record {
-        /// The file; one that is there is replaced.
+        /// The file, which must not exist.
         path: PathBuf,
-        /// Whether with what is written.
+        /// Whether written data is recorded too.
         #[serde(default)]
         data: bool,
-        /// The recording ends when the file is so large.
+        /// The largest file: the recording ends there.
         #[serde(default = "gib")]
         limit: Bytes,
     },
-    /// Record no more, and say when the file is complete.
+    /// Stop recording; answered when the file is complete.
     RecordStop,
-    /// Live at another pace from now on.
+    /// Change the pace of the device's time.
     TimeScale {
-        /// So many times faster than real time.
+        /// The pace, as a multiple of real time.
         times: f64,
     },
-    /// Hold what an image file holds, from the beginning on, in no time.
+    /// Load an image file from offset 0 on, which takes no device time.
     Load {
         /// The file.
         image: PathBuf,
     },
-    /// End.
+    /// End the server.
     Quit,
 }
 
@@ -64,48 +64,48 @@ const fn gib() -> Bytes {
     Bytes::from_mib(1024)
 }
 
-/// When the power goes.
+/// The moment of a power cut.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum CutMoment {
     /// At once.
     #[default]
     Now,
-    /// When so many more commands have been handed over.
+    /// After this many further commands.
     AfterCommands(u64),
-    /// When so much more of the device's time has passed.
+    /// After this much of the device's time.
     AfterNs(Nanos),
-    /// Somewhere within one of the next commands.
+    /// At a drawn moment within one of the next commands.
     Drawn {
-        /// What the choice follows from.
+        /// The seed of the draw.
         seed: u64,
-        /// Of so many commands.
+        /// The number of commands to draw from.
         within_commands: u64,
     },
 }
 
-/// What goes wrong.
+/// A fault that a device is given.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub struct Fault {
-    /// What.
+    /// The kind of fault.
     pub kind: FaultKind,
-    /// Which requests.
+    /// The requests that it strikes.
     #[serde(default)]
     pub op: FaultOp,
-    /// Where the range begins that goes wrong.
+    /// The start of the range that it strikes.
     #[serde(default)]
     pub offset: Bytes,
-    /// How long it is; to the end where absent.
+    /// The length of the range; `None`: to the end of the device.
     #[serde(default)]
     pub length: Option<Bytes>,
-    /// The share of the requests that goes wrong, drawn for each.
+    /// The share of the requests that it strikes, drawn for each.
     #[serde(default = "all")]
     pub share: f64,
-    /// What the draws follow from.
+    /// The seed of the draws.
     #[serde(default)]
     pub seed: u64,
-    /// How many requests go wrong at most.
+    /// The most requests that it strikes; `None`: no limit.
     #[serde(default)]
     pub times: Option<u64>,
 }
@@ -115,7 +115,7 @@ const fn all() -> f64 {
 }
 
 impl Fault {
-    /// Every request goes wrong in this way.
+    /// A fault that strikes every request.
     pub fn of(kind: FaultKind) -> Fault {
         Fault {
             kind,
@@ -129,19 +129,19 @@ impl Fault {
     }
 }
 
-/// How it goes wrong.
+/// The kind of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FaultKind {
-    /// The request fails with `EIO`, and nothing of it is done.
+    /// The request fails with `EIO` and has no effect.
     Error,
-    /// The device takes no request for so long, in its own time, from now on.
+    /// The device takes no request for this long, in its own time, from now on.
     StallNs(Nanos),
-    /// The device only reads.
+    /// The device is read-only.
     ReadOnly,
 }
 
-/// Which requests go wrong.
+/// The requests that a fault strikes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FaultOp {
@@ -158,19 +158,19 @@ pub enum FaultOp {
     Discard,
 }
 
-/// What a device says.
+/// A device's answer to a command.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
-    /// How it is.
+    /// Its statistics.
     Stats(Box<DeviceStats>),
-    /// What a power cut took.
+    /// The loss at a power cut.
     Cut(CutReport),
-    /// It is done, or will be.
+    /// The command is done, or planned.
     Done,
-    /// So many requests were recorded, and whether that is all there were.
+    /// A recording has ended.
     Recorded {
-        /// How many.
+        /// The number of requests recorded.
         requests: u64,
         /// Whether the file had room for all.
         complete: bool,

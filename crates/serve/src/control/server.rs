@@ -15,18 +15,18 @@ const LONGEST_REASON: usize = 1000;
 /// Clients at a time.
 const MOST_CLIENTS: usize = 16;
 
-/// Answers what clients ask over a socket, each in a thread of its own.
+/// The server of a control socket, with a thread for each client.
 #[derive(Debug)]
 pub struct ControlServer {
     path: PathBuf,
 }
 
 impl ControlServer {
-    /// Listens on a socket, which must not be there yet, and answers from now on. `quit` is called
-    /// when a client asks for the end.
+    /// Creates the socket, which must not exist yet, and answers from now on. `quit` is called when a
+    /// client asks the server to end.
     ///
     /// # Errors
-    /// Where the socket can't be made.
+    /// The socket can't be created.
     pub fn start(
         path: &Path,
         answer: impl Fn(&Command) -> Result<Answer, CommandError> + Send + Sync + 'static,
@@ -51,7 +51,7 @@ impl ControlServer {
 }
 
 impl Drop for ControlServer {
-    /// Nobody finds it any more. Its threads end with the process.
+    /// Removes the socket. The threads end with the process.
     fn drop(&mut self) {
         // It may have been removed by somebody else already.
         let _ = std::fs::remove_file(&self.path);
@@ -122,8 +122,7 @@ where
     }
 }
 
-/// A reason for whoever prints it: what steers a terminal is replaced, and what a client itself said is
-/// not repeated without end.
+/// A reason made fit to print: control characters are replaced, and a client's own text is cut.
 fn bounded(reason: &str) -> String {
     plain(&reason.chars().take(LONGEST_REASON).collect::<String>())
 }

@@ -5,7 +5,7 @@ use rustix::io::Errno;
 
 use super::clock::DeviceClock;
 use super::faults::Faults;
-use super::modelled::Modelled;
+use super::modelled::ModelledFlash;
 use super::power::Plan;
 use super::request::{Refusal, Work};
 use crate::data::Data;
@@ -19,7 +19,7 @@ const SECTOR: u64 = 512;
 pub(crate) struct Core {
     pub(super) clock: DeviceClock,
     /// Absent where nothing is modelled: then everything takes no time and is durable at once.
-    pub(super) flash: Option<Modelled>,
+    pub(super) flash: Option<ModelledFlash>,
     pub(super) faults: Faults,
     pub(super) plan: Option<Plan>,
     pub(super) powered: bool,
@@ -36,7 +36,7 @@ pub(crate) struct Core {
 
 /// A request that was taken.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Due {
+pub(crate) struct Ticket {
     /// When it ends, in the device's time.
     pub(super) ended: Nanos,
     /// And in real time; absent where nothing is modelled.
@@ -46,7 +46,11 @@ pub(crate) struct Due {
 }
 
 impl Core {
-    pub(crate) fn new(clock: DeviceClock, flash: Option<Modelled>, store: Option<Store>) -> Core {
+    pub(crate) fn new(
+        clock: DeviceClock,
+        flash: Option<ModelledFlash>,
+        store: Option<Store>,
+    ) -> Core {
         Core {
             clock,
             flash,
@@ -107,7 +111,7 @@ impl Core {
         offset: u64,
         work: &mut Work<'_>,
         fua: bool,
-    ) -> Result<Due, Refusal> {
+    ) -> Result<Ticket, Refusal> {
         let now = self.now();
         self.cut_where_due(data, now)?;
         self.check(offset, work)?;
@@ -119,7 +123,7 @@ impl Core {
             plan.passed(started, record.ended);
         }
         let deadline = self.flash.is_some().then(|| self.clock.real(record.ended));
-        Ok(Due { ended: record.ended, deadline, cuts: self.cuts.len() })
+        Ok(Ticket { ended: record.ended, deadline, cuts: self.cuts.len() })
     }
 
     /// Whether the device takes such a request now.
@@ -219,7 +223,7 @@ impl Core {
     }
 
     /// Says whether a request has ended, whose time is over.
-    pub(super) fn finish(&mut self, data: &Data, due: &Due) -> Result<(), Refusal> {
+    pub(super) fn finish(&mut self, data: &Data, due: &Ticket) -> Result<(), Refusal> {
         self.cut_where_due(data, self.now())?;
         match self.cuts.get(due.cuts) {
             Some(cut) if *cut < due.ended => {

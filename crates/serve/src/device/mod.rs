@@ -1,6 +1,7 @@
-//! The device itself: requests from many threads, each as long as the model says.
+//! The served device: requests from many threads, each delayed as the model says.
 
 mod age;
+mod answer;
 mod clock;
 mod core;
 mod counts;
@@ -10,7 +11,7 @@ mod modelled;
 mod open;
 mod power;
 mod request;
-mod told;
+
 mod wait;
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,82 +25,81 @@ use rustix::io::Errno;
 use crate::data::Data;
 use crate::settings::Settings;
 
-pub(crate) use modelled::Modelled;
+pub(crate) use modelled::ModelledFlash;
 pub use request::Refusal;
 pub(crate) use request::Work;
 
-use self::core::{Core, Due};
+use self::core::{Core, Ticket};
 use counts::Counts;
 
 /// Requests that wait for a stall's end check again after this time at the latest.
 const LONGEST_WAIT: Nanos = Nanos::from_secs(3600);
 
-/// A device that is served. All of it may be used from many threads at once.
+/// A served device, for use from many threads at once.
 #[derive(Debug)]
-pub struct Served {
+pub struct ServedDevice {
     settings: Settings,
     profile: String,
     size: Bytes,
     data: Data,
     counts: Counts,
-    /// No flash is modelled, and nothing is to be noted of a request: straight to the data.
+    /// No flash is modelled and no request is noted: requests go straight to the data.
     plain: AtomicBool,
     core: Mutex<Core>,
     /// Signalled after a control command: requests that wait for a stall's end check again.
-    told: Condvar,
-    /// How much later than modelled requests completed, in real time.
+    changed: Condvar,
+    /// Real time between a request's modelled completion and its actual one.
     lateness: Mutex<Histogram>,
 }
 
-impl Served {
-    /// What the host sees.
+impl ServedDevice {
+    /// The capacity.
     pub fn size(&self) -> Bytes {
         self.size
     }
 
-    /// What it was made of.
+    /// Its settings.
     pub fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// Reads from an offset on.
+    /// Reads at an offset.
     ///
     /// # Errors
-    /// Beyond the device, or where a fault was set; no power.
+    /// A range beyond the device, a fault that was set, or no power.
     pub fn read(&self, offset: u64, into: &mut [u8]) -> Result<(), Refusal> {
         self.perform(offset, Work::Read(into), false)
     }
 
-    /// Writes from an offset on; with `fua`, what is written is durable when this returns.
+    /// Writes at an offset; with `fua`, the data is durable when this returns.
     ///
     /// # Errors
-    /// As [`Served::read`], and where the device only reads.
+    /// As [`ServedDevice::read`], and a read-only device.
     pub fn write(&self, offset: u64, from: &[u8], fua: bool) -> Result<(), Refusal> {
         self.perform(offset, Work::Write(from), fua)
     }
 
-    /// Makes everything durable whose write returned before.
+    /// Makes every write durable that returned before.
     ///
     /// # Errors
-    /// As [`Served::read`].
+    /// As [`ServedDevice::read`].
     pub fn flush(&self) -> Result<(), Refusal> {
         self.perform(0, Work::Flush, false)
     }
 
-    /// Tells that a range holds nothing of worth. Mapping units that are wholly in it read as
-    /// zeros then, where the device knows the command.
+    /// Discards a range. Mapping units wholly in it read as zeros then, if the device supports
+    /// discards.
     ///
     /// # Errors
-    /// As [`Served::write`].
+    /// As [`ServedDevice::write`].
     pub fn trim(&self, offset: u64, length: u64, fua: bool) -> Result<(), Refusal> {
         self.perform(offset, Work::Discard(length), fua)
     }
 
-    /// Makes a range read as zeros; by a discard where it may and the device knows the command,
-    /// else by writing them.
+    /// Makes a range read as zeros: by a discard if allowed and supported, else by writing them.
     ///
     /// # Errors
-    /// As [`Served::write`].
+    /// As [`ServedDevice::write`].
     pub fn zero(&self, offset: u64, length: u64, may_trim: bool, fua: bool) -> Result<(), Refusal> {
         self.counts.zero();
         let unit = self.core().discard_unit().filter(|_| may_trim);
@@ -119,13 +119,13 @@ impl Served {
         self.perform(first, Work::Discard(last - first), fua)
     }
 
-    /// Whether a range is made to read as zeros faster than by writing them.
+    /// Whether zeroing a range is faster than writing zeros.
     pub fn zeroes_fast(&self, may_trim: bool) -> bool {
         let core = self.core();
         core.flash.is_none() || may_trim && core.discard_unit().is_some()
     }
 
-    /// The next stretch from `offset` on that may hold something, within `end`; takes no time.
+    /// The next range from `offset` up to `end` that may hold data; takes no device time.
     ///
     /// # Errors
     /// A store that can't be read.
@@ -164,14 +164,14 @@ impl Served {
         self.deliver(&due)
     }
 
-    /// Waits until no stall keeps the device from taking requests: until its end, or until it is undone.
+    /// Waits until a stall has ended or was cleared.
     fn unstalled(&self) -> Result<MutexGuard<'_, Core>, Refusal> {
         let mut core = self.core();
         let cuts = core.cuts.len();
         while let Some(moment) = core.stalled_until() {
             let left = core.clock.real(moment).saturating_since(MonotonicClock.now());
             let left = left.min(LONGEST_WAIT);
-            let waited = self.told.wait_timeout(core, left.into());
+            let waited = self.changed.wait_timeout(core, left.into());
             core = waited.unwrap_or_else(PoisonError::into_inner).0;
             let now = core.now();
             core.cut_where_due(&self.data, now)?;
@@ -182,8 +182,8 @@ impl Served {
         Ok(core)
     }
 
-    /// Waits until a request has ended, and says whether it did.
-    fn deliver(&self, due: &Due) -> Result<(), Refusal> {
+    /// Waits for a request's completion; fails if a power cut came before.
+    fn deliver(&self, due: &Ticket) -> Result<(), Refusal> {
         if let Some(deadline) = due.deadline {
             let late = wait::until(deadline);
             self.lateness().record(late);

@@ -11,7 +11,7 @@ use crate::record::{Record, RecordKind};
 
 /// A modelled flash and what a power cut would bring back.
 #[derive(Debug)]
-pub(crate) struct Modelled {
+pub(crate) struct ModelledFlash {
     pub(crate) flash: Flash,
     undo: Undo,
     /// The last change that the flash has numbered.
@@ -19,12 +19,12 @@ pub(crate) struct Modelled {
     trim: TrimKind,
 }
 
-impl Modelled {
+impl ModelledFlash {
     /// A flash that keeps count, from now on, of what a power cut would lose.
-    pub(crate) fn new(mut flash: Flash, trim: TrimKind) -> Modelled {
+    pub(crate) fn new(mut flash: Flash, trim: TrimKind) -> ModelledFlash {
         flash.keep_ledger();
         let (changes, _) = flash.changes();
-        Modelled { flash, undo: Undo::default(), changes, trim }
+        ModelledFlash { flash, undo: Undo::default(), changes, trim }
     }
 
     /// What a discard forgets whole ones of; `None` where the device does not know discards.

@@ -16,22 +16,22 @@ use super::age::aged;
 use super::clock::DeviceClock;
 use super::core::Core;
 use super::counts::Counts;
-use super::{Modelled, Served};
+use super::{ModelledFlash, ServedDevice};
 use crate::data::{Data, FileData, MemoryData};
 use crate::error::{ServeError, plain};
 use crate::settings::Settings;
-use crate::store::{DataFile, Restored, Store, check_store};
+use crate::store::{DataFile, Store, StoredState, check_store};
 use flashlag_flash::{is_instant, model_of_size};
 
 /// So much is loaded at a time.
 const PIECE: u64 = 64 << 10;
 
-impl Served {
+impl ServedDevice {
     /// Makes the device that the settings say.
     ///
     /// # Errors
     /// What is wrong with them, by name; a file that can't be used.
-    pub fn open(settings: &Settings) -> Result<Served, ServeError> {
+    pub fn open(settings: &Settings) -> Result<ServedDevice, ServeError> {
         if settings.profile.is_empty() {
             return Err(ServeError::setting("profile", "", "say which: profile=nexus5-2013"));
         }
@@ -46,7 +46,7 @@ impl Served {
         let file = settings.store.as_deref().map(|path| DataFile::open(path, size)).transpose()?;
         // Another server may have made it since.
         check()?;
-        let opened = Served::begin(settings, (&profile, &model), size, file.as_ref());
+        let opened = ServedDevice::begin(settings, (&profile, &model), size, file.as_ref());
         if let (Err(_), Some(file)) = (&opened, &file) {
             file.undo();
         }
@@ -58,14 +58,14 @@ impl Served {
         (profile, model): (&Profile, &Model),
         size: Bytes,
         file: Option<&DataFile>,
-    ) -> Result<Served, ServeError> {
+    ) -> Result<ServedDevice, ServeError> {
         let was_there = file.is_some_and(|file| file.was_there);
         let core = if is_instant(model) {
             Core::new(DeviceClock::new(settings.time_scale, Nanos::ZERO), None, None)
         } else {
             make_core(settings, profile, model)?
         };
-        let served = Served {
+        let served = ServedDevice {
             settings: settings.clone(),
             profile: plain(&profile.name),
             size,
@@ -73,7 +73,7 @@ impl Served {
             counts: Counts::default(),
             plain: AtomicBool::new(core.is_plain()),
             core: Mutex::new(core),
-            told: Condvar::new(),
+            changed: Condvar::new(),
             lateness: Mutex::new(Histogram::new()),
         };
         served.fill(was_there)?;
@@ -220,13 +220,13 @@ fn nameless(folder: &Path, size: Bytes) -> Result<File, ServeError> {
 fn make_core(settings: &Settings, profile: &Profile, model: &Model) -> Result<Core, ServeError> {
     let Settings { seed, time_scale, .. } = *settings;
     let core = |flash, now, store| {
-        let modelled = Modelled::new(flash, model.trim.kind);
+        let modelled = ModelledFlash::new(flash, model.trim.kind);
         Core::new(DeviceClock::new(time_scale, now), Some(modelled), store)
     };
     if let Some(path) = &settings.store
         && let Some(restored) = Store::restore(path, &profile.name, model, seed)?
     {
-        let Restored { store, mut flash, now } = restored;
+        let StoredState { store, mut flash, now } = restored;
         // What was pending is in the file: nothing of it is to be lost by a later cut.
         let flushed = flash.submit(now, Command::Flush).map_or(now, |timing| timing.ended);
         let mut core = core(flash, flushed, Some(store));

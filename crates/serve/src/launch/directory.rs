@@ -1,4 +1,4 @@
-//! Directories of our own for files that are of no use once their process has ended.
+//! Private directories for files of one process.
 
 use std::fs::File;
 use std::io;
@@ -20,17 +20,17 @@ const NAMES: [&str; 2] = ["flashlag-", "flashlag-lab-"];
 /// None of ours has folders in folders that deep.
 const DEEPEST: u32 = 16;
 
-/// A directory that nobody else may look into. It goes with this value; where its process is killed, the
-/// next one that makes one removes it.
+/// A directory that only its owner may open, removed with this value. If its process is killed, the next
+/// process that makes one removes it.
 #[derive(Debug)]
 pub struct OwnDirectory {
     path: PathBuf,
-    /// Locked for as long as its process lives, whatever becomes of its number.
+    /// Locked while its process lives: process numbers are used again.
     held: File,
 }
 
 impl OwnDirectory {
-    /// Makes one for sockets, where the system keeps those of a session.
+    /// A directory for sockets, where the system keeps those of a session.
     ///
     /// # Errors
     /// There is no room, or no right to write there.
@@ -40,7 +40,7 @@ impl OwnDirectory {
         OwnDirectory::create(&parent, NAMES[0])
     }
 
-    /// Makes one for the files of a lab, in the folder for temporary files.
+    /// A directory for the files of a lab, in the folder for temporary files.
     ///
     /// # Errors
     /// There is no room, or no right to write there.
@@ -69,7 +69,7 @@ impl OwnDirectory {
         }
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -87,7 +87,7 @@ fn open(path: &Path) -> io::Result<File> {
     File::options().read(true).custom_flags(flags.bits() as i32).open(path)
 }
 
-/// Removes the directories that processes left which were killed.
+/// Removes the directories of killed processes.
 fn remove_dead(parent: &Path) {
     for entry in std::fs::read_dir(parent).into_iter().flatten().flatten() {
         let name = entry.file_name();

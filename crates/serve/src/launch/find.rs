@@ -1,4 +1,4 @@
-//! Where nbdkit and our plugin are.
+//! Finding nbdkit and our plugin.
 
 use std::path::{Path, PathBuf};
 
@@ -6,9 +6,9 @@ use crate::error::ServeError;
 
 const NBDKIT: &str = "nbdkit";
 const PLUGIN: &str = "libflashlag_nbd.so";
-/// Says where the plugin is.
+/// The environment variable with the plugin's path.
 const VARIABLE: &str = "FLASHLAG_NBD_PLUGIN";
-/// Where systems keep them.
+/// Where systems keep plugins.
 const SYSTEM: [&str; 3] = ["/usr/local/lib/flashlag", "/usr/lib/flashlag", "/usr/lib64/flashlag"];
 
 pub(super) fn nbdkit(given: Option<&Path>) -> Result<PathBuf, ServeError> {

@@ -1,4 +1,4 @@
-//! Sockets: where clients find a device.
+//! The addresses of a device.
 
 use std::fmt;
 use std::io;
@@ -14,7 +14,7 @@ use crate::error::{ServeError, ValueError};
 /// The longest path of a socket that the system takes.
 const LONGEST: usize = 107;
 
-/// Where clients find a device.
+/// The address of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Listen {
     /// A socket in the filesystem.
@@ -32,7 +32,7 @@ impl Listen {
         }
     }
 
-    /// As clients are told it.
+    /// The address as a URI for clients.
     pub fn uri(&self) -> String {
         match self {
             Listen::Unix(path) => format!("nbd+unix:///?socket={}", percent_encoded(path)),
@@ -50,7 +50,7 @@ impl Listen {
         }
     }
 
-    /// Whether nobody listens there yet.
+    /// Checks that the address is free.
     pub(super) fn check(&self) -> Result<(), ServeError> {
         match self {
             Listen::Unix(path) => check_socket(path),
@@ -89,7 +89,7 @@ impl fmt::Display for Listen {
     }
 }
 
-/// A path as part of a URI: what has a meaning there, and what is no ASCII, as `%` and two digits.
+/// A path as part of a URI: reserved characters and bytes outside ASCII become `%` and two digits.
 pub fn percent_encoded(path: &Path) -> String {
     let stays = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte);
     let encoded = path.as_os_str().as_bytes().iter().map(|byte| match stays(*byte) {
@@ -99,7 +99,7 @@ pub fn percent_encoded(path: &Path) -> String {
     encoded.collect()
 }
 
-/// Sees to it that a socket can be made there: a stale one of ours is removed, and nothing else.
+/// Makes room for a socket: removes a stale one of ours, and nothing else.
 pub(super) fn check_socket(path: &Path) -> Result<(), ServeError> {
     const ADVICE: &str = "choose another with --listen unix:PATH";
     let refuse = |reason: &str| ServeError::File {

@@ -30,28 +30,28 @@ pub use directory::OwnDirectory;
 pub use listen::{Listen, percent_encoded};
 use ready::KeptLines;
 
-/// Requests of a client that are in memory at most: nbdkit keeps a buffer for each.
+/// Most threads of a client: nbdkit keeps a request's buffer for each.
 const MOST_THREADS: u32 = 64;
-/// And at least, whatever the device's queue: the next is there when one ends.
+/// Fewest threads of a client, so that a next request waits when one ends.
 const LEAST_THREADS: u32 = 4;
-/// How long clients may hold a server that is to end and has stored everything.
+/// How long clients may delay the end of a server that has stored everything.
 const GRACE: Nanos = Nanos::from_millis(500);
 
 /// A device to be served by nbdkit, as a process of its own.
 #[derive(Clone, Debug)]
 pub struct Launch {
-    /// What device.
+    /// The device.
     pub settings: Settings,
-    /// Where clients find it; a socket in a directory of its own where absent.
+    /// Its address; a socket in a directory of its own by default.
     pub listen: Option<Listen>,
-    /// Requests at a time, for each client; twice the device's queue, 4 to 64, where absent.
+    /// Concurrent requests of each client; twice the device's queue, 4 to 64, by default.
     pub threads: Option<u32>,
-    /// Where nbdkit is; found by `PATH` where absent.
+    /// Path of nbdkit; found by `PATH` by default.
     pub nbdkit: Option<PathBuf>,
-    /// Where our plugin is; beside the program, or where `FLASHLAG_NBD_PLUGIN` says, or in the
-    /// system's library directory, where absent.
+    /// Path of our plugin; by default `FLASHLAG_NBD_PLUGIN`, beside the program, or in the system's
+    /// library directory.
     pub plugin: Option<PathBuf>,
-    /// More words for nbdkit, before the plugin: `--tls=require`.
+    /// Further arguments for nbdkit, before the plugin: `--tls=require`.
     pub options: Vec<String>,
 }
 
@@ -70,7 +70,7 @@ pub struct Running {
 }
 
 impl Launch {
-    /// Of that device, and otherwise as usual.
+    /// A launch of a device with defaults for all else.
     pub fn new(settings: Settings) -> Launch {
         Launch {
             settings,
@@ -82,10 +82,10 @@ impl Launch {
         }
     }
 
-    /// Starts it, and waits until it is ready.
+    /// Starts the server and waits until it is ready.
     ///
     /// # Errors
-    /// What is missing, what is in use, or what the server said before it ended.
+    /// A missing program, an address in use, or the server's last lines before it ended.
     pub fn start(&self) -> Result<Running, ServeError> {
         let queue = check(&self.settings)?;
         let usual = queue.saturating_mul(2).clamp(LEAST_THREADS, MOST_THREADS);
@@ -126,7 +126,7 @@ impl Launch {
 
 type Begun = (UnixStream, Child, KeptLines, Option<JoinHandle<()>>);
 
-/// Waits until a server is ready; ends it where it never is.
+/// Waits until a server is ready; kills one that never is.
 fn begin(listener: &UnixListener, mut child: Child) -> Result<Begun, ServeError> {
     let said = KeptLines::default();
     let reader = child.stderr.take().map(|stderr| said.keep(stderr));
@@ -160,7 +160,7 @@ fn check(settings: &Settings) -> Result<u32, ServeError> {
 }
 
 impl Running {
-    /// Where clients find it.
+    /// Its address.
     pub fn listen(&self) -> &Listen {
         &self.listen
     }
@@ -170,15 +170,15 @@ impl Running {
         self.listen.uri()
     }
 
-    /// Where it is told things.
+    /// The path of its control socket.
     pub fn control_socket(&self) -> &Path {
         &self.control
     }
 
-    /// A connection to tell it things.
+    /// A connection to its control socket.
     ///
     /// # Errors
-    /// Where it is gone.
+    /// The server is gone.
     pub fn control(&self) -> Result<Control, ServeError> {
         Control::connect(&self.control)
     }
@@ -188,15 +188,15 @@ impl Running {
         self.child.id()
     }
 
-    /// The last lines that it printed.
+    /// The last lines that the server printed.
     pub fn said(&self) -> Vec<String> {
         self.said.all()
     }
 
-    /// Whether it still runs; what it said where it does not.
+    /// Checks that the server still runs.
     ///
     /// # Errors
-    /// It has ended.
+    /// The server has ended; with its last lines.
     pub fn check(&mut self) -> Result<(), ServeError> {
         match self.child.try_wait() {
             Ok(None) => Ok(()),
@@ -205,10 +205,10 @@ impl Running {
         }
     }
 
-    /// Whether it ends within so long; waits for that.
+    /// Waits at most this long for the server's end; whether it ended.
     ///
     /// # Errors
-    /// Where it can't be watched.
+    /// The process can't be watched.
     pub fn ended_within(&mut self, time: Duration) -> Result<bool, ServeError> {
         let watched = self.watch(time);
         watched.map_err(|error| self.ended(&format!("can't be watched: {error}")))
@@ -238,10 +238,10 @@ impl Running {
         }
     }
 
-    /// Ends it, and waits until everything is stored.
+    /// Ends the server and waits until everything is stored.
     ///
     /// # Errors
-    /// Where it ended badly; what it said.
+    /// The server failed; with its last lines.
     pub fn stop(mut self) -> Result<(), ServeError> {
         match self.end() {
             Ok(true) => Ok(()),
@@ -250,7 +250,7 @@ impl Running {
         }
     }
 
-    /// Asks it to store what is to stay and to end, and makes it end where clients hold it.
+    /// Asks the server to store its state and to end; kills it if clients delay that.
     fn end(&mut self) -> io::Result<bool> {
         if let Some(status) = self.child.try_wait()? {
             return Ok(status.success());

@@ -29,24 +29,24 @@ pub enum RecordKind {
     Cut,
 }
 
-/// One request: 32 bytes in a file, little-endian: when it came and when it ended (8 each), where
-/// (8), how long (4), a letter for its kind, and a byte of flags: 1 force unit access, 2 its data
-/// follows; then two zeros.
+/// One recorded request: 32 bytes in a file, little-endian: time of submission and of completion (8
+/// each), offset (8), length (4), a letter for its kind, and a byte of flags: 1 force unit access, 2
+/// data follows; then two zeros.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// When it was handed over, in the device's time.
+    /// Submission, in the device's time.
     pub at: Nanos,
-    /// When it ended.
+    /// Completion, in the device's time.
     pub ended: Nanos,
-    /// Where.
+    /// Its offset.
     pub offset: Bytes,
-    /// How long.
+    /// Its length.
     pub length: Bytes,
-    /// What.
+    /// Its kind.
     pub kind: RecordKind,
-    /// Whether with force unit access.
+    /// Force unit access.
     pub fua: bool,
-    /// Whether its data follows.
+    /// Whether its data follows the record.
     pub has_data: bool,
 }
 
@@ -78,7 +78,7 @@ impl Record {
         bytes
     }
 
-    /// The next one of a file; `None` at its end, or where it ends within one.
+    /// Reads the next record of a file; `None` at the end, also within a record.
     pub(crate) fn read(from: &mut impl Read, size: Bytes) -> io::Result<Option<Record>> {
         let mut bytes = [0; Record::SIZE];
         match from.read_exact(&mut bytes) {
@@ -108,7 +108,7 @@ impl Record {
         if within && in_time && known { Ok(Some(record)) } else { Err(damaged()) }
     }
 
-    /// What the flash was asked to do; it knows sectors only: of a part of one, all of it.
+    /// The command for the flash, extended to whole sectors; `None` for a power cut.
     pub(crate) fn command(&self) -> Option<Command> {
         const SECTOR: u64 = 512;
         let start = self.offset.0 - self.offset.0 % SECTOR;
@@ -125,7 +125,7 @@ impl Record {
         }
     }
 
-    /// Does the same to a flash again.
+    /// Repeats the request on a flash.
     pub(crate) fn replay(&self, flash: &mut Flash) {
         // What failed then fails again, and only what had succeeded was recorded.
         match self.command() {

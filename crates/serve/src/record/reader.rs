@@ -16,7 +16,7 @@ const ADVICE: &str = "give a recording that this version of flashlag made";
 /// The longest first line.
 const LONGEST: u64 = 1 << 20;
 
-/// Whose requests they are: the first line of a recording, as JSON.
+/// The first line of a recording, as JSON: the device that was recorded.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Head {
@@ -26,11 +26,11 @@ pub struct Head {
     pub profile: String,
     /// Its size.
     pub size_bytes: Bytes,
-    /// What every random choice of it follows from.
+    /// The device's seed.
     pub seed: u64,
     /// Its time when the recording began.
     pub began: Nanos,
-    /// Whether what was written is in it.
+    /// Whether written data was recorded.
     pub data: bool,
     /// What discards do.
     pub(crate) trim: TrimKind,
@@ -41,7 +41,7 @@ pub struct Head {
 /// A recording that is being read: its requests, in the order in which the device took them.
 #[derive(Debug)]
 pub struct Recording {
-    /// Whose they are.
+    /// The recorded device.
     pub head: Head,
     path: PathBuf,
     reader: BufReader<File>,
@@ -52,7 +52,7 @@ impl Recording {
     /// Opens a recording.
     ///
     /// # Errors
-    /// A file that is none, or that can't be read.
+    /// A file that is no recording, or that can't be read.
     pub fn open(path: &Path) -> Result<Recording, ServeError> {
         let refuse = |error: io::Error| ServeError::file("read", path, &error, ADVICE);
         let file = File::open(path).map_err(refuse)?;
@@ -86,7 +86,7 @@ impl Recording {
         ServeError::file("use", &self.path, &io::Error::other(reason), ADVICE)
     }
 
-    /// The next request, and what it wrote where that was recorded; `None` at the end.
+    /// The next request with its data, if recorded; `None` at the end.
     ///
     /// # Errors
     /// A file that is damaged.

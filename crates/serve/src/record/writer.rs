@@ -6,7 +6,7 @@ use flashlag_units::Bytes;
 use super::Record;
 use super::reader::Head;
 
-/// Writes every request to a file, until that is as large as it may be.
+/// A recording under way: every request is written to a file, up to its largest size.
 #[derive(Debug)]
 pub(crate) struct Recorder {
     file: BufWriter<File>,
@@ -54,7 +54,7 @@ impl Recorder {
         self.requests += u64::from(!self.ended);
     }
 
-    /// Completes the file; how many requests are in it, and whether that is all there were.
+    /// Completes the file; the number of requests in it, and whether the recording is complete.
     pub(crate) fn finish(mut self) -> io::Result<(u64, bool)> {
         self.file.flush()?;
         Ok((self.requests, !self.ended))

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use flashlag_units::Bytes;
 
-use super::header::Wanted;
+use super::header::ExpectedDevice;
 use super::{beside, snapshot};
 use crate::error::ServeError;
 use crate::settings::Settings;
@@ -38,7 +38,7 @@ pub(crate) fn check_store(
             let reason = "it is the state of a flash, and this profile models none".to_owned();
             return refuse(&path, reason, "choose another --store".to_owned());
         }
-        header.check(&path, &Wanted { profile, size, seed: settings.seed })?;
+        header.check(&path, &ExpectedDevice { profile, size, seed: settings.seed })?;
         if length == 0 {
             let reason = format!("its data is gone, but {} is there", path.display());
             let advice = "put it back, or remove the files beside it that end in .flash and .log, \

@@ -10,22 +10,22 @@ pub(crate) const PRIVATE: u32 = 0o600;
 
 /// A file beside its place, which is removed unless it is put there.
 #[derive(Debug)]
-pub(super) struct Fresh {
+pub(super) struct NewFile {
     /// Absent once it is in its place.
     file: Option<File>,
     made: PathBuf,
     place: PathBuf,
 }
 
-impl Fresh {
+impl NewFile {
     /// An empty file, which only its owner may read.
-    pub(super) fn create(place: &Path) -> io::Result<Fresh> {
+    pub(super) fn create(place: &Path) -> io::Result<NewFile> {
         let made = super::beside(place, ".new");
         // Of a server that was killed.
         let _ = std::fs::remove_file(&made);
         let mut options = File::options();
         let file = options.read(true).write(true).create_new(true).mode(PRIVATE).open(&made)?;
-        Ok(Fresh { file: Some(file), made, place: place.to_owned() })
+        Ok(NewFile { file: Some(file), made, place: place.to_owned() })
     }
 
     pub(super) fn file(&self) -> io::Result<&File> {
@@ -39,7 +39,7 @@ impl Fresh {
     }
 }
 
-impl Drop for Fresh {
+impl Drop for NewFile {
     fn drop(&mut self) {
         if self.file.is_some() {
             // On a full disk it would take the room of what is to stay.

@@ -76,8 +76,8 @@ impl Header {
     }
 
     /// The device that it is of.
-    pub(super) fn wanted(&self) -> Wanted<'_> {
-        Wanted { profile: &self.profile, size: self.size_bytes, seed: self.seed }
+    pub(super) fn wanted(&self) -> ExpectedDevice<'_> {
+        ExpectedDevice { profile: &self.profile, size: self.size_bytes, seed: self.seed }
     }
 
     /// Whether its time can be that of a device.
@@ -86,7 +86,7 @@ impl Header {
     }
 
     /// Whether it is of the device that is asked for.
-    pub(super) fn check(&self, path: &Path, wanted: &Wanted<'_>) -> Result<(), ServeError> {
+    pub(super) fn check(&self, path: &Path, wanted: &ExpectedDevice<'_>) -> Result<(), ServeError> {
         let differs = |what: &str, is: &str, wanted: &str, advice: String| {
             Err(ServeError::File {
                 operation: "use",
@@ -133,7 +133,7 @@ impl Header {
 
 /// The device that a store is asked for.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Wanted<'a> {
+pub(super) struct ExpectedDevice<'a> {
     pub(super) profile: &'a str,
     pub(super) size: Bytes,
     pub(super) seed: u64,

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FallocateFlags, fallocate};
 use rustix::io::Errno;
 
-use super::fresh::Fresh;
+use super::fresh::NewFile;
 use super::header::Header;
 use crate::error::ServeError;
 use crate::record::Record;
@@ -34,26 +34,26 @@ pub(super) struct Log {
 
 /// A log without records, in a file of another name until the state that it follows is stored.
 #[derive(Debug)]
-pub(super) struct FreshLog {
-    fresh: Fresh,
+pub(super) struct NewLog {
+    fresh: NewFile,
     path: PathBuf,
     begin: u64,
 }
 
-impl FreshLog {
-    pub(super) fn create(path: &Path, header: &Header) -> Result<FreshLog, ServeError> {
+impl NewLog {
+    pub(super) fn create(path: &Path, header: &Header) -> Result<NewLog, ServeError> {
         let refuse = |error: io::Error| {
             ServeError::file("keep the log", path, &error, "is there room on its disk?")
         };
         let line = format!("{}\n", header.state);
-        let fresh = Fresh::create(path).map_err(refuse)?;
+        let fresh = NewFile::create(path).map_err(refuse)?;
         fresh.file().and_then(|file| file.write_all_at(line.as_bytes(), 0)).map_err(refuse)?;
-        Ok(FreshLog { fresh, path: path.to_owned(), begin: line.len() as u64 })
+        Ok(NewLog { fresh, path: path.to_owned(), begin: line.len() as u64 })
     }
 
     /// Takes the place of the log before it.
     pub(super) fn put(self) -> Result<Log, ServeError> {
-        let FreshLog { fresh, path, begin } = self;
+        let NewLog { fresh, path, begin } = self;
         let file = fresh.put().map_err(|error| Log::refuse(&path, &error))?;
         Ok(Log { file, begin, end: begin, reserved: begin })
     }
@@ -82,7 +82,7 @@ impl Log {
         }
         // Killed between storing a state and putting the log in its place that follows it.
         if follows == header.before.as_bytes() {
-            return FreshLog::create(path, header)?.put();
+            return NewLog::create(path, header)?.put();
         }
         if follows != header.state.as_bytes() {
             return Err(refuse(io::Error::other("it does not follow the stored flash")));

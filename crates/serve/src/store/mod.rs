@@ -27,7 +27,7 @@ use crate::record::{LATEST, Record};
 pub(crate) use existing::check_store;
 pub(crate) use fresh::PRIVATE;
 use header::Header;
-use log::{FreshLog, Log};
+use log::{Log, NewLog};
 
 /// With a log larger than this, the flash is stored anew.
 const LARGEST_LOG: u64 = 64 << 20;
@@ -55,7 +55,7 @@ pub(crate) struct Store {
 
 /// What a store held.
 #[derive(Debug)]
-pub(crate) struct Restored {
+pub(crate) struct StoredState {
     pub(crate) store: Store,
     pub(crate) flash: Flash,
     /// The device's time when it ended.
@@ -128,7 +128,7 @@ impl Store {
         profile: &str,
         model: &Model,
         seed: u64,
-    ) -> Result<Option<Restored>, ServeError> {
+    ) -> Result<Option<StoredState>, ServeError> {
         let path = beside(data, ".flash");
         let log_path = beside(data, ".log");
         let wanted = Header::new(profile, model, seed)?;
@@ -149,7 +149,7 @@ impl Store {
         };
         let log = Log::reopen(&log_path, &header, &mut replay)?;
         let store = Store { path, log_path, header, log, retry: 0, behind: false, lost: false };
-        Ok(Some(Restored { store, flash, now }))
+        Ok(Some(StoredState { store, flash, now }))
     }
 
     /// Stores a flash for the first time.
@@ -167,7 +167,7 @@ impl Store {
         let header = Header::new(profile, model, seed)?;
         let (header, body) = snapshot::next(&path, &header, flash, now)?;
         // The log first: a flash without one is refused.
-        let log = FreshLog::create(&log_path, &header)?.put()?;
+        let log = NewLog::create(&log_path, &header)?.put()?;
         snapshot::write(&path, &header, &body)?;
         Ok(Store { path, log_path, header, log, retry: 0, behind: false, lost: false })
     }
@@ -214,7 +214,7 @@ impl Store {
     pub(crate) fn save(&mut self, flash: &Flash, now: Nanos) -> Result<(), ServeError> {
         self.retry = self.log.length() + RETRY;
         let (header, body) = snapshot::next(&self.path, &self.header, flash, now)?;
-        let log = FreshLog::create(&self.log_path, &header)?;
+        let log = NewLog::create(&self.log_path, &header)?;
         snapshot::write(&self.path, &header, &body)?;
         self.header = header;
         // From here on the log before is of no use: it is dropped at the next start.

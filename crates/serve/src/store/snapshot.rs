@@ -7,7 +7,7 @@ use std::path::Path;
 use flashlag_flash::Flash;
 use flashlag_units::Nanos;
 
-use super::fresh::Fresh;
+use super::fresh::NewFile;
 use super::header::{ADVICE, FORMAT, Header, sum};
 use crate::error::{ServeError, plain};
 
@@ -94,7 +94,7 @@ pub(super) fn write(path: &Path, header: &Header, body: &[u8]) -> Result<(), Ser
     let refuse = |error: io::Error| full(path, &error);
     let mut line = serde_json::to_vec(header).map_err(|error| refuse(error.into()))?;
     line.push(b'\n');
-    let fresh = Fresh::create(path).map_err(refuse)?;
+    let fresh = NewFile::create(path).map_err(refuse)?;
     let mut file = fresh.file().map_err(refuse)?;
     file.write_all(&line).and_then(|()| file.write_all(body)).map_err(refuse)?;
     file.sync_all().map_err(refuse)?;

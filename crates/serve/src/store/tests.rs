@@ -46,7 +46,7 @@ fn record(at: Nanos) -> Record {
 }
 
 /// Restores what is given as a state and a log.
-fn restore(flash: &[u8], log: &[u8]) -> Result<Option<Restored>, ServeError> {
+fn restore(flash: &[u8], log: &[u8]) -> Result<Option<StoredState>, ServeError> {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("device");
     std::fs::write(beside(&data, ".flash"), flash).unwrap();

@@ -3,7 +3,7 @@
 
 use flashlag_flash::minimum_size;
 use flashlag_schema::profile::Profile;
-use flashlag_serve::{Served, Settings};
+use flashlag_serve::{ServedDevice, Settings};
 use flashlag_units::Bytes;
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
@@ -25,8 +25,8 @@ pub fn settings(profile: &str, seed: u64) -> Settings {
     Settings { size: Some(size), seed, time_scale, ..Settings::of(profile) }
 }
 
-pub fn open(profile: &str, seed: u64) -> Served {
-    Served::open(&settings(profile, seed)).unwrap()
+pub fn open(profile: &str, seed: u64) -> ServedDevice {
+    ServedDevice::open(&settings(profile, seed)).unwrap()
 }
 
 /// What a block holds that was written as the number-th.
@@ -42,7 +42,7 @@ pub fn number(content: &[u8], what: &str) -> u64 {
     first
 }
 
-pub fn read(device: &Served, at: u64, what: &str) -> u64 {
+pub fn read(device: &ServedDevice, at: u64, what: &str) -> u64 {
     let mut content = vec![0; BLOCK as usize];
     device.read(at * BLOCK, &mut content).unwrap();
     number(&content, what)
@@ -62,7 +62,7 @@ impl Witness {
     }
 
     /// One request: mostly a write of a few blocks, else a flush or a discard.
-    pub fn step(&mut self, device: &Served) {
+    pub fn step(&mut self, device: &ServedDevice) {
         let first = self.random.random_range(0..SPAN);
         let count = self.random.random_range(1..=8).min(SPAN - first);
         let blocks = first as usize..(first + count) as usize;
@@ -102,7 +102,7 @@ impl Witness {
     }
 
     /// After a cut: every block is as it was at some time since it was durable.
-    pub fn check(&mut self, device: &Served, what: &str) {
+    pub fn check(&mut self, device: &ServedDevice, what: &str) {
         for (at, allowed) in self.allowed.iter_mut().enumerate() {
             let held = read(device, at as u64, what);
             assert!(allowed.contains(&held), "{what}: block {at} holds {held}, not {allowed:?}");

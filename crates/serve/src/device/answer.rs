@@ -10,14 +10,14 @@ use flashlag_units::Bytes;
 
 use super::core::Core;
 use super::power::Plan;
-use super::{Modelled, Served};
+use super::{ModelledFlash, ServedDevice};
 use crate::control::{Answer, Command, CutMoment, Fault, FaultKind};
 use crate::error::CommandError;
 use crate::record::{Head, Recorder, SCHEMA};
 use crate::settings::TimeScale;
 use crate::store::PRIVATE;
 
-impl Served {
+impl ServedDevice {
     /// Runs a command of the control socket.
     ///
     /// # Errors
@@ -59,7 +59,7 @@ impl Served {
         };
         self.set_plain(&core);
         drop(core);
-        self.told.notify_all();
+        self.changed.notify_all();
         answer
     }
 
@@ -74,7 +74,7 @@ impl Served {
             seed: self.settings.seed,
             began: core.now(),
             data,
-            trim: modelled.map(Modelled::trim).unwrap_or_default(),
+            trim: modelled.map(ModelledFlash::trim).unwrap_or_default(),
             flash_bytes: flash.len() as u64,
         };
         // A new file only: whatever is there may be the store itself, a pipe that nobody reads or a
