@@ -28,7 +28,7 @@ pub struct FlashDevice {
     geometry: Geometry,
     /// Buffer of each slot; empty until it is asked for.
     buffers: Vec<Vec<u8>>,
-    slots: Vec<Option<UnderWay>>,
+    slots: Vec<Option<Pending>>,
     /// Requests under way, by end; a running number keeps the order of equal ends.
     line: BinaryHeap<Reverse<(Nanos, u64, u32)>>,
     submitted: u64,
@@ -37,7 +37,7 @@ pub struct FlashDevice {
 
 /// A request under way.
 #[derive(Debug)]
-struct UnderWay {
+struct Pending {
     started: Nanos,
     /// A flush is still to be submitted.
     flushes: bool,
@@ -157,7 +157,7 @@ impl FlashDevice {
             return None;
         }
         self.line.pop();
-        let Some(UnderWay { started, flush_from, error, request, .. }) =
+        let Some(Pending { started, flush_from, error, request, .. }) =
             self.slots[slot as usize].take()
         else {
             never!("slot {slot} has an end and no request");
@@ -231,7 +231,7 @@ impl Device for FlashDevice {
             self.move_data(&request);
         }
         let flushes = request.op == Op::Write && request.durability == Durability::Flush;
-        let under_way = UnderWay { started: came, flushes, flush_from: None, error, request };
+        let under_way = Pending { started: came, flushes, flush_from: None, error, request };
         self.slots[slot] = Some(under_way);
         self.await_end(request.slot, ended);
         Ok(())

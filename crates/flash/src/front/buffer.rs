@@ -1,4 +1,4 @@
-//! The write buffer in RAM: what it holds, and for how long.
+//! The write buffer in RAM.
 
 use serde::{Deserialize, Serialize};
 use std::cmp::Reverse;
@@ -11,7 +11,7 @@ use crate::address::Unit;
 
 const NONE: u32 = u32::MAX;
 
-/// A unit in the buffer that no program has been issued for.
+/// A unit in the buffer for which no program was issued.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Slot {
     unit: Unit,
@@ -20,13 +20,13 @@ struct Slot {
     newer: u32,
 }
 
-/// Units that wait to be programmed, and those whose programs are under way.
+/// Units that wait to be programmed, and units whose programs are under way.
 ///
-/// It holds `capacity` units in all. A unit is *dirty* until a program is issued for it, in which
-/// it goes together with the other oldest ones so that whole program units are filled, and then
-/// *leaving* until the program has ended. Writing to a dirty unit again replaces it: the earlier
-/// data never reaches the flash. Programs are issued when more than half of the capacity is
-/// dirty, so that the rest can be under way on several dies at once.
+/// A unit is *dirty* until a program is issued for it, together with the other oldest ones so that
+/// program units are full, and then *leaving* until the program has ended. Both kinds together fill
+/// at most `capacity` units. Writing to a dirty unit replaces it, and the earlier data never
+/// reaches the flash. Programs are issued while more than half of the capacity is dirty, so that
+/// the other half can be under way on several dies.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct WriteBuffer {
     capacity: usize,
@@ -35,14 +35,14 @@ pub(crate) struct WriteBuffer {
     dirty: UnitMap<u32>,
     oldest: u32,
     newest: u32,
-    /// Units that are under way, by when they end.
+    /// Leaving units, by the end of their programs.
     leaving: BinaryHeap<Reverse<(Nanos, Unit)>>,
-    /// Of each the last end.
+    /// End of the last program of each leaving unit.
     leaving_until: UnitMap<Nanos>,
 }
 
 impl WriteBuffer {
-    /// A buffer of so many units, one at least.
+    /// A buffer of `capacity` units, at least one.
     pub(crate) fn new(capacity: usize) -> WriteBuffer {
         WriteBuffer {
             capacity: capacity.max(1),
@@ -56,29 +56,29 @@ impl WriteBuffer {
         }
     }
 
-    /// Units that no program has been issued for.
+    /// Number of dirty units.
     #[inline]
     pub(crate) fn dirty(&self) -> usize {
         self.dirty.len()
     }
 
-    /// Whether a unit is among them.
+    /// Whether a unit is dirty.
     pub(crate) fn is_dirty(&self, unit: Unit) -> bool {
         self.dirty.contains_key(&unit)
     }
 
-    /// Units that it holds at most.
+    /// Number of units that fit in.
     pub(crate) fn capacity(&self) -> usize {
         self.capacity
     }
 
-    /// How many dirty units it keeps before it issues programs: half of what it holds.
+    /// Number of dirty units above which programs are issued: half of the capacity.
     #[inline]
     pub(crate) fn high_water(&self) -> usize {
         self.capacity / 2
     }
 
-    /// Adds to a dirty unit; `false` where the unit is not dirty.
+    /// Adds a part to a dirty unit; `false` if the unit is not dirty.
     #[inline]
     pub(crate) fn absorb(&mut self, unit: Unit, part: Part) -> bool {
         let Some(slot) = self.dirty.get(&unit) else {
@@ -89,8 +89,8 @@ impl WriteBuffer {
         true
     }
 
-    /// When there is room for another unit, at `now` or later; `None` where no program is under
-    /// way that would make it.
+    /// When there is room for another unit, at `now` or later; `None` if no program is under way
+    /// whose end would make room.
     #[inline]
     pub(crate) fn room_at(&mut self, now: Nanos) -> Option<Nanos> {
         self.pass(now);
@@ -98,7 +98,7 @@ impl WriteBuffer {
         if over == 0 {
             return Some(now);
         }
-        // More than one too many only where a flush issued everything of a buffer of one unit.
+        // More than one too many only if a flush emptied a buffer of a single unit.
         let mut room = None;
         for _ in 0..over {
             room = Some(self.pop_leaving()?);
@@ -106,7 +106,7 @@ impl WriteBuffer {
         room
     }
 
-    /// Forgets the programs that ended by `now`.
+    /// Removes leaving units whose programs ended by `now`.
     #[inline]
     fn pass(&mut self, now: Nanos) {
         while self.leaving.peek().is_some_and(|Reverse((end, _))| *end <= now) {
@@ -122,7 +122,7 @@ impl WriteBuffer {
         Some(end)
     }
 
-    /// Takes a unit in that is not dirty; there must be room.
+    /// Adds a unit that is not dirty; there must be room.
     pub(crate) fn insert(&mut self, unit: Unit, part: Part) {
         always!(!self.dirty.contains_key(&unit), "a unit is in the buffer twice");
         let slot = Slot { unit, part, older: self.newest, newer: NONE };
@@ -158,8 +158,8 @@ impl WriteBuffer {
         (unit, part)
     }
 
-    /// The oldest dirty units, `most` at most, in the order of their addresses; they are dirty no
-    /// more. [`WriteBuffer::leave`] must follow.
+    /// Takes up to `most` of the oldest dirty units, sorted by address. [`WriteBuffer::leave`] must
+    /// follow.
     pub(crate) fn take_oldest(&mut self, most: usize, into: &mut Vec<(Unit, Part)>) {
         into.clear();
         while into.len() < most && self.oldest != NONE {
@@ -170,20 +170,20 @@ impl WriteBuffer {
         into.sort_unstable_by_key(|(unit, _)| *unit);
     }
 
-    /// One dirty unit.
+    /// Takes one dirty unit; [`WriteBuffer::leave`] must follow if it is programmed.
     pub(crate) fn take(&mut self, unit: Unit) -> Option<Part> {
         let index = self.dirty.remove(&unit)?;
         Some(self.unlink(index).1)
     }
 
-    /// A unit is under way until `end`, and keeps its room so long.
+    /// Marks a unit as leaving; it needs its room until `end`.
     pub(crate) fn leave(&mut self, unit: Unit, end: Nanos) {
         self.leaving.push(Reverse((end, unit)));
         let until = self.leaving_until.entry(unit).or_insert(end);
         *until = (*until).max(end);
     }
 
-    /// Whether a read of that part at `now` finds it here.
+    /// Whether a read of a part at `now` can be served from here.
     #[inline]
     pub(crate) fn holds(&self, unit: Unit, part: Part, now: Nanos) -> bool {
         let dirty = self.dirty.get(&unit).map(|slot| self.slots[*slot as usize].part);
@@ -191,17 +191,17 @@ impl WriteBuffer {
             || (dirty.is_none() && self.leaving_until.get(&unit).is_some_and(|end| *end > now))
     }
 
-    /// When the last program of a unit that is under way ends.
+    /// End of the last program of a leaving unit; zero for any other.
     pub(crate) fn leaving_until(&self, unit: Unit) -> Nanos {
         self.leaving_until.get(&unit).copied().unwrap_or_default()
     }
 
-    /// Forgets all, as a loss of power does to a volatile buffer.
+    /// Empties a volatile buffer after a power cut.
     pub(crate) fn clear(&mut self) {
         *self = WriteBuffer::new(self.capacity);
     }
 
-    /// Forgets what is under way.
+    /// Completes all programs that are under way.
     pub(crate) fn settle(&mut self) {
         self.leaving.clear();
         self.leaving_until.clear();

@@ -13,42 +13,42 @@ use crate::command::{Command, FlashError, Timing};
 use crate::power::Ledger;
 use crate::stats::Stats;
 
-/// Everything between the host and the map.
+/// The front of the device: all that lies between the host and the map.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Front {
     pub(super) host: Host,
     pub(super) units: Units,
-    pub(super) buffer: Option<Buffered>,
+    pub(super) buffer: Option<BufferState>,
     pub(super) slc: Option<SlcCache>,
     pub(super) trims: Trims,
-    /// Units of a program, and of a piece that is read.
+    /// Units per program unit, and per piece of a read.
     pub(super) program: usize,
     pub(super) read: u64,
-    /// When the last program, and the last command that changed data, ends.
+    /// End of the last program, and of the last command that changed data.
     pub(super) programmed: Nanos,
     pub(super) changed: Nanos,
     pub(super) ledger: Option<Box<Ledger>>,
-    /// Work space: what is programmed together.
+    /// Scratch space for units that are programmed together.
     pub(super) group: Vec<(Unit, Part)>,
     pub(super) writes: Vec<UnitWrite>,
 }
 
-/// The write buffer and how it behaves.
+/// The write buffer with its parameters.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Buffered {
+pub(super) struct BufferState {
     pub(super) held: WriteBuffer,
     pub(super) volatile: bool,
     pub(super) drain_after: Option<Nanos>,
-    /// The buffer takes data in the order of the commands: no earlier than this.
+    /// Data enters the buffer in the order of the commands: no earlier than this.
     pub(super) cursor: Nanos,
 }
 
 impl Front {
-    /// What the model says, over a store of so many dies.
+    /// The front of a model, before a store of `dies` dies.
     pub(crate) fn new(model: &Model, dies: u32, seed: u64) -> Front {
         let unit = model.map.unit.0.0;
         let stripe = model.nand.page.0.0 * u64::from(model.nand.planes);
-        let buffer = model.buffer.as_ref().map(|buffer| Buffered {
+        let buffer = model.buffer.as_ref().map(|buffer| BufferState {
             held: WriteBuffer::new((buffer.size.0.0 / unit) as usize),
             volatile: buffer.volatile,
             drain_after: buffer.drain_after.map(|after| after.0),
@@ -70,18 +70,18 @@ impl Front {
         }
     }
 
-    /// What the write cache has done.
+    /// Counts of the write cache.
     pub(crate) fn slc_counts(&self) -> SlcCounts {
         self.slc.as_ref().map(|slc| slc.counts).unwrap_or_default()
     }
 
-    /// Adds what the write cache has done.
+    /// Adds the counts of the write cache.
     pub(crate) fn count(&self, stats: &mut Stats, unit: Bytes) {
         let bytes = |units: u64| Bytes(units * unit.0);
         let counts = self.slc_counts();
         let folds = bytes(counts.folded);
         stats.programmed_folds = folds;
-        // What is folded comes to the map like the host's own.
+        // The map counts folded units as written by the host.
         let host = stats.programmed_host.map(|host| host.minus(folds));
         stats.programmed_host = host.map(|host| host.plus(bytes(counts.written)));
         let padding = stats.programmed_padding;
@@ -89,10 +89,10 @@ impl Front {
         stats.mapped = stats.mapped.plus(bytes(self.slc.as_ref().map_or(0, SlcCache::units)));
     }
 
-    /// Adds how full the buffer and the write cache before a store are.
+    /// Adds how full the write buffer and the write cache are.
     pub(crate) fn count_fill<S: Store>(&self, store: &S, stats: &mut Stats, unit: Bytes) {
         let bytes = |units: u64| Some(Bytes(units * unit.0));
-        if let Some(Buffered { held, .. }) = &self.buffer {
+        if let Some(BufferState { held, .. }) = &self.buffer {
             stats.buffered = bytes(held.dirty() as u64);
             stats.buffer = bytes(held.capacity() as u64);
         }
@@ -101,10 +101,10 @@ impl Front {
         }
     }
 
-    /// Works a command out whose range is within the device; `at` never goes back.
+    /// Computes the times of a command whose range is valid; `at` never goes back.
     ///
     /// # Errors
-    /// Where the store is worn out or can reclaim nothing.
+    /// If the store is worn out or can reclaim no block.
     #[inline]
     pub(crate) fn submit<S: Store>(
         &mut self,
@@ -123,7 +123,7 @@ impl Front {
         }
     }
 
-    /// Cuts a range into commands of the largest size, and joins their times.
+    /// Splits a range into commands of the largest size and joins their times.
     pub(super) fn split(
         largest: u64,
         offset: Bytes,
@@ -148,7 +148,7 @@ impl Front {
 
     fn flush<S: Store>(&mut self, store: &mut S, at: Nanos) -> Result<Timing, FlashError> {
         let (started, ready) = self.host.begin(at, CommandKind::Flush);
-        // A flush covers what came before it: it acts once that has ended.
+        // A flush covers the commands before it, so it begins when all of them have ended.
         let from = ready.max(self.changed);
         let mut ended = from.max(self.trims.done());
         if let Some(mut buffer) = self.buffer.take() {
@@ -199,7 +199,7 @@ impl Front {
         Timing { started, ended }
     }
 
-    /// Forgets the units that are wholly within a range.
+    /// Unmaps the units that are wholly within a range.
     fn unmap<S: Store>(&mut self, store: &mut S, at: Nanos, offset: u64, length: u64) {
         let unit = self.units.bytes();
         let (first, end) = (offset.div_ceil(unit), (offset + length) / unit);
@@ -211,7 +211,7 @@ impl Front {
         let cached = self.slc.as_ref().is_some_and(|slc| slc.units() > 0);
         if dirty || cached || self.ledger.is_some() {
             for unit in first.run(count) {
-                if self.is_beside(store, unit) {
+                if self.needs_no_record(store, unit) {
                     continue;
                 }
                 self.note(store, unit, true);
@@ -229,16 +229,16 @@ impl Front {
         store.discard(at, first, count);
     }
 
-    /// Whether a unit that is to be forgotten holds nothing, and never did that could come back: of
-    /// a large device that is discarded whole nothing is to be kept count of.
-    fn is_beside<S: Store>(&self, store: &S, unit: Unit) -> bool {
+    /// Whether a unit needs no bookkeeping when it is discarded: it is empty, and no power cut
+    /// could restore it. Without this, discarding a large device would record every unit.
+    fn needs_no_record<S: Store>(&self, store: &S, unit: Unit) -> bool {
         let buffered = self.buffer.as_ref().is_some_and(|buffer| buffer.held.is_dirty(unit));
         let cached = self.slc.as_ref().is_some_and(|slc| slc.holds(unit));
         let empty = !buffered && !cached && !store.is_mapped(unit);
-        self.ledger.as_ref().map_or(empty, |ledger| ledger.is_beside(unit, empty))
+        self.ledger.as_ref().map_or(empty, |ledger| ledger.needs_no_record(unit, empty))
     }
 
-    /// Writes down, where that is kept, that the present command changes a unit.
+    /// Records a change of a unit in the ledger, if there is one.
     #[inline]
     pub(super) fn note<S: Store>(&mut self, store: &S, unit: Unit, discard: bool) {
         let Some(ledger) = &mut self.ledger else {

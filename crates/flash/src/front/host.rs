@@ -1,4 +1,4 @@
-//! The way from the host: queue, command overheads, link, sleep.
+//! The host interface: queue, command overheads, link, sleep.
 
 use flashlag_schema::profile::HostModel;
 use flashlag_units::Nanos;
@@ -11,7 +11,7 @@ use super::line::Line;
 use super::queue::CommandQueue;
 use super::rate::Rate;
 
-/// What a command costs before its data moves.
+/// Kind of a command, which decides its overhead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CommandKind {
     Read,
@@ -22,12 +22,11 @@ pub(crate) enum CommandKind {
 
 /// The host's side of the device.
 ///
-/// A command that comes at `t` is taken at `s = max(t, end of the first of those at work)` where
-/// the queue is full, else at `t`; one that comes `sleep_after` or later after the last one ended
-/// waits for `wake` besides. The controller then works on it for the command's overhead, one
-/// command after another; so no more than 1 / overhead commands are done in a second, whatever
-/// the queue. Data goes over the link at its rate, in pieces, each as soon as it is there: the
-/// link's time hides behind the flash's, or the other way round, but for the first or last piece.
+/// A command that arrives at `t` starts at `s = t`, or with a full queue at `s = max(t, first end
+/// of a command under way)`; one that arrives at least `sleep_after` after the last end also waits
+/// for `wake`. The controller then spends the command's overhead, one command after another, so at
+/// most 1 / overhead commands are done in a second at any depth. Data is transferred in pieces,
+/// each as soon as it is ready: transfer and flash overlap except for the first or last piece.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Host {
     queue: CommandQueue,
@@ -37,18 +36,18 @@ pub(crate) struct Host {
     read_rate: Rate,
     write_rate: Rate,
     largest: u64,
-    /// Data to the device; from it too where the link moves one way at a time.
+    /// Transfers to the device; from it too on a half duplex link.
     inward: Line,
     outward: Line,
     duplex: bool,
     controller: Nanos,
     packed: u32,
-    /// The last command, where it was a write: when it was taken, and its place in its pack.
+    /// If the last command was a write: its start, and its number within its pack.
     pack: Option<(Nanos, u32)>,
     sleep_after: Option<Nanos>,
     wake: (Nanos, Nanos),
     random: Pcg64Mcg,
-    /// When the last of all commands ends.
+    /// End of the last command.
     quiet_from: Nanos,
 }
 
@@ -76,18 +75,18 @@ impl Host {
         }
     }
 
-    /// The most bytes that one command moves.
+    /// Bytes of the largest command.
     pub(crate) fn largest(&self) -> u64 {
         self.largest
     }
 
-    /// When the last command that was taken ends: from then on the device is idle.
+    /// End of the last command: the device is idle from then on.
     #[inline]
     pub(crate) fn quiet_from(&self) -> Nanos {
         self.quiet_from
     }
 
-    /// Takes a command: when it was taken, and when the controller has read it. `now` never goes
+    /// Starts a command; returns its start and when the controller has read it. `now` never goes
     /// back. [`Host::complete`] must follow.
     #[inline]
     pub(crate) fn begin(&mut self, now: Nanos, kind: CommandKind) -> (Nanos, Nanos) {
@@ -110,8 +109,8 @@ impl Host {
         (taken, self.controller)
     }
 
-    /// A write that comes while the write before it still waits is sent with that one, and costs
-    /// no command of its own. Each completes when its own data is written.
+    /// Overhead of a write. One that arrives while the write before it still waits joins its pack
+    /// and has no overhead. Each write of a pack completes with its own data.
     #[inline]
     fn write_overhead(&mut self, now: Nanos, taken: Nanos) -> Nanos {
         if self.packed == 1 {
@@ -137,32 +136,32 @@ impl Host {
         Nanos(self.random.random_range(shortest.0..=longest.0))
     }
 
-    /// Moves `bytes` to the device from `ready` on; says when they are there.
+    /// Transfers `bytes` to the device from `ready` on; returns the end.
     #[inline]
     pub(crate) fn receive(&mut self, ready: Nanos, bytes: u64) -> Nanos {
         self.inward.reserve(ready, self.write_rate.time(bytes))
     }
 
-    /// Moves `bytes` to the host.
+    /// Transfers `bytes` to the host from `ready` on; returns the end.
     #[inline]
     pub(crate) fn send(&mut self, ready: Nanos, bytes: u64) -> Nanos {
         let line = if self.duplex { &mut self.outward } else { &mut self.inward };
         line.reserve(ready, self.read_rate.time(bytes))
     }
 
-    /// Keeps the controller from other commands until `end`.
+    /// Keeps the controller busy until `end`.
     pub(crate) fn occupy(&mut self, end: Nanos) {
         self.controller = self.controller.max(end);
     }
 
-    /// Says when the command ends.
+    /// Completes the command that was started last, at `end`.
     #[inline]
     pub(crate) fn complete(&mut self, end: Nanos) {
         self.queue.end(end);
         self.quiet_from = self.quiet_from.max(end);
     }
 
-    /// All that is under way ends with the power; the device is ready again at `ready`.
+    /// Ends everything under way; the device is ready again at `ready`.
     pub(crate) fn power_cut(&mut self, ready: Nanos) {
         self.queue.clear();
         self.inward.clear();

@@ -5,9 +5,9 @@ use super::store::Store;
 use crate::command::FlashError;
 
 impl Front {
-    /// What the device did since its last command ended, until one comes at `until`: it empties
-    /// the buffer after `drain_after`, folds the write cache after `fold_after`, a program unit at
-    /// a time, and leaves the rest of the time to the store.
+    /// Idle work between the end of the last command and the next one at `until`: empties the
+    /// buffer after `drain_after`, folds the write cache after `fold_after`, one program unit at a
+    /// time, and leaves the rest of the time to the store.
     ///
     /// # Errors
     /// As the store's writes.

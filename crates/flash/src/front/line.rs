@@ -3,19 +3,19 @@ use std::collections::VecDeque;
 
 use flashlag_units::Nanos;
 
-/// A resource that one transfer at a time can use, with the gaps that are left in its future.
+/// A resource used by one transfer at a time, with the gaps in its future reservations.
 ///
-/// A read that waits long for its die must not hold up another one's data that is ready before:
-/// transfers are put in the first gap that holds them, so their order on the line is that of their
-/// data and not that of their commands.
+/// A read that waits long for its die must not hold up data that is ready earlier. So a transfer
+/// takes the first gap that is long enough, and transfers are in the order of their data, not of
+/// their commands.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Line {
-    /// When it is used: in order, apart, none of no length.
+    /// Reserved times: ascending, disjoint, none empty.
     busy: VecDeque<(Nanos, Nanos)>,
 }
 
 impl Line {
-    /// Forgets what ended before `now`; nothing may be asked for earlier times any more.
+    /// Drops reservations that ended by `now`; later calls must not ask for earlier times.
     #[inline]
     pub(crate) fn pass(&mut self, now: Nanos) {
         while self.busy.front().is_some_and(|(_, end)| *end <= now) {
@@ -23,8 +23,7 @@ impl Line {
         }
     }
 
-    /// Reserves `time` from `ready` on or, where that is taken, in the first gap that holds it; says
-    /// when it ends.
+    /// Reserves `time` in the first sufficient gap from `ready` on; returns its end.
     #[inline]
     pub(crate) fn reserve(&mut self, ready: Nanos, time: Nanos) -> Nanos {
         if time == Nanos::ZERO {
@@ -69,7 +68,7 @@ impl Line {
         end
     }
 
-    /// Forgets all, as a loss of power does.
+    /// Drops all reservations, after a power cut.
     pub(crate) fn clear(&mut self) {
         self.busy.clear();
     }

@@ -1,18 +1,18 @@
-//! What stands before the map: host link, write buffer, write cache, discards.
+//! The front of the device, before the map: host link, write buffer, write cache, discards.
 //!
-//! A command is taken when the queue has room for it ([`host::Host`]). Then
-//! - a **read** finds each unit in the write buffer, the write cache or the map, in this order; as
-//!   soon as a piece of it (at most a page of all planes) is there it goes over the link;
-//! - a **write** with no buffer is programmed a program unit at a time, each as soon as the link
-//!   has brought it, and ends with the last program. With a buffer it ends when the last of it is
-//!   in the buffer, which may have to wait for room ([`buffer::WriteBuffer`]);
-//! - a **flush** ends no earlier than every write before it, than every program where the buffer is
-//!   volatile (which it empties), and than all queued discards;
+//! A command starts when the queue has room for it ([`host::Host`]). Then
+//! - a **read** looks for each unit in the write buffer, the write cache and the map, in this
+//!   order; each piece (at most a page of all planes) goes over the link as soon as it is read;
+//! - a **write** without a buffer programs each program unit as soon as the link has brought it,
+//!   and ends with the last program. With a buffer it ends when all of it is in the buffer, which
+//!   may have to wait for room ([`buffer::WriteBuffer`]);
+//! - a **flush** ends no earlier than every write before it and all queued discards; it empties a
+//!   volatile buffer, and then ends no earlier than every program;
 //! - a **write with force unit access** ends with the programs of its own units;
-//! - a **discard** costs what [`trim::Trims`] says.
+//! - the cost of a **discard** is that of [`trim::Trims`].
 //!
-//! So with enough commands queued or a buffer, writing in a row runs at
-//! `min(link, dies · program unit / (program time + transfer))`, whichever is the bottleneck.
+//! So sequential writes with a deep queue or a buffer run at `min(link, dies · program unit /
+//! (program time + transfer))`.
 
 mod buffer;
 mod commands;

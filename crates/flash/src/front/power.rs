@@ -7,25 +7,25 @@ use crate::command::FlashError;
 use crate::power::{Ledger, Lost, LostUnit, PowerCut};
 
 impl Front {
-    /// Keeps count, from now on, of what a power cut would lose.
+    /// Records from now on what a power cut would lose.
     pub(crate) fn keep_ledger(&mut self) {
         self.ledger.get_or_insert_default();
     }
 
-    /// The number of the last command that changed data, and the first one that may still be lost;
-    /// both 0 where no count is kept.
+    /// Numbers of the last command that changed data and of the first one that may still be lost;
+    /// both 0 unless they are recorded.
     pub(crate) fn commands(&self) -> (u64, u64) {
         self.ledger.as_deref().map_or((0, 0), |ledger| (ledger.sequence(), ledger.oldest()))
     }
 
-    /// The power is gone at `at` and comes back at once. Nothing of what was under way goes on.
+    /// Cuts the power at `at`; it comes back at once. Nothing that was under way goes on.
     ///
-    /// A unit that falls back to an older version keeps its place in the map: as many units are
-    /// mapped as before, and only which block holds this one is not what it was. A unit that had
-    /// never been written is unmapped again.
+    /// A unit that reverts to an older content keeps its entry in the map, so the number of mapped
+    /// units is right and only the block that holds the unit is not. A unit that had no content
+    /// before is unmapped.
     ///
     /// # Errors
-    /// As the idle work that was done until then.
+    /// As the idle work that was due until then.
     pub(crate) fn power_cut<S: Store>(
         &mut self,
         store: &mut S,

@@ -4,10 +4,10 @@ use std::collections::BinaryHeap;
 
 use flashlag_units::{Nanos, always, never};
 
-/// The commands that the device works on, by when they end: at most `depth` of them.
+/// The command queue: ends of the commands under way, at most `depth`.
 ///
-/// A command that comes while `depth` are at work begins when the first of them ends. With n
-/// commands always waiting and a service time of s each, that gives min(n, depth) / s commands a
+/// A command that arrives while `depth` are under way begins when the first of them ends. With n
+/// commands always waiting and a service time of s each, that gives `min(n, depth) / s` commands a
 /// second until something else is the bottleneck.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct CommandQueue {
@@ -16,13 +16,13 @@ pub(crate) struct CommandQueue {
 }
 
 impl CommandQueue {
-    /// `depth` of zero counts as one.
+    /// A queue of `depth` commands; zero counts as one.
     pub(crate) fn new(depth: u32) -> CommandQueue {
         let depth = depth.max(1) as usize;
         CommandQueue { depth, ends: BinaryHeap::with_capacity(depth) }
     }
 
-    /// When a command that came at `at` begins. [`CommandQueue::end`] must follow.
+    /// When a command that arrives at `at` begins. [`CommandQueue::end`] must follow.
     #[inline]
     pub(crate) fn begin(&mut self, at: Nanos) -> Nanos {
         if self.ends.len() < self.depth {
@@ -37,14 +37,14 @@ impl CommandQueue {
         }
     }
 
-    /// Says when that command ends.
+    /// Sets the end of the command that began last.
     #[inline]
     pub(crate) fn end(&mut self, end: Nanos) {
         always!(self.ends.len() < self.depth, "more commands end than began");
         self.ends.push(Reverse(end));
     }
 
-    /// Forgets all, as a loss of power does.
+    /// Empties the queue, after a power cut.
     pub(crate) fn clear(&mut self) {
         self.ends.clear();
     }

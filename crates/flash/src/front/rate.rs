@@ -4,18 +4,18 @@ use serde::{Deserialize, Serialize};
 /// Binary places of the fraction: the error is below 2⁻³² ns a byte.
 const PLACES: u32 = 32;
 
-/// What moving a byte takes, as a fixed-point number of nanoseconds.
+/// Time to transfer a byte, as a fixed-point number of nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Rate(u64);
 
 impl Rate {
-    /// `per_second` must not be zero; below 1 B/s counts as that.
+    /// The rate of `per_second` bytes, which must not be zero; less than 1 B/s counts as 1 B/s.
     pub(crate) fn new(per_second: Bytes) -> Rate {
         let nanos = (1_000_000_000u128 << PLACES) / u128::from(per_second.0.max(1));
         Rate(u64::try_from(nanos).unwrap_or(u64::MAX))
     }
 
-    /// How long `bytes` take, rounded down.
+    /// Time to transfer `bytes`, rounded down.
     #[inline]
     pub(crate) fn time(self, bytes: u64) -> Nanos {
         let nanos = (u128::from(self.0) * u128::from(bytes)) >> PLACES;

@@ -40,7 +40,7 @@ impl Front {
         })
     }
 
-    /// Where a unit's part is.
+    /// Where to read a part of a unit.
     #[inline]
     fn find(&self, at: Nanos, unit: Unit, part: Part) -> Source {
         if self.buffer.as_ref().is_some_and(|buffer| buffer.held.holds(unit, part, at)) {
@@ -52,7 +52,7 @@ impl Front {
         }
     }
 
-    /// Reads a run and sends it; says when the host has it.
+    /// Reads a run and transfers it; returns the end.
     #[inline]
     fn send<S: Store>(&mut self, store: &mut S, at: Nanos, run: &Run) -> Nanos {
         if run.count == 0 {
@@ -68,19 +68,19 @@ impl Front {
     }
 }
 
-/// Where data is read from; what has one source is read at once.
+/// Source of a read; consecutive units with one source are read together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 enum Source {
     /// The write buffer.
     #[default]
     Buffer,
-    /// That page of the write cache.
+    /// A page of the write cache.
     Slc(u64),
-    /// The map, of which a page of all planes' worth of addresses is asked for at once.
+    /// The map: a group of addresses as large as a page of all planes.
     Map(u64),
 }
 
-/// Units in a row that have one source.
+/// Consecutive units with one source.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct Run {
     source: Source,

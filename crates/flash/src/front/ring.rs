@@ -7,25 +7,25 @@ use crate::address::Unit;
 /// The unit of a dead slot.
 const DEAD: Unit = Unit::NONE;
 
-/// What the write cache holds: units in the order in which they came, in slots of which a group is
-/// erased together.
+/// Content of the write cache: units in the order in which they were written, in slots that are
+/// erased in groups.
 ///
-/// A slot's position counts up for ever; where it is on the flash follows from it. A unit that is
-/// written again, or discarded, leaves a dead slot behind, whose room comes back with its group.
+/// Positions of slots count up for ever, and a slot's place on the flash follows from its position.
+/// Overwriting or discarding a unit leaves a dead slot, whose room is reclaimed with its group.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct SlotRing {
-    /// The unit of each slot from `tail` on; [`DEAD`] where it is there no more.
+    /// The unit of each slot from `tail` on; [`DEAD`] if overwritten, discarded or padding.
     slots: VecDeque<Unit>,
     /// Position of the oldest slot.
     tail: u64,
-    /// Everything before this is erased; a multiple of `group`.
+    /// All slots before this position are erased; a multiple of `group`.
     erased: u64,
     group: u64,
     position: UnitMap<u64>,
 }
 
 impl SlotRing {
-    /// Groups of so many slots, one at least.
+    /// A ring with groups of `group` slots, at least one.
     pub(crate) fn new(group: u64) -> SlotRing {
         SlotRing {
             slots: VecDeque::new(),
@@ -40,17 +40,17 @@ impl SlotRing {
         self.tail + self.slots.len() as u64
     }
 
-    /// Slots that are in use or not erased yet.
+    /// Number of slots that are in use or not erased yet.
     pub(crate) fn occupied(&self) -> u64 {
         self.head() - self.erased
     }
 
-    /// Units that it holds.
+    /// Number of units.
     pub(crate) fn units(&self) -> u64 {
         self.position.len() as u64
     }
 
-    /// Where a unit is.
+    /// Position of a unit.
     #[inline]
     pub(crate) fn locate(&self, unit: Unit) -> Option<u64> {
         if self.position.is_empty() {
@@ -59,7 +59,7 @@ impl SlotRing {
         self.position.get(&unit).copied()
     }
 
-    /// Takes a unit in; says at which position. What it held of it before is dead.
+    /// Adds a unit and returns its position; an older slot of the unit is dead.
     pub(crate) fn append(&mut self, unit: Unit) -> u64 {
         let position = self.head();
         self.slots.push_back(unit);
@@ -69,12 +69,12 @@ impl SlotRing {
         position
     }
 
-    /// A slot with nothing in it: what fills up a program.
+    /// Adds a padding slot.
     pub(crate) fn pad(&mut self) {
         self.slots.push_back(DEAD);
     }
 
-    /// Forgets a unit; whether it was there.
+    /// Removes a unit; returns whether it was there.
     pub(crate) fn forget(&mut self, unit: Unit) -> bool {
         if self.position.is_empty() {
             return false;
@@ -86,7 +86,7 @@ impl SlotRing {
         true
     }
 
-    /// Takes the oldest units out, `most` at most, with their positions.
+    /// Takes up to `most` of the oldest units, with their positions.
     pub(crate) fn take_oldest(&mut self, most: usize, into: &mut Vec<(Unit, u64)>) {
         into.clear();
         while into.len() < most
@@ -101,8 +101,8 @@ impl SlotRing {
         }
     }
 
-    /// Drops dead slots from the front, then says how many groups have been passed since they were
-    /// last erased; they count as erased now. A ring that is empty passes the rest of its group.
+    /// Drops dead slots from the front and returns the number of groups to erase, which count as
+    /// erased from now on. An empty ring skips the rest of its group.
     pub(crate) fn reclaim(&mut self) -> u64 {
         while self.slots.front() == Some(&DEAD) {
             self.slots.pop_front();

@@ -11,35 +11,34 @@ use crate::command::FlashError;
 /// Binary places of a share.
 const PLACES: u32 = 32;
 
-/// The write cache of cells with one bit (pSLC, WriteBooster).
+/// The write cache in SLC mode (pSLC, WriteBooster).
 ///
-/// Programs of one SLC page each (of all planes) go to the dies in turn, until
-/// `static + dynamic · free / b` bytes are in use, where free is what of the capacity holds
-/// nothing and b the bits of a cell otherwise. With nothing overwritten, F bytes free at first and
-/// no idle time, that is the case after
+/// SLC pages (of all planes) are programmed on the dies in turn until `static + dynamic · free / b`
+/// bytes are in use, where free is the unmapped capacity and b the bits of a cell otherwise.
+/// Without overwriting and idle time, and with F bytes free at first, that happens after
 ///
 /// `(static + dynamic · F / b) / (1 + dynamic / b)` bytes,
 ///
-/// the cliff: from there on writes go to the main area (`direct`), or wait for the oldest units
-/// to be folded there (`fold`). Folding reads as many units as a program unit holds, oldest first,
-/// and programs them in the main area; what was overwritten or discarded meanwhile is not copied.
-/// Groups of blocks, one on each die, are erased as the folding passes them. In idle time each such
-/// step begins before the next command comes, and may end after.
+/// the cliff: further writes go to the main area (`direct`), or wait until the oldest units are
+/// folded there (`fold`). Folding reads as many units as fit a program unit, oldest first, and
+/// programs them in the main area; overwritten and discarded units are not copied. A group of
+/// blocks, one on each die, is erased when folding has passed it. In idle time a step begins before
+/// the next command and may end after it.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct SlcCache {
     ring: SlotRing,
     fixed: u64,
-    /// SLC bytes lent for a free byte, as a share of 2³².
+    /// SLC bytes lent per free byte, as a share of 2³².
     lent: u64,
     unit_bytes: u64,
     capacity_units: u64,
-    /// Units of an SLC program and of a main one.
+    /// Units per SLC program, and per program unit of the main area.
     program: u64,
     fold: usize,
     times: Times,
     pub(crate) fold_after: Option<Nanos>,
     full: SlcFull,
-    /// Work space of a fold.
+    /// Scratch space of a fold.
     oldest: Vec<(Unit, u64)>,
     moved: Vec<UnitWrite>,
     pub(crate) counts: SlcCounts,
@@ -52,16 +51,16 @@ struct Times {
     erase: Nanos,
 }
 
-/// What the write cache has done, in units.
+/// Counts of the write cache, in units.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct SlcCounts {
-    /// Units of the host that were programmed in it.
+    /// Units written by the host.
     pub(crate) written: u64,
-    /// Room that was programmed with nothing in it.
+    /// Padding of SLC programs.
     pub(crate) padded: u64,
-    /// Units that were copied to the main area.
+    /// Units copied to the main area.
     pub(crate) folded: u64,
-    /// Blocks erased, each of all planes of a die.
+    /// Block erases, each of all planes of a die.
     pub(crate) erased: u64,
 }
 
@@ -75,13 +74,13 @@ fn bits(cell: CellKind) -> u64 {
 }
 
 impl SlcCache {
-    /// The model's, where it has one; on so many dies.
+    /// The write cache of a model on `dies` dies; `None` if it has none.
     pub(crate) fn new(model: &Model, dies: u32) -> Option<SlcCache> {
         let slc = model.slc.as_ref()?;
         let (nand, unit) = (&model.nand, model.map.unit.0.0);
         let stripe = nand.page.0.0 * u64::from(nand.planes);
         let program = (stripe / unit).max(1);
-        // A block keeps its cells and loses all bits of each but one.
+        // A block keeps its cells and stores one bit in each.
         let pages = u64::from(nand.pages_per_block) / bits(nand.cell);
         let group = program * pages.max(1) * u64::from(dies);
         let lent = (slc.dynamic * (1u64 << PLACES) as f64) as u64 / bits(nand.cell);
@@ -102,7 +101,7 @@ impl SlcCache {
         })
     }
 
-    /// Units that it holds.
+    /// Number of units in the cache.
     pub(crate) fn units(&self) -> u64 {
         self.ring.units()
     }
@@ -115,12 +114,12 @@ impl SlcCache {
         self.ring.forget(unit)
     }
 
-    /// Units of its room that are taken.
+    /// Number of occupied slots, stale ones included.
     pub(crate) fn occupied(&self) -> u64 {
         self.ring.occupied()
     }
 
-    /// Units that it may hold now, each with its room.
+    /// Number of slots that may be occupied at present.
     pub(crate) fn most<S: Store>(&self, store: &S) -> u64 {
         let free = self.capacity_units.saturating_sub(store.mapped_units() + self.ring.units());
         let free = u128::from(free) * u128::from(self.unit_bytes);
@@ -137,13 +136,13 @@ impl SlcCache {
         Die::in_turn(position / self.program, store.dies())
     }
 
-    /// The page that has a unit, counted over all that were ever programmed.
+    /// The page of a unit, counted over all pages ever programmed.
     #[inline]
     pub(crate) fn page(&self, unit: Unit) -> Option<u64> {
         Some(self.ring.locate(unit)? / self.program)
     }
 
-    /// Reads so many units of a page; says when they are there.
+    /// Reads `units` units of a page; returns the end.
     pub(crate) fn read_page<S: Store>(
         &self,
         store: &mut S,
@@ -156,16 +155,15 @@ impl SlcCache {
         store.work(at, die, DieWork::Read { time: self.times.read, bytes })
     }
 
-    /// Reads one unit; says when it is there, or `None` where it is not held.
+    /// Reads one unit and returns the end; `None` if it is not in the cache.
     pub(crate) fn read<S: Store>(&self, store: &mut S, at: Nanos, unit: Unit) -> Option<Nanos> {
         Some(self.read_page(store, at, self.page(unit)?, 1))
     }
 
-    /// Writes units where there is room for them, or is made; `None` where they must go to the
-    /// main area.
+    /// Writes units, folding others if there is no room; `None` if they must go to the main area.
     ///
     /// # Errors
-    /// As the store's writes, to which it folds.
+    /// As the store's writes, which folding uses.
     pub(crate) fn write<S: Store>(
         &mut self,
         store: &mut S,
@@ -191,7 +189,7 @@ impl SlcCache {
         Ok(Some(end))
     }
 
-    /// One program of an SLC page.
+    /// Programs one SLC page; returns the end.
     fn program<S: Store>(
         &mut self,
         store: &mut S,
@@ -226,8 +224,8 @@ impl SlcCache {
         store.work(ready, die, DieWork::Program { time: self.times.program, bytes })
     }
 
-    /// Folds as much as one program of the main area holds; says when its room can be used, or
-    /// `None` where nothing was left to fold.
+    /// Folds up to one program unit of the main area and returns when its room can be used; `None`
+    /// if there was nothing to fold.
     ///
     /// # Errors
     /// As the store's writes.
@@ -259,7 +257,7 @@ impl SlcCache {
         Ok((!done).then(|| erased.unwrap_or(end)))
     }
 
-    /// Erases the groups that folding has passed; says when, if there were any.
+    /// Erases the groups that folding has passed; returns the end if there were any.
     fn reclaim<S: Store>(&mut self, store: &mut S, at: Nanos) -> Option<Nanos> {
         let groups = self.ring.reclaim();
         let mut end = None;

@@ -5,62 +5,61 @@ use crate::address::{Die, Unit};
 use crate::command::FlashError;
 use crate::power::WordLine;
 
-/// A unit to be written, and whether the host gave all of it; what is missing of one that is not
-/// whole must be read first.
+/// A unit to write. Unless it is `whole`, the rest of it is read first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct UnitWrite {
     pub(crate) unit: Unit,
     pub(crate) whole: bool,
 }
 
-/// What the front stands before: a map on flash, and the dies that its write cache uses besides.
-/// Calls say when they are done; work that begins later than it was asked for waits for its dies.
+/// The map and its dies, as the front sees them. Calls return the end of their work; work that asks
+/// for a busy die waits for it.
 pub(crate) trait Store {
-    /// Reads units in a row.
+    /// Reads `count` units.
     fn read(&mut self, at: Nanos, unit: Unit, count: u32) -> Nanos;
 
-    /// Reads so many bytes of a unit: fewer go over the channel than a unit has.
+    /// Reads `bytes` of a unit: less data is transferred than for all of it.
     fn read_part(&mut self, at: Nanos, unit: Unit, bytes: u64) -> Nanos {
         let _ = bytes;
         self.read(at, unit, 1)
     }
 
-    /// Programs units together: at most those of a program unit.
+    /// Programs units together, at most one program unit.
     ///
     /// # Errors
-    /// Where the flash is worn out, or nothing can be reclaimed.
+    /// If the flash is worn out, or no block can be reclaimed.
     fn write(&mut self, at: Nanos, units: &[UnitWrite]) -> Result<Nanos, FlashError>;
 
-    /// Where on its word line the last write's program went, where that matters.
+    /// The page of a word line that the last write programmed, where that matters.
     fn word_line(&self) -> Option<WordLine>;
 
-    /// Forgets units in a row.
+    /// Unmaps `count` units.
     fn discard(&mut self, at: Nanos, unit: Unit, count: u32);
 
-    /// Whether there is anything in a unit.
+    /// Whether a unit has content.
     fn is_mapped(&self, unit: Unit) -> bool;
 
-    /// Units that there is anything in.
+    /// Number of units with content.
     fn mapped_units(&self) -> u64;
 
-    /// Does what it does in idle time, from `from` on; begins nothing at `until` or later.
+    /// Does idle work from `from` on; nothing begins at `until` or later.
     ///
     /// # Errors
     /// As a write.
     fn background(&mut self, from: Nanos, until: Nanos) -> Result<(), FlashError>;
 
-    /// The power is gone: nothing that is under way goes on. Says how long it takes, from the
-    /// power's return on, to find the map again.
+    /// Ends everything under way and returns the time to find the map again, from the return of the
+    /// power.
     fn power_cut(&mut self, at: Nanos) -> Nanos;
 
-    /// Dies that the write cache and the map's own pages are spread over.
+    /// Number of dies that the write cache and the pages of a map on flash are spread over.
     fn dies(&self) -> u32;
 
-    /// Keeps a die busy with an operation that is not the map's own.
+    /// Reserves a die for an operation that is not the map's own; returns the end.
     fn work(&mut self, at: Nanos, die: Die, work: DieWork) -> Nanos;
 }
 
-/// An operation on a die, with its own time; its bytes go over the channel besides.
+/// An operation on a die with a time of its own; its bytes are transferred in addition.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DieWork {
     /// Reads pages of all planes.

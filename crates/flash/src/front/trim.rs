@@ -4,18 +4,18 @@ use serde::{Deserialize, Serialize};
 
 const MIB: u64 = 1 << 20;
 
-/// What discards cost, and when the queued ones are worked off.
+/// Cost of discards, and the queue of postponed ones.
 ///
-/// A discard of b bytes takes `per_range + per_mib · b / MiB`. Where it is *immediate* the
-/// controller does nothing else meanwhile and the command ends with it. Where it is *queued* the
-/// command ends at once and the work joins a queue of its own, one discard after another; a flush
-/// ends no earlier than that queue. Where it is *ignored* nothing is unmapped.
+/// A discard of b bytes takes `per_range + per_mib · b / MiB`. *Immediate*: the controller does
+/// nothing else meanwhile, and the command ends with the work. *Queued*: the command ends at once,
+/// the work joins a queue of its own, and a flush ends no earlier than the queue. *Ignored*:
+/// nothing is unmapped.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Trims {
     kind: TrimKind,
     per_range: Nanos,
     per_mib: Nanos,
-    /// When what is queued has been worked off.
+    /// When the queue is empty.
     done: Nanos,
 }
 
@@ -29,19 +29,19 @@ impl Trims {
         self.kind
     }
 
-    /// The time that a range takes.
+    /// Time to discard a range of `bytes`.
     pub(crate) fn cost(&self, bytes: u64) -> Nanos {
         let size = u128::from(self.per_mib.0) * u128::from(bytes) / u128::from(MIB);
         self.per_range.plus(Nanos(u64::try_from(size).unwrap_or(u64::MAX)))
     }
 
-    /// Puts work in the queue; says when it will be done.
+    /// Adds work to the queue; returns its end.
     pub(crate) fn queue(&mut self, at: Nanos, cost: Nanos) -> Nanos {
         self.done = self.done.max(at).plus(cost);
         self.done
     }
 
-    /// When a flush finds the queue empty.
+    /// When the queue is empty.
     pub(crate) fn done(&self) -> Nanos {
         self.done
     }

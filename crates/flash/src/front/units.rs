@@ -1,4 +1,4 @@
-//! Mapping units, and which part of one is meant.
+//! Mapping units and parts of them.
 
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -6,34 +6,34 @@ use std::hash::{BuildHasherDefault, Hasher};
 
 use crate::address::Unit;
 
-/// Sectors that a part tells apart; of larger units each bit stands for more than a sector.
+/// Number of bits of a part: one per sector, or one per several sectors in large units.
 const BITS: u64 = 128;
 
-/// The sectors of one mapping unit that are meant.
+/// A set of sectors of one mapping unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Part(pub(crate) u128);
 
 impl Part {
-    /// Whether all of `other` is in it.
+    /// Whether `other` is a subset.
     #[inline]
     pub(crate) fn covers(self, other: Part) -> bool {
         other.0 & !self.0 == 0
     }
 }
 
-/// How a device's addresses are cut into mapping units.
+/// The division of a device into mapping units.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Units {
     /// Bytes of a unit.
     bytes: u64,
     /// Bytes of a bit of a part.
     grain: u64,
-    /// The part that is all of a unit.
+    /// The part with all sectors of a unit.
     whole: Part,
 }
 
 impl Units {
-    /// Units of `bytes`, which are a multiple of 512.
+    /// Division into units of `bytes`, a multiple of 512.
     pub(crate) fn new(bytes: u64) -> Units {
         let grain = (bytes / BITS).max(512);
         let bits = bytes.div_ceil(grain);
@@ -47,13 +47,13 @@ impl Units {
         self.bytes
     }
 
-    /// Whether the part is all of the unit.
+    /// Whether a part has all sectors of a unit.
     #[inline]
     pub(crate) fn is_whole(&self, part: Part) -> bool {
         part == self.whole
     }
 
-    /// The units of a range, each with its part and its bytes.
+    /// The units of a range, each with its part and its number of bytes.
     #[inline]
     pub(crate) fn of(self, offset: u64, length: u64) -> impl Iterator<Item = (Unit, Part, u64)> {
         let end = offset + length;
@@ -76,7 +76,7 @@ impl Units {
     }
 }
 
-/// Spreads unit numbers; never iterated, so its order never shows.
+/// Hasher of unit numbers. No map with it is iterated, so its order never shows.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct UnitHasher(u64);
 
@@ -98,7 +98,7 @@ impl Hasher for UnitHasher {
     }
 }
 
-/// Something of some units.
+/// A map from units to values.
 pub(crate) type UnitMap<V> = HashMap<Unit, V, BuildHasherDefault<UnitHasher>>;
 
 #[cfg(test)]

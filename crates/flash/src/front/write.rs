@@ -1,7 +1,7 @@
 use flashlag_units::{Bytes, Nanos, never};
 
 use super::buffer::WriteBuffer;
-use super::commands::{Buffered, Front};
+use super::commands::{BufferState, Front};
 use super::host::CommandKind;
 use super::store::{Store, UnitWrite};
 use super::units::Part;
@@ -41,7 +41,7 @@ impl Front {
         Ok(timing)
     }
 
-    /// Straight to the flash: each program unit's worth as soon as it is there.
+    /// Programs each program unit as soon as its data has arrived; returns the end.
     #[inline]
     fn write_through<S: Store>(
         &mut self,
@@ -69,7 +69,8 @@ impl Front {
         Ok(end)
     }
 
-    /// Into the buffer, once there is room; programs are issued for what is too much in it.
+    /// Puts data into the buffer as there is room, and issues programs for what exceeds the high
+    /// water mark; returns the end.
     fn write_buffer<S: Store>(
         &mut self,
         store: &mut S,
@@ -89,7 +90,7 @@ impl Front {
     fn fill_buffer<S: Store>(
         &mut self,
         store: &mut S,
-        buffer: &mut Buffered,
+        buffer: &mut BufferState,
         ready: Nanos,
         offset: u64,
         length: u64,
@@ -145,7 +146,7 @@ impl Front {
         programmed.map(|_| ())
     }
 
-    /// Programs a command's own units, with all that the buffer holds of them.
+    /// Programs the units of a command, with all that the buffer has of them; returns the end.
     fn force<S: Store>(
         &mut self,
         store: &mut S,
@@ -164,7 +165,7 @@ impl Front {
         while let (Some((unit, ..)), Ok(so_far)) = (units.next(), end.clone()) {
             match buffer.held.take(unit) {
                 Some(part) => group.push((unit, part)),
-                // It left while the rest of the command came in.
+                // It was issued while the rest of the command arrived.
                 None => end = Ok(so_far.max(buffer.held.leaving_until(unit))),
             }
             if group.len() == self.program || (units.peek().is_none() && !group.is_empty()) {
@@ -180,7 +181,7 @@ impl Front {
         end
     }
 
-    /// Programs a group: in the write cache where it has room.
+    /// Programs a group, in the write cache if that has room.
     #[inline]
     pub(super) fn program<S: Store>(
         &mut self,
@@ -217,7 +218,7 @@ impl Front {
             if let Some(slc) = &mut self.slc
                 && slc.holds(*unit)
             {
-                // What is missing is in the write cache; from there the unit moves on.
+                // The rest of the unit is in the write cache, from where the unit moves.
                 if !whole {
                     match slc.read(store, at, *unit) {
                         Some(end) => ready = ready.max(end),

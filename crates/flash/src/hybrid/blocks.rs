@@ -4,20 +4,20 @@ use serde::{Deserialize, Serialize};
 use super::medium::{FreeBlocks, Medium, Merges, Place, Shape, UnitSet};
 use crate::address::{Block, Logical, Slot, Unit};
 
-/// What both log-block maps stand on: a data block for each logical block, in which a unit has the
-/// slot of its offset, and which units there are.
+/// Data blocks of a log-block map: one for each logical block, with each unit in the slot of its
+/// offset; and which units have content.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct DataBlocks {
     pub(crate) shape: Shape,
-    /// Of each logical block.
+    /// Data block of each logical block; [`Block::NONE`] if it has none.
     data: Vec<Block>,
-    /// Units of each logical block that hold something.
+    /// Number of units with content, of each logical block.
     filled: Vec<u32>,
     mapped: UnitSet,
     pub(crate) free: FreeBlocks,
     pub(crate) merges: Merges,
     pub(crate) mapped_units: u64,
-    /// The sources of one program, kept to spare the allocation.
+    /// Scratch space for the sources of a program.
     sources: Vec<Place>,
 }
 
@@ -50,7 +50,7 @@ impl DataBlocks {
         self.mapped.holds(unit)
     }
 
-    /// Whether nothing of a logical block is left.
+    /// Whether no unit of a logical block has content.
     pub(crate) fn is_empty(&self, logical: Logical) -> bool {
         self.filled[logical.index()] == 0
     }
@@ -71,7 +71,8 @@ impl DataBlocks {
         }
     }
 
-    /// Where the data block has a unit, whatever a log block has; nowhere where there is none.
+    /// Place of a unit in its data block, whatever the log blocks hold; [`Place::NOWHERE`] if
+    /// unmapped.
     pub(crate) fn place(&self, unit: Unit) -> Place {
         let (logical, offset) = self.split(unit);
         let block = self.data[logical.index()];
@@ -81,8 +82,8 @@ impl DataBlocks {
         Place { block, slot: Slot(offset) }
     }
 
-    /// Copies a logical block's units from `from` on to the same slots of `block`, each from where
-    /// `latest` has it; says when it is done.
+    /// Copies the units of a logical block from slot `from` on to the same slots of `block`, each
+    /// from the place that `latest` returns; returns the end.
     pub(crate) fn copy<M: Medium>(
         &mut self,
         medium: &mut M,
@@ -100,7 +101,7 @@ impl DataBlocks {
             let all = (slot..slot + count).map(|offset| latest(self, self.unit(logical, offset)));
             sources.extend(all);
             let copied = sources.iter().filter(|place| !place.is_nowhere()).count() as u32;
-            // Units that hold nothing are passed over: their slots stay erased.
+            // A program unit without content is skipped: its slots stay erased.
             if copied > 0 {
                 end = end.max(medium.copy(at, &sources, block, Slot(slot)));
                 self.merges.copied += u64::from(copied);
@@ -112,7 +113,7 @@ impl DataBlocks {
         end
     }
 
-    /// `block` becomes the data block; the one before is erased.
+    /// Makes `block` the data block and erases the one before.
     pub(crate) fn replace<M: Medium>(
         &mut self,
         medium: &mut M,

@@ -2,38 +2,38 @@ use flashlag_schema::profile::Model;
 use flashlag_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
-use super::map_cache::{Found, MapCache};
+use super::map_cache::{Lookup, MapCache};
 use crate::address::{Die, Unit};
 use crate::command::FlashError;
 use crate::front::{DieWork, Store, UnitWrite};
 use crate::power::WordLine;
 
-/// What the pages of a map on flash have cost so far.
+/// Operations on the pages of a map on flash.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct MapTraffic {
-    /// Map pages that were read.
+    /// Map pages read.
     pub(crate) reads: u64,
-    /// Map pages that were programmed.
+    /// Map pages programmed.
     pub(crate) programs: u64,
-    /// Blocks of map pages that were erased.
+    /// Blocks of map pages erased.
     pub(crate) erases: u64,
 }
 
-/// A map whose entries are on flash, in map pages of `page / entry` entries each, of which a cache
-/// of `cache / page` is held: 1 MiB at 4 B an entry holds those of 1 GiB in units of 4 KiB.
+/// A map on flash, in map pages of `page / entry` entries, of which `cache / page` are cached: at 4
+/// B per entry, 1 MiB caches the entries of 1 GiB in units of 4 KiB.
 ///
-/// A unit whose map page is not held waits until it has been read; where the least recently used
-/// one has changed, that one is programmed before. With uniform access to a span of S bytes and a
-/// cache that covers C of them, a share `1 - C / S` of the commands waits. Map pages are spread
-/// over the dies and take their time there; a block of them is erased for every block's worth of
-/// map programs.
+/// A command for a unit whose map page is not cached waits until the page is read and, if the
+/// evicted (least recently used) page has changed, until that is programmed. With uniform access to
+/// S bytes and a cache that covers C of them, a share `1 - C / S` of the commands waits. Map pages
+/// are spread over the dies and take time there; a block of them is erased per block's worth of map
+/// programs.
 ///
-/// What the map below moves by itself changes entries too; that is not charged here.
+/// Collection changes entries too, which is not charged here.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct CachedMap<S> {
     pub(crate) inner: S,
     cache: MapCache,
-    /// Entries of a map page.
+    /// Entries per map page.
     entries: u32,
     page_bytes: u64,
     read: Nanos,
@@ -44,11 +44,11 @@ pub(crate) struct CachedMap<S> {
 }
 
 impl<S: Store> CachedMap<S> {
-    /// The model's cache before `inner`.
+    /// A model's map cache before `inner`.
     pub(crate) fn new(model: &Model, inner: S) -> CachedMap<S> {
         let (nand, map) = (&model.nand, &model.map);
         let cache = map.cache.map_or(4096, |cache| cache.0.0);
-        // A cache smaller than two pages is filled with parts of pages.
+        // A cache smaller than two pages holds parts of pages.
         let page_bytes = nand.page.0.0.min((cache / 2).max(512));
         let entries = (page_bytes / u64::from(map.entry)).max(1);
         let units = map.capacity.0.0.div_ceil(map.unit.0.0);
@@ -66,18 +66,18 @@ impl<S: Store> CachedMap<S> {
         }
     }
 
-    /// Bytes of map pages that were programmed.
+    /// Bytes of map pages programmed.
     pub(crate) fn programmed(&self) -> Bytes {
         Bytes(self.traffic.programs * self.page_bytes)
     }
 
-    /// Finds a map page; says when it can be used.
+    /// Looks a map page up; returns when it can be used.
     #[inline]
     fn find(&mut self, at: Nanos, page: u32, change: bool) -> Nanos {
         match self.cache.find(page, change) {
-            Found::Held => at,
-            Found::Missing => self.load(at, page),
-            Found::MissingAndWritten => {
+            Lookup::Hit => at,
+            Lookup::Miss => self.load(at, page),
+            Lookup::MissAndEvict => {
                 let written = self.store(at);
                 self.load(written, page)
             }
@@ -91,7 +91,7 @@ impl<S: Store> CachedMap<S> {
         self.inner.work(at, Die::in_turn(page.into(), self.inner.dies()), work)
     }
 
-    /// Programs the page that gave way, on the die whose turn it is.
+    /// Programs the evicted page on the next die in turn; returns the end.
     #[cold]
     fn store(&mut self, at: Nanos) -> Nanos {
         self.traffic.programs += 1;
@@ -150,7 +150,7 @@ impl<S: Store> Store for CachedMap<S> {
         self.inner.background(from, until)
     }
 
-    /// Map pages are loaded again on demand: only the scan of the store below takes time.
+    /// Map pages are read again on demand: recovery takes only the scan of the store below.
     fn power_cut(&mut self, at: Nanos) -> Nanos {
         self.cache.clear();
         self.inner.power_cut(at)

@@ -8,12 +8,12 @@ use super::medium::{Medium, Place, Shape};
 use crate::address::{Block, Logical, Slot, Unit};
 use crate::front::units::UnitMap;
 
-/// The log block of one logical block that is being written from its beginning on.
+/// The sequential log: the log block of one logical block that is written from its start.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct SequentialLog {
     logical: Logical,
     block: Block,
-    /// The slot, and the offset, that is written next.
+    /// The next slot, equal to the next offset.
     next: u32,
 }
 
@@ -21,39 +21,39 @@ struct SequentialLog {
 #[derive(Debug, Serialize, Deserialize)]
 struct RandomLog {
     block: Block,
-    /// The unit that was written to each slot; [`Unit::NONE`] for padding.
+    /// The unit of each slot; [`Unit::NONE`] for padding.
     units: Vec<Unit>,
 }
 
 /// Fully associative sector translation (FAST): one log block for sequential writes, the others
-/// shared by all random ones.
+/// shared by all random writes.
 ///
-/// A write that begins a logical block opens the sequential log for it, after the one before was
-/// merged; a write that goes on where that log ends follows it; every other one goes to the next
-/// slots of the random logs, wherever it belongs. A full sequential log takes the data block's
-/// place (*switch*); one that must give way before is filled up with the latest of what it lacks
-/// (*partial*). Where all random logs are full, the oldest is reclaimed: each logical block that
-/// has a unit in it whose latest version is there is put together anew from wherever its units are
-/// (*full*). That can be as many merges as a block has units.
+/// A write to the start of a logical block opens the sequential log for it, after merging the
+/// previous one; a write that continues that log is appended to it; any other write goes to the
+/// next slots of the random logs. A full sequential log replaces the data block (*switch* merge);
+/// one that is closed earlier is completed with the latest copy of each missing unit (*partial*
+/// merge). When all random logs are full, the oldest is reclaimed: each logical block with a latest
+/// copy in it is rewritten from wherever its units are (*full* merge), which can be as many merges
+/// as a block has units.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Fast {
     pub(crate) blocks: DataBlocks,
     most_logs: usize,
     sequential: Option<SequentialLog>,
-    /// The oldest in front, the one that is written to at the back.
+    /// Random logs, the oldest in front; the one at the back is being written.
     random: VecDeque<RandomLog>,
-    /// Where the random logs have the latest version of a unit.
+    /// Place of each unit whose latest copy is in a random log.
     latest: UnitMap<Place>,
-    /// Logical blocks with units in a log, the one that has had them longest in front.
+    /// Logical blocks with units in logs, the one that has been open longest in front.
     open: VecDeque<Logical>,
-    /// Of each logical block the units whose latest version is in a random log.
+    /// Number of units with their latest copy in a random log, of each logical block.
     in_random: Vec<u32>,
     most_open: usize,
 }
 
 impl Fast {
-    /// `logs` log blocks, two at least, of which one is for sequential writes; there must be more
-    /// blocks than `logical_blocks + logs`. No more than `open` logical blocks have units in logs.
+    /// A map with `logs` log blocks, at least two, one of them for sequential writes; there must be
+    /// more blocks than `logical_blocks + logs`. At most `open` logical blocks have units in logs.
     pub(crate) fn new(shape: Shape, logs: u32, open: Option<u32>) -> Fast {
         Fast {
             blocks: DataBlocks::new(shape),
@@ -67,7 +67,7 @@ impl Fast {
         }
     }
 
-    /// Where a unit's latest version is.
+    /// Place of the latest copy of a unit.
     pub(crate) fn place(&self, unit: Unit) -> Place {
         if !self.blocks.is_mapped(unit) {
             return Place::NOWHERE;
@@ -84,7 +84,7 @@ impl Fast {
         }
     }
 
-    /// Writes units in a row; says when the last of them is programmed.
+    /// Writes `count` units; returns the end of the last program.
     pub(crate) fn write<M: Medium>(
         &mut self,
         medium: &mut M,
@@ -119,14 +119,14 @@ impl Fast {
         end
     }
 
-    /// Whether so many units from that offset on are a whole program: padding would put all that
-    /// follows out of its place.
+    /// Whether `count` units from `offset` on are a whole program unit: padding would misplace all
+    /// that follows in a sequential log.
     fn fills(&self, offset: u32, count: u32) -> bool {
         let Shape { units, program, .. } = self.blocks.shape;
         count == program.min(units - offset)
     }
 
-    /// When the data may be programmed, and when it is.
+    /// Appends to the sequential log; returns when the data may be programmed, and when it is.
     fn append_sequential<M: Medium>(
         &mut self,
         medium: &mut M,
@@ -159,7 +159,7 @@ impl Fast {
         at
     }
 
-    /// The sequential log takes its data block's place.
+    /// Replaces the data block by the sequential log, completed if necessary; returns the end.
     fn merge_sequential<M: Medium>(&mut self, medium: &mut M, at: Nanos) -> Nanos {
         let Some(SequentialLog { logical, block, next }) = self.sequential.take() else {
             return at;
@@ -218,7 +218,7 @@ impl Fast {
         (at, end)
     }
 
-    /// A random log with a free slot at the back.
+    /// Makes sure that the last random log has a free slot; returns the end.
     fn make_room<M: Medium>(&mut self, medium: &mut M, at: Nanos) -> Nanos {
         let units = self.blocks.shape.units as usize;
         if self.random.back().is_some_and(|log| log.units.len() < units) {
@@ -236,7 +236,7 @@ impl Fast {
         at
     }
 
-    /// Empties the oldest random log, where there is one; says when that is done.
+    /// Reclaims the oldest random log and returns the end; `None` if there is none.
     pub(crate) fn reclaim_oldest<M: Medium>(&mut self, medium: &mut M, at: Nanos) -> Option<Nanos> {
         let victim = self.random.pop_front()?;
         let mut end = at;
@@ -251,7 +251,7 @@ impl Fast {
         Some(end)
     }
 
-    /// Puts a logical block together anew, from wherever its units are.
+    /// Rewrites a logical block from wherever its units are; returns the end.
     fn merge_full<M: Medium>(&mut self, medium: &mut M, at: Nanos, logical: Logical) -> Nanos {
         self.blocks.merges.fulls += 1;
         let fresh = self.blocks.free.take();
@@ -293,7 +293,7 @@ impl Fast {
         }
     }
 
-    /// A logical block has no units in logs any more, unless some are left.
+    /// Notes that a logical block is closed, unless it still has units in logs.
     fn note_closed(&mut self, logical: Logical) {
         let sequential = self.sequential.is_some_and(|log| log.logical == logical);
         if self.in_random[logical.index()] == 0 && !sequential {
@@ -301,7 +301,7 @@ impl Fast {
         }
     }
 
-    /// Closes the oldest open block where another one than `logical` would be too many.
+    /// Closes the logical block that has been open longest, if `logical` would be one too many.
     fn limit_open<M: Medium>(&mut self, medium: &mut M, at: Nanos, logical: Logical) -> Nanos {
         if self.open.len() < self.most_open || self.open.contains(&logical) {
             return at;
@@ -317,7 +317,7 @@ impl Fast {
         self.merge_full(medium, at, oldest)
     }
 
-    /// Forgets units in a row; a data block of which nothing is left is erased.
+    /// Unmaps `count` units and erases data blocks without content.
     pub(crate) fn discard<M: Medium>(&mut self, medium: &mut M, at: Nanos, unit: Unit, count: u32) {
         let units = self.blocks.shape.units;
         let (mut unit, last) = (unit, unit.plus(count));
@@ -339,7 +339,7 @@ impl Fast {
         }
     }
 
-    /// Slots that have been programmed of blocks that are still open.
+    /// Programmed slots of open blocks.
     pub(crate) fn open_slots(&self) -> u64 {
         let random: u64 = self.random.iter().map(|log| log.units.len() as u64).sum();
         random + self.sequential.map_or(0, |log| u64::from(log.next))

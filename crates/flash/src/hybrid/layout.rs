@@ -5,36 +5,36 @@ use super::medium::Shape;
 use crate::address::{Block, Die, Page, Slot};
 use crate::command::FlashError;
 
-/// A program's place on the flash.
+/// Place of a program on the flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Spot {
     pub(crate) die: Die,
-    /// Block of that die, all planes together.
+    /// Block of the die, all planes together.
     pub(crate) block: Block,
-    /// Page of that block, all planes together.
+    /// Page of the block, all planes together.
     pub(crate) page: Page,
 }
 
-/// Where the slots of a log-block map's blocks are.
+/// Layout of a log-block map's blocks on the dies.
 ///
 /// A block of the map is an allocation unit: one block of all planes of a die, or a row of several
-/// of them, on one die after another. Programs go to the parts of the row in turn: program k of a
-/// block is on part `k mod parts`, there the `⌊k / parts⌋`-th.
+/// parts on consecutive dies. Programs go to the parts in turn: program k of a block is the `⌊k /
+/// parts⌋`-th of part `k mod parts`.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(crate) struct Layout {
     pub(crate) shape: Shape,
     dies: u32,
     parts: u32,
-    /// Pages (of all planes) of a program.
+    /// Pages (of all planes) per program.
     pages: u32,
     pub(crate) unit_bytes: u64,
 }
 
 impl Layout {
-    /// The model's.
+    /// The layout of a model.
     ///
     /// # Errors
-    /// Where blocks and allocation units do not go together, or the spare area does not hold the
+    /// If blocks and allocation units do not fit together, or the spare area is too small for the
     /// log blocks.
     pub(crate) fn new(model: &Model) -> Result<Layout, FlashError> {
         let (nand, map) = (&model.nand, &model.map);
@@ -78,31 +78,31 @@ impl Layout {
         })
     }
 
-    /// Log blocks of the model's map; 2 by default.
+    /// Number of log blocks; 2 by default.
     pub(crate) fn logs(model: &Model) -> u32 {
         model.map.log_blocks.unwrap_or(2).max(1)
     }
 
-    /// Parts of a block, each on a die.
+    /// Parts per block, each on one die.
     pub(crate) fn parts(&self) -> u32 {
         self.parts
     }
 
-    /// Where a part of a block begins.
+    /// Start of a part of a block.
     pub(crate) fn part(&self, block: Block, part: u32) -> Spot {
         let all = u64::from(block.0) * u64::from(self.parts) + u64::from(part);
         let (die, block) = (all % u64::from(self.dies), all / u64::from(self.dies));
         Spot { die: Die(die as u32), block: Block(block as u32), page: Page(0) }
     }
 
-    /// Where a slot's program is.
+    /// Place of a slot's program.
     pub(crate) fn spot(&self, block: Block, slot: Slot) -> Spot {
         let program = slot.0 / self.shape.program;
         let page = Page(program / self.parts * self.pages);
         Spot { page, ..self.part(block, program % self.parts) }
     }
 
-    /// Blocks of a die that the map needs.
+    /// Blocks needed per die.
     pub(crate) fn blocks_per_die(&self) -> u32 {
         let parts = u64::from(self.shape.blocks) * u64::from(self.parts);
         parts.div_ceil(u64::from(self.dies)) as u32

@@ -10,37 +10,37 @@ use crate::command::FlashError;
 use crate::front::{DieWork, UnitWrite};
 use crate::power::WordLine;
 
-/// The dies that a map of log blocks works on.
+/// The dies that a log-block map works on. Calls return the end of their work.
 pub(crate) trait Dies {
-    /// Reads from one page of all planes; so many bytes leave the die.
+    /// Reads a page of all planes and transfers `bytes` of it.
     fn read(&mut self, at: Nanos, spot: Spot, bytes: u64) -> Nanos;
 
-    /// Programs a program unit.
+    /// Programs a program unit of `bytes`.
     fn program(&mut self, at: Nanos, spot: Spot, bytes: u64) -> Nanos;
 
     /// Erases a block of all planes.
     fn erase(&mut self, at: Nanos, spot: Spot) -> Nanos;
 
-    /// An operation that is not the map's own.
+    /// An operation of the write cache or of a map on flash.
     fn work(&mut self, at: Nanos, die: Die, work: DieWork) -> Nanos;
 
-    /// Where on its word line the last program went, where that matters.
+    /// The page of a word line that the last program wrote, where that matters.
     fn word_line(&self) -> Option<WordLine>;
 
-    /// How many there are.
+    /// Number of dies.
     fn count(&self) -> u32;
 
-    /// Nothing that is under way goes on.
+    /// Ends everything under way.
     fn power_cut(&mut self, at: Nanos);
 
-    /// Whether they can still be written to.
+    /// Whether the dies can still be written to.
     ///
     /// # Errors
-    /// Where they can't.
+    /// If they are worn out.
     fn check_wear(&self) -> Result<(), FlashError>;
 }
 
-/// Dies as a medium of slots.
+/// The dies as a [`Medium`].
 struct Slots<'a, D> {
     dies: &'a mut D,
     layout: &'a Layout,
@@ -88,7 +88,7 @@ impl<D: Dies> Medium for Slots<'_, D> {
     }
 }
 
-/// A map of log blocks, with what it needs to know of idle time.
+/// A log-block map with its idle work.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct LogBlocks {
     layout: Layout,
@@ -96,9 +96,9 @@ pub(crate) struct LogBlocks {
     idle_after: Option<Nanos>,
     idle_until: usize,
     page_read: Nanos,
-    /// Units that were written to it.
+    /// Units written by the host.
     pub(crate) written: u64,
-    /// Units that were read to complete others.
+    /// Units that were read because the host wrote only a part of them.
     pub(crate) completed: u64,
 }
 
@@ -121,7 +121,7 @@ impl LogBlocks {
         })
     }
 
-    /// What merging has cost so far.
+    /// Cost of merges so far.
     pub(crate) fn merges(&self) -> Merges {
         self.map.blocks.merges
     }
@@ -138,7 +138,7 @@ impl LogBlocks {
         self.map.blocks.mapped_units
     }
 
-    /// Reads units in a row; what was never written is there at once.
+    /// Reads `count` units and returns the end; units without content take no time.
     pub(crate) fn read<D: Dies>(
         &mut self,
         dies: &mut D,
@@ -152,7 +152,7 @@ impl LogBlocks {
         while next < last {
             let first = self.place(next);
             let mut run = 1;
-            // Units of one program are read at once.
+            // Units of one program are read together.
             while next.plus(run) < last && !first.is_nowhere() {
                 let slot = first.slot.plus(run);
                 if slot.0.is_multiple_of(program)
@@ -171,7 +171,7 @@ impl LogBlocks {
         end
     }
 
-    /// Writes units, in rising order; says when all are programmed.
+    /// Writes units in ascending order; returns the end of the last program.
     pub(crate) fn write<D: Dies>(&mut self, dies: &mut D, at: Nanos, units: &[UnitWrite]) -> Nanos {
         let mut ready = at;
         for write in units.iter().filter(|write| !write.whole) {
@@ -195,7 +195,7 @@ impl LogBlocks {
         self.map.discard(&mut slots, at, unit, count);
     }
 
-    /// Merges the oldest logs in idle time, until enough blocks are free.
+    /// Reclaims the oldest logs in idle time until enough blocks are free.
     pub(crate) fn background<D: Dies>(&mut self, dies: &mut D, from: Nanos, until: Nanos) {
         let Some(after) = self.idle_after else {
             return;
@@ -203,7 +203,8 @@ impl LogBlocks {
         let mut now = from.plus(after);
         while now < until && self.free() < self.idle_until {
             let mut slots = Slots { dies, layout: &self.layout };
-            // A dead log costs no time but its erase, which goes on beside the next merge.
+            // Reclaiming a log without valid units only takes an erase, which overlaps the next
+            // merge.
             let Some(end) = self.map.reclaim_oldest(&mut slots, now) else {
                 return;
             };
@@ -211,13 +212,13 @@ impl LogBlocks {
         }
     }
 
-    /// Blocks that are erased and free.
+    /// Number of free blocks.
     pub(crate) fn free(&self) -> usize {
         self.map.blocks.free.count()
     }
 
-    /// How long it takes to find the map again: the spare areas of all open logs' pages are read
-    /// on all dies at once; the block map is small and read with them.
+    /// Time to find the map again: the spare areas of all pages of open logs are read on all dies
+    /// at once; the block map is small and read with them.
     pub(crate) fn recovery(&self, dies: u32) -> Nanos {
         let programs = self.map.open_slots().div_ceil(u64::from(self.layout.shape.program));
         let each = programs.div_ceil(u64::from(dies.max(1))) + 1;

@@ -1,17 +1,17 @@
 use serde::{Deserialize, Serialize};
 
-/// No slot.
+/// The index for "no slot".
 const NONE: u32 = u32::MAX;
 
-/// What finding a map page took.
+/// Result of looking up a map page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Found {
-    /// It was there.
-    Held,
-    /// It must be read from the flash.
-    Missing,
-    /// It must be read, and the changed one that gives way programmed before.
-    MissingAndWritten,
+pub(crate) enum Lookup {
+    /// The page was cached.
+    Hit,
+    /// The page must be read.
+    Miss,
+    /// The page must be read, after the evicted page, which has changed, is programmed.
+    MissAndEvict,
 }
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -22,19 +22,19 @@ struct Slot {
     newer: u32,
 }
 
-/// The map pages that are in the controller's memory: the least recently used gives way.
+/// Map pages in the controller's memory, evicted by least recent use.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct MapCache {
     capacity: usize,
     slots: Vec<Slot>,
-    /// Slot by map page; [`NONE`] where it is not held.
+    /// Slot of each map page; [`NONE`] if it is not cached.
     slot_of: Vec<u32>,
     oldest: u32,
     newest: u32,
 }
 
 impl MapCache {
-    /// Of `pages` map pages it holds `capacity`, one at least.
+    /// A cache of `capacity` of `pages` map pages, at least one.
     pub(crate) fn new(pages: usize, capacity: usize) -> MapCache {
         MapCache {
             capacity: capacity.max(1),
@@ -45,19 +45,19 @@ impl MapCache {
         }
     }
 
-    /// Uses a map page.
+    /// Uses a map page, evicting another one if necessary.
     #[inline]
-    pub(crate) fn find(&mut self, page: u32, change: bool) -> Found {
+    pub(crate) fn find(&mut self, page: u32, change: bool) -> Lookup {
         if self.newest != NONE && self.slots[self.newest as usize].page == page {
             self.slots[self.newest as usize].changed |= change;
-            return Found::Held;
+            return Lookup::Hit;
         }
         let slot = self.slot_of[page as usize];
         if slot != NONE {
             self.unlink(slot);
             self.link(slot);
             self.slots[slot as usize].changed |= change;
-            return Found::Held;
+            return Lookup::Hit;
         }
         let new = Slot { page, changed: change, older: NONE, newer: NONE };
         if self.slots.len() < self.capacity {
@@ -65,7 +65,7 @@ impl MapCache {
             let slot = (self.slots.len() - 1) as u32;
             self.slot_of[page as usize] = slot;
             self.link(slot);
-            return Found::Missing;
+            return Lookup::Miss;
         }
         let slot = self.oldest;
         self.unlink(slot);
@@ -73,10 +73,10 @@ impl MapCache {
         self.slot_of[before.page as usize] = NONE;
         self.slot_of[page as usize] = slot;
         self.link(slot);
-        if before.changed { Found::MissingAndWritten } else { Found::Missing }
+        if before.changed { Lookup::MissAndEvict } else { Lookup::Miss }
     }
 
-    /// Forgets all, as a loss of power does.
+    /// Empties the cache, after a power cut.
     pub(crate) fn clear(&mut self) {
         *self = MapCache::new(self.slot_of.len(), self.capacity);
     }
@@ -112,15 +112,15 @@ mod tests {
     #[test]
     fn the_least_recently_used_gives_way_and_is_written_where_it_changed() {
         let mut cache = MapCache::new(8, 2);
-        assert_eq!(cache.find(1, true), Found::Missing);
-        assert_eq!(cache.find(2, false), Found::Missing);
-        assert_eq!(cache.find(1, false), Found::Held);
-        assert_eq!(cache.find(3, false), Found::Missing);
-        assert_eq!(cache.find(1, false), Found::Held);
-        assert_eq!(cache.find(2, false), Found::Missing);
-        assert_eq!(cache.find(4, false), Found::MissingAndWritten);
+        assert_eq!(cache.find(1, true), Lookup::Miss);
+        assert_eq!(cache.find(2, false), Lookup::Miss);
+        assert_eq!(cache.find(1, false), Lookup::Hit);
+        assert_eq!(cache.find(3, false), Lookup::Miss);
+        assert_eq!(cache.find(1, false), Lookup::Hit);
+        assert_eq!(cache.find(2, false), Lookup::Miss);
+        assert_eq!(cache.find(4, false), Lookup::MissAndEvict);
         cache.clear();
-        assert_eq!(cache.find(4, false), Found::Missing);
+        assert_eq!(cache.find(4, false), Lookup::Miss);
     }
 
     #[test]
@@ -129,7 +129,7 @@ mod tests {
         let (mut held, mut state) = (0, 1u32);
         for _ in 0..200_000 {
             state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-            held += u32::from(cache.find(state >> 26, false) == Found::Held);
+            held += u32::from(cache.find(state >> 26, false) == Lookup::Hit);
         }
         assert!((f64::from(held) / 200_000.0 - 0.25).abs() < 0.01, "{held}");
     }

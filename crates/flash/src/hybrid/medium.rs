@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::address::{Block, Slot, Unit};
 
-/// Where a unit is: an erase block and a slot in it.
+/// Place of a unit: a block and a slot in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Place {
     pub(crate) block: Block,
@@ -18,54 +18,54 @@ impl Place {
     }
 }
 
-/// The flash as log-block maps see it: blocks of slots that hold a mapping unit each. Slots are
-/// programmed in rising order and once between erases; each call says when it is done.
+/// The flash as log-block maps see it: blocks of slots, one per mapping unit. Between two erases
+/// slots are programmed once, in ascending order. Calls return the end of their work.
 pub(crate) trait Medium {
-    /// Reads slots of one block.
+    /// Reads `count` slots of a block.
     fn read(&mut self, at: Nanos, block: Block, slot: Slot, count: u32) -> Nanos;
 
-    /// Programs what the host wrote: one program, of no more than a program unit.
+    /// Programs units of the host in one program, at most one program unit.
     fn program(&mut self, at: Nanos, block: Block, slot: Slot, units: &[Unit]) -> Nanos;
 
-    /// Reads units from where they are and programs them in one program; nothing where a source
-    /// is nowhere.
+    /// Reads units from their places and programs them in one program; a source that is nowhere
+    /// leaves its slot empty.
     fn copy(&mut self, at: Nanos, from: &[Place], block: Block, slot: Slot) -> Nanos;
 
     /// Erases a block.
     fn erase(&mut self, at: Nanos, block: Block) -> Nanos;
 }
 
-/// What log-block maps divide into: units a block, and units a program.
+/// Dimensions of a log-block map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Shape {
-    /// Blocks that the host sees.
+    /// Blocks of the host's address space.
     pub(crate) logical_blocks: u32,
     /// Blocks in all.
     pub(crate) blocks: u32,
-    /// Units of a block.
+    /// Units per block.
     pub(crate) units: u32,
-    /// Units that are programmed at once.
+    /// Units per program unit.
     pub(crate) program: u32,
 }
 
-/// What merging has cost so far.
+/// Cost of merges.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Merges {
-    /// A log block took the data block's place as it was.
+    /// Switch merges: a full log block replaced its data block.
     pub(crate) switches: u64,
-    /// A log block was filled up from the data block, and took its place.
+    /// Partial merges: a log block was completed and replaced its data block.
     pub(crate) partials: u64,
-    /// A block was put together anew.
+    /// Full merges: a block was rewritten.
     pub(crate) fulls: u64,
-    /// Units that were copied.
+    /// Units copied.
     pub(crate) copied: u64,
-    /// Units' room that was programmed with nothing in it.
+    /// Units of padding.
     pub(crate) padded: u64,
-    /// Blocks that were erased.
+    /// Blocks erased.
     pub(crate) erased: u64,
 }
 
-/// Blocks that are erased and free, in the order in which they came.
+/// Free blocks, the one that has been free longest in front.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct FreeBlocks(std::collections::VecDeque<Block>);
 
@@ -78,13 +78,13 @@ impl FreeBlocks {
         self.0.len()
     }
 
-    /// The one that has been free the longest, so that wear spreads. There always is one: a map
-    /// holds `logical_blocks + log blocks` at most, and there is one more than that.
+    /// Takes the block that has been free longest, which spreads wear. One is always free: a map
+    /// uses at most `logical_blocks + log blocks`, and there is one more.
     pub(crate) fn take(&mut self) -> Block {
         self.0.pop_front().expect("a log-block map has one block more than its logs and its data")
     }
 
-    /// Erases a block, which does not hold up whoever gave it back.
+    /// Erases a block and adds it, without holding up the caller.
     pub(crate) fn give_back<M: Medium>(
         &mut self,
         medium: &mut M,
@@ -100,7 +100,7 @@ impl FreeBlocks {
     }
 }
 
-/// A bit for each unit.
+/// A set of units, one bit each.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct UnitSet(Vec<u64>);
 
@@ -114,7 +114,7 @@ impl UnitSet {
         self.0[unit.index() / 64] >> (unit.0 % 64) & 1 == 1
     }
 
-    /// Whether that is a change.
+    /// Adds a unit; returns whether it was missing.
     #[inline]
     pub(crate) fn insert(&mut self, unit: Unit) -> bool {
         let (word, bit) = (&mut self.0[unit.index() / 64], 1 << (unit.0 % 64));
@@ -123,7 +123,7 @@ impl UnitSet {
         new
     }
 
-    /// Whether that is a change.
+    /// Removes a unit; returns whether it was there.
     #[inline]
     pub(crate) fn remove(&mut self, unit: Unit) -> bool {
         let (word, bit) = (&mut self.0[unit.index() / 64], 1 << (unit.0 % 64));

@@ -1,4 +1,4 @@
-//! Log-block maps: a table of blocks, and a few log blocks for what is written anew.
+//! Log-block maps: one table entry per block, and a few log blocks for new data.
 //!
 //! The map has one entry per block instead of one per unit, so it needs little memory; the price is
 //! merging. With n units per block, writing a block from beginning to end costs one erase (switch

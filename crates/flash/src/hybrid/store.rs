@@ -8,7 +8,7 @@ use crate::command::FlashError;
 use crate::front::{DieWork, Store, UnitWrite};
 use crate::power::WordLine;
 
-/// A map of log blocks and the dies that it works on: what the front stands before.
+/// A log-block map with its dies, as a [`Store`].
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct LogBlockStore<D> {
     pub(crate) map: LogBlocks,
@@ -16,7 +16,7 @@ pub(crate) struct LogBlockStore<D> {
 }
 
 impl<D: Dies> LogBlockStore<D> {
-    /// The model's map over its dies, each of which needs [`super::layout::Layout::blocks_per_die`]
+    /// A model's map over its dies, each of which needs [`super::layout::Layout::blocks_per_die`]
     /// blocks.
     ///
     /// # Errors

@@ -4,15 +4,16 @@ use serde::{Deserialize, Serialize};
 use crate::address::Die;
 use crate::front::{Line, Rate};
 
-/// The channels between the controller and the dies. Die d is on channel d mod channels, so that
-/// dies in a row are on different ones.
+/// Channels between the controller and the dies. Die d is on channel `d mod channels`, so
+/// consecutive dies are on different channels.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Buses {
-    /// Nothing but its die uses a channel of its own: its time is in the die's.
+    /// Reservations of shared channels. A channel of a single die needs none: its time is part of
+    /// the die's.
     shared: Vec<Line>,
     rate: Rate,
     channels: u32,
-    /// The time of the last number of bytes, which is mostly the next one too.
+    /// The last transfer and its time, since the next one is mostly of the same size.
     last: (u64, Nanos),
 }
 
@@ -27,8 +28,8 @@ impl Buses {
         }
     }
 
-    /// Moves bytes to or from a die as soon as they are `ready` and its channel is free; says when
-    /// that is done. Nothing will be asked for before `now` any more.
+    /// Transfers bytes to or from a die from `ready` on, once its channel is free; returns the end.
+    /// Later calls must not ask for a time before `now`.
     #[inline]
     pub(super) fn move_bytes(&mut self, now: Nanos, die: Die, ready: Nanos, bytes: u64) -> Nanos {
         if self.last.0 != bytes {
@@ -42,7 +43,7 @@ impl Buses {
         line.reserve(ready, self.last.1)
     }
 
-    /// What moving so many bytes takes.
+    /// Time to transfer `bytes`.
     #[inline]
     pub(super) fn time(&self, bytes: u64) -> Nanos {
         self.rate.time(bytes)

@@ -1,10 +1,10 @@
-//! The memory: dies on channels, each doing one thing at a time.
+//! NAND: dies on channels, each doing one thing at a time.
 //!
-//! A die is reserved until a time, and so is a channel. A **read** takes tR on its die and then the
-//! channel until its bytes are out; a **program** takes the channel first, then tPROG; an **erase**
-//! takes tBERS. So one die programs `unit / (unit / bus + tPROG)` bytes a second, and n dies on a
-//! channel n times that until the bus is the bottleneck. Where operations can be suspended, a read
-//! waits for the reads before it only, and what it suspends ends later by the read's time and
+//! Dies and channels are reserved until a time. A **read** takes tR on its die and then the channel
+//! until its bytes are out; a **program** takes the channel first, then tPROG; an **erase** takes
+//! tBERS. So one die programs `unit / (unit / bus + tPROG)` bytes a second, and n dies on a channel
+//! n times that until the bus is the bottleneck. With suspension, a read waits only for earlier
+//! reads, and the program or erase that it suspends ends later by the read's time and
 //! `nand.suspend`.
 
 mod bus;
@@ -31,34 +31,34 @@ pub(crate) use relocation::DieMoves;
 use times::Times;
 use wear::Wear;
 
-/// What a die is doing, and until when.
+/// Reservations of a die.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct DieState {
-    /// When everything that it was given ends.
+    /// End of all its operations.
     busy_until: Nanos,
-    /// When the reads among that end; only programs and erases come after.
+    /// End of the reads among them; only programs and erases follow.
     reads_until: Nanos,
-    /// The row and page that its registers hold, since it was read last and nothing came since:
-    /// reading more of it only takes the transfer.
+    /// Row and page in its registers: read last, with no other operation since. Reading more of
+    /// that page takes only the transfer.
     held: Option<(Block, Page)>,
 }
 
-/// What the dies have done.
+/// Counts of the dies' operations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct NandCounts {
-    /// Pages of all planes that were read.
+    /// Page reads, each of all planes.
     pub(crate) page_reads: u64,
-    /// Program units that were programmed.
+    /// Program units programmed.
     pub(crate) programs: u64,
-    /// Blocks of all planes that were erased.
+    /// Block erases, each of all planes.
     pub(crate) erases: u64,
-    /// Operations that were suspended.
+    /// Suspended programs and erases.
     pub(crate) suspended: u64,
-    /// Time of all dies' work.
+    /// Busy time, summed over all dies.
     pub(crate) busy: Nanos,
 }
 
-/// Dies, their channels, and how worn their blocks are.
+/// All dies with their channels and the wear of their blocks.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Nand {
     dies: Vec<DieState>,
@@ -70,7 +70,8 @@ pub(crate) struct Nand {
 }
 
 impl Nand {
-    /// The model's dies with so many rows: blocks of all planes a die; some of them are bad.
+    /// The dies of a model with `rows` rows, a block of all planes on each die; rows in `bad` are
+    /// bad.
     pub(crate) fn new(model: &Model, rows: u32, bad: &[Block]) -> Nand {
         let nand = &model.nand;
         let dies = nand.channels * nand.dies_per_channel;
@@ -84,7 +85,7 @@ impl Nand {
         }
     }
 
-    /// Reads a page of all planes, of which so many bytes leave the die.
+    /// Reads a page of all planes and transfers `bytes` of it; returns the end.
     #[inline]
     pub(crate) fn read_page(&mut self, at: Nanos, die: Die, row: Block, bytes: u64) -> Nanos {
         self.counts.page_reads += 1;
@@ -92,7 +93,7 @@ impl Nand {
         self.read_for(at, die, time, bytes)
     }
 
-    /// The same of a page that is told, which is not read again where the die still holds it.
+    /// As [`Nand::read_page`], but a page that is still in the die's registers is only transferred.
     #[inline]
     pub(crate) fn read_this_page(
         &mut self,
@@ -125,13 +126,13 @@ impl Nand {
         let die = &mut self.dies[die.index()];
         die.reads_until = end;
         die.held = None;
-        // What was suspended has all of its time still to come.
+        // All of the suspended operation's remaining time is still to come.
         die.busy_until = end.max(resumed.plus(end.since(free)));
         self.counts.busy = self.counts.busy.plus(end.since(begin));
         end
     }
 
-    /// Programs a program unit that begins on `page` of a row.
+    /// Programs a program unit that starts on `page` of a row; returns the end.
     #[inline]
     pub(crate) fn program_unit(
         &mut self,
@@ -149,7 +150,7 @@ impl Nand {
         self.keep(die, begin, end)
     }
 
-    /// Erases a block of all planes.
+    /// Erases a block of all planes; returns the end.
     pub(crate) fn erase_block(&mut self, at: Nanos, die: Die, row: Block) -> Nanos {
         self.counts.erases += 1;
         self.wear.erase(row, die);
@@ -166,33 +167,33 @@ impl Nand {
         end
     }
 
-    /// Program/erase cycles of a row, which is erased as a whole.
+    /// Program/erase cycles of a row; all its blocks are erased together.
     #[inline]
     pub(crate) fn cycles(&self, row: Block) -> u32 {
         self.wear.cycles(row, Die(0))
     }
 
-    /// All rows have done so many cycles.
+    /// Sets the cycles of all rows that are not bad.
     pub(crate) fn age(&mut self, cycles: u32) {
         self.wear.age(cycles);
     }
 
-    /// The fewest and the most cycles of a row that is not bad.
+    /// Fewest and most cycles of a row that is not bad.
     pub(crate) fn cycles_range(&self) -> RangeInclusive<u32> {
         self.wear.range()
     }
 
-    /// Whether a row has done all the cycles that it is rated for.
+    /// Whether a row has used up its rated cycles.
     pub(crate) fn is_worn(&self, row: Block) -> bool {
         self.wear.endurance().is_some_and(|endurance| self.cycles(row) >= endurance)
     }
 
-    /// Program/erase cycles of the mean block.
+    /// Mean program/erase cycles of a block.
     pub(crate) fn mean_cycles(&self) -> u64 {
         self.wear.mean()
     }
 
-    /// Share of the rated cycles that is used, on average; none where none are rated.
+    /// Mean used share of the rated cycles; `None` without a rating.
     pub(crate) fn life_used(&self) -> Option<f64> {
         self.wear.life_used()
     }
@@ -250,7 +251,8 @@ impl Dies for Nand {
         self.word_line = None;
     }
 
-    /// Log-block maps spread wear by their order of free blocks: they end when the mean block does.
+    /// Log-block maps spread wear by the order of their free blocks, so the device ends with its
+    /// mean block.
     fn check_wear(&self) -> Result<(), FlashError> {
         let cycles = self.mean_cycles();
         match self.wear.endurance() {

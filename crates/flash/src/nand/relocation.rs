@@ -4,23 +4,23 @@ use serde::{Deserialize, Serialize};
 use super::Nand;
 use crate::address::{Block, Die, Page};
 
-/// What relocating a part of a block asks of one die.
+/// Work of one die in relocating a part of a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct DieMoves {
-    /// Pages that are read.
+    /// Page reads.
     pub(crate) reads: u32,
-    /// Program units that begin on an even page, and on an odd one.
+    /// Program units that start on an even page, and on an odd page.
     pub(crate) programs: [u32; 2],
-    /// Bytes that leave the die, and that come to it.
+    /// Bytes transferred from and to the die.
     pub(crate) bytes: u64,
 }
 
 impl Nand {
-    /// Moves units from a row to elsewhere, all dies at once: one reservation a die.
+    /// Moves units out of a row on all dies at once, with one reservation per die; returns the end.
     ///
-    /// Each die does its reads and programs in a row, with their transfers; a channel that several
-    /// dies share takes at least the time of all their transfers. That a program waits for its
-    /// data from another die is left out: the reads of a relocation run ahead of its programs.
+    /// Each die does its reads, programs and transfers in a row; a shared channel takes at least
+    /// the time of all its transfers. A program's wait for data from another die is not modelled:
+    /// the reads of a relocation run ahead of its programs.
     pub(crate) fn relocate(&mut self, at: Nanos, row: Block, moves: &[DieMoves]) -> Nanos {
         let mut end = at;
         for (die, work) in (0..).map(Die).zip(moves) {

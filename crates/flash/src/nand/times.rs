@@ -5,21 +5,21 @@ use serde::{Deserialize, Serialize};
 use crate::address::Page;
 use crate::power::WordLine;
 
-/// What the operations take.
+/// Times of the dies' operations.
 ///
-/// A program unit is as many pages (of all planes) as hold it. Of MLC each page is programmed by
-/// itself, the even ones of a block as lower and the odd ones as upper pages of their word lines;
-/// of TLC and QLC all three or four pages of a word line take one program together.
+/// A program unit takes as many pages (of all planes) as it needs. MLC programs each page by
+/// itself: even pages are lower pages of their word lines, odd pages upper ones. TLC and QLC
+/// program the three or four pages of a word line together.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Times {
     pub(super) read: Nanos,
     pub(super) erase: Nanos,
     pub(super) suspend: Option<Nanos>,
-    /// Of a program unit that begins on an even page, and on an odd one.
+    /// Time of a program unit that starts on an even page, and on an odd page.
     programs: [Nanos; 2],
-    /// Pages of a program unit.
+    /// Pages per program unit.
     pages: u32,
-    /// Whether the pages of a word line are programmed apart.
+    /// Whether the pages of a word line are programmed separately (MLC).
     apart: bool,
 }
 
@@ -52,14 +52,15 @@ impl Times {
         }
     }
 
-    /// Programming a unit that begins on that page.
+    /// Time to program a unit that starts on `page`.
     #[inline]
     pub(super) fn program(&self, page: Page) -> Nanos {
         self.programs[page.index() % 2]
     }
 
-    /// Where on its word line the last page of such a unit is, whose program began at `begin`;
-    /// nowhere where the unit leaves no word line half done and damages none that others wrote.
+    /// The place on its word line of the last page of a program unit that starts on `page` at
+    /// `begin`. `None` if the unit leaves no word line half programmed and can damage no earlier
+    /// data.
     #[inline]
     pub(super) fn word_line(
         &self,

@@ -6,24 +6,24 @@ use flashlag_units::Nanos;
 
 use crate::address::{Block, Die};
 
-/// Program/erase cycles, and what they do to reads.
+/// Program/erase cycles and their effect on reads.
 ///
-/// After c of e rated cycles a page is read `1 + retries · (c / e)²` times on average; each takes
-/// tR. Beyond e it stays at that.
+/// After c of e rated cycles a page is read `1 + retries · (c / e)²` times on average, each taking
+/// tR. The factor stays constant beyond e.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Wear {
-    /// Of each row and die.
+    /// Cycles by row and die.
     cycles: Vec<u32>,
-    /// Rows that are never used.
+    /// Rows that are never used, ascending.
     bad: Vec<Block>,
     dies: u32,
     erases: u64,
     endurance: Option<u32>,
-    /// tR with retries, by cycles; empty where there are none.
+    /// tR including retries, by cycles; empty without retries.
     read_times: Vec<Nanos>,
 }
 
-/// Cycles that a step of the table of read times stands for, at most this many steps.
+/// Number of steps of the table of read times.
 const STEPS: u64 = 1 << 12;
 
 impl Wear {
@@ -65,12 +65,12 @@ impl Wear {
         self.erases = u64::from(cycles) * self.good();
     }
 
-    /// Blocks of all planes that are not bad.
+    /// Number of good blocks, each of all planes.
     fn good(&self) -> u64 {
         (self.cycles.len() - self.bad.len() * self.dies as usize).max(1) as u64
     }
 
-    /// The fewest and the most that a row has done which is not bad.
+    /// Fewest and most cycles of a row that is not bad.
     pub(super) fn range(&self) -> RangeInclusive<u32> {
         let mut bad = self.bad.iter().peekable();
         let rows = self.cycles.iter().step_by(self.dies as usize).zip((0..).map(Block));
@@ -86,7 +86,7 @@ impl Wear {
         self.cycles[self.index(row, die)]
     }
 
-    /// What reading a page of a row takes.
+    /// Time to read a page of a row.
     #[inline]
     pub(super) fn read_time(&self, row: Block, die: Die, new: Nanos) -> Nanos {
         match self.endurance {
@@ -98,9 +98,9 @@ impl Wear {
         }
     }
 
-    /// A number that this row's present life has to itself.
+    /// A number that is unique to a row and its present cycle.
     pub(super) fn row_number(&self, row: Block, die: Die) -> u64 {
-        // 2^28 rows and dies, 2^20 cycles until a number comes again.
+        // Unique for 2^28 rows and dies; repeats after 2^20 cycles.
         ((u64::from(self.cycles(row, die)) & 0xf_ffff) << 28) | self.index(row, die) as u64
     }
 

@@ -51,7 +51,7 @@ impl Collection {
 
 /// A relocation under way.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub(super) struct Moving {
+pub(super) struct Relocation {
     pub(super) victim: Block,
     /// All words before this one are moved; this one perhaps in part.
     word: u32,
@@ -164,14 +164,14 @@ impl PageMap {
         let wins = self.blocks.valid(victim) < self.shape.units;
         self.blocks.reopen(victim);
         self.counts.collected += 1;
-        self.moving = Some(Moving { victim, word: 0 });
+        self.moving = Some(Relocation { victim, word: 0 });
         wins
     }
 
     /// Moves at most `most` units of the victim, erases the victim after its last unit, and returns
     /// the end of the dies' work.
     pub(super) fn relocate(&mut self, nand: &mut Nand, at: Nanos, most: u32) -> Nanos {
-        let Some(Moving { victim, mut word }) = self.moving else {
+        let Some(Relocation { victim, mut word }) = self.moving else {
             return at;
         };
         let words = self.blocks.words();
@@ -194,7 +194,7 @@ impl PageMap {
         self.place_copies(&owners);
         self.owners = owners;
         let mut end = nand.relocate(at, victim, &self.moves);
-        self.moving = Some(Moving { victim, word });
+        self.moving = Some(Relocation { victim, word });
         if word == words {
             self.moving = None;
             for die in 0..self.shape.dies {

@@ -29,7 +29,7 @@ use crate::address::{Address, Block, Slot, Unit};
 use crate::command::FlashError;
 use crate::nand::{DieMoves, Nand};
 use blocks::Blocks;
-use collect::{Collection, Moving};
+use collect::{Collection, Relocation};
 use reads::Reads;
 use shape::Shape;
 use stream::Stream;
@@ -73,7 +73,7 @@ pub(crate) struct PageMap {
     /// Parameters for computing a past; `None` in a stored device, which has one.
     #[serde(skip)]
     policy: Option<GcModel>,
-    moving: Option<Moving>,
+    moving: Option<Relocation>,
     random: Pcg64Mcg,
     counts: MapCounts,
     /// Slots programmed in all, counted by blocks.

@@ -1,23 +1,23 @@
 use flashlag_units::{Bytes, Nanos};
 
-/// What a power cut took, and how long the device needs until it answers again.
+/// Outcome of a power cut.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PowerCut {
-    /// Which mapping units lost something, in the order of their addresses; unknown where the
-    /// device did not keep count of what was pending.
+    /// Mapping units that lost data, by address; `None` if the device recorded no changes
+    /// ([`Flash::keep_ledger`](crate::Flash::keep_ledger)).
     pub lost: Option<Vec<Lost>>,
-    /// Finding its map again, from the power's return on.
+    /// Time to find the map again, from the return of the power.
     pub recovery: Nanos,
 }
 
-/// A mapping unit that is as it was before a command.
+/// A mapping unit that has reverted to an earlier content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lost {
-    /// Where it begins.
+    /// Start of the unit.
     pub offset: Bytes,
-    /// How long it is.
+    /// Length of the unit.
     pub length: Bytes,
-    /// The first command of which it lost something, counted from 1 over all writes and discards;
-    /// it lost all later ones too.
+    /// The first command whose data is lost, counted from 1 over all writes and discards. All later
+    /// data of the unit is lost too.
     pub command: u64,
 }

@@ -5,98 +5,101 @@ use flashlag_units::Nanos;
 
 use crate::address::Unit;
 
-/// The number of a command that changed data, counted from 1; 0 is what was there before all.
+/// Number of a command that changed data, counted from 1; 0 stands for the initial content.
 pub(crate) type Sequence = u64;
 
-/// Which page of its word line a program went to, where the pages of one are programmed apart.
+/// The page of a word line that a program wrote, where the pages of a word line are programmed
+/// separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum WordLine {
-    /// The lower page of the word line with that number.
+    /// The lower page of the word line with this number.
     Lower(u64),
-    /// The upper one, whose program began then.
+    /// The upper page of the word line with this number, and the start of its program.
     Upper(u64, Nanos),
 }
 
-/// One command's part in a unit.
+/// A command's change of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Version {
     sequence: Sequence,
     discard: bool,
 }
 
-/// A unit's content on its way to where it stays.
+/// A program that makes a unit's content durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Program {
     end: Nanos,
-    /// It holds the unit as the command with this number left it.
+    /// The last command whose change the program includes.
     sequence: Sequence,
-    /// The word line whose upper page can still destroy it.
+    /// The word line whose upper page, while being programmed, can still destroy this page.
     exposed: Option<u64>,
 }
 
-/// Of one unit: what is not known to be durable.
+/// Changes of a unit that are not known to be durable.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct History {
-    /// The commands after the one that the last durable content holds.
+    /// Commands later than the last durable content.
     versions: VecDeque<Version>,
     programs: Vec<Program>,
-    /// Whether the durable content is nothing: never written, or discarded.
+    /// Whether the durable content is empty: never written, or discarded.
     empty: bool,
 }
 
-/// Which commands' data is where, for devices that keep data and must know what a power cut loses.
+/// A record of changes and programs, from which a power cut's losses follow. Kept only by devices
+/// that keep data.
 ///
-/// Content of a unit becomes durable when a program that holds it ends, or, in a buffer with a
-/// battery, when it arrives there. After a cut at t a unit is as the latest of those left it that
-/// ended by t; every later command's part in it is lost. A program of the upper page of a word line
-/// that is cut takes the lower page with it, unless a flush ended between the two, or the lower page
-/// was written with force unit access: the firmware keeps a copy of such lower pages.
+/// A unit's content becomes durable when a program that includes it ends or, in a buffer with a
+/// battery, when it arrives there. A cut at t reverts each unit to the latest content that was
+/// durable by t. A cut during the program of an upper page also destroys the lower page of that
+/// word line, unless a flush ended before the upper program began, or the lower page was written
+/// with force unit access: the firmware keeps a copy of such pages.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Ledger {
     sequence: Sequence,
     units: BTreeMap<Unit, History>,
-    /// Begin and end of the programs of upper pages, by word line.
+    /// Start and end of upper page programs, by word line.
     uppers: BTreeMap<u64, (Nanos, Nanos)>,
-    /// When the flushes ended that may be under way.
+    /// Ends of flushes that may be under way.
     flushes: VecDeque<Nanos>,
     flushed: Nanos,
     oldest: Sequence,
-    /// Changes of units since it was last tidied up.
+    /// Changes since durable ones were last dropped.
     untidy: usize,
 }
 
-/// What a power cut took from a unit.
+/// A unit that a power cut has reverted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LostUnit {
     pub(crate) unit: Unit,
-    /// The unit is as it was before the command with this number.
+    /// The first command whose change is lost.
     pub(crate) lost_from: Sequence,
-    /// That is: nothing was in it.
+    /// Whether the unit is empty now.
     pub(crate) empty: bool,
 }
 
 impl Ledger {
-    /// A command that changes data comes at `now`.
+    /// Starts the record of a command that changes data, at `now`.
     pub(crate) fn next(&mut self, now: Nanos) {
         self.sequence += 1;
-        // As much work as there were changes since: none of them pays for all.
+        // Dropping costs as much as the changes since the last time, so no single command pays for
+        // all.
         if self.untidy > self.units.len() {
             self.settle(now);
         }
     }
 
-    /// The last command's number.
+    /// Number of the last command.
     pub(crate) fn sequence(&self) -> Sequence {
         self.sequence
     }
 
-    /// No command before this one can be lost any more.
+    /// Number of the first command that may still be lost.
     pub(crate) fn oldest(&self) -> Sequence {
         self.oldest
     }
 
-    /// The present command changes a unit. `empty` says whether nothing was in it, and is asked
-    /// only where nothing is pending of it.
+    /// Records that the present command changes a unit. `empty` returns whether the unit had no
+    /// content, and is called only if no change of it is pending.
     pub(crate) fn change(&mut self, unit: Unit, discard: bool, empty: impl FnOnce() -> bool) {
         let new = || History { versions: VecDeque::new(), programs: Vec::new(), empty: empty() };
         let history = self.units.entry(unit).or_insert_with(new);
@@ -107,12 +110,13 @@ impl Ledger {
         }
     }
 
-    /// Whether a discard of a unit that nothing is in, `empty`, changes nothing that could be lost.
-    pub(crate) fn is_beside(&self, unit: Unit, empty: bool) -> bool {
+    /// Whether a discard of a unit can be left out of the record: the unit is `empty`, and none of
+    /// its changes can be lost.
+    pub(crate) fn needs_no_record(&self, unit: Unit, empty: bool) -> bool {
         empty && !self.units.contains_key(&unit)
     }
 
-    /// A unit's present content will be durable at `end`.
+    /// Records a program of a unit's present content that ends at `end`.
     pub(crate) fn program(&mut self, unit: Unit, end: Nanos, line: Option<WordLine>) {
         let mut exposed = None;
         match line {
@@ -130,20 +134,20 @@ impl Ledger {
         }
     }
 
-    /// The present command's part in a unit is durable once it is programmed, whatever comes after:
-    /// of a lower page a copy is kept.
+    /// Protects the present command's change of a unit from the program of an upper page: the
+    /// firmware keeps a copy of a lower page written with force unit access.
     pub(crate) fn protect(&mut self, unit: Unit) {
         let programs = self.units.get_mut(&unit).map(|history| history.programs.iter_mut());
         let present = |program: &&mut Program| program.sequence == self.sequence;
         programs.into_iter().flatten().filter(present).for_each(|program| program.exposed = None);
     }
 
-    /// A flush ends at `end`.
+    /// Records a flush that ends at `end`.
     pub(crate) fn flush(&mut self, end: Nanos) {
         self.flushes.push_back(end);
     }
 
-    /// Forgets what can't be lost any more at `now`.
+    /// Drops everything that can't be lost any more at `now`.
     fn settle(&mut self, now: Nanos) {
         while let Some(end) = self.flushes.pop_front_if(|end| *end <= now) {
             self.flushed = self.flushed.max(end);
@@ -165,7 +169,7 @@ impl Ledger {
         self.untidy = 0;
     }
 
-    /// The power is gone at `at`: what was lost, by unit. Nothing is pending afterwards.
+    /// Cuts the power at `at` and returns the reverted units. Nothing is pending afterwards.
     pub(crate) fn cut(&mut self, at: Nanos) -> Vec<LostUnit> {
         self.settle(at);
         let uppers = std::mem::take(&mut self.uppers);
@@ -185,7 +189,8 @@ impl Ledger {
 }
 
 impl History {
-    /// The latest program that is durable makes all before it durable or needless.
+    /// Drops the changes up to the latest durable program, which makes all earlier programs
+    /// irrelevant.
     fn keep(&mut self, is_durable: impl Fn(&Program) -> bool) {
         let durable = self.programs.iter().filter(|program| is_durable(program));
         let Some(latest) = durable.map(|program| program.sequence).max() else {

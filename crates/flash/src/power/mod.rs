@@ -1,8 +1,8 @@
-//! Power cuts: what survives them, and how long it takes to be ready again.
+//! Power cuts: what survives, and the time until the device is ready again.
 //!
-//! What survives is what was flushed, and of the rest what the order of programming allows: every
-//! program that had ended. A die programs one page after another, so that is a prefix of what was
-//! issued to each of its open blocks. What was in a buffer with a battery survives.
+//! Data survives if it was flushed, or if its program had ended. A die programs one page after
+//! another, so the survivors of each open block are a prefix of what was issued to it. Data in a
+//! buffer with a battery survives.
 
 mod cut;
 mod ledger;

@@ -2,7 +2,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use super::ledger::Sequence;
 
-/// What was in a unit before a command changed it; nothing where nothing was.
+/// Content of a unit before a change; `None` if it was empty.
 #[derive(Debug)]
 struct Before {
     sequence: Sequence,
@@ -10,28 +10,28 @@ struct Before {
     content: Option<Box<[u8]>>,
 }
 
-/// What units held before they were changed, for as long as a power cut could bring that back.
+/// A log of earlier contents of units, kept for as long as a power cut could bring them back.
 ///
-/// A device that keeps data writes each change down before it makes it; after a power cut every
-/// lost unit is given back as it was before the first command that was lost of it.
+/// A device that keeps data notes the old content before each change. After a power cut every
+/// reverted unit gets the content that it had before the first lost command.
 #[derive(Debug, Default)]
 pub struct Undo {
     log: VecDeque<Before>,
 }
 
 impl Undo {
-    /// The command with that number is about to change a unit, which holds `content`.
+    /// Notes the content of a unit before the command with number `sequence` changes it.
     pub fn note(&mut self, sequence: u64, unit: u64, content: Option<Box<[u8]>>) {
         self.log.push_back(Before { sequence, unit, content });
     }
 
-    /// No command before this one can be lost any more.
+    /// Drops entries of commands before `sequence`, which can't be lost any more.
     pub fn forget_before(&mut self, sequence: u64) {
         while self.log.pop_front_if(|before| before.sequence < sequence).is_some() {}
     }
 
-    /// What units held before the commands that were lost: pairs of a unit and the first command
-    /// that was lost of it. Empties the log. Units of which no change is on record are left out.
+    /// Empties the log and returns the contents to restore. `lost` pairs each reverted unit with
+    /// its first lost command; units without an entry are left out.
     pub fn revert(
         &mut self,
         lost: impl IntoIterator<Item = (u64, u64)>,
@@ -47,12 +47,12 @@ impl Undo {
         reverted.into_iter().collect()
     }
 
-    /// Changes on record.
+    /// Number of entries.
     pub fn len(&self) -> usize {
         self.log.len()
     }
 
-    /// Whether none is.
+    /// Whether the log is empty.
     pub fn is_empty(&self) -> bool {
         self.log.is_empty()
     }
