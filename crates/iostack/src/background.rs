@@ -1,5 +1,5 @@
-//! Writers beside what is measured: each has one request under way, and begins the next when it is
-//! done.
+//! Background jobs: readers and writers beside the measured workload. Each keeps a number of
+//! requests under way and begins the next one when one is done.
 
 use std::fmt;
 
@@ -10,47 +10,47 @@ use rand_pcg::rand_core::{Rng, SeedableRng};
 use crate::fs::FileId;
 use crate::scheduler::Pid;
 
-/// What a background writer or reader does.
+/// A background reader or writer.
 #[derive(Clone, Copy, Debug)]
 pub struct BackgroundJob {
-    /// Writes, or reads.
+    /// Whether it writes; else it reads.
     pub writes: bool,
-    /// At random, or one block after the other.
+    /// Whether addresses are random; else sequential.
     pub random: bool,
-    /// Its file, laid out.
+    /// The file it uses, which must be laid out.
     pub file: FileId,
-    /// How much of the file.
+    /// The part of the file it uses, from its start.
     pub span: Bytes,
-    /// Bytes of each request.
+    /// Size of a request.
     pub block: Bytes,
-    /// Requests under way at once.
+    /// Number of requests under way at once.
     pub depth: u32,
-    /// Whether each is followed by an fdatasync.
+    /// Whether each write is followed by an fdatasync.
     pub durable: bool,
-    /// What the random addresses follow from.
+    /// Seed of the random addresses.
     pub seed: u64,
 }
 
-/// What a background job came to.
+/// Result of a background job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BackgroundTotal {
-    /// Requests done.
+    /// Number of completed requests.
     pub ops: u64,
-    /// Bytes moved.
+    /// Bytes moved by them.
     pub bytes: Bytes,
-    /// How long it went on.
+    /// Time from the start of the job to its end.
     pub elapsed: Nanos,
 }
 
-/// One request of a job.
+/// A request of a background job.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct UnderWay {
     pub(crate) pid: Pid,
-    /// It is written, and waits for its sync.
+    /// The data is written, and a sync is under way.
     pub(crate) is_written: bool,
 }
 
-/// When requests are to begin, from the start of the job on.
+/// Start times of the requests, from the start of the job.
 pub(crate) struct DueTimes(pub(crate) Box<dyn Iterator<Item = Nanos>>);
 
 impl fmt::Debug for DueTimes {
@@ -83,7 +83,7 @@ impl Running {
         }
     }
 
-    /// When the next request is to begin; `None` where the schedule is over.
+    /// When the next request begins; `None` if the schedule is over.
     pub(crate) fn next_due(&mut self) -> Option<Nanos> {
         match &mut self.due {
             Some(due) => due.0.next().map(|due| self.began.plus(due)),
@@ -91,11 +91,11 @@ impl Running {
         }
     }
 
-    /// Where its next request goes.
+    /// Offset of the next request.
     pub(crate) fn address(&mut self) -> u64 {
         let blocks = (self.job.span.0 / self.job.block.0.max(1)).max(1);
         let block = if self.job.random {
-            // The high half of a product: even to within one in 2^32 blocks.
+            // The high half of a product is uniform to within one in 2^32 blocks.
             ((u128::from(self.random.next_u64()) * u128::from(blocks)) >> 64) as u64
         } else {
             let block = self.next;

@@ -1,4 +1,5 @@
-//! The page cache: what was written and is not on the device yet, and what need not be read again.
+//! The page cache: dirty pages on their way to the device, and clean pages that need not be read
+//! again.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
@@ -7,28 +8,28 @@ use flashlag_units::{Nanos, never};
 
 use crate::fs::{BLOCK, FileId};
 
-/// What it holds of clean pages: a phone's free memory, more or less.
+/// Capacity in pages: about the free memory of a phone.
 const PAGES: usize = 64 * 1024;
-/// With more dirty pages than this, who writes has to wait for the device (`dirty_ratio`).
+/// With more dirty pages than this, writers wait for the device (`dirty_ratio`).
 pub(crate) const DIRTY_PAGES: usize = 8 * 1024;
-/// Pages are written back when they have been dirty for this long (`dirty_expire_centisecs`).
+/// Age at which dirty pages are written back (`dirty_expire_centisecs`).
 const EXPIRES_AFTER: Nanos = Nanos::from_secs(30);
-/// A read that goes on where the last one ended reads this much ahead (`read_ahead_kb`).
+/// Read-ahead of a sequential read, in bytes (`read_ahead_kb`).
 pub(crate) const READ_AHEAD: u64 = 128 << 10;
 
 #[derive(Clone, Copy, Debug)]
 struct Dirty {
     since: Nanos,
-    /// It has no block yet: one is promised.
+    /// The page has no block yet, but is promised one.
     promised: bool,
 }
 
 #[derive(Debug, Default)]
 struct Cached {
     dirty: BTreeMap<u64, Dirty>,
-    /// Pages in memory, and the how-manieth each was to come.
+    /// Cached pages with their insertion number.
     resident: BTreeMap<u64, u64>,
-    /// Where the last read ended.
+    /// End of the last read.
     read_to: u64,
 }
 
@@ -38,8 +39,8 @@ pub(crate) struct PageCache {
     dirty: usize,
     promised: u64,
     resident: usize,
-    /// Pages in the order in which they came, for eviction, with their number in it; those that
-    /// are gone, or came again, are passed over.
+    /// Pages in the order of insertion, for eviction, with their insertion number. Entries of pages
+    /// that were dropped, or inserted again, are skipped.
     order: VecDeque<(FileId, u64, u64)>,
     came: u64,
 }
@@ -49,12 +50,12 @@ impl PageCache {
         self.dirty
     }
 
-    /// Dirty pages that were promised a block.
+    /// Number of dirty pages that are promised a block.
     pub(crate) fn promised_pages(&self) -> u64 {
         self.promised
     }
 
-    /// Dirty pages of a file.
+    /// Number of dirty pages of a file.
     pub(crate) fn dirty_of(&self, file: FileId) -> usize {
         self.files.get(&file).map_or(0, |cached| cached.dirty.len())
     }
@@ -67,7 +68,7 @@ impl PageCache {
         self.files.get(&file).is_some_and(|cached| cached.resident.contains_key(&page))
     }
 
-    /// A page was written to; `promised` where it has no block yet.
+    /// Marks a page dirty; `promised` if it has no block yet.
     pub(crate) fn write(&mut self, now: Nanos, file: FileId, page: u64, promised: bool) {
         let cached = self.files.entry(file).or_default();
         if let Entry::Vacant(vacant) = cached.dirty.entry(page) {
@@ -78,7 +79,7 @@ impl PageCache {
         self.hold(file, page);
     }
 
-    /// A page is in memory from now on.
+    /// Inserts a clean page, unless it is cached.
     pub(crate) fn hold(&mut self, file: FileId, page: u64) {
         let resident = &mut self.files.entry(file).or_default().resident;
         if let Entry::Vacant(vacant) = resident.entry(page) {
@@ -90,7 +91,7 @@ impl PageCache {
         }
     }
 
-    /// Forgets the pages that came first where there are too many; dirty ones stay.
+    /// Evicts the oldest clean pages while there are too many.
     fn evict(&mut self) {
         if self.order.len() > 4 * PAGES {
             let files = &self.files;
@@ -116,7 +117,7 @@ impl PageCache {
         }
     }
 
-    /// How far ahead a read is to go that begins here; and remembers where it ended.
+    /// Bytes to read ahead of a read; remembers where it ends.
     pub(crate) fn read_ahead(&mut self, file: FileId, offset: u64, end: u64) -> u64 {
         let cached = self.files.entry(file).or_default();
         let follows = cached.read_to == offset && offset > 0;
@@ -124,7 +125,7 @@ impl PageCache {
         if follows { READ_AHEAD } else { 0 }
     }
 
-    /// Takes the dirty pages of a file within a range, as ranges of pages: up to `most` pages.
+    /// Takes up to `most` dirty pages within a range of a file, as ranges of pages.
     pub(crate) fn take(
         &mut self,
         file: FileId,
@@ -149,7 +150,7 @@ impl PageCache {
         ranges
     }
 
-    /// A dirty file, for who has to wait: the oldest.
+    /// The first file with dirty pages, for a writer that has to wait.
     pub(crate) fn any_dirty(&self) -> Option<FileId> {
         let dirty = self.files.iter().find(|(_, cached)| !cached.dirty.is_empty());
         dirty.map(|(file, _)| *file)
@@ -162,7 +163,7 @@ impl PageCache {
         self.files.iter().filter(|(_, cached)| old(cached)).map(|(file, _)| *file).collect()
     }
 
-    /// Forgets pages of a file from `from` on, dirty or not.
+    /// Drops the pages of a file from `from` on, dirty or not.
     pub(crate) fn drop_from(&mut self, file: FileId, from: u64) {
         let Some(cached) = self.files.get_mut(&file) else { return };
         let dropped = cached.dirty.split_off(&from);
@@ -174,7 +175,7 @@ impl PageCache {
         }
     }
 
-    /// Pages that a direct write went past are no longer what the file holds.
+    /// Drops clean pages that a direct write has overwritten on the device.
     pub(crate) fn invalidate(&mut self, file: FileId, first: u64, end: u64) {
         let Some(cached) = self.files.get_mut(&file) else { return };
         if cached.resident.is_empty() {
@@ -186,12 +187,12 @@ impl PageCache {
     }
 }
 
-/// Whether an entry of the order is of a page that is still in memory, and has not come again.
+/// Whether the page of an entry is still cached and was not inserted again.
 fn is_held(files: &BTreeMap<FileId, Cached>, (file, page, came): (FileId, u64, u64)) -> bool {
     files.get(&file).is_some_and(|cached| cached.resident.get(&page) == Some(&came))
 }
 
-/// The page behind the last one that a size reaches.
+/// Number of pages of a file of this size.
 pub(crate) const fn pages(size: u64) -> u64 {
     size.div_ceil(BLOCK)
 }

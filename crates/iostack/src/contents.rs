@@ -1,4 +1,4 @@
-//! What is in the files of programs that read back what they wrote. Test files have no content.
+//! Content of files whose programs read back what they wrote. Test files have none.
 
 use std::collections::BTreeMap;
 
@@ -38,7 +38,7 @@ impl Contents {
         }
     }
 
-    /// Forgets what is beyond `size`, so that what grows again reads as zeros.
+    /// Drops the content beyond `size`, so that a file that grows again reads as zeros there.
     pub(crate) fn truncate(&mut self, size: u64) {
         let _ = self.0.split_off(&size.div_ceil(BLOCK));
         if let Some(page) = self.0.get_mut(&(size / BLOCK)) {

@@ -1,6 +1,6 @@
 use flashlag_units::Bytes;
 
-/// What went through each layer since the stack was mounted.
+/// Traffic of each layer since the stack was mounted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ledger {
     /// Bytes of read and write calls.
@@ -9,13 +9,13 @@ pub struct Ledger {
     pub read_bytes: Bytes,
     /// Read requests.
     pub reads: u64,
-    /// Bytes written to the device: data, journal, nodes and all.
+    /// Bytes written to the device, metadata included.
     pub written_bytes: Bytes,
     /// Write requests.
     pub writes: u64,
-    /// Flushes. A write that is durable by itself counts as one more: no device here knows FUA,
-    /// which is then a flush after it.
+    /// Flushes. A durable write counts as one more, since no device here supports FUA and flushes
+    /// after the write instead.
     pub flushes: u64,
-    /// Bytes that were discarded.
+    /// Bytes discarded.
     pub discarded_bytes: Bytes,
 }

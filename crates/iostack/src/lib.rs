@@ -1,4 +1,5 @@
-//! Models of what sits above the flash: filesystems, FUSE, encryption, page cache. Virtual time.
+//! The storage software above the flash, as a model in virtual time: filesystems, page cache, FUSE,
+//! encryption.
 //!
 //! ```text
 //! calls (create, write, fsync, …)        Stack: names, page cache, CPU time, FUSE
@@ -7,13 +8,13 @@
 //!             └─ device::Device          the simulated flash, or any other
 //! ```
 //!
-//! A filesystem never touches the device. It answers a call with a [`plan::Plan`]: groups of block
-//! requests, each group begun when the one before it is done. The scheduler carries plans out, that
-//! of the caller and those of the kernel's threads and of background writers side by side, so that
-//! they queue at the device as they would on a phone.
+//! A filesystem never uses the device. It answers a call with a plan: groups of block
+//! requests, each begun when the one before it has ended. The scheduler carries out the plans of
+//! the caller, of the kernel's threads and of background jobs side by side, so that they queue at
+//! the device as on a phone.
 //!
-//! What is modelled of each filesystem, and what is left out, is said in [`fs`]'s modules; how many
-//! writes, bytes and flushes a commit takes is tested against counts from real kernels.
+//! The modules of `fs` say what is modelled of each filesystem and what is not. Writes, bytes and
+//! flushes per commit are tested against counts of real kernels.
 #![forbid(unsafe_code)]
 
 mod background;

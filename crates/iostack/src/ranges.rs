@@ -1,15 +1,15 @@
-//! A set of ranges that do not touch.
+//! A set of disjoint ranges that don't touch.
 
 use std::collections::BTreeMap;
 
 use crate::plan::Run;
 
-/// Begin and end of each.
+/// End of each range, by its start.
 #[derive(Debug, Default)]
 pub(crate) struct Ranges(BTreeMap<u64, u64>);
 
 impl Ranges {
-    /// Adds a range, joined to those that it touches.
+    /// Adds a range, joined to the ranges that it touches.
     pub(crate) fn add(&mut self, run: Run) {
         let (mut begin, mut end) = (run.offset, run.end());
         while let Some((&first, &last)) = self.0.range(..=end).next_back()
@@ -23,7 +23,7 @@ impl Ranges {
         }
     }
 
-    /// Takes out what there is of a range, and tells it.
+    /// Removes a range and returns the parts of it that were in the set.
     pub(crate) fn take(&mut self, run: Run) -> Vec<Run> {
         let mut taken = Vec::new();
         while let Some((&begin, &end)) = self.0.range(..run.end()).next_back()

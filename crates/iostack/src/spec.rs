@@ -1,14 +1,14 @@
-//! `ext4,nobarrier,fuse`: which filesystem, and how it is mounted.
+//! Mount specifications: filesystem and options, as in `ext4,nobarrier,fuse`.
 
 use std::fmt;
 
 use flashlag_units::did_you_mean;
 use thiserror::Error;
 
-/// A filesystem that is modelled.
+/// A modelled filesystem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FilesystemKind {
-    /// None: files are ranges of the device.
+    /// No filesystem: files are ranges of the device.
     Raw,
     /// ext4 with an ordered journal.
     Ext4,
@@ -16,19 +16,19 @@ pub enum FilesystemKind {
     F2fs,
 }
 
-/// What is mounted, and how.
+/// A mount specification: filesystem and options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StackSpec {
     /// The filesystem.
     pub kind: FilesystemKind,
     /// Whether a sync flushes the device (`nobarrier` turns it off).
     pub barrier: bool,
-    /// Whether space that becomes free is discarded at once. F2FS does unless told.
+    /// Whether freed space is discarded at once; the default on F2FS.
     pub discard: bool,
-    /// Whether F2FS's fsync writes a few pages in place (kernels since 3.17; `noipu` for older).
+    /// Whether an F2FS fsync of a few pages writes in place, as since Linux 3.17 (`noipu`: before).
     pub ipu: bool,
-    /// Whether F2FS's files lie in the root directory, which has a block for their names
-    /// (`rootdir`); else in one that an app has made, whose few names lie in its inode.
+    /// Whether F2FS's files are in the root directory, which has a block for names (`rootdir`). By
+    /// default they are in an app's own directory, whose few names are in its inode.
     pub rootdir: bool,
     /// Whether calls go through a FUSE daemon.
     pub fuse: bool,
@@ -36,29 +36,29 @@ pub struct StackSpec {
     pub encrypt: bool,
 }
 
-/// Words that are known, for messages: with what they do.
+/// Known words and their effects, for messages.
 const OPTIONS: &str =
     "barrier, nobarrier, discard, nodiscard, ipu, noipu, rootdir, fuse, esdfs, encrypt";
 
-/// A filesystem or option that is not known.
+/// An unknown word of a specification.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SpecError {
-    /// No such filesystem.
+    /// An unknown filesystem.
     #[error("there is no modelled filesystem \"{0}\"; there are raw, ext4 and f2fs{near}",
         near = did_you_mean(.0, ["raw", "ext4", "f2fs"]))]
     Filesystem(String),
-    /// No such option.
+    /// An unknown option.
     #[error("there is no option \"{0}\"; there are {OPTIONS}{near}",
         near = did_you_mean(.0, OPTIONS.split(", ")))]
     Option(String),
-    /// An option that this filesystem has not.
+    /// An option of another filesystem.
     #[error("\"{option}\" is an option of {of}, not of {filesystem}")]
     NotOfThis {
         /// The option.
         option: String,
-        /// Which filesystem has it.
+        /// The filesystem that has the option.
         of: &'static str,
-        /// The one that was named.
+        /// The filesystem that was specified.
         filesystem: FilesystemKind,
     },
 }
@@ -74,10 +74,10 @@ impl fmt::Display for FilesystemKind {
 }
 
 impl StackSpec {
-    /// Reads `FS[,OPTION]...`.
+    /// Parses `FS[,OPTION]...`.
     ///
     /// # Errors
-    /// A word that is not known, or an option of another filesystem.
+    /// If a word is unknown, or an option is of another filesystem.
     pub fn parse(text: &str) -> Result<StackSpec, SpecError> {
         let mut words = text.split(',').map(str::trim);
         let kind = match words.next().unwrap_or_default() {
@@ -110,7 +110,7 @@ impl StackSpec {
                 "noipu" => spec.ipu = false,
                 "rootdir" => spec.rootdir = true,
                 "fuse" => spec.fuse = true,
-                // A wrapper in the kernel: what it costs cannot be told from a call.
+                // A wrapper in the kernel, whose cost is not measurable from a call's time.
                 "esdfs" => spec.fuse = false,
                 "encrypt" => spec.encrypt = true,
                 other => return Err(SpecError::Option(other.to_owned())),

@@ -1,4 +1,4 @@
-//! A file of a stack as a device: what the tests are driven on.
+//! A file of a stack as a device, for the measuring loop.
 
 use flashlag_device::{
     Clock, Completion, Device, DeviceError, Durability, Geometry, Op, Request, SyncCall,
@@ -21,15 +21,15 @@ struct UnderWay {
 
 #[derive(Clone, Copy, Debug)]
 enum Stage {
-    /// At the device.
+    /// The data is on its way.
     Data(Pid),
-    /// Its data is written; it waits for the next sync.
+    /// The data is written, and waits for the next sync.
     Written,
-    /// The sync that began then is for it.
+    /// A sync that began at this time is under way.
     Syncing(Nanos),
 }
 
-/// A file as a device, with as many requests under way as it has slots.
+/// A file as a device with `depth` slots.
 ///
 /// Requests that wait for a sync when one begins share it, as writers of a file share a commit.
 #[derive(Debug)]
@@ -48,7 +48,8 @@ pub struct StackFile<D> {
 }
 
 impl<D: Device<Clock = VirtualClock>> StackFile<D> {
-    /// `span` bytes of a file that is laid out, in requests of `block` at most, `depth` at once.
+    /// The first `span` bytes of a file that is laid out, with requests of at most `block` bytes,
+    /// `depth` at once.
     pub fn new(
         stack: &Stack<D>,
         file: FileId,
@@ -88,12 +89,12 @@ impl<D: Device<Clock = VirtualClock>> StackFile<D> {
                 Stage::Data(inner.begin_write(self.file, offset.0, length.0, self.direct)?)
             }
             Op::Flush => Stage::Written,
-            // What lies in a file is not told to the device.
+            // A discard of a part of a file does not reach the device.
             Op::Discard => Stage::Data(inner.scheduler.spawn(Plan::new(), &[])),
         })
     }
 
-    /// Takes what has ended, and begins a sync where one is waited for and none is under way.
+    /// Completes what has ended, and begins a sync if writes wait for one.
     fn collect(&mut self, inner: &mut Inner<D>) {
         if let Some(pid) = self.syncing
             && let Some(result) = inner.scheduler.take(pid)
@@ -130,7 +131,7 @@ impl<D: Device<Clock = VirtualClock>> StackFile<D> {
         for one in self.slots.iter_mut().flatten().filter(|one| written(one)) {
             one.stage = Stage::Syncing(from);
         }
-        // What is durable by its own write needs no more than its data either.
+        // A write that is durable by itself needs only its data, too.
         let asked = |one: &UnderWay| one.durability == Durability::Flush;
         let all = self.sync == SyncCall::All && self.slots.iter().flatten().any(asked);
         match inner.begin_sync(Some(self.file), !all) {
@@ -166,7 +167,7 @@ impl<D: Device<Clock = VirtualClock>> StackFile<D> {
         self.done.push(Completion { slot: slot as u32, started, flush_from, ended, result });
     }
 
-    /// Lets time pass until a request is done, or to `until`.
+    /// Lets time pass until a request completes, or to `until`.
     fn pass(&mut self, until: Nanos) {
         let stack = self.stack.clone();
         let mut inner = stack.0.borrow_mut();
@@ -201,7 +202,7 @@ impl<D: Device<Clock = VirtualClock>> Device for StackFile<D> {
         }
     }
 
-    /// One for all slots: no data is kept.
+    /// One buffer for all slots: no data is kept.
     fn buffer(&mut self, _: u32) -> &mut [u8] {
         self.buffer.resize(self.block.0 as usize, 0);
         &mut self.buffer

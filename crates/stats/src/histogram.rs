@@ -22,7 +22,7 @@ pub struct Histogram {
     max: Nanos,
 }
 
-/// A stored histogram that can't be one.
+/// Why stored buckets make no histogram.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum HistogramError {
     /// Index and count lists differ in length.
@@ -36,15 +36,15 @@ pub enum HistogramError {
     /// An index is out of range or not above the one before it.
     #[error("bucket index {index} is out of order or above {last}")]
     Index {
-        /// The offending index.
+        /// The invalid index.
         index: u32,
-        /// The largest index there is.
+        /// The largest valid index.
         last: u32,
     },
     /// The counts add up to more than 64 bits.
     #[error("the counts overflow")]
     Overflow,
-    /// A non-empty list of buckets with the exact figures of other values.
+    /// The exact minimum, maximum and sum do not fit the buckets.
     #[error("smallest {min}, largest {max} and sum {sum} are not those of values in these buckets")]
     Exact {
         /// The smallest value, as stored.
@@ -70,7 +70,7 @@ impl Histogram {
         Histogram { buckets, count: 0, sum: 0, min: Nanos::MAX, max: Nanos::ZERO }
     }
 
-    /// Counts one value.
+    /// Records a value.
     #[inline]
     pub fn record(&mut self, value: Nanos) {
         let index = Histogram::index_of(value);
@@ -83,8 +83,7 @@ impl Histogram {
         self.max = self.max.max(value);
     }
 
-    /// The bucket a value falls into: the value itself below 128, then 64 buckets for each
-    /// power of two.
+    /// The bucket of a value: the value itself below 128, then 64 buckets for each power of two.
     #[inline]
     pub const fn index_of(value: Nanos) -> usize {
         let value = value.0;
@@ -119,7 +118,7 @@ impl Histogram {
         Nanos(start.0 + (end.0 - start.0).div_ceil(2))
     }
 
-    /// How many values were recorded.
+    /// Number of recorded values.
     pub const fn count(&self) -> u64 {
         self.count
     }
@@ -144,28 +143,28 @@ impl Histogram {
         Nanos(u64::try_from(self.sum).unwrap_or(u64::MAX))
     }
 
-    /// The middle of the bucket that holds the value of rank ⌈p·n⌉, kept within the smallest and
-    /// largest value. `None` where fewer than ten values lie beyond the percentile.
+    /// The middle of the bucket with the value of rank ⌈p·n⌉, limited to the smallest and largest
+    /// value. `None` if fewer than ten values lie beyond the percentile.
     pub fn percentile(&self, percentile: Percentile) -> Option<Nanos> {
         if !percentile.supported_by(self.count) { None } else { self.quantile(percentile) }
     }
 
-    /// As [`Histogram::percentile`], without asking whether the sample supports it: for live
-    /// display and for resampling, never for a printed result.
+    /// As [`Histogram::percentile`], but for any number of values: for live display and resampling,
+    /// never for a printed result.
     pub fn quantile(&self, percentile: Percentile) -> Option<Nanos> {
         let rank = percentile.rank(self.count)?;
         let mut seen = 0;
         for (index, count) in self.buckets.as_slice().iter().enumerate() {
             seen = count.saturating_add(seen);
             if seen >= rank {
-                // Not `clamp`, which panics where a damaged file says that min is above max.
+                // Not `clamp`, which panics if a damaged file has min above max.
                 return Some(Histogram::middle_of(index).max(self.min).min(self.max));
             }
         }
         self.max()
     }
 
-    /// How many values lie in buckets whose middle is above `limit`.
+    /// Number of values in buckets whose middle is above `limit`.
     pub fn count_over(&self, limit: Nanos) -> u64 {
         let over = |&(index, _): &(u32, u64)| Histogram::middle_of(index as usize) > limit;
         self.occupied().filter(over).fold(0, |sum: u64, (_, count)| sum.saturating_add(count))
@@ -190,7 +189,7 @@ impl Histogram {
         self.max = self.max.max(other.max);
     }
 
-    /// Forgets every value; keeps the memory.
+    /// Removes all values; keeps the memory.
     pub fn clear(&mut self) {
         self.buckets.as_mut_slice().fill(0);
         self.count = 0;
@@ -200,8 +199,8 @@ impl Histogram {
     }
 
     /// Rebuilds a histogram from stored buckets. The exact `min`, `max` and `sum` are not in the
-    /// buckets: give what was stored, else they are taken from the buckets' middles. Of an empty
-    /// histogram they mean nothing and are not looked at.
+    /// buckets: pass the stored ones, else they are derived from the middles of the buckets. For an
+    /// empty histogram they are ignored.
     ///
     /// # Errors
     /// Lists of different lengths, indices out of range or out of order, counts that overflow,
@@ -230,7 +229,7 @@ impl Histogram {
         Ok(built)
     }
 
-    /// Takes exact figures where values in these buckets can have them.
+    /// Accepts exact figures if values in these buckets can have them.
     fn set_exact(&mut self, exact: (Nanos, Nanos, Nanos)) -> Result<(), HistogramError> {
         let (min, max, sum) = exact;
         let (mut lowest, mut highest) = (0u128, 0u128);
@@ -239,7 +238,7 @@ impl Histogram {
             lowest = lowest.saturating_add(u128::from(start.0) * u128::from(count));
             highest = highest.saturating_add(u128::from(end.0) * u128::from(count));
         }
-        // The sum is stored in 64 bits and stops at their end.
+        // The stored sum has 64 bits and saturates.
         let sums = lowest.min(u128::from(u64::MAX))..=highest;
         let fits = Histogram::index_of(min) == Histogram::index_of(self.min)
             && Histogram::index_of(max) == Histogram::index_of(self.max)

@@ -2,36 +2,36 @@ use flashlag_units::{Bytes, Nanos};
 
 use crate::histogram::Histogram;
 
-/// What happened between two moments of a phase.
+/// An interval of a phase.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interval {
-    /// Its end, from the start of the phase.
+    /// End of the interval, from the start of the phase.
     pub ends: Nanos,
     /// Bytes moved in it.
     pub bytes: Bytes,
-    /// For a fill: how much of the storage was in use at its end.
+    /// Used bytes of the storage at its end, during a fill.
     pub filled: Option<Bytes>,
-    /// Storage temperature at its end, in millidegrees Celsius, where it is known.
+    /// Storage temperature at its end, in millidegrees Celsius; `None` if unknown.
     pub temperature_millicelsius: Option<i64>,
-    /// The exact smallest, largest and summed latency.
+    /// Exact minimum, maximum and sum of latencies.
     pub exact: (Nanos, Nanos, Nanos),
     /// Non-empty histogram buckets: index and count.
     pub buckets: Vec<(u32, u64)>,
 }
 
 impl Interval {
-    /// How many operations ended in it.
+    /// Number of operations that ended in it.
     pub fn ops(&self) -> u64 {
         self.buckets.iter().fold(0, |sum, (_, count)| sum.saturating_add(*count))
     }
 
-    /// Its histogram.
+    /// Histogram of its latencies.
     pub fn histogram(&self) -> Histogram {
         let (indices, counts): (Vec<u32>, Vec<u64>) = self.buckets.iter().copied().unzip();
         Histogram::from_parts(&indices, &counts, Some(self.exact)).unwrap_or_default()
     }
 
-    /// `self` and the interval right after it as one.
+    /// The interval and the next one, joined.
     pub fn joined(&self, next: &Interval) -> Interval {
         let exact = match (self.buckets.is_empty(), next.buckets.is_empty()) {
             (true, _) => next.exact,
@@ -53,7 +53,7 @@ impl Interval {
     }
 }
 
-/// Two ascending lists of buckets as one, counts of the same bucket added.
+/// Joins two ascending lists of buckets, adding the counts of equal buckets.
 fn joined_buckets(first: &[(u32, u64)], second: &[(u32, u64)]) -> Vec<(u32, u64)> {
     let mut all = Vec::with_capacity(first.len() + second.len());
     all.extend_from_slice(first);
@@ -69,8 +69,8 @@ fn joined_buckets(first: &[(u32, u64)], second: &[(u32, u64)]) -> Vec<(u32, u64)
     all
 }
 
-/// A series of intervals that never holds more than [`IntervalSeries::CAPACITY`]: when it is full,
-/// neighbours are joined in pairs and the width doubles.
+/// A series of at most [`IntervalSeries::CAPACITY`] intervals: when it is full, neighbours are
+/// joined in pairs and the width doubles.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IntervalSeries {
     width: Nanos,
@@ -78,7 +78,7 @@ pub struct IntervalSeries {
 }
 
 impl IntervalSeries {
-    /// The most intervals a phase keeps.
+    /// Largest number of intervals of a phase.
     pub const CAPACITY: usize = 512;
 
     /// An empty series of intervals of `width`.
@@ -91,7 +91,7 @@ impl IntervalSeries {
         self.width
     }
 
-    /// Appends an interval; joins pairs and doubles the width where the series is full.
+    /// Appends an interval; a full series first joins pairs and doubles the width.
     pub fn push(&mut self, interval: Interval) {
         if self.intervals.len() >= IntervalSeries::CAPACITY {
             let pairs = self.intervals.chunks(2);

@@ -1,6 +1,6 @@
-//! Numbers about latencies, and nothing that touches a device: the histogram, the recorder that
-//! fills it on the hot path, interval series, stalls and the split of waits; and what can be
-//! concluded from them: steady state, changes over time, differences between runs.
+//! Statistics of latencies, without any device: the histogram, the recorder that fills it on the
+//! hot path, interval series, stalls and wait splits; and conclusions from them: steady state,
+//! change points, comparisons of runs.
 #![forbid(unsafe_code)]
 
 pub mod bootstrap;

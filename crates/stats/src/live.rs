@@ -1,5 +1,5 @@
-//! What a measuring thread shows of itself while it runs: a few atomics that another thread reads
-//! and prints. The measuring thread never formats and never locks.
+//! Live progress of a measuring thread: a few atomics that another thread reads and prints. The
+//! measuring thread never formats and never locks.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -9,11 +9,11 @@ use flashlag_units::{Bytes, Nanos};
 use crate::histogram::{BUCKETS, Histogram};
 use crate::percentile::Percentile;
 
-/// How many of the latest intervals are kept for a sparkline.
+/// Number of latest intervals kept for a sparkline.
 pub const SPARKLINE: usize = 32;
 
-/// Progress of the present phase. All values are relaxed: each is right, together they may be
-/// an interval apart.
+/// Progress of the present phase. All accesses are relaxed: each value is right, but two of them
+/// may be an interval apart.
 #[derive(Debug)]
 pub struct Live {
     ops: AtomicU64,
@@ -27,8 +27,8 @@ pub struct Live {
     intervals: AtomicU64,
     recent: [AtomicU64; SPARKLINE],
     recent_from: [AtomicU64; SPARKLINE],
-    /// The phase's histogram as of the last interval, so that a reader can tell stretches of the
-    /// phase (a fill level) apart by subtracting what it saw before.
+    /// The phase's histogram up to the last interval. A reader can tell stretches of the phase
+    /// (such as a fill level) apart by subtracting an earlier reading.
     buckets: Box<[AtomicU64]>,
 }
 
@@ -54,32 +54,32 @@ impl Default for Live {
 /// A reading of [`Live`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot {
-    /// Operations done in this phase.
+    /// Operations done in the phase.
     pub ops: u64,
-    /// Bytes moved in this phase.
+    /// Bytes moved in the phase.
     pub bytes: Bytes,
-    /// Time since the phase began, as the measuring thread last knew it.
+    /// Time since the start of the phase, as of the last interval.
     pub elapsed: Nanos,
-    /// Median so far; zero where there are too few values for one, as in the run file.
+    /// Median so far; zero if there are too few values, as in the run file.
     pub median: Nanos,
-    /// p99 so far, by the same rule.
+    /// 99th percentile so far, by the same rule.
     pub p99: Nanos,
-    /// The longest wait so far.
+    /// Longest wait so far.
     pub longest: Nanos,
-    /// Bytes in use on the storage, for a fill; zero otherwise.
+    /// Used bytes of the storage during a fill; else zero.
     pub filled: Bytes,
-    /// Bytes that this phase has written, where that is known to be more than it has moved.
+    /// Bytes written in the phase, if that is known to be more than it moved.
     pub written: Bytes,
-    /// How many intervals have ended.
+    /// Number of intervals that have ended.
     pub intervals: u64,
-    /// The longest wait of each of the latest intervals, oldest first; zero where none yet.
+    /// Longest wait of each of the latest intervals, oldest first; zero for those still to come.
     pub recent: [Nanos; SPARKLINE],
-    /// When each of them began.
+    /// Start of each of them.
     pub recent_from: [Nanos; SPARKLINE],
 }
 
 impl Live {
-    /// Forgets the last phase.
+    /// Resets everything for the next phase.
     pub fn reset(&self) {
         let fields = [
             &self.ops,
@@ -97,14 +97,14 @@ impl Live {
         all.for_each(|field| field.store(0, Relaxed));
     }
 
-    /// Says what has been written by now, where that is more than the operations have moved: by the
-    /// files of a database.
+    /// Sets the bytes written so far, if database files were written more than the operations
+    /// moved.
     pub fn set_written(&self, written: Bytes) {
         self.written.store(written.0, Relaxed);
     }
 
-    /// Called by the recorder at the end of every interval: with every operation's latency, and with
-    /// what was felt of it, which on a schedule is counted from the intended start.
+    /// Publishes an interval: called by the recorder, with all latencies and with the response
+    /// times, which on a schedule count from the intended start.
     pub(crate) fn publish(
         &self,
         (total, felt): (&Histogram, &Histogram),
@@ -131,7 +131,7 @@ impl Live {
         self.intervals.fetch_add(1, Relaxed);
     }
 
-    /// Shows the sum of what the threads of one test show, each in a [`Live`] of its own.
+    /// Publishes the sum of the threads of a test, each of which has a [`Live`] of its own.
     pub fn gather(&self, parts: &[Arc<Live>]) {
         let (mut counts, mut bytes) = (vec![0u64; BUCKETS], Bytes::ZERO);
         let (mut elapsed, mut longest, mut recent) = (Nanos::ZERO, Nanos::ZERO, Nanos::ZERO);
@@ -146,7 +146,7 @@ impl Live {
                 *sum += count;
             }
         }
-        // An interval has ended since the last look, or there is nothing new to show.
+        // Only when an interval has ended since the last call is there anything new.
         if elapsed.0 <= self.elapsed.load(Relaxed) {
             return;
         }
@@ -154,7 +154,7 @@ impl Live {
         let (indices, counts): (Vec<u32>, Vec<u64>) = occupied.map(|(i, n)| (i, *n)).unzip();
         if let Ok(total) = Histogram::from_parts(&indices, &counts, None) {
             self.publish((&total, &total), recent, elapsed, bytes, None);
-            // The histogram knows its bucket only.
+            // The histogram only knows the bucket.
             self.longest.store(longest.0, Relaxed);
         }
     }
@@ -164,7 +164,7 @@ impl Live {
         self.buckets.iter().map(|bucket| bucket.load(Relaxed)).collect()
     }
 
-    /// Reads everything.
+    /// A reading of all values.
     pub fn snapshot(&self) -> Snapshot {
         let intervals = self.intervals.load(Relaxed);
         let in_order = |ring: &[AtomicU64; SPARKLINE]| {

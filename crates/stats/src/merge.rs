@@ -6,11 +6,11 @@ use crate::recorder::Recorded;
 use crate::stall::StallList;
 use crate::wait::WaitTable;
 
-/// What the threads of one test recorded from one moment on, as one record of the test. The elapsed
-/// time is that of the last to end; counts, bytes and histograms are sums; intervals are those of a
-/// common grid of `width`, doubled as often as keeps the series within its bound.
+/// Merges what the threads of a test recorded. The elapsed time is that of the last thread to end;
+/// counts, bytes and histograms are sums; intervals are those of a common grid of `width`, doubled
+/// until the series is within its bound.
 ///
-/// `warmth` are moments with the storage's temperature, in millidegrees Celsius, in their order.
+/// `warmth` are readings of the storage's temperature, in millidegrees Celsius, in order of time.
 pub fn merge_threads(parts: &[&Recorded], width: Nanos, warmth: &[(Nanos, i64)]) -> Recorded {
     let elapsed = parts.iter().map(|part| part.elapsed).max().unwrap_or_default();
     let mut merged = Recorded {
@@ -42,8 +42,8 @@ pub fn merge_threads(parts: &[&Recorded], width: Nanos, warmth: &[(Nanos, i64)])
     merged
 }
 
-/// Every interval in the cell of the grid that holds its middle: threads keep to the same grid, but
-/// an interval ends with the first operation after its line.
+/// Assigns each interval to the cell of the grid with its middle: threads use the same grid, but an
+/// interval ends with the first operation after its line.
 fn intervals(
     parts: &[&Recorded],
     width: Nanos,
@@ -81,7 +81,7 @@ fn intervals(
     finished.collect()
 }
 
-/// The last temperature that was read by then.
+/// The last temperature read by `by`.
 fn warmth_at(warmth: &[(Nanos, i64)], by: Nanos) -> Option<i64> {
     let read = warmth.iter().rev().find(|(at, _)| *at <= by).or(warmth.first());
     read.map(|(_, millicelsius)| *millicelsius)

@@ -2,7 +2,7 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Percentile(pub u16);
 
-/// Values that must lie beyond a percentile before it is printed.
+/// Number of values that must lie beyond a percentile before it is printed.
 const VALUES_BEYOND: u64 = 10;
 
 impl Percentile {
@@ -15,8 +15,7 @@ impl Percentile {
     /// 99.9 %.
     pub const P999: Percentile = Percentile(9990);
 
-    /// The rank, from 1, of this percentile among `count` values: ⌈p·n⌉. `None` where there are
-    /// no values.
+    /// The rank, from 1, of this percentile among `count` values: ⌈p·n⌉. `None` without values.
     pub fn rank(self, count: u64) -> Option<u64> {
         let scaled = u128::from(count) * u128::from(self.0.min(10_000));
         (count > 0).then(|| (scaled.div_ceil(10_000) as u64).clamp(1, count))

@@ -8,36 +8,36 @@ use crate::live::Live;
 use crate::stall::{Stall, StallList};
 use crate::wait::{WaitSplit, WaitTable};
 
-/// The moments of one operation, all on the same clock.
+/// Times of one operation, all on the same clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpTimes {
-    /// When the schedule wanted it to begin; `None` in a closed loop.
+    /// Intended start on the schedule; `None` in a closed loop.
     pub intended: Option<Nanos>,
-    /// When it was handed to the device.
+    /// When it was submitted to the device.
     pub started: Nanos,
-    /// When its flush began, where the flush is a call of its own.
+    /// Start of its flush, if the flush is a separate call.
     pub flush_from: Option<Nanos>,
-    /// When it was done (and durable, if it was asked to be).
+    /// When it completed (and was durable, if asked for).
     pub ended: Nanos,
-    /// How much it moved.
+    /// Bytes moved.
     pub bytes: Bytes,
 }
 
-/// How a [`Recorder`] keeps what it sees.
+/// Parameters of a [`Recorder`].
 #[derive(Clone, Debug)]
 pub struct RecorderConfig {
-    /// The start of the phase.
+    /// Start of the phase.
     pub start: Nanos,
-    /// Width of an interval at first; it doubles as needed.
+    /// Width of intervals at first; doubles as needed.
     pub interval: Nanos,
-    /// A wait longer than this is a stall.
+    /// Waits longer than this are stalls.
     pub stall_over: Nanos,
-    /// Where to show progress, if anywhere.
+    /// Where to publish progress, if anywhere.
     pub live: Option<Arc<Live>>,
 }
 
-/// Takes the times of every operation of a phase. [`Recorder::record`] allocates nothing; once an
-/// interval it stores that interval's buckets.
+/// Recorder of a phase. [`Recorder::record`] allocates nothing; at the end of an interval it stores
+/// the interval's buckets.
 #[derive(Debug)]
 pub struct Recorder {
     config: RecorderConfig,
@@ -55,52 +55,53 @@ pub struct Recorder {
     stalls: StallList,
     waits: WaitTable,
     missed_slots: u64,
-    /// Whether intervals end on the lines of a grid from the start.
+    /// Whether intervals end on the lines of a grid from the start of the phase.
     aligned: bool,
     series_ended: bool,
     behind: Nanos,
 }
 
-/// For a fill: intervals that end by level as well, since a fast fill passes half the storage in one
-/// stretch of time.
+/// Intervals by fill level: in a fill, intervals also end by level, since a fast fill can pass half
+/// the storage within one interval of time.
 #[derive(Clone, Copy, Debug)]
 struct Levels {
     step: Bytes,
-    /// The level at which the interval under way ends.
+    /// The level at which the present interval ends.
     ends: Option<Bytes>,
 }
 
-/// Everything a phase saw, ready to be stored.
+/// Result of a phase, ready to be stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recorded {
-    /// When the phase began, on the clock that it was timed by.
+    /// Start of the phase, on the clock that timed it.
     pub began: Nanos,
-    /// How far that clock was behind the machine's in the end: pauses, which are no part of the phase.
+    /// How far that clock was behind the machine's at the end: pauses, which are no part of the
+    /// phase.
     pub behind: Nanos,
-    /// From the start of the phase to its end.
+    /// Length of the phase.
     pub elapsed: Nanos,
     /// Bytes moved.
     pub bytes: Bytes,
-    /// Latency from the moment the operation was handed to the device.
+    /// Latencies from submission.
     pub latency: Histogram,
-    /// The flush's part of it, where the flush is a call of its own; else empty.
+    /// The flushes' part of them, where flushes are separate calls; else empty.
     pub flush: Histogram,
-    /// Latency from the intended start, in an open loop; else empty.
+    /// Response times, from the intended start, of an open loop; else empty.
     pub response: Histogram,
-    /// Slots of the schedule at which no operation could be started in time.
+    /// Slots of the schedule at which no operation could start in time.
     pub missed_slots: u64,
-    /// The interval series.
+    /// Interval series.
     pub intervals: Vec<Interval>,
     /// The longest stalls, in order of time.
     pub stalls: Vec<Stall>,
-    /// How many stalls there were.
+    /// Number of stalls.
     pub stalls_seen: u64,
-    /// Sampled waits by latency class.
+    /// Sampled wait splits by latency class.
     pub waits: WaitTable,
 }
 
 impl Recorder {
-    /// An empty recorder. Allocates everything it will need for most phases.
+    /// An empty recorder, with all the memory that most phases need.
     pub fn new(config: RecorderConfig) -> Recorder {
         Recorder {
             current_ends: config.start.plus(config.interval),
@@ -124,22 +125,23 @@ impl Recorder {
         }
     }
 
-    /// The same, with intervals that end on the lines of a grid from the start, so that those of
-    /// several threads can be joined; else each is as wide after the end of the one before it.
+    /// Makes intervals end on the lines of a grid from the start of the phase, so that those of
+    /// several threads can be joined. By default each is a width after the end of the one before
+    /// it.
     pub fn aligned(mut self) -> Recorder {
         self.aligned = true;
         self
     }
 
-    /// Moves the start of the phase to `start`. To be called before the first operation: a recorder
-    /// takes a moment to make, which is no part of the phase.
+    /// Moves the start of the phase to `start`. To be called before the first operation: making a
+    /// recorder takes a moment, which is no part of the phase.
     pub fn begin_at(&mut self, start: Nanos) {
         self.config.start = start;
         self.current_ends = start.plus(self.config.interval);
     }
 
-    /// Takes one operation. Returns whether it was a stall, for which the caller then gives the
-    /// split by [`Recorder::record_stall`].
+    /// Records an operation. Returns whether it was a stall, whose split the caller then adds by
+    /// [`Recorder::record_stall`].
     #[inline]
     pub fn record(&mut self, op: OpTimes) -> bool {
         let latency = op.ended.since(op.started);
@@ -157,14 +159,14 @@ impl Recorder {
         latency > self.config.stall_over
     }
 
-    /// Takes a stall with its split, where that is known.
+    /// Records a stall and its split, if known.
     pub fn record_stall(&mut self, op: OpTimes, split: Option<WaitSplit>) {
         let at = op.started.since(self.config.start);
         let length = op.ended.since(op.started);
         self.stalls.push(Stall { at, length, behind: self.behind, split });
     }
 
-    /// Takes the split of one sampled operation.
+    /// Records the split of a sampled operation.
     pub fn record_wait(&mut self, latency: Nanos, split: WaitSplit) {
         self.waits.record(latency, split);
     }
@@ -174,52 +176,52 @@ impl Recorder {
         self.missed_slots += slots;
     }
 
-    /// From here on an interval also ends where the storage is fuller by `step` than at its start.
-    /// Like the width, the step doubles as needed.
+    /// Ends intervals also when the storage is fuller by `step` than at their start. Like the
+    /// width, the step doubles as needed.
     pub fn end_intervals_every(&mut self, step: Bytes) {
         self.levels = Some(Levels { step: step.max(Bytes(1)), ends: None });
     }
 
-    /// Says how full the storage is, for the interval under way.
+    /// Sets how full the storage is, for the present interval.
     #[inline]
     pub fn set_filled(&mut self, filled: Bytes) {
         self.filled = Some(filled);
         let Some(levels) = &mut self.levels else { return };
         match levels.ends {
             None => levels.ends = Some(filled.plus(levels.step)),
-            // With the next operation, as by time.
+            // The interval ends with the next operation, as by time.
             Some(ends) if filled >= ends => self.current_ends = Nanos::ZERO,
             Some(_) => {}
         }
     }
 
-    /// Says how far the phase's clock is behind the machine's, where it stands still at times.
+    /// Sets how far the phase's clock is behind the machine's, if it is paused at times.
     #[inline]
     pub fn set_behind(&mut self, behind: Nanos) {
         self.behind = behind;
     }
 
-    /// Says how warm the storage is, for the interval under way.
+    /// Sets the storage temperature, for the present interval.
     pub fn set_temperature(&mut self, millicelsius: i64) {
         self.temperature_millicelsius = Some(millicelsius);
     }
 
-    /// Where it shows progress, if anywhere.
+    /// Where progress is published, if anywhere.
     pub fn live(&self) -> Option<&Live> {
         self.config.live.as_deref()
     }
 
-    /// The longest a wait may be before it is a stall.
+    /// Length above which a wait is a stall.
     pub fn stall_over(&self) -> Nanos {
         self.config.stall_over
     }
 
-    /// How many operations were recorded.
+    /// Number of recorded operations.
     pub fn ops(&self) -> u64 {
         self.total.count() + self.current.count()
     }
 
-    /// How many bytes were moved.
+    /// Bytes moved.
     pub fn bytes(&self) -> Bytes {
         self.total_bytes.plus(self.current_bytes)
     }
@@ -268,14 +270,14 @@ impl Recorder {
         }
     }
 
-    /// Ends the last interval at `now`, where the phase goes on without operations: a flush of
-    /// everything at its end.
+    /// Ends the last interval at `now`, if the phase goes on without operations: with a final flush
+    /// of everything.
     pub fn end_series(&mut self, now: Nanos) {
         self.end_interval(now);
         self.series_ended = true;
     }
 
-    /// Ends the phase at `now`.
+    /// Ends the phase at `now` and returns its result.
     pub fn finish(mut self, now: Nanos) -> Recorded {
         if !self.series_ended {
             self.end_interval(now);

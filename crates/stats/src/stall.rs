@@ -2,27 +2,27 @@ use flashlag_units::Nanos;
 
 use crate::wait::WaitSplit;
 
-/// One wait that was longer than the limit.
+/// A wait that was longer than the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stall {
-    /// When it began, from the start of the phase.
+    /// Start, from the start of the phase.
     pub at: Nanos,
-    /// How long it was.
+    /// Length of the wait.
     pub length: Nanos,
     /// How far the phase's clock was behind the machine's by then: pauses of the phase.
     pub behind: Nanos,
-    /// Where the time went, where that could be read.
+    /// Where the time went, if known.
     pub split: Option<WaitSplit>,
 }
 
-/// The longest stalls of a phase, bounded, and how many there were in all.
+/// The longest stalls of a phase, and the number of all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StallList {
     kept: Vec<Stall>,
     seen: u64,
 }
 
-/// How many stalls are kept; the rest are counted.
+/// Number of stalls kept; the rest are only counted.
 const CAPACITY: usize = 1000;
 
 impl Default for StallList {
@@ -32,7 +32,7 @@ impl Default for StallList {
 }
 
 impl StallList {
-    /// Adds a stall; where the list is full the shortest goes. Allocates nothing.
+    /// Adds a stall; a full list drops the shortest. Allocates nothing.
     pub fn push(&mut self, stall: Stall) {
         self.seen += 1;
         if self.kept.len() < CAPACITY {
@@ -44,12 +44,12 @@ impl StallList {
         }
     }
 
-    /// How many there were, kept or not.
+    /// Number of all stalls, kept or not.
     pub fn seen(&self) -> u64 {
         self.seen
     }
 
-    /// The ones kept, in the order of time.
+    /// The stalls kept, in order of time.
     pub fn in_order(&self) -> Vec<Stall> {
         let mut stalls = self.kept.clone();
         stalls.sort_by_key(|stall| stall.at);

@@ -13,12 +13,12 @@ pub const RANGE_MAX: f64 = 0.20;
 /// Rise or fall of the least-squares line over the window, as a share of its average.
 pub const SLOPE_MAX: f64 = 0.10;
 
-/// One round: what was moved and how long it waited, over a stretch of a phase.
+/// A round: throughput and latency over a stretch of a phase.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Round {
-    /// Its end, from the start of the phase.
+    /// End of the round, from the start of the phase.
     pub ends: Nanos,
-    /// How long it was.
+    /// Length of the round.
     pub length: Nanos,
     /// Bytes moved in it.
     pub bytes: Bytes,
@@ -29,13 +29,13 @@ pub struct Round {
 }
 
 impl Round {
-    /// Its throughput in bytes a second; zero for a round of no length.
+    /// Throughput in bytes per second; zero for an empty round.
     pub fn bytes_per_second(&self) -> f64 {
         flashlag_units::per_second(self.bytes.0, self.length).unwrap_or(0.0)
     }
 }
 
-/// How steady a window of five rounds is.
+/// Steadiness of a window of five rounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Window {
     /// Index of its first round.
@@ -49,8 +49,8 @@ pub struct Window {
 }
 
 impl Window {
-    /// The window of five rounds that begins at `first`. `None` where there are fewer, or where
-    /// their average is not above zero: nothing that stands still is steady.
+    /// The window of five rounds from `first` on. `None` with fewer rounds, or if their average is
+    /// not above zero: standing still is not steady.
     pub fn at(values: &[f64], first: usize) -> Option<Window> {
         let window = values.get(first..first.checked_add(WINDOW)?)?;
         let count = WINDOW as f64;
@@ -73,19 +73,19 @@ impl Window {
         })
     }
 
-    /// Whether both bounds are met.
+    /// Whether both bounds hold.
     pub fn is_steady(&self) -> bool {
         self.range <= RANGE_MAX && self.slope <= SLOPE_MAX
     }
 }
 
-/// The first window of five rounds that is steady. `values` are throughputs or latencies, one for
-/// each round, in order.
+/// The first steady window of five rounds. `values` are throughputs or latencies, one per round, in
+/// order.
 pub fn first_steady(values: &[f64]) -> Option<Window> {
     (0..values.len()).filter_map(|first| Window::at(values, first)).find(Window::is_steady)
 }
 
-/// The window of the last five rounds, steady or not: to say by how much a phase missed.
+/// The window of the last five rounds, steady or not: shows by how much a phase missed.
 pub fn last_window(values: &[f64]) -> Option<Window> {
     Window::at(values, values.len().checked_sub(WINDOW)?)
 }

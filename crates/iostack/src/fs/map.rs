@@ -1,4 +1,4 @@
-//! A file's map, page by page, to blocks: what ext4 and F2FS have alike.
+//! Block maps of files, one entry per page, as ext4 and F2FS use them.
 
 use flashlag_units::Nanos;
 
@@ -7,10 +7,10 @@ use crate::plan::{Run, push_run};
 
 /// A page that has no block.
 pub(super) const HOLE: u32 = u32::MAX;
-/// The kernel's clock for times of files moves in ticks: 100 a second on phones (`HZ`).
+/// Resolution of modification times: 100 ticks a second on phones (`HZ`).
 const TICK: Nanos = Nanos::from_millis(10);
 
-/// The tick that a moment is in.
+/// Number of the tick of a moment.
 pub(super) const fn tick(now: Nanos) -> u64 {
     now.0 / TICK.0
 }
@@ -20,7 +20,8 @@ pub(super) fn is_mapped(map: &[u32], page: u64) -> bool {
     map.get(page as usize).is_some_and(|block| *block != HOLE)
 }
 
-/// Where a range of a file is, given where on the device each block begins; nothing for holes.
+/// Ranges of the device with a range of a file; holes are left out. `begins` gives the offset of a
+/// block.
 pub(super) fn locate(
     map: &[u32],
     (offset, length): (u64, u64),

@@ -1,6 +1,6 @@
-//! Filesystems: what is written where, and when.
+//! Filesystems: which blocks are written where, and when.
 //!
-//! A filesystem keeps its own account of blocks and answers calls with plans; it never sees the
+//! A filesystem does its own bookkeeping of blocks and answers calls with plans; it never uses the
 //! device and never waits.
 
 mod ext4;
@@ -17,7 +17,7 @@ use flashlag_units::{Bytes, Nanos};
 use crate::plan::{Plan, Run};
 use crate::spec::{FilesystemKind, StackSpec};
 
-/// Blocks of filesystems, pages of the page cache.
+/// Size of a filesystem block and of a page of the page cache.
 pub(crate) const BLOCK: u64 = 4096;
 
 /// A file of a stack.
@@ -25,53 +25,53 @@ pub(crate) const BLOCK: u64 = 4096;
 pub struct FileId(pub(crate) u32);
 
 impl FileId {
-    /// The file of this number, if there is one: a call on another finds it empty.
+    /// The file with this number. Calls on a number without a file find an empty file.
     pub fn from_number(number: u64) -> FileId {
         FileId(u32::try_from(number).unwrap_or(u32::MAX))
     }
 
-    /// Its number.
+    /// Number of the file.
     pub fn number(self) -> u64 {
         u64::from(self.0)
     }
 }
 
-/// There is no room.
+/// No space is left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Full;
 
-/// Why data comes to be written.
+/// Reason for writing data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reason {
-    /// By a call that goes past the page cache.
+    /// A direct write, past the page cache.
     Direct,
-    /// By a sync of its file, which has this many dirty pages.
+    /// A sync of the file, which has this many dirty pages.
     Sync { pages: u64 },
-    /// By the kernel's own threads.
+    /// Writeback by the kernel's threads.
     Writeback,
 }
 
-/// A filesystem. Ranges of files are in bytes; numbers of files are never used again.
+/// A filesystem. Ranges of files are in bytes; file numbers are never reused.
 pub(crate) trait Filesystem: Debug {
-    /// What files can take on an empty filesystem.
+    /// Room for files on an empty filesystem.
     fn total(&self) -> Bytes;
-    /// What they can still take.
+    /// Room that is left for files.
     fn free(&self) -> Bytes;
-    /// Makes an empty file, of this number.
+    /// Makes an empty file with this number.
     fn create(&mut self, now: Nanos, file: FileId) -> Result<(), Full>;
-    /// Unlinks a file; its blocks are free, in memory at least.
+    /// Deletes a file; its blocks are free, at least in memory.
     fn delete(&mut self, now: Nanos, file: FileId);
-    /// Makes a file this large, in memory: shorter, or longer with a hole.
+    /// Sets the size of a file, in memory: truncates it, or extends it with a hole.
     fn resize(&mut self, now: Nanos, file: FileId, size: u64);
-    /// How large a file is.
+    /// Size of a file.
     fn size(&self, file: FileId) -> u64;
-    /// Where a range of it is; nothing for holes.
+    /// Ranges of the device with a range of a file; holes are left out.
     fn locate(&self, file: FileId, offset: u64, length: u64) -> Vec<Run>;
-    /// Whether a page of it has a block.
+    /// Whether a page of a file has a block.
     fn is_mapped(&self, file: FileId, page: u64) -> bool;
-    /// Gives ranges that are to be written (offset and length) their places, and says what is to be
-    /// done for them. A direct write makes its file as large as that needs; pages of the cache are
-    /// of files that are large enough already.
+    /// Allocates blocks for ranges (offset and length) that are about to be written, and returns
+    /// the plan of writing them. A direct write extends its file if necessary; files of cached
+    /// pages are large enough already.
     fn write(
         &mut self,
         now: Nanos,
@@ -79,33 +79,33 @@ pub(crate) trait Filesystem: Debug {
         ranges: &[(u64, u64)],
         reason: Reason,
     ) -> Result<Plan, Full>;
-    /// Whether a buffered write that makes a file this large has what the file holds written out first,
-    /// because its inode can't hold it any more. Asked once.
+    /// Whether the file's inline data must be written out before a buffered write makes the file
+    /// this large, since its inode can't hold the data any more. True at most once for a file.
     fn outgrows(&mut self, _file: FileId, _size: u64) -> bool {
         false
     }
-    /// A call changed data of the file: its time of modification changes with it.
+    /// Updates a file's modification time after a call that changed its data.
     fn touch(&mut self, now: Nanos, file: FileId);
-    /// Makes a file, or the directory, durable, its data being written already. `data_only` is
-    /// fdatasync.
+    /// Makes a file (or with `None` the directory) durable, after its data was written. `data_only`
+    /// is fdatasync.
     fn sync(&mut self, now: Nanos, file: Option<FileId>, data_only: bool) -> Plan;
-    /// When the kernel's threads are to be asked next.
+    /// When [`Filesystem::tick`] is due next.
     fn next_tick(&self) -> Nanos;
-    /// What the kernel's threads do at this moment.
+    /// Work of the kernel's threads that is due now.
     fn tick(&mut self, now: Nanos) -> Plan;
-    /// Tells the device what is free (`fstrim`), and how much that is.
+    /// Discards all free space (`fstrim`); returns the number of bytes discarded.
     fn trim(&mut self) -> (Plan, Bytes);
-    /// Every range that belongs to a file or to names, maps included: counted from the maps.
+    /// All ranges in use by files and names, maps included, counted from the maps.
     #[cfg(test)]
     fn held(&self) -> Vec<Run>;
-    /// Bytes that are promised to files and have no place yet.
+    /// Bytes promised to files that have no place yet.
     #[cfg(test)]
     fn promised(&self) -> u64 {
         0
     }
 }
 
-/// A freshly made filesystem on a device of this size.
+/// Makes a filesystem on a device of this size.
 pub(crate) fn make(spec: &StackSpec, capacity: Bytes) -> Result<Box<dyn Filesystem>, String> {
     Ok(match spec.kind {
         FilesystemKind::Raw => Box::new(raw::Raw::new(capacity, spec)),
@@ -114,13 +114,13 @@ pub(crate) fn make(spec: &StackSpec, capacity: Bytes) -> Result<Box<dyn Filesyst
     })
 }
 
-/// The end of the last of some ranges, where a direct write makes its file as large as that.
+/// Size of a file after writing ranges: direct writes extend it.
 fn grown(size: u64, ranges: &[(u64, u64)], reason: Reason) -> u64 {
     let ends = ranges.iter().map(|(offset, length)| offset + length);
     if reason == Reason::Direct { ends.fold(size, u64::max) } else { size }
 }
 
-/// First block and end of the blocks that a range touches.
+/// First block of a range, and the block behind its last.
 pub(crate) const fn blocks(offset: u64, length: u64) -> (u64, u64) {
     (offset / BLOCK, (offset + length).div_ceil(BLOCK))
 }

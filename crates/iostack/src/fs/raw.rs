@@ -1,4 +1,4 @@
-//! No filesystem: each file is a range of the device, and a sync is a flush.
+//! No filesystem: each file is a set of ranges of the device, and a sync is a flush.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,8 @@ use super::{BLOCK, FileId, Filesystem, Full, Reason, grown};
 use crate::plan::{BlockRequest, Plan, Run, push_run};
 use crate::spec::StackSpec;
 
-/// Files grow by at most this much at once, so that two that grow together stay in few pieces.
+/// Files grow by at least this much if there is room, so that two that grow together stay in few
+/// pieces.
 const PIECE: u64 = 1 << 20;
 
 #[derive(Debug)]
@@ -16,7 +17,7 @@ pub(crate) struct Raw {
     capacity: u64,
     barrier: bool,
     discard: bool,
-    /// Free ranges: begin and end.
+    /// Free ranges: start and end.
     free: BTreeMap<u64, u64>,
     files: BTreeMap<FileId, RawFile>,
     freed: Vec<Run>,
@@ -25,7 +26,7 @@ pub(crate) struct Raw {
 #[derive(Debug, Default)]
 struct RawFile {
     size: u64,
-    /// Its pieces, in order; all but the last are full.
+    /// Ranges of the device, in the order of the file; all but the last are full.
     pieces: Vec<Run>,
     allocated: u64,
 }
@@ -63,7 +64,7 @@ impl Raw {
         }
     }
 
-    /// What is free of a range.
+    /// Free parts of a range.
     fn free_parts(&self, run: Run) -> Vec<Run> {
         let ranges = self.free.range(..run.end());
         let parts = ranges.map(|(&begin, &end)| (begin.max(run.offset), end.min(run.end())));

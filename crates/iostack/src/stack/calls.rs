@@ -1,4 +1,4 @@
-//! Calls: names, reads, writes, syncs.
+//! Calls: create, delete, truncate, read, write, sync.
 
 use flashlag_device::{Device, DeviceError, VirtualClock};
 use flashlag_units::Bytes;
@@ -10,9 +10,9 @@ use crate::fs::{BLOCK, FileId, Reason, blocks};
 use crate::plan::{BlockRequest, Plan, Run, push_run};
 use crate::scheduler::Pid;
 
-/// Pages of which one block of map tells the places, if they are all apart.
+/// Pages mapped by one block of a map, if none are contiguous.
 const MAPPED_BY_BLOCK: u64 = 256;
-/// Blocks that are not promised to anyone: maps of files and names are written to them.
+/// Blocks that are never promised, for maps of files and for names.
 const SPARE_BLOCKS: u64 = 64;
 
 impl<D: Device<Clock = VirtualClock>> Inner<D> {
@@ -79,7 +79,7 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         Ok(count)
     }
 
-    /// What has to be read for a read through the page cache.
+    /// Plan of a read through the page cache.
     pub(crate) fn read_plan(&mut self, file: FileId, offset: u64, length: u64) -> Plan {
         self.call_bytes = self.call_bytes.plus(Bytes(length));
         let ahead = self.cache.read_ahead(file, offset, offset + length);
@@ -105,7 +105,7 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         plan
     }
 
-    /// What has to be read for a read past the page cache; what is dirty of it goes out before.
+    /// Plan of a direct read; dirty pages of the range are written before.
     pub(crate) fn direct_read_plan(&mut self, file: FileId, offset: u64, length: u64) -> Plan {
         self.call_bytes = self.call_bytes.plus(Bytes(length));
         let mut plan = Plan::new();
@@ -131,7 +131,7 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         Ok(())
     }
 
-    /// A write call, to its end.
+    /// Carries a write call out.
     pub(super) fn write_call(
         &mut self,
         file: FileId,
@@ -143,7 +143,7 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         self.wait(pid).map(|_| ())
     }
 
-    /// Begins a write: past the page cache what it has to do at the device, or the copy into it.
+    /// Begins a write call: the direct write to the device, or the copy into the page cache.
     pub(crate) fn begin_write(
         &mut self,
         file: FileId,
@@ -216,22 +216,22 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         if self.cache.dirty_pages() > DIRTY_PAGES
             && let Some(victim) = self.cache.any_dirty()
         {
-            // Who dirties pages pays for as many.
+            // A writer that makes pages dirty writes at least as many back.
             let pages = ((end - first) as usize).max(super::writeback::BATCH);
             plan.then_plan(self.write_back(victim, (0, u64::MAX), pages, Reason::Writeback)?);
         }
         Ok(plan)
     }
 
-    /// Whether so many more pages can be promised a block, with what maps them. What was promised
-    /// must not be found missing when it is written back: nobody is left then to be told.
+    /// Whether `fresh` more pages, and their maps, can be promised blocks. A promise must be kept
+    /// at writeback, when no call is left that could report an error.
     fn has_room(&self, fresh: u64) -> bool {
         let promised = fresh + self.cache.promised_pages();
         let with_maps = promised + promised / MAPPED_BY_BLOCK + SPARE_BLOCKS;
         fresh == 0 || with_maps * BLOCK <= self.fs.free().0
     }
 
-    /// Pages that are written in part and are not in memory are read first.
+    /// Reads for pages that are written in part and are not cached.
     fn read_parts(&mut self, file: FileId, offset: u64, length: u64) -> Plan {
         let (first, end) = blocks(offset, length);
         let head = (!offset.is_multiple_of(BLOCK)).then_some(first);
@@ -259,7 +259,7 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         self.late_error.take().map_or(Ok(()), Err)
     }
 
-    /// Begins an fsync or fdatasync: dirty pages, and then what the filesystem does.
+    /// Begins an fsync or fdatasync: writes dirty pages, then syncs the filesystem.
     pub(crate) fn begin_sync(
         &mut self,
         file: Option<FileId>,

@@ -1,4 +1,4 @@
-//! Calls on files, in virtual time.
+//! The stack: calls on files, in virtual time.
 
 mod calls;
 mod run;
@@ -39,7 +39,7 @@ impl<D> fmt::Debug for Stack<D> {
     }
 }
 
-/// What a stack consists of.
+/// State of a stack.
 #[derive(Debug)]
 pub(crate) struct Inner<D> {
     pub(crate) scheduler: Scheduler<D>,
@@ -47,27 +47,27 @@ pub(crate) struct Inner<D> {
     spec: StackSpec,
     model: StackModel,
     names: BTreeMap<String, FileId>,
-    /// Names by number, for messages.
+    /// Names of files, for messages.
     named: BTreeMap<FileId, String>,
     next_file: u32,
     cache: PageCache,
     contents: BTreeMap<FileId, Contents>,
     call_bytes: Bytes,
-    /// The last commit or checkpoint that was begun: the next sync waits for it.
+    /// The last commit or checkpoint, which the next sync waits for.
     commit: Option<Pid>,
-    /// What the filesystem's own thread has under way.
+    /// Work of the filesystem's own thread that is under way.
     thread: Option<Pid>,
     background: Option<Running>,
     next_writeback: Nanos,
-    /// An error of what was written in the background: the next sync tells it.
+    /// An error of a background write, which the next sync reports.
     late_error: Option<DeviceError>,
 }
 
 impl<D: Device<Clock = VirtualClock>> Stack<D> {
-    /// Makes a filesystem on the device and mounts it.
+    /// Makes a filesystem on a device and mounts it.
     ///
     /// # Errors
-    /// Where the device is too small for it.
+    /// If the device is too small.
     pub fn mount(device: D, spec: StackSpec, model: &StackModel) -> Result<Stack<D>, DeviceError> {
         let clock = device.clock().clone();
         let fs = fs::make(&spec, device.geometry().size).map_err(|reason| DeviceError {
@@ -99,7 +99,7 @@ impl<D: Device<Clock = VirtualClock>> Stack<D> {
         Ok(Stack(Rc::new(RefCell::new(inner)), clock))
     }
 
-    /// The clock that everything here happens by.
+    /// The clock of the stack and its device.
     pub fn clock(&self) -> &VirtualClock {
         &self.1
     }
@@ -107,41 +107,42 @@ impl<D: Device<Clock = VirtualClock>> Stack<D> {
     /// Makes an empty file.
     ///
     /// # Errors
-    /// Where one of that name is there, or no room is left.
+    /// If the name exists, or no space is left.
     pub fn create(&self, name: &str) -> Result<FileId, DeviceError> {
         self.0.borrow_mut().create(name)
     }
 
-    /// The file of this name.
+    /// The file with this name.
     pub fn find(&self, name: &str) -> Option<FileId> {
         self.0.borrow().names.get(name).copied()
     }
 
-    /// Removes a file.
+    /// Deletes a file.
     ///
     /// # Errors
-    /// Where none of that name is there.
+    /// If no file has this name.
     pub fn delete(&self, name: &str) -> Result<(), DeviceError> {
         self.0.borrow_mut().delete(name)
     }
 
-    /// The size of a file.
+    /// Size of a file.
     pub fn size(&self, file: FileId) -> Bytes {
         Bytes(self.0.borrow().fs.size(file))
     }
 
-    /// Makes a file this large: shorter, or longer with a hole.
+    /// Sets the size of a file: truncates it, or extends it with a hole.
     ///
     /// # Errors
-    /// None that a caller could do anything about; of the device.
+    /// At present never.
     pub fn truncate(&self, file: FileId, size: Bytes) -> Result<(), DeviceError> {
         self.0.borrow_mut().truncate(file, size.0)
     }
 
-    /// Reads what there is of `into` through the page cache, and tells how much that was.
+    /// Reads into a buffer through the page cache; returns the number of bytes read, which is less
+    /// at the end of the file.
     ///
     /// # Errors
-    /// Of the device.
+    /// Errors of the device.
     pub fn read(&self, file: FileId, at: Bytes, into: &mut [u8]) -> Result<usize, DeviceError> {
         self.0.borrow_mut().read_data(file, at.0, into)
     }
@@ -149,15 +150,15 @@ impl<D: Device<Clock = VirtualClock>> Stack<D> {
     /// Writes through the page cache.
     ///
     /// # Errors
-    /// No room, or of the device.
+    /// No space, and errors of the device.
     pub fn write(&self, file: FileId, at: Bytes, from: &[u8]) -> Result<(), DeviceError> {
         self.0.borrow_mut().write_data(file, at.0, from)
     }
 
-    /// Writes a range of which nothing is kept but where it is.
+    /// Writes a range without content: only its place is modelled.
     ///
     /// # Errors
-    /// No room, or of the device.
+    /// No space, and errors of the device.
     pub fn write_nothing(
         &self,
         file: FileId,
@@ -168,15 +169,15 @@ impl<D: Device<Clock = VirtualClock>> Stack<D> {
         self.0.borrow_mut().write_call(file, at.0, length.0, direct)
     }
 
-    /// Makes a file durable: `data_only` is fdatasync.
+    /// Makes a file durable; `data_only` is fdatasync.
     ///
     /// # Errors
-    /// Of the device, and of what was written before and failed since.
+    /// Errors of the device, also of earlier writes in the background.
     pub fn sync(&self, file: FileId, data_only: bool) -> Result<(), DeviceError> {
         self.0.borrow_mut().sync_call(Some(file), data_only)
     }
 
-    /// Makes the names in the directory durable.
+    /// Makes the directory durable.
     ///
     /// # Errors
     /// As [`Stack::sync`].
@@ -184,42 +185,42 @@ impl<D: Device<Clock = VirtualClock>> Stack<D> {
         self.0.borrow_mut().sync_call(None, false)
     }
 
-    /// Tells the device what is free, as fstrim does, and how much that is.
+    /// Discards all free space, as fstrim does; returns the number of bytes.
     ///
     /// # Errors
-    /// Of the device.
+    /// Errors of the device.
     pub fn trim(&self) -> Result<Bytes, DeviceError> {
         self.0.borrow_mut().trim()
     }
 
-    /// What files can still take.
+    /// Room that is left for files.
     pub fn free(&self) -> Bytes {
         self.0.borrow().fs.free()
     }
 
-    /// What they can take on an empty filesystem.
+    /// Room for files on an empty filesystem.
     pub fn total(&self) -> Bytes {
         self.0.borrow().fs.total()
     }
 
-    /// Lets time pass, in which the kernel's threads and background jobs go on.
+    /// Lets time pass, during which the kernel's threads and background jobs go on.
     pub fn pass_until(&self, time: Nanos) {
         self.0.borrow_mut().pass_until(time);
     }
 
-    /// Begins a job beside what is done from here on, in place of the one before it.
+    /// Starts a background job in place of the previous one.
     ///
     /// # Errors
-    /// No room, or of the device.
+    /// No space, and errors of the device.
     pub fn start_background(&self, job: BackgroundJob) -> Result<(), DeviceError> {
         self.0.borrow_mut().start_background(job, None)
     }
 
-    /// The same, with requests that begin on a schedule: at these times from now on, or as soon
-    /// after them as one of the job's places is free. It ends with the schedule.
+    /// Starts a background job whose requests begin at the times `due` (from now on), or as soon
+    /// after them as one of its `depth` slots is free. The job ends with the schedule.
     ///
     /// # Errors
-    /// No room, or of the device.
+    /// No space, and errors of the device.
     pub fn start_background_paced(
         &self,
         job: BackgroundJob,
@@ -228,18 +229,18 @@ impl<D: Device<Clock = VirtualClock>> Stack<D> {
         self.0.borrow_mut().start_background(job, Some(DueTimes(Box::new(due))))
     }
 
-    /// Ends it, waits for what it has under way, and tells what it came to.
+    /// Ends the background job, waits for its requests and returns its result.
     pub fn end_background(&self) -> Option<BackgroundTotal> {
         self.0.borrow_mut().end_background()
     }
 
-    /// What went through so far.
+    /// Traffic of each layer so far.
     pub fn ledger(&self) -> Ledger {
         let inner = self.0.borrow();
         Ledger { call_bytes: inner.call_bytes, ..inner.scheduler.ledger }
     }
 
-    /// Looks at the device.
+    /// Calls a function with the device.
     pub fn with_device<T>(&self, look: impl FnOnce(&D) -> T) -> T {
         look(&self.0.borrow().scheduler.device)
     }

@@ -1,4 +1,4 @@
-//! Time: plans of the caller, of the kernel's threads and of background jobs, side by side.
+//! Running plans in time: those of the caller, of the kernel's threads and of background jobs.
 
 use flashlag_device::{Device, DeviceError, VirtualClock};
 use flashlag_units::{Bytes, Nanos, never};
@@ -15,10 +15,10 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         self.scheduler.now()
     }
 
-    /// Lets time pass to the next thing that happens, or to `until`.
+    /// Lets time pass to the next event, or to `until`.
     pub(crate) fn step(&mut self, until: Nanos) {
         self.run_threads();
-        // While the journal's thread has something under way, its next turn is not waited for.
+        // The journal's thread has no turn while its work is under way.
         let tick = if self.journal_is_idle() { self.fs.next_tick() } else { Nanos::MAX };
         let next = tick.min(self.next_writeback);
         let ended = self.scheduler.step(until.min(next));
@@ -27,7 +27,7 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         }
     }
 
-    /// What the kernel's threads have to do by now.
+    /// Starts the work of the kernel's threads that is due.
     fn run_threads(&mut self) {
         let now = self.now();
         if self.next_writeback <= now {
@@ -41,7 +41,7 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         }
     }
 
-    /// Whether no commit is under way, and the filesystem's own thread has nothing to do.
+    /// Whether neither a commit nor the filesystem's own thread is running.
     fn journal_is_idle(&mut self) -> bool {
         if let Some(pid) = self.thread
             && let Some(result) = self.scheduler.take(pid)
@@ -59,7 +59,7 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         }
     }
 
-    /// Waits for a process.
+    /// Waits for a process to end.
     pub(crate) fn wait(&mut self, pid: Pid) -> Result<Nanos, DeviceError> {
         loop {
             if let Some(result) = self.scheduler.take(pid) {
@@ -69,7 +69,7 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         }
     }
 
-    /// Begins a plan; one with a checkpoint in it waits for a commit that is under way.
+    /// Starts a plan. One with a checkpoint waits for a commit that is under way.
     pub(crate) fn spawn(&mut self, plan: Plan) -> Pid {
         if plan.commits {
             return self.spawn_sync(Plan::new(), plan);
@@ -83,8 +83,8 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         self.wait(pid)
     }
 
-    /// Begins a sync's plan, behind a commit that is under way and what goes out before it: the
-    /// data, which waits for nobody.
+    /// Starts the plan of a sync after a commit that is under way and after `before`: the data,
+    /// which waits for nothing.
     pub(crate) fn spawn_sync(&mut self, before: Plan, plan: Plan) -> Pid {
         let commits = plan.commits;
         let before = self.scheduler.spawn(before, &[]);
@@ -104,7 +104,7 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         }
     }
 
-    /// Takes this much of the caller's time on a CPU.
+    /// Lets the caller compute for `time`.
     pub(crate) fn compute(&mut self, time: Nanos) {
         if time > Nanos::ZERO {
             self.pass_until(self.now().plus(time));
@@ -136,7 +136,7 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
             return Ok(());
         };
         let mut plan = Plan::new();
-        // A request that is not due yet waits; one that is late begins at once.
+        // A request that is not due yet waits; a late one begins at once.
         plan.then_compute(due.saturating_since(self.now()));
         plan.then_compute(self.call_time(job.block.0));
         let planned = self.background_plan(&job, running.address(), plan);
@@ -180,7 +180,7 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         }
         running.under_way.swap_remove(index);
         if let Some(Err(error)) = self.scheduler.take(pid) {
-            // It goes on no more: a device that refuses at once would be asked for ever.
+            // The job ends: a device that refuses at once would be asked for ever.
             self.keep_error(Some(error));
             return;
         }
@@ -190,8 +190,8 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         self.keep_error(next.err());
     }
 
-    /// Makes a write of the background job durable that is done: a commit holds what changed by
-    /// then, not when the write began.
+    /// Begins the sync of a background write after its data was written, since a commit holds only
+    /// what changed before it.
     fn background_sync(&mut self, index: usize, file: FileId) {
         let now = self.now();
         let plan = self.fs.sync(now, Some(file), true);
@@ -218,7 +218,7 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         Some(BackgroundTotal { elapsed, ..running.total })
     }
 
-    /// Time on a CPU for a call with this many bytes.
+    /// CPU time of a call that moves `bytes`.
     pub(crate) fn call_time(&self, bytes: u64) -> Nanos {
         let per_kib = |cost: Nanos| Nanos((cost.0 * bytes).div_ceil(1024));
         let mut time = self.model.call.0.plus(per_kib(self.model.per_kib.0));
@@ -228,13 +228,13 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         time
     }
 
-    /// And for an fsync.
+    /// CPU time of an fsync.
     pub(crate) fn sync_time(&self) -> Nanos {
         let fuse = if self.spec.fuse { self.fuse_time(0) } else { Nanos::ZERO };
         self.model.sync_call.0.plus(fuse)
     }
 
-    /// A request to the FUSE daemon for each 128 KiB (`FUSE_MAX_PAGES_PER_REQ`).
+    /// One request to the FUSE daemon per 128 KiB (`FUSE_MAX_PAGES_PER_REQ`).
     fn fuse_time(&self, bytes: u64) -> Nanos {
         let requests = Bytes(bytes).0.div_ceil(128 << 10).max(1);
         Nanos(self.model.fuse_call.0.0 * requests)

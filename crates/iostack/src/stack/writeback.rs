@@ -1,4 +1,4 @@
-//! Dirty pages on their way to the device.
+//! Writeback of dirty pages.
 
 use flashlag_device::{Device, DeviceError, VirtualClock};
 use flashlag_units::Nanos;
@@ -7,13 +7,14 @@ use super::Inner;
 use crate::fs::{BLOCK, FileId, Reason, blocks};
 use crate::plan::Plan;
 
-/// The kernel looks for old pages this often (`dirty_writeback_centisecs`).
+/// Interval of the kernel's writeback thread (`dirty_writeback_centisecs`).
 pub(super) const EVERY: Nanos = Nanos::from_secs(5);
-/// Pages that are written back at once at least.
+/// Fewest pages of a writeback by a writer.
 pub(super) const BATCH: usize = 256;
 
 impl<D: Device<Clock = VirtualClock>> Inner<D> {
-    /// Gives dirty pages their places, and says what is to be written. The pages are clean then.
+    /// Allocates blocks for dirty pages, marks the pages clean and returns the plan of writing
+    /// them.
     pub(super) fn write_back(
         &mut self,
         file: FileId,
@@ -23,12 +24,12 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
     ) -> Result<Plan, DeviceError> {
         let ranges = self.cache.take(file, first, end, most);
         let now = self.now();
-        // The last page is written whole; the size of the file stays what it is.
+        // The last page is written whole; the file's size stays as it is.
         let bytes = |(from, to): (u64, u64)| (from * BLOCK, (to - from) * BLOCK);
         let ranges: Vec<(u64, u64)> = ranges.into_iter().map(bytes).collect();
         let written = self.fs.write(now, file, &ranges, reason);
         written.map_err(|_| {
-            // They are dirty still: nothing of them was written.
+            // Nothing was written: the pages stay dirty.
             for page in ranges.iter().flat_map(|(offset, length)| {
                 let (first, end) = blocks(*offset, *length);
                 first..end
@@ -40,7 +41,7 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         })
     }
 
-    /// Writes back what has been dirty for long, in the background.
+    /// Writes back pages that have been dirty for too long.
     pub(super) fn write_expired(&mut self) {
         let now = self.now();
         for file in self.cache.expired(now) {

@@ -1,5 +1,5 @@
-//! Whether two sets of runs differ, and by how much: a bootstrap interval of the ratio of a
-//! percentile or of throughput.
+//! Comparison of two sets of runs: a bootstrap interval of the ratio of a percentile or of
+//! throughput.
 //!
 //! **Within a run, without intervals.** The p-quantile of a resample of n values is its r-th
 //! smallest, r = ⌈p·n⌉. Drawing n values from the empirical distribution F is drawing n uniform
@@ -15,13 +15,13 @@
 //! variance (Künsch 1989, for AR(1)); with b blocks in a run their spread shows (b−1)/b of it, known
 //! with b−1 degrees of freedom. Deviations are scaled up by all three.
 //!
-//! **Between runs.** Where a side has several runs, whole runs are what is compared: a side's figure
-//! is the geometric mean over its runs, and the interval is Welch's: Student's t with the degrees of
-//! freedom of Welch and Satterthwaite, from how the runs' figures differ. What a run varies within
-//! itself is in that already. Where one side has a single run, how its runs would differ is not
-//! known: it is taken to vary as the other side's runs do or as it does within itself, whichever is
-//! more, with the other side's degrees of freedom. Unless both sides have several runs,
-//! [`Compared::between_runs`] is `false`, and the reader must be told.
+//! **Between runs.** If a side has several runs, whole runs are compared: a side's figure is the
+//! geometric mean over its runs, and the interval is Welch's: Student's t with the degrees of
+//! freedom of Welch and Satterthwaite, from how the runs' figures differ, which includes how each
+//! run varies within itself. If one side is a single run, nothing shows how its runs would differ:
+//! it is taken to vary as the other side's runs do or as it does within itself, whichever is more,
+//! with the other side's degrees of freedom. Unless both sides have several runs,
+//! [`Compared::between_runs`] is `false`, which every view must say.
 //!
 //! **Order.** Each run is resampled with random numbers of its own, which follow from the seed and
 //! from what was measured: the interval of (a, b) is the inverse of that of (b, a), and a third side
@@ -49,29 +49,29 @@ use resample::Resampler;
 
 /// Resamples of each run.
 const RESAMPLES: usize = 4_000;
-/// Middle of two values in adjacent buckets may be this far apart though the values are equal:
-/// a smaller difference is never shown.
+/// The middles of adjacent buckets may differ by this much for equal values: a smaller difference
+/// is never shown.
 const RESOLUTION: f64 = 1.0 / 64.0;
 
 /// One phase of one run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sample {
-    /// All its latencies.
+    /// Latencies of the phase.
     pub histogram: Histogram,
-    /// How it went over time; empty where that is not known.
+    /// Interval series; empty if unknown.
     pub intervals: Vec<Interval>,
-    /// Bytes it moved.
+    /// Bytes moved.
     pub bytes: Bytes,
-    /// How long it took.
+    /// Length of the phase.
     pub elapsed: Nanos,
 }
 
-/// What is compared.
+/// The figure to compare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Figure {
     /// A percentile of latency.
     Percentile(Percentile),
-    /// Bytes a second.
+    /// Bytes per second.
     Throughput,
 }
 
@@ -87,28 +87,28 @@ pub struct Compared {
     /// Whether a difference is shown: 1 is outside the interval, and the difference is larger than
     /// the histogram resolves (1.6 %).
     pub shown: bool,
-    /// Whether the interval includes how runs differ from one another, on both sides. `false` where
-    /// a side is a single run.
+    /// Whether the interval includes the differences between runs of a side; `false` if a side is a
+    /// single run.
     pub between_runs: bool,
 }
 
 /// Compares the runs of one side with those of another. The same seed gives the same result.
 ///
-/// `None` where a side has no runs, where any run has too few values for the percentile, or where
-/// nothing says how much the figure of a side varies (throughput of a single run without intervals).
+/// `None` if a side has no runs, if a run has too few values for the percentile, or if nothing
+/// shows how much the figure of a side varies (throughput of a single run without intervals).
 pub fn compare(first: &[Sample], second: &[Sample], figure: Figure, seed: u64) -> Option<Compared> {
     Side::of(first, figure, seed)?.against(&Side::of(second, figure, seed)?)
 }
 
-/// The deviations from a ratio that 95 % are within, as logarithms.
+/// The limits that contain 95 % of deviations from a ratio, as logarithms.
 fn middle(deviations: &mut [f64]) -> (f64, f64) {
     deviations.sort_unstable_by(f64::total_cmp);
     let last = deviations.len().saturating_sub(1) as f64;
     (smoothed(deviations, 0.025 * last), smoothed(deviations, 0.975 * last))
 }
 
-/// The mean of the values about a rank, weighted by the normal distribution of the rank that a
-/// quantile of as many draws has.
+/// The mean of the values around a rank, weighted by the distribution of the rank of a quantile
+/// among as many draws (normal approximation).
 fn smoothed(ordered: &[f64], rank: f64) -> f64 {
     let spread = (0.025 * 0.975 * ordered.len() as f64).sqrt().max(0.5);
     let from = (rank - 4.0 * spread).max(0.0).ceil() as usize;
@@ -121,15 +121,15 @@ fn smoothed(ordered: &[f64], rank: f64) -> f64 {
     if weights > 0.0 { sum / weights } else { 0.0 }
 }
 
-/// The deviations from the ratio of two single runs that 95 % of resamples are within.
+/// The limits that contain 95 % of the resampled deviations from the ratio of two single runs.
 fn resampled(first: &Side, second: &Side) -> (f64, f64) {
     let pairs = first.deviations.iter().zip(&second.deviations);
     let mut differences: Vec<f64> = pairs.map(|(first, second)| second - first).collect();
     if first.key != second.key {
         return middle(&mut differences);
     }
-    // One run against itself draws the same numbers twice: those of one side are turned round, and
-    // no order of the two is the right one.
+    // A run against itself draws the same numbers twice. One side's are reversed, and the interval
+    // is made symmetric, since neither order is the right one.
     let turned = second.deviations.iter().rev().zip(&first.deviations);
     let mut differences: Vec<f64> = turned.map(|(second, first)| second - first).collect();
     let (low, high) = middle(&mut differences);
@@ -137,43 +137,43 @@ fn resampled(first: &Side, second: &Side) -> (f64, f64) {
     (-half, half)
 }
 
-/// The deviations that Welch's interval allows, from how the runs of each side differ.
+/// The limits of Welch's interval, from how the runs of each side differ.
 fn welch(first: &Side, second: &Side) -> (f64, f64) {
     let parts = [first.variance_of_mean(second), second.variance_of_mean(first)];
     let variance = parts[0].0 + parts[1].0;
     let spread: f64 = parts.iter().map(|(part, freedom)| part * part / freedom).sum();
     let freedom = if spread > 0.0 { variance * variance / spread } else { 1.0 };
-    // Two sides that share one side's differences have no more freedom than it.
+    // Two sides that share one side's differences have only its degrees of freedom.
     let alone = first.runs.len() == 1 || second.runs.len() == 1;
     let freedom = if alone { parts[0].1.min(parts[1].1) } else { freedom };
     let half = student(freedom) * variance.sqrt();
     (-half, half)
 }
 
-/// The interval, within the ratios that any resample can have.
+/// Restricts an interval to the ratios that a resample can have.
 fn within(low: f64, high: f64, (first, second): ((f64, f64), (f64, f64))) -> (f64, f64) {
     let (least, most) = (second.0 - first.1, second.1 - first.0);
     (low.clamp(least, most.max(least)), high.clamp(least, most.max(least)))
 }
 
-/// The runs of one side, resampled for one figure: for one comparison or many.
+/// The runs of one side, resampled for one figure and ready for any number of comparisons.
 pub struct Side {
     /// Figures are natural logarithms.
     runs: Vec<Resampler>,
-    /// Mean over runs of the figure that the resampling is about.
+    /// Mean over runs of the figure as resamples compute it.
     center: f64,
-    /// Mean over runs of the figure as it is printed.
+    /// Mean over runs of the figure as printed.
     printed: f64,
-    /// What its random numbers follow from, beside the seed.
+    /// Key of its random numbers, from what was measured.
     key: u64,
-    /// Of a single run, how far each resample is from the figure; else empty.
+    /// Of a single run: each resample's deviation from the figure; else empty.
     deviations: Vec<f64>,
 }
 
 impl Side {
-    /// Resamples the runs of a side. The same runs and seed give the same side.
+    /// Resamples the runs of a side. The same runs and seed give the same result.
     ///
-    /// `None` without runs, or where a run has too few values for the percentile.
+    /// `None` without runs, or if a run has too few values for the percentile.
     pub fn of(samples: &[Sample], figure: Figure, seed: u64) -> Option<Side> {
         let runs: Option<Vec<Resampler>> =
             samples.iter().map(|sample| Resampler::of(sample, figure)).collect();
@@ -192,16 +192,16 @@ impl Side {
         Some(Side { runs, center, printed, key, deviations })
     }
 
-    /// The ratio of `second`'s figure over this side's. The other way round gives the inverse.
+    /// The ratio of `second`'s figure to this side's. Swapping the sides gives the inverse.
     ///
-    /// `None` where nothing says how much the figure of a side varies.
+    /// `None` if nothing shows how much the figure of a side varies.
     pub fn against(&self, second: &Side) -> Option<Compared> {
         if self.is_blind() || second.is_blind() {
             return None;
         }
         let several = self.runs.len() > 1 || second.runs.len() > 1;
-        // The interval lies about the figures before they were rounded to the middles of buckets,
-        // and is extended to the ratio of what is printed where that is outside.
+        // The interval is around figures that are not rounded to the middles of buckets. It is
+        // extended to the printed ratio if that is outside.
         let center = second.center - self.center;
         let (low, high) = match several {
             true => welch(self, second),
@@ -217,20 +217,20 @@ impl Side {
         Some(Compared { ratio, low, high, shown, between_runs })
     }
 
-    /// Whether it is a single run that says nothing of how its figure varies.
+    /// Whether nothing shows how much the figure varies: a single run without deviations.
     fn is_blind(&self) -> bool {
         self.runs.len() == 1 && self.deviations.is_empty()
     }
 
-    /// How far a single run's figure is from what it might have been, as a standard deviation: the
-    /// farther end of its interval over the normal quantile.
+    /// Standard deviation of a single run's figure: the farther limit of its interval over the
+    /// normal quantile.
     fn deviation_within(&self) -> f64 {
         let (low, high) = middle(&mut self.deviations.clone());
         low.abs().max(high.abs()) / NORMAL
     }
 
-    /// The variance of this side's mean and its degrees of freedom; a single run is taken to differ
-    /// as the other side's do, or as it varies within itself where that is more.
+    /// Variance of this side's mean, and its degrees of freedom. A single run is taken to vary as
+    /// the other side's runs do, or as it does within itself if that is more.
     fn variance_of_mean(&self, other: &Side) -> (f64, f64) {
         let of = if self.runs.len() > 1 { self } else { other };
         let freedom = (of.runs.len() as f64 - 1.0).max(1.0);
@@ -242,7 +242,7 @@ impl Side {
         }
     }
 
-    /// What no figure of a resample is below or above. Of several runs: what was seen at all.
+    /// Bounds of the figure of any resample; of several runs, bounds of what was measured.
     fn hull(&self, several: bool) -> (f64, f64) {
         let hulls = self.runs.iter().map(|run| if several { run.seen() } else { run.hull() });
         hulls.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), hull| {
@@ -251,14 +251,14 @@ impl Side {
     }
 }
 
-/// What was measured in a run, as a number: equal for equal runs.
+/// A hash of what was measured in a run.
 fn content(sample: &Sample) -> u64 {
     let counts = sample.histogram.occupied();
     let counts = counts.fold(0, |key, (index, count)| mixed(mixed(key, index.into()), count));
     mixed(mixed(counts, sample.bytes.0), sample.elapsed.0)
 }
 
-/// A number that depends on every bit of both (the finaliser of SplitMix64).
+/// Mixes two numbers so that every bit of both matters (the finaliser of SplitMix64).
 fn mixed(key: u64, value: u64) -> u64 {
     let sum = key.rotate_left(23).wrapping_add(value).wrapping_add(0x9e37_79b9_7f4a_7c15);
     let once = (sum ^ (sum >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -266,12 +266,12 @@ fn mixed(key: u64, value: u64) -> u64 {
     twice ^ (twice >> 31)
 }
 
-/// √(m/(m−1)): m runs about their own mean spread less than runs do; 1 for a single run.
+/// √(m/(m−1)): corrects the spread of m runs around their own mean; 1 for a single run.
 fn spread_of_few(count: usize) -> f64 {
     if count < 2 { 1.0 } else { (count as f64 / (count as f64 - 1.0)).sqrt() }
 }
 
-/// Student's 97.5 % quantile over the normal one; 1 where there are no degrees of freedom.
+/// Student's 97.5 % quantile over the normal one; 1 without degrees of freedom.
 fn student_over_normal(freedom: usize) -> f64 {
     if freedom == 0 { 1.0 } else { student(freedom as f64) / NORMAL }
 }
@@ -279,14 +279,14 @@ fn student_over_normal(freedom: usize) -> f64 {
 /// The normal 97.5 % quantile.
 const NORMAL: f64 = 1.960;
 
-/// Student's 97.5 % quantile; between whole degrees of freedom by the line between them.
+/// Student's 97.5 % quantile, interpolated between whole degrees of freedom.
 fn student(freedom: f64) -> f64 {
     const FEW: [f64; 10] = [12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228];
     let freedom = freedom.max(1.0);
     let below = freedom.floor();
     match FEW.get(below as usize - 1..below as usize + 1) {
         Some([low, high]) => low + (high - low) * (freedom - below),
-        // Cornish and Fisher's expansion; within 0.001 from 11 on.
+        // The Cornish-Fisher expansion is within 0.001 from 11 on.
         _ => NORMAL + 2.372 / freedom + 2.823 / (freedom * freedom),
     }
 }

@@ -1,4 +1,4 @@
-//! One run, resampled: by ranks, by blocks of intervals, or not at all.
+//! Resampling of one run: by ranks, by blocks of intervals, or not at all.
 
 use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
@@ -10,30 +10,30 @@ use crate::interval::Interval;
 use crate::percentile::Percentile;
 use flashlag_units::Nanos;
 
-/// Fewer intervals than this say too little of how a run varies.
+/// Fewest intervals that show how much a run varies.
 const INTERVALS_MIN: usize = 10;
-/// More intervals than this are joined in pairs first.
+/// Intervals beyond this number are first joined in pairs.
 const INTERVALS_MAX: usize = 256;
 
-/// A run that can be resampled. Figures are natural logarithms.
+/// A run prepared for resampling. Figures are natural logarithms.
 pub(super) struct Resampler {
     method: Method,
-    /// The figure, computed as in a resample.
+    /// The figure as a resample computes it.
     pub(super) center: f64,
-    /// The figure as it is printed.
+    /// The figure as printed.
     pub(super) printed: f64,
-    /// Between the shortest and the longest value, or the slowest and the fastest interval.
+    /// Smallest and largest latency, or throughput of an interval.
     seen: (f64, f64),
 }
 
 enum Method {
-    /// The rank of the quantile is drawn.
+    /// Draws the rank of the quantile.
     Rank { values: Values, percentile: Percentile },
-    /// Blocks of intervals are drawn; the quantile is read off their sum.
+    /// Draws blocks of intervals; the quantile is that of their sum.
     QuantileBlocks { values: Values, share: f64, blocks: Blocks },
-    /// Blocks of intervals are drawn; the throughput is their bytes over their time.
+    /// Draws blocks of intervals; the throughput is their bytes over their time.
     ThroughputBlocks { blocks: Blocks },
-    /// Nothing is known of how it varies within.
+    /// No resampling: nothing shows how much the run varies.
     Fixed,
 }
 
@@ -94,17 +94,17 @@ impl Resampler {
         Some(Resampler { method, center, printed, seen })
     }
 
-    /// Whether a resample can differ from the figure.
+    /// Whether resamples can differ from the figure.
     pub(super) fn varies(&self) -> bool {
         !matches!(self.method, Method::Fixed)
     }
 
-    /// What its values are within, whatever is drawn.
+    /// Bounds of the measured values.
     pub(super) fn seen(&self) -> (f64, f64) {
         self.seen
     }
 
-    /// What the figure of a resample is within: that of any block.
+    /// Bounds of the figure of any resample: those of any block.
     pub(super) fn hull(&self) -> (f64, f64) {
         let over = |blocks: &Blocks, figure: &dyn Fn(&[u64]) -> f64| {
             blocks
@@ -125,7 +125,7 @@ impl Resampler {
         }
     }
 
-    /// The figure of one resample.
+    /// The figure of one random resample.
     pub(super) fn resample(&self, random: &mut Pcg64Mcg) -> f64 {
         match &self.method {
             Method::Fixed => self.center,
@@ -179,7 +179,7 @@ impl Values {
         Values { indices, counts, min: bound(histogram.min()), max: bound(histogram.max()) }
     }
 
-    /// An interval's counts in the run's buckets.
+    /// Counts of an interval by the run's buckets.
     fn row(&self, interval: &Interval) -> Vec<u64> {
         let mut row = vec![0; self.indices.len()];
         for (index, count) in &interval.buckets {
@@ -190,8 +190,8 @@ impl Values {
         row
     }
 
-    /// The value at `share` of `counts`, values spread evenly over their bucket: steps of whole
-    /// buckets would make two equal samples beside a bucket's edge look different.
+    /// The value at `share` of `counts`, with values spread evenly over their buckets: whole
+    /// buckets would make two equal samples near a bucket's edge look different.
     fn quantile(&self, counts: &[u64], share: f64) -> f64 {
         let total: u64 = counts.iter().sum();
         let wanted = share * total as f64;
@@ -210,13 +210,13 @@ impl Values {
     }
 }
 
-/// Sums over any block of neighbouring intervals, from sums over all first ones.
+/// Sums over any block of consecutive intervals, from prefix sums.
 struct Blocks {
-    /// `sums[i]` is the sum of the first `i` rows of the series written twice in a row.
+    /// `sums[i]` is the sum of the first `i` rows of the series repeated twice.
     sums: Vec<Vec<u64>>,
     intervals: usize,
     length: usize,
-    /// What deviations are multiplied by: see the module's words.
+    /// Factor that scales deviations up: see the docs of the parent module.
     scale: f64,
 }
 
@@ -239,7 +239,7 @@ impl Blocks {
         Blocks { sums, intervals, length, scale }
     }
 
-    /// Every block that can be drawn, and the shorter one that ends a resample.
+    /// Every full block, and the shorter block that ends a resample.
     fn each(&self) -> impl Iterator<Item = Vec<u64>> {
         let last = self.intervals % self.length;
         let lengths = [self.length, last].into_iter().filter(|length| *length > 0);
@@ -252,7 +252,7 @@ impl Blocks {
         to.iter().zip(from).map(|(to, from)| to - from).collect()
     }
 
-    /// As many intervals as there are, in blocks that begin anywhere and go on around the end.
+    /// As many intervals as the run has, in blocks that start anywhere and wrap around.
     fn draw(&self, random: &mut Pcg64Mcg) -> Vec<u64> {
         let mut total = vec![0u64; self.sums[0].len()];
         let mut left = self.intervals;
@@ -269,7 +269,7 @@ impl Blocks {
     }
 }
 
-/// Correlation of neighbours, from 0 to 0.95: a negative one would only shorten the blocks.
+/// Correlation of neighbours, limited to 0..0.95: a negative one would only shorten blocks.
 fn neighbour_correlation(values: &[f64]) -> f64 {
     let mean = values.iter().sum::<f64>() / values.len() as f64;
     let square: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
@@ -277,7 +277,7 @@ fn neighbour_correlation(values: &[f64]) -> f64 {
     if square > 0.0 { (pairs.sum::<f64>() / square).clamp(0.0, 0.95) } else { 0.0 }
 }
 
-/// Carlstein's block length for an AR(1) series; at least five blocks.
+/// Carlstein's block length for an AR(1) series; at most a fifth of the series.
 fn block_length(alike: f64, intervals: usize) -> usize {
     let tied = (6f64.sqrt() * alike / (1.0 - alike * alike)).powf(2.0 / 3.0);
     let length = (tied * (intervals as f64).cbrt()).ceil() as usize;

@@ -1,10 +1,10 @@
-//! What a series of intervals shows: where throughput or latency changed its level, and whether
-//! stalls come at a regular distance. Pure; finds nothing in noise (see `tests/change.rs` for the
-//! measured rate of false findings, below 1 %).
+//! Change points of an interval series: level shifts of throughput or latency, and stalls at
+//! regular distances. Pure; finds nothing in noise (`tests/change.rs` measures the rate of false
+//! findings, below 1 %).
 //!
-//! Levels are found by ranks (`segment`), so that outliers and the shape of the noise do not
-//! matter, and are told apart only where their medians differ by a fifth. Names are given by
-//! evidence: a drop is called throttling only where a temperature says so.
+//! Levels are found by ranks (`segment`), so outliers and the shape of the noise do not matter, and
+//! must differ by a fifth in their medians. Names need evidence: a drop is called throttling only
+//! if temperatures support that.
 
 mod name;
 mod period;
@@ -18,10 +18,10 @@ use crate::stall::Stall;
 
 pub use period::{Period, period_of};
 
-/// What a phase did, as far as the names of its changes depend on it.
+/// What a phase did, which decides the names of its changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Workload {
-    /// Reads: a drop is no exhausted write cache.
+    /// Reads: a drop can't be an exhausted write cache.
     Reads,
     /// Block writes.
     Writes,
@@ -29,53 +29,54 @@ pub enum Workload {
     Other,
 }
 
-/// The kinds of change.
+/// Kind of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChangePointKind {
-    /// Writing fell by 30 % or more from a stable first level, for good: a write cache is used up.
+    /// Writing fell by at least 30 % from a stable first level, for good: the write cache is used
+    /// up.
     CacheExhausted,
-    /// Throughput fell while the storage was hot or came back when it cooled.
+    /// Throughput fell while the storage was hot, or recovered when it cooled.
     Throttled,
     /// Stalls at a regular distance.
     PeriodicStalls,
-    /// Slower for another reason.
+    /// Throughput fell, or latency rose, for another reason.
     Slower,
-    /// Faster.
+    /// Throughput rose, or latency fell.
     Faster,
 }
 
-/// One finding.
+/// A change point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChangePoint {
-    /// What it is.
+    /// Kind of the change.
     pub kind: ChangePointKind,
-    /// When, from the start of the phase: the end of the last interval of the old level, or the
+    /// Time since the start of the phase: the end of the last interval of the old level, or the
     /// first of the periodic stalls.
     pub at: Nanos,
-    /// Bytes moved by then.
+    /// Bytes moved before it.
     pub written: Bytes,
-    /// Median bytes a second of the levels before and after, where it is throughput that changed.
+    /// Median bytes per second before and after; `None` unless throughput changed.
     pub throughput: Option<(f64, f64)>,
-    /// Median latency of the levels before and after, where it is latency that changed.
+    /// Median latency before and after; `None` unless latency changed.
     pub latency: Option<(Nanos, Nanos)>,
-    /// The distance between periodic stalls.
+    /// Period of periodic stalls.
     pub period: Option<Nanos>,
-    /// How many stalls came at that distance.
+    /// Number of periodic stalls.
     pub stalls: u64,
-    /// Storage temperature before and at the change, in millidegrees Celsius, where it is known.
+    /// Storage temperature before and at the change, in millidegrees Celsius; `None` if unknown.
     pub temperature_millicelsius: Option<(i64, i64)>,
-    /// When throughput came back to 85 % of what it was, if it did.
+    /// When throughput was back at 85 % of its old level, if ever.
     pub recovered_at: Option<Nanos>,
 }
 
-/// A level of throughput is another where its median differs by this factor.
+/// Smallest ratio between the medians of two levels of throughput.
 const THROUGHPUT_RATIO: f64 = 1.25;
-/// A level of latency is another where its median differs by this factor.
+/// Smallest ratio between the medians of two levels of latency.
 const LATENCY_RATIO: f64 = 1.5;
-/// A change of latency this many intervals from one of throughput is the same change.
+/// A latency change within this many intervals of a throughput change is the same change.
 const SAME_CHANGE: usize = 5;
 
-/// Everything that `series` and `stalls` of one phase show, in the order of time.
+/// All change points of a phase, in the order of time.
 pub fn changes(series: &[Interval], stalls: &[Stall], workload: Workload) -> Vec<ChangePoint> {
     let rates = rates(series);
     let levels = segment::levels(&rates, THROUGHPUT_RATIO);
@@ -86,7 +87,7 @@ pub fn changes(series: &[Interval], stalls: &[Stall], workload: Workload) -> Vec
     found
 }
 
-/// Bytes a second of each interval; operations a second where no bytes are counted.
+/// Bytes per second of each interval; operations per second if no bytes are counted.
 fn rates(series: &[Interval]) -> Vec<f64> {
     let counts_bytes = series.iter().any(|interval| interval.bytes.0 > 0);
     let mut from = Nanos::ZERO;
@@ -98,7 +99,7 @@ fn rates(series: &[Interval]) -> Vec<f64> {
     series.iter().map(rate).collect()
 }
 
-/// Changes of the median latency where throughput did not change: an open loop's, mostly.
+/// Changes of median latency without a change of throughput, mostly in open loops.
 fn latency_changes(series: &[Interval], known: &[std::ops::Range<usize>]) -> Vec<ChangePoint> {
     let median =
         |interval: &Interval| interval.histogram().quantile(Percentile::P50).unwrap_or_default();
@@ -136,7 +137,7 @@ fn level_of(values: &[f64], level: &std::ops::Range<usize>) -> f64 {
 }
 
 impl ChangePoint {
-    /// A change right before the interval at `index`, with nothing said of it yet.
+    /// A change just before the interval at `index`, still without details.
     fn before(series: &[Interval], index: usize) -> ChangePoint {
         let earlier = &series[..index.min(series.len())];
         ChangePoint {

@@ -1,4 +1,4 @@
-//! Names for changes of throughput, from the levels and what else is known.
+//! Names for changes of throughput, from levels and other evidence.
 
 use std::ops::Range;
 
@@ -6,20 +6,20 @@ use super::{ChangePoint, ChangePointKind, Workload, level_of, segment};
 use crate::interval::Interval;
 use flashlag_units::Nanos;
 
-/// An exhausted cache takes at least this share of the throughput.
+/// An exhausted cache costs at least this share of the throughput.
 const CACHE_DROP: f64 = 0.30;
-/// The level before it spreads by no more than this (median deviation over median, × 1.4826).
+/// Largest spread of the level before it (median deviation over median, × 1.4826).
 const STABLE_SPREAD: f64 = 0.25;
-/// Throughput came back where it is this share of what it was.
+/// Throughput is back when it reaches this share of the old level.
 const RECOVERED: f64 = 0.85;
-/// Storage is hot from here on …
+/// Temperature from which storage counts as hot …
 const HOT_MILLICELSIUS: i64 = 50_000;
-/// … and warmed up where it gained this much since the phase began.
+/// … if it has warmed by this much since the phase began.
 const WARMED_MILLICELSIUS: i64 = 5_000;
-/// It cooled where it lost this much.
+/// Temperature drop after which storage counts as cooled.
 const COOLED_MILLICELSIUS: i64 = 3_000;
 
-/// One finding for each border between two levels.
+/// One change for each border between two levels.
 pub(super) fn throughput_changes(
     series: &[Interval],
     rates: &[f64],
@@ -71,13 +71,13 @@ fn is_stable(rates: &[f64]) -> bool {
     segment::median(&deviations) * 1.4826 <= median * STABLE_SPREAD
 }
 
-/// The first temperature of the phase and the one at `start`.
+/// Temperature at the start of the phase and at interval `start`.
 fn temperatures(series: &[Interval], start: usize) -> Option<(i64, i64)> {
     let first = series.iter().find_map(|interval| interval.temperature_millicelsius)?;
     Some((first, series.get(start)?.temperature_millicelsius?))
 }
 
-/// Hot and warmed up when it fell, or cooler when it came back.
+/// Whether temperatures explain it: hot and warmed up at a drop, or cooler at a recovery.
 fn heat_explains(
     series: &[Interval],
     temperature: Option<(i64, i64)>,

@@ -1,4 +1,4 @@
-//! Stalls at a regular distance: garbage collection, a cache that is folded, a timer that flushes.
+//! Stalls at regular distances: garbage collection, folding a cache, a flush timer.
 
 use flashlag_units::Nanos;
 
@@ -6,44 +6,45 @@ use super::segment::median;
 use crate::interval::Interval;
 use crate::stall::Stall;
 
-/// Stalls that come at a regular distance.
+/// Periodic stalls.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Period {
-    /// When the first of them began, from the start of the phase.
+    /// Start of the first, from the start of the phase.
     pub first: Nanos,
-    /// The distance between two.
+    /// The period.
     pub length: Nanos,
-    /// How many there were.
+    /// Number of stalls.
     pub stalls: u64,
 }
 
-/// Fewer events than this are never called periodic: five distances.
+/// Fewest events that can be called periodic: five distances.
 const EVENTS_MIN: usize = 6;
-/// Root mean square of what the distances differ from whole periods by, over the period. Of five
-/// random (exponential) distances about 1 in 1,000 is as regular.
+/// Largest root mean square deviation of distances from whole periods, over the period. About 1 in
+/// 1,000 sets of five random (exponential) distances is as regular.
 const JITTER_MAX: f64 = 0.12;
-/// Distances that span more than one period (a stall did not come, or was too short to be kept).
+/// Largest share of distances that span more than one period (a stall was missing, or too short to
+/// be kept).
 const MISSED_MAX: f64 = 0.2;
-/// A stall that takes more of its period than this is not an event, but how the device is.
+/// A stall that takes a larger share of its period is how the device always is, not an event.
 const BUSY_MAX: f64 = 0.5;
-/// An interval spikes where its longest wait is this many times the typical longest wait.
+/// An interval is a spike if its longest wait is this many times the typical longest wait.
 const SPIKE: f64 = 5.0;
 
-/// The period of the stalls; where there is none, of the intervals' longest waits.
+/// The period of the stalls, or without one that of the intervals' longest waits.
 pub fn period_of(series: &[Interval], stalls: &[Stall]) -> Option<Period> {
     let mut events: Vec<(Nanos, Nanos)> =
         stalls.iter().map(|stall| (stall.at, stall.length)).collect();
     events.sort_unstable();
     period_by_length(&events, 1).or_else(|| {
         let spikes = spikes(series);
-        // A spike is known to within an interval: closer ones than four can't be called regular.
+        // A spike's time is known to within an interval: periods below four intervals can't be
+        // called regular.
         let width = series.last()?.ends.0 / series.len().max(1) as u64;
         period_by_length(&spikes, width.saturating_mul(4))
     })
 }
 
-/// Looks at all events, then at the longer ones alone: regular long stalls may hide among short
-/// ones.
+/// Looks at all events, then at the longer ones alone: short stalls may hide regular long ones.
 fn period_by_length(events: &[(Nanos, Nanos)], shortest: u64) -> Option<Period> {
     let longest = events.iter().map(|(_, length)| length.0).max()?;
     [0, longest / 4, longest / 2].into_iter().find_map(|limit| {
@@ -52,7 +53,7 @@ fn period_by_length(events: &[(Nanos, Nanos)], shortest: u64) -> Option<Period> 
     })
 }
 
-/// The period of events (begin and length, in order of time), if they have one.
+/// The period of events (start and length, in order of time), if they have one.
 fn regular(events: &[(Nanos, Nanos)]) -> Option<Period> {
     let events = join_overlapping(events);
     if events.len() < EVENTS_MIN {
@@ -79,7 +80,7 @@ fn regular(events: &[(Nanos, Nanos)]) -> Option<Period> {
     })
 }
 
-/// Stalls of several requests in flight at once are one event.
+/// Joins overlapping stalls of several requests in flight to one event.
 fn join_overlapping(events: &[(Nanos, Nanos)]) -> Vec<(Nanos, Nanos)> {
     let mut joined: Vec<(Nanos, Nanos)> = Vec::with_capacity(events.len());
     for (at, length) in events {
@@ -94,7 +95,7 @@ fn join_overlapping(events: &[(Nanos, Nanos)]) -> Vec<(Nanos, Nanos)> {
     joined
 }
 
-/// Intervals whose longest wait stands out: when they began, and that wait.
+/// Spikes: start and longest wait of intervals whose longest wait stands out.
 fn spikes(series: &[Interval]) -> Vec<(Nanos, Nanos)> {
     let longest: Vec<f64> = series.iter().map(|interval| interval.exact.1.0 as f64).collect();
     let limit = median(&longest) * SPIKE;

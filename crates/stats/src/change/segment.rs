@@ -1,4 +1,4 @@
-//! Levels of a series by ranks.
+//! Level shifts in a series, by ranks.
 //!
 //! Where one split is tested, the statistic is Wilcoxon's: the sum of the ranks left of the split,
 //! standardised; the split with the largest is taken. It does not depend on the distribution of the
@@ -12,15 +12,15 @@
 
 use std::ops::Range;
 
-/// The chance of a finding in noise, at most (union bound; far less in truth).
+/// Largest probability of a false finding in noise (a union bound; far less in practice).
 const ALPHA: f64 = 0.005;
-/// No level is shorter than this.
+/// Fewest values of a level.
 const SHORTEST: usize = 5;
-/// No window in which a split is sought is shorter than this.
+/// Shortest window that is searched for a split.
 const SHORTEST_WINDOW: usize = 24;
 
-/// The levels of `values`, in order and without gaps: neighbours' medians differ by at least
-/// `least_ratio`. One level where nothing changes; none where there is nothing.
+/// The levels of `values`, in order and without gaps; medians of neighbours differ by at least
+/// `least_ratio`. One level if nothing changes, none without values.
 pub(super) fn levels(values: &[f64], least_ratio: f64) -> Vec<Range<usize>> {
     if values.is_empty() {
         return Vec::new();
@@ -49,7 +49,7 @@ fn split(values: &[f64], within: Range<usize>, starts: &mut Vec<usize>) {
     split(values, at..within.end, starts);
 }
 
-/// The whole, then windows of half the length at every quarter of it, and so on.
+/// The search windows: the whole, then half the length at every quarter of it, and so on.
 fn windows_in(within: &Range<usize>) -> Vec<Range<usize>> {
     let mut windows = Vec::new();
     let mut length = within.len();
@@ -66,7 +66,7 @@ fn windows_in(within: &Range<usize>) -> Vec<Range<usize>> {
     windows
 }
 
-/// Where to split a window, and the standardised rank sum there, corrected for correlation.
+/// The best split of a window and its standardised rank sum, corrected for correlation.
 fn best_split(values: &[f64], window: Range<usize>) -> Option<(usize, f64)> {
     let part = &values[window.clone()];
     let ranks = ranks(part);
@@ -95,7 +95,7 @@ fn best_split(values: &[f64], window: Range<usize>) -> Option<(usize, f64)> {
     Some((window.start + at, score / ((1.0 + alike) / (1.0 - alike)).sqrt()))
 }
 
-/// Ranks from 1; equal values share their middle rank.
+/// Ranks from 1; equal values share their mean rank.
 fn ranks(values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_unstable_by(|a, b| values[*a].total_cmp(&values[*b]));
@@ -126,7 +126,7 @@ fn neighbour_correlation(values: &[f64], at: usize) -> f64 {
     if square > 0.0 { product / square } else { 0.0 }
 }
 
-/// Removes bounds whose two sides are alike, the most alike first.
+/// Removes borders between levels that are alike, the most alike first.
 fn join_alike(values: &[f64], bounds: &mut Vec<usize>, least_ratio: f64) {
     while bounds.len() > 2 {
         let contrasts = bounds.windows(3).map(|three| {
@@ -140,13 +140,13 @@ fn join_alike(values: &[f64], bounds: &mut Vec<usize>, least_ratio: f64) {
     }
 }
 
-/// The larger over the smaller; infinite where only one of them is zero.
+/// The larger over the smaller; infinite if only one is zero.
 fn contrast(a: f64, b: f64) -> f64 {
     if a == b { 1.0 } else { a.max(b) / a.min(b) }
 }
 
-/// Moves each bound to where its neighbours' medians fit best: the least sum of absolute
-/// differences of logarithms. (The best split by ranks is drawn towards the middle.)
+/// Moves each border to where the neighbouring medians fit best: the least sum of absolute
+/// differences of logarithms. (The best split by ranks is biased towards the middle.)
 fn refine(values: &[f64], bounds: &mut [usize]) {
     let log = |value: f64| value.max(f64::MIN_POSITIVE).ln();
     for index in 1..bounds.len().saturating_sub(1) {

@@ -1,5 +1,5 @@
-//! The journal (jbd2, `data=ordered`): blocks of metadata that changed are written to it and made
-//! durable, and find their own places later.
+//! The journal (jbd2, `data=ordered`): changed metadata blocks are first written to it and made
+//! durable, and later written to their own places.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,12 +8,12 @@ use flashlag_units::Nanos;
 use crate::fs::BLOCK;
 use crate::plan::{Plan, Run, push_run};
 
-/// A transaction is committed after this long (`commit=5`).
+/// Age at which a transaction is committed (`commit=5`).
 const COMMIT_AFTER: Nanos = Nanos::from_secs(5);
-/// Metadata is written to its place when it has been dirty for this long
-/// (`dirty_expire_centisecs`), or when the journal runs out.
+/// Age at which committed metadata is written to its place (`dirty_expire_centisecs`); earlier if
+/// the journal is full.
 const EXPIRES_AFTER: Nanos = Nanos::from_secs(30);
-/// Blocks that one descriptor block tells the places of: tags of 8 bytes.
+/// Blocks covered by one descriptor block, with tags of 8 bytes.
 const TAGS: u64 = (BLOCK - 16) / 8;
 
 #[derive(Debug)]
@@ -21,16 +21,16 @@ pub(super) struct Journal {
     first: u64,
     blocks: u64,
     head: u64,
-    /// Blocks of the log since everything was last written to its place.
+    /// Blocks logged since all metadata was last in its place.
     since_checkpoint: u64,
     barrier: bool,
     /// Number of the running transaction.
     pub(super) running: u64,
     changed: BTreeSet<u64>,
     began: Option<Nanos>,
-    /// Committed, and not yet in its place: since when.
+    /// Committed blocks that are not in their places, and when they were first committed.
     dirty: BTreeMap<u64, Nanos>,
-    /// Since when the oldest of them is, or longer.
+    /// When the oldest of them was committed, or earlier.
     oldest: Option<Nanos>,
 }
 
@@ -50,13 +50,13 @@ impl Journal {
         }
     }
 
-    /// A block of metadata changes in the running transaction.
+    /// Adds a metadata block to the running transaction.
     pub(super) fn change(&mut self, now: Nanos, block: u64) {
         self.began.get_or_insert(now);
         self.changed.insert(block);
     }
 
-    /// Blocks that were freed are not to be written any more.
+    /// Removes a block that was freed, so that it is not written any more.
     pub(super) fn forget(&mut self, block: u64) {
         self.changed.remove(&block);
         self.dirty.remove(&block);
@@ -66,12 +66,12 @@ impl Journal {
         !self.changed.is_empty()
     }
 
-    /// Ends the running transaction: descriptor and blocks, then a flush, the commit block and a
-    /// flush (a commit block that is preflushed and FUA, where the device knows no FUA).
+    /// Commits the running transaction: descriptor and blocks, a flush, the commit block and a
+    /// flush (the commit block is preflushed and FUA, and no device here supports FUA).
     pub(super) fn commit(&mut self, now: Nanos) -> Plan {
         let mut plan = Plan::new();
         if self.changed.is_empty() {
-            // What changed may have been forgotten since.
+            // All changed blocks may have been freed since.
             self.began = None;
             return plan;
         }
@@ -97,7 +97,7 @@ impl Journal {
         plan
     }
 
-    /// Room for so many blocks at the head of the log, which is a ring.
+    /// Appends `blocks` to the log, which is a ring.
     fn log(&mut self, blocks: u64) -> Vec<Run> {
         let mut runs = Vec::new();
         self.since_checkpoint += blocks;
@@ -112,7 +112,7 @@ impl Journal {
         runs
     }
 
-    /// Metadata that is dirty since `until` or longer goes to its place.
+    /// Writes metadata that has been dirty since `until` or longer to its place.
     fn write_back(&mut self, until: Nanos) -> Vec<Run> {
         let mut runs = Vec::new();
         self.dirty.retain(|block, since| {
@@ -153,7 +153,7 @@ mod tests {
     const FIRST: u64 = 5000;
     const BLOCKS: u64 = 1024;
 
-    /// The blocks that a plan writes within the log, and beside it.
+    /// Blocks that a plan writes inside the log, and outside.
     fn written(plan: Plan) -> (Vec<u64>, Vec<u64>) {
         let runs = plan.into_groups().flatten().filter_map(|request| match request {
             BlockRequest::Write(run) => Some(run),
@@ -172,7 +172,7 @@ mod tests {
             let changed: BTreeSet<u64> = (0..=transaction % 7).collect();
             changed.iter().for_each(|block| journal.change(Nanos::ZERO, *block));
             let (log, places) = written(journal.commit(Nanos::ZERO));
-            // Descriptor, blocks, commit block: one behind the other, round and round.
+            // Descriptor, blocks, commit block: consecutive in the ring.
             assert_eq!(log.len(), changed.len() + 2, "transaction {transaction}");
             for block in log {
                 assert_eq!(block, next, "transaction {transaction}");

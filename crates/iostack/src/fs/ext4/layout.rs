@@ -1,7 +1,7 @@
-//! Where ext4 keeps what is not data.
+//! Layout of ext4's metadata.
 //!
-//! Sizes as `mke2fs` and Android's `make_ext4fs` choose them: groups of 128 MiB, an inode of
-//! 256 bytes for each 16 KiB, a journal of 1/64 of the blocks, 4 to 128 MiB of it.
+//! Sizes are those of `mke2fs` and Android's `make_ext4fs`: groups of 128 MiB, one inode of 256
+//! bytes per 16 KiB, a journal of 1/64 of the blocks but 4 to 128 MiB.
 
 use super::space::{GROUP, Space};
 use crate::fs::BLOCK;
@@ -10,7 +10,7 @@ const INODE_BYTES: u64 = 256;
 const INODES_PER_GROUP: u64 = GROUP * BLOCK / (16 * 1024);
 const INODES_PER_BLOCK: u64 = BLOCK / INODE_BYTES;
 const DESCRIPTOR_BYTES: u64 = 32;
-/// The root directory's inode, and the first of a user's.
+/// Inodes of the root directory and of the first file.
 const ROOT_INODE: u64 = 2;
 const FIRST_INODE: u64 = 12;
 
@@ -20,12 +20,12 @@ pub(super) struct Layout {
     descriptors: u64,
     /// First block of the root directory.
     pub(super) directory: u64,
-    /// The journal: first block, and how many.
+    /// First block of the journal, and number of blocks.
     pub(super) journal: (u64, u64),
 }
 
 impl Layout {
-    /// Lays out a filesystem of so many blocks, and takes from `space` what is not for files.
+    /// Lays out a filesystem of `blocks` blocks and takes the metadata's from `space`.
     pub(super) fn new(blocks: u64, space: &mut Space) -> Result<Layout, String> {
         let groups = blocks.div_ceil(GROUP);
         let descriptors = (groups * DESCRIPTOR_BYTES).div_ceil(BLOCK);
@@ -43,7 +43,7 @@ impl Layout {
         }
         let missing = || "ext4 finds no room for its journal".to_owned();
         layout.directory = space.allocate(0, 1).ok_or_else(missing)?.0;
-        // In the middle, as mke2fs puts it, in one piece where the groups leave one.
+        // In the middle, as mke2fs does, in one piece if the groups leave one.
         let (first, count) =
             space.allocate(layout.overhead_end(groups / 2), journal).ok_or_else(missing)?;
         layout.journal = (first, count);
@@ -54,7 +54,8 @@ impl Layout {
         INODES_PER_GROUP * INODE_BYTES / BLOCK
     }
 
-    /// What a group keeps for itself, at its front: descriptors in the first, bitmaps and inodes.
+    /// Metadata blocks at the front of a group: first block and count. The first group also has the
+    /// descriptors.
     fn overhead(&self, group: u64) -> (u64, u64) {
         let head = if group == 0 { 1 + self.descriptors } else { 0 };
         (group * GROUP, head + 2 + Layout::table_blocks())
@@ -69,7 +70,7 @@ impl Layout {
         0
     }
 
-    /// The block with the descriptor of a group.
+    /// Block with the descriptor of a group.
     pub(super) fn descriptor(&self, group: u64) -> u64 {
         1 + group * DESCRIPTOR_BYTES / BLOCK
     }
@@ -87,12 +88,12 @@ impl Layout {
         self.first_bitmap(group) + 1
     }
 
-    /// The block of the inode table that holds the inode of the `index`-th file of a user.
+    /// Block of the inode table with the inode of file number `index`.
     pub(super) fn inode(&self, index: u64) -> u64 {
         self.inode_block(FIRST_INODE - 1 + index % (self.groups * INODES_PER_GROUP - FIRST_INODE))
     }
 
-    /// That of the root directory.
+    /// Block of the inode table with the root directory's inode.
     pub(super) fn root_inode(&self) -> u64 {
         self.inode_block(ROOT_INODE - 1)
     }
@@ -102,7 +103,7 @@ impl Layout {
         self.first_bitmap(group) + 2 + index / INODES_PER_BLOCK
     }
 
-    /// The group of an inode.
+    /// Group of the inode of file number `index`.
     pub(super) fn inode_group(&self, index: u64) -> u64 {
         (FIRST_INODE - 1 + index) / INODES_PER_GROUP % self.groups
     }

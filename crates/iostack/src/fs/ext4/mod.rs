@@ -1,11 +1,11 @@
 //! ext4: data in place, metadata through an ordered journal.
 //!
-//! Modelled: allocation near a goal (delayed until data is written), the metadata blocks that a call
-//! changes (bitmaps, descriptors, inode tables, extent leaves, the directory, the superblock's
-//! orphan list), commits by fsync and every 5 s, times of modification in ticks of 10 ms, so that a
-//! second fsync within a tick has nothing to commit, discards after the commit that freed a range,
-//! fstrim. Left out: fast commits, quota, the buddy allocator's groups of preallocation, htree
-//! directories; reads of metadata, which a running system has in memory.
+//! Modelled: allocation near a goal (delayed until data is written), the metadata blocks that a
+//! call changes (bitmaps, descriptors, inode tables, extent leaves, the directory, the superblock's
+//! orphan list), commits by fsync and every 5 s, modification times in ticks of 10 ms (so a second
+//! fsync within a tick commits nothing), discards after the commit that freed a range, fstrim. Not
+//! modelled: fast commits, quota, preallocation by the buddy allocator, htree directories, reads of
+//! metadata (a running system has it in memory).
 
 mod journal;
 mod layout;
@@ -23,7 +23,7 @@ use super::{BLOCK, FileId, Filesystem, Full, Reason, blocks, grown};
 use crate::plan::{BlockRequest, Plan, Run, push_run};
 use crate::spec::StackSpec;
 
-/// Extents that an inode holds itself, and that a leaf block holds.
+/// Extents in an inode, and in a leaf block.
 const EXTENTS_IN_INODE: u64 = 4;
 const EXTENTS_IN_LEAF: u64 = 340;
 
@@ -36,11 +36,11 @@ pub(crate) struct Ext4 {
     barrier: bool,
     discard: bool,
     files: BTreeMap<FileId, Inode>,
-    /// Which inodes of files are taken.
+    /// Inodes in use, by index.
     inodes: Vec<bool>,
-    /// Freed in the running transaction, discarded after it.
+    /// Ranges freed in the running transaction, which are discarded after its commit.
     freed: Vec<(u64, u64)>,
-    /// Groups in which nothing was freed since they were trimmed.
+    /// Groups without freed blocks since the last trim.
     trimmed: Vec<bool>,
 }
 
@@ -52,7 +52,7 @@ struct Inode {
     extents: u64,
     leaves: Vec<u64>,
     modified: Option<u64>,
-    /// The transactions that an fsync and an fdatasync have to see committed.
+    /// Transactions that must be committed for an fsync and an fdatasync.
     sync: u64,
     data_sync: u64,
 }
@@ -79,7 +79,7 @@ impl Ext4 {
         })
     }
 
-    /// Marks a file's inode changed; `data` where fdatasync cares.
+    /// Marks a file's inode changed; `data` if fdatasync must wait for it.
     fn inode_changed(&mut self, now: Nanos, file: FileId, data: bool) {
         let Some(inode) = self.files.get_mut(&file) else { return };
         inode.sync = self.journal.running;
@@ -95,7 +95,7 @@ impl Ext4 {
         self.journal.change(now, self.layout.descriptor(group));
     }
 
-    /// Gives a range of blocks of a file places where it has none.
+    /// Allocates the blocks that are missing in a range of a file.
     fn allocate(&mut self, now: Nanos, file: FileId, first: u64, end: u64) -> Result<(), Full> {
         let missing = self.holes(file, first, end);
         if missing.is_empty() {
@@ -121,7 +121,7 @@ impl Ext4 {
         Ok(())
     }
 
-    /// The ranges of blocks within `first..end` that have no place.
+    /// Ranges within `first..end` without blocks.
     fn holes(&mut self, file: FileId, first: u64, end: u64) -> Vec<(u64, u64)> {
         let Some(inode) = self.files.get_mut(&file) else { return Vec::new() };
         if (inode.map.len() as u64) < end {
@@ -139,8 +139,8 @@ impl Ext4 {
         found
     }
 
-    /// Behind the block before it; else where it would be if the file were in one piece; else at
-    /// the front of the inode's group.
+    /// The goal of an allocation: behind the previous block of the file; else where the block would
+    /// be if the file were contiguous; else the front of the inode's group.
     fn goal(&self, file: FileId, at: u64) -> u64 {
         let Some(inode) = self.files.get(&file) else { return 0 };
         if let Some(&before) = at.checked_sub(1).and_then(|before| inode.map.get(before as usize))
@@ -155,10 +155,10 @@ impl Ext4 {
         }
     }
 
-    /// Enters a run into a file's map, with the extents and leaves that this takes.
+    /// Maps a run of blocks into a file, with the extents and leaves that this needs.
     fn map(&mut self, now: Nanos, file: FileId, at: u64, block: u64, count: u64) {
         let Some(inode) = self.files.get_mut(&file) else { return };
-        // An extent is of 32768 blocks at most; what lies between two may join them.
+        // An extent has at most 32,768 blocks; a run between two extents may join them.
         let behind = at.checked_sub(1).and_then(|before| inode.map.get(before as usize));
         let joins_behind = behind.is_some_and(|before| {
             *before != HOLE && u64::from(*before) + 1 == block && !at.is_multiple_of(GROUP)
@@ -182,7 +182,7 @@ impl Ext4 {
             inode.leaves.push(block);
             self.group_changed(now, block / GROUP);
         }
-        // Extents are in the order of the file: which leaf changes follows from where in it.
+        // Extents are in the order of the file, which gives the leaf that changes.
         let Some(inode) = self.files.get(&file) else { return };
         let share = at * inode.leaves.len() as u64 / (inode.map.len() as u64).max(1);
         if let Some(block) = inode.leaves.get(share as usize) {
@@ -232,14 +232,14 @@ impl Ext4 {
         self.journal.change(now, self.layout.root_inode());
     }
 
-    /// Commits, and then discards what the transaction freed.
+    /// Commits the running transaction and then discards what it freed.
     fn commit(&mut self, now: Nanos) -> Plan {
         let mut plan = self.journal.commit(now);
         plan.then(self.discards());
         plan
     }
 
-    /// Discards of what was freed and is free still.
+    /// Discards of freed ranges that are still free.
     fn discards(&mut self) -> Vec<BlockRequest> {
         let freed = std::mem::take(&mut self.freed);
         let free =
@@ -291,7 +291,7 @@ impl Filesystem for Ext4 {
         let group = self.layout.inode_group(index as u64);
         self.journal.change(now, self.layout.inode_bitmap(group));
         self.journal.change(now, self.layout.descriptor(group));
-        // Onto the list of orphans and off it again.
+        // Onto the orphan list and off it again.
         self.journal.change(now, self.layout.superblock());
         self.directory_changed(now);
     }
@@ -355,8 +355,7 @@ impl Filesystem for Ext4 {
 
     fn sync(&mut self, now: Nanos, file: Option<FileId>, data_only: bool) -> Plan {
         let Some(inode) = file.and_then(|file| self.files.get(&file)) else {
-            // A directory: the running transaction is forced out, and where there is none nothing
-            // is left to do.
+            // A directory: commit the running transaction; without one there is nothing to do.
             return self.commit(now);
         };
         let wanted = if data_only { inode.data_sync } else { inode.sync };

@@ -1,11 +1,11 @@
-//! Which blocks are free: a bitmap, searched from a goal on.
+//! Free blocks: a bitmap that is searched from a goal on.
 
-/// Blocks of a group: what one block of bitmap covers.
+/// Blocks per group, covered by one bitmap block.
 pub(super) const GROUP: u64 = 32_768;
 
 #[derive(Debug)]
 pub(super) struct Space {
-    /// One bit a block; set where it is used.
+    /// One bit per block, set if it is in use.
     used: Vec<u64>,
     blocks: u64,
     free: u64,
@@ -37,7 +37,7 @@ impl Space {
         self.used[(block / 64) as usize] & (1 << (block % 64)) != 0
     }
 
-    /// Takes what is free of a range, and tells how much that was.
+    /// Takes the free blocks of a range and returns their number.
     pub(super) fn take(&mut self, first: u64, count: u64) -> u64 {
         let mut taken = 0;
         for block in first..(first + count).min(self.blocks) {
@@ -58,8 +58,8 @@ impl Space {
         self.free += 1;
     }
 
-    /// Allocates up to `wanted` blocks in one run: from `goal` on where that is free, else the
-    /// first run behind it that is long enough, else the first there is.
+    /// Allocates up to `wanted` blocks in one run: at `goal` if that is free, else the first later
+    /// run that is long enough, else the first free run at all.
     pub(super) fn allocate(&mut self, goal: u64, wanted: u64) -> Option<(u64, u64)> {
         if self.free == 0 || wanted == 0 {
             return None;
@@ -76,7 +76,7 @@ impl Space {
         Some((first, count))
     }
 
-    /// How many blocks are free from here on, up to `most`.
+    /// Number of free blocks from `first` on, up to `most`.
     fn run_at(&self, first: u64, most: u64) -> u64 {
         let end = self.blocks.min(first + most);
         let mut block = first;
@@ -91,7 +91,8 @@ impl Space {
         block.min(end) - first
     }
 
-    /// The first run of `wanted` free blocks from `goal` on, then from the start.
+    /// Start of the first run of `wanted` free blocks from `goal` on, then from the start of the
+    /// device.
     fn search(&self, goal: u64, wanted: u64) -> Option<(u64, u64)> {
         self.search_in(goal, self.blocks, wanted).or_else(|| self.search_in(0, goal, wanted))
     }

@@ -1,4 +1,4 @@
-//! Checkpoints: everything in memory is written, and then a pack that says so.
+//! Checkpoints: write everything in memory, then a pack that makes it valid.
 
 use std::collections::BTreeSet;
 
@@ -10,18 +10,19 @@ use super::segments::{Log, Owner};
 use crate::fs::BLOCK;
 use crate::plan::{BlockRequest, Plan, Run, push_run};
 
-/// The kernel's thread makes one this often (`checkpoint_interval`).
+/// Interval of the kernel's checkpoint thread (`checkpoint_interval`).
 pub(super) const EVERY: Nanos = Nanos::from_secs(60);
-/// Entries of the node table that fit into the summaries of a pack, and of the segment table.
+/// Entries of the node table, and of the segment table, that fit into the summaries of a pack.
 const NODES_IN_SUMMARY: usize = 38;
 const SEGMENTS_IN_SUMMARY: usize = 6;
-/// Entries of summaries of data logs (7 bytes each) beside the tables' entries (507 bytes for each of
-/// the two) and a footer (5), and in a block of their own (`f2fs_npages_for_summary_flush`).
+/// Summary entries of data logs (7 bytes each) that fit beside the tables' entries (507 bytes each)
+/// and a footer (5 bytes), and that fit into a block of their own
+/// (`f2fs_npages_for_summary_flush`).
 const SUMMARIES_BESIDE: u64 = (BLOCK - 2 * 507 - 5) / 7;
 const SUMMARIES_IN_BLOCK: u64 = (BLOCK - 5) / 7;
 
 impl F2fs {
-    /// Writes names, nodes and tables, then the pack, then discards what is free by it.
+    /// Writes names, nodes and tables, then the pack, and discards the segments that it frees.
     pub(super) fn checkpoint(&mut self, _: Nanos) -> Plan {
         let mut plan = Plan::new();
         if self.checkpoint_due.take().is_none() {
@@ -87,7 +88,7 @@ impl F2fs {
         runs
     }
 
-    /// Entries of the tables, where they are too many for the summaries.
+    /// Writes the table entries if there are too many for the summaries.
     fn write_tables(&mut self) -> Vec<Run> {
         let nodes = std::mem::take(&mut self.moved_nodes);
         let segments = std::mem::take(&mut self.segments.changed);
@@ -106,7 +107,7 @@ impl F2fs {
         runs
     }
 
-    /// The ranges of whole segments.
+    /// Ranges of whole segments.
     pub(super) fn segment_runs(&self, segments: impl Iterator<Item = u32>) -> Vec<Run> {
         let mut runs = Vec::new();
         for segment in segments {
@@ -117,8 +118,8 @@ impl F2fs {
     }
 }
 
-/// How many blocks the summaries of the data logs take, compact: one for each block that the logs have
-/// written in the segments they are in.
+/// Blocks of the compact summaries of the data logs, with an entry for each block written in their
+/// segments.
 fn summary_blocks(entries: u64) -> u64 {
     1 + entries.saturating_sub(SUMMARIES_BESIDE).div_ceil(SUMMARIES_IN_BLOCK)
 }

@@ -1,4 +1,4 @@
-//! Cleaning: the segment with the fewest valid blocks is emptied into a log of its own.
+//! Cleaning: moves the valid blocks of the segment with the fewest to a log of its own.
 
 use flashlag_units::Nanos;
 
@@ -6,13 +6,13 @@ use super::F2fs;
 use super::segments::{Log, Owner};
 use crate::plan::{BlockRequest, Plan, push_run};
 
-/// Segments cleaned for one call at most: then it has to do with what there is.
+/// Segments cleaned by one call at most.
 const MOST: u32 = 8;
 
 impl F2fs {
-    /// Keeps more segments free than are reserved: by a checkpoint, which frees what is empty, and
-    /// by cleaning, at the cost of the call. Long before that, logs go on in the holes of others,
-    /// which takes no free segment.
+    /// Keeps more segments free than the reserve, by a checkpoint, which frees empty segments, and
+    /// by cleaning, at the caller's cost. Threaded logging, which needs no free segment, begins
+    /// long before that.
     pub(super) fn make_room(&mut self, now: Nanos) -> Plan {
         let mut plan = Plan::new();
         for _ in 0..MOST {
@@ -28,7 +28,7 @@ impl F2fs {
         plan
     }
 
-    /// Moves what is valid of one segment.
+    /// Moves the valid blocks of one segment; `false` if there was none.
     pub(super) fn clean_one(&mut self, plan: &mut Plan) -> bool {
         let Some(victim) = self.segments.fewest_valid() else { return false };
         let (mut reads, mut writes, mut all) = (Vec::new(), Vec::new(), true);
@@ -40,7 +40,7 @@ impl F2fs {
                 Some(Owner::Node { file, node }) if file != super::DIRECTORY => {
                     self.append_node(file, node)
                 }
-                // The directory's block is written by the checkpoint that follows.
+                // The checkpoint that follows writes the directory's block.
                 Some(_) => {
                     self.directory.changed = true;
                     continue;

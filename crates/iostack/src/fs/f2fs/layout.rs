@@ -1,27 +1,27 @@
-//! Where F2FS keeps what is not in its logs, and how much it keeps spare (`mkfs.f2fs`).
+//! Layout of F2FS outside its logs, and its spare segments (`mkfs.f2fs`).
 
 use crate::fs::BLOCK;
 
-/// Blocks of a segment: 2 MiB.
+/// Blocks per segment: 2 MiB.
 pub(super) const SEGMENT: u64 = 512;
-/// Share of the main area that is spare, in percent (`mkfs.f2fs -o`, its default for long).
+/// Spare share of the main area in percent (`mkfs.f2fs -o`, long the default).
 const SPARE_PERCENT: u64 = 5;
-/// Entries of a block of the node address table, and of the segment information table.
+/// Entries per block of the node address table, and of the segment information table.
 const NODES_IN_BLOCK: u64 = BLOCK / 9;
 const SEGMENTS_IN_BLOCK: u64 = BLOCK / 74;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Layout {
-    /// Where the two checkpoint packs begin, a segment each.
+    /// First block of the two checkpoint packs, one segment each.
     checkpoint: u64,
     segment_table: (u64, u64),
     node_table: (u64, u64),
-    /// Where the main area begins, and how many segments it has.
+    /// First block of the main area, and its number of segments.
     pub(super) main: u64,
     pub(super) segments: u32,
-    /// Segments that cleaning is to keep free.
+    /// Segments that cleaning keeps free.
     pub(super) reserved: u32,
-    /// Segments that files cannot have: the reserved ones and the spare.
+    /// Segments that files can't use: the reserve and the spare.
     pub(super) spare: u32,
 }
 
@@ -32,7 +32,7 @@ impl Layout {
         let segment_table = 2 * to_segments(all.div_ceil(SEGMENTS_IN_BLOCK));
         let node_table = 2 * to_segments((all * SEGMENT).div_ceil(NODES_IN_BLOCK));
         let summaries = to_segments(all);
-        // A segment for the superblocks, two for checkpoints.
+        // One segment for the superblocks, two for checkpoints.
         let before = 3 + segment_table + node_table + summaries;
         let reserved = 2 * (100 / SPARE_PERCENT + 1) + 6;
         let main = all.saturating_sub(before);
@@ -54,23 +54,23 @@ impl Layout {
         })
     }
 
-    /// With this many free segments or fewer, logs go on in the holes of others (`need_SSR`): with
-    /// twice the reserved ones; before Linux 3.17 with as many as are kept from files.
+    /// Number of free segments at which logs begin to fill holes (`need_SSR`): twice the reserve;
+    /// before Linux 3.17 all segments that files can't use.
     pub(super) fn thread_from(&self, since_3_17: bool) -> u32 {
         if since_3_17 { 2 * self.reserved } else { self.spare }
     }
 
-    /// First block of the checkpoint pack that is written next, of two in turn.
+    /// First block of the next checkpoint pack, of two in turn.
     pub(super) fn pack(&self, version: u64) -> u64 {
         self.checkpoint + version % 2 * SEGMENT
     }
 
-    /// The block of the segment table that a segment's entry is in: of two copies in turn.
+    /// Block of the segment table with a segment's entry, of two copies in turn.
     pub(super) fn segment_entry(&self, segment: u32, version: u64) -> u64 {
         in_table(self.segment_table, u64::from(segment) / SEGMENTS_IN_BLOCK, version)
     }
 
-    /// The block of the node table that a node's entry is in: of two copies in turn.
+    /// Block of the node table with a node's entry, of two copies in turn.
     pub(super) fn node_entry(&self, node: u64, version: u64) -> u64 {
         in_table(self.node_table, node / NODES_IN_BLOCK, version)
     }

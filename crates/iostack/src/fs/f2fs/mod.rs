@@ -1,15 +1,14 @@
-//! F2FS: data and nodes are appended to logs; a node that an fsync wrote is found again after a
-//! crash, and a checkpoint makes everything durable.
+//! F2FS: data and nodes are appended to logs. Recovery finds the nodes that an fsync wrote, and a
+//! checkpoint makes everything durable.
 //!
-//! Modelled: the map of a file in its inode and direct nodes, appending and (`ipu`) overwriting in
-//! place a few pages of an fsync, fsync by writing nodes, checkpoints (every 60 s, for directories,
-//! and where segments run short) with their packs, tables and summaries, threaded logging, cleaning
+//! Modelled: maps of files in inodes and direct nodes, appending data and (`ipu`) overwriting a few
+//! pages of an fsync in place, fsync by writing nodes, checkpoints (every 60 s, for directories,
+//! and when segments run short) with their packs, tables and summaries, threaded logging, cleaning
 //! of the segment with the fewest valid blocks, discards of segments that a checkpoint freed,
-//! fstrim. `noipu` is a kernel before 3.17: it appends always, also what is written past the page
-//! cache, an fsync writes the node that changed without the inode, and no data is inline. What is
-//! inline (a file of up to 3,488 bytes, in its inode) goes to a block of its own before a buffered write
-//! makes the file larger than that. Left out: hot and cold data in logs of their own, indirect nodes,
-//! compression, background cleaning.
+//! fstrim. `noipu` is a kernel before 3.17: it always appends, also direct writes; an fsync writes
+//! the changed node without the inode; and no data is inline. Inline data (files of up to 3,488
+//! bytes, in their inodes) moves to a block before a buffered write makes the file larger. Not
+//! modelled: separate logs for hot and cold data, indirect nodes, compression, background cleaning.
 
 mod checkpoint;
 mod clean;
@@ -29,13 +28,13 @@ use super::{BLOCK, FileId, Filesystem, Full, Reason, blocks, grown};
 use crate::plan::{BlockRequest, Plan, Run, push_run};
 use crate::spec::StackSpec;
 
-/// Addresses that an inode holds itself, and a direct node.
+/// Block addresses in an inode, and in a direct node.
 const IN_INODE: u64 = 923;
 const IN_NODE: u64 = 1018;
-/// What a file holds is in its inode up to this many bytes: the addresses there, less those that
-/// inline attributes take (50) and one (`MAX_INLINE_DATA`).
+/// Largest file whose data is inline, in bytes: the room of the inode's addresses without those of
+/// inline attributes (50) and one more (`MAX_INLINE_DATA`).
 const INLINE: u64 = 4 * (IN_INODE - 50 - 1);
-/// An fsync of so many pages or fewer overwrites in place (`min_fsync_blocks`).
+/// Largest number of pages that an fsync overwrites in place (`min_fsync_blocks`).
 const IN_PLACE_PAGES: u64 = 8;
 
 #[derive(Debug)]
@@ -45,7 +44,7 @@ pub(crate) struct F2fs {
     files: BTreeMap<u32, Inode>,
     directory: Directory,
     next_node: u64,
-    /// Nodes that have no block yet: one is promised to each.
+    /// Number of nodes without a block, each of which is promised one.
     promised: u64,
     /// Nodes whose address changed since the last checkpoint.
     moved_nodes: BTreeSet<u64>,
@@ -58,10 +57,11 @@ pub(crate) struct F2fs {
     untrimmed: BTreeSet<u32>,
 }
 
-/// The directory of all files.
+/// The one directory of all files.
 #[derive(Debug, Default)]
 struct Directory {
-    /// The root's block of names. What an app makes has its few names in its inode.
+    /// Block of names of the root directory. A directory made by an app has its few names in its
+    /// inode.
     entries: Option<u32>,
     node: Option<u32>,
     changed: bool,
@@ -71,25 +71,25 @@ struct Directory {
 struct Inode {
     size: u64,
     map: Vec<u32>,
-    /// Number and block of each node: the inode first.
+    /// Number and block of each node, the inode first.
     nodes: Vec<(u64, u32)>,
     /// Nodes that changed since they were written.
     dirty: BTreeSet<u32>,
     modified: Option<u64>,
-    /// Whether an fsync has the time of modification to write.
+    /// Whether an fsync must write the modification time.
     touched: bool,
-    /// Whether it was never larger than an inode holds.
+    /// Whether the data is inline: the file was never larger than fits.
     inline: bool,
 }
 
 impl Inode {
-    /// Whether a node of it has a block, or is promised one.
+    /// Whether a node has a block or is promised one.
     fn is_kept(&self, node: u32) -> bool {
         let written = self.nodes.get(node as usize).is_some_and(|node| !is_nowhere(node));
         written || self.dirty.contains(&node)
     }
 
-    /// A node of it changes; how many blocks that promises.
+    /// Marks a node changed; returns the number of blocks that this promises.
     fn change(&mut self, node: u32) -> u64 {
         let fresh = !self.is_kept(node);
         self.dirty.insert(node);
@@ -102,10 +102,10 @@ fn is_nowhere((_, block): &(u64, u32)) -> bool {
     *block == HOLE
 }
 
-/// The file number that stands for the directory.
+/// File number that stands for the directory.
 const DIRECTORY: u32 = (1 << 31) - 2;
 
-/// Which node of a file holds the address of a page.
+/// Index of the node with the address of a page.
 const fn node_of(page: u64) -> u32 {
     if page < IN_INODE { 0 } else { 1 + ((page - IN_INODE) / IN_NODE) as u32 }
 }
@@ -138,18 +138,18 @@ impl F2fs {
         Run { offset: (self.layout.main + u64::from(block)) * BLOCK, length: BLOCK }
     }
 
-    /// Something changed that the next checkpoint has to keep.
+    /// Notes a change that the next checkpoint must write.
     fn changed(&mut self, now: Nanos) {
         self.checkpoint_due.get_or_insert(now.plus(checkpoint::EVERY));
     }
 
-    /// Blocks that are left for files.
+    /// Number of blocks that files can still use.
     fn left(&self) -> u64 {
         let most = u64::from(self.layout.segments - self.layout.spare) * SEGMENT;
         most.saturating_sub(self.segments.used() + self.promised)
     }
 
-    /// Nodes that writing these pages of a file promises a block.
+    /// Number of nodes that get a promise of a block when these ranges are written.
     fn fresh_nodes(&self, file: FileId, ranges: &[(u64, u64)]) -> u64 {
         let Some(inode) = self.files.get(&file.0) else { return 0 };
         let nodes: BTreeSet<u32> = ranges
@@ -162,7 +162,7 @@ impl F2fs {
         nodes.iter().filter(|node| !inode.is_kept(**node)).count() as u64
     }
 
-    /// Appends a page, and changes the node that points to it. The old block is free.
+    /// Appends a page and changes the node that points to it; its old block is freed.
     fn append_page(&mut self, file: u32, page: u64, log: Log) -> Result<u32, Full> {
         let owner = Owner::Data { file, page: page as u32 };
         let block = self.segments.append(log, owner).ok_or(Full)?;
@@ -179,7 +179,7 @@ impl F2fs {
         Ok(block)
     }
 
-    /// Writes a node of a file anew.
+    /// Appends a new version of a node.
     fn append_node(&mut self, file: u32, node: u32) -> Result<u32, Full> {
         let owner = Owner::Node { file, node };
         let block = self.segments.append(Log::Node, owner).ok_or(Full)?;
@@ -200,7 +200,7 @@ impl F2fs {
         Ok(block)
     }
 
-    /// Writes these nodes of a file.
+    /// Appends new versions of several nodes.
     fn write_nodes(&mut self, file: u32, nodes: &BTreeSet<u32>) -> Vec<Run> {
         let mut runs = Vec::new();
         for node in nodes {
@@ -211,7 +211,7 @@ impl F2fs {
         runs
     }
 
-    /// Whether a page that has a block already is written where it is.
+    /// Whether pages that have a block are overwritten in place.
     fn overwrites(&self, reason: Reason) -> bool {
         self.in_place
             && match reason {
@@ -221,7 +221,7 @@ impl F2fs {
             }
     }
 
-    /// Writes a range: pages in place or appended, and what has to be read for that.
+    /// Writes a range, in place or appended, and adds the reads that this needs.
     fn write_range(
         &mut self,
         file: FileId,
@@ -240,7 +240,7 @@ impl F2fs {
                 }
                 continue;
             }
-            // Part of a page that goes elsewhere takes the rest of it along.
+            // A page that is written in part and moves is read first.
             if reason == Reason::Direct && to - from < BLOCK {
                 let old = self.locate(file, page * BLOCK, BLOCK);
                 reads.extend(old.into_iter().map(BlockRequest::Read));
@@ -257,7 +257,7 @@ impl F2fs {
         let pages = inode.map.split_off(from);
         let last = if from == 0 { 0 } else { node_of(from as u64 - 1) };
         let nodes = inode.nodes.split_off((last as usize + 1).min(inode.nodes.len()));
-        // Some may never have been written: they stay dirty all the same.
+        // A node that was never written stays dirty.
         let mut dropped = inode.dirty.split_off(&(last + 1));
         dropped.retain(|node| nodes.get((*node - last - 1) as usize).is_none_or(is_nowhere));
         self.promised -= dropped.len() as u64;
@@ -425,7 +425,7 @@ impl Filesystem for F2fs {
     }
 
     fn trim(&mut self) -> (Plan, Bytes) {
-        // A trim begins with a checkpoint, so that what was deleted is free.
+        // A trim begins with a checkpoint, which frees deleted segments.
         let mut plan = self.checkpoint(Nanos::ZERO);
         let segments = std::mem::take(&mut self.untrimmed);
         let free: BTreeSet<u32> = self.segments.free_list().collect();

@@ -1,10 +1,10 @@
-//! The main area: segments of blocks, written in order by a few logs at once.
+//! The main area: segments of blocks, filled by a few logs at once.
 
 use std::collections::BTreeSet;
 
 use super::layout::SEGMENT;
 
-/// What is in a block of the main area.
+/// Owner of a block of the main area.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Owner {
     /// A page of a file.
@@ -13,14 +13,14 @@ pub(super) enum Owner {
     Node { file: u32, node: u32 },
 }
 
-/// The logs that are modelled: F2FS has six, of which the tests use these.
+/// The logs of this model; F2FS has six.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Log {
-    /// Data as it is written.
+    /// Data.
     Data,
     /// Nodes.
     Node,
-    /// What cleaning moves.
+    /// Blocks moved by cleaning.
     Cold,
 }
 
@@ -28,7 +28,7 @@ const LOGS: usize = 3;
 const NOTHING: u32 = u32::MAX;
 const IS_NODE: u32 = 1 << 31;
 
-/// Where a log writes: a free segment from its start, or the holes of one in use (threaded).
+/// Position of a log: in a free segment, or in the holes of one in use (threaded).
 #[derive(Clone, Copy, Debug)]
 struct Open {
     segment: u32,
@@ -38,19 +38,19 @@ struct Open {
 
 #[derive(Debug)]
 pub(super) struct Segments {
-    /// For each block, the file (its highest bit tells a node from data), and which.
+    /// Owner of each block: file (the highest bit marks nodes) and index of the page or node.
     owners: Vec<(u32, u32)>,
     valid: Vec<u16>,
     open: [Option<Open>; LOGS],
     free: BTreeSet<u32>,
-    /// Empty since the last checkpoint, which makes them free.
+    /// Segments emptied since the last checkpoint, which will free them.
     prefree: BTreeSet<u32>,
-    /// Segments whose entry changed since the last checkpoint.
+    /// Segments whose table entry changed since the last checkpoint.
     pub(super) changed: BTreeSet<u32>,
-    /// Valid blocks of them all.
+    /// Valid blocks in all.
     used: u64,
     hint: u32,
-    /// With this many free segments or fewer, logs go on in the holes of others.
+    /// At this number of free segments or fewer, logs fill the holes of other segments.
     thread_from: usize,
 }
 
@@ -90,7 +90,7 @@ impl Segments {
         }
     }
 
-    /// The next block of a log, for this owner. `None` where nothing is left at all.
+    /// Appends a block for an owner to a log; `None` if no block is left.
     pub(super) fn append(&mut self, log: Log, owner: Owner) -> Option<u32> {
         let block = match self.next_of(log) {
             Some(block) => block,
@@ -110,7 +110,7 @@ impl Segments {
         Some(block)
     }
 
-    /// The block that a log writes next within its segment.
+    /// The next free block of a log's segment.
     fn next_of(&mut self, log: Log) -> Option<u32> {
         let open = self.open[log as usize].as_mut()?;
         while open.next < SEGMENT {
@@ -124,7 +124,7 @@ impl Segments {
     }
 
     fn begin_segment(&mut self, log: Log) -> Option<()> {
-        // What was emptied while a log was in it waits for the next checkpoint like any other.
+        // A segment emptied while a log was in it is freed by the next checkpoint.
         let left = self.open[log as usize].take().map(|open| open.segment);
         self.prefree.extend(left.filter(|segment| self.valid[*segment as usize] == 0));
         let threads = self.free.len() <= self.thread_from && log != Log::Cold;
@@ -143,7 +143,7 @@ impl Segments {
         Some(())
     }
 
-    /// Blocks that the data log has passed in its segment: all of it where it fills holes.
+    /// Blocks that the data log has passed in its segment; all of them if it fills holes.
     pub(super) fn written_in_data_log(&self) -> u64 {
         match self.open[Log::Data as usize] {
             Some(open) if open.threaded => SEGMENT,
@@ -156,7 +156,7 @@ impl Segments {
         self.open.iter().flatten().any(|open| open.segment == segment)
     }
 
-    /// The segment in use with the fewest valid blocks; with a hole in it at least.
+    /// The segment in use with the fewest valid blocks and at least one hole.
     pub(super) fn fewest_valid(&self) -> Option<u32> {
         let candidates = (0..self.valid.len() as u32).filter(|segment| {
             let valid = u64::from(self.valid[*segment as usize]);
@@ -165,14 +165,14 @@ impl Segments {
         candidates.min_by_key(|segment| self.valid[*segment as usize])
     }
 
-    /// The blocks of a segment that are in use.
+    /// Valid blocks of a segment.
     pub(super) fn valid_blocks(&self, segment: u32) -> Vec<u32> {
         let first = segment * SEGMENT as u32;
         let blocks = first..first + SEGMENT as u32;
         blocks.filter(|block| self.owners[*block as usize].0 != NOTHING).collect()
     }
 
-    /// A block holds nothing any more.
+    /// Marks a block invalid.
     pub(super) fn invalidate(&mut self, block: u32) {
         let owner = &mut self.owners[block as usize];
         assert_ne!(owner.0, NOTHING, "block {block} is freed twice");
@@ -186,9 +186,9 @@ impl Segments {
         }
     }
 
-    /// A checkpoint: what was empty is free, and told.
+    /// Takes a checkpoint: empty segments become free and are returned.
     pub(super) fn checkpoint(&mut self) -> Vec<u32> {
-        // A log may have left a segment that then became empty, or have threaded into one.
+        // A log may have left a segment before it became empty, or may be filling its holes.
         let empty = |segment: &u32| self.valid[*segment as usize] == 0 && !self.is_open(*segment);
         let freed: Vec<u32> = self.prefree.iter().copied().filter(empty).collect();
         self.prefree.clear();
@@ -197,7 +197,7 @@ impl Segments {
         freed
     }
 
-    /// Free segments, in order.
+    /// Free segments, ascending.
     pub(super) fn free_list(&self) -> impl Iterator<Item = u32> {
         self.free.iter().copied()
     }
