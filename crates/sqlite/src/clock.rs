@@ -6,8 +6,8 @@ use flashlag_units::Nanos;
 
 use crate::place::Place;
 
-/// A place's clock without the pauses of a phase: what happens in one is in no elapsed time, moves
-/// no schedule and makes nothing late.
+/// The clock of a phase: the place's clock without pauses. A pause is in no elapsed time, moves no
+/// schedule and makes nothing late.
 #[derive(Debug)]
 pub(crate) struct PhaseClock {
     place: Rc<dyn Place>,
@@ -19,7 +19,7 @@ impl PhaseClock {
         PhaseClock { place, paused: Cell::default() }
     }
 
-    /// Does `work` while this clock stands still, and tells how long that took.
+    /// Does `work` in a pause; returns its result and its time.
     pub(crate) fn pause<T>(&self, work: impl FnOnce() -> T) -> (T, Nanos) {
         let from = self.place.clock().now();
         let result = work();
@@ -28,13 +28,13 @@ impl PhaseClock {
         (result, took)
     }
 
-    /// How far it is behind the place's clock.
+    /// Sum of all pauses: how far this clock is behind the place's.
     pub(crate) fn paused(&self) -> Nanos {
         self.paused.get()
     }
 
-    /// Our own readings between two saves: in a closed loop this clock stands still for them, so that
-    /// they slow nothing down. A schedule goes on meanwhile, as its clients would.
+    /// Does `work` in a pause if `pauses`. Our own readings between two saves pause a closed loop,
+    /// so that they slow nothing down; a schedule goes on meanwhile, as its clients would.
     pub(crate) fn pause_if<T>(&self, pauses: bool, work: impl FnOnce() -> T) -> (T, Nanos) {
         if pauses { self.pause(work) } else { (work(), Nanos::ZERO) }
     }

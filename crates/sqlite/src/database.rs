@@ -11,10 +11,10 @@ use crate::content::Content;
 use crate::error::SqliteError;
 use crate::place::Place;
 
-/// SQLite's default, and the page of the memory and of most filesystems.
+/// SQLite's default page size, also that of memory and of most filesystems.
 const PAGE_BYTES: u32 = 4096;
-/// Page cache of all databases of a job together, and of one at most and at least. SQLite's
-/// default is 2 MiB each, which 64 databases would make 128 MiB.
+/// Page cache of all databases of a job together, and the most and the least of one. SQLite's
+/// default is 2 MiB each, or 128 MiB for 64 databases.
 const CACHE_KIB_TOGETHER: u32 = 4096;
 const CACHE_KIB: (u32, u32) = (64, 1024);
 
@@ -23,7 +23,7 @@ const INSERT: &str = "INSERT INTO saves (id, content) VALUES (?1, ?2)";
 const UPDATE: &str = "UPDATE saves SET content = ?2 WHERE id = ?1";
 const DELETE: &str = "DELETE FROM saves WHERE id = ?1";
 
-/// One open database.
+/// An open database.
 #[derive(Debug)]
 pub(crate) struct Database {
     pub(crate) connection: Connection,
@@ -32,12 +32,13 @@ pub(crate) struct Database {
     place: Rc<dyn Place>,
 }
 
-/// The name of a job's database.
+/// File name of a job's database.
 pub(crate) fn file_name(index: u32) -> String {
     format!("save-{index}.db")
 }
 
-/// The statement of a save. Parameters are the row's number and, but for deletes, its content.
+/// The statement of a save, with the row's number and, except for deletes, its content as
+/// parameters.
 pub(crate) fn sql_of(statement: Statement) -> &'static str {
     match statement {
         Statement::Insert => INSERT,
@@ -47,7 +48,7 @@ pub(crate) fn sql_of(statement: Statement) -> &'static str {
 }
 
 impl Database {
-    /// Makes an empty database in place of what has its name.
+    /// Makes an empty database in place of any that has its name.
     pub(crate) fn create(
         place: &Rc<dyn Place>,
         index: u32,
@@ -74,7 +75,7 @@ impl Database {
         Ok(Database { connection, path, index, place: Rc::clone(place) })
     }
 
-    /// What a failure of SQLite was about. To be called right after it.
+    /// The error for a failure of SQLite; to be called right after it.
     pub(crate) fn failure(&self, operation: &'static str, error: &rusqlite::Error) -> SqliteError {
         self.place.failure(operation, &self.path, error)
     }
@@ -95,8 +96,8 @@ impl Database {
         transaction.commit().map_err(failed)
     }
 
-    /// Sets journal mode and `synchronous` and asks what they are now: what SQLite did not take
-    /// is in the result.
+    /// Sets journal mode and `synchronous` and reads them back; the result lists what SQLite did
+    /// not accept.
     pub(crate) fn set_modes(&self, save: &Save) -> Result<Vec<Downgrade>, SqliteError> {
         let failed = |error| self.failure("set the journal mode of", &error);
         let wanted = journal_name(save.journal);
@@ -115,7 +116,7 @@ impl Database {
     }
 }
 
-/// What differs between the modes that were asked for and SQLite's answers.
+/// Differences between the requested modes and SQLite's.
 fn downgrades(save: &Save, journal: &str, level: i64) -> Vec<Downgrade> {
     let mut downgrades = Vec::new();
     let wanted = journal_name(save.journal);
@@ -138,7 +139,7 @@ fn downgrades(save: &Save, journal: &str, level: i64) -> Vec<Downgrade> {
     downgrades
 }
 
-/// Removes a database and all that SQLite puts beside it.
+/// Removes a database and all files that SQLite puts beside it.
 pub(crate) fn remove_files(place: &dyn Place, database: &str) -> Result<(), SqliteError> {
     for suffix in ["", "-journal", "-wal", "-shm"] {
         place.remove(&format!("{database}{suffix}"))?;
@@ -146,7 +147,7 @@ pub(crate) fn remove_files(place: &dyn Place, database: &str) -> Result<(), Sqli
     Ok(())
 }
 
-/// Bytes of content that one transaction of the first rows has at most.
+/// Most bytes of content in one transaction of the first rows.
 pub(crate) const CHUNK: Bytes = Bytes::from_mib(4);
 
 fn journal_name(journal: JournalMode) -> &'static str {
@@ -160,7 +161,7 @@ fn journal_name(journal: JournalMode) -> &'static str {
     }
 }
 
-/// The number that `PRAGMA synchronous` answers with.
+/// The number that `PRAGMA synchronous` returns for a mode.
 fn synchronous_level(synchronous: Synchronous) -> i64 {
     match synchronous {
         Synchronous::Extra => 3,

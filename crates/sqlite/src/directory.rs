@@ -14,21 +14,21 @@ use crate::place::Place;
 use crate::thread_io::ThreadIo;
 use crate::writes::Writes;
 
-/// A real directory, in real time.
+/// A real directory, in real time: the [`Place`] of saves on real storage.
 ///
-/// Sizes are asked for by name (`fstatat`, about 1 µs a file) and never through a descriptor of our
-/// own: closing one would drop SQLite's locks on the file, as POSIX has it.
+/// Sizes are read by name (`fstatat`, about 1 µs per file) and never through a descriptor of our
+/// own: under POSIX, closing one would drop SQLite's locks on the file.
 #[derive(Debug)]
 pub(crate) struct Directory {
     path: PathBuf,
     opened: Arc<OwnedFd>,
     counter: ThreadIo,
-    /// SQLite's own files go through the same descriptor.
+    /// SQLite's own files are opened through the same descriptor.
     _held: Held,
 }
 
 impl Directory {
-    /// The directory without symbolic links on the way, so that none need be followed from here on.
+    /// Resolves symbolic links in the directory's path once, so that none need be followed later.
     pub(crate) fn open(path: &Path) -> Result<Directory, SqliteError> {
         let canonical = path.canonicalize().map_err(|error| {
             SqliteError::os("find", path, Errno::from_io_error(&error).unwrap_or(Errno::IO))
@@ -39,7 +39,7 @@ impl Directory {
         Ok(Directory::holding(canonical, Arc::new(opened)))
     }
 
-    /// A directory that is open already: what its path leads to by now is not asked.
+    /// A directory that is already open; where its path leads by now does not matter.
     pub(crate) fn opened(path: &Path, opened: &Arc<OwnedFd>) -> Result<Directory, SqliteError> {
         let absolute = path.canonicalize().or_else(|_| std::path::absolute(path));
         let absolute = absolute.map_err(|error| {
@@ -64,7 +64,7 @@ impl Place for Directory {
     }
 
     fn open_flags(&self) -> OpenFlags {
-        // No URI flag: the path is a path whatever is in it. No symbolic link is followed.
+        // No URI flag: any path is taken literally. Symbolic links are not followed.
         OpenFlags::SQLITE_OPEN_NOFOLLOW
     }
 

@@ -6,27 +6,27 @@ use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use thiserror::Error;
 
-/// A step that SQLite could not do: on which database, SQLite's own code, and what to try.
+/// A failed step: the database, SQLite's code, the reason, and what to try.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{operation} {}: {reason}{} ({advice})", path.display(), code_in_words(*code))]
 pub struct SqliteError {
-    /// `open`, `prepare`, `fill`, `save to`, ...
+    /// Operation: `open`, `prepare`, `fill`, `save to`, ...
     pub operation: &'static str,
-    /// The database, or the directory it is in.
+    /// Path of the database, or of its directory.
     pub path: PathBuf,
-    /// SQLite's extended result code; 0 where the error is not SQLite's.
+    /// SQLite's extended result code; 0 if the error is not SQLite's.
     pub code: i32,
-    /// The operating system's error number, where it is known.
+    /// The operating system's error number, if known.
     pub errno: Option<i32>,
-    /// What happened, in words.
+    /// Reason in words.
     pub reason: String,
     /// What to try next.
     pub advice: String,
 }
 
 impl SqliteError {
-    /// What SQLite answered. To be called right after the failure: the operating system's reason
-    /// is this thread's last error, which the next system call may overwrite.
+    /// The error for a failure of SQLite. To be called right after the failure: the operating
+    /// system's reason is this thread's last error, which the next system call may overwrite.
     pub(crate) fn sqlite(
         operation: &'static str,
         path: &Path,
@@ -45,7 +45,7 @@ impl SqliteError {
         SqliteError { operation, path: path.to_owned(), code, errno, reason, advice }
     }
 
-    /// What SQLite answered of itself, whatever the operating system said.
+    /// The error for a failure of SQLite itself, without a reason of the operating system.
     pub(crate) fn own(
         operation: &'static str,
         path: &Path,
@@ -56,7 +56,7 @@ impl SqliteError {
         SqliteError { operation, path: path.to_owned(), code, errno: None, reason, advice }
     }
 
-    /// What a simulated device or its filesystem answered, and what that was to SQLite.
+    /// The error for a failure of a simulated device or its filesystem, with SQLite's result.
     pub(crate) fn simulated(
         operation: &'static str,
         path: &Path,
@@ -69,14 +69,14 @@ impl SqliteError {
         SqliteError { operation, path, code, errno, reason, advice }
     }
 
-    /// Whether storage can be behind a result code.
+    /// Whether storage can be the cause of a result code.
     pub(crate) fn is_storage(code: i32) -> bool {
         let storage =
             [ffi::SQLITE_IOERR, ffi::SQLITE_FULL, ffi::SQLITE_CANTOPEN, ffi::SQLITE_READONLY];
         storage.contains(&(code & 0xff))
     }
 
-    /// What the operating system answered.
+    /// The error for a failed system call.
     pub(crate) fn os(operation: &'static str, path: &Path, errno: Errno) -> SqliteError {
         SqliteError {
             operation,
@@ -88,13 +88,13 @@ impl SqliteError {
         }
     }
 
-    /// What should not have happened, and is neither's error.
+    /// The error for something unexpected that neither SQLite nor the system reported.
     pub(crate) fn wrong(operation: &'static str, path: &Path, reason: String) -> SqliteError {
         let advice = "the database does not hold what was written: check the storage".to_owned();
         SqliteError { operation, path: path.to_owned(), code: 0, errno: None, reason, advice }
     }
 
-    /// Whether it says that there is no room: the disk is full or a quota is used up.
+    /// Whether no space was left: the disk is full, or a quota is used up.
     pub fn is_no_space(&self) -> bool {
         [Errno::NOSPC, Errno::DQUOT].iter().any(|errno| Some(errno.raw_os_error()) == self.errno)
     }
@@ -113,7 +113,7 @@ impl From<SqliteError> for DeviceError {
     }
 }
 
-/// SQLite's own words.
+/// SQLite's own message.
 fn reason_of(error: &rusqlite::Error) -> String {
     match error {
         rusqlite::Error::SqliteFailure(_, Some(message)) => message.clone(),
@@ -121,28 +121,28 @@ fn reason_of(error: &rusqlite::Error) -> String {
     }
 }
 
-/// The operating system's reason behind SQLite's code. SQLite clean-up after a failure may have
-/// made calls of its own that failed harmlessly (a journal that is not there), so that `last` is
-/// believed only where a failure of this kind can have it.
+/// The operating system's reason behind SQLite's code. SQLite's clean-up after a failure may make
+/// calls that fail harmlessly (for a journal that does not exist), so `last` is used only if this
+/// kind of failure can have it.
 fn errno_of(code: i32, last: Option<i32>, path: &Path) -> Option<Errno> {
     let last = last.map(Errno::from_raw_os_error);
     let among = |plausible: &[Errno]| last.filter(|errno| plausible.contains(errno));
     match code & 0xff {
-        // SQLite gives this code for ENOSPC, and for a write that was cut short.
+        // SQLite returns this code for ENOSPC, and for a short write.
         ffi::SQLITE_FULL => among(&[Errno::DQUOT]).or(Some(Errno::NOSPC)),
         ffi::SQLITE_NOMEM => Some(Errno::NOMEM),
         _ if is_gone(path) => Some(Errno::NOENT),
         ffi::SQLITE_IOERR => among(STORAGE).or_else(|| refusal(path)),
         ffi::SQLITE_READONLY | ffi::SQLITE_CANTOPEN | ffi::SQLITE_PERM => {
-            // A file that can't be made for writing SQLite tries to open for reading, which gives
-            // ENOENT whatever the reason was.
+            // SQLite tries to open for reading what it can't create, which gives ENOENT whatever
+            // the reason was.
             among(STORAGE).or_else(|| among(OPENING)).or_else(|| refusal(path))
         }
         _ => None,
     }
 }
 
-/// What reading, writing and syncing an open file can fail with.
+/// Errors of reading, writing and syncing an open file.
 const STORAGE: &[Errno] = &[
     Errno::IO,
     Errno::DQUOT,
@@ -156,17 +156,17 @@ const STORAGE: &[Errno] = &[
     Errno::PERM,
     Errno::ACCESS,
 ];
-/// What opening a file can fail with besides.
+/// Further errors of opening a file.
 const OPENING: &[Errno] =
     &[Errno::MFILE, Errno::NFILE, Errno::NOTDIR, Errno::LOOP, Errno::NAMETOOLONG];
 
-/// Whether the directory of the database is no longer there.
+/// Whether the directory of the database no longer exists.
 fn is_gone(path: &Path) -> bool {
     path.parent().is_some_and(|parent| matches!(parent.try_exists(), Ok(false)))
 }
 
-/// Asks the filesystem itself why nothing can be made beside the database; `None` where it can.
-/// (`statvfs` does not tell: an ext4 that stopped writing over an error still calls itself
+/// The reason why no file can be made beside the database, found by trying; `None` if one can.
+/// (`statvfs` does not show it: an ext4 that stopped writing after an error still calls itself
 /// writable.)
 fn refusal(path: &Path) -> Option<Errno> {
     let probe = path.parent()?.join("save-probe.db");
@@ -210,12 +210,12 @@ fn words(errno: i32) -> String {
     text.split(" (os error").next().unwrap_or_default().to_owned()
 }
 
-/// `, SQLITE_IOERR_WRITE (778)`; nothing for 0.
+/// `, SQLITE_IOERR_WRITE (778)`; empty for 0.
 fn code_in_words(code: i32) -> String {
     if code == 0 { String::new() } else { format!(", {} ({code})", name_of(code)) }
 }
 
-/// SQLite's name of a result code: the extended one where storage can cause it, else the primary.
+/// SQLite's name of a result code: the extended code if storage can cause it, else the primary one.
 fn name_of(code: i32) -> &'static str {
     match code {
         ffi::SQLITE_IOERR_READ => "SQLITE_IOERR_READ",

@@ -1,4 +1,4 @@
-//! Looking at a database after an accident.
+//! Examination of a database after a crash.
 
 use std::path::Path;
 
@@ -7,20 +7,20 @@ use rusqlite::{Connection, OpenFlags};
 use crate::database::file_name;
 use crate::error::SqliteError;
 
-/// What is in a database.
+/// Result of examining a database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Examined {
-    /// Rows, where they can be counted.
+    /// Number of rows, if they can be counted.
     pub rows: u64,
-    /// What `PRAGMA integrity_check` finds wrong; nothing where all is well.
+    /// Faults found by `PRAGMA integrity_check`; empty if there are none.
     pub damage: Option<String>,
 }
 
-/// Opens the first database of a job in `directory` as a program would after a crash, which rolls back
-/// or forward what is unfinished, and checks it.
+/// Opens the first database of a job in `directory` as a program would after a crash, which rolls
+/// unfinished transactions back or forward, and checks it.
 ///
 /// # Errors
-/// It is not there, or SQLite takes it for no database.
+/// If it does not exist, or SQLite does not accept it as a database.
 pub fn examine(directory: &Path) -> Result<Examined, SqliteError> {
     let path = directory.join(file_name(0));
     let failed = |what, error: &rusqlite::Error| SqliteError::wrong(what, &path, error.to_string());

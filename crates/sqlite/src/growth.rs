@@ -7,13 +7,12 @@ use rustix::io::Errno;
 use crate::database::file_name;
 use crate::place::Place;
 
-/// Sizes of the lasting files of all databases, and the largest that each ever was.
+/// Sizes of the lasting files of all databases, and the largest that each has had.
 ///
-/// Lasting are the database; its write-ahead log; its journal in PERSIST mode, which is only
-/// overwritten. Writing beyond their end allocates blocks and changes the file's size, which the
-/// filesystem has to commit as well. A journal in DELETE or TRUNCATE mode is made and unmade with
-/// every save, which is a filesystem commit in any case: it tells no two saves apart and is left
-/// out.
+/// Lasting files are the database, its write-ahead log, and its journal in PERSIST mode, which is
+/// only overwritten. Writing beyond their end allocates blocks and changes the size, which the
+/// filesystem has to commit. A journal in DELETE or TRUNCATE mode is created and removed by every
+/// save, which is always a filesystem commit, so it distinguishes no saves and is left out.
 #[derive(Debug)]
 pub(crate) struct Sizes {
     place: Rc<dyn Place>,
@@ -24,7 +23,7 @@ pub(crate) struct Sizes {
 struct Lasting {
     name: String,
     largest: u64,
-    /// The database itself, which can't be missing.
+    /// Whether the file is the database itself, which must exist.
     is_database: bool,
 }
 
@@ -45,10 +44,10 @@ impl Sizes {
         Sizes { place, files }
     }
 
-    /// Looks at all of them: whether one is larger than it ever was.
+    /// Reads all sizes; returns whether a file is larger than it ever was.
     ///
     /// # Errors
-    /// Where a database is gone. SQLite itself may go on writing to a file that has no name.
+    /// If a database no longer exists. SQLite may go on writing to a file without a name.
     pub(crate) fn grew(&mut self) -> Result<bool, Errno> {
         let mut grew = false;
         for file in &mut self.files {
@@ -58,14 +57,14 @@ impl Sizes {
                     file.largest = file.largest.max(size);
                 }
                 Err(errno) if file.is_database => return Err(errno),
-                // A log or journal that is not there yet has no size.
+                // A log or journal that does not exist yet has size 0.
                 Err(_) => {}
             }
         }
         Ok(grew)
     }
 
-    /// The largest sizes, summed.
+    /// Sum of the largest sizes.
     pub(crate) fn total(&self) -> Bytes {
         Bytes(self.files.iter().fold(0, |sum, file| sum.saturating_add(file.largest)))
     }

@@ -1,4 +1,4 @@
-//! The measuring loop.
+//! The measuring loop of saves.
 
 use std::ops::ControlFlow;
 use std::rc::Rc;
@@ -26,16 +26,16 @@ use crate::prepare::PreparedSaves;
 use crate::rows::Rows;
 use crate::writes::{Writes, bytes_of, calls_of};
 
-/// How much longer than its time a phase may go on to reach `min_saves`.
+/// Factor by which a phase may exceed its time to reach `min_saves`.
 const STRETCH: u64 = 4;
-/// So many saves in no time at all are enough.
+/// Number of saves after which a phase in which no time passes is ended.
 const STILL: u64 = 10_000;
-/// While it waits for the schedule it looks this often whether it should still.
+/// Interval at which a wait for the schedule checks the stop flag.
 const LOOK_UP: Nanos = Nanos::from_millis(100);
-/// Keeps the arrivals' random numbers apart from the contents'.
+/// Separates the random numbers of arrivals from those of contents.
 const ARRIVALS_STREAM: u64 = 0x6172_7269_7661_6c73;
 
-/// Why the loop ended.
+/// Reason for the end of the loop.
 enum Ended {
     Limit,
     Stopped,
@@ -60,17 +60,17 @@ struct Phase<'a, M> {
     recorder: Recorder,
     grew: Histogram,
     in_place: Histogram,
-    /// Content that one save changes.
+    /// Bytes of content per save.
     save_bytes: Bytes,
     saves: u64,
     intervals: usize,
-    /// Waits for the schedule, summed.
+    /// Sum of waits for the schedule.
     idle: Nanos,
-    /// The scheduler's times in them and in pauses.
+    /// The scheduler's times during those waits and during pauses.
     outside: SchedulerTimes,
     top_ups: TopUps,
     topped_up: Writes,
-    /// What had been written when it began, for who watches.
+    /// Bytes written before the phase, for live progress.
     written_before: Reading<Writes>,
     budget: Option<Budget>,
 }
@@ -119,7 +119,7 @@ pub(crate) fn run<M: WaitMeter>(
         clock,
     };
     let (place, budget) = (Rc::clone(&phase.place), phase.budget.clone());
-    // What closing will write is kept back from the start.
+    // The bytes that closing will write are reserved from the start.
     let to_close = most_to_close(save);
     let keeps_back = budget.as_ref().is_none_or(|budget| budget.take(to_close));
     phase.look_at_sizes()?;
@@ -127,7 +127,7 @@ pub(crate) fn run<M: WaitMeter>(
     let first_reading = phase.begin(job.seed);
     let ended = if keeps_back { phase.save_all(&mut on_interval) } else { Ended::OutOfBudget };
     let end = phase.end(first_reading);
-    // After every reading of this phase: what the caller reads now takes none of its time.
+    // All readings of the phase are done: what the callback reads takes none of its time.
     if let Some(tell) = on_end {
         tell();
     }
@@ -144,13 +144,13 @@ pub(crate) fn run<M: WaitMeter>(
     Ok(saved)
 }
 
-/// What a save may write, and what had been written before it.
+/// The reservation of a save: bytes from the budget, and what was written before.
 struct Allowed {
     most: Bytes,
     written: Reading<Writes>,
 }
 
-/// What was read right after the last save, before anything else was done.
+/// Readings right after the last save.
 struct End {
     at: Nanos,
     time: Option<WaitSplit>,
@@ -158,7 +158,7 @@ struct End {
 }
 
 impl<M: WaitMeter> Phase<'_, M> {
-    /// Begins to count: everything that has to be made for it is there.
+    /// Starts the phase, after everything it needs was prepared.
     fn begin(&mut self, seed: u64) -> Option<WaitReading> {
         let reading = self.sampler.read(&self.clock);
         self.start = self.clock.now();
@@ -167,7 +167,7 @@ impl<M: WaitMeter> Phase<'_, M> {
         reading
     }
 
-    /// Stops counting: the clock first, then the thread's own counters.
+    /// Ends the phase: reads the clock first, then the thread's counters.
     fn end(&mut self, first: Option<WaitReading>) -> End {
         let at = self.clock.now();
         let time = first.zip(self.sampler.read(&self.clock)).map(|(first, last)| {
@@ -187,7 +187,7 @@ impl<M: WaitMeter> Phase<'_, M> {
         End { at, time, writes }
     }
 
-    /// Saves, until something ends it.
+    /// Saves until something ends the loop.
     fn save_all(&mut self, on_interval: &mut Option<OnInterval<'_>>) -> Ended {
         loop {
             match self.turn() {
@@ -204,7 +204,8 @@ impl<M: WaitMeter> Phase<'_, M> {
         }
     }
 
-    /// One save, with all that comes before and after it; or why there is none.
+    /// Does one save with all that precedes and follows it; returns the reason if the loop ends
+    /// instead.
     fn turn(&mut self) -> Result<Option<Ended>, SqliteError> {
         if self.stop.load(Ordering::Relaxed) {
             return Ok(Some(Ended::Stopped));
@@ -252,7 +253,7 @@ impl<M: WaitMeter> Phase<'_, M> {
         Ok(None)
     }
 
-    /// Takes `most` from the budget, where there is one; `None` where so much is not left.
+    /// Reserves `most` bytes of the budget, if there is one; `None` if less is left.
     fn allow(&self, most: Bytes) -> Option<Option<Allowed>> {
         let Some(budget) = &self.budget else { return Some(None) };
         budget.take(most).then(|| {
@@ -262,7 +263,7 @@ impl<M: WaitMeter> Phase<'_, M> {
         })
     }
 
-    /// Gives back what was allowed and not written.
+    /// Returns the part of a reservation that was not written.
     fn settle(&self, allowed: Option<Allowed>) {
         let (Some(budget), Some(Allowed { most, written })) = (&self.budget, allowed) else {
             return;
@@ -270,16 +271,16 @@ impl<M: WaitMeter> Phase<'_, M> {
         let place = self.place.as_ref();
         let (since, _) =
             self.clock.pause_if(self.arrivals.is_none(), || written_since(place, &written));
-        // Where nobody counts, all of it counts as written.
+        // If writes are not counted, all of it counts as written.
         budget.settle(most, bytes_of(&since).value().copied().unwrap_or(most));
     }
 
-    /// Takes the times of a save that was done.
+    /// Records a save that was done.
     fn record(&mut self, times: OpTimes, from: Option<WaitReading>) -> Result<(), SqliteError> {
         let latency = times.ended.since(times.started);
         let stalled = latency > self.recorder.stall_over();
         let split = from.and_then(|from| self.split(times, from, stalled));
-        // First of all: a save to a database that has no name any more was none.
+        // First of all: a save to a deleted database does not count.
         match self.look_at_sizes()? {
             true => self.grew.record(latency),
             false => self.in_place.record(latency),
@@ -293,7 +294,7 @@ impl<M: WaitMeter> Phase<'_, M> {
         Ok(())
     }
 
-    /// Where a save waited: every stall's, and of the others those whose window began just before.
+    /// Split of a save's wait: of every stall, and of other saves if a reading began just before.
     fn split(&mut self, times: OpTimes, from: WaitReading, stalled: bool) -> Option<WaitSplit> {
         let latency = times.ended.since(times.started);
         let early = times.started.since(from.at).0 <= latency.0 / 16;
@@ -308,7 +309,7 @@ impl<M: WaitMeter> Phase<'_, M> {
         Some(split)
     }
 
-    /// Makes the content of the next save and gives it to SQLite, which copies it.
+    /// Makes the content of the next save and binds it; SQLite copies it.
     fn bind(&mut self) -> Result<(), SqliteError> {
         let row = self.rows.next().ok_or_else(|| {
             let path = self.databases.first().map(|database| database.path.clone());
@@ -338,13 +339,13 @@ impl<M: WaitMeter> Phase<'_, M> {
         elapsed >= limit && (enough || elapsed.0 >= limit.0.saturating_mul(STRETCH))
     }
 
-    /// Whether time is what is to end it, and does not pass: a simulated device may be free.
+    /// Whether the phase is to end by time but no time passes, as on a free simulated device.
     fn time_stands_still(&self) -> bool {
         let endless = self.save.saves.is_none() && self.arrivals.is_none();
         endless && self.saves >= STILL && self.clock.now() == self.start
     }
 
-    /// Waits for the schedule. `false` where it was stopped meanwhile.
+    /// Waits for the schedule; `false` if the job was stopped meanwhile.
     fn wait_until(&mut self, intended: Nanos) -> bool {
         if self.clock.now() >= intended {
             return true;
@@ -361,7 +362,7 @@ impl<M: WaitMeter> Phase<'_, M> {
             self.clock.pass_until(intended.min(now.plus(LOOK_UP)));
         }
         if let (Some(from), Some(to)) = (from, self.sampler.read(&self.clock)) {
-            // Being woken late is the save's own misfortune: only the time until then is idle.
+            // Late wake-ups belong to the save: only the time until the intended start is idle.
             let idle = intended.saturating_since(from.at);
             self.idle = self.idle.plus(idle);
             let on_cpu = to.times.on_cpu.saturating_since(from.times.on_cpu).min(idle);
@@ -370,7 +371,7 @@ impl<M: WaitMeter> Phase<'_, M> {
         true
     }
 
-    /// Uses a slot of the schedule: missed where its save begins more than a period late.
+    /// Uses a slot of the schedule, which is missed if its save begins more than a period late.
     fn take_slot(&mut self, intended: Nanos) {
         let late = self.clock.now().since(intended);
         if let Some(arrivals) = &mut self.arrivals {
@@ -381,8 +382,7 @@ impl<M: WaitMeter> Phase<'_, M> {
         }
     }
 
-    /// Puts deleted rows back while the phase's clock stands still; `false` where the budget does
-    /// not allow for it.
+    /// Puts deleted rows back in a pause; `false` if the budget does not allow it.
     fn top_up(&mut self) -> Result<bool, SqliteError> {
         let Some(allowed) = self.allow(most_to_prepare(self.save)) else { return Ok(false) };
         let (writes, reading) = (self.place.written(), self.sampler.read(&self.clock));
@@ -407,7 +407,7 @@ impl<M: WaitMeter> Phase<'_, M> {
                 self.outside.runnable.plus(to.runnable.saturating_since(from.runnable));
         }
         self.settle(allowed);
-        // What this grew is no save's growth.
+        // Growth by this belongs to no save.
         self.look_at_sizes().map(|_| true)
     }
 
@@ -421,7 +421,7 @@ impl<M: WaitMeter> Phase<'_, M> {
         })
     }
 
-    /// Lets the caller look on at the end of an interval.
+    /// Calls the callback at the end of an interval.
     fn tell(&mut self, tell: &mut OnInterval<'_>) -> ControlFlow<String> {
         let recorder = &mut self.recorder;
         let (told, took) = self.clock.pause_if(self.arrivals.is_none(), || tell(recorder));
@@ -442,7 +442,7 @@ impl<M: WaitMeter> Phase<'_, M> {
         ended
     }
 
-    /// Slots of the schedule whose time came before the end, but which never began.
+    /// Counts slots of the schedule that were due before the end but never began.
     fn count_unissued(&mut self, now: Nanos) {
         let limit = self.save.time.map(|time| self.start.plus(time.0));
         let end = limit.map_or(now, |limit| limit.min(now));

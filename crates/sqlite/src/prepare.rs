@@ -21,10 +21,10 @@ use crate::simulated::Simulated;
 use crate::vfs::Files;
 use crate::writes::bytes_of;
 
-/// Keeps the choice of rows apart from contents and arrivals.
+/// Separates the random choice of rows from contents and arrivals.
 const ROWS_STREAM: u64 = 0x726f_7773_206f_6620;
 
-/// Databases that are made and filled with their first rows: everything before the first save.
+/// Databases with their first rows: everything before the first save.
 #[derive(Debug)]
 pub struct PreparedSaves<'a> {
     pub(crate) job: SaveJob<'a>,
@@ -39,18 +39,18 @@ pub struct PreparedSaves<'a> {
 }
 
 impl<'a> PreparedSaves<'a> {
-    /// Makes the databases of `job`, with their first rows, and sets their modes. The first rows
-    /// are written durably (`DELETE`, `FULL`), so that nothing of them is left to write back while
-    /// saves are measured. Ends early where `stop` is raised.
+    /// Makes the databases of `job` with their first rows and sets their modes. The first rows are
+    /// written durably (`DELETE`, `FULL`), so that none of them is written back while saves are
+    /// measured. Ends early if `stop` is set.
     ///
     /// # Errors
-    /// Where the directory can't be used or SQLite fails.
+    /// If the directory can't be used or SQLite fails.
     pub fn prepare(job: &SaveJob<'a>, stop: &AtomicBool) -> Result<Self, SqliteError> {
         PreparedSaves::prepare_in(Rc::new(Directory::open(job.directory)?), job, stop)
     }
 
-    /// [`PreparedSaves::prepare`] in a directory that is open: every file of SQLite's is made and
-    /// removed there, wherever the directory's path leads meanwhile.
+    /// As [`PreparedSaves::prepare`], in a directory that is open: all files of SQLite are created
+    /// and removed there, wherever the directory's path leads meanwhile.
     ///
     /// # Errors
     /// As [`PreparedSaves::prepare`].
@@ -63,12 +63,11 @@ impl<'a> PreparedSaves<'a> {
         PreparedSaves::prepare_in(Rc::new(place), job, stop)
     }
 
-    /// [`PreparedSaves::prepare`] with files of a simulated phone, in virtual time. The job's
-    /// directory plays no part. `cpu` passes with every statement: what SQLite computes for it,
-    /// which takes no virtual time of itself.
+    /// As [`PreparedSaves::prepare`], with files of a simulated phone, in virtual time. The job's
+    /// directory is ignored. Every statement takes `cpu` of virtual time, for what SQLite computes.
     ///
     /// # Errors
-    /// Where the files can't be used or SQLite fails.
+    /// If the files can't be used or SQLite fails.
     pub fn prepare_on(
         files: Box<dyn Files>,
         job: &SaveJob<'a>,
@@ -127,29 +126,29 @@ impl<'a> PreparedSaves<'a> {
         })
     }
 
-    /// What was written to prepare.
+    /// Bytes written to prepare.
     pub fn written(&self) -> &Reading<Bytes> {
         &self.written
     }
 }
 
-/// Removes the databases of a job, which must not be running.
+/// Removes the databases of a job that is not running.
 ///
 /// # Errors
-/// Where one is there and can't be removed.
+/// If one exists and can't be removed.
 pub fn remove_databases(job: &SaveJob<'_>) -> Result<(), SqliteError> {
     match Directory::open(job.directory) {
         Ok(directory) => remove_in(&directory, job.save),
-        // What is in no directory is gone already.
+        // Without the directory there is nothing to remove.
         Err(error) if error.errno == Some(Errno::NOENT.raw_os_error()) => Ok(()),
         Err(error) => Err(error),
     }
 }
 
-/// [`remove_databases`] among files of a simulated phone.
+/// As [`remove_databases`], among files of a simulated phone.
 ///
 /// # Errors
-/// Where one is there and can't be removed.
+/// If one exists and can't be removed.
 pub fn remove_databases_on(files: Box<dyn Files>, job: &SaveJob<'_>) -> Result<(), SqliteError> {
     remove_in(&Simulated::mount(files, Nanos::ZERO, job.seed)?, job.save)
 }
@@ -167,7 +166,7 @@ fn first_rows(save: &Save, notes: &mut Vec<String>) -> u64 {
     FIRST_ROWS
 }
 
-/// What the modes mean for the promise of a save.
+/// Notes on what the modes mean for the durability of a save.
 fn notes_on(save: &Save) -> Vec<String> {
     let note = match (save.journal, save.synchronous) {
         (JournalMode::Wal, Synchronous::Normal) => {

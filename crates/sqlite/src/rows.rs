@@ -4,18 +4,18 @@ use flashlag_schema::scenario::Statement;
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
-/// Chooses the row of each save. All databases of a job hold the same rows, numbered from 1.
+/// Choice of the row of each save. All databases of a job hold the same rows, numbered from 1.
 ///
-/// Inserts number on; updates choose uniformly among all rows; deletes choose uniformly among those
-/// that are left. Deletes keep 8 bytes a row.
+/// Inserts continue the numbers; updates choose uniformly among all rows; deletes choose uniformly
+/// among those left, which takes 8 bytes of memory per row.
 #[derive(Debug)]
 pub(crate) struct Rows {
     statement: Statement,
     random: Pcg64Mcg,
-    /// Rows before the first save; deletes are topped up to this.
+    /// Rows before the first save; deleted rows are put back up to this number.
     full: u64,
     next: i64,
-    /// For deletes: the rows that are left, in no order.
+    /// For deletes: the rows left, in random order.
     left: Vec<i64>,
 }
 
@@ -25,8 +25,8 @@ impl Rows {
         Rows { statement, random, full, next: 1, left: Vec::new() }
     }
 
-    /// Adds up to `most` of the rows that are missing and gives their numbers; empty where none
-    /// is missing. A row that could not be written must not be asked for: end the job then.
+    /// Adds up to `most` of the missing rows and returns their numbers; empty if none is missing.
+    /// If a row can't be written, the job must end.
     pub(crate) fn add(&mut self, most: u64) -> RangeInclusive<i64> {
         let present = match self.statement {
             Statement::Delete => self.left.len() as u64,
@@ -42,13 +42,13 @@ impl Rows {
         added
     }
 
-    /// Whether so many rows are gone that they should be put back: half of them. A table that
-    /// shrinks to nothing would be another table at the end than at the start.
+    /// Whether rows should be put back: half of them are gone. A table that shrinks to nothing
+    /// would be another table at the end.
     pub(crate) fn run_out(&self) -> bool {
         self.statement == Statement::Delete && self.left.len() as u64 <= self.full / 2
     }
 
-    /// The row of the next save; `None` where there is none.
+    /// Row of the next save; `None` if no row is left.
     pub(crate) fn next(&mut self) -> Option<i64> {
         match self.statement {
             Statement::Insert => {

@@ -4,8 +4,8 @@ use flashlag_schema::Reading;
 
 use crate::writes::Writes;
 
-/// `/proc/thread-self/io` of the thread that opened it (`CONFIG_TASK_IO_ACCOUNTING`). What is
-/// written through a mapping is not in it: of SQLite's files that is the `-shm`, which is never
+/// `/proc/thread-self/io` of the thread that opened it (`CONFIG_TASK_IO_ACCOUNTING`). Writes
+/// through mappings are not counted: of SQLite's files that concerns only `-shm`, which is never
 /// made durable.
 #[derive(Debug)]
 pub(crate) struct ThreadIo(Result<File, String>);

@@ -1,7 +1,7 @@
 use flashlag_schema::Reading;
 use flashlag_units::Bytes;
 
-/// What was handed to write calls.
+/// Bytes and number of write calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Writes {
     pub(crate) bytes: u64,

@@ -90,28 +90,28 @@ pub fn last_window(values: &[f64]) -> Option<Window> {
     Window::at(values, values.len().checked_sub(WINDOW)?)
 }
 
-/// Whether a phase became steady, and where.
+/// Result of looking for steady state.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Steadiness {
-    /// It did: the first steady window and the end of its last round.
+    /// Steady: the first steady window and the end of its last round.
     Reached {
         /// The window.
         window: Window,
-        /// When it was complete, from the start of the phase.
+        /// End of the window, from the start of the phase.
         at: Nanos,
-        /// Bytes moved by then.
+        /// Bytes moved before that.
         written: Bytes,
     },
-    /// It did not: the last window, which missed a bound.
+    /// Not steady: the last window, which missed a bound.
     Missed(Window),
-    /// Fewer than five whole rounds, or nothing moved.
+    /// Undecided: fewer than five whole rounds, or nothing moved.
     TooShort {
-        /// How many whole rounds there were.
+        /// Number of whole rounds.
         rounds: usize,
     },
 }
 
-/// Judges the throughput of a phase in rounds of `length`.
+/// Steady state of the throughput of a phase, in rounds of `length`.
 pub fn steadiness(series: &[Interval], length: Nanos) -> Steadiness {
     let rounds = rounds_of(series, length);
     let values: Vec<f64> = rounds.iter().map(Round::bytes_per_second).collect();
@@ -127,7 +127,7 @@ pub fn steadiness(series: &[Interval], length: Nanos) -> Steadiness {
     }
 }
 
-/// Joins intervals to rounds of at least `length`. What is left over at the end is no round.
+/// Joins intervals to rounds of at least `length`, without the rest at the end.
 pub fn rounds_of(series: &[Interval], length: Nanos) -> Vec<Round> {
     let mut rounds = Vec::new();
     let mut from = Nanos::ZERO;

@@ -3,30 +3,31 @@ use flashlag_units::Nanos;
 use crate::recorder::Recorded;
 
 /// A time in which the whole process stood still: stopped by a signal, frozen with its cgroup, or
-/// suspended with the machine. Nothing of it was waiting for storage as far as anybody knows.
+/// suspended with the machine. It is not known to have waited for storage.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stop {
-    /// Its first moment that is certain.
+    /// The first moment at which the process certainly did not run.
     pub from: Nanos,
     /// When the process ran again.
     pub to: Nanos,
 }
 
 impl Stop {
-    /// How much of it lies between two moments.
+    /// Length of the part between two moments.
     pub fn within(&self, from: Nanos, to: Nanos) -> Nanos {
         self.to.min(to).saturating_since(self.from.max(from))
     }
 }
 
-/// How much of all stops lies between two moments.
+/// Length of all stops between two moments.
 pub fn stopped_within(stops: &[Stop], from: Nanos, to: Nanos) -> Nanos {
     stops.iter().fold(Nanos::ZERO, |sum, stop| sum.plus(stop.within(from, to)))
 }
 
 impl Recorded {
-    /// Takes stops out of what looked blocked: of each stall's split, and of the sampled waits that a
-    /// stall is one of. `stops` are by the machine's clock. Latencies stay what they were.
+    /// Subtracts stops from what looked blocked: in the split of each stall, and in the sampled
+    /// waits that contain the stall. `stops` are on the machine's clock. Latencies stay as they
+    /// were.
     pub fn take_stops(&mut self, stops: &[Stop]) {
         if stops.is_empty() {
             return;
@@ -41,14 +42,14 @@ impl Recorded {
         }
     }
 
-    /// What of the stalls that are listed was stopped, summed, where any of them was split.
+    /// Stopped time of the listed stalls, summed; `None` if none of them has a split.
     pub fn stopped_in_stalls(&self) -> Option<Nanos> {
         let stopped = self.stalls.iter().filter_map(|stall| stall.split).map(|split| split.stopped);
         stopped.reduce(Nanos::plus)
     }
 
-    /// How much of `stops` lies in the phase; what came in a pause of it can't be told apart, and
-    /// no more than the phase itself is ever stopped.
+    /// Stopped time of the phase. A stop during a pause can't be told from one of the phase; the
+    /// result is at most the length of the phase.
     pub fn stopped(&self, stops: &[Stop]) -> Nanos {
         let ended = self.began.plus(self.elapsed).plus(self.behind);
         stopped_within(stops, self.began, ended).min(self.elapsed)

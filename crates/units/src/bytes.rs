@@ -37,7 +37,7 @@ const SUFFIXES: &[Suffix] = &[
 ];
 
 impl Bytes {
-    /// No bytes.
+    /// Zero bytes.
     pub const ZERO: Bytes = Bytes(0);
 
     /// `count` × 1,024; saturates.

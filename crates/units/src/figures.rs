@@ -1,11 +1,11 @@
-//! Figures without a unit of their own, printed the same in every command: percentages, counts,
+//! Formats of figures without a unit of their own, the same in every command: percentages, counts,
 //! rates.
 
-/// What stands where there is no value.
+/// Text for a missing value.
 const NONE: &str = "-";
 
-/// A share as a percentage: `0%`, `0.02%`, `0.7%`, `9.9%`, `14%`, `100%`, `250%`. Never `0%` or
-/// `100%` where it is not exactly that.
+/// A share as a percentage: `0%`, `0.02%`, `0.7%`, `9.9%`, `14%`, `100%`, `250%`. `0%` and `100%`
+/// are exact: other shares are never rounded to them.
 pub fn percent(share: f64) -> String {
     let percent = share * 100.0;
     match percent {
@@ -53,7 +53,7 @@ pub fn rate(value: f64) -> String {
     }
 }
 
-/// Megabytes (10^6) a second without the unit, so that two of them stay in one unit: `0.84`.
+/// Megabytes (10^6) per second, without the unit, so that two rates share one unit: `0.84`.
 pub fn mb_per_s(bytes_per_sec: f64) -> String {
     rate(bytes_per_sec / 1e6)
 }

@@ -1,19 +1,19 @@
-//! What a mistyped name most likely meant.
+//! Suggestions for mistyped names.
 
-/// Names at least this alike are offered: one letter wrong, missing or too many in a name of four.
+/// Least similarity of a suggestion: one letter wrong, missing or too many in a name of four.
 const ALIKE: f64 = 0.8;
-/// A beginning is taken for its name from this many letters on.
+/// Fewest letters of a prefix that counts as similar to its name.
 const PREFIX: usize = 3;
 
-/// The one of `known` that `name` most likely means; `None` where nothing is like it. Case, `-` and
-/// `_` do not matter, and the beginning of a name is like it.
+/// The name in `known` that is most similar to `name`; `None` if none is similar. Case, `-` and `_`
+/// do not matter, and a prefix is similar to its name.
 ///
 /// ```
 /// assert_eq!(flashlag_units::nearest("lifecylce", ["quick", "lifecycle"]), Some("lifecycle"));
 /// assert_eq!(flashlag_units::nearest("banana", ["quick", "lifecycle"]), None);
 /// ```
 pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // Longer is no name that anybody mistyped, and comparing takes the square of the length.
+    // Nobody mistypes a longer name, and comparing takes quadratic time.
     if name.len() > 128 {
         return None;
     }
@@ -28,7 +28,7 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     best.map(|(_, candidate)| candidate)
 }
 
-/// ``; did you mean `quick`?`` for the end of an error; nothing where no known name is like `name`.
+/// ``; did you mean `quick`?`` for the end of an error message; empty if no known name is similar.
 pub fn did_you_mean<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     nearest(name, known).map_or_else(String::new, |near| format!("; did you mean `{near}`?"))
 }
@@ -37,11 +37,11 @@ fn plain(name: &str) -> String {
     name.trim().to_lowercase().replace('-', "_")
 }
 
-/// From 0, nothing in common, to 1, the same.
+/// Similarity from 0, nothing in common, to 1, equal.
 fn likeness(name: &str, candidate: &str) -> f64 {
     let alike = strsim::jaro_winkler(name, candidate);
     let begins = name.chars().count() >= PREFIX && candidate.starts_with(name);
-    // Above every name that is only like it, below the name itself.
+    // Above all names that are merely similar, below the name itself.
     if begins && name != candidate { alike.max(0.99) } else { alike }
 }
 

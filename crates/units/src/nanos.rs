@@ -38,9 +38,9 @@ const SUFFIXES: &[Suffix] = &[
 ];
 
 impl Nanos {
-    /// No time at all.
+    /// Zero nanoseconds.
     pub const ZERO: Nanos = Nanos(0);
-    /// The longest time that can be written.
+    /// The longest time.
     pub const MAX: Nanos = Nanos(u64::MAX);
 
     /// Whole seconds; saturates.

@@ -1,36 +1,36 @@
 use thiserror::Error;
 
-/// A suffix as written and how many base units it stands for.
+/// A suffix and the number of base units that it stands for.
 pub(crate) type Suffix = (&'static str, u64);
 
-/// Why a quantity could not be read.
+/// Errors of parsing a quantity.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ParseUnitError {
     /// Not a number followed by one of the suffixes.
     #[error("`{text}` is not {expected}")]
     Malformed {
-        /// What was written.
+        /// The text.
         text: String,
-        /// What would have been accepted.
+        /// The expected form.
         expected: &'static str,
     },
-    /// The number is right but the unit is missing, and is never guessed.
+    /// A number without a unit, which is never guessed.
     #[error("`{text}` has no unit: write {expected}")]
     NoUnit {
-        /// What was written.
+        /// The text.
         text: String,
-        /// What would have been accepted.
+        /// The expected form.
         expected: &'static str,
     },
-    /// More than fits in 64 bits.
+    /// A quantity of more than 64 bits.
     #[error("`{text}` is too large")]
     TooLarge {
-        /// What was written.
+        /// The text.
         text: String,
     },
 }
 
-/// Reads `12.5MB` exactly, without floating point: digits, an optional fraction, a suffix.
+/// Parses `12.5MB` exactly, without floating point: digits, an optional fraction, a suffix.
 pub(crate) fn parse_scaled(
     text: &str,
     suffixes: &[Suffix],
@@ -55,9 +55,9 @@ pub(crate) fn parse_scaled(
     let mut value = whole.checked_mul(*unit).ok_or_else(too_large)?;
     let mut place = *unit;
     for digit in fraction.bytes() {
-        // A fraction finer than the base unit is refused, not rounded.
+        // A fraction finer than the base unit is an error, not rounded.
         if place % 10 != 0 && digit != b'0' {
-            // Binary units are not multiples of ten: settle the rest of the fraction at once.
+            // Binary units are not multiples of ten: compute the rest of the fraction at once.
             return fraction_of(whole, fraction, *unit).ok_or_else(malformed);
         }
         place /= 10;

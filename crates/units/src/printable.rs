@@ -1,9 +1,9 @@
-//! What may be shown: nothing that moves a cursor, changes a colour, ends a line or reorders it.
+//! Safe output: no characters that move a cursor, change a colour, end a line or reorder it.
 
 use unicode_width::UnicodeWidthChar;
 
-/// Whether a terminal shows this character and does nothing else by it: no control character (C0,
-/// C1), none that sets the direction of what follows, and none that is invisible.
+/// Whether a terminal only shows this character: it is no control character (C0, C1), does not set
+/// the direction of text, and is not invisible.
 pub fn is_printable(character: char) -> bool {
     let acts = matches!(character,
         '\u{00AD}' | '\u{061C}' | '\u{115F}' | '\u{1160}' | '\u{180E}'
@@ -13,8 +13,8 @@ pub fn is_printable(character: char) -> bool {
     !character.is_control() && !acts
 }
 
-/// One line of `text` that a terminal only shows: each character that does something else is a
-/// space. Names of files and devices, and what programs answer, come from outside and are data.
+/// `text` as one safe line: every character that is not printable becomes a space. Names of files
+/// and devices, and the output of programs, come from outside.
 pub fn printable_line(text: &str) -> String {
     text.chars().map(|character| if is_printable(character) { character } else { ' ' }).collect()
 }

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Bytes, Nanos};
 
-/// A quantity that people write: reads `"100MB"` or `"90s"` (a string, with its unit; a bare
-/// number is refused) and serializes as the exact integer, so that a canonical form does not
+/// A quantity as people write it. Deserializes from `"100MB"` or `"90s"` (a string with a unit; a
+/// bare number is refused) and serializes as the exact integer, so that the canonical form does not
 /// depend on how it was written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(transparent)]
@@ -40,7 +40,7 @@ where
     }
 }
 
-/// As people write it, not as it serializes: what a file's author has to know.
+/// The schema of the form that people write, not of the serialized one.
 impl JsonSchema for Text<Bytes> {
     fn inline_schema() -> bool {
         true
@@ -55,7 +55,7 @@ impl JsonSchema for Text<Bytes> {
     }
 }
 
-/// As people write it, not as it serializes: what a file's author has to know.
+/// The schema of the form that people write, not of the serialized one.
 impl JsonSchema for Text<Nanos> {
     fn inline_schema() -> bool {
         true

@@ -1,6 +1,6 @@
-//! Where a line of text may break: never between a number and its unit.
+//! Line breaking: never between a number and its unit.
 
-/// Units as they are printed after a space.
+/// Units that follow a number and a space.
 const UNITS: [&str; 28] = [
     "ns",
     "µs",
@@ -32,9 +32,9 @@ const UNITS: [&str; 28] = [
     "°C",
 ];
 
-/// The words of `text` between which a line may break: split at spaces, but for the space between
-/// a number and its unit (`4 KiB`, `1 min 26 s`) and those of `n = 1,000` and `1 in 100`. Runs of
-/// spaces within such a word stay as they are; others are lost.
+/// The words of `text` between which a line may break: split at spaces, except for the space
+/// between a number and its unit (`4 KiB`, `1 min 26 s`) and those of `n = 1,000` and `1 in 100`.
+/// Spaces within such a word are kept; others are dropped.
 pub fn line_words(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text.trim_start_matches(' ');
     std::iter::from_fn(move || {
@@ -59,7 +59,7 @@ fn word_end(text: &str, from: usize) -> usize {
     text[from..].find(' ').map_or(text.len(), |length| from + length)
 }
 
-/// Whether `rest` must begin on the line on which `before` ends.
+/// Whether `rest` must start on the line on which `before` ends.
 fn belongs(before: &str, rest: &str) -> bool {
     let last = before.rsplit(' ').next().unwrap_or(before);
     let next = &rest[..word_end(rest, 0)];
@@ -77,7 +77,7 @@ fn belongs(before: &str, rest: &str) -> bool {
     }
 }
 
-/// Whether a number with its unit begins here.
+/// Whether `text` starts with a number and its unit.
 fn has_unit(text: &str) -> bool {
     let unit = text.split(' ').filter(|word| !word.is_empty()).nth(1).unwrap_or_default();
     UNITS.contains(&unit.trim_end_matches(|c: char| !c.is_alphanumeric()))

@@ -3,24 +3,23 @@ use flashlag_units::Nanos;
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
-/// When operations are meant to begin, whatever became of the ones before: the schedule of an open
-/// loop.
+/// The schedule of an open loop: intended starts of operations, whatever became of earlier ones.
 ///
-/// Times are whole nanoseconds over a sum that is kept in 2⁻³² ns, so that a schedule does not
-/// drift; exponential distances are drawn by comparing integers (von Neumann, 1951), so that they
-/// are the same on every machine.
+/// Times are whole nanoseconds, from a sum kept in 2⁻³² ns so that the schedule does not drift.
+/// Exponential distances are drawn by comparing integers (von Neumann, 1951) and are the same on
+/// every machine.
 #[derive(Clone, Debug)]
 pub struct Arrivals {
-    /// The mean distance, in 2⁻³² ns.
+    /// Mean distance, in 2⁻³² ns.
     period: u128,
-    /// The next intended time, in 2⁻³² ns.
+    /// Next intended start, in 2⁻³² ns.
     next: u128,
     random: Option<Pcg64Mcg>,
 }
 
 impl Arrivals {
-    /// The schedule that begins at `start`; `None` for a closed loop, which has none (no rate, or
-    /// one that is not above zero).
+    /// The schedule from `start` on; `None` for a closed loop (no rate, or one that is not above
+    /// zero).
     pub fn new(asked: &scenario::Arrivals, start: Nanos, seed: u64) -> Option<Arrivals> {
         let rate = asked.per_second.filter(|rate| rate.is_finite() && *rate > 0.0)?;
         // One IEEE division and a scaling by a power of two: exact on every machine.
@@ -37,23 +36,23 @@ impl Arrivals {
         Some(arrivals)
     }
 
-    /// Moves all that is to come by so long.
+    /// Delays all further starts by `by`.
     pub fn postpone(&mut self, by: Nanos) {
         self.next = self.next.saturating_add(u128::from(by.0) << 32);
     }
 
-    /// The mean distance.
+    /// Mean distance of starts.
     pub fn period(&self) -> Nanos {
         Nanos(to_nanos(self.period).max(1))
     }
 
-    /// The next intended time, without moving on.
+    /// Next intended start, without moving on.
     #[inline]
     pub fn peek(&self) -> Nanos {
         Nanos(to_nanos(self.next))
     }
 
-    /// The next intended time.
+    /// Takes the next intended start.
     #[inline]
     pub fn next_time(&mut self) -> Nanos {
         let time = self.peek();

@@ -3,8 +3,7 @@ use rand_pcg::rand_core::{Rng, SeedableRng};
 
 use crate::mix::below;
 
-/// An endless series of reads and writes, drawn one by one: `read_percent` in a hundred are reads
-/// on average.
+/// An endless random series of reads and writes; `read_percent` in a hundred are reads on average.
 #[derive(Clone, Debug)]
 pub struct Mixture {
     read_percent: u64,
@@ -12,7 +11,7 @@ pub struct Mixture {
 }
 
 impl Mixture {
-    /// The series that follows from `seed`.
+    /// The series of a seed.
     pub fn new(read_percent: u32, seed: u64) -> Mixture {
         Mixture { read_percent: u64::from(read_percent), random: Pcg64Mcg::seed_from_u64(seed) }
     }

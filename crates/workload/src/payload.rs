@@ -8,16 +8,16 @@ use thiserror::Error;
 use crate::mix::mix;
 use crate::stamp::{SECTOR_BYTES, STAMP_BYTES, Stamp};
 
-/// Random bytes that every sector is made from. Few enough to stay in the first-level cache: since
-/// each sector is XORed with a key of its own, no two have a byte string in common, and a larger
-/// pool would make them no less compressible, only slower to make.
+/// Random bytes from which every sector is made. They fit into the first-level cache; a larger pool
+/// would be slower and make the data no less compressible, since each sector is XORed with a key of
+/// its own and no two share a byte string.
 const POOL_BYTES: usize = 8 << 10;
 
-/// What is written: bytes that neither compress nor deduplicate, and that can be proved when they
-/// are read back. Content follows from seed, offset and generation alone.
+/// Data to write: bytes that neither compress nor deduplicate, and that can be verified when they
+/// are read back. They follow from seed, offset and generation alone.
 ///
-/// A sector of 512 bytes is a 32-byte [`Stamp`], then 480 bytes of the pool, from a place that the
-/// stamp's key chooses, XORed with that key repeated.
+/// A sector of 512 bytes is a 32-byte [`Stamp`], then 480 bytes of the pool from a place that the
+/// stamp's key selects, XORed with that key repeated.
 #[derive(Clone)]
 pub struct Payload {
     seed: u64,
@@ -30,33 +30,33 @@ impl fmt::Debug for Payload {
     }
 }
 
-/// A block that does not hold what was written to it.
+/// A block with other data than was written to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("byte {} of the data is wrong: expected generation {} of offset {}, found {found}",
     at.0, expected.generation, expected.offset)]
 pub struct Mismatch {
-    /// The first wrong byte, from the start of the span.
+    /// Position of the first wrong byte, from the start of the span.
     pub at: Bytes,
-    /// What should be there.
+    /// Stamp of the expected data.
     pub expected: Stamp,
-    /// What is there.
+    /// What is there instead.
     pub found: Found,
 }
 
-/// What was found in place of the expected data.
+/// What was read in place of the expected data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// Only zeroes: never written, or lost.
+    /// Zeroes: never written, or lost.
     Zero,
-    /// An older (or newer) writing of the whole block: a lost write.
+    /// An older (or newer) version of the whole block: a lost write.
     Stale(Stamp),
-    /// Part of the block is right, part is another writing of it: a torn write.
+    /// Another version in a part of the block: a torn write.
     Torn(Stamp),
-    /// Our data, but of another place: a misdirected write or read.
+    /// Data of this payload for another offset: a misdirected write or read.
     Misplaced(Stamp),
-    /// The right stamp over wrong bytes.
+    /// The expected stamp over changed bytes.
     Corrupt,
-    /// Nothing that this payload wrote.
+    /// Data of another origin.
     Foreign,
 }
 
@@ -76,19 +76,19 @@ impl fmt::Display for Found {
 }
 
 impl Payload {
-    /// The payload of a seed. Allocates some 8 KiB.
+    /// The payload of a seed; allocates about 8 KiB.
     pub fn new(seed: u64) -> Payload {
         let mut pool = vec![0; POOL_BYTES + SECTOR_BYTES].into_boxed_slice();
         Pcg64Mcg::seed_from_u64(mix(seed)).fill_bytes(&mut pool);
         Payload { seed, pool }
     }
 
-    /// The seed it follows from.
+    /// The seed.
     pub fn seed(&self) -> u64 {
         self.seed
     }
 
-    /// Writes the content of `offset` in its `generation`-th writing into `buffer`.
+    /// Fills `buffer` with the data of `offset` in its `generation`-th version.
     #[inline]
     pub fn fill(&self, buffer: &mut [u8], offset: Bytes, generation: u32) {
         let mut at = offset.0;
@@ -103,10 +103,11 @@ impl Payload {
         }
     }
 
-    /// Proves every byte of `buffer`, read from `offset` after its `generation`-th writing.
+    /// Verifies every byte of `buffer`, which was read from `offset`, against its `generation`-th
+    /// version.
     ///
     /// # Errors
-    /// The first byte that is wrong, and what is there instead.
+    /// The first wrong byte, and what is there instead.
     pub fn check(&self, buffer: &[u8], offset: Bytes, generation: u32) -> Result<(), Mismatch> {
         let mut at = offset.0;
         for sector in buffer.chunks(SECTOR_BYTES) {
@@ -124,7 +125,7 @@ impl Payload {
         Ok(())
     }
 
-    /// What a wrong `sector` of the block `buffer` at `offset` is.
+    /// What the wrong `sector` of the block `buffer` at `offset` holds.
     fn diagnose(&self, buffer: &[u8], offset: Bytes, sector: &[u8], expected: Stamp) -> Found {
         if sector.iter().all(|byte| *byte == 0) {
             return Found::Zero;
@@ -140,7 +141,7 @@ impl Payload {
         }
     }
 
-    /// Whether every sector of the block is its `generation`-th writing.
+    /// Whether every sector of the block is its `generation`-th version.
     fn check_all(&self, buffer: &[u8], offset: Bytes, generation: u32) -> bool {
         let sectors = buffer.chunks(SECTOR_BYTES).enumerate();
         sectors.into_iter().all(|(index, sector)| {
@@ -159,11 +160,11 @@ impl Payload {
     #[inline]
     fn fill_sector(&self, sector: &mut [u8; SECTOR_BYTES], stamp: Stamp) {
         let key = stamp.key(self.seed);
-        // By the key's upper bits, and a multiple of 64: a sector's source is whole cache lines.
+        // A multiple of 64, by the key's upper bits: a sector's source is whole cache lines.
         let from = ((key >> 32) as usize % POOL_BYTES) & !63;
         let source = &self.pool[from..from + SECTOR_BYTES];
         for (to, from) in sector.chunks_exact_mut(8).zip(source.chunks_exact(8)) {
-            // Both are 8 bytes long; the loop becomes vector instructions.
+            // Both chunks are 8 bytes long, so the loop becomes vector instructions.
             let from = from.try_into().map_or(0, u64::from_ne_bytes);
             to.copy_from_slice(&(from ^ u64::from_ne_bytes(key.to_le_bytes())).to_ne_bytes());
         }

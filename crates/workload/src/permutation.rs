@@ -4,10 +4,10 @@ use crate::mix::mix;
 /// functions (Luby and Rackoff, 1988).
 const ROUNDS: usize = 4;
 
-/// Each of `0..count` once, in pseudo-random order, without a table: a Feistel network over the
-/// smallest even number of bits that holds `count`, walked along its cycle until it is below
-/// `count` (Black and Rogaway, 2002). The network is at most four times as large as `count`, so
-/// that a step takes four tries at most on average.
+/// A pseudo-random permutation of `0..count` without a table: a Feistel network over the smallest
+/// even number of bits that holds `count`, repeated until the result is below `count` (cycle
+/// walking, Black and Rogaway, 2002). The network is at most four times as large as `count`, so a
+/// step takes at most four tries on average.
 #[derive(Clone, Debug)]
 pub struct Permutation {
     count: u64,
@@ -16,14 +16,14 @@ pub struct Permutation {
 }
 
 impl Permutation {
-    /// A permutation of `0..count` that follows from `seed`.
+    /// The permutation of `0..count` for a seed.
     pub fn new(count: u64, seed: u64) -> Permutation {
         let bits = u64::BITS - count.saturating_sub(1).leading_zeros();
         let keys = std::array::from_fn(|round| mix(mix(seed) ^ round as u64));
         Permutation { count, half_bits: bits.div_ceil(2).max(1), keys }
     }
 
-    /// How many values there are.
+    /// Number of values.
     pub fn count(&self) -> u64 {
         self.count
     }
@@ -34,7 +34,8 @@ impl Permutation {
             return None;
         }
         let mut value = self.network(index);
-        // Ends: the network is a bijection, so the cycle through `index` leads back below `count`.
+        // This ends: the network is a bijection, so the cycle through `index` leads back below
+        // `count`.
         while value >= self.count {
             value = self.network(value);
         }

@@ -1,25 +1,26 @@
 use crate::mix::mix;
 
-/// Every sector carries a stamp: the smallest unit that storage writes as a whole.
+/// Bytes of a sector, the smallest unit that storage writes as a whole. Every sector carries a
+/// stamp.
 pub const SECTOR_BYTES: usize = 512;
-/// The stamp's size, at the head of a sector.
+/// Bytes of a stamp, at the start of a sector.
 pub const STAMP_BYTES: usize = 32;
 
-/// What a sector says of itself.
+/// Identity of a sector.
 ///
-/// In memory four little-endian words: a key that hashes seed, offset and generation; then the
-/// offset, the generation and a tag of the seed, each XORed with a multiple of the key, so that a
-/// stamp looks as random as the rest and does not compress.
+/// Stored as four little-endian words: a key, which is a hash of seed, offset and generation; then
+/// the offset, the generation and a tag of the seed, each XORed with a multiple of the key, so that
+/// a stamp looks random and does not compress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
-    /// Where the sector belongs, in bytes from the start of the span.
+    /// Offset of the sector, in bytes from the start of the span.
     pub offset: u64,
-    /// Which writing of it this is.
+    /// Version of the sector: how often it was written.
     pub generation: u32,
 }
 
 impl Stamp {
-    /// The key of this stamp: what makes a sector's content its own.
+    /// Key of this stamp, from which the sector's content follows.
     #[inline]
     pub(crate) fn key(&self, seed: u64) -> u64 {
         mix(mix(seed ^ self.offset) ^ u64::from(self.generation))
@@ -38,7 +39,7 @@ impl Stamp {
         bytes
     }
 
-    /// The stamp at the head of `sector`, where it is one of this seed's.
+    /// The stamp at the start of `sector`, if it is one of this seed's.
     pub(crate) fn decode(seed: u64, sector: &[u8]) -> Option<Stamp> {
         let word = |index: usize| {
             let bytes = sector.get(index * 8..index * 8 + 8)?;
@@ -54,8 +55,8 @@ impl Stamp {
     }
 }
 
-/// What hides the words of a stamp: odd multiples of its key (the fractional bits of the square
-/// roots of 2, 3 and 5), as different from one another as from the key.
+/// Masks of a stamp's words: odd multiples of its key (by the fractional bits of the square roots
+/// of 2, 3 and 5), so that they differ from one another and from the key.
 #[inline]
 const fn masks(key: u64) -> [u64; 3] {
     [

@@ -14,11 +14,11 @@ use crate::place::Place;
 use crate::vfs::{Files, Mounted, NAME, register};
 use crate::writes::Writes;
 
-/// Files of a simulated phone, in virtual time.
+/// Files of a simulated phone, in virtual time: the [`Place`] of simulated saves.
 #[derive(Debug)]
 pub(crate) struct Simulated {
     mounted: Mounted,
-    /// What SQLite computes for a statement.
+    /// Time that SQLite computes for a statement.
     cpu: Nanos,
 }
 
@@ -86,7 +86,7 @@ impl Place for Simulated {
         error: &rusqlite::Error,
     ) -> SqliteError {
         let code = error.sqlite_extended_error_code().unwrap_or_default();
-        // The path without the number of the mount, which says nothing to a reader.
+        // The path without the number of the mount, which is internal.
         let name = path.file_name().map_or(path, Path::new);
         match self.mounted.take_failure() {
             Some(failure) if SqliteError::is_storage(code) => {

@@ -1,4 +1,4 @@
-//! What SQLite calls: registration, and the memory that connections share.
+//! Callbacks from SQLite: registration, and the memory that connections share.
 
 use std::ffi::{c_int, c_void};
 use std::ptr;
@@ -10,17 +10,17 @@ use rsqlite_vfs::{SQLiteIoMethods, SQLiteVfs, SQLiteVfsFile, VfsErrorCode, regis
 use super::file::StackFile;
 use super::store::{Os, Store};
 
-/// The name SQLite knows it by.
+/// Name of the VFS in SQLite.
 pub(crate) const NAME: &str = "flashlag";
 
 struct Vfs;
 
 struct IoMethods;
 
-/// Makes the VFS known to SQLite, once in a process; it stays so.
+/// Registers the VFS with SQLite, once per process and for good.
 ///
 /// # Errors
-/// Why SQLite does not take it.
+/// If SQLite refuses it.
 pub(crate) fn register() -> Result<(), String> {
     static REGISTERED: OnceLock<Result<(), String>> = OnceLock::new();
     let registered = REGISTERED.get_or_init(|| {
@@ -73,7 +73,7 @@ impl SQLiteIoMethods for IoMethods {
     };
 }
 
-/// The file behind SQLite's.
+/// Our file behind SQLite's.
 ///
 /// # Safety
 /// `file` is open by this VFS, and nobody else uses it until the borrow ends.
@@ -83,7 +83,7 @@ unsafe fn file_of<'a>(file: *mut sqlite3_file) -> &'a StackFile {
     unsafe { (*opened).handle::<StackFile>() }
 }
 
-/// Result code of a call that failed.
+/// Result code for a failed call.
 fn code_of(error: rsqlite_vfs::VfsError) -> c_int {
     error.raw_code()
 }
@@ -107,7 +107,7 @@ unsafe extern "C" fn shared_map(
     };
     let (pointer, code) = match found {
         Ok(Some(pointer)) => (pointer, ffi::SQLITE_OK),
-        // A region that is there but too small, or could not be made.
+        // A region that is too small, or could not be allocated.
         Ok(None) if extend != 0 => (ptr::null_mut(), ffi::SQLITE_IOERR),
         Ok(None) => (ptr::null_mut(), ffi::SQLITE_OK),
         Err(error) => (ptr::null_mut(), code_of(error)),

@@ -1,4 +1,4 @@
-//! Files in memory that take time, have a limit and remember the calls.
+//! Files in memory that take time, have a limit and log their calls.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ struct Inside {
 }
 
 impl Fake {
-    /// Files of `limit` bytes together at most.
+    /// Files of at most `limit` bytes together.
     pub(crate) fn new(limit: u64) -> Fake {
         Fake(Rc::new(Inside {
             clock: VirtualClock::default(),
@@ -40,7 +40,7 @@ impl Fake {
         }))
     }
 
-    /// The same files, apart.
+    /// An independent copy of the files.
     pub(crate) fn copy(&self) -> Fake {
         let copy = Fake::new(self.0.limit);
         copy.0.names.replace(self.0.names.borrow().clone());
@@ -49,7 +49,7 @@ impl Fake {
         copy
     }
 
-    /// The calls since it was last asked.
+    /// Takes the log of calls.
     pub(crate) fn take_calls(&self) -> Vec<String> {
         self.0.calls.take()
     }

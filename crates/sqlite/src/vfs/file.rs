@@ -10,19 +10,19 @@ use super::mount::{InMemory, Mount, with};
 #[derive(Debug)]
 pub(super) struct StackFile {
     pub(super) mount: u64,
-    /// As the filesystem calls it.
+    /// Its number in the filesystem.
     pub(super) file: u64,
-    /// As locks call it.
+    /// Its handle in the lock table.
     pub(super) handle: u64,
     pub(super) name: String,
     pub(super) is_database: bool,
     pub(super) held: LockLevel,
-    /// Whether its name is to be made durable with the next sync.
+    /// Whether the next sync must make its name durable.
     pub(super) name_is_new: bool,
 }
 
 impl StackFile {
-    /// Makes a call of the filesystem.
+    /// Makes a call to the filesystem.
     fn call<T>(
         &self,
         code: VfsErrorCode,
@@ -31,7 +31,7 @@ impl StackFile {
         with(self.mount, code, |mount| work(mount).map_err(|error| mount.refuse(code, error)))
     }
 
-    /// Uses what is in memory of this database.
+    /// Uses the in-memory state of this database.
     pub(super) fn in_memory<T>(
         &self,
         code: VfsErrorCode,
@@ -72,8 +72,8 @@ impl VfsFile for StackFile {
         self.call(VfsErrorCode::IoTruncate, |mount| mount.files.truncate(self.file, size))
     }
 
-    /// As the `unix` VFS: whatever is asked for, the one call that it was built with; then, once
-    /// for a new journal or log, the directory. That fails silently.
+    /// Syncs as the `unix` VFS does: whatever is asked for, by the one call that SQLite was built
+    /// with; then, once for a new journal or log, the directory, whose errors are ignored.
     fn sync(&mut self, _options: SyncOptions) -> VfsResult<()> {
         self.call(VfsErrorCode::IoSync, |mount| mount.files.sync(self.file))?;
         if std::mem::take(&mut self.name_is_new) {

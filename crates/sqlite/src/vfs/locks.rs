@@ -1,24 +1,24 @@
 use rsqlite_vfs::LockLevel;
 
-/// Who holds which lock on a database: any number of readers, one writer among them.
+/// Locks of a database: any number of readers, one writer among them.
 #[derive(Debug, Default)]
 pub(super) struct Locks {
-    /// Handles that hold SHARED or more.
+    /// Handles with SHARED or more.
     readers: u32,
-    /// The handle that holds RESERVED or more, and what it holds.
+    /// The handle with RESERVED or more, and its lock.
     writer: Option<(u64, LockLevel)>,
 }
 
 impl Locks {
-    /// Raises what `handle` holds from `held` to `wanted`; tells what it holds then, which is less
-    /// than `wanted` where others are in the way.
+    /// Raises the lock of `handle` from `held` to `wanted`; returns its new lock, which is less
+    /// than `wanted` if others are in the way.
     pub(super) fn raise(&mut self, handle: u64, held: LockLevel, wanted: LockLevel) -> LockLevel {
         if held >= wanted {
             return held;
         }
         let other = self.writer.filter(|(writer, _)| *writer != handle).map(|(_, level)| level);
         if held == LockLevel::None {
-            // A writer that waits for the readers to leave lets no new ones in.
+            // A writer that waits for readers to leave lets no new ones in.
             if other.is_some_and(|level| level >= LockLevel::Pending) {
                 return held;
             }
@@ -38,7 +38,7 @@ impl Locks {
         level
     }
 
-    /// Lowers what `handle` holds from `held` to `wanted`.
+    /// Lowers the lock of `handle` from `held` to `wanted`.
     pub(super) fn lower(&mut self, handle: u64, held: LockLevel, wanted: LockLevel) -> LockLevel {
         if held <= wanted {
             return held;
@@ -52,7 +52,7 @@ impl Locks {
         wanted
     }
 
-    /// Whether somebody is to write.
+    /// Whether a handle has reserved the right to write.
     pub(super) fn is_reserved(&self) -> bool {
         self.writer.is_some()
     }

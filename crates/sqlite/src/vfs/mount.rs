@@ -13,12 +13,12 @@ use super::locks::Locks;
 use super::shared::Shared;
 use crate::writes::Writes;
 
-/// Numbers of mounts and of open files: unique in the process, never used again.
+/// Numbers of mounts and open files, unique in the process and never reused.
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
 thread_local! {
     static MOUNTS: RefCell<BTreeMap<u64, Rc<Mount>>> = const { RefCell::new(BTreeMap::new()) };
-    /// The mount that was used last, whose clock is SQLite's.
+    /// The mount that was used last, whose clock SQLite gets.
     static LAST: Cell<u64> = const { Cell::new(0) };
 }
 
@@ -26,7 +26,7 @@ pub(super) fn next_number() -> u64 {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-/// A simulated phone's files and what SQLite keeps in memory beside them.
+/// A mount: the files of a simulated phone, and what SQLite keeps in memory beside them.
 #[derive(Debug)]
 pub(super) struct Mount {
     pub(super) files: Box<dyn Files>,
@@ -36,7 +36,7 @@ pub(super) struct Mount {
     failure: RefCell<Option<DeviceError>>,
 }
 
-/// What a database that is open has in memory.
+/// In-memory state of an open database.
 #[derive(Debug, Default)]
 pub(super) struct InMemory {
     pub(super) handles: u32,
@@ -45,7 +45,7 @@ pub(super) struct InMemory {
 }
 
 impl Mount {
-    /// What is in memory of a database; made where there is none.
+    /// In-memory state of a database, created on first use.
     pub(super) fn database<T>(&self, name: &str, work: impl FnOnce(&mut InMemory) -> T) -> T {
         let mut databases = self.databases.borrow_mut();
         match databases.get_mut(name) {
@@ -54,7 +54,7 @@ impl Mount {
         }
     }
 
-    /// Forgets what is in memory of a database that nobody has open.
+    /// Drops the in-memory state of a database that no connection has open.
     pub(super) fn forget(&self, name: &str) {
         let mut databases = self.databases.borrow_mut();
         if databases.get(name).is_some_and(|database| database.handles == 0) {
@@ -62,7 +62,7 @@ impl Mount {
         }
     }
 
-    /// What a failed call is to SQLite: no space is no space whatever the call was.
+    /// SQLite's result code for a failed call: ENOSPC is the same for all calls.
     pub(super) fn refuse(&self, code: VfsErrorCode, error: DeviceError) -> VfsError {
         let code = if error.is_no_space() { VfsErrorCode::Full } else { code };
         let refusal = VfsError::new(code, error.to_string().into());
@@ -75,7 +75,7 @@ impl Mount {
     }
 }
 
-/// Does something with a mount of this thread.
+/// Calls a function with a mount of this thread.
 pub(super) fn with<T>(
     mount: u64,
     code: VfsErrorCode,
@@ -87,18 +87,18 @@ pub(super) fn with<T>(
     work(&found)
 }
 
-/// Does something with the mount that was used last; `None` where that is no more.
+/// Calls a function with the mount that was used last; `None` if it no longer exists.
 pub(super) fn with_last<T>(work: impl FnOnce(&Mount) -> T) -> Option<T> {
     find(LAST.get()).map(|mount| work(&mount))
 }
 
-/// A mount of this thread. Its own share of it, since what is done may mount and unmount; none at
-/// the end of a thread, when the registry is gone.
+/// A mount of this thread, as a share of its own, since the caller may mount and unmount; `None` at
+/// the end of the thread, when the registry is gone.
 fn find(mount: u64) -> Option<Rc<Mount>> {
     MOUNTS.try_with(|mounts| mounts.borrow().get(&mount).cloned()).ok().flatten()
 }
 
-/// Keeps files within SQLite's reach until it is dropped, on the thread that made it.
+/// A mount that lasts until it is dropped, on the thread that made it.
 #[derive(Debug)]
 pub(crate) struct Mounted {
     number: u64,
@@ -119,7 +119,7 @@ impl Mounted {
         Mounted { number, mount }
     }
 
-    /// The path by which SQLite finds a file here.
+    /// Path by which SQLite finds a file here.
     pub(crate) fn path(&self, name: &str) -> String {
         format!("/{}/{name}", self.number)
     }
@@ -129,12 +129,12 @@ impl Mounted {
         self.mount.files.as_ref()
     }
 
-    /// What SQLite has written to them.
+    /// Writes by SQLite so far.
     pub(crate) fn writes(&self) -> Writes {
         self.mount.writes.get()
     }
 
-    /// Why the last call that failed did, once.
+    /// Takes the reason why the last failed call failed.
     pub(crate) fn take_failure(&self) -> Option<DeviceError> {
         self.mount.failure.take()
     }
@@ -142,12 +142,12 @@ impl Mounted {
 
 impl Drop for Mounted {
     fn drop(&mut self) {
-        // Gone already at the end of a thread.
+        // The registry may be gone at the end of a thread.
         let _ = MOUNTS.try_with(|mounts| mounts.borrow_mut().remove(&self.number));
     }
 }
 
-/// The mount and the file's name that a path made by [`Mounted::path`] means.
+/// Mount and file name of a path made by [`Mounted::path`].
 pub(super) fn parse(path: &str) -> Option<(u64, &str)> {
     let (mount, name) = path.strip_prefix('/')?.split_once('/')?;
     Some((mount.parse().ok()?, name))

@@ -2,14 +2,14 @@ use std::cell::Cell;
 use std::ffi::c_void;
 use std::rc::Rc;
 
-/// Locks that a write-ahead log's index has (`SQLITE_SHM_NLOCK`).
+/// Number of locks of a write-ahead log's index (`SQLITE_SHM_NLOCK`).
 const LOCKS: usize = 8;
 
-/// The index of a database's write-ahead log, which its connections share.
+/// The index of a database's write-ahead log, shared by its connections.
 ///
-/// SQLite holds pointers into the regions until it has unmapped them. The regions are made of cells
-/// and never touched from here, are never moved and never shrink; they are given back when the last
-/// handle has unmapped them, and never where handles were left mapped.
+/// SQLite holds pointers into the regions until it has unmapped them. So the regions are made of
+/// cells, are never accessed from here, never move and never shrink. They are freed when the last
+/// handle has unmapped them, and never if a handle did not.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
     regions: Vec<Rc<[Cell<u64>]>>,
@@ -24,8 +24,8 @@ struct Lock {
 }
 
 impl Shared {
-    /// A region for `handle`; `None` where it is not there and is not to be made. All regions of a
-    /// database have the same size.
+    /// Maps a region for `handle`; `None` if it does not exist and must not be created. All regions
+    /// of a database have the same size.
     pub(super) fn map(
         &mut self,
         handle: u64,
@@ -46,7 +46,7 @@ impl Shared {
         (found.len() * size_of::<u64>() >= bytes).then(|| Rc::as_ptr(found).cast_mut().cast())
     }
 
-    /// `handle` holds no pointer any more.
+    /// Notes that `handle` holds no pointer any more.
     pub(super) fn unmap(&mut self, handle: u64) {
         self.users.retain(|user| *user != handle);
         for lock in &mut self.locks {
@@ -58,7 +58,8 @@ impl Shared {
         }
     }
 
-    /// Takes locks `first` to `first + count`; `false`, and none of them, where another has one.
+    /// Takes the locks `first` to `first + count`; `false`, and takes none, if another handle has
+    /// one.
     pub(super) fn lock(&mut self, handle: u64, first: usize, count: usize, alone: bool) -> bool {
         let Some(locks) = self.locks.get_mut(first..first.saturating_add(count)) else {
             return false;
@@ -80,7 +81,7 @@ impl Shared {
         true
     }
 
-    /// Lets go of locks `first` to `first + count`.
+    /// Releases the locks `first` to `first + count`.
     pub(super) fn unlock(&mut self, handle: u64, first: usize, count: usize) {
         let locks = self.locks.get_mut(first..first.saturating_add(count)).unwrap_or_default();
         for lock in locks {
@@ -92,7 +93,7 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        // Somebody may still have pointers: better lost than freed under them.
+        // A handle may still have pointers: better to leak the memory than to free it under them.
         if !self.users.is_empty() {
             std::mem::forget(std::mem::take(&mut self.regions));
         }

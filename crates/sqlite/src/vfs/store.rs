@@ -12,20 +12,20 @@ use rustix::io::Errno;
 use super::file::StackFile;
 use super::mount::{Mount, next_number, parse, with, with_last};
 
-/// The names of files, and whose they are.
+/// Names of files, by mount.
 #[derive(Debug)]
 pub(super) struct Store;
 
 impl VfsStore for Store {
     type File = StackFile;
-    /// Nothing: what there is belongs to threads.
+    /// Empty: all state belongs to threads.
     type AppData = ();
 
     fn open_file((): &(), request: OpenRequest<'_>) -> VfsResult<OpenedFile<StackFile>> {
         let options = request.options;
         let nowhere = || VfsError::new(VfsErrorCode::CantOpen, "no file of a mount".into());
-        // Files without a name are SQLite's own scratch space, which phones keep in memory
-        // (SQLITE_TEMP_STORE=3): no save comes to one.
+        // Files without a name are SQLite's scratch space, which phones keep in memory
+        // (SQLITE_TEMP_STORE=3): no save uses them.
         let path = request.filename.ok_or_else(nowhere)?.path();
         let (mount, name) = parse(path).ok_or_else(nowhere)?;
         with(mount, VfsErrorCode::CantOpen, |found| {
@@ -36,9 +36,10 @@ impl VfsStore for Store {
                 found.database(name, |database| database.handles += 1);
             }
             let journals = [FileKind::MainJournal, FileKind::SuperJournal, FileKind::Wal];
-            // Of these alone: what SQLite finds missing after a power cut must be truly gone. The
-            // `unix` VFS asks only whether it may be made, not whether it was: a journal that stays
-            // (PERSIST, TRUNCATE) is closed after each commit and has its name synced again.
+            // Only for these: what SQLite does not find after a power cut must be truly gone. The
+            // `unix` VFS checks only whether the file may be created, not whether it was, so a
+            // journal that remains (PERSIST, TRUNCATE) is closed after each commit and has its name
+            // synced again.
             let may_be_new = options.create();
             let name_is_new = may_be_new && kind.is_some_and(|kind| journals.contains(&kind));
             let file = StackFile {
@@ -109,7 +110,7 @@ impl VfsStore for Store {
     }
 }
 
-/// The file of this name, and whether it was made for it.
+/// Opens or creates the file; returns it and whether it was created.
 fn find_or_create(mount: &Mount, name: &str, options: OpenOptions) -> VfsResult<u64> {
     let refuse = |errno| {
         let error = DeviceError::os("open", name, None, errno);
@@ -131,11 +132,11 @@ fn delete(mount: &Mount, name: &str) -> VfsResult<()> {
     deleted.map_err(|error| mount.refuse(VfsErrorCode::IoDelete, error))
 }
 
-/// Time and chance, as the mount that was used last has them.
+/// Time and randomness of the mount that was used last.
 #[derive(Debug)]
 pub(super) struct Os;
 
-/// 2013-01-01: the virtual clock's zero, to SQL that asks what day it is.
+/// 2013-01-01, the zero of the virtual clock for SQL's date functions.
 const ZERO_MILLIS: i64 = 1_356_998_400_000;
 
 impl OsCallback for Os {
@@ -146,8 +147,8 @@ impl OsCallback for Os {
         });
     }
 
-    /// SQLite asks only the VFS that is its default. That is another one, so that salts and nonces
-    /// in its files are truly random; no call depends on them.
+    /// SQLite calls this only on its default VFS, which is another one. So salts and nonces in
+    /// files are truly random; no call depends on them.
     fn random(&self, buf: &mut [u8]) -> usize {
         let filled = with_last(|mount| mount.random.borrow_mut().fill_bytes(buf));
         filled.map_or(0, |()| buf.len())
