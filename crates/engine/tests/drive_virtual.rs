@@ -11,7 +11,7 @@ use flashlag_schema::scenario::{Arrivals, IoOperation, Pattern, Schedule};
 use flashlag_stats::Percentile;
 use flashlag_testing::{FaultDevice, Faults};
 use flashlag_units::{Bytes, Nanos};
-use flashlag_workload::Found;
+use flashlag_workload::Damage;
 use proptest::prelude::*;
 
 const SIZE: Bytes = Bytes::from_mib(1);
@@ -292,8 +292,8 @@ fn lost_torn_and_flipped_writes_are_found_by_reading_back() {
         assert_eq!((verified.blocks, verified.mismatches), (200, 1), "{verified:?}");
         let found = verified.first[0].found;
         match index {
-            0 | 1 => assert_eq!(found, Found::Zero),
-            _ => assert!(matches!(found, Found::Corrupt | Found::Foreign), "{found:?}"),
+            0 | 1 => assert_eq!(found, Damage::Zero),
+            _ => assert!(matches!(found, Damage::Corrupt | Damage::Foreign), "{found:?}"),
         }
         assert!(!verified.is_proved());
     }

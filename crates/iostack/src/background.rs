@@ -44,7 +44,7 @@ pub struct BackgroundTotal {
 
 /// A request of a background job.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct UnderWay {
+pub(crate) struct Pending {
     pub(crate) pid: Pid,
     /// The data is written, and a sync is under way.
     pub(crate) is_written: bool,
@@ -60,9 +60,9 @@ impl fmt::Debug for DueTimes {
 }
 
 #[derive(Debug)]
-pub(crate) struct Running {
+pub(crate) struct RunningJob {
     pub(crate) job: BackgroundJob,
-    pub(crate) under_way: Vec<UnderWay>,
+    pub(crate) under_way: Vec<Pending>,
     pub(crate) total: BackgroundTotal,
     pub(crate) began: Nanos,
     due: Option<DueTimes>,
@@ -70,9 +70,9 @@ pub(crate) struct Running {
     next: u64,
 }
 
-impl Running {
-    pub(crate) fn new(job: BackgroundJob, began: Nanos, due: Option<DueTimes>) -> Running {
-        Running {
+impl RunningJob {
+    pub(crate) fn new(job: BackgroundJob, began: Nanos, due: Option<DueTimes>) -> RunningJob {
+        RunningJob {
             random: Pcg64Mcg::seed_from_u64(job.seed),
             job,
             under_way: Vec::new(),

@@ -18,15 +18,15 @@ const EXPIRES_AFTER: Nanos = Nanos::from_secs(30);
 pub(crate) const READ_AHEAD: u64 = 128 << 10;
 
 #[derive(Clone, Copy, Debug)]
-struct Dirty {
+struct DirtyPage {
     since: Nanos,
     /// The page has no block yet, but is promised one.
     promised: bool,
 }
 
 #[derive(Debug, Default)]
-struct Cached {
-    dirty: BTreeMap<u64, Dirty>,
+struct CachedFile {
+    dirty: BTreeMap<u64, DirtyPage>,
     /// Cached pages with their insertion number.
     resident: BTreeMap<u64, u64>,
     /// End of the last read.
@@ -35,7 +35,7 @@ struct Cached {
 
 #[derive(Debug, Default)]
 pub(crate) struct PageCache {
-    files: BTreeMap<FileId, Cached>,
+    files: BTreeMap<FileId, CachedFile>,
     dirty: usize,
     promised: u64,
     resident: usize,
@@ -72,7 +72,7 @@ impl PageCache {
     pub(crate) fn write(&mut self, now: Nanos, file: FileId, page: u64, promised: bool) {
         let cached = self.files.entry(file).or_default();
         if let Entry::Vacant(vacant) = cached.dirty.entry(page) {
-            vacant.insert(Dirty { since: now, promised });
+            vacant.insert(DirtyPage { since: now, promised });
             self.dirty += 1;
             self.promised += u64::from(promised);
         }
@@ -159,7 +159,7 @@ impl PageCache {
     /// Files with a page that has been dirty for too long.
     pub(crate) fn expired(&self, now: Nanos) -> Vec<FileId> {
         let Some(until) = now.0.checked_sub(EXPIRES_AFTER.0) else { return Vec::new() };
-        let old = |cached: &Cached| cached.dirty.values().any(|dirty| dirty.since.0 <= until);
+        let old = |cached: &CachedFile| cached.dirty.values().any(|dirty| dirty.since.0 <= until);
         self.files.iter().filter(|(_, cached)| old(cached)).map(|(file, _)| *file).collect()
     }
 
@@ -188,7 +188,7 @@ impl PageCache {
 }
 
 /// Whether the page of an entry is still cached and was not inserted again.
-fn is_held(files: &BTreeMap<FileId, Cached>, (file, page, came): (FileId, u64, u64)) -> bool {
+fn is_held(files: &BTreeMap<FileId, CachedFile>, (file, page, came): (FileId, u64, u64)) -> bool {
     files.get(&file).is_some_and(|cached| cached.resident.get(&page) == Some(&came))
 }
 

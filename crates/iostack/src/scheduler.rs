@@ -55,7 +55,7 @@ struct Piece {
 
 /// An event in the software above the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Later {
+enum Event {
     /// A write is encrypted and goes to the device.
     Send(Piece),
     /// A read is decrypted, or a computation over.
@@ -64,15 +64,15 @@ enum Later {
 
 /// Time that encryption takes, in nanoseconds per KiB and per request.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Crypt {
+pub(crate) struct Encryption {
     read_per_kib: u64,
     write_per_kib: u64,
     per_request: u64,
 }
 
-impl Crypt {
-    pub(crate) fn new(model: &EncryptionModel) -> Crypt {
-        Crypt {
+impl Encryption {
+    pub(crate) fn new(model: &EncryptionModel) -> Encryption {
+        Encryption {
             read_per_kib: model.read_per_kib.0.0,
             write_per_kib: model.write_per_kib.0.0,
             per_request: model.per_request.0.0,
@@ -95,10 +95,10 @@ pub(crate) struct Scheduler<D> {
     pub(crate) device: D,
     pub(crate) clock: VirtualClock,
     pub(crate) ledger: Ledger,
-    crypt: Option<Crypt>,
+    crypt: Option<Encryption>,
     /// When the one thread that encrypts is free again.
     crypt_busy: Nanos,
-    later: BinaryHeap<Reverse<(Nanos, u64, Later)>>,
+    later: BinaryHeap<Reverse<(Nanos, u64, Event)>>,
     ordinal: u64,
     table: Vec<Entry>,
     /// Entries of the table without a process.
@@ -117,7 +117,7 @@ pub(crate) struct Scheduler<D> {
 }
 
 impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
-    pub(crate) fn new(device: D, crypt: Option<Crypt>) -> Scheduler<D> {
+    pub(crate) fn new(device: D, crypt: Option<Encryption>) -> Scheduler<D> {
         let geometry = device.geometry();
         let nobody = Pid { index: 0, generation: 0 };
         let nothing = Piece { pid: nobody, op: Op::Flush, run: Run { offset: 0, length: 0 } };
@@ -239,8 +239,8 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
             }
             self.later.pop();
             match later {
-                Later::Send(piece) => self.send(piece),
-                Later::Done(piece) => self.piece_done(piece.pid),
+                Event::Send(piece) => self.send(piece),
+                Event::Done(piece) => self.piece_done(piece.pid),
             }
         }
         std::mem::take(&mut self.finished)
@@ -264,12 +264,12 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
         if cost == Nanos::ZERO {
             self.piece_done(piece.pid);
         } else {
-            self.in_crypt(cost, Later::Done(piece));
+            self.in_crypt(cost, Event::Done(piece));
         }
     }
 
     /// Queues work for the one thread that encrypts and decrypts.
-    fn in_crypt(&mut self, cost: Nanos, then: Later) {
+    fn in_crypt(&mut self, cost: Nanos, then: Event) {
         self.crypt_busy = self.crypt_busy.max(self.now()).plus(cost);
         self.ordinal += 1;
         self.later.push(Reverse((self.crypt_busy, self.ordinal, then)));
@@ -346,7 +346,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
         let Some(process) = self.live_mut(pid) else { return };
         process.in_flight += 1;
         self.ordinal += 1;
-        let then = Later::Done(Piece { pid, op: Op::Flush, run: Run { offset: 0, length: 0 } });
+        let then = Event::Done(Piece { pid, op: Op::Flush, run: Run { offset: 0, length: 0 } });
         self.later.push(Reverse((self.now().plus(time), self.ordinal, then)));
     }
 
@@ -371,7 +371,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
             match (&self.crypt, op) {
                 (Some(crypt), Op::Write) if crypt.cost(&piece) > Nanos::ZERO => {
                     let cost = crypt.cost(&piece);
-                    self.in_crypt(cost, Later::Send(piece));
+                    self.in_crypt(cost, Event::Send(piece));
                 }
                 _ => self.send(piece),
             }

@@ -13,7 +13,7 @@ use crate::stack::{Inner, Stack};
 
 /// One request under way.
 #[derive(Clone, Copy, Debug)]
-struct UnderWay {
+struct Pending {
     started: Nanos,
     stage: Stage,
     durability: Durability,
@@ -40,7 +40,7 @@ pub struct StackFile<D> {
     block: Bytes,
     direct: bool,
     sync: SyncCall,
-    slots: Vec<Option<UnderWay>>,
+    slots: Vec<Option<Pending>>,
     /// The sync under way.
     syncing: Option<Pid>,
     done: Vec<Completion>,
@@ -103,7 +103,7 @@ impl<D: Device<Clock = VirtualClock>> StackFile<D> {
             self.synced(&result);
         }
         for slot in 0..self.slots.len() {
-            let Some(UnderWay { started, stage: Stage::Data(pid), durability }) = self.slots[slot]
+            let Some(Pending { started, stage: Stage::Data(pid), durability }) = self.slots[slot]
             else {
                 continue;
             };
@@ -114,7 +114,7 @@ impl<D: Device<Clock = VirtualClock>> StackFile<D> {
                 }
                 Ok(_) => {
                     let stage = Stage::Written;
-                    self.slots[slot] = Some(UnderWay { started, stage, durability });
+                    self.slots[slot] = Some(Pending { started, stage, durability });
                 }
                 Err(error) => self.complete(slot, (started, None, inner.now()), Err(error)),
             }
@@ -123,7 +123,7 @@ impl<D: Device<Clock = VirtualClock>> StackFile<D> {
     }
 
     fn begin_sync(&mut self, inner: &mut Inner<D>) {
-        let written = |one: &UnderWay| matches!(one.stage, Stage::Written);
+        let written = |one: &Pending| matches!(one.stage, Stage::Written);
         if self.syncing.is_some() || !self.slots.iter().flatten().any(written) {
             return;
         }
@@ -132,7 +132,7 @@ impl<D: Device<Clock = VirtualClock>> StackFile<D> {
             one.stage = Stage::Syncing(from);
         }
         // A write that is durable by itself needs only its data, too.
-        let asked = |one: &UnderWay| one.durability == Durability::Flush;
+        let asked = |one: &Pending| one.durability == Durability::Flush;
         let all = self.sync == SyncCall::All && self.slots.iter().flatten().any(asked);
         match inner.begin_sync(Some(self.file), !all) {
             Ok(pid) => self.syncing = Some(pid),
@@ -148,7 +148,7 @@ impl<D: Device<Clock = VirtualClock>> StackFile<D> {
 
     fn synced_at(&mut self, ended: Nanos, result: &Result<(), DeviceError>) {
         for slot in 0..self.slots.len() {
-            if let Some(UnderWay { started, stage: Stage::Syncing(from), durability }) =
+            if let Some(Pending { started, stage: Stage::Syncing(from), durability }) =
                 self.slots[slot]
             {
                 let flush = (durability == Durability::Flush).then_some(from);
@@ -223,7 +223,7 @@ impl<D: Device<Clock = VirtualClock>> Device for StackFile<D> {
             Op::Read | Op::Discard => Durability::None,
         };
         match self.begin(&mut inner, &request) {
-            Ok(stage) => self.slots[slot] = Some(UnderWay { started, stage, durability }),
+            Ok(stage) => self.slots[slot] = Some(Pending { started, stage, durability }),
             Err(error) => {
                 let now = inner.now();
                 self.complete(slot, (started, None, now), Err(error));

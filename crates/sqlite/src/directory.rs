@@ -9,8 +9,8 @@ use rustix::fs::{AtFlags, Mode, OFlags, open, statat, unlinkat};
 use rustix::io::Errno;
 
 use crate::error::SqliteError;
-use crate::held::Held;
 use crate::place::Place;
+use crate::redirect::Redirection;
 use crate::thread_io::ThreadIo;
 use crate::writes::Writes;
 
@@ -24,7 +24,7 @@ pub(crate) struct Directory {
     opened: Arc<OwnedFd>,
     counter: ThreadIo,
     /// SQLite's own files are opened through the same descriptor.
-    _held: Held,
+    _held: Redirection,
 }
 
 impl Directory {
@@ -49,7 +49,7 @@ impl Directory {
     }
 
     fn holding(path: PathBuf, opened: Arc<OwnedFd>) -> Directory {
-        let held = Held::new(&path, Arc::clone(&opened));
+        let held = Redirection::new(&path, Arc::clone(&opened));
         Directory { path, opened, counter: ThreadIo::open(), _held: held }
     }
 }

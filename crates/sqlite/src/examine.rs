@@ -9,7 +9,7 @@ use crate::error::SqliteError;
 
 /// Result of examining a database.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Examined {
+pub struct Examination {
     /// Number of rows, if they can be counted.
     pub rows: u64,
     /// Faults found by `PRAGMA integrity_check`; empty if there are none.
@@ -21,7 +21,7 @@ pub struct Examined {
 ///
 /// # Errors
 /// If it does not exist, or SQLite does not accept it as a database.
-pub fn examine(directory: &Path) -> Result<Examined, SqliteError> {
+pub fn examine(directory: &Path) -> Result<Examination, SqliteError> {
     let path = directory.join(file_name(0));
     let failed = |what, error: &rusqlite::Error| SqliteError::wrong(what, &path, error.to_string());
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -32,7 +32,7 @@ pub fn examine(directory: &Path) -> Result<Examined, SqliteError> {
     let rows = connection.query_row("SELECT count(*) FROM saves", [], |row| row.get::<_, i64>(0));
     let rows = rows.map_err(|error| failed("count the rows of", &error))?;
     let damage = (told != "ok").then_some(told);
-    Ok(Examined { rows: u64::try_from(rows).unwrap_or_default(), damage })
+    Ok(Examination { rows: u64::try_from(rows).unwrap_or_default(), damage })
 }
 
 #[cfg(test)]
@@ -52,11 +52,11 @@ mod tests {
             connection.execute("INSERT INTO saves (content) VALUES (randomblob(100))", []).unwrap();
         }
         drop(connection);
-        assert_eq!(examine(folder.path()).unwrap(), Examined { rows: 300, damage: None });
+        assert_eq!(examine(folder.path()).unwrap(), Examination { rows: 300, damage: None });
         let mut bytes = std::fs::read(&path).unwrap();
         bytes[4096 * 2..4096 * 3].fill(0);
         std::fs::write(&path, bytes).unwrap();
         let after = examine(folder.path());
-        assert!(!matches!(after, Ok(Examined { damage: None, .. })), "{after:?}");
+        assert!(!matches!(after, Ok(Examination { damage: None, .. })), "{after:?}");
     }
 }

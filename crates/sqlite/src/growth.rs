@@ -9,18 +9,18 @@ use crate::place::Place;
 
 /// Sizes of the lasting files of all databases, and the largest that each has had.
 ///
-/// Lasting files are the database, its write-ahead log, and its journal in PERSIST mode, which is
+/// LastingFile files are the database, its write-ahead log, and its journal in PERSIST mode, which is
 /// only overwritten. Writing beyond their end allocates blocks and changes the size, which the
 /// filesystem has to commit. A journal in DELETE or TRUNCATE mode is created and removed by every
 /// save, which is always a filesystem commit, so it distinguishes no saves and is left out.
 #[derive(Debug)]
 pub(crate) struct Sizes {
     place: Rc<dyn Place>,
-    files: Vec<Lasting>,
+    files: Vec<LastingFile>,
 }
 
 #[derive(Debug)]
-struct Lasting {
+struct LastingFile {
     name: String,
     largest: u64,
     /// Whether the file is the database itself, which must exist.
@@ -38,7 +38,7 @@ impl Sizes {
         for index in 0..databases {
             for suffix in [Some(""), beside].into_iter().flatten() {
                 let name = format!("{}{suffix}", file_name(index));
-                files.push(Lasting { name, largest: 0, is_database: suffix.is_empty() });
+                files.push(LastingFile { name, largest: 0, is_database: suffix.is_empty() });
             }
         }
         Sizes { place, files }

@@ -23,7 +23,7 @@ pub struct SaveJob<'a> {
     pub directory: &'a Path,
     /// Seed of contents, choices of rows and arrivals.
     pub seed: u64,
-    /// Width of an interval of the series, at first.
+    /// Initial width of the series' intervals.
     pub interval: Nanos,
     /// A save longer than this is a stall.
     pub stall_over: Nanos,

@@ -36,10 +36,10 @@ const LOOK_UP: Nanos = Nanos::from_millis(100);
 const ARRIVALS_STREAM: u64 = 0x6172_7269_7661_6c73;
 
 /// Reason for the end of the loop.
-enum Ended {
+enum EndReason {
     Limit,
     Stopped,
-    Told(String),
+    Requested(String),
     Failed(SqliteError),
     OutOfBudget,
 }
@@ -125,7 +125,7 @@ pub(crate) fn run<M: WaitMeter>(
     phase.look_at_sizes()?;
     phase.written_before = phase.place.written();
     let first_reading = phase.begin(job.seed);
-    let ended = if keeps_back { phase.save_all(&mut on_interval) } else { Ended::OutOfBudget };
+    let ended = if keeps_back { phase.save_all(&mut on_interval) } else { EndReason::OutOfBudget };
     let end = phase.end(first_reading);
     // All readings of the phase are done: what the callback reads takes none of its time.
     if let Some(tell) = on_end {
@@ -145,7 +145,7 @@ pub(crate) fn run<M: WaitMeter>(
 }
 
 /// The reservation of a save: bytes from the budget, and what was written before.
-struct Allowed {
+struct Reservation {
     most: Bytes,
     written: Reading<Writes>,
 }
@@ -188,48 +188,48 @@ impl<M: WaitMeter> Phase<'_, M> {
     }
 
     /// Saves until something ends the loop.
-    fn save_all(&mut self, on_interval: &mut Option<OnInterval<'_>>) -> Ended {
+    fn save_all(&mut self, on_interval: &mut Option<OnInterval<'_>>) -> EndReason {
         loop {
             match self.turn() {
                 Ok(None) => {}
                 Ok(Some(ended)) => return ended,
-                Err(error) => return Ended::Failed(error),
+                Err(error) => return EndReason::Failed(error),
             }
             if self.interval_ended()
                 && let Some(tell) = on_interval
                 && let ControlFlow::Break(reason) = self.tell(tell)
             {
-                return Ended::Told(reason);
+                return EndReason::Requested(reason);
             }
         }
     }
 
     /// Does one save with all that precedes and follows it; returns the reason if the loop ends
     /// instead.
-    fn turn(&mut self) -> Result<Option<Ended>, SqliteError> {
+    fn turn(&mut self) -> Result<Option<EndReason>, SqliteError> {
         if self.stop.load(Ordering::Relaxed) {
-            return Ok(Some(Ended::Stopped));
+            return Ok(Some(EndReason::Stopped));
         }
         let intended = self.arrivals.as_ref().map(Arrivals::peek);
         let begins = intended.unwrap_or_default().max(self.clock.now());
         if self.limit_reached(begins) {
-            return Ok(Some(Ended::Limit));
+            return Ok(Some(EndReason::Limit));
         }
         if self.time_stands_still() {
             let reason = format!("{} saves took no time at all: they would never end", self.saves);
-            return Ok(Some(Ended::Told(reason)));
+            return Ok(Some(EndReason::Requested(reason)));
         }
         if self.rows.run_out() && !self.top_up()? {
-            return Ok(Some(Ended::OutOfBudget));
+            return Ok(Some(EndReason::OutOfBudget));
         }
-        let Some(allowed) = self.allow(most_of_a_save(self.save)) else {
-            return Ok(Some(Ended::OutOfBudget));
+        let Some(allowed) = self.reserve(most_of_a_save(self.save)) else {
+            return Ok(Some(EndReason::OutOfBudget));
         };
         self.bind()?;
         if let Some(intended) = intended {
             if !self.wait_until(intended) {
                 self.settle(allowed);
-                return Ok(Some(Ended::Stopped));
+                return Ok(Some(EndReason::Stopped));
             }
             self.take_slot(intended);
         }
@@ -254,18 +254,18 @@ impl<M: WaitMeter> Phase<'_, M> {
     }
 
     /// Reserves `most` bytes of the budget, if there is one; `None` if less is left.
-    fn allow(&self, most: Bytes) -> Option<Option<Allowed>> {
+    fn reserve(&self, most: Bytes) -> Option<Option<Reservation>> {
         let Some(budget) = &self.budget else { return Some(None) };
         budget.take(most).then(|| {
             let place = &self.place;
             let (written, _) = self.clock.pause_if(self.arrivals.is_none(), || place.written());
-            Some(Allowed { most, written })
+            Some(Reservation { most, written })
         })
     }
 
     /// Returns the part of a reservation that was not written.
-    fn settle(&self, allowed: Option<Allowed>) {
-        let (Some(budget), Some(Allowed { most, written })) = (&self.budget, allowed) else {
+    fn settle(&self, allowed: Option<Reservation>) {
+        let (Some(budget), Some(Reservation { most, written })) = (&self.budget, allowed) else {
             return;
         };
         let place = self.place.as_ref();
@@ -384,7 +384,7 @@ impl<M: WaitMeter> Phase<'_, M> {
 
     /// Puts deleted rows back in a pause; `false` if the budget does not allow it.
     fn top_up(&mut self) -> Result<bool, SqliteError> {
-        let Some(allowed) = self.allow(most_to_prepare(self.save)) else { return Ok(false) };
+        let Some(allowed) = self.reserve(most_to_prepare(self.save)) else { return Ok(false) };
         let (writes, reading) = (self.place.written(), self.sampler.read(&self.clock));
         let added = self.rows.add(u64::MAX);
         let (rows, content, databases) =
@@ -456,7 +456,7 @@ impl<M: WaitMeter> Phase<'_, M> {
         self.recorder.miss_slots(slots);
     }
 
-    fn finish(mut self, ended: Ended, end: End) -> Saved {
+    fn finish(mut self, ended: EndReason, end: End) -> Saved {
         let End { at, time, writes } = end;
         self.count_unissued(at);
         self.recorder.set_behind(self.clock.paused());
@@ -469,7 +469,7 @@ impl<M: WaitMeter> Phase<'_, M> {
                 top_ups.rows, top_ups.count, top_ups.took, top_ups.page_bytes
             ));
         }
-        if let Ended::Told(reason) = &ended {
+        if let EndReason::Requested(reason) = &ended {
             notes.push(reason.clone());
         }
         let recorded = self.recorder.finish(at);
@@ -485,10 +485,10 @@ impl<M: WaitMeter> Phase<'_, M> {
             top_ups,
             prepared_bytes: Default::default(),
             closed_bytes: Default::default(),
-            out_of_budget: matches!(ended, Ended::OutOfBudget),
-            cut_short: !matches!(ended, Ended::Limit | Ended::OutOfBudget),
+            out_of_budget: matches!(ended, EndReason::OutOfBudget),
+            cut_short: !matches!(ended, EndReason::Limit | EndReason::OutOfBudget),
             error: match ended {
-                Ended::Failed(error) => Some(error),
+                EndReason::Failed(error) => Some(error),
                 _ => None,
             },
             downgrades: Vec::new(),

@@ -15,6 +15,6 @@ mod stamp;
 pub use addresses::Addresses;
 pub use arrivals::Arrivals;
 pub use mixture::Mixture;
-pub use payload::{Found, Mismatch, Payload};
+pub use payload::{Damage, Mismatch, Payload};
 pub use permutation::Permutation;
 pub use stamp::{SECTOR_BYTES, STAMP_BYTES, Stamp};

@@ -40,12 +40,12 @@ pub struct Mismatch {
     /// Stamp of the expected data.
     pub expected: Stamp,
     /// What is there instead.
-    pub found: Found,
+    pub found: Damage,
 }
 
 /// What was read in place of the expected data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum Damage {
     /// Zeroes: never written, or lost.
     Zero,
     /// An older (or newer) version of the whole block: a lost write.
@@ -60,17 +60,17 @@ pub enum Found {
     Foreign,
 }
 
-impl fmt::Display for Found {
+impl fmt::Display for Damage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Found::Zero => write!(f, "zeroes (never written, or lost)"),
-            Found::Stale(stamp) => write!(f, "generation {} (a lost write)", stamp.generation),
-            Found::Torn(stamp) => {
+            Damage::Zero => write!(f, "zeroes (never written, or lost)"),
+            Damage::Stale(stamp) => write!(f, "generation {} (a lost write)", stamp.generation),
+            Damage::Torn(stamp) => {
                 write!(f, "generation {} in part of the block (a torn write)", stamp.generation)
             }
-            Found::Misplaced(stamp) => write!(f, "the data of offset {}", stamp.offset),
-            Found::Corrupt => write!(f, "changed bytes under the right stamp"),
-            Found::Foreign => write!(f, "data that was not written here"),
+            Damage::Misplaced(stamp) => write!(f, "the data of offset {}", stamp.offset),
+            Damage::Corrupt => write!(f, "changed bytes under the right stamp"),
+            Damage::Foreign => write!(f, "data that was not written here"),
         }
     }
 }
@@ -126,18 +126,18 @@ impl Payload {
     }
 
     /// What the wrong `sector` of the block `buffer` at `offset` holds.
-    fn diagnose(&self, buffer: &[u8], offset: Bytes, sector: &[u8], expected: Stamp) -> Found {
+    fn diagnose(&self, buffer: &[u8], offset: Bytes, sector: &[u8], expected: Stamp) -> Damage {
         if sector.iter().all(|byte| *byte == 0) {
-            return Found::Zero;
+            return Damage::Zero;
         }
         match Stamp::decode(self.seed, sector) {
-            Some(stamp) if stamp == expected => Found::Corrupt,
+            Some(stamp) if stamp == expected => Damage::Corrupt,
             Some(stamp) if stamp.offset == expected.offset => {
                 let whole = self.check_all(buffer, offset, stamp.generation);
-                if whole { Found::Stale(stamp) } else { Found::Torn(stamp) }
+                if whole { Damage::Stale(stamp) } else { Damage::Torn(stamp) }
             }
-            Some(stamp) => Found::Misplaced(stamp),
-            None => Found::Foreign,
+            Some(stamp) => Damage::Misplaced(stamp),
+            None => Damage::Foreign,
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use flashlag_units::Bytes;
-use flashlag_workload::{Found, Payload};
+use flashlag_workload::{Damage, Payload};
 use proptest::prelude::*;
 
 fn block(payload: &Payload, offset: u64, generation: u32, length: usize) -> Vec<u8> {
@@ -58,17 +58,17 @@ fn what_is_there_instead_is_told() {
     let good = block(&payload, 8192, 5, 4096);
     let old = block(&payload, 8192, 4, 4096);
     let found = |bytes: &[u8]| payload.check(bytes, Bytes(8192), 5).expect_err("wrong").found;
-    assert_eq!(found(&[0; 4096]), Found::Zero);
-    assert!(matches!(found(&old), Found::Stale(stamp) if stamp.generation == 4));
+    assert_eq!(found(&[0; 4096]), Damage::Zero);
+    assert!(matches!(found(&old), Damage::Stale(stamp) if stamp.generation == 4));
     let torn = [&good[..1024], &old[1024..]].concat();
-    assert!(matches!(found(&torn), Found::Torn(stamp) if stamp.generation == 4));
+    assert!(matches!(found(&torn), Damage::Torn(stamp) if stamp.generation == 4));
     let elsewhere = block(&payload, 4096, 5, 4096);
-    assert!(matches!(found(&elsewhere), Found::Misplaced(stamp) if stamp.offset == 4096));
+    assert!(matches!(found(&elsewhere), Damage::Misplaced(stamp) if stamp.offset == 4096));
     let foreign = block(&Payload::new(4), 8192, 5, 4096);
-    assert_eq!(found(&foreign), Found::Foreign);
+    assert_eq!(found(&foreign), Damage::Foreign);
     let mut corrupt = good.clone();
     corrupt[100] ^= 1;
-    assert_eq!(found(&corrupt), Found::Corrupt);
+    assert_eq!(found(&corrupt), Damage::Corrupt);
 }
 
 #[test]

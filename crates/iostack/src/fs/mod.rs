@@ -38,7 +38,7 @@ impl FileId {
 
 /// No space is left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Full;
+pub(crate) struct NoSpace;
 
 /// Reason for writing data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +58,7 @@ pub(crate) trait Filesystem: Debug {
     /// Room that is left for files.
     fn free(&self) -> Bytes;
     /// Makes an empty file with this number.
-    fn create(&mut self, now: Nanos, file: FileId) -> Result<(), Full>;
+    fn create(&mut self, now: Nanos, file: FileId) -> Result<(), NoSpace>;
     /// Deletes a file; its blocks are free, at least in memory.
     fn delete(&mut self, now: Nanos, file: FileId);
     /// Sets the size of a file, in memory: truncates it, or extends it with a hole.
@@ -78,7 +78,7 @@ pub(crate) trait Filesystem: Debug {
         file: FileId,
         ranges: &[(u64, u64)],
         reason: Reason,
-    ) -> Result<Plan, Full>;
+    ) -> Result<Plan, NoSpace>;
     /// Whether the file's inline data must be written out before a buffered write makes the file
     /// this large, since its inode can't hold the data any more. True at most once for a file.
     fn outgrows(&mut self, _file: FileId, _size: u64) -> bool {

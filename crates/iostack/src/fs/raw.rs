@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use flashlag_units::{Bytes, Nanos};
 
-use super::{BLOCK, FileId, Filesystem, Full, Reason, grown};
+use super::{BLOCK, FileId, Filesystem, NoSpace, Reason, grown};
 use crate::plan::{BlockRequest, Plan, Run, push_run};
 use crate::spec::StackSpec;
 
@@ -44,21 +44,21 @@ impl Raw {
         }
     }
 
-    fn grow(&mut self, file: FileId, to: u64) -> Result<(), Full> {
+    fn grow(&mut self, file: FileId, to: u64) -> Result<(), NoSpace> {
         let to = to.div_ceil(BLOCK) * BLOCK;
         loop {
-            let allocated = self.files.get(&file).ok_or(Full)?.allocated;
+            let allocated = self.files.get(&file).ok_or(NoSpace)?.allocated;
             if allocated >= to {
                 return Ok(());
             }
             let wanted = (to - allocated).max(PIECE);
-            let (&begin, &end) = self.free.first_key_value().ok_or(Full)?;
+            let (&begin, &end) = self.free.first_key_value().ok_or(NoSpace)?;
             let length = wanted.min(end - begin);
             self.free.remove(&begin);
             if begin + length < end {
                 self.free.insert(begin + length, end);
             }
-            let Some(raw) = self.files.get_mut(&file) else { return Err(Full) };
+            let Some(raw) = self.files.get_mut(&file) else { return Err(NoSpace) };
             push_run(&mut raw.pieces, Run { offset: begin, length });
             raw.allocated += length;
         }
@@ -100,7 +100,7 @@ impl Filesystem for Raw {
         Bytes(self.free.iter().map(|(begin, end)| end - begin).sum())
     }
 
-    fn create(&mut self, _: Nanos, file: FileId) -> Result<(), Full> {
+    fn create(&mut self, _: Nanos, file: FileId) -> Result<(), NoSpace> {
         self.files.insert(file, RawFile::default());
         Ok(())
     }
@@ -146,7 +146,7 @@ impl Filesystem for Raw {
         file: FileId,
         ranges: &[(u64, u64)],
         reason: Reason,
-    ) -> Result<Plan, Full> {
+    ) -> Result<Plan, NoSpace> {
         let mut runs = Vec::new();
         for &(offset, length) in ranges {
             self.grow(file, offset + length)?;

@@ -134,7 +134,7 @@ impl Trial {
                 assert!(plan.written().0 >= length, "{}", self.told);
                 self.sent(plan);
             }
-            Err(Full) => self.refused += 1,
+            Err(NoSpace) => self.refused += 1,
         }
     }
 

@@ -16,12 +16,12 @@ use flashlag_schema::profile::StackModel;
 use flashlag_units::{Bytes, Nanos};
 use rustix::io::Errno;
 
-use crate::background::{BackgroundJob, BackgroundTotal, DueTimes, Running};
+use crate::background::{BackgroundJob, BackgroundTotal, DueTimes, RunningJob};
 use crate::cache::PageCache;
 use crate::contents::Contents;
 use crate::fs::{self, FileId, Filesystem};
 use crate::ledger::Ledger;
-use crate::scheduler::{Crypt, Pid, Scheduler};
+use crate::scheduler::{Encryption, Pid, Scheduler};
 use crate::spec::StackSpec;
 
 /// A filesystem mounted on a device. Clones are the same stack.
@@ -57,7 +57,7 @@ pub(crate) struct Inner<D> {
     commit: Option<Pid>,
     /// Work of the filesystem's own thread that is under way.
     thread: Option<Pid>,
-    background: Option<Running>,
+    background: Option<RunningJob>,
     next_writeback: Nanos,
     /// An error of a background write, which the next sync reports.
     late_error: Option<DeviceError>,
@@ -78,7 +78,7 @@ impl<D: Device<Clock = VirtualClock>> Stack<D> {
             reason,
             advice: "choose a larger profile, or raw".to_owned(),
         })?;
-        let crypt = spec.encrypt.then(|| Crypt::new(&model.encryption));
+        let crypt = spec.encrypt.then(|| Encryption::new(&model.encryption));
         let inner = Inner {
             scheduler: Scheduler::new(device, crypt),
             fs,

@@ -5,7 +5,7 @@ use flashlag_units::{Bytes, Nanos, never};
 use rustix::io::Errno;
 
 use super::Inner;
-use crate::background::{BackgroundJob, BackgroundTotal, DueTimes, Running, UnderWay};
+use crate::background::{BackgroundJob, BackgroundTotal, DueTimes, Pending, RunningJob};
 use crate::fs::{FileId, Reason};
 use crate::plan::{BlockRequest, Plan};
 use crate::scheduler::Pid;
@@ -117,7 +117,7 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         due: Option<DueTimes>,
     ) -> Result<(), DeviceError> {
         self.end_background();
-        self.background = Some(Running::new(job, self.now(), due));
+        self.background = Some(RunningJob::new(job, self.now(), due));
         for _ in 0..job.depth.max(1) {
             self.background_next()?;
         }
@@ -142,7 +142,7 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         let planned = self.background_plan(&job, running.address(), plan);
         let begun = planned.map(|plan| {
             let pid = self.spawn(plan);
-            running.under_way.push(UnderWay { pid, is_written: false });
+            running.under_way.push(Pending { pid, is_written: false });
         });
         self.background = Some(running);
         begun
@@ -203,7 +203,7 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
             never!("a background job lost a request while that was made durable");
             return;
         };
-        let written = std::mem::replace(one, UnderWay { pid, is_written: true });
+        let written = std::mem::replace(one, Pending { pid, is_written: true });
         let result = self.scheduler.take(written.pid);
         self.keep_error(result.and_then(Result::err));
     }
@@ -211,7 +211,7 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
     pub(super) fn end_background(&mut self) -> Option<BackgroundTotal> {
         let mut running = self.background.take()?;
         let elapsed = self.now().since(running.began);
-        for UnderWay { pid, .. } in running.under_way.drain(..) {
+        for Pending { pid, .. } in running.under_way.drain(..) {
             let result = self.wait(pid);
             self.keep_error(result.err());
         }

@@ -11,13 +11,13 @@ use rustix::io::Errno;
 
 use crate::error::SqliteError;
 use crate::place::Place;
-use crate::vfs::{Files, Mounted, NAME, register};
+use crate::vfs::{Files, MountGuard, NAME, register};
 use crate::writes::Writes;
 
 /// Files of a simulated phone, in virtual time: the [`Place`] of simulated saves.
 #[derive(Debug)]
 pub(crate) struct Simulated {
-    mounted: Mounted,
+    mounted: MountGuard,
     /// Time that SQLite computes for a statement.
     cpu: Nanos,
 }
@@ -29,7 +29,7 @@ impl Simulated {
         seed: u64,
     ) -> Result<Simulated, SqliteError> {
         register().map_err(|reason| SqliteError::wrong("open", Path::new(NAME), reason))?;
-        Ok(Simulated { mounted: Mounted::new(files, seed), cpu })
+        Ok(Simulated { mounted: MountGuard::new(files, seed), cpu })
     }
 
     fn os(&self, operation: &'static str, name: &str, error: &DeviceError) -> SqliteError {

@@ -11,7 +11,7 @@ use flashlag_units::{Bytes, Nanos, Text};
 use rusqlite::Connection;
 
 use crate::vfs::fake::Fake;
-use crate::vfs::{Files, Mounted, NAME};
+use crate::vfs::{Files, MountGuard, NAME};
 use crate::{PreparedSaves, SaveJob, SaveWatch, Saved, SqliteError, remove_databases_on};
 
 const JOURNALS: [JournalMode; 6] = [
@@ -52,8 +52,8 @@ fn run(save: &Save, files: &Fake, cpu: Nanos) -> Result<Saved, SqliteError> {
     prepared.run(SaveWatch::new(&stop, None::<NoWaitMeter>))
 }
 
-fn open(files: &Fake, index: u32) -> (Connection, Mounted) {
-    let mounted = Mounted::new(Box::new(files.clone()), 1);
+fn open(files: &Fake, index: u32) -> (Connection, MountGuard) {
+    let mounted = MountGuard::new(Box::new(files.clone()), 1);
     let path = mounted.path(&format!("save-{index}.db"));
     (Connection::open_with_flags_and_vfs(path, Default::default(), NAME).unwrap(), mounted)
 }

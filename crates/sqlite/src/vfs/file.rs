@@ -4,7 +4,7 @@ use rsqlite_vfs::{
     VfsResult,
 };
 
-use super::mount::{InMemory, Mount, with};
+use super::mount::{DatabaseState, Mount, with};
 
 /// A file that SQLite has open.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ impl StackFile {
     pub(super) fn in_memory<T>(
         &self,
         code: VfsErrorCode,
-        work: impl FnOnce(&mut InMemory) -> T,
+        work: impl FnOnce(&mut DatabaseState) -> T,
     ) -> VfsResult<T> {
         if !self.is_database {
             return Err(VfsError::new(code, "only a database has locks".into()));

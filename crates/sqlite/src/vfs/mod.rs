@@ -28,4 +28,4 @@ mod tests;
 
 pub(crate) use callbacks::{NAME, register};
 pub use files::Files;
-pub(crate) use mount::Mounted;
+pub(crate) use mount::MountGuard;

@@ -10,7 +10,7 @@ use rsqlite_vfs::{SystemErrorCode, VfsError, VfsErrorCode, VfsResult};
 
 use super::files::Files;
 use super::locks::Locks;
-use super::shared::Shared;
+use super::shared::SharedIndex;
 use crate::writes::Writes;
 
 /// Numbers of mounts and open files, unique in the process and never reused.
@@ -32,21 +32,21 @@ pub(super) struct Mount {
     pub(super) files: Box<dyn Files>,
     pub(super) random: RefCell<Pcg64Mcg>,
     pub(super) writes: Cell<Writes>,
-    databases: RefCell<BTreeMap<String, InMemory>>,
+    databases: RefCell<BTreeMap<String, DatabaseState>>,
     failure: RefCell<Option<DeviceError>>,
 }
 
 /// In-memory state of an open database.
 #[derive(Debug, Default)]
-pub(super) struct InMemory {
+pub(super) struct DatabaseState {
     pub(super) handles: u32,
     pub(super) locks: Locks,
-    pub(super) shared: Shared,
+    pub(super) shared: SharedIndex,
 }
 
 impl Mount {
     /// In-memory state of a database, created on first use.
-    pub(super) fn database<T>(&self, name: &str, work: impl FnOnce(&mut InMemory) -> T) -> T {
+    pub(super) fn database<T>(&self, name: &str, work: impl FnOnce(&mut DatabaseState) -> T) -> T {
         let mut databases = self.databases.borrow_mut();
         match databases.get_mut(name) {
             Some(found) => work(found),
@@ -100,13 +100,13 @@ fn find(mount: u64) -> Option<Rc<Mount>> {
 
 /// A mount that lasts until it is dropped, on the thread that made it.
 #[derive(Debug)]
-pub(crate) struct Mounted {
+pub(crate) struct MountGuard {
     number: u64,
     mount: Rc<Mount>,
 }
 
-impl Mounted {
-    pub(crate) fn new(files: Box<dyn Files>, seed: u64) -> Mounted {
+impl MountGuard {
+    pub(crate) fn new(files: Box<dyn Files>, seed: u64) -> MountGuard {
         let mount = Rc::new(Mount {
             files,
             random: RefCell::new(Pcg64Mcg::seed_from_u64(seed)),
@@ -116,7 +116,7 @@ impl Mounted {
         });
         let number = next_number();
         MOUNTS.with_borrow_mut(|mounts| mounts.insert(number, Rc::clone(&mount)));
-        Mounted { number, mount }
+        MountGuard { number, mount }
     }
 
     /// Path by which SQLite finds a file here.
@@ -140,14 +140,14 @@ impl Mounted {
     }
 }
 
-impl Drop for Mounted {
+impl Drop for MountGuard {
     fn drop(&mut self) {
         // The registry may be gone at the end of a thread.
         let _ = MOUNTS.try_with(|mounts| mounts.borrow_mut().remove(&self.number));
     }
 }
 
-/// Mount and file name of a path made by [`Mounted::path`].
+/// Mount and file name of a path made by [`MountGuard::path`].
 pub(super) fn parse(path: &str) -> Option<(u64, &str)> {
     let (mount, name) = path.strip_prefix('/')?.split_once('/')?;
     Some((mount.parse().ok()?, name))

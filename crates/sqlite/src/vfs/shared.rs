@@ -11,7 +11,7 @@ const LOCKS: usize = 8;
 /// cells, are never accessed from here, never move and never shrink. They are freed when the last
 /// handle has unmapped them, and never if a handle did not.
 #[derive(Debug, Default)]
-pub(super) struct Shared {
+pub(super) struct SharedIndex {
     regions: Vec<Rc<[Cell<u64>]>>,
     users: Vec<u64>,
     locks: [Lock; LOCKS],
@@ -23,7 +23,7 @@ struct Lock {
     owner: Option<u64>,
 }
 
-impl Shared {
+impl SharedIndex {
     /// Maps a region for `handle`; `None` if it does not exist and must not be created. All regions
     /// of a database have the same size.
     pub(super) fn map(
@@ -91,7 +91,7 @@ impl Shared {
     }
 }
 
-impl Drop for Shared {
+impl Drop for SharedIndex {
     fn drop(&mut self) {
         // A handle may still have pointers: better to leak the memory than to free it under them.
         if !self.users.is_empty() {
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn a_region_stays_where_it_is_until_the_last_has_let_go() {
-        let mut shared = Shared::default();
+        let mut shared = SharedIndex::default();
         assert_eq!(shared.map(1, 0, 32768, false), None);
         let first = shared.map(1, 0, 32768, true).expect("made");
         assert!(shared.map(2, 5, 32768, true).is_some());
@@ -120,14 +120,14 @@ mod tests {
 
     #[test]
     fn a_region_is_never_given_out_as_larger_than_it_is() {
-        let mut shared = Shared::default();
+        let mut shared = SharedIndex::default();
         assert!(shared.map(1, 0, 100, true).is_some());
         assert_eq!(shared.map(1, 0, 4096, true), None);
     }
 
     #[test]
     fn locks_are_shared_or_owned() {
-        let mut shared = Shared::default();
+        let mut shared = SharedIndex::default();
         assert!(shared.lock(1, 3, 1, false) && shared.lock(2, 3, 1, false));
         assert!(!shared.lock(1, 0, 8, true), "another shares one of them");
         shared.unlock(2, 3, 1);

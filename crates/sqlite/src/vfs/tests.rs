@@ -6,15 +6,15 @@ use flashlag_units::Nanos;
 use rusqlite::{Connection, OpenFlags};
 
 use super::fake::Fake;
-use super::{Files, Mounted, NAME, register};
+use super::{Files, MountGuard, NAME, register};
 
-fn mounted(limit: u64) -> (Fake, Mounted) {
+fn mounted(limit: u64) -> (Fake, MountGuard) {
     register().expect("SQLite takes it");
     let fake = Fake::new(limit);
-    (fake.clone(), Mounted::new(Box::new(fake), 1))
+    (fake.clone(), MountGuard::new(Box::new(fake), 1))
 }
 
-fn open(mounted: &Mounted, modes: &str) -> Connection {
+fn open(mounted: &MountGuard, modes: &str) -> Connection {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
     let path = mounted.path("test.db");
     let connection = Connection::open_with_flags_and_vfs(path, flags, NAME).expect("opens");
@@ -117,7 +117,7 @@ fn a_rolled_back_journal_is_played_back_when_it_is_found() {
     let after = fake.copy();
     drop(connection);
     assert!(after.names().contains(&"test.db-journal".to_owned()), "{:?}", after.names());
-    let mounted = Mounted::new(Box::new(after.clone()), 1);
+    let mounted = MountGuard::new(Box::new(after.clone()), 1);
     let recovered = open(&mounted, "");
     let is_whole = "SELECT count(*)=1 AND min(c=zeroblob(9000)) FROM t";
     assert!(recovered.query_row(is_whole, [], |row| row.get::<_, bool>(0)).unwrap());

@@ -21,7 +21,7 @@
 //! run varies within itself. If one side is a single run, nothing shows how its runs would differ:
 //! it is taken to vary as the other side's runs do or as it does within itself, whichever is more,
 //! with the other side's degrees of freedom. Unless both sides have several runs,
-//! [`Compared::between_runs`] is `false`, which every view must say.
+//! [`RatioInterval::between_runs`] is `false`, which every view must say.
 //!
 //! **Order.** Each run is resampled with random numbers of its own, which follow from the seed and
 //! from what was measured: the interval of (a, b) is the inverse of that of (b, a), and a third side
@@ -77,7 +77,7 @@ pub enum Figure {
 
 /// A ratio with its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Compared {
+pub struct RatioInterval {
     /// The second side's figure over the first's.
     pub ratio: f64,
     /// Lower end of the 95 % interval.
@@ -96,7 +96,12 @@ pub struct Compared {
 ///
 /// `None` if a side has no runs, if a run has too few values for the percentile, or if nothing
 /// shows how much the figure of a side varies (throughput of a single run without intervals).
-pub fn compare(first: &[Sample], second: &[Sample], figure: Figure, seed: u64) -> Option<Compared> {
+pub fn compare(
+    first: &[Sample],
+    second: &[Sample],
+    figure: Figure,
+    seed: u64,
+) -> Option<RatioInterval> {
     Side::of(first, figure, seed)?.against(&Side::of(second, figure, seed)?)
 }
 
@@ -195,7 +200,7 @@ impl Side {
     /// The ratio of `second`'s figure to this side's. Swapping the sides gives the inverse.
     ///
     /// `None` if nothing shows how much the figure of a side varies.
-    pub fn against(&self, second: &Side) -> Option<Compared> {
+    pub fn against(&self, second: &Side) -> Option<RatioInterval> {
         if self.is_blind() || second.is_blind() {
             return None;
         }
@@ -214,7 +219,7 @@ impl Side {
         let (low, high) = (low.exp().min(ratio), high.exp().max(ratio));
         let shown = (low > 1.0 || high < 1.0) && log_ratio.abs() > RESOLUTION.ln_1p();
         let between_runs = self.runs.len() > 1 && second.runs.len() > 1;
-        Some(Compared { ratio, low, high, shown, between_runs })
+        Some(RatioInterval { ratio, low, high, shown, between_runs })
     }
 
     /// Whether nothing shows how much the figure varies: a single run without deviations.

@@ -1,6 +1,6 @@
 //! Coverage: of two samples of one distribution, the interval holds 1 in about 95 % of cases.
 use super::beta::{beta, normal};
-use super::{Compared, Figure, Sample, compare};
+use super::{Figure, RatioInterval, Sample, compare};
 use crate::{Histogram, Interval, Percentile};
 use flashlag_units::{Bytes, Nanos};
 use rand::SeedableRng;
@@ -14,7 +14,7 @@ fn compare_histograms(
     second: &Histogram,
     percentile: Percentile,
     seed: u64,
-) -> Option<Compared> {
+) -> Option<RatioInterval> {
     let sample = |histogram: &Histogram| Sample {
         histogram: histogram.clone(),
         intervals: Vec::new(),
@@ -56,7 +56,7 @@ fn drifting(median: f64, correlation: f64, random: &mut Pcg64Mcg) -> Sample {
 }
 
 /// In how many of the cases 1 is within the interval, as a share.
-fn coverage(mut case: impl FnMut(u64, &mut Pcg64Mcg) -> Compared) -> f64 {
+fn coverage(mut case: impl FnMut(u64, &mut Pcg64Mcg) -> RatioInterval) -> f64 {
     let holds = |seed: &u64| {
         let compared = case(*seed, &mut Pcg64Mcg::seed_from_u64(*seed));
         assert!(compared.low <= compared.ratio && compared.ratio <= compared.high);
@@ -290,11 +290,11 @@ fn two_runs_a_side_that_differ_are_covered_by_students_interval() {
 }
 
 /// Turned round, as (b, a) of (a, b).
-fn inverse(of: Compared) -> Compared {
-    Compared { ratio: 1.0 / of.ratio, low: 1.0 / of.high, high: 1.0 / of.low, ..of }
+fn inverse(of: RatioInterval) -> RatioInterval {
+    RatioInterval { ratio: 1.0 / of.ratio, low: 1.0 / of.high, high: 1.0 / of.low, ..of }
 }
 
-fn is_near(one: Compared, other: Compared) -> bool {
+fn is_near(one: RatioInterval, other: RatioInterval) -> bool {
     let near = |a: f64, b: f64| (a / b - 1.0).abs() < 1e-9;
     near(one.ratio, other.ratio) && near(one.low, other.low) && near(one.high, other.high)
 }

@@ -2,7 +2,7 @@
 
 use flashlag_explain::{felt, restored};
 use flashlag_schema::{Operation, Phase, Run};
-use flashlag_stats::bootstrap::{self, Compared, Figure, Sample};
+use flashlag_stats::bootstrap::{self, Figure, RatioInterval, Sample};
 use flashlag_stats::{Interval, Percentile};
 
 use super::{CompareSide, Ratio, RatioKind, Subject};
@@ -99,7 +99,7 @@ struct Pair {
 /// An interval a thousand times as high as low says nothing, and is not printed.
 const WIDEST: f64 = 1000.0;
 
-fn is_finite(found: &Compared) -> bool {
+fn is_finite(found: &RatioInterval) -> bool {
     let all = [found.ratio, found.low, found.high];
     all.iter().all(|value| value.is_finite() && *value > 0.0) && found.high / found.low <= WIDEST
 }
@@ -155,7 +155,7 @@ fn without_interval(
         return None;
     }
     let found =
-        Compared { ratio: value, low: value, high: value, shown: false, between_runs: false };
+        RatioInterval { ratio: value, low: value, high: value, shown: false, between_runs: false };
     let (words, _) = in_words(pair, &found, subjects);
     Some(Ratio {
         interval: None,
@@ -167,7 +167,7 @@ fn without_interval(
 
 /// `on Tablet T, 6.8× as long as on Phone P`, and the interval of that number. The one with more
 /// of it is named first, so that the number is above 1.
-fn in_words(pair: Pair, found: &Compared, subjects: &[Subject]) -> (String, String) {
+fn in_words(pair: Pair, found: &RatioInterval, subjects: &[Subject]) -> (String, String) {
     let name = |index: usize| subjects.get(index).map_or("", |subject| subject.name.as_str());
     let (more, less, value, low, high) = match found.ratio >= 1.0 {
         true => (name(pair.of), name(pair.against), found.ratio, found.low, found.high),
@@ -185,7 +185,7 @@ fn in_words(pair: Pair, found: &Compared, subjects: &[Subject]) -> (String, Stri
     (format!("on {more}, {times} {how} on {less}"), range)
 }
 
-fn ratio(pair: Pair, found: Compared, subjects: &[Subject]) -> Ratio {
+fn ratio(pair: Pair, found: RatioInterval, subjects: &[Subject]) -> Ratio {
     let (words, range) = in_words(pair, &found, subjects);
     let words = format!("{words} ({range})");
     let (times, range) = format::ratio_with_interval(found.ratio, found.low, found.high);

@@ -19,7 +19,7 @@ use self::journal::Journal;
 use self::layout::Layout;
 use self::space::{GROUP, Space};
 use super::map::{self, HOLE, tick};
-use super::{BLOCK, FileId, Filesystem, Full, Reason, blocks, grown};
+use super::{BLOCK, FileId, Filesystem, NoSpace, Reason, blocks, grown};
 use crate::plan::{BlockRequest, Plan, Run, push_run};
 use crate::spec::StackSpec;
 
@@ -96,20 +96,20 @@ impl Ext4 {
     }
 
     /// Allocates the blocks that are missing in a range of a file.
-    fn allocate(&mut self, now: Nanos, file: FileId, first: u64, end: u64) -> Result<(), Full> {
+    fn allocate(&mut self, now: Nanos, file: FileId, first: u64, end: u64) -> Result<(), NoSpace> {
         let missing = self.holes(file, first, end);
         if missing.is_empty() {
             return Ok(());
         }
         let wanted: u64 = missing.iter().map(|(from, to)| to - from).sum();
         if wanted + 1 > self.space.free() {
-            return Err(Full);
+            return Err(NoSpace);
         }
         for (from, to) in missing {
             let mut at = from;
             while at < to {
                 let goal = self.goal(file, at);
-                let (block, count) = self.space.allocate(goal, to - at).ok_or(Full)?;
+                let (block, count) = self.space.allocate(goal, to - at).ok_or(NoSpace)?;
                 for group in block / GROUP..=(block + count - 1) / GROUP {
                     self.group_changed(now, group);
                 }
@@ -261,7 +261,7 @@ impl Filesystem for Ext4 {
         Bytes(self.space.free() * BLOCK)
     }
 
-    fn create(&mut self, now: Nanos, file: FileId) -> Result<(), Full> {
+    fn create(&mut self, now: Nanos, file: FileId) -> Result<(), NoSpace> {
         let index = match self.inodes.iter().position(|taken| !taken) {
             Some(index) => index,
             None => {
@@ -329,7 +329,7 @@ impl Filesystem for Ext4 {
         file: FileId,
         ranges: &[(u64, u64)],
         reason: Reason,
-    ) -> Result<Plan, Full> {
+    ) -> Result<Plan, NoSpace> {
         let mut runs = Vec::new();
         for &(offset, length) in ranges {
             let (first, end) = blocks(offset, length);

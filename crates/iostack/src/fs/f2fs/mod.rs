@@ -24,7 +24,7 @@ use flashlag_units::{Bytes, Nanos};
 use self::layout::{Layout, SEGMENT};
 use self::segments::{Log, Owner, Segments};
 use super::map::{self, HOLE, tick};
-use super::{BLOCK, FileId, Filesystem, Full, Reason, blocks, grown};
+use super::{BLOCK, FileId, Filesystem, NoSpace, Reason, blocks, grown};
 use crate::plan::{BlockRequest, Plan, Run, push_run};
 use crate::spec::StackSpec;
 
@@ -163,9 +163,9 @@ impl F2fs {
     }
 
     /// Appends a page and changes the node that points to it; its old block is freed.
-    fn append_page(&mut self, file: u32, page: u64, log: Log) -> Result<u32, Full> {
+    fn append_page(&mut self, file: u32, page: u64, log: Log) -> Result<u32, NoSpace> {
         let owner = Owner::Data { file, page: page as u32 };
-        let block = self.segments.append(log, owner).ok_or(Full)?;
+        let block = self.segments.append(log, owner).ok_or(NoSpace)?;
         let old = self.files.get_mut(&file).map(|inode| {
             if inode.map.len() as u64 <= page {
                 inode.map.resize(page as usize + 1, HOLE);
@@ -180,9 +180,9 @@ impl F2fs {
     }
 
     /// Appends a new version of a node.
-    fn append_node(&mut self, file: u32, node: u32) -> Result<u32, Full> {
+    fn append_node(&mut self, file: u32, node: u32) -> Result<u32, NoSpace> {
         let owner = Owner::Node { file, node };
-        let block = self.segments.append(Log::Node, owner).ok_or(Full)?;
+        let block = self.segments.append(Log::Node, owner).ok_or(NoSpace)?;
         let Some(inode) = self.files.get_mut(&file) else { return Ok(block) };
         while inode.nodes.len() <= node as usize {
             inode.nodes.push((self.next_node, HOLE));
@@ -228,7 +228,7 @@ impl F2fs {
         (offset, length): (u64, u64),
         reason: Reason,
         (reads, runs): (&mut Vec<BlockRequest>, &mut Vec<Run>),
-    ) -> Result<(), Full> {
+    ) -> Result<(), NoSpace> {
         let overwrites = self.overwrites(reason);
         let (first, end) = blocks(offset, length);
         for page in first..end {
@@ -284,9 +284,9 @@ impl Filesystem for F2fs {
         Bytes(self.left() * BLOCK)
     }
 
-    fn create(&mut self, now: Nanos, file: FileId) -> Result<(), Full> {
+    fn create(&mut self, now: Nanos, file: FileId) -> Result<(), NoSpace> {
         if self.left() == 0 {
-            return Err(Full);
+            return Err(NoSpace);
         }
         let mut inode = Inode { touched: true, inline: self.in_place, ..Inode::default() };
         self.promised += inode.change(0);
@@ -350,7 +350,7 @@ impl Filesystem for F2fs {
         file: FileId,
         ranges: &[(u64, u64)],
         reason: Reason,
-    ) -> Result<Plan, Full> {
+    ) -> Result<Plan, NoSpace> {
         if let Some(inode) = self.files.get_mut(&file.0) {
             let small = inode.size <= INLINE && reason != Reason::Direct;
             if inode.inline && small {
@@ -368,7 +368,7 @@ impl Filesystem for F2fs {
         };
         let fresh = pages().filter(|page| !self.is_mapped(file, *page)).count() as u64;
         if fresh > 0 && fresh + self.fresh_nodes(file, ranges) > self.left() {
-            return Err(Full);
+            return Err(NoSpace);
         }
         let mut plan = self.make_room(now);
         let (mut reads, mut runs) = (Vec::new(), Vec::new());

@@ -30,7 +30,7 @@ const IS_NODE: u32 = 1 << 31;
 
 /// Position of a log: in a free segment, or in the holes of one in use (threaded).
 #[derive(Clone, Copy, Debug)]
-struct Open {
+struct LogPosition {
     segment: u32,
     next: u64,
     threaded: bool,
@@ -41,7 +41,7 @@ pub(super) struct Segments {
     /// Owner of each block: file (the highest bit marks nodes) and index of the page or node.
     owners: Vec<(u32, u32)>,
     valid: Vec<u16>,
-    open: [Option<Open>; LOGS],
+    open: [Option<LogPosition>; LOGS],
     free: BTreeSet<u32>,
     /// Segments emptied since the last checkpoint, which will free them.
     prefree: BTreeSet<u32>,
@@ -139,7 +139,8 @@ impl Segments {
                 segment
             }
         };
-        self.open[log as usize] = Some(Open { segment, next: 0, threaded: threaded.is_some() });
+        self.open[log as usize] =
+            Some(LogPosition { segment, next: 0, threaded: threaded.is_some() });
         Some(())
     }
 

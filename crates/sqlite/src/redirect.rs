@@ -1,11 +1,11 @@
-//! SQLite opens and removes files below an open directory, not below a path.
+//! Redirection of SQLite's `unix` VFS to open directories.
 //!
-//! SQLite takes paths, and looks at each part of one before it opens it: who may rename a directory
-//! on the way can put a symbolic link there in between, and would have root write and delete where
-//! it leads. SQLite lets a program replace the system calls of its `unix` VFS for such purposes: a
-//! path below a directory that is held is opened and removed by its last part, relative to the
-//! directory's descriptor, and through no symbolic link; so is whether it is there. All other paths
-//! are as ever.
+//! SQLite takes paths, and checks each part of one before it opens the file. Anyone who may rename
+//! a directory on the way can put a symbolic link there in between, and root would write and delete
+//! where the link leads. SQLite lets a program replace the system calls of its `unix` VFS for such
+//! purposes: a file below a redirected path is opened, checked and removed by the last part of its
+//! path, relative to the directory's descriptor and without following a symbolic link. Other paths
+//! are used as ever.
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, c_char, c_int};
@@ -16,37 +16,38 @@ use std::sync::{Arc, Once, PoisonError, RwLock};
 
 use rusqlite::ffi;
 
-/// Directories that are held, each with the path that SQLite is given for it.
-static HELD: RwLock<Vec<(Vec<u8>, Arc<OwnedFd>)>> = RwLock::new(Vec::new());
+/// Redirected directories, each with the path that SQLite is given for it.
+static REDIRECTIONS: RwLock<Vec<(Vec<u8>, Arc<OwnedFd>)>> = RwLock::new(Vec::new());
 
-/// As long as this lives, SQLite's files below a path are those of a descriptor.
+/// Redirection of a path, for as long as this lives: SQLite's files below the path are those of an
+/// open directory.
 #[derive(Debug)]
-pub(crate) struct Held {
+pub(crate) struct Redirection {
     directory: Arc<OwnedFd>,
 }
 
-impl Held {
-    /// From now on `path` is `directory` for SQLite.
-    pub(crate) fn new(path: &Path, directory: Arc<OwnedFd>) -> Held {
+impl Redirection {
+    /// Redirects `path` to `directory`.
+    pub(crate) fn new(path: &Path, directory: Arc<OwnedFd>) -> Redirection {
         static REPLACED: Once = Once::new();
         REPLACED.call_once(replace_calls);
-        let mut all = HELD.write().unwrap_or_else(PoisonError::into_inner);
+        let mut all = REDIRECTIONS.write().unwrap_or_else(PoisonError::into_inner);
         all.push((path.as_os_str().as_bytes().to_owned(), Arc::clone(&directory)));
-        Held { directory }
+        Redirection { directory }
     }
 }
 
-impl Drop for Held {
+impl Drop for Redirection {
     fn drop(&mut self) {
-        let mut all = HELD.write().unwrap_or_else(PoisonError::into_inner);
+        let mut all = REDIRECTIONS.write().unwrap_or_else(PoisonError::into_inner);
         all.retain(|(_, held)| !Arc::ptr_eq(held, &self.directory));
     }
 }
 
-/// The descriptor of the held directory that a path is in, and its last part; `.` is the directory
-/// itself. The later of two that are held under one path counts.
+/// The descriptor that a path is redirected to, and the path's last part; `.` is the directory
+/// itself. Of two redirections of one path the later counts.
 fn find(path: &CStr) -> Option<(RawFd, &CStr)> {
-    let all = HELD.read().unwrap_or_else(PoisonError::into_inner);
+    let all = REDIRECTIONS.read().unwrap_or_else(PoisonError::into_inner);
     let bytes = path.to_bytes();
     all.iter().rev().find_map(|(prefix, directory)| {
         let rest = bytes.strip_prefix(prefix.as_slice())?;
@@ -61,7 +62,7 @@ fn find(path: &CStr) -> Option<(RawFd, &CStr)> {
     })
 }
 
-/// `open` as SQLite calls it.
+/// `open` for SQLite.
 ///
 /// # Safety
 /// `path` is a string that ends with a zero, as SQLite's VFS hands it over.
@@ -80,7 +81,7 @@ unsafe extern "C" fn open(path: *const c_char, flags: c_int, mode: c_int) -> c_i
     }
 }
 
-/// `unlink` as SQLite calls it.
+/// `unlink` for SQLite.
 ///
 /// # Safety
 /// As [`open`].
@@ -95,7 +96,7 @@ unsafe extern "C" fn unlink(path: *const c_char) -> c_int {
     }
 }
 
-/// `access` as SQLite calls it.
+/// `access` for SQLite.
 ///
 /// # Safety
 /// As [`open`].
@@ -110,7 +111,7 @@ unsafe extern "C" fn access(path: *const c_char, mode: c_int) -> c_int {
     }
 }
 
-/// `stat` as SQLite calls it, where there is one layout of its result only.
+/// `stat` for SQLite, on systems with a single layout of its result.
 ///
 /// # Safety
 /// As [`open`]; `found` takes a `stat`.
@@ -129,10 +130,10 @@ unsafe extern "C" fn stat(path: *const c_char, found: *mut libc::stat) -> c_int 
     }
 }
 
-/// A system call as SQLite keeps it: it is called with the arguments of the call that it stands for.
+/// A system call in SQLite's table: called with the arguments of the call that it replaces.
 type Call = unsafe extern "C" fn();
 
-/// Gives SQLite's `unix` VFS the calls above, for the whole process.
+/// Replaces the system calls of SQLite's `unix` VFS, for the whole process.
 fn replace_calls() {
     type Open = unsafe extern "C" fn(*const c_char, c_int, c_int) -> c_int;
     type Unlink = unsafe extern "C" fn(*const c_char) -> c_int;
@@ -184,7 +185,7 @@ mod tests {
             fs::write(victim.join(name), "root's").unwrap();
         }
         let directory: OwnedFd = File::open(&real).unwrap().into();
-        let _held = Held::new(&real, Arc::new(directory));
+        let _held = Redirection::new(&real, Arc::new(directory));
         let flags = OpenFlags::default() | OpenFlags::SQLITE_OPEN_NOFOLLOW;
         let open = || Connection::open_with_flags(real.join("save-0.db"), flags);
         let connection = open().unwrap();
@@ -211,7 +212,7 @@ mod tests {
         fs::create_dir(&real).unwrap();
         fs::write(home.path().join("secret"), "").unwrap();
         symlink(home.path().join("secret"), real.join("save-0.db")).unwrap();
-        let _held = Held::new(&real, Arc::new(File::open(&real).unwrap().into()));
+        let _held = Redirection::new(&real, Arc::new(File::open(&real).unwrap().into()));
         let path = c"save-0.db";
         let full = [real.as_os_str().as_bytes(), b"/", path.to_bytes_with_nul()].concat();
         // SAFETY: it ends with a zero.
@@ -224,7 +225,7 @@ mod tests {
     fn other_paths_are_as_ever() {
         let home = tempfile::tempdir().unwrap();
         fs::create_dir(home.path().join("saves")).unwrap();
-        let held = Held::new(
+        let held = Redirection::new(
             &home.path().join("saves"),
             Arc::new(File::open(home.path().join("saves")).unwrap().into()),
         );
