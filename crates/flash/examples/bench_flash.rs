@@ -16,7 +16,7 @@ use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::SeedableRng;
 
 const PAGE: u64 = 4096;
-/// Addresses that are told ahead.
+/// Addresses that are prefetched together.
 const AHEAD: usize = 32;
 const SPARE: u64 = (16 << 30) / 100 * 7;
 
@@ -33,7 +33,7 @@ fn model() -> Result<Model, Box<dyn Error>> {
 
 /// Seconds on the CPU so far.
 fn cpu_seconds(meter: &ThreadWaitMeter) -> Result<f64, Box<dyn Error>> {
-    let times = meter.read().ok_or("the kernel tells no time on the CPU")?;
+    let times = meter.read().ok_or("the kernel gives no CPU time of this thread")?;
     Ok(times.on_cpu.0 as f64 / 1e9)
 }
 

@@ -79,7 +79,7 @@ fn a_worn_out_device_only_reads() {
         let at = count.wrapping_mul(7919) % 16_000 * 4096;
         flash.submit(Nanos::ZERO, write(at)).err()
     });
-    // It ends when so many blocks are worn out that the rest is too few, all others nearly so.
+    // It ends when too few blocks are left; those are nearly worn out, too.
     assert!(matches!(worn, Some(FlashError::WornOut { cycles: 80..100 })), "{worn:?}");
     let read = Command::Read { offset: Bytes(0), length: Bytes(4096) };
     assert!(flash.submit(Nanos::ZERO, read).is_ok());

@@ -14,7 +14,7 @@ fn near(what: &str, found: f64, expected: f64) {
     assert!(off.abs() < 1.0, "{what}: {found:.0} against {expected:.0}, {off:+.2} %");
 }
 
-/// Commands of which so many are always under way; how many are done in a second.
+/// Commands per second with `depth` always under way.
 fn rate(flash: &mut Flash, depth: usize, count: usize, command: impl Fn(u64) -> Command) -> f64 {
     let from = Nanos::from_secs(1000);
     let mut ends = vec![from; depth];

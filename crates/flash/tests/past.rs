@@ -46,7 +46,7 @@ fn measure(flash: &mut Flash, pages: u64, from: Nanos, writes: u64) -> (Cost, Na
     (Cost { amplification, times }, at)
 }
 
-/// The long way and the short one to the steady state of a device of which a share is in use.
+/// Writes a device to steady state, and computes that state as a past; a share of it is in use.
 fn both_ways(changes: &[(&str, &str)], used: f64, passes: u64) {
     let model = common::model(changes);
     let mut long = Flash::new(&model, 1).unwrap();

@@ -140,10 +140,10 @@ mod tests {
 
     #[test]
     fn what_is_not_known_is_refused_with_what_is() {
-        let told = |text| StackSpec::parse(text).unwrap_err().to_string();
-        assert!(told("ext3").contains("raw, ext4 and f2fs"));
-        assert!(told("ext4,fast").contains("nobarrier"));
-        assert!(told("ext4,noipu").contains("option of f2fs"));
+        let error_of = |text| StackSpec::parse(text).unwrap_err().to_string();
+        assert!(error_of("ext3").contains("raw, ext4 and f2fs"));
+        assert!(error_of("ext4,fast").contains("nobarrier"));
+        assert!(error_of("ext4,noipu").contains("option of f2fs"));
         assert!(StackSpec::parse("").is_err());
     }
 }

@@ -85,7 +85,7 @@ fn twenty_gigabytes_one_after_the_other_take_far_less_than_a_second_each() {
     }
 }
 
-/// CPU time of a durable write with so many under way.
+/// CPU time of a durable write with `depth` under way.
 fn each(spec: &str, depth: u32) -> Duration {
     const OPS: u64 = 50_000;
     let stack = stack(spec);

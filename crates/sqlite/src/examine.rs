@@ -27,11 +27,11 @@ pub fn examine(directory: &Path) -> Result<Examination, SqliteError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(&path, flags);
     let connection = connection.map_err(|error| failed("open", &error))?;
-    let told = connection.query_row("PRAGMA integrity_check", [], |row| row.get::<_, String>(0));
-    let told = told.map_err(|error| failed("check", &error))?;
+    let answer = connection.query_row("PRAGMA integrity_check", [], |row| row.get::<_, String>(0));
+    let answer = answer.map_err(|error| failed("check", &error))?;
     let rows = connection.query_row("SELECT count(*) FROM saves", [], |row| row.get::<_, i64>(0));
     let rows = rows.map_err(|error| failed("count the rows of", &error))?;
-    let damage = (told != "ok").then_some(told);
+    let damage = (answer != "ok").then_some(answer);
     Ok(Examination { rows: u64::try_from(rows).unwrap_or_default(), damage })
 }
 
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_database_that_is_whole_is_counted_and_one_that_is_not_is_told() {
+    fn a_sound_database_is_counted_and_a_damaged_one_is_reported() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(file_name(0));
         assert!(examine(folder.path()).is_err(), "there is none yet");

@@ -128,8 +128,8 @@ pub(crate) fn run<M: WaitMeter>(
     let ended = if keeps_back { phase.save_all(&mut on_interval) } else { EndReason::OutOfBudget };
     let end = phase.end(first_reading);
     // All readings of the phase are done: what the callback reads takes none of its time.
-    if let Some(tell) = on_end {
-        tell();
+    if let Some(call) = on_end {
+        call();
     }
     let mut saved = phase.finish(ended, end);
     let before = place.written();
@@ -196,8 +196,8 @@ impl<M: WaitMeter> Phase<'_, M> {
                 Err(error) => return EndReason::Failed(error),
             }
             if self.interval_ended()
-                && let Some(tell) = on_interval
-                && let ControlFlow::Break(reason) = self.tell(tell)
+                && let Some(callback) = on_interval
+                && let ControlFlow::Break(reason) = self.call(callback)
             {
                 return EndReason::Requested(reason);
             }
@@ -422,11 +422,11 @@ impl<M: WaitMeter> Phase<'_, M> {
     }
 
     /// Calls the callback at the end of an interval.
-    fn tell(&mut self, tell: &mut OnInterval<'_>) -> ControlFlow<String> {
+    fn call(&mut self, callback: &mut OnInterval<'_>) -> ControlFlow<String> {
         let recorder = &mut self.recorder;
-        let (told, took) = self.clock.pause_if(self.arrivals.is_none(), || tell(recorder));
+        let (decided, took) = self.clock.pause_if(self.arrivals.is_none(), || callback(recorder));
         self.outside.on_cpu = self.outside.on_cpu.plus(took);
-        told
+        decided
     }
 
     fn interval_ended(&mut self) -> bool {

@@ -1,4 +1,4 @@
-//! Saves that made a file larger are told apart from saves in place.
+//! Saves that made a file larger are counted apart from saves in place.
 #![allow(clippy::unwrap_used, reason = "a test that can't go on fails")]
 
 mod common;

@@ -6,7 +6,7 @@ use flashlag_stats::steady::{
 use flashlag_stats::{Histogram, Interval};
 use flashlag_units::{Bytes, Nanos};
 
-/// One interval a second, each with one operation that moved so many bytes.
+/// One interval per second, each with one operation that moved a number of bytes.
 fn series(bytes: &[u64]) -> Vec<Interval> {
     let seconds = 1u64..;
     let interval = |(second, bytes): (u64, &u64)| Interval {

@@ -3,7 +3,7 @@ use flashlag_units::{Bytes, Nanos, ParseUnitError, Text};
 use proptest::prelude::*;
 
 #[test]
-fn decimal_and_binary_sizes_are_told_apart() {
+fn decimal_and_binary_sizes_are_distinguished() {
     assert_eq!("300MB".parse(), Ok(Bytes(300_000_000)));
     assert_eq!("300MiB".parse(), Ok(Bytes(314_572_800)));
     assert_eq!("1.5 GiB".parse(), Ok(Bytes(1_610_612_736)));

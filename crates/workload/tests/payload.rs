@@ -53,7 +53,7 @@ proptest! {
 }
 
 #[test]
-fn what_is_there_instead_is_told() {
+fn what_is_there_instead_is_reported() {
     let payload = Payload::new(3);
     let good = block(&payload, 8192, 5, 4096);
     let old = block(&payload, 8192, 4, 4096);

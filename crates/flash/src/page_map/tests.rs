@@ -90,7 +90,7 @@ fn write_amplification_is_the_analytic_one_in_odd_rows() {
     rows_hold(1);
 }
 
-/// A policy, and closed blocks with so many valid units each, in the order in which they were closed.
+/// A policy over closed blocks with these numbers of valid units, in the order of closing.
 fn closed(policy: GcPolicy, units: u32, valid: &[u32]) -> (Victims, Blocks, Pcg64Mcg) {
     let store = bare(policy, None, valid.len() as u32, units, 0.2);
     let PageMap { mut victims, mut blocks, random, .. } = store.map;

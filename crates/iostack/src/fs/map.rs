@@ -5,8 +5,12 @@ use flashlag_units::Nanos;
 use super::{BLOCK, blocks};
 use crate::plan::{Run, push_run};
 
-/// A page that has no block.
-pub(super) const HOLE: u32 = u32::MAX;
+/// A block with a page of a file: a block of the device in ext4, of the main area in F2FS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Block(pub(super) u32);
+
+/// The entry of a page without a block.
+pub(super) const HOLE: Block = Block(u32::MAX);
 /// Resolution of modification times: 100 ticks a second on phones (`HZ`).
 const TICK: Nanos = Nanos::from_millis(10);
 
@@ -16,16 +20,16 @@ pub(super) const fn tick(now: Nanos) -> u64 {
 }
 
 /// Whether a page has a block.
-pub(super) fn is_mapped(map: &[u32], page: u64) -> bool {
+pub(super) fn is_mapped(map: &[Block], page: u64) -> bool {
     map.get(page as usize).is_some_and(|block| *block != HOLE)
 }
 
 /// Ranges of the device with a range of a file; holes are left out. `begins` gives the offset of a
 /// block.
 pub(super) fn locate(
-    map: &[u32],
+    map: &[Block],
     (offset, length): (u64, u64),
-    begins: impl Fn(u32) -> u64,
+    begins: impl Fn(Block) -> u64,
 ) -> Vec<Run> {
     let mut runs = Vec::new();
     let (first, end) = blocks(offset, length);

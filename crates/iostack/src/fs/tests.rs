@@ -43,7 +43,7 @@ struct Trial {
     now: Nanos,
     barrier: bool,
     refused: u64,
-    told: String,
+    case: String,
 }
 
 impl Trial {
@@ -56,7 +56,7 @@ impl Trial {
             now: Nanos::ZERO,
             barrier: !spec.contains("nobarrier"),
             refused: 0,
-            told: format!("{spec}, seed {seed}"),
+            case: format!("{spec}, seed {seed}"),
         }
     }
 
@@ -83,7 +83,7 @@ impl Trial {
             (3, Some(file)) => {
                 let size = self.below(self.fs.size(file) + 8192);
                 self.fs.resize(now, file, size);
-                assert_eq!(self.fs.size(file), size, "{}", self.told);
+                assert_eq!(self.fs.size(file), size, "{}", self.case);
             }
             (4, Some(file)) => {
                 let data_only = self.below(2) == 0;
@@ -95,8 +95,8 @@ impl Trial {
                 self.sent(plan);
             }
             (6, _) => {
-                let (plan, told) = self.fs.trim();
-                assert!(told <= self.fs.total(), "{}", self.told);
+                let (plan, discarded) = self.fs.trim();
+                assert!(discarded <= self.fs.total(), "{}", self.case);
                 self.sent(plan);
             }
             (_, Some(file)) => self.write(file),
@@ -130,8 +130,8 @@ impl Trial {
             Ok(plan) => {
                 let all = (offset / BLOCK..(offset + length) / BLOCK)
                     .all(|page| self.fs.is_mapped(file, page));
-                assert!(all, "{}: what was written has blocks", self.told);
-                assert!(plan.written().0 >= length, "{}", self.told);
+                assert!(all, "{}: what was written has blocks", self.case);
+                assert!(plan.written().0 >= length, "{}", self.case);
                 self.sent(plan);
             }
             Err(NoSpace) => self.refused += 1,
@@ -146,7 +146,7 @@ impl Trial {
             let plan = self.fs.tick(self.now);
             self.sent(plan);
         }
-        assert!(self.fs.next_tick() > self.now, "{}: its threads never rest", self.told);
+        assert!(self.fs.next_tick() > self.now, "{}: its threads never rest", self.case);
     }
 
     /// What a plan does to the device.
@@ -156,10 +156,10 @@ impl Trial {
         for request in plan.into_groups().flatten() {
             match request {
                 BlockRequest::Write(run) | BlockRequest::Read(run) | BlockRequest::Discard(run) => {
-                    assert!(run.length > 0 && run.end() <= CAPACITY.0, "{}: {run:?}", self.told);
+                    assert!(run.length > 0 && run.end() <= CAPACITY.0, "{}: {run:?}", self.case);
                 }
-                BlockRequest::Flush => assert!(self.barrier, "{}: a flush", self.told),
-                BlockRequest::Compute(_) => panic!("{}: a filesystem computes nothing", self.told),
+                BlockRequest::Flush => assert!(self.barrier, "{}: a flush", self.case),
+                BlockRequest::Compute(_) => panic!("{}: a filesystem computes nothing", self.case),
             }
             match request {
                 BlockRequest::Write(run) => drop(discarded.take(run)),
@@ -169,22 +169,22 @@ impl Trial {
         }
         // Nothing that is held lies discarded by it, but what it wrote after that.
         for run in if discards { self.fs.held() } else { Vec::new() } {
-            assert_eq!(discarded.take(run), [], "{}: discarded, and held", self.told);
+            assert_eq!(discarded.take(run), [], "{}: discarded, and held", self.case);
         }
     }
 
     /// No block is two files', and none is lost.
     fn check(&self) {
-        let told = &self.told;
+        let case = &self.case;
         let mut held = self.fs.held();
         held.sort_by_key(|run| run.offset);
         for pair in held.windows(2) {
-            assert!(pair[0].end() <= pair[1].offset, "{told}: {pair:?} overlap");
+            assert!(pair[0].end() <= pair[1].offset, "{case}: {pair:?} overlap");
         }
         let used: u64 = held.iter().map(|run| run.length).sum();
         let all = used + self.fs.promised() + self.fs.free().0;
-        let names = names(told);
-        assert_eq!(all, self.fs.total().0 + names, "{told}: used and free");
+        let names = names(case);
+        assert_eq!(all, self.fs.total().0 + names, "{case}: used and free");
     }
 }
 
@@ -261,10 +261,10 @@ fn a_trim_tells_what_is_free_once() {
         fs.sync(Nanos::ZERO, Some(file), false);
         fs.delete(Nanos::ZERO, file);
         fs.sync(Nanos::ZERO, None, false);
-        let (plan, told) = fs.trim();
+        let (plan, trimmed) = fs.trim();
         let sent: u64 = plan.discards().map(|run| run.length).sum();
-        assert_eq!(sent, told.0, "{spec}");
-        assert!(told.0 >= 60 << 20, "{spec}: {told}");
+        assert_eq!(sent, trimmed.0, "{spec}");
+        assert!(trimmed.0 >= 60 << 20, "{spec}: {trimmed}");
         assert_eq!(fs.trim().1, Bytes::ZERO, "{spec}: nothing was freed since");
     }
 }
@@ -285,7 +285,7 @@ fn what_was_freed_is_discarded_only_where_the_mount_says_so() {
         assert_eq!(discarded(spec), 0, "{spec}");
     }
     for spec in ["raw,discard", "ext4,discard", "f2fs"] {
-        // F2FS tells of whole segments only.
+        // F2FS discards whole segments only.
         assert!((62 << 20..=66 << 20).contains(&discarded(spec)), "{spec}: {}", discarded(spec));
     }
 }

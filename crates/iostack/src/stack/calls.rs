@@ -284,8 +284,8 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
 
     pub(super) fn trim(&mut self) -> Result<Bytes, DeviceError> {
         self.sync_call(None, false)?;
-        let (plan, told) = self.fs.trim();
+        let (plan, discarded) = self.fs.trim();
         self.run(plan)?;
-        Ok(told)
+        Ok(discarded)
     }
 }

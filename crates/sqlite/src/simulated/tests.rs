@@ -1,4 +1,4 @@
-//! Saves in virtual time, on files that do what they are told.
+//! Saves in virtual time, on fake files.
 #![allow(clippy::unwrap_used, reason = "a test that can't go on fails")]
 
 use std::path::Path;
@@ -189,7 +189,7 @@ fn no_space_is_a_clean_error_that_keeps_the_saves_before_it() {
         for part in ["save to save-0.db", "write the fake", "SQLITE_FULL (13)", "free some space"] {
             assert!(said.contains(part), "{journal:?}: {said}");
         }
-        // Nothing that was saved is lost, but where there was no journal to go back by.
+        // No save is lost, unless there was no journal to roll back with.
         if journal != JournalMode::Off {
             assert_eq!(rows_of_a_sound(&files, 0), 10 + count, "{journal:?}");
         }

@@ -8,7 +8,7 @@ use rand_pcg::Pcg64Mcg;
 
 const CASES: u64 = 400;
 
-/// Compares two runs of which nothing but the histograms is known.
+/// Compares two runs by their histograms alone.
 fn compare_histograms(
     first: &Histogram,
     second: &Histogram,

@@ -114,7 +114,7 @@ fn force_unit_access_programs_its_own_units_only() {
 }
 
 #[test]
-fn an_idle_buffer_empties_itself_where_it_is_told_to() {
+fn an_idle_buffer_drains_after_its_drain_time() {
     let changes = [BUFFER[0], BUFFER[1], ("buffer.drain_after", "\"10ms\"")];
     let (mut front, mut dies) = front(&changes);
     let end = in_a_row(&mut front, &mut dies, Nanos::ZERO, [write(0, 4096)]);

@@ -73,7 +73,7 @@ impl Keeper {
         }
     }
 
-    /// One step, of which only what ends by `cut` is acknowledged. `battery` makes every write
+    /// One step; only what ends by `cut` is acknowledged. `battery` makes every write
     /// that was acknowledged durable.
     fn step(&mut self, step: &Step, at: Nanos, cut: Nanos, battery: bool) -> Nanos {
         match *step {

@@ -127,7 +127,7 @@ impl Dies for Timed {
     }
 }
 
-/// Bytes a second of 256 KiB writes that go to so many allocation units in turn, each in order.
+/// Bytes per second of 256 KiB writes that go to `streams` allocation units in turn, each in order.
 fn interleaved(model: &Model, streams: u64) -> f64 {
     let (mut map, mut dies) = (LogBlocks::new(model).unwrap(), Timed::new(model));
     let unit_bytes = model.map.unit.0.0;

@@ -18,7 +18,7 @@ use flashlag_units::{Bytes, Nanos};
 use self::journal::Journal;
 use self::layout::Layout;
 use self::space::{GROUP, Space};
-use super::map::{self, HOLE, tick};
+use super::map::{self, Block, HOLE, tick};
 use super::{BLOCK, FileId, Filesystem, NoSpace, Reason, blocks, grown};
 use crate::plan::{BlockRequest, Plan, Run, push_run};
 use crate::spec::StackSpec;
@@ -48,7 +48,7 @@ pub(crate) struct Ext4 {
 struct Inode {
     index: usize,
     size: u64,
-    map: Vec<u32>,
+    map: Vec<Block>,
     extents: u64,
     leaves: Vec<u64>,
     modified: Option<u64>,
@@ -59,7 +59,7 @@ struct Inode {
 
 impl Ext4 {
     pub(crate) fn new(capacity: Bytes, spec: &StackSpec) -> Result<Ext4, String> {
-        let blocks = (capacity.0 / BLOCK).min(u64::from(HOLE));
+        let blocks = (capacity.0 / BLOCK).min(u64::from(HOLE.0));
         let mut space = Space::new(blocks);
         let layout = Layout::new(blocks, &mut space)?;
         let journal = Journal::new(layout.journal, spec.barrier);
@@ -146,11 +146,11 @@ impl Ext4 {
         if let Some(&before) = at.checked_sub(1).and_then(|before| inode.map.get(before as usize))
             && before != HOLE
         {
-            return u64::from(before) + 1;
+            return u64::from(before.0) + 1;
         }
         let first = inode.map.iter().enumerate().find(|(_, block)| **block != HOLE);
         match first {
-            Some((index, block)) => (u64::from(*block) + at).saturating_sub(index as u64),
+            Some((index, block)) => (u64::from(block.0) + at).saturating_sub(index as u64),
             None => self.layout.inode_group(inode.index as u64) * GROUP,
         }
     }
@@ -161,16 +161,16 @@ impl Ext4 {
         // An extent has at most 32,768 blocks; a run between two extents may join them.
         let behind = at.checked_sub(1).and_then(|before| inode.map.get(before as usize));
         let joins_behind = behind.is_some_and(|before| {
-            *before != HOLE && u64::from(*before) + 1 == block && !at.is_multiple_of(GROUP)
+            *before != HOLE && u64::from(before.0) + 1 == block && !at.is_multiple_of(GROUP)
         });
         let end = at + count;
         let joins_ahead = inode.map.get(end as usize).is_some_and(|ahead| {
-            u64::from(*ahead) == block + count && *ahead != HOLE && !end.is_multiple_of(GROUP)
+            u64::from(ahead.0) == block + count && *ahead != HOLE && !end.is_multiple_of(GROUP)
         });
         let joined = u64::from(joins_behind) + u64::from(joins_ahead);
         inode.extents = (inode.extents + 1).saturating_sub(joined);
         for step in 0..count {
-            inode.map[(at + step) as usize] = (block + step) as u32;
+            inode.map[(at + step) as usize] = Block((block + step) as u32);
         }
         if inode.extents <= EXTENTS_IN_INODE {
             return;
@@ -196,7 +196,9 @@ impl Ext4 {
         let from = (from as usize).min(inode.map.len());
         let blocks = inode.map.split_off(from);
         let mut runs: Vec<(u64, u64)> = Vec::new();
-        for block in blocks.into_iter().filter(|block| *block != HOLE).map(u64::from) {
+        for block in
+            blocks.into_iter().filter(|block| *block != HOLE).map(|block| u64::from(block.0))
+        {
             match runs.last_mut() {
                 Some(last) if last.0 + last.1 == block => last.1 += 1,
                 _ => runs.push((block, 1)),
@@ -204,7 +206,7 @@ impl Ext4 {
         }
         let kept = from.checked_sub(1).and_then(|last| inode.map.get(last));
         let is_cut = runs.first().is_some_and(|(first, _)| {
-            kept.is_some_and(|kept| *kept != HOLE && u64::from(*kept) + 1 == *first)
+            kept.is_some_and(|kept| *kept != HOLE && u64::from(kept.0) + 1 == *first)
         });
         let gone = runs.len() as u64 - u64::from(is_cut);
         inode.extents = inode.extents.saturating_sub(gone);
@@ -316,7 +318,7 @@ impl Filesystem for Ext4 {
 
     fn locate(&self, file: FileId, offset: u64, length: u64) -> Vec<Run> {
         let Some(inode) = self.files.get(&file) else { return Vec::new() };
-        map::locate(&inode.map, (offset, length), |block| u64::from(block) * BLOCK)
+        map::locate(&inode.map, (offset, length), |block| u64::from(block.0) * BLOCK)
     }
 
     fn is_mapped(&self, file: FileId, page: u64) -> bool {
@@ -382,22 +384,22 @@ impl Filesystem for Ext4 {
 
     fn trim(&mut self) -> (Plan, Bytes) {
         let mut plan = Plan::new();
-        let mut told = 0;
+        let mut discarded = 0;
         for group in 0..self.space.groups() {
             if std::mem::replace(&mut self.trimmed[group as usize], true) {
                 continue;
             }
             let runs = self.space.free_runs(group);
-            told += runs.iter().map(|(_, count)| count).sum::<u64>();
+            discarded += runs.iter().map(|(_, count)| count).sum::<u64>();
             plan.then(runs.into_iter().map(discard).collect());
         }
-        (plan, Bytes(told * BLOCK))
+        (plan, Bytes(discarded * BLOCK))
     }
 
     #[cfg(test)]
     fn held(&self) -> Vec<Run> {
         let data = |inode: &Inode| inode.map.clone().into_iter().filter(|block| *block != HOLE);
-        let of = |inode| data(inode).map(u64::from).chain(inode.leaves.clone());
+        let of = |inode| data(inode).map(|block| u64::from(block.0)).chain(inode.leaves.clone());
         let blocks = self.files.values().flat_map(of);
         blocks.map(|block| Run { offset: block * BLOCK, length: BLOCK }).collect()
     }

@@ -6,7 +6,7 @@ use flashlag_units::Nanos;
 
 use super::F2fs;
 use super::layout::SEGMENT;
-use super::segments::{Log, Owner};
+use super::segments::{Log, Owner, Segment};
 use crate::fs::BLOCK;
 use crate::plan::{BlockRequest, Plan, Run, push_run};
 
@@ -108,10 +108,10 @@ impl F2fs {
     }
 
     /// Ranges of whole segments.
-    pub(super) fn segment_runs(&self, segments: impl Iterator<Item = u32>) -> Vec<Run> {
+    pub(super) fn segment_runs(&self, segments: impl Iterator<Item = Segment>) -> Vec<Run> {
         let mut runs = Vec::new();
         for segment in segments {
-            let first = self.layout.main + u64::from(segment) * SEGMENT;
+            let first = self.layout.main + u64::from(segment.0) * SEGMENT;
             push_run(&mut runs, Run { offset: first * BLOCK, length: SEGMENT * BLOCK });
         }
         runs

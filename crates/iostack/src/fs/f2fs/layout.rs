@@ -1,5 +1,6 @@
 //! Layout of F2FS outside its logs, and its spare segments (`mkfs.f2fs`).
 
+use super::segments::Segment;
 use crate::fs::BLOCK;
 
 /// Blocks per segment: 2 MiB.
@@ -66,8 +67,8 @@ impl Layout {
     }
 
     /// Block of the segment table with a segment's entry, of two copies in turn.
-    pub(super) fn segment_entry(&self, segment: u32, version: u64) -> u64 {
-        in_table(self.segment_table, u64::from(segment) / SEGMENTS_IN_BLOCK, version)
+    pub(super) fn segment_entry(&self, segment: Segment, version: u64) -> u64 {
+        in_table(self.segment_table, u64::from(segment.0) / SEGMENTS_IN_BLOCK, version)
     }
 
     /// Block of the node table with a node's entry, of two copies in turn.

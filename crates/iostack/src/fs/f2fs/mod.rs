@@ -22,8 +22,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use flashlag_units::{Bytes, Nanos};
 
 use self::layout::{Layout, SEGMENT};
-use self::segments::{Log, Owner, Segments};
-use super::map::{self, HOLE, tick};
+use self::segments::{Log, Owner, Segment, Segments};
+use super::map::{self, Block, HOLE, tick};
 use super::{BLOCK, FileId, Filesystem, NoSpace, Reason, blocks, grown};
 use crate::plan::{BlockRequest, Plan, Run, push_run};
 use crate::spec::StackSpec;
@@ -54,7 +54,7 @@ pub(crate) struct F2fs {
     discard: bool,
     in_place: bool,
     /// Free segments that were not discarded since they became free.
-    untrimmed: BTreeSet<u32>,
+    untrimmed: BTreeSet<Segment>,
 }
 
 /// The one directory of all files.
@@ -62,17 +62,17 @@ pub(crate) struct F2fs {
 struct Directory {
     /// Block of names of the root directory. A directory made by an app has its few names in its
     /// inode.
-    entries: Option<u32>,
-    node: Option<u32>,
+    entries: Option<Block>,
+    node: Option<Block>,
     changed: bool,
 }
 
 #[derive(Debug, Default)]
 struct Inode {
     size: u64,
-    map: Vec<u32>,
+    map: Vec<Block>,
     /// Number and block of each node, the inode first.
-    nodes: Vec<(u64, u32)>,
+    nodes: Vec<(u64, Block)>,
     /// Nodes that changed since they were written.
     dirty: BTreeSet<u32>,
     modified: Option<u64>,
@@ -98,7 +98,7 @@ impl Inode {
 }
 
 /// Whether a node was never written.
-fn is_nowhere((_, block): &(u64, u32)) -> bool {
+fn is_nowhere((_, block): &(u64, Block)) -> bool {
     *block == HOLE
 }
 
@@ -134,8 +134,8 @@ impl F2fs {
         })
     }
 
-    fn place(&self, block: u32) -> Run {
-        Run { offset: (self.layout.main + u64::from(block)) * BLOCK, length: BLOCK }
+    fn place(&self, block: Block) -> Run {
+        Run { offset: (self.layout.main + u64::from(block.0)) * BLOCK, length: BLOCK }
     }
 
     /// Notes a change that the next checkpoint must write.
@@ -163,7 +163,7 @@ impl F2fs {
     }
 
     /// Appends a page and changes the node that points to it; its old block is freed.
-    fn append_page(&mut self, file: u32, page: u64, log: Log) -> Result<u32, NoSpace> {
+    fn append_page(&mut self, file: u32, page: u64, log: Log) -> Result<Block, NoSpace> {
         let owner = Owner::Data { file, page: page as u32 };
         let block = self.segments.append(log, owner).ok_or(NoSpace)?;
         let old = self.files.get_mut(&file).map(|inode| {
@@ -180,7 +180,7 @@ impl F2fs {
     }
 
     /// Appends a new version of a node.
-    fn append_node(&mut self, file: u32, node: u32) -> Result<u32, NoSpace> {
+    fn append_node(&mut self, file: u32, node: u32) -> Result<Block, NoSpace> {
         let owner = Owner::Node { file, node };
         let block = self.segments.append(Log::Node, owner).ok_or(NoSpace)?;
         let Some(inode) = self.files.get_mut(&file) else { return Ok(block) };
@@ -428,11 +428,11 @@ impl Filesystem for F2fs {
         // A trim begins with a checkpoint, which frees deleted segments.
         let mut plan = self.checkpoint(Nanos::ZERO);
         let segments = std::mem::take(&mut self.untrimmed);
-        let free: BTreeSet<u32> = self.segments.free_list().collect();
+        let free: BTreeSet<Segment> = self.segments.free_list().collect();
         let runs = self.segment_runs(segments.intersection(&free).copied());
-        let told = runs.iter().map(|run| run.length).sum();
+        let discarded = runs.iter().map(|run| run.length).sum();
         plan.then(runs.into_iter().map(BlockRequest::Discard).collect());
-        (plan, Bytes(told))
+        (plan, Bytes(discarded))
     }
 
     #[cfg(test)]
@@ -447,9 +447,9 @@ impl Filesystem for F2fs {
     #[cfg(test)]
     fn held(&self) -> Vec<Run> {
         let mut held = Vec::new();
-        let mut of = |block: u32, owner: Owner| {
+        let mut of = |block: Block, owner: Owner| {
             if block != HOLE {
-                assert_eq!(self.segments.owner(block), Some(owner), "block {block}");
+                assert_eq!(self.segments.owner(block), Some(owner), "{block:?}");
                 held.push(self.place(block));
             }
         };

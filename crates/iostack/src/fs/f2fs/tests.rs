@@ -145,7 +145,7 @@ fn pages_beyond_the_inode_have_nodes_of_their_own_and_a_cut_frees_them() {
     let left = fs.left();
     fs.resize(Nanos::ZERO, FILE, (IN_INODE + 1) * BLOCK);
     assert_eq!(fs.left(), left + 2 * IN_NODE + 2, "pages and nodes");
-    // What the second node tells has to be found again: it is written once more.
+    // The second node's addresses must be found again: it is written once more.
     assert_eq!(counted(&fs.sync(Nanos::ZERO, Some(FILE), true)).1, 2);
 }
 

@@ -110,6 +110,6 @@ fn a_reader_of_nothing_is_refused() {
     let stack = stack("ext4");
     let file = stack.create("empty").unwrap();
     let reader = BackgroundJob { writes: false, ..job(file) };
-    let told = stack.start_background(reader).unwrap_err().to_string();
-    assert!(told.contains("empty"), "{told}");
+    let error = stack.start_background(reader).unwrap_err().to_string();
+    assert!(error.contains("empty"), "{error}");
 }

@@ -70,7 +70,7 @@ fn what_is_written_stays_in_memory_until_there_is_too_much_of_it() {
         }
         for at in (most..2 * most).step_by(chunk as usize) {
             let written = write(at).written_bytes;
-            assert!(written >= Bytes(chunk), "{spec}: who dirties pages pays: {written}");
+            assert!(written >= Bytes(chunk), "{spec}: the writer pays: {written}");
         }
     }
 }

@@ -13,17 +13,17 @@ struct Known {
     bytes: Vec<u8>,
 }
 
-fn reads_back(stack: &RamStack, known: &Known, told: &str) {
+fn reads_back(stack: &RamStack, known: &Known, case: &str) {
     let size = stack.size(known.file).0;
-    assert_eq!(size, known.bytes.len() as u64, "{told}: {}", known.name);
+    assert_eq!(size, known.bytes.len() as u64, "{case}: {}", known.name);
     let mut into = vec![7; known.bytes.len() + 100];
     let count = stack.read(known.file, Bytes::ZERO, &mut into).unwrap();
-    assert_eq!(count, known.bytes.len(), "{told}: {}", known.name);
-    assert!(into[..count] == known.bytes[..], "{told}: {} differs", known.name);
+    assert_eq!(count, known.bytes.len(), "{case}: {}", known.name);
+    assert!(into[..count] == known.bytes[..], "{case}: {} differs", known.name);
 }
 
 fn random_calls(spec: &str, seed: u64) {
-    let told = format!("{spec}, seed {seed}");
+    let case = format!("{spec}, seed {seed}");
     let stack = stack(spec);
     let mut random = Pcg64Mcg::seed_from_u64(seed);
     let mut files: Vec<Known> = Vec::new();
@@ -39,7 +39,7 @@ fn random_calls(spec: &str, seed: u64) {
             2 if !files.is_empty() => {
                 let known = files.swap_remove(index);
                 stack.delete(&known.name).unwrap();
-                assert_eq!(stack.find(&known.name), None, "{told}");
+                assert_eq!(stack.find(&known.name), None, "{case}");
             }
             3 if !files.is_empty() => {
                 let size = below(files[index].bytes.len() + 5000);
@@ -65,7 +65,7 @@ fn random_calls(spec: &str, seed: u64) {
         }
     }
     for known in &files {
-        reads_back(&stack, known, &told);
+        reads_back(&stack, known, &case);
     }
 }
 
@@ -111,7 +111,7 @@ fn no_room_is_an_error_that_says_so_and_loses_nothing() {
 }
 
 #[test]
-fn names_are_taken_once_and_missing_ones_are_told() {
+fn names_are_taken_once_and_missing_ones_are_reported() {
     let stack = stack("ext4");
     stack.create("one").unwrap();
     assert!(stack.create("one").unwrap_err().to_string().contains("one"));
@@ -125,8 +125,8 @@ fn a_device_that_is_too_small_is_refused_with_what_is_needed() {
         let device = RamDevice::simulated(Bytes::from_mib(8), 1, Bytes::from_mib(1), service, 1);
         let spec = StackSpec::parse(spec).unwrap();
         let refused = Stack::mount(device, spec, &StackModel::default()).unwrap_err();
-        let told = refused.to_string();
-        assert!(told.contains("MiB at least") && told.contains("8 MiB"), "{told}");
+        let case = refused.to_string();
+        assert!(case.contains("MiB at least") && case.contains("8 MiB"), "{case}");
     }
 }
 

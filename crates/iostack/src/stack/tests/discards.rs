@@ -1,4 +1,4 @@
-//! What the device is told of free space.
+//! Discards of free space.
 
 use super::*;
 
@@ -31,10 +31,10 @@ fn a_delete_discards_at_once_or_leaves_it_to_fstrim() {
             assert!(discarded.0 + (4 << 20) > SPAN.0 && discarded <= SPAN, "{spec}: {discarded}");
         } else {
             assert_eq!(discarded, Bytes::ZERO, "{spec}");
-            let mut told = Bytes::ZERO;
-            let cost = sent(&stack, || told = stack.trim().unwrap());
-            assert!(told.0 + (4 << 20) > SPAN.0, "{spec}: {told}");
-            assert_eq!(cost.discarded_bytes, told, "{spec}: what it tells, it sends");
+            let mut trimmed = Bytes::ZERO;
+            let cost = sent(&stack, || trimmed = stack.trim().unwrap());
+            assert!(trimmed.0 + (4 << 20) > SPAN.0, "{spec}: {trimmed}");
+            assert_eq!(cost.discarded_bytes, trimmed, "{spec}: what is returned was sent");
         }
     }
 }

@@ -66,7 +66,7 @@ fn fdatasync_of_a_page_in_place_commits_nothing_at_all() {
     }
 }
 
-/// Durable writes to eight pages, so many at once: flushes, and how long they took.
+/// Flushes and time of durable writes to eight pages, several at once.
 fn eight_writes(spec: &str, depth: u32) -> (u64, Nanos) {
     let stack = stack_of(spec, 8, &StackModel::default());
     let file = stack.create("test").unwrap();

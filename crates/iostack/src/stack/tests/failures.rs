@@ -1,4 +1,4 @@
-//! Devices that fail: every call that asks is told, and nothing waits for ever.
+//! Failing devices: every sync reports the error, and nothing waits for ever.
 
 use flashlag_testing::{FaultDevice, Faults};
 use rustix::io::Errno;
@@ -23,7 +23,7 @@ fn gone_from(spec: &str, operation: u64) -> Faulty {
     Stack::mount(FaultDevice::new(ram, faults), spec, &StackModel::default()).unwrap()
 }
 
-fn told(error: &flashlag_device::DeviceError) -> bool {
+fn is_reported(error: &flashlag_device::DeviceError) -> bool {
     error.errno == Some(Errno::IO.raw_os_error())
 }
 
@@ -43,20 +43,20 @@ fn a_sync_tells_of_its_data_of_its_commit_and_of_its_flush() {
         assert!(operations >= 2, "{spec}");
         for operation in 1..=operations {
             let error = save(&gone_from(spec, operation)).unwrap_err();
-            assert!(told(&error), "{spec}, operation {operation}: {error}");
+            assert!(is_reported(&error), "{spec}, operation {operation}: {error}");
         }
     }
 }
 
 #[test]
-fn what_failed_in_the_background_is_told_by_the_next_sync_once() {
+fn an_error_in_the_background_is_reported_by_the_next_sync_once() {
     let stack = gone_from("raw", 1);
     let file = stack.create("test").unwrap();
     stack.write(file, Bytes::ZERO, &[1; 4096]).unwrap();
     // Written back after thirty seconds, and failed.
     stack.pass_until(Nanos::from_secs(60));
     let error = stack.sync(file, true).unwrap_err();
-    assert!(told(&error), "{error}");
+    assert!(is_reported(&error), "{error}");
 }
 
 #[test]
