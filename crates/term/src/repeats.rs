@@ -1,6 +1,6 @@
 use flashlag_schema::Operation;
 use flashlag_units::Nanos;
-use flashlag_views::{Judgement, LagVerdict, RepeatRow, Repeats, Spread, format};
+use flashlag_views::{Column, Judgement, LagVerdict, RepeatRow, Repeats, Spread, format};
 
 use crate::line::Page;
 use crate::style::{Role, Style};
@@ -14,9 +14,9 @@ pub fn repeats(repeats: &Repeats, style: Style) -> String {
     page.gap();
     let mut table = Table::new("")
         .column("a second", 1)
-        .column("median ms", 3)
-        .column("p99 ms", 2)
-        .column("verdict", 0)
+        .column(&Column::P50.title_with_unit(), 3)
+        .column(&Column::P99.title_with_unit(), 2)
+        .column(Column::Verdict.title(), 0)
         .cut_in_the_middle();
     for row in &repeats.rows {
         table.row((Role::Ink, &label(row, repeats.runs)), cells(row));

@@ -1,7 +1,7 @@
 //! The picture of the first screen as one drawing: labels at the left, figures at the right.
 
 use flashlag_schema::Run;
-use flashlag_views::{RULES, StripRow, format, strip};
+use flashlag_views::{Column, RULES, StripRow, figure_cell, strip};
 
 use super::frame::{Frame, WIDTH};
 use crate::chart::{
@@ -14,8 +14,8 @@ use crate::section::first::{caveats, run_axis};
 /// Where the plot begins and how wide it is.
 const PLOT: (f64, f64) = (210.0, 366.0);
 /// Where the columns of figures end.
-const COLUMNS: [(&str, f64); 4] =
-    [("p99", 628.0), ("p99.9", 684.0), ("max", 738.0), ("late", 786.0)];
+const COLUMNS: [(Column, f64); 4] =
+    [(Column::P99, 628.0), (Column::P999, 684.0), (Column::Longest, 738.0), (Column::Late, 786.0)];
 /// Where the verdicts begin.
 const WORD: f64 = 800.0;
 const HEAD: f64 = 36.0;
@@ -31,8 +31,8 @@ pub(super) fn frame(run: &Run, title: &str) -> Frame {
     let mut svg = Svg::new();
     svg.place(ground_drawing(&axis), (PLOT.0, HEAD), (PLOT.1, height - HEAD));
     svg.place(head_drawing(&axis), (PLOT.0, 0.0), (PLOT.1, HEAD));
-    for (name, x) in COLUMNS {
-        svg.text_at("ax", (x, 29.0), Anchor::End, name);
+    for (column, x) in COLUMNS {
+        svg.text_at("ax", (x, 29.0), Anchor::End, column.title());
     }
     let mut top = HEAD;
     for group in &strip.groups {
@@ -69,12 +69,9 @@ fn draw_row(svg: &mut Svg, axis: &LatencyAxis, row: &StripRow, top: f64) {
     let base = top + 18.0;
     svg.text_at("", (0.0, base), Anchor::Start, &row.label);
     svg.place(row_drawing(axis, &row.figures, marks), (PLOT.0, top), (PLOT.1, ROW));
-    let figures = &row.figures;
-    let time = |value: Option<_>| value.map_or_else(|| format::NONE.to_owned(), format::ms);
-    let late = figures.late_share().map_or_else(|| format::NONE.to_owned(), format::share);
-    let cells = [time(figures.p99), time(figures.p999), time(figures.max), late];
-    for ((_, x), cell) in COLUMNS.iter().zip(cells) {
-        svg.text_at("", (*x, base), Anchor::End, &cell);
+    for (column, x) in COLUMNS {
+        let cell = figure_cell(column, &row.figures, None);
+        svg.text_at("", (x, base), Anchor::End, &cell.text());
     }
     let class = format!("word v-{}", verdict_class(&row.judgement));
     svg.text_at(&class, (WORD, base), Anchor::Start, row.judgement.word());
