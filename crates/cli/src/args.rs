@@ -278,29 +278,6 @@ pub enum ProfilesAction {
         #[arg(long)]
         sensitivity: bool,
     },
-    /// Seek the values within their ranges that come nearest to the published rows
-    Tune {
-        /// The profile: a name or a TOML file
-        name: String,
-        /// Where the tuned profile goes
-        #[arg(short, long, value_name = "PROFILE.toml")]
-        output: PathBuf,
-        /// Overwrite PROFILE.toml, whatever it holds
-        #[arg(long)]
-        force: bool,
-        /// Parameters that may move [default: all with a range]
-        #[arg(long, value_name = "KEY", value_delimiter = ',')]
-        only: Vec<String>,
-        /// How many seeds are averaged
-        #[arg(long, default_value_t = 1)]
-        seeds: u64,
-        /// The most simulations
-        #[arg(long, default_value_t = 300)]
-        simulations: usize,
-        /// How many starts
-        #[arg(long, default_value_t = 3)]
-        starts: usize,
-    },
 }
 
 /// `flashlag scenarios`

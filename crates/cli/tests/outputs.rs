@@ -283,7 +283,6 @@ fn what_is_made_from_a_run_never_replaces_it_or_another_file() {
         &["compare", "a.json", "b.json", "--report", "notes.csv"],
         &["fit", "a.json", "-o", "mine.toml"],
         &["fit", "a.json", "-o", "a.json"],
-        &["profiles", "tune", "zero", "-o", "mine.toml"],
     ] {
         let (code, said) = scene.flashlag(arguments);
         assert_eq!(code, Some(2), "{arguments:?}: {said}");

@@ -1,7 +1,7 @@
 //! Holds device models against what was published, fits them to runs, and forecasts with them.
 //!
 //! Nothing is simulated here: whoever calls hands in a [`Simulator`]. Nothing is printed either:
-//! results are plain structs, and [`text`] writes them for a terminal.
+//! results are plain structs, and `flashlag-term` draws them.
 //!
 //! - [`check`]: the reviewers' protocols on a profile, published beside simulated, row by row.
 //! - [`fit`]: a profile's parameters from a measured run, and which of them the run can't tell.
@@ -14,7 +14,6 @@ mod doubts;
 mod error;
 pub mod fit;
 mod knob;
-pub mod text;
 
 use flashlag_schema::Run;
 use flashlag_schema::profile::Profile;

@@ -9,8 +9,9 @@ use flashlag_predict::change::{
     Forecast, Lived, PredictOptions, Situation, parse, parse_levels, predict, situation_of, sweep,
 };
 use flashlag_predict::check::Published;
-use flashlag_predict::{Life, PredictError, Simulator, text};
+use flashlag_predict::{Life, PredictError, Simulator};
 use flashlag_schema::scenario::{Scenario, Step};
+use flashlag_term::{Style, predict as draw};
 use flashlag_units::Bytes;
 
 fn start(filesystem: &str) -> Situation {
@@ -144,7 +145,7 @@ fn a_sweep_gets_slower_as_storage_fills() {
         sweep.levels.iter().map(|level| level.figures.durable().unwrap().p50_ns.unwrap()).collect();
     assert!(medians.is_sorted(), "{medians:?}");
     assert!(medians[9] > 1.2 * medians[0], "{medians:?}");
-    let text = text::sweep(&sweep);
+    let text = draw::sweep(&sweep, Style::PLAIN);
     assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
     assert!(text.contains("95%"), "{text}");
 }
@@ -187,7 +188,7 @@ fn a_simulated_run_brings_its_device_and_a_measured_one_must_be_fitted() {
 #[test]
 fn a_forecast_fits_a_terminal() {
     let changes = "nobarrier=off,fs=ext4,fuse=on,full=90%,age=3d,idle_maintenance=on,encrypt=on";
-    let text = text::forecast(&forecast("f2fs,nobarrier", changes));
+    let text = draw::forecast(&forecast("f2fs,nobarrier", changes), Style::PLAIN);
     for line in text.lines() {
         assert!(line.chars().count() <= 100, "{line}");
     }
@@ -250,7 +251,7 @@ fn lived(quicker: f64, change: &str) -> (Lived, String) {
     let options = PredictOptions::default();
     let forecast = predict(&start("ext4"), &changes, &[], &mut simulator, &options).unwrap();
     let words: Vec<String> =
-        text::forecast(&forecast).split_whitespace().map(ToOwned::to_owned).collect();
+        draw::forecast(&forecast, Style::PLAIN).split_whitespace().map(ToOwned::to_owned).collect();
     (forecast.after().lived.clone().unwrap(), words.join(" "))
 }
 

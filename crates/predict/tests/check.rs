@@ -6,8 +6,9 @@ mod common;
 
 use common::{ClosedForm, LIFECYCLE, lifecycle, profile};
 use flashlag_predict::check::{CheckOptions, CheckReport, Published, Verdict, check, runs};
-use flashlag_predict::{PredictError, Simulator, text};
+use flashlag_predict::{PredictError, Simulator};
 use flashlag_schema::State;
+use flashlag_term::{Style, predict as draw};
 use flashlag_units::Bytes;
 
 /// Rows as the closed form has them, with `factor` on each.
@@ -46,7 +47,7 @@ fn report(published: &[Published], options: &CheckOptions) -> CheckReport {
 #[test]
 fn a_profile_passes_its_own_rows() {
     let report = report(&published(1.0), &CheckOptions::default());
-    assert!(report.passed(), "{}", text::check(&report));
+    assert!(report.passed(), "{}", draw::check(&report, Style::PLAIN));
     assert_eq!(report.cells.len(), 36);
     let cell = &report.cells[3];
     assert_eq!(cell.fitted, ["nand.program"]);
@@ -95,7 +96,7 @@ fn a_row_that_no_run_has_is_listed_as_missing() {
         assert_eq!(cell.verdict, Verdict::Missing);
     }
     assert!(!report.passed());
-    assert!(text::check(&report).contains("3 missing"));
+    assert!(draw::check(&report, Style::PLAIN).contains("3 missing"));
 }
 
 #[test]
@@ -148,7 +149,7 @@ fn a_check_that_names_no_scenario_says_so() {
 #[test]
 fn a_report_fits_a_terminal() {
     let options = CheckOptions { seeds: vec![1, 2, 3], sensitivity: true };
-    let text = text::check(&report(&published(1.25), &options));
+    let text = draw::check(&report(&published(1.25), &options), Style::PLAIN);
     for line in text.lines() {
         assert!(line.chars().count() <= 100, "{line}");
     }

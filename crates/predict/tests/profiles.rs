@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use common::ClosedForm;
 use flashlag_predict::check::{CheckOptions, Published, check};
-use flashlag_predict::text;
 use flashlag_schema::profile::Profile;
+use flashlag_term::{Style, predict as draw};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -82,7 +82,7 @@ fn every_row_of_every_profile_is_measured_by_its_protocol() {
             assert!(cell.simulated.is_ok(), "{label}: {:?}", cell.simulated);
             used.push(row.clone());
         }
-        let text = text::check(&report);
+        let text = draw::check(&report, Style::PLAIN);
         for line in text.lines() {
             assert!(line.chars().count() <= 100 && !line.ends_with('…'), "{line}");
         }

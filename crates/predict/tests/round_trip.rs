@@ -118,11 +118,16 @@ fn what_the_figures_tell_apart_is_found_itself() {
         assert!((0.9..1.1).contains(&ratio), "{key}: {ratio}");
     }
     let alike = |one: &str, other: &str| {
-        fit.told.confounded.iter().any(|pair| {
+        fit.identifiability.confounded.iter().any(|pair| {
             pair.keys.iter().any(|key| key == one) && pair.keys.iter().any(|key| key == other)
         })
     };
-    assert!(alike("host.flush_command", "stack.sync_call"), "{:?} {:?}", fit.told, fit.parameters);
+    assert!(
+        alike("host.flush_command", "stack.sync_call"),
+        "{:?} {:?}",
+        fit.identifiability,
+        fit.parameters
+    );
 }
 
 #[test]

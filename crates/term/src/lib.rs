@@ -1,4 +1,4 @@
-//! Screens of a terminal: live progress, the summary of a run, a comparison.
+//! Screens of a terminal: live progress, the summary of a run, a comparison, a forecast.
 //!
 //! Every view but [`progress`] is a pure function from a run to a string and writes nothing. What
 //! is said (verdicts, headlines, findings) is decided by `flashlag-views`; here it is only laid
@@ -10,6 +10,7 @@ mod axis;
 mod comparison;
 mod line;
 mod picture;
+pub mod predict;
 pub mod progress;
 mod repeats;
 mod scenarios;

@@ -23,6 +23,8 @@ struct Column {
     title: String,
     /// Columns with a higher one go first; those with 0 stay.
     spare: u8,
+    /// Whether its cells are words, aligned at their left.
+    words: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -53,8 +55,22 @@ impl Table {
 
     /// Adds a column; `spare` 0 keeps it at any width.
     pub(crate) fn column(mut self, title: &str, spare: u8) -> Table {
-        self.columns.push(Column { title: title.to_owned(), spare });
+        self.columns.push(Column { title: title.to_owned(), spare, words: false });
         self
+    }
+
+    /// Adds a column of words, aligned at their left, which stays at any width.
+    pub(crate) fn words(mut self, title: &str) -> Table {
+        self.columns.push(Column { title: title.to_owned(), spare: 0, words: true });
+        self
+    }
+
+    /// Appends a cell of the column with this index to `line`.
+    fn cell(&self, line: &mut Line, (index, columns): (usize, usize), role: Role, text: &str) {
+        match self.columns.get(index).is_some_and(|column| column.words) {
+            true => line.add(Role::Ink, &" ".repeat(SEPARATION)).left(role, text, columns),
+            false => line.right(role, text, columns + SEPARATION),
+        };
     }
 
     /// Puts a title over the next `columns` columns, none of which may be spare.
@@ -147,7 +163,7 @@ impl Table {
         head.left(Role::Muted, &self.title, label);
         for (index, columns) in &shown {
             let title = self.columns.get(*index).map(|column| column.title.as_str());
-            head.right(Role::Muted, title.unwrap_or_default(), columns + SEPARATION);
+            self.cell(&mut head, (*index, *columns), Role::Muted, title.unwrap_or_default());
         }
         page.push(&head);
         for row in &self.rows {
@@ -172,7 +188,7 @@ impl Table {
                         let cell = cells.get(*index);
                         let (role, text) =
                             cell.map_or((Role::Ink, ""), |(role, text)| (*role, text));
-                        line.right(role, text, columns + SEPARATION);
+                        self.cell(&mut line, (*index, *columns), role, text);
                     }
                     page.push(&line);
                 }

@@ -53,6 +53,7 @@ pub fn to_ascii(text: &str) -> String {
             'µ' => ascii.push('u'),
             '×' | '✕' => ascii.push('x'),
             '✓' => ascii.push('+'),
+            '±' => ascii.push_str("+-"),
             '▸' => ascii.push('>'),
             '●' => ascii.push('O'),
             '○' => ascii.push('o'),

@@ -1,6 +1,5 @@
 use anyhow::{Context, Result};
 use flashlag_predict::fit::{FitOptions, FitRequest, fit as fit_run, nearest};
-use flashlag_predict::text;
 use flashlag_runner::{Destination, OutputKind, sim};
 use flashlag_schema::Run;
 use flashlag_schema::profile::Profile;
@@ -41,7 +40,7 @@ pub fn fit(args: &FitArgs, terminal: &Terminal) -> Result<Exit> {
     let fitted = fit_run(&request, &mut simulations, &options)?;
     simulations.clear();
     place.write(fitted.profile.to_toml().as_bytes())?;
-    say::text(&text::fit(&fitted))?;
+    say::view(&flashlag_term::predict::fit(&fitted, terminal.stdout))?;
     say::note(&format!("Profile {}", args.output.display()));
     Ok(Exit::Done)
 }

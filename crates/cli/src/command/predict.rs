@@ -1,10 +1,10 @@
 use std::path::Path;
 
 use anyhow::Result;
+use flashlag_predict::change;
 use flashlag_predict::change::{
     PredictOptions, Situation, parse, parse_levels, situation_of, sweep,
 };
-use flashlag_predict::{change, text};
 use flashlag_runner::sim;
 
 use crate::args::PredictArgs;
@@ -27,7 +27,7 @@ pub fn predict(args: &PredictArgs, terminal: &Terminal) -> Result<Exit> {
     if !changes.is_empty() {
         let forecast = change::predict(&start, &changes, &published(), &mut simulations, &options)?;
         simulations.clear();
-        say::text(&text::forecast(&forecast))?;
+        say::view(&flashlag_term::predict::forecast(&forecast, terminal.stdout))?;
         for change in &changes {
             situation = situation.with(change).map_err(anyhow::Error::msg)?;
         }
@@ -38,7 +38,7 @@ pub fn predict(args: &PredictArgs, terminal: &Terminal) -> Result<Exit> {
         if !changes.is_empty() {
             say::line("")?;
         }
-        say::text(&text::sweep(&sweep))?;
+        say::view(&flashlag_term::predict::sweep(&sweep, terminal.stdout))?;
     }
     Ok(Exit::Done)
 }

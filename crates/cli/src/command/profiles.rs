@@ -1,8 +1,6 @@
 use anyhow::{Result, bail};
 use flashlag_predict::check::{CheckOptions, check, runs};
-use flashlag_predict::fit::{FitOptions, tune};
-use flashlag_predict::text;
-use flashlag_runner::{Destination, OutputKind, sim};
+use flashlag_runner::sim;
 use flashlag_schema::profile::Profile;
 use flashlag_schema::reference::{as_lines, profile_keys};
 use flashlag_units::Bytes;
@@ -15,7 +13,7 @@ use crate::simulator::{Simulations, published, scenario_text};
 use crate::terminal::Terminal;
 use crate::waiting::Waiting;
 
-/// Lists, shows, checks or tunes device profiles.
+/// Lists, shows or checks device profiles.
 pub fn profiles(args: &ProfilesArgs, terminal: &Terminal) -> Result<Exit> {
     if args.keys {
         say::text(&as_lines(&profile_keys()))?;
@@ -27,17 +25,6 @@ pub fn profiles(args: &ProfilesArgs, terminal: &Terminal) -> Result<Exit> {
         Some(ProfilesAction::Check { names, seeds, sensitivity }) => {
             let seeds = (1..=*seeds).collect();
             check_all(names, &CheckOptions { seeds, sensitivity: *sensitivity }, terminal)
-        }
-        Some(ProfilesAction::Tune { name, output, force, only, seeds, simulations, starts }) => {
-            let options = FitOptions {
-                only: only.clone(),
-                simulations: *simulations,
-                starts: *starts,
-                ..FitOptions::default()
-            };
-            let seeds: Vec<u64> = (1..=(*seeds).max(1)).collect();
-            let place = Destination::check(output, OutputKind::Profile, *force)?;
-            tune_one(name, &place, &seeds, &options, terminal)
         }
     }
 }
@@ -91,26 +78,10 @@ fn check_all(names: &[String], options: &CheckOptions, terminal: &Terminal) -> R
         if index > 0 {
             say::line("")?;
         }
-        say::text(&text::check(&report))?;
+        say::view(&flashlag_term::predict::check(&report, terminal.stdout))?;
     }
     // As a threshold that was crossed: it ran, and a row is off.
     Ok(if passed { Exit::Done } else { Exit::Crossed })
-}
-
-fn tune_one(
-    name: &str,
-    place: &Destination,
-    seeds: &[u64],
-    options: &FitOptions,
-    terminal: &Terminal,
-) -> Result<Exit> {
-    let profile = sim::profile(name)?;
-    let mut simulations = counted(&profile.name, None, terminal)?;
-    let tuned = tune(&profile, &published(), &scenario_text, seeds, &mut simulations, options)?;
-    simulations.clear();
-    place.write(tuned.profile.to_toml().as_bytes())?;
-    say::text(&text::tuned(&tuned))?;
-    Ok(Exit::Done)
 }
 
 /// Simulations that tell how far they are when they take longer than a moment.

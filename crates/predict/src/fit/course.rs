@@ -8,7 +8,7 @@ use rand_pcg::Pcg64Mcg;
 use super::axis::{Axis, axes};
 use super::collect::{self, Way};
 use super::figures::misfit;
-use super::search::{Found, Point, Search, cost, is_new, profile_at, told};
+use super::search::{Found, Point, Search, cost, determined, is_new, profile_at};
 use super::structure::{self, Built, Free};
 use super::{FitOptions, solve};
 use crate::knob::Grain;
@@ -46,7 +46,7 @@ impl Search<'_> {
             (base, best) = (first.base.clone(), first.point.clone());
         }
         let mut jacobian = solve::jacobian(self, &base, &mut fine, &best);
-        let mut active = told(&jacobian);
+        let mut active = determined(&jacobian);
         self.put_back(&base, &fine, &jacobian, &mut best);
         // What is left over is for the last look at which parameters are told.
         let reserve = 2 * (fine.len() + coarse.len());
@@ -59,7 +59,7 @@ impl Search<'_> {
         if let Some(last) = self.look(&base, &mut fine, &best) {
             jacobian = last;
         }
-        let more = told(&jacobian);
+        let more = determined(&jacobian);
         // What had no effect where the search began may have one where it ended.
         if more.iter().any(|index| !active.contains(index)) && self.left() > fine.len() {
             active = more;
@@ -179,7 +179,7 @@ impl Search<'_> {
         let Some(residuals) = self.at(base, fine, &best.places) else { return Default::default() };
         best.residuals = residuals;
         let mut jacobian = solve::jacobian(self, base, fine, best);
-        let active = told(&jacobian);
+        let active = determined(&jacobian);
         let free = Free { fine, coarse, switches: &[], active: &active };
         let built = structure::pairs(self, &free, base, best, until);
         solve::refresh(self, base, fine, &active, best, &mut jacobian);
@@ -199,9 +199,9 @@ impl Search<'_> {
         jacobian: &DMatrix<f64>,
         best: &mut Point,
     ) {
-        let told = told(jacobian);
+        let determined = determined(jacobian);
         let mut places = best.places.clone();
-        for index in (0..axes.len()).filter(|index| !told.contains(index)) {
+        for index in (0..axes.len()).filter(|index| !determined.contains(index)) {
             places[index] = axes[index].place(axes[index].start);
         }
         // None may be left at the end: what was not looked at counts as no worse.

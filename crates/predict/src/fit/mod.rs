@@ -13,6 +13,7 @@ mod bands;
 mod collect;
 mod course;
 mod figures;
+mod identifiability;
 mod lacks;
 mod nearest;
 mod outcome;
@@ -21,7 +22,6 @@ mod search;
 mod solve;
 mod start;
 mod structure;
-mod told;
 
 use flashlag_schema::Run;
 use flashlag_schema::profile::Profile;
@@ -29,11 +29,11 @@ use flashlag_schema::profile::Profile;
 use crate::{PredictError, Simulator, doubts};
 
 pub use figures::{Figure, Residual};
+pub use identifiability::{Confounded, Identifiability};
 pub use nearest::{Nearest, nearest};
 pub use outcome::{Fit, FitParameter};
 pub use rows::{Tuned, tune};
 pub use start::filesystem_of;
-pub use told::{Confounded, Told};
 
 /// How a fit is sought.
 #[derive(Clone, Debug, PartialEq, Eq)]

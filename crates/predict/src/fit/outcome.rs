@@ -2,9 +2,9 @@ use flashlag_schema::profile::{FittedFrom, Parameter, Profile};
 
 use super::FitRequest;
 use super::figures::{Residual, misfit};
-use super::search::{Found, TOLD};
+use super::identifiability::{Identifiability, identifiability, uncertainties};
+use super::search::{DETERMINED, Found};
 use super::start::Prepared;
-use super::told::{Told, told, uncertainties};
 use crate::check::at_bound;
 use crate::knob;
 
@@ -27,8 +27,8 @@ pub struct Fit {
     pub residuals: Vec<Residual>,
     /// Every parameter that has a range.
     pub parameters: Vec<FitParameter>,
-    /// What the run can't tell, or can't tell apart.
-    pub told: Told,
+    /// The parameters that the run does not determine, or can't tell apart.
+    pub identifiability: Identifiability,
     /// What the run lacks, in words.
     pub lacks: Vec<String>,
     /// What each start came to.
@@ -94,7 +94,7 @@ pub(super) fn outcome(
         misfit_before: misfit(before),
         misfit: after,
         residuals,
-        told: told(&found.axes, &found.jacobian),
+        identifiability: identifiability(&found.axes, &found.jacobian),
         lacks: prepared.lacks.clone(),
         starts: found.starts,
         simulations,
@@ -124,13 +124,13 @@ pub(super) fn parameters(
     };
     let mut all: Vec<FitParameter> = Vec::new();
     for (index, axis) in found.axes.iter().enumerate() {
-        let told = uncertainties[index].is_some();
+        let is_determined = uncertainties[index].is_some();
         let bound = found.profile.parameters.get(&axis.key).and_then(|one| at_bound(one).0);
         all.push(FitParameter {
             uncertainty: uncertainties[index],
-            bound: bound.filter(|_| told),
+            bound: bound.filter(|_| is_determined),
             rows: rows(found, index),
-            held: (!told).then(|| match axis.tried {
+            held: (!is_determined).then(|| match axis.tried {
                 true => "no figure depends on it".to_owned(),
                 false => "the simulations ran out before its effect was looked at".to_owned(),
             }),
@@ -158,7 +158,7 @@ fn rows(found: &Found, axis: usize) -> Vec<String> {
     let column = found.jacobian.column(axis);
     let most = column.amax();
     let mut rows: Vec<String> = Vec::new();
-    if most < TOLD {
+    if most < DETERMINED {
         return rows;
     }
     let mut order: Vec<usize> = (0..column.len()).collect();

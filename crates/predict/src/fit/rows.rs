@@ -5,9 +5,9 @@ use flashlag_schema::profile::Profile;
 use super::FitOptions;
 use super::axis::hold_others;
 use super::figures::{FAR, misfit};
+use super::identifiability::{Identifiability, identifiability};
 use super::outcome::{FitParameter, parameters};
 use super::search::{Objective, Search};
-use super::told::{Told, told};
 use crate::check::{Protocol, Published, Row, protocols, rows_of, run_pair};
 use crate::{PredictError, Simulator};
 
@@ -26,8 +26,8 @@ pub struct Tuned {
     pub misfit: f64,
     /// What became of each parameter that has a range.
     pub parameters: Vec<FitParameter>,
-    /// What the rows can't tell, or can't tell apart.
-    pub told: Told,
+    /// The parameters that the rows do not determine, or can't tell apart.
+    pub identifiability: Identifiability,
     /// What each start came to.
     pub starts: Vec<f64>,
     /// How many runs it took.
@@ -114,7 +114,7 @@ pub fn tune(
         misfit_before: misfit(&before),
         misfit: misfit(&found.residuals),
         parameters: parameters(profile, &held, &found),
-        told: told(&found.axes, &found.jacobian),
+        identifiability: identifiability(&found.axes, &found.jacobian),
         starts: found.starts,
         simulations,
         exhausted: found.exhausted,

@@ -13,7 +13,7 @@ use crate::knob;
 
 /// A parameter by which no figure moves by more than this, from end to end of its range, is not
 /// told by the run.
-pub(super) const TOLD: f64 = 0.03;
+pub(super) const DETERMINED: f64 = 0.03;
 /// So many further seeds tell how far figures scatter.
 const SEEDS: u64 = 3;
 /// However little a figure scatters, it counts as if it did by this much; and before any seed is
@@ -293,8 +293,8 @@ pub(super) fn is_new(label: &str) -> bool {
 }
 
 /// The axes by which some figure moves.
-pub(super) fn told(jacobian: &DMatrix<f64>) -> Vec<usize> {
-    (0..jacobian.ncols()).filter(|index| jacobian.column(*index).amax() >= TOLD).collect()
+pub(super) fn determined(jacobian: &DMatrix<f64>) -> Vec<usize> {
+    (0..jacobian.ncols()).filter(|index| jacobian.column(*index).amax() >= DETERMINED).collect()
 }
 
 #[cfg(test)]

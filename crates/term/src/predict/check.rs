@@ -1,38 +1,39 @@
-use std::fmt::Write;
+//! A profile held against what was published of its device.
 
-use super::table::Table;
-use super::{number, signed, wrapped};
-use crate::check::{Bar, Cell, CheckReport, Fitted, Move, Verdict};
+use flashlag_predict::check::{Bar, Cell, CheckReport, Fitted, Move, Verdict};
+
+use super::{NONE, figures, item, list, number, page, row, signed};
+use crate::line::Page;
+use crate::style::{Role, Style};
 
 /// Published beside simulated, row by row; what was fitted to which; what misses its bar.
-pub fn check(report: &CheckReport) -> String {
-    let mut text = wrapped(&report.about, &format!("{}: ", report.profile), 2);
+pub fn check(report: &CheckReport, style: Style) -> String {
+    let mut page = page(style);
+    item(&mut page, &format!("{}: ", report.profile), 2, &report.about);
     let seeds: Vec<String> = report.seeds.iter().map(u64::to_string).collect();
-    let _ = writeln!(text, "Mean of seeds {}, lowest and highest in brackets.", seeds.join(", "));
-    text.push_str(&wrapped(
+    let seeds = seeds.join(", ");
+    let seeds = format!("Mean of seeds {seeds}, lowest and highest in brackets.");
+    page.paragraph(Role::Ink, &seeds);
+    page.paragraph(
+        Role::Ink,
         "Bars: throughput within 20%, one write cell of a device within 35%; medians within 15%; \
          losses within 5 points; torture within a factor of two.",
-        "",
-        0,
-    ));
-    text.push('\n');
-    let _ = write!(text, "{}", rows(report));
-    text.push_str("* a parameter was fitted to this row\n\n");
-    misses(report, &mut text);
-    fitted(report, &mut text);
-    sensitivity(report, &mut text);
-    if !report.assumptions.is_empty() {
-        text.push_str("\nAssumed:\n");
-        for assumption in &report.assumptions {
-            text.push_str(&wrapped(assumption, "- ", 2));
-        }
-    }
-    text
+    );
+    page.gap();
+    rows(&mut page, report);
+    page.paragraph(Role::Ink, "* a parameter was fitted to this row");
+    page.gap();
+    misses(&mut page, report);
+    fitted(&mut page, report);
+    sensitivity(&mut page, report);
+    list(&mut page, "Assumed:", &report.assumptions);
+    page.finish()
 }
 
-fn rows(report: &CheckReport) -> Table {
-    let head = ["condition", "test", "published", "", "simulated", "spread", "error", ""];
-    let mut table = Table::new(&head, &[1, 3, 7]);
+fn rows(page: &mut Page, report: &CheckReport) {
+    let table = figures(&["condition"]).words("test").column("published", 0).words("");
+    let table = table.column("simulated", 0).column("spread", 0).column("error", 0);
+    let mut table = table.words("");
     for cell in &report.cells {
         let (simulated, spread) = match &cell.simulated {
             Ok(simulated) if simulated.each.len() > 1 => {
@@ -40,11 +41,10 @@ fn rows(report: &CheckReport) -> Table {
                 (number(simulated.mean), format!("[{low} {high}]"))
             }
             Ok(simulated) => (number(simulated.mean), String::new()),
-            Err(_) => ("-".to_owned(), String::new()),
+            Err(_) => (NONE.to_owned(), String::new()),
         };
         let star = if cell.fitted.is_empty() { "" } else { "*" };
-        table.row(vec![
-            shortened(&cell.published.condition),
+        let cells = [
             format!("{}{star}", cell.test),
             number(cell.published.value),
             unit(cell),
@@ -52,9 +52,10 @@ fn rows(report: &CheckReport) -> Table {
             spread,
             cell.error.map(signed).unwrap_or_default() + error_unit(cell),
             verdict(cell.verdict).to_owned(),
-        ]);
+        ];
+        row(&mut table, &shortened(&cell.published.condition), cells);
     }
-    table
+    table.print(page);
 }
 
 /// Conditions are sentences in places; their ends tell them apart least.
@@ -91,7 +92,7 @@ fn verdict(verdict: Verdict) -> &'static str {
     }
 }
 
-fn misses(report: &CheckReport, text: &mut String) {
+fn misses(page: &mut Page, report: &CheckReport) {
     let of = |verdict: Verdict| report.cells.iter().filter(move |cell| cell.verdict == verdict);
     let (failed, missing) = (of(Verdict::Fail).count(), of(Verdict::Missing).count());
     let good = report.cells.len() - failed - missing;
@@ -102,10 +103,10 @@ fn misses(report: &CheckReport, text: &mut String) {
         report.cells.len(),
         report.inversions.len()
     );
-    text.push_str(&wrapped(&line, "", 0));
+    page.paragraph(Role::Strong, &line);
     for cell in of(Verdict::Missing) {
         if let Err(reason) = &cell.simulated {
-            text.push_str(&wrapped(reason, &format!("- {}: ", cell.label()), 2));
+            item(page, &format!("- {}: ", cell.label()), 2, &reason.to_string());
         }
     }
     for inversion in &report.inversions {
@@ -120,19 +121,20 @@ fn misses(report: &CheckReport, text: &mut String) {
             number(inversion.simulated.0),
             number(inversion.simulated.1),
         );
-        text.push_str(&wrapped(&line, "- ", 2));
+        item(page, "- ", 2, &line);
     }
 }
 
-fn fitted(report: &CheckReport, text: &mut String) {
+fn fitted(page: &mut Page, report: &CheckReport) {
     let counts = report.overfitting;
-    let _ = writeln!(
-        text,
-        "\n{} parameters were fitted to {} rows; of the {} other rows {} are within their bars.",
+    let line = format!(
+        "{} parameters were fitted to {} rows; of the {} other rows {} are within their bars.",
         counts.parameters, counts.fitted_cells, counts.free_cells, counts.free_passed
     );
+    page.gap();
+    page.paragraph(Role::Ink, &line);
     for parameter in &report.fitted {
-        text.push_str(&wrapped(&about(parameter), &format!("- {} = ", parameter.key), 4));
+        item(page, &format!("- {} = ", parameter.key), 4, &about(parameter));
     }
 }
 
@@ -150,18 +152,18 @@ fn about(parameter: &Fitted) -> String {
     format!("{} ({range}{place}); fitted to {rows}; {}", parameter.value, parameter.source)
 }
 
-fn sensitivity(report: &CheckReport, text: &mut String) {
+fn sensitivity(page: &mut Page, report: &CheckReport) {
     if report.sensitivity.is_empty() {
         return;
     }
-    text.push('\n');
+    page.gap();
     let head = "What moves when a parameter moves by a tenth, or by its smallest step (one seed; rows \
                 that move by less than 1% are left out):";
-    text.push_str(&wrapped(head, "", 0));
+    page.paragraph(Role::Ink, head);
     for one in &report.sensitivity {
-        let _ = writeln!(text, "  {}", one.key);
+        item(page, "  ", 2, &one.key);
         for moved in [&one.down, &one.up] {
-            text.push_str(&wrapped(&effect(report, moved), &format!("    {}: ", moved.value), 6));
+            item(page, &format!("    {}: ", moved.value), 6, &effect(report, moved));
         }
     }
 }

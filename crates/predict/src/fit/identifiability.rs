@@ -1,26 +1,27 @@
-//! Which parameters a run can tell, and which it can't tell apart.
+//! Identifiability: which parameters the figures of a run determine, and which it can't tell apart.
 
 use nalgebra::DMatrix;
 
 use super::axis::Axis;
-use super::search::TOLD;
+use super::search::DETERMINED;
 
-/// Beyond this correlation of their effects two parameters are one.
+/// The correlation of their effects from which two parameters count as one.
 const ALIKE: f64 = 0.95;
-/// A direction this much weaker than the strongest is not told.
+/// Directions weaker than this share of the strongest are not determined.
 const WEAK: f64 = 0.02;
 /// Parameters with a smaller part in a direction are not named.
 const PART: f64 = 0.3;
 
-/// However well a run is met, its figures are no finer: seeds scatter, histograms have buckets.
+/// The least standard deviation of a figure, however well a run is met: seeds scatter, and histograms
+/// have buckets.
 const FINEST: f64 = 0.01;
 
-/// What the figures of a run say about its parameters.
+/// The parameters that a fit could not determine from the figures it had.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Told {
-    /// Parameters by which no figure moves, wherever in their range they are.
-    pub untold: Vec<String>,
-    /// Those that can be traded for one another.
+pub struct Identifiability {
+    /// Keys of parameters that move no figure, wherever in their range they are.
+    pub undetermined: Vec<String>,
+    /// Groups of parameters that make up for one another.
     pub confounded: Vec<Confounded>,
 }
 
@@ -33,10 +34,11 @@ pub struct Confounded {
     pub correlation: Option<f64>,
 }
 
-pub(super) fn told(axes: &[Axis], jacobian: &DMatrix<f64>) -> Told {
+/// The identifiability of `axes` by the derivatives of all residuals, a column for each axis.
+pub(super) fn identifiability(axes: &[Axis], jacobian: &DMatrix<f64>) -> Identifiability {
     let strong: Vec<usize> =
-        (0..axes.len()).filter(|index| jacobian.column(*index).amax() >= TOLD).collect();
-    let untold = (0..axes.len())
+        (0..axes.len()).filter(|index| jacobian.column(*index).amax() >= DETERMINED).collect();
+    let undetermined = (0..axes.len())
         .filter(|index| !strong.contains(index))
         .map(|index| axes[index].key.clone())
         .collect();
@@ -57,7 +59,7 @@ pub(super) fn told(axes: &[Axis], jacobian: &DMatrix<f64>) -> Told {
         }
     }
     groups(axes, &strong, columns, &mut confounded);
-    Told { untold, confounded }
+    Identifiability { undetermined, confounded }
 }
 
 /// Directions of three or more that no figure sees.
@@ -101,15 +103,15 @@ pub(super) fn uncertainties(
     let variance = left.max(FINEST * FINEST);
     let mut normal = jacobian.transpose() * jacobian;
     for index in 0..axes.len() {
-        // Beyond its range a parameter is not.
+        // A weak prior: no parameter lies beyond its range.
         normal[(index, index)] += variance;
     }
     let Some(inverse) = normal.try_inverse() else { return vec![None; axes.len()] };
     (0..axes.len())
         .map(|index| {
-            let told = jacobian.column(index).amax() >= TOLD;
+            let is_determined = jacobian.column(index).amax() >= DETERMINED;
             let deviation = (variance * inverse[(index, index)].max(0.0)).sqrt();
-            told.then(|| (deviation * axes[index].reach()).exp_m1())
+            is_determined.then(|| (deviation * axes[index].reach()).exp_m1())
         })
         .collect()
 }

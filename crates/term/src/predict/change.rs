@@ -1,0 +1,208 @@
+//! Forecasts and sweeps.
+
+use flashlag_predict::change::{
+    Figures, Forecast, Level, Lived, SAVE, STEADY, Sweep, TestFigures, WINDOW,
+};
+use flashlag_units::{Bytes, Nanos};
+
+use super::{NONE, figures, item, list, number, page, row, warnings};
+use crate::line::Page;
+use crate::style::{Role, Style};
+
+/// A forecast: the figures before and after each change, why, and all tests.
+pub fn forecast(forecast: &Forecast, style: Style) -> String {
+    let mut page = page(style);
+    page.paragraph(Role::Strong, &format!("{} on {}", forecast.profile, forecast.filesystem));
+    page.gap();
+    warnings(&mut page, &forecast.warnings);
+    steps(&mut page, forecast);
+    if forecast.steps.len() > 1 {
+        let about = "share: of the change from first to last, by logarithms; a change the other \
+                     way has a minus";
+        page.paragraph(Role::Muted, about);
+    }
+    for step in &forecast.steps {
+        page.gap();
+        page.paragraph(Role::Strong, &step.change);
+        for reason in &step.reasons {
+            item(&mut page, "  ", 4, reason);
+        }
+        for beyond in &step.beyond {
+            item(&mut page, "  extrapolated: ", 4, beyond);
+        }
+        days(&mut page, &step.after);
+    }
+    if !forecast.steps.is_empty() {
+        page.gap();
+        page.paragraph(Role::Strong, "All tests, before and after:");
+        tests(&mut page, &forecast.before, forecast.after());
+    }
+    list(&mut page, "Assumed:", &forecast.assumptions);
+    page.finish()
+}
+
+/// How many of the days of use were simulated, and how alike they were.
+fn days(page: &mut Page, after: &Figures) {
+    let Some(lived) = &after.lived else { return };
+    let mut said = how_many(lived);
+    if let Some(cycles) = lived.cycles {
+        said.push_str(&format!("; each block has the {cycles} cycles of the others behind it"));
+    }
+    if let Some(used) = after.life_used {
+        said.push_str(&format!("; by their end {} of the rated cycles are used", share(used)));
+    }
+    let head = if lived.extrapolated() { "  extrapolated: " } else { "  simulated: " };
+    item(page, head, 4, &said);
+}
+
+fn how_many(lived: &Lived) -> String {
+    let changed = lived.changing.map(|change| {
+        let more = if change < 0.0 { "less" } else { "more" };
+        format!(
+            "in the last {WINDOW} of them writing cost {} {more} than in the {WINDOW} before",
+            flashlag_units::percent(change.abs())
+        )
+    });
+    if lived.extrapolated() {
+        format!(
+            "{} of {} days were simulated, one by one; {} (less than {} counts as steady), \
+             and the others are taken to be like them",
+            lived.simulated,
+            lived.asked,
+            changed.unwrap_or_default(),
+            flashlag_units::percent(STEADY),
+        )
+    } else {
+        let changed = changed.map(|changed| format!("; {changed}")).unwrap_or_default();
+        format!("all {} days, one by one{changed}", lived.simulated)
+    }
+}
+
+/// A share that may be small.
+fn share(share: f64) -> String {
+    if share < 0.001 { "less than 0.1%".to_owned() } else { flashlag_units::percent(share) }
+}
+
+fn steps(page: &mut Page, forecast: &Forecast) {
+    let mut table = figures(&[
+        "durable 4 KiB writes",
+        "p50",
+        "p99",
+        "MB/s",
+        "saves/s",
+        "share p50",
+        "share saves",
+    ]);
+    let mut add = |name: &str, figures: &Figures, shares: [Option<f64>; 2]| {
+        let shares =
+            shares.map(|share| share.map(flashlag_units::signed_percent).unwrap_or_default());
+        row(&mut table, name, summary(figures).into_iter().chain(shares));
+    };
+    add("as it is", &forecast.before, [None, None]);
+    for step in &forecast.steps {
+        add(&step.change, &step.after, [step.share, step.share_of_saves]);
+    }
+    table.print(page);
+}
+
+/// p50, p99 and MB/s of durable writes; saves a second.
+fn summary(figures: &Figures) -> [String; 4] {
+    let durable = figures.durable();
+    [
+        durable.and_then(|test| test.p50_ns).map_or(NONE.to_owned(), time),
+        durable.and_then(|test| test.p99_ns).map_or(NONE.to_owned(), time),
+        durable.map_or(NONE.to_owned(), |test| number(test.bytes_per_second / 1e6)),
+        figures.saves().map_or(NONE.to_owned(), |test| number(test.per_second)),
+    ]
+}
+
+fn time(nanos: f64) -> String {
+    Nanos(nanos.max(0.0).round() as u64).to_string()
+}
+
+fn tests(page: &mut Page, before: &Figures, after: &Figures) {
+    let titles = ["test", "p50", "after", "p99", "after", "rate", "after", "sent each", "after"];
+    let mut table = figures(&titles);
+    for was in &before.tests {
+        let is = after.test(&was.name);
+        let figure =
+            |say: &dyn Fn(&TestFigures) -> String| [say(was), is.map_or(NONE.to_owned(), say)];
+        let latency = |value: Option<f64>| value.map_or(NONE.to_owned(), time);
+        let mut cells = Vec::new();
+        cells.extend(figure(&|test| latency(test.p50_ns)));
+        cells.extend(figure(&|test| latency(test.p99_ns)));
+        cells.extend(figure(&rate));
+        cells.extend(figure(&|test| {
+            let sent = test.request_bytes.map(|bytes| Bytes(bytes as u64).to_string());
+            sent.unwrap_or_else(|| NONE.to_owned())
+        }));
+        row(&mut table, &was.name, cells);
+    }
+    table.print(page);
+}
+
+fn rate(test: &TestFigures) -> String {
+    if test.name == SAVE {
+        format!("{} saves/s", number(test.per_second))
+    } else {
+        format!("{} MB/s", number(test.bytes_per_second / 1e6))
+    }
+}
+
+/// Median and p99 of durable writes against the fill level, on one logarithmic scale.
+pub fn sweep(sweep: &Sweep, style: Style) -> String {
+    let mut page = page(style);
+    page.paragraph(Role::Strong, &format!("{} on {}", sweep.profile, sweep.filesystem));
+    page.gap();
+    warnings(&mut page, &sweep.warnings);
+    let titles = ["full", "p50", "p99", "MB/s", "saves/s", "programmed/sent"];
+    let mut table = figures(&titles).words("");
+    for (level, bar) in sweep.levels.iter().zip(bars(&sweep.levels)) {
+        let amplification = level.figures.durable().and_then(|test| test.amplification);
+        let amplification = amplification.map_or(NONE.to_owned(), number);
+        let cells = summary(&level.figures).into_iter().chain([amplification, bar]);
+        row(&mut table, &flashlag_units::percent(level.full), cells);
+    }
+    table.print(&mut page);
+    let key = "o median, x p99 of durable 4 KiB writes, on a logarithmic scale";
+    page.paragraph(Role::Muted, key);
+    for beyond in &sweep.beyond {
+        item(&mut page, "extrapolated: ", 2, beyond);
+    }
+    list(&mut page, "Assumed:", &sweep.assumptions);
+    page.finish()
+}
+
+fn bars(levels: &[Level]) -> Vec<String> {
+    const BAR: usize = 40;
+    let of = |level: &Level| {
+        let durable = level.figures.durable();
+        let figure = |value: Option<f64>| value.filter(|value| *value > 0.0).map(f64::ln);
+        (figure(durable.and_then(|test| test.p50_ns)), figure(durable.and_then(|test| test.p99_ns)))
+    };
+    let all: Vec<f64> =
+        levels.iter().map(of).flat_map(|(one, other)| [one, other]).flatten().collect();
+    let low = all.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = all.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let span = (high - low).max(1e-9);
+    let place = |value: f64| ((value - low) / span * (BAR - 1) as f64).round() as usize;
+    levels
+        .iter()
+        .map(|level| {
+            let (median, tail) = of(level);
+            let mut bar = vec![' '; BAR];
+            if let (Some(median), Some(tail)) = (median, tail) {
+                for cell in bar.iter_mut().take(place(tail)).skip(place(median)) {
+                    *cell = '-';
+                }
+            }
+            if let Some(tail) = tail {
+                bar[place(tail)] = 'x';
+            }
+            if let Some(median) = median {
+                bar[place(median)] = 'o';
+            }
+            bar.into_iter().collect()
+        })
+        .collect()
+}

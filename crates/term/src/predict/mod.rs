@@ -1,0 +1,85 @@
+//! What `flashlag-predict` found: a forecast, a sweep, a check of a profile, a fit.
+//!
+//! The tables have up to nine columns of figures that belong together: whatever the terminal's width
+//! is, they are laid out for 100 columns.
+
+mod change;
+mod check;
+mod fit;
+
+pub use change::{forecast, sweep};
+pub use check::check;
+pub use fit::fit;
+
+use crate::line::{Line, Page};
+use crate::style::{Role, Style};
+use crate::table::Table;
+
+/// The columns that every page here is laid out for.
+const WIDTH: usize = 100;
+
+/// Stands where there is no figure.
+const NONE: &str = "-";
+
+fn page(style: Style) -> Page {
+    Page::new(style.with_width(WIDTH))
+}
+
+/// A paragraph that begins with `head` and whose other lines are indented.
+fn item(page: &mut Page, head: &str, indent: usize, text: &str) {
+    let mut line = Line::new(page.style());
+    line.add(Role::Ink, head);
+    page.hanging(&line, indent, Role::Ink, text);
+}
+
+/// A table of figures: the first title is that of the labels.
+fn figures(titles: &[&str]) -> Table {
+    let (labels, columns) = titles.split_first().unwrap_or((&"", &[]));
+    columns.iter().fold(Table::new(labels), |table, title| table.column(title, 0))
+}
+
+/// A row of ordinary cells.
+fn row(table: &mut Table, label: &str, cells: impl IntoIterator<Item = String>) {
+    table.row((Role::Ink, label), cells.into_iter().map(|cell| (Role::Ink, cell)).collect());
+}
+
+/// Warnings, which must be read before anything else.
+fn warnings(page: &mut Page, warnings: &[String]) {
+    for warning in warnings {
+        let mut head = Line::new(page.style());
+        head.add(Role::Late, "Warning: ");
+        page.hanging(&head, 2, Role::Ink, warning);
+    }
+    page.gap();
+}
+
+/// A list below its title; nothing where it is empty.
+fn list(page: &mut Page, title: &str, items: &[String]) {
+    if items.is_empty() {
+        return;
+    }
+    page.gap();
+    page.paragraph(Role::Strong, title);
+    for text in items {
+        item(page, "- ", 2, text);
+    }
+}
+
+/// Three significant digits: `0.45`, `10.6`, `183`.
+fn number(value: f64) -> String {
+    let size = value.abs();
+    let digits = match size {
+        _ if !value.is_finite() => return "-".to_owned(),
+        _ if size >= 100.0 => 0,
+        _ if size >= 10.0 => 1,
+        _ if size >= 1.0 || size == 0.0 => 2,
+        _ if size >= 0.1 => 3,
+        _ => 4,
+    };
+    format!("{value:.digits$}")
+}
+
+/// A change with its sign: `+4.2`, `-31`.
+fn signed(value: f64) -> String {
+    if value.abs() >= 99.5 { format!("{value:+.0}") } else { format!("{value:+.1}") }
+}
