@@ -4,7 +4,6 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use flashlag_predict::check::Published;
 use flashlag_predict::{Life, Simulator};
 use flashlag_runner::{Event, Observer, Request, SimTarget, Target, builtin, sim};
 use flashlag_schema::profile::Profile;
@@ -123,19 +122,4 @@ impl Observer for Shared<'_, '_> {
 pub fn scenario_text(name: &str) -> Option<String> {
     let builtin = || builtin(name).map(|builtin| builtin.text);
     sim::builtin_protocol(name).or_else(builtin).map(ToOwned::to_owned)
-}
-
-/// What was published of the profiles' devices.
-pub fn published() -> Vec<Published> {
-    let rows = flashlag_views::published_of_profiles().iter();
-    rows.map(|row| Published {
-        device: row.device.clone(),
-        condition: row.condition.clone(),
-        workload: row.workload.clone(),
-        metric: row.metric.clone(),
-        value: row.value,
-        unit: row.unit.clone(),
-        source: row.source.clone(),
-    })
-    .collect()
 }

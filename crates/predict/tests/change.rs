@@ -8,8 +8,8 @@ use common::{ClosedForm, lifecycle, profile};
 use flashlag_predict::change::{
     Forecast, Lived, PredictOptions, Situation, parse, parse_levels, predict, situation_of, sweep,
 };
-use flashlag_predict::check::Published;
 use flashlag_predict::{Life, PredictError, Simulator};
+use flashlag_schema::published::Published;
 use flashlag_schema::scenario::{Scenario, Step};
 use flashlag_term::{Style, predict as draw};
 use flashlag_units::Bytes;
@@ -81,6 +81,7 @@ fn a_level_beyond_what_was_published_is_told() {
         value: 1.0,
         unit: "MB/s".to_owned(),
         source: "test".to_owned(),
+        ..Published::default()
     };
     let mut start = start("ext4");
     start.profile.checks[0].leave = Some("2GB".to_owned());

@@ -5,9 +5,10 @@
 mod common;
 
 use common::{ClosedForm, LIFECYCLE, lifecycle, profile};
-use flashlag_predict::check::{CheckOptions, CheckReport, Published, Verdict, check, runs};
+use flashlag_predict::check::{CheckOptions, CheckReport, Verdict, check, runs};
 use flashlag_predict::{PredictError, Simulator};
 use flashlag_schema::State;
+use flashlag_schema::published::Published;
 use flashlag_term::{Style, predict as draw};
 use flashlag_units::Bytes;
 
@@ -32,6 +33,7 @@ fn published(factor: f64) -> Vec<Published> {
             value: phase.bytes_per_sec / 1e6 * factor,
             unit: "MB/s".to_owned(),
             source: "the closed form".to_owned(),
+            ..Published::default()
         })
         .collect()
 }
@@ -127,6 +129,7 @@ fn losses_are_held_against_a_second_filesystem_in_points() {
         value: -30.0,
         unit: "%".to_owned(),
         source: "test".to_owned(),
+        ..Published::default()
     };
     let scenario = |_: &str| Some(LIFECYCLE.to_owned());
     let mut simulator = ClosedForm::default();

@@ -6,10 +6,10 @@ mod common;
 
 use common::{ClosedForm, LIFECYCLE, QUICK, lifecycle, profile};
 use flashlag_predict::change::{self, PredictOptions, Situation, situation_of};
-use flashlag_predict::check::Published;
 use flashlag_predict::fit::{Fit, FitOptions, FitRequest, fit, nearest, tune};
 use flashlag_predict::{PredictError, Simulator};
 use flashlag_schema::profile::Profile;
+use flashlag_schema::published::Published;
 use flashlag_schema::scenario::Scenario;
 use flashlag_schema::{CheckStatus, Run, State, Verdict};
 use flashlag_term::{Style, predict as draw};
@@ -171,6 +171,7 @@ fn a_profile_is_tuned_to_its_published_rows() {
             value: phase.bytes_per_sec / 1e6,
             unit: "MB/s".to_owned(),
             source: "the closed form".to_owned(),
+            ..Published::default()
         })
         .collect();
     let scenario = |name: &str| (name == "lifecycle").then(|| LIFECYCLE.to_owned());

@@ -8,8 +8,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use common::ClosedForm;
-use flashlag_predict::check::{CheckOptions, Published, check};
+use flashlag_predict::check::{CheckOptions, check};
 use flashlag_schema::profile::Profile;
+use flashlag_schema::published::Published;
 use flashlag_term::{Style, predict as draw};
 
 fn root() -> PathBuf {
@@ -22,40 +23,8 @@ fn scenario(name: &str) -> Option<String> {
     })
 }
 
-/// Fields of a line; commas within quotes are text.
-fn fields(line: &str) -> Vec<String> {
-    let mut fields = vec![String::new()];
-    let mut quoted = false;
-    for letter in line.chars() {
-        match letter {
-            '"' => quoted = !quoted,
-            ',' if !quoted => fields.push(String::new()),
-            other => fields.last_mut().unwrap().push(other),
-        }
-    }
-    fields
-}
-
 fn published() -> Vec<Published> {
-    let text = fs::read_to_string(root().join("profiles/published.csv")).unwrap();
-    let mut lines = text.lines();
-    let head = fields(lines.next().unwrap());
-    let place = |name: &str| head.iter().position(|field| field == name).unwrap();
-    lines
-        .map(|line| {
-            let fields = fields(line);
-            let field = |name: &str| fields[place(name)].clone();
-            Published {
-                device: field("device"),
-                condition: field("condition"),
-                workload: field("workload"),
-                metric: field("metric"),
-                value: field("value").parse().unwrap(),
-                unit: field("unit"),
-                source: field("source"),
-            }
-        })
-        .collect()
+    flashlag_schema::published::checked().to_vec()
 }
 
 #[test]

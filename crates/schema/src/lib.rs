@@ -14,6 +14,7 @@ mod histogram;
 mod lag;
 mod phase;
 pub mod profile;
+pub mod published;
 mod reading;
 mod recorded;
 pub mod reference;

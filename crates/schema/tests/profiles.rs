@@ -8,6 +8,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use flashlag_schema::profile::Profile;
+use flashlag_schema::published::Published;
 use flashlag_schema::scenario::{Scenario, Step};
 
 fn folder(name: &str) -> PathBuf {
@@ -39,27 +40,10 @@ fn profiles() -> Vec<Profile> {
     files("profiles").into_iter().map(read).collect()
 }
 
-/// Device, condition and workload of each published row.
+/// Device, condition and workload of each published row that profiles are checked against.
 fn published() -> BTreeSet<[String; 3]> {
-    let text = fs::read_to_string(folder("profiles").join("published.csv")).unwrap();
-    let head = "device,os,filesystem,condition,workload,metric,value,unit,source,note";
-    assert_eq!(text.lines().next(), Some(head));
-    text.lines().skip(1).map(row).collect()
-}
-
-fn row(line: &str) -> [String; 3] {
-    let mut fields = vec![String::new()];
-    let mut quoted = false;
-    for character in line.chars() {
-        match character {
-            '"' => quoted = !quoted,
-            ',' if !quoted => fields.push(String::new()),
-            character => fields.last_mut().unwrap().push(character),
-        }
-    }
-    assert_eq!(fields.len(), 10, "{line}");
-    assert!(fields[6].parse::<f64>().is_ok() && !fields[8].is_empty(), "{line}");
-    [fields[0].clone(), fields[3].clone(), fields[4].clone()]
+    let key = |row: &Published| [&row.device, &row.condition, &row.workload].map(Clone::clone);
+    flashlag_schema::published::checked().iter().map(key).collect()
 }
 
 /// The `state/run` that a published condition stands for by its name.

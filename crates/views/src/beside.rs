@@ -2,10 +2,9 @@
 //! run repeats their protocol.
 
 use flashlag_schema::profile::{Profile, ProfileCheck, builtin_protocol};
+use flashlag_schema::published::{Published, checked};
 use flashlag_schema::{Phase, Run};
 use flashlag_units::Bytes;
-
-use crate::published::{Published, published_of_profiles};
 
 /// The published throughputs of the device of a simulated run.
 pub(crate) struct Beside {
@@ -66,9 +65,7 @@ impl Beside {
 /// The published throughputs of a check's device.
 fn rows_of(check: &ProfileCheck) -> impl Iterator<Item = &'static Published> {
     let device = check.device.clone();
-    published_of_profiles()
-        .iter()
-        .filter(move |row| row.device == device && row.metric == "throughput")
+    checked().iter().filter(move |row| row.device == device && row.metric == "throughput")
 }
 
 /// Whether a run did what the check's protocol does: the same steps with the same settings, on the

@@ -54,7 +54,6 @@ pub use outline::{
 };
 pub use overload::{OVERLOAD_RULE, Overload, Overloads, overload};
 pub use place::{Place, places};
-pub use published::{Published, published, published_of_profiles};
 pub use rates::{RateRow, rates};
 pub use repeats::{RepeatRow, Repeats, Spread, repeats};
 pub use standing::{Standing, standings};

@@ -1,11 +1,12 @@
 //! Published devices below the picture: how long one small write took on them.
 
+use flashlag_schema::published::{Published, compared};
 use flashlag_schema::scenario::Durability;
 use flashlag_schema::{Phase, Run};
 use flashlag_units::Nanos;
 
 use crate::format;
-use crate::published::{Published, own_devices, published};
+use crate::published::own_devices;
 
 /// A published device below the picture. Never given a verdict.
 #[derive(Clone, Debug, PartialEq)]
@@ -88,7 +89,7 @@ pub fn marks() -> Vec<Mark> {
 
 fn writes(device: &str) -> impl Iterator<Item = &'static Published> {
     let of_device = move |row: &&Published| row.device == device;
-    published().iter().filter(|row| row.workload == "rand_write_4k").filter(of_device)
+    compared().iter().filter(|row| row.workload == "rand_write_4k").filter(of_device)
 }
 
 /// The mean waits of the rows whose condition begins so, as one point.

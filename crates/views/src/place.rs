@@ -1,13 +1,14 @@
 //! Where a run's tests stand among published figures.
 
 use flashlag_explain::{Plan, is_fill};
+use flashlag_schema::published::{Published, compared};
 use flashlag_schema::{Operation, Phase, Run, State};
 use flashlag_units::Bytes;
 
 use crate::doubt::failures_of;
 use crate::format;
 use crate::naming::{stage_of, test_title};
-use crate::published::{Published, own_devices, published};
+use crate::published::{own_devices, title};
 
 /// Where one test of a run stands.
 #[derive(Clone, Debug, PartialEq)]
@@ -81,13 +82,13 @@ fn place(run: &Run, index: usize, phase: &Phase) -> Option<Place> {
         let as_durable = !writes_at_random(phase) || row.durable == Some(phase.durable);
         row.workload == test && as_durable && row.is_of(phase.state) && !own.contains(&row.device)
     };
-    let rows = || published().iter().filter(comparable);
+    let rows = || compared().iter().filter(comparable);
     let rated = || rows().filter_map(|row| row.mb_per_s().map(|rate| (row, rate)));
     let by_rate = |a: &(&Published, f64), b: &(&Published, f64)| a.1.total_cmp(&b.1);
     let slower = rated().filter(|(_, other)| *other <= rate).max_by(by_rate);
     let faster = rated().filter(|(_, other)| *other > rate).min_by(by_rate);
     let named =
-        |(row, rate): (&Published, f64)| format!("{} ({} MB/s)", row.title(), format::rate(rate));
+        |(row, rate): (&Published, f64)| format!("{} ({} MB/s)", title(row), format::rate(rate));
     let standing = match (slower, faster) {
         (Some(slower), Some(faster)) => format!("between {} and {}", named(slower), named(faster)),
         (Some(slower), None) => {

@@ -6,13 +6,13 @@ use flashlag_predict::change::{
     PredictOptions, Situation, parse, parse_levels, situation_of, sweep,
 };
 use flashlag_runner::sim;
+use flashlag_schema::published::checked;
 
 use crate::args::PredictArgs;
 use crate::command::profiles::counted;
 use crate::exit::Exit;
 use crate::load::run_from;
 use crate::say;
-use crate::simulator::published;
 use crate::terminal::Terminal;
 
 /// Simulates a device as it is and after each change, or at each level of a sweep.
@@ -25,7 +25,7 @@ pub fn predict(args: &PredictArgs, terminal: &Terminal) -> Result<Exit> {
     let mut simulations = counted(&start.profile.name, None, terminal)?;
     let mut situation = start.clone();
     if !changes.is_empty() {
-        let forecast = change::predict(&start, &changes, &published(), &mut simulations, &options)?;
+        let forecast = change::predict(&start, &changes, checked(), &mut simulations, &options)?;
         simulations.clear();
         say::view(&flashlag_term::predict::forecast(&forecast, terminal.stdout))?;
         for change in &changes {
@@ -33,7 +33,7 @@ pub fn predict(args: &PredictArgs, terminal: &Terminal) -> Result<Exit> {
         }
     }
     if let Some(levels) = levels {
-        let sweep = sweep(&situation, &levels, &published(), &mut simulations, &options)?;
+        let sweep = sweep(&situation, &levels, checked(), &mut simulations, &options)?;
         simulations.clear();
         if !changes.is_empty() {
             say::line("")?;

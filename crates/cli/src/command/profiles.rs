@@ -2,6 +2,7 @@ use anyhow::{Result, bail};
 use flashlag_predict::check::{CheckOptions, check, runs};
 use flashlag_runner::sim;
 use flashlag_schema::profile::Profile;
+use flashlag_schema::published::checked;
 use flashlag_schema::reference::{as_lines, profile_keys};
 use flashlag_units::Bytes;
 
@@ -9,7 +10,7 @@ use crate::args::{ProfilesAction, ProfilesArgs};
 use crate::exit::Exit;
 use crate::say;
 use crate::signals::stop_flag;
-use crate::simulator::{Simulations, published, scenario_text};
+use crate::simulator::{Simulations, scenario_text};
 use crate::terminal::Terminal;
 use crate::waiting::Waiting;
 
@@ -72,7 +73,7 @@ fn check_all(names: &[String], options: &CheckOptions, terminal: &Terminal) -> R
     let mut passed = true;
     for (index, profile) in chosen.iter().enumerate() {
         let mut simulations = counted(&profile.name, Some(runs(profile, options)), terminal)?;
-        let report = check(profile, &published(), &scenario_text, &mut simulations, options)?;
+        let report = check(profile, checked(), &scenario_text, &mut simulations, options)?;
         simulations.clear();
         passed &= report.passed();
         if index > 0 {

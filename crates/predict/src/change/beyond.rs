@@ -1,11 +1,12 @@
 //! Where a forecast goes beyond what anyone measured.
 
 use flashlag_schema::profile::Profile;
+use flashlag_schema::published::Published;
 use flashlag_units::{Bytes, Nanos};
 
 use super::parse::Change;
 use super::situation::Situation;
-use crate::check::{Published, states_checked};
+use crate::check::states_checked;
 
 /// What fills spare where a check does not say.
 const REVIEWERS_LEAVE: Bytes = Bytes::from_mb(300);

@@ -15,9 +15,9 @@ mod sweep;
 
 use flashlag_schema::Run;
 use flashlag_schema::profile::{FittedFrom, Profile};
+use flashlag_schema::published::Published;
 use flashlag_units::Bytes;
 
-use crate::check::Published;
 use crate::{PredictError, Simulator, doubts};
 
 pub use figures::{DURABLE, Figures, SAVE, TestFigures};

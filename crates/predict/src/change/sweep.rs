@@ -2,8 +2,8 @@ use super::figures::{Figures, measure};
 use super::parse::{Change, level};
 use super::situation::Situation;
 use super::{PredictOptions, beyond, plan};
-use crate::check::Published;
 use crate::{PredictError, Simulator};
+use flashlag_schema::published::Published;
 
 /// A device at one fill level after another.
 #[derive(Clone, Debug, PartialEq)]

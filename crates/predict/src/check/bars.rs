@@ -1,6 +1,7 @@
 //! How near a simulated row must be.
 
-use super::cells::{Cell, Published};
+use super::cells::Cell;
+use flashlag_schema::published::Published;
 
 /// How far a simulated row may be from the published one.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,27 +1,9 @@
 use flashlag_schema::profile::{Parameter, Profile};
+use flashlag_schema::published::Published;
 use flashlag_schema::{Phase, Run, State};
 
 use super::bars::{Bar, Verdict, bar};
 use super::{Pair, Protocol, filesystem_of};
-
-/// A published figure.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Published {
-    /// As it is called in the data: `nexus7-2012`.
-    pub device: String,
-    /// `new`, `filled-run-2`, `in use`, …
-    pub condition: String,
-    /// `seq_read_256k`, …
-    pub workload: String,
-    /// `throughput`, `latency p50`, `IOPS`, `throughput change`.
-    pub metric: String,
-    /// Its value.
-    pub value: f64,
-    /// `MB/s` (10^6), `ms`, `IOPS`, `%`.
-    pub unit: String,
-    /// Who published it.
-    pub source: String,
-}
 
 /// What a published row is on the simulated device, over all seeds.
 #[derive(Clone, Debug, PartialEq)]

@@ -9,13 +9,14 @@ mod sensitivity;
 
 use flashlag_schema::Run;
 use flashlag_schema::profile::{Profile, ProfileCheck};
+use flashlag_schema::published::Published;
 use flashlag_schema::scenario::Scenario;
 use flashlag_units::Bytes;
 
 use crate::{PredictError, Simulator};
 
 pub use bars::{Bar, Verdict};
-pub use cells::{Cell, Published, Simulated};
+pub use cells::{Cell, Simulated};
 pub(crate) use cells::{Row, rows_of, states_checked};
 pub use order::Inversion;
 pub(crate) use parameters::at_bound;

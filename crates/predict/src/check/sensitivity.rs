@@ -1,8 +1,9 @@
 //! How far each row moves when a fitted parameter moves by a tenth.
 
 use flashlag_schema::profile::Profile;
+use flashlag_schema::published::Published;
 
-use super::cells::{Published, rows, value};
+use super::cells::{rows, value};
 use super::{Pair, Protocol, run_pair};
 use crate::{Simulator, knob};
 

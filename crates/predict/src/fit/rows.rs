@@ -1,6 +1,7 @@
 //! A profile's parameters from its published rows: what `profiles check` then holds them against.
 
 use flashlag_schema::profile::Profile;
+use flashlag_schema::published::Published;
 
 use super::FitOptions;
 use super::axis::hold_others;
@@ -8,7 +9,7 @@ use super::figures::{FAR, misfit};
 use super::identifiability::{Identifiability, identifiability};
 use super::outcome::{FitParameter, parameters};
 use super::search::{Objective, Search};
-use crate::check::{Protocol, Published, Row, protocols, rows_of, run_pair};
+use crate::check::{Protocol, Row, protocols, rows_of, run_pair};
 use crate::{PredictError, Simulator};
 
 /// Points of a change that count as much as a logarithm of one: five are a fifth, as their bars

@@ -25,7 +25,9 @@ pub fn forecast(forecast: &Forecast, style: Style) -> String {
         page.gap();
         page.paragraph(Role::Strong, &step.change);
         for reason in &step.reasons {
-            item(&mut page, "  ", 4, reason);
+            // Its own first word begins the item, so that the lines below are indented more.
+            let (first, rest) = reason.split_once(' ').unwrap_or((reason, ""));
+            item(&mut page, &format!("  {first} "), 4, rest);
         }
         for beyond in &step.beyond {
             item(&mut page, "  extrapolated: ", 4, beyond);
