@@ -12,7 +12,6 @@ mod signals;
 mod simulator;
 mod terminal;
 mod typed;
-mod waiting;
 
 use clap::Parser;
 

@@ -9,25 +9,31 @@ use flashlag_runner::{Event, Observer, Request, SimTarget, Target, builtin, sim}
 use flashlag_schema::profile::Profile;
 use flashlag_schema::scenario::Scenario;
 use flashlag_schema::{Run, RunStatus};
+use flashlag_term::{Counter, ProgressMode};
 use flashlag_units::Bytes;
 
-use crate::waiting::Waiting;
-
-/// Simulates, and tells how far it is.
+/// Simulates, and says how far it is.
 pub struct Simulations {
     stop: Arc<AtomicBool>,
-    waiting: Waiting,
+    count: Count,
 }
 
 impl Simulations {
-    /// `what` is simulated, so many times where that is known.
-    pub fn new(stop: Arc<AtomicBool>, waiting: Waiting) -> Simulations {
-        Simulations { stop, waiting }
+    /// Simulations of `what`, `of` in all where that is known.
+    pub fn new(
+        stop: Arc<AtomicBool>,
+        mode: ProgressMode,
+        what: &str,
+        of: Option<usize>,
+    ) -> Simulations {
+        let (counter, what) = (Counter::new(mode), what.to_owned());
+        let count = Count { counter, what, of, done: 0, day: None, phase: String::new() };
+        Simulations { stop, count }
     }
 
-    /// Wipes what stands on the terminal, before something else is printed there.
+    /// Takes the line of progress off the terminal, before something else is printed there.
     pub fn clear(&mut self) {
-        self.waiting.clear();
+        self.count.counter.clear();
     }
 
     fn request(
@@ -59,6 +65,55 @@ impl Simulations {
     }
 }
 
+/// How many simulations are done, and how far the present one is.
+struct Count {
+    counter: Counter,
+    what: String,
+    of: Option<usize>,
+    done: usize,
+    day: Option<(usize, usize)>,
+    phase: String,
+}
+
+impl Count {
+    fn simulated(&mut self) {
+        self.done += 1;
+        self.day = None;
+        self.phase.clear();
+        self.show();
+    }
+
+    /// Day number `day`, of at most `of`, begins.
+    fn day(&mut self, day: usize, of: usize) {
+        self.day = Some((day.min(of), of));
+        self.show();
+    }
+
+    fn show(&mut self) {
+        let Count { counter, what, of, done, day, phase } = self;
+        counter.show(|| {
+            let of = of.map(|of| format!(" of {of}")).unwrap_or_default();
+            let at = match day {
+                Some((day, of)) => format!(", day {day} of at most {of}"),
+                None if phase.is_empty() => String::new(),
+                None => format!(", {phase}"),
+            };
+            format!("{what}: simulation {}{of}{at}", *done + 1)
+        });
+    }
+}
+
+impl Observer for Count {
+    fn event(&mut self, event: Event<'_>) {
+        match event {
+            Event::PhaseStarted { label, .. } => label.clone_into(&mut self.phase),
+            Event::Preparing(what) => what.clone_into(&mut self.phase),
+            _ => {}
+        }
+        self.show();
+    }
+}
+
 /// The run, where it came to its end.
 fn ended(run: Run) -> Result<Run, String> {
     match &run.status {
@@ -78,9 +133,9 @@ impl Simulator for Simulations {
         leave: Option<Bytes>,
     ) -> Result<Run, String> {
         let request = self.request(profile, filesystem, scenario, seed, leave);
-        let run = flashlag_runner::run(request, &mut self.waiting);
+        let run = flashlag_runner::run(request, &mut self.count);
         let run = run.map_err(|error| error.to_string())?;
-        self.waiting.simulated();
+        self.count.simulated();
         ended(run)
     }
 
@@ -97,20 +152,20 @@ impl Simulator for Simulations {
         let days = sim::Days { begin: life.begin.to_vec(), end: life.end, cycles: life.cycles };
         let of = life.begin.len();
         // The observer and the days share the terminal.
-        let waiting = RefCell::new(&mut self.waiting);
-        waiting.borrow_mut().day(1, of);
-        let mut told = |run: &Run, lived: usize| {
-            waiting.borrow_mut().day(lived + 1, of);
+        let count = RefCell::new(&mut self.count);
+        count.borrow_mut().day(1, of);
+        let mut after_day = |run: &Run, lived: usize| {
+            count.borrow_mut().day(lived + 1, of);
             enough(run, lived)
         };
-        let done = sim::simulate_days(&request, &days, &mut Shared(&waiting), &mut told);
-        self.waiting.simulated();
+        let done = sim::simulate_days(&request, &days, &mut Shared(&count), &mut after_day);
+        self.count.simulated();
         let (run, lived) = done.map_err(|error| error.to_string())?;
         Ok((ended(run)?, lived))
     }
 }
 
-struct Shared<'a, 'b>(&'a RefCell<&'b mut Waiting>);
+struct Shared<'a, 'b>(&'a RefCell<&'b mut Count>);
 
 impl Observer for Shared<'_, '_> {
     fn event(&mut self, event: Event<'_>) {

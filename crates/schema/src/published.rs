@@ -8,8 +8,8 @@
 
 use std::sync::LazyLock;
 
-use crate::phase::State;
 use crate::scenario::Durability;
+use crate::words::State;
 
 /// A published figure. MB is 10^6 bytes.
 #[derive(Clone, Debug, Default, PartialEq)]

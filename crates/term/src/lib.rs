@@ -20,7 +20,7 @@ mod table;
 mod text;
 
 pub use comparison::{comparison, comparison_in_full, comparison_verdict};
-pub use progress::{Progress, ProgressMode};
+pub use progress::{Counter, Progress, ProgressMode};
 pub use repeats::repeats;
 pub use scenarios::{scenario, scenarios};
 pub use style::Style;

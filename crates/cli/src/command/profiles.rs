@@ -12,7 +12,6 @@ use crate::say;
 use crate::signals::stop_flag;
 use crate::simulator::{Simulations, scenario_text};
 use crate::terminal::Terminal;
-use crate::waiting::Waiting;
 
 /// Lists, shows or checks device profiles.
 pub fn profiles(args: &ProfilesArgs, terminal: &Terminal) -> Result<Exit> {
@@ -85,7 +84,7 @@ fn check_all(names: &[String], options: &CheckOptions, terminal: &Terminal) -> R
     Ok(if passed { Exit::Done } else { Exit::Crossed })
 }
 
-/// Simulations that tell how far they are when they take longer than a moment.
+/// Simulations that show how far they are where they take longer than a second.
 pub fn counted(what: &str, of: Option<usize>, terminal: &Terminal) -> Result<Simulations> {
-    Ok(Simulations::new(stop_flag()?, Waiting::new(terminal.progress, what, of)))
+    Ok(Simulations::new(stop_flag()?, terminal.progress, what, of))
 }

@@ -28,7 +28,7 @@ const SOFT: f64 = 0.5;
 
 /// What of a phase is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum Statistic {
     P50,
     P99,
     Rate,
@@ -47,7 +47,7 @@ pub struct Figure {
     pub test: String,
     /// `p50`, `p99`, `rate`, or the ranks of which it is the mean: `p90 to p98`.
     pub what: &'static str,
-    pub(super) kind: Kind,
+    pub(super) statistic: Statistic,
     /// Nanoseconds, or operations a second.
     pub measured: f64,
     /// What it counts among the others.
@@ -73,26 +73,30 @@ pub(super) fn figures(run: &Run, simulated: &dyn Fn(&Phase) -> u64) -> Vec<Figur
         let ops = phase.ops.min(simulated(phase));
         let part = ops < phase.ops;
         let settled = (ops as f64 / SETTLED).min(1.0);
-        let mut kinds = vec![(Kind::P50, "p50", LEAPS * settled)];
+        let mut statistics = vec![(Statistic::P50, "p50", LEAPS * settled)];
         if !part {
-            kinds.push((Kind::P99, "p99", LEAPS * settled));
-            kinds.push((Kind::Rate, "rate", settled));
+            statistics.push((Statistic::P99, "p99", LEAPS * settled));
+            statistics.push((Statistic::Rate, "rate", settled));
         }
         let fewest = if part { FEWEST_OF_PART } else { FEWEST_IN_BAND };
         for (band, (what, ..)) in bands::BANDS.iter().enumerate() {
             let many = bands::many(ops, band);
             if many >= fewest {
-                kinds.push((Kind::Band(band), *what, (many / SETTLED_BAND).sqrt().min(settled)));
+                statistics.push((
+                    Statistic::Band(band),
+                    *what,
+                    (many / SETTLED_BAND).sqrt().min(settled),
+                ));
             }
         }
-        for (kind, what, weight) in kinds {
-            let Some(measured) = value(phase, kind) else { continue };
+        for (statistic, what, weight) in statistics {
+            let Some(measured) = value(phase, statistic) else { continue };
             figures.push(Figure {
                 state: phase.state,
                 run: phase.run,
                 test: phase.name.clone(),
                 what,
-                kind,
+                statistic,
                 measured,
                 weight,
             });
@@ -101,16 +105,16 @@ pub(super) fn figures(run: &Run, simulated: &dyn Fn(&Phase) -> u64) -> Vec<Figur
     figures
 }
 
-fn value(phase: &Phase, kind: Kind) -> Option<f64> {
+fn value(phase: &Phase, statistic: Statistic) -> Option<f64> {
     let positive = |value: f64| (value.is_finite() && value > 0.0).then_some(value);
     let latency = |value: Option<Nanos>| value.and_then(|value| positive(value.0 as f64));
-    match kind {
-        Kind::P50 => latency(felt(phase).p50),
-        Kind::P99 => latency(felt(phase).p99),
+    match statistic {
+        Statistic::P50 => latency(felt(phase).p50),
+        Statistic::P99 => latency(felt(phase).p99),
         // A schedule sets the rate of an open loop, the device does not.
-        Kind::Rate if phase.closed_loop => positive(phase.ops_per_sec),
-        Kind::Rate => None,
-        Kind::Band(band) => {
+        Statistic::Rate if phase.closed_loop => positive(phase.ops_per_sec),
+        Statistic::Rate => None,
+        Statistic::Band(band) => {
             let histogram = phase.response_histogram.as_ref().unwrap_or(&phase.histogram);
             bands::mean_of_band(histogram, band).and_then(|mean| positive(mean.exp()))
         }
@@ -134,10 +138,10 @@ fn residual(figure: &Figure, simulated: &Run) -> f64 {
     let Some(phase) = simulated.phases.iter().find(is_it).filter(|phase| phase.ops > 0) else {
         return FAR;
     };
-    let value = value(phase, figure.kind).or_else(|| {
+    let value = value(phase, figure.statistic).or_else(|| {
         // Too few operations for its p99: what took longest is at least that.
         let longest = felt(phase).max.map(|max| max.0 as f64);
-        longest.filter(|max| figure.kind != Kind::Rate && *max > 0.0)
+        longest.filter(|max| figure.statistic != Statistic::Rate && *max > 0.0)
     });
     value.map_or(FAR, |value| (value / figure.measured).ln().clamp(-FAR, FAR))
 }

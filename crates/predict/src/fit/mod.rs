@@ -10,14 +10,14 @@
 
 mod axis;
 mod bands;
-mod collect;
-mod course;
 mod figures;
 mod identifiability;
 mod lacks;
 mod nearest;
 mod outcome;
+mod policies;
 mod rows;
+mod schedule;
 mod search;
 mod solve;
 mod start;

@@ -1,5 +1,5 @@
-//! What a device is built like, and not only how quick it is: what moves in steps (units, blocks,
-//! candidates for collection) and what has no order at all (which block is collected, whether
+//! The structure of a device, apart from its times: parameters that move in steps (units, blocks,
+//! candidates for collection) and parameters without an order (which block is collected, whether
 //! copies have blocks of their own).
 
 use flashlag_schema::profile::Profile;
@@ -10,28 +10,28 @@ use super::search::{Point, Search, cost};
 use super::solve;
 use crate::knob;
 
-/// A step of what moves in steps must make the sum of squares this much smaller.
+/// A step is kept where the sum of squares falls below this share.
 const WORTH: f64 = 0.9;
-/// Rounds over all steps, at most.
+/// At most this many rounds over all steps.
 const ROUNDS: usize = 4;
 
-/// What has no order, and all that it can be. Ranges are for numbers; these are what there is.
+/// Parameters without an order, each with its values.
 const SWITCHES: [(&str, &[&str]); 2] = [
     ("gc.policy", &["greedy", "d_choices", "cost_benefit", "fifo"]),
     ("gc.hot_cold", &["true", "false"]),
 ];
 
-/// What new storage tells, but only together: a smaller unit is made up for by other times, and
+/// Parameters that new storage determines only together: other times make up for a smaller unit, and
 /// the times that fit a wrong pair are wrong for all that follows.
 const UNITS: [&str; 2] = ["map.unit", "map.program_unit"];
-/// What shows in writes that need not be durable, and is made up for by times as well.
+/// The parameter that shows in writes that need not be durable; times make up for it too.
 const BUFFER: [&str; 1] = ["buffer.size"];
-/// So many rounds of least squares for each device at first, and for those that lead.
+/// Rounds of least squares for each device at first, and for the leading ones.
 const FIRST_ROUNDS: usize = 3;
 const LAST_ROUNDS: usize = 8;
-/// How many lead.
+/// The number of leading devices.
 const LEADERS: usize = 4;
-/// What is off by more than the best, by so much in its sum of squares, is not gone on with.
+/// Candidates whose sum of squares exceeds the best by this factor are dropped.
 const HOPELESS: f64 = 8.0;
 
 /// A device that is off by this factor more than the best in its sum of squares, and by so much, is

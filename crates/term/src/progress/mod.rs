@@ -4,6 +4,7 @@
 //! The measuring thread only stores into [`Live`]; a thread of our own reads it, at most five
 //! times a second, and formats.
 
+mod counter;
 mod frame;
 mod output;
 mod pace;
@@ -23,6 +24,7 @@ use indicatif::ProgressDrawTarget;
 use rustix::termios::isatty;
 
 use crate::style::{Style, is_dumb};
+pub use counter::Counter;
 use output::Output;
 use plan::Plan;
 use state::State;
@@ -56,6 +58,15 @@ impl ProgressMode {
     }
 }
 
+/// Standard error as `mode` says.
+fn on_stderr(mode: ProgressMode) -> Output {
+    match mode {
+        ProgressMode::Quiet => Output::Quiet,
+        ProgressMode::Lines(_) => Output::Lines(Box::new(std::io::stderr())),
+        ProgressMode::Terminal(_) => Output::terminal(ProgressDrawTarget::stderr_with_hz(5), true),
+    }
+}
+
 /// Progress of one run. Drive it with the runner's events; give [`Progress::live`] to whatever
 /// measures. Dropping it leaves the terminal as it was found.
 #[derive(Debug)]
@@ -86,16 +97,12 @@ impl Progress {
 
     /// As [`Progress::new`], for a [`Live`] that exists already.
     pub fn watching(mode: ProgressMode, title: &str, live: Arc<Live>) -> Progress {
-        match mode {
-            ProgressMode::Quiet => Progress::begin(Output::Quiet, Style::PLAIN, title, live),
-            ProgressMode::Lines(style) => {
-                Progress::to_writer(style, title, live, Box::new(std::io::stderr()))
-            }
-            ProgressMode::Terminal(style) => {
-                let output = Output::terminal(ProgressDrawTarget::stderr_with_hz(5), true);
-                Progress::begin(output, style, title, live)
-            }
-        }
+        let style = match mode {
+            ProgressMode::Quiet => Style::PLAIN,
+            ProgressMode::Lines(style) => Style { color: false, ..style },
+            ProgressMode::Terminal(style) => style,
+        };
+        Progress::begin(on_stderr(mode), style, title, live)
     }
 
     /// Plain lines into `writer`.

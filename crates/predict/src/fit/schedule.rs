@@ -1,4 +1,4 @@
-//! The course of a search: new storage, then how the device collects, then everything.
+//! The schedule of a search: new storage, then how the device collects, then everything.
 
 use flashlag_schema::profile::Profile;
 use nalgebra::DMatrix;
@@ -6,8 +6,8 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 use super::axis::{Axis, axes};
-use super::collect::{self, Way};
 use super::figures::misfit;
+use super::policies::{self, Candidate};
 use super::search::{Found, Point, Search, cost, determined, is_new, profile_at};
 use super::structure::{self, Built, Free};
 use super::{FitOptions, solve};
@@ -17,8 +17,8 @@ use crate::knob::Grain;
 const DRAWN: usize = 4;
 /// Putting back what no figure depends on may make the sum of squares no more than this much larger.
 const NO_WORSE: f64 = 1.02;
-/// Rounds of small changes and least squares, as long as each makes the sum of squares so much
-/// smaller.
+/// At most this many rounds of small changes and least squares; a round below the share `WORTH_IT` of
+/// the sum of squares before is followed by another.
 const REFINED: usize = 4;
 const WORTH_IT: f64 = 0.97;
 
@@ -41,8 +41,9 @@ impl Search<'_> {
         let until = self.simulations + self.left() / 2;
         let unseen: Vec<usize> = (0..fine.len()).filter(|one| !of_new.contains(one)).collect();
         let free = Free { fine: &fine, coarse: &coarse, switches: &switches, active: &unseen };
-        let ways = collect::ways(self, &free, &base, &best, &built, options.starts, until);
-        if let Some(first) = ways.first() {
+        let candidates =
+            policies::candidates(self, &free, &base, &best, &built, options.starts, until);
+        if let Some(first) = candidates.first() {
             (base, best) = (first.base.clone(), first.point.clone());
         }
         let mut jacobian = solve::jacobian(self, &base, &mut fine, &best);
@@ -51,7 +52,7 @@ impl Search<'_> {
         // What is left over is for the last look at which parameters are told.
         let reserve = 2 * (fine.len() + coarse.len());
         let free = Free { fine: &fine, coarse: &coarse, switches: &switches, active: &active };
-        let starts = self.follow(&free, ways, &mut base, &mut best, reserve, options);
+        let starts = self.follow(&free, candidates, &mut base, &mut best, reserve, options);
         solve::refresh(self, &base, &fine, &active, &best, &mut jacobian);
         structure::improve(self, &free, &mut base, &mut best, &mut jacobian, true, usize::MAX);
         let collecting = Free { active: &unseen, ..free };
@@ -83,19 +84,19 @@ impl Search<'_> {
         }
     }
 
-    /// Fits the times to all figures from several starts: the ways to collect that came nearest, and
+    /// Fits the times to all figures from several starts: the candidates to collect that came nearest, and
     /// random places where these are too few. Returns what each came to.
     fn follow(
         &mut self,
         free: &Free<'_>,
-        ways: Vec<Way>,
+        candidates: Vec<Candidate>,
         base: &mut Profile,
         best: &mut Point,
         reserve: usize,
         options: &FitOptions,
     ) -> Vec<f64> {
         let mut points = vec![(base.clone(), best.clone())];
-        points.extend(ways.into_iter().skip(1).map(|way| (way.base, way.point)));
+        points.extend(candidates.into_iter().skip(1).map(|way| (way.base, way.point)));
         let more = options.starts.saturating_sub(points.len());
         let drawn = self.drawn(base, free.fine, best, free.active, more);
         points.extend(drawn.into_iter().map(|point| (base.clone(), point)));
@@ -123,7 +124,7 @@ impl Search<'_> {
         for _ in 0..REFINED {
             let before = cost(free.fine, best);
             let until = self.simulations + self.left().saturating_sub(reserve) / 2;
-            collect::refine(self, collecting, base, best, until);
+            policies::refine(self, collecting, base, best, until);
             let share = self.left().saturating_sub(reserve) / 3;
             *best = solve::solve(self, base, free.fine, free.active, best.clone(), share);
             if cost(free.fine, best) > WORTH_IT * before {
@@ -227,7 +228,7 @@ impl Search<'_> {
         let count = wanted * DRAWN;
         let mut random = Pcg64Mcg::seed_from_u64(self.seed());
         let strata: Vec<Vec<usize>> =
-            active.iter().map(|_| collect::shuffled(count, &mut random)).collect();
+            active.iter().map(|_| policies::shuffled(count, &mut random)).collect();
         let mut points = Vec::new();
         for number in 0..count {
             let mut places = start.places.clone();

@@ -1,10 +1,10 @@
-//! How a device collects: which block, whether copies have blocks of their own, how large blocks
-//! are, and the spare area, the low water and the times that go with that.
+//! Garbage collection policies: which block is collected, whether copies have blocks of their own, how
+//! large blocks are, and the spare area, the low water and the times that go with each.
 //!
 //! A way of collecting is only as good as the spare area it is tried with, so that steps of one
-//! thing each end where no single one helps. Whole devices are bred instead: some of every kind are
+//! thing each end where no single one helps. Whole devices are bred instead: some of every variant are
 //! spread over the ranges, and the better ones are changed a little, over and over, by less and
-//! less, while half of the kinds are left after each round.
+//! less, while half of the variants are left after each round.
 
 use flashlag_schema::profile::Profile;
 use rand::{RngExt, SeedableRng};
@@ -15,61 +15,61 @@ use super::search::{Point, Search, cost};
 use super::structure::{Built, Free, forms, options_of, same};
 use crate::knob::{self, Grain};
 
-/// So many of each kind are spread over the ranges.
+/// Candidates of each variant that are spread over the ranges at first.
 const SPREAD: usize = 6;
-/// The spread may take so large a part of what there is: one in so many.
+/// The spread takes at most one in this many of the simulations that are left.
 const SPREAD_PART: usize = 2;
-/// Children come of the best so many.
+/// The number of best candidates that may be parents.
 const PARENTS: usize = 4;
 /// How far a child is from its parent, as a share of a range: at first, and in the end.
 const FAR_CHILD: f64 = 0.3;
 const NEAR_CHILD: f64 = 0.04;
-/// At first, where a way is known.
+/// The distance at first, where a policy is known.
 const CLOSE_CHILD: f64 = 0.12;
-/// After so many children in a row that are not worth it, nothing better is expected.
+/// Children in a row without a sufficient improvement, after which the search ends.
 const PATIENCE: usize = 150;
-/// A child that is worth it has a sum of squares this much smaller than the best.
+/// The least relative improvement of the sum of squares: a child below this share of the best counts.
 const WORTH: f64 = 0.99;
-/// What is more off than the best by this factor, in its sum of squares, is not gone on with.
+/// Candidates whose sum of squares exceeds the best by this factor are dropped.
 const HOPELESS: f64 = 3.0;
 
-/// What says how much there is to collect and when; the rest, such as what an erase takes, begins
-/// where it is.
+/// Prefixes of parameters that say how much is collected and when. Other parameters, such as the time
+/// of an erase, begin at their present values.
 const AMOUNTS: [&str; 2] = ["map.", "gc."];
-/// What moves in steps and shows only where something is collected.
+/// Parameters that move in steps and matter only while blocks are collected.
 const COLLECTS: [&str; 3] = ["nand.pages_per_block", "gc.choices", "gc.low_water"];
 
-/// A device that collects in some way.
+/// A device with one policy, and how far its figures are off.
 #[derive(Clone, Debug)]
-pub(super) struct Way {
-    /// With what has no order and what moves in steps as it is here.
+pub(super) struct Candidate {
+    /// The device with its switches and whole-number parameters set.
     pub base: Profile,
-    /// The rest.
+    /// The values of all other parameters.
     pub point: Point,
-    kind: usize,
-    /// Places of what moves by whole numbers.
+    variant: usize,
+    /// Places of the whole-number parameters.
     steps: Vec<f64>,
 }
 
-/// A device with every switch set, with a size of a block, and the times that go with its units.
+/// A device with every switch and the block size set, and the times that were fitted to its units.
 #[derive(Clone, Debug)]
-struct Kind {
+struct Variant {
     device: Profile,
     places: Vec<f64>,
 }
 
-/// What all ways are made of.
-struct Breed<'a, 'b> {
+/// The material of all candidates.
+struct Population<'a, 'b> {
     free: &'a Free<'b>,
-    kinds: Vec<Kind>,
+    variants: Vec<Variant>,
     sizes: Vec<&'a Axis>,
     whole: Vec<&'a Axis>,
     random: Pcg64Mcg,
 }
 
-/// The best ways to collect that were found, of different kinds, the best first: `wanted` at most,
-/// and the device as it was among them where nothing is better.
-pub(super) fn ways(
+/// The best candidates found, of different variants, the best first: at most `wanted`, and the device
+/// as it was among them where nothing is better.
+pub(super) fn candidates(
     search: &mut Search<'_>,
     free: &Free<'_>,
     base: &Profile,
@@ -77,23 +77,24 @@ pub(super) fn ways(
     built: &[Built],
     wanted: usize,
     until: usize,
-) -> Vec<Way> {
-    let as_it_is = Way { base: base.clone(), point: best.clone(), kind: usize::MAX, steps: vec![] };
+) -> Vec<Candidate> {
+    let unchanged =
+        Candidate { base: base.clone(), point: best.clone(), variant: usize::MAX, steps: vec![] };
     let random = Pcg64Mcg::seed_from_u64(search.seed());
-    let mut breed = Breed::of(free, built, random);
-    if breed.kinds.len() < 2 && breed.whole.is_empty() {
-        return vec![as_it_is];
+    let mut population = Population::of(free, built, random);
+    if population.variants.len() < 2 && population.whole.is_empty() {
+        return vec![unchanged];
     }
     let from = search.simulations;
     let spread_until = from + until.saturating_sub(from) / SPREAD_PART;
-    let mut all = breed.spread(search, spread_until);
+    let mut all = population.spread(search, spread_until);
     rank(&mut all, free.fine);
     if let Some(first) = all.first() {
         search.learn_scatter(&first.base, free.fine, &first.point.places);
         weigh_again(search, free.fine, &mut all);
     }
-    breed.halve(search, &mut all, until);
-    all.push(Way { point: again(search, free.fine, &as_it_is), ..as_it_is });
+    population.halve(search, &mut all, until);
+    all.push(Candidate { point: again(search, free.fine, &unchanged), ..unchanged });
     rank(&mut all, free.fine);
     finalists(all, free.fine, wanted)
 }
@@ -108,22 +109,24 @@ pub(super) fn refine(
     until: usize,
 ) {
     let random = Pcg64Mcg::seed_from_u64(search.seed().wrapping_add(1));
-    let mut breed = Breed::of(free, &[(base.clone(), best.clone())], random);
-    let Some(kind) = breed.kinds.iter().position(|kind| breed.is_of(base, &kind.device)) else {
+    let mut population = Population::of(free, &[(base.clone(), best.clone())], random);
+    let Some(variant) =
+        population.variants.iter().position(|variant| population.is_of(base, &variant.device))
+    else {
         return;
     };
     let place = |axis: &&Axis| {
         let value = base.parameters.get(&axis.key).and_then(|one| one.number());
         axis.place(value.unwrap_or(axis.start))
     };
-    let steps = breed.whole.iter().map(place).collect();
-    let mut all = vec![Way { base: base.clone(), point: best.clone(), kind, steps }];
+    let steps = population.whole.iter().map(place).collect();
+    let mut all = vec![Candidate { base: base.clone(), point: best.clone(), variant, steps }];
     let (from, mut barren) = (search.simulations, 0);
     while search.simulations < until && barren < PATIENCE {
         let left = (until - search.simulations) as f64 / (until - from).max(1) as f64;
         let reach = NEAR_CHILD + (CLOSE_CHILD - NEAR_CHILD) * left;
-        let parents: Vec<&Way> = all.iter().take(PARENTS).collect();
-        let Some(child) = breed.child(search, &parents, reach) else { break };
+        let parents: Vec<&Candidate> = all.iter().take(PARENTS).collect();
+        let Some(child) = population.child(search, &parents, reach) else { break };
         let least = cost(free.fine, &all[0].point);
         barren = if cost(free.fine, &child.point) < WORTH * least { 0 } else { barren + 1 };
         all.push(child);
@@ -135,158 +138,168 @@ pub(super) fn refine(
 }
 
 /// Every form of what has no order, with every size of a block.
-fn kinds(built: &Built, switches: &[&str], sizes: &[&Axis]) -> Vec<Kind> {
-    let mut kinds = vec![built.0.clone()];
+fn variants(built: &Built, switches: &[&str], sizes: &[&Axis]) -> Vec<Variant> {
+    let mut variants = vec![built.0.clone()];
     for key in switches {
-        let with = |kind: &Profile| {
+        let with = |variant: &Profile| {
             let options = options_of(key).iter();
-            options.filter_map(|option| kind.with(key, option).ok()).collect::<Vec<_>>()
+            options.filter_map(|option| variant.with(key, option).ok()).collect::<Vec<_>>()
         };
-        kinds = kinds.iter().flat_map(with).collect();
+        variants = variants.iter().flat_map(with).collect();
     }
-    let kinds = kinds.iter().flat_map(|kind| forms(kind, sizes));
-    kinds.map(|device| Kind { device, places: built.1.places.clone() }).collect()
+    let variants = variants.iter().flat_map(|variant| forms(variant, sizes));
+    variants.map(|device| Variant { device, places: built.1.places.clone() }).collect()
 }
 
 /// The best first.
-fn rank(all: &mut [Way], axes: &[Axis]) {
+fn rank(all: &mut [Candidate], axes: &[Axis]) {
     all.sort_by(|one, other| cost(axes, &one.point).total_cmp(&cost(axes, &other.point)));
 }
 
 /// The same place with figures as they count by now.
-fn again(search: &mut Search<'_>, axes: &[Axis], way: &Way) -> Point {
-    let places = way.point.places.clone();
-    let residuals = search.at(&way.base, axes, &places);
-    Point { residuals: residuals.unwrap_or_else(|| way.point.residuals.clone()), places }
+fn again(search: &mut Search<'_>, axes: &[Axis], candidate: &Candidate) -> Point {
+    let places = candidate.point.places.clone();
+    let residuals = search.at(&candidate.base, axes, &places);
+    Point { residuals: residuals.unwrap_or_else(|| candidate.point.residuals.clone()), places }
 }
 
-fn weigh_again(search: &mut Search<'_>, axes: &[Axis], all: &mut [Way]) {
-    for way in all.iter_mut() {
-        way.point = again(search, axes, way);
+fn weigh_again(search: &mut Search<'_>, axes: &[Axis], all: &mut [Candidate]) {
+    for candidate in all.iter_mut() {
+        candidate.point = again(search, axes, candidate);
     }
     rank(all, axes);
 }
 
-/// The kinds of a ranked line, in the order of their best.
-fn leading(all: &[Way]) -> Vec<usize> {
-    let mut kinds: Vec<usize> = Vec::new();
-    for way in all {
-        if !kinds.contains(&way.kind) {
-            kinds.push(way.kind);
+/// The variants of a ranked line, in the order of their best.
+fn leading(all: &[Candidate]) -> Vec<usize> {
+    let mut variants: Vec<usize> = Vec::new();
+    for candidate in all {
+        if !variants.contains(&candidate.variant) {
+            variants.push(candidate.variant);
         }
     }
-    kinds
+    variants
 }
 
-/// The best of each kind, as long as there is hope for it.
-fn finalists(all: Vec<Way>, axes: &[Axis], wanted: usize) -> Vec<Way> {
-    let least = all.first().map_or(0.0, |way| cost(axes, &way.point));
-    let mut finalists: Vec<Way> = Vec::new();
-    for way in all {
-        let known = finalists.iter().any(|other| other.kind == way.kind);
-        let hope = cost(axes, &way.point) <= HOPELESS * least;
+/// The best of each variant, as long as there is hope for it.
+fn finalists(all: Vec<Candidate>, axes: &[Axis], wanted: usize) -> Vec<Candidate> {
+    let least = all.first().map_or(0.0, |candidate| cost(axes, &candidate.point));
+    let mut finalists: Vec<Candidate> = Vec::new();
+    for candidate in all {
+        let known = finalists.iter().any(|other| other.variant == candidate.variant);
+        let hope = cost(axes, &candidate.point) <= HOPELESS * least;
         if finalists.is_empty() || (!known && hope && finalists.len() < wanted) {
-            finalists.push(way);
+            finalists.push(candidate);
         }
     }
     finalists
 }
 
-impl<'a, 'b> Breed<'a, 'b> {
+impl<'a, 'b> Population<'a, 'b> {
     /// Of all that these can be.
-    fn of(free: &'a Free<'b>, built: &[Built], random: Pcg64Mcg) -> Breed<'a, 'b> {
+    fn of(free: &'a Free<'b>, built: &[Built], random: Pcg64Mcg) -> Population<'a, 'b> {
         let collects = |axis: &&Axis| COLLECTS.contains(&axis.key.as_str());
         let coarse = free.coarse.iter().filter(collects);
         let (sizes, whole): (Vec<&Axis>, Vec<&Axis>) =
             coarse.partition(|axis| axis.grain == Grain::Doubled);
-        let kinds = built.iter().flat_map(|one| kinds(one, free.switches, &sizes)).collect();
-        Breed { free, kinds, sizes, whole, random }
+        let variants = built.iter().flat_map(|one| variants(one, free.switches, &sizes)).collect();
+        Population { free, variants, sizes, whole, random }
     }
 
-    /// Whether a device is of that kind.
-    fn is_of(&self, device: &Profile, kind: &Profile) -> bool {
+    /// Whether a device is of that variant.
+    fn is_of(&self, device: &Profile, variant: &Profile) -> bool {
         let sizes = self.sizes.iter().map(|axis| axis.key.as_str());
         let keys: Vec<&str> = self.free.switches.iter().copied().chain(sizes).collect();
-        same(device, kind, &keys)
+        same(device, variant, &keys)
     }
 
-    /// Evenly over all kinds and ranges: of each kind one in every part of each range.
-    fn spread(&mut self, search: &mut Search<'_>, until: usize) -> Vec<Way> {
+    /// Evenly over all variants and ranges: of each variant one in every part of each range.
+    fn spread(&mut self, search: &mut Search<'_>, until: usize) -> Vec<Candidate> {
         let collects = |index: &&usize| {
             let key = &self.free.fine[**index].key;
             AMOUNTS.iter().any(|prefix| key.starts_with(prefix))
         };
         let spread: Vec<usize> = self.free.active.iter().filter(collects).copied().collect();
         let moving = spread.len() + self.whole.len();
-        let strata: Vec<Vec<Vec<usize>>> = (0..self.kinds.len())
+        let strata: Vec<Vec<Vec<usize>>> = (0..self.variants.len())
             .map(|_| (0..moving).map(|_| shuffled(SPREAD, &mut self.random)).collect())
             .collect();
         let mut all = Vec::new();
         for round in 0..SPREAD {
-            for kind in shuffled(self.kinds.len(), &mut self.random) {
+            for variant in shuffled(self.variants.len(), &mut self.random) {
                 if search.simulations >= until {
                     return all;
                 }
-                let mut drawn = strata[kind].iter().map(|order| {
+                let mut drawn = strata[variant].iter().map(|order| {
                     let within: f64 = self.random.random();
                     (order[round] as f64 + within) / SPREAD as f64
                 });
-                let mut places = self.kinds[kind].places.clone();
+                let mut places = self.variants[variant].places.clone();
                 for (&index, place) in spread.iter().zip(&mut drawn) {
                     places[index] = place;
                 }
                 let steps: Vec<f64> = drawn.collect();
-                let Some(way) = self.way(search, kind, steps, places) else { return all };
-                all.push(way);
+                let Some(candidate) = self.candidate(search, variant, steps, places) else {
+                    return all;
+                };
+                all.push(candidate);
             }
         }
         all
     }
 
-    /// A device of that kind at these places.
-    fn way(
+    /// A device of that variant at these places.
+    fn candidate(
         &self,
         search: &mut Search<'_>,
-        kind: usize,
+        variant: usize,
         steps: Vec<f64>,
         places: Vec<f64>,
-    ) -> Option<Way> {
-        let mut base = self.kinds[kind].device.clone();
+    ) -> Option<Candidate> {
+        let mut base = self.variants[variant].device.clone();
         for (axis, place) in self.whole.iter().zip(&steps) {
             base = knob::set(&base, &axis.key, axis.nearest(*place)).unwrap_or(base);
         }
         let residuals = search.at(&base, self.free.fine, &places)?;
-        Some(Way { base, point: Point { places, residuals }, kind, steps })
+        Some(Candidate { base, point: Point { places, residuals }, variant, steps })
     }
 
-    /// Round after round of children, each of which leaves half of the kinds: those whose best comes
-    /// nearest. What there is goes in equal parts to the rounds, and in each to the kinds that are
+    /// Round after round of children, each of which leaves half of the variants: those whose best comes
+    /// nearest. What there is goes in equal parts to the rounds, and in each to the variants that are
     /// left.
-    fn halve(&mut self, search: &mut Search<'_>, all: &mut Vec<Way>, until: usize) {
-        let mut kinds = leading(all);
-        let rounds = kinds.len().max(2).ilog2() as usize + 1;
+    fn halve(&mut self, search: &mut Search<'_>, all: &mut Vec<Candidate>, until: usize) {
+        let mut variants = leading(all);
+        let rounds = variants.len().max(2).ilog2() as usize + 1;
         for round in 0..rounds {
-            kinds.truncate(kinds.len().div_ceil(2).max(2));
+            variants.truncate(variants.len().div_ceil(2).max(2));
             let part = until.saturating_sub(search.simulations) / (rounds - round);
-            let each = part / kinds.len().max(1);
+            let each = part / variants.len().max(1);
             let done = round as f64 / rounds as f64;
-            for kind in kinds {
+            for variant in variants {
                 for number in 0..each {
                     let within = done + number as f64 / (each * rounds) as f64;
                     let reach = FAR_CHILD + (NEAR_CHILD - FAR_CHILD) * within;
-                    let parents: Vec<&Way> =
-                        all.iter().filter(|way| way.kind == kind).take(PARENTS).collect();
+                    let parents: Vec<&Candidate> = all
+                        .iter()
+                        .filter(|candidate| candidate.variant == variant)
+                        .take(PARENTS)
+                        .collect();
                     let Some(child) = self.child(search, &parents, reach) else { return };
                     all.push(child);
                     rank(all, self.free.fine);
                 }
             }
-            kinds = leading(all);
+            variants = leading(all);
         }
     }
 
     /// One of the parents, changed a little; better ones have more children.
-    fn child(&mut self, search: &mut Search<'_>, parents: &[&Way], reach: f64) -> Option<Way> {
+    fn child(
+        &mut self,
+        search: &mut Search<'_>,
+        parents: &[&Candidate],
+        reach: f64,
+    ) -> Option<Candidate> {
         let luck: f64 = self.random.random();
         let chosen = (luck * luck * parents.len() as f64) as usize;
         let parent = parents.get(chosen.min(parents.len().saturating_sub(1)))?;
@@ -304,7 +317,7 @@ impl<'a, 'b> Breed<'a, 'b> {
                 *place = within(*place + reach * normal);
             }
         }
-        self.way(search, parent.kind, steps, places)
+        self.candidate(search, parent.variant, steps, places)
     }
 }
 
@@ -327,10 +340,10 @@ pub(super) fn shuffled(count: usize, random: &mut Pcg64Mcg) -> Vec<usize> {
 mod tests {
     use super::*;
 
-    fn way(kind: usize, off: f64) -> Way {
+    fn candidate(variant: usize, off: f64) -> Candidate {
         let text = include_str!("../../tests/common/small.toml");
         let point = Point { places: Vec::new(), residuals: vec![off] };
-        Way { base: Profile::parse(text).unwrap(), point, kind, steps: Vec::new() }
+        Candidate { base: Profile::parse(text).unwrap(), point, variant, steps: Vec::new() }
     }
 
     #[test]
@@ -343,18 +356,18 @@ mod tests {
     #[test]
     fn finalists_are_of_different_kinds_and_none_is_hopeless() {
         let all = [(1, 0.1), (1, 0.11), (2, 0.12), (3, 0.15), (4, 0.9)];
-        let all = all.map(|(kind, off)| way(kind, off)).to_vec();
-        let kinds = |wanted: usize| -> Vec<usize> {
-            finalists(all.clone(), &[], wanted).iter().map(|way| way.kind).collect()
+        let all = all.map(|(variant, off)| candidate(variant, off)).to_vec();
+        let variants = |wanted: usize| -> Vec<usize> {
+            finalists(all.clone(), &[], wanted).iter().map(|candidate| candidate.variant).collect()
         };
-        assert_eq!(kinds(9), [1, 2, 3]);
-        assert_eq!(kinds(2), [1, 2]);
+        assert_eq!(variants(9), [1, 2, 3]);
+        assert_eq!(variants(2), [1, 2]);
     }
 
     #[test]
     fn kinds_are_in_the_order_of_their_best() {
         let all = [(1, 0.1), (1, 0.2), (3, 0.3), (1, 0.4), (2, 0.5), (3, 0.6)];
-        let all = all.map(|(kind, off)| way(kind, off)).to_vec();
+        let all = all.map(|(variant, off)| candidate(variant, off)).to_vec();
         assert_eq!(leading(&all), [1, 3, 2]);
     }
 }

@@ -1,0 +1,98 @@
+//! One line for work that is counted, such as simulations.
+
+use std::time::{Duration, Instant};
+
+use flashlag_units::printable_line;
+
+use super::output::Output;
+use super::{ProgressMode, on_stderr};
+
+/// Nothing is shown before this: most work is done by then.
+const SILENT: Duration = Duration::from_secs(1);
+/// The least time between two drawings in place.
+const REDRAWN: Duration = Duration::from_millis(200);
+/// The least time between two lines.
+const ANOTHER_LINE: Duration = Duration::from_secs(10);
+
+/// Progress in one line on standard error, shown only where the work takes longer than a second:
+/// redrawn in place on a terminal, a line every ten seconds where standard error is piped, nothing
+/// when quiet.
+#[derive(Debug)]
+pub struct Counter {
+    mode: ProgressMode,
+    /// What is drawn in place, from the first drawing until it is cleared.
+    output: Option<Output>,
+    began: Instant,
+    shown: Option<Instant>,
+}
+
+impl Counter {
+    /// Begins to wait.
+    pub fn new(mode: ProgressMode) -> Counter {
+        Counter { mode, output: None, began: Instant::now(), shown: None }
+    }
+
+    /// Shows `words` where it is time to.
+    pub fn show(&mut self, words: impl FnOnce() -> String) {
+        let every = match self.mode {
+            ProgressMode::Quiet => return,
+            ProgressMode::Terminal(_) => REDRAWN,
+            ProgressMode::Lines(_) => ANOTHER_LINE,
+        };
+        let now = Instant::now();
+        let is_due = self.shown.is_none_or(|shown| now.duration_since(shown) >= every);
+        if now.duration_since(self.began) < SILENT || !is_due {
+            return;
+        }
+        self.shown = Some(now);
+        let words = printable_line(&words());
+        let output = self.output.get_or_insert_with(|| on_stderr(self.mode));
+        match output {
+            Output::Terminal(terminal) => terminal.draw(&[words]),
+            other => other.print(&words),
+        }
+    }
+
+    /// Takes the line off the terminal, before something else is printed there.
+    pub fn clear(&mut self) {
+        if let Some(mut output) = self.output.take() {
+            output.clear();
+        }
+    }
+}
+
+impl Drop for Counter {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_work_shows_nothing_and_words_are_not_even_made() {
+        let mut counter = Counter::new(ProgressMode::Lines(crate::Style::PLAIN));
+        counter.show(|| panic!("shown within a second"));
+        counter.clear();
+        let mut quiet = Counter::new(ProgressMode::Quiet);
+        quiet.began -= SILENT * 2;
+        quiet.show(|| panic!("shown though quiet"));
+    }
+
+    #[test]
+    fn long_work_shows_a_line_and_the_next_one_later() {
+        let mut counter = Counter::new(ProgressMode::Lines(crate::Style::PLAIN));
+        counter.output = Some(Output::Quiet);
+        counter.began -= SILENT * 2;
+        let mut made = 0;
+        for _ in 0..3 {
+            counter.show(|| {
+                made += 1;
+                String::new()
+            });
+        }
+        assert_eq!(made, 1);
+    }
+}
