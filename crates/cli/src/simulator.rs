@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use flashlag_predict::{Life, Simulator};
+use flashlag_predict::{Life, SimulationError, Simulator};
 use flashlag_runner::{Event, Observer, Request, SimTarget, Target, builtin, sim};
 use flashlag_schema::profile::Profile;
 use flashlag_schema::scenario::Scenario;
@@ -115,10 +115,10 @@ impl Observer for Count {
 }
 
 /// The run, where it came to its end.
-fn ended(run: Run) -> Result<Run, String> {
+fn ended(run: Run) -> Result<Run, SimulationError> {
     match &run.status {
-        RunStatus::Failed { error, .. } => Err(error.clone()),
-        RunStatus::Interrupted { .. } => Err("stopped".to_owned()),
+        RunStatus::Failed { error, .. } => Err(SimulationError::refused(error)),
+        RunStatus::Interrupted { .. } => Err(SimulationError::Stopped),
         _ => Ok(run),
     }
 }
@@ -131,10 +131,10 @@ impl Simulator for Simulations {
         scenario: &Scenario,
         seed: u64,
         leave: Option<Bytes>,
-    ) -> Result<Run, String> {
+    ) -> Result<Run, SimulationError> {
         let request = self.request(profile, filesystem, scenario, seed, leave);
         let run = flashlag_runner::run(request, &mut self.count);
-        let run = run.map_err(|error| error.to_string())?;
+        let run = run.map_err(SimulationError::refused)?;
         self.count.simulated();
         ended(run)
     }
@@ -147,7 +147,7 @@ impl Simulator for Simulations {
         seed: u64,
         leave: Option<Bytes>,
         enough: &mut dyn FnMut(&Run, usize) -> bool,
-    ) -> Result<(Run, usize), String> {
+    ) -> Result<(Run, usize), SimulationError> {
         let request = self.request(profile, filesystem, life.scenario, seed, leave);
         let days = sim::Days { begin: life.begin.to_vec(), end: life.end, cycles: life.cycles };
         let of = life.begin.len();
@@ -160,7 +160,7 @@ impl Simulator for Simulations {
         };
         let done = sim::simulate_days(&request, &days, &mut Shared(&count), &mut after_day);
         self.count.simulated();
-        let (run, lived) = done.map_err(|error| error.to_string())?;
+        let (run, lived) = done.map_err(SimulationError::refused)?;
         Ok((ended(run)?, lived))
     }
 }

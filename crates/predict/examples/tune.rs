@@ -8,8 +8,9 @@ use std::error::Error;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use flashlag_predict::SimulationError;
 use flashlag_predict::fit::{FitOptions, FitParameter, tune};
-use flashlag_runner::{Event, Observer, builtin, sim};
+use flashlag_runner::{Event, Observer, Request, SimTarget, Target, builtin, run, sim};
 use flashlag_schema::Run;
 use flashlag_schema::profile::Profile;
 use flashlag_schema::published::checked;
@@ -28,23 +29,26 @@ fn simulated(
     scenario: &Scenario,
     seed: u64,
     leave: Option<Bytes>,
-) -> Result<Run, String> {
-    let target = sim::SimTarget {
+) -> Result<Run, SimulationError> {
+    let target = Target::Simulated(SimTarget {
         text: format!("sim:{}+{filesystem}", profile.name),
         profile: profile.clone(),
         filesystem: filesystem.to_owned(),
-    };
-    let request = sim::SimRequest {
+    });
+    let request = Request {
         scenario: scenario.clone(),
         target,
         seed,
         leave,
+        budget: None,
+        verify: false,
+        resume: None,
         label: None,
         command: Vec::new(),
         output: None,
         stop: Arc::new(AtomicBool::new(false)),
     };
-    sim::simulate(&request, &mut Silent).map_err(|error| error.to_string())
+    run(request, &mut Silent).map_err(SimulationError::refused)
 }
 
 fn main() -> Result<(), Box<dyn Error>> {

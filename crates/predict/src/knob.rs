@@ -3,6 +3,8 @@
 use flashlag_schema::profile::{Parameter, Profile};
 use flashlag_units::Bytes;
 
+use crate::ModelError;
+
 /// Sizes of which a device has one, two, four, …: a tenth more of them makes no device.
 const DOUBLED: [&str; 8] = [
     "nand.page",
@@ -52,7 +54,7 @@ pub(crate) fn moved(key: &str, parameter: &Parameter, factor: f64) -> Option<f64
 ///
 /// # Errors
 /// Where that makes no device: what is wrong, by the parameter's name.
-pub(crate) fn set(profile: &Profile, key: &str, value: f64) -> Result<Profile, String> {
+pub(crate) fn set(profile: &Profile, key: &str, value: f64) -> Result<Profile, ModelError> {
     set_all(profile, &[(key, value)])
 }
 
@@ -60,11 +62,12 @@ pub(crate) fn set(profile: &Profile, key: &str, value: f64) -> Result<Profile, S
 ///
 /// # Errors
 /// As [`set`].
-pub(crate) fn set_all(profile: &Profile, all: &[(&str, f64)]) -> Result<Profile, String> {
+pub(crate) fn set_all(profile: &Profile, all: &[(&str, f64)]) -> Result<Profile, ModelError> {
     let mut changed = profile.clone();
     for (key, value) in all {
         let Some(parameter) = changed.parameters.get_mut(*key) else {
-            return Err(format!("{} has no parameter `{key}`", profile.name));
+            let (profile, key) = (profile.name.clone(), (*key).to_owned());
+            return Err(ModelError::UnknownParameter { profile, key });
         };
         let text = spelled(parameter, *value);
         parameter.value = match &parameter.value {
@@ -73,7 +76,7 @@ pub(crate) fn set_all(profile: &Profile, all: &[(&str, f64)]) -> Result<Profile,
             _ => toml::Value::String(text),
         };
     }
-    changed.model().map_err(|error| error.to_string())?;
+    changed.model()?;
     Ok(changed)
 }
 

@@ -21,14 +21,14 @@ use flashlag_schema::scenario::Scenario;
 use flashlag_units::Bytes;
 
 pub use doubts::{allowed, doubts};
-pub use error::PredictError;
+pub use error::{FigureError, ModelError, PredictError, SimulationError};
 
 /// Runs scenarios on simulated devices.
 pub trait Simulator {
     /// One run. The same arguments give the same run.
     ///
     /// # Errors
-    /// Why the device or the scenario can't be simulated, in words.
+    /// Why the device or the scenario can't be simulated.
     fn simulate(
         &mut self,
         profile: &Profile,
@@ -36,11 +36,11 @@ pub trait Simulator {
         scenario: &Scenario,
         seed: u64,
         leave: Option<Bytes>,
-    ) -> Result<Run, String>;
+    ) -> Result<Run, SimulationError>;
 
     /// One run of days that are alike: `enough` is asked after each of them, with how many there
     /// were, and where it is, only what follows the last day is still done. Returns the run, and
-    /// how many days it has. Whoever can't leave any out simulates them all.
+    /// how many days it has. The default simulates every day.
     ///
     /// # Errors
     /// As [`Simulator::simulate`]; and where the device can't have cycles behind it.
@@ -52,10 +52,10 @@ pub trait Simulator {
         seed: u64,
         leave: Option<Bytes>,
         enough: &mut dyn FnMut(&Run, usize) -> bool,
-    ) -> Result<(Run, usize), String> {
+    ) -> Result<(Run, usize), SimulationError> {
         let _ = enough;
         if life.cycles > 0 {
-            return Err("this simulator has no devices with cycles behind them".to_owned());
+            return Err(SimulationError::NoCycles);
         }
         let run = self.simulate(profile, filesystem, life.scenario, seed, leave)?;
         Ok((run, life.begin.len()))
@@ -77,7 +77,7 @@ pub struct Life<'a> {
 
 impl<F> Simulator for F
 where
-    F: FnMut(&Profile, &str, &Scenario, u64, Option<Bytes>) -> Result<Run, String>,
+    F: FnMut(&Profile, &str, &Scenario, u64, Option<Bytes>) -> Result<Run, SimulationError>,
 {
     fn simulate(
         &mut self,
@@ -86,7 +86,7 @@ where
         scenario: &Scenario,
         seed: u64,
         leave: Option<Bytes>,
-    ) -> Result<Run, String> {
+    ) -> Result<Run, SimulationError> {
         self(profile, filesystem, scenario, seed, leave)
     }
 }

@@ -8,7 +8,7 @@ use common::{ClosedForm, lifecycle, profile};
 use flashlag_predict::change::{
     Forecast, Lived, PredictOptions, Situation, parse, parse_levels, predict, situation_of, sweep,
 };
-use flashlag_predict::{Life, PredictError, Simulator};
+use flashlag_predict::{Life, PredictError, SimulationError, Simulator};
 use flashlag_schema::published::Published;
 use flashlag_schema::scenario::{Scenario, Step};
 use flashlag_term::{Style, predict as draw};
@@ -112,7 +112,7 @@ impl Simulator for Listening {
         scenario: &Scenario,
         seed: u64,
         leave: Option<Bytes>,
-    ) -> Result<flashlag_schema::Run, String> {
+    ) -> Result<flashlag_schema::Run, SimulationError> {
         self.heard.push(scenario.clone());
         self.inner.simulate(profile, filesystem, scenario, seed, leave)
     }
@@ -214,7 +214,7 @@ impl Simulator for Daily {
         scenario: &Scenario,
         seed: u64,
         leave: Option<Bytes>,
-    ) -> Result<flashlag_schema::Run, String> {
+    ) -> Result<flashlag_schema::Run, SimulationError> {
         self.inner.simulate(profile, filesystem, scenario, seed, leave)
     }
 
@@ -226,7 +226,7 @@ impl Simulator for Daily {
         seed: u64,
         leave: Option<Bytes>,
         enough: &mut dyn FnMut(&flashlag_schema::Run, usize) -> bool,
-    ) -> Result<(flashlag_schema::Run, usize), String> {
+    ) -> Result<(flashlag_schema::Run, usize), SimulationError> {
         let whole = self.simulate(profile, filesystem, life.scenario, seed, leave)?;
         let each = whole.phases.iter().filter(|phase| phase.name.starts_with("day_")).count()
             / life.begin.len();

@@ -29,7 +29,7 @@ pub fn predict(args: &PredictArgs, terminal: &Terminal) -> Result<Exit> {
         simulations.clear();
         say::view(&flashlag_term::predict::forecast(&forecast, terminal.stdout))?;
         for change in &changes {
-            situation = situation.with(change).map_err(anyhow::Error::msg)?;
+            situation = situation.with(change)?;
         }
     }
     if let Some(levels) = levels {
@@ -51,10 +51,10 @@ fn situation(args: &PredictArgs) -> Result<Situation> {
         situation_of(&run_from(Path::new(subject))?, subject, args.force)?
     } else {
         let target = sim::SimTarget::parse(subject)?;
-        Situation::new(&target.profile, &target.filesystem).map_err(anyhow::Error::msg)?
+        Situation::new(&target.profile, &target.filesystem)?
     };
     match &args.fs {
-        Some(fs) => Situation::new(&found.profile, fs).map_err(anyhow::Error::msg),
+        Some(fs) => Ok(Situation::new(&found.profile, fs)?),
         None => Ok(found),
     }
 }

@@ -5,7 +5,7 @@ use super::PredictOptions;
 use super::plan::{LEAVE, scenario};
 use super::situation::Situation;
 use super::steady::{self, Lived};
-use crate::{PredictError, Simulator};
+use crate::{PredictError, SimulationError, Simulator};
 
 /// The test that predicts lag: a durable write of 4 KiB.
 pub const DURABLE: &str = "rand_write_4k";
@@ -73,7 +73,8 @@ pub(super) fn measure(
     simulator: &mut dyn Simulator,
     options: &PredictOptions,
 ) -> Result<Figures, PredictError> {
-    let failed = |reason: String| PredictError::Simulation { what: what.to_owned(), reason };
+    let failed =
+        |reason: SimulationError| PredictError::Simulation { what: what.to_owned(), reason };
     let scenario = scenario(situation).map_err(failed)?;
     let mount = situation.mount.to_string();
     let (mut runs, mut lives) = (Vec::new(), Vec::new());
@@ -89,7 +90,7 @@ pub(super) fn measure(
                 .map_err(failed)?
         };
         if let flashlag_schema::RunStatus::Failed { error, .. } = &run.status {
-            return Err(failed(error.clone()));
+            return Err(failed(SimulationError::refused(error)));
         }
         runs.push(run);
     }
@@ -105,7 +106,7 @@ pub(super) fn measure(
     let lived = lives.into_iter().max_by(worst);
     let figures = Figures { tests, life_used: life_used.filter(|_| lived.is_some()), lived };
     if figures.durable().is_none() {
-        return Err(failed("the run has no durable writes".to_owned()));
+        return Err(failed(SimulationError::NoDurableWrites));
     }
     Ok(figures)
 }

@@ -107,7 +107,7 @@ pub fn situation_of(run: &Run, run_name: &str, force: bool) -> Result<Situation,
         });
     };
     let profile = Profile::parse(&record.text).map_err(|error| refuse(error.to_string()))?;
-    Situation::new(&profile, &record.filesystem).map_err(refuse)
+    Situation::new(&profile, &record.filesystem).map_err(|error| refuse(error.to_string()))
 }
 
 /// Simulates a device as it is and after each change.
@@ -127,9 +127,10 @@ pub fn predict(
     let mut assumptions = plan::assumptions(&situation.plan);
     let mut steps: Vec<Stage> = Vec::new();
     for change in changes {
-        let next = situation
-            .with(change)
-            .map_err(|reason| PredictError::Change { change: change.to_string(), reason })?;
+        let next = situation.with(change).map_err(|error| {
+            let (change, reason) = (change.to_string(), error.to_string());
+            PredictError::Change { change, reason }
+        })?;
         let after = figures::measure(&next, &change.to_string(), simulator, options)?;
         let last = steps.last().map_or(&before, |step| &step.after);
         steps.push(Stage {

@@ -1,5 +1,7 @@
 use std::fmt;
 
+use crate::ModelError;
+
 /// Filesystem and options as a target says them: `ext4,nobarrier`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mount {
@@ -15,11 +17,12 @@ impl Mount {
     ///
     /// # Errors
     /// No such filesystem. Options are the simulator's to judge.
-    pub fn parse(text: &str) -> Result<Mount, String> {
+    pub fn parse(text: &str) -> Result<Mount, ModelError> {
         let mut words = text.split(',').map(str::trim);
         let kind = words.next().unwrap_or_default();
         if !KINDS.contains(&kind) {
-            return Err(format!("`{kind}` is no filesystem; there are {}", KINDS.join(", ")));
+            let (kind, known) = (kind.to_owned(), KINDS.join(", "));
+            return Err(ModelError::UnknownFilesystem { kind, known });
         }
         let options = words.filter(|word| !word.is_empty()).map(str::to_owned).collect();
         Ok(Mount { kind: kind.to_owned(), options })

@@ -5,6 +5,7 @@ use flashlag_units::{Bytes, Nanos, did_you_mean};
 
 use super::mount::KINDS;
 use crate::PredictError;
+use crate::error::ValueError;
 use crate::knob::exact;
 
 /// What `--change` takes, for help and errors.
@@ -88,7 +89,7 @@ fn one(text: &str) -> Result<Change, PredictError> {
             "normal" => Synchronous::Normal,
             _ => return Err(refuse("sync is one of extra, full, normal".to_owned())),
         }),
-        "full" => Change::Full(level(value).map_err(refuse)?),
+        "full" => Change::Full(level(value).map_err(|error| refuse(error.to_string()))?),
         "nobarrier" => Change::Option("nobarrier", on()?),
         "fuse" => Change::Option("fuse", on()?),
         "encrypt" => Change::Option("encrypt", on()?),
@@ -96,7 +97,7 @@ fn one(text: &str) -> Result<Change, PredictError> {
         "spare" => Change::Spare(size()?),
         "buffer" if value == "none" => Change::Buffer(None),
         "buffer" => Change::Buffer(Some(size()?)),
-        "age" => Change::Age(age(value).map_err(refuse)?),
+        "age" => Change::Age(age(value).map_err(|error| refuse(error.to_string()))?),
         "idle_maintenance" => Change::IdleMaintenance(on()?),
         key if key.contains('.') => Change::Parameter(key.to_owned(), value.to_owned()),
         key => {
@@ -120,23 +121,20 @@ fn journal(value: &str) -> Option<JournalMode> {
 }
 
 /// `90%` as a share.
-pub(super) fn level(value: &str) -> Result<f64, String> {
+pub(super) fn level(value: &str) -> Result<f64, ValueError> {
     let percent: Option<f64> =
         value.strip_suffix('%').and_then(|number| number.trim().parse().ok());
     match percent {
         Some(percent) if (0.0..=FULLEST * 100.0).contains(&percent) => Ok(percent / 100.0),
-        Some(_) => Err(format!(
-            "from 0% to {:.0}%: the filesystem needs the rest for itself",
-            FULLEST * 100.0
-        )),
-        None => Err("a level is a percentage such as 90%".to_owned()),
+        Some(_) => Err(ValueError::LevelOutOfRange { most: (FULLEST * 100.0).round() as u32 }),
+        None => Err(ValueError::NoLevel),
     }
 }
 
-fn age(value: &str) -> Result<Nanos, String> {
-    let age: Nanos = value.parse().map_err(|error| format!("{error}"))?;
+fn age(value: &str) -> Result<Nanos, ValueError> {
+    let age: Nanos = value.parse()?;
     if age > OLDEST {
-        return Err("at most ten years (120mo)".to_owned());
+        return Err(ValueError::TooOld);
     }
     Ok(age)
 }

@@ -9,6 +9,7 @@ use flashlag_units::{Bytes, Nanos};
 use super::maintenance::{ANDROID, Moment};
 use super::parse::{journal_name, synchronous_name};
 use super::situation::Situation;
+use crate::SimulationError;
 
 /// What is done with a device.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -83,12 +84,12 @@ pub(super) fn assumptions(plan: &Plan) -> Vec<String> {
 ///
 /// # Errors
 /// Where the device is too small to be measured so.
-pub(super) fn scenario(situation: &Situation) -> Result<Scenario, String> {
+pub(super) fn scenario(situation: &Situation) -> Result<Scenario, SimulationError> {
     let plan = &situation.plan;
     let capacity = situation.capacity()?;
     let span = SPAN.min(capacity.0 / 20) / (1 << 20) * (1 << 20);
     if span == 0 {
-        return Err(format!("{capacity} are too little to measure anything on"));
+        return Err(SimulationError::TooSmall { capacity });
     }
     let mut text = String::from("name = \"forecast\"\nabout = \"A device as it would be.\"\n");
     tests(&mut text, situation, span);
@@ -108,7 +109,7 @@ pub(super) fn scenario(situation: &Situation) -> Result<Scenario, String> {
     }
     let names: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
     let _ = write!(text, "\n[[step]]\nmeasure = [{}]\nstate = \"{state}\"\n", names.join(", "));
-    Scenario::parse(&text, &[]).map_err(|error| format!("the forecast's scenario: {error}"))
+    Ok(Scenario::parse(&text, &[])?)
 }
 
 fn io(text: &mut String, name: &str, operation: &str, pattern: &str, block: &str, more: &[String]) {

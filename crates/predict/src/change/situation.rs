@@ -4,6 +4,7 @@ use flashlag_units::Bytes;
 use super::mount::Mount;
 use super::parse::Change;
 use super::plan::Plan;
+use crate::ModelError;
 
 /// A device, what is mounted on it, and what is done with it.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,21 +22,21 @@ impl Situation {
     ///
     /// # Errors
     /// A filesystem that is not modelled.
-    pub fn new(profile: &Profile, filesystem: &str) -> Result<Situation, String> {
+    pub fn new(profile: &Profile, filesystem: &str) -> Result<Situation, ModelError> {
         let mount = Mount::parse(filesystem)?;
         Ok(Situation { profile: profile.clone(), mount, plan: Plan::default() })
     }
 
     /// What its host sees.
-    pub(super) fn capacity(&self) -> Result<Bytes, String> {
-        Ok(self.profile.model().map_err(|error| error.to_string())?.map.capacity.0)
+    pub(super) fn capacity(&self) -> Result<Bytes, ModelError> {
+        Ok(self.profile.model()?.map.capacity.0)
     }
 
     /// With one thing changed.
     ///
     /// # Errors
     /// Where that makes no device: what is wrong, by the parameter's name.
-    pub fn with(&self, change: &Change) -> Result<Situation, String> {
+    pub fn with(&self, change: &Change) -> Result<Situation, ModelError> {
         let mut next = self.clone();
         match change {
             Change::Filesystem(kind) => next.mount = self.mount.on(kind),
@@ -53,11 +54,11 @@ impl Situation {
         Ok(next)
     }
 
-    fn parameter(&self, key: &str, value: &str) -> Result<Profile, String> {
-        self.profile.with(key, value).map_err(|error| error.to_string())
+    fn parameter(&self, key: &str, value: &str) -> Result<Profile, ModelError> {
+        Ok(self.profile.with(key, value)?)
     }
 
-    fn buffer(&self, size: Option<Bytes>) -> Result<Profile, String> {
+    fn buffer(&self, size: Option<Bytes>) -> Result<Profile, ModelError> {
         let mut profile = self.profile.clone();
         let Some(size) = size else {
             profile.parameters.retain(|key, _| !key.starts_with("buffer."));
@@ -76,7 +77,7 @@ impl Situation {
         parameters.insert("buffer.size".to_owned(), added(toml::Value::String(bytes(size))));
         // What is lost with the power, until it is flushed, as in all phones.
         parameters.insert("buffer.volatile".to_owned(), added(toml::Value::Boolean(true)));
-        profile.model().map_err(|error| error.to_string())?;
+        profile.model()?;
         Ok(profile)
     }
 }

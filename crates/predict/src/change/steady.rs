@@ -5,7 +5,7 @@ use flashlag_schema::{Phase, Run};
 
 use super::plan::{LEAVE, days_of, is_of_a_day};
 use super::situation::Situation;
-use crate::{Life, Simulator};
+use crate::{Life, SimulationError, Simulator};
 
 /// So many days are held against as many before them: whole rounds of the plan's three days.
 pub const WINDOW: usize = 6;
@@ -46,7 +46,7 @@ pub(super) fn live(
     scenario: &Scenario,
     seed: u64,
     simulator: &mut dyn Simulator,
-) -> Result<(Run, Lived), String> {
+) -> Result<(Run, Lived), SimulationError> {
     let mount = situation.mount.to_string();
     let (begin, end) = days_of(scenario);
     let mut life = Life { scenario, begin: &begin, end, cycles: 0 };
@@ -67,7 +67,7 @@ pub(super) fn live(
         cycles: None,
         life_used,
     };
-    let wear = profile.model().map_err(|error| error.to_string())?.wear;
+    let wear = profile.model()?.wear;
     let rated = wear.endurance.filter(|_| left_out > 0 && wear.retries > 0.0);
     let Some((rated, used)) = rated.zip(used) else { return Ok((run, lived)) };
     let daily = used * f64::from(rated) / simulated.max(1) as f64;

@@ -44,8 +44,8 @@ pub fn parse_levels(text: &str) -> Result<Vec<f64>, PredictError> {
         .strip_prefix("full=")
         .and_then(|range| range.split_once(".."))
         .ok_or_else(|| refuse("a sweep is written full=10%..95%".to_owned()))?;
-    let from = level(parts.0.trim()).map_err(refuse)?;
-    let to = level(parts.1.trim()).map_err(refuse)?;
+    let from = level(parts.0.trim()).map_err(|error| refuse(error.to_string()))?;
+    let to = level(parts.1.trim()).map_err(|error| refuse(error.to_string()))?;
     if from >= to {
         return Err(refuse("a sweep goes from a lower level to a higher one".to_owned()));
     }
@@ -75,9 +75,10 @@ pub fn sweep(
     let mut assumptions = Vec::new();
     for &full in levels {
         let change = Change::Full(full);
-        let situation = base
-            .with(&change)
-            .map_err(|reason| PredictError::Change { change: change.to_string(), reason })?;
+        let situation = base.with(&change).map_err(|error| {
+            let (change, reason) = (change.to_string(), error.to_string());
+            PredictError::Change { change, reason }
+        })?;
         let figures = measure(&situation, &change.to_string(), simulator, options)?;
         measured.push(Level { full, figures });
         for doubt in beyond::beyond(&base, &situation, &change, published) {

@@ -1,9 +1,10 @@
 use flashlag_schema::profile::{Parameter, Profile};
 use flashlag_schema::published::Published;
-use flashlag_schema::{Phase, Run, State};
+use flashlag_schema::{Phase, Run, RunStatus, State};
 
 use super::bars::{Bar, Verdict, bar};
 use super::{Pair, Protocol, filesystem_of};
+use crate::FigureError;
 
 /// What a published row is on the simulated device, over all seeds.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,7 +31,7 @@ pub struct Cell {
     /// The test that stands for its workload.
     pub test: String,
     /// The simulated figure.
-    pub simulated: Result<Simulated, String>,
+    pub simulated: Result<Simulated, FigureError>,
     /// In percent of the published value; in points where that is a change in percent.
     pub error: Option<f64>,
     /// What it must be within.
@@ -116,9 +117,9 @@ fn cell(profile: &Profile, protocol: &Protocol<'_>, row: &Published, pairs: &[Pa
     let check = protocol.check;
     let place = protocol.check.place_of(&row.condition);
     let test = check.workloads.get(&row.workload).unwrap_or(&row.workload).clone();
-    let values: Result<Vec<f64>, String> =
+    let values: Result<Vec<f64>, FigureError> =
         pairs.iter().map(|pair| value(protocol, row, pair)).collect();
-    let simulated = values.and_then(|each| summary(each).ok_or("no seed was run".to_owned()));
+    let simulated = values.and_then(|each| summary(each).ok_or(FigureError::NoSeed));
     let error = simulated.as_ref().ok().map(|simulated| error_of(row, simulated.mean));
     let fitted = profile
         .parameters
@@ -152,9 +153,13 @@ pub(super) fn error_of(row: &Published, simulated: f64) -> f64 {
 }
 
 /// A published row's figure in the runs of one seed.
-pub(super) fn value(protocol: &Protocol<'_>, row: &Published, pair: &Pair) -> Result<f64, String> {
+pub(super) fn value(
+    protocol: &Protocol<'_>,
+    row: &Published,
+    pair: &Pair,
+) -> Result<f64, FigureError> {
     let Some((state, run)) = protocol.check.place_of(&row.condition) else {
-        return Err(format!("no state stands for `{}`", row.condition));
+        return Err(FigureError::NoState { condition: row.condition.clone() });
     };
     let test = protocol.check.workloads.get(&row.workload).unwrap_or(&row.workload);
     let figure = |of: &Run| figure(of, state, run, test, &row.metric);
@@ -167,17 +172,22 @@ pub(super) fn value(protocol: &Protocol<'_>, row: &Published, pair: &Pair) -> Re
     }
 }
 
-fn figure(run: &Run, state: State, number: u32, test: &str, metric: &str) -> Result<f64, String> {
+fn figure(
+    run: &Run,
+    state: State,
+    number: u32,
+    test: &str,
+    metric: &str,
+) -> Result<f64, FigureError> {
     let label = state.label(number, test);
     let found = |phase: &&Phase| {
         phase.name == test && phase.state == state && phase.run == number && phase.ops > 0
     };
     // Where a state is measured twice, the later one is its row.
     let phase = run.phases.iter().rev().find(found).ok_or_else(|| missing(run, &label))?;
-    let latency = |value: Option<flashlag_units::Nanos>, name: &str| {
-        value
-            .map(|value| value.as_secs_f64() * 1e3)
-            .ok_or_else(|| format!("{label} has too few operations for a {name}"))
+    let latency = |value: Option<flashlag_units::Nanos>, percentile: &'static str| {
+        let few = || FigureError::TooFew { label: label.clone(), percentile };
+        value.map(|value| value.as_secs_f64() * 1e3).ok_or_else(few)
     };
     match metric {
         "throughput" | CHANGE => Ok(phase.bytes_per_sec / 1e6),
@@ -185,17 +195,17 @@ fn figure(run: &Run, state: State, number: u32, test: &str, metric: &str) -> Res
         "latency p50" => latency(phase.latency_ns.p50, "p50"),
         "latency p90" => latency(phase.latency_ns.p90, "p90"),
         "latency p99" => latency(phase.latency_ns.p99, "p99"),
-        other => Err(format!("`{other}` is no metric of a run")),
+        other => Err(FigureError::UnknownMetric { metric: other.to_owned() }),
     }
 }
 
-fn missing(run: &Run, label: &str) -> String {
-    use flashlag_schema::RunStatus;
+fn missing(run: &Run, label: &str) -> FigureError {
+    let label = label.to_owned();
     let skipped = run.skipped.iter().find(|skipped| label.ends_with(&skipped.step));
     match (&run.status, skipped) {
-        (_, Some(skipped)) => format!("{label} was skipped: {}", skipped.reason),
-        (RunStatus::Failed { error, .. }, None) => format!("the run failed: {error}"),
-        _ => format!("the run has no {label}"),
+        (_, Some(skipped)) => FigureError::Skipped { label, reason: skipped.reason.clone() },
+        (RunStatus::Failed { error, .. }, None) => FigureError::RunFailed { error: error.clone() },
+        _ => FigureError::NoTest { label },
     }
 }
 

@@ -5,7 +5,7 @@ use flashlag_schema::published::Published;
 
 use super::cells::{rows, value};
 use super::{Pair, Protocol, run_pair};
-use crate::{Simulator, knob};
+use crate::{PredictError, Simulator, knob};
 
 /// What a tenth less and a tenth more of a parameter do.
 #[derive(Clone, Debug, PartialEq)]
@@ -25,7 +25,7 @@ pub struct Move {
     pub value: String,
     /// For each row in the report's order: its change in percent, in points for a change; absent
     /// where either run lacks it. Or why that value can't be simulated.
-    pub cells: Result<Vec<Option<f64>>, String>,
+    pub cells: Result<Vec<Option<f64>>, PredictError>,
 }
 
 pub(super) fn sensitivity(
@@ -44,6 +44,7 @@ pub(super) fn sensitivity(
         let mut at = |factor: f64| {
             let number = knob::moved(key, parameter, factor).unwrap_or_default();
             let cells = knob::set(profile, key, number)
+                .map_err(PredictError::from)
                 .and_then(|moved| changes(&moved, protocols, first, published, seed, simulator));
             Move { value: knob::spelled(parameter, number), cells }
         };
@@ -59,11 +60,10 @@ fn changes(
     published: &[Published],
     seed: u64,
     simulator: &mut dyn Simulator,
-) -> Result<Vec<Option<f64>>, String> {
+) -> Result<Vec<Option<f64>>, PredictError> {
     let mut changes = Vec::new();
     for (protocol, before) in protocols.iter().zip(first) {
-        let after =
-            run_pair(moved, protocol, seed, simulator).map_err(|error| error.to_string())?;
+        let after = run_pair(moved, protocol, seed, simulator)?;
         for row in rows(protocol, published) {
             let figures = (value(protocol, row, before), value(protocol, row, &after));
             changes.push(match figures {

@@ -29,7 +29,7 @@ pub fn nearest(
     simulator: &mut dyn Simulator,
 ) -> Result<Vec<Nearest>, PredictError> {
     let refuse = |reason: String| PredictError::Run { run: run_name.to_owned(), reason };
-    let scenario = only_new(scenario_of(run).map_err(refuse)?);
+    let scenario = only_new(scenario_of(run).map_err(|error| refuse(error.to_string()))?);
     let figures: Vec<_> = figures(run, &|phase| phase.ops)
         .into_iter()
         .filter(|figure| figure.state == State::New)

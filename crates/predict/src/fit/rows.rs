@@ -10,7 +10,7 @@ use super::identifiability::{Identifiability, identifiability};
 use super::outcome::{FitParameter, parameters};
 use super::search::{Objective, Search};
 use crate::check::{Protocol, Row, protocols, rows_of, run_pair};
-use crate::{PredictError, Simulator};
+use crate::{PredictError, SimulationError, Simulator};
 
 /// Points of a change that count as much as a logarithm of one: five are a fifth, as their bars
 /// have it.
@@ -58,14 +58,14 @@ impl Objective for OfRows<'_> {
         self.seeds.len() * self.protocols.iter().map(each).sum::<usize>()
     }
 
-    fn residuals(&mut self, profile: &Profile) -> Result<Vec<f64>, String> {
+    fn residuals(&mut self, profile: &Profile) -> Result<Vec<f64>, SimulationError> {
         let mut residuals = Vec::new();
         for protocol in self.protocols {
             let rows = rows_of(protocol, self.published);
             let mut sums = vec![0.0; rows.len()];
             for &seed in self.seeds {
                 let pair = run_pair(profile, protocol, seed, self.simulator)
-                    .map_err(|error| error.to_string())?;
+                    .map_err(SimulationError::refused)?;
                 for (sum, row) in sums.iter_mut().zip(&rows) {
                     // A row that is missing is as far off as can be, however many have it.
                     *sum += row.figure(protocol, &pair).unwrap_or(f64::NAN);

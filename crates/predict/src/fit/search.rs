@@ -8,8 +8,8 @@ use nalgebra::DMatrix;
 use super::FitOptions;
 use super::axis::Axis;
 use super::figures::FAR;
-use crate::PredictError;
 use crate::knob;
+use crate::{ModelError, PredictError, SimulationError};
 
 /// A parameter by which no figure moves by more than this, from end to end of its range, is not
 /// told by the run.
@@ -33,16 +33,20 @@ pub(super) trait Objective {
     ///
     /// # Errors
     /// Why the profile can't be simulated.
-    fn residuals(&mut self, profile: &Profile) -> Result<Vec<f64>, String>;
+    fn residuals(&mut self, profile: &Profile) -> Result<Vec<f64>, SimulationError>;
     /// The same by figures of new storage alone, the others being 0; and how many of these cost as
     /// much as one run. `None` where they can't be had for less.
-    fn of_new(&mut self, profile: &Profile) -> Option<(Result<Vec<f64>, String>, usize)> {
+    fn of_new(&mut self, profile: &Profile) -> Option<(Result<Vec<f64>, SimulationError>, usize)> {
         let _ = profile;
         None
     }
     /// The same by another seed: how far figures scatter by themselves. `None` where that is not
     /// known.
-    fn by_seed(&mut self, profile: &Profile, seed: u64) -> Option<Result<Vec<f64>, String>> {
+    fn by_seed(
+        &mut self,
+        profile: &Profile,
+        seed: u64,
+    ) -> Option<Result<Vec<f64>, SimulationError>> {
         let _ = (profile, seed);
         None
     }
@@ -136,7 +140,7 @@ impl<'a> Search<'a> {
         self.simulations * self.objective.runs()
     }
 
-    fn simulate(&mut self, profile: &Profile) -> Result<Vec<f64>, String> {
+    fn simulate(&mut self, profile: &Profile) -> Result<Vec<f64>, SimulationError> {
         let key = values(profile);
         if let Some((_, known)) = self.known.get(&key) {
             return Ok(known.clone());
@@ -148,7 +152,7 @@ impl<'a> Search<'a> {
     }
 
     /// What is new, where that alone can be simulated; it costs a part of a simulation.
-    fn simulate_new(&mut self, profile: &Profile) -> Result<Vec<f64>, String> {
+    fn simulate_new(&mut self, profile: &Profile) -> Result<Vec<f64>, SimulationError> {
         let key = values(profile);
         if let Some(known) = self.known_new.get(&key) {
             return Ok(known.clone());
@@ -256,7 +260,11 @@ fn values(profile: &Profile) -> Vec<String> {
 }
 
 /// The profile with the axes at these places.
-pub(super) fn profile_at(base: &Profile, axes: &[Axis], places: &[f64]) -> Result<Profile, String> {
+pub(super) fn profile_at(
+    base: &Profile,
+    axes: &[Axis],
+    places: &[f64],
+) -> Result<Profile, ModelError> {
     let moved: Vec<(&str, f64)> = axes
         .iter()
         .zip(places)

@@ -11,7 +11,8 @@ use super::figures::{Figure, counted, figures, residuals};
 use super::lacks;
 use super::nearest::only_new;
 use super::search::Objective;
-use crate::{PredictError, Simulator, knob};
+use crate::error::FitInputError;
+use crate::{PredictError, SimulationError, Simulator, knob};
 
 /// All that a search needs besides a simulator.
 pub(super) struct Prepared {
@@ -44,7 +45,7 @@ impl Objective for OfRun<'_> {
         1
     }
 
-    fn of_new(&mut self, profile: &Profile) -> Option<(Result<Vec<f64>, String>, usize)> {
+    fn of_new(&mut self, profile: &Profile) -> Option<(Result<Vec<f64>, SimulationError>, usize)> {
         let Prepared { filesystem, scenario, leave, figures, .. } = self.prepared;
         let new = only_new(scenario.clone());
         let part = measured(&new);
@@ -66,7 +67,11 @@ impl Objective for OfRun<'_> {
         Some((found, whole))
     }
 
-    fn by_seed(&mut self, profile: &Profile, seed: u64) -> Option<Result<Vec<f64>, String>> {
+    fn by_seed(
+        &mut self,
+        profile: &Profile,
+        seed: u64,
+    ) -> Option<Result<Vec<f64>, SimulationError>> {
         Some(self.simulated_by(profile, seed))
     }
 
@@ -74,13 +79,13 @@ impl Objective for OfRun<'_> {
         counted(&self.prepared.figures, &residuals)
     }
 
-    fn residuals(&mut self, profile: &Profile) -> Result<Vec<f64>, String> {
+    fn residuals(&mut self, profile: &Profile) -> Result<Vec<f64>, SimulationError> {
         self.simulated_by(profile, self.seed)
     }
 }
 
 impl OfRun<'_> {
-    fn simulated_by(&mut self, profile: &Profile, seed: u64) -> Result<Vec<f64>, String> {
+    fn simulated_by(&mut self, profile: &Profile, seed: u64) -> Result<Vec<f64>, SimulationError> {
         let Prepared { filesystem, scenario, leave, figures, .. } = self.prepared;
         let run = self.simulator.simulate(profile, filesystem, scenario, seed, *leave)?;
         Ok(residuals(figures, &run))
@@ -107,12 +112,12 @@ pub(super) fn prepare(request: &FitRequest<'_>) -> Result<Prepared, PredictError
                 .to_owned(),
         ));
     }
-    let scenario = with_fewer_reads(scenario_of(run).map_err(refuse)?);
+    let scenario = with_fewer_reads(scenario_of(run).map_err(|error| refuse(error.to_string()))?);
     let (filesystem, note) = match request.filesystem {
         Some(text) => (text.to_owned(), None),
         None => filesystem_of(run),
     };
-    let profile = sized(request.start, run).map_err(refuse)?;
+    let profile = sized(request.start, run).map_err(|error| refuse(error.to_string()))?;
     let (held, mut lacks) = lacks::lacks(run, &profile, &filesystem);
     lacks.extend(note);
     if run.status != RunStatus::Complete {
@@ -161,17 +166,13 @@ fn with_fewer_reads(mut scenario: Scenario) -> Scenario {
 }
 
 /// The scenario of a run, with the settings that were in force.
-pub(super) fn scenario_of(run: &Run) -> Result<Scenario, String> {
+pub(super) fn scenario_of(run: &Run) -> Result<Scenario, FitInputError> {
     let record = &run.scenario;
     let settings: Vec<(String, String)> =
         record.settings.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
-    Scenario::parse(&record.text, &settings).map_err(|error| {
-        format!(
-            "its scenario `{}` can't be read again ({error}); a run imported from another tool \
-             has none, so measure with `flashlag run lifecycle`",
-            record.name
-        )
-    })
+    let name = || record.name.clone();
+    Scenario::parse(&record.text, &settings)
+        .map_err(|source| FitInputError::Scenario { name: name(), source })
 }
 
 /// Filesystem and options below a run, as a simulation takes them, and what is not modelled.
@@ -211,7 +212,7 @@ pub fn filesystem_of(run: &Run) -> (String, Option<String>) {
 }
 
 /// The profile on a device of the run's size; its spare area goes with it.
-fn sized(start: &Profile, run: &Run) -> Result<Profile, String> {
+fn sized(start: &Profile, run: &Run) -> Result<Profile, FitInputError> {
     let measured = match run.target.kind {
         TargetKind::Simulated => run.environment.device.size_bytes.value(),
         _ => run.environment.filesystem.total_bytes.value(),
@@ -222,11 +223,8 @@ fn sized(start: &Profile, run: &Run) -> Result<Profile, String> {
     };
     let factor = measured.0 as f64 / present;
     if !(0.01..=1e4).contains(&factor) {
-        return Err(format!(
-            "its storage of {measured} is no size that {} can stand for; give another profile \
-             with --from",
-            start.name
-        ));
+        let (measured, profile) = (*measured, start.name.clone());
+        return Err(FitInputError::Size { measured, profile });
     }
     if (factor - 1.0).abs() < 0.01 {
         return Ok(start.clone());

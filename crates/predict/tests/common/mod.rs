@@ -6,7 +6,7 @@ mod model;
 
 use std::collections::BTreeMap;
 
-use flashlag_predict::Simulator;
+use flashlag_predict::{SimulationError, Simulator};
 use flashlag_schema::profile::Profile;
 use flashlag_schema::scenario::{Io, Pattern, Scenario, Step, Test};
 use flashlag_schema::*;
@@ -55,11 +55,11 @@ impl Simulator for ClosedForm {
         scenario: &Scenario,
         seed: u64,
         leave: Option<Bytes>,
-    ) -> Result<Run, String> {
+    ) -> Result<Run, SimulationError> {
         self.runs += 1;
-        let model = profile.model().map_err(|error| error.to_string())?;
+        let model = profile.model().map_err(SimulationError::refused)?;
         if model.map.spare.0 > model.map.capacity.0 {
-            return Err("map.spare: more than the capacity".to_owned());
+            return Err(SimulationError::refused("map.spare: more than the capacity"));
         }
         let scatter = 1.0 + self.scatter * ((seed * 7919 % 11) as f64 / 5.0 - 1.0);
         let device = profile.to_toml();
