@@ -1,11 +1,11 @@
-//! Parameters as things to turn: by how much, within which bounds, in what steps.
+//! Moves of a parameter: by how much, within which bounds, in what steps.
 
 use flashlag_schema::profile::{Parameter, Profile};
 use flashlag_units::Bytes;
 
 use crate::ModelError;
 
-/// Sizes of which a device has one, two, four, …: a tenth more of them makes no device.
+/// Parameters that move by doubling: a device with a tenth more of them does not exist.
 const DOUBLED: [&str; 8] = [
     "nand.page",
     "nand.pages_per_block",

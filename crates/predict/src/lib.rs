@@ -1,6 +1,6 @@
 //! Holds device models against what was published, fits them to runs, and forecasts with them.
 //!
-//! Nothing is simulated here: whoever calls hands in a [`Simulator`]. Nothing is printed either:
+//! Nothing is simulated here: the caller brings a [`Simulator`]. Nothing is printed either:
 //! results are plain structs, and `flashlag-term` draws them.
 //!
 //! - [`check`]: the reviewers' protocols on a profile, published beside simulated, row by row.

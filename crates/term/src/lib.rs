@@ -8,6 +8,7 @@
 
 mod axis;
 mod comparison;
+mod device;
 mod line;
 mod picture;
 pub mod predict;
@@ -20,6 +21,7 @@ mod table;
 mod text;
 
 pub use comparison::{comparison, comparison_in_full, comparison_verdict};
+pub use device::{device_stats, power_cut};
 pub use progress::{Counter, Progress, ProgressMode};
 pub use repeats::repeats;
 pub use scenarios::{scenario, scenarios};

@@ -58,7 +58,7 @@ impl Mount {
         mount
     }
 
-    /// Whether a delete tells the device: F2FS does unless told not to, ext4 only if told to.
+    /// Whether a delete is followed by a discard: by default on F2FS, not on ext4.
     pub fn discards(&self) -> bool {
         match self.kind.as_str() {
             "f2fs" => !self.has("nodiscard"),

@@ -1,4 +1,4 @@
-//! Months of use, of which no more days are simulated than it takes until they are alike.
+//! Months of use: days are simulated until they are alike, and the rest is extrapolated.
 
 use flashlag_schema::scenario::Scenario;
 use flashlag_schema::{Phase, Run};
@@ -17,7 +17,7 @@ pub const STEADY: f64 = 0.02;
 pub struct Lived {
     /// One after the other.
     pub simulated: u64,
-    /// Of so many that were asked for.
+    /// The days that were asked for.
     pub asked: u64,
     /// By how much writing took longer, or the flash programmed more, in the last days than in as
     /// many before them, whichever changed more; absent where there were too few.

@@ -87,7 +87,7 @@ impl Objective for OfRows<'_> {
 }
 
 /// Seeks the values, within their ranges, that come nearest to the published rows of a profile's
-/// checks. Every row that it is given is fitted to: leave some out, to see them foretold.
+/// checks. Every given row is fitted to: leave some out, to see whether they are forecast.
 ///
 /// # Errors
 /// As [`crate::check::check`].

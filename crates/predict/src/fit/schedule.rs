@@ -49,7 +49,7 @@ impl Search<'_> {
         let mut jacobian = solve::jacobian(self, &base, &mut fine, &best);
         let mut active = determined(&jacobian);
         self.put_back(&base, &fine, &jacobian, &mut best);
-        // What is left over is for the last look at which parameters are told.
+        // The rest is for the last look at which parameters are determined.
         let reserve = 2 * (fine.len() + coarse.len());
         let free = Free { fine: &fine, coarse: &coarse, switches: &switches, active: &active };
         let starts = self.follow(&free, candidates, &mut base, &mut best, reserve, options);

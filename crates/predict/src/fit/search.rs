@@ -11,13 +11,12 @@ use super::figures::FAR;
 use crate::knob;
 use crate::{ModelError, PredictError, SimulationError};
 
-/// A parameter by which no figure moves by more than this, from end to end of its range, is not
-/// told by the run.
+/// The least effect of a parameter that a run determines: the change of a figure, as a logarithm, from
+/// end to end of the parameter's range.
 pub(super) const DETERMINED: f64 = 0.03;
-/// So many further seeds tell how far figures scatter.
+/// The number of further seeds by which the scatter of figures is known.
 const SEEDS: u64 = 3;
-/// However little a figure scatters, it counts as if it did by this much; and before any seed is
-/// tried, as if as many as [`BELIEVED`] had shown it to.
+/// The least standard deviation of a figure, and the number of seeds that this prior counts for.
 const FINEST: f64 = 0.03;
 const BELIEVED: f64 = 2.0;
 /// The pull towards the starting values: off by the whole range counts as off by this much.
@@ -239,12 +238,12 @@ impl<'a> Search<'a> {
         self.seed
     }
 
-    /// Whether so many more can be looked at before so many simulations are made.
+    /// Whether `looks` more profiles can be simulated before `until` simulations are made.
     pub fn affords(&self, looks: usize, until: usize) -> bool {
         self.simulations + self.share_of(looks) <= until.min(self.limit)
     }
 
-    /// How many simulations so many looks cost.
+    /// The number of simulations that `looks` profiles cost.
     pub fn share_of(&self, looks: usize) -> usize {
         if self.only_new { looks.div_ceil(self.whole) } else { looks }
     }

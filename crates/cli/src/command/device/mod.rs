@@ -4,7 +4,6 @@ mod args;
 mod find;
 mod serve;
 mod told;
-mod view;
 
 use anyhow::Result;
 

@@ -3,11 +3,11 @@ use std::path::Path;
 use anyhow::Result;
 use flashlag_export::device_metrics;
 use flashlag_serve::{Answer, Command, Control, CutMoment, Fault, FaultKind, FaultOp};
+use flashlag_term::{Style, device_stats, power_cut};
 use flashlag_views::format;
 
 use super::args::{CutArgs, FaultArgs, FaultWhat, RecordArgs, StatFormat};
 use super::find::connect;
-use super::view;
 use crate::exit::Exit;
 use crate::say;
 
@@ -16,7 +16,12 @@ fn told(text: &str) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Tells a device something whose answer is no news.
+fn shown(view: &str) -> Result<Exit> {
+    say::view(view)?;
+    Ok(Exit::Done)
+}
+
+/// Sends a command, ignoring the reply.
 fn tell(mut control: Control, command: &Command) -> Result<Exit> {
     control.ask(command)?;
     Ok(Exit::Done)
@@ -25,7 +30,7 @@ fn tell(mut control: Control, command: &Command) -> Result<Exit> {
 pub fn stat(socket: Option<&Path>, format: StatFormat) -> Result<Exit> {
     let stats = connect(socket)?.stat()?;
     match format {
-        StatFormat::Text => told(&view::stats(&stats)),
+        StatFormat::Text => shown(&device_stats(&stats, Style::of_stdout())),
         StatFormat::Json => {
             say::json(&format!("{}\n", serde_json::to_string_pretty(&stats)?))?;
             Ok(Exit::Done)
@@ -43,7 +48,7 @@ pub fn cut(args: &CutArgs) -> Result<Exit> {
     };
     let command = Command::Cut { moment, stay_off: args.stay_off };
     match connect(args.socket.as_deref())?.ask(&command)? {
-        Answer::Cut(report) => told(&view::cut(&report)),
+        Answer::Cut(report) => shown(&power_cut(&report, Style::of_stdout())),
         _ => told("It will be cut then.\n"),
     }
 }
