@@ -17,7 +17,7 @@ pub enum AnyDevice {
     Null(NullDevice),
 }
 
-/// Calls the same method of whichever device it is.
+/// Calls the same method of the device in use.
 macro_rules! each {
     ($device:expr, $inner:ident => $call:expr) => {
         match $device {

@@ -24,7 +24,7 @@ pub struct Background {
     live: Arc<Live>,
 }
 
-/// What the thread says once it has tried to open its files.
+/// The thread's message after it tried to open its files.
 type Opening = Result<Vec<Downgrade>, DeviceError>;
 
 impl Background {
@@ -32,7 +32,7 @@ impl Background {
     /// [`Background::finish`] or its own limits.
     ///
     /// # Errors
-    /// A file that can't be opened; no thread to be had.
+    /// A file that can't be opened, or no thread.
     pub fn start(
         files: FileSet,
         options: OpenOptions,
@@ -41,7 +41,7 @@ impl Background {
         Background::start_within(files, options, job, None)
     }
 
-    /// [`Background::start`] that ends where its next operation would exceed `budget`.
+    /// [`Background::start`] that ends before an operation that would exceed `budget`.
     ///
     /// # Errors
     /// As [`Background::start`].
@@ -70,12 +70,12 @@ impl Background {
         Ok(background)
     }
 
-    /// What could not be had as it was asked for.
+    /// Options that were not possible as asked for.
     pub fn downgrades(&self) -> &[Downgrade] {
         &self.downgrades
     }
 
-    /// How far it is.
+    /// Its progress.
     pub fn live(&self) -> &Arc<Live> {
         &self.live
     }
@@ -85,10 +85,10 @@ impl Background {
         self.thread.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
-    /// Stops it, waits for it, and returns what it did; its errors are in [`Driven::ended`].
+    /// Stops the job, waits for its end, and returns its outcome; errors are in [`Driven::ended`].
     ///
     /// # Errors
-    /// Where the thread has died, which would be a bug.
+    /// The thread has died, which would be a bug.
     pub fn finish(mut self) -> Result<Driven, DeviceError> {
         let driven = self.join();
         driven.ok_or_else(|| thread_error(&self.subject, "it has died".to_owned()))

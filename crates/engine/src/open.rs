@@ -1,5 +1,5 @@
-//! From what a scenario asks for to a device that does it, or to the nearest that can be had, with
-//! the difference recorded.
+//! Opening a device as a scenario asks for, or the nearest that is possible, with each difference
+//! recorded.
 
 use flashlag_device::{DeviceError, Geometry, NullDevice, SyncCall};
 use flashlag_schema::Downgrade;
@@ -16,29 +16,29 @@ use crate::psync::{PsyncDevice, write_dsync};
 use crate::table::{DurableWrite, FileTable};
 use crate::uring;
 
-/// What is asked for.
+/// The options of a device over files.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OpenOptions {
-    /// Past the page cache.
+    /// Whether to bypass the page cache (`O_DIRECT`).
     pub direct: bool,
-    /// What does the I/O.
+    /// The system calls that do the I/O.
     pub engine: EngineKind,
     /// Operations in flight.
     pub queue_depth: u32,
     /// How writes are made durable.
     pub durable: Durability,
-    /// The unit that offsets are multiples of.
+    /// The unit of offsets.
     pub block: Bytes,
-    /// The largest request; the block, where that is larger.
+    /// The largest request; at least a block.
     pub buffer: Bytes,
     /// Whether the files are written.
     pub write: bool,
-    /// Whether the files are made, where they are not there.
+    /// Whether missing files are created.
     pub create: bool,
 }
 
 impl OpenOptions {
-    /// What a scenario's `[[io]]` asks for, on files that are there.
+    /// The options of a scenario's `[[io]]`, on files that exist.
     pub fn of(io: &Io) -> OpenOptions {
         OpenOptions {
             direct: io.direct,
@@ -53,7 +53,7 @@ impl OpenOptions {
     }
 }
 
-/// A device that is open, and what it really does.
+/// An open device, and the options in force.
 #[derive(Debug)]
 pub struct Opened {
     /// The device.
@@ -66,14 +66,14 @@ pub struct Opened {
     pub durable: Durability,
     /// Operations in flight, at most.
     pub queue_depth: u32,
-    /// What could not be had as it was asked for.
+    /// Options that were not possible as asked for.
     pub downgrades: Vec<Downgrade>,
 }
 
-/// Opens the files of `files` as `options` ask, or as nearly as can be had.
+/// Opens `files` as `options` ask, or as nearly as possible.
 ///
 /// # Errors
-/// A file that can't be opened or made; an engine that is not one of ours.
+/// A file that can't be opened or created; an engine of another crate.
 pub fn open(files: &FileSet, options: &OpenOptions) -> Result<Opened, DeviceError> {
     let buffer = options.buffer.max(options.block);
     match options.engine {
@@ -145,7 +145,7 @@ fn not_ours(files: &FileSet, engine: EngineKind) -> DeviceError {
     }
 }
 
-/// io_uring where it is wanted and can be had, else psync.
+/// io_uring if wanted and possible, else psync.
 fn choose(
     table: FileTable,
     mut geometry: Geometry,
@@ -188,7 +188,7 @@ impl Opening<'_> {
         flags
     }
 
-    /// The durability that can be had: `RWF_DSYNC` becomes `O_DSYNC`, which means the same, where
+    /// The durability that is possible: `RWF_DSYNC` becomes `O_DSYNC`, which means the same, where
     /// the kernel or the filesystem does not know it.
     fn durability(&mut self) -> Result<Durability, DeviceError> {
         let asked = self.options.durable;
@@ -205,7 +205,7 @@ impl Opening<'_> {
         Ok(Durability::Dsync)
     }
 
-    /// The open files, what they want of addresses, and whether they bypass the page cache.
+    /// The open files, their alignment, and whether they bypass the page cache.
     fn descriptors(
         &mut self,
         durable: Durability,
@@ -259,8 +259,8 @@ impl Opening<'_> {
     }
 }
 
-/// Rewrites the first bytes of the file with what they are: a zero-length write would not reach
-/// the check. Nothing is there to rewrite in an empty file; then the first real write tells.
+/// Rewrites the first bytes of the file unchanged: a zero-length write would not reach the check.
+/// An empty file has no bytes to rewrite: then the first real write shows an error.
 fn probe_rwf_dsync(file: &OwnedFd) -> Result<(), Errno> {
     let mut bytes = [0u8; 512];
     let length = rustix::io::pread(file, &mut bytes, 0)?;
@@ -270,10 +270,10 @@ fn probe_rwf_dsync(file: &OwnedFd) -> Result<(), Errno> {
     write_dsync(file, &bytes[..length], 0).map(|_| ())
 }
 
-/// What is dirty is written and then dropped from the page cache, so that reads reach the storage.
+/// Writes dirty pages and drops the files from the page cache, so that reads reach the storage.
 fn forget_cached(files: &[OwnedFd]) {
     for file in files {
-        // Both are best effort: the trust check on cache bypass sees what came of it.
+        // Both are best effort: the trust check on cache bypass sees the effect.
         let _ = rustix::fs::fdatasync(file);
         let _ = rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed);
     }

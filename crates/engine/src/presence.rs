@@ -1,4 +1,4 @@
-//! Whether what is measured is still what its path leads to.
+//! Checking that a path still leads to the file that is measured.
 //!
 //! A file that is deleted, moved or unmounted while it is open goes on to work through its
 //! descriptor, and nothing of that reaches the I/O loop.
@@ -21,10 +21,10 @@ pub struct Presence {
 }
 
 impl Presence {
-    /// Remembers what these paths lead to.
+    /// Opens a descriptor of each path's file.
     ///
     /// # Errors
-    /// The first that leads nowhere or can't be held.
+    /// The first path that leads nowhere or can't be opened.
     pub fn of(paths: impl IntoIterator<Item = PathBuf>) -> Result<Presence, DeviceError> {
         let hold = |path: PathBuf| {
             let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -37,7 +37,7 @@ impl Presence {
         Ok(Presence { held })
     }
 
-    /// Whether each path still leads to the same.
+    /// Checks that each path still leads to its file.
     ///
     /// # Errors
     /// The first path that does not, and what to try.
@@ -46,7 +46,7 @@ impl Presence {
     }
 }
 
-/// Whether `path` leads to what is open as `held`.
+/// Checks that `path` leads to the file open as `held`.
 pub(crate) fn check(path: &Path, held: impl AsFd) -> Result<(), DeviceError> {
     let named = lstat(path).map_err(|errno| gone(path, errno))?;
     let open = fstat(held).map_err(|errno| gone(path, errno))?;

@@ -11,25 +11,24 @@ use flashlag_workload::Mismatch;
 
 use super::together::Together;
 
-/// What [`super::drive`] is to do.
+/// A job of [`super::drive`]: operations, addresses, limits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Job {
     /// Read, write or both.
     pub operation: IoOperation,
-    /// How many in a hundred operations of a mixed job read.
+    /// The percentage of reads in a mixed job.
     pub read_percent: u32,
     /// The order of addresses.
     pub pattern: Pattern,
     /// Bytes for each operation.
     pub block: Bytes,
-    /// Addresses come from the first this many bytes of the device.
+    /// The part of the device that is addressed, from offset 0.
     pub span: Bytes,
-    /// Operations in flight, in each thread; at most as many as the device has slots.
+    /// Operations in flight in each thread; at most the device's slots.
     pub queue_depth: u32,
     /// Threads that do the job.
     pub threads: u32,
-    /// The one of them that this is; `None` for all of them, on one device: submitters in virtual
-    /// time.
+    /// This thread's index; `None` for all threads on one device: submitters in virtual time.
     pub thread: Option<u32>,
     /// Which part of the span each thread works on.
     pub thread_spans: ThreadSpans,
@@ -39,13 +38,13 @@ pub struct Job {
     pub arrivals: Arrivals,
     /// When it ends.
     pub limits: Limits,
-    /// What addresses, arrivals and payload follow from.
+    /// The seed of addresses, arrivals and payload.
     pub seed: u64,
     /// Width of an interval of the series, at first.
     pub interval: Nanos,
     /// A wait longer than this is a stall.
     pub stall_over: Nanos,
-    /// Whether every block that was written is read back and proved afterwards.
+    /// Whether every written block is read back and compared afterwards.
     pub verify: bool,
 }
 
@@ -58,9 +57,9 @@ pub struct Limits {
     pub written: Option<Bytes>,
     /// After this long, warm-up not counted.
     pub time: Option<Nanos>,
-    /// Where the time is up but fewer operations were done, goes on, up to four times as long.
+    /// Continues after `time` up to this many operations, at most four times as long.
     pub min_ops: Option<u64>,
-    /// Not counted at the start.
+    /// Warm-up at the start, which is not counted.
     pub warmup: Option<Nanos>,
 }
 
@@ -71,12 +70,12 @@ impl Limits {
     }
 }
 
-/// How much longer than its time a phase may go on to reach `min_ops`.
+/// A phase may last this multiple of its time to reach `min_ops`.
 pub(super) const STRETCH: u64 = 4;
 
 impl Job {
-    /// What a scenario's `[[io]]` asks for, over the first `span` bytes of a device. Intervals are
-    /// 100 ms wide and a stall is longer than 100 ms: set the fields to have it otherwise.
+    /// The job of a scenario's `[[io]]` over the first `span` bytes of a device. By default intervals
+    /// are 100 ms wide and a stall is longer than 100 ms.
     pub fn of(io: &Io, span: Bytes, seed: u64) -> Job {
         Job {
             operation: io.operation,
@@ -105,7 +104,7 @@ impl Job {
     }
 }
 
-/// The step of a device that a scenario's word asks for.
+/// The device's durability for a scenario's word.
 pub fn durability_of(durable: scenario::Durability) -> Durability {
     match durable {
         scenario::Durability::None => Durability::None,
@@ -119,9 +118,9 @@ pub type Enough<'a> = &'a mut dyn FnMut(&[Interval]) -> bool;
 /// Called at the end of each interval: the storage's temperature, in millidegrees Celsius.
 pub type Temperature<'a> = &'a mut dyn FnMut() -> Option<i64>;
 
-/// What looks on while it runs.
+/// The watch over a running job: stop flag, progress, budget, meter.
 pub struct Watch<'a, M> {
-    /// Raised to end it.
+    /// Raised to end the job.
     pub stop: &'a AtomicBool,
     /// Where progress is shown.
     pub live: Option<Arc<Live>>,
@@ -129,13 +128,13 @@ pub struct Watch<'a, M> {
     pub enough: Option<Enough<'a>>,
     /// Reads the temperature of the storage.
     pub temperature: Option<Temperature<'a>>,
-    /// How full the storage is, where the device under it keeps that up to date: a fill.
+    /// The fill level of the storage, updated by the device of a fill.
     pub filled: Option<&'a Cell<Bytes>>,
-    /// What this thread shares with the other threads of its test, where there are any.
+    /// The state shared with the other threads of a test, if any.
     pub together: Option<&'a Together>,
-    /// What may be written, warm-up included; shared with whatever writes beside it.
+    /// The bytes that may be written, warm-up included; shared with a background job.
     pub budget: Option<Budget>,
-    /// Tells where this thread's time goes.
+    /// The meter of this thread's time.
     pub meter: M,
 }
 
@@ -161,27 +160,27 @@ impl<M: std::fmt::Debug> std::fmt::Debug for Watch<'_, M> {
     }
 }
 
-/// What came of a job. Whatever ended it, what was recorded until then is here.
+/// The outcome of a job, with everything that was recorded before its end.
 #[derive(Clone, Debug)]
 pub struct Driven {
     /// Everything that was recorded. `elapsed` has the final flush in it.
     pub recorded: Recorded,
     /// The same for reads and for writes alone, where the job did both.
     pub sides: Option<Box<Sides>>,
-    /// Where this thread's time went, from the first counted moment to the end; `None` where there
-    /// is no meter.
+    /// The split of this thread's time, from the first counted moment to the end; `None` without a
+    /// meter.
     pub time: Option<WaitSplit>,
-    /// How long the final flush took, where there was one: after writes that were not durable each.
+    /// The time of the final flush, after writes that were not durable each.
     pub final_flush: Option<Nanos>,
-    /// Every byte handed to the device or asked of it, warm-up included.
+    /// Bytes written and read, warm-up included.
     pub moved: Bytes,
-    /// Those of them that were written.
+    /// Bytes written, warm-up included.
     pub written: Bytes,
     /// Why it ended.
     pub ended: Ended,
     /// Whether it ended because the next operation would have exceeded the budget.
     pub out_of_budget: bool,
-    /// What reading back showed, where it was asked for and done.
+    /// The result of reading back, if asked for and done.
     pub verified: Option<Verified>,
 }
 
@@ -201,7 +200,7 @@ pub enum Ended {
     Limit,
     /// The stop flag was raised.
     Stopped,
-    /// [`Watch::enough`] said so.
+    /// [`Watch::enough`] returned `true`.
     Enough,
     /// There is no space left, or a quota is used up.
     NoSpace(DeviceError),
@@ -223,20 +222,20 @@ impl Ended {
     }
 }
 
-/// What reading back showed.
+/// The result of reading back.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Verified {
     /// Blocks that were read back.
     pub blocks: u64,
-    /// Blocks of them that don't hold what was written last.
+    /// Blocks that don't hold their last write.
     pub mismatches: u64,
     /// The first few of those.
     pub first: Vec<Mismatch>,
     /// Blocks that could not be read, and the first reason.
     pub unreadable: u64,
-    /// Why the first of them could not be.
+    /// The error of the first unreadable block.
     pub error: Option<DeviceError>,
-    /// Whether every written block was read back; `false` where it was stopped before.
+    /// Whether every written block was read back; `false` if stopped before.
     pub complete: bool,
 }
 

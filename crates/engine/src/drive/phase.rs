@@ -398,8 +398,8 @@ impl<'a, D: Device, M: WaitMeter> Phase<'a, D, M> {
         Ok(())
     }
 
-    /// Tells where an operation waited: every stall's, every one's that was sampled, and every
-    /// one's so long that another reading is due at its end anyway.
+    /// Splits an operation's wait: of every stall, every sampled operation, and every operation so
+    /// long that another reading is due at its end anyway.
     #[inline]
     fn split(
         &mut self,

@@ -23,15 +23,15 @@ use super::verify::KEPT;
 /// How often the user's wish to end, progress and the temperature are looked at.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// What looks on while threads do a job.
+/// The watch over a job in several threads.
 pub struct ThreadsWatch<'a> {
-    /// Raised to end it.
+    /// Raised to end the job.
     pub stop: &'a AtomicBool,
     /// Where progress is shown.
     pub live: Option<Arc<Live>>,
     /// Reads the temperature of the storage.
     pub temperature: Option<Temperature<'a>>,
-    /// What all of them together may write, warm-up included.
+    /// The bytes that all threads together may write, warm-up included.
     pub budget: Option<Budget>,
 }
 
@@ -41,17 +41,17 @@ impl std::fmt::Debug for ThreadsWatch<'_> {
     }
 }
 
-/// What a thread says of itself: that its device is open, and what came of its part.
+/// A message of a thread: its device is open, or its part is done.
 enum Word {
     Open(Result<Nanos, DeviceError>),
     Done(Box<Driven>),
 }
 
-/// Does `job` in as many threads as it says, each on a device that `open` makes in it, with the
-/// meter that `meter` makes there.
+/// Does `job` in its number of threads, each with the device and the meter that `open` and `meter`
+/// create in that thread.
 ///
 /// # Errors
-/// A device that can't be opened, or no thread to be had: nothing was done then.
+/// A device that can't be opened, or no thread: then no operation was done.
 pub fn drive_threads<D, M, O, N>(
     open: O,
     meter: N,
@@ -90,7 +90,7 @@ where
     })
 }
 
-/// What all threads need.
+/// The state that all threads borrow.
 struct Worker<'a, O, N> {
     open: &'a O,
     meter: &'a N,
@@ -99,7 +99,7 @@ struct Worker<'a, O, N> {
     budget: Option<Budget>,
 }
 
-/// What is one thread's own.
+/// The state of one thread.
 struct Place {
     thread: u32,
     say: Sender<Word>,

@@ -1,4 +1,4 @@
-//! Filling storage up to a level, emptying it again, and telling the device what is free.
+//! Filling storage up to a level, emptying it again, and trimming the free space.
 
 mod blame;
 mod filling;

@@ -22,24 +22,24 @@ use crate::drive::{Driven, Ended, Job, Watch, drive};
 use crate::files::FileSet;
 use crate::open::{OpenOptions, open};
 
-/// What is filled, and how far.
+/// A fill: directory, level, pattern.
 #[derive(Clone, Debug)]
 pub struct FillSpec<'a> {
     /// A subdirectory of ours on the storage that is filled.
     pub directory: &'a Path,
-    /// The same, where it is open: files are made there whatever its path leads to by then.
+    /// The same directory, open: files are created there even if its path changes.
     pub opened: Option<&'a Arc<OwnedFd>>,
-    /// What the files' names begin with: 1 to 50 of `a-z 0-9 _ -`.
+    /// The beginning of the files' names: 1 to 50 of `a-z 0-9 _ -`.
     pub stem: &'a str,
-    /// How it is written: pattern, block, durability, depth, engine. Limits of its own hold too.
+    /// Pattern, block, durability, depth, engine; its own limits hold as well.
     pub io: &'a Io,
-    /// It ends when only this much is available.
+    /// The fill ends when only this much is available.
     pub leave: Bytes,
-    /// It writes no more than this.
+    /// The fill writes at most this.
     pub budget: Option<Bytes>,
-    /// What order and payload follow from.
+    /// The seed of order and payload.
     pub seed: u64,
-    /// Whether every block is read back and proved afterwards.
+    /// Whether every block is read back and compared afterwards.
     pub verify: bool,
     /// Width of an interval of the series, at first.
     pub interval: Nanos,
@@ -47,7 +47,7 @@ pub struct FillSpec<'a> {
     pub stall_over: Nanos,
 }
 
-/// A fill that was done, as far as it went. Its files are still there, whatever ended it.
+/// The outcome of a fill. Its files stay.
 #[derive(Debug)]
 pub struct Filled {
     /// What was recorded. Every interval has the level at its end. `ended` is
@@ -62,7 +62,7 @@ pub struct Filled {
     pub durable: Durability,
     /// Operations in flight.
     pub queue_depth: u32,
-    /// What could not be had as it was asked for.
+    /// Options that were not possible as asked for.
     pub downgrades: Vec<Downgrade>,
     /// Room before.
     pub before: FreeSpace,

@@ -5,7 +5,7 @@ use flashlag_device::DeviceError;
 use flashlag_units::Bytes;
 use rustix::fs::StatVfs;
 
-/// How much room a filesystem has (`statvfs`).
+/// The space of a filesystem (`statvfs`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FreeSpace {
     /// Its size, without its own fixed structures.
@@ -19,7 +19,7 @@ pub struct FreeSpace {
 }
 
 impl FreeSpace {
-    /// What is in use: the fill level in bytes.
+    /// Bytes in use: the fill level.
     pub fn used(&self) -> Bytes {
         self.total.saturating_minus(self.free)
     }

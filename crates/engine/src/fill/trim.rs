@@ -34,8 +34,8 @@ struct Range {
 /// `FITRIM`: `_IOWR('X', 121, struct fstrim_range)`.
 const FITRIM: Opcode = opcode::read_write::<Range>(b'X', 121);
 
-/// Tells the device which blocks of the filesystem that holds `path` are free, as `fstrim` does.
-/// What was deleted is committed first: before that it is not free yet. Returns the bytes that the
+/// Trims the free space of the filesystem that holds `path`, as `fstrim` does. Deletions are
+/// committed first, since their space is not free before. Returns the bytes that the
 /// filesystem says it discarded; some (F2FS mounted with `discard`) say none and trim when idle.
 ///
 /// # Errors

@@ -18,15 +18,15 @@ use super::sweep::{Cleaned, Removal, allocated, remove_temporaries_in};
 /// A directory of ours whose run is dead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leftover {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
     /// Its manifest; `None` where its run died before there was one (there is no data then).
     pub manifest: Option<Manifest>,
-    /// What its files take on the storage.
+    /// Bytes of its files on the storage.
     pub bytes: Bytes,
 }
 
-/// What a directory with our kind of name turned out to be.
+/// The state of a directory with our kind of name.
 pub(crate) enum Examination {
     /// Gone, or not even a directory.
     NotOurs,
@@ -38,10 +38,10 @@ pub(crate) enum Examination {
     Abandoned { directory: Hold, manifest: Option<Box<Manifest>> },
 }
 
-/// Finds what dead runs left in `parent`, and touches nothing.
+/// Lists the leftovers of dead runs in `parent` without a change.
 ///
 /// # Errors
-/// Where `parent` can't be listed.
+/// `parent` can't be listed.
 pub fn find_leftovers(parent: &Path) -> Result<Vec<Leftover>, GuardError> {
     let opened = open_parent(parent).map_err(|errno| GuardError::os("open", parent, errno))?;
     let mut leftovers = Vec::new();
@@ -63,13 +63,13 @@ pub fn find_leftovers(parent: &Path) -> Result<Vec<Leftover>, GuardError> {
 /// in the result with its reason.
 ///
 /// # Errors
-/// Where `parent` can't be listed.
+/// `parent` can't be listed.
 pub fn clean(parent: &Path) -> Result<Vec<Cleaned>, GuardError> {
     clean_unvisited(parent, false, &mut BTreeSet::new())
 }
 
-/// As [`clean`], and also what runs of other machines left: for somebody who knows that they are
-/// dead, which can't be seen from here.
+/// As [`clean`], and also the leftovers of runs on other machines, for a user who knows that they
+/// are dead.
 ///
 /// # Errors
 /// As [`clean`].

@@ -13,7 +13,7 @@ pub struct Owner {
     /// Which start of the system (`/proc/sys/kernel/random/boot_id`).
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub boot_id: Option<String>,
-    /// Which machine: a digest of `/etc/machine-id`, which itself is nobody's business.
+    /// The machine: a digest of `/etc/machine-id`, since the id itself is private.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub machine: Option<String>,
 }

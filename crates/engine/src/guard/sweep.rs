@@ -1,4 +1,4 @@
-//! Removing what is ours from one directory of ours.
+//! Removing our own files from one directory of ours.
 
 use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
@@ -16,13 +16,13 @@ use super::manifest::{Manifest, is_begun};
 use super::name::{MANIFEST, MANIFEST_TEMPORARY, is_ours, is_temporary};
 use super::temporary::is_abandoned;
 
-/// How many names are held at once; there may be more in a directory.
+/// Names in memory at once; a directory may have more.
 const BATCH: usize = 1024;
-/// How many of the things that stayed are named.
+/// The most remainders that are named.
 const KEPT_NAMED: usize = 32;
 const NOT_OURS: &str = "not made by flashlag: left alone";
 
-/// What was removed with one directory of ours, and what was not.
+/// The clean-up of one directory of ours: files removed and files left.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cleaned {
     /// The directory.
@@ -31,14 +31,14 @@ pub struct Cleaned {
     pub removed: flashlag_schema::Cleaned,
     /// What stayed, and so did the directory and its manifest: the first few.
     pub kept: Vec<Remainder>,
-    /// How many things stayed in all.
+    /// The number of all remainders.
     pub kept_count: u64,
 }
 
-/// Something that was not removed.
+/// A file or directory that was not removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remainder {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
     /// Why it stayed, and what to try.
     pub reason: String,
@@ -73,7 +73,7 @@ impl Cleaned {
     }
 }
 
-/// A directory of ours that may be removed: nobody else uses it.
+/// A directory of ours that no run uses.
 pub(crate) struct Removal<'a> {
     /// The directory that it is in.
     pub parent: &'a OwnedFd,
