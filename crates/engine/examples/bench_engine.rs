@@ -15,7 +15,7 @@ use std::sync::atomic::AtomicBool;
 
 use flashlag_device::{Device, DeviceError, Durability, Latency};
 use flashlag_engine::ThreadWaitMeter;
-use flashlag_engine::{Driven, FileSet, Job, Limits, OpenOptions, Watch, drive, open};
+use flashlag_engine::{FileSet, Job, JobOutcome, Limits, OpenOptions, Watch, drive, open};
 use flashlag_schema::scenario::{self, Arrivals, EngineKind, IoOperation, Pattern};
 use flashlag_stats::Percentile;
 use flashlag_testing::{FaultDevice, Faults};
@@ -105,7 +105,7 @@ fn thread_cpu() -> Nanos {
     Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }
 
-fn run(case: &Case, files: &FileSet, time: Nanos) -> Result<(Driven, Nanos), DeviceError> {
+fn run(case: &Case, files: &FileSet, time: Nanos) -> Result<(JobOutcome, Nanos), DeviceError> {
     let stop = AtomicBool::new(false);
     let meter = if case.meter { ThreadWaitMeter::open().ok() } else { None };
     let mut watch = Watch::new(&stop, meter);
@@ -126,7 +126,7 @@ fn run(case: &Case, files: &FileSet, time: Nanos) -> Result<(Driven, Nanos), Dev
     Ok((driven, cpu))
 }
 
-fn report(driven: &Driven, cpu: Nanos) -> String {
+fn report(driven: &JobOutcome, cpu: Nanos) -> String {
     let latency = &driven.recorded.latency;
     let ops = latency.count();
     let figure = |percentile| {

@@ -9,7 +9,7 @@ use flashlag_device::{Budget, DeviceError};
 use flashlag_schema::Downgrade;
 use flashlag_stats::live::Live;
 
-use crate::drive::{Driven, Job, Watch, drive};
+use crate::drive::{Job, JobOutcome, Watch, drive};
 use crate::files::FileSet;
 use crate::meter::ThreadWaitMeter;
 use crate::open::{OpenOptions, open};
@@ -18,7 +18,7 @@ use crate::open::{OpenOptions, open};
 #[derive(Debug)]
 pub struct Background {
     stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<Option<Driven>>>,
+    thread: Option<JoinHandle<Option<JobOutcome>>>,
     subject: String,
     downgrades: Vec<Downgrade>,
     live: Arc<Live>,
@@ -85,16 +85,16 @@ impl Background {
         self.thread.as_ref().is_none_or(JoinHandle::is_finished)
     }
 
-    /// Stops the job, waits for its end, and returns its outcome; errors are in [`Driven::ended`].
+    /// Stops the job, waits for its end, and returns its outcome; errors are in [`JobOutcome::ended`].
     ///
     /// # Errors
     /// The thread has died, which would be a bug.
-    pub fn finish(mut self) -> Result<Driven, DeviceError> {
+    pub fn finish(mut self) -> Result<JobOutcome, DeviceError> {
         let driven = self.join();
         driven.ok_or_else(|| thread_error(&self.subject, "it has died".to_owned()))
     }
 
-    fn join(&mut self) -> Option<Driven> {
+    fn join(&mut self) -> Option<JobOutcome> {
         self.stop.store(true, Ordering::Relaxed);
         self.thread.take()?.join().ok().flatten()
     }
@@ -114,7 +114,7 @@ fn work(
     (job, budget): (&Job, Option<Budget>),
     (stop, live): (&AtomicBool, Arc<Live>),
     tell: &SyncSender<Opening>,
-) -> Option<Driven> {
+) -> Option<JobOutcome> {
     let opened = match open(files, options) {
         Ok(opened) => opened,
         Err(error) => {

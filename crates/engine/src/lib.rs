@@ -25,16 +25,19 @@ mod uring;
 pub use any::AnyDevice;
 pub use background::Background;
 pub use drive::{
-    Driven, Ended, Job, Limits, Sides, ThreadsWatch, Verified, Watch, drive, drive_threads,
+    EndReason, Job, JobOutcome, Limits, Sides, ThreadsWatch, Verification, Watch, drive,
+    drive_threads,
 };
 pub use files::FileSet;
 pub use meter::ThreadWaitMeter;
-pub use open::{OpenOptions, Opened, open};
+pub use open::{OpenDevice, OpenOptions, open};
 pub use presence::Presence;
 pub use psync::PsyncDevice;
 pub use uring::UringDevice;
 
 pub use calibrate::calibrate;
-pub use fill::{FillSpec, Filled, FreeSpace, TrimError, fill, free_space, leave_default, trim};
+pub use fill::{
+    FillOutcome, FillSpec, FreeSpace, TrimError, fill, free_space, leave_default, trim,
+};
 pub use guard::{GuardError, Workspace};
 pub use heartbeat::Heartbeat;

@@ -55,7 +55,7 @@ impl OpenOptions {
 
 /// An open device, and the options in force.
 #[derive(Debug)]
-pub struct Opened {
+pub struct OpenDevice {
     /// The device.
     pub device: AnyDevice,
     /// What does the I/O: psync, io_uring or null.
@@ -74,7 +74,7 @@ pub struct Opened {
 ///
 /// # Errors
 /// A file that can't be opened or created; an engine of another crate.
-pub fn open(files: &FileSet, options: &OpenOptions) -> Result<Opened, DeviceError> {
+pub fn open(files: &FileSet, options: &OpenOptions) -> Result<OpenDevice, DeviceError> {
     let buffer = options.buffer.max(options.block);
     match options.engine {
         EngineKind::Null => return Ok(open_null(files.span(), options, buffer)),
@@ -112,7 +112,7 @@ pub fn open(files: &FileSet, options: &OpenOptions) -> Result<Opened, DeviceErro
             reason: depth_reason(engine).to_owned(),
         });
     }
-    Ok(Opened { device, engine, direct, durable, queue_depth, downgrades })
+    Ok(OpenDevice { device, engine, direct, durable, queue_depth, downgrades })
 }
 
 fn depth_reason(engine: EngineKind) -> &'static str {
@@ -122,9 +122,9 @@ fn depth_reason(engine: EngineKind) -> &'static str {
     }
 }
 
-fn open_null(size: Bytes, options: &OpenOptions, buffer: Bytes) -> Opened {
+fn open_null(size: Bytes, options: &OpenOptions, buffer: Bytes) -> OpenDevice {
     let queue_depth = options.queue_depth.clamp(1, uring::MAX_DEPTH);
-    Opened {
+    OpenDevice {
         device: AnyDevice::Null(NullDevice::new(size, queue_depth, buffer)),
         engine: EngineKind::Null,
         direct: options.direct,

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use flashlag_device::Device;
-use flashlag_engine::{FileSet, OpenOptions, Opened, open};
+use flashlag_engine::{FileSet, OpenDevice, OpenOptions, open};
 use flashlag_schema::scenario::{Durability, EngineKind};
 use flashlag_testing::conformance::check;
 use flashlag_testing::{FaultDevice, Faults};
@@ -31,7 +31,7 @@ fn options(engine: EngineKind, depth: u32, direct: bool, durable: Durability) ->
     }
 }
 
-fn opened(files: &FileSet, options: &OpenOptions) -> Opened {
+fn opened(files: &FileSet, options: &OpenOptions) -> OpenDevice {
     open(files, options).expect("open")
 }
 

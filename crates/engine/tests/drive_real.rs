@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use flashlag_device::Durability;
 use flashlag_engine::ThreadWaitMeter;
 use flashlag_engine::{
-    Background, Ended, FileSet, Job, Limits, OpenOptions, Opened, Watch, drive, open,
+    Background, EndReason, FileSet, Job, Limits, OpenDevice, OpenOptions, Watch, drive, open,
 };
 use flashlag_schema::scenario::{self, Arrivals, EngineKind, IoOperation, Pattern};
 use flashlag_units::{Bytes, Nanos};
@@ -43,7 +43,7 @@ fn job(operation: IoOperation, pattern: Pattern, depth: u32, durability: Durabil
     }
 }
 
-fn opened(files: &FileSet, job: &Job, engine: EngineKind, direct: bool) -> Opened {
+fn opened(files: &FileSet, job: &Job, engine: EngineKind, direct: bool) -> OpenDevice {
     let durable = match job.durability {
         Durability::None => scenario::Durability::None,
         Durability::Flush => scenario::Durability::Fdatasync,
@@ -83,7 +83,7 @@ fn every_engine_writes_and_proves_every_byte() {
                          {:?} {:?} {:?}",
                         driven.ended, driven.verified, opened.downgrades
                     );
-                    assert_eq!(driven.ended, Ended::Limit, "{what}");
+                    assert_eq!(driven.ended, EndReason::Limit, "{what}");
                     assert_eq!(driven.recorded.latency.count(), 128, "{what}");
                     assert!(driven.verified.expect("asked for").is_proved(), "{what}");
                     let flushes = driven.recorded.flush.count();
@@ -118,7 +118,7 @@ fn a_background_job_runs_until_it_is_finished() {
     let live = std::sync::Arc::clone(background.live());
     let driven = background.finish().expect("driven");
     assert_eq!(live.snapshot().bytes, driven.moved, "what was shown is what was written");
-    assert_eq!(driven.ended, Ended::Stopped);
+    assert_eq!(driven.ended, EndReason::Stopped);
     assert!(driven.recorded.latency.count() > 0 && driven.moved > Bytes::ZERO);
 }
 

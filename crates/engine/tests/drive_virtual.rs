@@ -6,7 +6,7 @@ use flashlag_device::{
     Clock, Device, Durability, Latency, NoWaitMeter, RamDevice, SchedulerTimes, Service,
     VirtualClock, WaitMeter,
 };
-use flashlag_engine::{Driven, Ended, Job, Limits, Watch, drive};
+use flashlag_engine::{EndReason, Job, JobOutcome, Limits, Watch, drive};
 use flashlag_schema::scenario::{Arrivals, IoOperation, Pattern, Schedule};
 use flashlag_stats::Percentile;
 use flashlag_testing::{FaultDevice, Faults};
@@ -47,7 +47,7 @@ fn ram(slots: u32, service: Service, seed: u64) -> RamDevice<VirtualClock> {
     RamDevice::simulated(SIZE, slots, BLOCK, service, seed)
 }
 
-fn run<D: Device>(device: &mut D, job: &Job) -> Driven {
+fn run<D: Device>(device: &mut D, job: &Job) -> JobOutcome {
     let stop = AtomicBool::new(false);
     drive(device, job, &mut Watch::new(&stop, NoWaitMeter))
 }
@@ -244,7 +244,7 @@ fn an_error_keeps_what_was_recorded() {
         let inner = ram(4, service(Latency::Fixed(Nanos::from_micros(10)), 2), 0);
         let job = Job { queue_depth: depth, ..job(1_000) };
         let driven = run(&mut FaultDevice::new(inner, faults), &job);
-        let Ended::Error(error) = &driven.ended else { panic!("{:?}", driven.ended) };
+        let EndReason::Error(error) = &driven.ended else { panic!("{:?}", driven.ended) };
         assert_eq!(error.errno, Some(eio.raw_os_error()));
         let kept = driven.recorded.latency.count();
         assert!((50..=54).contains(&kept), "depth {depth}: {kept}");
@@ -256,7 +256,7 @@ fn no_space_is_told_from_other_errors_and_keeps_what_was_recorded() {
     let faults = Faults { room: Some(Bytes(100 * 4096)), ..Faults::default() };
     let inner = ram(1, service(Latency::Fixed(Nanos::from_micros(10)), 1), 0);
     let driven = run(&mut FaultDevice::new(inner, faults), &job(1_000));
-    assert!(matches!(driven.ended, Ended::NoSpace(_)), "{:?}", driven.ended);
+    assert!(matches!(driven.ended, EndReason::NoSpace(_)), "{:?}", driven.ended);
     assert_eq!(driven.recorded.latency.count(), 100);
     assert!(driven.final_flush.is_some(), "what was written is made durable all the same");
 }
@@ -342,7 +342,7 @@ fn it_ends_when_told_that_it_is_enough() {
     watch.enough = Some(&mut enough);
     let mut device = ram(1, service(Latency::Fixed(Nanos::from_millis(1)), 1), 0);
     let driven = drive(&mut device, &job(100_000), &mut watch);
-    assert_eq!(driven.ended, Ended::Enough);
+    assert_eq!(driven.ended, EndReason::Enough);
     assert_eq!(driven.recorded.latency.count(), 300);
 }
 
@@ -351,7 +351,7 @@ fn a_raised_stop_flag_ends_it_before_it_begins() {
     let stop = AtomicBool::new(true);
     let mut device = ram(1, Service::INSTANT, 0);
     let driven = drive(&mut device, &job(100), &mut Watch::new(&stop, NoWaitMeter));
-    assert_eq!((driven.ended, driven.recorded.latency.count()), (Ended::Stopped, 0));
+    assert_eq!((driven.ended, driven.recorded.latency.count()), (EndReason::Stopped, 0));
 }
 
 proptest! {

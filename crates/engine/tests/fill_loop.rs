@@ -16,8 +16,8 @@ use common::faulty::FaultyMount;
 use common::loop_mount::{LoopMount, run};
 use flashlag_device::DeviceError;
 use flashlag_engine::ThreadWaitMeter;
-use flashlag_engine::drive::{Ended, Watch};
-use flashlag_engine::fill::{FillSpec, Filled, fill, free_space};
+use flashlag_engine::drive::{EndReason, Watch};
+use flashlag_engine::fill::{FillOutcome, FillSpec, fill, free_space};
 use flashlag_engine::guard::{Remainder, Workspace, clean};
 use flashlag_schema::scenario::{
     Arrivals, Durability, EngineKind, Io, IoOperation, Pattern, Until,
@@ -73,7 +73,7 @@ impl Asked<'static> {
     }
 }
 
-fn do_fill(directory: &Path, asked: &Asked<'_>) -> Result<Filled, DeviceError> {
+fn do_fill(directory: &Path, asked: &Asked<'_>) -> Result<FillOutcome, DeviceError> {
     let spec = FillSpec {
         opened: None,
         directory,
@@ -108,7 +108,7 @@ fn a_fill_ends_at_its_level_with_the_level_in_every_interval() {
         let leave = Bytes::from_mb(leave);
         let before = available(mount.path());
         let filled = do_fill(&directory, &Asked::new(how, leave)).unwrap();
-        assert_eq!(filled.driven.ended, Ended::Limit, "{filled:?}");
+        assert_eq!(filled.driven.ended, EndReason::Limit, "{filled:?}");
         let left = available(mount.path());
         // One block of ours, and what ext4 takes for its extents.
         assert!(left <= leave.plus(how.1) && left.plus(Bytes::from_kib(512)) >= leave, "{left}");
@@ -130,13 +130,13 @@ fn nothing_left_means_full_and_full_is_no_failure() {
     let (work, directory) = workspace(&mount);
     fs::write(mount.path().join("canary.txt"), "a user's letter").unwrap();
     let filled = do_fill(&directory, &Asked::new(SEQUENTIAL, Bytes::ZERO)).unwrap();
-    assert!(matches!(filled.driven.ended, Ended::NoSpace(_)), "{:?}", filled.driven.ended);
+    assert!(matches!(filled.driven.ended, EndReason::NoSpace(_)), "{:?}", filled.driven.ended);
     assert!(filled.driven.recorded.latency.count() > 150);
     assert!(filled.notes.is_empty(), "{:?}", filled.notes);
     assert!(available(mount.path()) < Bytes::from_mib(1));
     // Nothing more fits, and that is no failure either.
     let again = do_fill(&directory, &Asked::new(RANDOM, Bytes::from_mib(1))).unwrap();
-    assert_eq!((again.driven.ended, again.driven.moved), (Ended::Limit, Bytes::ZERO));
+    assert_eq!((again.driven.ended, again.driven.moved), (EndReason::Limit, Bytes::ZERO));
     assert!(again.notes[0].contains("nothing to fill"), "{:?}", again.notes);
     // On full storage a clean-up must work without room.
     work.keep();
@@ -152,7 +152,7 @@ fn a_random_fill_writes_every_block_once_and_is_proved() {
         let mut asked = Asked::new(RANDOM, available(mount.path()).minus(Bytes::from_mib(16)));
         (asked.io.engine, asked.io.queue_depth, asked.verify) = (engine, depth, true);
         let filled = do_fill(&directory, &asked).unwrap();
-        assert_eq!(filled.driven.ended, Ended::Limit);
+        assert_eq!(filled.driven.ended, EndReason::Limit);
         let verified = filled.driven.verified.as_ref().unwrap();
         assert!(verified.is_proved(), "{verified:?}");
         assert_eq!(verified.blocks, filled.driven.recorded.latency.count());
@@ -181,7 +181,7 @@ fn a_random_fill_of_a_filesystem_without_sparse_files_ascends_and_says_so() {
         let mut asked = Asked::new(RANDOM, leave);
         asked.verify = true;
         let filled = do_fill(&directory, &asked).unwrap();
-        assert_eq!(filled.driven.ended, Ended::Limit, "{kind}");
+        assert_eq!(filled.driven.ended, EndReason::Limit, "{kind}");
         let said: Vec<_> = filled.downgrades.iter().map(|one| one.effective.as_str()).collect();
         assert!(said.contains(&"ascending order"), "{kind}: {:?}", filled.downgrades);
         // Written once: no gap was filled with zeroes first, neither by us nor below.
@@ -239,7 +239,7 @@ fn a_budget_ends_it_and_says_so() {
     let budget = Some(Bytes::from_mb(10));
     let asked = Asked { budget, ..Asked::new(SEQUENTIAL, Bytes::from_mb(5)) };
     let filled = do_fill(&directory, &asked).unwrap();
-    assert_eq!(filled.driven.ended, Ended::Limit);
+    assert_eq!(filled.driven.ended, EndReason::Limit);
     assert!(filled.driven.moved <= Bytes::from_mb(10));
     assert!(filled.notes[0].contains("--budget"), "{:?}", filled.notes);
 }
@@ -257,7 +257,7 @@ fn space_that_others_take_meanwhile_is_not_taken_twice() {
     });
     let filled = do_fill(&directory, &Asked::new(RANDOM, leave)).unwrap();
     neighbour.join().unwrap();
-    assert_eq!(filled.driven.ended, Ended::Limit);
+    assert_eq!(filled.driven.ended, EndReason::Limit);
     let left = available(mount.path());
     assert!(
         left.plus(Bytes::from_mib(1)) >= leave && left <= leave.plus(Bytes::from_mib(1)),
@@ -281,7 +281,7 @@ fn space_that_others_free_meanwhile_is_filled_too() {
     });
     let filled = do_fill(&directory, &Asked::new(RANDOM, leave)).unwrap();
     neighbour.join().unwrap();
-    assert_eq!(filled.driven.ended, Ended::Limit);
+    assert_eq!(filled.driven.ended, EndReason::Limit);
     let left = available(mount.path());
     assert!(
         left.plus(Bytes::from_mib(1)) >= leave && left <= leave.plus(Bytes::from_mib(1)),
@@ -308,7 +308,7 @@ fn the_stop_flag_ends_it_with_everything_kept() {
         });
         do_fill(&directory, &asked).unwrap()
     });
-    assert_eq!(filled.driven.ended, Ended::Stopped);
+    assert_eq!(filled.driven.ended, EndReason::Stopped);
     assert!(filled.driven.recorded.latency.count() > 0 && filled.driven.verified.is_none());
 }
 
@@ -327,7 +327,7 @@ fn a_read_only_remount_is_told_with_path_operation_and_advice() {
         };
         do_fill(&directory, &asked).unwrap()
     });
-    let Ended::Error(error) = &filled.driven.ended else { panic!("{:?}", filled.driven.ended) };
+    let EndReason::Error(error) = &filled.driven.ended else { panic!("{:?}", filled.driven.ended) };
     assert!(filled.driven.recorded.latency.count() > 0);
     let text = error.to_string();
     assert!(text.contains("fill-1-0000.dat") && text.contains("read-only"), "{text}");
@@ -348,7 +348,7 @@ fn a_device_that_fails_is_told_with_path_operation_and_advice() {
         let durable = Io { durable: Durability::Fdatasync, ..io(RANDOM.0, RANDOM.1) };
         do_fill(&directory, &Asked { io: durable, ..Asked::new(RANDOM, Bytes::ZERO) }).unwrap()
     });
-    let Ended::Error(error) = &filled.driven.ended else { panic!("{:?}", filled.driven.ended) };
+    let EndReason::Error(error) = &filled.driven.ended else { panic!("{:?}", filled.driven.ended) };
     assert!(filled.driven.recorded.latency.count() > 0);
     let text = error.to_string();
     assert!(text.contains("fill-1-0000.dat") && text.contains("kernel log"), "{text}");
@@ -368,7 +368,9 @@ fn child_that_fills_as_another_user() {
     let mut work = Workspace::create(Path::new(&parent)).unwrap();
     let directory = work.subdirectory("fill").unwrap();
     let filled = do_fill(&directory, &Asked::new(SEQUENTIAL, Bytes::from_mb(5))).unwrap();
-    let Ended::NoSpace(error) = &filled.driven.ended else { panic!("{:?}", filled.driven.ended) };
+    let EndReason::NoSpace(error) = &filled.driven.ended else {
+        panic!("{:?}", filled.driven.ended)
+    };
     println!("ended: {error}");
     println!("notes: {:?}", filled.notes);
     println!("written: {}", filled.driven.recorded.bytes.0);
@@ -411,7 +413,9 @@ fn a_quota_that_holds_for_root_too_ends_it_the_same_way() {
     let mount = or_skip!(LoopMount::btrfs_with_quota(256, 40));
     let (work, directory) = workspace(&mount);
     let filled = do_fill(&directory, &Asked::new(SEQUENTIAL, Bytes::from_mb(5))).unwrap();
-    let Ended::NoSpace(error) = &filled.driven.ended else { panic!("{:?}", filled.driven.ended) };
+    let EndReason::NoSpace(error) = &filled.driven.ended else {
+        panic!("{:?}", filled.driven.ended)
+    };
     let text = error.to_string();
     assert!(text.contains("quota exceeded") && text.contains("raise the quota"), "{text}");
     assert!(filled.notes[0].contains("before its level"), "{:?}", filled.notes);
@@ -443,7 +447,7 @@ fn a_directory_that_vanishes_during_the_fill_is_told() {
         });
         do_fill(&directory, &asked).unwrap()
     });
-    let Ended::Error(error) = &filled.driven.ended else { panic!("{:?}", filled.driven.ended) };
+    let EndReason::Error(error) = &filled.driven.ended else { panic!("{:?}", filled.driven.ended) };
     assert!(error.to_string().contains("deleted, moved or unmounted"), "{error}");
     assert!(filled.driven.recorded.latency.count() > 5);
 }

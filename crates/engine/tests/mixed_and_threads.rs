@@ -10,7 +10,9 @@ use flashlag_device::{
     Clock, Completion, Device, DeviceError, Durability, Geometry, Latency, MonotonicClock,
     NoWaitMeter, NullDevice, RamDevice, Request, SchedulerTimes, Service, VirtualClock, WaitMeter,
 };
-use flashlag_engine::{Driven, Ended, Job, Limits, ThreadsWatch, Watch, drive, drive_threads};
+use flashlag_engine::{
+    EndReason, Job, JobOutcome, Limits, ThreadsWatch, Watch, drive, drive_threads,
+};
 use flashlag_schema::scenario::{Arrivals, IoOperation, Pattern, Schedule, ThreadSpans};
 use flashlag_stats::Histogram;
 use flashlag_testing::{FaultDevice, Faults};
@@ -53,7 +55,7 @@ fn ram(slots: u32) -> RamDevice<VirtualClock> {
     RamDevice::simulated(SIZE, slots, BLOCK, service, 1)
 }
 
-fn run<D: Device>(device: &mut D, job: &Job) -> Driven {
+fn run<D: Device>(device: &mut D, job: &Job) -> JobOutcome {
     let stop = AtomicBool::new(false);
     drive(device, job, &mut Watch::new(&stop, NoWaitMeter))
 }
@@ -121,7 +123,7 @@ fn a_budget_of_written_bytes_ends_a_mixed_job_before_it_is_exceeded() {
         ..Limits::default()
     };
     let driven = run(&mut ram(1), &Job { limits, ..job(1) });
-    assert_eq!((driven.written, driven.ended), (Bytes(100 * BLOCK.0), Ended::Limit));
+    assert_eq!((driven.written, driven.ended), (Bytes(100 * BLOCK.0), EndReason::Limit));
 }
 
 /// What was asked of a device.
@@ -216,7 +218,7 @@ fn watch(stop: &AtomicBool) -> ThreadsWatch<'_> {
 fn threads<D: Device>(
     job: &Job,
     open: impl Fn(u32) -> Result<D, DeviceError> + Sync,
-) -> Result<Driven, DeviceError> {
+) -> Result<JobOutcome, DeviceError> {
     let stop = AtomicBool::new(false);
     drive_threads(open, || NoWaitMeter, job, &mut watch(&stop))
 }
@@ -227,7 +229,7 @@ fn threads_share_the_limit_operation_by_operation_and_their_records_are_one() {
     let driven = threads(&job, |_| Ok(ram(2))).unwrap();
     assert_eq!(driven.recorded.latency.count(), 40_001);
     assert_eq!(driven.moved, Bytes(40_001 * BLOCK.0));
-    assert_eq!(driven.ended, Ended::Limit);
+    assert_eq!(driven.ended, EndReason::Limit);
     let sides = driven.sides.unwrap();
     only(&sides.read.latency, READ);
     only(&sides.write.latency, WRITE);
@@ -260,7 +262,7 @@ fn threads_on_a_null_device_in_real_time_end_at_their_time_together() {
     let driven = threads(&job, null).unwrap();
     assert!(driven.recorded.elapsed >= Nanos::from_millis(60), "{}", driven.recorded.elapsed);
     assert!(driven.recorded.latency.count() > 1_000);
-    assert_eq!(driven.ended, Ended::Limit);
+    assert_eq!(driven.ended, EndReason::Limit);
 }
 
 /// A meter that says of every thread that it ran a quarter of the time.
@@ -297,7 +299,7 @@ fn an_error_in_one_thread_ends_all_and_what_was_done_is_kept() {
         Ok(FaultDevice::new(NullDevice::new(SIZE, 1, BLOCK), faults))
     };
     let driven = threads(&job, open).unwrap();
-    assert!(matches!(driven.ended, Ended::Error(_)), "{:?}", driven.ended);
+    assert!(matches!(driven.ended, EndReason::Error(_)), "{:?}", driven.ended);
     assert!(driven.recorded.latency.count() >= 499, "{}", driven.recorded.latency.count());
 }
 
@@ -337,7 +339,7 @@ fn raising_stop_ends_every_thread() {
         let null = |_| Ok::<_, DeviceError>(NullDevice::new(SIZE, 1, BLOCK));
         drive_threads(null, || NoWaitMeter, &job, &mut watch(&stop)).unwrap()
     });
-    assert_eq!(driven.ended, Ended::Stopped);
+    assert_eq!(driven.ended, EndReason::Stopped);
     assert!(driven.recorded.latency.count() > 0);
 }
 

@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 use common::refused::refused;
 use flashlag_device::Durability;
 use flashlag_engine::ThreadWaitMeter;
-use flashlag_engine::{Ended, FileSet, Job, Limits, OpenOptions, Watch, drive, open};
+use flashlag_engine::{EndReason, FileSet, Job, Limits, OpenOptions, Watch, drive, open};
 use flashlag_schema::scenario::{self, Arrivals, EngineKind, IoOperation, Pattern};
 use flashlag_units::{Bytes, Nanos};
 use flashlag_workload::Payload;
@@ -56,7 +56,7 @@ fn had_instead(directory: &Path, asked: EngineKind) -> (EngineKind, u32, Vec<(St
     let mut opened = open(&files, &options).unwrap();
     let watch = &mut Watch::new(&NEVER, ThreadWaitMeter::open().ok());
     let driven = drive(&mut opened.device, &writes(opened.queue_depth), watch);
-    assert_eq!(driven.ended, Ended::Limit);
+    assert_eq!(driven.ended, EndReason::Limit);
     assert!(driven.verified.unwrap().is_proved());
     let told = |one: flashlag_schema::Downgrade| (one.requested, one.reason);
     (opened.engine, opened.queue_depth, opened.downgrades.into_iter().map(told).collect())

@@ -8,7 +8,7 @@ use flashlag_device::{
     Completion, Device, DeviceError, Durability, Geometry, Latency, NoWaitMeter, RamDevice,
     Request, Service, VirtualClock,
 };
-use flashlag_engine::{Driven, Job, Limits, Watch, drive};
+use flashlag_engine::{Job, JobOutcome, Limits, Watch, drive};
 use flashlag_schema::scenario::{Arrivals, IoOperation, Pattern};
 use flashlag_units::{Bytes, Nanos};
 
@@ -80,7 +80,7 @@ impl Device for Filling<'_> {
     }
 }
 
-fn fill() -> Driven {
+fn fill() -> JobOutcome {
     let (stop, filled) = (AtomicBool::new(false), Cell::new(Bytes::ZERO));
     let mut watch = Watch { filled: Some(&filled), ..Watch::new(&stop, NoWaitMeter) };
     drive(&mut Filling(ram(), &filled), &job(Durability::None), &mut watch)

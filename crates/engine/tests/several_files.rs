@@ -9,7 +9,9 @@ use std::sync::atomic::AtomicBool;
 
 use flashlag_device::{Completion, Device, Durability, Op, Request};
 use flashlag_engine::ThreadWaitMeter;
-use flashlag_engine::{Ended, FileSet, Job, Limits, OpenOptions, Opened, Watch, drive, open};
+use flashlag_engine::{
+    EndReason, FileSet, Job, Limits, OpenDevice, OpenOptions, Watch, drive, open,
+};
 use flashlag_schema::scenario::{self, Arrivals, EngineKind, IoOperation, Pattern};
 use flashlag_units::{Bytes, Nanos};
 
@@ -26,7 +28,7 @@ fn sparse(directory: &Path) -> FileSet {
     files
 }
 
-fn opened(files: &FileSet, engine: EngineKind, depth: u32, block: u64, direct: bool) -> Opened {
+fn opened(files: &FileSet, engine: EngineKind, depth: u32, block: u64, direct: bool) -> OpenDevice {
     let options = OpenOptions {
         direct,
         engine,
@@ -127,7 +129,7 @@ fn random_writes_reach_every_file_and_every_byte_is_proved() {
         let stop = AtomicBool::new(false);
         let watch = &mut Watch::new(&stop, ThreadWaitMeter::open().ok());
         let driven = drive(&mut opened.device, &job, watch);
-        assert_eq!(driven.ended, Ended::Limit, "{engine:?}");
+        assert_eq!(driven.ended, EndReason::Limit, "{engine:?}");
         let verified = driven.verified.unwrap();
         assert!(verified.is_proved() && verified.blocks > 1000, "{engine:?}: {verified:?}");
         use std::os::unix::fs::MetadataExt;

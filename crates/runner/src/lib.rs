@@ -28,7 +28,7 @@ pub use builtin::{BUILTINS, Builtin, builtin};
 pub use error::{Fits, RunError};
 pub use estimate::Estimate;
 pub use events::{Event, Observer};
-pub use flashlag_engine::guard::{Cleaned, GuardError, clean, clean_of_all_machines};
+pub use flashlag_engine::guard::{Cleanup, GuardError, clean, clean_of_all_machines};
 pub use output::{Destination, OutputKind, RunFile, is_same_file};
 pub use prepared::{Prepared, prepare, run};
 pub use real::Cost;

@@ -8,7 +8,7 @@ use flashlag_stats::Percentile;
 use flashlag_units::{Bytes, Nanos};
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::drive::{Driven, Ended, Job, Limits, Watch, drive};
+use crate::drive::{EndReason, Job, JobOutcome, Limits, Watch, drive};
 
 const BLOCK: Bytes = Bytes(4096);
 const SPAN: Bytes = Bytes::from_mib(64);
@@ -44,11 +44,11 @@ pub(super) fn measure(time: Nanos) -> Reading<EngineOverhead> {
     overhead(&driven, thread_cpu().saturating_since(before))
 }
 
-fn overhead(driven: &Driven, cpu: Nanos) -> Reading<EngineOverhead> {
+fn overhead(driven: &JobOutcome, cpu: Nanos) -> Reading<EngineOverhead> {
     let latency = &driven.recorded.latency;
     let (median, p99) = (latency.quantile(Percentile::P50), latency.quantile(Percentile::P99));
     match (median, p99, &driven.ended) {
-        (Some(latency_p50_ns), Some(latency_p99_ns), Ended::Limit) => {
+        (Some(latency_p50_ns), Some(latency_p99_ns), EndReason::Limit) => {
             let cpu_picoseconds_per_op = cpu.0.saturating_mul(1000) / latency.count().max(1);
             let ops = latency.count();
             Reading::Value(EngineOverhead {

@@ -9,7 +9,7 @@ use flashlag_stats::{Interval, Recorded, WaitSplit};
 use flashlag_units::{Bytes, Nanos};
 use flashlag_workload::Mismatch;
 
-use super::together::Together;
+use super::together::SharedLimits;
 
 /// A job of [`super::drive`]: operations, addresses, limits.
 #[derive(Clone, Debug, PartialEq)]
@@ -131,7 +131,7 @@ pub struct Watch<'a, M> {
     /// The fill level of the storage, updated by the device of a fill.
     pub filled: Option<&'a Cell<Bytes>>,
     /// The state shared with the other threads of a test, if any.
-    pub together: Option<&'a Together>,
+    pub together: Option<&'a SharedLimits>,
     /// The bytes that may be written, warm-up included; shared with a background job.
     pub budget: Option<Budget>,
     /// The meter of this thread's time.
@@ -162,7 +162,7 @@ impl<M: std::fmt::Debug> std::fmt::Debug for Watch<'_, M> {
 
 /// The outcome of a job, with everything that was recorded before its end.
 #[derive(Clone, Debug)]
-pub struct Driven {
+pub struct JobOutcome {
     /// Everything that was recorded. `elapsed` has the final flush in it.
     pub recorded: Recorded,
     /// The same for reads and for writes alone, where the job did both.
@@ -177,11 +177,11 @@ pub struct Driven {
     /// Bytes written, warm-up included.
     pub written: Bytes,
     /// Why it ended.
-    pub ended: Ended,
+    pub ended: EndReason,
     /// Whether it ended because the next operation would have exceeded the budget.
     pub out_of_budget: bool,
     /// The result of reading back, if asked for and done.
-    pub verified: Option<Verified>,
+    pub verified: Option<Verification>,
 }
 
 /// The two kinds of a job that reads and writes.
@@ -195,7 +195,7 @@ pub struct Sides {
 
 /// Why a phase ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum EndReason {
     /// A limit was reached.
     Limit,
     /// The stop flag was raised.
@@ -208,23 +208,23 @@ pub enum Ended {
     Error(DeviceError),
 }
 
-impl Ended {
-    pub(crate) fn from_error(error: DeviceError) -> Ended {
-        if error.is_no_space() { Ended::NoSpace(error) } else { Ended::Error(error) }
+impl EndReason {
+    pub(crate) fn from_error(error: DeviceError) -> EndReason {
+        if error.is_no_space() { EndReason::NoSpace(error) } else { EndReason::Error(error) }
     }
 
     /// The error that ended it, if one did.
     pub fn error(&self) -> Option<&DeviceError> {
         match self {
-            Ended::NoSpace(error) | Ended::Error(error) => Some(error),
-            Ended::Limit | Ended::Stopped | Ended::Enough => None,
+            EndReason::NoSpace(error) | EndReason::Error(error) => Some(error),
+            EndReason::Limit | EndReason::Stopped | EndReason::Enough => None,
         }
     }
 }
 
 /// The result of reading back.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Verified {
+pub struct Verification {
     /// Blocks that were read back.
     pub blocks: u64,
     /// Blocks that don't hold their last write.
@@ -239,7 +239,7 @@ pub struct Verified {
     pub complete: bool,
 }
 
-impl Verified {
+impl Verification {
     /// Whether every block that was written holds every byte that was written to it.
     pub fn is_proved(&self) -> bool {
         self.complete && self.mismatches == 0 && self.unreadable == 0

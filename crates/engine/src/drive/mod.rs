@@ -34,8 +34,9 @@ mod together;
 mod verify;
 
 pub use job::{
-    Driven, Ended, Enough, Job, Limits, Sides, Temperature, Verified, Watch, durability_of,
+    EndReason, Enough, Job, JobOutcome, Limits, Sides, Temperature, Verification, Watch,
+    durability_of,
 };
 pub use phase::drive;
 pub use threads::{ThreadsWatch, drive_threads};
-pub use together::Together;
+pub use together::SharedLimits;

@@ -10,11 +10,11 @@ use flashlag_stats::OpTimes;
 use flashlag_units::{Bytes, Nanos};
 use flashlag_workload::Payload;
 
-use super::job::{Driven, Ended, Job, STRETCH, Watch};
+use super::job::{EndReason, Job, JobOutcome, STRETCH, Watch};
 use super::lanes::{Lane, blocks_of, lanes};
 use super::pending::{NO_BLOCK, NOTHING, Pending, next_generation};
 use super::recording::Recording;
-use super::together::Together;
+use super::together::SharedLimits;
 use super::verify::Generations;
 
 /// Does `job` on `device` until a limit, an error, or a word from `watch`.
@@ -25,7 +25,7 @@ pub fn drive<D: Device, M: WaitMeter>(
     device: &mut D,
     job: &Job,
     watch: &mut Watch<'_, M>,
-) -> Driven {
+) -> JobOutcome {
     let (mut live, mut enough, mut temperature) =
         (watch.live.take(), watch.enough.take(), watch.temperature.take());
     let geometry = device.geometry();
@@ -43,15 +43,15 @@ pub fn drive<D: Device, M: WaitMeter>(
     }
     let ended = loop {
         if watch.stop.load(Ordering::Relaxed) {
-            break Ended::Stopped;
+            break EndReason::Stopped;
         }
         if let Some(filled) = watch.filled {
             phase.recording.set_filled(filled.get());
         }
         match phase.turn() {
             Ok(true) => {}
-            Ok(false) => break Ended::Limit,
-            Err(error) => break Ended::from_error(error),
+            Ok(false) => break EndReason::Limit,
+            Err(error) => break EndReason::from_error(error),
         }
         if phase.warming_up() {
             let warm = job.limits.warmup.unwrap_or_default();
@@ -68,7 +68,7 @@ pub fn drive<D: Device, M: WaitMeter>(
             if let Some(enough) = &mut enough
                 && enough(phase.recording.intervals())
             {
-                break Ended::Enough;
+                break EndReason::Enough;
             }
         }
     };
@@ -84,7 +84,7 @@ const LEVELS: u64 = 128;
 struct Phase<'a, D, M> {
     device: &'a mut D,
     job: &'a Job,
-    together: Option<&'a Together>,
+    together: Option<&'a SharedLimits>,
     keeps_data: bool,
     payload: Payload,
     lanes: Vec<Lane>,
@@ -128,7 +128,7 @@ impl<'a, D: Device, M: WaitMeter> Phase<'a, D, M> {
         job: &'a Job,
         geometry: Geometry,
         sampler: WaitSampler<&'a M>,
-        (start, together): (Nanos, Option<&'a Together>),
+        (start, together): (Nanos, Option<&'a SharedLimits>),
     ) -> Phase<'a, D, M> {
         let blocks = blocks_of(job, job.span.min(geometry.size));
         let lanes = lanes(job, blocks, geometry.slots.max(1), start);

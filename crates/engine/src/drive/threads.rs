@@ -15,9 +15,9 @@ use flashlag_stats::live::Live;
 use flashlag_stats::{Recorded, merge_threads};
 use flashlag_units::{Bytes, Nanos};
 
-use super::job::{Driven, Ended, Job, Sides, Temperature, Verified, Watch};
+use super::job::{EndReason, Job, JobOutcome, Sides, Temperature, Verification, Watch};
 use super::phase::drive;
-use super::together::Together;
+use super::together::SharedLimits;
 use super::verify::KEPT;
 
 /// How often the user's wish to end, progress and the temperature are looked at.
@@ -44,7 +44,7 @@ impl std::fmt::Debug for ThreadsWatch<'_> {
 /// A message of a thread: its device is open, or its part is done.
 enum Word {
     Open(Result<Nanos, DeviceError>),
-    Done(Box<Driven>),
+    Done(Box<JobOutcome>),
 }
 
 /// Does `job` in its number of threads, each with the device and the meter that `open` and `meter`
@@ -57,7 +57,7 @@ pub fn drive_threads<D, M, O, N>(
     meter: N,
     job: &Job,
     watch: &mut ThreadsWatch<'_>,
-) -> Result<Driven, DeviceError>
+) -> Result<JobOutcome, DeviceError>
 where
     D: Device,
     M: WaitMeter,
@@ -80,7 +80,7 @@ where
         }
         drop(say);
         let start = all_open(&heard, gates.len())?;
-        let together = Arc::new(Together::new(start, job.limits.ops(job.block)));
+        let together = Arc::new(SharedLimits::new(start, job.limits.ops(job.block)));
         for gate in gates {
             // A thread that is gone says nothing more, which is seen below.
             let _ = gate.send(Arc::clone(&together));
@@ -103,7 +103,7 @@ struct Worker<'a, O, N> {
 struct Place {
     thread: u32,
     say: Sender<Word>,
-    passes: Receiver<Arc<Together>>,
+    passes: Receiver<Arc<SharedLimits>>,
     live: Arc<Live>,
 }
 
@@ -188,14 +188,14 @@ struct Coordinator<'a> {
 }
 
 impl Coordinator<'_> {
-    fn finish(&self, watch: &mut ThreadsWatch<'_>) -> Result<Driven, DeviceError> {
-        let mut parts: Vec<Driven> = Vec::new();
+    fn finish(&self, watch: &mut ThreadsWatch<'_>) -> Result<JobOutcome, DeviceError> {
+        let mut parts: Vec<JobOutcome> = Vec::new();
         let mut warmth: Vec<(Nanos, i64)> = Vec::new();
         while parts.len() < self.lives.len() {
             match self.heard.recv_timeout(LOOK) {
                 Ok(Word::Done(driven)) => {
                     let failed = driven.ended.error().is_some();
-                    if failed || driven.ended == Ended::Stopped {
+                    if failed || driven.ended == EndReason::Stopped {
                         self.halt.store(true, Ordering::Relaxed);
                     }
                     parts.push(*driven);
@@ -230,11 +230,11 @@ impl Coordinator<'_> {
 
     fn merged(
         &self,
-        parts: Vec<Driven>,
+        parts: Vec<JobOutcome>,
         watch: &ThreadsWatch<'_>,
         warmth: &[(Nanos, i64)],
-    ) -> Driven {
-        let merge = |of: &dyn Fn(&Driven) -> Option<&Recorded>| {
+    ) -> JobOutcome {
+        let merge = |of: &dyn Fn(&JobOutcome) -> Option<&Recorded>| {
             let recorded: Vec<&Recorded> = parts.iter().filter_map(of).collect();
             merge_threads(&recorded, self.job.interval, warmth)
         };
@@ -245,7 +245,7 @@ impl Coordinator<'_> {
                 write: merge(&|part| part.sides.as_ref().map(|sides| &sides.write)),
             })
         });
-        let sum = |of: fn(&Driven) -> Bytes| {
+        let sum = |of: fn(&JobOutcome) -> Bytes| {
             parts.iter().fold(Bytes::ZERO, |sum, part| sum.plus(of(part)))
         };
         let times: Option<Vec<_>> = parts.iter().map(|part| part.time).collect();
@@ -254,7 +254,7 @@ impl Coordinator<'_> {
         let last = recorded.intervals.last().map_or(Nanos::ZERO, |interval| interval.ends);
         let after = recorded.elapsed.saturating_since(last);
         let flushes = parts.iter().filter_map(|part| part.final_flush);
-        Driven {
+        JobOutcome {
             sides,
             time: times.and_then(|times| times.into_iter().reduce(|sum, time| sum.plus(&time))),
             final_flush: flushes.max().map(|flush| flush.min(after)),
@@ -269,16 +269,18 @@ impl Coordinator<'_> {
 }
 
 /// Why all of them ended: an error of one ended the others.
-fn ended(parts: &[Driven], stopped: bool) -> Ended {
+fn ended(parts: &[JobOutcome], stopped: bool) -> EndReason {
     let failed = parts.iter().find(|part| part.ended.error().is_some());
     match failed {
         Some(failed) => failed.ended.clone(),
-        None if stopped && parts.iter().any(|part| part.ended == Ended::Stopped) => Ended::Stopped,
-        None => Ended::Limit,
+        None if stopped && parts.iter().any(|part| part.ended == EndReason::Stopped) => {
+            EndReason::Stopped
+        }
+        None => EndReason::Limit,
     }
 }
 
-fn verified(parts: &[Driven]) -> Option<Verified> {
+fn verified(parts: &[JobOutcome]) -> Option<Verification> {
     let mut all = parts.iter().map(|part| part.verified.clone());
     let first = all.next()??;
     all.try_fold(first, |mut sum, next| {

@@ -4,17 +4,17 @@ use flashlag_units::Nanos;
 
 /// The state that the threads of one test share: their start and the operations left to them.
 #[derive(Debug)]
-pub struct Together {
+pub struct SharedLimits {
     /// The moment from which all of them count.
     pub start: Nanos,
     /// Operations that may still begin; `None` without a limit in bytes.
     left: Option<AtomicU64>,
 }
 
-impl Together {
+impl SharedLimits {
     /// Threads that begin at `start` and do at most `ops` operations together.
-    pub(super) fn new(start: Nanos, ops: Option<u64>) -> Together {
-        Together { start, left: ops.map(AtomicU64::new) }
+    pub(super) fn new(start: Nanos, ops: Option<u64>) -> SharedLimits {
+        SharedLimits { start, left: ops.map(AtomicU64::new) }
     }
 
     /// Takes one of the operations left; `false` if none is.

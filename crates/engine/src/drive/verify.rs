@@ -4,7 +4,7 @@ use flashlag_device::{Completion, Device, Durability, Op, Request};
 use flashlag_units::Bytes;
 use flashlag_workload::Payload;
 
-use super::job::Verified;
+use super::job::Verification;
 use crate::one::run_one;
 
 /// Mismatches that are kept with all their details.
@@ -43,8 +43,8 @@ impl Generations {
         block: Bytes,
         payload: &Payload,
         stop: &AtomicBool,
-    ) -> Verified {
-        let mut verified = Verified::default();
+    ) -> Verification {
+        let mut verified = Verification::default();
         let mut completed: Vec<Completion> = Vec::with_capacity(1);
         for (index, &generation) in self.0.iter().enumerate() {
             if generation == 0 || generation == UNKNOWN {

@@ -10,6 +10,6 @@ mod space;
 mod trim;
 
 pub use blame::explained;
-pub use run::{FillSpec, Filled, fill};
+pub use run::{FillOutcome, FillSpec, fill};
 pub use space::{FreeSpace, free_space, leave_default};
 pub use trim::{TrimError, trim};

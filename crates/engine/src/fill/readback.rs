@@ -5,7 +5,7 @@ use flashlag_units::Bytes;
 use flashlag_workload::Payload;
 
 use super::filling::Filling;
-use crate::drive::Verified;
+use crate::drive::Verification;
 use crate::one::run_one;
 
 /// Mismatches that are kept with all their details.
@@ -13,9 +13,9 @@ const KEPT: usize = 8;
 
 /// Reads back every block that was written and proves every byte. A block is written once, as the
 /// operation of its own number: its generation need not be remembered.
-pub(super) fn read_back<D: Device>(filling: &mut Filling<'_, D>, seed: u64) -> Verified {
+pub(super) fn read_back<D: Device>(filling: &mut Filling<'_, D>, seed: u64) -> Verification {
     let payload = Payload::new(seed);
-    let (mut verified, mut completed) = (Verified::default(), Vec::with_capacity(1));
+    let (mut verified, mut completed) = (Verification::default(), Vec::with_capacity(1));
     let block = filling.block;
     for logical in 0..filling.written.0 / block.0.max(1) {
         if filling.flags.stop.load(Ordering::Relaxed) {

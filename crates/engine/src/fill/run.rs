@@ -18,7 +18,7 @@ use super::gauge::Gauge;
 use super::order::Order;
 use super::readback::read_back;
 use super::space::FreeSpace;
-use crate::drive::{Driven, Ended, Job, Watch, drive};
+use crate::drive::{EndReason, Job, JobOutcome, Watch, drive};
 use crate::files::FileSet;
 use crate::open::{OpenOptions, open};
 
@@ -49,11 +49,11 @@ pub struct FillSpec<'a> {
 
 /// The outcome of a fill. Its files stay.
 #[derive(Debug)]
-pub struct Filled {
+pub struct FillOutcome {
     /// What was recorded. Every interval has the level at its end. `ended` is
-    /// [`Ended::Limit`] at the level (or the budget), [`Ended::NoSpace`] where the filesystem or a
+    /// [`EndReason::Limit`] at the level (or the budget), [`EndReason::NoSpace`] where the filesystem or a
     /// quota was full before, which is an ordinary end where nothing is to be left.
-    pub driven: Driven,
+    pub driven: JobOutcome,
     /// What does the I/O.
     pub engine: EngineKind,
     /// Whether the page cache was bypassed.
@@ -81,9 +81,12 @@ pub struct Filled {
 /// filesystem has no sparse files they write ascending too, and say so.
 ///
 /// # Errors
-/// Only where it could not begin. What stops it later is in [`Driven::ended`], with everything
+/// Only where it could not begin. What stops it later is in [`JobOutcome::ended`], with everything
 /// that was recorded until then.
-pub fn fill<M: WaitMeter>(spec: &FillSpec<'_>, watch: Watch<'_, M>) -> Result<Filled, DeviceError> {
+pub fn fill<M: WaitMeter>(
+    spec: &FillSpec<'_>,
+    watch: Watch<'_, M>,
+) -> Result<FillOutcome, DeviceError> {
     let mut gauge = Gauge::open(spec.directory, spec.leave, spec.io.block.0)?;
     let before = gauge.space();
     let mut downgrades = Vec::new();
@@ -114,10 +117,10 @@ pub fn fill<M: WaitMeter>(spec: &FillSpec<'_>, watch: Watch<'_, M>) -> Result<Fi
     // Where even that fails, the level is the last that was seen.
     let after = filling.gauge.look_again().unwrap_or_else(|_| filling.gauge.space());
     let notes = notes(spec, &job, &driven, &filling);
-    if spec.verify && driven.ended != Ended::Stopped {
+    if spec.verify && driven.ended != EndReason::Stopped {
         driven.verified = Some(read_back(&mut filling, spec.seed));
     }
-    Ok(Filled {
+    Ok(FillOutcome {
         driven,
         engine: opened.engine,
         direct: opened.direct,
@@ -208,15 +211,19 @@ fn has_sparse_files(files: &FileSet, path: &Path) -> Result<bool, DeviceError> {
 }
 
 /// The loop knows only that its flag was raised; and what it wrote may be files without a name.
-fn why_ended<D>(ended: Ended, filling: &mut Filling<'_, D>, files: &FileSet) -> Ended {
+fn why_ended<D>(ended: EndReason, filling: &mut Filling<'_, D>, files: &FileSet) -> EndReason {
     let ended = match (ended, filling.error.take()) {
-        (Ended::Stopped | Ended::Limit, Some(error)) => Ended::from_error(error),
-        (Ended::Stopped, None) if !filling.flags.stop.load(Ordering::Relaxed) => Ended::Limit,
+        (EndReason::Stopped | EndReason::Limit, Some(error)) => EndReason::from_error(error),
+        (EndReason::Stopped, None) if !filling.flags.stop.load(Ordering::Relaxed) => {
+            EndReason::Limit
+        }
         (ended, _) => ended,
     };
     match (ended, files.check_present()) {
-        (Ended::Error(error), _) => Ended::Error(explained(error, files.directory())),
-        (Ended::Limit | Ended::Enough | Ended::NoSpace(_), Err(error)) => Ended::Error(error),
+        (EndReason::Error(error), _) => EndReason::Error(explained(error, files.directory())),
+        (EndReason::Limit | EndReason::Enough | EndReason::NoSpace(_), Err(error)) => {
+            EndReason::Error(error)
+        }
         (ended, _) => ended,
     }
 }
@@ -224,18 +231,18 @@ fn why_ended<D>(ended: Ended, filling: &mut Filling<'_, D>, files: &FileSet) -> 
 fn notes<D>(
     spec: &FillSpec<'_>,
     job: &Job,
-    driven: &Driven,
+    driven: &JobOutcome,
     filling: &Filling<'_, D>,
 ) -> Vec<String> {
     let mut notes = Vec::new();
     let room = filling.gauge.room();
-    if driven.moved == Bytes::ZERO && driven.ended == Ended::Limit {
+    if driven.moved == Bytes::ZERO && driven.ended == EndReason::Limit {
         let available = filling.gauge.space().available;
         notes.push(format!(
             "nothing to fill: {available} is free, and {} is to be left (--leave less)",
             spec.leave
         ));
-    } else if driven.ended == Ended::Limit && filling.gauge.has_room() {
+    } else if driven.ended == EndReason::Limit && filling.gauge.has_room() {
         let by_budget = driven.out_of_budget
             || spec.budget.is_some_and(|budget| driven.moved.plus(job.block) > budget);
         let why = match by_budget {
@@ -244,7 +251,7 @@ fn notes<D>(
         };
         notes.push(format!("the fill ended before its level: {why}, {room} short of it"));
     }
-    if let Ended::NoSpace(error) = &driven.ended
+    if let EndReason::NoSpace(error) = &driven.ended
         && spec.leave > Bytes::ZERO
     {
         notes.push(format!("the fill ended before its level, {room} short of it: {error}"));

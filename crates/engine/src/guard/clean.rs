@@ -13,7 +13,7 @@ use super::error::GuardError;
 use super::hold::Hold;
 use super::manifest::{Manifest, ManifestRead, is_begun};
 use super::name::{MANIFEST_TEMPORARY, id_of, is_ours};
-use super::sweep::{Cleaned, Removal, allocated, remove_temporaries_in};
+use super::sweep::{Cleanup, Removal, allocated, remove_temporaries_in};
 
 /// A directory of ours whose run is dead.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,7 +64,7 @@ pub fn find_leftovers(parent: &Path) -> Result<Vec<Leftover>, GuardError> {
 ///
 /// # Errors
 /// `parent` can't be listed.
-pub fn clean(parent: &Path) -> Result<Vec<Cleaned>, GuardError> {
+pub fn clean(parent: &Path) -> Result<Vec<Cleanup>, GuardError> {
     clean_unvisited(parent, false, &mut BTreeSet::new())
 }
 
@@ -73,7 +73,7 @@ pub fn clean(parent: &Path) -> Result<Vec<Cleaned>, GuardError> {
 ///
 /// # Errors
 /// As [`clean`].
-pub fn clean_of_all_machines(parent: &Path) -> Result<Vec<Cleaned>, GuardError> {
+pub fn clean_of_all_machines(parent: &Path) -> Result<Vec<Cleanup>, GuardError> {
     clean_unvisited(parent, true, &mut BTreeSet::new())
 }
 
@@ -81,7 +81,7 @@ fn clean_unvisited(
     parent: &Path,
     of_all: bool,
     visited: &mut BTreeSet<(u64, u64)>,
-) -> Result<Vec<Cleaned>, GuardError> {
+) -> Result<Vec<Cleanup>, GuardError> {
     let opened = open_parent(parent).map_err(|errno| GuardError::os("open", parent, errno))?;
     let stat = rustix::fs::fstat(&opened).map_err(|errno| GuardError::os("stat", parent, errno))?;
     if !visited.insert((stat.st_dev, stat.st_ino)) {
@@ -120,8 +120,8 @@ fn clean_unvisited(
     Ok(all)
 }
 
-fn untouched(path: PathBuf, reason: String) -> Cleaned {
-    let mut cleaned = Cleaned { directory: path.clone(), ..Cleaned::default() };
+fn untouched(path: PathBuf, reason: String) -> Cleanup {
+    let mut cleaned = Cleanup { directory: path.clone(), ..Cleanup::default() };
     cleaned.keep(path, reason);
     cleaned
 }
@@ -131,7 +131,7 @@ fn clean_elsewhere(
     manifest: Option<&Manifest>,
     of_all: bool,
     visited: &mut BTreeSet<(u64, u64)>,
-    all: &mut Vec<Cleaned>,
+    all: &mut Vec<Cleanup>,
 ) -> Vec<(PathBuf, String)> {
     let mut failed = Vec::new();
     for other in manifest.into_iter().flat_map(|manifest| &manifest.elsewhere) {

@@ -43,6 +43,6 @@ pub(crate) use error::reason;
 pub use manifest::Manifest;
 pub use name::{TEMPORARY_ENDING, WORKSPACE_PREFIX, is_ours};
 pub use owner::Owner;
-pub use sweep::{Cleaned, Remainder};
+pub use sweep::{Cleanup, Remainder};
 pub use temporary::{PublishError, Publisher, Replaces};
 pub use workspace::Workspace;

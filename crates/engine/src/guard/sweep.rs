@@ -24,7 +24,7 @@ const NOT_OURS: &str = "not made by flashlag: left alone";
 
 /// The clean-up of one directory of ours: files removed and files left.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Cleaned {
+pub struct Cleanup {
     /// The directory.
     pub directory: PathBuf,
     /// Files that were removed, and the bytes that they took on the storage.
@@ -44,7 +44,7 @@ pub struct Remainder {
     pub reason: String,
 }
 
-impl Cleaned {
+impl Cleanup {
     /// Whether nothing of the directory is left.
     pub fn is_complete(&self) -> bool {
         self.kept_count == 0
@@ -90,8 +90,8 @@ pub(crate) struct Removal<'a> {
 impl Removal<'_> {
     /// Removes everything of ours in it, then the directory. What is not ours stays, and so do the
     /// directory and its manifest then, so that a later clean-up still knows it.
-    pub fn remove(&self) -> Cleaned {
-        let mut cleaned = Cleaned { directory: self.path.to_owned(), ..Cleaned::default() };
+    pub fn remove(&self) -> Cleanup {
+        let mut cleaned = Cleanup { directory: self.path.to_owned(), ..Cleanup::default() };
         let listed = self.manifest.into_iter().flat_map(|manifest| &manifest.subdirectories);
         for name in listed {
             self.remove_subdirectory(name, &mut cleaned);
@@ -105,7 +105,7 @@ impl Removal<'_> {
         cleaned
     }
 
-    fn remove_subdirectory(&self, name: &str, cleaned: &mut Cleaned) {
+    fn remove_subdirectory(&self, name: &str, cleaned: &mut Cleanup) {
         let path = self.path.join(name);
         match open_below(self.directory, name) {
             Err(Errno::NOENT) => return,
@@ -125,7 +125,7 @@ impl Removal<'_> {
         }
     }
 
-    fn remove_temporaries(&self, cleaned: &mut Cleaned) {
+    fn remove_temporaries(&self, cleaned: &mut Cleanup) {
         for path in self.manifest.into_iter().flat_map(|manifest| &manifest.temporaries) {
             let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { continue };
             // A manifest is data: whatever it names, nothing else is removed.
@@ -140,7 +140,7 @@ impl Removal<'_> {
         }
     }
 
-    fn remove_temporary_manifest(&self, cleaned: &mut Cleaned) {
+    fn remove_temporary_manifest(&self, cleaned: &mut Cleanup) {
         // Beside a valid manifest it is ours by its name; alone it must also look like one.
         let ours = match (self.manifest, is_begun(self.directory)) {
             (Some(_), Ok(_)) | (None, Ok(true)) => {
@@ -156,7 +156,7 @@ impl Removal<'_> {
         }
     }
 
-    fn report_strangers(&self, cleaned: &mut Cleaned) {
+    fn report_strangers(&self, cleaned: &mut Cleanup) {
         let reported = |name: &str| {
             name == MANIFEST && self.manifest.is_some()
                 || self.manifest.is_some_and(|manifest| manifest.subdirectories.contains(name))
@@ -171,7 +171,7 @@ impl Removal<'_> {
         }
     }
 
-    fn remove_itself(&self, cleaned: &mut Cleaned) {
+    fn remove_itself(&self, cleaned: &mut Cleanup) {
         if !self.is_still_there() {
             return;
         }
@@ -204,10 +204,10 @@ impl Removal<'_> {
 
 /// Removes every file of ours from a subdirectory and makes that durable, so that the filesystem
 /// can give the space back.
-pub(crate) fn empty(directory: &OwnedFd, path: &Path, cleaned: &mut Cleaned) {
+pub(crate) fn empty(directory: &OwnedFd, path: &Path, cleaned: &mut Cleanup) {
     loop {
         // Whoever removes while listing may miss names: list again until nothing more goes.
-        let mut seen = Cleaned::default();
+        let mut seen = Cleanup::default();
         let mut names = Vec::new();
         let listed = for_each_name(directory, |name, valid| {
             if !valid || !is_ours(name) {
@@ -236,8 +236,8 @@ pub(crate) fn empty(directory: &OwnedFd, path: &Path, cleaned: &mut Cleaned) {
 }
 
 /// Removes what dead processes left of results that they wrote in a directory.
-pub(crate) fn remove_temporaries_in(directory: &OwnedFd, path: &Path) -> Cleaned {
-    let mut cleaned = Cleaned { directory: path.to_owned(), ..Cleaned::default() };
+pub(crate) fn remove_temporaries_in(directory: &OwnedFd, path: &Path) -> Cleanup {
+    let mut cleaned = Cleanup { directory: path.to_owned(), ..Cleanup::default() };
     let mut names = Vec::new();
     let listed = for_each_name(directory, |name, valid| {
         if valid && names.len() < BATCH && is_temporary(OsStr::new(name)) {
@@ -257,7 +257,7 @@ pub(crate) fn remove_temporaries_in(directory: &OwnedFd, path: &Path) -> Cleaned
     cleaned
 }
 
-fn remove_file(directory: &OwnedFd, name: &str, within: &Path, seen: &mut Cleaned) -> bool {
+fn remove_file(directory: &OwnedFd, name: &str, within: &Path, seen: &mut Cleanup) -> bool {
     let path = within.join(name);
     let found = match statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(found) if is_regular(&found) => found,

@@ -14,7 +14,7 @@ use super::manifest::Manifest;
 use super::name::{
     MANIFEST_TEMPORARY, TEMPORARY_ENDING, WORKSPACE_PREFIX, id_of, is_plain, is_temporary, new_id,
 };
-use super::sweep::{Cleaned, Removal, empty};
+use super::sweep::{Cleanup, Removal, empty};
 use crate::presence;
 
 /// How often a new name is tried. More than one is needed only where a clean-up runs beside us.
@@ -224,9 +224,9 @@ impl Workspace {
     ///
     /// # Errors
     /// Where it can't be opened. What could not be removed is in the result.
-    pub fn clear(&mut self, name: &str) -> Result<Cleaned, GuardError> {
+    pub fn clear(&mut self, name: &str) -> Result<Cleanup, GuardError> {
         let path = self.path.join(name);
-        let mut cleaned = Cleaned { directory: path.clone(), ..Cleaned::default() };
+        let mut cleaned = Cleanup { directory: path.clone(), ..Cleanup::default() };
         if !self.manifest.subdirectories.contains(name) {
             return Ok(cleaned);
         }
@@ -249,7 +249,7 @@ impl Workspace {
 
     /// Removes everything of ours, the directory last. What could not be removed, and what is not
     /// ours, is in the result; the directory is still there then.
-    pub fn remove(mut self) -> Cleaned {
+    pub fn remove(mut self) -> Cleanup {
         self.removes_itself = false;
         self.sweep()
     }
@@ -259,7 +259,7 @@ impl Workspace {
         self.removes_itself = false;
     }
 
-    fn sweep(&self) -> Cleaned {
+    fn sweep(&self) -> Cleanup {
         let doomed = Removal {
             parent: &self.parent,
             directory: &self.directory,

@@ -16,8 +16,8 @@ use flashlag_device::{Clock, DeviceError, MonotonicClock, Shifted};
 use flashlag_engine::fill::{FillSpec, fill, free_space, trim};
 use flashlag_engine::heartbeat::Heartbeat;
 use flashlag_engine::{
-    AnyDevice, Background, Driven, FileSet, OpenOptions, Presence, ThreadWaitMeter, ThreadsWatch,
-    Watch, drive_threads, open,
+    AnyDevice, Background, FileSet, JobOutcome, OpenOptions, Presence, ThreadWaitMeter,
+    ThreadsWatch, Watch, drive_threads, open,
 };
 use flashlag_inspect::Probe;
 use flashlag_schema::counters::Counters;
@@ -142,7 +142,7 @@ impl World for Directory<'_> {
         device: AnyDevice,
         files: &FileSet,
         test: &TestJob<'_>,
-    ) -> Result<Driven, DeviceError> {
+    ) -> Result<JobOutcome, DeviceError> {
         if test.io.threads < 2 {
             return Ok(drive_device(self, device, test));
         }

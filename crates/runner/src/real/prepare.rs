@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use flashlag_device::{Clock, MonotonicClock};
 use flashlag_engine::calibrate::calibrate;
 use flashlag_engine::fill::{FreeSpace, free_space, leave_default};
-use flashlag_engine::guard::{self, Cleaned};
+use flashlag_engine::guard::{self, Cleanup};
 use flashlag_engine::heartbeat::Heartbeat;
 use flashlag_inspect::{Probe, Root};
 use flashlag_schema::counters::Counters;
@@ -44,7 +44,7 @@ pub struct Cost {
     /// Bytes and time, at most.
     pub estimate: Estimate,
     /// Files of dead runs, now removed.
-    pub cleaned: Vec<Cleaned>,
+    pub cleaned: Vec<Cleanup>,
     /// Room before the run.
     pub free: FreeSpace,
     /// Free space that a fill leaves, and why this much.

@@ -1,6 +1,6 @@
 //! The recipes of a fill, of its deletion and of a trim.
 
-use flashlag_engine::Ended;
+use flashlag_engine::EndReason;
 use flashlag_schema::scenario::{Io, Test};
 use flashlag_schema::{Downgrade, State};
 use flashlag_units::Bytes;
@@ -70,7 +70,7 @@ impl<W: World> Work<W> {
     ) -> Outcome {
         let FillEnd { mut driven, how, span, free, downgrades, mut notes } = filled;
         self.note_downgrades(&downgrades);
-        let no_space = matches!(driven.ended, Ended::NoSpace(_));
+        let no_space = matches!(driven.ended, EndReason::NoSpace(_));
         let name = head.name.clone();
         self.evidence.fills.push(flashlag_trust::Fill {
             name,
@@ -78,10 +78,10 @@ impl<W: World> Work<W> {
             free,
             no_space,
         });
-        if let Ended::NoSpace(error) = &driven.ended {
+        if let EndReason::NoSpace(error) = &driven.ended {
             // Storage that is full to the brim is what a fill is for.
             notes.push(format!("it ended where no more could be written: {}", error.reason));
-            driven.ended = Ended::Limit;
+            driven.ended = EndReason::Limit;
         }
         let stopped = self.take_stops(&mut driven);
         let half = Half {

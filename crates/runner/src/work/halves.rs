@@ -1,6 +1,6 @@
 //! What a test of block I/O is stored as: one phase, or of a mixed test its reads and its writes.
 
-use flashlag_engine::Driven;
+use flashlag_engine::JobOutcome;
 use flashlag_schema::scenario::{Durability, Io, IoOperation, Pattern};
 use flashlag_schema::{Mixed, Operation};
 use flashlag_stats::Recorded;
@@ -19,7 +19,7 @@ pub(crate) struct Half<'a> {
 }
 
 /// The phases of what was driven.
-pub(crate) fn halves<'a>(head: &PhaseHead, io: &Io, driven: &'a Driven) -> Vec<Half<'a>> {
+pub(crate) fn halves<'a>(head: &PhaseHead, io: &Io, driven: &'a JobOutcome) -> Vec<Half<'a>> {
     let Some(sides) = &driven.sides else {
         let direction = match io.operation {
             IoOperation::Read => Direction::Read,

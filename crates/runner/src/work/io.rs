@@ -1,7 +1,7 @@
 //! The recipe of a test of block I/O.
 
 use flashlag_device::Shifted;
-use flashlag_engine::{Driven, Ended, Job, Watch, drive};
+use flashlag_engine::{EndReason, Job, JobOutcome, Watch, drive};
 use flashlag_schema::scenario::{Io, IoOperation, Pattern, Test, Until};
 use flashlag_schema::{Operation, Phase, State};
 use flashlag_stats::Interval;
@@ -77,7 +77,7 @@ impl<W: World> Work<W> {
 
     /// Takes the moments in which this process stood still out of what looked blocked. Returns their
     /// sum, where they are known.
-    pub(super) fn take_stops(&self, driven: &mut Driven) -> Option<Nanos> {
+    pub(super) fn take_stops(&self, driven: &mut JobOutcome) -> Option<Nanos> {
         let stops = self.world.stops()?;
         driven.recorded.take_stops(&stops);
         if let Some(sides) = &mut driven.sides {
@@ -92,7 +92,7 @@ impl<W: World> Work<W> {
         &mut self,
         halves: Vec<Half<'_>>,
         io: &Io,
-        driven: &Driven,
+        driven: &JobOutcome,
         stopped: Option<Nanos>,
         (before, after): (W::Counters, W::Counters),
     ) -> Outcome {
@@ -119,7 +119,7 @@ impl<W: World> Work<W> {
                 stopped,
                 ledger: self.world.ledger((&before, &after), half.direction, half.moved),
                 growth: None,
-                cut_short: driven.ended == Ended::Stopped || error.is_some(),
+                cut_short: driven.ended == EndReason::Stopped || error.is_some(),
                 notes,
             };
             let changes = changes_of(half.recorded, half.head.operation, until_steady);
@@ -129,7 +129,7 @@ impl<W: World> Work<W> {
         Outcome::of(measured, error)
     }
 
-    fn keep_verified(&mut self, head: &PhaseHead, driven: &Driven) {
+    fn keep_verified(&mut self, head: &PhaseHead, driven: &JobOutcome) {
         let Some(verified) = &driven.verified else { return };
         let sum = self.evidence.verified.get_or_insert(Verification {
             bytes: Bytes::ZERO,
@@ -152,7 +152,7 @@ pub(crate) fn drive_device<W: World + ?Sized>(
     world: &W,
     device: W::Device,
     test: &TestJob<'_>,
-) -> Driven {
+) -> JobOutcome {
     let mut device = Shifted::new(device, test.io.begin());
     let mut temperature = || world.temperature();
     let mut steady = steady_enough(test.io);

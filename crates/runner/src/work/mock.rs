@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use flashlag_device::{DeviceError, Latency, NoWaitMeter, RamDevice, Service, VirtualClock};
-use flashlag_engine::{Driven, Ended, Job, Watch, drive};
+use flashlag_engine::{EndReason, Job, JobOutcome, Watch, drive};
 use flashlag_schema::scenario::{Io, Scenario};
 use flashlag_schema::{Environment, Ledger, Reading, Run, Target, TargetKind};
 use flashlag_sqlite::{PreparedSaves, SaveJob};
@@ -91,7 +91,7 @@ impl MockWorld {
         usize::from(role == Role::Background)
     }
 
-    fn ended(&self, driven: &Driven) {
+    fn ended(&self, driven: &JobOutcome) {
         self.now.set(self.now.get().plus(driven.recorded.elapsed));
         self.written.set(self.written.get().plus(driven.written));
         self.phases.set(self.phases.get() + 1);
@@ -169,7 +169,7 @@ impl World for MockWorld {
         device: RamDevice<VirtualClock>,
         _: &Bytes,
         test: &TestJob<'_>,
-    ) -> Result<Driven, DeviceError> {
+    ) -> Result<JobOutcome, DeviceError> {
         self.called(format!("drive {}", test.io.name));
         let driven = drive_device(self, device, test);
         self.ended(&driven);
@@ -242,7 +242,7 @@ impl World for MockWorld {
         self.ended(&driven);
         if self.full_after.is_some() {
             let full = rustix::io::Errno::NOSPC;
-            driven.ended = Ended::NoSpace(DeviceError::os("write", "fill-1", None, full));
+            driven.ended = EndReason::NoSpace(DeviceError::os("write", "fill-1", None, full));
         }
         self.free = self.free.saturating_minus(driven.moved);
         Ok(FillEnd {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use flashlag_device::{Budget, Device, DeviceError, WaitMeter};
-use flashlag_engine::{Driven, Job};
+use flashlag_engine::{Job, JobOutcome};
 use flashlag_schema::scenario::{Durability, EngineKind, Io, Save};
 use flashlag_schema::{Downgrade, Ledger, Run};
 use flashlag_sqlite::{PreparedSaves, SaveJob};
@@ -136,7 +136,7 @@ pub struct FillOrder<'a> {
 #[derive(Debug)]
 pub struct FillEnd {
     /// What was recorded.
-    pub driven: Driven,
+    pub driven: JobOutcome,
     /// How the fill did its I/O.
     pub how: Access,
     /// Size of the fill's files.
@@ -237,13 +237,13 @@ pub trait World {
     /// Does a test's job, in one thread unless the world can do it in several.
     ///
     /// # Errors
-    /// Only where the job could not begin; later errors are in [`Driven::ended`].
+    /// Only where the job could not begin; later errors are in [`JobOutcome::ended`].
     fn drive(
         &self,
         device: Self::Device,
         _file: &Self::File,
         job: &TestJob<'_>,
-    ) -> Result<Driven, DeviceError> {
+    ) -> Result<JobOutcome, DeviceError> {
         Ok(drive_device(self, device, job))
     }
 

@@ -5,13 +5,13 @@ use flashlag_device::{Clock, Device, DeviceError, Durability, Op, Request, WaitM
 use flashlag_units::{Bytes, Nanos};
 
 use super::Phase;
-use crate::drive::job::{Driven, Ended, Verified, Watch};
+use crate::drive::job::{EndReason, JobOutcome, Verification, Watch};
 use crate::drive::recording::Recording;
 use crate::one::run_one;
 
 impl<D: Device, M: WaitMeter> Phase<'_, D, M> {
     /// Waits for what is in flight, flushes, and reads back.
-    pub(super) fn finish(mut self, mut ended: Ended, watch: &Watch<'_, M>) -> Driven {
+    pub(super) fn finish(mut self, mut ended: EndReason, watch: &Watch<'_, M>) -> JobOutcome {
         while self.in_flight > 0 {
             let waited = self.device.reap(1, &mut self.completed);
             let nothing = self.completed.is_empty();
@@ -19,7 +19,7 @@ impl<D: Device, M: WaitMeter> Phase<'_, D, M> {
             if let Err(error) = waited.and(taken)
                 && ended.error().is_none()
             {
-                ended = Ended::from_error(error);
+                ended = EndReason::from_error(error);
             }
             if nothing {
                 break;
@@ -33,7 +33,7 @@ impl<D: Device, M: WaitMeter> Phase<'_, D, M> {
             match self.flush() {
                 // Where nothing was counted yet, neither is this.
                 Ok(time) => final_flush = self.counted_from.map(|_| time),
-                Err(error) if ended.error().is_none() => ended = Ended::from_error(error),
+                Err(error) if ended.error().is_none() => ended = EndReason::from_error(error),
                 Err(_) => {}
             }
         }
@@ -49,7 +49,7 @@ impl<D: Device, M: WaitMeter> Phase<'_, D, M> {
         }
         let (recorded, sides) = self.recording.finish(now);
         let (moved, written, out_of_budget) = (self.moved, self.written, self.out_of_budget);
-        Driven {
+        JobOutcome {
             recorded,
             sides,
             time,
@@ -93,9 +93,9 @@ impl<D: Device, M: WaitMeter> Phase<'_, D, M> {
         Ok(self.device.clock().now().since(from))
     }
 
-    fn verify(&mut self, ended: &Ended, watch: &Watch<'_, M>) -> Option<Verified> {
+    fn verify(&mut self, ended: &EndReason, watch: &Watch<'_, M>) -> Option<Verification> {
         let generations = self.generations.as_ref()?;
-        if *ended == Ended::Stopped {
+        if *ended == EndReason::Stopped {
             return None;
         }
         Some(generations.verify(self.device, self.job.block, &self.payload, watch.stop))
