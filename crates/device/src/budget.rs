@@ -3,7 +3,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use flashlag_units::Bytes;
 
-/// How many bytes may still be written, shared by everything that writes for a run; clones share it.
+/// The bytes that a run may still write, shared by all of its writers; clones share it.
 ///
 /// Bytes are taken *before* they are written, all of them or none, so that no order of threads ever
 /// writes more than there was. Who can't know what a call will write takes the most that it can, and
@@ -48,7 +48,7 @@ impl Budget {
             self.0.left.fetch_update(Relaxed, Relaxed, |left| Some(left.saturating_sub(beyond)));
     }
 
-    /// What is left.
+    /// The bytes left.
     pub fn left(&self) -> Bytes {
         Bytes(self.0.left.load(Relaxed))
     }

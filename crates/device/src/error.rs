@@ -12,7 +12,7 @@ pub struct DeviceError {
     pub subject: String,
     /// Where in it.
     pub offset: Option<Bytes>,
-    /// The operating system's error number, where there is one.
+    /// The operating system's error number, if any.
     pub errno: Option<i32>,
     /// What happened, in words.
     pub reason: String,
@@ -62,7 +62,7 @@ impl DeviceError {
     }
 }
 
-/// What a person can do about an operating-system error on storage.
+/// Advice for the user on an operating-system error on storage.
 pub fn advice_for_errno(errno: Errno) -> &'static str {
     match errno {
         Errno::NOSPC => "free some space, or leave more with --leave",

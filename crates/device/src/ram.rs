@@ -10,7 +10,7 @@ use crate::error::DeviceError;
 use crate::latency::Latency;
 use crate::request::{Completion, Device, Durability, Geometry, Op, Request};
 
-/// How long a [`RamDevice`] takes, and for how many requests at once.
+/// The service times of a [`RamDevice`] and its number of parallel units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Service {
     /// A read.
@@ -33,7 +33,7 @@ impl Service {
     };
 }
 
-/// What a [`RamDevice`] has done, so that a test can hold a caller's account against it.
+/// The counts of a [`RamDevice`], to check a caller's account against.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RamCounts {
     /// Reads.
@@ -119,7 +119,7 @@ impl<C: Clock> RamDevice<C> {
         }
     }
 
-    /// What it has done.
+    /// Its counts.
     pub fn counts(&self) -> RamCounts {
         self.counts
     }

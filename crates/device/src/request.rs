@@ -53,7 +53,7 @@ pub enum Durability {
     /// It does not.
     #[default]
     None,
-    /// A flush follows it; the flush's part of the latency is told apart.
+    /// The write is followed by a flush, whose part of the latency is reported.
     Flush,
     /// The write itself is durable (FUA, `O_DSYNC`, `RWF_DSYNC`).
     Write,
@@ -64,9 +64,9 @@ pub enum Durability {
 pub struct Request {
     /// Which of the device's slots carries it: below [`Geometry::slots`], free until completed.
     pub slot: u32,
-    /// What it does.
+    /// The operation.
     pub op: Op,
-    /// Where it begins: a multiple of [`Geometry::alignment`].
+    /// The offset, a multiple of [`Geometry::alignment`].
     pub offset: Bytes,
     /// How long it is: a multiple of [`Geometry::alignment`], at most [`Geometry::buffer`].
     pub length: Bytes,
@@ -194,6 +194,6 @@ pub trait Device {
     fn reap(&mut self, at_least: u32, completed: &mut Vec<Completion>) -> Result<(), DeviceError>;
 
     /// Lets time pass until `time` while requests go on. Returns early where a completion is
-    /// ready, if the device can tell.
+    /// ready, if the device reports it.
     fn wait_until(&mut self, time: Nanos);
 }

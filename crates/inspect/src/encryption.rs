@@ -1,4 +1,4 @@
-//! Encryption between the application and the disk, as far as it shows without root.
+//! Encryption between the application and the disk, as far as visible without root.
 
 use std::path::Path;
 

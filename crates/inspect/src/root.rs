@@ -91,7 +91,7 @@ impl Root {
         text.parse().map_err(|_| format!("{} is no number: {text:.40}", path.display()))
     }
 
-    /// Names in a directory, sorted; none where it can't be read.
+    /// Names in a directory, sorted; empty if it can't be read.
     pub(crate) fn names(&self, path: impl AsRef<Path>) -> Vec<String> {
         let Ok(entries) = std::fs::read_dir(self.real(path.as_ref())) else { return Vec::new() };
         let names = entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned());

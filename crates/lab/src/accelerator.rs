@@ -24,7 +24,7 @@ const SHARE: u32 = 4;
 /// Where the answer is kept, beside the kernel.
 const ANSWER: &str = "accelerator";
 
-/// What QEMU is told. To try it takes at most a quarter of `patience`, the time for a boot.
+/// QEMU's accelerator. Trying one takes at most a quarter of `patience`, the time for a boot.
 ///
 /// # Errors
 /// The guest that tries it can't be put together.

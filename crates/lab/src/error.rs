@@ -7,7 +7,7 @@ use crate::spec::SpecError;
 /// Why the lab can't go on, and what to try.
 #[derive(Debug, Error)]
 pub enum LabError {
-    /// What was asked for is not known.
+    /// An unknown target or option.
     #[error(transparent)]
     Spec(#[from] SpecError),
     /// A program is not installed.
@@ -17,13 +17,13 @@ pub enum LabError {
     Missing {
         /// Its name.
         program: String,
-        /// What it is in.
+        /// The package that has the program.
         package: String,
     },
     /// There is no kernel to boot.
     #[error("there is no kernel for the lab in {}: scripts/lab-packages fetches one (Debian's, into that folder only), or set FLASHLAG_LAB to a folder with vmlinux and lib/modules/VERSION", folder.display())]
     NoKernel {
-        /// Where it was looked for.
+        /// The folder that was searched.
         folder: PathBuf,
     },
     /// The kernel has no such module.
@@ -33,7 +33,7 @@ pub enum LabError {
     NoModule {
         /// The kernel.
         version: String,
-        /// What it is needed for.
+        /// The feature that needs the module.
         what: String,
         /// The module.
         module: String,
@@ -41,11 +41,11 @@ pub enum LabError {
     /// A file could not be read or written.
     #[error("cannot {action} {}: {reason}", path.display())]
     File {
-        /// What was being done.
+        /// The operation.
         action: &'static str,
-        /// To which.
+        /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's reason.
         reason: String,
     },
     /// A program of the host failed.
@@ -53,15 +53,15 @@ pub enum LabError {
     Program {
         /// Its name.
         program: String,
-        /// What it said.
+        /// Its message.
         reason: String,
     },
     /// The guest did not come up, or went away.
     #[error("the guest {what}; the console's last lines:\n{console}")]
     Guest {
-        /// What happened.
+        /// The event, as the rest of a sentence.
         what: String,
-        /// What its console said last.
+        /// The last lines of its console.
         console: String,
     },
     /// A filesystem or a layer can't be mounted.
@@ -89,7 +89,7 @@ pub enum LabError {
     /// Something can't be done: what, why, and what to try.
     #[error("{0}")]
     Plain(String),
-    /// The guest says that something failed there.
+    /// A failure that the guest reports.
     #[error("in the guest: {0}")]
     Said(String),
     /// The user stopped it.

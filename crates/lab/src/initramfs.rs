@@ -1,4 +1,4 @@
-//! What the guest finds at its start: our program, its libraries, modules, and what it shall do.
+//! The guest's initial file system: our program, its libraries, modules, and the setup.
 
 use std::collections::BTreeSet;
 use std::fs::File;

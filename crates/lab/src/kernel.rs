@@ -11,13 +11,13 @@ const VARIABLE: &str = "FLASHLAG_LAB";
 /// An uncompressed kernel and its modules.
 #[derive(Clone, Debug)]
 pub struct Kernel {
-    /// Where it is.
+    /// Its path.
     pub folder: PathBuf,
     /// `vmlinux`: with an entry for PVH, which needs no loader.
     pub image: PathBuf,
     /// `6.12.117+deb12-amd64`.
     pub version: String,
-    /// What it can load.
+    /// Its modules.
     pub modules: Modules,
 }
 

@@ -22,9 +22,9 @@ const SILENCE: Duration = Duration::from_secs(60);
 const SHUTDOWN: Duration = Duration::from_secs(60);
 /// How often it is looked whether a boot is still wanted.
 const LOOK: Duration = Duration::from_millis(200);
-/// What a message takes whose beginning is there.
+/// The longest wait for the rest of a message.
 const MESSAGE: Duration = Duration::from_secs(5);
-/// How much of the console an error shows.
+/// Bytes of the console that an error shows.
 const CONSOLE_LINES: usize = 12;
 
 /// How a kernel begins to say that it is lost.
@@ -39,7 +39,7 @@ pub struct Disk {
     pub socket: PathBuf,
 }
 
-/// What is booted.
+/// The machine to boot.
 #[derive(Clone, Debug)]
 pub struct MachineSpec<'a> {
     /// The kernel.
@@ -197,7 +197,7 @@ impl Machine {
         }
     }
 
-    /// Tells the guest something.
+    /// Sends an order to the guest.
     ///
     /// # Errors
     /// The guest is gone.
@@ -206,7 +206,7 @@ impl Machine {
         sent.map_err(|error| self.lost(&format!("does not listen any more ({error})")))
     }
 
-    /// What the guest says next; signs of life are not told.
+    /// The guest's next report; signs of life are skipped.
     ///
     /// # Errors
     /// The guest is gone, or silent for a minute: with its console's last lines.

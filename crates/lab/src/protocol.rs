@@ -1,4 +1,4 @@
-//! What the host and the guest say to each other: a message a line, as JSON.
+//! The protocol between host and guest: one message a line, as JSON.
 //!
 //! The guest asks before it goes on where a moment matters: it says [`Report::Sample`] at the edge of
 //! a phase and waits for [`Order::Sampled`], so that what the device counted belongs to that edge.
@@ -21,7 +21,7 @@ pub const SETUP: &str = "/flashlag.json";
 /// No message is longer: a run file of many hours is a few megabytes.
 const LONGEST: u64 = 256 << 20;
 
-/// What the guest sets up before anything is asked of it.
+/// The guest's setup, done before its first order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Setup {
     /// Modules in the order in which they load: paths in the guest.
@@ -35,11 +35,11 @@ pub struct Setup {
 pub struct Mount {
     /// The disk's serial number.
     pub serial: String,
-    /// What the kernel calls the filesystem.
+    /// The kernel's name of the filesystem.
     pub filesystem: String,
-    /// What `mount` is told.
+    /// Mount options.
     pub options: String,
-    /// Where its files are seen: above all that lies on it.
+    /// The mount point of the uppermost layer.
     pub at: String,
     /// What lies on it, from below.
     pub above: Vec<Layer>,
@@ -58,7 +58,7 @@ pub struct RunOrder {
     pub settings: Vec<(String, String)>,
     /// What every random choice follows from.
     pub seed: u64,
-    /// What a fill spares.
+    /// The space that a fill leaves.
     pub leave: Bytes,
     /// The most that may be written.
     pub budget: Option<Bytes>,
@@ -81,20 +81,20 @@ pub struct SaveOrder {
     pub journal: JournalMode,
     /// How a commit is made durable.
     pub synchronous: Synchronous,
-    /// How many.
+    /// The number of saves.
     pub saves: u64,
-    /// What their contents follow from.
+    /// The seed of their contents.
     pub seed: u64,
     /// Where the database is made.
     pub directory: String,
 }
 
-/// What was found after a power cut.
+/// The state of the database after a power cut.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Checked {
     /// Why it could not be mounted.
     pub unmountable: Option<String>,
-    /// What is wrong with the database, or that there is none.
+    /// The damage of the database, or that it is missing.
     pub damage: Option<String>,
     /// Rows in it.
     pub rows: Option<u64>,
@@ -106,7 +106,7 @@ pub struct Checked {
 pub enum Order {
     /// Run a scenario.
     Run(Box<RunOrder>),
-    /// The device as it was when the guest asked.
+    /// The device's counters at the guest's request.
     Sampled(DeviceCount),
     /// Save so often, and say after each save that it is acknowledged.
     Save(SaveOrder),
@@ -136,7 +136,7 @@ pub enum Report {
     Alive,
     /// It waits for the device's counts.
     Sample {
-        /// What the segments of F2FS are now: a digit for each.
+        /// The types of the F2FS segments: a digit for each.
         segments: Option<String>,
     },
     /// Something is about to happen that is no phase.
@@ -150,17 +150,17 @@ pub enum Report {
         label: String,
         /// How long it will take, where that is known.
         expected: Option<Nanos>,
-        /// How much it will move, where that is known.
+        /// The bytes to move, if known.
         limit: Option<Bytes>,
     },
-    /// What the run has written up to now.
+    /// The run's bytes written so far.
     Wrote {
         /// All of it.
         bytes: Bytes,
     },
     /// The phase that begins next fills the storage.
     Filling {
-        /// The storage's size, where it is known.
+        /// The storage's size, if known.
         storage: Option<Bytes>,
     },
     /// A phase has ended.
@@ -178,21 +178,21 @@ pub enum Report {
         /// It.
         run: Box<Run>,
     },
-    /// So many saves are acknowledged.
+    /// Saves were acknowledged.
     Acknowledged {
-        /// How many.
+        /// The number of saves.
         saves: u64,
     },
     /// All saves are done, and everything is unmounted.
     Saved,
-    /// What was found after a power cut.
+    /// The state of the database after a power cut.
     Checked(Checked),
     /// Something could not be done: what, why, and what to try.
     Failed {
         /// In words.
         error: String,
     },
-    /// All is written, and unmounted where it can be.
+    /// All data is written, and all that can be is unmounted.
     Off,
 }
 

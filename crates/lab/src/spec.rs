@@ -1,4 +1,4 @@
-//! `nexus5-2013+f2fs,nobarrier`: which device, which filesystem, and how it is mounted.
+//! The lab's part of a target, `nexus5-2013+f2fs,nobarrier`: device, filesystem, mount options.
 
 use std::fmt;
 
@@ -34,7 +34,7 @@ pub enum Cipher {
     Adiantum,
 }
 
-/// What is mounted in the lab, and on what.
+/// A device, its filesystem and the layers above.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LabSpec {
     /// The device's profile, by name.
@@ -45,29 +45,29 @@ pub struct LabSpec {
     pub barrier: bool,
     /// Whether F2FS flushes at checkpoints alone, not at each fsync (`fsync_mode=nobarrier`).
     pub checkpoints_only: bool,
-    /// Whether space that becomes free is discarded at once. F2FS does unless told.
+    /// Whether freed space is discarded at once: F2FS's default.
     pub discard: bool,
     /// Whether ext4 commits small changes in its fast area.
     pub fast_commit: bool,
     /// Whether ext4 journals data as well.
     pub data_journal: bool,
-    /// What lies above the filesystem, from below.
+    /// The layers above the filesystem, lowest first.
     pub above: Vec<Layer>,
     /// Whether the device is encrypted below the filesystem.
     pub encrypt: Option<Cipher>,
     /// Whether the host's own kernel mounts it, without a guest.
     pub host: bool,
-    /// The size of the device, where it is not the profile's own.
+    /// The size of the device; the profile's by default.
     pub size: Option<Bytes>,
-    /// What the device went through before, as `flashlag device` takes it; new where absent.
+    /// The device's state at the start, as for `flashlag device`; new by default.
     pub state: Option<String>,
-    /// How many times faster than real time the device lives, as `flashlag device` takes it.
+    /// The pace of the device's time, as for `flashlag device`.
     pub time_scale: Option<String>,
     /// The same while a fill goes on.
     pub fill_time_scale: Option<String>,
 }
 
-/// Words that are known, for messages.
+/// The known options, for messages.
 const OPTIONS: &str = "barrier, nobarrier, discard, nodiscard, fast_commit (ext4), data=journal (ext4), \
                        fsync_mode=nobarrier (f2fs), \
                        fuse, overlay, bind, encrypt, encrypt=adiantum, host, size=SIZE, state=STATE, \
@@ -80,20 +80,20 @@ fn near_option(option: &str) -> String {
     did_you_mean(name, known)
 }
 
-/// A target that is not known.
+/// Why a target is refused.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SpecError {
     /// No filesystem was named.
     #[error("\"{0}\" names no filesystem: write lab:PROFILE+FS, e.g. lab:nexus5-2013+ext4")]
     NoFilesystem(String),
-    /// No such filesystem.
+    /// An unknown filesystem.
     #[error("the lab has no filesystem \"{0}\"; there are ext4, f2fs, btrfs, xfs and nilfs2{near}",
         near = did_you_mean(.0, ["ext4", "f2fs", "btrfs", "xfs", "nilfs2"]))]
     Filesystem(String),
-    /// No such option.
+    /// An unknown option.
     #[error("there is no option \"{0}\"; there are {OPTIONS}{near}", near = near_option(.0))]
     Option(String),
-    /// An option that this filesystem has not.
+    /// An option of other filesystems.
     #[error("{filesystem} has no option \"{option}\"; {of} has")]
     NotOfThis {
         /// The option.
@@ -103,7 +103,7 @@ pub enum SpecError {
         /// The one that was named.
         filesystem: Filesystem,
     },
-    /// A size that is none.
+    /// A size that can't be read.
     #[error("\"{0}\" is no size: write size=4GB or size=4GiB")]
     Size(String),
 }
@@ -214,7 +214,7 @@ impl LabSpec {
         SpecError::NotOfThis { option: option.to_owned(), of, filesystem: self.filesystem }
     }
 
-    /// What `mount` is told.
+    /// The mount options.
     pub fn mount_options(&self) -> Vec<&'static str> {
         use Filesystem::{Btrfs, Ext4, F2fs, Nilfs2, Xfs};
         let mut options = Vec::new();
@@ -240,7 +240,7 @@ impl LabSpec {
         options
     }
 
-    /// What was asked of the device beside its size, as it is recorded.
+    /// The device's options but its size, as recorded.
     pub fn device_options(&self) -> Vec<String> {
         let named = [
             ("state", &self.state),

@@ -21,7 +21,7 @@ pub fn is_guest() -> bool {
 /// Mounts what every program expects, loads modules, and opens the port.
 ///
 /// # Errors
-/// Without a port there is nobody to tell; the error goes to the console.
+/// Without a port, an error goes to the console.
 pub fn start() -> Result<(Setup, Link, Orders), LabError> {
     mounts::system()?;
     let text = std::fs::read_to_string(SETUP).map_err(LabError::file("read", SETUP))?;
@@ -63,7 +63,7 @@ pub fn kernel() -> String {
     words.map(|word| word.to_string_lossy().into_owned()).join(" ")
 }
 
-/// What the segments of the first F2FS are, as the kernel says: lines of ten, each `type|valid`.
+/// The segments of the first F2FS as the kernel prints them: lines of ten, each `type|valid`.
 fn segments() -> Option<String> {
     let mut folders = std::fs::read_dir("/proc/fs/f2fs").ok()?.flatten().collect::<Vec<_>>();
     folders.sort_by_key(std::fs::DirEntry::file_name);

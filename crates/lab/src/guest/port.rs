@@ -18,21 +18,21 @@ const ALIVE: Duration = Duration::from_secs(2);
 /// The port is there as soon as the kernel has looked at its devices.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Tells the host.
+/// The sending side of the port.
 #[derive(Clone, Debug)]
 pub struct Link {
     port: Arc<Mutex<File>>,
     sampled: Arc<Mutex<Receiver<DeviceCount>>>,
 }
 
-/// What the host wants done.
+/// The receiving side of the port.
 #[derive(Debug)]
 pub struct Orders {
     wanted: Receiver<Wanted>,
     stop: Arc<AtomicBool>,
 }
 
-/// What the host wants done next.
+/// The host's next order.
 #[derive(Debug)]
 pub enum Wanted {
     /// A run.
@@ -46,13 +46,13 @@ pub enum Wanted {
 }
 
 impl Link {
-    /// Tells the host. Where it is gone there is nobody to tell; the machine ends by itself then.
+    /// Sends a report. If the host is gone, so will be this machine.
     pub fn tell(&self, report: &Report) {
         let mut port = self.port.lock().unwrap_or_else(PoisonError::into_inner);
         let _ = protocol::send(&mut *port, report);
     }
 
-    /// What the device has counted by now.
+    /// The device's counters now.
     pub fn sample(&self) -> Option<DeviceCount> {
         let sampled = self.sampled.lock().unwrap_or_else(PoisonError::into_inner);
         self.tell(&Report::Sample { segments: super::segments() });

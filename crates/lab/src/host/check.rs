@@ -21,7 +21,7 @@ const DRIVERS: [(&str, &str); 2] = [("/dev/fuse", "fuse"), ("/dev/loop-control",
 /// Whether the host's own kernel can mount the filesystem of `spec`.
 ///
 /// # Errors
-/// What is not there, or not possible: root, a program, a driver, the filesystem.
+/// Refuses a machine without root, a program, a driver or the filesystem.
 pub fn check_host(spec: &LabSpec) -> Result<(), LabError> {
     if !matches!(spec.filesystem, Filesystem::Ext4 | Filesystem::Btrfs | Filesystem::Xfs) {
         let filesystem = spec.filesystem;

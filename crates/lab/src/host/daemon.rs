@@ -1,4 +1,4 @@
-//! A process that serves until it is told to end, and does not outlive its parent.
+//! A daemon that ends on request, or with its parent.
 
 use std::fs::File;
 use std::os::unix::process::CommandExt;

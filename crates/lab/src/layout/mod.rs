@@ -1,4 +1,4 @@
-//! Telling what a written block is: a file's contents, the filesystem's log, or its own tables.
+//! Classifying a written block: a file's contents, the filesystem's log, or its metadata.
 //!
 //! By its address where the filesystem has fixed places, by what it says of itself where it does not:
 //! the metadata of btrfs and XFS, and the directories and extent trees of ext4, bear marks.
@@ -22,7 +22,7 @@ use crate::spec::{Filesystem, LabSpec};
 /// Blocks of the filesystems that the lab makes.
 const BLOCK: usize = 4096;
 
-/// What a block is.
+/// The kind of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockKind {
     /// Contents of a file.
