@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use flashlag_device::{Clock, DeviceError, NoWaitMeter, SyncCall};
+use flashlag_engine::JobOutcome;
 use flashlag_flash::FlashDevice;
 use flashlag_iostack::{BackgroundJob, FileId, StackFile};
 use flashlag_schema::scenario::{Durability, Io, Pattern, Save};
@@ -18,7 +19,7 @@ use super::{Simulation, fill};
 use crate::ledger::Direction;
 use crate::work::{
     Access, BackgroundEnd, BackgroundOrder, BackgroundStart, Controls, Edge, Evidence, FillEnd,
-    FillOrder, Hindrance, OpenedDevice, Role, Trimmed, World,
+    FillOrder, Hindrance, OpenedDevice, Role, TestJob, Trimmed, World, drive_device,
 };
 
 /// The largest write by which a file is laid out.
@@ -121,6 +122,16 @@ impl World for Simulation {
 
     fn meter(&self) -> Option<NoWaitMeter> {
         None
+    }
+
+    fn drive(
+        &self,
+        device: StackFile<FlashDevice>,
+        _: &FileId,
+        test: &TestJob<'_>,
+    ) -> Result<JobOutcome, DeviceError> {
+        // Threads are submitters in virtual time, on one device.
+        Ok(drive_device(self, device, test))
     }
 
     fn start_background(

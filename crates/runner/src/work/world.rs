@@ -16,7 +16,6 @@ use flashlag_units::{Bytes, Nanos};
 
 use super::evidence::Evidence;
 use super::hindrance::Hindrance;
-use super::io::drive_device;
 use crate::ledger::Direction;
 
 /// The purpose of a file that is laid out before a test.
@@ -234,18 +233,16 @@ pub trait World {
         None
     }
 
-    /// Does a test's job, in one thread unless the world can do it in several.
+    /// Does a test's job on the opened device ([`super::drive_device`]), or in several threads.
     ///
     /// # Errors
     /// Only where the job could not begin; later errors are in [`JobOutcome::ended`].
     fn drive(
         &self,
         device: Self::Device,
-        _file: &Self::File,
+        file: &Self::File,
         job: &TestJob<'_>,
-    ) -> Result<JobOutcome, DeviceError> {
-        Ok(drive_device(self, device, job))
-    }
+    ) -> Result<JobOutcome, DeviceError>;
 
     /// Starts what runs beside a test.
     ///

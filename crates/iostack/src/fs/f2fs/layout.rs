@@ -1,10 +1,8 @@
 //! Layout of F2FS outside its logs, and its spare segments (`mkfs.f2fs`).
 
-use super::segments::Segment;
+use super::segments::{SEGMENT, Segment};
 use crate::fs::BLOCK;
 
-/// Blocks per segment: 2 MiB.
-pub(super) const SEGMENT: u64 = 512;
 /// Spare share of the main area in percent (`mkfs.f2fs -o`, long the default).
 const SPARE_PERCENT: u64 = 5;
 /// Entries per block of the node address table, and of the segment information table.

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::layout::SEGMENT;
 use crate::fs::map::Block;
+
+/// Blocks per segment: 2 MiB.
+pub(super) const SEGMENT: u64 = 512;
 
 /// A segment of the main area.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
