@@ -18,7 +18,8 @@ fn plugin() -> Option<PathBuf> {
     if nbdkit && plugin.is_file() {
         return Some(plugin);
     }
-    println!("skipped: needs nbdkit and {} (cargo build -p flashlag-nbd)", plugin.display());
+    let plugin = plugin.display();
+    flashlag_need::skip(format!("no nbdkit, or no {plugin} (cargo build -p flashlag-nbd)"));
     None
 }
 
@@ -200,7 +201,7 @@ fn the_address_that_is_printed_is_one_whatever_is_in_it() {
     assert!(attach.contains("/a b&c=%d,,ü,if=virtio"), "{attach}");
     match Command::new("nbdinfo").args(["--size", &address]).output() {
         Ok(seen) => assert_eq!(String::from_utf8_lossy(&seen.stdout).trim(), "268435456"),
-        Err(error) => println!("skipped: there is no nbdinfo (package libnbd-bin): {error}"),
+        Err(error) => flashlag_need::skip(format!("no nbdinfo (package libnbd-bin): {error}")),
     }
     kill_process(Pid::from_child(&device), Signal::TERM).unwrap();
     assert!(device.wait().unwrap().success());

@@ -16,7 +16,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use program::{flashlag, has, plugin};
+use program::{flashlag, plugin};
 use rustix::process::{Pid, Signal, kill_process};
 use support::{can_boot, kernel};
 
@@ -57,10 +57,7 @@ fn start(folder: &Path, patience: &str) -> Child {
 }
 
 fn can_hang() -> bool {
-    if !has("python3") {
-        println!("skipped: there is no python3");
-    }
-    has("python3") && can_boot("mkfs.ext4")
+    flashlag_need::program("python3", "python3").is_some() && can_boot("mkfs.ext4")
 }
 
 /// Processes that have something of the folder in their command line.

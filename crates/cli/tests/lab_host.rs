@@ -39,7 +39,7 @@ fn can_mount(programs: &[&str]) -> bool {
         missing.push("right to mount");
     }
     if !missing.is_empty() {
-        println!("skipped: there is no {}", missing.join(", no "));
+        flashlag_need::skip(format!("there is no {}", missing.join(", no ")));
     }
     missing.is_empty()
 }

@@ -3,7 +3,6 @@
 
 #![allow(clippy::unwrap_used)]
 
-#[macro_use]
 #[path = "../../engine/tests/common/mod.rs"]
 mod common;
 
@@ -128,7 +127,7 @@ fn quick_fill(leave: &str) -> Vec<&str> {
 
 #[test]
 fn a_fill_to_the_last_byte_ends_well_and_cleans_up() {
-    let scene = Scene::new(or_skip!(LoopMount::ext4(256, "")));
+    let scene = Scene::new(flashlag_need::or_skip!(LoopMount::ext4(256, "")));
     let output = scene.run("fill", &quick_fill("0"));
     assert_ran(&output);
     let run = scene.stored();
@@ -142,7 +141,7 @@ fn a_fill_to_the_last_byte_ends_well_and_cleans_up() {
 
 #[test]
 fn a_lifecycle_leaves_what_it_was_told_to_and_nothing_of_its_own() {
-    let scene = Scene::new(or_skip!(LoopMount::ext4(256, "")));
+    let scene = Scene::new(flashlag_need::or_skip!(LoopMount::ext4(256, "")));
     let output = scene.run("lifecycle", SHORT);
     assert_ran(&output);
     let run = scene.stored();
@@ -160,7 +159,7 @@ fn a_lifecycle_leaves_what_it_was_told_to_and_nothing_of_its_own() {
 
 #[test]
 fn a_filesystem_that_turns_read_only_is_told_and_the_phases_done_are_kept() {
-    let scene = Scene::new(or_skip!(LoopMount::ext4(256, "errors=remount-ro")));
+    let scene = Scene::new(flashlag_need::or_skip!(LoopMount::ext4(256, "errors=remount-ro")));
     let mut child = start(&mut scene.command("lifecycle", SHORT));
     assert!(wait_for_phases(&scene.run_file(), &mut child, 2));
     scene.mount.fail_to_read_only().unwrap();
@@ -175,7 +174,7 @@ fn a_filesystem_that_turns_read_only_is_told_and_the_phases_done_are_kept() {
 
 #[test]
 fn a_device_that_fails_is_told_and_the_phases_done_are_kept() {
-    let faulty = or_skip!(FaultyMount::ext4(256));
+    let faulty = flashlag_need::or_skip!(FaultyMount::ext4(256));
     let results = TempDir::new().unwrap();
     let run_file = results.path().join("run.json");
     let mut child = start(&mut flashlag("lifecycle", faulty.mount.path(), &run_file, SHORT));
@@ -191,7 +190,7 @@ fn a_device_that_fails_is_told_and_the_phases_done_are_kept() {
 
 #[test]
 fn a_quota_ends_the_fill_and_is_called_a_quota() {
-    let scene = Scene::new(or_skip!(LoopMount::btrfs_with_quota(256, 60)));
+    let scene = Scene::new(flashlag_need::or_skip!(LoopMount::btrfs_with_quota(256, 60)));
     let output = scene.run("fill", &quick_fill("20MB"));
     let run = scene.stored();
     let notes = named(&run, "fill_rand_4k")["notes"].to_string();
@@ -202,7 +201,7 @@ fn a_quota_ends_the_fill_and_is_called_a_quota() {
 
 #[test]
 fn killed_in_any_phase_a_clean_up_leaves_the_canaries_and_nothing_else() {
-    let scene = Scene::new(or_skip!(LoopMount::ext4(256, "")));
+    let scene = Scene::new(flashlag_need::or_skip!(LoopMount::ext4(256, "")));
     let seed = seed();
     let mut random = Random(seed);
     let mut reached = BTreeMap::<String, u32>::new();
@@ -236,7 +235,7 @@ fn killed_in_any_phase_a_clean_up_leaves_the_canaries_and_nothing_else() {
 
 #[test]
 fn the_next_start_cleans_up_as_well() {
-    let scene = Scene::new(or_skip!(LoopMount::ext4(256, "")));
+    let scene = Scene::new(flashlag_need::or_skip!(LoopMount::ext4(256, "")));
     let mut child = start(&mut scene.command("lifecycle", SHORT));
     assert!(wait_for_phases(&scene.run_file(), &mut child, 6));
     child.kill().unwrap();
@@ -248,7 +247,7 @@ fn the_next_start_cleans_up_as_well() {
 
 #[test]
 fn resuming_goes_on_with_the_next_phase_on_storage_as_full_as_it_was() {
-    let scene = Scene::new(or_skip!(LoopMount::ext4(256, "")));
+    let scene = Scene::new(flashlag_need::or_skip!(LoopMount::ext4(256, "")));
     let mut child = start(&mut scene.command("lifecycle", SHORT));
     // Four tests when new, the fill, and one when filled.
     assert!(wait_for_phases(&scene.run_file(), &mut child, 6));
@@ -276,7 +275,7 @@ fn resuming_goes_on_with_the_next_phase_on_storage_as_full_as_it_was() {
 #[test]
 fn a_polite_signal_ends_it_with_the_phases_done_kept() {
     for signal in [rustix::process::Signal::INT, rustix::process::Signal::TERM] {
-        let scene = Scene::new(or_skip!(LoopMount::ext4(256, "")));
+        let scene = Scene::new(flashlag_need::or_skip!(LoopMount::ext4(256, "")));
         let mut child = start(&mut scene.command("lifecycle", SHORT));
         assert!(wait_for_phases(&scene.run_file(), &mut child, 3));
         let pid = rustix::process::Pid::from_child(&child);
@@ -349,7 +348,7 @@ measure = ["write"]
 #[test]
 fn a_small_volume_works_or_the_error_has_the_command_that_does() {
     for (megabytes, fits) in [(500, true), (200, false), (64, false)] {
-        let scene = Scene::new(or_skip!(LoopMount::ext4(megabytes, "")));
+        let scene = Scene::new(flashlag_need::or_skip!(LoopMount::ext4(megabytes, "")));
         fs::write(scene.results.path().join("span.toml"), SPAN).unwrap();
         let output = scene.run("span.toml", &[]);
         let said = text(&output.stderr);

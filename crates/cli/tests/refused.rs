@@ -1,7 +1,6 @@
 //! Runs where the kernel or the filesystem refuses a call that we would rather have.
 #![allow(clippy::unwrap_used)]
 
-#[macro_use]
 #[path = "../../engine/tests/common/mod.rs"]
 mod common;
 
@@ -88,7 +87,7 @@ fn without_locks_a_living_run_is_left_alone_and_a_dead_one_is_cleaned_up() {
         let scene = Scene::new();
         plant(&scene.target());
         let before = snapshot(&scene.target());
-        or_skip!(refused(libc::SYS_flock, errno, || {
+        flashlag_need::or_skip!(refused(libc::SYS_flock, errno, || {
             let mut run = scene.run(&[]).spawn().unwrap();
             let ours = workspace(&scene.target());
             scene.clean();
@@ -108,7 +107,7 @@ fn a_run_by_a_forbidden_io_uring_says_what_did_its_reads() {
     let scene = Scene::new();
     let short = ["--set", "time=200ms"];
     let run = || scene.run(&short).output().unwrap();
-    let output = or_skip!(refused(libc::SYS_io_uring_setup, libc::EPERM, run));
+    let output = flashlag_need::or_skip!(refused(libc::SYS_io_uring_setup, libc::EPERM, run));
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(matches!(output.status.code(), Some(0 | 3)), "{said}");
     let run = fs::read(scene.home.path().join("run.json")).unwrap();

@@ -102,7 +102,7 @@ fn workspace(mount: &LoopMount) -> (Workspace, std::path::PathBuf) {
 
 #[test]
 fn a_fill_ends_at_its_level_with_the_level_in_every_interval() {
-    let mount = or_skip!(LoopMount::ext4(256, ""));
+    let mount = flashlag_need::or_skip!(LoopMount::ext4(256, ""));
     let (work, directory) = workspace(&mount);
     for (how, leave) in [(SEQUENTIAL, 120), (SEQUENTIAL, 64), (RANDOM, 48)] {
         let leave = Bytes::from_mb(leave);
@@ -126,7 +126,7 @@ fn a_fill_ends_at_its_level_with_the_level_in_every_interval() {
 
 #[test]
 fn nothing_left_means_full_and_full_is_no_failure() {
-    let mount = or_skip!(LoopMount::ext4(256, ""));
+    let mount = flashlag_need::or_skip!(LoopMount::ext4(256, ""));
     let (work, directory) = workspace(&mount);
     fs::write(mount.path().join("canary.txt"), "a user's letter").unwrap();
     let filled = do_fill(&directory, &Asked::new(SEQUENTIAL, Bytes::ZERO)).unwrap();
@@ -146,7 +146,7 @@ fn nothing_left_means_full_and_full_is_no_failure() {
 
 #[test]
 fn a_random_fill_writes_every_block_once_and_is_proved() {
-    let mount = or_skip!(LoopMount::ext4(96, ""));
+    let mount = flashlag_need::or_skip!(LoopMount::ext4(96, ""));
     let (_work, directory) = workspace(&mount);
     for (engine, depth) in [(EngineKind::Psync, 1), (EngineKind::IoUring, 8)] {
         let mut asked = Asked::new(RANDOM, available(mount.path()).minus(Bytes::from_mib(16)));
@@ -168,14 +168,12 @@ fn a_random_fill_writes_every_block_once_and_is_proved() {
 
 #[test]
 fn a_random_fill_of_a_filesystem_without_sparse_files_ascends_and_says_so() {
-    for kind in ["vfat", "exfat-fuse"] {
-        let mount = match LoopMount::fat(96, kind) {
-            Ok(mount) => mount,
-            Err(reason) => {
-                eprintln!("skipped {kind}: {reason}");
-                continue;
-            }
-        };
+    let kinds = ["vfat", "exfat-fuse"].map(|kind| (kind, LoopMount::fat(96, kind)));
+    if let [(_, Err(vfat)), (_, Err(exfat))] = &kinds {
+        return flashlag_need::skip(format!("{vfat}; {exfat}"));
+    }
+    for (kind, mount) in kinds {
+        let Ok(mount) = mount else { continue };
         let (work, directory) = workspace(&mount);
         let leave = available(mount.path()).minus(Bytes::from_mib(16));
         let mut asked = Asked::new(RANDOM, leave);
@@ -205,7 +203,7 @@ fn a_random_fill_of_a_filesystem_without_sparse_files_ascends_and_says_so() {
 
 #[test]
 fn a_changed_byte_is_found() {
-    let mount = or_skip!(LoopMount::ext4(64, ""));
+    let mount = flashlag_need::or_skip!(LoopMount::ext4(64, ""));
     let (_work, directory) = workspace(&mount);
     let stop = AtomicBool::new(false);
     let asked = Asked {
@@ -234,7 +232,7 @@ fn a_changed_byte_is_found() {
 
 #[test]
 fn a_budget_ends_it_and_says_so() {
-    let mount = or_skip!(LoopMount::ext4(64, ""));
+    let mount = flashlag_need::or_skip!(LoopMount::ext4(64, ""));
     let (_work, directory) = workspace(&mount);
     let budget = Some(Bytes::from_mb(10));
     let asked = Asked { budget, ..Asked::new(SEQUENTIAL, Bytes::from_mb(5)) };
@@ -246,7 +244,7 @@ fn a_budget_ends_it_and_says_so() {
 
 #[test]
 fn space_that_others_take_meanwhile_is_not_taken_twice() {
-    let mount = or_skip!(LoopMount::ext4(256, ""));
+    let mount = flashlag_need::or_skip!(LoopMount::ext4(256, ""));
     let (_work, directory) = workspace(&mount);
     let leave = Bytes::from_mb(60);
     let other = mount.path().join("others");
@@ -268,7 +266,7 @@ fn space_that_others_take_meanwhile_is_not_taken_twice() {
 
 #[test]
 fn space_that_others_free_meanwhile_is_filled_too() {
-    let mount = or_skip!(LoopMount::ext4(256, ""));
+    let mount = flashlag_need::or_skip!(LoopMount::ext4(256, ""));
     let (_work, directory) = workspace(&mount);
     let leave = Bytes::from_mb(60);
     let other = mount.path().join("others");
@@ -291,7 +289,7 @@ fn space_that_others_free_meanwhile_is_filled_too() {
 
 #[test]
 fn the_stop_flag_ends_it_with_everything_kept() {
-    let mount = or_skip!(LoopMount::ext4(256, ""));
+    let mount = flashlag_need::or_skip!(LoopMount::ext4(256, ""));
     let (_work, directory) = workspace(&mount);
     let stop = AtomicBool::new(false);
     let asked = Asked {
@@ -314,7 +312,7 @@ fn the_stop_flag_ends_it_with_everything_kept() {
 
 #[test]
 fn a_read_only_remount_is_told_with_path_operation_and_advice() {
-    let mount = or_skip!(LoopMount::ext4(256, "errors=remount-ro"));
+    let mount = flashlag_need::or_skip!(LoopMount::ext4(256, "errors=remount-ro"));
     let (_work, directory) = workspace(&mount);
     let filled = std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -338,7 +336,7 @@ fn a_read_only_remount_is_told_with_path_operation_and_advice() {
 
 #[test]
 fn a_device_that_fails_is_told_with_path_operation_and_advice() {
-    let faulty = or_skip!(FaultyMount::ext4(256));
+    let faulty = flashlag_need::or_skip!(FaultyMount::ext4(256));
     let (work, directory) = workspace(&faulty.mount);
     let filled = std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -383,11 +381,11 @@ fn a_quota_ends_it_with_everything_kept_and_is_called_a_quota() {
     const NOBODY: &str = "65534";
     let quota = ["-O", "quota", "-E", "quotatype=usrquota"];
     let mount = LoopMount::ext4_with(256, &quota, "usrquota");
-    let mount = or_skip!(mount.map_err(|error| {
+    let mount = flashlag_need::or_skip!(mount.map_err(|error| {
         format!("no ext4 with quota here (has the kernel CONFIG_QFMT_V2?): {error}")
     }));
     let set = ["-u", NOBODY, "0", &LIMIT_KIB.to_string(), "0", "0"];
-    or_skip!(run(Command::new("setquota").args(set).arg(mount.path())));
+    flashlag_need::or_skip!(run(Command::new("setquota").args(set).arg(mount.path())));
     let root = mount.path().join("nobody");
     fs::create_dir(&root).unwrap();
     std::os::unix::fs::chown(&root, Some(65534), Some(65534)).unwrap();
@@ -410,7 +408,7 @@ fn a_quota_ends_it_with_everything_kept_and_is_called_a_quota() {
 
 #[test]
 fn a_quota_that_holds_for_root_too_ends_it_the_same_way() {
-    let mount = or_skip!(LoopMount::btrfs_with_quota(256, 40));
+    let mount = flashlag_need::or_skip!(LoopMount::btrfs_with_quota(256, 40));
     let (work, directory) = workspace(&mount);
     let filled = do_fill(&directory, &Asked::new(SEQUENTIAL, Bytes::from_mb(5))).unwrap();
     let EndReason::NoSpace(error) = &filled.driven.ended else {
@@ -426,7 +424,7 @@ fn a_quota_that_holds_for_root_too_ends_it_the_same_way() {
 
 #[test]
 fn a_directory_that_vanishes_before_the_fill_is_told() {
-    let mount = or_skip!(LoopMount::ext4(64, ""));
+    let mount = flashlag_need::or_skip!(LoopMount::ext4(64, ""));
     let (work, directory) = workspace(&mount);
     work.remove();
     let error = do_fill(&directory, &Asked::new(SEQUENTIAL, Bytes::ZERO)).unwrap_err().to_string();
@@ -435,7 +433,7 @@ fn a_directory_that_vanishes_before_the_fill_is_told() {
 
 #[test]
 fn a_directory_that_vanishes_during_the_fill_is_told() {
-    let mount = or_skip!(LoopMount::ext4(64, ""));
+    let mount = flashlag_need::or_skip!(LoopMount::ext4(64, ""));
     let (_work, directory) = workspace(&mount);
     let mut asked = Asked::new(SEQUENTIAL, Bytes::ZERO);
     (asked.io.time, asked.io.arrivals.per_second) =

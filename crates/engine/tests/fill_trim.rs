@@ -12,7 +12,7 @@ use flashlag_units::Bytes;
 
 #[test]
 fn trimming_after_a_delete_gives_the_space_back() {
-    let mount = or_skip!(LoopMount::ext4(128, ""));
+    let mount = flashlag_need::or_skip!(LoopMount::ext4(128, ""));
     let file = mount.path().join("span.dat");
     fs::write(&file, vec![0x5a; 40 << 20]).unwrap();
     rustix::fs::syncfs(fs::File::open(mount.path()).unwrap()).unwrap();

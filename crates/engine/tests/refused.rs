@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used)]
 
-#[macro_use]
 mod common;
 
 use std::path::Path;
@@ -69,7 +68,7 @@ fn a_forbidden_io_uring_becomes_pread_and_pwrite_one_at_a_time() {
     for errno in [libc::EPERM, libc::EACCES, libc::ENOSYS] {
         for asked in [EngineKind::IoUring, EngineKind::Auto] {
             let had = || had_instead(directory.path(), asked);
-            let had = or_skip!(refused(libc::SYS_io_uring_setup, errno, had));
+            let had = flashlag_need::or_skip!(refused(libc::SYS_io_uring_setup, errno, had));
             let (engine, depth, told) = had;
             assert_eq!((engine, depth), (EngineKind::Psync, 1), "{asked:?}, errno {errno}");
             let requested: Vec<&str> = told.iter().map(|(what, _)| what.as_str()).collect();

@@ -19,7 +19,7 @@ static ALONE: Mutex<()> = Mutex::new(());
 fn meter() -> Option<ThreadWaitMeter> {
     let meter = ThreadWaitMeter::open();
     if let Err(error) = &meter {
-        eprintln!("skipped: {error}");
+        flashlag_need::skip(error);
     }
     meter.ok()
 }

@@ -112,14 +112,6 @@ fn a_name_with_a_line_break_stays_in_its_comment() {
     assert_eq!(sections(&text).len(), 2, "{text}");
 }
 
-fn has_fio() -> bool {
-    let there = Command::new("fio").arg("--version").output().is_ok_and(|out| out.status.success());
-    if !there {
-        eprintln!("skipped: there is no fio here (install the package fio)");
-    }
-    there
-}
-
 fn scratch(name: &str) -> PathBuf {
     let path = std::env::temp_dir().join(format!("flashlag-{name}-{}", std::process::id()));
     std::fs::create_dir_all(&path).unwrap();
@@ -128,7 +120,7 @@ fn scratch(name: &str) -> PathBuf {
 
 #[test]
 fn fio_itself_takes_the_job_file_of_every_builtin() {
-    if !has_fio() {
+    if flashlag_need::program("fio", "fio").is_none() {
         return;
     }
     let directory = scratch("fio-parse");
@@ -147,7 +139,7 @@ fn fio_itself_takes_the_job_file_of_every_builtin() {
 
 #[test]
 fn what_fio_measures_by_it_comes_back_under_the_same_names() {
-    if !has_fio() {
+    if flashlag_need::program("fio", "fio").is_none() {
         return;
     }
     let text = "name = \"short\"\n\

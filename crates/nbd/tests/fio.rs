@@ -21,7 +21,7 @@ fn verify(settings: Settings) {
     let has_nbd =
         engines.is_ok_and(|engines| String::from_utf8_lossy(&engines.stdout).contains("nbd"));
     if version.is_err() || !has_nbd {
-        return println!("skipped: there is no fio with an nbd engine (install the package fio)");
+        return flashlag_need::skip("no fio with an nbd engine (install the package fio)");
     }
     let what = format!("{settings:?}");
     let Some(running) = start(settings) else { return };

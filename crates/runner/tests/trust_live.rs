@@ -111,13 +111,11 @@ fn beside_three_busy_loops_a_cpu_the_cpu_is_named_as_the_cause() {
 #[test]
 fn memory_is_not_taken_for_storage() {
     let Ok(directory) = tempfile::tempdir_in("/dev/shm") else {
-        eprintln!("skipped: no /dev/shm to write to");
-        return;
+        return flashlag_need::skip("no /dev/shm to write to");
     };
     let run = run_in(directory.path());
     if run.environment.filesystem.kind.value().is_none_or(|kind| kind != "tmpfs") {
-        eprintln!("skipped: /dev/shm is no tmpfs here");
-        return;
+        return flashlag_need::skip("/dev/shm is no tmpfs");
     }
     for id in [CheckId::CacheBypass, CheckId::FlushIsReal] {
         let found = check(&run, id);

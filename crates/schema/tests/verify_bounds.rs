@@ -98,7 +98,8 @@ fn each_bound_holds_at_its_value_and_not_one_step_beyond() {
 
 #[test]
 fn each_part_of_a_wait_is_its_cause_from_just_over_half_on() {
-    let parts: [(StallCause, fn(&mut Time) -> &mut Nanos); 4] = [
+    type Part = fn(&mut Time) -> &mut Nanos;
+    let parts: [(StallCause, Part); 4] = [
         (StallCause::Storage, |time| &mut time.blocked_ns),
         (StallCause::Cpu, |time| &mut time.runnable_ns),
         (StallCause::Executing, |time| &mut time.on_cpu_ns),

@@ -28,14 +28,14 @@ fn on_a_small_disk(test: &str) {
     command.arg(std::env::current_exe().unwrap()).arg(test).env(PLACE, folder.path());
     match command.output() {
         Ok(output) if output.status.success() => {}
-        Ok(output) if output.status.code() == Some(77) => println!("skipped: no right to mount"),
+        Ok(output) if output.status.code() == Some(77) => flashlag_need::skip("no right to mount"),
         Ok(output) => {
             let said = [output.stdout, output.stderr].concat();
             let said = String::from_utf8_lossy(&said);
             assert!(said.contains("unshare"), "{said}");
-            println!("skipped: no namespace of mounts: {said}");
+            flashlag_need::skip(format!("no namespace of mounts: {said}"));
         }
-        Err(error) => println!("skipped: there is no unshare: {error}"),
+        Err(error) => flashlag_need::skip(format!("no unshare: {error}")),
     }
 }
 

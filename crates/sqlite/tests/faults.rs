@@ -64,7 +64,7 @@ fn error_of(saved: &Saved, case: &str) -> SqliteError {
 #[test]
 fn a_full_disk_keeps_the_saves_before_it_in_every_journal_mode() {
     for journal in JOURNALS {
-        let mount = or_skip!(LoopMount::ext4(8, ""));
+        let mount = flashlag_need::or_skip!(LoopMount::ext4(8, ""));
         let saved = until_it_fails(mount.path(), journal, || {});
         let error = error_of(&saved, &format!("{journal:?}"));
         assert!(error.is_no_space(), "{journal:?}: {error}");
@@ -78,7 +78,7 @@ fn a_full_disk_keeps_the_saves_before_it_in_every_journal_mode() {
 
 #[test]
 fn a_directory_that_is_too_full_to_begin_in_is_an_error_with_what_to_try() {
-    let mount = or_skip!(LoopMount::ext4(8, ""));
+    let mount = flashlag_need::or_skip!(LoopMount::ext4(8, ""));
     let save = save(Statement::Insert, JournalMode::Delete, 1_000_000, 1);
     let stop = AtomicBool::new(false);
     let error = run(&job(&save, mount.path()), SaveWatch::new(&stop, Some(NoWaitMeter)));
@@ -88,19 +88,18 @@ fn a_directory_that_is_too_full_to_begin_in_is_an_error_with_what_to_try() {
 
 #[test]
 fn a_quota_that_is_used_up_is_called_a_quota() {
-    if loop_mount::run(std::process::Command::new("setquota").arg("--version")).is_err() {
-        eprintln!("skipped: setquota is not installed");
+    if flashlag_need::program("setquota", "quota").is_none() {
         return;
     }
     let quota = ["-O", "quota", "-E", "quotatype=usrquota"];
-    let mount = or_skip!(LoopMount::ext4_with(32, &quota, "usrquota"));
+    let mount = flashlag_need::or_skip!(LoopMount::ext4_with(32, &quota, "usrquota"));
     let directory = mount.path().join("theirs");
     std::fs::create_dir(&directory).unwrap();
     let nobody = 65534;
     std::os::unix::fs::chown(&directory, Some(nobody), Some(nobody)).unwrap();
     let mut limit = std::process::Command::new("setquota");
     limit.args(["-u", &nobody.to_string(), "0", "4096", "0", "0"]).arg(mount.path());
-    or_skip!(loop_mount::run(&mut limit));
+    flashlag_need::or_skip!(loop_mount::run(&mut limit));
     // Root has no quota: the saves are another user's, on a thread of that user.
     let saved = std::thread::scope(|scope| {
         let as_nobody = || {
@@ -111,8 +110,7 @@ fn a_quota_that_is_used_up_is_called_a_quota() {
         scope.spawn(as_nobody).join().unwrap()
     });
     let Some(saved) = saved else {
-        eprintln!("skipped: a thread can't become another user here");
-        return;
+        return flashlag_need::skip("a thread can't become another user");
     };
     let error = error_of(&saved, "quota");
     assert_eq!(error.errno, Some(Errno::DQUOT.raw_os_error()), "{error}");
@@ -122,10 +120,10 @@ fn a_quota_that_is_used_up_is_called_a_quota() {
 #[test]
 fn a_filesystem_that_turns_read_only_is_an_error_with_what_to_try() {
     for journal in [JournalMode::Wal, JournalMode::Delete] {
-        let mount = or_skip!(LoopMount::ext4(64, "errors=remount-ro"));
+        let mount = flashlag_need::or_skip!(LoopMount::ext4(64, "errors=remount-ro"));
         let mut done = Ok(());
         let saved = until_it_fails(mount.path(), journal, || done = mount.fail_to_read_only());
-        or_skip!(done);
+        flashlag_need::or_skip!(done);
         let said = error_of(&saved, "read-only").to_string();
         assert!(said.contains("SQLITE_") && said.contains("read-only"), "{journal:?}: {said}");
     }
@@ -134,7 +132,7 @@ fn a_filesystem_that_turns_read_only_is_an_error_with_what_to_try() {
 #[test]
 fn a_device_that_fails_is_an_error_that_says_so() {
     for journal in [JournalMode::Wal, JournalMode::Delete] {
-        let faulty = or_skip!(FaultyMount::ext4(64));
+        let faulty = flashlag_need::or_skip!(FaultyMount::ext4(64));
         let saved = until_it_fails(faulty.mount.path(), journal, || faulty.fail_writes());
         faulty.heal();
         let error = error_of(&saved, "EIO");

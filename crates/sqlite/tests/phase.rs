@@ -132,8 +132,7 @@ fn a_schedule_that_is_too_fast_misses_slots_and_its_response_grows() {
 #[test]
 fn time_is_split_without_waits_for_the_schedule() {
     let Ok(meter) = ThreadWaitMeter::open() else {
-        eprintln!("skipped: the kernel keeps no scheduler statistics");
-        return;
+        return flashlag_need::skip("the kernel keeps no scheduler statistics");
     };
     let directory = TempDir::new().unwrap();
     let mut save = endless(Statement::Update, JournalMode::Off);
@@ -152,8 +151,7 @@ fn time_is_split_without_waits_for_the_schedule() {
 #[test]
 fn every_stall_has_its_split() {
     let Ok(meter) = ThreadWaitMeter::open() else {
-        eprintln!("skipped: the kernel keeps no scheduler statistics");
-        return;
+        return flashlag_need::skip("the kernel keeps no scheduler statistics");
     };
     let directory = TempDir::new().unwrap();
     let save = save(Statement::Insert, JournalMode::Delete, 10, 50);
@@ -174,8 +172,7 @@ fn what_sqlite_writes_is_counted_and_more_than_the_rows() {
     let saved =
         done(&job(&save(Statement::Update, JournalMode::Delete, 100, 50), directory.path()));
     let Some(written) = saved.page_bytes.value() else {
-        eprintln!("skipped: {:?}", saved.page_bytes.reason());
-        return;
+        return flashlag_need::skip(saved.page_bytes.reason().unwrap_or_default());
     };
     // A page in the journal and a page in the database, at the least.
     assert!(*written >= Bytes(50 * 2 * 4096), "{written}");
@@ -193,8 +190,7 @@ fn pauses_to_put_rows_back_are_in_no_figure() {
     let saved = done(&job(&save, directory.path()));
     let wall = Nanos::from(began.elapsed());
     if saved.top_ups.count == 0 {
-        eprintln!("skipped: too slow here to delete 10,000 rows in 3 s");
-        return;
+        return flashlag_need::skip("too slow to delete 10,000 rows in 3 s");
     }
     assert!(saved.top_ups.took > Nanos::ZERO);
     assert!(saved.recorded.elapsed.plus(saved.top_ups.took) <= wall);

@@ -30,7 +30,7 @@ pub fn can_boot(mkfs: &str) -> bool {
         missing.push("the plugin (cargo build -p flashlag-nbd)");
     }
     if !missing.is_empty() {
-        println!("skipped: there is no {}", missing.join(", no "));
+        flashlag_need::skip(format!("there is no {}", missing.join(", no ")));
     }
     missing.is_empty()
 }

@@ -83,8 +83,9 @@ const RESULTS: &str =
     "write by `flashlag_runner::Destination`, which overwrites nothing by accident";
 
 /// Files that write to a terminal.
-const TERMINALS: [(&str, &str); 2] = [
+const TERMINALS: [(&str, &str); 3] = [
     ("crates/cli/src/say.rs", "the one way for everything that a command prints"),
+    ("crates/need/src/lib.rs", "a skip is seen among tests that pass"),
     ("crates/term/src/progress/mod.rs", "progress that is redrawn in place"),
 ];
 
@@ -175,6 +176,19 @@ fn every_exception_is_still_needed() {
         }
     }
     none("exceptions", violations);
+}
+
+#[test]
+fn a_test_skips_by_the_one_helper() {
+    let skips = Source::all().into_iter().flat_map(|source| {
+        let lines = source.text.lines().enumerate();
+        let by_hand = lines.filter(|(_, line)| line.contains(concat!("ln!(\"", "skip")));
+        let say = |(line, _): (usize, &str)| {
+            format!("{}:{}: skip by `flashlag_need::skip`", source.path, line + 1)
+        };
+        by_hand.map(say).collect::<Vec<_>>()
+    });
+    none("skips by hand", skips.collect());
 }
 
 /// Notes to oneself, put together here so that this file does not have them.

@@ -15,7 +15,7 @@ pub struct LoopMount {
 
 impl LoopMount {
     /// ext4 with 4 KiB blocks on an image of `mebibytes`, with no blocks kept back for root, so
-    /// that it really fills up. `Err` says why it can't be: print it and skip.
+    /// that it really fills up. `Err` has the reason of a skip.
     pub fn ext4(mebibytes: u64, options: &str) -> Result<LoopMount, String> {
         LoopMount::ext4_with(mebibytes, &[], options)
     }
@@ -142,18 +142,4 @@ pub fn run(command: &mut Command) -> Result<Output, String> {
     }
     let said = String::from_utf8_lossy(&output.stderr);
     Err(format!("{command:?}: {}: {}", output.status, said.trim()))
-}
-
-/// The value, or a visible skip of the calling test.
-#[macro_export]
-macro_rules! or_skip {
-    ($result:expr) => {
-        match $result {
-            Ok(value) => value,
-            Err(reason) => {
-                eprintln!("skipped: {reason}");
-                return;
-            }
-        }
-    };
 }

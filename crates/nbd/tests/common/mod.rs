@@ -5,7 +5,7 @@
 pub mod client;
 pub mod negotiated;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::OnceLock;
 
@@ -59,12 +59,8 @@ pub fn launch(settings: Settings) -> Launch {
     Launch { plugin: Some(plugin()), ..Launch::new(settings) }
 }
 
-/// Starts one; `None`, visibly, where there is no nbdkit.
+/// Starts a device; skips without nbdkit.
 pub fn start(settings: Settings) -> Option<Running> {
-    let found = ["/usr/bin/nbdkit", "/usr/sbin/nbdkit", "/usr/local/bin/nbdkit"];
-    if !found.iter().any(|path| Path::new(path).is_file()) {
-        println!("skipped: there is no nbdkit (install the package nbdkit)");
-        return None;
-    }
+    flashlag_need::program("nbdkit", "nbdkit")?;
     Some(launch(settings).start().unwrap())
 }

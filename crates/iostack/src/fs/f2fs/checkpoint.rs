@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use flashlag_units::Nanos;
 
 use super::F2fs;
-use super::layout::SEGMENT;
+use super::segments::SEGMENT;
 use super::segments::{Log, Owner, Segment};
 use crate::fs::BLOCK;
 use crate::plan::{BlockRequest, Plan, Run, push_run};

@@ -21,7 +21,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use flashlag_units::{Bytes, Nanos};
 
-use self::layout::{Layout, SEGMENT};
+use self::layout::Layout;
+use self::segments::SEGMENT;
 use self::segments::{Log, Owner, Segment, Segments};
 use super::map::{self, Block, HOLE, tick};
 use super::{BLOCK, FileId, Filesystem, NoSpace, Reason, blocks, grown};
