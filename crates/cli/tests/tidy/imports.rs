@@ -39,6 +39,9 @@ const EXCEPTIONS: [(&str, &str, &str); 4] = [
     ("sqlite", "iostack", "saves through real SQLite run on a modelled filesystem through a VFS"),
 ];
 
+/// Crates for tests alone.
+const FOR_TESTS: [&str; 2] = ["testing", "need"];
+
 fn floor_of(name: &str) -> Option<u32> {
     FLOORS.iter().find(|(known, _)| *known == name).map(|(_, floor)| *floor)
 }
@@ -100,10 +103,10 @@ fn no_product_depends_on_what_is_for_tests() {
         let platforms = platforms.flat_map(|tables| tables.values().filter_map(|t| t.as_table()));
         let named = ["dependencies", "build-dependencies"];
         let all = platforms.chain([&manifest]).flat_map(|tables| named.map(|t| ours_in(tables, t)));
-        let found = all.flatten().any(|import| import == "testing");
-        found.then(|| format!("{path}:1: move `flashlag-testing` to [dev-dependencies]"))
+        let found = all.flatten().find(|import| FOR_TESTS.contains(&import.as_str()));
+        found.map(|found| format!("{path}:1: move `flashlag-{found}` to [dev-dependencies]"))
     };
-    let products = crate_names().into_iter().filter(|name| name != "testing");
+    let products = crate_names().into_iter().filter(|name| !FOR_TESTS.contains(&name.as_str()));
     none("products with test code", products.filter_map(|name| depends(&name)).collect());
 }
 
