@@ -46,6 +46,17 @@ fn findings_that_do_not_follow_are_refused_though_the_checksum_holds() {
 }
 
 #[test]
+fn findings_of_other_rules_are_neither_refused_nor_shown() {
+    let (ours, mut other) = (explained(), explained());
+    let stored = other.findings.as_mut().unwrap();
+    stored.rules += 1;
+    stored.causes.clear();
+    other.seal();
+    assert_eq!(verify(&other).0, Some(0), "{}", verify(&other).1);
+    assert_eq!(flashlag_views::findings(&other), flashlag_views::findings(&ours));
+}
+
+#[test]
 fn stored_findings_read_as_derived_ones_do() {
     let (with, without) = (explained(), flashlag_testing::sample::lifecycle());
     assert_eq!(flashlag_views::findings(&with), flashlag_views::findings(&without));

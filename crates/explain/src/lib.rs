@@ -44,11 +44,14 @@ pub use verify::verify;
 /// A cause that costs less, in seconds per 1,000 operations, is left out: it would print as none.
 const LEAST_COST: f64 = 0.05;
 
+/// Version of the rules in this crate: to be raised with every change of what is found.
+pub const RULES: u32 = 1;
+
 /// The findings of a run, derived from its phases and checks.
 pub fn findings(run: &Run) -> Findings {
     let (plan, subjects) = (Plan::of(run), Subjects::of(run));
     let context = Context { run, plan: &plan, subjects: &subjects };
-    let mut found = Findings::default();
+    let mut found = Findings { rules: RULES, ..Findings::default() };
     for candidate in pairs::all(&context).into_iter().chain(within::all(&context)) {
         match candidate {
             Candidate::Cause(cause) if cause.effect.cost_s_per_1000.value < LEAST_COST => {}
@@ -64,9 +67,11 @@ pub fn findings(run: &Run) -> Findings {
     found
 }
 
-/// The findings that are stored in a run; derived from it where its file has none.
+/// The findings that are stored in a run; derived from the run where its file has none, or those of
+/// other rules.
 pub fn findings_of(run: &Run) -> Cow<'_, Findings> {
-    run.findings.as_ref().map_or_else(|| Cow::Owned(findings(run)), Cow::Borrowed)
+    let stored = run.findings.as_ref().filter(|stored| stored.rules == RULES);
+    stored.map_or_else(|| Cow::Owned(findings(run)), Cow::Borrowed)
 }
 
 /// Derives the findings of a run and stores them in it. To be called whenever its phases or checks

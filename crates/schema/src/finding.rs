@@ -12,6 +12,9 @@ use crate::trust::CheckId;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Findings {
+    /// Version of the rules that derived them. Rules of another version may find something else, so
+    /// only findings of the reader's own version are recomputed by `flashlag verify`.
+    pub rules: u32,
     /// Causes of waiting, costliest first.
     pub causes: Vec<Finding>,
     /// Suspected causes that the measurements refute.
