@@ -37,7 +37,6 @@ fn with_names(command: Command) -> Command {
             command
                 .mut_subcommand("show", |command| named(command, "name", &profiles))
                 .mut_subcommand("check", |command| named(command, "names", &profiles))
-                .mut_subcommand("tune", |command| named(command, "name", &profiles))
         })
 }
 

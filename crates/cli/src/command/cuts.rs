@@ -54,7 +54,7 @@ pub enum JournalArg {
 pub enum SynchronousArg {
     /// The deletion of a rollback journal is made durable as well
     Extra,
-    /// What SQLite does unless told
+    /// SQLite's default
     Full,
     /// In WAL mode the last saves may be lost
     Normal,

@@ -44,7 +44,7 @@ pub struct ServeArgs {
     /// It lives so many times faster than real time
     #[arg(long, value_name = "X", default_value = "1")]
     pub time_scale: TimeScale,
-    /// Where it is told things [default: beside the socket]
+    /// Control socket [default: beside the socket]
     #[arg(long, value_name = "SOCKET")]
     pub control: Option<PathBuf>,
     /// Certificates for clients from elsewhere, as nbdkit's --tls-certificates
