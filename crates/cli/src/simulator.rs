@@ -50,17 +50,9 @@ impl Simulations {
             filesystem: filesystem.to_owned(),
         });
         Request {
-            scenario: scenario.clone(),
-            target,
-            seed,
             leave,
-            budget: None,
-            verify: false,
-            resume: None,
-            label: None,
-            command: Vec::new(),
-            output: None,
             stop: Arc::clone(&self.stop),
+            ..Request::new(scenario.clone(), target, seed)
         }
     }
 }

@@ -5,8 +5,6 @@
 #![allow(clippy::print_stdout, reason = "an example prints")]
 
 use std::error::Error;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use flashlag_predict::SimulationError;
 use flashlag_predict::fit::{FitOptions, FitParameter, tune};
@@ -35,19 +33,7 @@ fn simulated(
         profile: profile.clone(),
         filesystem: filesystem.to_owned(),
     });
-    let request = Request {
-        scenario: scenario.clone(),
-        target,
-        seed,
-        leave,
-        budget: None,
-        verify: false,
-        resume: None,
-        label: None,
-        command: Vec::new(),
-        output: None,
-        stop: Arc::new(AtomicBool::new(false)),
-    };
+    let request = Request { leave, ..Request::new(scenario.clone(), target, seed) };
     run(request, &mut Silent).map_err(SimulationError::refused)
 }
 

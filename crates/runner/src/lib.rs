@@ -7,12 +7,12 @@
 #![forbid(unsafe_code)]
 
 mod builtin;
+mod direction;
 mod error;
 mod estimate;
 mod events;
 mod fits;
 pub mod lab;
-mod ledger;
 mod output;
 mod prepared;
 mod real;

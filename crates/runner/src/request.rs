@@ -36,3 +36,22 @@ pub struct Request {
     /// Raised from outside to end the run.
     pub stop: Arc<AtomicBool>,
 }
+
+impl Request {
+    /// A run with nothing but defaults: not stored, not limited, and never stopped from outside.
+    pub fn new(scenario: Scenario, target: Target, seed: u64) -> Request {
+        Request {
+            scenario,
+            target,
+            seed,
+            leave: None,
+            budget: None,
+            verify: false,
+            label: None,
+            command: Vec::new(),
+            output: None,
+            resume: None,
+            stop: Arc::new(AtomicBool::new(false)),
+        }
+    }
+}

@@ -4,7 +4,6 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use flashlag_runner::{Event, Observer, Request, RunFile, Target};
 use flashlag_schema::scenario::Scenario;
@@ -108,17 +107,14 @@ fn run(kind: &str, budget: Bytes, directory: &Path) -> Run {
     let folder = tempfile::tempdir().unwrap();
     let output = RunFile::new(&folder.path().join("run.json"), false).unwrap();
     let request = Request {
-        scenario: Scenario::parse(&format!("{TESTS}{kind}{state}"), &[]).unwrap(),
-        target: Target::Directory(directory.to_owned()),
-        seed: 1,
         leave: Some(Bytes::from_mib(1)),
         budget: Some(budget),
-        verify: false,
-        command: Vec::new(),
-        label: None,
         output: Some(Arc::new(output)),
-        resume: None,
-        stop: Arc::new(AtomicBool::new(false)),
+        ..Request::new(
+            Scenario::parse(&format!("{TESTS}{kind}{state}"), &[]).unwrap(),
+            Target::Directory(directory.to_owned()),
+            1,
+        )
     };
     flashlag_runner::run(request, &mut Silent).unwrap()
 }

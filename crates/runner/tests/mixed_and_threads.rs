@@ -82,17 +82,14 @@ state = "new"
 
 fn request(scenario: &str, directory: &Path, output: &Path) -> Request {
     Request {
-        scenario: Scenario::parse(scenario, &[]).unwrap(),
-        target: Target::Directory(directory.to_owned()),
-        seed: 1,
         leave: Some(Bytes::from_mib(1)),
-        budget: None,
         verify: true,
-        label: None,
-        command: Vec::new(),
         output: Some(Arc::new(flashlag_runner::RunFile::new(output, true).unwrap())),
-        resume: None,
-        stop: Arc::new(AtomicBool::new(false)),
+        ..Request::new(
+            Scenario::parse(scenario, &[]).unwrap(),
+            Target::Directory(directory.to_owned()),
+            1,
+        )
     }
 }
 

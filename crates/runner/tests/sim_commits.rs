@@ -5,9 +5,6 @@
 //! lab counts (docs/lab.md), with rows of 100 bytes behind 2,000 others.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-
 use flashlag_runner::{Event, Observer, Request, SimTarget, Target, run};
 use flashlag_schema::Phase;
 use flashlag_schema::scenario::Scenario;
@@ -65,20 +62,12 @@ fn saved(on: &str, (journal, synchronous): (&str, &str), (saves, row): (u64, &st
         state = "new"
         "#
     );
-    let request = Request {
-        scenario: Scenario::parse(&scenario, &[]).unwrap(),
-        target: Target::Simulated(SimTarget::parse(on).unwrap()),
-        budget: None,
-        verify: false,
-        resume: None,
-        seed: 1,
-        leave: None,
-        label: None,
-        command: Vec::new(),
-        output: None,
-        stop: Arc::new(AtomicBool::new(false)),
-    };
-    let run = run(request.clone(), &mut Silent).unwrap();
+    let request = Request::new(
+        Scenario::parse(&scenario, &[]).unwrap(),
+        Target::Simulated(SimTarget::parse(on).unwrap()),
+        1,
+    );
+    let run = run(request, &mut Silent).unwrap();
     assert_eq!(run.status, flashlag_schema::RunStatus::Complete, "{on}");
     run.phases.into_iter().next().unwrap()
 }

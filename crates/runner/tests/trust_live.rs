@@ -38,17 +38,13 @@ fn run_in(directory: &Path) -> Run {
     let folder = tempfile::tempdir().unwrap();
     let output = RunFile::new(&folder.path().join("run.json"), false).unwrap();
     let request = Request {
-        scenario: Scenario::parse(SCENARIO, &[]).unwrap(),
-        target: Target::Directory(directory.to_owned()),
-        seed: 1,
         leave: Some(Bytes::from_mib(1)),
-        budget: None,
-        verify: false,
-        label: None,
-        command: Vec::new(),
         output: Some(Arc::new(output)),
-        resume: None,
-        stop: Arc::new(AtomicBool::new(false)),
+        ..Request::new(
+            Scenario::parse(SCENARIO, &[]).unwrap(),
+            Target::Directory(directory.to_owned()),
+            1,
+        )
     };
     run(request, &mut Silent).unwrap()
 }

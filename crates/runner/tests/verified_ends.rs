@@ -146,17 +146,14 @@ fn file_at(path: &Path) -> Arc<RunFile> {
 
 fn on_directory(scenario: &str, directory: &Path, output: &Path) -> Request {
     Request {
-        scenario: Scenario::parse(scenario, &[]).unwrap(),
-        target: Target::Directory(directory.to_owned()),
-        seed: 1,
         leave: Some(Bytes::from_mib(1)),
         budget: Some(Bytes::from_mb(64)),
-        verify: false,
-        command: Vec::new(),
-        label: None,
         output: Some(file_at(output)),
-        resume: None,
-        stop: Arc::new(AtomicBool::new(false)),
+        ..Request::new(
+            Scenario::parse(scenario, &[]).unwrap(),
+            Target::Directory(directory.to_owned()),
+            1,
+        )
     }
 }
 

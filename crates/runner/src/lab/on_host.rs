@@ -42,7 +42,6 @@ struct OnHost {
 pub(super) fn run(asked: LabRun<'_>, observer: &mut dyn Observer) -> Result<(Run, u64), RunError> {
     let LabRun { request, target } = asked;
     let refuse = |error: LabError| target.failed(error);
-    flashlag_lab::check_host(&target.spec).map_err(refuse)?;
     observer.event(Event::Preparing("mounting the virtual device"));
     let fills = fills(&request.scenario);
     let mut host = OnHost::start(target, request.seed, !fills.is_empty()).map_err(refuse)?;

@@ -4,7 +4,7 @@ use flashlag_schema::counters::{CounterDelta, Counters, DiskCounters, SelfIo};
 use flashlag_schema::{DeviceCount, HostRequests, Ledger, Reading};
 use flashlag_units::Bytes;
 
-use crate::ledger::Direction;
+use crate::direction::Direction;
 
 /// Counters at one edge of a phase.
 #[derive(Clone, Debug)]

@@ -27,7 +27,7 @@ use flashlag_sqlite::{PreparedSaves, SaveJob};
 use flashlag_stats::Stop;
 use flashlag_units::{Bytes, Nanos};
 
-use crate::ledger::Direction;
+use crate::direction::Direction;
 use crate::work::{
     Access, BackgroundEnd, BackgroundOrder, BackgroundStart, Controls, Edge, Evidence, FillEnd,
     FillOrder, Hindrance, INTERVAL, OpenedDevice, Role, STALL_OVER, TestJob, Trimmed, World,

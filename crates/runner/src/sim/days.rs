@@ -31,11 +31,11 @@ pub fn simulate_days(
     enough: &mut dyn FnMut(&Run, usize) -> bool,
 ) -> Result<(Run, usize), RunError> {
     let unstored = Request { output: None, ..request.clone() };
-    let mut work = prepare(unstored.clone(), request.target.simulated()?, days.cycles)?;
-    let tasks = tasks(&unstored.scenario);
+    let mut work = prepare(unstored, request.target.simulated()?, days.cycles)?;
+    let tasks = tasks(&request.scenario);
     let task_of = |step: usize| -> usize {
-        let before = unstored.scenario.steps.iter().take(step);
-        before.map(|step| tasks_of(&unstored.scenario, step).len()).sum()
+        let before = request.scenario.steps.iter().take(step);
+        before.map(|step| tasks_of(&request.scenario, step).len()).sum()
     };
     let ends =
         days.begin.iter().skip(1).chain(std::iter::once(&days.end)).map(|step| task_of(*step));

@@ -4,7 +4,7 @@ use flashlag_schema::{Ledger, Reading};
 use flashlag_units::Bytes;
 
 use super::SimStack;
-use crate::ledger::Direction;
+use crate::direction::Direction;
 
 /// Counters of every layer.
 #[derive(Clone, Copy, Debug, Default)]

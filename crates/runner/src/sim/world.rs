@@ -16,7 +16,7 @@ use flashlag_workload::Arrivals;
 use super::ledger::Counted;
 use super::stack_files::{StackFiles, fits_memory};
 use super::{Simulation, fill};
-use crate::ledger::Direction;
+use crate::direction::Direction;
 use crate::work::{
     Access, BackgroundEnd, BackgroundOrder, BackgroundStart, Controls, Edge, Evidence, FillEnd,
     FillOrder, Hindrance, OpenedDevice, Role, TestJob, Trimmed, World, drive_device,

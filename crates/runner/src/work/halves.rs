@@ -7,7 +7,7 @@ use flashlag_stats::Recorded;
 use flashlag_units::Bytes;
 
 use super::phase::PhaseHead;
-use crate::ledger::Direction;
+use crate::direction::Direction;
 
 /// What one phase of a test is made of.
 pub(crate) struct Half<'a> {

@@ -14,8 +14,8 @@ use super::halves::{Half, halves};
 use super::phase::{PhaseHead, PhaseTail, phase, without_stops};
 use super::world::{Edge, OpenedDevice, TestJob};
 use super::{Hindrance, INTERVAL, Outcome, STALL_OVER, Work, World};
+use crate::direction::Direction;
 use crate::events::{Event, Observer};
-use crate::ledger::Direction;
 
 impl<W: World> Work<W> {
     /// Measures one test.

@@ -20,9 +20,9 @@ use super::{
     FillOrder, Hindrance, INTERVAL, OpenedDevice, Role, STALL_OVER, TestJob, Trimmed, Work, World,
     drive_device,
 };
+use crate::direction::Direction;
 use crate::estimate::estimate;
 use crate::events::{Event, Observer};
-use crate::ledger::Direction;
 use crate::record::new_run;
 use crate::request::Request;
 
@@ -305,19 +305,10 @@ pub fn work(
     world: MockWorld,
     change: impl FnOnce(&mut Request),
 ) -> Work<MockWorld> {
-    let mut request = Request {
-        scenario: Scenario::parse(scenario, &[]).expect("a scenario that parses"),
-        target: crate::target::Target::Directory(PathBuf::from("mock")),
-        seed: 7,
-        leave: Some(Bytes::from_mib(16)),
-        budget: None,
-        verify: false,
-        label: None,
-        command: Vec::new(),
-        output: None,
-        resume: None,
-        stop: Arc::new(AtomicBool::new(false)),
-    };
+    let scenario = Scenario::parse(scenario, &[]).expect("a scenario that parses");
+    let target = crate::target::Target::Directory(PathBuf::from("mock"));
+    let mut request =
+        Request { leave: Some(Bytes::from_mib(16)), ..Request::new(scenario, target, 7) };
     change(&mut request);
     let target =
         Target { kind: TargetKind::Path, name: "mock".to_owned(), directory: None, profile: None };

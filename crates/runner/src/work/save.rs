@@ -12,8 +12,8 @@ use super::changes::changes_of;
 use super::phase::{PhaseHead, PhaseTail, phase, without_stops};
 use super::world::Edge;
 use super::{Hindrance, INTERVAL, Outcome, STALL_OVER, Work, World};
+use crate::direction::Direction;
 use crate::events::{Event, Observer};
-use crate::ledger::Direction;
 
 /// SQLite's page, as `flashlag-sqlite` sets it.
 const PAGE: Bytes = Bytes(4096);

@@ -16,7 +16,7 @@ use flashlag_units::{Bytes, Nanos};
 
 use super::evidence::Evidence;
 use super::hindrance::Hindrance;
-use crate::ledger::Direction;
+use crate::direction::Direction;
 
 /// The purpose of a file that is laid out before a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

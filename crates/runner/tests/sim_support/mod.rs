@@ -35,19 +35,9 @@ impl Observer for StopsAfter {
 }
 
 pub fn request(scenario: &str, target: SimTarget, seed: u64) -> Request {
-    Request {
-        scenario: Scenario::parse(scenario, &[]).unwrap(),
-        target: Target::Simulated(target),
-        seed,
-        leave: Some(Bytes::from_mib(64)),
-        budget: None,
-        verify: false,
-        resume: None,
-        label: None,
-        command: Vec::new(),
-        output: None,
-        stop: Arc::new(AtomicBool::new(false)),
-    }
+    let scenario = Scenario::parse(scenario, &[]).unwrap();
+    let leave = Some(Bytes::from_mib(64));
+    Request { leave, ..Request::new(scenario, Target::Simulated(target), seed) }
 }
 
 pub fn target(on: &str) -> SimTarget {
