@@ -5,7 +5,7 @@ SHELL := /bin/bash
 CARGO ?= cargo
 FLASHLAG := target/release/flashlag
 
-.PHONY: help build run test lint unit setup-test bench round-trip lab pictures fuzz clean
+.PHONY: help build run test quick lint unit setup-test bench round-trip lab pictures fuzz clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -16,16 +16,20 @@ build: ## The release binary, target/release/flashlag, and its nbdkit plugin bes
 run: build ## Build, then measure the storage of this directory (about a minute)
 	$(FLASHLAG) run
 
-setup-test: ## What the tests use beyond Rust: packages, where apt and root are at hand
+setup-test: ## What the tests use beyond Rust: lists it, asks at a terminal (YES=1: yes), installs it
 	scripts/setup-test
 
 lint: ## Format and lints
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 
-unit: ## All tests; what skips says so
+unit: ## All tests; what was skipped is listed at the end
 	$(CARGO) build --locked -p flashlag-nbd
-	$(CARGO) test --workspace --locked -- --show-output
+	scripts/with-skips $(CARGO) test --workspace --locked
+
+quick: lint ## Lints and the tests without guests, browser and loop mounts: minutes
+	$(CARGO) build --locked -p flashlag-nbd
+	FLASHLAG_QUICK=1 scripts/with-skips $(CARGO) test --workspace --locked
 
 test: setup-test lint unit ## Everything that must hold before a change lands
 

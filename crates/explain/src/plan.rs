@@ -68,7 +68,8 @@ pub struct SaveKind {
 impl SaveKind {
     /// As [`Plan::save`], where it is asked for once only.
     pub fn of(run: &Run, phase: &Phase) -> Option<SaveKind> {
-        Plan::of(run).save(phase)
+        // Views ask for each phase many times; reading the scenario again costs more than the rest.
+        (phase.operation == Operation::Save).then(|| Plan::of(run).save(phase)).flatten()
     }
 
     fn from_name(name: &str) -> Option<SaveKind> {

@@ -71,8 +71,10 @@ fn a_file_of_fio_becomes_a_run_that_verifies() {
         assert!(run.trust.checks.iter().all(|check| check.status == CheckStatus::Unknown));
         assert_eq!(run.trust.checks.len(), 14);
         let json = serde_json::to_value(&run).unwrap();
-        let schema = flashlag_schema::run_json_schema();
-        assert!(jsonschema::validator_for(&schema).unwrap().is_valid(&json));
+        let (mut compiler, mut schemas) = (boon::Compiler::new(), boon::Schemas::new());
+        compiler.add_resource("run.json", flashlag_schema::run_json_schema()).unwrap();
+        let schema = compiler.compile("run.json", &mut schemas).unwrap();
+        assert!(schemas.validate(&json, schema).is_ok());
         assert_eq!(Run::from_json(&run.to_json()).unwrap(), run);
     }
 }

@@ -7,11 +7,18 @@
 #![forbid(unsafe_code)]
 
 use std::fmt::Display;
+use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 /// Set to `1`, it turns each skip into a failure.
 pub const NO_SKIP: &str = "FLASHLAG_NO_SKIP";
+
+/// Set to `1`, the tests that take long are skipped: those that call [`slow`].
+pub const QUICK: &str = "FLASHLAG_QUICK";
+
+/// The path of a file that each skip is appended to, for a list at the end of a run.
+pub const SKIPS: &str = "FLASHLAG_SKIPS";
 
 /// Says that the calling test skips, and why. The caller returns at once.
 ///
@@ -19,10 +26,30 @@ pub const NO_SKIP: &str = "FLASHLAG_NO_SKIP";
 /// With `FLASHLAG_NO_SKIP=1`.
 pub fn skip(reason: impl Display) {
     let line = line(&reason.to_string());
-    // A closed standard error is no reason to fail.
+    // A closed standard error is no reason to fail, nor is a list that can't be written.
     let _ = std::io::stderr().write_all(line.as_bytes());
-    let forbidden = std::env::var_os(NO_SKIP).is_some_and(|value| value == "1");
-    assert!(!forbidden, "{NO_SKIP}=1 forbids a skip: {reason}");
+    if let Some(list) = std::env::var_os(SKIPS) {
+        let list = OpenOptions::new().append(true).create(true).open(list);
+        let _ = list.and_then(|mut list| list.write_all(line.as_bytes()));
+    }
+    assert!(!is_set(NO_SKIP), "{NO_SKIP}=1 forbids a skip: {reason}");
+}
+
+/// Whether a test that takes long is to return at once: skips in a quick run.
+pub fn slow(what: &str) -> bool {
+    not_quick(what).map_err(skip).is_err()
+}
+
+/// [`slow`] without the skip, for what several tests set up.
+///
+/// # Errors
+/// The reason of a skip, in a quick run.
+pub fn not_quick(what: &str) -> Result<(), String> {
+    if is_set(QUICK) { Err(format!("{what}: not in a quick run")) } else { Ok(()) }
+}
+
+fn is_set(variable: &str) -> bool {
+    std::env::var_os(variable).is_some_and(|value| value == "1")
 }
 
 /// `SKIPPED name_of_the_test: reason`, on one line.
@@ -78,6 +105,33 @@ mod tests {
     fn a_skip_is_one_line_with_the_tests_name() {
         let expected = "SKIPPED tests::a_skip_is_one_line_with_the_tests_name: no disk, no fio\n";
         assert_eq!(line("no disk,\n  no fio"), expected);
+    }
+
+    /// Set for the child that [`skips_are_listed_and_slow_tests_skip_in_a_quick_run`] starts.
+    const CHILD: &str = "FLASHLAG_TEST_NEED_CHILD";
+
+    #[test]
+    fn child_that_is_slow() {
+        if std::env::var_os(CHILD).is_some() && !slow("a guest boots") {
+            panic!("not skipped");
+        }
+    }
+
+    #[test]
+    fn skips_are_listed_and_slow_tests_skip_in_a_quick_run() {
+        let list = std::env::temp_dir().join(format!("flashlag-need-{}", std::process::id()));
+        let child = |quick: &str, no_skip: &str| {
+            let mut child = std::process::Command::new(std::env::current_exe().expect("this test"));
+            child.args(["--exact", "tests::child_that_is_slow"]).env(CHILD, "1").env(SKIPS, &list);
+            child.env(QUICK, quick).env(NO_SKIP, no_skip).output().expect("a child").status
+        };
+        assert!(child("1", "0").success(), "a skip is no failure");
+        assert!(!child("0", "0").success(), "a slow test runs where nothing is quick");
+        assert!(!child("1", "1").success(), "a skip is a failure where none may be");
+        let listed = std::fs::read_to_string(&list).expect("a list");
+        let _ = std::fs::remove_file(&list);
+        let line = "SKIPPED tests::child_that_is_slow: a guest boots: not in a quick run\n";
+        assert_eq!(listed, line.repeat(2));
     }
 
     #[test]
