@@ -92,7 +92,7 @@ fn contradiction(phase: &Phase) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use flashlag_schema::CheckStatus;
+    use flashlag_schema::{CheckStatus, Mixed};
     use flashlag_units::Nanos;
 
     use super::*;
@@ -136,5 +136,98 @@ mod tests {
         case.phases[0].intervals.clear();
         case.phases[0].elapsed_ns = Nanos::ZERO;
         assert_eq!(case.status(check), Some(CheckStatus::Unknown));
+    }
+
+    /// One phase whose latencies add up to `sum` within `elapsed`.
+    fn filling(sum: Nanos, elapsed: Nanos) -> Case {
+        let mut case = Case::quiet();
+        case.keep_only("rand_write_4k");
+        case.phases[0].histogram.sum_ns = sum;
+        case.phases[0].elapsed_ns = elapsed;
+        case
+    }
+
+    #[test]
+    fn one_in_a_thousand_beyond_the_elapsed_time_passes_and_a_nanosecond_more_fails() {
+        let second = Nanos::from_secs(1);
+        let status = |sum| filling(Nanos(sum), second).status(check);
+        assert_eq!(status(1_001_000_000), Some(CheckStatus::Pass));
+        assert_eq!(status(1_001_000_001), Some(CheckStatus::Fail));
+        let mut deep = filling(Nanos(4_004_000_000), second);
+        deep.phases[0].queue_depth = 4;
+        assert_eq!(deep.status(check), Some(CheckStatus::Pass));
+        deep.phases[0].histogram.sum_ns.0 += 1;
+        assert_eq!(deep.status(check), Some(CheckStatus::Fail));
+    }
+
+    #[test]
+    fn four_fifths_of_the_elapsed_time_pass_and_a_nanosecond_less_fails() {
+        let second = Nanos::from_secs(1);
+        let found = filling(Nanos::from_millis(800), second).check(check).unwrap();
+        assert_eq!(found.status, CheckStatus::Pass);
+        let found = filling(Nanos(799_999_999), second).check(check).unwrap();
+        assert_eq!(found.status, CheckStatus::Fail);
+        assert!(found.detail.ends_with("The rest was spent outside of what was timed."));
+    }
+
+    #[test]
+    fn half_of_the_time_passes_where_other_work_or_a_schedule_lies_between_the_operations() {
+        let spared: [(fn(&mut Phase), &str); 5] = [
+            (|phase| phase.closed_loop = false, "; a schedule paces them"),
+            (|phase| phase.queue_depth = 2, "; the rest is work between them"),
+            (|phase| phase.mixed = Some(Mixed { read_percent: 50 }), "; the rest is work"),
+            (|phase| phase.operation = Operation::Save, "; the rest is work"),
+            (|phase| phase.durable = Durability::None, "; the rest is work"),
+        ];
+        for (index, (spare, told)) in spared.into_iter().enumerate() {
+            let mut case = filling(Nanos::from_millis(500), Nanos::from_secs(1));
+            spare(&mut case.phases[0]);
+            let found = case.check(check).unwrap();
+            assert_eq!(found.status, CheckStatus::Pass, "{index}: {}", found.detail);
+            assert!(found.detail.contains(told), "{index}: {}", found.detail);
+        }
+        let mut reads = filling(Nanos::from_millis(500), Nanos::from_secs(1));
+        reads.phases[0].operation = Operation::SequentialRead;
+        reads.phases[0].durable = Durability::None;
+        let found = reads.check(check).unwrap();
+        assert_eq!(found.status, CheckStatus::Fail, "a reader has nothing else to do");
+        assert!(!found.detail.contains("; "), "{}", found.detail);
+    }
+
+    #[test]
+    fn totals_that_contradict_each_other_fail_and_are_quoted() {
+        let spoilt: [(fn(&mut Phase), &str); 4] = [
+            (|phase| phase.histogram.count[0] += 1, "20000 operations, but 20001 in the histogram"),
+            (|phase| phase.intervals[3].ops += 1, "20000 operations, but 20001 in the intervals"),
+            (|phase| phase.bytes.0 += 1, "20000 operations of 4.1 kB moved"),
+            (
+                |phase| phase.histogram.max_ns = phase.elapsed_ns.plus(Nanos(1)),
+                "longer than the phase",
+            ),
+        ];
+        for (spoil, told) in spoilt {
+            let mut case = Case::quiet();
+            case.keep_only("rand_write_4k");
+            spoil(&mut case.phases[0]);
+            let found = case.check(check).unwrap();
+            assert_eq!(found.status, CheckStatus::Fail, "{told}");
+            assert!(found.detail.contains(told), "{}", found.detail);
+        }
+    }
+
+    #[test]
+    fn an_operation_as_long_as_the_phase_and_odd_bytes_of_saves_or_a_cut_phase_pass() {
+        let fine: [fn(&mut Phase); 4] = [
+            |phase| phase.histogram.max_ns = phase.elapsed_ns,
+            |phase| phase.intervals.clear(),
+            |phase| (phase.operation, phase.bytes.0) = (Operation::Save, 77),
+            |phase| (phase.cut_short, phase.bytes.0) = (true, 77),
+        ];
+        for (index, change) in fine.into_iter().enumerate() {
+            let mut case = Case::quiet();
+            case.keep_only("rand_write_4k");
+            change(&mut case.phases[0]);
+            assert_eq!(case.status(check), Some(CheckStatus::Pass), "{index}");
+        }
     }
 }

@@ -151,6 +151,7 @@ pub(super) fn compresses(evidence: &Evidence<'_>) -> bool {
 #[cfg(test)]
 mod tests {
     use flashlag_schema::CheckStatus;
+    use flashlag_schema::counters::Counters;
 
     use super::*;
     use crate::testing::Case;
@@ -206,5 +207,48 @@ mod tests {
         let found = case.check(check).unwrap();
         assert_eq!(found.status, CheckStatus::Unknown);
         assert!(found.detail.contains("nfs4"), "{}", found.detail);
+    }
+
+    /// One phase of 20,000 × 4 KiB of which one witness counted `seen` bytes.
+    fn witnessed(name: &str, witness: fn(&mut Counters) -> &mut Bytes, seen: u64) -> Check {
+        let mut case = Case::quiet();
+        case.keep_only(name);
+        case.after(0, |(before, after)| {
+            let mut start = before.clone();
+            *witness(after) = Bytes(witness(&mut start).0 + seen);
+        });
+        case.check(check).unwrap()
+    }
+
+    fn value<T>(reading: &mut Reading<T>) -> &mut T {
+        match reading {
+            Reading::Value(value) => value,
+            Reading::Unavailable { .. } => panic!("read"),
+        }
+    }
+
+    #[test]
+    fn each_witness_must_have_seen_95_percent_and_a_byte_less_fails() {
+        const ENOUGH: u64 = 20_000 * 4096 / 100 * 95;
+        let witnesses: [(&str, &str, fn(&mut Counters) -> &mut Bytes); 6] = [
+            ("rand_write_4k", "This process", |c| &mut value(&mut c.self_io).write_bytes),
+            ("rand_write_4k", "mmcblk0", |c| &mut value(&mut c.disk).write_bytes),
+            ("rand_write_4k", "The filesystem's device", |c| {
+                &mut value(&mut c.partition).write_bytes
+            }),
+            ("rand_read_4k", "This process", |c| &mut value(&mut c.self_io).read_bytes),
+            ("rand_read_4k", "mmcblk0", |c| &mut value(&mut c.disk).read_bytes),
+            ("rand_read_4k", "The filesystem's device", |c| {
+                &mut value(&mut c.partition).read_bytes
+            }),
+        ];
+        for (phase, name, witness) in witnesses {
+            let found = witnessed(phase, witness, ENOUGH);
+            assert_eq!(found.status, CheckStatus::Pass, "{}", found.detail);
+            let found = witnessed(phase, witness, ENOUGH - 1);
+            assert_eq!(found.status, CheckStatus::Fail, "{phase} {name}");
+            let told = format!("new: {phase}: {name} counted");
+            assert!(found.detail.starts_with(&told), "{}", found.detail);
+        }
     }
 }

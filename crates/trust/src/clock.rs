@@ -195,4 +195,105 @@ mod tests {
         case.environment.calibration = Reading::default();
         assert_eq!(case.status(check), Some(CheckStatus::Unknown));
     }
+
+    #[test]
+    fn a_millisecond_between_the_clocks_passes_and_a_nanosecond_more_is_a_suspension() {
+        for (ahead, status) in [(1_000_000, CheckStatus::Pass), (1_000_001, CheckStatus::Fail)] {
+            let mut case = Case::quiet();
+            case.last_counters().at_boottime.0 += ahead;
+            assert_eq!(case.status(check), Some(status), "{ahead}");
+        }
+    }
+
+    #[test]
+    fn the_wall_clock_may_be_off_by_a_second_and_by_a_hundredth_and_not_by_more_than_both() {
+        // 10 s and 1,000 s from the first counters to the last.
+        for (seconds, granted) in [(10, 1_000_000_000), (1000, 10_000_000_000)] {
+            for (beyond, status) in [(0, CheckStatus::Pass), (1, CheckStatus::Unknown)] {
+                let mut case = Case::quiet();
+                let (start, _) = case.baseline.clone();
+                let passed = Nanos::from_secs(seconds);
+                let last = case.last_counters();
+                last.at = start.at.plus(passed);
+                last.at_boottime = start.at_boottime.plus(passed);
+                last.at_realtime = start.at_realtime.plus(passed).plus(Nanos(granted + beyond));
+                assert_eq!(case.status(check), Some(status), "{seconds} s, {beyond} ns beyond");
+            }
+        }
+    }
+
+    #[test]
+    fn a_wall_clock_that_went_back_is_unknown() {
+        let mut case = Case::quiet();
+        case.last_counters().at_realtime = Nanos(1);
+        let found = case.check(check).unwrap();
+        assert_eq!(found.status, CheckStatus::Unknown);
+        assert!(found.detail.contains("the wall clock went back"), "{}", found.detail);
+    }
+
+    #[test]
+    fn a_phase_may_last_a_millisecond_beyond_the_time_around_it() {
+        for (beyond, status) in [(1_000_000, CheckStatus::Pass), (1_000_001, CheckStatus::Fail)] {
+            let mut case = Case::quiet();
+            case.phases[0].elapsed_ns = case.time_around(0).plus(Nanos(beyond));
+            assert_eq!(case.status(check), Some(status), "{beyond}");
+        }
+    }
+
+    #[test]
+    fn a_disk_busy_5_percent_and_50_ms_beyond_the_time_passes_and_a_nanosecond_more_fails() {
+        let mut case = Case::quiet();
+        let around = case.time_around(0).0;
+        let most = around + around / 20 + 50_000_000;
+        for (busy, status) in [
+            (most, CheckStatus::Pass),
+            (most + 1, CheckStatus::Fail),
+            (2 * around - 1, CheckStatus::Fail),
+            // More than one disk: their times are summed.
+            (2 * around, CheckStatus::Pass),
+        ] {
+            case.disk(0, |disk| disk.io_ticks = Nanos(busy));
+            assert_eq!(case.status(check), Some(status), "{busy} of {around}");
+        }
+    }
+
+    /// Phases with medians of 50 µs, and one of 70 µs, against a clock that steps and costs this.
+    fn fineness(resolution: u64, cost_picoseconds: u64) -> Check {
+        let mut case = Case::quiet();
+        case.phases.iter_mut().for_each(|phase| phase.latency_ns.p50 = Some(Nanos(50_000)));
+        case.phases[0].latency_ns.p50 = Some(Nanos(70_000));
+        case.calibrate(|c| {
+            c.clock.resolution_ns = Reading::Value(Nanos(resolution));
+            c.clock.cost_picoseconds = cost_picoseconds;
+        });
+        case.check(check).unwrap()
+    }
+
+    #[test]
+    fn a_clock_of_2_percent_of_the_shortest_median_passes_and_of_more_than_10_fails() {
+        for (clock, status) in [
+            (1_000, CheckStatus::Pass),
+            (1_001, CheckStatus::Unknown),
+            (5_000, CheckStatus::Unknown),
+            (5_001, CheckStatus::Fail),
+        ] {
+            assert_eq!(fineness(clock, 0).status, status, "steps of {clock} ns");
+            assert_eq!(fineness(1, clock * 1000).status, status, "a cost of {clock} ns");
+            // A part of a nanosecond counts as a whole one.
+            assert_eq!(fineness(1, clock * 1000 - 999).status, status, "just below {clock} ns");
+        }
+        let told = fineness(1_001, 0).detail;
+        assert!(told.contains("of the shortest median, 50 µs in new: rand_read_4k"), "{told}");
+    }
+
+    #[test]
+    fn a_clock_that_went_back_even_once_fails() {
+        for (times, told) in [(1, "went back once."), (2, "went back 2 times.")] {
+            let mut case = Case::quiet();
+            case.calibrate(|c| c.clock.steps_back = times);
+            let found = case.check(check).unwrap();
+            assert_eq!(found.status, CheckStatus::Fail);
+            assert!(found.detail.contains(told), "{}", found.detail);
+        }
+    }
 }

@@ -174,7 +174,9 @@ fn system(counted: &CounterDelta) -> System {
 
 #[cfg(test)]
 mod tests {
+    use flashlag_schema::counters::Neighbour;
     use flashlag_schema::{CheckStatus, Reading, WaitRecord};
+    use flashlag_units::Bytes;
 
     use super::*;
     use crate::testing::Case;
@@ -266,5 +268,162 @@ mod tests {
         let found = case.check(check).unwrap();
         assert_eq!(found.status, CheckStatus::Unknown);
         assert!(found.advice.is_some());
+    }
+
+    /// A phase of 20,000 operations whose thread was runnable for `runnable` of every `of`
+    /// nanoseconds, each operation `per_op`, on CPUs of which `idle` was idle meanwhile.
+    fn waited(runnable: u64, of: u64, per_op: u64, idle: f64) -> (CheckStatus, Option<CheckCause>) {
+        let mut case = Case::quiet();
+        case.keep_only("rand_write_4k");
+        let phase = &mut case.phases[0];
+        let total = phase.ops * per_op / runnable * of;
+        assert_eq!(phase.ops * per_op % runnable, 0, "whole numbers");
+        phase.time = Reading::Value(Time {
+            runnable_ns: Nanos(phase.ops * per_op),
+            blocked_ns: Nanos(total - phase.ops * per_op),
+            ..Time::default()
+        });
+        case.after(0, |(before, after)| after.at = before.at.plus(Nanos::from_secs(4)));
+        case.cpu(0, |cpu| {
+            cpu.idle = Nanos((4e9 * idle) as u64);
+            cpu.total = Nanos::from_secs(8);
+        });
+        let found = case.check(check).unwrap();
+        (found.status, found.cause)
+    }
+
+    #[test]
+    fn five_percent_of_the_time_runnable_passes_on_busy_cpus_and_more_fails() {
+        assert_eq!(waited(5, 100, 10_000, 0.0).0, CheckStatus::Pass);
+        assert_eq!(
+            waited(500, 9_999, 10_000, 0.0),
+            (CheckStatus::Fail, Some(CheckCause::CpuAdded))
+        );
+    }
+
+    #[test]
+    fn the_same_wait_fails_where_less_than_half_a_cpu_was_idle_and_else_is_a_wake_up() {
+        assert_eq!(waited(8, 100, 10_000, 0.499_999).0, CheckStatus::Fail);
+        assert_eq!(waited(8, 100, 10_000, 0.5).0, CheckStatus::Pass);
+    }
+
+    #[test]
+    fn up_to_50_us_an_operation_is_a_wake_up_and_above_a_millisecond_a_quota() {
+        assert_eq!(waited(8, 100, 50_000, 1.0).0, CheckStatus::Pass);
+        assert_eq!(waited(8, 100, 50_001, 1.0).0, CheckStatus::Unknown);
+        assert_eq!(waited(8, 100, 1_000_000, 1.0).0, CheckStatus::Unknown);
+        assert_eq!(waited(8, 100, 1_000_001, 1.0).0, CheckStatus::Fail);
+        // And a short time of it does no harm whatever each one waits.
+        assert_eq!(waited(5, 100, 1_000_001, 1.0).0, CheckStatus::Pass);
+    }
+
+    #[test]
+    fn the_cpu_is_the_cause_where_it_was_most_of_the_time_and_else_it_added() {
+        assert_eq!(waited(1, 2, 10_000, 0.0), (CheckStatus::Fail, Some(CheckCause::CpuAdded)));
+        assert_eq!(waited(500, 999, 10_000, 0.0), (CheckStatus::Fail, Some(CheckCause::CpuMost)));
+    }
+
+    #[test]
+    fn a_wait_on_a_machine_whose_cpus_could_not_be_read_is_unknown() {
+        let mut case = Case::quiet();
+        let index = case.index_of("rand_write_4k");
+        starve(&mut case, index, 0.08);
+        case.after(index, |(_, after)| after.cpu = Reading::default());
+        assert_eq!(case.status(check), Some(CheckStatus::Unknown));
+    }
+
+    #[test]
+    fn a_hundredth_of_the_cpus_stolen_passes_a_twentieth_is_unknown_and_more_fails() {
+        for (stolen, status) in [
+            (10_000, CheckStatus::Pass),
+            (10_001, CheckStatus::Unknown),
+            (50_000, CheckStatus::Unknown),
+            (50_001, CheckStatus::Fail),
+        ] {
+            let mut case = Case::quiet();
+            case.cpu(0, |cpu| {
+                cpu.total = Nanos(1_000_000);
+                cpu.steal = Nanos(stolen);
+            });
+            let found = case.check(check).unwrap();
+            assert_eq!(found.status, status, "{stolen}");
+            let blamed = (status == CheckStatus::Fail).then_some(CheckCause::CpuMost);
+            assert_eq!(found.cause, blamed, "{stolen}");
+        }
+    }
+
+    /// A phase with p50 100 µs and p99 1 ms, and one class of sampled operations.
+    fn sampled(from: Nanos, below: Nanos, ops: u64, runnable: u64, blocked: u64) -> CheckStatus {
+        let mut case = Case::quiet();
+        case.keep_only("rand_write_4k");
+        case.phases[0].latency_ns.p50 = Some(Nanos::from_micros(100));
+        case.phases[0].latency_ns.p99 = Some(Nanos::from_millis(1));
+        case.phases[0].waits = vec![WaitRecord {
+            from_ns: from,
+            below_ns: below,
+            ops,
+            time: Time {
+                runnable_ns: Nanos(runnable),
+                blocked_ns: Nanos(blocked),
+                ..Time::default()
+            },
+        }];
+        case.status(check).unwrap()
+    }
+
+    #[test]
+    fn ten_slow_operations_that_waited_more_than_half_of_their_time_fail() {
+        let (from, below) = (Nanos(100_001), Nanos(1_000_001));
+        assert_eq!(sampled(from, below, 10, 501, 500), CheckStatus::Fail);
+        assert_eq!(sampled(from, below, 9, 501, 500), CheckStatus::Pass, "too few");
+        assert_eq!(sampled(from, below, 10, 500, 500), CheckStatus::Pass, "half of the time");
+    }
+
+    #[test]
+    fn a_class_that_holds_the_median_or_ends_at_the_p99_says_nothing_of_the_tail() {
+        let (p50, p99) = (Nanos(100_000), Nanos(1_000_000));
+        assert_eq!(sampled(p50, Nanos(1_000_001), 10, 501, 500), CheckStatus::Pass);
+        assert_eq!(sampled(Nanos(100_001), p99, 10, 501, 500), CheckStatus::Pass);
+    }
+
+    #[test]
+    fn an_open_loop_is_judged_by_its_sampled_operations_and_saves_by_their_own_time() {
+        let mut case = Case::quiet();
+        case.keep_only("rand_write_4k");
+        case.phases[0].closed_loop = false;
+        starve(&mut case, 0, 0.9);
+        assert_eq!(case.status(check), Some(CheckStatus::Unknown), "nothing was sampled");
+        let time = Time { blocked_ns: Nanos(900), runnable_ns: Nanos(100), ..Time::default() };
+        let class = WaitRecord { from_ns: Nanos(1), below_ns: Nanos(2), ops: 50, time };
+        case.phases[0].waits = vec![class, class];
+        let found = case.check(check).unwrap();
+        assert_eq!(found.status, CheckStatus::Pass);
+        assert!(found.detail.contains("10% of its time, 2 ns an operation"), "{}", found.detail);
+        case.phases[0].operation = Operation::Save;
+        let found = case.check(check).unwrap();
+        assert!(found.detail.contains("90% of its time"), "{}", found.detail);
+    }
+
+    #[test]
+    fn a_process_is_named_from_a_tenth_of_a_cpu_on() {
+        let named = |cpu: u64, processes: u32| {
+            let second = Nanos::from_secs(1);
+            let neighbour = Neighbour {
+                name: "make".to_owned(),
+                processes,
+                cpu: Nanos(cpu),
+                io_bytes: Bytes::ZERO,
+            };
+            let case = Case::quiet();
+            let (before, after) = case.counters[0].clone().unwrap();
+            busiest(&CounterDelta {
+                elapsed: second,
+                neighbours: Reading::Value(vec![Neighbour::default(), neighbour]),
+                ..after.since(&before)
+            })
+        };
+        assert_eq!(named(99_999_999, 1), "");
+        assert_eq!(named(100_000_000, 1), " `make` used the most: 0.1 CPUs.");
+        assert_eq!(named(1_000_000_000, 3), " `make` (3 processes) used the most: 1.0 CPU.");
     }
 }

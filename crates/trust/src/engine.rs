@@ -82,4 +82,40 @@ mod tests {
         case.calibrate(|calibration| calibration.engine = Reading::unavailable("it failed"));
         assert_eq!(case.status(check), Some(CheckStatus::Unknown));
     }
+
+    #[test]
+    fn two_percent_of_the_median_passes_and_more_than_five_fails() {
+        for (floor, status) in [
+            (2_000, CheckStatus::Pass),
+            (2_001, CheckStatus::Unknown),
+            (5_000, CheckStatus::Unknown),
+            (5_001, CheckStatus::Fail),
+        ] {
+            let mut case = Case::quiet();
+            case.keep_only("rand_write_4k");
+            case.phases[0].latency_ns.p50 = Some(Nanos(100_000));
+            case.calibrate(|calibration| {
+                let overhead =
+                    EngineOverhead { latency_p50_ns: Nanos(floor), ..EngineOverhead::default() };
+                calibration.engine = Reading::Value(overhead);
+            });
+            assert_eq!(case.status(check), Some(status), "{floor} ns");
+        }
+    }
+
+    #[test]
+    fn saves_sqlite_and_phases_without_a_median_are_not_judged() {
+        let spared: [fn(&mut Phase); 3] = [
+            |phase| phase.operation = Operation::Save,
+            |phase| phase.engine = EngineKind::Sqlite,
+            |phase| phase.latency_ns.p50 = None,
+        ];
+        for (index, spare) in spared.into_iter().enumerate() {
+            let mut case = Case::quiet();
+            case.keep_only("rand_write_4k");
+            assert_eq!(case.status(check), Some(CheckStatus::Pass));
+            spare(&mut case.phases[0]);
+            assert_eq!(case.status(check), None, "{index}");
+        }
+    }
 }

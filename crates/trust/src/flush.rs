@@ -220,4 +220,88 @@ mod tests {
         case.phases.iter_mut().for_each(|phase| phase.durable = Durability::None);
         assert_eq!(case.status(check), None);
     }
+
+    /// What one phase of 20,000 durable writes is judged with this many flushes at this depth.
+    fn flushed(flushes: u64, queue_depth: u32) -> CheckStatus {
+        let mut case = Case::quiet();
+        case.keep_only("rand_write_4k");
+        case.phases[0].queue_depth = queue_depth;
+        case.disk(0, |disk| disk.flushes = Some(flushes));
+        case.status(check).unwrap()
+    }
+
+    #[test]
+    fn nine_flushes_for_ten_operations_pass_and_one_less_in_all_fails() {
+        assert_eq!(flushed(18_000, 1), CheckStatus::Pass);
+        assert_eq!(flushed(17_999, 1), CheckStatus::Fail);
+        assert_eq!(flushed(2_250, 8), CheckStatus::Pass);
+        assert_eq!(flushed(2_249, 8), CheckStatus::Fail);
+    }
+
+    #[test]
+    fn a_median_of_50_us_is_flash_and_a_nanosecond_less_is_not() {
+        for kind in ["emmc", "sd", "ufs"] {
+            for (median, status) in [(50_000, CheckStatus::Pass), (49_999, CheckStatus::Fail)] {
+                let mut case = Case::quiet();
+                case.keep_only("rand_write_4k");
+                case.phases[0].latency_ns.p50 = Some(Nanos(median));
+                case.environment.device.kind = Reading::Value(kind.to_owned());
+                assert_eq!(case.status(check), Some(status), "{kind} {median}");
+            }
+        }
+    }
+
+    #[test]
+    fn without_a_median_the_flushes_alone_prove_nothing() {
+        let mut case = Case::quiet();
+        case.keep_only("rand_write_4k");
+        case.phases[0].latency_ns.p50 = None;
+        assert_eq!(case.status(check), Some(CheckStatus::Unknown));
+    }
+
+    #[test]
+    fn missing_flushes_are_excused_for_durable_writes_on_a_disk_with_fua_and_for_nothing_else() {
+        for (durable, fua, status) in [
+            (Durability::Dsync, true, CheckStatus::Unknown),
+            (Durability::RwfDsync, true, CheckStatus::Unknown),
+            (Durability::Dsync, false, CheckStatus::Fail),
+            (Durability::Fdatasync, true, CheckStatus::Fail),
+        ] {
+            let mut case = Case::quiet();
+            case.keep_only("rand_write_4k");
+            case.phases[0].durable = durable;
+            case.environment.device.queue.fua = Reading::Value(fua);
+            case.disk(0, |disk| disk.flushes = Some(0));
+            assert_eq!(case.status(check), Some(status), "{durable:?} {fua}");
+        }
+    }
+
+    #[test]
+    fn a_disk_without_a_volatile_cache_needs_no_flush() {
+        let mut case = Case::quiet();
+        case.keep_only("rand_write_4k");
+        case.disk(0, |disk| disk.flushes = Some(0));
+        case.environment.device.queue.write_cache = Reading::Value("write through".to_owned());
+        assert_eq!(case.status(check), Some(CheckStatus::Pass));
+    }
+
+    #[test]
+    fn flushes_of_an_earlier_process_are_taken_from_its_ledger() {
+        let mut case = Case::quiet();
+        case.keep_only("rand_write_4k");
+        case.counters[0] = None;
+        assert_eq!(case.status(check), Some(CheckStatus::Unknown));
+        case.phases[0].ledger.flushes = Reading::Value(18_000);
+        assert_eq!(case.status(check), Some(CheckStatus::Pass));
+    }
+
+    #[test]
+    fn memory_has_nothing_to_flush_to() {
+        let mut case = Case::quiet();
+        case.environment.filesystem.kind = Reading::Value("tmpfs".to_owned());
+        let found = case.check(check).unwrap();
+        assert_eq!((found.status, found.detail.as_str()), {
+            (CheckStatus::Fail, "tmpfs has nothing to flush to.")
+        });
+    }
 }

@@ -167,6 +167,7 @@ fn baseline(evidence: &Evidence<'_>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use flashlag_schema::counters::Neighbour;
     use flashlag_schema::{CheckStatus, Reading};
 
     use super::*;
@@ -270,5 +271,84 @@ mod tests {
         let mut case = Case::quiet();
         case.counters.iter_mut().for_each(|around| *around = None);
         assert_eq!(case.status(check), Some(CheckStatus::Unknown));
+    }
+
+    /// A phase in which we read `ours` and others read `foreign`.
+    fn beside(ours: u64, foreign: u64) -> CheckStatus {
+        let mut case = Case::quiet();
+        case.keep_only("rand_read_4k");
+        case.after(0, |(before, after)| {
+            if let (Reading::Value(a), Reading::Value(b)) = (&before.self_io, &mut after.self_io) {
+                b.read_bytes = a.read_bytes.plus(Bytes(ours));
+            }
+        });
+        case.disk(0, |disk| disk.read_bytes = Bytes(ours + foreign));
+        case.status(check).unwrap()
+    }
+
+    #[test]
+    fn two_percent_of_our_bytes_pass_and_more_than_five_fail() {
+        const OURS: u64 = 100_000_000;
+        assert_eq!(beside(OURS, 2_000_000), CheckStatus::Pass);
+        assert_eq!(beside(OURS, 2_000_001), CheckStatus::Unknown);
+        assert_eq!(beside(OURS, 5_000_000), CheckStatus::Unknown);
+        assert_eq!(beside(OURS, 5_000_001), CheckStatus::Fail);
+    }
+
+    #[test]
+    fn beside_few_of_our_bytes_256_kib_are_a_trickle_and_a_megabyte_is_notable() {
+        const OURS: u64 = 1 << 20;
+        assert_eq!(beside(OURS, (256 << 10) - 1), CheckStatus::Pass);
+        assert_eq!(beside(OURS, 256 << 10), CheckStatus::Unknown);
+        assert_eq!(beside(OURS, (1 << 20) - 1), CheckStatus::Unknown);
+        assert_eq!(beside(OURS, 1 << 20), CheckStatus::Fail);
+    }
+
+    #[test]
+    fn a_phase_in_which_we_moved_nothing_is_not_judged() {
+        assert_eq!(beside(0, 1 << 30), CheckStatus::Unknown);
+    }
+
+    #[test]
+    fn the_inode_costs_a_block_a_tick_and_with_a_journal_four_but_no_more_than_the_writes() {
+        let mut case = Case::quiet();
+        let index = case.index_of("rand_write_4k");
+        let phase = &mut case.phases[index];
+        phase.elapsed_ns = Nanos::from_millis(40);
+        for (durable, operation, blocks) in [
+            (Durability::Fdatasync, Operation::RandomWrite, 10),
+            (Durability::Fsync, Operation::RandomWrite, 40),
+            (Durability::None, Operation::RandomWrite, 0),
+            (Durability::Fdatasync, Operation::RandomRead, 0),
+        ] {
+            (phase.durable, phase.operation) = (durable, operation);
+            assert_eq!(timestamps(phase), Bytes(blocks * 4096), "{durable:?} {operation:?}");
+        }
+        (phase.durable, phase.operation) = (Durability::Fsync, Operation::RandomWrite);
+        phase.elapsed_ns = Nanos(39_999_999);
+        assert_eq!(timestamps(phase), Bytes(36 * 4096));
+        phase.ops = 3;
+        assert_eq!(timestamps(phase), Bytes(12 * 4096));
+    }
+
+    #[test]
+    fn the_process_that_moved_most_is_named_unless_it_is_a_trickle_or_more_than_was_moved() {
+        let counted = |moved: &[(&str, u64)]| {
+            let case = Case::quiet();
+            let (before, after) = case.counters[0].clone().unwrap();
+            let neighbours = moved.iter().map(|(name, bytes)| Neighbour {
+                name: (*name).to_owned(),
+                io_bytes: Bytes(*bytes),
+                ..Neighbour::default()
+            });
+            let neighbours = Reading::Value(neighbours.collect());
+            CounterDelta { neighbours, ..after.since(&before) }
+        };
+        let foreign = Bytes::from_mib(8);
+        let named = |moved: &[(&str, u64)]| mover(&counted(moved), foreign);
+        assert_eq!(named(&[("cp", (256 << 10) - 1)]), "");
+        assert_eq!(named(&[("cp", 256 << 10)]), " Most of all `cp`: 262 kB.");
+        assert_eq!(named(&[("cp", 8 << 20), ("ls", 1 << 20)]), " Most of all `cp`: 8.4 MB.");
+        assert_eq!(named(&[("sh", (8 << 20) + 1)]), "");
     }
 }

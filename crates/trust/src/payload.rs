@@ -109,4 +109,49 @@ mod tests {
         case.payload = Reading::unavailable("it was not kept");
         assert_eq!(case.status(check), Some(CheckStatus::Unknown));
     }
+
+    #[test]
+    fn a_sample_of_64_kib_is_judged_and_a_byte_less_is_unknown() {
+        assert_eq!(with(random_bytes(64 << 10)), Some(CheckStatus::Pass));
+        assert_eq!(with(random_bytes((64 << 10) - 1)), Some(CheckStatus::Unknown));
+    }
+
+    /// The entropy another way: log2(n) − Σ c·log2(c) / n.
+    fn entropy_by_counts(sample: &[u8]) -> f64 {
+        let mut sorted = sample.to_vec();
+        sorted.sort_unstable();
+        let n = sample.len() as f64;
+        let terms = sorted.chunk_by(|a, b| a == b).map(|same| same.len() as f64);
+        n.log2() - terms.map(|count| count * count.log2()).sum::<f64>() / n
+    }
+
+    #[test]
+    fn a_payload_fails_with_the_first_byte_that_takes_it_below_7_99_bits() {
+        // The first byte of so many 8-byte words becomes zero: no word repeats.
+        let spoilt = |words: usize| {
+            let mut sample = random_bytes(128 << 10);
+            sample.chunks_mut(8).take(words).for_each(|word| word[0] = 0);
+            sample
+        };
+        let (mut fine, mut poor) = (0, 16 << 10);
+        while poor - fine > 1 {
+            let middle = (fine + poor) / 2;
+            let enough = entropy_by_counts(&spoilt(middle)) >= LEAST_BITS;
+            *(if enough { &mut fine } else { &mut poor }) = middle;
+        }
+        assert_eq!(LEAST_BITS, 7.99);
+        assert_eq!(with(spoilt(fine)), Some(CheckStatus::Pass), "{fine}");
+        assert_eq!(with(spoilt(poor)), Some(CheckStatus::Fail), "{poor}");
+    }
+
+    #[test]
+    fn one_word_in_twenty_may_repeat_and_not_one_more() {
+        for (repeated, status) in [(500, CheckStatus::Pass), (501, CheckStatus::Fail)] {
+            // 10,000 words, of which the last ones are those at the start.
+            let mut sample = random_bytes(80_000);
+            let (start, end) = sample.split_at_mut(80_000 - repeated * 8);
+            end.copy_from_slice(&start[..repeated * 8]);
+            assert_eq!(with(sample), Some(status), "{repeated}");
+        }
+    }
 }

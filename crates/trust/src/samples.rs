@@ -56,7 +56,9 @@ fn judge_phase(phase: &Phase) -> Finding {
 
 #[cfg(test)]
 mod tests {
-    use flashlag_schema::CheckStatus;
+    use flashlag_schema::scenario::Durability;
+    use flashlag_schema::{CheckStatus, LatencySummary};
+    use flashlag_units::Nanos;
 
     use super::*;
     use crate::testing::Case;
@@ -84,5 +86,56 @@ mod tests {
         case.phases[index].latency_ns.p99 = None;
         case.phases[index].latency_ns.p999 = None;
         assert_eq!(case.status(check), Some(CheckStatus::Unknown));
+    }
+
+    /// One phase of this many operations that prints one percentile, and its median.
+    fn printing(ops: u64, set: fn(&mut LatencySummary)) -> CheckStatus {
+        let mut case = Case::quiet();
+        case.keep_only("seq_read_256k");
+        let phase = &mut case.phases[0];
+        phase.ops = ops;
+        let latency = &mut phase.latency_ns;
+        (latency.p50, latency.p90) = (None, None);
+        (latency.p99, latency.p999) = (None, None);
+        set(latency);
+        case.status(check).unwrap()
+    }
+
+    #[test]
+    fn each_percentile_needs_ten_operations_beyond_it_and_fails_with_one_less() {
+        let printed: [(u64, fn(&mut LatencySummary)); 4] = [
+            (20, |latency| latency.p50 = Some(Nanos(1))),
+            (100, |latency| latency.p90 = Some(Nanos(1))),
+            (1_000, |latency| latency.p99 = Some(Nanos(1))),
+            (10_000, |latency| latency.p999 = Some(Nanos(1))),
+        ];
+        for (needed, set) in printed {
+            let enough = printing(needed, set);
+            assert_ne!(enough, CheckStatus::Fail, "{needed}");
+            assert_eq!(printing(needed - 1, set), CheckStatus::Fail, "{needed}");
+        }
+    }
+
+    #[test]
+    fn each_row_needs_the_percentile_that_it_is_quoted_by() {
+        for (name, by_tail) in [
+            ("seq_read_256k", false),
+            ("rand_read_4k", true),
+            ("rand_write_4k", true),
+            ("save_wal", true),
+        ] {
+            let mut case = Case::quiet();
+            case.keep_only(name);
+            // A save is quoted by its tail though it may not be durable.
+            if name == "save_wal" {
+                case.phases[0].durable = Durability::None;
+            }
+            let latency = &mut case.phases[0].latency_ns;
+            (latency.p99, latency.p999) = (None, None);
+            let found = case.check(check).unwrap();
+            assert_eq!(found.status == CheckStatus::Unknown, by_tail, "{name}: {}", found.detail);
+            let told = if by_tail { "1,000 are needed" } else { "percentiles up to p90" };
+            assert!(found.detail.contains(told), "{name}: {}", found.detail);
+        }
     }
 }

@@ -145,4 +145,38 @@ mod tests {
         case.free_after = Reading::unavailable("no");
         assert_eq!(case.status(check), Some(CheckStatus::Unknown));
     }
+
+    #[test]
+    fn a_fill_may_stop_2_percent_or_8_mib_above_its_level_and_not_a_byte_more() {
+        for (leave, granted) in [(300_000_000, 8 << 20), (1_000_000_000, 20_000_000)] {
+            for (beyond, status) in [(0, CheckStatus::Pass), (1, CheckStatus::Fail)] {
+                let mut case = filled(Bytes(leave + granted + beyond), false);
+                case.fills[0].leave = Bytes(leave);
+                assert_eq!(case.status(check), Some(status), "{leave} {beyond}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_to_stay_free_is_enough_and_a_byte_less_fails() {
+        for (free, status) in [(0, CheckStatus::Pass), (1, CheckStatus::Fail)] {
+            let mut case = Case::quiet();
+            let leave = case.evidence().leave;
+            case.free_after = Reading::Value(Bytes(leave.0 - free));
+            assert_eq!(case.status(check), Some(status));
+        }
+    }
+
+    #[test]
+    fn others_are_blamed_for_the_first_byte_that_our_own_files_do_not_explain() {
+        let mut case = Case::quiet();
+        case.free_after = Reading::Value(Bytes(case.evidence().leave.0 - 1000));
+        for (own, ours) in [(1000, true), (999, false)] {
+            case.own_bytes = Reading::Value(Bytes(own));
+            let found = case.check(check).unwrap();
+            assert_eq!(found.status, CheckStatus::Fail);
+            assert_eq!(found.detail.contains("this run's own files"), ours, "{own}");
+            assert_eq!(found.advice.unwrap().contains("something else"), !ours, "{own}");
+        }
+    }
 }

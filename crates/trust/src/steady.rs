@@ -80,7 +80,7 @@ fn median(intervals: &[IntervalRecord]) -> Option<Nanos> {
 
 #[cfg(test)]
 mod tests {
-    use flashlag_schema::{Change, CheckStatus};
+    use flashlag_schema::{Change, CheckStatus, StoredHistogram};
     use flashlag_units::Bytes;
 
     use super::*;
@@ -150,5 +150,39 @@ mod tests {
         let found = case.check(check).unwrap();
         assert_eq!(found.status, CheckStatus::Unknown);
         assert!(found.detail.contains("apart"), "{}", found.detail);
+    }
+
+    /// Halves of operations that took all the same, over `elapsed`.
+    fn halves_of(first: Nanos, second: Nanos, elapsed: Nanos) -> CheckStatus {
+        let mut case = Case::quiet();
+        case.keep_only("rand_write_4k");
+        case.phases[0].elapsed_ns = elapsed;
+        let intervals = &mut case.phases[0].intervals;
+        let half = intervals.len() / 2;
+        for (index, interval) in intervals.iter_mut().enumerate() {
+            let mut histogram = Histogram::new();
+            let latency = if index < half { first } else { second };
+            (0..100).for_each(|_| histogram.record(latency));
+            interval.histogram = StoredHistogram::from(&histogram);
+        }
+        case.status(check).unwrap()
+    }
+
+    #[test]
+    fn halves_20_percent_apart_are_steady_and_further_apart_unknown() {
+        // Below 128 ns a bucket of the histogram is one nanosecond.
+        let long = Nanos::from_secs(60);
+        assert_eq!(halves_of(Nanos(100), Nanos(120), long), CheckStatus::Pass);
+        assert_eq!(halves_of(Nanos(120), Nanos(100), long), CheckStatus::Pass);
+        assert_eq!(halves_of(Nanos(100), Nanos(121), long), CheckStatus::Unknown);
+        assert_eq!(halves_of(Nanos(121), Nanos(100), long), CheckStatus::Unknown);
+    }
+
+    #[test]
+    fn equal_halves_show_it_after_a_minute_and_not_a_nanosecond_before() {
+        let minute = Nanos::from_secs(60);
+        assert_eq!(halves_of(Nanos(100), Nanos(100), minute), CheckStatus::Pass);
+        let before = Nanos(minute.0 - 1);
+        assert_eq!(halves_of(Nanos(100), Nanos(100), before), CheckStatus::Unknown);
     }
 }

@@ -96,4 +96,15 @@ mod tests {
         case.phases[1].stopped_ns = Some(Nanos(elapsed.0 / 50));
         assert_eq!(case.status(check), Some(CheckStatus::Fail));
     }
+
+    #[test]
+    fn a_hundredth_of_the_time_passes_and_a_nanosecond_more_fails() {
+        for (stopped, status) in [(10_000_000, CheckStatus::Pass), (10_000_001, CheckStatus::Fail)]
+        {
+            let mut case = Case::quiet();
+            case.phases[1].elapsed_ns = Nanos::from_secs(1);
+            case.phases[1].stopped_ns = Some(Nanos(stopped));
+            assert_eq!(case.status(check), Some(status), "{stopped}");
+        }
+    }
 }

@@ -197,4 +197,72 @@ mod tests {
         assert_eq!(found.status, CheckStatus::Fail);
         assert_eq!(found.phases.len(), 1);
     }
+
+    #[test]
+    fn below_70_degrees_passes_and_80_fails_wherever_the_reading_was() {
+        let places: [fn(&mut Case, i64); 3] = [
+            |case, at| {
+                case.environment.storage_temperature_millicelsius = Reading::Value((at, 40_000));
+            },
+            |case, at| {
+                case.environment.storage_temperature_millicelsius = Reading::Value((40_000, at));
+            },
+            |case, at| case.phases[2].intervals[3].temperature_millicelsius = Some(at),
+        ];
+        for (place, set) in places.into_iter().enumerate() {
+            for (at, status) in [
+                (69_999, CheckStatus::Pass),
+                (70_000, CheckStatus::Unknown),
+                (79_999, CheckStatus::Unknown),
+                (80_000, CheckStatus::Fail),
+            ] {
+                let mut case = Case::quiet();
+                set(&mut case, at);
+                let found = case.check(check).unwrap();
+                assert_eq!(found.status, status, "{place} {at}");
+            }
+        }
+    }
+
+    #[test]
+    fn degrees_are_rounded_to_the_nearest_also_below_zero() {
+        let rounded = [(44_499, "44 °C"), (44_500, "45 °C"), (-400, "0 °C"), (-1_600, "-2 °C")];
+        for (at, words) in rounded {
+            assert_eq!(celsius(at), words);
+        }
+    }
+
+    /// What the processors are judged by, from the throttle before the run and after.
+    fn held_back(before: Throttle, after: Throttle) -> Check {
+        let mut case = Case::quiet();
+        case.baseline.0.throttle = Reading::Value(before);
+        case.last_counters().throttle = Reading::Value(after);
+        case.check(check).unwrap()
+    }
+
+    #[test]
+    fn one_throttling_or_one_step_of_cooling_more_fails_and_the_same_does_not() {
+        let counted = |times| Throttle { core_throttle_count: Some(times), ..Throttle::default() };
+        assert_eq!(held_back(counted(3), counted(3)).status, CheckStatus::Pass);
+        let once = held_back(counted(3), counted(4));
+        assert_eq!(once.status, CheckStatus::Fail);
+        assert!(once.detail.contains("were throttled once."), "{}", once.detail);
+        let twice = held_back(counted(3), counted(5));
+        assert!(twice.detail.contains("were throttled 2 times."), "{}", twice.detail);
+        let cooled = |state| Throttle { cooling_state: Some(state), ..Throttle::default() };
+        assert_eq!(held_back(cooled(0), cooled(0)).status, CheckStatus::Pass);
+        assert_eq!(held_back(cooled(1), cooled(1)).status, CheckStatus::Unknown);
+        assert_eq!(held_back(cooled(1), cooled(2)).status, CheckStatus::Fail);
+    }
+
+    #[test]
+    fn a_limit_that_fell_by_5_percent_is_rounding_and_by_6_a_throttle() {
+        let limit =
+            |percent| Throttle { frequency_limit_percent: Some(percent), ..Throttle::default() };
+        assert_eq!(held_back(limit(100), limit(95)).status, CheckStatus::Pass);
+        assert_eq!(held_back(limit(100), limit(94)).status, CheckStatus::Fail);
+        // There all along.
+        assert_eq!(held_back(limit(95), limit(95)).status, CheckStatus::Pass);
+        assert_eq!(held_back(limit(94), limit(94)).status, CheckStatus::Unknown);
+    }
 }
