@@ -1,10 +1,10 @@
 //! Runs made up for the tests of this crate.
 #![allow(clippy::unwrap_used)]
 
-use flashlag_schema::scenario::{Durability, EngineKind};
 use flashlag_schema::*;
 use flashlag_stats::Histogram;
-use flashlag_units::{Bytes, Nanos};
+pub use flashlag_testing::{bare_run as run, closed_loop_phase as phase};
+use flashlag_units::Nanos;
 
 /// A histogram of waits in milliseconds.
 pub fn of_ms(waits: &[u64]) -> Histogram {
@@ -37,57 +37,6 @@ pub fn saves(name: &str, state: State, waits: &Histogram) -> Phase {
     phase(name, state, Operation::Save, waits)
 }
 
-/// A phase in a closed loop.
-pub fn phase(name: &str, state: State, operation: Operation, waits: &Histogram) -> Phase {
-    let elapsed = waits.sum();
-    let per_second = |count| flashlag_units::per_second(count, elapsed).unwrap_or_default();
-    let bytes = Bytes(4096 * waits.count());
-    Phase {
-        name: name.to_owned(),
-        state,
-        run: 1,
-        operation,
-        block_bytes: Bytes(4096),
-        span_bytes: Bytes(100_000_000),
-        queue_depth: 1,
-        threads: 1,
-        mixed: None,
-        durable: Durability::Fdatasync,
-        direct: true,
-        engine: EngineKind::Psync,
-        closed_loop: true,
-        background: None,
-        began_ns: Nanos::ZERO,
-        ops: waits.count(),
-        bytes,
-        elapsed_ns: elapsed,
-        final_flush_ns: None,
-        stopped_ns: None,
-        ops_per_sec: per_second(waits.count()),
-        bytes_per_sec: per_second(bytes.0),
-        latency_ns: LatencySummary::from(waits),
-        histogram: StoredHistogram::from(waits),
-        flush_latency_ns: None,
-        flush_histogram: None,
-        response_ns: None,
-        response_histogram: None,
-        missed_slots: None,
-        time: Reading::unavailable("not split"),
-        waits: Vec::new(),
-        ledger: Ledger::default(),
-        floor: None,
-        intervals: Vec::new(),
-        stalls: Vec::new(),
-        stalls_seen: 0,
-        stall_over_ns: Lag::FRAME_60HZ,
-        changes: Vec::new(),
-        growth: None,
-        lag: (operation == Operation::Save).then(|| Lag::of(waits)),
-        cut_short: false,
-        notes: Vec::new(),
-    }
-}
-
 /// How a phase's time was split, in parts of 1,000.
 pub fn split(phase: &mut Phase, on_cpu: u64, runnable: u64) {
     let part =
@@ -110,42 +59,5 @@ pub fn failing(id: CheckId, phases: &[&str]) -> Check {
         cause: None,
         advice: None,
         phases: phases.iter().map(|label| (*label).to_owned()).collect(),
-    }
-}
-
-/// A run of these phases, without a scenario that could be read.
-pub fn run(phases: Vec<Phase>) -> Run {
-    Run {
-        schema: SCHEMA.to_owned(),
-        flashlag: Program { version: "0".to_owned(), commit: Reading::unavailable("a test") },
-        scenario: ScenarioRecord {
-            name: "test".to_owned(),
-            hash: String::new(),
-            text: String::new(),
-            settings: Default::default(),
-            seed: 1,
-            assumptions: Vec::new(),
-        },
-        target: Target {
-            kind: TargetKind::Path,
-            name: ".".to_owned(),
-            directory: None,
-            profile: None,
-        },
-        label: None,
-        command: Vec::new(),
-        started: None,
-        simulated_ns: None,
-        status: RunStatus::Complete,
-        options: Options::default(),
-        environment: Environment::default(),
-        phases,
-        skipped: Vec::new(),
-        downgrades: Vec::new(),
-        trust: Trust::default(),
-        findings: None,
-        lag: Lag::default(),
-        wear: Wear::default(),
-        integrity: Integrity::default(),
     }
 }

@@ -1,8 +1,9 @@
 //! What tests share, and no product: a dev-dependency only.
 //!
 //! - [`sample`] draws whole runs; [`small_run`] is the smallest run with every kind of figure;
+//!   [`bare_run`] and [`closed_loop_phase`] hold what a test gives them and nothing else;
 //!   [`disturbed`] replaces values in sample runs.
-//! - [`model`] is a plain flash device with changed parameters.
+//! - [`PLAIN`] is the profile of a plain flash device, [`model`] its model with changed parameters.
 //! - [`conformance`] is what every device must pass; [`FaultDevice`] is a device with faults.
 //!
 //! A unit test inside a crate can't pass the crate's own types to this one: cargo builds that crate
@@ -19,5 +20,5 @@ mod small;
 
 pub use disturbed::{Change, changes, disturbed, hostile};
 pub use fault::{FaultDevice, Faults};
-pub use model::model;
-pub use small::{phase, recorded, run as small_run};
+pub use model::{PLAIN, model};
+pub use small::{bare_run, closed_loop_phase, phase, recorded, run as small_run};

@@ -2,7 +2,8 @@
 
 use flashlag_schema::profile::{Model, Profile};
 
-const PLAIN: &str = r#"
+/// The profile of a plain device, one die of SLC behind a page map, as TOML.
+pub const PLAIN: &str = r#"
 name = "plain"
 about = "A plain device."
 os = "none"
@@ -36,7 +37,7 @@ policy = { value = "greedy", source = "test" }
 hot_cold = { value = false, source = "test" }
 "#;
 
-/// The model of a plain device, one die of SLC behind a page map, with parameters besides or instead
+/// The model of the [`PLAIN`] device with parameters besides or instead
 /// (`("gc.policy", "\"fifo\"")`): values as in TOML.
 ///
 /// # Panics

@@ -41,16 +41,19 @@ pub fn recorded(count: u64, typical: u64, open: bool) -> Recorded {
     recorder.finish(now.plus(Nanos(1_234)))
 }
 
-/// The phase of what was recorded.
-pub fn phase(name: &str, operation: Operation, recorded: &Recorded) -> Phase {
-    let any = |histogram: &Histogram| (histogram.count() > 0).then(|| histogram.clone());
-    let (flush, response) = (any(&recorded.flush), any(&recorded.response));
-    let ops = recorded.latency.count();
-    let is_save = operation == Operation::Save;
-    let felt = response.as_ref().unwrap_or(&recorded.latency);
+/// A phase of 4 KiB operations in a closed loop, one after the other, with nothing between them:
+/// all that is not in the histogram of latencies is left empty.
+pub fn closed_loop_phase(
+    name: &str,
+    state: State,
+    operation: Operation,
+    latency: &Histogram,
+) -> Phase {
+    let (ops, elapsed) = (latency.count(), latency.sum());
+    let bytes = Bytes(4096 * ops);
     Phase {
         name: name.to_owned(),
-        state: State::New,
+        state,
         run: 1,
         operation,
         block_bytes: Bytes(4096),
@@ -61,16 +64,53 @@ pub fn phase(name: &str, operation: Operation, recorded: &Recorded) -> Phase {
         durable: Durability::Fdatasync,
         direct: true,
         engine: EngineKind::Psync,
-        closed_loop: response.is_none(),
+        closed_loop: true,
         background: None,
-        began_ns: Nanos(7_000_000),
+        began_ns: Nanos::ZERO,
         ops,
+        bytes,
+        elapsed_ns: elapsed,
+        ops_per_sec: per_second(ops, elapsed).unwrap_or_default(),
+        bytes_per_sec: per_second(bytes.0, elapsed).unwrap_or_default(),
+        latency_ns: LatencySummary::from(latency),
+        histogram: StoredHistogram::from(latency),
+        flush_latency_ns: None,
+        flush_histogram: None,
+        response_ns: None,
+        response_histogram: None,
+        missed_slots: None,
+        time: Reading::unavailable("not split"),
+        waits: Vec::new(),
+        ledger: Ledger::default(),
+        floor: None,
+        final_flush_ns: None,
+        stopped_ns: None,
+        intervals: Vec::new(),
+        stalls: Vec::new(),
+        stalls_seen: 0,
+        stall_over_ns: STALL_OVER,
+        changes: Vec::new(),
+        growth: None,
+        lag: (operation == Operation::Save).then(|| Lag::of(latency)),
+        cut_short: false,
+        notes: Vec::new(),
+    }
+}
+
+/// The phase of what was recorded.
+pub fn phase(name: &str, operation: Operation, recorded: &Recorded) -> Phase {
+    let any = |histogram: &Histogram| (histogram.count() > 0).then(|| histogram.clone());
+    let (flush, response) = (any(&recorded.flush), any(&recorded.response));
+    let ops = recorded.latency.count();
+    let is_save = operation == Operation::Save;
+    let felt = response.as_ref().unwrap_or(&recorded.latency);
+    Phase {
+        closed_loop: response.is_none(),
+        began_ns: Nanos(7_000_000),
         bytes: recorded.bytes,
         elapsed_ns: recorded.elapsed,
         ops_per_sec: per_second(ops, recorded.elapsed).unwrap_or_default(),
         bytes_per_sec: per_second(recorded.bytes.0, recorded.elapsed).unwrap_or_default(),
-        latency_ns: LatencySummary::from(&recorded.latency),
-        histogram: StoredHistogram::from(&recorded.latency),
         flush_latency_ns: flush.as_ref().map(LatencySummary::from),
         flush_histogram: flush.as_ref().map(StoredHistogram::from),
         response_ns: response.as_ref().map(LatencySummary::from),
@@ -88,13 +128,9 @@ pub fn phase(name: &str, operation: Operation, recorded: &Recorded) -> Phase {
             device_bytes: Reading::unavailable("this device does not tell"),
             ..Ledger::default()
         },
-        floor: None,
-        final_flush_ns: None,
-        stopped_ns: None,
         intervals: recorded.intervals.iter().map(IntervalRecord::from).collect(),
         stalls: recorded.stalls.iter().map(StallRecord::from).collect(),
         stalls_seen: recorded.stalls_seen,
-        stall_over_ns: STALL_OVER,
         changes: vec![Change {
             kind: ChangeKind::Slower,
             t_ns: Nanos(recorded.elapsed.0 / 2),
@@ -108,8 +144,48 @@ pub fn phase(name: &str, operation: Operation, recorded: &Recorded) -> Phase {
             in_place: GrowthPart::from(&recorded.latency),
         }),
         lag: is_save.then(|| Lag::of(felt)),
-        cut_short: false,
         notes: vec!["a note".to_owned()],
+        ..closed_loop_phase(name, State::New, operation, &recorded.latency)
+    }
+}
+
+/// A run of these phases, of a scenario that can't be read; not sealed, nothing derived.
+pub fn bare_run(phases: Vec<Phase>) -> Run {
+    Run {
+        schema: SCHEMA.to_owned(),
+        flashlag: Program {
+            version: "0.1.0".to_owned(),
+            commit: Reading::unavailable("not known when this was built"),
+        },
+        scenario: ScenarioRecord {
+            name: "test".to_owned(),
+            hash: String::new(),
+            text: String::new(),
+            settings: BTreeMap::new(),
+            seed: 1,
+            assumptions: vec![],
+        },
+        target: Target {
+            kind: TargetKind::Path,
+            name: ".".to_owned(),
+            directory: None,
+            profile: None,
+        },
+        label: None,
+        command: vec![],
+        started: None,
+        simulated_ns: None,
+        status: RunStatus::Complete,
+        options: Options::default(),
+        environment: Environment::default(),
+        phases,
+        skipped: vec![],
+        downgrades: vec![],
+        trust: Trust::default(),
+        lag: Lag::default(),
+        wear: Wear::default(),
+        findings: None,
+        integrity: Integrity::default(),
     }
 }
 
@@ -145,11 +221,6 @@ pub fn run() -> Run {
     environment.storage_temperature_millicelsius = Reading::Value((41_000, 43_500));
     environment.cpu.count = Reading::Value(2);
     let mut run = Run {
-        schema: SCHEMA.to_owned(),
-        flashlag: Program {
-            version: "0.1.0".to_owned(),
-            commit: Reading::unavailable("not known when this was built"),
-        },
         scenario: ScenarioRecord {
             name: scenario.name.clone(),
             hash: scenario.hash(),
@@ -158,22 +229,9 @@ pub fn run() -> Run {
             seed: 11,
             assumptions: vec![],
         },
-        target: Target {
-            kind: TargetKind::Path,
-            name: ".".to_owned(),
-            directory: None,
-            profile: None,
-        },
-        label: None,
         command: vec!["flashlag".to_owned(), "run".to_owned()],
         started: Some("2026-01-01T00:00:00Z".to_owned()),
-        simulated_ns: None,
-        status: RunStatus::Complete,
-        options: Options::default(),
         environment,
-        phases,
-        skipped: vec![],
-        downgrades: vec![],
         trust: Trust {
             verdict: Verdict::Trusted,
             checks: vec![Check {
@@ -192,8 +250,7 @@ pub fn run() -> Run {
             block_bytes: Reading::Value(Bytes(210_000_000)),
             life_percent: Reading::Value(1.0 / 30_000.0),
         },
-        findings: None,
-        integrity: Integrity::default(),
+        ..bare_run(phases)
     };
     run.seal();
     run

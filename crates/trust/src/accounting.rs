@@ -230,4 +230,30 @@ mod tests {
             assert_eq!(case.status(check), Some(CheckStatus::Pass), "{index}");
         }
     }
+
+    #[test]
+    fn the_phase_that_is_furthest_off_is_quoted_and_a_contradiction_before_all() {
+        let shares = |mild: u64, worst: u64| {
+            let mut case = Case::twice("rand_write_4k");
+            for (phase, part) in case.phases.iter_mut().zip([mild, worst]) {
+                phase.elapsed_ns = Nanos::from_secs(1);
+                phase.histogram.sum_ns = Nanos::from_millis(part);
+            }
+            case
+        };
+        for (mild, worst) in [(700, 500), (1_200, 1_500), (400, 1_500), (990, 850)] {
+            assert_eq!(shares(mild, worst).quoted(check), "worst", "{mild} {worst}");
+        }
+        let mut contradictory = shares(300, 990);
+        contradictory.phases[1].intervals.clear();
+        contradictory.phases[1].histogram.count[0] += 1;
+        assert_eq!(contradictory.quoted(check), "worst");
+        // Where time may pass between operations: the one with most of it, after all others.
+        let mut saves = shares(900, 500);
+        saves.phases.iter_mut().for_each(|phase| phase.operation = Operation::Save);
+        assert_eq!(saves.quoted(check), "worst");
+        let mut save = shares(500, 990);
+        save.phases[0].operation = Operation::Save;
+        assert_eq!(save.quoted(check), "worst", "latencies that must fill the time come first");
+    }
 }

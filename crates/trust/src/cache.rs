@@ -251,4 +251,94 @@ mod tests {
             assert!(found.detail.starts_with(&told), "{}", found.detail);
         }
     }
+
+    #[test]
+    fn the_phase_of_which_least_was_seen_is_quoted() {
+        let bytes = 20_000 * 4096;
+        for (mild, worst) in [(50, 10), (94, 50), (99, 96), (150, 100)] {
+            let mut case = Case::twice("rand_write_4k");
+            for (index, percent) in [mild, worst].into_iter().enumerate() {
+                case.disk(index, |disk| disk.write_bytes = Bytes(bytes / 100 * percent));
+                // More than was asked for is seen where others write as well.
+                case.after(index, |(before, after)| {
+                    after.partition = after.disk.clone();
+                    let start = value(&mut before.self_io.clone()).write_bytes;
+                    value(&mut after.self_io).write_bytes =
+                        start.plus(Bytes(bytes / 100 * percent));
+                });
+            }
+            assert_eq!(case.quoted(check), "worst", "{mild} {worst}");
+        }
+    }
+
+    #[test]
+    fn a_save_that_may_stay_in_memory_is_not_looked_at_and_a_durable_one_must_be_seen() {
+        let mut case = Case::quiet();
+        case.keep_only("save_wal");
+        // A page for each save, however few bytes the rows have.
+        case.phases[0].bytes = Bytes(10);
+        assert_eq!(case.status(check), Some(CheckStatus::Pass));
+        case.disk(0, |disk| disk.write_bytes = Bytes(20_000 * 4096 / 2));
+        assert_eq!(case.status(check), Some(CheckStatus::Fail));
+        case.phases[0].durable = flashlag_schema::scenario::Durability::None;
+        assert_eq!(case.status(check), None);
+    }
+
+    #[test]
+    fn bytes_of_an_earlier_process_are_taken_from_the_phases_own_ledger() {
+        let mut case = Case::quiet();
+        case.keep_only("rand_write_4k");
+        case.counters[0] = None;
+        assert_eq!(case.status(check), Some(CheckStatus::Unknown));
+        let ledger = &mut case.phases[0].ledger;
+        ledger.storage_bytes = Reading::Value(Bytes(20_000 * 4096));
+        ledger.block_bytes = Reading::Value(Bytes(20_000 * 4096));
+        assert_eq!(case.status(check), Some(CheckStatus::Pass));
+        case.phases[0].ledger.block_bytes = Reading::Value(Bytes(0));
+        let found = case.check(check).unwrap();
+        assert_eq!(found.status, CheckStatus::Fail);
+        assert!(found.detail.contains("mmcblk0 counted"), "{}", found.detail);
+    }
+
+    #[test]
+    fn what_took_the_bytes_is_advised_against() {
+        let advice = |change: fn(&mut Case)| {
+            let mut case = Case::quiet();
+            case.keep_only("rand_write_4k");
+            case.disk(0, |disk| disk.write_bytes = Bytes::ZERO);
+            change(&mut case);
+            case.check(check).unwrap().advice.unwrap()
+        };
+        let options = |case: &mut Case, option: &str| {
+            case.environment.filesystem.options = Reading::Value(vec![option.to_owned()]);
+        };
+        assert!(advice(|_| {}).contains("Something between"));
+        assert!(advice(|case| case.phases[0].direct = false).contains("direct=true"));
+        let save = |case: &mut Case| {
+            (case.phases[0].direct, case.phases[0].operation) =
+                (false, flashlag_schema::Operation::Save);
+        };
+        assert!(advice(save).contains("Something between"), "SQLite's I/O is never direct");
+        let looped = |case: &mut Case| case.environment.device.stack = vec!["loop0".to_owned()];
+        assert!(advice(looped).contains("losetup"));
+        for (option, on) in [
+            ("compress", true),
+            ("compress=zstd:3", true),
+            ("compress-force=lzo", true),
+            ("compress_algorithm=lz4", true),
+            ("compression=zstd", true),
+            ("compress=no", false),
+            ("compress=none", false),
+            ("compression=off", false),
+            ("relatime", false),
+        ] {
+            let mut case = Case::quiet();
+            options(&mut case, option);
+            assert_eq!(compresses(&case.evidence()), on, "{option}");
+        }
+        let compressed = |case: &mut Case| {
+            case.environment.filesystem.options = Reading::Value(vec!["compress=zstd".to_owned()]);
+        };
+        assert!(advice(compressed).contains("chattr"));
+    }
 }

@@ -174,7 +174,7 @@ fn system(counted: &CounterDelta) -> System {
 
 #[cfg(test)]
 mod tests {
-    use flashlag_schema::counters::Neighbour;
+    use flashlag_schema::counters::{Counters, Neighbour};
     use flashlag_schema::{CheckStatus, Reading, WaitRecord};
     use flashlag_units::Bytes;
 
@@ -425,5 +425,60 @@ mod tests {
         assert_eq!(named(99_999_999, 1), "");
         assert_eq!(named(100_000_000, 1), " `make` used the most: 0.1 CPUs.");
         assert_eq!(named(1_000_000_000, 3), " `make` (3 processes) used the most: 1.0 CPU.");
+    }
+
+    #[test]
+    fn the_phase_that_waited_most_for_a_cpu_is_quoted_and_a_waiting_tail_before_all() {
+        let mut case = Case::twice("rand_write_4k");
+        for (index, part) in [0.1, 0.2].into_iter().enumerate() {
+            starve(&mut case, index, part);
+            case.cpu(index, |cpu| cpu.idle = Nanos::ZERO);
+        }
+        assert_eq!(case.quoted(check), "worst");
+        let tail = |runnable: u64| WaitRecord {
+            from_ns: Nanos(1 << 24),
+            below_ns: Nanos(1 << 25),
+            ops: 12,
+            time: Time {
+                runnable_ns: Nanos(runnable),
+                blocked_ns: Nanos(1_000 - runnable),
+                ..Time::default()
+            },
+        };
+        let mut tails = Case::twice("rand_write_4k");
+        tails.phases[0].waits.push(tail(600));
+        tails.phases[1].waits.push(tail(900));
+        assert_eq!(tails.quoted(check), "worst");
+        let mut stolen = Case::twice("rand_write_4k");
+        stolen.cpu(0, |cpu| cpu.steal = Nanos(cpu.total.0 / 10 * 8));
+        stolen.phases[1].waits.push(tail(600));
+        assert_eq!(stolen.quoted(check), "worst");
+    }
+
+    #[test]
+    fn what_the_rest_of_the_machine_did_is_told_as_far_as_it_could_be_read() {
+        let told = |change: fn(&mut Counters)| {
+            let mut case = Case::quiet();
+            case.keep_only("rand_write_4k");
+            case.after(0, |(_, after)| change(after));
+            case.check(check).unwrap().detail
+        };
+        let both = told(|_| {});
+        assert!(
+            both.ends_with(
+                " The CPUs were idle 90% of the time, and some task on the machine waited for one \
+                 0% of it."
+            ),
+            "{both}"
+        );
+        let pressure = told(|after| after.cpu = Reading::default());
+        let words = "an operation. Some task on the machine waited for one 0% of the time.";
+        assert!(pressure.ends_with(words), "{pressure}");
+        let idle = told(|after| after.pressure_cpu = Reading::default());
+        assert!(idle.ends_with("an operation. The CPUs were idle 90% of the time."), "{idle}");
+        let nothing = told(|after| {
+            (after.cpu, after.pressure_cpu) = (Reading::default(), Reading::default());
+        });
+        assert!(nothing.ends_with("an operation."), "{nothing}");
     }
 }

@@ -118,4 +118,12 @@ mod tests {
             assert_eq!(case.status(check), None, "{index}");
         }
     }
+
+    #[test]
+    fn the_phase_with_the_shortest_median_is_quoted() {
+        let mut case = Case::twice("rand_write_4k");
+        case.phases[0].latency_ns.p50 = Some(Nanos(900));
+        case.phases[1].latency_ns.p50 = Some(Nanos(700));
+        assert_eq!(case.quoted(check), "worst");
+    }
 }

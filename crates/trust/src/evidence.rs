@@ -159,3 +159,109 @@ pub(super) fn payload_bytes(phase: &Phase) -> Bytes {
 pub(super) fn latency_sum(phase: &Phase) -> Nanos {
     phase.histogram.sum_ns
 }
+
+#[cfg(test)]
+mod tests {
+    use flashlag_schema::Reading;
+
+    use super::*;
+    use crate::testing::Case;
+
+    #[test]
+    fn the_run_lasts_from_the_first_counters_that_there_are_to_the_last() {
+        let mut case = Case::quiet();
+        let ends = |evidence: &Evidence<'_>| evidence.ends().map(|(from, to)| (from.at, to.at));
+        let edges = |case: &Case, index: usize| {
+            let (before, after) = case.counters[index].clone().unwrap();
+            (before.at, after.at)
+        };
+        let whole = case.evidence();
+        assert_eq!(ends(&whole), Some((case.baseline.0.at, case.ended.clone().unwrap().at)));
+        let of_phases = |case: &Case| {
+            let evidence = case.evidence();
+            ends(&Evidence { baseline: None, ended: None, ..evidence })
+        };
+        let expected = (edges(&case, 0).0, edges(&case, 3).1);
+        assert_eq!(of_phases(&case), Some(expected));
+        // Of one phase: its own edges. Of none: nothing.
+        case.counters = vec![None, case.counters[1].clone(), None];
+        assert_eq!(of_phases(&case), Some(edges(&case, 1)));
+        case.counters.clear();
+        assert_eq!(of_phases(&case), None);
+    }
+
+    #[test]
+    fn whoever_answers_for_a_disk_that_is_none_is_named() {
+        let served = |kind: &str, stack: &[&str], virtualized: Option<bool>| {
+            let mut case = Case::quiet();
+            case.environment.device.kind = Reading::Value(kind.to_owned());
+            case.environment.device.stack = stack.iter().map(|s| (*s).to_owned()).collect();
+            case.environment.software.virtualized =
+                virtualized.map_or_else(Reading::default, Reading::Value);
+            case.evidence().served_by()
+        };
+        let host = Some("the host of a virtual machine");
+        let file = Some("a file behind a loop device");
+        for kind in ["virtio", "hyper-v", "xen"] {
+            assert_eq!(served(kind, &[], Some(false)), host, "{kind}");
+        }
+        for kind in ["nbd", "ublk"] {
+            assert_eq!(served(kind, &[], Some(false)), Some("another process"), "{kind}");
+        }
+        assert_eq!(served("network", &[], Some(false)), Some("a network"));
+        assert_eq!(served("loop", &[], Some(false)), file);
+        assert_eq!(served("emmc", &["dm-0", "loop3"], Some(false)), file);
+        assert_eq!(served("nvme", &["dm-0"], Some(true)), host);
+        assert_eq!(served("nvme", &["dm-0"], Some(false)), None);
+        assert_eq!(served("nvme", &[], None), None);
+    }
+
+    #[test]
+    fn filesystems_and_disks_that_are_memory_are_known_by_name() {
+        let in_memory = |filesystem: &str, disk: &str| {
+            let mut case = Case::quiet();
+            case.environment.filesystem.kind = Reading::Value(filesystem.to_owned());
+            case.environment.device.kind = Reading::Value(disk.to_owned());
+            case.evidence().in_memory().map(str::to_owned)
+        };
+        for filesystem in ["tmpfs", "ramfs", "rootfs", "devtmpfs", "hugetlbfs"] {
+            assert_eq!(in_memory(filesystem, "emmc").as_deref(), Some(filesystem));
+        }
+        for disk in ["ram", "zram"] {
+            assert_eq!(in_memory("ext4", disk).as_deref(), Some(disk));
+        }
+        assert_eq!(in_memory("ext4", "emmc"), None);
+        let case = Case::quiet();
+        let unknown = Environment::default();
+        assert_eq!(Evidence::new(&unknown, &case.phases).in_memory(), None);
+    }
+
+    #[test]
+    fn what_must_reach_storage_is_a_page_for_each_durable_save_and_else_every_byte() {
+        let mut case = Case::quiet();
+        let index = case.index_of("save_wal");
+        let phase = &mut case.phases[index];
+        (phase.ops, phase.bytes) = (3, Bytes(100));
+        assert_eq!(payload_bytes(phase), Bytes(3 * 4096));
+        phase.durable = Durability::None;
+        assert_eq!(payload_bytes(phase), Bytes::ZERO);
+        phase.operation = Operation::RandomWrite;
+        assert_eq!(payload_bytes(phase), Bytes(100));
+    }
+
+    #[test]
+    fn what_writes_and_asks_for_it_is_durable_and_a_read_never_is() {
+        let mut case = Case::quiet();
+        let phase = &mut case.phases[0];
+        for (operation, asked, is_durable) in [
+            (Operation::RandomWrite, Durability::Fdatasync, true),
+            (Operation::Save, Durability::Fsync, true),
+            (Operation::RandomWrite, Durability::None, false),
+            (Operation::RandomRead, Durability::Fdatasync, false),
+            (Operation::SequentialRead, Durability::Fdatasync, false),
+        ] {
+            (phase.operation, phase.durable) = (operation, asked);
+            assert_eq!(durable(phase), is_durable, "{operation:?} {asked:?}");
+        }
+    }
+}

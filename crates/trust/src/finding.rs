@@ -102,3 +102,60 @@ pub(super) fn percent(share: f64) -> String {
 pub(super) fn share(part: u64, whole: u64) -> f64 {
     flashlag_units::ratio(part, whole).unwrap_or_default()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Case;
+
+    fn found(phases: &[Phase], statuses: &[CheckStatus]) -> Option<Check> {
+        let findings = phases.iter().zip(statuses).enumerate().map(|(index, (phase, status))| {
+            let finding = Finding::new(*status, Some(phase), format!("detail {index}"));
+            Finding { advice: format!("advice {index}"), ..finding }.weighing(index as f64)
+        });
+        combine(CheckId::Clock, "claim", findings.collect())
+    }
+
+    #[test]
+    fn the_weightiest_finding_of_the_worst_status_is_told_and_every_phase_of_it_named() {
+        use CheckStatus::{Fail, Pass, Unknown};
+        let phases = Case::quiet().phases;
+        let check = found(&phases, &[Fail, Unknown, Fail, Pass]).unwrap();
+        assert_eq!((check.status, check.advice.as_deref()), (Fail, Some("advice 2")));
+        assert_eq!(check.phases, ["new: rand_write_4k", "new: seq_read_256k"]);
+        assert_eq!(check.detail, "new: rand_write_4k: detail 2 So it is in one more phase.");
+        let check = found(&phases, &[Unknown; 4]).unwrap();
+        assert!(check.detail.ends_with("detail 3 So it is in 3 more phases."), "{}", check.detail);
+        let check = found(&phases, &[Pass, Pass, Fail, Unknown]).unwrap();
+        assert_eq!(check.detail, "new: rand_write_4k: detail 2");
+        assert_eq!(check.phases.len(), 1);
+    }
+
+    #[test]
+    fn a_pass_names_no_phase_has_no_advice_and_says_how_many_were_looked_at() {
+        let phases = Case::quiet().phases;
+        let check = found(&phases, &[CheckStatus::Pass; 4]).unwrap();
+        assert_eq!((check.phases.len(), check.advice), (0, None));
+        assert!(check.detail.ends_with("detail 3 (4 phases looked at)"), "{}", check.detail);
+        let one = found(&phases[..1], &[CheckStatus::Pass]).unwrap();
+        assert_eq!(one.detail, "new: seq_read_256k: detail 0");
+        assert_eq!(found(&[], &[]), None, "nothing was found: the check did not apply");
+    }
+
+    #[test]
+    fn all_that_is_found_of_the_whole_run_is_told_and_no_phase_named() {
+        let phases = Case::quiet().phases;
+        let whole = |detail: &str| Finding::fail(None, detail, "advice");
+        let of_phase = Finding::fail(Some(&phases[0]), "slow", "other").weighing(-1.0);
+        let findings = vec![whole("One."), of_phase, whole("Two.")];
+        let check = combine(CheckId::Clock, "claim", findings).unwrap();
+        assert_eq!((check.detail.as_str(), check.phases.len()), ("One. Two.", 0));
+    }
+
+    #[test]
+    fn from_twice_on_a_share_is_told_in_times() {
+        assert_eq!(percent(1.99), "199%");
+        assert_eq!(percent(2.0), "2 times");
+        assert_eq!(percent(12.2), "12 times");
+    }
+}

@@ -304,4 +304,12 @@ mod tests {
             (CheckStatus::Fail, "tmpfs has nothing to flush to.")
         });
     }
+
+    #[test]
+    fn the_phase_with_the_fewest_flushes_for_its_operations_is_quoted() {
+        let mut case = Case::twice("rand_write_4k");
+        case.disk(0, |disk| disk.flushes = Some(16_000));
+        case.disk(1, |disk| disk.flushes = Some(2_000));
+        assert_eq!(case.quoted(check), "worst");
+    }
 }

@@ -351,4 +351,69 @@ mod tests {
         assert_eq!(named(&[("cp", 8 << 20), ("ls", 1 << 20)]), " Most of all `cp`: 8.4 MB.");
         assert_eq!(named(&[("sh", (8 << 20) + 1)]), "");
     }
+
+    #[test]
+    fn the_phase_beside_which_most_was_moved_is_quoted() {
+        let mut case = Case::twice("rand_read_4k");
+        case.disk(0, |disk| disk.read_bytes = Bytes(disk.read_bytes.0 * 13 / 10));
+        case.disk(1, |disk| disk.read_bytes = Bytes(disk.read_bytes.0 * 3 / 2));
+        assert_eq!(case.quoted(check), "worst");
+    }
+
+    #[test]
+    fn a_phase_that_others_disturbed_is_quoted_before_writes_that_could_not_be_judged() {
+        let mut case = Case::twice("rand_write_4k");
+        case.disk(1, |disk| disk.read_bytes = Bytes::from_mib(2));
+        case.environment.filesystem.kind = Reading::Value("f2fs".to_owned());
+        let found = case.check(check).unwrap();
+        assert_eq!(found.status, CheckStatus::Unknown);
+        assert!(found.detail.starts_with("new: worst: Others moved 2.1 MB"), "{}", found.detail);
+        assert!(found.detail.ends_with("own in these phases."), "{}", found.detail);
+    }
+
+    #[test]
+    fn writes_are_judged_where_one_disk_is_written_in_place_directly_by_us_alone() {
+        let judged = |change: fn(&mut Case)| {
+            let mut case = Case::quiet();
+            case.keep_only("rand_write_4k");
+            change(&mut case);
+            judges_writes(&case.evidence(), &case.phases[0])
+        };
+        assert!(judged(|_| {}));
+        for kind in ["ext4", "ext3", "ext2", "xfs", "vfat", "exfat", "f2fs", "btrfs"] {
+            let mut case = Case::quiet();
+            case.environment.filesystem.kind = Reading::Value(kind.to_owned());
+            let index = case.index_of("rand_write_4k");
+            let in_place = !matches!(kind, "f2fs" | "btrfs");
+            assert_eq!(judges_writes(&case.evidence(), &case.phases[index]), in_place, "{kind}");
+        }
+        assert!(!judged(|case| case.phases[0].direct = false));
+        assert!(!judged(|case| case.phases[0].background = Some("stream".to_owned())));
+        assert!(!judged(|case| case.phases[0].operation = Operation::Save));
+        assert!(!judged(|case| case.environment.device.stack = vec!["loop0".to_owned()]));
+        assert!(!judged(|case| {
+            case.environment.device.kind = Reading::Value("loop".to_owned());
+        }));
+        let case = Case::quiet();
+        let index = case.index_of("rand_write_4k");
+        let two_disks = Evidence { disks: Some(2), ..case.evidence() };
+        assert!(!judges_writes(&two_disks, &case.phases[index]));
+    }
+
+    #[test]
+    fn what_the_device_did_before_the_run_is_told_by_the_second() {
+        let told = |moved: u64| {
+            let mut case = Case::quiet();
+            // 300 ms of quiet.
+            if let Reading::Value(disk) = &mut case.baseline.1.disk {
+                disk.read_bytes.0 += moved / 2;
+                disk.write_bytes.0 += moved / 2;
+            }
+            baseline(&case.evidence())
+        };
+        assert_eq!(told(0), " Before the run the device was idle.");
+        assert_eq!(told(300_000), " Before the run they moved 1.0 MB a second.");
+        let case = Case::quiet();
+        assert_eq!(baseline(&Evidence { baseline: None, ..case.evidence() }), "");
+    }
 }

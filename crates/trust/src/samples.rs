@@ -138,4 +138,16 @@ mod tests {
             assert!(found.detail.contains(told), "{name}: {}", found.detail);
         }
     }
+
+    #[test]
+    fn the_phase_with_the_fewest_operations_is_quoted() {
+        let mut case = Case::twice("rand_write_4k");
+        case.phases[1].ops = 15_000;
+        assert_eq!(case.quoted(check), "worst");
+        for (phase, ops) in case.phases.iter_mut().zip([700, 500]) {
+            phase.ops = ops;
+            (phase.latency_ns.p99, phase.latency_ns.p999) = (None, None);
+        }
+        assert_eq!(case.quoted(check), "worst");
+    }
 }

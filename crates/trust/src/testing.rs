@@ -4,12 +4,13 @@
 use std::sync::OnceLock;
 
 use flashlag_schema::counters::{Counters, CpuTimes, DiskCounters, SelfIo, Throttle};
-use flashlag_schema::scenario::{Durability, EngineKind};
+use flashlag_schema::scenario::Durability;
 use flashlag_schema::{
     Calibration, Check, CheckStatus, ClockCalibration, EngineOverhead, Environment, IntervalRecord,
-    LatencySummary, Ledger, Operation, Phase, PressureStall, Reading, State, StoredHistogram, Time,
+    Operation, Phase, PressureStall, Reading, State, StoredHistogram, Time,
 };
 use flashlag_stats::Histogram;
+use flashlag_testing::closed_loop_phase;
 use flashlag_units::{Bytes, Nanos};
 
 use crate::evidence::{Evidence, Fill, Verification};
@@ -119,6 +120,29 @@ impl Case {
         self.counters = vec![self.counters.swap_remove(index)];
     }
 
+    /// Two runs of one phase, named `mild` and `worst`.
+    pub fn twice(name: &str) -> Case {
+        let mut case = Case::quiet();
+        case.keep_only(name);
+        case.phases.push(case.phases[0].clone());
+        case.counters.push(case.counters[0].clone());
+        case.phases[0].name = "mild".to_owned();
+        case.phases[1].name = "worst".to_owned();
+        case
+    }
+
+    /// The name of the phase that is quoted, which must not depend on their order.
+    pub fn quoted(&self, check: fn(&Evidence<'_>) -> Option<Check>) -> String {
+        let mut reversed = self.clone();
+        reversed.phases.reverse();
+        reversed.counters.reverse();
+        let [one, other] = [self, &reversed].map(|case| case.check(check).unwrap());
+        assert_eq!(one.status, other.status);
+        let name = |check: &Check| check.detail.split(": ").nth(1).unwrap().to_owned();
+        assert_eq!(name(&one), name(&other), "{}\n{}", one.detail, other.detail);
+        name(&one)
+    }
+
     pub fn calibrate(&mut self, change: impl FnOnce(&mut Calibration)) {
         if let Reading::Value(calibration) = &mut self.environment.calibration {
             change(calibration);
@@ -205,6 +229,7 @@ fn phase(name: &str, operation: Operation, block: u64, durable: Durability) -> P
     let ops = 20_000;
     let histogram_of = |ops| histogram(ops, 1);
     let stored = histogram_of(ops);
+    let latency = stored.restore().unwrap();
     // 1 % of the time goes between the operations.
     let elapsed = Nanos(stored.sum_ns.0 * 101 / 100);
     let intervals = (1..=INTERVALS).map(|index| IntervalRecord {
@@ -221,53 +246,21 @@ fn phase(name: &str, operation: Operation, block: u64, durable: Durability) -> P
     });
     let intervals = intervals.collect();
     Phase {
-        name: name.to_owned(),
-        state: State::New,
-        run: 1,
-        operation,
         block_bytes: Bytes(block),
-        span_bytes: Bytes::from_mb(100),
-        queue_depth: 1,
-        threads: 1,
-        mixed: None,
         durable,
         direct: operation != Operation::Save,
-        engine: EngineKind::Psync,
-        closed_loop: true,
-        background: None,
-        began_ns: Nanos::ZERO,
-        ops,
         bytes: Bytes(ops * block),
         elapsed_ns: elapsed,
-        ops_per_sec: 0.0,
-        bytes_per_sec: 0.0,
-        latency_ns: LatencySummary::from(&stored.restore().unwrap()),
         histogram: stored,
-        flush_latency_ns: None,
-        flush_histogram: None,
-        response_ns: None,
-        response_histogram: None,
-        missed_slots: None,
         time: Reading::Value(Time {
             on_cpu_ns: Nanos(elapsed.0 / 5),
             runnable_ns: Nanos(elapsed.0 / 100),
             blocked_ns: Nanos(elapsed.0 * 79 / 100),
             stopped_ns: Nanos::ZERO,
         }),
-        waits: Vec::new(),
-        ledger: Ledger::default(),
-        floor: None,
-        final_flush_ns: None,
         stopped_ns: Some(Nanos::ZERO),
         intervals,
-        stalls: Vec::new(),
-        stalls_seen: 0,
-        stall_over_ns: Nanos::from_millis(100),
-        changes: Vec::new(),
-        growth: None,
-        lag: None,
-        cut_short: false,
-        notes: Vec::new(),
+        ..closed_loop_phase(name, State::New, operation, &latency)
     }
 }
 

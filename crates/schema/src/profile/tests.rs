@@ -1,45 +1,20 @@
+use std::sync::LazyLock;
+
+use flashlag_testing::PLAIN;
+
 use super::*;
 
-pub(crate) const SMALL: &str = r#"
-name = "small"
-about = "A small device for tests."
-os = "none"
-filesystem = "raw"
-
-[nand]
-cell = { value = "mlc", source = "test" }
-channels = { value = 1, source = "test" }
-dies_per_channel = { value = 1, source = "test" }
-planes = { value = 1, source = "test" }
-page = { value = "4KiB", source = "test" }
-pages_per_block = { value = 64, source = "test" }
-read = { value = "50us", source = "test" }
-program = { value = "600us", source = "test", range = ["300us", "1ms"], fitted = ["new/rand_write_4k"] }
-erase = { value = "3ms", source = "test" }
-bus_per_second = { value = "100MB", source = "test" }
-
-[host]
-link = { value = "eMMC", source = "test" }
-read_per_second = { value = "90MB", source = "test" }
-write_per_second = { value = "90MB", source = "test" }
-queue_depth = { value = 1, source = "test" }
-read_command = { value = "100us", source = "test" }
-write_command = { value = "100us", source = "test" }
-
-[map]
-kind = { value = "page", source = "test" }
-capacity = { value = "64MiB", source = "test" }
-spare = { value = "8MiB", source = "test" }
-unit = { value = "4KiB", source = "test" }
-program_unit = { value = "4KiB", source = "test" }
-
-[gc]
-policy = { value = "greedy", source = "test" }
-"#;
+/// A plain device, one parameter of which has a range and was fitted.
+static SMALL: LazyLock<String> = LazyLock::new(|| {
+    let program = r#"program = { value = "600us", source = "test""#;
+    assert!(PLAIN.contains(program));
+    let fitted = r#", range = ["300us", "1ms"], fitted = ["new/rand_write_4k"]"#;
+    PLAIN.replacen(program, &format!("{program}{fitted}"), 1)
+});
 
 #[test]
 fn a_profile_reads_and_writes_itself_again() {
-    let profile = Profile::parse(SMALL).unwrap();
+    let profile = Profile::parse(&SMALL).unwrap();
     assert_eq!(Profile::parse(&profile.to_toml()).unwrap(), profile);
 }
 
@@ -56,9 +31,10 @@ fn a_check_reads_and_writes_itself_again() {
 #[test]
 fn a_section_may_have_parts() {
     let text = format!(
-        "{SMALL}\n[stack]\ncall = {{ value = \"40us\", source = \"test\" }}\n\
+        "{}\n[stack]\ncall = {{ value = \"40us\", source = \"test\" }}\n\
          sync_call = {{ value = \"50us\", source = \"test\" }}\n\n[stack.encryption]\n\
-         read_per_kib = {{ value = \"34us\", source = \"test\" }}\n"
+         read_per_kib = {{ value = \"34us\", source = \"test\" }}\n",
+        *SMALL
     );
     let profile = Profile::parse(&text).unwrap();
     assert_eq!(Profile::parse(&profile.to_toml()).unwrap(), profile);
@@ -70,7 +46,7 @@ fn a_section_may_have_parts() {
 
 #[test]
 fn a_changed_parameter_changes_the_model() {
-    let profile = Profile::parse(SMALL).unwrap().with("nand.program", "900us").unwrap();
+    let profile = Profile::parse(&SMALL).unwrap().with("nand.program", "900us").unwrap();
     assert_eq!(profile.model().unwrap().nand.program.0, flashlag_units::Nanos::from_micros(900));
 }
 
@@ -88,7 +64,7 @@ fn what_makes_no_device_is_refused_by_name() {
     ];
     for (from, to, named) in cases {
         let text = SMALL.replacen(from, to, 1);
-        assert_ne!(text, SMALL, "{from}");
+        assert_ne!(text, *SMALL, "{from}");
         let error = Profile::parse(&text).unwrap_err().to_string();
         assert!(error.contains(named), "{to}: {error}");
     }
@@ -96,7 +72,7 @@ fn what_makes_no_device_is_refused_by_name() {
 
 #[test]
 fn strings_are_written_in_one_line_and_read_back_as_they_were() {
-    let mut profile = Profile::parse(SMALL).unwrap();
+    let mut profile = Profile::parse(&SMALL).unwrap();
     let hostile = "a \"b\" \\ \u{1b}[31m\r\n\u{9b}\u{202e}\u{e0041} c".to_owned();
     profile.assumptions = vec![hostile.clone()];
     let text = profile.to_toml();

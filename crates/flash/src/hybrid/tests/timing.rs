@@ -1,6 +1,6 @@
 //! Log blocks on dies that take time.
 
-use flashlag_schema::profile::{Model, Profile};
+use flashlag_schema::profile::Model;
 use flashlag_units::{Bytes, Nanos};
 
 use crate::address::{Block, Die, Slot, Unit};
@@ -12,50 +12,33 @@ use crate::hybrid::log_blocks::{Dies, LogBlocks};
 use crate::hybrid::store::LogBlockStore;
 use crate::power::WordLine;
 
-const CARD: &str = r#"
-name = "card"
-about = "A card with 4 MiB allocation units."
-os = "none"
-filesystem = "raw"
-[nand]
-cell = { value = "mlc", source = "test" }
-channels = { value = 1, source = "test" }
-dies_per_channel = { value = 1, source = "test" }
-planes = { value = 2, source = "test" }
-page = { value = "8KiB", source = "test" }
-pages_per_block = { value = 256, source = "test" }
-read = { value = "75us", source = "test" }
-program = { value = "1ms", source = "test" }
-erase = { value = "3ms", source = "test" }
-bus_per_second = { value = "40MB", source = "test" }
-[host]
-link = { value = "SD", source = "test" }
-read_per_second = { value = "20MB", source = "test" }
-write_per_second = { value = "20MB", source = "test" }
-queue_depth = { value = 1, source = "test" }
-read_command = { value = "0s", source = "test" }
-write_command = { value = "0s", source = "test" }
-[map]
-kind = { value = "fast", source = "test" }
-capacity = { value = "128MiB", source = "test" }
-spare = { value = "32MiB", source = "test" }
-unit = { value = "16KiB", source = "test" }
-program_unit = { value = "16KiB", source = "test" }
-log_blocks = { value = 6, source = "test" }
-open_units = { value = 2, source = "test" }
-allocation_unit = { value = "4MiB", source = "test" }
-cache = { value = "64KiB", source = "test" }
-[gc]
-policy = { value = "greedy", source = "test" }
-"#;
-
-fn profile() -> Profile {
-    Profile::parse(CARD).unwrap()
-}
+/// A card with allocation units of 4 MiB, as the [plain device](flashlag_testing::PLAIN) with other
+/// parameters.
+const CARD: [(&str, &str); 20] = [
+    ("nand.cell", "\"mlc\""),
+    ("nand.planes", "2"),
+    ("nand.page", "\"8KiB\""),
+    ("nand.pages_per_block", "256"),
+    ("nand.read", "\"75us\""),
+    ("nand.program", "\"1ms\""),
+    ("nand.bus_per_second", "\"40MB\""),
+    ("host.read_per_second", "\"20MB\""),
+    ("host.write_per_second", "\"20MB\""),
+    ("host.read_command", "\"0s\""),
+    ("host.write_command", "\"0s\""),
+    ("map.kind", "\"fast\""),
+    ("map.capacity", "\"128MiB\""),
+    ("map.spare", "\"32MiB\""),
+    ("map.unit", "\"16KiB\""),
+    ("map.program_unit", "\"16KiB\""),
+    ("map.log_blocks", "6"),
+    ("map.open_units", "2"),
+    ("map.allocation_unit", "\"4MiB\""),
+    ("map.cache", "\"64KiB\""),
+];
 
 fn model(changes: &[(&str, &str)]) -> Model {
-    let change = |profile: Profile, (key, value): &(&str, &str)| profile.with(key, value).unwrap();
-    changes.iter().fold(profile(), change).model().unwrap()
+    flashlag_testing::model(&[&CARD, changes].concat())
 }
 
 /// One die, or several, that remember what is programmed where.
@@ -266,7 +249,11 @@ impl Store for Bare {
 #[test]
 fn a_map_on_flash_costs_a_read_for_each_miss_and_a_program_for_each_changed_page() {
     // Eight map pages of 2,048 entries: 256 MiB of a capacity of 1 GiB in units of 16 KiB.
-    let model = model(&[("map.capacity", "1GiB"), ("map.spare", "64MiB"), ("map.kind", "page")]);
+    let model = model(&[
+        ("map.capacity", "\"1GiB\""),
+        ("map.spare", "\"64MiB\""),
+        ("map.kind", "\"page\""),
+    ]);
     let mut map = CachedMap::new(&model, Bare(Timed::new(&model)));
     let units = Bytes::from_mib(1024).0 / model.map.unit.0.0;
     let (mut at, mut state, count) = (Nanos::ZERO, 1u64, 100_000);
