@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::VecDeque;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use flashlag_device::{
     Clock, Completion, Device, DeviceError, Durability, Geometry, Op, Request, SyncCall,
@@ -11,6 +11,7 @@ use flashlag_device::{
 use flashlag_iostack::{Stack, StackFile, StackSpec};
 use flashlag_schema::profile::StackModel;
 use flashlag_units::{Bytes, Nanos};
+use rustix::time::{ClockId, clock_gettime};
 
 const SLOTS: u32 = 256;
 
@@ -64,22 +65,27 @@ impl Device for Quick {
     }
 }
 
+/// The CPU time of this thread so far: on a busy machine, the time by the wall is the others'.
+fn cpu_time() -> Duration {
+    clock_gettime(ClockId::ThreadCPUTime).try_into().unwrap()
+}
+
 fn stack(spec: &str) -> Stack<Quick> {
     let spec = StackSpec::parse(spec).unwrap();
     Stack::mount(Quick::default(), spec, &StackModel::default()).unwrap()
 }
 
 #[test]
-fn twenty_gigabytes_one_after_the_other_take_far_less_than_a_second_each() {
+fn twenty_gigabytes_one_after_the_other_take_far_less_than_a_second_of_cpu_each() {
     for spec in ["raw", "ext4", "f2fs"] {
         for direct in [true, false] {
             let stack = stack(spec);
             let file = stack.create("test").unwrap();
-            let (block, from) = (Bytes::from_mib(1), Instant::now());
+            let (block, from) = (Bytes::from_mib(1), cpu_time());
             for mib in 0..20_000 {
                 stack.write_nothing(file, Bytes::from_mib(mib), block, direct).unwrap();
             }
-            let took = from.elapsed();
+            let took = cpu_time() - from;
             assert!(took < Duration::from_secs(10), "{spec}, direct {direct}: {took:?}");
         }
     }
@@ -93,7 +99,7 @@ fn each(spec: &str, depth: u32) -> Duration {
     let (span, block) = (Bytes::from_mib(256), Bytes(4096));
     stack.write_nothing(file, Bytes::ZERO, span, true).unwrap();
     let mut device = StackFile::new(&stack, file, span, block, depth, true, SyncCall::Data);
-    let from = Instant::now();
+    let from = cpu_time();
     let (mut submitted, mut ended, mut done) = (0, 0, Vec::new());
     let mut free: Vec<u32> = (0..depth).collect();
     while ended < OPS {
@@ -108,11 +114,11 @@ fn each(spec: &str, depth: u32) -> Duration {
         ended += done.len() as u64;
         free.extend(done.drain(..).map(|one| one.slot));
     }
-    from.elapsed() / OPS as u32
+    (cpu_time() - from) / OPS as u32
 }
 
 #[test]
-fn a_write_of_256_under_way_costs_no_more_than_a_few_of_one() {
+fn a_write_of_256_under_way_costs_no_more_cpu_than_a_few_of_one() {
     for spec in ["raw", "ext4", "f2fs"] {
         let (one, many) = (each(spec, 1), each(spec, SLOTS));
         assert!(many < one * 8, "{spec}: {many:?} against {one:?}");

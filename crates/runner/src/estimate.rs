@@ -153,4 +153,110 @@ mod tests {
         assert_eq!((cost.test_file, cost.beside_file), (Bytes::from_mb(100), Bytes::from_mb(100)));
         assert!(cost.time < Nanos::from_secs(120), "{}", cost.time);
     }
+
+    /// A scenario of these tests that measures the one named `t`, and a disk that takes 1.5 GB.
+    fn cost_of(tests: &str) -> Estimate {
+        let text = format!("name = \"x\"\n{tests}[[step]]\nmeasure = [\"t\"]\n");
+        estimate(&Scenario::parse(&text, &[]).unwrap(), Bytes::from_mb(1500))
+    }
+
+    /// What a test `t` of block I/O over 1 MB writes, and how long it takes.
+    fn io(fields: &str) -> (u64, Nanos) {
+        let cost = cost_of(&format!("[[io]]\nname = \"t\"\nspan = \"1MB\"\n{fields}\n"));
+        assert_eq!(cost.test_file, Bytes::from_mb(1));
+        (cost.written.0 - cost.test_file.0, cost.time)
+    }
+
+    #[test]
+    fn a_test_without_a_limit_in_bytes_writes_as_the_fastest_storage_of_its_kind_does() {
+        let second = Nanos::from_secs(1);
+        let write = "operation = \"write\"\ntime = \"1s\"\n";
+        for (fields, each_second) in [
+            ("pattern = \"sequential\"\nblock = \"512KiB\"", 3_000_000_000),
+            ("pattern = \"random\"\nblock = \"4KiB\"", 1_000_000_000),
+            // Durable writes: 100 MB/s, or 10,000 a second where that is more.
+            ("pattern = \"random\"\nblock = \"4KiB\"\ndurable = \"fdatasync\"", 100_000_000),
+            ("pattern = \"random\"\nblock = \"64KiB\"\ndurable = \"fdatasync\"", 655_360_000),
+            ("pattern = \"sequential\"\nblock = \"64KiB\"\ndurable = \"dsync\"", 655_360_000),
+        ] {
+            assert_eq!(io(&format!("{write}{fields}")), (each_second, second), "{fields}");
+        }
+        let read = "operation = \"read\"\npattern = \"random\"\nblock = \"4KiB\"\ntime = \"3s\"";
+        assert_eq!(io(read), (0, Nanos::from_secs(3)));
+    }
+
+    #[test]
+    fn a_limit_in_bytes_holds_unless_the_time_is_over_before() {
+        let write =
+            "operation = \"write\"\npattern = \"random\"\nblock = \"4KiB\"\ntime = \"1s\"\n";
+        assert_eq!(io(&format!("{write}bytes = \"999MB\"")).0, 999_000_000);
+        assert_eq!(io(&format!("{write}bytes = \"1001MB\"")).0, 1_000_000_000);
+        let endless =
+            "operation = \"write\"\npattern = \"random\"\nblock = \"4KiB\"\nbytes = \"7MB\"";
+        assert_eq!(io(endless), (7_000_000, Nanos::from_secs(60)));
+    }
+
+    #[test]
+    fn a_mixed_test_writes_its_share_and_five_standard_deviations_more_but_never_more_than_all() {
+        // 30 of 100 on average; √(100·0.3·0.7) = 4.583, five of which are 22.9: 53 blocks.
+        let mixed =
+            "operation = \"mixed\"\npattern = \"random\"\nblock = \"4KiB\"\ntime = \"1s\"\n";
+        let (written, _) = io(&format!("{mixed}read_percent = 70\nbytes = \"400KiB\""));
+        assert_eq!(written, 53 * 4096);
+        // 9.9 of 10 on average, and 1.6 more.
+        let (written, _) = io(&format!("{mixed}read_percent = 1\nbytes = \"40KiB\""));
+        assert_eq!(written, 10 * 4096);
+    }
+
+    fn save(fields: &str) -> (u64, Nanos) {
+        let modes = "statement = \"insert\"\njournal = \"wal\"\nsynchronous = \"full\"";
+        let cost = cost_of(&format!("[[save]]\nname = \"t\"\n{modes}\n{fields}\n"));
+        assert_eq!(cost.files(), Bytes::ZERO);
+        (cost.written.0, cost.time)
+    }
+
+    #[test]
+    fn a_save_writes_five_pages_and_its_row_twice_in_each_database() {
+        let each = 5 * 4096 + 2 * 100;
+        assert_eq!(save("saves = 7"), (7 * each, Nanos::from_secs(30)));
+        assert_eq!(save("saves = 7\nrow = \"1KiB\"\ndatabases = 3").0, 7 * (20_480 + 2_048) * 3);
+        // By a schedule, and without one as fast as 10,000 a second.
+        let paced = "time = \"2s\"\narrivals = { per_second = 35.0 }";
+        assert_eq!(save(paced), (70 * each, Nanos::from_secs(2)));
+        assert_eq!(save("time = \"2s\"").0, 20_000 * each);
+    }
+
+    /// What runs beside a test of reads that lasts two seconds.
+    fn beside(fields: &str) -> Estimate {
+        cost_of(&format!(
+            "[[io]]\nname = \"t\"\noperation = \"read\"\npattern = \"random\"\nblock = \"4KiB\"\n\
+             span = \"1MB\"\ntime = \"2s\"\nbackground = \"b\"\n\
+             [[io]]\nname = \"b\"\npattern = \"random\"\nblock = \"64KiB\"\n{fields}\n"
+        ))
+    }
+
+    #[test]
+    fn what_runs_beside_a_test_writes_its_file_and_by_its_schedule_for_as_long_as_the_test() {
+        const FILES: u64 = 1_000_000 + 100_000_000;
+        let paced = beside("operation = \"write\"\narrivals = { per_second = 10.0 }");
+        assert_eq!(paced.written.0, FILES + 20 * 65_536);
+        assert_eq!(paced.files().0, FILES);
+        let free = beside("operation = \"write\"\nspan = \"9MB\"");
+        assert_eq!(free.written.0, 1_000_000 + 9_000_000 + 6_000_000_000);
+        assert_eq!(free.beside_file, Bytes::from_mb(9));
+        assert_eq!(beside("operation = \"read\"").written.0, 1_000_000);
+        assert_eq!(free.time, Nanos::from_secs(2));
+    }
+
+    #[test]
+    fn steps_add_up_a_fill_by_what_it_can_write_and_a_trim_or_delete_by_a_second() {
+        let text = "name = \"x\"\n[[io]]\nname = \"t\"\noperation = \"write\"\nspan = \"1MB\"\n\
+                    pattern = \"sequential\"\nblock = \"512KiB\"\ntime = \"4s\"\nbytes = \"5MB\"\n\
+                    [[step]]\nmeasure = [\"t\"]\nrepeat = 2\n[[step]]\nfill = \"t\"\n\
+                    [[step]]\ndelete = true\n[[step]]\ntrim = true\n[[step]]\nidle = \"9s\"\n";
+        let cost = estimate(&Scenario::parse(text, &[]).unwrap(), Bytes::from_mb(1500));
+        assert_eq!(cost.written, Bytes::from_mb(1 + 2 * 5 + 1500));
+        // 1,500 MB at 150 MB/s are ten seconds.
+        assert_eq!(cost.time, Nanos::from_secs(2 * 4 + 10 + 1 + 1 + 9));
+    }
 }

@@ -97,4 +97,53 @@ mod tests {
             fits(&quick(), Bytes::from_mb(473), Bytes::from_mb(490), Bytes::from_mb(1000));
         assert_eq!(only_leave, Some(Fits { leave: Some(Bytes::from_mb(270)), span: None }));
     }
+
+    #[test]
+    fn a_figure_is_rounded_down_to_whole_megabytes_and_from_100_on_to_tens() {
+        for (bytes, down) in [
+            (3_999_999, 3_000_000),
+            (4_000_000, 4_000_000),
+            (99_999_999, 99_000_000),
+            (100_000_000, 100_000_000),
+            (119_999_999, 110_000_000),
+        ] {
+            assert_eq!(rounded(Bytes(bytes)), Bytes(down));
+        }
+    }
+
+    #[test]
+    fn a_smaller_leave_alone_is_suggested_as_long_as_a_twentieth_stays_free() {
+        // The files take 200 MB; 50 MB are a twentieth of a gigabyte.
+        let fits = |free| {
+            let (free, total) = (Bytes::from_mb(free), Bytes::from_mb(1000));
+            fits(&quick(), free, total, Bytes::from_mb(900)).unwrap()
+        };
+        assert_eq!(fits(250), Fits { leave: Some(Bytes::from_mb(50)), span: None });
+        assert_eq!(fits(249).leave, Some(Bytes::from_mb(50)));
+        assert!(fits(249).span.is_some(), "less than a twentieth would stay free");
+    }
+
+    #[test]
+    fn what_is_to_be_left_stays_where_a_smaller_span_is_enough() {
+        let (total, leave) = (Bytes::from_mb(10_000), Bytes::from_mb(20));
+        let fits = fits(&quick(), Bytes::from_mb(150), total, leave).unwrap();
+        assert_eq!(fits.leave, None);
+        let span = fits.span.unwrap();
+        // The largest that fits in 130 MB beside the stream's file, in parts of the room.
+        let needed = needed(&with(&quick(), span).unwrap());
+        assert!(needed.plus(leave) <= Bytes::from_mb(150) && span >= LEAST_SPAN, "{span}");
+    }
+
+    #[test]
+    fn a_scenario_without_the_setting_has_no_other_span() {
+        let text = "name = \"x\"\n[[io]]\nname = \"t\"\noperation = \"read\"\nspan = \"50MB\"\n\
+                    pattern = \"random\"\nblock = \"4KiB\"\ntime = \"1s\"\n\
+                    [[step]]\nmeasure = [\"t\"]\n";
+        let scenario = Scenario::parse(text, &[]).unwrap();
+        assert_eq!(with(&scenario, Bytes::from_mb(10)), None);
+        assert_eq!(
+            fits(&scenario, Bytes::from_mb(40), Bytes::from_mb(100), Bytes::from_mb(10)),
+            None
+        );
+    }
 }

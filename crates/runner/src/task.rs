@@ -117,4 +117,49 @@ mod tests {
         let expected = expected.map(|(run, name)| (State::New, run, name.to_owned()));
         assert_eq!(measured, expected);
     }
+
+    const STEPS: &str = "name = \"x\"\n[[io]]\nname = \"t\"\noperation = \"write\"\n\
+                         pattern = \"sequential\"\nblock = \"4KiB\"\nspan = \"1MB\"\ntime = \"1s\"\n\
+                         [[step]]\nfill = \"t\"\n[[step]]\ndelete = true\n[[step]]\ntrim = true\n\
+                         [[step]]\nmeasure = [\"t\"]\nstate = \"trimmed\"\n\
+                         [[step]]\nidle = \"90s\"\n\
+                         [[step]]\nmeasure = [\"t\"]\nstate = \"idle\"\nrepeat = 2\n";
+
+    #[test]
+    fn each_task_has_the_label_that_progress_and_skipped_tasks_show() {
+        let scenario = Scenario::parse(STEPS, &[]).unwrap();
+        let labels: Vec<_> = tasks(&scenario).iter().map(Task::label).collect();
+        let expected = [
+            "fill: t",
+            "delete",
+            "trim",
+            "trimmed 1: t",
+            "idle 1 min 30 s",
+            "idle 1: t",
+            "idle 2: t",
+        ];
+        assert_eq!(labels, expected);
+    }
+
+    #[test]
+    fn a_trimmed_state_needs_a_trim_that_was_done_and_an_idle_one_a_wait_before_it() {
+        let scenario = Scenario::parse(STEPS, &[]).unwrap();
+        let tasks = tasks(&scenario);
+        let reached = |index, trimmed| super::reached(&tasks, index, trimmed).is_ok();
+        assert!(reached(3, true) && !reached(3, false));
+        assert!(reached(5, false), "the idle wait was the step before");
+        assert!(super::reached(&tasks[3..4], 0, true).is_ok());
+        assert!(super::reached(&tasks[5..], 0, true).is_err(), "no wait at all");
+        // What measures nothing claims no state.
+        assert!((0..3).all(|index| reached(index, false)));
+    }
+
+    #[test]
+    fn a_fill_is_a_measured_phase_and_what_measures_nothing_is_none() {
+        let scenario = Scenario::parse(STEPS, &[]).unwrap();
+        let expected =
+            [(State::Filled, 1), (State::Trimmed, 1), (State::Idle, 1), (State::Idle, 2)];
+        let measured = measured(&scenario);
+        assert_eq!(measured, expected.map(|(state, run)| (state, run, "t".to_owned())));
+    }
 }

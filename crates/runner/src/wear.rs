@@ -24,3 +24,34 @@ pub fn life_share(environment: &Environment, bytes: Bytes) -> Result<f64, String
         _ => Err("the device's size is not known".to_owned()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use flashlag_schema::Reading;
+
+    use super::*;
+
+    #[test]
+    fn a_thousand_overwrites_are_the_whole_life_and_one_is_a_tenth_of_a_percent() {
+        let mut environment = Environment::default();
+        environment.device.size_bytes = Reading::Value(Bytes::from_mb(64_000));
+        assert!(life_share(&environment, Bytes(1)).is_err(), "the device says nothing of its life");
+        environment.device.life = Reading::Value(Default::default());
+        let share = |bytes| life_share(&environment, bytes).unwrap();
+        assert!((share(Bytes::from_mb(64_000)) - 0.1).abs() < 1e-12);
+        assert!((share(Bytes::from_mb(64_000_000)) - 100.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_device_of_no_size_or_of_none_that_is_known_has_no_share() {
+        let mut environment = Environment::default();
+        environment.device.life = Reading::Value(Default::default());
+        environment.device.size_bytes = Reading::Value(Bytes::ZERO);
+        assert_eq!(
+            life_share(&environment, Bytes(1)).unwrap_err(),
+            "the device's size is not known"
+        );
+        environment.device.size_bytes = Reading::unavailable("no");
+        assert!(life_share(&environment, Bytes(1)).is_err());
+    }
+}

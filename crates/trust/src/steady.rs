@@ -185,4 +185,14 @@ mod tests {
         let before = Nanos(minute.0 - 1);
         assert_eq!(halves_of(Nanos(100), Nanos(100), before), CheckStatus::Unknown);
     }
+
+    #[test]
+    fn only_writes_can_settle_and_saves_are_judged_elsewhere() {
+        for phase in Case::quiet().phases {
+            let mut case = Case::quiet();
+            case.keep_only(&phase.name);
+            let judged = case.status(check).is_some();
+            assert_eq!(judged, phase.name == "rand_write_4k", "{}", phase.name);
+        }
+    }
 }

@@ -125,3 +125,117 @@ fn levels(change: &ChangePoint) -> String {
         None => "one level to another".to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use flashlag_stats::{OpTimes, Recorder, RecorderConfig};
+    use flashlag_units::Bytes;
+
+    use super::*;
+
+    /// Writes of 1 MB one after the other, each as long as `length` says of its number, in intervals
+    /// of a second.
+    fn recorded(ops: u64, open: bool, length: impl Fn(u64) -> Nanos) -> Recorded {
+        let (start, second) = (Nanos::ZERO, Nanos::from_secs(1));
+        let config = RecorderConfig { start, interval: second, stall_over: Nanos::MAX, live: None };
+        let mut recorder = Recorder::new(config);
+        let mut now = start;
+        for number in 0..ops {
+            let ended = now.plus(length(number));
+            let intended = open.then_some(now);
+            let bytes = Bytes::from_mb(1);
+            recorder.record(OpTimes { intended, started: now, flush_from: None, ended, bytes });
+            now = ended;
+        }
+        recorder.finish(now)
+    }
+
+    fn kinds(recorded: &Recorded, until_steady: bool) -> Vec<ChangeKind> {
+        let found = changes_of(recorded, Operation::SequentialWrite, until_steady);
+        found.iter().map(|change| change.kind).collect()
+    }
+
+    #[test]
+    fn an_even_throughput_is_steady_and_one_that_a_schedule_paces_says_nothing() {
+        let even = |open| recorded(4_000, open, |_| Nanos::from_millis(10));
+        assert_eq!(kinds(&even(false), false), [ChangeKind::SteadyState]);
+        assert_eq!(kinds(&even(true), false), []);
+        assert_eq!(kinds(&even(true), true), [ChangeKind::SteadyState], "it ran until it was");
+        let found = changes_of(&even(false), Operation::SequentialWrite, false);
+        // 40 s in 20 rounds of 2 s: steady by the fifth.
+        assert_eq!(found[0].t_ns, Nanos::from_secs(10));
+        assert!(found[0].detail.starts_with("5 rounds of 2.0 s within 0%"), "{}", found[0].detail);
+    }
+
+    #[test]
+    fn rounds_are_a_twentieth_of_the_phase_from_a_second_to_a_minute_and_5_s_until_steady() {
+        for (seconds, until_steady, round) in [
+            (10, false, "rounds of 1.0 s"),
+            (80, false, "rounds of 4.0 s"),
+            (80, true, "rounds of 5.0 s"),
+            (2_400, false, "rounds of 1 min 00 s"),
+        ] {
+            let even = recorded(seconds * 10, false, |_| Nanos::from_millis(100));
+            let found = changes_of(&even, Operation::SequentialWrite, until_steady);
+            assert!(found[0].detail.contains(round), "{seconds} s: {}", found[0].detail);
+        }
+    }
+
+    #[test]
+    fn that_it_never_became_steady_is_named_only_where_it_was_to_run_until_it_is() {
+        // Slower and slower.
+        let falling = recorded(3_000, false, |number| Nanos::from_micros(5_000 + number * 10));
+        assert!(kinds(&falling, true).contains(&ChangeKind::NotSteady));
+        assert!(!kinds(&falling, false).contains(&ChangeKind::NotSteady));
+    }
+
+    /// A change with a throughput before and after.
+    fn change(kind: ChangePointKind) -> ChangePoint {
+        ChangePoint {
+            kind,
+            at: Nanos::from_secs(3),
+            written: Bytes(7),
+            throughput: Some((2e6, 1e6)),
+            latency: None,
+            temperature_millicelsius: None,
+            period: None,
+            stalls: 0,
+            recovered_at: None,
+        }
+    }
+
+    #[test]
+    fn each_change_is_told_in_the_words_of_its_kind() {
+        let told = |kind, words: &str| {
+            let stored = stored(&ChangePoint {
+                period: Some(Nanos::from_secs(5)),
+                stalls: 4,
+                temperature_millicelsius: Some((41_000, 73_900)),
+                ..change(kind)
+            });
+            assert_eq!(stored.detail, words, "{:?}", stored.kind);
+            stored.kind
+        };
+        let hot = ", storage at 73 °C, before at 41 °C";
+        let fell = format!("fell from 2.00 to 1.00 MB/s{hot}");
+        use ChangePointKind as Point;
+        assert_eq!(told(Point::Throttled, &fell), ChangeKind::Throttled);
+        assert_eq!(told(Point::Slower, &fell), ChangeKind::Slower);
+        let rose = format!("rose from 2.00 to 1.00 MB/s{hot}");
+        assert_eq!(told(Point::Faster, &rose), ChangeKind::Faster);
+        let used_up = "throughput fell from 2.00 to 1.00 MB/s and stayed there";
+        assert_eq!(told(Point::CacheExhausted, used_up), ChangeKind::CacheExhausted);
+        let periodic = "4 stalls, one every 5.0 s";
+        assert_eq!(told(Point::PeriodicStalls, periodic), ChangeKind::PeriodicStalls);
+    }
+
+    #[test]
+    fn a_change_of_waits_alone_is_told_by_its_medians() {
+        let by_latency = ChangePoint {
+            throughput: None,
+            latency: Some((Nanos::from_micros(20), Nanos::from_millis(3))),
+            ..change(ChangePointKind::Slower)
+        };
+        assert_eq!(stored(&by_latency).detail, "the median wait went from 20 µs to 3.0 ms");
+    }
+}
