@@ -6,6 +6,7 @@ mod command;
 mod exit;
 mod form;
 mod load;
+mod observer;
 mod results;
 mod say;
 mod signals;

@@ -12,13 +12,6 @@ use syn::visit::Visit;
 use crate::source::{Kind, Source};
 use crate::{crate_names, none};
 
-/// Crates that still have circles, and why.
-const CIRCLES: [(&str, &str); 3] = [
-    ("cli", "commands are being regrouped around one request"),
-    ("predict", "its text moves to `term`"),
-    ("term", "the progress line is being rewritten"),
-];
-
 /// A path of module names below a crate's root; the root is empty.
 type Module = Vec<String>;
 
@@ -290,16 +283,9 @@ fn modules_side_by_side_import_in_one_direction() {
     let mut violations = Vec::new();
     for name in crate_names() {
         let circles = crate_of(&name, &sources).circles();
-        let excepted = CIRCLES.iter().find(|(known, _)| *known == name);
-        match excepted {
-            None => violations.extend(circles.iter().map(|circle| {
-                format!("{name}: {circle}\n    move what both need into a module of its own")
-            })),
-            Some(_) if circles.is_empty() => {
-                violations.push(format!("{}: `{name}` has no circle: remove the line", file!()));
-            }
-            Some(_) => {}
-        }
+        violations.extend(circles.iter().map(|circle| {
+            format!("{name}: {circle}\n    move what both need into a module of its own")
+        }));
     }
     none("circles", violations);
 }

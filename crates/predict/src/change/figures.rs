@@ -2,7 +2,7 @@ use flashlag_schema::{Phase, Run};
 use flashlag_units::Nanos;
 
 use super::PredictOptions;
-use super::plan::{LEAVE, scenario};
+use super::scenario::{LEAVE, scenario};
 use super::situation::Situation;
 use super::steady::{self, Lived};
 use crate::{PredictError, SimulationError, Simulator};

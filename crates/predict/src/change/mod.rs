@@ -9,6 +9,7 @@ mod mount;
 mod parse;
 mod plan;
 mod reason;
+mod scenario;
 mod situation;
 mod steady;
 mod sweep;

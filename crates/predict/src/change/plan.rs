@@ -1,30 +1,22 @@
-//! How full and how old a device is made before it is measured, as a scenario.
+//! How full and how old a device is before it is measured, and how apps save on it.
 
-use std::fmt::Write;
-
-use flashlag_schema::Phase;
-use flashlag_schema::scenario::{JournalMode, Scenario, Step, Synchronous};
+use flashlag_schema::scenario::{JournalMode, Synchronous};
 use flashlag_units::{Bytes, Nanos};
 
-use super::maintenance::{ANDROID, Moment};
-use super::parse::{journal_name, synchronous_name};
-use super::situation::Situation;
-use crate::SimulationError;
-
-/// What is done with a device.
+/// The use of a device before it is measured, and how apps save on it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Plan {
-    /// How apps save.
+    /// Journal mode of saves.
     pub journal: JournalMode,
-    /// And how durably.
+    /// `synchronous` of saves.
     pub synchronous: Synchronous,
-    /// How full it is; all but empty where absent.
+    /// Share of the capacity in use, 0 to 1; `None`: nearly empty.
     pub full: Option<f64>,
-    /// How long it has been in use.
+    /// Time in use.
     pub age: Nanos,
-    /// What was written on each day of that.
+    /// Bytes written on each day in use.
     pub daily: Bytes,
-    /// Whether Android trims while nobody looks.
+    /// Whether Android's idle maintenance trims the filesystem.
     pub idle_maintenance: bool,
 }
 
@@ -41,22 +33,17 @@ impl Default for Plan {
     }
 }
 
-const DAY: u64 = 86_400_000_000_000;
-/// Tests that are no figure, but part of a day.
-const DAY_PREFIX: &str = "day_";
-const HOUR: u64 = 3_600_000_000_000;
-/// Files under test are this large, on a small device a twentieth of it.
-const SPAN: u64 = 256 << 20;
-/// What fills always spare.
-pub(super) const LEAVE: Bytes = Bytes::from_mb(64);
+/// Nanoseconds of a day.
+pub(super) const DAY: u64 = 86_400_000_000_000;
 
 impl Plan {
+    /// Days of use, the last one in part.
     pub(super) fn days(&self) -> u64 {
         self.age.0.div_ceil(DAY)
     }
 }
 
-/// What a plan takes for granted.
+/// The assumptions of a forecast with this plan, a sentence each.
 pub(super) fn assumptions(plan: &Plan) -> Vec<String> {
     let mut all = Vec::new();
     if plan.full.is_some() {
@@ -78,142 +65,4 @@ pub(super) fn assumptions(plan: &Plan) -> Vec<String> {
         );
     }
     all
-}
-
-/// The scenario that makes a device as full and as old as the plan says, and measures it.
-///
-/// # Errors
-/// Where the device is too small to be measured so.
-pub(super) fn scenario(situation: &Situation) -> Result<Scenario, SimulationError> {
-    let plan = &situation.plan;
-    let capacity = situation.capacity()?;
-    let span = SPAN.min(capacity.0 / 20) / (1 << 20) * (1 << 20);
-    if span == 0 {
-        return Err(SimulationError::TooSmall { capacity });
-    }
-    let mut text = String::from("name = \"forecast\"\nabout = \"A device as it would be.\"\n");
-    tests(&mut text, situation, span);
-    let state = if plan.full.is_some() || plan.age > Nanos::ZERO { "filled" } else { "new" };
-    let stored = plan.full.map(|full| (capacity.0 as f64 * full) as u64 / (1 << 20) * (1 << 20));
-    let aged = if plan.age > Nanos::ZERO { 4 * span } else { span };
-    let stored = stored.unwrap_or_default().max(aged);
-    // No step runs it: the file under test is laid out for the largest span there is.
-    io(&mut text, "stored", "write", "sequential", "1MiB", &[format!("span = \"{stored}B\"")]);
-    if plan.age > Nanos::ZERO {
-        use_tests(&mut text, plan, span);
-        days(&mut text, plan);
-    }
-    let mut names = vec!["seq_read_256k", "seq_write_256k", "rand_read_4k", "rand_write_4k"];
-    if situation.mount.kind() != "raw" {
-        names.push("save");
-    }
-    let names: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
-    let _ = write!(text, "\n[[step]]\nmeasure = [{}]\nstate = \"{state}\"\n", names.join(", "));
-    Ok(Scenario::parse(&text, &[])?)
-}
-
-fn io(text: &mut String, name: &str, operation: &str, pattern: &str, block: &str, more: &[String]) {
-    let _ = write!(
-        text,
-        "\n[[io]]\nname = \"{name}\"\noperation = \"{operation}\"\npattern = \"{pattern}\"\n\
-         block = \"{block}\"\n{}\n",
-        more.join("\n")
-    );
-}
-
-/// What is measured at the end.
-fn tests(text: &mut String, situation: &Situation, span: u64) {
-    let limits = |bytes: u64| {
-        vec![
-            format!("span = \"{span}B\""),
-            format!("bytes = \"{bytes}B\""),
-            "time = \"10m\"".to_owned(),
-        ]
-    };
-    let large = 100 << 20;
-    io(text, "seq_read_256k", "read", "sequential", "256KiB", &limits(large));
-    io(text, "seq_write_256k", "write", "sequential", "256KiB", &limits(large));
-    io(text, "rand_read_4k", "read", "random", "4KiB", &limits(20 << 20));
-    let mut durable = limits(40 << 20);
-    durable.push("durable = \"fdatasync\"".to_owned());
-    io(text, "rand_write_4k", "write", "random", "4KiB", &durable);
-    if situation.mount.kind() != "raw" {
-        let _ = write!(
-            text,
-            "\n[[save]]\nname = \"save\"\nstatement = \"update\"\njournal = \"{}\"\n\
-             synchronous = \"{}\"\nrows = 1000\nsaves = 2000\ntime = \"10m\"\n",
-            journal_name(situation.plan.journal),
-            synchronous_name(situation.plan.synchronous),
-        );
-    }
-}
-
-/// What a day of use writes.
-fn use_tests(text: &mut String, plan: &Plan, span: u64) {
-    let fifth = plan.daily.0 / 5;
-    let half = |bytes: u64| format!("bytes = \"{}B\"", (bytes / 2).max(4096));
-    let spanned = |bytes: u64| format!("span = \"{bytes}B\"");
-    io(text, "day_random", "write", "random", "4KiB", &[spanned(span), half(fifth)]);
-    let sequential = [spanned(4 * span), half(2 * fifth)];
-    io(text, "day_sequential", "write", "sequential", "256KiB", &sequential);
-    let files = format!("bytes = \"{}B\"", (2 * fifth).max(1 << 20));
-    io(text, "day_files", "write", "sequential", "1MiB", &[files]);
-}
-
-/// Whether a phase is of a day of use.
-pub(super) fn is_of_a_day(phase: &Phase) -> bool {
-    phase.name.starts_with(DAY_PREFIX)
-}
-
-/// The step that each day of a plan's scenario begins with, and the one that follows the last.
-pub(super) fn days_of(scenario: &Scenario) -> (Vec<usize>, usize) {
-    let fills = |step: &Step| matches!(step, Step::Fill { .. });
-    let mut begin: Vec<usize> =
-        (0..scenario.steps.len()).filter(|index| fills(&scenario.steps[*index])).collect();
-    // All days but the first begin with what the day before left behind.
-    for step in begin.iter_mut().skip(1) {
-        *step -= 1;
-    }
-    // What follows the last day deletes its files.
-    let end = scenario.steps.iter().rposition(|step| matches!(step, Step::Delete));
-    (begin, end.unwrap_or(scenario.steps.len()))
-}
-
-/// One day after another: use, rest at noon, use, rest at night; fstrim where the rules have it.
-fn days(text: &mut String, plan: &Plan) {
-    const USE: &str =
-        "\n[[step]]\nmeasure = [\"day_random\", \"day_sequential\"]\nstate = \"filled\"\n";
-    let mut last: Option<u64> = None;
-    for day in 0..plan.days() {
-        let start = day * DAY;
-        // Every third day is a busy one.
-        let noon_battery = if day % 3 == 2 { 60 } else { 85 };
-        if day > 0 {
-            text.push_str("\n[[step]]\ndelete = true\n");
-        }
-        text.push_str("\n[[step]]\nfill = \"day_files\"\n");
-        let rests = [
-            (start + 12 * HOUR, 2, noon_battery, false),
-            (start + 23 * HOUR, 8, noon_battery - 45, true),
-        ];
-        for (begin, hours, battery, charging) in rests {
-            let _ = write!(text, "{USE}\n[[step]]\nidle = \"{hours}h\"\n");
-            let end = begin + hours * HOUR;
-            // A night on the charger fills the battery long before it ends.
-            let battery = if charging { (battery + 60).min(100) } else { battery };
-            let moment = Moment {
-                untouched: Nanos(hours * HOUR),
-                since_last: last.map(|last| Nanos(end - last)),
-                battery,
-                charging,
-            };
-            if plan.idle_maintenance && ANDROID.runs(moment) {
-                text.push_str("\n[[step]]\ntrim = true\n");
-                last = Some(end);
-            }
-        }
-    }
-    if plan.days() > 0 {
-        text.push_str("\n[[step]]\ndelete = true\n");
-    }
 }

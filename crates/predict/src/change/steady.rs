@@ -3,7 +3,7 @@
 use flashlag_schema::scenario::Scenario;
 use flashlag_schema::{Phase, Run};
 
-use super::plan::{LEAVE, days_of, is_of_a_day};
+use super::scenario::{LEAVE, days_of, is_of_a_day};
 use super::situation::Situation;
 use crate::{Life, SimulationError, Simulator};
 

@@ -3,6 +3,7 @@
 
 mod bars;
 mod cells;
+mod judge;
 mod order;
 mod parameters;
 mod sensitivity;
@@ -66,7 +67,7 @@ impl CheckReport {
     /// How many rows come out within 20 % of what was published; a published change in percent within
     /// 5 points.
     pub fn near(&self) -> usize {
-        self.cells.iter().filter(|cell| bars::is_near(cell)).count()
+        self.cells.iter().filter(|cell| judge::is_near(cell)).count()
     }
 
     /// Whether every row is within its bar and no column's order is inverted.
@@ -112,7 +113,7 @@ pub fn check(
         cells.extend(cells::cells(profile, protocol, published, &pairs));
         first.extend(pairs.into_iter().next());
     }
-    bars::judge(&mut cells);
+    judge::judge(&mut cells);
     let sensitivity = if options.sensitivity && !first.is_empty() {
         let seed = options.seeds.first().copied().unwrap_or_default();
         sensitivity::sensitivity(profile, &protocols, &first, published, seed, simulator)

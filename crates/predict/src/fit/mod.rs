@@ -16,6 +16,7 @@ mod lacks;
 mod nearest;
 mod outcome;
 mod policies;
+mod rerun;
 mod rows;
 mod schedule;
 mod search;
@@ -32,8 +33,8 @@ pub use figures::{Figure, Residual};
 pub use identifiability::{Confounded, Identifiability};
 pub use nearest::{Nearest, nearest};
 pub use outcome::{Fit, FitParameter};
+pub use rerun::filesystem_of;
 pub use rows::{Tuned, tune};
-pub use start::filesystem_of;
 
 /// How a fit is sought.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,9 +1,8 @@
 use flashlag_schema::profile::Profile;
-use flashlag_schema::scenario::{Scenario, Step};
 use flashlag_schema::{Run, State};
 
 use super::figures::{figures, misfit, residuals};
-use super::start::{filesystem_of, scenario_of};
+use super::rerun::{filesystem_of, only_new, scenario_of};
 use crate::{PredictError, Simulator};
 
 /// How near a profile is to a run as it is.
@@ -52,12 +51,4 @@ pub fn nearest(
     }
     ranked.sort_by(|one, other| one.misfit.total_cmp(&other.misfit));
     Ok(ranked)
-}
-
-/// The scenario up to where it stops measuring new storage.
-pub(super) fn only_new(mut scenario: Scenario) -> Scenario {
-    let is_new = |step: &Step| matches!(step, Step::Measure { state: State::New, .. });
-    let end = scenario.steps.iter().position(|step| !is_new(step));
-    scenario.steps.truncate(end.unwrap_or(scenario.steps.len()));
-    scenario
 }

@@ -199,7 +199,7 @@ pub(super) fn level(state: &State, level: &FillLevel) -> String {
 }
 
 /// How far a fill is, for a log.
-pub(super) fn filling(state: &State, current: &Current, live: &Snapshot) -> String {
+pub(super) fn filling(style: Style, current: &Current, live: &Snapshot) -> String {
     let limit = current.limit.unwrap_or_default();
     let text = format!(
         "{}: {} of {limit} after {}",
@@ -207,7 +207,7 @@ pub(super) fn filling(state: &State, current: &Current, live: &Snapshot) -> Stri
         live.bytes.min(limit),
         live.elapsed
     );
-    one_line(state.style, &text)
+    one_line(style, &text)
 }
 
 /// Text as one line of a log: nothing is cut, since logs have no width.

@@ -130,7 +130,7 @@ impl Progress {
         let quiet = matches!(output, Output::Quiet);
         let mut inner = Inner { live, state: State::new(style, in_columns), output, stop: false };
         for line in frame::title(&inner.state, title) {
-            inner.print(Some(line));
+            inner.print(line);
         }
         let shared = Arc::new(Shared { inner: Mutex::new(inner), wake: Condvar::new() });
         let watched = shared.clone();
@@ -195,9 +195,11 @@ impl Progress {
     /// A phase ended; its line stays on the screen, below those of the levels of a fill.
     pub fn phase_finished(&self, phase: &Phase) {
         self.with(|inner| {
-            for line in inner.state.finish(phase) {
-                inner.print(Some(line));
+            let ending = inner.state.finish(phase);
+            for level in &ending.levels {
+                inner.print(frame::level(&inner.state, level));
             }
+            inner.print(frame::finished(&inner.state, &ending.title, phase));
         });
     }
 
@@ -205,7 +207,7 @@ impl Progress {
     pub fn note(&self, text: &str) {
         self.with(|inner| {
             for line in frame::note(&inner.state, text) {
-                inner.print(Some(line));
+                inner.print(line);
             }
         });
     }
@@ -254,16 +256,17 @@ impl Shared {
 }
 
 impl Inner {
-    fn print(&mut self, line: Option<String>) {
-        if let Some(line) = line {
-            self.output.print(&line);
-        }
+    fn print(&mut self, line: String) {
+        self.output.print(&line);
     }
 
     fn tick(&mut self) {
         let (snapshot, now) = (self.live.snapshot(), Instant::now());
-        let line = self.state.observe(&snapshot, now);
-        self.print(line);
+        let style = self.state.style;
+        let due = self.state.observe(&snapshot, now);
+        if let Some(line) = due.map(|fill| frame::filling(style, fill, &snapshot)) {
+            self.print(line);
+        }
         if let Output::Terminal(terminal) = &mut self.output {
             self.state.resize(terminal.width());
             terminal.draw(&frame::draw(&mut self.state, &snapshot, now));

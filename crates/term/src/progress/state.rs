@@ -6,7 +6,6 @@ use flashlag_stats::live::{Live, Snapshot};
 use flashlag_units::{Bytes, Nanos, ratio};
 use flashlag_views::{FillLevel, fill_levels};
 
-use super::frame;
 use super::pace::Pace;
 use super::plan::{Kind, Plan};
 use crate::style::Style;
@@ -51,6 +50,13 @@ pub(super) struct Current {
     counted: bool,
     /// The tenth that a log was last given a line for.
     tenth: u64,
+}
+
+/// The end of a phase.
+pub(super) struct Ending {
+    pub(super) title: String,
+    /// The levels of a fill, from the emptiest; none for other phases.
+    pub(super) levels: Vec<FillLevel>,
 }
 
 /// What was said of a phase before it begins.
@@ -131,8 +137,8 @@ impl State {
         self.preparing = None;
     }
 
-    /// Ends the phase under way; the lines that stay: of a fill its levels first.
-    pub(super) fn finish(&mut self, phase: &Phase) -> Vec<String> {
+    /// Ends the phase under way.
+    pub(super) fn finish(&mut self, phase: &Phase) -> Ending {
         let current = self.current.take();
         let title = match &current {
             Some(current) => current.title.clone(),
@@ -144,16 +150,13 @@ impl State {
         }
         let filled = current.filter(|current| current.fills.is_some());
         let levels = filled.and_then(|current| fill_levels(phase, current.storage));
-        let levels: Vec<FillLevel> = levels.map(|(_, levels)| levels).unwrap_or_default();
-        let lines = levels.iter().map(|level| frame::level(self, level));
-        let mut lines: Vec<String> = lines.collect();
-        lines.push(frame::finished(self, &title, phase));
-        lines
+        let levels = levels.map(|(_, levels)| levels).unwrap_or_default();
+        Ending { title, levels }
     }
 
-    /// Takes a reading of the phase under way. For a log: how far a fill of real storage is, at each
-    /// tenth of what it will write.
-    pub(super) fn observe(&mut self, live: &Snapshot, now: Instant) -> Option<String> {
+    /// Takes a reading of the phase under way. Returns the phase where a log is due a line: a fill
+    /// of real storage, at each tenth of what it will write.
+    pub(super) fn observe(&mut self, live: &Snapshot, now: Instant) -> Option<&Current> {
         let logged = !self.in_columns && self.storage > Bytes::ZERO;
         let current = self.current.as_mut()?;
         let limit = current.limit?;
@@ -164,8 +167,7 @@ impl State {
             return None;
         }
         current.tenth = tenth;
-        let current = self.current.as_ref()?;
-        logged.then(|| frame::filling(self, current, live))
+        self.current.as_ref().filter(|_| logged)
     }
 
     /// Bytes written so far: by finished phases, by this one, and by what writes beside it.

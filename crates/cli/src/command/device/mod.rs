@@ -1,15 +1,12 @@
 //! `flashlag device`: a simulated device that anything can use, and what is said to it.
 
-mod args;
 mod find;
 mod serve;
 mod told;
 
 use anyhow::Result;
 
-use args::DeviceAction;
-pub use args::DeviceArgs;
-
+use crate::args::{DeviceAction, DeviceArgs};
 use crate::exit::Exit;
 use crate::terminal::Terminal;
 

@@ -5,8 +5,8 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use flashlag_serve::{Launch, Listen, Running, Settings, percent_encoded};
 
-use super::args::ServeArgs;
 use super::find::{control_of, socket};
+use crate::args::ServeArgs;
 use crate::exit::Exit;
 use crate::say;
 use crate::signals::stop_flag;

@@ -6,8 +6,8 @@ use flashlag_serve::{Answer, Command, Control, CutMoment, Fault, FaultKind, Faul
 use flashlag_term::{Style, device_stats, power_cut};
 use flashlag_views::format;
 
-use super::args::{CutArgs, FaultArgs, FaultWhat, RecordArgs, StatFormat};
 use super::find::connect;
+use crate::args::{CutArgs, FaultArgs, FaultWhat, RecordArgs, StatFormat};
 use crate::exit::Exit;
 use crate::say;
 

@@ -1,11 +1,19 @@
 //! What the user typed. Validated objects are made from it by each command.
 
+mod cuts;
+mod device;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use flashlag_units::Bytes;
 
 use crate::form::Form;
+
+pub use cuts::{CutsArgs, JournalArg, SynchronousArg};
+pub use device::{
+    CutArgs, DeviceAction, DeviceArgs, FaultArgs, FaultWhat, RecordArgs, ServeArgs, StatFormat,
+};
 
 const AFTER_HELP: &str = "\
 Begin with:
@@ -66,9 +74,9 @@ pub enum Command {
     /// List the simulated devices, show one, or check one against what was published
     Profiles(ProfilesArgs),
     /// Cut the power of a virtual device during saves, many times, and see what was lost
-    Cuts(crate::command::cuts::CutsArgs),
+    Cuts(CutsArgs),
     /// Serve a simulated device to kernels, virtual machines and fio; or talk to one
-    Device(Box<crate::command::device::DeviceArgs>),
+    Device(Box<DeviceArgs>),
     /// List the built-in scenarios, or show one as a file to start from
     Scenarios(ScenariosArgs),
     /// Print the JSON Schema of run files

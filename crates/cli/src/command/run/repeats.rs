@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use flashlag_runner::{Destination, OutputKind, Target};
 use flashlag_schema::{Run, RunStatus};
 
-use super::run::once;
+use super::once::once;
 use crate::args::RunArgs;
 use crate::exit::Exit;
 use crate::load::run_from;
@@ -17,7 +17,7 @@ use crate::typed;
 
 /// Makes the runs one after another, and says what they come to together. What is finished is kept
 /// and told, whatever ends the rest.
-pub fn runs(args: &RunArgs, terminal: &Terminal) -> Result<Exit> {
+pub(super) fn repeats(args: &RunArgs, terminal: &Terminal) -> Result<Exit> {
     let base = match &args.output {
         Some(output) => output.clone(),
         None => default_output(&args.scenario),

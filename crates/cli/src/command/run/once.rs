@@ -1,9 +1,11 @@
+//! One run of a scenario: plan, ask, run, show.
+
 use std::io::IsTerminal;
 use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
-use flashlag_runner::{Cost, Event, Observer, Prepared, Request, RunError, Target, prepare};
+use flashlag_runner::{Cost, Prepared, Request, RunError, Target, prepare};
 use flashlag_schema::scenario::Scenario;
 use flashlag_schema::{Run, RunStatus, TargetKind, Verdict};
 use flashlag_term::Progress;
@@ -13,6 +15,7 @@ use flashlag_views::{PhaseName, Threshold};
 use crate::args::RunArgs;
 use crate::exit::Exit;
 use crate::load::scenario_text;
+use crate::observer::ProgressObserver;
 use crate::results::Results;
 use crate::say;
 use crate::signals::stop_flag;
@@ -21,11 +24,6 @@ use crate::typed::{self, LEAVE, SET};
 
 /// Above this it asks.
 const ASK_ABOVE: Bytes = Bytes(4_000_000_000);
-
-/// Runs a scenario, once or several times.
-pub fn run(args: &RunArgs, terminal: &Terminal) -> Result<Exit> {
-    if args.runs > 1 { super::runs::runs(args, terminal) } else { once(args, terminal) }
-}
 
 /// Runs a scenario: plan, ask, run, show.
 pub(super) fn once(args: &RunArgs, terminal: &Terminal) -> Result<Exit> {
@@ -57,7 +55,7 @@ pub(super) fn once(args: &RunArgs, terminal: &Terminal) -> Result<Exit> {
         progress.storage(cost.free.total);
     }
     let began = std::time::Instant::now();
-    let run = prepared.run(&mut Shown { progress: &progress })?;
+    let run = prepared.run(&mut ProgressObserver(&progress))?;
     let took = began.elapsed();
     progress.finished();
     let exit = conclude(&run, &results, args, terminal, &thresholds)?;
@@ -205,30 +203,8 @@ fn may_write(prepared: &Prepared, cost: &Cost, args: &RunArgs) -> Result<bool> {
     Ok(matches!(answer.trim(), "y" | "Y" | "yes"))
 }
 
-/// Hands the runner's events to the progress display.
-pub(super) struct Shown<'a> {
-    pub progress: &'a Progress,
-}
-
-impl Observer for Shown<'_> {
-    fn event(&mut self, event: Event<'_>) {
-        match event {
-            Event::Preparing(what) => self.progress.preparing(what),
-            Event::PhaseStarted { label, expected, limit, live } => {
-                self.progress.watch(live);
-                self.progress.phase_started(label, expected, limit);
-            }
-            Event::Wrote(total) => self.progress.wrote(total),
-            Event::Beside(live) => self.progress.beside(live),
-            Event::Filling(storage) => self.progress.filling(storage),
-            Event::PhaseFinished(phase) => self.progress.phase_finished(phase),
-            Event::Note(text) => self.progress.note(text),
-        }
-    }
-}
-
 /// Writes the report, prints the summary, and decides the exit status.
-pub(super) fn conclude(
+fn conclude(
     run: &Run,
     results: &Results,
     args: &RunArgs,

@@ -1,0 +1,50 @@
+use clap::{Args, ValueEnum};
+
+/// `flashlag cuts`
+#[derive(Debug, Args)]
+pub struct CutsArgs {
+    /// lab:PROFILE+FS[,OPTION]...: lab:nexus5-2013+ext4,nobarrier
+    pub target: String,
+    /// SQLite's journal mode
+    #[arg(long, value_enum, default_value_t = JournalArg::Delete)]
+    pub journal: JournalArg,
+    /// SQLite's synchronous
+    #[arg(long, value_enum, default_value_t = SynchronousArg::Full)]
+    pub synchronous: SynchronousArg,
+    /// How many power cuts
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub cuts: u32,
+    /// How many saves they are spread over
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(2..=100_000))]
+    pub saves: u64,
+    /// What moments and contents follow from
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Print JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Journal modes in which a save is durable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum JournalArg {
+    /// Rollback journal, deleted at every commit
+    Delete,
+    /// Rollback journal, truncated
+    Truncate,
+    /// Rollback journal, its header zeroed
+    Persist,
+    /// Write-ahead log
+    Wal,
+}
+
+/// How a commit is made durable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum SynchronousArg {
+    /// The deletion of a rollback journal is made durable as well
+    Extra,
+    /// SQLite's default
+    Full,
+    /// In WAL mode the last saves may be lost
+    Normal,
+}

@@ -1,0 +1,17 @@
+//! `flashlag run`: a scenario, once or several times.
+
+mod once;
+mod own_mounts;
+mod protocol;
+mod repeats;
+
+use anyhow::Result;
+
+use crate::args::RunArgs;
+use crate::exit::Exit;
+use crate::terminal::Terminal;
+
+/// Runs a scenario, once or several times.
+pub fn run(args: &RunArgs, terminal: &Terminal) -> Result<Exit> {
+    if args.runs > 1 { repeats::repeats(args, terminal) } else { once::once(args, terminal) }
+}

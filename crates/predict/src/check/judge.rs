@@ -1,0 +1,34 @@
+//! Which rows are near enough to what was published.
+
+use super::bars::{ALLOWANCE, Bar, CELL, CHANGE, Verdict};
+use super::cells::Cell;
+
+/// Whether a row comes out within 20 %, whatever its bar is; a change in percent within its points.
+pub(super) fn is_near(cell: &Cell) -> bool {
+    let bar = match cell.bar {
+        Bar::Points(_) => Bar::Points(CHANGE),
+        _ => Bar::Percent(CELL),
+    };
+    cell.error.is_some_and(|error| bar.holds(error))
+}
+
+/// Judges every cell; of each device's write cells one may be off by more.
+pub(super) fn judge(cells: &mut [Cell]) {
+    for cell in cells.iter_mut() {
+        cell.verdict = match cell.error {
+            Some(error) if cell.bar.holds(error) => Verdict::Pass,
+            Some(_) => Verdict::Fail,
+            None => Verdict::Missing,
+        };
+    }
+    let mut allowed: Vec<String> = Vec::new();
+    for cell in cells.iter_mut() {
+        let written = cell.test.contains("write") && cell.bar == Bar::Percent(CELL);
+        let near = cell.error.is_some_and(|error| error.abs() <= ALLOWANCE);
+        let device = &cell.published.device;
+        if cell.verdict == Verdict::Fail && written && near && !allowed.contains(device) {
+            allowed.push(device.clone());
+            cell.verdict = Verdict::Allowance;
+        }
+    }
+}

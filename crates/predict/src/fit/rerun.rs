@@ -1,0 +1,84 @@
+//! How a run is simulated again: its scenario and its filesystem.
+
+use flashlag_schema::scenario::{IoOperation, Scenario, Step, Test};
+use flashlag_schema::{Run, State};
+use flashlag_units::{Bytes, Text};
+
+use crate::error::FitInputError;
+
+/// The scenario with as many reads as tell as much as all of them.
+pub(super) fn with_fewer_reads(mut scenario: Scenario) -> Scenario {
+    for test in scenario.tests.values_mut() {
+        if let Test::Io(io) = test
+            && io.operation == IoOperation::Read
+        {
+            let enough = Bytes(reads(io.block.0) * io.block.0.0);
+            io.bytes = Some(Text(io.bytes.map_or(enough, |bytes| bytes.0.min(enough))));
+        }
+    }
+    scenario
+}
+
+/// The scenario of a run, with the settings that were in force.
+pub(super) fn scenario_of(run: &Run) -> Result<Scenario, FitInputError> {
+    let record = &run.scenario;
+    let settings: Vec<(String, String)> =
+        record.settings.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
+    let name = || record.name.clone();
+    Scenario::parse(&record.text, &settings)
+        .map_err(|source| FitInputError::Scenario { name: name(), source })
+}
+
+/// Filesystem and options below a run, as a simulation takes them, and what is not modelled.
+pub fn filesystem_of(run: &Run) -> (String, Option<String>) {
+    if let Some(profile) = &run.target.profile {
+        return (profile.filesystem.clone(), None);
+    }
+    let environment = &run.environment;
+    let seen = environment.filesystem.kind.value().map(String::as_str);
+    let (kind, note) = match seen {
+        Some(kind @ ("ext4" | "f2fs")) => (kind, None),
+        other => {
+            let other = other.unwrap_or("an unknown filesystem");
+            ("ext4", Some(format!("{other} is not modelled: ext4 stands in for it.")))
+        }
+    };
+    let mut words = vec![kind];
+    let options = environment.filesystem.options.value().map_or(&[][..], Vec::as_slice);
+    let has = |wanted: &[&str]| options.iter().any(|one| wanted.contains(&one.as_str()));
+    if has(&["nobarrier", "barrier=0"]) {
+        words.push("nobarrier");
+    }
+    if kind == "ext4" && has(&["discard"]) {
+        words.push("discard");
+    }
+    if kind == "f2fs" && has(&["nodiscard"]) {
+        words.push("nodiscard");
+    }
+    if environment.filesystem.layers.iter().any(|layer| layer.starts_with("fuse")) {
+        words.push("fuse");
+    }
+    let encrypted = environment.encryption.value();
+    if encrypted.is_some_and(|encryption| !encryption.kind.starts_with("none")) {
+        words.push("encrypt");
+    }
+    (words.join(","), note)
+}
+
+/// The scenario up to where it stops measuring new storage.
+pub(super) fn only_new(mut scenario: Scenario) -> Scenario {
+    let is_new = |step: &Step| matches!(step, Step::Measure { state: State::New, .. });
+    let end = scenario.steps.iter().position(|step| !is_new(step));
+    scenario.steps.truncate(end.unwrap_or(scenario.steps.len()));
+    scenario
+}
+
+/// Reads are alike from the first to the last, and most of what a simulation has to do: so many
+/// blocks, or bytes, tell as much as a test's full time.
+const READS: u64 = 2048;
+const READ_BYTES: u64 = 64 << 20;
+
+/// How many reads of a block so large are simulated.
+pub(super) fn reads(block: Bytes) -> u64 {
+    READS.min(READ_BYTES / block.0.max(1)).max(1)
+}
