@@ -4,13 +4,11 @@ use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use flashlag_predict::{Life, SimulationError, Simulator};
+use flashlag_predict::{Simulation, SimulationError, Simulator};
 use flashlag_runner::{Event, Observer, Request, SimTarget, Target, builtin, sim};
-use flashlag_schema::profile::Profile;
-use flashlag_schema::scenario::Scenario;
+use flashlag_schema::scenario::Days;
 use flashlag_schema::{Run, RunStatus};
 use flashlag_term::{Counter, ProgressMode};
-use flashlag_units::Bytes;
 
 /// Simulates, and says how far it is.
 pub struct Simulations {
@@ -36,14 +34,8 @@ impl Simulations {
         self.count.counter.clear();
     }
 
-    fn request(
-        &self,
-        profile: &Profile,
-        filesystem: &str,
-        scenario: &Scenario,
-        seed: u64,
-        leave: Option<Bytes>,
-    ) -> Request {
+    fn request(&self, simulation: &Simulation<'_>) -> Request {
+        let Simulation { profile, filesystem, scenario, seed, leave } = *simulation;
         let target = Target::Simulated(SimTarget {
             text: format!("sim:{}+{filesystem}", profile.name),
             profile: profile.clone(),
@@ -116,16 +108,8 @@ fn ended(run: Run) -> Result<Run, SimulationError> {
 }
 
 impl Simulator for Simulations {
-    fn simulate(
-        &mut self,
-        profile: &Profile,
-        filesystem: &str,
-        scenario: &Scenario,
-        seed: u64,
-        leave: Option<Bytes>,
-    ) -> Result<Run, SimulationError> {
-        let request = self.request(profile, filesystem, scenario, seed, leave);
-        let run = flashlag_runner::run(request, &mut self.count);
+    fn simulate(&mut self, simulation: &Simulation<'_>) -> Result<Run, SimulationError> {
+        let run = flashlag_runner::run(self.request(simulation), &mut self.count);
         let run = run.map_err(SimulationError::refused)?;
         self.count.simulated();
         ended(run)
@@ -133,16 +117,12 @@ impl Simulator for Simulations {
 
     fn simulate_days(
         &mut self,
-        profile: &Profile,
-        filesystem: &str,
-        life: &Life<'_>,
-        seed: u64,
-        leave: Option<Bytes>,
+        simulation: &Simulation<'_>,
+        days: &Days,
         enough: &mut dyn FnMut(&Run, usize) -> bool,
     ) -> Result<(Run, usize), SimulationError> {
-        let request = self.request(profile, filesystem, life.scenario, seed, leave);
-        let days = sim::Days { begin: life.begin.to_vec(), end: life.end, cycles: life.cycles };
-        let of = life.begin.len();
+        let request = self.request(simulation);
+        let of = days.begin.len();
         // The observer and the days share the terminal.
         let count = RefCell::new(&mut self.count);
         count.borrow_mut().day(1, of);
@@ -150,7 +130,7 @@ impl Simulator for Simulations {
             count.borrow_mut().day(lived + 1, of);
             enough(run, lived)
         };
-        let done = sim::simulate_days(&request, &days, &mut Shared(&count), &mut after_day);
+        let done = sim::simulate_days(&request, days, &mut Shared(&count), &mut after_day);
         self.count.simulated();
         let (run, lived) = done.map_err(SimulationError::refused)?;
         Ok((ended(run)?, lived))

@@ -6,14 +6,12 @@
 
 use std::error::Error;
 
-use flashlag_predict::SimulationError;
 use flashlag_predict::fit::{FitOptions, FitParameter, tune};
+use flashlag_predict::{Simulation, SimulationError};
 use flashlag_runner::{Event, Observer, Request, SimTarget, Target, builtin, run, sim};
 use flashlag_schema::Run;
-use flashlag_schema::profile::Profile;
 use flashlag_schema::published::checked;
-use flashlag_schema::scenario::Scenario;
-use flashlag_units::{Bytes, percent};
+use flashlag_units::percent;
 
 struct Silent;
 
@@ -21,13 +19,8 @@ impl Observer for Silent {
     fn event(&mut self, _: Event<'_>) {}
 }
 
-fn simulated(
-    profile: &Profile,
-    filesystem: &str,
-    scenario: &Scenario,
-    seed: u64,
-    leave: Option<Bytes>,
-) -> Result<Run, SimulationError> {
+fn simulated(simulation: &Simulation<'_>) -> Result<Run, SimulationError> {
+    let Simulation { profile, filesystem, scenario, seed, leave } = *simulation;
     let target = Target::Simulated(SimTarget {
         text: format!("sim:{}+{filesystem}", profile.name),
         profile: profile.clone(),

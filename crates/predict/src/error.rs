@@ -3,64 +3,66 @@ use flashlag_schema::scenario::ScenarioError;
 use flashlag_units::{Bytes, ParseUnitError};
 use thiserror::Error;
 
-/// Why a description of a device makes no device.
+use crate::change::ALLOWED;
+
+/// An error in the description of a device.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ModelError {
     /// A filesystem that is not modelled.
-    #[error("`{kind}` is no filesystem; there are {known}")]
+    #[error("`{kind}` is not a modelled filesystem; there are {known}")]
     UnknownFilesystem {
-        /// The name that was given.
+        /// The given name.
         kind: String,
-        /// The names that are known.
+        /// The modelled filesystems.
         known: String,
     },
-    /// A key that the profile does not have.
+    /// A key that the profile lacks.
     #[error("{profile} has no parameter `{key}`; `flashlag profiles --keys` lists all")]
     UnknownParameter {
-        /// The profile.
+        /// The profile's name.
         profile: String,
         /// The key.
         key: String,
     },
-    /// A profile that can't be a device, by the name of the parameter.
+    /// A profile with an invalid parameter.
     #[error(transparent)]
     Profile(#[from] ProfileError),
 }
 
-/// Why a simulation gives no figures.
+/// An error of a simulation.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SimulationError {
-    /// The user stopped it.
+    /// Stopped by the user.
     #[error("stopped")]
     Stopped,
-    /// The simulator can't do it; in its own words.
+    /// An error of the [`crate::Simulator`].
     #[error("{reason}")]
     Refused {
-        /// Why.
+        /// The simulator's message.
         reason: String,
     },
-    /// A simulator without [`crate::Life::cycles`].
-    #[error("this simulator has no devices with cycles behind them")]
+    /// A simulator that cannot begin with worn blocks: [`flashlag_schema::scenario::Days::cycles`].
+    #[error("this simulator cannot begin with worn blocks")]
     NoCycles,
-    /// The device is none.
+    /// An invalid device.
     #[error(transparent)]
     Model(#[from] ModelError),
     /// A device without room for the tests.
     #[error("{capacity} are too little to measure anything on: choose a device of 20 MiB or more")]
     TooSmall {
-        /// The size of the device.
+        /// The capacity of the device.
         capacity: Bytes,
     },
-    /// The scenario of the forecast can't be made.
+    /// An invalid scenario of a forecast.
     #[error("the forecast's scenario: {0}")]
     Scenario(#[from] ScenarioError),
-    /// The run has no figure of a forecast's main test.
+    /// A run without the main test of a forecast.
     #[error("the run has no durable writes")]
     NoDurableWrites,
 }
 
 impl SimulationError {
-    /// The simulator's own error, in words.
+    /// An error of the simulator itself.
     pub fn refused(error: impl std::fmt::Display) -> SimulationError {
         SimulationError::Refused { reason: error.to_string() }
     }
@@ -72,7 +74,7 @@ impl From<ProfileError> for SimulationError {
     }
 }
 
-/// Why a published row has no simulated figure.
+/// The reason why a published row has no simulated figure.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum FigureError {
     /// The check maps the row's condition to no state of a run.
@@ -95,7 +97,7 @@ pub enum FigureError {
         /// The run's error.
         error: String,
     },
-    /// The run has no such test.
+    /// The run lacks the test.
     #[error("the run has no {label}")]
     NoTest {
         /// The test.
@@ -110,7 +112,7 @@ pub enum FigureError {
         percentile: &'static str,
     },
     /// A metric that no run has.
-    #[error("`{metric}` is no metric of a run")]
+    #[error("`{metric}` is not a metric of a run")]
     UnknownMetric {
         /// The metric.
         metric: String,
@@ -120,39 +122,92 @@ pub enum FigureError {
     NoSeed,
 }
 
-/// Why a run can't be fitted to.
+/// The reason why a run cannot be fitted to, or forecast from.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub(crate) enum FitInputError {
-    /// The scenario in the run file is none.
+pub enum RunInputError {
+    /// The scenario in the run file cannot be parsed.
     #[error(
-        "its scenario `{name}` can't be read again ({source}); a run imported from another tool \
+        "its scenario `{name}` cannot be read again ({source}); a run imported from another tool \
          has none, so measure with `flashlag run lifecycle`"
     )]
     Scenario {
-        /// The scenario.
+        /// The scenario's name.
         name: String,
-        /// Why not.
-        source: ScenarioError,
+        /// The parser's error.
+        source: Box<ScenarioError>,
     },
-    /// The storage is far from the size of the profile's device.
+    /// The capacity of the storage is far from that of the profile's device.
     #[error(
         "its storage of {measured} is no size that {profile} can stand for; give another profile \
          with --from"
     )]
-    Size {
-        /// The size of the measured storage.
+    Capacity {
+        /// The capacity of the measured storage.
         measured: Bytes,
-        /// The starting profile.
+        /// The starting profile's name.
         profile: String,
     },
-    /// The profile makes no device of that size.
+    /// No phase is long enough to be fitted to.
+    #[error(
+        "it has no finished phase of ten operations or more; make one with `flashlag run lifecycle`"
+    )]
+    NoPhase,
+    /// No figure of new storage, by which a starting profile is chosen.
+    #[error(
+        "it has no figures of new storage to choose a starting profile by; name one with --from"
+    )]
+    NoNewStorage,
+    /// A measured run: only a simulated one holds a device model.
+    #[error(
+        "this run was measured, so it has no device model to forecast with. Make one: `flashlag \
+         fit {run} -o PROFILE.toml`, then `flashlag predict PROFILE.toml`"
+    )]
+    Measured {
+        /// The run's name.
+        run: String,
+    },
+    /// The run's profile, or the starting one, makes no device of the run's size.
     #[error(transparent)]
     Model(#[from] ModelError),
 }
 
-/// Why a value of a change is none.
+impl From<ProfileError> for RunInputError {
+    fn from(error: ProfileError) -> RunInputError {
+        RunInputError::Model(error.into())
+    }
+}
+
+/// The reason why a change, or a sweep, is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub(crate) enum ValueError {
+pub enum ChangeError {
+    /// An empty text.
+    #[error("there is no change in it; allowed are {ALLOWED}")]
+    Empty,
+    /// No `KEY=VALUE`.
+    #[error("no KEY=VALUE; allowed are {ALLOWED}")]
+    NoValue,
+    /// An unknown key.
+    #[error("no such change; allowed are {ALLOWED}{near}")]
+    UnknownKey {
+        /// The question for a key of similar spelling, or nothing.
+        near: String,
+    },
+    /// A value of a switch that is neither `on` nor `off`.
+    #[error("{key} is on or off")]
+    NotOnOrOff {
+        /// The switch.
+        key: String,
+    },
+    /// A value that is none of the allowed ones.
+    #[error("{key} is one of {allowed}{near}")]
+    UnknownValue {
+        /// The key.
+        key: &'static str,
+        /// The allowed values.
+        allowed: String,
+        /// The question for a value of similar spelling, or nothing.
+        near: String,
+    },
     /// A fill level above what a filesystem leaves free.
     #[error("from 0% to {most}%: the filesystem needs the rest for itself")]
     LevelOutOfRange {
@@ -165,63 +220,100 @@ pub(crate) enum ValueError {
     /// An age above the longest that is simulated.
     #[error("at most ten years (120mo)")]
     TooOld,
-    /// Not a duration.
+    /// An invalid size or duration.
     #[error(transparent)]
     Unit(#[from] ParseUnitError),
+    /// A text that is no sweep.
+    #[error("a sweep is written full=10%..95%")]
+    NoSweep,
+    /// A sweep whose first level is not the lowest.
+    #[error("a sweep goes from a lower level to a higher one")]
+    NotRising,
+    /// A parameter without a range, which no fit can move.
+    #[error("{profile} has no parameter of that name with a range")]
+    NoRange {
+        /// The profile's name.
+        profile: String,
+    },
+    /// The changed device is invalid.
+    #[error(transparent)]
+    Model(#[from] ModelError),
 }
 
-/// Why nothing can be said. Each says what to try next.
+/// The reason why a check's protocol cannot be run.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ProtocolError {
+    /// A scenario of an unknown name.
+    #[error("no scenario `{name}`: it must be a built-in one or lie in profiles/protocols")]
+    UnknownScenario {
+        /// The name.
+        name: String,
+    },
+    /// A scenario that cannot be parsed with the check's settings.
+    #[error("scenario {name}: {reason}")]
+    Scenario {
+        /// The scenario's name.
+        name: String,
+        /// The parser's error.
+        reason: Box<ScenarioError>,
+    },
+    /// An invalid `leave`.
+    #[error("leave: {0}")]
+    Leave(ParseUnitError),
+}
+
+/// An error of a check, a fit or a forecast. Each message says what to try next.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum PredictError {
-    /// The profile has no `[[check]]`.
-    #[error("{profile} has no [[check]]: no published row is held against it")]
+    /// A profile without a `[[check]]`.
+    #[error("{profile} has no [[check]]: no published row is compared with it")]
     NoCheck {
-        /// The profile.
+        /// The profile's name.
         profile: String,
     },
-    /// A check names a scenario that there is not, or that can't be read.
+    /// A check whose protocol cannot be run.
     #[error("{profile}, check of {device}: {reason}")]
     Protocol {
-        /// The profile.
+        /// The profile's name.
         profile: String,
-        /// The device whose rows are meant.
+        /// The device of the published rows.
         device: String,
-        /// What is wrong, and what is allowed.
-        reason: String,
+        /// The error.
+        reason: ProtocolError,
     },
-    /// A simulation failed.
+    /// A simulation that failed.
     #[error("simulating {what}: {reason}")]
     Simulation {
-        /// Which.
+        /// The simulated device, change or scenario.
         what: String,
-        /// Why.
+        /// The error.
         reason: SimulationError,
     },
-    /// A run that can't be believed, or that says too little.
-    #[error("{run} is not to be relied on: {}; --force goes on all the same, and what comes of it says so", doubts.join("; "))]
+    /// A run that failed a trust check, or has too few operations.
+    #[error("{run} is not to be relied on: {}; --force uses it nevertheless, and every result says so", doubts.join("; "))]
     Untrusted {
-        /// The run.
+        /// The run's name.
         run: String,
         /// Each reason.
         doubts: Vec<String>,
     },
-    /// A run has nothing that could be used.
+    /// A run that cannot be used.
     #[error("{run}: {reason}")]
     Run {
-        /// The run.
+        /// The run's name.
         run: String,
-        /// Why, and what to try.
-        reason: String,
+        /// The reason.
+        reason: RunInputError,
     },
-    /// A description that makes no device.
+    /// An invalid device.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// A change can't be read.
+    /// An invalid change.
     #[error("`{change}`: {reason}")]
     Change {
-        /// As it was typed.
+        /// The text of the change.
         change: String,
-        /// What is wrong, and what is allowed.
-        reason: String,
+        /// The reason.
+        reason: ChangeError,
     },
 }

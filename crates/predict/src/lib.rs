@@ -1,11 +1,11 @@
-//! Holds device models against what was published, fits them to runs, and forecasts with them.
+//! Checks device models against published measurements, fits them to runs, and forecasts with them.
 //!
 //! Nothing is simulated here: the caller brings a [`Simulator`]. Nothing is printed either:
 //! results are plain structs, and `flashlag-term` draws them.
 //!
-//! - [`check`]: the reviewers' protocols on a profile, published beside simulated, row by row.
-//! - [`fit`]: a profile's parameters from a measured run, and which of them the run can't tell.
-//! - [`change`]: what a device does after a change, step by step, and why.
+//! - [`check`]: a profile under the reviewers' protocols, published beside simulated, row by row.
+//! - [`fit`]: a profile's parameters from a measured run, and which of them the run leaves open.
+//! - [`change`]: the figures of a device after each of several changes, with the reasons.
 #![forbid(unsafe_code)]
 
 pub mod change;
@@ -17,76 +17,64 @@ mod knob;
 
 use flashlag_schema::Run;
 use flashlag_schema::profile::Profile;
-use flashlag_schema::scenario::Scenario;
+use flashlag_schema::scenario::{Days, Scenario};
 use flashlag_units::Bytes;
 
 pub use doubts::{allowed, doubts};
-pub use error::{FigureError, ModelError, PredictError, SimulationError};
+pub use error::{
+    ChangeError, FigureError, ModelError, PredictError, ProtocolError, RunInputError,
+    SimulationError,
+};
+
+/// A scenario on a device: the same values give the same run.
+#[derive(Clone, Copy, Debug)]
+pub struct Simulation<'a> {
+    /// The device.
+    pub profile: &'a Profile,
+    /// Filesystem and mount options: `ext4,nobarrier`.
+    pub filesystem: &'a str,
+    /// The scenario.
+    pub scenario: &'a Scenario,
+    /// The seed of all random choices.
+    pub seed: u64,
+    /// Free space that a fill leaves; `None`: the simulator's default.
+    pub leave: Option<Bytes>,
+}
 
 /// Runs scenarios on simulated devices.
 pub trait Simulator {
-    /// One run. The same arguments give the same run.
+    /// One run.
     ///
     /// # Errors
-    /// Why the device or the scenario can't be simulated.
-    fn simulate(
-        &mut self,
-        profile: &Profile,
-        filesystem: &str,
-        scenario: &Scenario,
-        seed: u64,
-        leave: Option<Bytes>,
-    ) -> Result<Run, SimulationError>;
+    /// The device or the scenario can't be simulated.
+    fn simulate(&mut self, simulation: &Simulation<'_>) -> Result<Run, SimulationError>;
 
-    /// One run of days that are alike: `enough` is asked after each of them, with how many there
-    /// were, and where it is, only what follows the last day is still done. Returns the run, and
-    /// how many days it has. The default simulates every day.
+    /// One run of a scenario with `days` of use. After each day `enough` is called with the run so
+    /// far and its number of days; once it returns true, the remaining days are left out and only
+    /// the steps after the last day follow. Returns the run and its number of days. The default
+    /// simulates every day.
     ///
     /// # Errors
-    /// As [`Simulator::simulate`]; and where the device can't have cycles behind it.
+    /// As [`Simulator::simulate`]; also where the device cannot begin with worn blocks.
     fn simulate_days(
         &mut self,
-        profile: &Profile,
-        filesystem: &str,
-        life: &Life<'_>,
-        seed: u64,
-        leave: Option<Bytes>,
+        simulation: &Simulation<'_>,
+        days: &Days,
         enough: &mut dyn FnMut(&Run, usize) -> bool,
     ) -> Result<(Run, usize), SimulationError> {
         let _ = enough;
-        if life.cycles > 0 {
+        if days.cycles > 0 {
             return Err(SimulationError::NoCycles);
         }
-        let run = self.simulate(profile, filesystem, life.scenario, seed, leave)?;
-        Ok((run, life.begin.len()))
+        Ok((self.simulate(simulation)?, days.begin.len()))
     }
-}
-
-/// A scenario of days that are alike.
-#[derive(Clone, Copy, Debug)]
-pub struct Life<'a> {
-    /// All of it.
-    pub scenario: &'a Scenario,
-    /// The step that each day begins with, in order.
-    pub begin: &'a [usize],
-    /// The step that follows the last day.
-    pub end: usize,
-    /// Program/erase cycles that each block has done before all that.
-    pub cycles: u32,
 }
 
 impl<F> Simulator for F
 where
-    F: FnMut(&Profile, &str, &Scenario, u64, Option<Bytes>) -> Result<Run, SimulationError>,
+    F: FnMut(&Simulation<'_>) -> Result<Run, SimulationError>,
 {
-    fn simulate(
-        &mut self,
-        profile: &Profile,
-        filesystem: &str,
-        scenario: &Scenario,
-        seed: u64,
-        leave: Option<Bytes>,
-    ) -> Result<Run, SimulationError> {
-        self(profile, filesystem, scenario, seed, leave)
+    fn simulate(&mut self, simulation: &Simulation<'_>) -> Result<Run, SimulationError> {
+        self(simulation)
     }
 }

@@ -8,11 +8,10 @@ use common::{ClosedForm, lifecycle, profile};
 use flashlag_predict::change::{
     Forecast, Lived, PredictOptions, Situation, parse, parse_levels, predict, situation_of, sweep,
 };
-use flashlag_predict::{Life, PredictError, SimulationError, Simulator};
+use flashlag_predict::{PredictError, Simulation, SimulationError, Simulator};
 use flashlag_schema::published::Published;
-use flashlag_schema::scenario::{Scenario, Step};
+use flashlag_schema::scenario::{Days, Scenario, Step};
 use flashlag_term::{Style, predict as draw};
-use flashlag_units::Bytes;
 
 fn start(filesystem: &str) -> Situation {
     Situation::new(&profile(), filesystem).unwrap()
@@ -107,14 +106,10 @@ struct Listening {
 impl Simulator for Listening {
     fn simulate(
         &mut self,
-        profile: &flashlag_schema::profile::Profile,
-        filesystem: &str,
-        scenario: &Scenario,
-        seed: u64,
-        leave: Option<Bytes>,
+        simulation: &Simulation<'_>,
     ) -> Result<flashlag_schema::Run, SimulationError> {
-        self.heard.push(scenario.clone());
-        self.inner.simulate(profile, filesystem, scenario, seed, leave)
+        self.heard.push(simulation.scenario.clone());
+        self.inner.simulate(simulation)
     }
 }
 
@@ -177,8 +172,15 @@ fn a_change_that_makes_no_device_names_the_parameter() {
 
 #[test]
 fn a_simulated_run_brings_its_device_and_a_measured_one_must_be_fitted() {
-    let mut run =
-        ClosedForm::default().simulate(&profile(), "f2fs,fuse", &lifecycle(), 1, None).unwrap();
+    let mut run = ClosedForm::default()
+        .simulate(&Simulation {
+            profile: &profile(),
+            filesystem: "f2fs,fuse",
+            scenario: &lifecycle(),
+            seed: 1,
+            leave: None,
+        })
+        .unwrap();
     let situation = situation_of(&run, "RUN.json", false).unwrap();
     assert_eq!(situation.mount.to_string(), "f2fs,fuse");
     run.target.profile = None;
@@ -209,29 +211,22 @@ struct Daily {
 impl Simulator for Daily {
     fn simulate(
         &mut self,
-        profile: &flashlag_schema::profile::Profile,
-        filesystem: &str,
-        scenario: &Scenario,
-        seed: u64,
-        leave: Option<Bytes>,
+        simulation: &Simulation<'_>,
     ) -> Result<flashlag_schema::Run, SimulationError> {
-        self.inner.simulate(profile, filesystem, scenario, seed, leave)
+        self.inner.simulate(simulation)
     }
 
     fn simulate_days(
         &mut self,
-        profile: &flashlag_schema::profile::Profile,
-        filesystem: &str,
-        life: &Life<'_>,
-        seed: u64,
-        leave: Option<Bytes>,
+        simulation: &Simulation<'_>,
+        days: &Days,
         enough: &mut dyn FnMut(&flashlag_schema::Run, usize) -> bool,
     ) -> Result<(flashlag_schema::Run, usize), SimulationError> {
-        let whole = self.simulate(profile, filesystem, life.scenario, seed, leave)?;
+        let whole = self.simulate(simulation)?;
         let each = whole.phases.iter().filter(|phase| phase.name.starts_with("day_")).count()
-            / life.begin.len();
+            / days.begin.len();
         let mut so_far = flashlag_schema::Run { phases: Vec::new(), ..whole.clone() };
-        for day in 0..life.begin.len() {
+        for day in 0..days.begin.len() {
             let phases = &whole.phases[..each];
             let factor = 1.0 - self.quicker * 0.8_f64.powi(day as i32);
             so_far.phases.extend(phases.iter().cloned().map(|mut phase| {
@@ -242,7 +237,7 @@ impl Simulator for Daily {
                 return Ok((whole, day + 1));
             }
         }
-        Ok((whole, life.begin.len()))
+        Ok((whole, days.begin.len()))
     }
 }
 

@@ -4,9 +4,9 @@
 
 mod common;
 
-use common::{ClosedForm, LIFECYCLE, lifecycle, profile};
+use common::{ClosedForm, LIFECYCLE, lifecycle, on_ext4, profile};
 use flashlag_predict::check::{CheckOptions, CheckReport, Verdict, check, runs};
-use flashlag_predict::{PredictError, Simulator};
+use flashlag_predict::{PredictError, ProtocolError, Simulator};
 use flashlag_schema::State;
 use flashlag_schema::published::Published;
 use flashlag_term::{Style, predict as draw};
@@ -14,8 +14,9 @@ use flashlag_units::Bytes;
 
 /// Rows as the closed form has them, with `factor` on each.
 fn published(factor: f64) -> Vec<Published> {
-    let leave = Some(Bytes::from_mb(100));
-    let run = ClosedForm::default().simulate(&profile(), "ext4", &lifecycle(), 1, leave).unwrap();
+    let run = ClosedForm::default()
+        .simulate(&on_ext4(&profile(), &lifecycle(), 1, Bytes::from_mb(100)))
+        .unwrap();
     let condition = |state: State, run: u32| match state {
         State::New => "new".to_owned(),
         State::Filled => format!("filled-run-{run}"),
@@ -146,7 +147,7 @@ fn a_check_that_names_no_scenario_says_so() {
     let mut simulator = ClosedForm::default();
     let error = check(&profile(), &[], &none, &mut simulator, &CheckOptions::default());
     let PredictError::Protocol { reason, .. } = error.unwrap_err() else { panic!() };
-    assert!(reason.contains("lifecycle"), "{reason}");
+    assert_eq!(reason, ProtocolError::UnknownScenario { name: "lifecycle".to_owned() });
 }
 
 #[test]

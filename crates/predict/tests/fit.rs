@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{ClosedForm, LIFECYCLE, QUICK, lifecycle, profile};
+use common::{ClosedForm, LIFECYCLE, QUICK, lifecycle, on_ext4, profile};
 use flashlag_predict::change::{self, PredictOptions, Situation, situation_of};
 use flashlag_predict::fit::{Fit, FitOptions, FitRequest, fit, nearest, tune};
 use flashlag_predict::{PredictError, Simulator};
@@ -21,7 +21,7 @@ fn quick() -> Scenario {
 
 fn run(profile: &Profile, scenario: &Scenario) -> Run {
     let mut simulator = ClosedForm::default();
-    simulator.simulate(profile, "ext4", scenario, 1, Some(Bytes::from_mb(300))).unwrap()
+    simulator.simulate(&on_ext4(profile, scenario, 1, Bytes::from_mb(300))).unwrap()
 }
 
 fn fitted(run: &Run, start: &Profile, options: &FitOptions) -> Result<Fit, PredictError> {
@@ -154,8 +154,9 @@ fn what_may_not_move_stays_and_what_may_must_have_a_range() {
 
 #[test]
 fn a_profile_is_tuned_to_its_published_rows() {
-    let leave = Some(Bytes::from_mb(100));
-    let wanted = ClosedForm::default().simulate(&slower(), "ext4", &lifecycle(), 1, leave).unwrap();
+    let wanted = ClosedForm::default()
+        .simulate(&on_ext4(&slower(), &lifecycle(), 1, Bytes::from_mb(100)))
+        .unwrap();
     let rows: Vec<Published> = wanted
         .phases
         .iter()

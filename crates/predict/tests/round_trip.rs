@@ -5,7 +5,7 @@
 
 mod common;
 
-use common::{ClosedForm, lifecycle, profile};
+use common::{ClosedForm, lifecycle, on_ext4, profile};
 use flashlag_predict::Simulator;
 use flashlag_predict::fit::{Fit, FitOptions, FitRequest, fit};
 use flashlag_schema::profile::Profile;
@@ -43,7 +43,7 @@ fn hidden(number: u64) -> Profile {
 
 fn run(profile: &Profile, scenario: &Scenario, seed: u64, leave: Bytes) -> Run {
     let mut simulator = ClosedForm { scatter: 0.01, ..ClosedForm::default() };
-    simulator.simulate(profile, "ext4", scenario, seed, Some(leave)).unwrap()
+    simulator.simulate(&on_ext4(profile, scenario, seed, leave)).unwrap()
 }
 
 fn fitted(run: &Run, start: &Profile) -> Fit {
@@ -104,8 +104,8 @@ fn chance_in_every_phase_leaves_the_forecast_within_15_percent() {
         let hidden = hidden(number);
         let jitter = 0.03;
         let mut noisy = ClosedForm { jitter, ..ClosedForm::default() };
-        let leave = Some(Bytes::from_mb(300));
-        let measured = noisy.simulate(&hidden, "ext4", &lifecycle(), number, leave).unwrap();
+        let measured =
+            noisy.simulate(&on_ext4(&hidden, &lifecycle(), number, Bytes::from_mb(300))).unwrap();
         let fit = fitted_by(&measured, &profile(), &mut noisy);
         for (foretold, true_one) in at_ninety(&fit.profile).iter().zip(at_ninety(&hidden)) {
             worst = worst.max((foretold / true_one - 1.0).abs());

@@ -4,9 +4,10 @@
 mod sim_support;
 
 use flashlag_runner::run;
-use flashlag_runner::sim::{Days, builtin_profile, simulate_days};
+use flashlag_runner::sim::{builtin_profile, simulate_days};
 use flashlag_schema::Run;
 use flashlag_schema::profile::Profile;
+use flashlag_schema::scenario::Days;
 use sim_support::{Silent, request, small};
 
 /// Four days, which begin with the steps 0, 3, 6 and 9, and what follows them.

@@ -5,7 +5,7 @@ use super::PredictOptions;
 use super::scenario::{LEAVE, scenario};
 use super::situation::Situation;
 use super::steady::{self, Lived};
-use crate::{PredictError, SimulationError, Simulator};
+use crate::{PredictError, Simulation, SimulationError, Simulator};
 
 /// The test that predicts lag: a durable write of 4 KiB.
 pub const DURABLE: &str = "rand_write_4k";
@@ -85,9 +85,14 @@ pub(super) fn measure(
             lives.push(lived);
             run
         } else {
-            simulator
-                .simulate(&situation.profile, &mount, &scenario, seed, Some(LEAVE))
-                .map_err(failed)?
+            let simulation = Simulation {
+                profile: &situation.profile,
+                filesystem: &mount,
+                scenario: &scenario,
+                seed,
+                leave: Some(LEAVE),
+            };
+            simulator.simulate(&simulation).map_err(failed)?
         };
         if let flashlag_schema::RunStatus::Failed { error, .. } = &run.status {
             return Err(failed(SimulationError::refused(error)));

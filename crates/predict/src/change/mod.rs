@@ -19,7 +19,7 @@ use flashlag_schema::profile::{FittedFrom, Profile};
 use flashlag_schema::published::Published;
 use flashlag_units::Bytes;
 
-use crate::{PredictError, Simulator, doubts};
+use crate::{PredictError, RunInputError, Simulator, doubts};
 
 pub use figures::{DURABLE, Figures, SAVE, TestFigures};
 pub use maintenance::{Maintenance, Moment};
@@ -94,21 +94,15 @@ impl Forecast {
 /// # Errors
 /// A measured run has no device model yet: it must be fitted first.
 pub fn situation_of(run: &Run, run_name: &str, force: bool) -> Result<Situation, PredictError> {
-    let refuse = |reason: String| PredictError::Run { run: run_name.to_owned(), reason };
+    let refuse = |reason| PredictError::Run { run: run_name.to_owned(), reason };
     if run.target.profile.is_some() {
         doubts::allowed(run, run_name, force)?;
     }
     let Some(record) = &run.target.profile else {
-        return Err(PredictError::Run {
-            run: run_name.to_owned(),
-            reason: format!(
-                "this run was measured, so it has no device model to forecast with. Make one: \
-                 `flashlag fit {run_name} -o PROFILE.toml`, then `flashlag predict PROFILE.toml`"
-            ),
-        });
+        return Err(refuse(RunInputError::Measured { run: run_name.to_owned() }));
     };
-    let profile = Profile::parse(&record.text).map_err(|error| refuse(error.to_string()))?;
-    Situation::new(&profile, &record.filesystem).map_err(|error| refuse(error.to_string()))
+    let profile = Profile::parse(&record.text).map_err(|error| refuse(error.into()))?;
+    Situation::new(&profile, &record.filesystem).map_err(|error| refuse(error.into()))
 }
 
 /// Simulates a device as it is and after each change.
@@ -128,9 +122,9 @@ pub fn predict(
     let mut assumptions = plan::assumptions(&situation.plan);
     let mut steps: Vec<Stage> = Vec::new();
     for change in changes {
-        let next = situation.with(change).map_err(|error| {
-            let (change, reason) = (change.to_string(), error.to_string());
-            PredictError::Change { change, reason }
+        let next = situation.with(change).map_err(|error| PredictError::Change {
+            change: change.to_string(),
+            reason: error.into(),
         })?;
         let after = figures::measure(&next, &change.to_string(), simulator, options)?;
         let last = steps.last().map_or(&before, |step| &step.after);

@@ -4,9 +4,8 @@ use flashlag_schema::scenario::{JournalMode, Synchronous};
 use flashlag_units::{Bytes, Nanos, did_you_mean};
 
 use super::mount::KINDS;
-use crate::PredictError;
-use crate::error::ValueError;
 use crate::knob::exact;
+use crate::{ChangeError, PredictError};
 
 /// What `--change` takes, for help and errors.
 pub const ALLOWED: &str = "fs=raw|ext4|f2fs, journal=wal|delete|truncate|persist|memory|off, \
@@ -46,50 +45,34 @@ const FULLEST: f64 = 0.97;
 /// The longest use that is simulated day by day.
 const OLDEST: Nanos = Nanos::from_secs(10 * 365 * 86_400);
 
-/// Reads `fs=f2fs,journal=wal,full=90%`: one step each, in order.
+/// Parses `fs=f2fs,journal=wal,full=90%`: one step each, in order.
 ///
 /// # Errors
-/// What is no change, and what is allowed.
+/// An invalid change, with what is allowed.
 pub fn parse(text: &str) -> Result<Vec<Change>, PredictError> {
-    let parts: Vec<&str> = text.split(',').map(str::trim).collect();
+    let refuse = |change: &str, reason| PredictError::Change { change: change.to_owned(), reason };
     if text.trim().is_empty() {
-        return Err(wrong(text, &format!("there is no change in it; allowed are {ALLOWED}")));
+        return Err(refuse(text, ChangeError::Empty));
     }
-    parts.into_iter().map(one).collect()
+    let parts = text.split(',').map(str::trim);
+    parts.map(|part| one(part).map_err(|reason| refuse(part, reason))).collect()
 }
 
-fn wrong(change: &str, reason: &str) -> PredictError {
-    PredictError::Change { change: change.to_owned(), reason: reason.to_owned() }
-}
-
-fn one(text: &str) -> Result<Change, PredictError> {
-    let refuse = |reason: String| wrong(text, &reason);
-    let Some((key, value)) = text.split_once('=') else {
-        return Err(refuse(format!("no KEY=VALUE; allowed are {ALLOWED}")));
-    };
+fn one(text: &str) -> Result<Change, ChangeError> {
+    let (key, value) = text.split_once('=').ok_or(ChangeError::NoValue)?;
     let (key, value) = (key.trim(), value.trim());
     let on = || match value {
         "on" => Ok(true),
         "off" => Ok(false),
-        _ => Err(refuse(format!("{key} is on or off"))),
+        _ => Err(ChangeError::NotOnOrOff { key: key.to_owned() }),
     };
-    let size = || value.parse::<Bytes>().map_err(|error| refuse(error.to_string()));
+    let size = || Ok::<Bytes, ChangeError>(value.parse()?);
     Ok(match key {
         "fs" if KINDS.contains(&value) => Change::Filesystem(value.to_owned()),
-        "fs" => {
-            let near = did_you_mean(value, KINDS);
-            return Err(refuse(format!("fs is one of {}{near}", KINDS.join(", "))));
-        }
-        "journal" => Change::Journal(journal(value).ok_or_else(|| {
-            refuse("journal is one of wal, delete, truncate, persist, memory, off".to_owned())
-        })?),
-        "sync" => Change::Synchronous(match value {
-            "extra" => Synchronous::Extra,
-            "full" => Synchronous::Full,
-            "normal" => Synchronous::Normal,
-            _ => return Err(refuse("sync is one of extra, full, normal".to_owned())),
-        }),
-        "full" => Change::Full(level(value).map_err(|error| refuse(error.to_string()))?),
+        "fs" => return Err(unknown_value("fs", &KINDS, value)),
+        "journal" => Change::Journal(journal(value)?),
+        "sync" => Change::Synchronous(synchronous(value)?),
+        "full" => Change::Full(level(value)?),
         "nobarrier" => Change::Option("nobarrier", on()?),
         "fuse" => Change::Option("fuse", on()?),
         "encrypt" => Change::Option("encrypt", on()?),
@@ -97,44 +80,59 @@ fn one(text: &str) -> Result<Change, PredictError> {
         "spare" => Change::Spare(size()?),
         "buffer" if value == "none" => Change::Buffer(None),
         "buffer" => Change::Buffer(Some(size()?)),
-        "age" => Change::Age(age(value).map_err(|error| refuse(error.to_string()))?),
+        "age" => Change::Age(age(value)?),
         "idle_maintenance" => Change::IdleMaintenance(on()?),
         key if key.contains('.') => Change::Parameter(key.to_owned(), value.to_owned()),
         key => {
             let known = ALLOWED.split(", ").filter_map(|one| Some(one.split_once('=')?.0.trim()));
-            let near = did_you_mean(key, known);
-            return Err(refuse(format!("no such change; allowed are {ALLOWED}{near}")));
+            return Err(ChangeError::UnknownKey { near: did_you_mean(key, known) });
         }
     })
 }
 
-fn journal(value: &str) -> Option<JournalMode> {
-    Some(match value {
+fn unknown_value(key: &'static str, allowed: &[&str], value: &str) -> ChangeError {
+    let near = did_you_mean(value, allowed.iter().copied());
+    ChangeError::UnknownValue { key, allowed: allowed.join(", "), near }
+}
+
+const JOURNALS: [&str; 6] = ["wal", "delete", "truncate", "persist", "memory", "off"];
+
+fn journal(value: &str) -> Result<JournalMode, ChangeError> {
+    Ok(match value {
         "wal" => JournalMode::Wal,
         "delete" => JournalMode::Delete,
         "truncate" => JournalMode::Truncate,
         "persist" => JournalMode::Persist,
         "memory" => JournalMode::Memory,
         "off" => JournalMode::Off,
-        _ => return None,
+        _ => return Err(unknown_value("journal", &JOURNALS, value)),
+    })
+}
+
+fn synchronous(value: &str) -> Result<Synchronous, ChangeError> {
+    Ok(match value {
+        "extra" => Synchronous::Extra,
+        "full" => Synchronous::Full,
+        "normal" => Synchronous::Normal,
+        _ => return Err(unknown_value("sync", &["extra", "full", "normal"], value)),
     })
 }
 
 /// `90%` as a share.
-pub(super) fn level(value: &str) -> Result<f64, ValueError> {
+pub(super) fn level(value: &str) -> Result<f64, ChangeError> {
     let percent: Option<f64> =
         value.strip_suffix('%').and_then(|number| number.trim().parse().ok());
     match percent {
         Some(percent) if (0.0..=FULLEST * 100.0).contains(&percent) => Ok(percent / 100.0),
-        Some(_) => Err(ValueError::LevelOutOfRange { most: (FULLEST * 100.0).round() as u32 }),
-        None => Err(ValueError::NoLevel),
+        Some(_) => Err(ChangeError::LevelOutOfRange { most: (FULLEST * 100.0).round() as u32 }),
+        None => Err(ChangeError::NoLevel),
     }
 }
 
-fn age(value: &str) -> Result<Nanos, ValueError> {
+fn age(value: &str) -> Result<Nanos, ChangeError> {
     let age: Nanos = value.parse()?;
     if age > OLDEST {
-        return Err(ValueError::TooOld);
+        return Err(ChangeError::TooOld);
     }
     Ok(age)
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use flashlag_schema::Phase;
-use flashlag_schema::scenario::{Scenario, Step};
+use flashlag_schema::scenario::{Days, Scenario, Step};
 use flashlag_units::{Bytes, Nanos};
 
 use super::maintenance::{ANDROID, Moment};
@@ -106,8 +106,8 @@ pub(super) fn is_of_a_day(phase: &Phase) -> bool {
     phase.name.starts_with(DAY_PREFIX)
 }
 
-/// The step that each day of a plan's scenario begins with, and the one that follows the last.
-pub(super) fn days_of(scenario: &Scenario) -> (Vec<usize>, usize) {
+/// The days of use in a plan's scenario.
+pub(super) fn days_of(scenario: &Scenario) -> Days {
     let fills = |step: &Step| matches!(step, Step::Fill { .. });
     let mut begin: Vec<usize> =
         (0..scenario.steps.len()).filter(|index| fills(&scenario.steps[*index])).collect();
@@ -117,7 +117,7 @@ pub(super) fn days_of(scenario: &Scenario) -> (Vec<usize>, usize) {
     }
     // What follows the last day deletes its files.
     let end = scenario.steps.iter().rposition(|step| matches!(step, Step::Delete));
-    (begin, end.unwrap_or(scenario.steps.len()))
+    Days { begin, end: end.unwrap_or(scenario.steps.len()), cycles: 0 }
 }
 
 /// One day after another: use, rest at noon, use, rest at night; fstrim where the rules have it.

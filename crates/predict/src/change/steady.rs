@@ -5,7 +5,7 @@ use flashlag_schema::{Phase, Run};
 
 use super::scenario::{LEAVE, days_of, is_of_a_day};
 use super::situation::Situation;
-use crate::{Life, SimulationError, Simulator};
+use crate::{Simulation, SimulationError, Simulator};
 
 /// So many days are held against as many before them: whole rounds of the plan's three days.
 pub const WINDOW: usize = 6;
@@ -47,15 +47,14 @@ pub(super) fn live(
     seed: u64,
     simulator: &mut dyn Simulator,
 ) -> Result<(Run, Lived), SimulationError> {
-    let mount = situation.mount.to_string();
-    let (begin, end) = days_of(scenario);
-    let mut life = Life { scenario, begin: &begin, end, cycles: 0 };
+    let mut days = days_of(scenario);
     let mut seen = Seen::default();
     let profile = &situation.profile;
-    let leave = Some(LEAVE);
+    let filesystem = situation.mount.to_string();
+    let simulation =
+        Simulation { profile, filesystem: &filesystem, scenario, seed, leave: Some(LEAVE) };
     let (run, simulated) =
-        simulator
-            .simulate_days(profile, &mount, &life, seed, leave, &mut |run, _| seen.enough(run))?;
+        simulator.simulate_days(&simulation, &days, &mut |run, _| seen.enough(run))?;
     let asked = situation.plan.days();
     let left_out = asked.saturating_sub(simulated as u64);
     let used = run.wear.life_percent.value().map(|percent| percent / 100.0);
@@ -71,18 +70,18 @@ pub(super) fn live(
     let rated = wear.endurance.filter(|_| left_out > 0 && wear.retries > 0.0);
     let Some((rated, used)) = rated.zip(used) else { return Ok((run, lived)) };
     let daily = used * f64::from(rated) / simulated.max(1) as f64;
-    life.cycles = (daily * left_out as f64).round() as u32;
-    if life.cycles == 0 {
+    days.cycles = (daily * left_out as f64).round() as u32;
+    if days.cycles == 0 {
         return Ok((run, lived));
     }
     let mut again = Seen::default();
-    let mut as_many = |run: &Run, days: usize| {
+    let mut as_many = |run: &Run, count: usize| {
         again.enough(run);
-        days >= simulated
+        count >= simulated
     };
-    match simulator.simulate_days(profile, &mount, &life, seed, leave, &mut as_many) {
+    match simulator.simulate_days(&simulation, &days, &mut as_many) {
         Ok((worn, _)) => {
-            lived.cycles = Some(life.cycles);
+            lived.cycles = Some(days.cycles);
             lived.changing = again.changing();
             Ok((worn, lived))
         }

@@ -2,7 +2,7 @@ use super::figures::{Figures, measure};
 use super::parse::{Change, level};
 use super::situation::Situation;
 use super::{PredictOptions, beyond, plan};
-use crate::{PredictError, Simulator};
+use crate::{ChangeError, PredictError, Simulator};
 use flashlag_schema::published::Published;
 
 /// A device at one fill level after another.
@@ -39,15 +39,15 @@ const APART: f64 = 0.1;
 /// # Errors
 /// What is no sweep, and what is.
 pub fn parse_levels(text: &str) -> Result<Vec<f64>, PredictError> {
-    let refuse = |reason: String| PredictError::Change { change: text.to_owned(), reason };
+    let refuse = |reason| PredictError::Change { change: text.to_owned(), reason };
     let parts = text
         .strip_prefix("full=")
         .and_then(|range| range.split_once(".."))
-        .ok_or_else(|| refuse("a sweep is written full=10%..95%".to_owned()))?;
-    let from = level(parts.0.trim()).map_err(|error| refuse(error.to_string()))?;
-    let to = level(parts.1.trim()).map_err(|error| refuse(error.to_string()))?;
+        .ok_or_else(|| refuse(ChangeError::NoSweep))?;
+    let from = level(parts.0.trim()).map_err(refuse)?;
+    let to = level(parts.1.trim()).map_err(refuse)?;
     if from >= to {
-        return Err(refuse("a sweep goes from a lower level to a higher one".to_owned()));
+        return Err(refuse(ChangeError::NotRising));
     }
     let steps = ((to - from) / APART + 1e-9).floor() as u32;
     let mut levels: Vec<f64> = (0..=steps).map(|step| from + f64::from(step) * APART).collect();
@@ -75,9 +75,9 @@ pub fn sweep(
     let mut assumptions = Vec::new();
     for &full in levels {
         let change = Change::Full(full);
-        let situation = base.with(&change).map_err(|error| {
-            let (change, reason) = (change.to_string(), error.to_string());
-            PredictError::Change { change, reason }
+        let situation = base.with(&change).map_err(|error| PredictError::Change {
+            change: change.to_string(),
+            reason: error.into(),
         })?;
         let figures = measure(&situation, &change.to_string(), simulator, options)?;
         measured.push(Level { full, figures });

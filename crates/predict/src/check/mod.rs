@@ -14,7 +14,7 @@ use flashlag_schema::published::Published;
 use flashlag_schema::scenario::Scenario;
 use flashlag_units::Bytes;
 
-use crate::{PredictError, Simulator};
+use crate::{PredictError, ProtocolError, Simulation, Simulator};
 
 pub use bars::{Bar, Verdict};
 pub use cells::{Cell, Simulated};
@@ -161,24 +161,22 @@ pub(crate) fn protocols<'a>(
         .checks
         .iter()
         .map(|check| {
-            let wrong = |reason: String| PredictError::Protocol {
+            let wrong = |reason| PredictError::Protocol {
                 profile: profile.name.clone(),
                 device: check.device.clone(),
                 reason,
             };
             let text = scenario_text(&check.scenario).ok_or_else(|| {
-                wrong(format!(
-                    "no scenario `{}`: it must be a built-in one or stand in profiles/protocols",
-                    check.scenario
-                ))
+                wrong(ProtocolError::UnknownScenario { name: check.scenario.clone() })
             })?;
-            let scenario = check
-                .scenario_of(&text)
-                .map_err(|error| wrong(format!("scenario {}: {error}", check.scenario)))?;
-            let leave = match &check.leave {
-                Some(text) => Some(text.parse().map_err(|error| wrong(format!("leave: {error}")))?),
-                None => None,
-            };
+            let scenario = check.scenario_of(&text).map_err(|reason| {
+                wrong(ProtocolError::Scenario {
+                    name: check.scenario.clone(),
+                    reason: Box::new(reason),
+                })
+            })?;
+            let leave = check.leave.as_ref().map(|text| text.parse()).transpose();
+            let leave = leave.map_err(|error| wrong(ProtocolError::Leave(error)))?;
             Ok(Protocol { check, scenario, leave })
         })
         .collect()
@@ -195,16 +193,13 @@ pub(crate) fn run_pair(
     seed: u64,
     simulator: &mut dyn Simulator,
 ) -> Result<Pair, PredictError> {
+    let scenario = &protocol.scenario;
     let mut one = |filesystem: &str| {
-        simulator.simulate(profile, filesystem, &protocol.scenario, seed, protocol.leave).map_err(
-            |reason| PredictError::Simulation {
-                what: format!(
-                    "{} on sim:{}+{filesystem}, seed {seed}",
-                    protocol.scenario.name, profile.name
-                ),
-                reason,
-            },
-        )
+        let simulation = Simulation { profile, filesystem, scenario, seed, leave: protocol.leave };
+        simulator.simulate(&simulation).map_err(|reason| PredictError::Simulation {
+            what: format!("{} on sim:{}+{filesystem}, seed {seed}", scenario.name, profile.name),
+            reason,
+        })
     };
     let run = one(filesystem_of(profile, protocol.check))?;
     let against = protocol.check.against.as_deref().map(one).transpose()?;

@@ -4,8 +4,8 @@
 use flashlag_schema::profile::{Parameter, Profile};
 
 use super::FitOptions;
-use crate::PredictError;
 use crate::knob::{self, Grain};
+use crate::{ChangeError, PredictError};
 
 /// Where a range begins at nothing, its logarithm begins at this share of its end.
 const FLOOR: f64 = 0.01;
@@ -148,7 +148,7 @@ pub(super) fn hold_others(
         if profile.parameters.get(key).and_then(Parameter::bounds).is_none() {
             return Err(PredictError::Change {
                 change: key.clone(),
-                reason: format!("{} has no parameter of that name with a range", profile.name),
+                reason: ChangeError::NoRange { profile: profile.name.clone() },
             });
         }
     }

@@ -3,7 +3,7 @@ use flashlag_schema::{Run, State};
 
 use super::figures::{figures, misfit, residuals};
 use super::rerun::{filesystem_of, only_new, scenario_of};
-use crate::{PredictError, Simulator};
+use crate::{PredictError, RunInputError, Simulation, Simulator};
 
 /// How near a profile is to a run as it is.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,24 +27,26 @@ pub fn nearest(
     profiles: &[Profile],
     simulator: &mut dyn Simulator,
 ) -> Result<Vec<Nearest>, PredictError> {
-    let refuse = |reason: String| PredictError::Run { run: run_name.to_owned(), reason };
-    let scenario = only_new(scenario_of(run).map_err(|error| refuse(error.to_string()))?);
+    let refuse = |reason| PredictError::Run { run: run_name.to_owned(), reason };
+    let scenario = only_new(scenario_of(run).map_err(refuse)?);
     let figures: Vec<_> = figures(run, &|phase| phase.ops)
         .into_iter()
         .filter(|figure| figure.state == State::New)
         .collect();
     if figures.is_empty() {
-        return Err(refuse(
-            "it has no figures of new storage to choose a starting profile by; name one with \
-             --from"
-                .to_owned(),
-        ));
+        return Err(refuse(RunInputError::NoNewStorage));
     }
     let (filesystem, _) = filesystem_of(run);
     let mut ranked = Vec::new();
     for (index, profile) in profiles.iter().enumerate() {
-        let seed = run.scenario.seed;
-        if let Ok(simulated) = simulator.simulate(profile, &filesystem, &scenario, seed, None) {
+        let simulation = Simulation {
+            profile,
+            filesystem: &filesystem,
+            scenario: &scenario,
+            seed: run.scenario.seed,
+            leave: None,
+        };
+        if let Ok(simulated) = simulator.simulate(&simulation) {
             let misfit = misfit(&residuals(&figures, &simulated));
             ranked.push(Nearest { index, name: profile.name.clone(), misfit });
         }

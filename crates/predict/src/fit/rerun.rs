@@ -4,7 +4,7 @@ use flashlag_schema::scenario::{IoOperation, Scenario, Step, Test};
 use flashlag_schema::{Run, State};
 use flashlag_units::{Bytes, Text};
 
-use crate::error::FitInputError;
+use crate::RunInputError;
 
 /// The scenario with as many reads as tell as much as all of them.
 pub(super) fn with_fewer_reads(mut scenario: Scenario) -> Scenario {
@@ -20,13 +20,13 @@ pub(super) fn with_fewer_reads(mut scenario: Scenario) -> Scenario {
 }
 
 /// The scenario of a run, with the settings that were in force.
-pub(super) fn scenario_of(run: &Run) -> Result<Scenario, FitInputError> {
+pub(super) fn scenario_of(run: &Run) -> Result<Scenario, RunInputError> {
     let record = &run.scenario;
     let settings: Vec<(String, String)> =
         record.settings.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
     let name = || record.name.clone();
     Scenario::parse(&record.text, &settings)
-        .map_err(|source| FitInputError::Scenario { name: name(), source })
+        .map_err(|source| RunInputError::Scenario { name: name(), source: Box::new(source) })
 }
 
 /// Filesystem and options below a run, as a simulation takes them, and what is not modelled.

@@ -11,8 +11,7 @@ use super::figures::{Figure, counted, figures, residuals};
 use super::lacks;
 use super::rerun::{filesystem_of, only_new, reads, scenario_of, with_fewer_reads};
 use super::search::Objective;
-use crate::error::FitInputError;
-use crate::{PredictError, SimulationError, Simulator, knob};
+use crate::{PredictError, RunInputError, Simulation, SimulationError, Simulator, knob};
 
 /// All that a search needs besides a simulator.
 pub(super) struct Prepared {
@@ -54,7 +53,13 @@ impl Objective for OfRun<'_> {
         if part == 0 || whole == 1 {
             return None;
         }
-        let run = self.simulator.simulate(profile, filesystem, &new, self.seed, *leave);
+        let run = self.simulator.simulate(&Simulation {
+            profile,
+            filesystem,
+            scenario: &new,
+            seed: self.seed,
+            leave: *leave,
+        });
         let found = run.map(|run| {
             let mut found = residuals(figures, &run);
             for (residual, figure) in found.iter_mut().zip(figures) {
@@ -87,7 +92,8 @@ impl Objective for OfRun<'_> {
 impl OfRun<'_> {
     fn simulated_by(&mut self, profile: &Profile, seed: u64) -> Result<Vec<f64>, SimulationError> {
         let Prepared { filesystem, scenario, leave, figures, .. } = self.prepared;
-        let run = self.simulator.simulate(profile, filesystem, scenario, seed, *leave)?;
+        let simulation = Simulation { profile, filesystem, scenario, seed, leave: *leave };
+        let run = self.simulator.simulate(&simulation)?;
         Ok(residuals(figures, &run))
     }
 }
@@ -103,21 +109,17 @@ fn measured(scenario: &Scenario) -> usize {
 
 pub(super) fn prepare(request: &FitRequest<'_>) -> Result<Prepared, PredictError> {
     let run = request.run;
-    let refuse = |reason: String| PredictError::Run { run: request.run_name.to_owned(), reason };
+    let refuse = |reason| PredictError::Run { run: request.run_name.to_owned(), reason };
     let figures = figures(run, &simulated);
     if figures.is_empty() {
-        return Err(refuse(
-            "it has no finished phase of ten operations or more; make one with `flashlag run \
-             lifecycle`"
-                .to_owned(),
-        ));
+        return Err(refuse(RunInputError::NoPhase));
     }
-    let scenario = with_fewer_reads(scenario_of(run).map_err(|error| refuse(error.to_string()))?);
+    let scenario = with_fewer_reads(scenario_of(run).map_err(refuse)?);
     let (filesystem, note) = match request.filesystem {
         Some(text) => (text.to_owned(), None),
         None => filesystem_of(run),
     };
-    let profile = sized(request.start, run).map_err(|error| refuse(error.to_string()))?;
+    let profile = sized(request.start, run).map_err(refuse)?;
     let (held, mut lacks) = lacks::lacks(run, &profile, &filesystem);
     lacks.extend(note);
     if run.status != RunStatus::Complete {
@@ -144,7 +146,7 @@ fn simulated(phase: &Phase) -> u64 {
 }
 
 /// The profile on a device of the run's size; its spare area goes with it.
-fn sized(start: &Profile, run: &Run) -> Result<Profile, FitInputError> {
+fn sized(start: &Profile, run: &Run) -> Result<Profile, RunInputError> {
     let measured = match run.target.kind {
         TargetKind::Simulated => run.environment.device.size_bytes.value(),
         _ => run.environment.filesystem.total_bytes.value(),
@@ -156,7 +158,7 @@ fn sized(start: &Profile, run: &Run) -> Result<Profile, FitInputError> {
     let factor = measured.0 as f64 / present;
     if !(0.01..=1e4).contains(&factor) {
         let (measured, profile) = (*measured, start.name.clone());
-        return Err(FitInputError::Size { measured, profile });
+        return Err(RunInputError::Capacity { measured, profile });
     }
     if (factor - 1.0).abs() < 0.01 {
         return Ok(start.clone());

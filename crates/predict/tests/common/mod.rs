@@ -6,7 +6,7 @@ mod model;
 
 use std::collections::BTreeMap;
 
-use flashlag_predict::{SimulationError, Simulator};
+use flashlag_predict::{Simulation, SimulationError, Simulator};
 use flashlag_schema::profile::Profile;
 use flashlag_schema::scenario::{Io, Pattern, Scenario, Step, Test};
 use flashlag_schema::*;
@@ -25,6 +25,16 @@ pub fn profile() -> Profile {
 
 pub fn lifecycle() -> Scenario {
     Scenario::parse(LIFECYCLE, &[("idle".to_owned(), "24h".to_owned())]).unwrap()
+}
+
+/// A simulation on ext4 whose fills leave that much free.
+pub fn on_ext4<'a>(
+    profile: &'a Profile,
+    scenario: &'a Scenario,
+    seed: u64,
+    leave: Bytes,
+) -> Simulation<'a> {
+    Simulation { profile, filesystem: "ext4", scenario, seed, leave: Some(leave) }
 }
 
 /// The closed form, and how often it was asked.
@@ -48,14 +58,8 @@ fn chance(text: &str) -> f64 {
 }
 
 impl Simulator for ClosedForm {
-    fn simulate(
-        &mut self,
-        profile: &Profile,
-        filesystem: &str,
-        scenario: &Scenario,
-        seed: u64,
-        leave: Option<Bytes>,
-    ) -> Result<Run, SimulationError> {
+    fn simulate(&mut self, simulation: &Simulation<'_>) -> Result<Run, SimulationError> {
+        let Simulation { profile, filesystem, scenario, seed, leave } = *simulation;
         self.runs += 1;
         let model = profile.model().map_err(SimulationError::refused)?;
         if model.map.spare.0 > model.map.capacity.0 {

@@ -1,5 +1,6 @@
-//! A scenario of days that are alike, of which no more are simulated than it takes.
+//! Days of use, simulated until further ones would change nothing.
 
+use flashlag_schema::scenario::Days;
 use flashlag_schema::{Run, RunStatus};
 
 use super::prepare;
@@ -8,22 +9,12 @@ use crate::events::Observer;
 use crate::request::Request;
 use crate::task::{tasks, tasks_of};
 
-/// Where the days of a scenario are, and what came before them.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Days {
-    /// The step that each day begins with, in order.
-    pub begin: Vec<usize>,
-    /// The step that follows the last day.
-    pub end: usize,
-    /// Program/erase cycles that each block has done before the first step.
-    pub cycles: u32,
-}
-
-/// Simulates a scenario day by day until its days are enough, then what follows them. Returns the
-/// run, which is never stored, and how many days it has.
+/// Simulates a scenario day by day until `enough` returns true for the run so far and its number of
+/// days, then the steps after the last day. Returns the run, which is not stored, and its number of
+/// days.
 ///
 /// # Errors
-/// As any simulation; and where a device whose blocks have cycles behind them can't be made.
+/// As [`crate::run`]; also where the device cannot begin with worn blocks.
 pub fn simulate_days(
     request: &Request,
     days: &Days,

@@ -15,7 +15,7 @@ use flashlag_iostack::{FileId, Stack, StackSpec};
 use flashlag_schema::{Reading, Run, Target, TargetKind};
 use flashlag_units::{Bytes, Nanos};
 
-pub use days::{Days, simulate_days};
+pub use days::simulate_days;
 pub use flashlag_schema::profile::{builtin_profile, names as profile_names};
 pub use flashlag_schema::profile::{builtin_protocol, protocol_names};
 pub(crate) use trust::flushes;

@@ -3,6 +3,7 @@
 //! A file has `[settings]` (names that `--set` changes and that `"$name"` refers to), tests
 //! (`[[io]]` and `[[save]]`) and steps (`[[step]]`) that run them, fill, delete, trim and wait.
 
+mod days;
 mod error;
 mod hash;
 mod parse;
@@ -14,6 +15,7 @@ pub(crate) use hash::hex;
 pub(crate) use parse::ScenarioFile;
 
 pub use crate::words::{Durability, EngineKind, Pattern};
+pub use days::Days;
 pub use error::ScenarioError;
 pub use hash::hash_of_text;
 pub use types::{
