@@ -4,6 +4,7 @@ use flashlag_export::{Format, fio};
 use flashlag_report::Options;
 use flashlag_schema::Run;
 use flashlag_schema::scenario::Scenario;
+use flashlag_schema::target::{DeviceSpec, Kind, MountSpec};
 use flashlag_schema::verify::verify_text;
 use flashlag_serve::{Command, Listen, Settings};
 use flashlag_term::Style;
@@ -14,13 +15,14 @@ use flashlag_views::Threshold;
 pub type Check = fn(&str);
 
 /// All of them, by the name of their target and of the folder with their seeds.
-pub const CHECKS: [(&str, Check); 6] = [
+pub const CHECKS: [(&str, Check); 7] = [
     ("units", units),
     ("scenario", scenario),
     ("run_file", run_file),
     ("fio", fio_json),
     ("fail_if", fail_if),
     ("device", device),
+    ("target", target),
 ];
 
 /// Sizes and durations: what was parsed is printed, and its exact number parses to itself.
@@ -102,6 +104,27 @@ pub fn device(text: &str) {
     }
     if let Ok(listen) = text.parse::<Listen>() {
         assert!(listen.uri().bytes().all(|byte| byte.is_ascii_graphic()), "of {text:?}");
+    }
+}
+
+/// Targets: a parsed target prints as a text that parses to the same, and its mount is taken by the
+/// kinds that have a meaning for it.
+pub fn target(text: &str) {
+    match DeviceSpec::parse(text) {
+        Ok(Some(device)) => {
+            let again = DeviceSpec::parse(&device.to_string());
+            assert_eq!(again, Ok(Some(device.clone())), "of {text:?}");
+            assert!(
+                device.mount.is_none_or(|mount| mount.check(device.kind).is_ok()),
+                "of {text:?}"
+            );
+        }
+        Ok(None) => {}
+        Err(error) => assert!(!error.to_string().is_empty()),
+    }
+    for kind in Kind::ALL {
+        let Ok(mount) = MountSpec::parse(kind, text) else { continue };
+        assert_eq!(MountSpec::parse(kind, &mount.to_string()), Ok(mount), "of {text:?}");
     }
 }
 

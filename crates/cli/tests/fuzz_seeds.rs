@@ -13,13 +13,14 @@ use std::path::{Path, PathBuf};
 use checks::{CHECKS, Check};
 
 /// Rounds for each parser. Views of a run in a build without optimization are slow.
-const ROUNDS: [(&str, u64); 6] = [
+const ROUNDS: [(&str, u64); 7] = [
     ("units", 20_000),
     ("scenario", 1_500),
     ("run_file", 800),
     ("fio", 800),
     ("fail_if", 10_000),
     ("device", 20_000),
+    ("target", 20_000),
 ];
 /// No input grows beyond this.
 const LONGEST: usize = 64 << 10;
@@ -216,6 +217,11 @@ fn no_threshold_panics() {
 #[test]
 fn nothing_that_a_device_is_told_panics() {
     survives("device");
+}
+
+#[test]
+fn no_target_panics_and_each_prints_as_what_it_parses_to() {
+    survives("target");
 }
 
 #[test]

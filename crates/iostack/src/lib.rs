@@ -32,6 +32,6 @@ mod stack_file;
 pub use background::{BackgroundJob, BackgroundTotal};
 pub use fs::FileId;
 pub use ledger::Ledger;
-pub use spec::{FilesystemKind, SpecError, StackSpec};
+pub use spec::{FilesystemKind, StackSpec};
 pub use stack::Stack;
 pub use stack_file::StackFile;

@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-use flashlag_units::did_you_mean;
-use thiserror::Error;
+use flashlag_schema::target::{self, Kind, MountSpec, TargetError, TargetOption};
 
 /// A modelled filesystem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +15,7 @@ pub enum FilesystemKind {
     F2fs,
 }
 
-/// A mount specification: filesystem and options.
+/// A modelled mount: a filesystem and the effects of its options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StackSpec {
     /// The filesystem.
@@ -36,33 +35,6 @@ pub struct StackSpec {
     pub encrypt: bool,
 }
 
-/// Known words and their effects, for messages.
-const OPTIONS: &str =
-    "barrier, nobarrier, discard, nodiscard, ipu, noipu, rootdir, fuse, esdfs, encrypt";
-
-/// An unknown word of a specification.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum SpecError {
-    /// An unknown filesystem.
-    #[error("there is no modelled filesystem \"{0}\"; there are raw, ext4 and f2fs{near}",
-        near = did_you_mean(.0, ["raw", "ext4", "f2fs"]))]
-    Filesystem(String),
-    /// An unknown option.
-    #[error("there is no option \"{0}\"; there are {OPTIONS}{near}",
-        near = did_you_mean(.0, OPTIONS.split(", ")))]
-    Option(String),
-    /// An option of another filesystem.
-    #[error("\"{option}\" is an option of {of}, not of {filesystem}")]
-    NotOfThis {
-        /// The option.
-        option: String,
-        /// The filesystem that has the option.
-        of: &'static str,
-        /// The filesystem that was specified.
-        filesystem: FilesystemKind,
-    },
-}
-
 impl fmt::Display for FilesystemKind {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
@@ -74,17 +46,25 @@ impl fmt::Display for FilesystemKind {
 }
 
 impl StackSpec {
-    /// Parses `FS[,OPTION]...`.
+    /// Parses `FS[,OPTION]...` as a simulated target has it.
     ///
     /// # Errors
-    /// If a word is unknown, or an option is of another filesystem.
-    pub fn parse(text: &str) -> Result<StackSpec, SpecError> {
-        let mut words = text.split(',').map(str::trim);
-        let kind = match words.next().unwrap_or_default() {
-            "raw" => FilesystemKind::Raw,
-            "ext4" => FilesystemKind::Ext4,
-            "f2fs" => FilesystemKind::F2fs,
-            other => return Err(SpecError::Filesystem(other.to_owned())),
+    /// If a word is unknown, or has no meaning in a simulation or for the filesystem.
+    pub fn parse(text: &str) -> Result<StackSpec, TargetError> {
+        StackSpec::of(&MountSpec::parse(Kind::Sim, text)?)
+    }
+
+    /// The mount that a target asks for. Options of the device are ignored.
+    ///
+    /// # Errors
+    /// A filesystem or an option that has no meaning in a simulation.
+    pub fn of(mount: &MountSpec) -> Result<StackSpec, TargetError> {
+        mount.check(Kind::Sim)?;
+        let kind = match mount.filesystem {
+            target::FilesystemKind::Ext4 => FilesystemKind::Ext4,
+            target::FilesystemKind::F2fs => FilesystemKind::F2fs,
+            // The check leaves no other.
+            _ => FilesystemKind::Raw,
         };
         let mut spec = StackSpec {
             kind,
@@ -95,28 +75,32 @@ impl StackSpec {
             fuse: false,
             encrypt: false,
         };
-        for word in words {
-            let only_f2fs = matches!(word, "ipu" | "noipu" | "rootdir");
-            if only_f2fs && kind != FilesystemKind::F2fs {
-                let option = word.to_owned();
-                return Err(SpecError::NotOfThis { option, of: "f2fs", filesystem: kind });
-            }
-            match word {
-                "barrier" => spec.barrier = true,
-                "nobarrier" => spec.barrier = false,
-                "discard" => spec.discard = true,
-                "nodiscard" => spec.discard = false,
-                "ipu" => spec.ipu = true,
-                "noipu" => spec.ipu = false,
-                "rootdir" => spec.rootdir = true,
-                "fuse" => spec.fuse = true,
-                // A wrapper in the kernel, whose cost is not measurable from a call's time.
-                "esdfs" => spec.fuse = false,
-                "encrypt" => spec.encrypt = true,
-                other => return Err(SpecError::Option(other.to_owned())),
-            }
-        }
+        mount.options.iter().for_each(|option| spec.apply(option));
         Ok(spec)
+    }
+
+    fn apply(&mut self, option: &TargetOption) {
+        match option {
+            TargetOption::Barrier(on) => self.barrier = *on,
+            TargetOption::Discard(on) => self.discard = *on,
+            TargetOption::InPlace(on) => self.ipu = *on,
+            TargetOption::RootDirectory => self.rootdir = true,
+            TargetOption::Fuse => self.fuse = true,
+            // A wrapper in the kernel, whose cost is not measurable from a call's time.
+            TargetOption::Esdfs => self.fuse = false,
+            TargetOption::Encrypt(_) => self.encrypt = true,
+            // Of the device, or of the lab and refused before.
+            TargetOption::Size(_)
+            | TargetOption::State(_)
+            | TargetOption::TimeScale(_)
+            | TargetOption::FillTimeScale(_)
+            | TargetOption::Host
+            | TargetOption::CheckpointFlushes
+            | TargetOption::FastCommit
+            | TargetOption::DataJournal
+            | TargetOption::Overlay
+            | TargetOption::Bind => {}
+        }
     }
 }
 
@@ -129,6 +113,7 @@ mod tests {
         let ext4 = StackSpec::parse("ext4").unwrap();
         assert!(ext4.barrier && !ext4.discard && !ext4.fuse && !ext4.encrypt);
         assert!(StackSpec::parse("f2fs").unwrap().discard);
+        assert_eq!(StackSpec::parse("raw").unwrap().kind, FilesystemKind::Raw);
     }
 
     #[test]
@@ -136,14 +121,14 @@ mod tests {
         let spec = StackSpec::parse("f2fs,nobarrier,nodiscard,noipu,fuse,encrypt").unwrap();
         assert!(!spec.barrier && !spec.discard && !spec.ipu && spec.fuse && spec.encrypt);
         assert!(!StackSpec::parse("ext4,fuse,esdfs").unwrap().fuse);
+        assert!(StackSpec::parse("ext4,esdfs,fuse").unwrap().fuse);
     }
 
     #[test]
-    fn what_is_not_known_is_refused_with_what_is() {
-        let error_of = |text| StackSpec::parse(text).unwrap_err().to_string();
-        assert!(error_of("ext3").contains("raw, ext4 and f2fs"));
-        assert!(error_of("ext4,fast").contains("nobarrier"));
-        assert!(error_of("ext4,noipu").contains("option of f2fs"));
-        assert!(StackSpec::parse("").is_err());
+    fn a_mount_of_the_lab_is_refused() {
+        let lab = |text| StackSpec::of(&MountSpec::parse(Kind::Lab, text).unwrap());
+        assert!(lab("ext4,nobarrier").is_ok());
+        assert!(lab("btrfs").unwrap_err().to_string().contains("raw, ext4 and f2fs"));
+        assert!(lab("ext4,overlay").unwrap_err().to_string().contains("lab: has it"));
     }
 }

@@ -1,15 +1,14 @@
 use std::path::PathBuf;
 
+use flashlag_schema::target::TargetError;
 use thiserror::Error;
-
-use crate::spec::SpecError;
 
 /// Why the lab can't go on, and what to try.
 #[derive(Debug, Error)]
 pub enum LabError {
-    /// An unknown target or option.
+    /// An unknown filesystem or option.
     #[error(transparent)]
-    Spec(#[from] SpecError),
+    Target(#[from] TargetError),
     /// A program is not installed.
     #[error(
         "the lab needs {program}, which is not on this machine (on Debian: apt install {package})"

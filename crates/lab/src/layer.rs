@@ -17,25 +17,12 @@ pub enum Layer {
     Fuse,
     /// An overlay over an empty directory.
     Overlay,
-    /// A bind mount, which costs nothing.
+    /// A bind mount, at no cost.
     Bind,
 }
 
 impl Layer {
-    /// The word in a target.
-    pub fn name(self) -> &'static str {
-        match self {
-            Layer::Fuse => "fuse",
-            Layer::Overlay => "overlay",
-            Layer::Bind => "bind",
-        }
-    }
-
-    pub(crate) fn parse(word: &str) -> Option<Layer> {
-        [Layer::Fuse, Layer::Overlay, Layer::Bind].into_iter().find(|layer| layer.name() == word)
-    }
-
-    /// The kernel module it needs.
+    /// The kernel module that the layer needs.
     pub fn module(self) -> Option<&'static str> {
         match self {
             Layer::Fuse => Some("fuse"),
@@ -44,21 +31,8 @@ impl Layer {
         }
     }
 
-    /// The program it needs, and the Debian package of that program.
+    /// The program that the layer needs, and its Debian package.
     pub fn program(self) -> Option<(&'static str, &'static str)> {
         (self == Layer::Fuse).then_some((DAEMON, DAEMON))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_layer_is_typed_as_it_is_named() {
-        for layer in [Layer::Fuse, Layer::Overlay, Layer::Bind] {
-            assert_eq!(Layer::parse(layer.name()), Some(layer));
-        }
-        assert_eq!(Layer::parse("sdcardfs"), None);
     }
 }

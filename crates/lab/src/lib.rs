@@ -36,4 +36,4 @@ pub use layout::{BlockKind, Layout};
 pub use machine::{Disk, Machine, MachineSpec};
 pub use mkfs::{make_filesystem, make_options, make_program};
 pub use program::{add_tool, guest_program};
-pub use spec::{Cipher, Filesystem, LabSpec, SpecError};
+pub use spec::{Filesystem, LabSpec};

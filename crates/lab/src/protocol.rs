@@ -6,13 +6,13 @@
 use std::io::{BufRead, Read, Write};
 
 use flashlag_schema::scenario::{JournalMode, Synchronous};
+use flashlag_schema::target::Cipher;
 use flashlag_schema::{DeviceCount, Phase, Run};
 use flashlag_units::{Bytes, Nanos};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::layer::Layer;
-use crate::spec::Cipher;
 
 /// The name of the port.
 pub const PORT: &str = "flashlag";

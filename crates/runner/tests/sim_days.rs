@@ -8,6 +8,7 @@ use flashlag_runner::sim::{builtin_profile, simulate_days};
 use flashlag_schema::Run;
 use flashlag_schema::profile::Profile;
 use flashlag_schema::scenario::Days;
+use flashlag_schema::target::{Kind, MountSpec};
 use sim_support::{Silent, request, small};
 
 /// Four days, which begin with the steps 0, 3, 6 and 9, and what follows them.
@@ -58,7 +59,7 @@ fn cycles_that_are_behind_a_device_count_as_its_life() {
     let target = flashlag_runner::sim::SimTarget {
         text: "sim:worn+ext4".to_owned(),
         profile,
-        filesystem: "ext4".to_owned(),
+        mount: MountSpec::parse(Kind::Sim, "ext4").unwrap(),
     };
     let used = |cycles: u32| {
         let days = Days { cycles, ..days.clone() };

@@ -22,6 +22,7 @@ mod run;
 pub mod scenario;
 mod seal;
 mod served;
+pub mod target;
 mod trust;
 pub mod verify;
 mod words;

@@ -1,23 +1,28 @@
-//! `docs/scenario-reference.md` and `docs/profile-reference.md` list every key of those files, in step
-//! with what reads them. To write the lists anew:
+//! `docs/scenario-reference.md` and `docs/profile-reference.md` list every key of those files, and
+//! `docs/target-reference.md` every option of a target, in step with what reads them. To write the lists anew:
 //! `FLASHLAG_UPDATE_DOCS=1 cargo test -p flashlag-schema --test reference`.
 #![allow(clippy::unwrap_used)]
 
 use flashlag_schema::profile::Profile;
 use flashlag_schema::reference::{KeyTable, as_lines, as_markdown, profile_keys, scenario_keys};
 use flashlag_schema::scenario::Scenario;
+use flashlag_schema::target::{FilesystemKind, Kind, options_as_markdown};
 
-const BEGIN: &str = "<!-- keys: begin (generated from the schema) -->\n";
-const END: &str = "<!-- keys: end -->\n";
+const KEYS: [&str; 2] =
+    ["<!-- keys: begin (generated from the schema) -->\n", "<!-- keys: end -->\n"];
+const TARGET_OPTIONS: [&str; 2] = [
+    "<!-- options: begin (generated from the list in the program) -->\n",
+    "<!-- options: end -->\n",
+];
 
-fn in_step(file: &str, tables: &[KeyTable]) {
+fn in_step(file: &str, [begin, end]: [&str; 2], list: &str) {
     let path = format!("{}/../../docs/{file}", env!("CARGO_MANIFEST_DIR"));
     let document = std::fs::read_to_string(&path).unwrap();
-    let (head, rest) = document.split_once(BEGIN).expect("the mark of the list's begin");
-    let (listed, tail) = rest.split_once(END).expect("the mark of the list's end");
-    let now = format!("\n{}", as_markdown(tables));
+    let (head, rest) = document.split_once(begin).expect("the mark of the list's begin");
+    let (listed, tail) = rest.split_once(end).expect("the mark of the list's end");
+    let now = format!("\n{list}");
     if std::env::var_os("FLASHLAG_UPDATE_DOCS").is_some() {
-        std::fs::write(&path, format!("{head}{BEGIN}{now}{END}{tail}")).unwrap();
+        std::fs::write(&path, format!("{head}{begin}{now}{end}{tail}")).unwrap();
     } else {
         assert!(listed == now, "{file} is not in step: see the head of this test");
     }
@@ -25,8 +30,25 @@ fn in_step(file: &str, tables: &[KeyTable]) {
 
 #[test]
 fn the_documents_list_every_key_as_the_schema_has_it() {
-    in_step("scenario-reference.md", &scenario_keys());
-    in_step("profile-reference.md", &profile_keys());
+    in_step("scenario-reference.md", KEYS, &as_markdown(&scenario_keys()));
+    in_step("profile-reference.md", KEYS, &as_markdown(&profile_keys()));
+}
+
+#[test]
+fn the_documents_list_every_option_of_a_target() {
+    in_step("target-reference.md", TARGET_OPTIONS, &format!("{}\n", options_as_markdown()));
+}
+
+#[test]
+fn the_documents_name_every_filesystem_of_a_target() {
+    let path = format!("{}/../../docs/target-reference.md", env!("CARGO_MANIFEST_DIR"));
+    let document = std::fs::read_to_string(&path).unwrap();
+    for kind in Kind::ALL {
+        let row = document.lines().find(|line| line.contains(&format!("`{kind}:PROFILE"))).unwrap();
+        for filesystem in FilesystemKind::of(kind) {
+            assert!(row.contains(&format!("`{filesystem}`")), "{kind}: {filesystem}");
+        }
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@ use std::borrow::Cow;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use flashlag_units::ParseUnitError;
+use flashlag_schema::target::ValueError;
 use thiserror::Error;
 
 /// Why a device can't be served, or a server can't be reached.
@@ -77,24 +77,12 @@ impl ServeError {
     }
 }
 
-/// Why a word is no value of a setting.
+/// Why a text is no address to listen on.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum ValueError {
-    /// No state of a device.
-    #[error("write new, full or aged:12mo")]
-    Age,
-    /// No length of time.
-    #[error(transparent)]
-    Time(#[from] ParseUnitError),
-    /// A pace that is no number.
-    #[error("write a number such as 10 or 0.5")]
-    NoNumber,
-    /// A pace at which no time can be kept.
-    #[error("{0} is not between 0.001 and 1000000")]
-    Pace(String),
+pub enum AddressError {
     /// No address to listen on.
     #[error("write unix:PATH, tcp:PORT or tcp:ADDRESS:PORT")]
-    Address,
+    NoAddress,
     /// A port that the system would choose, unknown to clients.
     #[error("0 is a port that no client can know: write another, such as tcp:10809")]
     PortZero,

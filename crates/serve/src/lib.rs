@@ -23,7 +23,8 @@ pub use control::{
 };
 pub use crash::CrashImage;
 pub use device::{Refusal, ServedDevice};
-pub use error::{CommandError, ServeError, ValueError};
+pub use error::{AddressError, CommandError, ServeError};
+pub use flashlag_schema::target::{Age, TimeScale};
 pub use launch::{Launch, Listen, OwnDirectory, Running, percent_encoded};
 pub use record::{Head, Record, RecordKind, Recording};
-pub use settings::{Age, Settings, TimeScale};
+pub use settings::Settings;

@@ -1,12 +1,11 @@
 //! The settings of a device, also as words on nbdkit's command line.
 
-use std::fmt;
 use std::path::{Path, PathBuf};
-use std::str::FromStr;
 
-use flashlag_units::{Bytes, Nanos};
+use flashlag_schema::target::{Age, TimeScale, ValueError};
+use flashlag_units::Bytes;
 
-use crate::error::{ServeError, ValueError};
+use crate::error::ServeError;
 
 /// The settings of a device to serve.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,110 +47,6 @@ impl Default for Settings {
             control: None,
             notify: None,
         }
-    }
-}
-
-/// The state of a device before it is served.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Age {
-    /// Nothing: it is new.
-    #[default]
-    New,
-    /// Every page was written once, from the beginning on.
-    Full,
-    /// Used for so long, [`Age::DAILY`] a day at random addresses, and full.
-    Aged(Nanos),
-}
-
-impl Age {
-    /// What a day of use writes.
-    pub const DAILY: Bytes = Bytes::from_mb(20_000);
-}
-
-impl FromStr for Age {
-    type Err = ValueError;
-
-    fn from_str(text: &str) -> Result<Age, ValueError> {
-        match text {
-            "new" => Ok(Age::New),
-            "full" => Ok(Age::Full),
-            _ => {
-                let age = text.strip_prefix("aged:").ok_or(ValueError::Age)?;
-                Ok(Age::Aged(age.parse()?))
-            }
-        }
-    }
-}
-
-impl fmt::Display for Age {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Age::New => f.write_str("new"),
-            Age::Full => f.write_str("full"),
-            Age::Aged(age) => write!(f, "aged:{}ns", age.0),
-        }
-    }
-}
-
-/// The pace of a device's time: a multiple of real time, in millionths.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TimeScale(u64);
-
-const ONE: u64 = 1_000_000;
-
-impl Default for TimeScale {
-    fn default() -> TimeScale {
-        TimeScale(ONE)
-    }
-}
-
-impl TimeScale {
-    /// A pace of `times` real time.
-    ///
-    /// # Errors
-    /// A pace at which no time can be kept.
-    pub fn of(times: f64) -> Result<TimeScale, ValueError> {
-        if !(0.001..=1_000_000.0).contains(&times) {
-            return Err(ValueError::Pace(times.to_string()));
-        }
-        Ok(TimeScale((times * ONE as f64).round() as u64))
-    }
-
-    /// The device's time in a span of real time.
-    pub fn device(self, real: Nanos) -> Nanos {
-        scale(real, self.0, ONE)
-    }
-
-    /// The real time of a span of the device's time, rounded up.
-    pub fn real(self, device: Nanos) -> Nanos {
-        scale(device.plus(Nanos(self.0 / ONE)), ONE, self.0)
-    }
-
-    /// As a number.
-    pub fn factor(self) -> f64 {
-        self.0 as f64 / ONE as f64
-    }
-}
-
-fn scale(time: Nanos, times: u64, over: u64) -> Nanos {
-    if times == over {
-        return time;
-    }
-    let scaled = u128::from(time.0) * u128::from(times) / u128::from(over);
-    Nanos(u64::try_from(scaled).unwrap_or(u64::MAX))
-}
-
-impl FromStr for TimeScale {
-    type Err = ValueError;
-
-    fn from_str(text: &str) -> Result<TimeScale, ValueError> {
-        TimeScale::of(text.parse().map_err(|_| ValueError::NoNumber)?)
-    }
-}
-
-impl fmt::Display for TimeScale {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.factor())
     }
 }
 

@@ -51,7 +51,7 @@ fn situation(args: &PredictArgs) -> Result<Situation> {
         situation_of(&run_from(Path::new(subject))?, subject, args.force)?
     } else {
         let target = sim::SimTarget::parse(subject)?;
-        Situation::new(&target.profile, &target.filesystem)?
+        Situation::new(&target.profile, &target.mount.to_string())?
     };
     match &args.fs {
         Some(fs) => Ok(Situation::new(&found.profile, fs)?),

@@ -6,6 +6,7 @@
 
 mod calls;
 mod circles;
+mod documents;
 mod imports;
 mod lengths;
 mod licences;

@@ -4,9 +4,10 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use flashlag_schema::target::Cipher;
+
 use crate::error::LabError;
 use crate::protocol::Mount;
-use crate::spec::Cipher;
 
 /// Where the guest finds the key. It protects nothing, but has to be one.
 const KEY: &str = "/tmp/key";

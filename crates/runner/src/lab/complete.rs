@@ -17,7 +17,7 @@ pub(super) fn complete(run: &mut Run, asked: LabRun<'_>, flushes: u64) {
         directory: None,
         profile: Some(profile_record(
             &target.profile,
-            target.spec.stack(),
+            target.spec.stack().to_string(),
             target.spec.device_options(),
         )),
     };

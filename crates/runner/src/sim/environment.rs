@@ -2,6 +2,7 @@
 //! simulates, so that the same seed gives the same file anywhere.
 
 use flashlag_schema::profile::{Model, Profile};
+use flashlag_schema::target::{MountSpec, TargetOption};
 use flashlag_schema::{Encryption, Environment, Reading};
 use flashlag_units::Bytes;
 
@@ -10,29 +11,26 @@ const NOWHERE: &str = "there is none in a simulation";
 pub(super) fn environment(
     profile: &Profile,
     model: &Model,
-    filesystem: &str,
+    mount: &MountSpec,
     total: Bytes,
     free: Bytes,
 ) -> Environment {
     let mut environment = Environment::default();
-    let words: Vec<&str> = filesystem.split(',').collect();
-    let (kind, options) =
-        words.split_first().map_or(("raw", &[][..]), |(kind, rest)| (*kind, rest));
     environment.software.system = Reading::Value(profile.os.clone());
     environment.software.machine = Reading::Value(profile.about.clone());
     environment.software.kernel = Reading::unavailable("simulated: no kernel ran");
     environment.software.virtualized = Reading::unavailable(NOWHERE);
     environment.cpu.model = Reading::unavailable("its cost a call is a parameter of the profile");
     environment.memory_bytes = Reading::unavailable(NOWHERE);
-    environment.filesystem.kind = Reading::Value(kind.to_owned());
+    environment.filesystem.kind = Reading::Value(mount.filesystem.name().to_owned());
     environment.filesystem.mount_point = Reading::unavailable(NOWHERE);
     environment.filesystem.source = Reading::Value(format!("sim:{}", profile.name));
     environment.filesystem.options =
-        Reading::Value(options.iter().map(|option| (*option).to_owned()).collect());
+        Reading::Value(mount.options.iter().map(TargetOption::to_string).collect());
     environment.filesystem.total_bytes = Reading::Value(total);
     environment.filesystem.free_bytes = Reading::Value(free);
     environment.filesystem.block_bytes = Reading::Value(Bytes(4096));
-    if options.contains(&"fuse") {
+    if mount.options.contains(&TargetOption::Fuse) {
         environment.filesystem.layers.push("fuse".to_owned());
     }
     environment.device.name = Reading::Value(profile.name.clone());
@@ -44,7 +42,7 @@ pub(super) fn environment(
     environment.device.queue.write_cache = Reading::Value(cache.to_owned());
     environment.device.queue.rotational = Reading::Value(false);
     environment.device.queue.requests = Reading::Value(u64::from(model.host.queue_depth));
-    let encrypted = options.iter().any(|option| option.starts_with("encrypt"));
+    let encrypted = mount.options.iter().any(|option| matches!(option, TargetOption::Encrypt(_)));
     environment.encryption = Reading::Value(Encryption {
         kind: if encrypted { "dm-crypt (modelled)" } else { "none" }.to_owned(),
         cipher: None,

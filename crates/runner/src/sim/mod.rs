@@ -64,13 +64,13 @@ pub(crate) fn prepare(
         let worn = Past { written: Bytes::ZERO, order: Order::Sequential, cycles };
         flash.prepare(&worn).map_err(|error| refuse(error.to_string()))?;
     }
-    let spec = StackSpec::parse(&target.filesystem).map_err(|error| refuse(error.to_string()))?;
+    let spec = StackSpec::of(&target.mount).map_err(|error| refuse(error.to_string()))?;
     let stack = Stack::mount(FlashDevice::new(flash), spec, &model.stack)
         .map_err(|error| refuse(error.to_string()))?;
     let environment = environment::environment(
         &target.profile,
         &model,
-        &target.filesystem,
+        &target.mount,
         stack.total(),
         stack.free(),
     );
@@ -78,7 +78,7 @@ pub(crate) fn prepare(
         kind: TargetKind::Simulated,
         name: target.text.clone(),
         directory: None,
-        profile: Some(profile_record(&target.profile, target.filesystem.clone(), Vec::new())),
+        profile: Some(profile_record(&target.profile, target.mount.to_string(), Vec::new())),
     };
     let leave = reviewers_leave(request.leave);
     let estimate = estimate(&request.scenario, stack.free().saturating_minus(leave.0));

@@ -2,7 +2,8 @@
 
 use flashlag_lab::{LabError, LabSpec};
 use flashlag_schema::profile::Profile;
-use flashlag_serve::{Age, Settings, TimeScale, ValueError};
+use flashlag_schema::target::{Age, DeviceSpec, Kind, TimeScale};
+use flashlag_serve::Settings;
 use flashlag_units::Bytes;
 
 use super::simulated::{of_size, profile};
@@ -11,49 +12,61 @@ use crate::error::RunError;
 /// A device with a real filesystem on it, below a real kernel.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LabTarget {
-    /// As it was typed.
+    /// The target as the user named it.
     pub text: String,
-    /// The device, of the size that was asked for.
+    /// The profile of the device, of the size that was asked for.
     pub profile: Profile,
-    /// What is mounted, and how.
+    /// The filesystem and the layers about it.
     pub spec: LabSpec,
     /// The size of the device.
     pub size: Bytes,
-    /// What the device went through before.
+    /// The device's state at the start.
     pub age: Age,
-    /// How fast it lives.
+    /// The pace of the device's time.
     pub pace: Pace,
 }
 
-/// How many times faster than real time a device lives.
+/// The pace of a device's time, as a multiple of real time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pace {
-    /// While it is measured, and between.
+    /// Outside fills.
     pub usual: TimeScale,
     /// While a fill goes on.
     pub fills: TimeScale,
 }
 
 impl LabTarget {
-    /// Reads what follows `lab:`.
+    /// Parses `PROFILE+FS[,OPTION]...`, with or without `lab:` before it.
     ///
     /// # Errors
-    /// No such profile, filesystem or option, or a value that an option can't have.
+    /// An unknown profile, filesystem or option, a value that an option can't have, or a size below
+    /// what the profile's blocks need.
     pub fn parse(text: &str) -> Result<LabTarget, RunError> {
         let rest = text.strip_prefix("lab:").unwrap_or(text);
+        let device = DeviceSpec::parse_as(Kind::Lab, rest);
         let refuse = |reason: String| RunError::Lab { target: text.to_owned(), reason };
-        let spec = LabSpec::parse(rest).map_err(|error| refuse(error.to_string()))?;
+        LabTarget::of(text, &device.map_err(|error| refuse(error.to_string()))?)
+    }
+
+    /// The device, filesystem and options that a target, `text`, asks for.
+    ///
+    /// # Errors
+    /// No such profile, no filesystem, or a size below what the profile's blocks need.
+    pub(super) fn of(text: &str, device: &DeviceSpec) -> Result<LabTarget, RunError> {
+        let refuse = |reason: String| RunError::Lab { target: text.to_owned(), reason };
+        let spec = LabSpec::of(device).map_err(|error| refuse(error.to_string()))?;
         let mut device = profile(&spec.profile)?;
         if let Some(size) = spec.size {
             device = of_size(&device, size).map_err(refuse)?;
         }
         let model = device.model().map_err(|error| refuse(error.to_string()))?;
         let size = model.map.capacity.0;
-        let (age, pace) = lives(&spec).map_err(refuse)?;
+        let age = spec.state.as_ref().map(|state| state.value).unwrap_or_default();
+        let pace = Pace::of(&spec);
         Ok(LabTarget { text: text.to_owned(), profile: device, spec, size, age, pace })
     }
 
-    /// The device as it is served.
+    /// The settings of the served device.
     pub(crate) fn settings(&self, seed: u64) -> Settings {
         Settings {
             size: Some(self.size),
@@ -64,10 +77,10 @@ impl LabTarget {
         }
     }
 
-    /// Whether the host's own kernel can do it, where that is asked for: said before anything starts.
+    /// Checks that the host's own kernel can mount the target, if the target says `host`.
     ///
     /// # Errors
-    /// What is missing.
+    /// A missing privilege, program or driver, or a filesystem that needs a guest.
     pub fn check_host(&self) -> Result<(), RunError> {
         match self.spec.host {
             true => flashlag_lab::check_host(&self.spec).map_err(|error| self.failed(error)),
@@ -75,27 +88,19 @@ impl LabTarget {
         }
     }
 
-    /// What went wrong in the lab, with what was asked for.
+    /// An error of the lab, with the target.
     pub(crate) fn failed(&self, error: LabError) -> RunError {
         RunError::Lab { target: self.text.clone(), reason: error.to_string() }
     }
 }
 
-/// What a device went through, and how fast it lives.
-fn lives(spec: &LabSpec) -> Result<(Age, Pace), String> {
-    let wrong =
-        |option: &str, value: &str, reason: ValueError| format!("\"{option}={value}\": {reason}");
-    let age = match &spec.state {
-        Some(state) => state.parse().map_err(|reason| wrong("state", state, reason))?,
-        None => Age::New,
-    };
-    let pace = |option: &str, value: &Option<String>| match value {
-        Some(times) => times.parse().map(Some).map_err(|reason| wrong(option, times, reason)),
-        None => Ok(None),
-    };
-    let usual = pace("time-scale", &spec.time_scale)?.unwrap_or_default();
-    let fills = pace("fill-time-scale", &spec.fill_time_scale)?.unwrap_or(usual);
-    Ok((age, Pace { usual, fills }))
+impl Pace {
+    /// The paces of a target: real time by default, and of fills as of the rest.
+    fn of(spec: &LabSpec) -> Pace {
+        let usual = spec.time_scale.as_ref().map(|times| times.value).unwrap_or_default();
+        let fills = spec.fill_time_scale.as_ref().map_or(usual, |times| times.value);
+        Pace { usual, fills }
+    }
 }
 
 #[cfg(test)]
@@ -116,24 +121,18 @@ mod tests {
     }
 
     #[test]
-    fn fills_are_as_fast_as_the_rest_unless_told() {
+    fn fills_are_as_fast_as_the_rest_by_default() {
         let target = LabTarget::parse("lab:nexus5-2013+ext4,time-scale=3").unwrap();
         assert_eq!(target.pace.fills, target.pace.usual);
         assert_eq!(LabTarget::parse("lab:zero+ext4").unwrap().pace, Pace::default());
     }
 
     #[test]
-    fn values_that_options_can_not_have_are_refused_by_name() {
-        for (option, said) in [
-            ("state=old", "new, full or aged:12mo"),
-            ("time-scale=fast", "a number"),
-            ("time-scale=0", "not between"),
-            ("fill-time-scale=-1", "not between"),
-            ("size=1MiB", "at least"),
-        ] {
-            let refused = LabTarget::parse(&format!("lab:nexus5-2013+ext4,{option}"));
-            let error = refused.unwrap_err().to_string();
-            assert!(error.contains(said), "{option}: {error}");
-        }
+    fn a_value_that_makes_no_device_is_refused() {
+        let error_of = |option: &str| {
+            LabTarget::parse(&format!("lab:nexus5-2013+ext4,{option}")).unwrap_err().to_string()
+        };
+        assert!(error_of("size=1MiB").contains("at least"));
+        assert!(error_of("state=old").contains("new, full or aged:12mo"));
     }
 }

@@ -3,7 +3,9 @@
 mod lab;
 mod simulated;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+
+use flashlag_schema::target::{Kind, TargetError, TargetSpec};
 
 pub use lab::LabTarget;
 pub(crate) use lab::Pace;
@@ -29,17 +31,13 @@ impl Target {
     /// # Errors
     /// A kind, profile, filesystem or option that does not exist.
     pub fn parse(text: &str) -> Result<Target, RunError> {
-        let kind = text.split_once(':').map(|(kind, _)| kind);
-        match kind.filter(|_| !Path::new(text).exists()) {
-            Some("sim") => SimTarget::parse(text).map(Target::Simulated),
-            Some("lab") => LabTarget::parse(text).map(Target::Lab),
-            Some("adb") => Err(RunError::Target {
-                text: text.to_owned(),
-                reason: "this version measures directories (--on DIR), simulates (--on \
-                         sim:PROFILE) and boots (--on lab:PROFILE+FS)"
-                    .to_owned(),
-            }),
-            _ => Ok(Target::Directory(PathBuf::from(text))),
+        let refuse = |error: TargetError| refused(text, &error);
+        match TargetSpec::parse(text).map_err(refuse)? {
+            TargetSpec::Directory(path) => Ok(Target::Directory(path)),
+            TargetSpec::Device(device) => match device.kind {
+                Kind::Sim => SimTarget::of(text, &device).map(Target::Simulated),
+                Kind::Lab => LabTarget::of(text, &device).map(Target::Lab),
+            },
         }
     }
 
@@ -83,5 +81,15 @@ impl Target {
                 reason: "a forecast simulates: give sim:PROFILE".to_owned(),
             }),
         }
+    }
+}
+
+/// A target that its own words refuse, in the words of its kind.
+fn refused(text: &str, error: &TargetError) -> RunError {
+    let (target, reason) = (text.to_owned(), error.to_string());
+    match text.split_once(':') {
+        Some(("sim", _)) => RunError::Simulation { target, reason },
+        Some(("lab", _)) => RunError::Lab { target, reason },
+        _ => RunError::Target { text: target, reason },
     }
 }

@@ -1,8 +1,8 @@
 //! `sim:PROFILE[+FS[,OPTION]...]`.
 
 use flashlag_flash::model_of_size;
-use flashlag_iostack::StackSpec;
 use flashlag_schema::profile::{Profile, ProfileError};
+use flashlag_schema::target::{DeviceSpec, Kind, MountSpec, TargetOption};
 use flashlag_units::Bytes;
 
 use crate::error::RunError;
@@ -10,41 +10,52 @@ use crate::error::RunError;
 /// A simulated device with a filesystem on it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SimTarget {
-    /// As it was typed.
+    /// The target as the user named it.
     pub text: String,
-    /// The device.
+    /// The profile of the device, of the size that was asked for.
     pub profile: Profile,
-    /// Filesystem and options: `ext4,nobarrier`.
-    pub filesystem: String,
+    /// The filesystem and the layers about it, without options of the device.
+    pub mount: MountSpec,
 }
 
 impl SimTarget {
-    /// Reads what follows `sim:`: a profile's name, or a profile's file, then `+` and the
-    /// filesystem with its options; without it, what the profile says. `size=` among the options is
-    /// the device's.
+    /// Parses `PROFILE[+FS[,OPTION]...]`, with or without `sim:` before it.
     ///
     /// # Errors
-    /// No such profile, or one that makes no device.
+    /// An unknown profile, filesystem or option, or a size below what the profile's blocks need.
     pub fn parse(text: &str) -> Result<SimTarget, RunError> {
-        let refuse = |reason: String| RunError::Simulation { target: text.to_owned(), reason };
         let rest = text.strip_prefix("sim:").unwrap_or(text);
-        let (name, filesystem) = match rest.split_once('+') {
-            Some((name, filesystem)) => (name, Some(filesystem)),
-            None => (rest, None),
+        let device = DeviceSpec::parse_as(Kind::Sim, rest);
+        let device = device.map_err(|error| refused(text, error.to_string()))?;
+        SimTarget::of(text, &device)
+    }
+
+    /// The device, filesystem and options that a target, `text`, asks for; without a filesystem,
+    /// the profile's.
+    ///
+    /// # Errors
+    /// An unknown profile, or a size below what the profile's blocks need.
+    pub(super) fn of(text: &str, device: &DeviceSpec) -> Result<SimTarget, RunError> {
+        let refuse = |reason: String| refused(text, reason);
+        let mut profile = profile(&device.profile)?;
+        let mount = match &device.mount {
+            Some(mount) => mount.clone(),
+            None => MountSpec::parse(Kind::Sim, &profile.filesystem)
+                .map_err(|error| refuse(error.to_string()))?,
         };
-        let mut profile = profile(name)?;
-        let filesystem = filesystem.unwrap_or(&profile.filesystem);
-        let (sizes, words): (Vec<&str>, Vec<&str>) =
-            filesystem.split(',').map(str::trim).partition(|word| word.starts_with("size="));
-        let filesystem = words.join(",");
-        if let Some(size) = sizes.last().and_then(|size| size.strip_prefix("size=")) {
-            let size = size.parse();
-            let size = size.map_err(|_| refuse("no size: write size=4GB or size=4GiB".into()))?;
+        let size = mount.options.iter().rev().find_map(|option| match option {
+            TargetOption::Size(size) => Some(size.value),
+            _ => None,
+        });
+        if let Some(size) = size {
             profile = of_size(&profile, size).map_err(refuse)?;
         }
-        StackSpec::parse(&filesystem).map_err(|error| refuse(error.to_string()))?;
-        Ok(SimTarget { text: text.to_owned(), profile, filesystem })
+        Ok(SimTarget { text: text.to_owned(), profile, mount: mount.stack() })
     }
+}
+
+fn refused(text: &str, reason: String) -> RunError {
+    RunError::Simulation { target: text.to_owned(), reason }
 }
 
 /// The profile of a device of another size: as `flashlag device --size` makes it.
@@ -86,10 +97,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_device_of_another_size_keeps_its_shares_and_the_stack_does_not_hear_of_it() {
+    fn a_device_of_another_size_keeps_its_shares_and_the_same_stack() {
         let whole = SimTarget::parse("sim:moto-x-2013+f2fs,nobarrier").unwrap();
         let half = SimTarget::parse("sim:moto-x-2013+f2fs,size=6000MiB,nobarrier").unwrap();
-        assert_eq!(half.filesystem, whole.filesystem);
+        assert_eq!(half.mount, whole.mount);
         let map = |target: &SimTarget| target.profile.model().unwrap().map;
         assert_eq!(map(&half).capacity.0, Bytes::from_mib(6000));
         assert_eq!(map(&half).spare.0.0 * 2, map(&whole).spare.0.0);
@@ -105,9 +116,9 @@ mod tests {
     }
 
     #[test]
-    fn a_size_that_is_none_or_too_small_is_refused() {
-        let told = |text| SimTarget::parse(text).unwrap_err().to_string();
-        assert!(told("sim:nexus7-2012+ext4,size=big").contains("size=4GiB"));
-        assert!(told("sim:nexus7-2012+ext4,size=64MiB").contains("at least"));
+    fn a_size_that_is_no_size_or_too_small_is_refused() {
+        let error_of = |text| SimTarget::parse(text).unwrap_err().to_string();
+        assert!(error_of("sim:nexus7-2012+ext4,size=big").contains("size=4GiB"));
+        assert!(error_of("sim:nexus7-2012+ext4,size=64MiB").contains("at least"));
     }
 }

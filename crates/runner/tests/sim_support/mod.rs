@@ -10,6 +10,7 @@ use flashlag_runner::{Event, Observer, Request, RunError, RunFile, SimTarget, Ta
 use flashlag_schema::Run;
 use flashlag_schema::profile::Profile;
 use flashlag_schema::scenario::Scenario;
+use flashlag_schema::target::{Kind, MountSpec};
 use flashlag_schema::verify::verify_text;
 use flashlag_units::Bytes;
 
@@ -44,7 +45,7 @@ pub fn target(on: &str) -> SimTarget {
     SimTarget::parse(on).unwrap_or_else(|error| panic!("{on}: {error}"))
 }
 
-/// The device that takes no time, with so much room.
+/// The device that takes no time, with this capacity.
 pub fn small(filesystem: &str, capacity: &str) -> SimTarget {
     let text = builtin_profile("zero").unwrap();
     let large = "capacity = { value = \"16GiB\"";
@@ -53,7 +54,7 @@ pub fn small(filesystem: &str, capacity: &str) -> SimTarget {
     SimTarget {
         text: format!("sim:small+{filesystem}"),
         profile: Profile::parse(&text).unwrap(),
-        filesystem: filesystem.to_owned(),
+        mount: MountSpec::parse(Kind::Sim, filesystem).unwrap(),
     }
 }
 

@@ -34,6 +34,8 @@ pub use parameter::Parameter;
 pub use protocol::{builtin_protocol, protocol_names};
 pub use stack::{EncryptionModel, StackModel};
 
+use crate::target::{Kind, MountSpec};
+
 /// One device: its model's parameters by dotted key (`nand.program`), and what they rest on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profile {
@@ -113,6 +115,18 @@ pub(crate) struct ProfileHead {
     check: Vec<ProfileCheck>,
 }
 
+/// Checks that what the profile and its checks mount can be simulated.
+fn check_mounts(head: &ProfileHead) -> Result<(), ProfileError> {
+    let own = std::iter::once(("filesystem", Some(&head.filesystem)));
+    let checks = head.check.iter().flat_map(|check| {
+        [("check.filesystem", check.filesystem.as_ref()), ("check.against", check.against.as_ref())]
+    });
+    own.chain(checks).filter_map(|(key, mount)| Some((key, mount?))).try_for_each(|(key, mount)| {
+        let parsed = MountSpec::parse(Kind::Sim, mount);
+        parsed.map(drop).map_err(|error| ProfileError::meaning(key, &error.to_string()))
+    })
+}
+
 const HEAD_KEYS: [&str; 7] =
     ["name", "about", "os", "filesystem", "assumptions", "fitted_from", "check"];
 
@@ -138,6 +152,7 @@ impl Profile {
             let why = "it is one line, without an end of a line or a control character";
             return Err(ProfileError::meaning(key, why));
         }
+        check_mounts(&head)?;
         let profile = Profile {
             name: head.name,
             about: head.about,

@@ -7,7 +7,7 @@ use rand::RngExt;
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::SeedableRng;
 
-use crate::settings::Age;
+use flashlag_schema::target::Age;
 
 /// What of an aged device holds data.
 const USED_PERCENT: u64 = 90;

@@ -14,8 +14,8 @@ use super::{ModelledFlash, ServedDevice};
 use crate::control::{Answer, Command, CutMoment, Fault, FaultKind};
 use crate::error::CommandError;
 use crate::record::{Head, Recorder, SCHEMA};
-use crate::settings::TimeScale;
 use crate::store::PRIVATE;
+use flashlag_schema::target::TimeScale;
 
 impl ServedDevice {
     /// Runs a command of the control socket.

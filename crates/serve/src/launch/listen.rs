@@ -9,7 +9,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use crate::error::{ServeError, ValueError};
+use crate::error::{AddressError, ServeError};
 
 /// The longest path of a socket that the system takes.
 const LONGEST: usize = 107;
@@ -61,20 +61,21 @@ impl Listen {
 }
 
 impl FromStr for Listen {
-    type Err = ValueError;
+    type Err = AddressError;
 
-    fn from_str(text: &str) -> Result<Listen, ValueError> {
+    fn from_str(text: &str) -> Result<Listen, AddressError> {
         if let Some(path) = text.strip_prefix("unix:") {
             let path = PathBuf::from(path);
             let path = std::path::absolute(path);
-            return path.map(Listen::Unix).map_err(|error| ValueError::Path(error.to_string()));
+            return path.map(Listen::Unix).map_err(|error| AddressError::Path(error.to_string()));
         }
-        let rest = text.strip_prefix("tcp:").ok_or(ValueError::Address)?;
+        let rest = text.strip_prefix("tcp:").ok_or(AddressError::NoAddress)?;
         let (address, port) = rest.rsplit_once(':').unwrap_or(("127.0.0.1", rest));
-        let address = address.trim_matches(['[', ']']).parse().map_err(|_| ValueError::Address)?;
-        match port.parse().map_err(|_| ValueError::Address)? {
+        let address =
+            address.trim_matches(['[', ']']).parse().map_err(|_| AddressError::NoAddress)?;
+        match port.parse().map_err(|_| AddressError::NoAddress)? {
             // The system would choose one, and nobody would know which.
-            0 => Err(ValueError::PortZero),
+            0 => Err(AddressError::PortZero),
             port => Ok(Listen::Tcp(address, port)),
         }
     }

@@ -4,6 +4,7 @@
 use anyhow::{Context, Result, bail};
 use flashlag_runner::sim;
 use flashlag_schema::profile::{Profile, ProfileCheck};
+use flashlag_schema::target::TargetSpec;
 use flashlag_units::Bytes;
 
 use crate::args::RunArgs;
@@ -56,12 +57,10 @@ pub fn applied(args: &RunArgs) -> Result<Option<RunArgs>> {
 /// The profile of a simulated or virtual device.
 fn profile_of(on: &str) -> Result<Option<Profile>> {
     // A protocol brings a filesystem where the target names none, so the profile's name is enough.
-    let Some((kind, rest)) = on.split_once(':') else { return Ok(None) };
-    if !matches!(kind, "sim" | "lab") || std::path::Path::new(on).exists() {
-        return Ok(None);
+    match TargetSpec::parse(on)? {
+        TargetSpec::Directory(_) => Ok(None),
+        TargetSpec::Device(device) => Ok(Some(sim::profile(&device.profile)?)),
     }
-    let name = rest.split('+').next().unwrap_or(rest);
-    Ok(Some(sim::profile(name)?))
 }
 
 /// The check that has figures of its own, rather than changes from one target to another.

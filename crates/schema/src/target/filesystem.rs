@@ -1,0 +1,61 @@
+use std::fmt;
+
+use super::{Kind, TargetError};
+
+/// A filesystem that a target can name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FilesystemKind {
+    /// No filesystem: files are ranges of the device.
+    Raw,
+    /// ext4.
+    Ext4,
+    /// F2FS.
+    F2fs,
+    /// Btrfs.
+    Btrfs,
+    /// XFS.
+    Xfs,
+    /// NILFS2.
+    Nilfs2,
+}
+
+use FilesystemKind::{Btrfs, Ext4, F2fs, Nilfs2, Raw, Xfs};
+
+impl FilesystemKind {
+    /// Every filesystem.
+    pub const ALL: [FilesystemKind; 6] = [Raw, Ext4, F2fs, Btrfs, Xfs, Nilfs2];
+
+    /// The name as it is written, and as the kernel has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Raw => "raw",
+            Ext4 => "ext4",
+            F2fs => "f2fs",
+            Btrfs => "btrfs",
+            Xfs => "xfs",
+            Nilfs2 => "nilfs2",
+        }
+    }
+
+    /// The filesystems of a kind of target.
+    pub const fn of(kind: Kind) -> &'static [FilesystemKind] {
+        match kind {
+            Kind::Sim => &[Raw, Ext4, F2fs],
+            Kind::Lab => &[Ext4, F2fs, Btrfs, Xfs, Nilfs2],
+        }
+    }
+
+    /// The filesystem of that name, of a kind of target.
+    pub(super) fn parse(kind: Kind, name: &str) -> Result<FilesystemKind, TargetError> {
+        let found = FilesystemKind::ALL.into_iter().find(|filesystem| filesystem.name() == name);
+        found
+            .filter(|filesystem| FilesystemKind::of(kind).contains(filesystem))
+            .ok_or_else(|| TargetError::Filesystem { kind, name: name.to_owned() })
+    }
+}
+
+impl fmt::Display for FilesystemKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

@@ -1,0 +1,150 @@
+//! The grammar of targets: `DIR`, or `KIND:PROFILE[+FS[,OPTION]...]`.
+//!
+//! ```text
+//! sim:nexus5-2013+f2fs,nobarrier,size=4GiB
+//! ^^^ ^^^^^^^^^^^ ^^^^ ^^^^^^^^^ ^^^^^^^^^
+//! kind  profile   FS     option    option with a value
+//! ```
+//!
+//! The kinds have one list of options ([`OPTIONS`]): each row says which kinds and filesystems an
+//! option has a meaning for, and `docs/target-reference.md` is generated from the list. Options
+//! apply in the order in which they are written.
+//!
+//! A parsed target prints as it was written, without spaces, and reads back as the same.
+
+mod error;
+mod filesystem;
+mod mount;
+mod option;
+mod table;
+mod value;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+pub use error::TargetError;
+pub use filesystem::FilesystemKind;
+pub use mount::MountSpec;
+pub use option::{Cipher, TargetOption};
+pub use table::{OPTIONS, OptionRow, options_as_markdown};
+pub use value::{Age, Literal, TimeScale, ValueError};
+
+/// The kinds of virtual device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// `sim:`, a modelled filesystem on a modelled device, in virtual time.
+    Sim,
+    /// `lab:`, a real kernel on a virtual device.
+    Lab,
+}
+
+impl Kind {
+    /// Every kind.
+    pub const ALL: [Kind; 2] = [Kind::Sim, Kind::Lab];
+
+    /// The word before the colon.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Sim => "sim",
+            Kind::Lab => "lab",
+        }
+    }
+
+    /// The other kind.
+    fn other(self) -> Kind {
+        match self {
+            Kind::Sim => Kind::Lab,
+            Kind::Lab => Kind::Sim,
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A target as it is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TargetSpec {
+    /// A directory on the user's own storage.
+    Directory(PathBuf),
+    /// A virtual device.
+    Device(DeviceSpec),
+}
+
+impl TargetSpec {
+    /// Parses a target. A path that exists is a directory whatever its name.
+    ///
+    /// # Errors
+    /// An unknown kind, filesystem or option, an option without a meaning there, or a value that an
+    /// option can't have.
+    pub fn parse(text: &str) -> Result<TargetSpec, TargetError> {
+        let device = match Path::new(text).exists() {
+            true => None,
+            false => DeviceSpec::parse(text)?,
+        };
+        Ok(device.map_or_else(|| TargetSpec::Directory(text.into()), TargetSpec::Device))
+    }
+}
+
+/// A virtual device: kind, profile and what is mounted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceSpec {
+    /// The kind.
+    pub kind: Kind,
+    /// The profile's name, or its file.
+    pub profile: String,
+    /// The filesystem and the options; the profile's own by default.
+    pub mount: Option<MountSpec>,
+}
+
+impl DeviceSpec {
+    /// Parses `KIND:PROFILE[+FS[,OPTION]...]`. `None` for the path of a directory: a text without a
+    /// word before a colon.
+    ///
+    /// # Errors
+    /// As for [`TargetSpec::parse`].
+    pub fn parse(text: &str) -> Result<Option<DeviceSpec>, TargetError> {
+        let Some((word, rest)) = text.split_once(':') else { return Ok(None) };
+        if let Some(kind) = Kind::ALL.into_iter().find(|kind| kind.name() == word) {
+            return DeviceSpec::parse_as(kind, rest).map(Some);
+        }
+        match word {
+            "adb" => Err(TargetError::NotYet),
+            _ if word.is_empty() || !word.bytes().all(|byte| byte.is_ascii_alphanumeric()) => {
+                Ok(None)
+            }
+            _ => Err(TargetError::Kind(word.to_owned())),
+        }
+    }
+
+    /// Parses what follows the colon.
+    ///
+    /// # Errors
+    /// As for [`TargetSpec::parse`].
+    pub fn parse_as(kind: Kind, rest: &str) -> Result<DeviceSpec, TargetError> {
+        let (profile, mount) = match rest.split_once('+') {
+            Some((profile, mount)) => (profile, Some(MountSpec::parse(kind, mount)?)),
+            None => (rest, None),
+        };
+        if profile.is_empty() {
+            return Err(TargetError::NoProfile { kind, text: rest.to_owned() });
+        }
+        Ok(DeviceSpec { kind, profile: profile.to_owned(), mount })
+    }
+}
+
+impl fmt::Display for DeviceSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.kind, self.profile)?;
+        match &self.mount {
+            Some(mount) => write!(f, "+{mount}"),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,51 @@
+use std::fmt;
+
+use super::option::TargetOption;
+use super::{FilesystemKind, Kind, TargetError, table};
+
+/// A filesystem and options: `ext4,nobarrier,fuse`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MountSpec {
+    /// The filesystem.
+    pub filesystem: FilesystemKind,
+    /// The options, in the order in which they apply.
+    pub options: Vec<TargetOption>,
+}
+
+impl MountSpec {
+    /// Parses `FS[,OPTION]...` of a kind of target.
+    ///
+    /// # Errors
+    /// An unknown filesystem or option, an option without a meaning there, or a value that it can't
+    /// have.
+    pub fn parse(kind: Kind, text: &str) -> Result<MountSpec, TargetError> {
+        let mut words = text.split(',').map(str::trim);
+        let filesystem = FilesystemKind::parse(kind, words.next().unwrap_or_default())?;
+        let options = words.map(|word| table::parse(kind, filesystem, word));
+        Ok(MountSpec { filesystem, options: options.collect::<Result<_, _>>()? })
+    }
+
+    /// Checks that the filesystem and every option have a meaning for a kind of target.
+    ///
+    /// # Errors
+    /// The first that has none, and which kinds and filesystems have it.
+    pub fn check(&self, kind: Kind) -> Result<(), TargetError> {
+        FilesystemKind::parse(kind, self.filesystem.name())?;
+        self.options.iter().try_for_each(|option| table::check(kind, self.filesystem, option))
+    }
+
+    /// The filesystem and the layers about it, as a run file records them: without the options of
+    /// the device.
+    #[must_use]
+    pub fn stack(&self) -> MountSpec {
+        let kept = self.options.iter().filter(|option| !option.is_of_device());
+        MountSpec { filesystem: self.filesystem, options: kept.cloned().collect() }
+    }
+}
+
+impl fmt::Display for MountSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.filesystem)?;
+        self.options.iter().try_for_each(|option| write!(f, ",{option}"))
+    }
+}

@@ -1,0 +1,109 @@
+use std::fmt;
+
+use flashlag_units::Bytes;
+use serde::{Deserialize, Serialize};
+
+use super::value::{Age, Literal, TimeScale};
+
+/// The cipher of a device that is encrypted below the filesystem.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cipher {
+    /// AES in XTS mode, with a key of 256 bits.
+    AesXts,
+    /// Adiantum, for processors without instructions for AES.
+    Adiantum,
+}
+
+/// An option of a target. The table [`OPTIONS`](super::OPTIONS) has the meaning of each.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TargetOption {
+    /// `barrier`, `nobarrier`: whether a sync flushes the device.
+    Barrier(bool),
+    /// `fsync_mode=nobarrier`: F2FS flushes at checkpoints only.
+    CheckpointFlushes,
+    /// `discard`, `nodiscard`: whether freed space is discarded at once.
+    Discard(bool),
+    /// `ipu`, `noipu`: whether F2FS writes in place in an fsync of a few pages.
+    InPlace(bool),
+    /// `rootdir`: F2FS's files are in the root directory.
+    RootDirectory,
+    /// `fast_commit`.
+    FastCommit,
+    /// `data=journal`.
+    DataJournal,
+    /// `fuse`: a FUSE daemon that passes every call on.
+    Fuse,
+    /// `esdfs`: a wrapper in the kernel.
+    Esdfs,
+    /// `overlay`: an overlay over an empty directory.
+    Overlay,
+    /// `bind`: a bind mount.
+    Bind,
+    /// `encrypt`, `encrypt=adiantum`.
+    Encrypt(Cipher),
+    /// `host`: the host's own kernel mounts the filesystem.
+    Host,
+    /// `size=SIZE`: the capacity of the device.
+    Size(Literal<Bytes>),
+    /// `state=STATE`: the device's state at the start.
+    State(Literal<Age>),
+    /// `time-scale=N`: the pace of the device's time.
+    TimeScale(Literal<TimeScale>),
+    /// `fill-time-scale=N`: the pace while a fill goes on.
+    FillTimeScale(Literal<TimeScale>),
+}
+
+impl TargetOption {
+    /// Whether the option is one of the device, or of the kernel that mounts it: no part of the
+    /// filesystem and the layers about it.
+    pub fn is_of_device(&self) -> bool {
+        match self {
+            TargetOption::Host
+            | TargetOption::Size(_)
+            | TargetOption::State(_)
+            | TargetOption::TimeScale(_)
+            | TargetOption::FillTimeScale(_) => true,
+            TargetOption::Barrier(_)
+            | TargetOption::CheckpointFlushes
+            | TargetOption::Discard(_)
+            | TargetOption::InPlace(_)
+            | TargetOption::RootDirectory
+            | TargetOption::FastCommit
+            | TargetOption::DataJournal
+            | TargetOption::Fuse
+            | TargetOption::Esdfs
+            | TargetOption::Overlay
+            | TargetOption::Bind
+            | TargetOption::Encrypt(_) => false,
+        }
+    }
+}
+
+impl fmt::Display for TargetOption {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            TargetOption::Barrier(true) => "barrier",
+            TargetOption::Barrier(false) => "nobarrier",
+            TargetOption::CheckpointFlushes => "fsync_mode=nobarrier",
+            TargetOption::Discard(true) => "discard",
+            TargetOption::Discard(false) => "nodiscard",
+            TargetOption::InPlace(true) => "ipu",
+            TargetOption::InPlace(false) => "noipu",
+            TargetOption::RootDirectory => "rootdir",
+            TargetOption::FastCommit => "fast_commit",
+            TargetOption::DataJournal => "data=journal",
+            TargetOption::Fuse => "fuse",
+            TargetOption::Esdfs => "esdfs",
+            TargetOption::Overlay => "overlay",
+            TargetOption::Bind => "bind",
+            TargetOption::Encrypt(Cipher::AesXts) => "encrypt",
+            TargetOption::Encrypt(Cipher::Adiantum) => "encrypt=adiantum",
+            TargetOption::Host => "host",
+            TargetOption::Size(size) => return write!(f, "size={size}"),
+            TargetOption::State(age) => return write!(f, "state={age}"),
+            TargetOption::TimeScale(times) => return write!(f, "time-scale={times}"),
+            TargetOption::FillTimeScale(times) => return write!(f, "fill-time-scale={times}"),
+        })
+    }
+}

@@ -1,0 +1,316 @@
+//! The list of a target's options.
+
+use std::fmt::Write;
+
+use super::filesystem::FilesystemKind::{self, Btrfs, Ext4, F2fs, Nilfs2};
+use super::option::{Cipher, TargetOption};
+use super::value::ValueError;
+use super::{Kind, TargetError};
+
+/// An option: its word, its value, where it has a meaning, and what it does.
+#[derive(Clone, Copy, Debug)]
+pub struct OptionRow {
+    /// The word, whole or up to the `=` of a value: `nobarrier`, `data=journal`, `size`.
+    pub word: &'static str,
+    /// The value's place in a message: `SIZE`; `None` without a value.
+    pub value: Option<&'static str>,
+    /// The simulated filesystems that have the option.
+    pub sim: &'static [FilesystemKind],
+    /// The lab's filesystems that have the option.
+    pub lab: &'static [FilesystemKind],
+    /// What the option does, in a line.
+    pub help: &'static str,
+    /// The option with this value, which is empty without one.
+    read: fn(&str) -> Result<TargetOption, ValueError>,
+}
+
+const SIM: &[FilesystemKind] = FilesystemKind::of(Kind::Sim);
+const LAB: &[FilesystemKind] = FilesystemKind::of(Kind::Lab);
+const NONE: &[FilesystemKind] = &[];
+
+/// Every option of a target.
+pub const OPTIONS: [OptionRow; 22] = [
+    OptionRow {
+        word: "barrier",
+        value: None,
+        sim: SIM,
+        lab: LAB,
+        help: "A sync flushes the device: the default.",
+        read: |_| Ok(TargetOption::Barrier(true)),
+    },
+    OptionRow {
+        word: "nobarrier",
+        value: None,
+        sim: SIM,
+        lab: &[Ext4, F2fs, Btrfs, Nilfs2],
+        help: "Nothing flushes the device.",
+        read: |_| Ok(TargetOption::Barrier(false)),
+    },
+    OptionRow {
+        word: "fsync_mode=nobarrier",
+        value: None,
+        sim: NONE,
+        lab: &[F2fs],
+        help: "An fsync does not flush the device, a checkpoint does.",
+        read: |_| Ok(TargetOption::CheckpointFlushes),
+    },
+    OptionRow {
+        word: "discard",
+        value: None,
+        sim: SIM,
+        lab: LAB,
+        help: "Space that becomes free is discarded at once: the default on F2FS.",
+        read: |_| Ok(TargetOption::Discard(true)),
+    },
+    OptionRow {
+        word: "nodiscard",
+        value: None,
+        sim: SIM,
+        lab: LAB,
+        help: "Nothing is discarded but by a trim: the default but on F2FS.",
+        read: |_| Ok(TargetOption::Discard(false)),
+    },
+    OptionRow {
+        word: "ipu",
+        value: None,
+        sim: &[F2fs],
+        lab: NONE,
+        help: "An fsync of a few pages writes in place, as since Linux 3.17: the default.",
+        read: |_| Ok(TargetOption::InPlace(true)),
+    },
+    OptionRow {
+        word: "noipu",
+        value: None,
+        sim: &[F2fs],
+        lab: NONE,
+        help: "Every fsync appends, as before Linux 3.17.",
+        read: |_| Ok(TargetOption::InPlace(false)),
+    },
+    OptionRow {
+        word: "rootdir",
+        value: None,
+        sim: &[F2fs],
+        lab: NONE,
+        help: "Files are in the root directory, which has a block for names; by default in an \
+               app's directory, whose few names are in its inode.",
+        read: |_| Ok(TargetOption::RootDirectory),
+    },
+    OptionRow {
+        word: "fast_commit",
+        value: None,
+        sim: NONE,
+        lab: &[Ext4],
+        help: "Small changes are committed in a fast area of the journal.",
+        read: |_| Ok(TargetOption::FastCommit),
+    },
+    OptionRow {
+        word: "data=journal",
+        value: None,
+        sim: NONE,
+        lab: &[Ext4],
+        help: "Data goes through the journal as well.",
+        read: |_| Ok(TargetOption::DataJournal),
+    },
+    OptionRow {
+        word: "fuse",
+        value: None,
+        sim: SIM,
+        lab: LAB,
+        help: "A FUSE daemon above the filesystem passes every call on (the lab needs \
+               fuse-overlayfs).",
+        read: |_| Ok(TargetOption::Fuse),
+    },
+    OptionRow {
+        word: "esdfs",
+        value: None,
+        sim: SIM,
+        lab: NONE,
+        help: "A wrapper in the kernel in the place of FUSE, at no cost.",
+        read: |_| Ok(TargetOption::Esdfs),
+    },
+    OptionRow {
+        word: "overlay",
+        value: None,
+        sim: NONE,
+        lab: LAB,
+        help: "An overlay above the filesystem, over an empty directory: the flash takes what is \
+               written.",
+        read: |_| Ok(TargetOption::Overlay),
+    },
+    OptionRow {
+        word: "bind",
+        value: None,
+        sim: NONE,
+        lab: LAB,
+        help: "A bind mount above the filesystem: a control, at no cost.",
+        read: |_| Ok(TargetOption::Bind),
+    },
+    OptionRow {
+        word: "encrypt",
+        value: None,
+        sim: SIM,
+        lab: LAB,
+        help: "dm-crypt below the filesystem, with AES-XTS (the lab needs cryptsetup).",
+        read: |_| Ok(TargetOption::Encrypt(Cipher::AesXts)),
+    },
+    OptionRow {
+        word: "encrypt=aes-xts",
+        value: None,
+        sim: NONE,
+        lab: LAB,
+        help: "The same as `encrypt`.",
+        read: |_| Ok(TargetOption::Encrypt(Cipher::AesXts)),
+    },
+    OptionRow {
+        word: "encrypt=adiantum",
+        value: None,
+        sim: NONE,
+        lab: LAB,
+        help: "dm-crypt with Adiantum.",
+        read: |_| Ok(TargetOption::Encrypt(Cipher::Adiantum)),
+    },
+    OptionRow {
+        word: "host",
+        value: None,
+        sim: NONE,
+        // The other filesystems are refused later, with what to leave out.
+        lab: LAB,
+        help: "The host's own kernel in the place of a guest's (ext4, btrfs and xfs, as root).",
+        read: |_| Ok(TargetOption::Host),
+    },
+    OptionRow {
+        word: "size",
+        value: Some("SIZE"),
+        sim: SIM,
+        lab: LAB,
+        help: "The capacity of the device, as `size=4GB` or `size=4GiB`; the profile's by default.",
+        read: |value| value.parse().map(TargetOption::Size).map_err(|_| ValueError::Size),
+    },
+    OptionRow {
+        word: "state",
+        value: Some("STATE"),
+        sim: NONE,
+        lab: LAB,
+        help: "The device's state before the filesystem is made: `new` (the default), `full` or \
+               `aged:12mo`.",
+        read: |value| value.parse().map(TargetOption::State),
+    },
+    OptionRow {
+        word: "time-scale",
+        value: Some("N"),
+        sim: NONE,
+        lab: LAB,
+        help: "The device lives N times as fast as real time.",
+        read: |value| value.parse().map(TargetOption::TimeScale),
+    },
+    OptionRow {
+        word: "fill-time-scale",
+        value: Some("N"),
+        sim: NONE,
+        lab: LAB,
+        help: "The same while a fill goes on, or a test that only prepares; `time-scale` by \
+               default.",
+        read: |value| value.parse().map(TargetOption::FillTimeScale),
+    },
+];
+
+impl OptionRow {
+    /// The option as it is written: `size=SIZE`.
+    pub fn usage(&self) -> String {
+        match self.value {
+            Some(value) => format!("{}={value}", self.word),
+            None => self.word.to_owned(),
+        }
+    }
+
+    /// The filesystems of a kind that have the option.
+    pub fn filesystems(&self, kind: Kind) -> &'static [FilesystemKind] {
+        match kind {
+            Kind::Sim => self.sim,
+            Kind::Lab => self.lab,
+        }
+    }
+
+    /// The value in `word`, if `word` is this option.
+    fn value_of<'a>(&self, word: &'a str) -> Option<&'a str> {
+        match self.value {
+            Some(_) => word.strip_prefix(self.word)?.strip_prefix('='),
+            None => (word == self.word).then_some(""),
+        }
+    }
+
+    /// Checks that the option has a meaning there.
+    fn check(&self, kind: Kind, filesystem: FilesystemKind) -> Result<(), TargetError> {
+        let option = self.usage();
+        match self.filesystems(kind) {
+            [] => Err(TargetError::NotOfKind { option, kind, of: self.filesystems(kind.other()) }),
+            of if of.contains(&filesystem) => Ok(()),
+            of => Err(TargetError::NotOfFilesystem { option, kind, filesystem, of }),
+        }
+    }
+}
+
+/// The row of a word.
+fn row_of(word: &str) -> Option<(&'static OptionRow, &str)> {
+    const { &OPTIONS }.iter().find_map(|row| Some((row, row.value_of(word)?)))
+}
+
+/// Parses one option.
+pub(super) fn parse(
+    kind: Kind,
+    filesystem: FilesystemKind,
+    word: &str,
+) -> Result<TargetOption, TargetError> {
+    let (row, value) =
+        row_of(word).ok_or_else(|| TargetError::Option { kind, word: word.to_owned() })?;
+    row.check(kind, filesystem)?;
+    (row.read)(value).map_err(|source| TargetError::Value { word: word.to_owned(), source })
+}
+
+/// Checks that an option has a meaning there.
+pub(super) fn check(
+    kind: Kind,
+    filesystem: FilesystemKind,
+    option: &TargetOption,
+) -> Result<(), TargetError> {
+    let word = option.to_string();
+    row_of(&word).map_or(Ok(()), |(row, _)| row.check(kind, filesystem))
+}
+
+/// The options of a kind, for messages: those of some filesystems only with their names.
+pub(super) fn listed(kind: Kind) -> String {
+    let known = OPTIONS.iter().filter(|row| !row.filesystems(kind).is_empty());
+    let words = known.map(|row| {
+        let of = row.filesystems(kind);
+        match of.len() == FilesystemKind::of(kind).len() || of.len() > 2 {
+            true => row.usage(),
+            false => format!("{} ({})", row.usage(), named(of)),
+        }
+    });
+    words.collect::<Vec<_>>().join(", ")
+}
+
+/// Names as a sentence has them: `ext4, f2fs and xfs`.
+pub(super) fn named(filesystems: &[FilesystemKind]) -> String {
+    let names: Vec<&str> = filesystems.iter().map(|filesystem| filesystem.name()).collect();
+    match names.as_slice() {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// The list as a table in Markdown.
+pub fn options_as_markdown() -> String {
+    let mut text = "| option | `sim:` | `lab:` | what it does |\n|---|---|---|---|\n".to_owned();
+    for row in &OPTIONS {
+        let [sim, lab] = Kind::ALL.map(|kind| match row.filesystems(kind) {
+            [] => "-".to_owned(),
+            of if of.len() == FilesystemKind::of(kind).len() => "all".to_owned(),
+            of => of.iter().map(|one| one.name()).collect::<Vec<_>>().join(", "),
+        });
+        // Writing to a `String` can't fail.
+        let _ = writeln!(text, "| `{}` | {sim} | {lab} | {} |", row.usage(), row.help);
+    }
+    text
+}
