@@ -58,8 +58,8 @@ pub fn one_paragraph(error: &anyhow::Error) -> String {
     let mut parts: Vec<String> = Vec::new();
     for cause in error.chain() {
         let text = without_errno(&cause.to_string());
-        // A transparent error repeats its cause.
-        if parts.last() != Some(&text) {
+        // A transparent error repeats its cause, others end with its message.
+        if !parts.last().is_some_and(|last| last.ends_with(&text)) {
             parts.push(text);
         }
     }

@@ -69,7 +69,7 @@ fn boots(
     let mut archive = Initramfs::create(&folder.join("try"))?;
     guest_program(program, &mut archive)?;
     let setup = Setup { modules: Vec::new(), mounts: Vec::new() };
-    let text = serde_json::to_string(&setup).map_err(|error| LabError::Said(error.to_string()))?;
+    let text = serde_json::to_string(&setup)?;
     archive.add_text(Path::new(SETUP), &text)?;
     let initramfs = archive.finish()?;
     let tried = Machine::boot(&MachineSpec {

@@ -1,7 +1,15 @@
+use std::error::Error as StdError;
+use std::io;
 use std::path::PathBuf;
 
 use flashlag_schema::target::TargetError;
 use thiserror::Error;
+
+use crate::protocol::{PORT, Report, SETUP};
+use crate::spec::Filesystem;
+
+/// An error of a crate that the lab does not know: the served device, the saves.
+type Cause = Box<dyn StdError + Send + Sync>;
 
 /// Why the lab can't go on, and what to try.
 #[derive(Debug, Error)]
@@ -38,14 +46,14 @@ pub enum LabError {
         module: String,
     },
     /// A file could not be read or written.
-    #[error("cannot {action} {}: {reason}", path.display())]
+    #[error("cannot {action} {}: {source}", path.display())]
     File {
         /// The operation.
         action: &'static str,
         /// The file.
         path: PathBuf,
         /// The system's reason.
-        reason: String,
+        source: io::Error,
     },
     /// A program of the host failed.
     #[error("{program} failed: {reason}")]
@@ -64,7 +72,7 @@ pub enum LabError {
         console: String,
     },
     /// A filesystem or a layer can't be mounted.
-    #[error("cannot mount {device} as {kind} at {} ({options}): {reason}", at.display())]
+    #[error("cannot mount {device} as {kind} at {} ({options}): {source}", at.display())]
     Mount {
         /// The disk, the directory, or the kind again.
         device: String,
@@ -75,34 +83,111 @@ pub enum LabError {
         /// The mount options.
         options: String,
         /// The system's reason.
-        reason: std::io::Error,
+        source: io::Error,
     },
     /// A mount can't be removed.
-    #[error("cannot unmount {}: {reason}", at.display())]
+    #[error("cannot unmount {}: {source}", at.display())]
     Unmount {
         /// The mount point.
         at: PathBuf,
         /// The system's reason.
-        reason: std::io::Error,
+        source: io::Error,
     },
-    /// Something can't be done: what, why, and what to try.
-    #[error("{0}")]
-    Plain(String),
-    /// A failure that the guest reports.
+    /// A filesystem that the host's own kernel is not used for.
+    #[error(
+        "the host's kernel is for ext4, btrfs and xfs: leave out `host`, and a guest mounts {0}"
+    )]
+    HostFilesystem(Filesystem),
+    /// Encryption on the host's own kernel.
+    #[error("encryption is a guest's: leave out `host`, or `encrypt`")]
+    HostEncryption,
+    /// Mounting on the host without being root.
+    #[error(
+        "`host` mounts a filesystem, which needs root: run it as root, or leave out `host` for a \
+         guest, which needs none"
+    )]
+    NotRoot,
+    /// The host's kernel has no such driver.
+    #[error("the host's kernel has no {0}: leave out `host`, and a guest has it")]
+    NoDriver(String),
+    /// A limit on the time to boot that is no number of seconds, or out of range.
+    #[error("{variable}={value}: write how many seconds a guest may take to boot, such as {usual}")]
+    Patience {
+        /// The environment variable.
+        variable: &'static str,
+        /// Its value.
+        value: String,
+        /// The default, in seconds.
+        usual: u64,
+    },
+    /// Power cuts on a target that they are not for.
+    #[error("power cuts are tried without {0}: leave it out")]
+    CutsWithout(&'static str),
+    /// The virtual device, or the server of it, failed.
+    #[error("the virtual device failed: {0}")]
+    Device(#[source] Cause),
+    /// The folder of a lab can't be made.
+    #[error(transparent)]
+    Folder(Cause),
+    /// A recording of the device's requests that lacks some of them.
+    #[error("the recording is not whole ({answer}): make fewer saves")]
+    Recording {
+        /// What the device answered.
+        answer: String,
+    },
+    /// The virtual device listens elsewhere than on a socket.
+    #[error("the virtual device listens on {0}, not on a socket")]
+    NoSocket(String),
+    /// A guest without the device that crash images are loaded into.
+    #[error("the guest has no second device to load an image into")]
+    NoSecondDevice,
+    /// No save ended before the device was stopped.
+    #[error("no save was acknowledged: make more saves")]
+    NoSave,
+    /// The description of the guest's mounts and modules can't be written or read.
+    #[error("{SETUP}: {0}")]
+    Setup(#[from] serde_json::Error),
+    /// The guest has no port to the host.
+    #[error("there is no port named {PORT}")]
+    NoPort,
+    /// The guest has no disk with this serial number.
+    #[error("no disk has the serial number {0}")]
+    NoDisk(String),
+    /// A save in the guest failed.
+    #[error("cannot save: {0}")]
+    Save(#[source] Cause),
+    /// A failure that the guest reported.
     #[error("in the guest: {0}")]
-    Said(String),
+    Reported(String),
+    /// A report of the guest out of turn.
+    #[error("the guest reported {report} while it {activity}")]
+    OutOfTurn {
+        /// The report.
+        report: String,
+        /// What the guest was to do, as the rest of a sentence.
+        activity: &'static str,
+    },
     /// The user stopped it.
     #[error("stopped")]
     Stopped,
 }
 
 impl LabError {
+    /// The error of a report that ends what the guest does: `Failed`, or any other out of turn.
+    /// `activity` is the rest of a sentence: `saved`.
+    pub fn of_report(report: Report, activity: &'static str) -> LabError {
+        match report {
+            Report::Failed { error } => LabError::Reported(error),
+            other => LabError::OutOfTurn { report: format!("{other:?}"), activity },
+        }
+    }
+
     /// For `map_err` after an operation on a file.
     pub(crate) fn file(
         action: &'static str,
         path: impl Into<PathBuf>,
     ) -> impl FnOnce(std::io::Error) -> LabError {
         let path = path.into();
-        move |error| LabError::File { action, path, reason: error.to_string() }
+        move |source| LabError::File { action, path, source }
     }
 }

@@ -191,7 +191,7 @@ impl Machine {
             match self.wait(MESSAGE, "did not end a message")? {
                 Report::Ready { kernel } => return Ok(kernel),
                 Report::Alive => {}
-                Report::Failed { error } => return Err(LabError::Said(error)),
+                Report::Failed { error } => return Err(LabError::Reported(error)),
                 other => return Err(self.lost(&format!("said {other:?} when it came up"))),
             }
         }
@@ -257,7 +257,7 @@ impl Machine {
         loop {
             match self.wait(SHUTDOWN, "did not end")? {
                 Report::Off => break,
-                Report::Failed { error } => return Err(LabError::Said(error)),
+                Report::Failed { error } => return Err(LabError::Reported(error)),
                 _ => {}
             }
         }

@@ -21,12 +21,12 @@ pub(crate) fn put(
     options: &str,
 ) -> Result<(), LabError> {
     std::fs::create_dir_all(at).map_err(LabError::file("create", at))?;
-    let refused = |reason: std::io::Error| LabError::Mount {
+    let refused = |error: std::io::Error| LabError::Mount {
         device: source.to_owned(),
         kind: kind.to_owned(),
         at: at.to_owned(),
         options: options.to_owned(),
-        reason,
+        source: error,
     };
     let text = CString::new(options).map_err(|error| refused(error.into()))?;
     let mounted = rustix::mount::mount(source, at, kind, flags, text.as_c_str());
@@ -55,7 +55,7 @@ pub(crate) fn take_off(at: &Path) -> Result<(), LabError> {
                 std::thread::sleep(Duration::from_millis(10));
             }
             Err(errno) => {
-                return Err(LabError::Unmount { at: at.to_owned(), reason: errno.into() });
+                return Err(LabError::Unmount { at: at.to_owned(), source: errno.into() });
             }
         }
     }

@@ -1,5 +1,11 @@
 use std::path::PathBuf;
 
+use flashlag_device::DeviceError;
+use flashlag_flash::{FlashError, SizeError};
+use flashlag_lab::LabError;
+use flashlag_schema::profile::ProfileError;
+use flashlag_schema::scenario::ScenarioError;
+use flashlag_schema::target::TargetError;
 use flashlag_units::Bytes;
 use thiserror::Error;
 
@@ -55,13 +61,19 @@ pub enum RunError {
         /// What it may.
         budget: Bytes,
     },
-    /// A target that does not exist or has no meaning for an option.
-    #[error("target `{text}`: {reason}")]
+    /// A target of no kind that exists.
+    #[error("target `{text}`: {source}")]
     Target {
         /// The target as the user named it.
         text: String,
-        /// Why not, and what to try.
-        reason: String,
+        /// What is wrong, and what there is.
+        source: TargetError,
+    },
+    /// A target that is not simulated, for a forecast.
+    #[error("target `{text}`: a forecast simulates: give sim:PROFILE")]
+    NotSimulated {
+        /// The target as the user named it.
+        text: String,
     },
     /// An option that has no meaning on a target.
     #[error("{option} is for real storage; leave it out for {target}")]
@@ -81,32 +93,58 @@ pub enum RunError {
     #[error(transparent)]
     Guard(#[from] flashlag_engine::GuardError),
     /// Something else did not work before anything was measured.
-    #[error("{0}")]
-    Device(#[from] flashlag_device::DeviceError),
-    /// A simulated target that there is not, or that makes no device.
-    #[error("profile {name}: {reason}")]
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// An unknown profile, or one that makes no device.
+    #[error("profile {name}: {source}")]
     Profile {
-        /// Which.
+        /// The profile's name, or its file.
         name: String,
-        /// What is wrong.
-        reason: String,
+        /// What is wrong, by the parameter's name.
+        source: ProfileError,
     },
-    /// The simulation itself could not begin.
-    #[error("cannot simulate {target}: {reason}")]
+    /// A simulation that can't begin.
+    #[error("cannot simulate {target}: {source}")]
     Simulation {
-        /// What was to be simulated.
+        /// The target as the user named it.
         target: String,
         /// Why not.
-        reason: String,
+        source: Box<VirtualError>,
     },
-    /// The lab could not run it.
-    #[error("cannot run on {target}: {reason}")]
+    /// A run in the lab that can't begin, or whose lab failed.
+    #[error("cannot run on {target}: {source}")]
     Lab {
-        /// What it was to run on.
+        /// The target as the user named it.
         target: String,
         /// Why not, and what to try.
-        reason: String,
+        source: Box<VirtualError>,
     },
+}
+
+/// Why a virtual device can't be made, mounted or used.
+#[derive(Debug, Error)]
+pub enum VirtualError {
+    /// An unknown filesystem or option, or one without a meaning there.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    /// A profile whose parameters make no model.
+    #[error(transparent)]
+    Profile(#[from] ProfileError),
+    /// A size that the profile's flash can't have.
+    #[error(transparent)]
+    Size(#[from] SizeError),
+    /// Parameters from which no simulated flash can be made.
+    #[error(transparent)]
+    Flash(#[from] FlashError),
+    /// A filesystem that does not fit on the simulated device.
+    #[error(transparent)]
+    Device(#[from] DeviceError),
+    /// A scenario that the guest can't use.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
+    /// The lab: a program or a kernel that is absent, a guest, the served device.
+    #[error(transparent)]
+    Lab(#[from] LabError),
 }
 
 /// Options by which a run fits on a small volume.

@@ -66,7 +66,7 @@ fn disk(serial: &str) -> Result<PathBuf, LabError> {
             return Ok(Path::new("/dev").join(path.file_name().unwrap_or_default()));
         }
         if Instant::now() > until {
-            return Err(LabError::Said(format!("no disk has the serial number {serial}")));
+            return Err(LabError::NoDisk(serial.to_owned()));
         }
         std::thread::sleep(Duration::from_millis(20));
     }

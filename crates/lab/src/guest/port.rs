@@ -137,7 +137,7 @@ fn find() -> Result<PathBuf, LabError> {
             return Ok(Path::new("/dev").join(path.file_name().unwrap_or_default()));
         }
         if Instant::now() > until {
-            return Err(LabError::Said(format!("there is no port named {PORT}")));
+            return Err(LabError::NoPort);
         }
         std::thread::sleep(Duration::from_millis(20));
     }

@@ -24,21 +24,13 @@ const DRIVERS: [(&str, &str); 2] = [("/dev/fuse", "fuse"), ("/dev/loop-control",
 /// Refuses a machine without root, a program, a driver or the filesystem.
 pub fn check_host(spec: &LabSpec) -> Result<(), LabError> {
     if !matches!(spec.filesystem, Filesystem::Ext4 | Filesystem::Btrfs | Filesystem::Xfs) {
-        let filesystem = spec.filesystem;
-        return refuse(format!(
-            "the host's kernel is for ext4, btrfs and xfs: leave out `host`, and a guest mounts \
-             {filesystem}"
-        ));
+        return Err(LabError::HostFilesystem(spec.filesystem));
     }
     if spec.encrypt.is_some() {
-        return refuse("encryption is a guest's: leave out `host`, or `encrypt`".to_owned());
+        return Err(LabError::HostEncryption);
     }
     if !rustix::process::geteuid().is_root() {
-        return refuse(
-            "`host` mounts a filesystem, which needs root: run it as root, or leave out `host` for \
-             a guest, which needs none"
-                .to_owned(),
-        );
+        return Err(LabError::NotRoot);
     }
     for (program, package) in PROGRAMS {
         find_program(program, package)?;
@@ -58,10 +50,6 @@ pub fn check_host(spec: &LabSpec) -> Result<(), LabError> {
     Ok(())
 }
 
-fn refuse(reason: String) -> Result<(), LabError> {
-    Err(LabError::Plain(reason))
-}
-
 /// Whether a driver is there, once the kernel was asked to load it.
 fn has_driver(module: &str, is_there: impl Fn() -> bool) -> Result<(), LabError> {
     if is_there() {
@@ -72,7 +60,7 @@ fn has_driver(module: &str, is_there: impl Fn() -> bool) -> Result<(), LabError>
     if is_there() {
         return Ok(());
     }
-    refuse(format!("the host's kernel has no {module}: leave out `host`, and a guest has it"))
+    Err(LabError::NoDriver(module.to_owned()))
 }
 
 /// Whether the kernel mounts filesystems of that kind.
@@ -86,10 +74,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_only_a_guest_can_do_is_said_to_whoever_asks() {
-        let told = |text| check_host(&LabSpec::parse(text).unwrap()).unwrap_err().to_string();
-        assert!(told("zero+f2fs,host").contains("a guest mounts f2fs"));
-        assert!(told("zero+ext4,encrypt,host").contains("leave out `host`, or `encrypt`"));
+    fn what_only_a_guest_can_do_is_refused_on_the_host() {
+        let error_of = |text| check_host(&LabSpec::parse(text).unwrap()).unwrap_err().to_string();
+        assert!(error_of("zero+f2fs,host").contains("a guest mounts f2fs"));
+        assert!(error_of("zero+ext4,encrypt,host").contains("leave out `host`, or `encrypt`"));
     }
 
     #[test]

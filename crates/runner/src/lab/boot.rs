@@ -90,7 +90,7 @@ impl Lab {
     /// Puts an image on the device beside.
     pub fn load(&self, image: &Path) -> Result<(), LabError> {
         let beside = self.beside.as_ref();
-        let device = beside.ok_or_else(|| LabError::Said("there is no second device".into()))?;
+        let device = beside.ok_or_else(|| LabError::NoSecondDevice)?;
         load(device, image)
     }
 }
@@ -162,10 +162,11 @@ fn patience() -> Result<Duration, LabError> {
     let given = given.to_string_lossy();
     match given.parse() {
         Ok(seconds @ 1..=86_400) => Ok(Duration::from_secs(seconds)),
-        _ => Err(LabError::Plain(format!(
-            "{PATIENCE_VARIABLE}={given}: write how many seconds a guest may take to boot, such as \
-             {PATIENCE}"
-        ))),
+        _ => Err(LabError::Patience {
+            variable: PATIENCE_VARIABLE,
+            value: given.into_owned(),
+            usual: PATIENCE,
+        }),
     }
 }
 
@@ -192,7 +193,7 @@ fn machine(spec: &MachineSpec<'_>, until: Instant) -> Result<Machine, LabError> 
 }
 
 pub(super) fn folder() -> Result<OwnDirectory, LabError> {
-    OwnDirectory::for_lab().map_err(|error| LabError::Plain(error.to_string()))
+    OwnDirectory::for_lab().map_err(|error| LabError::Folder(error.into()))
 }
 
 /// The modules that the filesystem needs, in the order in which they load.
@@ -240,10 +241,10 @@ fn in_guest(module: &Path) -> PathBuf {
 
 /// This program: the guest's first process, as it is the host's.
 fn program() -> Result<PathBuf, LabError> {
-    std::env::current_exe().map_err(|error| LabError::File {
+    std::env::current_exe().map_err(|source| LabError::File {
         action: "find",
         path: "/proc/self/exe".into(),
-        reason: error.to_string(),
+        source,
     })
 }
 
@@ -266,7 +267,7 @@ fn first_root(
     for module in modules {
         archive.add_file(&in_guest(module), &kernel.modules.path(module))?;
     }
-    let text = serde_json::to_string(setup).map_err(|error| LabError::Said(error.to_string()))?;
+    let text = serde_json::to_string(setup).map_err(LabError::from)?;
     archive.add_text(Path::new(SETUP), &text)?;
     archive.finish()
 }

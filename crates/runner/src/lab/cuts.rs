@@ -78,10 +78,7 @@ pub struct Cuts {
 /// What the lab needs is not there, or the guest goes away.
 pub fn cut_in_lab(request: &CutsRequest, observer: &mut dyn Observer) -> Result<Cuts, RunError> {
     let refuse = |error: LabError| request.target.failed(error);
-    let without = |what: &str| {
-        let reason = format!("power cuts are tried without {what}: leave it out");
-        Err(refuse(LabError::Plain(reason)))
-    };
+    let without = |what: &'static str| Err(refuse(LabError::CutsWithout(what)));
     if request.target.spec.encrypt.is_some() {
         return without("encryption");
     }
@@ -119,8 +116,7 @@ fn save(
                 told.resize(saves as usize, now);
             }
             Report::Saved => break,
-            Report::Failed { error } => return Err(LabError::Said(error)),
-            other => return Err(LabError::Said(format!("{other:?}, while it saved"))),
+            other => return Err(LabError::of_report(other, "saved")),
         }
     }
     lab.flash.stop_recording()?;
@@ -134,7 +130,7 @@ fn moments(
     told: &[Nanos],
 ) -> Result<Vec<Nanos>, LabError> {
     let (Some(first), Some(last)) = (told.first(), told.last()) else {
-        return Err(LabError::Said("no save was acknowledged".to_owned()));
+        return Err(LabError::NoSave);
     };
     let mut moments = Vec::new();
     for draw in 0..DRAWS {
@@ -173,8 +169,7 @@ fn try_all(
         lab.machine.order(&Order::Check { mount, directory })?;
         let checked = match lab.machine.hear()? {
             Report::Checked(checked) => checked,
-            Report::Failed { error } => return Err(LabError::Said(error)),
-            other => return Err(LabError::Said(format!("{other:?}, while it checked"))),
+            other => return Err(LabError::of_report(other, "checked a crash image")),
         };
         let acknowledged = told.partition_point(|at| at <= moment) as u64;
         cuts.add(*moment, acknowledged, checked);

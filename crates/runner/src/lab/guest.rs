@@ -81,9 +81,11 @@ fn serve(setup: &Setup, link: &Link, orders: &Orders) {
 }
 
 fn run(order: &RunOrder, link: &Link, orders: &Orders) -> Result<Run, RunError> {
-    let refuse = |reason: String| RunError::Lab { target: order.target.clone(), reason };
     let scenario = Scenario::parse(&order.scenario, &order.settings);
-    let mut scenario = scenario.map_err(|error| refuse(error.to_string()))?;
+    let mut scenario = scenario.map_err(|error| RunError::Lab {
+        target: order.target.clone(),
+        source: Box::new(error.into()),
+    })?;
     if order.floor {
         lessen(&mut scenario);
     }

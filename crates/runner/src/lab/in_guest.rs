@@ -110,9 +110,8 @@ fn perform(
                 note_paces(&mut run, &paces);
                 return Ok(*run);
             }
-            Report::Failed { error } => return Err(LabError::Said(error)),
             Report::Alive => {}
-            other => return Err(LabError::Said(format!("{other:?}, while it ran a scenario"))),
+            other => return Err(LabError::of_report(other, "ran a scenario")),
         }
     }
 }

@@ -8,7 +8,7 @@ use flashlag_lab::LabError;
 use flashlag_lab::guest::{self, Link, Orders};
 use flashlag_lab::protocol::{Checked, Mount, Report, SaveOrder};
 use flashlag_schema::scenario::{Arrivals, Save, Statement};
-use flashlag_sqlite::{PreparedSaves, SaveJob, SaveWatch, examine};
+use flashlag_sqlite::{PreparedSaves, SaveJob, SaveWatch, SqliteError, examine};
 use flashlag_stats::Recorder;
 use flashlag_units::{Bytes, Nanos, Text};
 
@@ -19,12 +19,12 @@ const NEVER: Nanos = Nanos::from_secs(3600);
 
 /// Saves as ordered, and tells after each that it is acknowledged.
 pub(super) fn save(order: &SaveOrder, link: &Link, orders: &Orders) -> Result<(), LabError> {
-    let failed = |error: String| LabError::Said(error);
+    let failed = |error: SqliteError| LabError::Save(error.into());
     let directory = Path::new(&order.directory);
-    std::fs::create_dir_all(directory).map_err(|error| LabError::File {
+    std::fs::create_dir_all(directory).map_err(|source| LabError::File {
         action: "create",
         path: directory.to_owned(),
-        reason: error.to_string(),
+        source,
     })?;
     let save = Save {
         name: "save".to_owned(),
@@ -43,8 +43,7 @@ pub(super) fn save(order: &SaveOrder, link: &Link, orders: &Orders) -> Result<()
     let job =
         SaveJob { save: &save, directory, seed: order.seed, interval: EVERY, stall_over: NEVER };
     let stop = orders.stop();
-    let prepared =
-        PreparedSaves::prepare(&job, &stop).map_err(|error| failed(error.to_string()))?;
+    let prepared = PreparedSaves::prepare(&job, &stop).map_err(failed)?;
     let mut told = 0;
     let mut tell = |_: &mut Recorder| {
         told += 1;
@@ -55,9 +54,9 @@ pub(super) fn save(order: &SaveOrder, link: &Link, orders: &Orders) -> Result<()
         on_interval: Some(&mut tell),
         ..SaveWatch::<ThreadWaitMeter>::new(&stop, None)
     };
-    let saved = prepared.run(watch).map_err(|error| failed(error.to_string()))?;
+    let saved = prepared.run(watch).map_err(failed)?;
     match saved.error {
-        Some(error) => Err(failed(error.to_string())),
+        Some(error) => Err(LabError::Save(error.into())),
         None => Ok(()),
     }
 }

@@ -39,7 +39,7 @@ pub(super) struct Watched {
 const EDGES: u32 = 2;
 
 pub(super) fn refuse(error: ServeError) -> LabError {
-    LabError::Program { program: "the virtual device".to_owned(), reason: error.to_string() }
+    LabError::Device(error.into())
 }
 
 /// Starts a device.
@@ -51,7 +51,7 @@ pub(super) fn start(settings: Settings) -> Result<Running, LabError> {
 pub(super) fn socket(device: &Running) -> Result<PathBuf, LabError> {
     match device.listen() {
         Listen::Unix(path) => Ok(path.clone()),
-        other => Err(LabError::Said(format!("the device listens on {other:?}, not on a socket"))),
+        other => Err(LabError::NoSocket(format!("{other:?}"))),
     }
 }
 
@@ -125,10 +125,7 @@ impl Watched {
     pub fn stop_recording(&mut self) -> Result<(), LabError> {
         match self.control.ask(&Command::RecordStop).map_err(refuse)? {
             Answer::Recorded { complete: true, .. } => Ok(()),
-            other => {
-                let reason = format!("the recording is not whole ({other:?}): make fewer saves");
-                Err(LabError::Said(reason))
-            }
+            other => Err(LabError::Recording { answer: format!("{other:?}") }),
         }
     }
 

@@ -22,7 +22,7 @@ pub(crate) use trust::flushes;
 
 pub use crate::target::{SimTarget, profile};
 
-use crate::error::RunError;
+use crate::error::{RunError, VirtualError};
 use crate::estimate::estimate;
 use crate::events::Observer;
 use crate::record::{new_run, profile_record, reviewers_leave};
@@ -57,16 +57,19 @@ pub(crate) fn prepare(
     target: &SimTarget,
     cycles: u32,
 ) -> Result<Work<Simulation>, RunError> {
-    let refuse = |reason: String| RunError::Simulation { target: target.text.clone(), reason };
-    let model = target.profile.model().map_err(|error| refuse(error.to_string()))?;
-    let mut flash = Flash::new(&model, request.seed).map_err(|error| refuse(error.to_string()))?;
+    let refuse = |source: VirtualError| RunError::Simulation {
+        target: target.text.clone(),
+        source: Box::new(source),
+    };
+    let model = target.profile.model().map_err(|error| refuse(error.into()))?;
+    let mut flash = Flash::new(&model, request.seed).map_err(|error| refuse(error.into()))?;
     if cycles > 0 {
         let worn = Past { written: Bytes::ZERO, order: Order::Sequential, cycles };
-        flash.prepare(&worn).map_err(|error| refuse(error.to_string()))?;
+        flash.prepare(&worn).map_err(|error| refuse(error.into()))?;
     }
-    let spec = StackSpec::of(&target.mount).map_err(|error| refuse(error.to_string()))?;
+    let spec = StackSpec::of(&target.mount).map_err(|error| refuse(error.into()))?;
     let stack = Stack::mount(FlashDevice::new(flash), spec, &model.stack)
-        .map_err(|error| refuse(error.to_string()))?;
+        .map_err(|error| refuse(error.into()))?;
     let environment = environment::environment(
         &target.profile,
         &model,

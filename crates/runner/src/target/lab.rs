@@ -7,7 +7,7 @@ use flashlag_serve::Settings;
 use flashlag_units::Bytes;
 
 use super::simulated::{of_size, profile};
-use crate::error::RunError;
+use crate::error::{RunError, VirtualError};
 
 /// A device with a real filesystem on it, below a real kernel.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,8 +44,7 @@ impl LabTarget {
     pub fn parse(text: &str) -> Result<LabTarget, RunError> {
         let rest = text.strip_prefix("lab:").unwrap_or(text);
         let device = DeviceSpec::parse_as(Kind::Lab, rest);
-        let refuse = |reason: String| RunError::Lab { target: text.to_owned(), reason };
-        LabTarget::of(text, &device.map_err(|error| refuse(error.to_string()))?)
+        LabTarget::of(text, &device.map_err(|error| refused(text, error))?)
     }
 
     /// The device, filesystem and options that a target, `text`, asks for.
@@ -53,13 +52,12 @@ impl LabTarget {
     /// # Errors
     /// No such profile, no filesystem, or a size below what the profile's blocks need.
     pub(super) fn of(text: &str, device: &DeviceSpec) -> Result<LabTarget, RunError> {
-        let refuse = |reason: String| RunError::Lab { target: text.to_owned(), reason };
-        let spec = LabSpec::of(device).map_err(|error| refuse(error.to_string()))?;
+        let spec = LabSpec::of(device).map_err(|error| refused(text, error))?;
         let mut device = profile(&spec.profile)?;
         if let Some(size) = spec.size {
-            device = of_size(&device, size).map_err(refuse)?;
+            device = of_size(&device, size).map_err(|error| refused(text, error))?;
         }
-        let model = device.model().map_err(|error| refuse(error.to_string()))?;
+        let model = device.model().map_err(|error| refused(text, error))?;
         let size = model.map.capacity.0;
         let age = spec.state.as_ref().map(|state| state.value).unwrap_or_default();
         let pace = Pace::of(&spec);
@@ -90,8 +88,12 @@ impl LabTarget {
 
     /// An error of the lab, with the target.
     pub(crate) fn failed(&self, error: LabError) -> RunError {
-        RunError::Lab { target: self.text.clone(), reason: error.to_string() }
+        refused(&self.text, error)
     }
+}
+
+fn refused(target: &str, source: impl Into<VirtualError>) -> RunError {
+    RunError::Lab { target: target.to_owned(), source: Box::new(source.into()) }
 }
 
 impl Pace {

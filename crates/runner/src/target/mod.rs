@@ -31,7 +31,7 @@ impl Target {
     /// # Errors
     /// A kind, profile, filesystem or option that does not exist.
     pub fn parse(text: &str) -> Result<Target, RunError> {
-        let refuse = |error: TargetError| refused(text, &error);
+        let refuse = |error: TargetError| refused(text, error);
         match TargetSpec::parse(text).map_err(refuse)? {
             TargetSpec::Directory(path) => Ok(Target::Directory(path)),
             TargetSpec::Device(device) => match device.kind {
@@ -76,20 +76,17 @@ impl Target {
     pub(crate) fn simulated(&self) -> Result<&SimTarget, RunError> {
         match self {
             Target::Simulated(target) => Ok(target),
-            _ => Err(RunError::Target {
-                text: self.name(),
-                reason: "a forecast simulates: give sim:PROFILE".to_owned(),
-            }),
+            _ => Err(RunError::NotSimulated { text: self.name() }),
         }
     }
 }
 
-/// A target that its own words refuse, in the words of its kind.
-fn refused(text: &str, error: &TargetError) -> RunError {
-    let (target, reason) = (text.to_owned(), error.to_string());
+/// A refused target, in the words of its kind.
+fn refused(text: &str, source: TargetError) -> RunError {
+    let target = text.to_owned();
     match text.split_once(':') {
-        Some(("sim", _)) => RunError::Simulation { target, reason },
-        Some(("lab", _)) => RunError::Lab { target, reason },
-        _ => RunError::Target { text: target, reason },
+        Some(("sim", _)) => RunError::Simulation { target, source: Box::new(source.into()) },
+        Some(("lab", _)) => RunError::Lab { target, source: Box::new(source.into()) },
+        _ => RunError::Target { text: target, source },
     }
 }

@@ -1,11 +1,11 @@
 //! `sim:PROFILE[+FS[,OPTION]...]`.
 
 use flashlag_flash::model_of_size;
-use flashlag_schema::profile::{Profile, ProfileError};
+use flashlag_schema::profile::Profile;
 use flashlag_schema::target::{DeviceSpec, Kind, MountSpec, TargetOption};
 use flashlag_units::Bytes;
 
-use crate::error::RunError;
+use crate::error::{RunError, VirtualError};
 
 /// A simulated device with a filesystem on it.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,7 +26,7 @@ impl SimTarget {
     pub fn parse(text: &str) -> Result<SimTarget, RunError> {
         let rest = text.strip_prefix("sim:").unwrap_or(text);
         let device = DeviceSpec::parse_as(Kind::Sim, rest);
-        let device = device.map_err(|error| refused(text, error.to_string()))?;
+        let device = device.map_err(|error| refused(text, error))?;
         SimTarget::of(text, &device)
     }
 
@@ -36,41 +36,40 @@ impl SimTarget {
     /// # Errors
     /// An unknown profile, or a size below what the profile's blocks need.
     pub(super) fn of(text: &str, device: &DeviceSpec) -> Result<SimTarget, RunError> {
-        let refuse = |reason: String| refused(text, reason);
         let mut profile = profile(&device.profile)?;
         let mount = match &device.mount {
             Some(mount) => mount.clone(),
             None => MountSpec::parse(Kind::Sim, &profile.filesystem)
-                .map_err(|error| refuse(error.to_string()))?,
+                .map_err(|error| refused(text, error))?,
         };
         let size = mount.options.iter().rev().find_map(|option| match option {
             TargetOption::Size(size) => Some(size.value),
             _ => None,
         });
         if let Some(size) = size {
-            profile = of_size(&profile, size).map_err(refuse)?;
+            profile = of_size(&profile, size).map_err(|error| refused(text, error))?;
         }
         Ok(SimTarget { text: text.to_owned(), profile, mount: mount.stack() })
     }
 }
 
-fn refused(text: &str, reason: String) -> RunError {
-    RunError::Simulation { target: text.to_owned(), reason }
+fn refused(target: &str, source: impl Into<VirtualError>) -> RunError {
+    RunError::Simulation { target: target.to_owned(), source: Box::new(source.into()) }
 }
 
 /// The profile of a device of another size: as `flashlag device --size` makes it.
 ///
 /// # Errors
 /// A size below what the blocks need; the message says the least.
-pub(super) fn of_size(profile: &Profile, size: Bytes) -> Result<Profile, String> {
-    let model = model_of_size(profile, Some(size)).map_err(|error| error.to_string())?;
+pub(super) fn of_size(profile: &Profile, size: Bytes) -> Result<Profile, VirtualError> {
+    let model = model_of_size(profile, Some(size))?;
     let mut sized = profile.clone();
     let mut set = |key: &str, bytes: Bytes| {
         if !sized.parameters.contains_key(key) {
             return Ok(());
         }
-        sized = sized.with(key, &format!("{}B", bytes.0)).map_err(|error| error.to_string())?;
-        Ok::<(), String>(())
+        sized = sized.with(key, &format!("{}B", bytes.0))?;
+        Ok::<(), VirtualError>(())
     };
     set("map.capacity", model.map.capacity.0)?;
     set("map.spare", model.map.spare.0)?;
@@ -85,11 +84,7 @@ pub(super) fn of_size(profile: &Profile, size: Bytes) -> Result<Profile, String>
 /// # Errors
 /// No such profile, or one that makes no device: what is wrong, by the parameter's name.
 pub fn profile(name: &str) -> Result<Profile, RunError> {
-    let refuse = |error: ProfileError| RunError::Profile {
-        name: name.to_owned(),
-        reason: error.to_string(),
-    };
-    Profile::find(name).map_err(refuse)
+    Profile::find(name).map_err(|source| RunError::Profile { name: name.to_owned(), source })
 }
 
 #[cfg(test)]

@@ -1,40 +1,36 @@
 use thiserror::Error;
 
+use super::fault::ScenarioFault;
+
 /// Why a scenario can't be used. Lines count from 1.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ScenarioError {
-    /// The text is no TOML, or a field is unknown, missing or of the wrong type.
-    #[error("line {line}: {message}")]
-    Text {
-        /// Where.
+    /// A fault of the file.
+    #[error("line {line}: {fault}")]
+    File {
+        /// The line.
         line: usize,
         /// What is wrong and what is allowed.
-        message: String,
+        #[source]
+        fault: ScenarioFault,
     },
     /// `--set` names a setting that the scenario does not have.
     #[error("`--set {key}=…`: no such setting; {name} has {allowed}")]
     UnknownSetting {
-        /// What was given.
+        /// The name that was given.
         key: String,
         /// The scenario's name.
         name: String,
-        /// The settings there are.
+        /// The scenario's settings.
         allowed: String,
     },
-    /// A value of `--set` that the scenario can't take: no line that anybody has seen is wrong.
-    #[error("{set}: {message}")]
+    /// A value of `--set` that the scenario can't take: the file itself has no fault.
+    #[error("{set}: {fault}")]
     Setting {
         /// As given: `--set span=100`.
         set: String,
         /// What is wrong and what is allowed.
-        message: String,
-    },
-    /// The parts are fine but do not fit together.
-    #[error("line {line}: {message}")]
-    Meaning {
-        /// Where.
-        line: usize,
-        /// What is wrong and what is allowed.
-        message: String,
+        #[source]
+        fault: ScenarioFault,
     },
 }

@@ -5,6 +5,7 @@
 
 mod days;
 mod error;
+mod fault;
 mod hash;
 mod parse;
 mod settings;
@@ -17,6 +18,7 @@ pub(crate) use parse::ScenarioFile;
 pub use crate::words::{Durability, EngineKind, Pattern};
 pub use days::Days;
 pub use error::ScenarioError;
+pub use fault::{Combination, ScenarioFault};
 pub use hash::hash_of_text;
 pub use types::{
     Arrivals, Io, IoOperation, JournalMode, Save, Scenario, Schedule, Statement, Step, Synchronous,

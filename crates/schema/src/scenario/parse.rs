@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
 use super::error::ScenarioError;
+use super::fault::{Combination, ScenarioFault};
 use super::settings::{substitute, typed_as};
 use super::types::{
     Arrivals, Io, JournalMode, Save, Scenario, Statement, Step, Synchronous, Test, hundred_bytes,
@@ -149,25 +150,26 @@ impl Scenario {
     /// # Errors
     /// The first mistake, with its line and what is allowed there.
     pub fn parse(text: &str, set: &[(String, String)]) -> Result<Scenario, ScenarioError> {
-        let error =
-            match Scenario::parse_with(text, set) {
-                Err(
-                    ScenarioError::Text { message, .. } | ScenarioError::Meaning { message, .. },
-                ) if !set.is_empty() && Scenario::parse_with(text, &[]).is_ok() => message,
-                parsed => return parsed,
-            };
-        // Without them all is well, so one of them is to blame, or only all together.
-        let alone = |pair: &(String, String)| {
-            let error = Scenario::parse_with(text, std::slice::from_ref(pair)).err()?;
-            let (ScenarioError::Text { message, .. } | ScenarioError::Meaning { message, .. }) =
-                error
-            else {
-                return None;
-            };
-            Some(ScenarioError::Setting { set: as_given(std::slice::from_ref(pair)), message })
+        let fault = match Scenario::parse_with(text, set) {
+            Err(ScenarioError::File { fault, .. })
+                if !set.is_empty() && Scenario::parse_with(text, &[]).is_ok() =>
+            {
+                fault
+            }
+            parsed => return parsed,
         };
-        let to_blame = set.iter().find_map(alone);
-        Err(to_blame.unwrap_or(ScenarioError::Setting { set: as_given(set), message: error }))
+        // The file has no fault without the settings: one of them has it, or all together.
+        let alone = |pair: &(String, String)| match Scenario::parse_with(
+            text,
+            std::slice::from_ref(pair),
+        ) {
+            Err(ScenarioError::File { fault, .. }) => {
+                Some(ScenarioError::Setting { set: as_given(std::slice::from_ref(pair)), fault })
+            }
+            _ => None,
+        };
+        let of_one = set.iter().find_map(alone);
+        Err(of_one.unwrap_or(ScenarioError::Setting { set: as_given(set), fault }))
     }
 
     fn parse_with(text: &str, set: &[(String, String)]) -> Result<Scenario, ScenarioError> {
@@ -181,9 +183,9 @@ impl Scenario {
                 let (key, name) = (key.clone(), head.name);
                 return Err(ScenarioError::UnknownSetting { key, name, allowed });
             };
-            let typed = typed_as(default, value).map_err(|message| ScenarioError::Setting {
+            let typed = typed_as(default, value).map_err(|fault| ScenarioError::Setting {
                 set: format!("--set {key}={value}"),
-                message,
+                fault,
             })?;
             head.settings.insert(key.clone(), typed);
         }
@@ -203,7 +205,7 @@ impl Scenario {
         for step in file.step {
             let line = line_of(step.span());
             let step = step_from(step.into_inner())
-                .map_err(|message| ScenarioError::Meaning { line, message })?;
+                .map_err(|fault| ScenarioError::File { line, fault: fault.into() })?;
             steps.push((line, step));
         }
         name_all_tests(&mut steps, &tests);
@@ -282,7 +284,7 @@ fn word<T: serde::Serialize>(value: &T) -> String {
     }
 }
 
-fn step_from(text: StepText) -> Result<Step, String> {
+fn step_from(text: StepText) -> Result<Step, Combination> {
     let kinds = [
         text.measure.is_some(),
         text.fill.is_some(),
@@ -291,16 +293,16 @@ fn step_from(text: StepText) -> Result<Step, String> {
         text.idle.is_some(),
     ];
     if kinds.iter().filter(|given| **given).count() != 1 {
-        return Err("a step has exactly one of measure, fill, delete, trim, idle".to_owned());
+        return Err(Combination::StepKind);
     }
     if text.measure.is_none() && (text.state.is_some() || text.repeat.is_some()) {
-        return Err("state and repeat belong to a measure step".to_owned());
+        return Err(Combination::MeasureKeys);
     }
     if text.fill.is_none() && text.directory.is_some() {
-        return Err("directory belongs to a fill step".to_owned());
+        return Err(Combination::FillDirectory);
     }
     if text.delete == Some(false) || text.trim == Some(false) {
-        return Err("write delete = true or trim = true, or leave the step out".to_owned());
+        return Err(Combination::StepFalse);
     }
     Ok(match text {
         StepText { measure: Some(tests), state, repeat, .. } => {
@@ -317,7 +319,7 @@ fn step_from(text: StepText) -> Result<Step, String> {
 
 fn text_error(text: &str, error: &toml::de::Error) -> ScenarioError {
     let line = error.span().map_or(1, |span| line_at(text, span.start));
-    ScenarioError::Text { line, message: with_hint(error.message()) }
+    ScenarioError::File { line, fault: ScenarioFault::Text(with_hint(error.message())) }
 }
 
 fn line_at(text: &str, offset: usize) -> usize {

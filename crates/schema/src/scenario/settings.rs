@@ -1,8 +1,7 @@
 use std::collections::BTreeMap;
 
-use flashlag_units::did_you_mean;
-
 use super::error::ScenarioError;
+use super::fault::ScenarioFault;
 
 /// Replaces each `"$name"` by the setting's value, as TOML, without moving any line: so that a
 /// later error still names the right one.
@@ -12,16 +11,9 @@ pub(super) fn substitute(
 ) -> Result<String, ScenarioError> {
     let mut replaced = String::with_capacity(text.len());
     for (number, line) in text.lines().enumerate() {
-        let line = substitute_line(line, settings).map_err(|name| {
-            let allowed: Vec<_> = settings.keys().map(String::as_str).collect();
-            ScenarioError::Meaning {
-                line: number + 1,
-                message: format!(
-                    "`${name}` is no setting; [settings] has {}{}",
-                    allowed.join(", "),
-                    did_you_mean(&name, allowed.iter().copied())
-                ),
-            }
+        let line = substitute_line(line, settings).map_err(|name| ScenarioError::File {
+            line: number + 1,
+            fault: ScenarioFault::NoSetting { name, known: settings.keys().cloned().collect() },
         })?;
         replaced.push_str(&line);
         replaced.push('\n');
@@ -52,8 +44,8 @@ fn substitute_line(line: &str, settings: &BTreeMap<String, toml::Value>) -> Resu
 
 /// What `--set KEY=VALUE` means: of the type that the default has, so that `5` stays a number
 /// and `100MB` a string.
-pub(super) fn typed_as(default: &toml::Value, text: &str) -> Result<toml::Value, String> {
-    let wanted = |what: &str| format!("`{text}` is not {what}");
+pub(super) fn typed_as(default: &toml::Value, text: &str) -> Result<toml::Value, ScenarioFault> {
+    let wanted = |wanted: &'static str| ScenarioFault::Type { text: text.to_owned(), wanted };
     Ok(match default {
         toml::Value::Integer(_) => {
             toml::Value::Integer(text.parse().map_err(|_| wanted("a whole number"))?)

@@ -1,8 +1,9 @@
 use std::collections::BTreeMap;
 
-use flashlag_units::{Bytes, Nanos, did_you_mean};
+use flashlag_units::{Bytes, Nanos};
 
 use super::error::ScenarioError;
+use super::fault::{Combination, ScenarioFault};
 use super::types::{Arrivals, Io, IoOperation, Save, Step, Test, Until};
 use crate::words::{Durability, EngineKind};
 
@@ -14,39 +15,40 @@ pub(super) fn validate(
     let mut by_name: BTreeMap<&str, &Test> = BTreeMap::new();
     let mut phases: BTreeMap<String, &str> = BTreeMap::new();
     for (line, test) in tests {
-        let wrong = |message: String| ScenarioError::Meaning { line: *line, message };
+        let wrong = |fault: ScenarioFault| ScenarioError::File { line: *line, fault };
+        let of_test = |fault: ScenarioFault| {
+            wrong(ScenarioFault::Test { test: test.name().to_owned(), fault: Box::new(fault) })
+        };
         check_name(test.name()).map_err(wrong)?;
         if by_name.insert(test.name(), test).is_some() {
-            return Err(wrong(format!("two tests are named `{}`", test.name())));
+            return Err(wrong(ScenarioFault::SameName(test.name().to_owned())));
         }
         for phase in test.phase_names() {
             check_name(&phase).map_err(wrong)?;
             if let Some(other) = phases.insert(phase.clone(), test.name()) {
-                let name = test.name();
-                return Err(wrong(format!("`{phase}` of `{name}` is also a result of `{other}`")));
+                let (test, other) = (test.name().to_owned(), other.to_owned());
+                return Err(wrong(ScenarioFault::SameResult { phase, test, other }));
             }
         }
         match test {
             Test::Io(io) => check_io(io),
             Test::Save(save) => check_save(save),
         }
-        .map_err(|message| wrong(format!("{}: {message}", test.name())))?;
+        .map_err(of_test)?;
     }
     for (line, test) in tests {
         if let Some(background) = test.background() {
-            check_background(background, &by_name).map_err(|message| ScenarioError::Meaning {
+            check_background(background, &by_name).map_err(|fault| ScenarioError::File {
                 line: *line,
-                message: format!("{}: {message}", test.name()),
+                fault: ScenarioFault::Test { test: test.name().to_owned(), fault: Box::new(fault) },
             })?;
         }
     }
     if steps.is_empty() {
-        let message = "no [[step]]: nothing would be done".to_owned();
-        return Err(ScenarioError::Meaning { line: 1, message });
+        return Err(ScenarioError::File { line: 1, fault: ScenarioFault::NoStep });
     }
     for (line, step) in steps.iter() {
-        check_step(step, &by_name)
-            .map_err(|message| ScenarioError::Meaning { line: *line, message })?;
+        check_step(step, &by_name).map_err(|fault| ScenarioError::File { line: *line, fault })?;
     }
     steps.retain(|(_, step)| match step {
         Step::Measure { repeat, .. } => *repeat > 0,
@@ -56,72 +58,71 @@ pub(super) fn validate(
     Ok(())
 }
 
-fn check_name(name: &str) -> Result<(), String> {
+fn check_name(name: &str) -> Result<(), ScenarioFault> {
     let fine = |c: char| c.is_ascii_alphanumeric() || c == '_';
     if name.is_empty() || name.len() > 64 || !name.chars().all(fine) {
-        return Err(format!("`{name}` is no test name: letters, digits and _, 64 at most"));
+        return Err(ScenarioFault::Name(name.to_owned()));
     }
     Ok(())
 }
 
-fn check_io(io: &Io) -> Result<(), String> {
+fn check_io(io: &Io) -> Result<(), ScenarioFault> {
     let block = io.block.0.0;
     if block == 0 || !block.is_multiple_of(512) || block > 64 << 20 {
-        return Err(format!("block = {} must be a multiple of 512 B, 64 MiB at most", io.block.0));
+        return Err(range("block", io.block.0, "a multiple of 512 B, 64 MiB at most"));
     }
     if let Some(span) = io.span
         && span.0.0 < block
     {
-        return Err(format!("span = {} is less than one block of {}", span.0, io.block.0));
+        return Err(ScenarioFault::Span { span: span.0, block: io.block.0 });
     }
     if !io.begin().0.is_multiple_of(4096) {
-        return Err(format!("offset = {} must be a multiple of 4 KiB", io.begin()));
+        return Err(range("offset", io.begin(), "a multiple of 4 KiB"));
     }
     if io.offset.is_some() && io.span.is_none() {
-        return Err("an offset needs a span: a fill takes what there is".to_owned());
+        return Err(Combination::OffsetWithoutSpan.into());
     }
     within_reason("min_ops", io.min_ops, MOST_OPS)?;
     check_time("time", io.time.map(|time| time.0))?;
     if !(1..=256).contains(&io.queue_depth) {
-        return Err(format!("queue_depth = {} must be 1 to 256", io.queue_depth));
+        return Err(range("queue_depth", io.queue_depth, "1 to 256"));
     }
     check_threads(io)?;
     check_mixed(io)?;
     if io.queue_depth > 1 && io.engine == EngineKind::Psync {
-        return Err("psync has one operation in flight: use engine = \"io_uring\"".to_owned());
+        return Err(Combination::PsyncDepth.into());
     }
     if matches!(io.engine, EngineKind::Sqlite | EngineKind::Fio) {
-        return Err("engine must be auto, psync, io_uring or null".to_owned());
+        return Err(Combination::Engine.into());
     }
     let durable = io.durable != Durability::None;
     if io.operation == IoOperation::Read && durable {
-        return Err("a read can't be durable".to_owned());
+        return Err(Combination::DurableRead.into());
     }
     check_arrivals(&io.arrivals)
 }
 
-fn check_threads(io: &Io) -> Result<(), String> {
+fn check_threads(io: &Io) -> Result<(), ScenarioFault> {
     if !(1..=64).contains(&io.threads) {
-        return Err(format!("threads = {} must be 1 to 64", io.threads));
+        return Err(range("threads", io.threads, "1 to 64"));
     }
     if io.threads == 1 {
         return Ok(());
     }
     if io.in_flight() > 1024 {
         let (threads, depth) = (io.threads, io.queue_depth);
-        return Err(format!("threads × queue_depth = {threads} × {depth} must be 1024 at most"));
+        return Err(range("threads × queue_depth", format!("{threads} × {depth}"), "1024 at most"));
     }
     if io.until == Until::Steady {
-        return Err("until = \"steady\" needs threads = 1: it is decided in one thread".to_owned());
+        return Err(Combination::SteadyThreads.into());
     }
     let each = io.span.map(|span| span.0.0 / u64::from(io.threads));
     match each {
-        Some(each) if each < io.block.0.0 => Err(format!(
-            "each of {} threads has {} of the span, less than one block of {}",
-            io.threads,
-            Bytes(each),
-            io.block.0
-        )),
+        Some(each) if each < io.block.0.0 => Err(ScenarioFault::ThreadSpan {
+            threads: io.threads,
+            each: Bytes(each),
+            block: io.block.0,
+        }),
         _ => Ok(()),
     }
 }
@@ -134,83 +135,85 @@ const MOST_OPS: u64 = 1_000_000_000_000;
 const MOST_ROWS: u64 = 100_000_000;
 
 /// A number or a time that no storage outlives is a slip of the hand.
-fn within_reason(name: &str, value: Option<u64>, most: u64) -> Result<(), String> {
+fn within_reason(name: &'static str, value: Option<u64>, most: u64) -> Result<(), ScenarioFault> {
     match value {
-        Some(value) if value > most => Err(format!("{name} = {value} must be {most} at most")),
+        Some(value) if value > most => Err(range(name, value, format!("{most} at most"))),
         _ => Ok(()),
     }
 }
 
-fn check_mixed(io: &Io) -> Result<(), String> {
+fn check_mixed(io: &Io) -> Result<(), ScenarioFault> {
     if io.operation != IoOperation::Mixed {
         return match io.read_percent {
             None => Ok(()),
-            Some(_) => Err("read_percent belongs to operation = \"mixed\"".to_owned()),
+            Some(_) => Err(Combination::ReadPercent.into()),
         };
     }
     match io.read_percent {
         Some(1..=99) => {}
-        Some(other) => return Err(format!("read_percent = {other} must be 1 to 99")),
-        None => return Err("operation = \"mixed\" needs read_percent, 1 to 99".to_owned()),
+        Some(other) => return Err(range("read_percent", other, "1 to 99")),
+        None => return Err(Combination::MixedWithoutPercent.into()),
     }
     if io.until == Until::Steady {
-        return Err("until = \"steady\" is for reads or writes alone".to_owned());
+        return Err(Combination::SteadyMixed.into());
     }
     if io.background.is_some() {
-        return Err("a mixed test has no background: its halves run beside each other".to_owned());
+        return Err(Combination::MixedBackground.into());
     }
     Ok(())
 }
 
-fn check_time(name: &str, time: Option<Nanos>) -> Result<(), String> {
+fn check_time(name: &'static str, time: Option<Nanos>) -> Result<(), ScenarioFault> {
     match time {
-        Some(time) if time > LONGEST => Err(format!("{name} = {time} must be ten years at most")),
+        Some(time) if time > LONGEST => Err(range(name, time, "ten years at most")),
         _ => Ok(()),
     }
 }
 
-fn check_save(save: &Save) -> Result<(), String> {
+fn check_save(save: &Save) -> Result<(), ScenarioFault> {
     within_reason("rows", Some(save.rows), MOST_ROWS)?;
     within_reason("saves", save.saves, MOST_OPS)?;
     within_reason("min_saves", save.min_saves, MOST_OPS)?;
     check_time("time", save.time.map(|time| time.0))?;
     if !(1..=64).contains(&save.databases) {
-        return Err(format!("databases = {} must be 1 to 64", save.databases));
+        return Err(range("databases", save.databases, "1 to 64"));
     }
     if save.row.0 > Bytes::from_mib(1) {
-        return Err(format!("row = {} must be 1 MiB at most", save.row.0));
+        return Err(range("row", save.row.0, "1 MiB at most"));
     }
     if save.saves.is_none() && save.time.is_none() {
-        return Err("needs saves or time, else it would never end".to_owned());
+        return Err(Combination::EndlessSaves.into());
     }
     check_arrivals(&save.arrivals)
 }
 
-fn check_arrivals(arrivals: &Arrivals) -> Result<(), String> {
+fn check_arrivals(arrivals: &Arrivals) -> Result<(), ScenarioFault> {
     match arrivals.per_second {
         Some(rate) if !(rate > 0.0 && rate <= 1e7) => {
-            Err(format!("arrivals.per_second = {rate} must be above 0 and at most 10 million"))
+            Err(range("arrivals.per_second", rate, "above 0 and at most 10 million"))
         }
         _ => Ok(()),
     }
 }
 
-fn check_background(name: &str, tests: &BTreeMap<&str, &Test>) -> Result<(), String> {
+fn check_background(name: &str, tests: &BTreeMap<&str, &Test>) -> Result<(), ScenarioFault> {
+    let background = |must: &'static str| ScenarioFault::Background { name: name.to_owned(), must };
     match tests.get(name) {
         Some(Test::Io(io)) if io.operation == IoOperation::Mixed || io.threads > 1 => {
-            Err(format!("background = \"{name}\" must read or write, in one thread"))
+            Err(background("read or write, in one thread"))
         }
         Some(Test::Io(io)) if io.background.is_none() => Ok(()),
-        Some(_) => Err(format!("background = \"{name}\" must be an [[io]] without a background")),
+        Some(_) => Err(background("be an [[io]] without a background")),
         None => Err(unknown_test(name, tests)),
     }
 }
 
-fn check_step(step: &Step, tests: &BTreeMap<&str, &Test>) -> Result<(), String> {
+fn check_step(step: &Step, tests: &BTreeMap<&str, &Test>) -> Result<(), ScenarioFault> {
+    let fill = |test: &str, must: &'static str| ScenarioFault::Fill { name: test.to_owned(), must };
     match step {
         Step::Measure { tests: names, repeat, .. } => {
             if *repeat > 1000 {
-                return Err(format!("repeat = {repeat} must be 1000 at most"));
+                return Err(range("repeat", repeat, "1000 at most"));
             }
             names.iter().try_for_each(|name| match tests.get(name.as_str()) {
                 Some(Test::Io(io)) => check_measured(io),
@@ -219,11 +222,9 @@ fn check_step(step: &Step, tests: &BTreeMap<&str, &Test>) -> Result<(), String> 
             })
         }
         Step::Fill { test, .. } => match tests.get(test.as_str()) {
-            Some(Test::Io(io)) if io.threads > 1 => {
-                Err(format!("fill = \"{test}\" must have threads = 1"))
-            }
+            Some(Test::Io(io)) if io.threads > 1 => Err(fill(test, "have threads = 1")),
             Some(Test::Io(io)) if io.operation == IoOperation::Write => Ok(()),
-            Some(_) => Err(format!("fill = \"{test}\" must be an [[io]] that writes")),
+            Some(_) => Err(fill(test, "be an [[io]] that writes")),
             None => Err(unknown_test(test, tests)),
         },
         Step::Idle { time } => check_time("idle", Some(time.0)),
@@ -231,18 +232,22 @@ fn check_step(step: &Step, tests: &BTreeMap<&str, &Test>) -> Result<(), String> 
     }
 }
 
-fn check_measured(io: &Io) -> Result<(), String> {
+fn check_measured(io: &Io) -> Result<(), ScenarioFault> {
+    let needs = |needs: &'static str| ScenarioFault::Measured { test: io.name.clone(), needs };
     if io.span.is_none() {
-        return Err(format!("{} needs a span to be measured over", io.name));
+        return Err(needs("a span to be measured over"));
     }
     if io.bytes.is_none() && io.time.is_none() {
-        return Err(format!("{} needs bytes or time, else it would never end", io.name));
+        return Err(needs("bytes or time, else it would never end"));
     }
     Ok(())
 }
 
-fn unknown_test(name: &str, tests: &BTreeMap<&str, &Test>) -> String {
-    let known: Vec<_> = tests.keys().copied().collect();
-    let near = did_you_mean(name, known.iter().copied());
-    format!("no test is named `{name}`; there are {}{near}", known.join(", "))
+fn unknown_test(name: &str, tests: &BTreeMap<&str, &Test>) -> ScenarioFault {
+    let known = tests.keys().map(|known| (*known).to_owned()).collect();
+    ScenarioFault::NoTest { name: name.to_owned(), known }
+}
+
+fn range(key: &'static str, value: impl ToString, allowed: impl Into<String>) -> ScenarioFault {
+    ScenarioFault::Range { key, value: value.to_string(), allowed: allowed.into() }
 }
