@@ -62,7 +62,7 @@ impl FlashDevice {
     fn build(flash: Flash, content: Option<Content>) -> FlashDevice {
         let geometry = Geometry {
             size: flash.capacity(),
-            alignment: Bytes(SECTOR),
+            alignment: SECTOR,
             slots: SLOTS,
             buffer: BUFFER,
             keeps_data: content.is_some(),

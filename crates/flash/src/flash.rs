@@ -10,8 +10,8 @@ use crate::past::Past;
 use crate::power::PowerCut;
 use crate::stats::Stats;
 
-/// Alignment of offsets and lengths, in bytes.
-pub(crate) const SECTOR: u64 = 512;
+/// The alignment of offsets and lengths.
+pub const SECTOR: Bytes = Bytes(512);
 
 /// A simulated flash device.
 ///
@@ -41,7 +41,7 @@ impl Flash {
         Ok(Flash {
             front: Front::new(model, model.nand.channels * model.nand.dies_per_channel, seed),
             ftl,
-            capacity: model.map.capacity.0.round_down(Bytes(SECTOR)),
+            capacity: model.map.capacity.0.round_down(SECTOR),
             unit: model.map.unit.0,
             last: Nanos::ZERO,
             flushes: 0,
@@ -90,7 +90,7 @@ impl Flash {
         };
         let end = offset.0.checked_add(length.0);
         let inside = end.is_some_and(|end| end <= self.capacity.0);
-        if inside && length.0 > 0 && (offset.0 | length.0).is_multiple_of(SECTOR) {
+        if inside && length.0 > 0 && (offset.0 | length.0).is_multiple_of(SECTOR.0) {
             return Ok(());
         }
         Err(FlashError::Range {

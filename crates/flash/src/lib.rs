@@ -66,7 +66,7 @@ mod stats;
 
 pub use command::{Command, FlashError, Timing};
 pub use device::FlashDevice;
-pub use flash::Flash;
+pub use flash::{Flash, SECTOR};
 pub use past::{Order, Past};
 pub use power::{Lost, PowerCut, Undo};
 pub use sizing::{SizeError, is_instant, minimum_size, model_of_size};

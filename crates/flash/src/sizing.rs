@@ -5,7 +5,7 @@ use flashlag_units::{Bytes, Nanos, Text};
 use thiserror::Error;
 
 use crate::command::FlashError;
-use crate::flash::Flash;
+use crate::flash::{Flash, SECTOR};
 
 /// The unit of minimum sizes.
 const STEP: Bytes = Bytes::from_mib(1);
@@ -62,7 +62,7 @@ pub fn model_of_size(profile: &Profile, size: Option<Bytes>) -> Result<Model, Si
     let Some(size) = size else {
         return Ok(model);
     };
-    if size.0 % 512 != 0 {
+    if size.0 % SECTOR.0 != 0 {
         return Err(SizeError::Sectors(size));
     }
     let sized = resized(&model, size);

@@ -9,6 +9,48 @@ use crate::plan::{Run, push_run};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Block(pub(super) u32);
 
+impl Block {
+    /// The block of that number. A filesystem has fewer blocks than [`HOLE`].
+    pub(super) const fn at(number: u64) -> Block {
+        Block(number as u32)
+    }
+
+    /// The number, for arithmetic.
+    pub(super) const fn number(self) -> u64 {
+        self.0 as u64
+    }
+
+    /// The block that lies `count` blocks behind.
+    pub(super) const fn plus(self, count: u64) -> Block {
+        Block::at(self.number() + count)
+    }
+}
+
+/// Consecutive blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct BlockRun {
+    pub(super) first: Block,
+    /// The number of blocks.
+    pub(super) count: u64,
+}
+
+impl BlockRun {
+    /// The block behind the last.
+    pub(super) const fn end(self) -> Block {
+        self.first.plus(self.count)
+    }
+
+    /// Every block, in order.
+    pub(super) fn blocks(self) -> impl Iterator<Item = Block> {
+        (self.first.number()..self.end().number()).map(Block::at)
+    }
+
+    /// The bytes of a device whose first block is the filesystem's.
+    pub(super) const fn bytes(self) -> Run {
+        Run { offset: self.first.number() * BLOCK, length: self.count * BLOCK }
+    }
+}
+
 /// The entry of a page without a block.
 pub(super) const HOLE: Block = Block(u32::MAX);
 /// Resolution of modification times: 100 ticks a second on phones (`HZ`).

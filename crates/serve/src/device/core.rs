@@ -1,4 +1,4 @@
-use flashlag_flash::FlashError;
+use flashlag_flash::{FlashError, SECTOR};
 use flashlag_schema::CutReport;
 use flashlag_units::{Bytes, Nanos};
 use rustix::io::Errno;
@@ -11,8 +11,6 @@ use super::request::{Refusal, Work};
 use crate::data::Data;
 use crate::record::{Record, RecordKind, Recorder};
 use crate::store::Store;
-
-const SECTOR: u64 = 512;
 
 /// What one request at a time goes through: time, flash, faults, power.
 #[derive(Debug)]
@@ -99,7 +97,7 @@ impl Core {
     /// What a discard forgets whole ones of; `None` where the device does not know discards.
     pub(super) fn discard_unit(&self) -> Option<u64> {
         match &self.flash {
-            None => Some(SECTOR),
+            None => Some(SECTOR.0),
             Some(modelled) => modelled.discard_unit(),
         }
     }

@@ -21,7 +21,7 @@ use crate::data::{Data, FileData, MemoryData};
 use crate::error::{ServeError, plain};
 use crate::settings::Settings;
 use crate::store::{DataFile, Store, StoredState, check_store};
-use flashlag_flash::{is_instant, model_of_size};
+use flashlag_flash::{SECTOR, is_instant, model_of_size};
 
 /// So much is loaded at a time.
 const PIECE: u64 = 64 << 10;
@@ -40,7 +40,7 @@ impl ServedDevice {
         let profile =
             Profile::find(&settings.profile).map_err(|error| refuse(error.to_string()))?;
         let model = model_of_size(&profile, settings.size)?;
-        let size = model.map.capacity.0.round_down(Bytes(512));
+        let size = model.map.capacity.0.round_down(SECTOR);
         let check = || check_store(settings, &profile.name, size, is_instant(&model));
         check()?;
         let file = settings.store.as_deref().map(|path| DataFile::open(path, size)).transpose()?;
@@ -159,7 +159,8 @@ impl ServedDevice {
         let mut at = offset;
         let next = |at| self.data.next_held(at, end).map_err(|error| refuse(error.to_string()));
         while let Some((start, held)) = next(at)? {
-            let (start, length) = (start - start % 512, held.min(PIECE).next_multiple_of(512));
+            let (start, length) =
+                (start - start % SECTOR.0, held.min(PIECE).next_multiple_of(SECTOR.0));
             let (offset, length) = (Bytes(start), Bytes(length.min(self.size.0 - start)));
             let write = Command::Write { offset, length, fua: false };
             let timing = modelled.flash.submit(now, write);

@@ -24,7 +24,7 @@ use crate::control::{self, Control};
 use crate::error::ServeError;
 use crate::settings::Settings;
 use crate::store::check_store;
-use flashlag_flash::{is_instant, model_of_size};
+use flashlag_flash::{SECTOR, is_instant, model_of_size};
 
 pub use directory::OwnDirectory;
 pub use listen::{Listen, percent_encoded};
@@ -154,7 +154,7 @@ fn check(settings: &Settings) -> Result<u32, ServeError> {
         reason: error.to_string(),
     })?;
     let model = model_of_size(&profile, settings.size)?;
-    let size = model.map.capacity.0.round_down(Bytes(512));
+    let size = model.map.capacity.0.round_down(SECTOR);
     check_store(settings, &profile.name, size, is_instant(&model))?;
     Ok(model.host.queue_depth)
 }

@@ -5,7 +5,7 @@ mod writer;
 
 use std::io::{self, Read};
 
-use flashlag_flash::{Command, Flash};
+use flashlag_flash::{Command, Flash, SECTOR};
 use flashlag_units::{Bytes, Nanos};
 
 pub(crate) use reader::SCHEMA;
@@ -110,10 +110,9 @@ impl Record {
 
     /// The command for the flash, extended to whole sectors; `None` for a power cut.
     pub(crate) fn command(&self) -> Option<Command> {
-        const SECTOR: u64 = 512;
-        let start = self.offset.0 - self.offset.0 % SECTOR;
-        let end = (self.offset.0 + self.length.0).next_multiple_of(SECTOR);
-        let (offset, length) = (Bytes(start), Bytes(end - start));
+        let offset = self.offset.round_down(SECTOR);
+        let end = (self.offset.0 + self.length.0).next_multiple_of(SECTOR.0);
+        let length = Bytes(end - offset.0);
         match self.kind {
             RecordKind::Read => Some(Command::Read { offset, length }),
             RecordKind::Write | RecordKind::Zeros => {

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use flashlag_units::Nanos;
 
 use crate::fs::BLOCK;
+use crate::fs::map::{Block, BlockRun};
 use crate::plan::{Plan, Run, push_run};
 
 /// Age at which a transaction is committed (`commit=5`).
@@ -18,27 +19,27 @@ const TAGS: u64 = (BLOCK - 16) / 8;
 
 #[derive(Debug)]
 pub(super) struct Journal {
-    first: u64,
-    blocks: u64,
+    /// The blocks of the ring.
+    ring: BlockRun,
+    /// Position in the ring at which the next block is logged.
     head: u64,
     /// Blocks logged since all metadata was last in its place.
     since_checkpoint: u64,
     barrier: bool,
     /// Number of the running transaction.
     pub(super) running: u64,
-    changed: BTreeSet<u64>,
+    changed: BTreeSet<Block>,
     began: Option<Nanos>,
     /// Committed blocks that are not in their places, and when they were first committed.
-    dirty: BTreeMap<u64, Nanos>,
+    dirty: BTreeMap<Block, Nanos>,
     /// When the oldest of them was committed, or earlier.
     oldest: Option<Nanos>,
 }
 
 impl Journal {
-    pub(super) fn new((first, blocks): (u64, u64), barrier: bool) -> Journal {
+    pub(super) fn new(ring: BlockRun, barrier: bool) -> Journal {
         Journal {
-            first,
-            blocks,
+            ring,
             head: 0,
             since_checkpoint: 0,
             barrier,
@@ -51,13 +52,13 @@ impl Journal {
     }
 
     /// Adds a metadata block to the running transaction.
-    pub(super) fn change(&mut self, now: Nanos, block: u64) {
+    pub(super) fn change(&mut self, now: Nanos, block: Block) {
         self.began.get_or_insert(now);
         self.changed.insert(block);
     }
 
     /// Removes a block that was freed, so that it is not written any more.
-    pub(super) fn forget(&mut self, block: u64) {
+    pub(super) fn forget(&mut self, block: Block) {
         self.changed.remove(&block);
         self.dirty.remove(&block);
     }
@@ -79,7 +80,7 @@ impl Journal {
         let changed = std::mem::take(&mut self.changed);
         let blocks = changed.len() as u64;
         let logged = blocks + blocks.div_ceil(TAGS);
-        if self.since_checkpoint + logged + 1 > self.blocks {
+        if self.since_checkpoint + logged + 1 > self.ring.count {
             plan.then_writes(self.write_back(Nanos::MAX));
             plan.then_flush(self.barrier);
             self.since_checkpoint = 0;
@@ -101,12 +102,11 @@ impl Journal {
     fn log(&mut self, blocks: u64) -> Vec<Run> {
         let mut runs = Vec::new();
         self.since_checkpoint += blocks;
-        let mut left = blocks.min(self.blocks);
+        let mut left = blocks.min(self.ring.count);
         while left > 0 {
-            let count = left.min(self.blocks - self.head);
-            let offset = (self.first + self.head) * BLOCK;
-            push_run(&mut runs, Run { offset, length: count * BLOCK });
-            self.head = (self.head + count) % self.blocks;
+            let count = left.min(self.ring.count - self.head);
+            push_run(&mut runs, BlockRun { first: self.ring.first.plus(self.head), count }.bytes());
+            self.head = (self.head + count) % self.ring.count;
             left -= count;
         }
         runs
@@ -119,7 +119,7 @@ impl Journal {
             if *since > until {
                 return true;
             }
-            push_run(&mut runs, Run { offset: block * BLOCK, length: BLOCK });
+            push_run(&mut runs, BlockRun { first: *block, count: 1 }.bytes());
             false
         });
         self.oldest = self.dirty.values().min().copied();
@@ -152,6 +152,7 @@ mod tests {
 
     const FIRST: u64 = 5000;
     const BLOCKS: u64 = 1024;
+    const RING: BlockRun = BlockRun { first: Block::at(FIRST), count: BLOCKS };
 
     /// Blocks that a plan writes inside the log, and outside.
     fn written(plan: Plan) -> (Vec<u64>, Vec<u64>) {
@@ -165,12 +166,12 @@ mod tests {
 
     #[test]
     fn the_log_is_a_ring_and_where_it_is_full_blocks_find_their_places_first() {
-        let mut journal = Journal::new((FIRST, BLOCKS), true);
+        let mut journal = Journal::new(RING, true);
         let mut next = FIRST;
         let mut in_log = 0;
         for transaction in 0..2000_u64 {
             let changed: BTreeSet<u64> = (0..=transaction % 7).collect();
-            changed.iter().for_each(|block| journal.change(Nanos::ZERO, *block));
+            changed.iter().for_each(|block| journal.change(Nanos::ZERO, Block::at(*block)));
             let (log, places) = written(journal.commit(Nanos::ZERO));
             // Descriptor, blocks, commit block: consecutive in the ring.
             assert_eq!(log.len(), changed.len() + 2, "transaction {transaction}");
@@ -191,11 +192,11 @@ mod tests {
 
     #[test]
     fn a_block_that_changes_often_finds_its_place_once_in_thirty_seconds() {
-        let mut journal = Journal::new((FIRST, BLOCKS), true);
+        let mut journal = Journal::new(RING, true);
         let mut placed = 0;
         for second in 0..60 {
             let now = Nanos::from_secs(second);
-            journal.change(now, 7);
+            journal.change(now, Block(7));
             placed += written(journal.commit(now)).1.len();
             placed += written(journal.tick(now)).1.len();
         }
@@ -204,9 +205,9 @@ mod tests {
 
     #[test]
     fn what_was_freed_is_written_nowhere() {
-        let mut journal = Journal::new((FIRST, BLOCKS), true);
-        journal.change(Nanos::ZERO, 7);
-        journal.forget(7);
+        let mut journal = Journal::new(RING, true);
+        journal.change(Nanos::ZERO, Block(7));
+        journal.forget(Block(7));
         assert!(!journal.has_changes());
         let late = Nanos::from_secs(100);
         assert!(journal.tick(late).is_empty());
@@ -216,8 +217,8 @@ mod tests {
     #[test]
     fn a_descriptor_tells_of_510_blocks() {
         for (blocks, logged) in [(1, 3), (510, 512), (511, 514)] {
-            let mut journal = Journal::new((FIRST, BLOCKS), true);
-            (0..blocks).for_each(|block| journal.change(Nanos::ZERO, block));
+            let mut journal = Journal::new(RING, true);
+            (0..blocks).for_each(|block| journal.change(Nanos::ZERO, Block(block)));
             assert_eq!(written(journal.commit(Nanos::ZERO)).0.len(), logged);
         }
     }

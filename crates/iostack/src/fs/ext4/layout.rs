@@ -5,6 +5,7 @@
 
 use super::space::{GROUP, Space};
 use crate::fs::BLOCK;
+use crate::fs::map::{Block, BlockRun};
 
 const INODE_BYTES: u64 = 256;
 const INODES_PER_GROUP: u64 = GROUP * BLOCK / (16 * 1024);
@@ -19,9 +20,9 @@ pub(super) struct Layout {
     groups: u64,
     descriptors: u64,
     /// First block of the root directory.
-    pub(super) directory: u64,
-    /// First block of the journal, and number of blocks.
-    pub(super) journal: (u64, u64),
+    pub(super) directory: Block,
+    /// Blocks of the journal.
+    pub(super) journal: BlockRun,
 }
 
 impl Layout {
@@ -36,17 +37,16 @@ impl Layout {
                 (blocks * BLOCK) >> 20
             ));
         }
-        let mut layout = Layout { groups, descriptors, directory: 0, journal: (0, journal) };
+        let nowhere = BlockRun { first: Block(0), count: 0 };
+        let mut layout = Layout { groups, descriptors, directory: Block(0), journal: nowhere };
         for group in 0..groups {
-            let (first, count) = layout.overhead(group);
-            space.take(first, count);
+            space.take(layout.overhead(group));
         }
         let missing = || "ext4 finds no room for its journal".to_owned();
-        layout.directory = space.allocate(0, 1).ok_or_else(missing)?.0;
+        layout.directory = space.allocate(Block(0), 1).ok_or_else(missing)?.first;
         // In the middle, as mke2fs does, in one piece if the groups leave one.
-        let (first, count) =
-            space.allocate(layout.overhead_end(groups / 2), journal).ok_or_else(missing)?;
-        layout.journal = (first, count);
+        let goal = layout.overhead(groups / 2).end();
+        layout.journal = space.allocate(goal, journal).ok_or_else(missing)?;
         Ok(layout)
     }
 
@@ -54,53 +54,44 @@ impl Layout {
         INODES_PER_GROUP * INODE_BYTES / BLOCK
     }
 
-    /// Metadata blocks at the front of a group: first block and count. The first group also has the
+    /// Metadata blocks at the front of a group. The first group also has the superblock and the
     /// descriptors.
-    fn overhead(&self, group: u64) -> (u64, u64) {
+    fn overhead(&self, group: u64) -> BlockRun {
         let head = if group == 0 { 1 + self.descriptors } else { 0 };
-        (group * GROUP, head + 2 + Layout::table_blocks())
+        BlockRun { first: Block::at(group * GROUP), count: head + 2 + Layout::table_blocks() }
     }
 
-    fn overhead_end(&self, group: u64) -> u64 {
-        let (first, count) = self.overhead(group);
-        first + count
-    }
-
-    pub(super) const fn superblock(&self) -> u64 {
-        0
+    pub(super) const fn superblock(&self) -> Block {
+        Block(0)
     }
 
     /// Block with the descriptor of a group.
-    pub(super) fn descriptor(&self, group: u64) -> u64 {
-        1 + group * DESCRIPTOR_BYTES / BLOCK
+    pub(super) fn descriptor(&self, group: u64) -> Block {
+        Block::at(1 + group * DESCRIPTOR_BYTES / BLOCK)
     }
 
-    fn first_bitmap(&self, group: u64) -> u64 {
-        let (first, count) = self.overhead(group);
-        first + count - 2 - Layout::table_blocks()
+    pub(super) fn block_bitmap(&self, group: u64) -> Block {
+        let overhead = self.overhead(group);
+        overhead.first.plus(overhead.count - 2 - Layout::table_blocks())
     }
 
-    pub(super) fn block_bitmap(&self, group: u64) -> u64 {
-        self.first_bitmap(group)
-    }
-
-    pub(super) fn inode_bitmap(&self, group: u64) -> u64 {
-        self.first_bitmap(group) + 1
+    pub(super) fn inode_bitmap(&self, group: u64) -> Block {
+        self.block_bitmap(group).plus(1)
     }
 
     /// Block of the inode table with the inode of file number `index`.
-    pub(super) fn inode(&self, index: u64) -> u64 {
+    pub(super) fn inode(&self, index: u64) -> Block {
         self.inode_block(FIRST_INODE - 1 + index % (self.groups * INODES_PER_GROUP - FIRST_INODE))
     }
 
     /// Block of the inode table with the root directory's inode.
-    pub(super) fn root_inode(&self) -> u64 {
+    pub(super) fn root_inode(&self) -> Block {
         self.inode_block(ROOT_INODE - 1)
     }
 
-    fn inode_block(&self, inode: u64) -> u64 {
+    fn inode_block(&self, inode: u64) -> Block {
         let (group, index) = (inode / INODES_PER_GROUP, inode % INODES_PER_GROUP);
-        self.first_bitmap(group) + 2 + index / INODES_PER_BLOCK
+        self.block_bitmap(group).plus(2 + index / INODES_PER_BLOCK)
     }
 
     /// Group of the inode of file number `index`.

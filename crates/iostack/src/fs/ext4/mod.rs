@@ -17,8 +17,8 @@ use flashlag_units::{Bytes, Nanos};
 
 use self::journal::Journal;
 use self::layout::Layout;
-use self::space::{GROUP, Space};
-use super::map::{self, Block, HOLE, tick};
+use self::space::{GROUP, Space, group_of};
+use super::map::{self, Block, BlockRun, HOLE, tick};
 use super::{BLOCK, FileId, Filesystem, NoSpace, Reason, blocks, grown};
 use crate::plan::{BlockRequest, Plan, Run, push_run};
 use crate::spec::StackSpec;
@@ -39,7 +39,7 @@ pub(crate) struct Ext4 {
     /// Inodes in use, by index.
     inodes: Vec<bool>,
     /// Ranges freed in the running transaction, which are discarded after its commit.
-    freed: Vec<(u64, u64)>,
+    freed: Vec<BlockRun>,
     /// Groups without freed blocks since the last trim.
     trimmed: Vec<bool>,
 }
@@ -50,7 +50,7 @@ struct Inode {
     size: u64,
     map: Vec<Block>,
     extents: u64,
-    leaves: Vec<u64>,
+    leaves: Vec<Block>,
     modified: Option<u64>,
     /// Transactions that must be committed for an fsync and an fdatasync.
     sync: u64,
@@ -109,12 +109,12 @@ impl Ext4 {
             let mut at = from;
             while at < to {
                 let goal = self.goal(file, at);
-                let (block, count) = self.space.allocate(goal, to - at).ok_or(NoSpace)?;
-                for group in block / GROUP..=(block + count - 1) / GROUP {
+                let run = self.space.allocate(goal, to - at).ok_or(NoSpace)?;
+                for group in groups_of(run) {
                     self.group_changed(now, group);
                 }
-                self.map(now, file, at, block, count);
-                at += count;
+                self.map(now, file, at, run);
+                at += run.count;
             }
         }
         self.inode_changed(now, file, true);
@@ -141,46 +141,50 @@ impl Ext4 {
 
     /// The goal of an allocation: behind the previous block of the file; else where the block would
     /// be if the file were contiguous; else the front of the inode's group.
-    fn goal(&self, file: FileId, at: u64) -> u64 {
-        let Some(inode) = self.files.get(&file) else { return 0 };
+    fn goal(&self, file: FileId, at: u64) -> Block {
+        let Some(inode) = self.files.get(&file) else { return Block(0) };
         if let Some(&before) = at.checked_sub(1).and_then(|before| inode.map.get(before as usize))
             && before != HOLE
         {
-            return u64::from(before.0) + 1;
+            return before.plus(1);
         }
         let first = inode.map.iter().enumerate().find(|(_, block)| **block != HOLE);
         match first {
-            Some((index, block)) => (u64::from(block.0) + at).saturating_sub(index as u64),
-            None => self.layout.inode_group(inode.index as u64) * GROUP,
+            Some((index, block)) => {
+                // A file that ends behind the device has no such block: the front is searched.
+                let number = (block.number() + at).saturating_sub(index as u64);
+                if number < HOLE.number() { Block::at(number) } else { HOLE }
+            }
+            None => Block::at(self.layout.inode_group(inode.index as u64) * GROUP),
         }
     }
 
     /// Maps a run of blocks into a file, with the extents and leaves that this needs.
-    fn map(&mut self, now: Nanos, file: FileId, at: u64, block: u64, count: u64) {
+    fn map(&mut self, now: Nanos, file: FileId, at: u64, run: BlockRun) {
         let Some(inode) = self.files.get_mut(&file) else { return };
         // An extent has at most 32,768 blocks; a run between two extents may join them.
         let behind = at.checked_sub(1).and_then(|before| inode.map.get(before as usize));
         let joins_behind = behind.is_some_and(|before| {
-            *before != HOLE && u64::from(before.0) + 1 == block && !at.is_multiple_of(GROUP)
+            *before != HOLE && before.plus(1) == run.first && !at.is_multiple_of(GROUP)
         });
-        let end = at + count;
+        let end = at + run.count;
         let joins_ahead = inode.map.get(end as usize).is_some_and(|ahead| {
-            u64::from(ahead.0) == block + count && *ahead != HOLE && !end.is_multiple_of(GROUP)
+            *ahead == run.end() && *ahead != HOLE && !end.is_multiple_of(GROUP)
         });
         let joined = u64::from(joins_behind) + u64::from(joins_ahead);
         inode.extents = (inode.extents + 1).saturating_sub(joined);
-        for step in 0..count {
-            inode.map[(at + step) as usize] = Block((block + step) as u32);
+        for (page, block) in (at..end).zip(run.blocks()) {
+            inode.map[page as usize] = block;
         }
         if inode.extents <= EXTENTS_IN_INODE {
             return;
         }
         let leaf = (inode.extents / EXTENTS_IN_LEAF) as usize;
         if inode.leaves.len() <= leaf
-            && let Some((block, _)) = self.space.allocate(block + count, 1)
+            && let Some(leaf) = self.space.allocate(run.end(), 1)
         {
-            inode.leaves.push(block);
-            self.group_changed(now, block / GROUP);
+            inode.leaves.push(leaf.first);
+            self.group_changed(now, group_of(leaf.first));
         }
         // Extents are in the order of the file, which gives the leaf that changes.
         let Some(inode) = self.files.get(&file) else { return };
@@ -195,36 +199,34 @@ impl Ext4 {
         let Some(inode) = self.files.get_mut(&file) else { return };
         let from = (from as usize).min(inode.map.len());
         let blocks = inode.map.split_off(from);
-        let mut runs: Vec<(u64, u64)> = Vec::new();
-        for block in
-            blocks.into_iter().filter(|block| *block != HOLE).map(|block| u64::from(block.0))
-        {
+        let mut runs: Vec<BlockRun> = Vec::new();
+        for block in blocks.into_iter().filter(|block| *block != HOLE) {
             match runs.last_mut() {
-                Some(last) if last.0 + last.1 == block => last.1 += 1,
-                _ => runs.push((block, 1)),
+                Some(last) if last.end() == block => last.count += 1,
+                _ => runs.push(BlockRun { first: block, count: 1 }),
             }
         }
         let kept = from.checked_sub(1).and_then(|last| inode.map.get(last));
-        let is_cut = runs.first().is_some_and(|(first, _)| {
-            kept.is_some_and(|kept| *kept != HOLE && u64::from(kept.0) + 1 == *first)
-        });
+        let is_cut = runs
+            .first()
+            .is_some_and(|run| kept.is_some_and(|kept| *kept != HOLE && kept.plus(1) == run.first));
         let gone = runs.len() as u64 - u64::from(is_cut);
         inode.extents = inode.extents.saturating_sub(gone);
         if from == 0 {
             inode.extents = 0;
-            runs.extend(inode.leaves.drain(..).map(|block| (block, 1)));
+            runs.extend(inode.leaves.drain(..).map(|first| BlockRun { first, count: 1 }));
         }
-        for (first, count) in runs {
-            for block in first..first + count {
+        for run in runs {
+            for block in run.blocks() {
                 self.space.give_back(block);
                 self.journal.forget(block);
             }
-            for group in first / GROUP..=(first + count - 1) / GROUP {
+            for group in groups_of(run) {
                 self.group_changed(now, group);
                 self.trimmed[group as usize] = false;
             }
             if self.discard {
-                self.freed.push((first, count));
+                self.freed.push(run);
             }
         }
     }
@@ -244,14 +246,18 @@ impl Ext4 {
     /// Discards of freed ranges that are still free.
     fn discards(&mut self) -> Vec<BlockRequest> {
         let freed = std::mem::take(&mut self.freed);
-        let free =
-            freed.into_iter().flat_map(|(first, count)| self.space.free_in(first, first + count));
+        let free = freed.into_iter().flat_map(|run| self.space.free_in(run));
         free.map(discard).collect()
     }
 }
 
-fn discard((first, count): (u64, u64)) -> BlockRequest {
-    BlockRequest::Discard(Run { offset: first * BLOCK, length: count * BLOCK })
+fn discard(run: BlockRun) -> BlockRequest {
+    BlockRequest::Discard(run.bytes())
+}
+
+/// The groups of a run, which has a block at least.
+fn groups_of(run: BlockRun) -> impl Iterator<Item = u64> {
+    group_of(run.first)..=group_of(run.first.plus(run.count - 1))
 }
 
 impl Filesystem for Ext4 {
@@ -318,7 +324,7 @@ impl Filesystem for Ext4 {
 
     fn locate(&self, file: FileId, offset: u64, length: u64) -> Vec<Run> {
         let Some(inode) = self.files.get(&file) else { return Vec::new() };
-        map::locate(&inode.map, (offset, length), |block| u64::from(block.0) * BLOCK)
+        map::locate(&inode.map, (offset, length), |block| block.number() * BLOCK)
     }
 
     fn is_mapped(&self, file: FileId, page: u64) -> bool {
@@ -390,7 +396,7 @@ impl Filesystem for Ext4 {
                 continue;
             }
             let runs = self.space.free_runs(group);
-            discarded += runs.iter().map(|(_, count)| count).sum::<u64>();
+            discarded += runs.iter().map(|run| run.count).sum::<u64>();
             plan.then(runs.into_iter().map(discard).collect());
         }
         (plan, Bytes(discarded * BLOCK))
@@ -399,8 +405,8 @@ impl Filesystem for Ext4 {
     #[cfg(test)]
     fn held(&self) -> Vec<Run> {
         let data = |inode: &Inode| inode.map.clone().into_iter().filter(|block| *block != HOLE);
-        let of = |inode| data(inode).map(|block| u64::from(block.0)).chain(inode.leaves.clone());
+        let of = |inode| data(inode).chain(inode.leaves.clone());
         let blocks = self.files.values().flat_map(of);
-        blocks.map(|block| Run { offset: block * BLOCK, length: BLOCK }).collect()
+        blocks.map(|first| BlockRun { first, count: 1 }.bytes()).collect()
     }
 }

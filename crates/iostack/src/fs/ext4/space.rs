@@ -1,7 +1,14 @@
 //! Free blocks: a bitmap that is searched from a goal on.
 
+use crate::fs::map::{Block, BlockRun};
+
 /// Blocks per group, covered by one bitmap block.
 pub(super) const GROUP: u64 = 32_768;
+
+/// The group of a block.
+pub(super) const fn group_of(block: Block) -> u64 {
+    block.number() / GROUP
+}
 
 #[derive(Debug)]
 pub(super) struct Space {
@@ -33,17 +40,24 @@ impl Space {
         self.free_in_group.len() as u64
     }
 
-    fn is_used(&self, block: u64) -> bool {
-        self.used[(block / 64) as usize] & (1 << (block % 64)) != 0
+    /// The word of the bitmap with a block, and the block's bit there.
+    const fn bit(block: Block) -> (usize, u64) {
+        ((block.number() / 64) as usize, 1 << (block.number() % 64))
+    }
+
+    fn is_used(&self, block: Block) -> bool {
+        let (word, bit) = Space::bit(block);
+        self.used[word] & bit != 0
     }
 
     /// Takes the free blocks of a range and returns their number.
-    pub(super) fn take(&mut self, first: u64, count: u64) -> u64 {
+    pub(super) fn take(&mut self, run: BlockRun) -> u64 {
         let mut taken = 0;
-        for block in first..(first + count).min(self.blocks) {
+        for block in run.blocks().take_while(|block| block.number() < self.blocks) {
             if !self.is_used(block) {
-                self.used[(block / 64) as usize] |= 1 << (block % 64);
-                self.free_in_group[(block / GROUP) as usize] -= 1;
+                let (word, bit) = Space::bit(block);
+                self.used[word] |= bit;
+                self.free_in_group[group_of(block) as usize] -= 1;
                 taken += 1;
             }
         }
@@ -51,29 +65,30 @@ impl Space {
         taken
     }
 
-    pub(super) fn give_back(&mut self, block: u64) {
-        assert!(self.is_used(block), "block {block} is freed twice");
-        self.used[(block / 64) as usize] &= !(1 << (block % 64));
-        self.free_in_group[(block / GROUP) as usize] += 1;
+    pub(super) fn give_back(&mut self, block: Block) {
+        assert!(self.is_used(block), "{block:?} is freed twice");
+        let (word, bit) = Space::bit(block);
+        self.used[word] &= !bit;
+        self.free_in_group[group_of(block) as usize] += 1;
         self.free += 1;
     }
 
     /// Allocates up to `wanted` blocks in one run: at `goal` if that is free, else the first later
     /// run that is long enough, else the first free run at all.
-    pub(super) fn allocate(&mut self, goal: u64, wanted: u64) -> Option<(u64, u64)> {
+    pub(super) fn allocate(&mut self, goal: Block, wanted: u64) -> Option<BlockRun> {
         if self.free == 0 || wanted == 0 {
             return None;
         }
-        let goal = if goal < self.blocks { goal } else { 0 };
+        let goal = if goal.number() < self.blocks { goal.number() } else { 0 };
         let here = self.run_at(goal, wanted);
-        let (first, count) = if here > 0 {
-            (goal, here)
+        let run = if here > 0 {
+            BlockRun { first: Block::at(goal), count: here }
         } else {
             self.search(goal, wanted).or_else(|| self.search(goal, 1))?
         };
-        let taken = self.take(first, count);
-        assert_eq!(taken, count, "a free run holds blocks in use");
-        Some((first, count))
+        let taken = self.take(run);
+        assert_eq!(taken, run.count, "a free run holds blocks in use");
+        Some(run)
     }
 
     /// Number of free blocks from `first` on, up to `most`.
@@ -93,11 +108,11 @@ impl Space {
 
     /// Start of the first run of `wanted` free blocks from `goal` on, then from the start of the
     /// device.
-    fn search(&self, goal: u64, wanted: u64) -> Option<(u64, u64)> {
+    fn search(&self, goal: u64, wanted: u64) -> Option<BlockRun> {
         self.search_in(goal, self.blocks, wanted).or_else(|| self.search_in(0, goal, wanted))
     }
 
-    fn search_in(&self, from: u64, to: u64, wanted: u64) -> Option<(u64, u64)> {
+    fn search_in(&self, from: u64, to: u64, wanted: u64) -> Option<BlockRun> {
         let mut block = from;
         while block < to {
             if self.free_in_group[(block / GROUP) as usize] == 0 {
@@ -111,26 +126,28 @@ impl Space {
             }
             let run = self.run_at(block, wanted);
             if run >= wanted {
-                return Some((block, run));
+                return Some(BlockRun { first: Block::at(block), count: run });
             }
             block += run;
         }
         None
     }
 
-    /// The free runs of a group: first block and count.
-    pub(super) fn free_runs(&self, group: u64) -> Vec<(u64, u64)> {
-        self.free_in(group * GROUP, self.blocks.min((group + 1) * GROUP))
+    /// The free runs of a group.
+    pub(super) fn free_runs(&self, group: u64) -> Vec<BlockRun> {
+        let first = group * GROUP;
+        let count = self.blocks.min(first + GROUP) - first;
+        self.free_in(BlockRun { first: Block::at(first), count })
     }
 
-    /// The free runs of a range of blocks.
-    pub(super) fn free_in(&self, first: u64, end: u64) -> Vec<(u64, u64)> {
-        let mut block = first;
+    /// The free runs within a run of blocks.
+    pub(super) fn free_in(&self, range: BlockRun) -> Vec<BlockRun> {
+        let (mut block, end) = (range.first.number(), range.end().number());
         let mut runs = Vec::new();
         while block < end {
             let run = self.run_at(block, end - block);
             if run > 0 {
-                runs.push((block, run));
+                runs.push(BlockRun { first: Block::at(block), count: run });
             }
             block += run + 1;
         }
@@ -142,39 +159,42 @@ impl Space {
 mod tests {
     use super::*;
 
+    fn run(first: u64, count: u64) -> BlockRun {
+        BlockRun { first: Block::at(first), count }
+    }
+
     #[test]
     fn a_goal_that_is_free_is_taken_and_else_the_next_run_that_is_long_enough() {
         let mut space = Space::new(1000);
-        assert_eq!(space.allocate(100, 50), Some((100, 50)));
-        assert_eq!(space.allocate(100, 50), Some((150, 50)));
-        for block in 110..120 {
-            space.give_back(block);
-        }
-        assert_eq!(space.allocate(100, 10), Some((110, 10)));
-        assert_eq!(space.allocate(100, 10), Some((200, 10)));
+        let goal = Block(100);
+        assert_eq!(space.allocate(goal, 50), Some(run(100, 50)));
+        assert_eq!(space.allocate(goal, 50), Some(run(150, 50)));
+        run(110, 10).blocks().for_each(|block| space.give_back(block));
+        assert_eq!(space.allocate(goal, 10), Some(run(110, 10)));
+        assert_eq!(space.allocate(goal, 10), Some(run(200, 10)));
     }
 
     #[test]
     fn space_in_pieces_is_given_in_pieces_until_none_is_left() {
         let mut space = Space::new(128);
-        space.take(0, 128);
+        space.take(run(0, 128));
         for block in (0..128).step_by(2) {
-            space.give_back(block);
+            space.give_back(Block(block));
         }
         for _ in 0..64 {
-            assert_eq!(space.allocate(7, 4).map(|(_, count)| count), Some(1));
+            assert_eq!(space.allocate(Block(7), 4).map(|run| run.count), Some(1));
         }
-        assert_eq!(space.allocate(7, 1), None);
+        assert_eq!(space.allocate(Block(7), 1), None);
         assert_eq!(space.free(), 0);
     }
 
     #[test]
     fn free_runs_of_a_group_are_all_that_is_free_in_it() {
         let mut space = Space::new(GROUP + 100);
-        space.take(0, 10);
-        space.take(20, GROUP - 30);
-        assert_eq!(space.free_runs(0), [(10, 10), (GROUP - 10, 10)]);
-        assert_eq!(space.free_runs(1), [(GROUP, 100)]);
+        space.take(run(0, 10));
+        space.take(run(20, GROUP - 30));
+        assert_eq!(space.free_runs(0), [run(10, 10), run(GROUP - 10, 10)]);
+        assert_eq!(space.free_runs(1), [run(GROUP, 100)]);
         assert_eq!(space.free(), 120);
     }
 }
