@@ -5,7 +5,7 @@ SHELL := /bin/bash
 CARGO ?= cargo
 FLASHLAG := target/release/flashlag
 
-.PHONY: help build run test quick lint unit setup-test bench round-trip lab pictures fuzz clean
+.PHONY: help build run test quick checks lint unit setup-test bench round-trip lab pictures fuzz clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -32,6 +32,9 @@ quick: lint ## Lints and the tests without guests, browser and loop mounts: minu
 	FLASHLAG_QUICK=1 scripts/with-skips $(CARGO) test --workspace --locked
 
 test: setup-test lint unit ## Everything that must hold before a change lands
+
+checks: ## Besides the tests: release and its size, oldest Rust, licences, aarch64, fuzz targets
+	scripts/checks
 
 bench: build ## Speed and size beside fio, alternating; needs fio, a quiet machine, minutes
 	python3 scripts/bench.py

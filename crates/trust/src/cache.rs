@@ -230,7 +230,8 @@ mod tests {
     #[test]
     fn each_witness_must_have_seen_95_percent_and_a_byte_less_fails() {
         const ENOUGH: u64 = 20_000 * 4096 / 100 * 95;
-        let witnesses: [(&str, &str, fn(&mut Counters) -> &mut Bytes); 6] = [
+        type Count = fn(&mut Counters) -> &mut Bytes;
+        let witnesses: [(&str, &str, Count); 6] = [
             ("rand_write_4k", "This process", |c| &mut value(&mut c.self_io).write_bytes),
             ("rand_write_4k", "mmcblk0", |c| &mut value(&mut c.disk).write_bytes),
             ("rand_write_4k", "The filesystem's device", |c| {

@@ -61,7 +61,7 @@ mod tests {
     use flashlag_units::Nanos;
 
     use super::*;
-    use crate::testing::Case;
+    use crate::testing::{Case, ChangeOf};
 
     #[test]
     fn thousands_of_operations_pass() {
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn each_percentile_needs_ten_operations_beyond_it_and_fails_with_one_less() {
-        let printed: [(u64, fn(&mut LatencySummary)); 4] = [
+        let printed: [(u64, ChangeOf<LatencySummary>); 4] = [
             (20, |latency| latency.p50 = Some(Nanos(1))),
             (100, |latency| latency.p90 = Some(Nanos(1))),
             (1_000, |latency| latency.p99 = Some(Nanos(1))),

@@ -1,4 +1,7 @@
-//! Files that `docs/architecture.md` names exist.
+//! Files that `docs/architecture.md` names exist, and links between documents lead somewhere.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use crate::{none, root};
 
@@ -16,4 +19,88 @@ fn every_file_that_the_architecture_names_exists() {
     assert!(paths.len() > 30, "the document names {} files", paths.len());
     let absent = paths.into_iter().filter(|path| !root().join("crates").join(path).exists());
     none("docs/architecture.md names what exists", absent.map(str::to_owned).collect());
+}
+
+/// The anchors of a document's headings, as forges make them: lower case, spaces as hyphens, without
+/// punctuation.
+fn anchors(text: &str) -> BTreeSet<String> {
+    let mut fenced = false;
+    let headings = text.lines().filter(|line| {
+        fenced ^= line.starts_with("```");
+        !fenced && line.starts_with('#')
+    });
+    let anchor = |line: &str| -> String {
+        let title = line.trim_start_matches('#').trim().to_lowercase();
+        let kept = title.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));
+        kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+    };
+    headings.map(anchor).collect()
+}
+
+/// The targets of links and pictures in Markdown, outside of code.
+fn links(text: &str) -> Vec<String> {
+    let mut fenced = false;
+    let mut found = Vec::new();
+    for line in text.lines() {
+        fenced ^= line.trim_start().starts_with("```");
+        // Odd pieces are within backquotes.
+        let plain: Vec<&str> = line.split('`').step_by(2).collect();
+        let rest = if fenced { String::new() } else { plain.join("code") };
+        for piece in rest.split("](").skip(1) {
+            found.extend(piece.split(')').next().map(str::to_owned));
+        }
+        for piece in rest.split("src=\"").chain(rest.split("srcset=\"").skip(1)).skip(1) {
+            found.extend(piece.split('"').next().map(str::to_owned));
+        }
+    }
+    found
+}
+
+fn documents() -> Vec<PathBuf> {
+    let of = |folder: PathBuf| {
+        let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        files.filter(|path| path.extension().is_some_and(|end| end == "md"))
+    };
+    of(root()).chain(of(root().join("docs"))).collect()
+}
+
+fn is_broken(document: &Path, link: &str) -> bool {
+    let (file, anchor) = link.split_once('#').map_or((link, None), |(file, at)| (file, Some(at)));
+    let target = match file {
+        "" => document.to_owned(),
+        file => document.parent().unwrap().join(file),
+    };
+    let missing = |at: &str| {
+        std::fs::read_to_string(&target).map_or(true, |text| !anchors(&text).contains(at))
+    };
+    !target.exists() || anchor.is_some_and(missing)
+}
+
+#[test]
+fn every_link_between_documents_leads_to_a_file_and_a_heading() {
+    let mut broken = Vec::new();
+    let mut followed = 0;
+    for document in documents() {
+        let text = std::fs::read_to_string(&document).unwrap();
+        let inside = links(&text).into_iter().filter(|link| !link.contains("://"));
+        for link in inside {
+            followed += 1;
+            if is_broken(&document, &link) {
+                broken.push(format!("{}: {link}", document.display()));
+            }
+        }
+    }
+    assert!(followed > 20, "{followed} links found");
+    none("links lead somewhere", broken);
+}
+
+#[test]
+fn a_link_to_a_heading_that_is_not_there_is_broken() {
+    let text = "# A b, c\n```\n# no heading\n```\n[x](#a-b-c) `[y](z)` ![p](p.png)\n";
+    assert_eq!(links(text), ["#a-b-c", "p.png"]);
+    assert_eq!(anchors(text), BTreeSet::from(["a-b-c".to_owned()]));
+    let document = root().join("CONTRIBUTING.md");
+    assert!(!is_broken(&document, "docs/architecture.md#floors"));
+    assert!(is_broken(&document, "docs/architecture.md#storeys"));
+    assert!(is_broken(&document, "docs/absent.md"));
 }

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use flashlag_device::{Clock, MonotonicClock};
 use flashlag_schema::profile::Profile;
-use flashlag_units::{Bytes, Nanos};
+use flashlag_units::Nanos;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
 use rustix::time::Timespec;
