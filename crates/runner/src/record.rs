@@ -115,3 +115,40 @@ pub fn program() -> Program {
 pub fn stamp() -> String {
     jiff::Timestamp::now().strftime("%Y%m%d-%H%M%S").to_string()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_simulated_fill_leaves_what_the_reviewers_left_unless_told_otherwise() {
+        let (leave, reason) = reviewers_leave(None);
+        assert_eq!(
+            (leave, reason.as_str()),
+            (Bytes::from_mb(300), "what the reviewers' fills left")
+        );
+        let (leave, reason) = reviewers_leave(Some(Bytes(7)));
+        assert_eq!((leave, reason.as_str()), (Bytes(7), "given by --leave"));
+    }
+
+    #[test]
+    fn a_run_names_the_version_and_the_commit_that_made_it() {
+        let unset = program();
+        assert_eq!(unset.version, env!("CARGO_PKG_VERSION"));
+        set_commit("0123abc");
+        set_commit("later");
+        assert_eq!(program().commit.value().map(String::as_str), Some("0123abc"));
+    }
+
+    #[test]
+    fn times_are_utc_to_the_second_in_a_run_file_and_in_a_name() {
+        let shape = |text: &str| -> String {
+            text.chars().map(|c| if c.is_ascii_digit() { '0' } else { c }).collect()
+        };
+        assert_eq!(shape(&started()), "0000-00-00T00:00:00Z");
+        assert_eq!(shape(&stamp()), "00000000-000000");
+        let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();
+        let (before, between, after) = (started(), stamp(), started());
+        assert!(digits(&before) <= digits(&between) && digits(&between) <= digits(&after));
+    }
+}

@@ -5,6 +5,8 @@
 mod destination;
 mod found;
 mod run_file;
+#[cfg(test)]
+mod tests;
 
 pub use destination::{Destination, is_same_file};
 pub use found::OutputKind;

@@ -90,3 +90,65 @@ fn refused(text: &str, source: TargetError) -> RunError {
         _ => RunError::Target { text: target, source },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(text: &str) -> Target {
+        Target::parse(text).unwrap()
+    }
+
+    #[test]
+    fn the_kind_of_a_target_is_what_stands_before_its_colon_unless_that_path_exists() {
+        assert!(matches!(parsed("sim:zero+ext4"), Target::Simulated(_)));
+        assert!(matches!(parsed("lab:zero+ext4"), Target::Lab(_)));
+        for path in [".", "no/such/folder", "sim"] {
+            assert_eq!(parsed(path), Target::Directory(PathBuf::from(path)));
+            assert_eq!(parsed(path).name(), path);
+        }
+        assert!(Target::parse("adb:phone").unwrap_err().to_string().contains("this version"));
+        assert!(Target::parse("other:thing").unwrap_err().to_string().contains("other"));
+        for text in ["sim:zero+ext4", "lab:zero+ext4"] {
+            assert_eq!(parsed(text).name(), text);
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let named = format!("{}/lab:zero+ext4", folder.path().display());
+        std::fs::create_dir(&named).unwrap();
+        assert_eq!(parsed(&named), Target::Directory(PathBuf::from(&named)));
+    }
+
+    #[test]
+    fn each_target_refuses_the_options_that_have_no_meaning_on_it_by_name() {
+        let refused = |text: &str, given: [bool; 3]| {
+            let [resume, verify, budget] = given;
+            match parsed(text).check_options(resume, verify, budget) {
+                Ok(()) => None,
+                Err(RunError::Option { option, target }) => {
+                    assert_eq!(target, text);
+                    Some(option)
+                }
+                Err(other) => panic!("{other}"),
+            }
+        };
+        let one = |place: usize| std::array::from_fn(|index| index == place);
+        for (place, option) in ["--resume", "--verify", "--budget"].into_iter().enumerate() {
+            assert_eq!(refused(".", one(place)), None);
+            assert_eq!(refused("sim:zero+ext4", one(place)).as_deref(), Some(option));
+            let in_lab = (place == 0).then_some(option);
+            assert_eq!(refused("lab:zero+ext4", one(place)).as_deref(), in_lab);
+        }
+        for text in [".", "sim:zero+ext4", "lab:zero+ext4"] {
+            assert_eq!(refused(text, [false; 3]), None);
+        }
+    }
+
+    #[test]
+    fn only_a_simulated_target_can_be_forecast() {
+        assert!(parsed("sim:zero+ext4").simulated().is_ok());
+        for text in [".", "lab:zero+ext4"] {
+            let error = parsed(text).simulated().unwrap_err().to_string();
+            assert!(error.contains("give sim:PROFILE"), "{error}");
+        }
+    }
+}

@@ -46,7 +46,6 @@ impl<W: World> Work<W> {
         self.note_downgrades(&downgrades);
         let beside = self.start_background(io.background.as_deref())?;
         let head = io_head(io, state, run, self.world.now()).with(how);
-        let head = PhaseHead { queue_depth: how.queue_depth.min(io.queue_depth), ..head };
         let label = head.label();
         let span = io.span.map_or(self.world.size_of(&file), |span| span.0);
         let job = Job {

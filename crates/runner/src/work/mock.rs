@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use flashlag_device::{DeviceError, Latency, NoWaitMeter, RamDevice, Service, VirtualClock};
-use flashlag_engine::{EndReason, Job, JobOutcome, Watch, drive};
+use flashlag_engine::{EndReason, Job, JobOutcome, Verification, Watch, drive};
 use flashlag_schema::scenario::{Io, Scenario};
 use flashlag_schema::{Environment, Ledger, Reading, Run, Target, TargetKind};
 use flashlag_sqlite::{PreparedSaves, SaveJob};
@@ -44,6 +44,8 @@ pub struct MockWorld {
     /// What a background moves.
     pub beside_moves: Bytes,
     pub phase_note: Option<String>,
+    /// What is found where a test is read back.
+    pub reads_back: Option<Verification>,
     /// Whether an idle wait ends at once.
     pub idle_ends_early: bool,
     pub now: Cell<Nanos>,
@@ -65,6 +67,7 @@ impl Default for MockWorld {
             full_after: None,
             beside_moves: Bytes::from_mib(3),
             phase_note: None,
+            reads_back: None,
             idle_ends_early: false,
             now: Cell::default(),
             written: Cell::default(),
@@ -171,7 +174,8 @@ impl World for MockWorld {
         test: &TestJob<'_>,
     ) -> Result<JobOutcome, DeviceError> {
         self.called(format!("drive {}", test.io.name));
-        let driven = drive_device(self, device, test);
+        let mut driven = drive_device(self, device, test);
+        driven.verified = self.reads_back.clone().or(driven.verified);
         self.ended(&driven);
         Ok(driven)
     }
@@ -325,6 +329,8 @@ pub struct Listener {
     pub notes: Vec<String>,
     /// The sums of bytes written, as they were reported.
     pub wrote: Vec<Bytes>,
+    /// What was announced before phases.
+    pub preparing: Vec<String>,
     pub stop_after: Option<(usize, Arc<AtomicBool>)>,
     pub finished: Vec<String>,
 }
@@ -334,6 +340,7 @@ impl Observer for Listener {
         match event {
             Event::Note(note) => self.notes.push(note.to_owned()),
             Event::Wrote(bytes) => self.wrote.push(bytes),
+            Event::Preparing(what) => self.preparing.push(what.to_owned()),
             Event::PhaseFinished(phase) => {
                 self.finished.push(phase.label());
                 if let Some((phases, stop)) = &self.stop_after

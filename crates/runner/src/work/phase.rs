@@ -158,3 +158,18 @@ fn time_of(split: Option<WaitSplit>, in_real_time: bool) -> Reading<Time> {
 pub fn without_stops(time: Option<WaitSplit>, stopped: Option<Nanos>) -> Option<WaitSplit> {
     time.map(|split| split.with_stopped(stopped.unwrap_or_default()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_without_times_is_explained_by_the_kernel_or_by_virtual_time() {
+        let reason = |real| time_of(None, real).reason().map(str::to_owned).unwrap();
+        assert!(reason(true).contains("the kernel keeps no scheduler statistics"));
+        assert!(reason(false).contains("virtual time"));
+        let split = WaitSplit { on_cpu: Nanos(3), ..WaitSplit::default() };
+        let kept = time_of(Some(split), true);
+        assert_eq!(kept.value().map(|time| time.on_cpu_ns), Some(Nanos(3)));
+    }
+}

@@ -1,5 +1,7 @@
 //! The recipes, on a world that is made up: what is done in which order, and what is counted.
 
+mod stored;
+
 use std::sync::Arc;
 
 use flashlag_device::DeviceError;
@@ -81,6 +83,7 @@ struct Ran {
     /// Whether counters at both edges are kept, phase by phase.
     edges: Vec<bool>,
     fills: Vec<flashlag_trust::Fill>,
+    verified: Option<flashlag_trust::Verification>,
 }
 
 fn ran_with(scenario: &str, world: MockWorld, change: impl FnOnce(&mut Request)) -> Ran {
@@ -90,7 +93,8 @@ fn ran_with(scenario: &str, world: MockWorld, change: impl FnOnce(&mut Request))
     let status = work.go_through(&tasks(&scenario), 0, &mut listener).unwrap();
     work.run.status = status;
     let edges = work.evidence.phases.iter().map(Option::is_some).collect();
-    Ran { run: work.run, world: work.world, listener, edges, fills: work.evidence.fills }
+    let (fills, verified) = (work.evidence.fills, work.evidence.verified);
+    Ran { run: work.run, world: work.world, listener, edges, fills, verified }
 }
 
 fn ran(scenario: &str, world: MockWorld) -> Ran {
