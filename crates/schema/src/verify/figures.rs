@@ -27,10 +27,9 @@ impl Figures {
     }
 
     fn path(&self, at: &str) -> String {
-        match (self.prefix.is_empty(), at.is_empty()) {
-            (true, _) => at.to_owned(),
-            (_, true) => self.prefix.clone(),
-            _ => format!("{}.{at}", self.prefix),
+        match self.prefix.is_empty() {
+            true => at.to_owned(),
+            false => format!("{}.{at}", self.prefix),
         }
     }
 
