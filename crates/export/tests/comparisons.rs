@@ -52,9 +52,27 @@ fn an_overloaded_row_has_its_count_and_its_verdict_and_no_times_in_any_form() {
         .collect();
     assert!(statuses.contains(&"unknown"), "{statuses:?}");
     let markdown = compared(Format::Markdown, &found);
-    let row = markdown.lines().find(|line| line.contains("overloaded: ")).unwrap();
+    let row = markdown.lines().find(|line| line.contains("the queue grows")).unwrap();
     let cells: Vec<&str> = row.split('|').map(str::trim).collect();
     assert!(cells.contains(&"overloaded") && cells.contains(&n.to_string().as_str()), "{row}");
+    // Four percentiles, the longest and the share of late ones.
+    assert_eq!(cells.iter().filter(|cell| **cell == "-").count(), 6, "{row}");
+}
+
+#[test]
+fn every_line_of_a_comparison_has_a_field_for_each_name() {
+    let (_, found) = sides();
+    let csv = compared(Format::Csv, &found);
+    // A comma between quotation marks is no separator.
+    let outside = |line: &str| -> String { line.split('"').step_by(2).collect() };
+    let fields = |line: &str| outside(line).matches(',').count() + 1;
+    let names = fields(csv.lines().next().unwrap());
+    let measured = found.rows.iter().flat_map(|row| row.sides.iter().flatten()).count();
+    assert_eq!(csv.lines().count(), measured + 1);
+    for line in csv.lines() {
+        assert_eq!(fields(line), names, "{line}");
+    }
+    assert!(csv.lines().any(|line| line.contains('"')), "a name with a comma is quoted");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 use flashlag_units::Nanos;
 
-/// A logarithmic latency axis in columns: 0.1 ms to 10 s, always, so that pictures can be held
-/// side by side; further by whole decades only where the data is beyond.
+/// A logarithmic latency axis in columns: always 0.1 ms to 10 s, so that pictures can be compared;
+/// extended by whole decades only for data beyond.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Axis {
     /// Powers of ten of nanoseconds.
@@ -15,7 +15,7 @@ const FIRST: u32 = 5;
 const LAST: u32 = 10;
 
 impl Axis {
-    /// An axis that holds every one of `values`.
+    /// An axis that covers all of `values`.
     pub(crate) fn over(values: impl Iterator<Item = Nanos>, columns: usize) -> Axis {
         let mut axis = Axis { first: FIRST, last: LAST, columns: columns.max(2) };
         for value in values {
@@ -28,7 +28,7 @@ impl Axis {
         axis
     }
 
-    /// The column of a value; the nearest there is.
+    /// The column nearest to a value.
     pub(crate) fn place(&self, value: Nanos) -> usize {
         let decades = (self.last - self.first).max(1);
         let along = ((value.0.max(1) as f64).log10() - f64::from(self.first)) / f64::from(decades);
@@ -36,20 +36,20 @@ impl Axis {
         ((along * last as f64).round().max(0.0) as usize).min(last)
     }
 
-    /// How many columns it takes.
+    /// Width in columns.
     pub(crate) fn columns(&self) -> usize {
         self.columns
     }
 
-    /// The labels of the decades at their columns: a bare number is milliseconds. A label that
-    /// would touch the one before it is left out.
+    /// The labels of the decades with their columns; a bare number is milliseconds. A label that
+    /// would touch the previous one is left out.
     pub(crate) fn labels(&self) -> String {
         let mut text = String::new();
         for power in self.first..=self.last {
             let label = name(power);
             let place = self.place(Nanos(10u64.pow(power)));
             let length = label.chars().count();
-            // The first begins at its place, the last ends at it, the others are around it.
+            // The first label begins at its column, the last ends at it, the others are centred.
             let start = match power {
                 p if p == self.first => place,
                 p if p == self.last => (place + 1).saturating_sub(length),

@@ -1,4 +1,4 @@
-//! A served device: its statistics, and what a power cut took.
+//! The statistics and power cuts of a served device.
 
 use flashlag_schema::{CutReport, DeviceStats, FlashState};
 use flashlag_units::{Bytes, Nanos, percent};
@@ -6,7 +6,7 @@ use flashlag_units::{Bytes, Nanos, percent};
 use crate::line::{Line, Page};
 use crate::style::{Role, Style};
 
-/// The columns of a name.
+/// Width of the names.
 const NAME: usize = 13;
 
 /// The statistics of a served device: requests, the state of its flash, power cuts and faults.
@@ -18,11 +18,11 @@ pub fn device_stats(stats: &DeviceStats, style: Style) -> String {
         stats.size_bytes,
         stats.seed,
         stats.virtual_ns,
-        if stats.powered { "" } else { "; it has no power" },
+        if stats.powered { "" } else { "; without power" },
     );
     page.paragraph(Role::Strong, &head);
     if let Some(reason) = &stats.read_only {
-        line(&mut page, "only reads", reason);
+        line(&mut page, "read-only", reason);
     }
     let host = &stats.host;
     line(&mut page, "reads", &format!("{} ({})", host.reads, host.read_bytes));
@@ -91,7 +91,7 @@ fn taken(cut: &CutReport) -> String {
     format!("the last took {} ({} units)", cut.lost_bytes, cut.lost_units)
 }
 
-/// The mapping units that a power cut took from a device, and how long it needs to recover.
+/// The mapping units that a power cut destroyed, and the time that recovery takes.
 pub fn power_cut(report: &CutReport, style: Style) -> String {
     let mut page = Page::new(style);
     let text = format!(

@@ -8,10 +8,12 @@
 
 mod axis;
 mod comparison;
+mod cuts;
 mod device;
 mod line;
 mod picture;
 pub mod predict;
+mod profiles;
 pub mod progress;
 mod repeats;
 mod scenarios;
@@ -21,7 +23,9 @@ mod table;
 mod text;
 
 pub use comparison::{comparison, comparison_in_full, comparison_verdict};
+pub use cuts::power_cuts;
 pub use device::{device_stats, power_cut};
+pub use profiles::profiles;
 pub use progress::{Counter, Progress, ProgressMode};
 pub use repeats::repeats;
 pub use scenarios::{scenario, scenarios};

@@ -3,8 +3,8 @@ use flashlag_units::{harmless, to_ascii};
 use crate::style::{Role, Style};
 use crate::text::{cut, width, wrap};
 
-/// One line of coloured pieces that knows how wide it is. What is added is made harmless and, where
-/// the style has no Unicode, ASCII.
+/// One line of coloured pieces, with its width. Added text is stripped of control characters and, in
+/// a style without Unicode, made ASCII.
 #[derive(Clone, Debug)]
 pub(crate) struct Line {
     style: Style,
@@ -80,7 +80,7 @@ impl Line {
     }
 }
 
-/// Lines under one another.
+/// Lines of text.
 #[derive(Clone, Debug)]
 pub(crate) struct Page {
     style: Style,
@@ -100,24 +100,24 @@ impl Page {
         self.lines.push(line.render());
     }
 
-    /// An empty line, unless the page begins or the last one is empty.
+    /// An empty line, except at the start of the page or after another one.
     pub(crate) fn gap(&mut self) {
         if self.lines.last().is_some_and(|line| !line.is_empty()) {
             self.lines.push(String::new());
         }
     }
 
-    /// A paragraph, broken to the width.
+    /// A wrapped paragraph.
     pub(crate) fn paragraph(&mut self, role: Role, text: &str) {
         self.hanging(&Line::new(self.style), 0, role, text);
     }
 
-    /// A paragraph whose first line begins with `head` and whose others begin at column `indent`.
+    /// A wrapped paragraph: its first line begins with `head`, the others at column `indent`.
     pub(crate) fn hanging(&mut self, head: &Line, indent: usize, role: Role, text: &str) {
         let text = head.prepare(text);
         let mut line = head.clone();
         line.to(indent);
-        // What `head` leaves is the first line's room; it is wrapped as if indented by as much.
+        // The first line has the columns that `head` leaves; it is wrapped as if indented by that much.
         let room = self.style.columns().saturating_sub(line.used.max(indent));
         if room < 2 {
             self.push(&line);

@@ -8,7 +8,7 @@ use crate::style::{Role, Style};
 use crate::table::drawn;
 use crate::text::width;
 
-/// The strip: a row for each distribution on one latency axis, with its figures beside it.
+/// The picture of a run: a row for each distribution on one latency axis, with its figures.
 pub(crate) struct Picture {
     style: Style,
     brief: bool,
@@ -22,7 +22,7 @@ pub(crate) struct Bar<'a> {
     pub(crate) label: &'a str,
     pub(crate) figures: &'a Figures,
     pub(crate) judgement: &'a Judgement,
-    /// Operations a second, where they are to be said.
+    /// Operations a second, if they are shown.
     pub(crate) rate: Option<f64>,
 }
 
@@ -32,7 +32,7 @@ impl<'a> From<&'a StripRow> for Bar<'a> {
     }
 }
 
-/// A column's title; the key below has the median by its mark.
+/// The title of a column; the key names the median's mark.
 fn title(column: Column) -> &'static str {
     match column {
         Column::P50 => "median",
@@ -49,22 +49,22 @@ fn room_of(column: Column) -> usize {
     }
 }
 
-/// The columns beside the bars, by how wide the screen is.
+/// The columns beside the bars, by width.
 fn columns_in(width: usize) -> Vec<Column> {
     use Column::{Late, Longest, P50, P90, P99, P999, Verdict};
     match width {
         104.. => vec![P50, P90, P99, P999, Longest, Late, Verdict],
         88.. => vec![P50, P99, P999, Late, Verdict],
-        // The bar shows p99.9, and a table below says it.
+        // The bar shows p99.9, and a table below has it.
         74.. => vec![P50, P99, Late, Verdict],
-        // The verdict is the answer: it stays.
+        // The verdict stays at any width.
         56.. => vec![P50, P99, Verdict],
         46.. => vec![P50, Verdict],
         _ => vec![Verdict],
     }
 }
 
-/// A journal's row in fewer columns: by SQLite's own name for its mode.
+/// The short label of a save: SQLite's name of the journal mode.
 pub(crate) fn brief(label: &str) -> String {
     const NAMES: [(&str, &str); 5] = [
         ("Rollback journal (truncate)", "Truncate"),
@@ -85,7 +85,7 @@ fn label_width(bar: &Bar<'_>, short: bool) -> usize {
     columns + if bar.judgement.failures().is_empty() { 1 } else { 3 }
 }
 
-/// The most that a plot is worth: a decade of 14 columns.
+/// Maximum width of the plot: 14 columns a decade.
 const WIDEST_PLOT: usize = 71;
 
 impl Picture {
@@ -94,7 +94,7 @@ impl Picture {
         columns_in(style.columns()).contains(&Column::P90)
     }
 
-    /// Laid out for these rows.
+    /// A picture laid out for these rows.
     pub(crate) fn over<'a>(style: Style, bars: impl Iterator<Item = Bar<'a>> + Clone) -> Picture {
         let room = style.columns();
         let mut columns = columns_in(room);
@@ -117,7 +117,7 @@ impl Picture {
         Picture { style, brief, axis: Axis::over(values, plot), label, columns }
     }
 
-    /// The axis, and what the numbers are.
+    /// The axis, and the titles of the columns.
     pub(crate) fn head(&self, page: &mut Page) {
         let mut line = Line::new(self.style);
         let unit = if self.label >= 13 { "milliseconds" } else { "ms" };
@@ -185,7 +185,7 @@ impl Picture {
         if let (Some(median), Some(p99)) = (median, p99) {
             fill(&mut cells, median, p99, thick, if trusted { '┿' } else { '┼' });
         }
-        // The longest wait is one value: it never hides the end of a bar.
+        // The mark of the longest wait never hides the end of a bar.
         if let Some(longest) = place(figures.max)
             && matches!(cells.get(longest), Some(' ' | '│'))
         {
@@ -225,12 +225,12 @@ fn verdict(bar: &Bar<'_>) -> (Role, String) {
         None => Role::Muted,
     };
     let caveat = matches!(bar.judgement, Judgement::Judged { caveat: Some(_), .. });
-    // The word itself sends the reader to the footnote, and fills its column.
+    // The word fills the column: it refers to the footnote itself.
     let caveat = caveat && bar.judgement.verdict() != Some(LagVerdict::Overloaded);
     (role, format!("{}{}", bar.judgement.word(), if caveat { "*" } else { "" }))
 }
 
-/// What the marks mean.
+/// The key of the marks.
 pub(crate) fn key(page: &mut Page) {
     let texts = [
         "● median  ━ to p99  ─┤ to p99.9  ◇ longest  log scale  late: over 16.67 ms",
@@ -244,7 +244,7 @@ pub(crate) fn key(page: &mut Page) {
     page.push(&line);
 }
 
-/// That some verdicts rest on few values: in one line for all of them.
+/// The footnote of all verdicts over few values, in one line.
 pub(crate) fn caveat<'a>(page: &mut Page, rows: impl Iterator<Item = (&'a str, &'a Judgement)>) {
     let few = |(_, judgement): &(&str, &Judgement)| {
         matches!(judgement, Judgement::Judged { caveat: Some(_), .. })
@@ -254,7 +254,7 @@ pub(crate) fn caveat<'a>(page: &mut Page, rows: impl Iterator<Item = (&'a str, &
     }
 }
 
-/// What must be said beside a verdict over few values: once for all rows that it is true of.
+/// The footnotes of verdicts over few values, each once for all its rows.
 pub(crate) fn caveats<'a>(page: &mut Page, rows: impl Iterator<Item = (&'a str, &'a Judgement)>) {
     let mut told: Vec<(&str, Vec<(&str, &str)>)> = Vec::new();
     for (label, judgement) in rows {

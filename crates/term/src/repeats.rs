@@ -6,8 +6,8 @@ use crate::line::Page;
 use crate::style::{Role, Style};
 use crate::table::Table;
 
-/// Whole runs made one after another: the verdict over all, and for each test the mean of the runs
-/// with the standard deviation between them.
+/// Repeats of a run: the verdict over all, and for each test the mean with the standard deviation
+/// between the runs.
 pub fn repeats(repeats: &Repeats, style: Style) -> String {
     let mut page = Page::new(style);
     page.paragraph(Role::Strong, &repeats.sentence);

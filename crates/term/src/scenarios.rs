@@ -6,7 +6,7 @@ use crate::line::{Line, Page};
 use crate::style::{Role, Style};
 use crate::table::Table;
 
-/// The scenarios there are, with what each does.
+/// A list of scenarios with their descriptions.
 pub fn scenarios(scenarios: &[Scenario], style: Style) -> String {
     let mut page = Page::new(style);
     let names = scenarios.iter().map(|scenario| sanitize(&scenario.name));
@@ -19,7 +19,7 @@ pub fn scenarios(scenarios: &[Scenario], style: Style) -> String {
     page.finish()
 }
 
-/// One scenario: its settings as they are now, its tests, its steps and what it assumes.
+/// One scenario: its settings, tests, steps and assumptions.
 pub fn scenario(scenario: &Scenario, style: Style) -> String {
     let mut page = Page::new(style);
     let mut head = Line::new(style);

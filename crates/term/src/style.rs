@@ -3,35 +3,35 @@ use std::os::fd::AsFd;
 
 use rustix::termios::{isatty, tcgetwinsize};
 
-/// How text may look: how wide, and with what.
+/// The capabilities of a terminal: width, colour and Unicode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
     /// Columns. Nothing is laid out narrower than [`Style::NARROWEST`].
     pub width: usize,
-    /// ANSI colours. They repeat what is said otherwise: nothing is told by colour alone.
+    /// ANSI colours. Nothing is expressed by colour alone.
     pub color: bool,
-    /// Characters beyond ASCII.
+    /// Characters other than ASCII.
     pub unicode: bool,
 }
 
 impl Style {
-    /// Below this many columns lines are laid out for this many.
+    /// The minimum width of the layout.
     pub const NARROWEST: usize = 40;
 
     /// For files and tests: 80 columns, Unicode, no colour.
     pub const PLAIN: Style = Style { width: 80, color: false, unicode: true };
 
-    /// What standard output can show.
+    /// The capabilities of standard output.
     pub fn of_stdout() -> Style {
         Style::of(rustix::stdio::stdout())
     }
 
-    /// What standard error can show.
+    /// The capabilities of standard error.
     pub fn of_stderr() -> Style {
         Style::of(rustix::stdio::stderr())
     }
 
-    /// What a stream can show: colour on a terminal that is not `dumb`, unless `NO_COLOR` is set
+    /// The capabilities of a stream: colour on a terminal that is not `dumb`, unless `NO_COLOR` is set
     /// (<https://no-color.org>); the terminal's width, else `COLUMNS`, else 80; Unicode where the
     /// locale is UTF-8.
     pub fn of(stream: impl AsFd) -> Style {
@@ -51,13 +51,13 @@ impl Style {
         Style { width, ..self }
     }
 
-    /// The columns that are laid out for.
+    /// The width of the layout in columns.
     pub(crate) fn columns(self) -> usize {
         self.width.max(Style::NARROWEST)
     }
 }
 
-/// Whether the terminal calls itself `dumb`, or is none.
+/// Whether `TERM` is `dumb` or unset.
 pub(crate) fn is_dumb() -> bool {
     env::var("TERM").is_ok_and(|term| term == "dumb")
 }
@@ -70,19 +70,19 @@ fn locale_is_utf8(variable: impl Fn(&str) -> Option<String>) -> bool {
     locale.contains("utf-8") || locale.contains("utf8")
 }
 
-/// What a piece of text is, for its colour.
+/// The role of a piece of text, which sets its colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Role {
     /// Ordinary text.
     #[default]
     Ink,
-    /// What to read first.
+    /// Emphasized text.
     Strong,
-    /// What can be skipped.
+    /// Secondary text.
     Muted,
-    /// Within the frame.
+    /// Latency within one frame.
     InTime,
-    /// Beyond it; a failed check.
+    /// Latency beyond one frame; a failed check.
     Late,
     /// A passed check.
     Pass,

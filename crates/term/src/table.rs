@@ -11,19 +11,19 @@ use crate::text::width;
 pub(crate) struct Table {
     title: String,
     columns: Vec<Column>,
-    /// Titles over so many columns each, from the left.
+    /// Titles over several columns, with the number of columns, from the left.
     spans: Vec<(String, usize)>,
     rows: Vec<Row>,
-    /// Whether labels that are too long keep their end too.
+    /// Whether long labels are cut in the middle rather than at the end.
     middle: bool,
 }
 
 #[derive(Clone, Debug)]
 struct Column {
     title: String,
-    /// Columns with a higher one go first; those with 0 stay.
+    /// Priority of leaving the column out for lack of room, highest first; 0: never.
     spare: u8,
-    /// Whether its cells are words, aligned at their left.
+    /// Whether its cells are left-aligned words.
     words: bool,
 }
 
@@ -36,11 +36,11 @@ struct Row {
 #[derive(Clone, Debug)]
 enum Content {
     Cells(Vec<(Role, String)>),
-    /// Why there are no cells.
+    /// A remark in place of cells.
     Remark(String),
-    /// The label is a sentence, as wide as the table.
+    /// A sentence as wide as the table.
     Line,
-    /// The row begins a section; its label is the title.
+    /// The title of a section.
     Section,
 }
 
@@ -48,7 +48,7 @@ const SEPARATION: usize = 2;
 const NARROWEST_LABEL: usize = 10;
 
 impl Table {
-    /// An empty table whose labels are called `title`.
+    /// An empty table; `title` is the head of the labels.
     pub(crate) fn new(title: &str) -> Table {
         Table { title: title.to_owned(), ..Table::default() }
     }
@@ -59,7 +59,7 @@ impl Table {
         self
     }
 
-    /// Adds a column of words, aligned at their left, which stays at any width.
+    /// Adds a column of left-aligned words, which stays at any width.
     pub(crate) fn words(mut self, title: &str) -> Table {
         self.columns.push(Column { title: title.to_owned(), spare: 0, words: true });
         self
@@ -96,10 +96,16 @@ impl Table {
             if model.groups.len() > 1 {
                 table.section(&group.title);
             }
-            // What a part of a row costs has no room here.
+            // Parts of a row are left out for lack of room.
             for row in group.rows.iter().filter(|row| !row.is_part) {
                 let role = if row.trusted() { Role::Ink } else { Role::Muted };
-                let cells = row.cells.iter().map(|cell| drawn(cell, row.trusted())).collect();
+                let cells = model.columns.iter().zip(&row.cells);
+                let cells = cells.map(|(column, cell)| match (column, cell) {
+                    // The longest stall is late whatever the limit was.
+                    (Figure::Longest, Cell::Time(_)) if row.trusted() => (Role::Late, cell.text()),
+                    _ => drawn(cell, row.trusted()),
+                });
+                let cells = cells.collect();
                 table.row((role, &marked(&label(row), row.trusted())), cells);
             }
         }
@@ -111,24 +117,24 @@ impl Table {
         self.rows.push(Row { label, content: Content::Cells(cells) });
     }
 
-    /// A row that says why it has no cells.
+    /// Adds a row with a remark in place of cells.
     pub(crate) fn remark(&mut self, label: (Role, &str), text: &str) {
         let label = (label.0, label.1.to_owned());
         self.rows.push(Row { label, content: Content::Remark(text.to_owned()) });
     }
 
-    /// Labels that are too long keep their beginning and their end: what tells them apart is there.
+    /// Cuts long labels in the middle, for labels that differ at their ends.
     pub(crate) fn cut_in_the_middle(self) -> Table {
         Table { middle: true, ..self }
     }
 
-    /// A sentence below a row, as wide as the table.
+    /// Adds a sentence as wide as the table.
     pub(crate) fn line(&mut self, text: (Role, &str)) {
         let label = (text.0, text.1.to_owned());
         self.rows.push(Row { label, content: Content::Line });
     }
 
-    /// A title over the rows that follow, as wide as the table.
+    /// Adds the title of the rows that follow, as wide as the table.
     pub(crate) fn section(&mut self, title: &str) {
         let label = (Role::Strong, title.to_owned());
         self.rows.push(Row { label, content: Content::Section });
@@ -138,14 +144,14 @@ impl Table {
         self.rows.is_empty()
     }
 
-    /// Whether it fits without cutting a label, all columns shown.
+    /// Whether all columns fit without cutting a label.
     pub(crate) fn fits(&self, style: Style) -> bool {
         let everything = self.fit(usize::MAX / 2, style.unicode);
         let columns: usize = everything.1.iter().map(|(_, columns)| columns + SEPARATION).sum();
         everything.0 + columns <= style.columns()
     }
 
-    /// Prints it.
+    /// Prints the table.
     pub(crate) fn print(&self, page: &mut Page) {
         let style = page.style();
         let (label, shown) = self.fit(style.columns(), style.unicode);
@@ -196,7 +202,7 @@ impl Table {
         }
     }
 
-    /// The fewest columns, from `least` to `most`, in which no two labels are cut to the same.
+    /// The minimum columns, from `least` to `most`, in which all cut labels differ.
     fn told_apart_in(&self, least: usize, most: usize) -> usize {
         let cells = self.rows.iter().filter(|row| matches!(row.content, Content::Cells(_)));
         let labels: Vec<&str> = cells.map(|row| row.label.1.as_str()).collect();
@@ -209,7 +215,7 @@ impl Table {
         (least.min(most)..most).find(unique).unwrap_or(most)
     }
 
-    /// The width of the labels, and of each column that fits.
+    /// The width of the labels, and index and width of each column that fits.
     fn fit(&self, room: usize, unicode: bool) -> (usize, Vec<(usize, usize)>) {
         let measure = |text: &str| if unicode { width(text) } else { width(&to_ascii(text)) };
         let labelled =
@@ -244,8 +250,8 @@ impl Table {
     }
 }
 
-/// Which columns of figures go first where there is no room: the number of values, then what lies
-/// between the median and the p99, then the rates and the rare waits.
+/// The priority of leaving out columns of figures: first the number of values, then p90, then the rates
+/// and the rare waits.
 pub(crate) fn spare(column: Figure) -> u8 {
     use flashlag_views::LagLimit;
     match column {
@@ -262,7 +268,7 @@ pub(crate) fn spare(column: Figure) -> u8 {
     }
 }
 
-/// A cell in its colour: late where it may be judged, muted where it has no value.
+/// The text of a cell with its role: late if the row is trusted, muted without a value.
 pub(crate) fn drawn(cell: &Cell, trusted: bool) -> (Role, String) {
     let role = match cell {
         _ if !trusted => Role::Muted,
@@ -278,7 +284,7 @@ pub(crate) fn marked(label: &str, trusted: bool) -> String {
     if trusted { label.to_owned() } else { format!("{label} ✕") }
 }
 
-/// The beginning and the end of a text, as much of each as fits.
+/// A text cut in the middle to `columns`.
 fn cut_in_the_middle(text: &str, columns: usize) -> String {
     let text = sanitize(text);
     if width(&text) <= columns {

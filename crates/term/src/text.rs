@@ -1,17 +1,17 @@
 use flashlag_units::sanitize;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-/// Columns that `text` takes.
+/// Width of `text` in columns.
 pub(crate) fn width(text: &str) -> usize {
     text.width()
 }
 
-/// As [`sanitize`], keeping the double spaces that set parts apart.
+/// As [`sanitize`], but keeps the double spaces between parts.
 pub(crate) fn sanitize_parts(text: &str) -> String {
     text.split("  ").map(sanitize).collect::<Vec<_>>().join("  ")
 }
 
-/// At most `columns` of `text`; what is cut is marked by an ellipsis.
+/// `text` cut to `columns`, with an ellipsis where it is cut.
 pub(crate) fn cut(text: &str, columns: usize, unicode: bool) -> String {
     if width(text) <= columns {
         return text.to_owned();
@@ -32,8 +32,8 @@ pub(crate) fn cut(text: &str, columns: usize, unicode: bool) -> String {
     kept
 }
 
-/// Lines of at most `columns`, broken at spaces but never between a number and its unit; a word
-/// that is longer is broken where it must be.
+/// Lines of at most `columns`, broken at spaces but never between a number and its unit; a longer word
+/// is broken anywhere.
 pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
     let columns = columns.max(2);
     let mut lines = Vec::new();
@@ -64,7 +64,7 @@ pub(crate) fn wrap(text: &str, columns: usize) -> Vec<String> {
     lines
 }
 
-/// A paragraph in lines of at most `columns`, for a terminal that would break it anywhere.
+/// A paragraph wrapped at `columns`.
 pub fn wrapped(text: &str, columns: usize) -> String {
     wrap(&sanitize(text), columns).join("\n")
 }

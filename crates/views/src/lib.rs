@@ -59,9 +59,9 @@ pub use repeats::{RepeatRow, Repeats, Spread, repeats};
 pub use standing::{Standing, standings};
 pub use strip::{Strip, StripGroup, StripRow, strip};
 pub use table::{
-    Cell, Column, LagLimit, Missing, Table, TableGroup, TableRow, durable_writes_table,
-    figure_cell, fill_table, has_stages, late_saves_table, phases_table, saves_table, side_by_side,
-    tests_table, verdicts_table,
+    Cell, Column, LagLimit, Missing, Table, TableGroup, TableRow, comparison_table,
+    durable_writes_table, figure_cell, fill_table, has_stages, late_saves_table, phases_table,
+    saves_table, stalls_table, tests_table, verdicts_table,
 };
 pub use verdict::{Judgement, RULES};
 pub use waits::{WaitGroup, WaitPart, WaitSection, waits};

@@ -9,6 +9,7 @@ use crate::beside::Beside;
 use crate::doubt::{Failure, failures_of};
 use crate::format;
 use crate::naming::{began_new, repeats, stage_label, test_title, when};
+use crate::table::{Cell, Column, Missing};
 
 /// The table.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,6 +76,37 @@ pub struct LifecycleCell {
     pub published: Option<f64>,
     /// Failed checks that cover it.
     pub failures: Vec<Failure>,
+}
+
+/// Below this share of new storage's throughput a cell is drawn as low.
+const LOW: f64 = 0.5;
+
+impl LifecycleCell {
+    /// The figures that every view shows of a test in a stage.
+    pub const COLUMNS: [Column; 5] =
+        [Column::Speed, Column::ShareOfNew, Column::Published, Column::P50, Column::P99];
+
+    /// Whether its throughput is below half of new storage's.
+    pub fn is_low(&self) -> bool {
+        self.share_of_new.is_some_and(|share| share < LOW)
+    }
+
+    /// One of [`LifecycleCell::COLUMNS`].
+    pub fn cell(&self, column: Column) -> Cell {
+        let time = |value: Option<Nanos>| match value {
+            Some(value) => Cell::Duration(value),
+            None => Cell::Missing(Missing::TooFew),
+        };
+        let none = Cell::Missing(Missing::NotApplicable);
+        match column {
+            Column::Speed => Cell::Speed(self.bytes_per_sec),
+            Column::ShareOfNew => self.share_of_new.map_or(none, Cell::Percentage),
+            Column::Published => self.published.map_or(none, Cell::Speed),
+            Column::P50 => time(self.p50),
+            Column::P99 => time(self.p99),
+            _ => none,
+        }
+    }
 }
 
 /// The table of a run; `None` where it has but one stage and skipped none. Fills, saves, tests

@@ -36,6 +36,8 @@ pub struct PhaseStalls {
     pub over: Nanos,
     /// The longest that is listed.
     pub longest: Option<Nanos>,
+    /// When that one began, from the start of the phase.
+    pub longest_at: Option<Nanos>,
     /// All that are listed together.
     pub total: Nanos,
     /// Whether the median wait is over the limit, so that those over it are no stalls.
@@ -204,6 +206,7 @@ fn phase_stalls(run: &Run, found: &[StallFinding], index: usize, phase: &Phase) 
         listed: phase.stalls.len(),
         over: phase.stall_over_ns,
         longest: found.longest_ns,
+        longest_at: phase.stalls.iter().max_by_key(|stall| stall.ns).map(|stall| stall.t_ns),
         total: found.total_ns,
         usual: found.usual,
         causes: found.causes.iter().map(|count| (count.cause, count.stalls as usize)).collect(),

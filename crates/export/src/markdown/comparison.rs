@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use flashlag_views::{CompareRow, Comparison, Ratio, RatioKind, format};
+use flashlag_views::{Column, Comparison, RatioKind, Table, comparison_table, format};
 
-use super::{escape, ms, table};
+use super::{escape, figures, table};
 
 /// A comparison as a Markdown page: who is faster, what each is like, a table for
 /// each test with the ratios to the first side, and what else differs.
@@ -22,70 +22,49 @@ pub(crate) fn comparison(comparison: &Comparison) -> String {
             let _ = writeln!(text, "{}\n", escape(paragraph));
         }
     }
-    for row in &comparison.rows {
-        let _ = writeln!(text, "## {}\n", escape(&row.title));
-        test(&mut text, comparison, row);
-    }
+    tests(&mut text, comparison);
     differences(&mut text, comparison);
     text
 }
 
-fn test(text: &mut String, comparison: &Comparison, row: &CompareRow) {
-    let rate = row.rate_unit();
-    let against = row.ratios.first().and_then(|ratio| comparison.subjects.get(ratio.against));
-    let against = against.map(|subject| escape(&subject.name));
-    let title = |figure: &str| match &against {
-        Some(name) => format!("{figure} × {name}'s (95%)"),
-        None => format!("{figure} ratio"),
-    };
-    let titles = [title("median"), title("p99"), title(rate)];
-    let mut head = vec!["", "median ms", "p99 ms", "p99.9 ms", "longest ms", "late", rate];
-    head.extend(["n", "verdict"]);
-    head.extend(titles.iter().map(String::as_str));
-    let mut rows = Vec::new();
-    for (subject, side) in row.sides.iter().enumerate() {
-        let name = comparison.subjects.get(subject).map_or("", |subject| subject.name.as_str());
-        let Some(side) = side else {
-            rows.push(filled(vec![name.to_owned(), "not measured".to_owned()], head.len()));
-            continue;
-        };
-        if let Some(overload) = &side.overload {
-            let mut cells = filled(vec![name.to_owned(), overload.in_words()], head.len());
-            for (title, cell) in head.iter().zip(&mut cells) {
-                match *title {
-                    "n" => *cell = format::count(side.figures.n),
-                    "verdict" => *cell = side.judgement.word().to_owned(),
-                    _ => {}
-                }
-            }
-            rows.push(cells);
-            continue;
+/// The figures of a side, and their ratios to another one.
+const COLUMNS: [Column; 14] = [
+    Column::Speed,
+    Column::Rate,
+    Column::P50,
+    Column::P90,
+    Column::P99,
+    Column::P999,
+    Column::Longest,
+    Column::Late,
+    Column::N,
+    Column::Verdict,
+    Column::Against,
+    Column::Ratio(RatioKind::P50),
+    Column::Ratio(RatioKind::P99),
+    Column::Ratio(RatioKind::Throughput),
+];
+
+const RATIOS: &str = "×: how many times the figure of the side in the column “against”, with the \
+                      ends of its 95% interval.";
+
+fn tests(text: &mut String, comparison: &Comparison) {
+    let model = comparison_table(comparison).select(&COLUMNS);
+    for (row, group) in comparison.rows.iter().zip(&model.groups) {
+        let _ = writeln!(text, "## {}\n", escape(&group.title));
+        let test = Table { groups: vec![group.clone()], ..model.clone() }.without_empty_columns();
+        test.groups.iter().for_each(|group| figures(text, &test, &group.rows));
+        let sides = comparison.subjects.iter().zip(&row.sides);
+        let missing = sides.filter(|(_, side)| side.is_none()).map(|(it, _)| it.name.clone());
+        let missing: Vec<String> = missing.collect();
+        if !missing.is_empty() {
+            let _ = writeln!(text, "Not measured: {}.\n", escape(&format::list(&missing)));
         }
-        let figures = &side.figures;
-        let late = figures.late_share().map_or_else(|| format::NONE.to_owned(), format::share);
-        let mut cells = vec![name.to_owned()];
-        cells.extend([figures.p50, figures.p99, figures.p999, figures.max].map(ms));
-        cells.push(late);
-        cells.push(row.rate_in_words(side));
-        cells.push(format::count(figures.n));
-        let word = if row.is_judged(side) { side.judgement.word() } else { "" };
-        cells.push(word.to_owned());
-        for kind in [RatioKind::P50, RatioKind::P99, RatioKind::Throughput] {
-            let ratio = row.ratios.iter().find(|ratio| ratio.of == subject && ratio.kind == kind);
-            cells.push(ratio.map(ratio_in_words).unwrap_or_default());
-        }
-        rows.push(cells);
     }
-    table(text, &head, &rows);
-}
-
-fn ratio_in_words(ratio: &Ratio) -> String {
-    format!("{}{}", ratio.brief, ratio.doubt())
-}
-
-fn filled(mut cells: Vec<String>, columns: usize) -> Vec<String> {
-    cells.resize(columns, String::new());
-    cells
+    let ratios = comparison.rows.iter().any(|row| !row.ratios.is_empty());
+    for note in model.notes.iter().map(String::as_str).chain(ratios.then_some(RATIOS)) {
+        let _ = writeln!(text, "{}\n", escape(note));
+    }
 }
 
 fn differences(text: &mut String, comparison: &Comparison) {

@@ -5,8 +5,8 @@ mod run;
 
 use std::fmt::Write;
 
-use flashlag_units::{Nanos, sanitize};
-use flashlag_views::format;
+use flashlag_units::sanitize;
+use flashlag_views::{Cell, Table, TableRow};
 
 pub(crate) use comparison::comparison;
 pub(crate) use run::run;
@@ -53,6 +53,17 @@ fn table(text: &mut String, head: &[&str], rows: &[Vec<String>]) {
     text.push('\n');
 }
 
-fn ms(value: Option<Nanos>) -> String {
-    value.map_or_else(|| format::NONE.to_owned(), format::ms)
+/// Rows of figures under the titles of their columns.
+fn figures(text: &mut String, model: &Table, rows: &[TableRow]) {
+    let titles: Vec<String> = model.columns.iter().map(|it| it.title_with_unit()).collect();
+    let head: Vec<&str> =
+        [model.title].into_iter().chain(titles.iter().map(String::as_str)).collect();
+    let row = |row: &TableRow| {
+        let mark = if row.trusted() { "" } else { " ✕" };
+        let remark = row.remark.as_ref().map(|remark| format!(" ({remark})"));
+        let label = format!("{}{mark}{}", row.label, remark.unwrap_or_default());
+        [label].into_iter().chain(row.cells.iter().map(Cell::text)).collect()
+    };
+    let rows: Vec<Vec<String>> = rows.iter().map(row).collect();
+    table(text, &head, &rows);
 }

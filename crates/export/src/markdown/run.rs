@@ -5,11 +5,11 @@ use std::fmt::Write;
 use flashlag_schema::{CheckStatus, Environment, Run};
 use flashlag_units::sanitize;
 use flashlag_views::{
-    Cell, Lifecycle, Table, TableRow, cost, device_name, fill_curves, fill_table, findings, format,
+    Column, Lifecycle, Table, cost, device_name, fill_curves, fill_table, findings, format,
     headline, late_saves_table, lifecycle, phases_table, sizes, verdicts_table,
 };
 
-use super::{escape, ms, table};
+use super::{escape, figures, table};
 
 /// A run as Markdown: the answer, the picture's figures, the tests, saves, fill levels, findings,
 /// every trust check, the environment and how to reproduce it.
@@ -32,21 +32,6 @@ pub(crate) fn run(run: &Run) -> String {
     environment(&mut text, run);
     reproduce(&mut text, run);
     text
-}
-
-/// Rows of figures under the titles of their columns.
-fn figures(text: &mut String, model: &Table, rows: &[TableRow]) {
-    let titles: Vec<String> = model.columns.iter().map(|it| it.title_with_unit()).collect();
-    let head: Vec<&str> =
-        [model.title].into_iter().chain(titles.iter().map(String::as_str)).collect();
-    let row = |row: &TableRow| {
-        let mark = if row.trusted() { "" } else { " ✕" };
-        let remark = row.remark.as_ref().map(|remark| format!(" ({remark})"));
-        let label = format!("{}{mark}{}", row.label, remark.unwrap_or_default());
-        [label].into_iter().chain(row.cells.iter().map(Cell::text)).collect()
-    };
-    let rows: Vec<Vec<String>> = rows.iter().map(row).collect();
-    table(text, &head, &rows);
 }
 
 fn latencies(text: &mut String, run: &Run) {
@@ -77,11 +62,12 @@ fn by_stage(text: &mut String, lifecycle: &Lifecycle) {
             Some(reason) => cells.push(format!("not run: {reason}")),
             None => cells.extend(row.cells.iter().map(|cell| match cell {
                 Some(cell) => {
-                    let rate = format::mb_per_s(cell.bytes_per_sec);
-                    let published = cell.published.map(format::mb_per_s);
+                    let text = |column: Column| cell.cell(column).text();
+                    let published = cell.published.map(|_| text(Column::Published));
                     let published = published.map(|rate| format!(", published {rate}"));
-                    let published = published.unwrap_or_default();
-                    format!("{rate} ({} / {}){published}", ms(cell.p50), ms(cell.p99))
+                    let (speed, p50, p99) =
+                        (text(Column::Speed), text(Column::P50), text(Column::P99));
+                    format!("{speed} ({p50} / {p99}){}", published.unwrap_or_default())
                 }
                 None => format::NONE.to_owned(),
             })),

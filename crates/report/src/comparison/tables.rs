@@ -1,6 +1,6 @@
 use askama::Template;
 use flashlag_schema::Run;
-use flashlag_views::{CompareRow, Comparison, Ratio, RatioKind, format, side_by_side};
+use flashlag_views::{Column, CompareRow, Comparison, Ratio, RatioKind, comparison_table, format};
 
 use crate::Options;
 use crate::chart::{RatioAxis, RatioMark, status_icon};
@@ -98,9 +98,22 @@ fn ratio_rows(comparison: &Comparison, axis: &RatioAxis, row: &CompareRow) -> Ve
     sides.into_iter().map(view).collect()
 }
 
+/// Columns of the table of every test; the ratios have a section of their own.
+const SIDES: [Column; 9] = [
+    Column::Speed,
+    Column::Rate,
+    Column::P50,
+    Column::P90,
+    Column::P99,
+    Column::P999,
+    Column::Longest,
+    Column::N,
+    Column::Verdict,
+];
+
 /// Every test of every stage, side by side.
 pub(super) fn figures(comparison: &Comparison) -> Option<Section> {
-    let model = side_by_side(comparison);
+    let model = comparison_table(comparison).select(&SIDES);
     let frame = Frame {
         about: "Every test, side by side",
         caption: "Latency in ms, throughput in MB/s (10⁶ bytes); of saves, saves a second."

@@ -2,7 +2,7 @@
 
 use askama::Template;
 use flashlag_schema::Run;
-use flashlag_views::{Lifecycle, LifecycleCell, for_people, format, lifecycle, sizes};
+use flashlag_views::{Column, Lifecycle, LifecycleCell, for_people, format, lifecycle, sizes};
 
 use super::{Flag, Section};
 use crate::chart::share_bar;
@@ -12,11 +12,11 @@ use crate::markup::Markup;
 #[template(path = "section/lifecycle.html")]
 pub(crate) struct LifecycleTable {
     pub(crate) caption: String,
-    pub(crate) columns: Vec<Column>,
+    pub(crate) columns: Vec<TestColumn>,
     pub(crate) rows: Vec<Row>,
 }
 
-pub(crate) struct Column {
+pub(crate) struct TestColumn {
     pub(crate) title: String,
     pub(crate) durable: bool,
 }
@@ -37,9 +37,6 @@ struct Cell {
     percentiles: String,
     bar: Markup,
 }
-
-/// Below this share of new a cell is drawn as low.
-const LOW: f64 = 0.5;
 
 const CAPTION: &str = "Throughput in MB/s (10⁶ bytes) and as a share of the first row; below it, median and \
                        p99 latency. Bars: share of the column’s best. Rust: below half of the first row.";
@@ -84,7 +81,7 @@ fn view(run: &Run, table: &Lifecycle) -> LifecycleTable {
     let columns = table
         .columns
         .iter()
-        .map(|column| Column { title: column.title.clone(), durable: column.durable });
+        .map(|column| TestColumn { title: column.title.clone(), durable: column.durable });
     let best: Vec<f64> = (0..table.columns.len())
         .map(|column| {
             let cells = table.rows.iter().filter_map(|row| row.cells.get(column)?.as_ref());
@@ -119,20 +116,21 @@ fn view(run: &Run, table: &Lifecycle) -> LifecycleTable {
 
 fn view_cell(cell: &LifecycleCell, best: f64) -> Cell {
     let doubt = !cell.failures.is_empty();
-    let low = !doubt && cell.share_of_new.is_some_and(|share| share < LOW);
-    let told = [("p50", cell.p50), ("p99", cell.p99)];
-    let told = told
-        .into_iter()
-        .filter_map(|(name, value)| value.map(|value| format!("{name} {}", format::time(value))));
-    let published = cell.published.map(|rate| format!("published {}", format::mb_per_s(rate)));
-    let told = told.chain(published);
+    let low = !doubt && cell.is_low();
+    let text = |column: Column| cell.cell(column).text();
+    let latency = [(Column::P50, cell.p50), (Column::P99, cell.p99)].into_iter();
+    let latency = latency.filter_map(|(column, value)| {
+        value.map(|value| format!("{} {}", column.title(), format::time(value)))
+    });
+    let published = Column::Published;
+    let published = cell.published.map(|_| format!("{} {}", published.title(), text(published)));
     Cell {
-        speed: format::mb_per_s(cell.bytes_per_sec),
-        share: cell.share_of_new.map(format::share).unwrap_or_default(),
+        speed: text(Column::Speed),
+        share: cell.share_of_new.map(|_| text(Column::ShareOfNew)).unwrap_or_default(),
         low,
         doubt,
         cut_short: cell.cut_short,
-        percentiles: told.collect::<Vec<_>>().join(" · "),
+        percentiles: latency.chain(published).collect::<Vec<_>>().join(" · "),
         bar: share_bar(if best > 0.0 { cell.bytes_per_sec / best } else { 0.0 }, low),
     }
 }

@@ -6,8 +6,9 @@ use std::collections::HashSet;
 use askama::Template;
 use flashlag_schema::{Phase, Run, StallCause, StallRecord};
 use flashlag_units::Nanos;
-use flashlag_views::{PhaseStalls, cause_name, failures_of, format, stalls};
+use flashlag_views::{Column, PhaseStalls, cause_name, failures_of, format, stalls, stalls_table};
 
+use super::figures::{Frame, table};
 use super::{Flag, Section};
 use crate::chart::{LatencyAxis, SeriesPlot, SeriesPoint, SeriesStall, Svg, cause_key};
 use crate::markup::Markup;
@@ -17,11 +18,10 @@ use crate::markup::Markup;
 struct Body {
     charts: Vec<Chart>,
     key: Vec<(Markup, &'static str)>,
-    rows: Vec<Row>,
-    /// How many phases with stalls have no row.
+    /// The phases that stalled longest; empty where none stalled.
+    table: Option<Markup>,
+    /// Number of phases with stalls that have no row.
     more: usize,
-    /// Whether what they waited for is known of any.
-    explained: bool,
     /// The phases of which each wait is a long one.
     usual: Option<String>,
 }
@@ -31,15 +31,6 @@ struct Chart {
     flag: Option<Flag>,
     svg: Markup,
     longest: Vec<String>,
-}
-
-struct Row {
-    title: String,
-    over: String,
-    seen: String,
-    longest: String,
-    total: String,
-    causes: String,
 }
 
 /// Charts: the phases that waited the longest in all; the table has the rest.
@@ -74,9 +65,8 @@ pub(super) fn section(run: &Run) -> Option<Section> {
     let body = Body {
         more,
         key: key.filter(|_| explained).map(|cause| (cause_key(cause), key_words(cause))).collect(),
-        rows: rows.into_iter().map(row).collect(),
+        table: table_of(run, rows, explained),
         usual: usual_in_words(run, &usual),
-        explained,
         charts,
     };
     Some(Section {
@@ -94,6 +84,21 @@ pub(super) fn section(run: &Run) -> Option<Section> {
 
 /// Rows: the phases that stalled longest in all.
 const ROWS: usize = 8;
+
+fn table_of(run: &Run, phases: Vec<&PhaseStalls>, explained: bool) -> Option<Markup> {
+    let model = stalls_table(phases).without(&[Column::At, Column::Cause]);
+    let (model, caption) = match explained {
+        true => (model, "Waits longer than the limit, and their causes."),
+        false => (model.without(&[Column::Causes]), "Waits longer than the limit."),
+    };
+    let frame = Frame {
+        about: "Stalls by phase",
+        caption: caption.to_owned(),
+        class: "fold dense",
+        units: false,
+    };
+    (!model.is_empty()).then(|| table(Some(run), &model, frame))
+}
 
 /// The phases that stalled longest, in the order of the run, and how many others stalled.
 fn longest_rows(phases: &[PhaseStalls]) -> (Vec<&PhaseStalls>, usize) {
@@ -230,25 +235,4 @@ fn longest_in_words(stalls: &[StallRecord]) -> Vec<String> {
         }
     };
     order.iter().take(TOLD).map(told).collect()
-}
-
-fn row(phase: &PhaseStalls) -> Row {
-    let causes: Vec<String> = phase
-        .causes
-        .iter()
-        .map(|(cause, count)| format!("{} {}", cause_name(*cause), format::count(*count as u64)))
-        .collect();
-    let listed = if (phase.listed as u64) < phase.seen {
-        format!(" (longest {} kept)", format::count(phase.listed as u64))
-    } else {
-        String::new()
-    };
-    Row {
-        title: phase.title.clone(),
-        over: format::limit(phase.over),
-        seen: format::count(phase.seen) + &listed,
-        longest: phase.longest.map_or_else(|| format::NONE.to_owned(), format::time),
-        total: format::time(phase.total),
-        causes: causes.join(", "),
-    }
 }

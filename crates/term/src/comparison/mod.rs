@@ -9,9 +9,9 @@ use crate::picture::{Bar, Picture, key};
 use crate::style::{Role, Style};
 use names::fitted;
 
-/// Two or more runs side by side, at most `style.width` columns wide: which is faster, what each is
-/// like, the picture by test with how sure each difference is, the rates, and in a line each what
-/// else differs and which checks do not all pass.
+/// A comparison of runs, at most `style.width` columns wide: which side is faster, the verdict of each,
+/// the picture by test with the interval of each difference, the rates, and one line each for what
+/// else differs and for the checks that do not pass on every side.
 pub fn comparison(comparison: &Comparison, style: Style) -> String {
     let mut page = first(comparison, style);
     let names = fitted(comparison, style);
@@ -22,7 +22,7 @@ pub fn comparison(comparison: &Comparison, style: Style) -> String {
     page.finish()
 }
 
-/// As [`comparison`], with what else differs and those checks, side by side.
+/// As [`comparison`], with tables of what else differs and of those checks.
 pub fn comparison_in_full(comparison: &Comparison, style: Style) -> String {
     let mut page = first(comparison, style);
     let names = fitted(comparison, style);
@@ -39,7 +39,7 @@ pub fn comparison_verdict(comparison: &Comparison, style: Style) -> String {
     first(comparison, style).finish()
 }
 
-/// What is said first.
+/// The leading sentences.
 fn first(comparison: &Comparison, style: Style) -> Page {
     let mut page = Page::new(style);
     page.paragraph(Role::Strong, &comparison.faster);
@@ -137,7 +137,7 @@ fn bar<'a>(label: &'a str, side: &'a CompareSide) -> Bar<'a> {
     Bar { label, figures: &side.figures, judgement: &side.judgement, rate: None }
 }
 
-/// The row's title, and who did not measure it.
+/// The row's title, and the sides that did not measure it.
 fn titled(names: &[String], row: &CompareRow) -> String {
     let missing = row.sides.iter().enumerate().filter(|(_, side)| side.is_none());
     let missing: Vec<String> =
@@ -148,7 +148,8 @@ fn titled(names: &[String], row: &CompareRow) -> String {
     }
 }
 
-/// How sure each difference of median and p99 is: in words of a pair, else all against the first.
+/// The ratios of median and p99 with their intervals: in words for a pair, else all against the first
+/// side.
 fn ratios(page: &mut Page, comparison: &Comparison, names: &[String], row: &CompareRow) {
     for kind in [RatioKind::P50, RatioKind::P99] {
         let of_kind: Vec<&Ratio> = row.ratios.iter().filter(|ratio| ratio.kind == kind).collect();

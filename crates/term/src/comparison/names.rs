@@ -4,8 +4,8 @@ use flashlag_views::Comparison;
 use crate::style::Style;
 use crate::text::width;
 
-/// The subjects' names in the columns that a label has, cut after whole words; where cut ones are no
-/// longer told apart, with what stands in parentheses at their end, else numbered.
+/// The subjects' names cut to the label's columns, after whole words. Names that become equal keep the
+/// parentheses at their end, or else are numbered.
 pub(super) fn fitted(comparison: &Comparison, style: Style) -> Vec<String> {
     // With a space after it and room for a mark.
     let columns = (style.columns() / 4).max(10) - 3;
@@ -36,10 +36,10 @@ fn with_end(name: &str, columns: usize) -> String {
     }
 }
 
-/// Fewer columns say nothing of a name.
+/// The minimum columns of a recognizable name.
 const FEWEST: usize = 4;
 
-/// As many words as fit `columns`; a first word that does not fit is cut where it must be.
+/// As many words as fit `columns`; a first word that does not fit is cut.
 fn whole_words(name: &str, columns: usize) -> String {
     if width(name) <= columns {
         return name.to_owned();
@@ -61,7 +61,7 @@ fn whole_words(name: &str, columns: usize) -> String {
     }
 }
 
-/// Without a parenthesis that is not closed.
+/// The text without an unclosed parenthesis.
 fn without_half(kept: &str) -> &str {
     match kept.rfind('(') {
         Some(at) if at > 0 && !kept[at..].contains(')') => &kept[..at],

@@ -1,4 +1,4 @@
-//! How much each did a second, test by test.
+//! The rates of each side, test by test.
 
 use flashlag_views::{CompareRow, CompareSide, Comparison, Ratio, RatioKind, format};
 
@@ -7,8 +7,7 @@ use crate::line::Page;
 use crate::style::Role;
 use crate::table::Table;
 
-/// One row for each test and one column for each subject, where that fits; else a part for each
-/// test.
+/// One row for each test and one column for each subject, if that fits; else a block for each test.
 pub(super) fn rates(page: &mut Page, comparison: &Comparison, names: &[String]) {
     let rows: Vec<&CompareRow> = comparison.rows.iter().filter(|row| is_rated(row)).collect();
     if rows.is_empty() {

@@ -1,7 +1,7 @@
 //! Forecasts and sweeps.
 
 use flashlag_predict::change::{
-    Figures, Forecast, Level, Lived, SAVE, STEADY, Sweep, TestFigures, WINDOW,
+    DaysOfUse, Figures, Forecast, Level, SAVE, STEADY, Sweep, TestFigures, WINDOW,
 };
 use flashlag_units::{Bytes, Nanos};
 
@@ -25,7 +25,7 @@ pub fn forecast(forecast: &Forecast, style: Style) -> String {
         page.gap();
         page.paragraph(Role::Strong, &step.change);
         for reason in &step.reasons {
-            // Its own first word begins the item, so that the lines below are indented more.
+            // The first word is the head of the item, so that the other lines are indented.
             let (first, rest) = reason.split_once(' ').unwrap_or((reason, ""));
             item(&mut page, &format!("  {first} "), 4, rest);
         }
@@ -43,7 +43,7 @@ pub fn forecast(forecast: &Forecast, style: Style) -> String {
     page.finish()
 }
 
-/// How many of the days of use were simulated, and how alike they were.
+/// The number of simulated days, and how much they still changed.
 fn days(page: &mut Page, after: &Figures) {
     let Some(lived) = &after.lived else { return };
     let mut said = how_many(lived);
@@ -57,7 +57,7 @@ fn days(page: &mut Page, after: &Figures) {
     item(page, head, 4, &said);
 }
 
-fn how_many(lived: &Lived) -> String {
+fn how_many(lived: &DaysOfUse) -> String {
     let changed = lived.changing.map(|change| {
         let more = if change < 0.0 { "less" } else { "more" };
         format!(

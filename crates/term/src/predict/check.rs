@@ -1,12 +1,13 @@
-//! A profile held against what was published of its device.
+//! A profile compared with published measurements.
 
-use flashlag_predict::check::{Bar, Cell, CheckReport, Fitted, Move, Verdict};
+use flashlag_predict::check::{Bar, Cell, CheckReport, FittedParameter, Move, Verdict};
 
 use super::{NONE, figures, item, list, number, page, row, signed};
 use crate::line::Page;
 use crate::style::{Role, Style};
 
-/// Published beside simulated, row by row; what was fitted to which; what misses its bar.
+/// Published beside simulated, row by row, with the parameters fitted to each and the rows out of
+/// bounds.
 pub fn check(report: &CheckReport, style: Style) -> String {
     let mut page = page(style);
     item(&mut page, &format!("{}: ", report.profile), 2, &report.about);
@@ -58,7 +59,7 @@ fn rows(page: &mut Page, report: &CheckReport) {
     table.print(page);
 }
 
-/// Conditions are sentences in places; their ends tell them apart least.
+/// A condition cut at its end, where conditions differ least.
 fn shortened(condition: &str) -> String {
     const MOST: usize = 18;
     if condition.chars().count() <= MOST {
@@ -138,7 +139,7 @@ fn fitted(page: &mut Page, report: &CheckReport) {
     }
 }
 
-fn about(parameter: &Fitted) -> String {
+fn about(parameter: &FittedParameter) -> String {
     let range = match &parameter.range {
         Some((low, high)) => format!("plausible: {low} to {high}"),
         None => "no range is given".to_owned(),

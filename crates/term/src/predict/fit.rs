@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use flashlag_predict::fit::{Confounded, Fit, FitParameter, Identifiability, Residual};
+use flashlag_predict::fit::{ConfoundedGroup, Fit, FitParameter, Identifiability, Residual};
 use flashlag_schema::State;
 use flashlag_schema::profile::FittedFrom;
 
@@ -11,8 +11,8 @@ use crate::line::Page;
 use crate::style::{Role, Style};
 use crate::table::Table;
 
-/// A fit: how close it comes, each fitted value, the figures before and after, and what the run does
-/// not determine.
+/// A fit: its misfit, each fitted value, the figures before and after, and the parameters that the run
+/// does not determine.
 pub fn fit(fit: &Fit, style: Style) -> String {
     let mut page = page(style);
     let exhausted = match fit.exhausted {
@@ -124,7 +124,7 @@ fn undetermined(page: &mut Page, found: &Identifiability, parameters: &[FitParam
     }
 }
 
-fn pair(one: &Confounded) -> String {
+fn pair(one: &ConfoundedGroup) -> String {
     match one.correlation {
         Some(correlation) => {
             format!("{} (their effects correlate by {correlation:.3})", one.keys.join(" and "))

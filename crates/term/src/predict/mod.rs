@@ -1,7 +1,7 @@
-//! What `flashlag-predict` found: a forecast, a sweep, a check of a profile, a fit.
+//! The results of `flashlag-predict`: a forecast, a sweep, a check of a profile, a fit.
 //!
-//! The tables have up to nine columns of figures that belong together: whatever the terminal's width
-//! is, they are laid out for 100 columns.
+//! The tables have up to nine columns of figures that belong together, so they are laid out for 100
+//! columns whatever the width of the terminal is.
 
 mod change;
 mod check;
@@ -15,17 +15,17 @@ use crate::line::{Line, Page};
 use crate::style::{Role, Style};
 use crate::table::Table;
 
-/// The columns that every page here is laid out for.
+/// The width of every page.
 const WIDTH: usize = 100;
 
-/// Stands where there is no figure.
+/// The cell of a missing figure.
 const NONE: &str = "-";
 
 fn page(style: Style) -> Page {
     Page::new(style.with_width(WIDTH))
 }
 
-/// A paragraph that begins with `head` and whose other lines are indented.
+/// A paragraph that begins with `head`; its other lines are indented.
 fn item(page: &mut Page, head: &str, indent: usize, text: &str) {
     let mut line = Line::new(page.style());
     line.add(Role::Ink, head);
@@ -43,7 +43,7 @@ fn row(table: &mut Table, label: &str, cells: impl IntoIterator<Item = String>) 
     table.row((Role::Ink, label), cells.into_iter().map(|cell| (Role::Ink, cell)).collect());
 }
 
-/// Warnings, which must be read before anything else.
+/// Warnings, which come first.
 fn warnings(page: &mut Page, warnings: &[String]) {
     for warning in warnings {
         let mut head = Line::new(page.style());
@@ -53,7 +53,7 @@ fn warnings(page: &mut Page, warnings: &[String]) {
     page.gap();
 }
 
-/// A list below its title; nothing where it is empty.
+/// A list below its title; nothing if it is empty.
 fn list(page: &mut Page, title: &str, items: &[String]) {
     if items.is_empty() {
         return;

@@ -1,4 +1,4 @@
-//! One line for work that is counted, such as simulations.
+//! A progress line for counted work, such as simulations.
 
 use std::time::{Duration, Instant};
 
@@ -7,32 +7,31 @@ use flashlag_units::printable_line;
 use super::output::Output;
 use super::{ProgressMode, on_stderr};
 
-/// Nothing is shown before this: most work is done by then.
+/// Delay before the first drawing: most work is done by then.
 const SILENT: Duration = Duration::from_secs(1);
-/// The least time between two drawings in place.
+/// Minimum time between two drawings in place.
 const REDRAWN: Duration = Duration::from_millis(200);
-/// The least time between two lines.
+/// Minimum time between two lines of a log.
 const ANOTHER_LINE: Duration = Duration::from_secs(10);
 
-/// Progress in one line on standard error, shown only where the work takes longer than a second:
-/// redrawn in place on a terminal, a line every ten seconds where standard error is piped, nothing
-/// when quiet.
+/// A progress line on standard error for work that takes longer than a second: redrawn in place on a
+/// terminal, a line every ten seconds otherwise, nothing when quiet.
 #[derive(Debug)]
 pub struct Counter {
     mode: ProgressMode,
-    /// What is drawn in place, from the first drawing until it is cleared.
+    /// The drawing in place, from the first one until it is cleared.
     output: Option<Output>,
     began: Instant,
     shown: Option<Instant>,
 }
 
 impl Counter {
-    /// Begins to wait.
+    /// A counter whose work begins now.
     pub fn new(mode: ProgressMode) -> Counter {
         Counter { mode, output: None, began: Instant::now(), shown: None }
     }
 
-    /// Shows `words` where it is time to.
+    /// Shows `words` if a drawing is due.
     pub fn show(&mut self, words: impl FnOnce() -> String) {
         let every = match self.mode {
             ProgressMode::Quiet => return,
@@ -53,7 +52,7 @@ impl Counter {
         }
     }
 
-    /// Takes the line off the terminal, before something else is printed there.
+    /// Clears the line, before something else is printed.
     pub fn clear(&mut self) {
         if let Some(mut output) = self.output.take() {
             output.clear();

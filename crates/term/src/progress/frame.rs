@@ -11,10 +11,10 @@ use crate::line::{Line, Page};
 use crate::style::{Role, Style};
 use crate::text::sanitize_parts;
 
-/// A wait from which on the live view says so in words.
+/// From this wait on, the live view names it in words.
 const WORTH_TELLING: Nanos = Nanos::from_millis(100);
 
-/// What is redrawn: the phase under way, what is to come, how far it is, how it goes.
+/// The redrawn lines: the current phase, the next ones, the progress bar and the latency.
 pub(super) fn draw(state: &mut State, live: &Snapshot, now: Instant) -> Vec<String> {
     let done = state.done(live, now);
     let style = drawn(state.style);
@@ -52,7 +52,7 @@ pub(super) fn draw(state: &mut State, live: &Snapshot, now: Instant) -> Vec<Stri
     page.into_lines()
 }
 
-/// What is run and where.
+/// The title: scenario and target.
 pub(super) fn title(state: &State, title: &str) -> Vec<String> {
     let style = drawn(state.style);
     if !state.in_columns {
@@ -77,12 +77,12 @@ pub(super) fn note(state: &State, text: &str) -> Vec<String> {
     page.into_lines()
 }
 
-/// One column less than there is: a full line makes some terminals wrap.
+/// One column less than the width: a full line makes some terminals wrap.
 fn drawn(style: Style) -> Style {
     style.with_width(style.width.saturating_sub(1).max(1))
 }
 
-/// What a row says of a phase.
+/// The figures in the row of a phase.
 struct Figures {
     count: u64,
     kind: Kind,
@@ -114,9 +114,9 @@ fn row(style: Style, role: Role, mark: &str, label: &str, figures: &Figures) -> 
     line
 }
 
-/// The line of a phase that has ended.
+/// The line of a finished phase.
 pub(super) fn finished(state: &State, title: &str, phase: &Phase) -> String {
-    // Of a schedule that was overloaded, as everywhere, no percentile.
+    // An overloaded schedule has no percentiles, as everywhere.
     let none = LatencySummary::default();
     let felt = match is_overloaded(phase) {
         true => &none,
@@ -137,7 +137,7 @@ pub(super) fn finished(state: &State, title: &str, phase: &Phase) -> String {
     row(drawn(state.style), role, mark, title, &figures).render()
 }
 
-/// For a log: a sentence of its own, whatever came before it.
+/// The line of a finished phase in a log, complete in itself.
 fn plain_line(
     style: Style,
     (title, phase): (&str, &Phase),
@@ -167,7 +167,7 @@ fn figure(name: &str, value: Option<Nanos>) -> String {
     value.map_or_else(String::new, |value| format!(", {name} {value}"))
 }
 
-/// The line of a level of a fill that has ended: the figures of the summary's table.
+/// The line of a fill level, with the figures of the summary's table.
 pub(super) fn level(state: &State, level: &FillLevel) -> String {
     let (label, rate) = (
         format!("up to {} full", format::share(level.full)),
@@ -191,14 +191,14 @@ pub(super) fn level(state: &State, level: &FillLevel) -> String {
     };
     let mut line = row(style, Role::Muted, "·", &label, &shown);
     let longest = format!("  longest {longest}");
-    // Whole or not at all.
+    // Omitted rather than cut.
     if line.used() + longest.chars().count() <= style.columns() {
         line.add(Role::Muted, &longest);
     }
     line.render()
 }
 
-/// How far a fill is, for a log.
+/// The progress of a fill, for a log.
 pub(super) fn filling(style: Style, current: &Current, live: &Snapshot) -> String {
     let limit = current.limit.unwrap_or_default();
     let text = format!(
@@ -210,7 +210,7 @@ pub(super) fn filling(style: Style, current: &Current, live: &Snapshot) -> Strin
     one_line(style, &text)
 }
 
-/// Text as one line of a log: nothing is cut, since logs have no width.
+/// One line of a log, uncut: logs have no width.
 fn one_line(style: Style, text: &str) -> String {
     if style.unicode { text.to_owned() } else { to_ascii(text) }
 }
@@ -227,7 +227,7 @@ fn bar(state: &State, style: Style, done: Option<(f64, Option<Nanos>)>, now: Ins
     let full = ((fraction * columns as f64) as usize).min(columns);
     line.add(Role::InTime, &"█".repeat(full));
     line.add(Role::Muted, &"░".repeat(columns - full));
-    // Not done before it is done.
+    // 100% only when it is done.
     let percent = ((fraction * 100.0) as u64).min(99);
     line.add(Role::Ink, &format!(" {percent:>2}%"));
     if let Some(left) = left {
@@ -236,7 +236,8 @@ fn bar(state: &State, style: Style, done: Option<(f64, Option<Nanos>)>, now: Ins
     line
 }
 
-/// To the precision of a guess: minutes from ten minutes on, else ten seconds, then seconds.
+/// A remaining time rounded to minutes from ten minutes on, to ten seconds from one minute on, else to
+/// seconds.
 fn roughly(left: Nanos) -> String {
     let seconds = left.0 / 1_000_000_000 + 1;
     match seconds {

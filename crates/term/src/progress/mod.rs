@@ -1,8 +1,8 @@
 //! Live progress on standard error: redrawn in place on a terminal, one plain line for each
-//! finished phase where it is piped, nothing when quiet.
+//! finished phase otherwise, nothing when quiet.
 //!
-//! The measuring thread only stores into [`Live`]; a thread of our own reads it, at most five
-//! times a second, and formats.
+//! The measuring thread only stores into [`Live`]; another thread reads and draws it, at most five
+//! times a second.
 
 mod counter;
 mod frame;
@@ -32,7 +32,7 @@ use state::State;
 /// At most five drawings a second.
 const TICK: Duration = Duration::from_millis(200);
 
-/// How progress is shown.
+/// The display of progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProgressMode {
     /// Redrawn in place.
@@ -44,8 +44,8 @@ pub enum ProgressMode {
 }
 
 impl ProgressMode {
-    /// What suits standard error: [`ProgressMode::Quiet`] where asked for, in place on a terminal
-    /// that can do it, else lines.
+    /// The mode for standard error: [`ProgressMode::Quiet`] on request, in place on a terminal that
+    /// supports it, else lines.
     pub fn of_stderr(quiet: bool) -> ProgressMode {
         let style = Style::of_stderr();
         if quiet {
@@ -58,7 +58,7 @@ impl ProgressMode {
     }
 }
 
-/// Standard error as `mode` says.
+/// Standard error in this mode.
 fn on_stderr(mode: ProgressMode) -> Output {
     match mode {
         ProgressMode::Quiet => Output::Quiet,
@@ -67,8 +67,8 @@ fn on_stderr(mode: ProgressMode) -> Output {
     }
 }
 
-/// Progress of one run. Drive it with the runner's events; give [`Progress::live`] to whatever
-/// measures. Dropping it leaves the terminal as it was found.
+/// Progress of one run, driven by the runner's events; the measuring thread stores into
+/// [`Progress::live`]. Dropping it clears the live part from the terminal.
 #[derive(Debug)]
 pub struct Progress {
     shared: Arc<Shared>,
@@ -90,12 +90,12 @@ struct Inner {
 }
 
 impl Progress {
-    /// Progress on standard error. `title` says what is run and where, and is shown at once.
+    /// Progress on standard error. `title` names scenario and target, and is shown at once.
     pub fn new(mode: ProgressMode, title: &str) -> Progress {
         Progress::watching(mode, title, Arc::new(Live::default()))
     }
 
-    /// As [`Progress::new`], for a [`Live`] that exists already.
+    /// As [`Progress::new`], for an existing [`Live`].
     pub fn watching(mode: ProgressMode, title: &str, live: Arc<Live>) -> Progress {
         let style = match mode {
             ProgressMode::Quiet => Style::PLAIN,
@@ -134,56 +134,56 @@ impl Progress {
         }
         let shared = Arc::new(Shared { inner: Mutex::new(inner), wake: Condvar::new() });
         let watched = shared.clone();
-        // Without a thread there is no live figure, but every line of the end of a phase.
+        // Without a thread there are no live figures, but all lines of finished phases.
         let spawn =
             || std::thread::Builder::new().name("progress".into()).spawn(move || tick(&watched));
         let ticker = if quiet { None } else { spawn().ok() };
         Progress { shared, ticker }
     }
 
-    /// Where the measuring thread leaves its figures.
+    /// The live figures of the measuring thread.
     pub fn live(&self) -> Arc<Live> {
         self.shared.lock().live.clone()
     }
 
-    /// From now on the figures are read from `live`.
+    /// Reads the figures from `live` from now on.
     pub fn watch(&self, live: &Arc<Live>) {
         self.with(|inner| inner.live = live.clone());
     }
 
-    /// What will be done, so that the words fit and what is still to come can be shown.
+    /// Sets the scenario, from which titles and the next tests are shown.
     pub fn scenario(&self, scenario: &Scenario) {
         self.with(|inner| inner.state.plan = Plan::of(scenario));
     }
 
-    /// What the whole run will write at most, and how long it will take on ordinary storage.
+    /// Sets the maximum bytes of the run, and its estimated time on ordinary storage.
     pub fn plan(&self, total_bytes: Bytes, estimated: Option<Nanos>) {
         self.with(|inner| inner.state.plan(total_bytes, estimated));
     }
 
-    /// The size of the filesystem under test.
+    /// Sets the size of the filesystem under test.
     pub fn storage(&self, size: Bytes) {
         self.with(|inner| inner.state.set_storage(size));
     }
 
-    /// The run has written this much by now, whatever wrote it.
+    /// Sets the bytes that the run has written, whatever wrote them.
     pub fn wrote(&self, total: Bytes) {
         self.with(|inner| inner.state.wrote(total));
     }
 
-    /// The phase that begins next has a writer beside it, which shows its progress there.
+    /// Announces that the next phase has a background writer, with the writer's live figures.
     pub fn beside(&self, live: &Arc<Live>) {
         self.with(|inner| inner.state.beside(live));
     }
 
-    /// The phase that begins next fills storage of that size, where it is known: its levels are
-    /// shares of it.
+    /// Announces that the next phase fills storage of that size, if it is known: fill levels are shares
+    /// of it.
     pub fn filling(&self, storage: Option<Bytes>) {
         self.with(|inner| inner.state.filling(storage));
     }
 
-    /// A phase begins. `expected` is how long it should take, `limit_bytes` the most it may move.
-    /// Forgets the figures of the phase before.
+    /// Begins a phase with its expected time and the maximum bytes it may move. Resets the live
+    /// figures.
     pub fn phase_started(&self, label: &str, expected: Option<Nanos>, limit_bytes: Option<Bytes>) {
         self.with(|inner| {
             inner.live.reset();
@@ -192,7 +192,7 @@ impl Progress {
         self.shared.wake.notify_all();
     }
 
-    /// A phase ended; its line stays on the screen, below those of the levels of a fill.
+    /// Ends a phase; its line stays on the screen, below those of the levels of a fill.
     pub fn phase_finished(&self, phase: &Phase) {
         self.with(|inner| {
             let ending = inner.state.finish(phase);
@@ -203,7 +203,7 @@ impl Progress {
         });
     }
 
-    /// A remark that stays on the screen: a step skipped, a wait begun.
+    /// Prints a remark that stays on the screen: a step was skipped, a wait begins.
     pub fn note(&self, text: &str) {
         self.with(|inner| {
             for line in frame::note(&inner.state, text) {
@@ -212,14 +212,14 @@ impl Progress {
         });
     }
 
-    /// Something that is no phase is done now ("writing the test file"): shown on a terminal until
-    /// a phase begins. A log gets a line for each phase that ended, not this.
+    /// Shows an activity between phases ("writing the test file") until a phase begins; on a terminal
+    /// only.
     pub fn preparing(&self, what: &str) {
         self.with(|inner| inner.state.preparing = Some(what.to_owned()));
         self.shared.wake.notify_all();
     }
 
-    /// Stops drawing and takes the live part off the screen. What was finished stays.
+    /// Stops drawing and clears the live part. The lines of finished phases stay.
     pub fn finished(mut self) {
         self.stop();
     }
@@ -235,7 +235,7 @@ impl Progress {
         self.shared.lock().stop = true;
         self.shared.wake.notify_all();
         if let Some(ticker) = self.ticker.take() {
-            // A ticker that panicked has printed why; the measurement goes on.
+            // If the ticker panicked, the panic was printed; the measurement goes on.
             let _ = ticker.join();
         }
         self.shared.lock().output.clear();
@@ -249,7 +249,7 @@ impl Drop for Progress {
 }
 
 impl Shared {
-    /// What a panic elsewhere left is still good to draw.
+    /// The state, even after a panic of another thread: it can still be drawn.
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -274,7 +274,7 @@ impl Inner {
     }
 }
 
-/// Draws until told to stop. Woken early where a phase begins.
+/// Draws until [`Progress::stop`]. Woken early when a phase begins.
 fn tick(shared: &Shared) {
     let mut inner = shared.lock();
     while !inner.stop {

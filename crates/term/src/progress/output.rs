@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rustix::termios::tcgetwinsize;
 
-/// Where lines go.
+/// The destination of lines.
 pub(super) enum Output {
     Terminal(Terminal),
     Lines(Box<dyn Write + Send>),
@@ -23,8 +23,8 @@ impl fmt::Debug for Output {
     }
 }
 
-/// Lines at the bottom of the screen, redrawn in place. The cursor is never hidden and no mode of
-/// the terminal is changed, so there is nothing to restore but the lines themselves.
+/// Lines at the bottom of the screen, redrawn in place. The cursor is never hidden and no terminal
+/// mode is changed, so only the lines themselves need to be cleared.
 pub(super) struct Terminal {
     bar: ProgressBar,
     is_stderr: bool,
@@ -46,7 +46,7 @@ impl Output {
     pub(super) fn print(&mut self, line: &str) {
         match self {
             Output::Terminal(terminal) => terminal.bar.println(line),
-            // Who closed the pipe does not want to know.
+            // The pipe was closed on purpose.
             Output::Lines(writer) => {
                 let _ = writeln!(writer, "{line}").and_then(|()| writer.flush());
             }
@@ -54,7 +54,7 @@ impl Output {
         }
     }
 
-    /// Takes what is redrawn off the screen.
+    /// Clears the redrawn lines.
     pub(super) fn clear(&mut self) {
         if let Output::Terminal(terminal) = self {
             terminal.bar.finish_and_clear();
@@ -73,19 +73,18 @@ impl Terminal {
         self.bar.tick();
     }
 
-    /// The width now, where it can be asked: a window may have been resized.
+    /// The current width, if it is known: the window may have been resized.
     pub(super) fn width(&self) -> Option<usize> {
         let size = self.is_stderr.then(|| tcgetwinsize(rustix::stdio::stderr()).ok())??;
         Some(usize::from(size.ws_col)).filter(|width| *width > 0)
     }
 }
 
-/// Whether lines that are redrawn are on the screen.
+/// Whether redrawn lines are on the screen.
 static DRAWN: AtomicBool = AtomicBool::new(false);
 
-/// A panic (which may abort, so that nothing is dropped) must not be printed into the drawing: it
-/// gets a line of its own, in the terminal's own colours. Takes no lock: the thread that panics
-/// may hold any.
+/// A panic hook that gives the message a line of its own, in the terminal's default colours; a panic
+/// may abort, so that nothing is dropped. Takes no lock: the panicking thread may hold any.
 fn leave_drawing_on_panic() {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {

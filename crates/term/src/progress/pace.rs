@@ -3,14 +3,14 @@ use std::time::Instant;
 
 use flashlag_units::{Bytes, Nanos};
 
-/// How fast a fill goes by now: storage that fills up slows down, so its average says little.
+/// The current pace of a fill. Its average would mislead: storage slows down as it fills.
 #[derive(Debug)]
 pub(super) struct Pace {
-    /// When how much had been written, a fiftieth of the whole apart; the oldest first.
+    /// Times and bytes written, a fiftieth of the whole apart, oldest first.
     marks: VecDeque<(Instant, Bytes)>,
 }
 
-/// Marks that are kept: the latest tenth of the fill.
+/// Number of kept marks: the latest tenth of the fill.
 const MARKS: usize = 6;
 /// Marks in a whole fill.
 const STEPS: u64 = 50;
@@ -20,7 +20,7 @@ impl Pace {
         Pace { marks: VecDeque::from([(began, Bytes::ZERO)]) }
     }
 
-    /// `written` of `limit` by now.
+    /// Notes that `written` of `limit` bytes are written at `now`.
     pub(super) fn observe(&mut self, written: Bytes, limit: Bytes, now: Instant) {
         let step = Bytes((limit.0 / STEPS).max(1));
         let due = self.marks.back().is_none_or(|(_, last)| written >= last.plus(step));
@@ -32,7 +32,7 @@ impl Pace {
         }
     }
 
-    /// How long the rest will take; `None` before anything was written.
+    /// The remaining time; `None` before anything was written.
     pub(super) fn left(&self, written: Bytes, limit: Bytes, now: Instant) -> Option<Nanos> {
         let (from, before) = self.marks.front()?;
         let done = written.saturating_minus(*before);

@@ -10,30 +10,30 @@ use super::pace::Pace;
 use super::plan::{Kind, Plan};
 use crate::style::Style;
 
-/// What is known of the run under way.
+/// The state of the run.
 #[derive(Debug)]
 pub(super) struct State {
     pub(super) style: Style,
-    /// Redrawn in place, in columns; else lines of text.
+    /// Whether the display is redrawn in place, in columns; else it is a log of lines.
     pub(super) in_columns: bool,
     pub(super) started: Instant,
     pub(super) plan: Plan,
     pub(super) total: Bytes,
     pub(super) estimated: Option<Nanos>,
     pub(super) current: Option<Current>,
-    /// What is done between phases.
+    /// The activity between phases.
     pub(super) preparing: Option<String>,
     storage: Bytes,
-    /// Of the phase that begins next.
+    /// Announcements for the next phase.
     next: Next,
-    /// Expected time of the phases that are done.
+    /// Expected time of the finished phases.
     expected_done: Nanos,
     written_done: Bytes,
-    /// The largest share of the run that was shown as done.
+    /// The largest share of the run shown as done so far.
     shown: f64,
 }
 
-/// The phase under way.
+/// The current phase.
 #[derive(Debug)]
 pub(super) struct Current {
     pub(super) title: String,
@@ -43,12 +43,12 @@ pub(super) struct Current {
     pub(super) limit: Option<Bytes>,
     /// Set for a fill.
     pub(super) fills: Option<Pace>,
-    /// The storage that it fills, where its size is known.
+    /// The size of the storage that it fills, if it is known.
     storage: Option<Bytes>,
     beside: Option<Arc<Live>>,
-    /// Whether what it wrote is in the run's sum already.
+    /// Whether its bytes are already in the run's sum.
     counted: bool,
-    /// The tenth that a log was last given a line for.
+    /// The last tenth that a log has a line for.
     tenth: u64,
 }
 
@@ -59,7 +59,7 @@ pub(super) struct Ending {
     pub(super) levels: Vec<FillLevel>,
 }
 
-/// What was said of a phase before it begins.
+/// Announcements for a phase that has not begun.
 #[derive(Debug, Default)]
 struct Next {
     fills: bool,
@@ -95,7 +95,7 @@ impl State {
         self.storage = size;
     }
 
-    /// The run has written this much.
+    /// Sets the bytes that the run has written.
     pub(super) fn wrote(&mut self, total: Bytes) {
         self.written_done = total;
         if let Some(current) = &mut self.current {
@@ -103,17 +103,17 @@ impl State {
         }
     }
 
-    /// The phase that begins next has a writer beside it.
+    /// Announces that the next phase has a background writer.
     pub(super) fn beside(&mut self, live: &Arc<Live>) {
         self.next.beside = Some(Arc::clone(live));
     }
 
-    /// The phase that begins next fills storage of that size.
+    /// Announces that the next phase fills storage of that size.
     pub(super) fn filling(&mut self, storage: Option<Bytes>) {
         (self.next.fills, self.next.storage) = (true, storage);
     }
 
-    /// Takes a new width; a few columns less than none are never drawn.
+    /// Takes the new width, if it is known.
     pub(super) fn resize(&mut self, width: Option<usize>) {
         if let Some(width) = width {
             self.style = self.style.with_width(width);
@@ -137,7 +137,7 @@ impl State {
         self.preparing = None;
     }
 
-    /// Ends the phase under way.
+    /// Ends the current phase.
     pub(super) fn finish(&mut self, phase: &Phase) -> Ending {
         let current = self.current.take();
         let title = match &current {
@@ -154,8 +154,8 @@ impl State {
         Ending { title, levels }
     }
 
-    /// Takes a reading of the phase under way. Returns the phase where a log is due a line: a fill
-    /// of real storage, at each tenth of what it will write.
+    /// Takes a reading of the current phase. Returns the phase if a log needs a line for it: a fill of
+    /// real storage, at each tenth of the bytes that it will write.
     pub(super) fn observe(&mut self, live: &Snapshot, now: Instant) -> Option<&Current> {
         let logged = !self.in_columns && self.storage > Bytes::ZERO;
         let current = self.current.as_mut()?;
@@ -170,7 +170,7 @@ impl State {
         self.current.as_ref().filter(|_| logged)
     }
 
-    /// Bytes written so far: by finished phases, by this one, and by what writes beside it.
+    /// Bytes written so far: by finished phases, by this one, and by its background writer.
     pub(super) fn written(&self, live: &Snapshot) -> Bytes {
         let Some(current) = self.current.as_ref().filter(|current| !current.counted) else {
             return self.written_done;
@@ -180,14 +180,14 @@ impl State {
         self.written_done.plus(own).plus(beside)
     }
 
-    /// The most that the run may write, where that says anything: never more than the storage holds.
+    /// The maximum that the run may write; `None` if it exceeds the capacity, which limits it anyway.
     pub(super) fn written_at_most(&self) -> Option<Bytes> {
         (self.total > Bytes::ZERO && self.total <= self.storage).then_some(self.total)
     }
 
-    /// How much of the run is done, 0 to 1, and how long the rest will take where that can be said.
-    /// Both follow from the same time left: of the phase under way by its own progress, of the others
-    /// by the plan.
+    /// The share of the run that is done, 0 to 1, and the remaining time, if it can be estimated. Both
+    /// follow from the remaining time: that of the current phase by its own progress, that of later
+    /// ones by the plan.
     pub(super) fn done(&mut self, live: &Snapshot, now: Instant) -> Option<(f64, Option<Nanos>)> {
         let estimated = self.estimated?;
         let current = self.current.as_ref();
@@ -196,11 +196,11 @@ impl State {
         let later = estimated.saturating_since(self.expected_done).saturating_since(expected);
         let left = left.plus(later).as_secs_f64();
         let spent = now.saturating_duration_since(self.started).as_secs_f64();
-        // A test that ended early has done its part of the plan all the same.
+        // A test that ended early counts as its whole part of the plan.
         let part = current.map_or(0.0, |current| current.part(live)) * expected.as_secs_f64();
         let spent = spent.max(self.expected_done.as_secs_f64() + part);
         let fraction = if spent + left > 0.0 { spent / (spent + left) } else { 0.0 };
-        // A bar that goes back says less than one that waits.
+        // The bar never goes back.
         self.shown = self.shown.max(fraction).min(1.0);
         // Before a few seconds are done the pace is a guess.
         let left = (spent >= 3.0).then_some(Nanos((left * 1e9) as u64));
@@ -209,8 +209,8 @@ impl State {
 }
 
 impl Current {
-    /// How much of the phase is done, 0 to 1: a fill by bytes alone, another test by whichever of its
-    /// limits comes first.
+    /// The share of the phase that is done, 0 to 1: of a fill by bytes, of another test by the limit that
+    /// comes first.
     fn part(&self, live: &Snapshot) -> f64 {
         let share = |part: u64, whole: u64| ratio(part, whole).unwrap_or_default().min(1.0);
         let by_bytes = share(live.bytes.0, self.limit.unwrap_or_default().0);
@@ -218,8 +218,8 @@ impl Current {
         if self.fills.is_some() { by_bytes } else { by_bytes.max(by_time) }
     }
 
-    /// How long the phase will go on: a fill by the pace of its latest tenth, another test until
-    /// whichever of its limits comes first.
+    /// The remaining time of the phase: of a fill by the pace of its latest tenth, of another test until
+    /// the limit that comes first.
     fn left(&self, live: &Snapshot, now: Instant) -> Nanos {
         let expected = self.expected.unwrap_or_default();
         if let (Some(pace), Some(limit)) = (&self.fills, self.limit) {
@@ -234,7 +234,7 @@ impl Current {
     }
 }
 
-/// What a phase does, as it is stored.
+/// The kind of a stored phase.
 pub(super) fn kind_of(phase: &Phase) -> Kind {
     match phase.operation {
         Operation::SequentialRead | Operation::RandomRead => Kind::Read,

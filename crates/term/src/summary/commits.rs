@@ -1,4 +1,4 @@
-//! What a commit costs below the filesystem, where each request was seen.
+//! The cost of a commit below the filesystem.
 
 use flashlag_schema::{BlockKinds, Phase, Run, TargetKind};
 use flashlag_views::{GroupKind, format, strip};
@@ -11,7 +11,7 @@ use crate::table::Table;
 
 const ABSENT: &str = "-";
 
-/// Writes, bytes and flushes a commit, by journal mode: of runs whose device is ours to look at.
+/// Writes, bytes and flushes per commit, by journal mode, for runs on a device that counts requests.
 pub(super) fn commits(page: &mut Page, run: &Run, _: Depth) {
     if run.target.kind != TargetKind::Lab {
         return;

@@ -6,7 +6,7 @@ use super::Depth;
 use crate::line::{Line, Page};
 use crate::style::{Role, Style};
 
-/// Steps that were not run, requests that were not honoured, and a run that did not end.
+/// Skipped steps, requests that were not honoured, and how an incomplete run ended.
 pub(super) fn not_done(page: &mut Page, run: &Run, depth: Depth) {
     let status = match &run.status {
         RunStatus::Complete => None,
@@ -22,7 +22,7 @@ pub(super) fn not_done(page: &mut Page, run: &Run, depth: Depth) {
     if let Some(status) = status {
         page.paragraph(Role::Late, &status);
     }
-    // In short the table of stages has said it.
+    // The short summary names it in the table of stages.
     let said = depth == Depth::Short && lifecycle(run).is_some();
     let mut skipped: Vec<(String, &str)> = Vec::new();
     for one in run.skipped.iter().filter(|_| !said) {
@@ -52,7 +52,7 @@ fn noted(page: &mut Page, what: &str, text: &str) {
     page.hanging(&head, 11, Role::Ink, text);
 }
 
-/// What it cost: bytes, time, and the share of the device's life where that is known.
+/// The cost of the run: bytes, time, and the share of the device's life if it is known.
 pub(super) fn cost(page: &mut Page, run: &Run, depth: Depth) {
     let written = run.wear.written_bytes;
     let text = flashlag_views::cost(run);
@@ -65,7 +65,7 @@ pub(super) fn cost(page: &mut Page, run: &Run, depth: Depth) {
     }
 }
 
-/// Where the files are: `Report  report.html`, one line each. For the end of a summary.
+/// The paths of files, one line each, for the end of a summary: `Report  report.html`.
 pub fn files(named: &[(&str, &str)], style: Style) -> String {
     let mut page = Page::new(style);
     for (what, path) in named {

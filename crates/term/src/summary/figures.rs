@@ -1,9 +1,8 @@
 use flashlag_schema::{Phase, Run};
-use flashlag_units::Nanos;
 use flashlag_views::{
-    Cell, Column, LAG_IS_A_BUDGET, Lifecycle, LifecycleRow, Missing, SaveKind, TableRow,
-    durable_writes_table, for_people, format, late_saves_table, lifecycle, phase_title, save_label,
-    saves_heading, tests_table,
+    Column, LAG_IS_A_BUDGET, Lifecycle, LifecycleRow, SaveKind, TableRow, durable_writes_table,
+    for_people, format, late_saves_table, lifecycle, phase_title, save_label, saves_heading,
+    tests_table,
 };
 
 use super::Depth;
@@ -12,8 +11,8 @@ use crate::picture::{Picture, brief};
 use crate::style::Role;
 use crate::table::{Table, drawn, marked, spare};
 
-/// The tests: by stage where there are several, else one row for each test. In short, stages have
-/// throughput alone: the picture has the waits.
+/// The tests: by stage in a run of several stages, else one row for each test. In short, stages have
+/// throughput alone: the picture has the latency.
 pub(super) fn tests(page: &mut Page, run: &Run, depth: Depth) {
     match lifecycle(run) {
         Some(table) => stages(page, run, &table, depth),
@@ -21,7 +20,7 @@ pub(super) fn tests(page: &mut Page, run: &Run, depth: Depth) {
     }
 }
 
-/// Durable writes by size, where the table of tests by stage has not got them.
+/// Durable writes by size, which the lifecycle table lacks.
 pub(super) fn sizes(page: &mut Page, run: &Run, _: Depth) {
     if let (Some(_), Some(table)) = (lifecycle(run), flashlag_views::sizes(run)) {
         stages(page, run, &table, Depth::Full);
@@ -34,7 +33,7 @@ fn stages(page: &mut Page, run: &Run, table: &Lifecycle, depth: Depth) {
     let fit = |size: &usize| {
         columns.chunks(*size).all(|block| stage_block(table, block, depth).fits(page.style()))
     };
-    // As many tests beside one another as fit.
+    // As many tests side by side as fit.
     let size = (2..=columns.len()).rev().find(fit).unwrap_or(1);
     for (index, block) in columns.chunks(size).enumerate() {
         if index > 0 {
@@ -71,7 +70,7 @@ fn stage_block(table: &Lifecycle, block: &[usize], depth: Depth) -> Table {
         }
     }
     for row in table.rows.iter().filter(|row| row.skipped.is_none()) {
-        // The mark is the row's where all of it fails, else that of cells.
+        // A row whose cells all fail is marked at its label, another one at its failing cells.
         let some = row.cells.iter().flatten().any(|cell| cell.failures.is_empty());
         let trusted = row.failures.is_empty() || some;
         let role = if trusted { Role::Ink } else { Role::Muted };
@@ -81,65 +80,45 @@ fn stage_block(table: &Lifecycle, block: &[usize], depth: Depth) -> Table {
     text
 }
 
-/// A figure of a test in a stage.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum StageFigure {
-    Measured(Column),
-    Published,
-}
-
-/// The figures of a test in each stage with their titles; with what was published beside them where
-/// the table has any of that. In short, words so brief that four tests fit beside one another.
-fn stage_figures(beside: bool, depth: Depth) -> Vec<(String, StageFigure)> {
-    let measured = |column: Column| (column.title_with_unit(), StageFigure::Measured(column));
-    let speed = measured(Column::Speed);
-    if depth == Depth::Short {
-        return match beside {
-            false => vec![speed],
-            true => {
-                vec![("here".to_owned(), speed.1), ("reported".to_owned(), StageFigure::Published)]
-            }
-        };
+/// The figures of a test in each stage, with their titles; with the published one where the table
+/// has any. In short, titles so brief that four tests fit beside one another.
+fn stage_figures(beside: bool, depth: Depth) -> Vec<(String, Column)> {
+    let titled = |column: Column| (column.title_with_unit(), column);
+    match (depth, beside) {
+        (Depth::Short, false) => vec![titled(Column::Speed)],
+        (Depth::Short, true) => {
+            vec![("here".to_owned(), Column::Speed), ("reported".to_owned(), Column::Published)]
+        }
+        _ => {
+            let all = [Column::Speed, Column::Published, Column::P50, Column::P99];
+            all.into_iter().filter(|it| beside || *it != Column::Published).map(titled).collect()
+        }
     }
-    let published = beside.then(|| ("published".to_owned(), StageFigure::Published));
-    let latency = [Column::P50, Column::P99].map(measured);
-    [speed].into_iter().chain(published).chain(latency).collect()
 }
 
 /// One test of one stage.
-fn cells(
-    row: &LifecycleRow,
-    column: usize,
-    figures: &[(String, StageFigure)],
-) -> Vec<(Role, String)> {
-    let Some(Some(cell)) = row.cells.get(column) else {
+fn cells(row: &LifecycleRow, test: usize, figures: &[(String, Column)]) -> Vec<(Role, String)> {
+    let Some(Some(cell)) = row.cells.get(test) else {
         return vec![(Role::Muted, format::NONE.to_owned()); figures.len()];
     };
     let trusted = cell.failures.is_empty();
     let some = row.cells.iter().flatten().any(|cell| cell.failures.is_empty());
-    // As in the report: rust is below half of the first row.
-    let slow = cell.share_of_new.is_some_and(|share| share < 0.5);
-    let role = match (trusted, slow) {
-        (false, _) => Role::Muted,
-        (true, true) => Role::Late,
-        (true, false) => Role::Ink,
-    };
-    let figure = |(_, figure): &(String, StageFigure)| match figure {
-        StageFigure::Published => {
-            (Role::Muted, cell.published.map_or_else(|| format::NONE.to_owned(), format::mb_per_s))
-        }
-        StageFigure::Measured(Column::P50) => drawn(&time(cell.p50), trusted),
-        StageFigure::Measured(Column::P99) => drawn(&time(cell.p99), trusted),
-        StageFigure::Measured(_) => {
-            let speed = format::mb_per_s(cell.bytes_per_sec);
-            (role, marked(&speed, trusted || !some))
+    let figure = |(_, column): &(String, Column)| {
+        let value = cell.cell(*column);
+        match column {
+            Column::Published => (Role::Muted, value.text()),
+            Column::Speed => {
+                let role = match (trusted, cell.is_low()) {
+                    (false, _) => Role::Muted,
+                    (true, true) => Role::Late,
+                    (true, false) => Role::Ink,
+                };
+                (role, marked(&value.text(), trusted || !some))
+            }
+            _ => drawn(&value, trusted),
         }
     };
     figures.iter().map(figure).collect()
-}
-
-fn time(value: Option<Nanos>) -> Cell {
-    value.map_or(Cell::Missing(Missing::TooFew), Cell::Duration)
 }
 
 fn one_stage(page: &mut Page, run: &Run, depth: Depth) {
@@ -155,7 +134,7 @@ fn one_stage(page: &mut Page, run: &Run, depth: Depth) {
     }
 }
 
-/// A column's title where the table's own title says the unit.
+/// The title of a column without the unit, which the table's title has.
 fn bare(column: Column) -> String {
     column.title().to_owned()
 }
@@ -168,10 +147,10 @@ fn short_title(run: &Run, phase: &Phase) -> String {
     format!("{} {what}{busy}", brief(&save_label(&kind)))
 }
 
-/// Below a table with a row that bears the mark of [`marked`].
+/// The note below a table with a row marked by [`marked`].
 pub(super) const NOT_TO_QUOTE: &str = "✕ A failed check covers this: do not quote it.";
 
-/// Where the tests stand among published devices.
+/// The ranks of the tests among published devices.
 pub(super) fn places(page: &mut Page, run: &Run, _: Depth) {
     let places = flashlag_views::places(run);
     if places.is_empty() {
@@ -191,9 +170,9 @@ pub(super) fn places(page: &mut Page, run: &Run, _: Depth) {
     }
 }
 
-/// The headline test's latency in full, where the table of tests does not say it.
+/// The latency of the headline test, if the table of tests lacks it.
 pub(super) fn durable_writes(page: &mut Page, run: &Run, _: Depth) {
-    // A wide picture says it too.
+    // A wide picture has it too.
     if lifecycle(run).is_none() || Picture::is_full(page.style()) {
         return;
     }
@@ -210,7 +189,7 @@ pub(super) fn durable_writes(page: &mut Page, run: &Run, _: Depth) {
     }
 }
 
-/// Saves a second, and how many were longer than a person's patience.
+/// Saves a second, and how many took longer than each limit.
 pub(super) fn saves(page: &mut Page, run: &Run, _: Depth) {
     let model = late_saves_table(run, true);
     if model.groups.is_empty() {

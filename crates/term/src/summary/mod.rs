@@ -1,5 +1,5 @@
-//! The end of a run on a terminal: the answer and what to do about it first, then the picture, the
-//! figures, what was not to be trusted, and what it cost.
+//! The summary of a run on a terminal: the verdict and what to do about it first, then the picture,
+//! the figures, the failed checks, and the cost.
 
 mod commits;
 mod cost;
@@ -22,7 +22,7 @@ use crate::text::sanitize_parts;
 pub use cost::files;
 pub use trust::trust;
 
-/// The verdict of a run as one paragraph: how it lags, and whether to believe that.
+/// The verdict of a run as one paragraph: how the device lags, and whether to believe that.
 pub fn verdict(run: &Run, style: Style) -> String {
     let Headline { sentence, more, believe, .. } = headline(run);
     let parts = [sentence, more, believe.statement];
@@ -33,20 +33,19 @@ pub fn verdict(run: &Run, style: Style) -> String {
     page.finish()
 }
 
-/// The summary of a run: what a person wants to know when it ends. At most `style.width` columns
-/// wide.
+/// The short summary of a run, at most `style.width` columns wide.
 pub fn summary(run: &Run, style: Style) -> String {
     write(run, style, Depth::Short)
 }
 
-/// The summary with everything that the run holds: steady states, where the tests stand among
-/// published devices, how many saves were longer than a frame, where each wait went, every stalled
-/// phase, the evidence of every finding and every check.
+/// The full summary of a run: also steady states, ranks among published devices, the number of saves
+/// longer than a frame, the parts of each wait, every stalled phase, and the evidence of every finding
+/// and check.
 pub fn summary_in_full(run: &Run, style: Style) -> String {
     write(run, style, Depth::Full)
 }
 
-/// How much is said.
+/// The length of a summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Depth {
     Short,
@@ -64,7 +63,7 @@ fn write(run: &Run, style: Style, depth: Depth) -> String {
         Depth::Full => trust::checks(page, run),
     };
     if headline.no_verdict.is_some() {
-        // Why there is none comes before figures that must not be quoted.
+        // The reason of a missing verdict comes before figures that must not be quoted.
         page.gap();
         checks(&mut page);
     }
@@ -108,7 +107,7 @@ fn write(run: &Run, style: Style, depth: Depth) -> String {
     page.finish()
 }
 
-/// What ran, on what.
+/// The scenario, the device and the machine.
 fn title(page: &mut Page, run: &Run) {
     let program = format!("flashlag {}", run.flashlag.version);
     let text = format!("{program}  {}  {}", run.scenario.name, device(run));
@@ -121,7 +120,7 @@ fn title(page: &mut Page, run: &Run) {
     }
 }
 
-/// `Sample Tablet T, 32 GB eMMC, f2fs`: its name, and what could be read of it.
+/// The device with its known properties: `Sample Tablet T, 32 GB eMMC, f2fs`.
 fn device(run: &Run) -> String {
     let environment = &run.environment;
     let size = environment.device.size_bytes.value().map(|bytes| bytes.to_string());
@@ -143,15 +142,15 @@ fn answer(page: &mut Page, headline: &Headline) {
     page.paragraph(Role::Ink, &headline.believe.statement);
 }
 
-/// From this many saves on the picture says how many a second there were, and no table does.
+/// From this many kinds of save on, the picture has their rates instead of a table.
 const MANY_SAVES: usize = 9;
 
-/// Whether the run has so many kinds of save that a table of them would say everything twice.
+/// Whether the run has too many kinds of save for a table beside the picture.
 fn has_many_saves(run: &Run) -> bool {
     run.phases.iter().filter(|phase| phase.operation == Operation::Save).count() >= MANY_SAVES
 }
 
-/// The strip, its key and its footnotes.
+/// The picture, its key and its footnotes.
 fn picture(page: &mut Page, run: &Run, depth: Depth) {
     let strip = strip(run);
     let rows = || strip.groups.iter().flat_map(|group| &group.rows);

@@ -6,7 +6,7 @@ use crate::line::Page;
 use crate::style::Role;
 use crate::table::Table;
 
-/// MB/s of reads and writes side by side, of a run that is about throughput.
+/// MB/s of reads and writes side by side, for a run that measures throughput.
 pub(super) fn rates_of(page: &mut Page, run: &Run, _: Depth) {
     let rows = rates(run);
     if rows.is_empty() {

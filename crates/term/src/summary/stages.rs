@@ -1,7 +1,7 @@
 use flashlag_schema::{ChangeKind, Run};
 use flashlag_views::{
-    Column, FillCurve, PhaseChange, PhaseStalls, Stalls, cause_name, changes, changes_heading,
-    fill_curves, fill_table, format, lifecycle, stalls,
+    Column, FillCurve, PhaseChange, PhaseStalls, Stalls, changes, changes_heading, fill_curves,
+    fill_table, format, lifecycle, stalls, stalls_table,
 };
 
 use super::Depth;
@@ -10,8 +10,7 @@ use crate::line::{Line, Page};
 use crate::style::Role;
 use crate::table::{Table, spare};
 
-/// From this many rows on, the table of stages is what a run is about: in short its fill has its
-/// heading alone.
+/// From this many stages on, the short summary has only the heading of a fill.
 const MANY_STAGES: usize = 4;
 
 /// Percentiles by fill level.
@@ -47,7 +46,7 @@ pub(super) fn fills(page: &mut Page, run: &Run, depth: Depth) {
     }
 }
 
-/// What the interval series shows, and the stalls, of the phases that have any.
+/// The changes over time and the stalls of all phases.
 pub(super) fn events(page: &mut Page, run: &Run, depth: Depth) {
     let steady = |change: &PhaseChange<'_>| {
         matches!(change.change.kind, ChangeKind::SteadyState | ChangeKind::NotSteady)
@@ -57,7 +56,7 @@ pub(super) fn events(page: &mut Page, run: &Run, depth: Depth) {
         changes.retain(|change| !steady(change));
     }
     if depth == Depth::Short {
-        // The headline has named the gravest.
+        // The headline names the gravest.
         if changes.len() > 1 {
             page.paragraph(Role::Ink, &changes_heading(run));
         }
@@ -80,35 +79,25 @@ pub(super) fn events(page: &mut Page, run: &Run, depth: Depth) {
             page.paragraph(Role::Strong, &heading);
         }
         if depth == Depth::Full {
-            stall_table(page, run, &phases);
+            stall_table(page, &phases);
         }
     }
 }
 
-fn stall_table(page: &mut Page, run: &Run, phases: &[PhaseStalls]) {
-    let mut stalled: Vec<&PhaseStalls> = phases.iter().filter(|phase| phase.seen > 0).collect();
-    if stalled.is_empty() {
+fn stall_table(page: &mut Page, phases: &[PhaseStalls]) {
+    let mut phases: Vec<&PhaseStalls> = phases.iter().collect();
+    // Costliest first; the sort is stable, so equals stay in the order of the run.
+    phases.sort_by_key(|phase| std::cmp::Reverse(phase.longest));
+    let model = stalls_table(phases).without(&[Column::Together, Column::Causes]);
+    if model.is_empty() {
         return;
     }
-    // Costliest first; the sort is stable, so equals stay in the order of the run.
-    stalled.sort_by_key(|phase| std::cmp::Reverse(phase.longest));
-    let mut table = Table::new("").column("longer than", 3).column("stalls", 0);
-    table = table.column("longest", 0).column("at", 2).column("cause", 1);
-    for PhaseStalls { phase, title, seen, over, longest, causes, failures, .. } in &stalled {
-        let stored = run.phases.get(*phase).map(|phase| phase.stalls.as_slice());
-        let at = stored.unwrap_or_default().iter().max_by_key(|stall| stall.ns);
-        let (ink, late) = match failures.is_empty() {
-            true => (Role::Ink, Role::Late),
-            false => (Role::Muted, Role::Muted),
-        };
-        let cells = vec![
-            (ink, format::time(*over)),
-            (ink, format::count(*seen)),
-            (late, longest.map(format::time).unwrap_or_default()),
-            (ink, at.map(|stall| format::time(stall.t_ns)).unwrap_or_default()),
-            (ink, causes.first().map(|(cause, _)| cause_name(*cause)).unwrap_or("").to_owned()),
-        ];
-        table.row((ink, title), cells);
-    }
-    table.print(page);
+    let spare = |column| match column {
+        Column::Limit => 3,
+        Column::At => 2,
+        Column::Cause => 1,
+        _ => 0,
+    };
+    let head = |column: Column| column.title().to_owned();
+    Table::of(&model, "", head, spare, |row| row.label.clone()).print(page);
 }

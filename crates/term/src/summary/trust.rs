@@ -27,11 +27,11 @@ pub(super) fn checks(page: &mut Page, run: &Run) {
     }
 }
 
-/// What fails, with what to do about it; of what is unknown only the claims. What the headline has
-/// said of the check that took its verdict is not said again.
+/// Failed checks with their advice, unknown ones with their claims only. Omits what the headline says
+/// of the check that prevented a verdict.
 pub(super) fn in_short(page: &mut Page, run: &Run, headline: Option<&NoVerdict>) {
     let is_said = |check: &&Check| headline.is_some_and(|said| said.id == check.id);
-    // First, right below the headline that it is about.
+    // First: it follows the headline that it explains.
     for check in of(run, CheckStatus::Fail).filter(is_said) {
         let mut head = Line::new(page.style());
         head.add(Role::Late, "Fix:");
@@ -46,7 +46,7 @@ pub(super) fn in_short(page: &mut Page, run: &Run, headline: Option<&NoVerdict>)
     if !unknown.is_empty() {
         let mut head = Line::new(page.style());
         mark(&mut head, CheckStatus::Unknown);
-        // Beside failed ones their number is enough.
+        // Next to failed checks the number of unknown ones is enough.
         let text = match of(run, CheckStatus::Fail).next() {
             Some(_) if unknown.len() > 1 => {
                 format!(
@@ -60,8 +60,8 @@ pub(super) fn in_short(page: &mut Page, run: &Run, headline: Option<&NoVerdict>)
     }
 }
 
-/// The claim, the first sentence of the evidence, and what to do; -v has the rest, and tables have a
-/// mark where the check covers them.
+/// The claim, the first sentence of the evidence, and the advice; -v has the rest, and tables mark
+/// the rows that the check covers.
 fn failed_in_short(page: &mut Page, run: &Run, check: &Check) {
     let mut head = Line::new(page.style());
     mark(&mut head, check.status);
@@ -78,7 +78,7 @@ fn failed_in_short(page: &mut Page, run: &Run, check: &Check) {
     }
 }
 
-/// The tests that a check covers, the first of them by name.
+/// The tests that a check covers; only the first ones by name.
 fn covered(run: &Run, check: &Check) -> String {
     let shown: Vec<String> =
         check.phases.iter().take(COVERED).map(|label| for_people(run, label)).collect();
@@ -103,7 +103,7 @@ fn mark(line: &mut Line, status: CheckStatus) {
     line.add(role, text);
 }
 
-/// The claim and its evidence; below a failed or unknown one what to do, and what it covers.
+/// The claim and its evidence; below a failed or unknown one the advice, and the tests it covers.
 fn one(page: &mut Page, run: &Run, check: &Check) {
     let mut head = Line::new(page.style());
     mark(&mut head, check.status);
@@ -125,5 +125,5 @@ fn one(page: &mut Page, run: &Run, check: &Check) {
     }
 }
 
-/// How many phases are named that a check covers.
+/// Maximum number of named phases of a check.
 const COVERED: usize = 4;

@@ -5,9 +5,9 @@ use super::Depth;
 use crate::line::{Line, Page};
 use crate::style::Role;
 
-/// Where the wait goes: in full, a bar for each group.
+/// The parts of a wait: in full, a bar for each group.
 pub(super) fn waits(page: &mut Page, run: &Run, depth: Depth) {
-    // Beside failed checks it is not sure, and -v has it.
+    // With failed checks it is uncertain; -v has it.
     if depth == Depth::Short && has_failed(run) {
         return;
     }
@@ -47,19 +47,19 @@ fn wait(page: &mut Page, group: &WaitGroup) {
     page.push(&line);
 }
 
-/// How many findings are listed in short.
+/// Number of findings in the short summary.
 const LISTED: usize = 2;
 
-/// What to change, costliest first.
+/// The findings, costliest first.
 pub(super) fn findings(page: &mut Page, run: &Run, depth: Depth) {
-    // In short what costs waits that nobody notices is left out.
+    // The short summary leaves out waits that users do not notice.
     if depth == Depth::Short && !hitches(run) {
         return;
     }
     let findings = flashlag_views::findings(run);
     let listed = match depth {
         Depth::Full => usize::MAX,
-        // Failed checks say what to do as well, and a run without stages fits a screen.
+        // Failed checks have advice of their own, and a run without stages must fit a screen.
         Depth::Short if has_failed(run) && flashlag_views::lifecycle(run).is_none() => 1,
         Depth::Short => LISTED,
     };
@@ -105,7 +105,7 @@ fn hitches(run: &Run) -> bool {
     rows.filter_map(|row| row.judgement.verdict()).max() > Some(LagVerdict::Smooth)
 }
 
-/// Where a row lags and this run measured no other side of it: what would.
+/// For a row that lags: the scenario that would measure its causes, unless this run did.
 fn no_cause(page: &mut Page, run: &Run) {
     let rows = strip(run).groups.into_iter().flat_map(|group| group.rows);
     let lags = rows.filter_map(|row| row.judgement.verdict()).max() >= Some(LagVerdict::Lags);

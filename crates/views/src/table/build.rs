@@ -1,27 +1,25 @@
-//! The tables of a run and of a comparison.
+//! The tables of a run.
 
 use flashlag_explain::Figures;
 use flashlag_schema::{Lag, Operation, Phase, Run};
 
 use super::{Cell, Column, LagLimit, Missing, Table, TableGroup, TableRow};
-use crate::compare::{CompareRow, CompareSide, Comparison};
 use crate::doubt::failures_of;
 use crate::fill::{FillCurve, FillLevel};
 use crate::format;
 use crate::naming::stage_of;
 use crate::outline::phase_title;
 use crate::overload::overload;
-use crate::repeats::Spread;
 use crate::strip::{Strip, StripGroup, StripRow, strip};
 use crate::worst::GroupKind;
 
-/// What the cells of a row are read from.
-struct Measured<'a> {
-    figures: &'a Figures,
+/// The figures that the cells of a row are read from.
+pub(super) struct Measured<'a> {
+    pub(super) figures: &'a Figures,
     /// `None` where an amount of data says nothing, as of saves.
-    bytes_per_sec: Option<f64>,
-    ops_per_sec: Option<f64>,
-    lag: Option<&'a Lag>,
+    pub(super) bytes_per_sec: Option<f64>,
+    pub(super) ops_per_sec: Option<f64>,
+    pub(super) lag: Option<&'a Lag>,
 }
 
 impl Measured<'_> {
@@ -38,7 +36,7 @@ impl Measured<'_> {
         columns.iter().map(|column| self.cell(*column)).collect()
     }
 
-    fn cell(&self, column: Column) -> Cell {
+    pub(super) fn cell(&self, column: Column) -> Cell {
         let figures = self.figures;
         let none = Cell::Missing(Missing::NotApplicable);
         match column {
@@ -61,7 +59,7 @@ impl Measured<'_> {
             },
             Column::Of => self.lag.map_or(none, |lag| Cell::Count(lag.saves)),
             Column::N => Cell::Count(figures.n),
-            Column::Stage | Column::Verdict => none,
+            _ => none,
         }
     }
 }
@@ -71,7 +69,8 @@ pub fn figure_cell(column: Column, figures: &Figures, rate: Option<f64>) -> Cell
     Measured { figures, bytes_per_sec: None, ops_per_sec: rate, lag: None }.cell(column)
 }
 
-fn one_group(rows: Vec<TableRow>) -> Vec<TableGroup> {
+/// The only group of a table.
+pub(super) fn one_group(rows: Vec<TableRow>) -> Vec<TableGroup> {
     vec![TableGroup { title: String::new(), rows }]
 }
 
@@ -263,65 +262,4 @@ pub fn fill_table(run: &Run, curve: &FillCurve) -> Table {
     };
     let groups = one_group(curve.levels.iter().map(row).collect());
     Table { title: "full", columns, groups, notes: curve.flush_note().into_iter().collect() }
-}
-
-const SIDES: [Column; 9] = [
-    Column::Speed,
-    Column::Rate,
-    Column::P50,
-    Column::P90,
-    Column::P99,
-    Column::P999,
-    Column::Longest,
-    Column::N,
-    Column::Verdict,
-];
-
-/// Every test of a comparison: a group each, a row for each side that measured it. The verdict is
-/// empty where no frame waits for such operations.
-pub fn side_by_side(comparison: &Comparison) -> Table {
-    let group = |row: &CompareRow| {
-        let sides = comparison.subjects.iter().zip(&row.sides);
-        let rows = sides.filter_map(|(subject, side)| {
-            Some(side_row(row, subject.name.clone(), side.as_ref()?))
-        });
-        TableGroup { title: row.title.clone(), rows: rows.collect() }
-    };
-    let mut groups: Vec<TableGroup> = comparison.rows.iter().map(group).collect();
-    groups.retain(|group| !group.rows.is_empty());
-    let repeated = comparison.subjects.iter().any(|subject| subject.runs.len() > 1);
-    let note = "Of several runs of a side: all waits together, the mean of the rates, and after ± \
-                the standard deviation between the runs.";
-    let notes = repeated.then(|| note.to_owned()).into_iter().collect();
-    Table { title: "side", columns: SIDES.to_vec(), groups, notes }
-}
-
-fn side_row(row: &CompareRow, label: String, side: &CompareSide) -> TableRow {
-    let measured = Measured {
-        figures: &side.figures,
-        bytes_per_sec: Some(side.bytes_per_sec),
-        ops_per_sec: Some(side.ops_per_sec),
-        lag: None,
-    };
-    let spread = |mean: f64, unit: f64, print: fn(f64) -> String| {
-        let deviation = side.rate_spread.map(|share| share * mean);
-        Cell::Text(Spread { mean, deviation }.in_words(unit, print))
-    };
-    let cell = |column: &Column| match column {
-        // Rows of a database are no amount of data.
-        Column::Speed if row.operation == Operation::Save => Cell::Missing(Missing::NotApplicable),
-        Column::Speed => spread(side.bytes_per_sec, 1e6, format::mb_per_s),
-        Column::Rate => spread(side.ops_per_sec, 1.0, format::per_second),
-        Column::Verdict if row.is_judged(side) => Cell::Verdict(side.judgement.clone()),
-        Column::Verdict => Cell::Text(String::new()),
-        other => measured.cell(*other),
-    };
-    TableRow {
-        label,
-        phase: None,
-        is_part: false,
-        failures: side.judgement.failures().to_vec(),
-        remark: side.overload.map(|overload| overload.beside_the_verdict()),
-        cells: SIDES.iter().map(cell).collect(),
-    }
 }

@@ -1,8 +1,11 @@
 use flashlag_explain::Figures;
-use flashlag_schema::Lag;
+use flashlag_schema::{Lag, StallCause};
 use flashlag_units::Nanos;
 
+use crate::compare::Ratio;
 use crate::format;
+use crate::outline::cause_name;
+use crate::repeats::Spread;
 use crate::verdict::Judgement;
 
 /// A value of a table.
@@ -10,10 +13,22 @@ use crate::verdict::Judgement;
 pub enum Cell {
     /// A time, shown in milliseconds.
     Duration(Nanos),
+    /// A time, shown with its unit.
+    Time(Nanos),
+    /// A limit of waits, shown with its unit.
+    Limit(Nanos),
     /// Bytes a second, shown in 10⁶ bytes.
     Speed(f64),
     /// Operations a second.
     Rate(f64),
+    /// Bytes a second over several runs.
+    MeanSpeed(Spread),
+    /// Operations a second over several runs.
+    MeanRate(Spread),
+    /// A ratio with its interval.
+    Ratio(Box<Ratio>),
+    /// Causes of stalls, with the number of stalls of each where it is shown.
+    Causes(Vec<(StallCause, Option<u64>)>),
     /// A share, 0 to 1.
     Percentage(f64),
     /// A number.
@@ -61,6 +76,18 @@ impl Cell {
     pub fn text(&self) -> String {
         match self {
             Cell::Duration(time) => format::ms(*time),
+            Cell::Time(time) => format::time(*time),
+            Cell::Limit(limit) => format::limit(*limit),
+            Cell::MeanSpeed(spread) => spread.in_words(1e6, format::mb_per_s),
+            Cell::MeanRate(spread) => spread.in_words(1.0, format::per_second),
+            Cell::Ratio(ratio) => format!("{}{}", ratio.brief, ratio.doubt()),
+            Cell::Causes(causes) => {
+                let causes = causes.iter().map(|(cause, stalls)| match stalls {
+                    Some(stalls) => format!("{} {}", cause_name(*cause), format::count(*stalls)),
+                    None => cause_name(*cause).to_owned(),
+                });
+                causes.collect::<Vec<_>>().join(", ")
+            }
             Cell::Speed(bytes_per_sec) => format::mb_per_s(*bytes_per_sec),
             Cell::Rate(per_sec) => format::per_second(*per_sec),
             Cell::Percentage(share) => format::share(*share),
@@ -76,6 +103,16 @@ impl Cell {
         match self {
             Cell::Missing(Missing::TooFew) => format::TOO_FEW.to_owned(),
             other => other.text(),
+        }
+    }
+
+    /// Whether its column says nothing of its row.
+    pub fn is_empty(&self) -> bool {
+        match self {
+            Cell::Missing(Missing::NotApplicable) => true,
+            Cell::Text(text) => text.is_empty(),
+            Cell::Causes(causes) => causes.is_empty(),
+            _ => false,
         }
     }
 

@@ -1,6 +1,8 @@
 use flashlag_schema::Lag;
 use flashlag_units::Nanos;
 
+use crate::compare::RatioKind;
+
 /// What a column shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Column {
@@ -32,6 +34,30 @@ pub enum Column {
     N,
     /// The verdict in a word.
     Verdict,
+    /// Throughput that reviewers published, 10⁶ bytes a second.
+    Published,
+    /// Throughput as a share of new storage's.
+    ShareOfNew,
+    /// Number of runs of a side.
+    Runs,
+    /// Standard deviation of the rate between the runs of a side, as a share of its mean.
+    RateSpread,
+    /// The side that ratios are to.
+    Against,
+    /// A figure's ratio to the same figure of another side.
+    Ratio(RatioKind),
+    /// The time from which on a wait counts as a stall.
+    Limit,
+    /// Number of stalls.
+    Stalls,
+    /// When the longest stall began, from the start of its phase.
+    At,
+    /// The length of all stalls together.
+    Together,
+    /// The most frequent cause of stalls.
+    Cause,
+    /// Every cause of stalls, with the number of each.
+    Causes,
 }
 
 impl Column {
@@ -56,6 +82,20 @@ impl Column {
             Column::Of => "of",
             Column::N => "n",
             Column::Verdict => "verdict",
+            Column::Published => "published",
+            Column::ShareOfNew => "of new",
+            Column::Runs => "runs",
+            Column::RateSpread => "spread",
+            Column::Against => "against",
+            Column::Ratio(RatioKind::P50) => "p50 ×",
+            Column::Ratio(RatioKind::P99) => "p99 ×",
+            Column::Ratio(RatioKind::Throughput) => "rate ×",
+            Column::Limit => "limit",
+            Column::Stalls => "stalls",
+            Column::At => "at",
+            Column::Together => "together",
+            Column::Cause => "cause",
+            Column::Causes => "causes",
         }
     }
 

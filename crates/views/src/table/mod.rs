@@ -4,13 +4,17 @@
 mod build;
 mod cell;
 mod column;
+mod comparison;
+mod stalls;
 
 pub use build::{
     durable_writes_table, figure_cell, fill_table, has_stages, late_saves_table, phases_table,
-    saves_table, side_by_side, tests_table, verdicts_table,
+    saves_table, tests_table, verdicts_table,
 };
 pub use cell::{Cell, Missing};
 pub use column::{Column, LagLimit};
+pub use comparison::comparison_table;
+pub use stalls::stalls_table;
 
 use crate::doubt::Failure;
 
@@ -70,6 +74,28 @@ impl Table {
         self
     }
 
+    /// With these of its columns, in this order; a column that it lacks is left out.
+    pub fn select(mut self, columns: &[Column]) -> Table {
+        let place = |column: &Column| self.columns.iter().position(|known| known == column);
+        let places: Vec<usize> = columns.iter().filter_map(place).collect();
+        for row in self.groups.iter_mut().flat_map(|group| &mut group.rows) {
+            row.cells = places.iter().filter_map(|place| row.cells.get(*place)).cloned().collect();
+        }
+        self.columns =
+            places.iter().filter_map(|place| self.columns.get(*place)).copied().collect();
+        self
+    }
+
+    /// Without the columns that have no value in any row.
+    pub fn without_empty_columns(self) -> Table {
+        let is_empty =
+            |place: usize| self.rows().all(|row| row.cells.get(place).is_none_or(Cell::is_empty));
+        let columns = self.columns.iter().enumerate();
+        let empty: Vec<Column> =
+            columns.filter(|(place, _)| is_empty(*place)).map(|(_, column)| *column).collect();
+        self.without(&empty)
+    }
+
     /// Whether it has no row.
     pub fn is_empty(&self) -> bool {
         self.rows().next().is_none()
@@ -91,7 +117,7 @@ mod tests {
     use flashlag_units::Nanos;
 
     use super::*;
-    use flashlag_testing::sample;
+    use flashlag_testing::sample::{self, SampleDevice};
 
     fn tables() -> Vec<Table> {
         let mut tables = Vec::new();
@@ -102,9 +128,50 @@ mod tests {
                 tables.push(late_saves_table(&run, saves));
             }
             tables.extend([phases_table(&run), durable_writes_table(&run), verdicts_table(&run)]);
+            let stalls = crate::stalls(&run).map(|stalls| stalls.phases).unwrap_or_default();
+            tables.push(stalls_table(&stalls));
             tables.extend(crate::fill_curves(&run).iter().map(|curve| fill_table(&run, curve)));
         }
+        tables.push(compared());
         tables
+    }
+
+    fn compared() -> Table {
+        let runs =
+            [SampleDevice::Tablet, SampleDevice::Phone].map(|it| sample::lifecycle_on(it, 0));
+        comparison_table(&crate::compare(&runs, &crate::CompareOptions::default()).unwrap())
+    }
+
+    #[test]
+    fn columns_that_are_selected_come_in_the_order_they_are_named_in() {
+        let whole = compared();
+        let part = whole.clone().select(&[Column::Verdict, Column::P99, Column::At]);
+        assert_eq!(part.columns, [Column::Verdict, Column::P99]);
+        for row in 0..whole.rows().count() {
+            for column in [Column::Verdict, Column::P99] {
+                assert_eq!(cell(&part, row, column), cell(&whole, row, column));
+            }
+        }
+    }
+
+    #[test]
+    fn a_column_without_a_value_in_any_row_is_left_out_as_empty_and_no_other() {
+        let run = sample::quick();
+        let table = late_saves_table(&run, false);
+        assert_eq!(table.clone().without_empty_columns(), table);
+        let saves = tests_table(&run, true);
+        let mut of_saves = saves.clone();
+        for group in &mut of_saves.groups {
+            let is_save = |row: &TableRow| {
+                row.phase.is_some_and(|index| {
+                    run.phases[index].operation == flashlag_schema::Operation::Save
+                })
+            };
+            group.rows.retain(is_save);
+        }
+        let shown = of_saves.without_empty_columns();
+        assert!(saves.columns.contains(&Column::Speed) && !shown.columns.contains(&Column::Speed));
+        assert_eq!(shown.columns.len(), saves.columns.len() - 1);
     }
 
     #[test]
