@@ -1,9 +1,9 @@
-//! Exit statuses. A program that a signal ends has 128 and its number: 130 after Ctrl-C.
+//! Exit statuses. After a signal the status is 128 plus its number: 130 after Ctrl-C.
 
 use std::io;
 use std::process::ExitCode;
 
-/// How the program ends.
+/// The exit status of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
     /// 0: done.
@@ -27,7 +27,7 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Whether the reader of our output went away, as `head` does: no error of ours.
+/// Whether the error is a closed pipe: the reader of the output has ended, as `head` does.
 pub fn is_closed_pipe(error: &anyhow::Error) -> bool {
     let kind = error.downcast_ref::<io::Error>().map(io::Error::kind);
     kind == Some(io::ErrorKind::BrokenPipe)

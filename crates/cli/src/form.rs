@@ -1,4 +1,4 @@
-//! The forms of a run and of a comparison: for a terminal, as a page, or as a file of
+//! The output formats of a run and of a comparison: text, an HTML page, or a file format of
 //! `flashlag-export`.
 
 use std::path::{Path, PathBuf};
@@ -15,14 +15,14 @@ use crate::load::name_of;
 use crate::say;
 use crate::terminal::Terminal;
 
-/// A form of a run or of a comparison.
+/// An output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// For a terminal.
+    /// Text for a terminal.
     Text,
-    /// A self-contained page.
+    /// A self-contained HTML page.
     Html,
-    /// A file.
+    /// A file format.
     File(Format),
 }
 
@@ -56,7 +56,7 @@ impl ValueEnum for Form {
 }
 
 impl Form {
-    /// The forms of a comparison, as values of an option.
+    /// The formats of a comparison, as values of an option.
     pub fn of_comparisons() -> impl TypedValueParser<Value = Form> {
         let forms = Form::value_variants().iter().filter_map(|form| {
             let help = match form {
@@ -83,7 +83,7 @@ impl Form {
         }
     }
 
-    /// The form of a file with this ending; `None` where no form has it.
+    /// The format of a file with this extension.
     pub fn by_ending(path: &Path) -> Option<Form> {
         match path.extension()?.to_str()? {
             "txt" => Some(Form::Text),
@@ -95,7 +95,7 @@ impl Form {
         }
     }
 
-    /// Where a file in this form may go.
+    /// The rule for overwriting a file of this format.
     pub fn kind(self) -> OutputKind {
         match self {
             Form::Html => OutputKind::Report,
@@ -103,10 +103,10 @@ impl Form {
         }
     }
 
-    /// A run in this form.
+    /// A run in this format.
     ///
     /// # Errors
-    /// The format has no place for what is in the run.
+    /// The format can't represent the run.
     pub fn run(self, run: &Run, path: &Path, terminal: &Terminal) -> Result<String> {
         Ok(match self {
             Form::Text => terminal.summary(run),
@@ -115,7 +115,7 @@ impl Form {
         })
     }
 
-    /// A comparison in this form.
+    /// A comparison in this format.
     ///
     /// # Errors
     /// The format is for single runs.
@@ -132,7 +132,7 @@ impl Form {
         })
     }
 
-    /// Prints `text`, which is in this form, on standard output.
+    /// Prints `text`, which has this format, on standard output.
     ///
     /// # Errors
     /// Standard output can't be written to.
@@ -145,16 +145,16 @@ impl Form {
     }
 }
 
-/// The options of a page, which names the files it was made from.
+/// The options of a page made from these files.
 pub fn page_of(paths: &[PathBuf]) -> flashlag_report::Options {
     let run_files = paths.iter().map(|path| name_of(path)).collect();
     flashlag_report::Options { run_files, banner: None }
 }
 
-/// The form of a comparison that goes to a file with this ending.
+/// The format of a comparison written to a file with this extension.
 ///
 /// # Errors
-/// No form of a comparison has the ending.
+/// No format of a comparison has the extension.
 pub fn comparison_by_ending(path: &Path) -> Result<Form> {
     let Some(ending) = path.extension().filter(|_| path != Path::new("-")) else {
         return Ok(Form::Text);

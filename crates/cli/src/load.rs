@@ -1,4 +1,4 @@
-//! Reading run files, and fio's, from wherever the user says.
+//! Reading run files, fio files and scenarios.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use flashlag_units::did_you_mean;
 /// Reads a run file, or fio's `json+` as a run.
 ///
 /// # Errors
-/// Says which file, what it is not, and what would have been accepted.
+/// The file can't be read or is neither; with the accepted formats.
 pub fn run_from(path: &Path) -> Result<Run> {
     let text =
         std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
@@ -28,7 +28,7 @@ pub fn run_from(path: &Path) -> Result<Run> {
 /// The text of the built-in scenario of that name, or of the file.
 ///
 /// # Errors
-/// There is neither; says which names there are.
+/// There is neither; with the built-in names.
 pub fn scenario_text(name: &str) -> Result<String> {
     let builtin = builtin(name).map(|builtin| builtin.text);
     match builtin.or_else(|| sim::builtin_protocol(name)) {
@@ -48,7 +48,7 @@ pub fn scenario_text(name: &str) -> Result<String> {
     }
 }
 
-/// A file's name, without the path that says where a user keeps things.
+/// The name of a file without its directory, which is private.
 pub fn name_of(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }

@@ -20,7 +20,7 @@ use args::{Cli, Command};
 use exit::Exit;
 
 fn main() -> std::process::ExitCode {
-    // From build.rs; a guest is this program too.
+    // Set by build.rs. Before the guest's branch: a guest runs this program too.
     if let Some(commit) = option_env!("FLASHLAG_COMMIT") {
         flashlag_runner::set_commit(commit);
     }
@@ -31,7 +31,7 @@ fn main() -> std::process::ExitCode {
         Ok(cli) => cli,
         Err(error) => return not_a_command(&error),
     };
-    // Without it such a write is a signal, as for any other program.
+    // If this fails, a file over the limit ends the program by a signal, as usual.
     let _ = signals::long_files_are_errors();
     let terminal = terminal::Terminal::detect(cli.quiet, cli.verbose);
     let done = match cli.command {
@@ -61,17 +61,17 @@ fn main() -> std::process::ExitCode {
     }
 }
 
-/// Prints help, or what is wrong with the arguments: these may be names that a shell put there.
+/// Prints help or an error of the arguments, which may contain control characters of file names.
 fn not_a_command(error: &clap::Error) -> std::process::ExitCode {
     let plain = |word: std::ffi::OsString| {
         word.to_str().is_some_and(|word| word.chars().all(flashlag_units::is_printable))
     };
     if error.use_stderr() && !std::env::args_os().all(plain) {
-        // An end of a line may be one of theirs.
+        // A line break may be part of a file name.
         let text = error.render().to_string();
         say::note(&text.split_whitespace().collect::<Vec<_>>().join(" "));
     } else {
-        // There is nobody to report it to.
+        // An error here cannot be reported.
         let _ = error.print();
     }
     u8::try_from(error.exit_code()).unwrap_or(2).into()

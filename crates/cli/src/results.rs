@@ -1,4 +1,4 @@
-//! Where a run's results go: decided, and refused, before anything is measured.
+//! The destinations of a run's results, chosen and checked before anything is measured.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,21 +11,21 @@ use crate::args::RunArgs;
 use crate::form::page_of;
 use crate::typed::{self, OUTPUT, REPORT};
 
-/// The run file and the report of a run.
+/// The destinations of a run.
 #[derive(Debug)]
 pub struct Results {
     /// The run file.
     pub run: Arc<RunFile>,
-    /// The report, where its name is known before the run file's is.
+    /// The report; `None` if its name follows from the run file's.
     report: Option<Destination>,
     force: bool,
 }
 
 impl Results {
-    /// Looks at what has the names of the results already.
+    /// Chooses the destinations and checks that no other file is there.
     ///
     /// # Errors
-    /// What is in the way, and what to do instead.
+    /// A destination exists, with what to do instead.
     pub fn plan(args: &RunArgs, scenario: &str) -> Result<Results> {
         let beside = args.output.as_ref().map(|path| path.with_extension("html"));
         let report = args.report.as_ref().or(beside.as_ref());
@@ -33,7 +33,7 @@ impl Results {
             && is_same_file(run, report)
             && !is_page(run)
         {
-            let error = format!("{} can't hold the run and its report", run.display());
+            let error = format!("{} can't be both the run file and the report", run.display());
             let page = run.with_extension("html");
             return Err(typed::suggest(error, &[(REPORT, &page.to_string_lossy())]));
         }
@@ -48,14 +48,14 @@ impl Results {
         Ok(Results { run: Arc::new(run), report, force: args.force })
     }
 
-    /// Writes the report and says where.
+    /// Writes the report and returns its path.
     ///
     /// # Errors
-    /// Where it can't be written.
+    /// The report can't be written.
     pub fn write_report(&self, run: &Run, explicit: bool) -> Result<PathBuf> {
         let run_file = self.run.path();
         let page = flashlag_report::html(run, &page_of(std::slice::from_ref(&run_file)));
-        // A run that had to take another name has its report beside it.
+        // If the run file got another name, the report lies beside it.
         let moved = self.run.displaced_from().is_some() && !explicit;
         let beside;
         let report = match &self.report {

@@ -1,9 +1,9 @@
 //! The only way to a terminal: every command prints through these functions.
 //!
-//! What is printed holds names of files, strings of run files and answers of other programs. None
-//! of that may move the cursor, set a title, change a colour or forge a line, so each function lets
-//! through only what the text's own layout needs. A reader of standard output that goes away is an
-//! error here, which ends the program quietly; standard error never fails.
+//! The printed text contains file names, strings of run files and answers of other programs. None
+//! of them may move the cursor, set a title, change a colour or forge a line, so each function lets
+//! through only what the text's own layout needs. A closed standard output is an error, which ends
+//! the program quietly; standard error never fails.
 
 use std::io::{self, IsTerminal, Write};
 
@@ -11,7 +11,7 @@ use anyhow::Result;
 use flashlag_term::{Style, wrapped};
 use flashlag_units::{is_printable, printable_line};
 
-/// Prints what a view laid out, in several lines and with its colours.
+/// Prints the text of a view, with its lines and colours.
 pub fn view(text: &str) -> Result<()> {
     write(&kept(text, Keeps { colors: true, tabs: false }))
 }
@@ -21,13 +21,13 @@ pub fn text(text: &str) -> Result<()> {
     write(&kept(text, Keeps { colors: false, tabs: false }))
 }
 
-/// Prints one line: whatever is in it, it stays one.
+/// Prints one line; line breaks within it are replaced.
 pub fn line(text: &str) -> Result<()> {
     write(&format!("{}\n", printable_line(text)))
 }
 
-/// Prints what other programs read. It goes to them as it is, and to a terminal without what would
-/// act on it.
+/// Prints data for other programs: unchanged to a file or pipe, without control sequences to a
+/// terminal.
 pub fn data(text: &str) -> Result<()> {
     match io::stdout().is_terminal() {
         true => write(&kept(text, Keeps { colors: false, tabs: true })),
@@ -35,7 +35,7 @@ pub fn data(text: &str) -> Result<()> {
     }
 }
 
-/// Prints JSON: to a terminal, strings have escapes for what would act on it, and mean the same.
+/// Prints JSON. On a terminal, control characters within strings are escaped; the value is the same.
 pub fn json(text: &str) -> Result<()> {
     if !io::stdout().is_terminal() {
         return write(text);
@@ -48,15 +48,15 @@ pub fn note(text: &str) {
     notes(&printable_line(text));
 }
 
-/// Lines on standard error that are laid out already.
+/// Prepared lines on standard error.
 pub fn notes(text: &str) {
     let text = kept(text, Keeps { colors: false, tabs: false });
-    // There is nobody to report it to: a full disk below a log must not end a run.
+    // An error here cannot be reported: a full disk below a log must not end a run.
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
-/// The error that ends the program: a paragraph that breaks where words end. A command that works
-/// instead has a line of its own, unbroken, to be pasted.
+/// The error that ends the program, as a wrapped paragraph. A suggested command follows on a line of
+/// its own, unbroken, to be pasted.
 pub fn error(paragraph: &str, command: Option<&str>) {
     let paragraph = format!("flashlag: {paragraph}");
     notes(&match io::stderr().is_terminal() {
@@ -81,14 +81,14 @@ fn write(text: &str) -> Result<()> {
     Ok(())
 }
 
-/// What a text's own layout needs besides characters and ends of lines.
+/// The control sequences that a text's layout may use besides line ends.
 #[derive(Clone, Copy)]
 struct Keeps {
     colors: bool,
     tabs: bool,
 }
 
-/// The text without anything that acts on a terminal but its layout.
+/// The text without control sequences other than those of its layout.
 fn kept(text: &str, keeps: Keeps) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut rest = text;
@@ -113,8 +113,7 @@ fn color(text: &str) -> Option<usize> {
     numbers[end..].starts_with('m').then_some(2 + end + 1)
 }
 
-/// JSON with an escape in the place of each character that would act on a terminal. Outside of
-/// strings there is none but the layout's.
+/// JSON with each control character escaped. Outside of strings JSON has only those of its layout.
 fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for character in text.chars() {

@@ -7,13 +7,13 @@ use std::sync::{Arc, OnceLock};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::flag;
 
-/// The number of the signal that came, or 0.
+/// The number of the received signal, or 0.
 static RECEIVED: OnceLock<Arc<AtomicUsize>> = OnceLock::new();
 
 /// A flag that is set by the first signal.
 ///
 /// # Errors
-/// Where the handlers can't be installed.
+/// The handlers can't be installed.
 pub fn stop_flag() -> io::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     let received = RECEIVED.get_or_init(Arc::default);
@@ -27,18 +27,18 @@ pub fn stop_flag() -> io::Result<Arc<AtomicBool>> {
     Ok(stop)
 }
 
-/// The exit status of a program that ended because of a signal, as shells have it: 130 after
-/// Ctrl-C. `None` where there was none.
+/// The exit status after a signal, by the shells' convention: 130 after Ctrl-C. `None` if no signal
+/// was received.
 pub fn exit_status() -> Option<u8> {
     let signal = RECEIVED.get()?.load(Ordering::Relaxed);
     u8::try_from(signal).ok().filter(|signal| *signal > 0).map(|signal| 128 + signal)
 }
 
-/// Has a file that may grow no longer (`ulimit -f`) be an error of the write, which has a name and a
-/// reason, and not a signal that ends the program before it could clean up.
+/// Turns the signal of a file that reached its size limit (`ulimit -f`) into an error of the write:
+/// the error names the file, and the program can clean up.
 ///
 /// # Errors
-/// Where the handler can't be installed.
+/// The handler can't be installed.
 pub fn long_files_are_errors() -> io::Result<()> {
     flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false))).map(drop)
 }

@@ -11,14 +11,14 @@ use flashlag_schema::target::{Kind, MountSpec};
 use flashlag_schema::{Run, RunStatus};
 use flashlag_term::{Counter, ProgressMode};
 
-/// Simulates, and says how far it is.
+/// The simulator of forecasts, fits and checks, with a progress line.
 pub struct Simulations {
     stop: Arc<AtomicBool>,
     count: Count,
 }
 
 impl Simulations {
-    /// Simulations of `what`, `of` in all where that is known.
+    /// Simulations for `what`; `of`: their number, if it is known.
     pub fn new(
         stop: Arc<AtomicBool>,
         mode: ProgressMode,
@@ -30,7 +30,7 @@ impl Simulations {
         Simulations { stop, count }
     }
 
-    /// Takes the line of progress off the terminal, before something else is printed there.
+    /// Clears the progress line, before something else is printed.
     pub fn clear(&mut self) {
         self.count.counter.clear();
     }
@@ -51,7 +51,7 @@ impl Simulations {
     }
 }
 
-/// How many simulations are done, and how far the present one is.
+/// The number of finished simulations, and the progress of the current one.
 struct Count {
     counter: Counter,
     what: String,
@@ -69,7 +69,7 @@ impl Count {
         self.show();
     }
 
-    /// Day number `day`, of at most `of`, begins.
+    /// Shows that day `day`, of at most `of`, begins.
     fn day(&mut self, day: usize, of: usize) {
         self.day = Some((day.min(of), of));
         self.show();
@@ -100,7 +100,7 @@ impl Observer for Count {
     }
 }
 
-/// The run, where it came to its end.
+/// The run if it is complete.
 fn ended(run: Run) -> Result<Run, SimulationError> {
     match &run.status {
         RunStatus::Failed { error, .. } => Err(SimulationError::refused(error)),
@@ -125,7 +125,7 @@ impl Simulator for Simulations {
     ) -> Result<(Run, usize), SimulationError> {
         let request = self.request(simulation)?;
         let of = days.begin.len();
-        // The observer and the days share the terminal.
+        // Both the observer and `after_day` write the progress line.
         let count = RefCell::new(&mut self.count);
         count.borrow_mut().day(1, of);
         let mut after_day = |run: &Run, lived: usize| {
@@ -147,7 +147,7 @@ impl Observer for Shared<'_, '_> {
     }
 }
 
-/// The text of a scenario that a profile's check names: a reviewers' protocol, or a built-in one.
+/// The text of the scenario of a profile's check: a reviewers' protocol or a built-in scenario.
 pub fn scenario_text(name: &str) -> Option<String> {
     let builtin = || builtin(name).map(|builtin| builtin.text);
     sim::builtin_protocol(name).or_else(builtin).map(ToOwned::to_owned)

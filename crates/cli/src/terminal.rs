@@ -1,4 +1,4 @@
-//! What this terminal can show, and how errors read on it.
+//! The capabilities of the terminal, and the text of errors.
 
 use flashlag_schema::Run;
 use flashlag_term::{ProgressMode, Style};
@@ -7,20 +7,20 @@ use flashlag_views::Comparison;
 /// The standard streams.
 #[derive(Clone, Copy, Debug)]
 pub struct Terminal {
-    /// How progress is shown on standard error.
+    /// The display of progress on standard error.
     pub progress: ProgressMode,
-    /// What standard output can show.
+    /// The capabilities of standard output.
     pub stdout: Style,
-    /// Whether less is to be printed.
+    /// `--quiet`: results and errors only.
     pub quiet: bool,
-    /// Whether more is to be printed.
+    /// `--verbose`: every check and phase.
     pub verbose: bool,
-    /// Whether a run's summary is its headline alone: it is one of several.
+    /// Whether the summary of a run is its verdict alone, because it is one of several.
     pub brief: bool,
 }
 
 impl Terminal {
-    /// Looks at the standard streams and the environment.
+    /// Detects both from the standard streams and the environment.
     pub fn detect(quiet: bool, verbose: bool) -> Terminal {
         Terminal {
             progress: ProgressMode::of_stderr(quiet),
@@ -31,7 +31,7 @@ impl Terminal {
         }
     }
 
-    /// The summary of a run: in full where more is to be printed, the verdict alone where less is.
+    /// The summary of a run: in full with `--verbose`, the verdict alone with `--quiet`.
     pub fn summary(&self, run: &Run) -> String {
         if self.quiet || self.brief {
             flashlag_term::verdict(run, self.stdout)
@@ -42,7 +42,7 @@ impl Terminal {
         }
     }
 
-    /// A comparison: in full where more is to be printed, its sentences alone where less is.
+    /// A comparison: in full with `--verbose`, its sentences alone with `--quiet`.
     pub fn comparison(&self, comparison: &Comparison) -> String {
         let text = match (self.quiet, self.verbose) {
             (true, _) => flashlag_term::comparison_verdict,
@@ -53,12 +53,12 @@ impl Terminal {
     }
 }
 
-/// An error and its causes as one paragraph, without control characters from anywhere.
+/// An error and its causes as one paragraph without control characters.
 pub fn one_paragraph(error: &anyhow::Error) -> String {
     let mut parts: Vec<String> = Vec::new();
     for cause in error.chain() {
         let text = without_errno(&cause.to_string());
-        // A transparent error repeats its cause, others end with its message.
+        // The text of a transparent error is that of its cause; that of others ends with it.
         if !parts.last().is_some_and(|last| last.ends_with(&text)) {
             parts.push(text);
         }
@@ -66,7 +66,7 @@ pub fn one_paragraph(error: &anyhow::Error) -> String {
     flashlag_units::sanitize(&parts.join(": "))
 }
 
-/// `No such file or directory (os error 2)` without the number that helps nobody.
+/// The message of an I/O error without its number: `No such file or directory (os error 2)`.
 fn without_errno(text: &str) -> String {
     let Some((before, after)) = text.split_once(" (os error ") else { return text.to_owned() };
     let rest = after.trim_start_matches(|c: char| c.is_ascii_digit());

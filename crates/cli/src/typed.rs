@@ -1,8 +1,8 @@
-//! The command line as it was typed, with something changed: what errors suggest can be pasted.
+//! The typed command line with some options changed, for errors that suggest a command to paste.
 
 use std::fmt;
 
-/// An option by its names.
+/// The names of an option.
 #[derive(Clone, Copy, Debug)]
 pub struct Named {
     long: &'static str,
@@ -15,10 +15,11 @@ pub const OUTPUT: Named = Named { long: "--output", short: Some('o') };
 pub const REPORT: Named = Named { long: "--report", short: None };
 /// `--leave`
 pub const LEAVE: Named = Named { long: "--leave", short: None };
-/// `--set`: of several, the one with the same key.
+/// `--set`; several with different keys stand side by side.
 pub const SET: Named = Named { long: "--set", short: None };
 
-/// An error with a command that works instead, to be pasted: it has a line of its own.
+/// An error with a command that works instead. The command is printed on a line of its own, to be
+/// pasted.
 #[derive(Debug)]
 pub struct Suggestion {
     /// What is wrong.
@@ -35,12 +36,12 @@ impl fmt::Display for Suggestion {
 
 impl std::error::Error for Suggestion {}
 
-/// An error, and what was typed with these options set.
+/// An error that suggests the typed command with these options set.
 pub fn suggest(error: impl fmt::Display, changes: &[(Named, &str)]) -> anyhow::Error {
     Suggestion { error: format!("{error}; this would work:"), command: with(changes) }.into()
 }
 
-/// That a run was stopped, and the command that goes on with it.
+/// The error of a stopped run, with the command that resumes it.
 pub fn resumed(output: &str) -> anyhow::Error {
     let command = resuming(std::env::args().skip(1).collect(), output);
     let error = "stopped; what was measured is kept, and this goes on with it:".to_owned();
@@ -54,7 +55,7 @@ fn resuming(mut words: Vec<String>, output: &str) -> String {
     changed(words, &[(OUTPUT, output)])
 }
 
-/// The command that was typed, with these options set: each takes the place of what was given.
+/// The typed command with these options set, each in place of its former value.
 fn with(changes: &[(Named, &str)]) -> String {
     changed(std::env::args().skip(1).collect(), changes)
 }
@@ -69,8 +70,7 @@ fn changed(mut words: Vec<String>, changes: &[(Named, &str)]) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// Removes an option and its value, in each way that it can be given; of settings, only one of the
-/// same key.
+/// Removes an option and its value, in every spelling; of `--set`, only the one with the same key.
 fn remove(words: &mut Vec<String>, option: Named, value: &str) {
     let key = |pair: &str| pair.split('=').next().map(str::to_owned);
     let is_meant = |given: &str| option.long != SET.long || key(given) == key(value);
@@ -96,7 +96,7 @@ fn remove(words: &mut Vec<String>, option: Named, value: &str) {
     *words = kept;
 }
 
-/// A word as a shell takes it.
+/// A word, quoted for a shell where necessary.
 pub fn quoted(word: &str) -> String {
     let plain = |letter: char| letter.is_alphanumeric() || "-_./:=,+@%".contains(letter);
     match !word.is_empty() && word.chars().all(plain) {

@@ -4,21 +4,7 @@
 use std::path::Path;
 use std::process::Command;
 
-const SCENARIO: &str = r#"
-name = "tiny"
-about = "A moment of writes."
-
-[[io]]
-name = "write"
-operation = "write"
-pattern = "random"
-block = "4KiB"
-span = "1MB"
-time = "2ms"
-
-[[step]]
-measure = ["write"]
-"#;
+const TINY: &str = include_str!("support/tiny.toml");
 
 /// The commit of this workspace; `None` without git or outside of flashlag's repository.
 fn commit() -> Option<String> {
@@ -35,7 +21,7 @@ fn commit() -> Option<String> {
 #[test]
 fn a_run_file_has_the_commit_that_the_program_was_built_from() {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("one.toml"), SCENARIO).unwrap();
+    std::fs::write(folder.path().join("one.toml"), TINY).unwrap();
     let mut command = Command::new(env!("CARGO_BIN_EXE_flashlag"));
     command.args(["run", "one.toml", "--on", "sim:nexus5-2013+ext4", "-o", "one.json"]);
     let output = command.current_dir(folder.path()).output().unwrap();

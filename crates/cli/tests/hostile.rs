@@ -14,22 +14,7 @@ use tempfile::TempDir;
 /// Colour, title, bell, carriage return, a line of its own, a C1 control, direction and a tag.
 const HOSTILE: &str = "\u{1b}[31m\u{1b}]0;owned\u{7}\r\nFORGED: every figure holds\n\u{9b}2J\u{85}\u{202e}\u{2066}\u{e0041}";
 
-const SCENARIO: &str = r#"
-name = "tiny"
-about = "A moment of writes."
-assumptions = ["None."]
-
-[[io]]
-name = "write"
-operation = "write"
-pattern = "random"
-block = "4KiB"
-span = "1MB"
-time = "2ms"
-
-[[step]]
-measure = ["write"]
-"#;
+const TINY: &str = include_str!("support/tiny.toml");
 
 struct Scene {
     home: TempDir,
@@ -38,7 +23,7 @@ struct Scene {
 impl Scene {
     fn new() -> Scene {
         let home = TempDir::new().unwrap();
-        fs::write(home.path().join("tiny.toml"), SCENARIO).unwrap();
+        fs::write(home.path().join("tiny.toml"), TINY).unwrap();
         Scene { home }
     }
 
@@ -187,7 +172,7 @@ fn no_scenario_or_profile_acts_on_a_terminal_or_forges_a_line() {
     let quoted = Value::String(HOSTILE.to_owned()).to_string();
     // TOML's strings take the same escapes, but for the characters beyond its four digits.
     let quoted = quoted.replace('\u{e0041}', "\\U000E0041").replace('\u{9b}', "\\u009b");
-    let hostile = SCENARIO
+    let hostile = TINY
         .replace("\"tiny\"", &quoted)
         .replace("\"A moment of writes.\"", &quoted)
         .replace("\"None.\"", &quoted);

@@ -10,21 +10,7 @@ use std::process::{Command, Output, Stdio};
 
 use tempfile::TempDir;
 
-const TINY: &str = r#"
-name = "tiny"
-about = "A moment of writes."
-
-[[io]]
-name = "write"
-operation = "write"
-pattern = "random"
-block = "4KiB"
-span = "1MB"
-time = "2ms"
-
-[[step]]
-measure = ["write"]
-"#;
+const TINY: &str = include_str!("support/tiny.toml");
 
 struct Scene {
     home: TempDir,

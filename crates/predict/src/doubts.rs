@@ -1,14 +1,11 @@
-//! Whether a run may be fitted to, or forecast from.
+//! Doubts about a run as the basis of a fit or a forecast.
 
 use flashlag_schema::{CheckStatus, Run, Verdict};
 
 use crate::PredictError;
 
-/// What speaks against relying on a run; empty where nothing does.
-///
-/// A run that was not trusted: each failed check, or that nothing was checked. A run of too few
-/// values: no test of it has the thousand operations that a p99 takes, so that nothing tells its
-/// long waits.
+/// The reasons not to rely on a run, a phrase each: every failed check; that nothing was checked; that
+/// no test has the thousand operations of a p99, so that long waits are unknown.
 pub fn doubts(run: &Run) -> Vec<String> {
     let mut doubts: Vec<String> = Vec::new();
     let failed = run.trust.checks.iter().filter(|check| check.status == CheckStatus::Fail);
@@ -19,7 +16,7 @@ pub fn doubts(run: &Run) -> Vec<String> {
         }
     }
     if doubts.is_empty() && run.trust.verdict == Verdict::Untrusted {
-        doubts.push("no trust check was made of it".to_owned());
+        doubts.push("it has no trust check".to_owned());
     }
     if !run.phases.iter().any(|phase| phase.latency_ns.p99.is_some()) {
         doubts.push("no test of it has the 1,000 operations that a p99 takes (`flashlag run lifecycle` has)"
@@ -28,10 +25,10 @@ pub fn doubts(run: &Run) -> Vec<String> {
     doubts
 }
 
-/// What speaks against a run that is used all the same.
+/// The [`doubts`] about a run that is used nevertheless.
 ///
 /// # Errors
-/// Where there are any and nobody forced it.
+/// There are doubts and `force` is not set.
 pub fn allowed(run: &Run, name: &str, force: bool) -> Result<Vec<String>, PredictError> {
     let doubts = doubts(run);
     match doubts.is_empty() || force {

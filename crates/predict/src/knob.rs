@@ -1,11 +1,11 @@
-//! Moves of a parameter: by how much, within which bounds, in what steps.
+//! Changes of a parameter: its steps and its spelling.
 
 use flashlag_schema::profile::{Parameter, Profile};
 use flashlag_units::Bytes;
 
 use crate::ModelError;
 
-/// Parameters that move by doubling: a device with a tenth more of them does not exist.
+/// Parameters that double or halve: no device has a tenth more of them.
 const DOUBLED: [&str; 8] = [
     "nand.page",
     "nand.pages_per_block",
@@ -17,14 +17,14 @@ const DOUBLED: [&str; 8] = [
     "buffer.size",
 ];
 
-/// How a parameter can be moved.
+/// The steps of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Grain {
-    /// To any value.
+    /// Any value.
     Fine,
-    /// By whole numbers.
+    /// Whole numbers.
     Whole,
-    /// By halves and doubles.
+    /// Halves and doubles.
     Doubled,
 }
 
@@ -38,7 +38,7 @@ pub(crate) fn grain(key: &str, parameter: &Parameter) -> Grain {
     }
 }
 
-/// The value after it was moved by `factor`, or by the smallest step there is that way.
+/// The value times `factor`, or the next step in that direction.
 pub(crate) fn moved(key: &str, parameter: &Parameter, factor: f64) -> Option<f64> {
     let value = parameter.number()?;
     Some(match grain(key, parameter) {
@@ -53,7 +53,7 @@ pub(crate) fn moved(key: &str, parameter: &Parameter, factor: f64) -> Option<f64
 /// The profile with that parameter at that value.
 ///
 /// # Errors
-/// Where that makes no device: what is wrong, by the parameter's name.
+/// The device is invalid; with the name of the parameter.
 pub(crate) fn set(profile: &Profile, key: &str, value: f64) -> Result<Profile, ModelError> {
     set_all(profile, &[(key, value)])
 }
@@ -80,7 +80,7 @@ pub(crate) fn set_all(profile: &Profile, all: &[(&str, f64)]) -> Result<Profile,
     Ok(changed)
 }
 
-/// A value as people write it: `1.3ms`, `54MiB`, `0.1`.
+/// A value as in a profile: `1.3ms`, `54MiB`, `0.1`.
 pub(crate) fn written(value: &toml::Value) -> String {
     match value {
         toml::Value::String(text) => text.clone(),
@@ -88,7 +88,7 @@ pub(crate) fn written(value: &toml::Value) -> String {
     }
 }
 
-/// A number as a profile writes it, to four digits: `1343us`, `54300KiB`.
+/// A number as in a profile, to four digits: `1343us`, `54300KiB`.
 pub(crate) fn spelled(parameter: &Parameter, number: f64) -> String {
     let number = rounded(number);
     let text = parameter.spell(number);
@@ -124,7 +124,7 @@ pub(crate) fn exact(size: Bytes) -> String {
     }
 }
 
-/// To four significant digits; what is a multiple of 1,024 stays one.
+/// The number to four significant digits; a multiple of 1,024 stays one.
 fn rounded(number: f64) -> f64 {
     let kib = number / 1024.0;
     if number == 0.0 || !number.is_finite() || (kib.fract() == 0.0 && kib >= 1.0) {

@@ -6,7 +6,8 @@ mod common;
 
 use common::{ClosedForm, lifecycle, profile};
 use flashlag_predict::change::{
-    Forecast, Lived, PredictOptions, Situation, parse, parse_levels, predict, situation_of, sweep,
+    DaysOfUse, Forecast, PredictOptions, Situation, parse, parse_levels, predict, situation_of,
+    sweep,
 };
 use flashlag_predict::{PredictError, Simulation, SimulationError, Simulator};
 use flashlag_schema::published::Published;
@@ -241,7 +242,7 @@ impl Simulator for Daily {
     }
 }
 
-fn lived(quicker: f64, change: &str) -> (Lived, String) {
+fn lived(quicker: f64, change: &str) -> (DaysOfUse, String) {
     let mut simulator = Daily { inner: ClosedForm::default(), quicker };
     let changes = parse(change).unwrap();
     let options = PredictOptions::default();

@@ -3,7 +3,7 @@ use clap::{Args, ValueEnum};
 /// `flashlag cuts`
 #[derive(Debug, Args)]
 pub struct CutsArgs {
-    /// lab:PROFILE+FS[,OPTION]...: lab:nexus5-2013+ext4,nobarrier
+    /// lab:PROFILE+FS[,OPTION]..., e.g. lab:nexus5-2013+ext4,nobarrier
     pub target: String,
     /// SQLite's journal mode
     #[arg(long, value_enum, default_value_t = JournalArg::Delete)]
@@ -11,13 +11,13 @@ pub struct CutsArgs {
     /// SQLite's synchronous
     #[arg(long, value_enum, default_value_t = SynchronousArg::Full)]
     pub synchronous: SynchronousArg,
-    /// How many power cuts
+    /// Number of power cuts
     #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub cuts: u32,
-    /// How many saves they are spread over
+    /// Number of saves that the cuts are spread over
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(2..=100_000))]
     pub saves: u64,
-    /// What moments and contents follow from
+    /// Seed of the moments and contents
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
     /// Print JSON
@@ -38,7 +38,7 @@ pub enum JournalArg {
     Wal,
 }
 
-/// How a commit is made durable.
+/// SQLite's `synchronous`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum SynchronousArg {
     /// The deletion of a rollback journal is made durable as well

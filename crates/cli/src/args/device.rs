@@ -9,10 +9,10 @@ use flashlag_units::{Bytes, Nanos};
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 #[command(disable_help_subcommand = true)]
 pub struct DeviceArgs {
-    /// What is said to a device.
+    /// A command to a served device.
     #[command(subcommand)]
     pub action: Option<DeviceAction>,
-    /// The device.
+    /// The device to serve.
     #[command(flatten)]
     pub serve: ServeArgs,
 }
@@ -23,34 +23,34 @@ pub struct ServeArgs {
     /// A simulated device (`flashlag profiles` lists them) or a TOML file
     #[arg(required = true)]
     pub profile: Option<String>,
-    /// Its size, e.g. 8GB [default: the profile's]
+    /// Size of the device, e.g. 8GB [default: the profile's]
     #[arg(long)]
     pub size: Option<Bytes>,
-    /// What it went through: new, full, or aged:12mo at 20 GB a day [default: new]
+    /// State of its flash: new, full, or aged:12mo at 20 GB a day [default: new]
     #[arg(long)]
     pub state: Option<Age>,
-    /// Where clients find it: unix:PATH, tcp:PORT or tcp:ADDRESS:PORT [default: a socket]
+    /// Address for clients: unix:PATH, tcp:PORT or tcp:ADDRESS:PORT [default: a socket]
     #[arg(long, value_name = "WHERE")]
     pub listen: Option<Listen>,
-    /// What every random choice follows from
+    /// Seed of every random choice
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// Keeps its data in this file, and its flash beside it [default: in memory]
+    /// File for its data, with the state of its flash beside it [default: in memory]
     #[arg(long, value_name = "FILE")]
     pub store: Option<PathBuf>,
-    /// What it holds at first; not with a --store that is there already
+    /// Initial content; not with an existing --store
     #[arg(long, value_name = "FILE")]
     pub image: Option<PathBuf>,
-    /// It lives so many times faster than real time
+    /// Factor by which its time runs faster than real time
     #[arg(long, value_name = "X", default_value = "1")]
     pub time_scale: TimeScale,
-    /// Control socket [default: beside the socket]
+    /// Control socket [default: beside the socket of --listen]
     #[arg(long, value_name = "SOCKET")]
     pub control: Option<PathBuf>,
-    /// Certificates for clients from elsewhere, as nbdkit's --tls-certificates
+    /// Certificates for clients on other machines, as nbdkit's --tls-certificates
     #[arg(long, value_name = "DIR", conflicts_with = "tls_psk")]
     pub tls_certificates: Option<PathBuf>,
-    /// Keys for clients from elsewhere, as nbdkit's --tls-psk
+    /// Keys for clients on other machines, as nbdkit's --tls-psk
     #[arg(long, value_name = "FILE")]
     pub tls_psk: Option<PathBuf>,
     /// The nbdkit plugin [default: beside this program]
@@ -58,64 +58,64 @@ pub struct ServeArgs {
     pub plugin: Option<PathBuf>,
 }
 
-/// What is said to a device that is served.
+/// Commands to a served device.
 #[derive(Debug, Subcommand)]
 pub enum DeviceAction {
-    /// Show how a device is
+    /// Show the statistics of a device
     Stat {
-        /// Its control socket [default: the only device's]
+        /// Control socket [default: that of the only device]
         socket: Option<PathBuf>,
-        /// How
+        /// Format
         #[arg(long, value_enum, default_value_t = StatFormat::Text)]
         format: StatFormat,
     },
-    /// Cut a device's power: what was not flushed is lost, or partly there
+    /// Cut a device's power: writes that were not flushed are lost in whole or in part
     Cut(CutArgs),
-    /// Give a device its power back after `cut --stay-off`
+    /// Restore a device's power after `cut --stay-off`
     On {
-        /// Its control socket [default: the only device's]
+        /// Control socket [default: that of the only device]
         socket: Option<PathBuf>,
     },
-    /// Make a device go wrong
+    /// Inject faults into a device
     Fault(FaultArgs),
     /// Undo all faults
     Repair {
-        /// Its control socket [default: the only device's]
+        /// Control socket [default: that of the only device]
         socket: Option<PathBuf>,
     },
     /// Record every request in a file
     Record(RecordArgs),
 }
 
-/// How statistics are shown.
+/// The format of statistics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum StatFormat {
-    /// For people
+    /// Text
     Text,
-    /// As the device says it
+    /// JSON as the device reports it
     Json,
-    /// For collectors
+    /// OpenMetrics, for collectors
     Openmetrics,
 }
 
 /// `flashlag device cut`
 #[derive(Debug, Args)]
 pub struct CutArgs {
-    /// Its control socket [default: the only device's]
+    /// Control socket [default: that of the only device]
     pub socket: Option<PathBuf>,
-    /// When so many more commands were handed over [default: now]
+    /// Cut after N more commands [default: now]
     #[arg(long, value_name = "N", group = "moment")]
     pub after_commands: Option<u64>,
-    /// When so much more of the device's time has passed
+    /// Cut after this much more of the device's time
     #[arg(long, value_name = "TIME", group = "moment")]
     pub after: Option<Nanos>,
-    /// Within one of so many commands, at a moment drawn from --seed
+    /// Cut within one of the next N commands, at a moment drawn from --seed
     #[arg(long, value_name = "N", group = "moment")]
     pub within_commands: Option<u64>,
-    /// What the drawn moment follows from
+    /// Seed of the drawn moment
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// It stays without power until `flashlag device on`
+    /// Leave the power off until `flashlag device on`
     #[arg(long)]
     pub stay_off: bool,
 }
@@ -123,32 +123,33 @@ pub struct CutArgs {
 /// `flashlag device fault`
 #[derive(Debug, Args)]
 pub struct FaultArgs {
-    /// read, write, flush, discard or any: those fail; stall: none is taken for --time; read-only
+    /// Requests that fail: read, write, flush, discard or any; stall: none is accepted for --time;
+    /// read-only: the device refuses writes
     #[arg(value_enum)]
     pub what: FaultWhat,
-    /// Its control socket [default: the only device's]
+    /// Control socket [default: that of the only device]
     pub socket: Option<PathBuf>,
-    /// Where the range begins that goes wrong
+    /// Start of the faulty range
     #[arg(long, value_name = "SIZE", default_value = "0B")]
     pub offset: Bytes,
-    /// How long it is [default: to the end]
+    /// Length of the faulty range [default: to the end]
     #[arg(long, value_name = "SIZE")]
     pub length: Option<Bytes>,
-    /// The share of requests that goes wrong, 0 to 1
+    /// Share of requests that fail, 0 to 1
     #[arg(long, default_value_t = 1.0)]
     pub share: f64,
-    /// What the draws follow from
+    /// Seed of the draws
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// How many go wrong at most
+    /// Maximum number of failing requests
     #[arg(long, value_name = "N")]
     pub times: Option<u64>,
-    /// How long a stall is, in the device's time
+    /// Length of a stall, in the device's time
     #[arg(long, default_value = "1s")]
     pub time: Nanos,
 }
 
-/// What goes wrong.
+/// The kind of a fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum FaultWhat {
     /// Reads fail
@@ -161,24 +162,24 @@ pub enum FaultWhat {
     Discard,
     /// Every request fails
     Any,
-    /// No request is taken for a while
+    /// No request is accepted for a while
     Stall,
-    /// The device only reads
+    /// The device refuses writes
     ReadOnly,
 }
 
 /// `flashlag device record`
 #[derive(Debug, Args)]
 pub struct RecordArgs {
-    /// The file; without it the recording ends
+    /// The file; without one, end the recording
     pub file: Option<PathBuf>,
-    /// Its control socket [default: the only device's]
+    /// Control socket [default: that of the only device]
     #[arg(long)]
     pub socket: Option<PathBuf>,
-    /// With what is written
+    /// Also record the written data
     #[arg(long)]
     pub data: bool,
-    /// The recording ends when the file is so large
+    /// Size of the file at which the recording ends
     #[arg(long, value_name = "SIZE", default_value = "1GiB")]
     pub limit: Bytes,
 }

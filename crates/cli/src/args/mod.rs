@@ -1,4 +1,4 @@
-//! What the user typed. Validated objects are made from it by each command.
+//! The command line as typed. Each command makes validated objects from it.
 
 mod cuts;
 mod device;
@@ -19,17 +19,17 @@ const AFTER_HELP: &str = "\
 Begin with:
   flashlag run                        measure the storage of this directory, about a minute
   flashlag run lifecycle --on DIR     new, full, deleted, trimmed: AnandTech's table
-  flashlag compare A.json B.json      two runs side by side, with how sure the difference is
+  flashlag compare A.json B.json      two runs side by side, with confidence intervals
   flashlag run lifecycle --on sim:nexus7-2012 --set protocol=published
                                       a simulated device beside what AnandTech
                                       measured on it, in seconds
   flashlag predict pixel-2016 --change fs=f2fs,nobarrier=on
-                                      what a change would do, and why
+                                      the effect of a change, and why
 
 Exit status: 0 done; 1 a --fail-if threshold was crossed; 2 it could not run;
 3 it ran, but a trust check failed; 130 it was stopped by Ctrl-C (143 by SIGTERM).";
 
-/// Characters of a label.
+/// The longest label, in characters.
 const LONGEST_LABEL: usize = 40;
 
 const PREDICT_HELP: &str = "\
@@ -39,13 +39,13 @@ Changes:
   full=90%  age=12mo (at --daily)  idle_maintenance=on|off  spare=512MB  buffer=1MB|none
   or any parameter of the profile: nand.program=1.5ms";
 
-/// What the user typed.
+/// The command line.
 #[derive(Debug, Parser)]
 #[command(name = "flashlag", version, after_help = AFTER_HELP, max_term_width = 92)]
 #[command(about = "Measures how flash storage makes a device lag, and whether to believe it")]
 #[command(arg_required_else_help = true)]
 pub struct Cli {
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub command: Command,
     /// Print less: results and errors only
@@ -61,27 +61,27 @@ pub struct Cli {
 pub enum Command {
     /// Run a scenario on a directory's storage, or on a simulated device
     Run(Box<RunArgs>),
-    /// Put two or more runs side by side, with how sure each difference is
+    /// Compare two or more runs, with the confidence interval of each difference
     Compare(CompareArgs),
     /// Write a run as HTML, Markdown, CSV, OpenMetrics, fio json+ or text
     Report(ReportArgs),
     /// Recompute every figure of a run file from the histograms in it
     Verify(VerifyArgs),
-    /// Forecast what a change does: another filesystem, no barriers, full storage, a year of use
+    /// Forecast the effect of a change: another filesystem, no barriers, full storage, a year of use
     Predict(PredictArgs),
     /// Make a device profile from a measured run
     Fit(FitArgs),
-    /// List the simulated devices, show one, or check one against what was published
+    /// List the simulated devices, show one, or check one against published measurements
     Profiles(ProfilesArgs),
-    /// Cut the power of a virtual device during saves, many times, and see what was lost
+    /// Cut the power of a virtual device during saves, many times, and count what was lost
     Cuts(CutsArgs),
-    /// Serve a simulated device to kernels, virtual machines and fio; or talk to one
+    /// Serve a simulated device to kernels, virtual machines and fio, or control a served one
     Device(Box<DeviceArgs>),
     /// List the built-in scenarios, or show one as a file to start from
     Scenarios(ScenariosArgs),
     /// Print the JSON Schema of run files
     Schema,
-    /// Remove what a killed run left in a directory, and nothing else
+    /// Remove the files of killed runs from a directory, and nothing else
     Clean(CleanArgs),
     /// Print a completion script for a shell
     Completions(CompletionsArgs),
@@ -103,24 +103,24 @@ pub struct RunArgs {
     /// The HTML report [default: beside the run file]
     #[arg(help_heading = "Results", long, value_name = "FILE.html")]
     pub report: Option<PathBuf>,
-    /// Overwrite the files of -o and --report, whatever they hold
+    /// Overwrite the files of -o and --report, whatever is in them
     #[arg(help_heading = "Results", long, conflicts_with = "resume")]
     pub force: bool,
-    /// What the device under test is called in every view, e.g. 'Card A'
+    /// Name of the device under test in every view, e.g. 'Card A'
     #[arg(help_heading = "Results", long, value_name = "NAME", value_parser = label)]
     pub label: Option<String>,
     /// Change a setting of the scenario (`flashlag scenarios NAME` lists them)
-    #[arg(help_heading = "What is done", long, value_name = "KEY=VALUE", value_parser = key_value)]
+    #[arg(help_heading = "Procedure", long, value_name = "KEY=VALUE", value_parser = key_value)]
     pub set: Vec<(String, String)>,
-    /// What every random choice follows from
-    #[arg(help_heading = "What is done", long, default_value_t = 1)]
+    /// Seed of every random choice
+    #[arg(help_heading = "Procedure", long, default_value_t = 1)]
     pub seed: u64,
     /// Run the whole scenario N times, into NAME-1.json, NAME-2.json, …; a simulation with
     /// consecutive seeds
-    #[arg(help_heading = "What is done", long, value_name = "N", default_value_t = 1)]
+    #[arg(help_heading = "Procedure", long, value_name = "N", default_value_t = 1)]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub runs: u32,
-    /// What a fill spares, e.g. 300MB [default: the larger of 5% and 1 GB, a tenth of a small volume; sim: 300 MB]
+    /// Free space that a fill leaves, e.g. 300MB [default: the larger of 5% and 1 GB, a tenth of a small volume; sim: 300 MB]
     #[arg(help_heading = "Safety", long, value_name = "SIZE")]
     pub leave: Option<Bytes>,
     /// Never write more than this
@@ -129,13 +129,13 @@ pub struct RunArgs {
     /// Do not ask before writing more than 4 GB
     #[arg(help_heading = "Safety", long)]
     pub yes: bool,
-    /// Go on with the run in the file given by -o, at its next phase
-    #[arg(help_heading = "What is done", long, requires = "output")]
+    /// Resume the run in the file given by -o, at its next phase
+    #[arg(help_heading = "Procedure", long, requires = "output")]
     pub resume: bool,
-    /// Read back everything written and prove every byte
-    #[arg(help_heading = "What is done", long)]
+    /// Read back everything written and check every byte
+    #[arg(help_heading = "Procedure", long)]
     pub verify: bool,
-    /// Exit with 1 where a figure crosses a limit, e.g. 'rand_write_4k.p99>20ms'
+    /// Exit with 1 if a figure crosses a limit, e.g. 'rand_write_4k.p99>20ms'
     #[arg(help_heading = "Results", long, value_name = "PHASE.METRIC>VALUE")]
     pub fail_if: Vec<String>,
 }
@@ -146,21 +146,20 @@ pub struct CompareArgs {
     /// Run files, or fio json+ files; those of one machine, set up the same, count as repeats
     #[arg(required = true, value_name = "RUN")]
     pub runs: Vec<PathBuf>,
-    /// The other side, where you say what belongs together: runs made before a change, say, with
-    /// those made after it as RUN
+    /// The runs of the other side, e.g. those made before a change, with those made after it as RUN
     #[arg(long, num_args = 1.., value_name = "RUN")]
     pub against: Vec<PathBuf>,
-    /// What a side is called, in order, the other side first: one for each, or one for each run
+    /// Name of a side, in order, the other side first: one for each side, or one for each run
     #[arg(long = "label", value_name = "NAME", value_parser = label)]
     pub labels: Vec<String>,
-    /// Compare although the scenarios differ; overwrite what -o and --report name, whatever they
-    /// hold
+    /// Compare although the scenarios differ; overwrite the files of -o and --report, whatever is in
+    /// them
     #[arg(long)]
     pub force: bool,
-    /// Write the comparison there; `-` is standard output
+    /// Output file; `-` is standard output
     #[arg(short, long, default_value = "-", value_name = "FILE")]
     pub output: PathBuf,
-    /// The form [default: by the ending of -o, else text]
+    /// Format [default: by the extension of -o, else text]
     #[arg(long, value_parser = Form::of_comparisons())]
     pub format: Option<Form>,
     /// Also write the comparison as an HTML page
@@ -174,19 +173,19 @@ pub struct ReportArgs {
     /// Run files, or fio json+ files; several make a comparison
     #[arg(required = true, value_name = "RUN")]
     pub runs: Vec<PathBuf>,
-    /// Where to write; `-` is standard output
+    /// Output file; `-` is standard output
     #[arg(short, long, default_value = "-")]
     pub output: PathBuf,
-    /// The form [default: by the ending of -o, else text]
+    /// Format [default: by the extension of -o, else text]
     #[arg(long, value_enum)]
     pub format: Option<Form>,
     /// Only this chart of the run, as SVG (`--chart list` prints their names)
     #[arg(long, value_name = "NAME", conflicts_with = "format")]
     pub chart: Option<String>,
-    /// The chart in light colours on a dark ground
+    /// Draw the chart in light colours on a dark background
     #[arg(long, requires = "chart")]
     pub dark: bool,
-    /// Compare although the scenarios differ; overwrite what -o names, whatever it holds
+    /// Compare although the scenarios differ; overwrite the file of -o, whatever is in it
     #[arg(long)]
     pub force: bool,
 }
@@ -209,19 +208,19 @@ pub struct PredictArgs {
     /// Changes, each on top of those before it: full=90%,fs=f2fs (see below)
     #[arg(long, value_name = "KEY=VALUE,...", required_unless_present = "sweep")]
     pub change: Vec<String>,
-    /// Figures at each level between two: full=10%..95%
+    /// Figures at fill levels ten points apart: full=10%..95%
     #[arg(long, value_name = "full=A..B")]
     pub sweep: Option<String>,
-    /// Filesystem and options to begin with [default: the profile's]
+    /// Filesystem and options before the first change [default: the profile's]
     #[arg(long, value_name = "FS[,OPTION]...")]
     pub fs: Option<String>,
-    /// What is written on a day of use, for age=
+    /// Bytes written on each day of use, for age=
     #[arg(long, value_name = "SIZE", default_value = "5GB")]
     pub daily: Bytes,
-    /// How many seeds are averaged
+    /// Number of seeds to average
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=100))]
     pub seeds: u64,
-    /// Forecast from a run that is not to be relied on
+    /// Use a run although it failed a trust check or has too few operations
     #[arg(long)]
     pub force: bool,
 }
@@ -229,29 +228,29 @@ pub struct PredictArgs {
 /// `flashlag fit`
 #[derive(Debug, Args)]
 pub struct FitArgs {
-    /// The measured run: quick works; lifecycle tells more, most with --set sizes=1
+    /// The measured run: quick works; lifecycle determines more parameters, most with --set sizes=1
     #[arg(value_name = "RUN")]
     pub run: PathBuf,
-    /// Where the profile goes
+    /// The new profile
     #[arg(short, long, value_name = "PROFILE.toml")]
     pub output: PathBuf,
-    /// Overwrite PROFILE.toml, and fit even to a run that is not to be relied on: the profile and all
-    /// forecasts with it then say so
+    /// Overwrite PROFILE.toml, and use a run although it failed a trust check or has too few
+    /// operations: the profile and all forecasts with it then say so
     #[arg(long)]
     pub force: bool,
-    /// The profile to begin with [default: the built-in one whose figures are nearest]
+    /// Starting profile [default: the built-in one with the nearest figures]
     #[arg(long, value_name = "PROFILE")]
     pub from: Option<String>,
-    /// Filesystem and options below the run [default: what the run says]
+    /// Filesystem and options of the run [default: those in the run file]
     #[arg(long, value_name = "FS[,OPTION]...")]
     pub fs: Option<String>,
     /// Parameters that may move [default: all with a range]
     #[arg(long, value_name = "KEY", value_delimiter = ',')]
     pub only: Vec<String>,
-    /// The most simulations
+    /// Maximum number of simulations
     #[arg(long, default_value_t = 3000)]
     pub simulations: usize,
-    /// How many starts
+    /// Number of starting points of the search
     #[arg(long, default_value_t = 3)]
     pub starts: usize,
 }
@@ -259,10 +258,10 @@ pub struct FitArgs {
 /// `flashlag profiles`
 #[derive(Debug, Args)]
 pub struct ProfilesArgs {
-    /// What to do; lists them where nothing is said
+    /// What to do; by default the profiles are listed
     #[command(subcommand)]
     pub action: Option<ProfilesAction>,
-    /// List every key of a profile's file: what it takes, its default, what it means
+    /// List every key of a profile file with its values, default and meaning
     #[arg(long)]
     pub keys: bool,
 }
@@ -270,19 +269,19 @@ pub struct ProfilesArgs {
 /// What `flashlag profiles` does.
 #[derive(Debug, Subcommand)]
 pub enum ProfilesAction {
-    /// Print one as a file to start your own from
+    /// Print a profile as a file to start your own from
     Show {
-        /// Its name
+        /// Name of the profile
         name: String,
     },
-    /// Run the reviewers' protocols on it: published, simulated and error, row by row
+    /// Run the reviewers' protocols on profiles: published, simulated and error, row by row
     Check {
-        /// Profiles: names or TOML files [default: all that have published rows]
+        /// Profiles: names or TOML files [default: all with published rows]
         names: Vec<String>,
-        /// How many seeds are averaged
+        /// Number of seeds to average
         #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u64).range(1..=100))]
         seeds: u64,
-        /// Also how far each row moves when a fitted parameter moves by a tenth
+        /// Also show how much each row changes when a fitted parameter changes by a tenth
         #[arg(long)]
         sensitivity: bool,
     },
@@ -291,12 +290,12 @@ pub enum ProfilesAction {
 /// `flashlag scenarios`
 #[derive(Debug, Args)]
 pub struct ScenariosArgs {
-    /// Show this one as a file: a built-in scenario or a TOML file
+    /// Scenario to show as a file: a built-in one or a TOML file
     pub name: Option<String>,
-    /// List every key of a scenario's file: what it takes, its default, what it means
+    /// List every key of a scenario file with its values, default and meaning
     #[arg(long, conflicts_with = "name")]
     pub keys: bool,
-    /// The form of the file
+    /// Format of the file
     #[arg(long, value_enum, default_value_t = ScenarioFormat::Toml, requires = "name")]
     pub format: ScenarioFormat,
     /// Change a setting, for --format fio
@@ -304,10 +303,10 @@ pub struct ScenariosArgs {
     pub set: Vec<(String, String)>,
 }
 
-/// Forms a scenario can be written in.
+/// The formats of a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ScenarioFormat {
-    /// The file as flashlag reads it
+    /// flashlag's own format
     Toml,
     /// An fio job file with the same block tests
     Fio,
@@ -316,10 +315,10 @@ pub enum ScenarioFormat {
 /// `flashlag clean`
 #[derive(Debug, Args)]
 pub struct CleanArgs {
-    /// Where runs were made
+    /// Directories of earlier runs
     #[arg(default_value = ".", value_name = "DIR")]
     pub directories: Vec<PathBuf>,
-    /// Also what runs on other machines left, where you know that they have ended
+    /// Also remove files of runs on other machines, which you know to have ended
     #[arg(long)]
     pub force: bool,
 }
@@ -331,11 +330,11 @@ pub struct CompletionsArgs {
     pub shell: clap_complete::Shell,
 }
 
-/// A name that fits a column's head.
+/// A name short enough for the head of a column.
 fn label(text: &str) -> Result<String, String> {
     let label = flashlag_units::sanitize(text);
     match label.chars().count() {
-        0 => Err("a label needs a letter".to_owned()),
+        0 => Err("a label needs at least one character".to_owned()),
         1..=LONGEST_LABEL => Ok(label),
         long => Err(format!("a label has at most {LONGEST_LABEL} characters, this one {long}")),
     }

@@ -6,7 +6,7 @@ use crate::args::CleanArgs;
 use crate::exit::Exit;
 use crate::say;
 
-/// Removes what killed runs left.
+/// Removes the files of killed runs.
 pub fn clean(args: &CleanArgs) -> Result<Exit> {
     let mut exit = Exit::Done;
     for directory in &args.directories {
@@ -15,7 +15,7 @@ pub fn clean(args: &CleanArgs) -> Result<Exit> {
             false => clean_directory(directory)?,
         };
         if cleaned.is_empty() {
-            say::line(&format!("{}: nothing of flashlag's is left here", directory.display()))?;
+            say::line(&format!("{}: no files of killed runs here", directory.display()))?;
         }
         for one in cleaned {
             let files = format::plural(one.removed.files as usize, "file", "files");

@@ -11,12 +11,12 @@ use crate::form::{Form, comparison_by_ending};
 use crate::load::run_from;
 use crate::terminal::Terminal;
 
-/// The longest name that a group takes from its files.
+/// The longest label that is derived from file names.
 const LONGEST_NAME: usize = 24;
 
 /// Prints runs side by side.
 pub fn compare(args: &CompareArgs, terminal: &Terminal) -> Result<Exit> {
-    // What they are compared against comes first, as it does in time.
+    // The other side comes first: usually it was measured first.
     let paths: Vec<PathBuf> = args.against.iter().chain(&args.runs).cloned().collect();
     if paths.len() < 2 {
         bail!(
@@ -70,11 +70,12 @@ fn compared_as(paths: &[PathBuf], asked: CompareOptions) -> Result<(Vec<Run>, Co
     Ok((runs, comparison))
 }
 
-/// A pattern of the shell that takes in too much would compare runs with themselves.
+/// Refuses a file given twice: a shell pattern that matches too much would compare runs with
+/// themselves.
 fn reject_repeated(paths: &[PathBuf]) -> Result<()> {
     let mut seen: Vec<(PathBuf, &PathBuf)> = Vec::new();
     for path in paths {
-        // Reading it tells what is wrong with one that has no real path.
+        // A path that can't be resolved is reported when the file is read.
         let real = path.canonicalize().unwrap_or_else(|_| path.clone());
         match seen.iter().find(|(known, _)| *known == real) {
             Some((_, first)) if *first == path => {
@@ -101,8 +102,8 @@ fn groups(against: &[PathBuf], runs: &[PathBuf]) -> Vec<Group> {
     ]
 }
 
-/// What the names of each side's files have in common, or of their directories, where that tells
-/// the sides apart.
+/// A label for each side from what its file names, or its directories, have in common; empty if
+/// these labels are equal.
 fn names(against: &[PathBuf], runs: &[PathBuf]) -> [String; 2] {
     let stem = |path: &PathBuf| Some(path.file_stem()?.to_string_lossy().into_owned());
     let directory = |path: &PathBuf| {
@@ -121,7 +122,8 @@ fn names(against: &[PathBuf], runs: &[PathBuf]) -> [String; 2] {
     ["Baseline".to_owned(), "Candidate".to_owned()]
 }
 
-/// `before` of `before-1` and `before-2`: what they begin with, without a number that is cut off.
+/// The common beginning of names, without a number that it cuts in two: `before` of `before-1` and
+/// `before-2`.
 fn common(paths: &[PathBuf], part: impl Fn(&PathBuf) -> Option<String>) -> Option<String> {
     let parts = paths.iter().map(part).collect::<Option<Vec<String>>>()?;
     let (first, others) = parts.split_first()?;
@@ -143,10 +145,10 @@ fn common(paths: &[PathBuf], part: impl Fn(&PathBuf) -> Option<String>) -> Optio
     long_enough.contains(&shared.chars().count()).then_some(shared)
 }
 
-/// Where something made from runs goes: never over one of them.
+/// The destination of something made from runs, which is never one of the runs.
 ///
 /// # Errors
-/// What is in the way, and what to do instead.
+/// The destination exists, with what to do instead.
 pub fn place_of(
     path: &Path,
     kind: OutputKind,

@@ -7,7 +7,7 @@ use crate::args::{Cli, CompletionsArgs};
 use crate::exit::Exit;
 use crate::say;
 
-/// Prints the completion script of a shell, which knows the built-in scenarios and profiles.
+/// Prints the completion script of a shell, with the built-in scenarios and profiles.
 pub fn completions(args: &CompletionsArgs) -> Result<Exit> {
     let mut command = with_names(Cli::command());
     let mut script = Vec::new();
@@ -16,12 +16,12 @@ pub fn completions(args: &CompletionsArgs) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// The same commands with the names that arguments usually have. Only for completion: they take
-/// files and directories too, which every shell offers where no name fits.
+/// The same commands with the built-in names as possible values. For completion only: these
+/// arguments also take files and directories, which every shell offers when no name fits.
 fn with_names(command: Command) -> Command {
     let scenarios: Vec<&'static str> = BUILTINS.iter().map(|builtin| builtin.name).collect();
     let profiles: Vec<&'static str> = sim::profile_names().collect();
-    // clap keeps such names for as long as the program runs, which is until the script is printed.
+    // clap needs names of static lifetime; the program ends once the script is printed.
     let target = |name: &&str| -> &'static str { String::leak(format!("sim:{name}")) };
     let targets: Vec<&'static str> = profiles.iter().map(target).collect();
     let named = |command: Command, argument: &'static str, names: &[&'static str]| {
@@ -48,7 +48,7 @@ mod tests {
 
     #[test]
     fn shells_complete_every_scenario_and_profile() {
-        // Of fish, clap writes completions for options alone: the targets of --on.
+        // For fish, clap completes options only: the targets of --on.
         for shell in [Shell::Bash, Shell::Zsh] {
             let mut script = Vec::new();
             clap_complete::generate(

@@ -45,7 +45,7 @@ pub fn fit(args: &FitArgs, terminal: &Terminal) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// The built-in profile whose figures of new storage are nearest to the run's.
+/// The built-in profile with the figures of new storage nearest to the run's.
 fn nearest_profile(run: &Run, run_name: &str, terminal: &Terminal) -> Result<Profile> {
     let all: Vec<Profile> = sim::profile_names().map(sim::profile).collect::<Result<_, _>>()?;
     let mut simulations = counted("nearest profile", Some(all.len()), terminal)?;

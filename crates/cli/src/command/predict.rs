@@ -15,7 +15,7 @@ use crate::load::run_from;
 use crate::say;
 use crate::terminal::Terminal;
 
-/// Simulates a device as it is and after each change, or at each level of a sweep.
+/// Simulates a device before and after each change, or at each level of a sweep.
 pub fn predict(args: &PredictArgs, terminal: &Terminal) -> Result<Exit> {
     let start = situation(args)?;
     let changes = args.change.iter().map(|text| parse(text)).collect::<Result<Vec<_>, _>>()?;

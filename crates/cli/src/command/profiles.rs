@@ -4,7 +4,6 @@ use flashlag_runner::sim;
 use flashlag_schema::profile::Profile;
 use flashlag_schema::published::checked;
 use flashlag_schema::reference::{as_lines, profile_keys};
-use flashlag_units::Bytes;
 
 use crate::args::{ProfilesAction, ProfilesArgs};
 use crate::exit::Exit;
@@ -20,7 +19,7 @@ pub fn profiles(args: &ProfilesArgs, terminal: &Terminal) -> Result<Exit> {
         return Ok(Exit::Done);
     }
     match &args.action {
-        None => list(),
+        None => list(terminal),
         Some(ProfilesAction::Show { name }) => show(name),
         Some(ProfilesAction::Check { names, seeds, sensitivity }) => {
             let seeds = (1..=*seeds).collect();
@@ -29,25 +28,14 @@ pub fn profiles(args: &ProfilesArgs, terminal: &Terminal) -> Result<Exit> {
     }
 }
 
-fn list() -> Result<Exit> {
+fn list(terminal: &Terminal) -> Result<Exit> {
     let all: Vec<Profile> = sim::profile_names().map(sim::profile).collect::<Result<_, _>>()?;
-    let widest = all.iter().map(|profile| profile.name.len()).max().unwrap_or_default();
-    for profile in &all {
-        let capacity = profile.model().map_or(Bytes::ZERO, |model| model.map.capacity.0);
-        let held = if profile.checks.is_empty() { "" } else { ", checked" };
-        say::line(&format!("{:widest$}  {}", profile.name, profile.about))?;
-        say::line(&format!("{:widest$}  {capacity} on {}{held}", "", profile.filesystem))?;
-    }
-    say::text(
-        "\nRun any scenario on one: flashlag run lifecycle --on sim:NAME[+FS,OPTION...]\n\
-         `flashlag profiles show NAME` prints one as a file to start your own from;\n\
-         `flashlag profiles check NAME` holds it against what reviewers published.\n",
-    )?;
+    say::view(&flashlag_term::profiles(&all, terminal.stdout))?;
     Ok(Exit::Done)
 }
 
 fn show(name: &str) -> Result<Exit> {
-    // A file of one's own is read too, so that its mistakes are told.
+    // A user's file is parsed too, which reports its mistakes.
     let profile = sim::profile(name)?;
     let text = sim::builtin_profile(name).map_or_else(|| profile.to_toml(), ToOwned::to_owned);
     say::text(&text)?;
@@ -65,7 +53,7 @@ fn check_all(names: &[String], options: &CheckOptions, terminal: &Terminal) -> R
     for name in names {
         let profile = sim::profile(name)?;
         if profile.checks.is_empty() {
-            bail!("{name} has no [[check]]: nothing was published of it to hold it against");
+            bail!("{name} has no [[check]]: no published row to compare it with");
         }
         chosen.push(profile);
     }
@@ -80,11 +68,11 @@ fn check_all(names: &[String], options: &CheckOptions, terminal: &Terminal) -> R
         }
         say::view(&flashlag_term::predict::check(&report, terminal.stdout))?;
     }
-    // As a threshold that was crossed: it ran, and a row is off.
+    // As for a crossed threshold: it ran, and a row is off.
     Ok(if passed { Exit::Done } else { Exit::Crossed })
 }
 
-/// Simulations that show how far they are where they take longer than a second.
+/// Simulations whose progress is shown once they take longer than a second.
 pub fn counted(what: &str, of: Option<usize>, terminal: &Terminal) -> Result<Simulations> {
     Ok(Simulations::new(stop_flag()?, terminal.progress, what, of))
 }

@@ -24,7 +24,7 @@ pub fn report(args: &ReportArgs, terminal: &Terminal) -> Result<Exit> {
         [one] if args.chart.is_some() => chart(&run_from(one)?, args)?,
         _ if args.chart.is_some() => bail!("--chart draws from one run: name one"),
         _ if args.output.extension().is_some_and(|ending| ending == "svg") => {
-            bail!("an SVG holds one chart: add --chart NAME (`--chart list` prints their names)")
+            bail!("an SVG is one chart: add --chart NAME (`--chart list` prints their names)")
         }
         [one] => form.run(&run_from(one)?, one, terminal)?,
         several => {
@@ -40,7 +40,7 @@ pub fn report(args: &ReportArgs, terminal: &Terminal) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// One chart, or the names of all.
+/// Prints one chart, or the names of all charts.
 fn chart(run: &Run, args: &ReportArgs) -> Result<String> {
     let name = args.chart.as_deref().unwrap_or_default();
     if name == "list" {

@@ -6,7 +6,8 @@ use crate::args::VerifyArgs;
 use crate::exit::{Exit, is_closed_pipe};
 use crate::say;
 
-/// Figures that do not follow from the histograms, and findings that do not follow from the figures.
+/// Figures that differ from those recomputed from the histograms, and findings that differ from those
+/// recomputed from the figures.
 fn discrepancies(text: &str) -> Result<Vec<Discrepancy>, RunFileError> {
     let mut found = verify_text(text)?;
     found.extend(flashlag_explain::verify(&Run::from_json(text)?));
@@ -27,13 +28,13 @@ pub fn verify(args: &VerifyArgs) -> Result<Exit> {
         }
         exit = Exit::Crossed;
         let figures = match found.len() {
-            1 => "1 figure does not hold".to_owned(),
-            many => format!("{many} figures do not hold"),
+            1 => "1 figure differs from the recomputed one".to_owned(),
+            many => format!("{many} figures differ from the recomputed ones"),
         };
         lines.push(format!("{}: {figures}", path.display()));
         lines.extend(found.iter().map(|discrepancy| format!("  {discrepancy}")));
     }
-    // What was found is the status, whether anybody reads the lines or not.
+    // The exit status does not depend on whether the lines could be printed.
     match lines.iter().try_for_each(|line| say::line(line)) {
         Err(error) if !is_closed_pipe(&error) => Err(error),
         _ => Ok(exit),

@@ -1,4 +1,4 @@
-//! Where a forecast goes beyond what anyone measured.
+//! Extrapolations of a forecast beyond published measurements.
 
 use flashlag_schema::profile::Profile;
 use flashlag_schema::published::Published;
@@ -8,7 +8,7 @@ use super::parse::Change;
 use super::situation::Situation;
 use crate::check::states_checked;
 
-/// What fills spare where a check does not say.
+/// Free space that fills leave by default in a check.
 const REVIEWERS_LEAVE: Bytes = Bytes::from_mb(300);
 
 pub(super) fn beyond(
@@ -52,7 +52,7 @@ pub(super) fn beyond(
     }
 }
 
-/// Filesystems that a profile's rows are from.
+/// The filesystems of a profile's published rows.
 fn mounts(profile: &Profile) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     for check in &profile.checks {
@@ -97,14 +97,14 @@ fn full(after: &Situation, level: f64, published: &[Published]) -> Option<String
     }
     (level < measured - 0.1).then(|| {
         format!(
-            "its published rows were measured empty and at {} full: in between the model \
-             alone speaks",
+            "its published rows were measured empty and at {} full: the levels between are \
+             extrapolated",
             flashlag_units::percent(measured)
         )
     })
 }
 
-/// Whether a parameter went out of its plausible range.
+/// A warning if a parameter is out of its plausible range.
 fn range(before: &Situation, after: &Situation, key: &str) -> Option<String> {
     let Some(now) = after.profile.parameters.get(key) else {
         return Some(format!("{key} is gone: a device like that was never checked"));
@@ -117,7 +117,7 @@ fn range(before: &Situation, after: &Situation, key: &str) -> Option<String> {
             || number > high)
             .then(|| format!("{key} is beyond its plausible range, {lowest} to {highest}")),
         (Some(number), None, _) if Some(number) != then.number() => {
-            Some(format!("{key} has no range in the profile: nobody said what is plausible"))
+            Some(format!("{key} has no range in the profile: its plausible values are unknown"))
         }
         _ => None,
     }

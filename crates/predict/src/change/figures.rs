@@ -4,32 +4,31 @@ use flashlag_units::Nanos;
 use super::PredictOptions;
 use super::scenario::{LEAVE, scenario};
 use super::situation::Situation;
-use super::steady::{self, Lived};
+use super::steady::{self, DaysOfUse};
 use crate::{PredictError, Simulation, SimulationError, Simulator};
 
-/// The test that predicts lag: a durable write of 4 KiB.
+/// The main test of a forecast: durable writes of 4 KiB.
 pub const DURABLE: &str = "rand_write_4k";
 /// Saves through SQLite.
 pub const SAVE: &str = "save";
 /// All tests of a forecast.
 const TESTS: [&str; 5] = ["seq_read_256k", "seq_write_256k", "rand_read_4k", DURABLE, SAVE];
 
-/// What a device does, test by test; the mean over seeds.
+/// The figures of a device by test, averaged over seeds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figures {
     /// By test.
     pub tests: Vec<TestFigures>,
-    /// What was simulated of the days of use, of the seed that was furthest from steady; absent
-    /// without any.
-    pub lived: Option<Lived>,
-    /// The share of its rated cycles that the device has used up by then, where it has any.
+    /// The days of use, of the seed that was furthest from steady; `None` without any.
+    pub lived: Option<DaysOfUse>,
+    /// The share of the rated cycles used up by then, if the device has a rating.
     pub life_used: Option<f64>,
 }
 
 /// One test.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TestFigures {
-    /// Its name.
+    /// The test's name.
     pub name: String,
     /// Median.
     pub p50_ns: Option<f64>,
@@ -43,14 +42,14 @@ pub struct TestFigures {
     pub flushes: Option<f64>,
     /// Requests to the device for each operation.
     pub requests: Option<f64>,
-    /// Bytes of them.
+    /// Bytes sent to the device for each operation.
     pub request_bytes: Option<f64>,
-    /// Bytes that the flash programmed for each byte that it was sent.
+    /// Bytes that the flash programmed for each byte sent to the device.
     pub amplification: Option<f64>,
 }
 
 impl Figures {
-    /// One of them.
+    /// The figures of one test.
     pub fn test(&self, name: &str) -> Option<&TestFigures> {
         self.tests.iter().find(|test| test.name == name)
     }
@@ -104,8 +103,8 @@ pub(super) fn measure(
     let count = lives.len().max(1) as f64;
     let life_used =
         lives.iter().all(|lived| lived.life_used.is_some()).then(|| used.sum::<f64>() / count);
-    let worst = |one: &Lived, other: &Lived| {
-        let change = |lived: &Lived| lived.changing.unwrap_or(f64::INFINITY).abs();
+    let worst = |one: &DaysOfUse, other: &DaysOfUse| {
+        let change = |lived: &DaysOfUse| lived.changing.unwrap_or(f64::INFINITY).abs();
         change(one).total_cmp(&change(other))
     };
     let lived = lives.into_iter().max_by(worst);
@@ -116,7 +115,7 @@ pub(super) fn measure(
     Ok(figures)
 }
 
-/// The mean of a test over runs, each figure where all of them have it.
+/// The mean of a test over runs; each figure that all of them have.
 fn mean(name: &str, runs: &[Run]) -> Option<TestFigures> {
     let found = |run: &Run| -> Option<TestFigures> {
         let phase = run.phases.iter().rev().find(|phase| phase.name == name && phase.ops > 0)?;

@@ -1,21 +1,21 @@
-//! When Android tells the device which blocks are free.
+//! Android's idle maintenance, which trims filesystems.
 
 use flashlag_units::Nanos;
 
-/// The rules by which Android (from 4.3 on) runs fstrim while nobody uses the phone.
+/// The rules by which Android (from 4.3 on) runs fstrim on an unused phone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Maintenance {
-    /// Untouched for longer than this.
+    /// Minimum time unused.
     pub untouched: Nanos,
-    /// Not run for so long.
+    /// Minimum time since the last maintenance.
     pub every: Nanos,
-    /// The battery, in percent, on the charger.
+    /// Minimum battery level on the charger, in percent.
     pub charging: u32,
-    /// And off it.
+    /// Minimum battery level off the charger, in percent.
     pub discharging: u32,
 }
 
-/// Android's own.
+/// Android's rules.
 pub(super) const ANDROID: Maintenance = Maintenance {
     untouched: Nanos::from_secs(3600),
     every: Nanos::from_secs(86_400),
@@ -23,16 +23,16 @@ pub(super) const ANDROID: Maintenance = Maintenance {
     discharging: 80,
 };
 
-/// A phone that lies there.
+/// The state of an unused phone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Moment {
-    /// How long it has been untouched.
+    /// Time unused.
     pub untouched: Nanos,
-    /// How long ago maintenance ran; absent where it never did.
+    /// Time since the last maintenance; `None` before the first.
     pub since_last: Option<Nanos>,
-    /// The battery, in percent.
+    /// Battery level, in percent.
     pub battery: u32,
-    /// Whether it is on the charger.
+    /// Whether the phone is on the charger.
     pub charging: bool,
 }
 

@@ -1,6 +1,6 @@
-//! What a device would do after a change: each change is simulated on top of those before it, and
-//! what differs is told with its reason, its share of the whole, and how far it is beyond what was
-//! ever measured.
+//! Forecasts of a device after changes. Each change is simulated on top of those before it; the result
+//! has the figures after it, the reasons, its share of the total effect, and warnings where it
+//! extrapolates beyond published measurements.
 
 mod beyond;
 mod figures;
@@ -27,15 +27,15 @@ pub use mount::Mount;
 pub use parse::{ALLOWED, Change, parse};
 pub use plan::Plan;
 pub use situation::Situation;
-pub use steady::{Lived, STEADY, WINDOW};
+pub use steady::{DaysOfUse, STEADY, WINDOW};
 pub use sweep::{Level, Sweep, parse_levels, sweep};
 
-/// How a forecast is made.
+/// The options of a forecast.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PredictOptions {
     /// Bytes written on a day of use (`age=`).
     pub daily: Bytes,
-    /// The seeds whose mean is taken.
+    /// The seeds that are averaged.
     pub seeds: Vec<u64>,
 }
 
@@ -45,45 +45,45 @@ impl Default for PredictOptions {
     }
 }
 
-/// A device as it is, and after each change.
+/// The figures of a device before and after each change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Forecast {
     /// The profile's name.
     pub profile: String,
-    /// Filesystem and options at first.
+    /// Filesystem and options before the first change.
     pub filesystem: String,
-    /// As it is.
+    /// The figures before the first change.
     pub before: Figures,
-    /// After each change, with all those before it.
+    /// The changes, each on top of those before it.
     pub steps: Vec<Stage>,
-    /// Why it is not to be relied on: what its profile was fitted to, and how badly.
+    /// Warnings: the doubts about the run that its profile was fitted to, and a large misfit.
     pub warnings: Vec<String>,
-    /// What the forecast takes for granted.
+    /// The assumptions.
     pub assumptions: Vec<String>,
 }
 
 /// One change.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stage {
-    /// As it was asked for: `fs=f2fs`.
+    /// The change as requested: `fs=f2fs`.
     pub change: String,
-    /// Filesystem and options with it.
+    /// Filesystem and options after it.
     pub filesystem: String,
-    /// After it.
+    /// The figures after it.
     pub after: Figures,
-    /// Its part of the whole change of a durable write's median, by logarithms: parts may be
-    /// negative and sum up to 1. Absent where the whole does not change.
+    /// Its share of the total change of a durable write's median, by logarithms: shares may be negative
+    /// and sum up to 1. `None` if the total does not change.
     pub share: Option<f64>,
-    /// The same of the saves a second.
+    /// The same for the saves a second.
     pub share_of_saves: Option<f64>,
-    /// Why, from what the requests were.
+    /// The reasons, from the requests to the device.
     pub reasons: Vec<String>,
-    /// Where it goes beyond what was measured.
+    /// Extrapolations beyond published measurements.
     pub beyond: Vec<String>,
 }
 
 impl Forecast {
-    /// After all changes.
+    /// The figures after all changes.
     pub fn after(&self) -> &Figures {
         self.steps.last().map_or(&self.before, |step| &step.after)
     }
@@ -92,7 +92,7 @@ impl Forecast {
 /// The device of a simulated run.
 ///
 /// # Errors
-/// A measured run has no device model yet: it must be fitted first.
+/// A measured run has no device model: it must be fitted first.
 pub fn situation_of(run: &Run, run_name: &str, force: bool) -> Result<Situation, PredictError> {
     let refuse = |reason| PredictError::Run { run: run_name.to_owned(), reason };
     if run.target.profile.is_some() {
@@ -105,10 +105,10 @@ pub fn situation_of(run: &Run, run_name: &str, force: bool) -> Result<Situation,
     Situation::new(&profile, &record.filesystem).map_err(|error| refuse(error.into()))
 }
 
-/// Simulates a device as it is and after each change.
+/// Simulates a device before and after each change.
 ///
 /// # Errors
-/// Where a change makes no device, or can't be simulated.
+/// A changed device is invalid, or can't be simulated.
 pub fn predict(
     start: &Situation,
     changes: &[Change],
@@ -155,12 +155,12 @@ pub fn predict(
     })
 }
 
-/// What must be known of a profile that was fitted.
+/// The warnings of a fitted profile.
 fn warnings(start: &Situation) -> Vec<String> {
     start.profile.fitted_from.as_ref().map(FittedFrom::warnings).unwrap_or_default()
 }
 
-/// A whole change by less than this is none.
+/// A smaller total change counts as none.
 const CHANGED: f64 = 0.02;
 
 fn shares(before: &Figures, steps: &mut [Stage]) {
@@ -178,7 +178,7 @@ fn shares(before: &Figures, steps: &mut [Stage]) {
     }
 }
 
-/// The share of the change from the first to the last that lies between `index` and the next.
+/// The share of step `index` in the total change.
 fn share(figures: &[Option<f64>], index: usize) -> Option<f64> {
     let (first, last) = ((*figures.first()?)?, (*figures.last()?)?);
     let whole = (last / first).ln();

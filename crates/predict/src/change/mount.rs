@@ -2,21 +2,21 @@ use std::fmt;
 
 use crate::ModelError;
 
-/// Filesystem and options as a target says them: `ext4,nobarrier`.
+/// Filesystem and options in the notation of a target: `ext4,nobarrier`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mount {
     kind: String,
     options: Vec<String>,
 }
 
-/// Filesystems that are modelled.
+/// The modelled filesystems.
 pub(super) const KINDS: [&str; 3] = ["raw", "ext4", "f2fs"];
 
 impl Mount {
-    /// Reads `ext4,nobarrier`.
+    /// Parses `ext4,nobarrier`.
     ///
     /// # Errors
-    /// No such filesystem. Options are the simulator's to judge.
+    /// An unknown filesystem. Options are checked by the simulator.
     pub fn parse(text: &str) -> Result<Mount, ModelError> {
         let mut words = text.split(',').map(str::trim);
         let kind = words.next().unwrap_or_default();
@@ -28,21 +28,21 @@ impl Mount {
         Ok(Mount { kind: kind.to_owned(), options })
     }
 
-    /// Its name.
+    /// The name of the filesystem.
     pub fn kind(&self) -> &str {
         &self.kind
     }
 
-    /// Whether an option is among its own.
+    /// Whether it has an option.
     pub fn has(&self, option: &str) -> bool {
         self.options.iter().any(|one| one == option)
     }
 
-    /// The same options on another filesystem; what only the old one has is dropped.
+    /// Another filesystem with the same options, without those that only the old one has.
     pub(super) fn on(&self, kind: &str) -> Mount {
         let mut mount = Mount { kind: kind.to_owned(), options: self.options.clone() };
         if kind != self.kind {
-            // Each filesystem has its own default for discards.
+            // Filesystems differ in their default for discards.
             mount.options.retain(|one| one != "discard" && one != "nodiscard");
         }
         mount
@@ -58,7 +58,7 @@ impl Mount {
         mount
     }
 
-    /// Whether a delete is followed by a discard: by default on F2FS, not on ext4.
+    /// Whether a delete is followed by a discard; the default on F2FS, not on ext4.
     pub fn discards(&self) -> bool {
         match self.kind.as_str() {
             "f2fs" => !self.has("nodiscard"),
@@ -66,7 +66,7 @@ impl Mount {
         }
     }
 
-    /// The same with a delete telling the device, or not.
+    /// With discards after a delete, or without.
     pub(super) fn discarding(&self, on: bool) -> Mount {
         let mount = self.with("discard", false).with("nodiscard", false);
         match (mount.kind.as_str(), on) {

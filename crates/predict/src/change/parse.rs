@@ -7,7 +7,7 @@ use super::mount::KINDS;
 use crate::knob::exact;
 use crate::{ChangeError, PredictError};
 
-/// What `--change` takes, for help and errors.
+/// The allowed changes, for help and errors.
 pub const ALLOWED: &str = "fs=raw|ext4|f2fs, journal=wal|delete|truncate|persist|memory|off, \
      sync=full|normal, full=90%, nobarrier=on|off, fuse=on|off, encrypt=on|off, discard=on|off, \
      spare=512MB, buffer=1MB|none, age=12mo, idle_maintenance=on|off, or a parameter of the \
@@ -26,21 +26,21 @@ pub enum Change {
     Full(f64),
     /// A mount option (`nobarrier`, `fuse`, `encrypt`), on or off.
     Option(&'static str, bool),
-    /// Whether a delete tells the device.
+    /// Whether a delete is followed by a discard.
     Discard(bool),
     /// Another spare area.
     Spare(Bytes),
     /// Another write buffer, or none.
     Buffer(Option<Bytes>),
-    /// After so long in use.
+    /// Time in use.
     Age(Nanos),
-    /// Whether Android trims while nobody looks.
+    /// Whether Android's idle maintenance trims the filesystem.
     IdleMaintenance(bool),
     /// Any parameter.
     Parameter(String, String),
 }
 
-/// The most that storage can be filled: filesystems keep some for themselves.
+/// The highest fill level: filesystems reserve the rest.
 const FULLEST: f64 = 0.97;
 /// The longest use that is simulated day by day.
 const OLDEST: Nanos = Nanos::from_secs(10 * 365 * 86_400);
@@ -157,7 +157,7 @@ impl fmt::Display for Change {
     }
 }
 
-/// Months where they are whole, days otherwise.
+/// Whole months, or else days.
 fn months(age: Nanos) -> String {
     const DAY: u64 = 86_400_000_000_000;
     const MONTH: u64 = 2_629_800_000_000_000;

@@ -1,10 +1,10 @@
-//! Why figures changed: from what the device was sent, and what it did with it.
+//! The reasons of changed figures, from the requests to the device and the bytes its flash programmed.
 
 use flashlag_units::{Bytes, Nanos, mb_per_s};
 
 use super::figures::{DURABLE, Figures, SAVE, TestFigures};
 
-/// A smaller change is none.
+/// A smaller relative change counts as none.
 const SEEN: f64 = 0.02;
 
 pub(super) fn reasons(before: &Figures, after: &Figures) -> Vec<String> {

@@ -24,7 +24,7 @@ pub(super) const LEAVE: Bytes = Bytes::from_mb(64);
 /// The scenario that makes a device as full and as old as the plan says, and measures it.
 ///
 /// # Errors
-/// Where the device is too small to be measured so.
+/// The device is too small for the tests.
 pub(super) fn scenario(situation: &Situation) -> Result<Scenario, SimulationError> {
     let plan = &situation.plan;
     let capacity = situation.capacity()?;
@@ -38,7 +38,7 @@ pub(super) fn scenario(situation: &Situation) -> Result<Scenario, SimulationErro
     let stored = plan.full.map(|full| (capacity.0 as f64 * full) as u64 / (1 << 20) * (1 << 20));
     let aged = if plan.age > Nanos::ZERO { 4 * span } else { span };
     let stored = stored.unwrap_or_default().max(aged);
-    // No step runs it: the file under test is laid out for the largest span there is.
+    // No step runs this test: the file under test is as large as the largest span.
     io(&mut text, "stored", "write", "sequential", "1MiB", &[format!("span = \"{stored}B\"")]);
     if plan.age > Nanos::ZERO {
         use_tests(&mut text, plan, span);
@@ -62,7 +62,7 @@ fn io(text: &mut String, name: &str, operation: &str, pattern: &str, block: &str
     );
 }
 
-/// What is measured at the end.
+/// The tests after the use.
 fn tests(text: &mut String, situation: &Situation, span: u64) {
     let limits = |bytes: u64| {
         vec![
@@ -89,7 +89,7 @@ fn tests(text: &mut String, situation: &Situation, span: u64) {
     }
 }
 
-/// What a day of use writes.
+/// The writes of a day of use.
 fn use_tests(text: &mut String, plan: &Plan, span: u64) {
     let fifth = plan.daily.0 / 5;
     let half = |bytes: u64| format!("bytes = \"{}B\"", (bytes / 2).max(4096));
@@ -101,7 +101,7 @@ fn use_tests(text: &mut String, plan: &Plan, span: u64) {
     io(text, "day_files", "write", "sequential", "1MiB", &[files]);
 }
 
-/// Whether a phase is of a day of use.
+/// Whether a phase belongs to a day of use.
 pub(super) fn is_of_a_day(phase: &Phase) -> bool {
     phase.name.starts_with(DAY_PREFIX)
 }
@@ -111,23 +111,23 @@ pub(super) fn days_of(scenario: &Scenario) -> Days {
     let fills = |step: &Step| matches!(step, Step::Fill { .. });
     let mut begin: Vec<usize> =
         (0..scenario.steps.len()).filter(|index| fills(&scenario.steps[*index])).collect();
-    // All days but the first begin with what the day before left behind.
+    // All days but the first begin by deleting the files of the day before.
     for step in begin.iter_mut().skip(1) {
         *step -= 1;
     }
-    // What follows the last day deletes its files.
+    // The step after the last day deletes its files.
     let end = scenario.steps.iter().rposition(|step| matches!(step, Step::Delete));
     Days { begin, end: end.unwrap_or(scenario.steps.len()), cycles: 0 }
 }
 
-/// One day after another: use, rest at noon, use, rest at night; fstrim where the rules have it.
+/// The steps of all days: use, rest at noon, use, rest at night; fstrim by the maintenance rules.
 fn days(text: &mut String, plan: &Plan) {
     const USE: &str =
         "\n[[step]]\nmeasure = [\"day_random\", \"day_sequential\"]\nstate = \"filled\"\n";
     let mut last: Option<u64> = None;
     for day in 0..plan.days() {
         let start = day * DAY;
-        // Every third day is a busy one.
+        // On every third day the battery is lower at noon.
         let noon_battery = if day % 3 == 2 { 60 } else { 85 };
         if day > 0 {
             text.push_str("\n[[step]]\ndelete = true\n");

@@ -6,19 +6,19 @@ use super::parse::Change;
 use super::plan::Plan;
 use crate::ModelError;
 
-/// A device, what is mounted on it, and what is done with it.
+/// A device, its filesystem and its use.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Situation {
     /// The device.
     pub profile: Profile,
-    /// What is on it.
+    /// The filesystem.
     pub mount: Mount,
-    /// How full and how old it is, and how apps save.
+    /// The use of the device.
     pub plan: Plan,
 }
 
 impl Situation {
-    /// A device with a filesystem, empty and new.
+    /// A new, empty device with a filesystem.
     ///
     /// # Errors
     /// A filesystem that is not modelled.
@@ -27,15 +27,15 @@ impl Situation {
         Ok(Situation { profile: profile.clone(), mount, plan: Plan::default() })
     }
 
-    /// What its host sees.
+    /// The capacity that its host sees.
     pub(super) fn capacity(&self) -> Result<Bytes, ModelError> {
         Ok(self.profile.model()?.map.capacity.0)
     }
 
-    /// With one thing changed.
+    /// The situation after one change.
     ///
     /// # Errors
-    /// Where that makes no device: what is wrong, by the parameter's name.
+    /// The changed device is invalid; with the name of the parameter.
     pub fn with(&self, change: &Change) -> Result<Situation, ModelError> {
         let mut next = self.clone();
         match change {
@@ -75,7 +75,7 @@ impl Situation {
         };
         let parameters = &mut profile.parameters;
         parameters.insert("buffer.size".to_owned(), added(toml::Value::String(bytes(size))));
-        // What is lost with the power, until it is flushed, as in all phones.
+        // A write buffer is volatile, as in all phones.
         parameters.insert("buffer.volatile".to_owned(), added(toml::Value::Boolean(true)));
         profile.model()?;
         Ok(profile)

@@ -1,4 +1,4 @@
-//! Months of use: days are simulated until they are alike, and the rest is extrapolated.
+//! Months of use: days are simulated until they no longer change, and the rest is extrapolated.
 
 use flashlag_schema::scenario::Scenario;
 use flashlag_schema::{Phase, Run};
@@ -7,37 +7,37 @@ use super::scenario::{LEAVE, days_of, is_of_a_day};
 use super::situation::Situation;
 use crate::{Simulation, SimulationError, Simulator};
 
-/// So many days are held against as many before them: whole rounds of the plan's three days.
+/// Days of a window, which is compared with the window before: whole rounds of the plan's three days.
 pub const WINDOW: usize = 6;
-/// A smaller change from one such window to the next is none.
+/// A smaller relative change from one window to the next counts as none.
 pub const STEADY: f64 = 0.02;
 
-/// How many days of use were simulated, and what that leaves out.
+/// The simulated days of use, and the extrapolated ones.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Lived {
-    /// One after the other.
+pub struct DaysOfUse {
+    /// Number of simulated days.
     pub simulated: u64,
-    /// The days that were asked for.
+    /// Number of requested days.
     pub asked: u64,
-    /// By how much writing took longer, or the flash programmed more, in the last days than in as
-    /// many before them, whichever changed more; absent where there were too few.
+    /// The relative change of the time of writes, or of the bytes the flash programmed, from the last
+    /// window but one to the last, whichever changed more; `None` for fewer days.
     pub changing: Option<f64>,
-    /// Cycles that each block was given for the days that were not simulated; absent where the
-    /// device can't be given any, or they would change nothing.
+    /// Program/erase cycles added to each block for the days that were left out; `None` if the device
+    /// can't begin worn, or wear changes nothing.
     pub cycles: Option<u32>,
-    /// The share of its rated cycles that the device has used up at the end of all days.
+    /// The share of the rated cycles used up at the end of all days.
     pub life_used: Option<f64>,
 }
 
-impl Lived {
+impl DaysOfUse {
     /// Whether days were left out.
     pub fn extrapolated(&self) -> bool {
         self.simulated < self.asked
     }
 }
 
-/// Simulates a plan's days until they are alike, and what is measured after them. Where wear
-/// changes what a device does, it is simulated again, with the days that were left out behind it.
+/// Simulates a plan's days until they no longer change, then the tests. If wear changes the device, it
+/// is simulated again with the wear of the days that were left out.
 ///
 /// # Errors
 /// As the simulator's.
@@ -46,9 +46,9 @@ pub(super) fn live(
     scenario: &Scenario,
     seed: u64,
     simulator: &mut dyn Simulator,
-) -> Result<(Run, Lived), SimulationError> {
+) -> Result<(Run, DaysOfUse), SimulationError> {
     let mut days = days_of(scenario);
-    let mut seen = Seen::default();
+    let mut seen = DayLog::default();
     let profile = &situation.profile;
     let filesystem = situation.mount.to_string();
     let simulation =
@@ -59,7 +59,7 @@ pub(super) fn live(
     let left_out = asked.saturating_sub(simulated as u64);
     let used = run.wear.life_percent.value().map(|percent| percent / 100.0);
     let life_used = used.map(|used| used * asked as f64 / simulated.max(1) as f64);
-    let mut lived = Lived {
+    let mut lived = DaysOfUse {
         simulated: simulated as u64,
         asked,
         changing: seen.changing(),
@@ -74,7 +74,7 @@ pub(super) fn live(
     if days.cycles == 0 {
         return Ok((run, lived));
     }
-    let mut again = Seen::default();
+    let mut again = DayLog::default();
     let mut as_many = |run: &Run, count: usize| {
         again.enough(run);
         count >= simulated
@@ -85,12 +85,12 @@ pub(super) fn live(
             lived.changing = again.changing();
             Ok((worn, lived))
         }
-        // A map that can't be given a past: what was simulated stands, and says so.
+        // A map that can't begin worn: the first simulation stands, and `cycles` is `None`.
         Err(_) => Ok((run, lived)),
     }
 }
 
-/// What writing on a day came to.
+/// The writes of a day.
 #[derive(Clone, Copy, Debug, Default)]
 struct Day {
     seconds: f64,
@@ -98,15 +98,15 @@ struct Day {
     programmed: f64,
 }
 
-/// The days that were seen so far.
+/// The days so far.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct DayLog {
     days: Vec<Day>,
     phases: usize,
 }
 
-impl Seen {
-    /// Takes the day that has ended; whether those that follow can be taken to be like it.
+impl DayLog {
+    /// Adds the last day of a run. Returns whether the days no longer change.
     pub fn enough(&mut self, run: &Run) -> bool {
         let mut day = Day::default();
         for phase in run.phases.iter().skip(self.phases).filter(|phase| is_of_a_day(phase)) {
@@ -117,8 +117,8 @@ impl Seen {
         self.changing().is_some_and(|change| change.abs() < STEADY)
     }
 
-    /// The change from one window to the next that is the larger one: in what writing took, or in
-    /// what the flash programmed.
+    /// The larger relative change between the last two windows: of the time of writes, or of the bytes the
+    /// flash programmed.
     pub fn changing(&self) -> Option<f64> {
         let before = self.days.len().checked_sub(2 * WINDOW)?;
         let sum = |days: &[Day]| {
@@ -133,7 +133,7 @@ impl Seen {
             |of: &dyn Fn(&Day) -> f64| Some(of(&is) / of(&was) - 1.0).filter(|one| one.is_finite());
         let changes = [
             ratio(&|day| day.seconds / day.sent),
-            // Not every map counts what it programs.
+            // Not every map counts programmed bytes.
             ratio(&|day| day.programmed / day.sent),
         ];
         changes.into_iter().flatten().max_by(|one, other| one.abs().total_cmp(&other.abs()))

@@ -14,11 +14,11 @@ pub struct Sweep {
     pub filesystem: String,
     /// From low to high.
     pub levels: Vec<Level>,
-    /// Why it is not to be relied on: what its profile was fitted to, and how badly.
+    /// Warnings: the doubts about the run that its profile was fitted to, and a large misfit.
     pub warnings: Vec<String>,
-    /// Where it goes beyond what was measured.
+    /// Extrapolations beyond published measurements.
     pub beyond: Vec<String>,
-    /// What it takes for granted.
+    /// The assumptions.
     pub assumptions: Vec<String>,
 }
 
@@ -27,17 +27,17 @@ pub struct Sweep {
 pub struct Level {
     /// The share of the capacity that is in use.
     pub full: f64,
-    /// What the device does there.
+    /// The figures at this level.
     pub figures: Figures,
 }
 
-/// Levels of a sweep are this far apart.
+/// Distance of levels.
 const APART: f64 = 0.1;
 
-/// Reads `full=10%..95%`: levels ten points apart, and the last.
+/// Parses `full=10%..95%`: levels ten points apart, and the last.
 ///
 /// # Errors
-/// What is no sweep, and what is.
+/// The text is no sweep; with the notation.
 pub fn parse_levels(text: &str) -> Result<Vec<f64>, PredictError> {
     let refuse = |reason| PredictError::Change { change: text.to_owned(), reason };
     let parts = text
@@ -60,7 +60,7 @@ pub fn parse_levels(text: &str) -> Result<Vec<f64>, PredictError> {
 /// Simulates a device at each of these levels.
 ///
 /// # Errors
-/// Where a level can't be simulated.
+/// A level can't be simulated.
 pub fn sweep(
     start: &Situation,
     levels: &[f64],

@@ -1,8 +1,8 @@
-//! How near a simulated row must be.
+//! The bounds on the error of a simulated row.
 
 use flashlag_schema::published::Published;
 
-/// How far a simulated row may be from the published one.
+/// The bound on the error of a simulated row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bar {
     /// In percent of the published value.
@@ -13,28 +13,28 @@ pub enum Bar {
     Factor(f64),
 }
 
-/// Whether a row is within its bar.
+/// The verdict over a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is.
+    /// Within its bound.
     Pass,
-    /// It is the one write cell of its device that may be further off.
+    /// The one write row of its device with a wider bound.
     Allowance,
-    /// It is not.
+    /// Out of bounds.
     Fail,
     /// The run has no such row.
     Missing,
 }
 
-/// Throughput and rates.
+/// Bound of throughput and rates, in percent.
 pub(super) const CELL: f64 = 20.0;
-/// One write cell of each device.
+/// Bound of one write row of each device, in percent.
 pub(super) const ALLOWANCE: f64 = 35.0;
-/// Medians.
+/// Bound of medians, in percent.
 const LATENCY: f64 = 15.0;
-/// Losses.
+/// Bound of changes, in points.
 pub(super) const CHANGE: f64 = 5.0;
-/// Figures from the text of an article, after a day of which nothing else is known.
+/// Factor for figures from the text of an article, after a day of unknown use.
 const TORTURE: f64 = 2.0;
 
 pub(super) fn bar(row: &Published) -> Bar {
@@ -50,7 +50,7 @@ pub(super) fn bar(row: &Published) -> Bar {
 }
 
 impl Bar {
-    /// Whether `error`, in the bar's own measure (percent, or points), is within it.
+    /// Whether `error`, in percent or points as the bound, is within it.
     pub fn holds(self, error: f64) -> bool {
         match self {
             Bar::Percent(most) | Bar::Points(most) => error.abs() <= most,

@@ -6,9 +6,9 @@ use super::bars::{Bar, Verdict, bar};
 use super::{Pair, Protocol, filesystem_of};
 use crate::FigureError;
 
-/// What a published row is on the simulated device, over all seeds.
+/// The simulated figure of a published row, over all seeds.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Simulated {
+pub struct SimulatedFigure {
     /// The mean.
     pub mean: f64,
     /// The lowest of all seeds.
@@ -26,24 +26,24 @@ pub struct Cell {
     pub published: Published,
     /// Filesystem and options that it was simulated with.
     pub filesystem: String,
-    /// The state that stands for its condition, and the run in it; none where no state does.
+    /// The state and the run in it that correspond to its condition; `None` if no state does.
     pub place: Option<(State, u32)>,
-    /// The test that stands for its workload.
+    /// The test that corresponds to its workload.
     pub test: String,
     /// The simulated figure.
-    pub simulated: Result<Simulated, FigureError>,
-    /// In percent of the published value; in points where that is a change in percent.
+    pub simulated: Result<SimulatedFigure, FigureError>,
+    /// The error in percent of the published value; in points if that is a change in percent.
     pub error: Option<f64>,
-    /// What it must be within.
+    /// The bound on its error.
     pub bar: Bar,
-    /// Whether it is.
+    /// The verdict.
     pub verdict: Verdict,
     /// Parameters that were fitted to this row.
     pub fitted: Vec<String>,
 }
 
 impl Cell {
-    /// Which column of the reviewers' table it is in.
+    /// The column of the reviewers' table: device, workload and metric.
     pub fn column(&self) -> (&str, &str, &str) {
         (&self.published.device, &self.published.workload, &self.published.metric)
     }
@@ -66,7 +66,7 @@ pub(super) fn cells(
     rows(protocol, published).map(|row| cell(profile, protocol, row, pairs)).collect()
 }
 
-/// The published rows that a check is about.
+/// The published rows of a check.
 pub(super) fn rows<'a>(
     protocol: &'a Protocol<'_>,
     published: &'a [Published],
@@ -80,7 +80,7 @@ pub(super) fn rows<'a>(
     })
 }
 
-/// A published row with the state and the test that stand for it.
+/// A published row with its state and test.
 pub(crate) struct Row<'a> {
     pub published: &'a Published,
     place: Option<(State, u32)>,
@@ -88,19 +88,19 @@ pub(crate) struct Row<'a> {
 }
 
 impl Row<'_> {
-    /// `filled/rand_write_4k`, as parameters say what they were fitted to.
+    /// `filled/rand_write_4k`, in the notation of a parameter's fitted rows.
     pub fn label(&self) -> String {
         let state = self.place.map_or(self.published.condition.as_str(), |(state, _)| state.name());
         format!("{state}/{}", self.test)
     }
 
-    /// Its figure in the runs of one seed; `None` where they lack it.
+    /// Its figure in the runs of one seed; `None` if they lack it.
     pub fn figure(&self, protocol: &Protocol<'_>, pair: &Pair) -> Option<f64> {
         value(protocol, self.published, pair).ok()
     }
 }
 
-/// The published rows that a check is about, with what stands for them.
+/// The published rows of a check, with their states and tests.
 pub(crate) fn rows_of<'a>(protocol: &'a Protocol<'_>, published: &'a [Published]) -> Vec<Row<'a>> {
     let workloads = &protocol.check.workloads;
     let row = |row: &'a Published| Row {
@@ -140,14 +140,14 @@ fn cell(profile: &Profile, protocol: &Protocol<'_>, row: &Published, pairs: &[Pa
     }
 }
 
-fn summary(each: Vec<f64>) -> Option<Simulated> {
+fn summary(each: Vec<f64>) -> Option<SimulatedFigure> {
     let low = each.iter().copied().min_by(f64::total_cmp)?;
     let high = each.iter().copied().max_by(f64::total_cmp)?;
     let mean = each.iter().sum::<f64>() / each.len() as f64;
-    Some(Simulated { mean, low, high, each })
+    Some(SimulatedFigure { mean, low, high, each })
 }
 
-/// In percent, or in points for what is a percentage itself.
+/// The error in percent, or in points for a row that is a percentage.
 pub(super) fn error_of(row: &Published, simulated: f64) -> f64 {
     if row.unit == "%" { simulated - row.value } else { (simulated / row.value - 1.0) * 100.0 }
 }
@@ -183,7 +183,7 @@ fn figure(
     let found = |phase: &&Phase| {
         phase.name == test && phase.state == state && phase.run == number && phase.ops > 0
     };
-    // Where a state is measured twice, the later one is its row.
+    // If a state is measured twice, the later phase counts.
     let phase = run.phases.iter().rev().find(found).ok_or_else(|| missing(run, &label))?;
     let latency = |value: Option<flashlag_units::Nanos>, percentile: &'static str| {
         let few = || FigureError::TooFew { label: label.clone(), percentile };
@@ -209,7 +209,7 @@ fn missing(run: &Run, label: &str) -> FigureError {
     }
 }
 
-/// The states that a profile's rows are from.
+/// The states of a profile's published rows.
 pub(crate) fn states_checked(profile: &Profile, published: &[Published]) -> Vec<State> {
     let mut states = Vec::new();
     for check in &profile.checks {

@@ -1,9 +1,9 @@
-//! Which rows are near enough to what was published.
+//! The verdicts over simulated rows.
 
 use super::bars::{ALLOWANCE, Bar, CELL, CHANGE, Verdict};
 use super::cells::Cell;
 
-/// Whether a row comes out within 20 %, whatever its bar is; a change in percent within its points.
+/// Whether a row is within 20 %, whatever its bound is; a change in percent, within its points.
 pub(super) fn is_near(cell: &Cell) -> bool {
     let bar = match cell.bar {
         Bar::Points(_) => Bar::Points(CHANGE),
@@ -12,7 +12,7 @@ pub(super) fn is_near(cell: &Cell) -> bool {
     cell.error.is_some_and(|error| bar.holds(error))
 }
 
-/// Judges every cell; of each device's write cells one may be off by more.
+/// Judges every cell; one write cell of each device has a wider bound.
 pub(super) fn judge(cells: &mut [Cell]) {
     for cell in cells.iter_mut() {
         cell.verdict = match cell.error {

@@ -1,5 +1,4 @@
-//! A profile against what was published: each `[[check]]` is run, and its rows stand beside the
-//! simulated ones, with what was fitted to which of them.
+//! The check of a profile: each `[[check]]` is simulated, and compared with its published rows.
 
 mod bars;
 mod cells;
@@ -17,20 +16,20 @@ use flashlag_units::Bytes;
 use crate::{PredictError, ProtocolError, Simulation, Simulator};
 
 pub use bars::{Bar, Verdict};
-pub use cells::{Cell, Simulated};
+pub use cells::{Cell, SimulatedFigure};
 pub(crate) use cells::{Row, rows_of, states_checked};
 pub use order::Inversion;
 pub(crate) use parameters::at_bound;
-pub use parameters::{Fitted, Overfitting};
+pub use parameters::{FittedParameter, Overfitting};
 pub use sensitivity::{Move, Sensitivity};
 
-/// How a profile is checked.
+/// The options of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckOptions {
-    /// The seeds whose mean is taken.
+    /// The seeds that are averaged.
     pub seeds: Vec<u64>,
-    /// Whether each fitted parameter is moved by a tenth, down and up: two runs of each protocol
-    /// for each of them.
+    /// Whether to move each fitted parameter by a tenth, down and up: two runs of each protocol for each
+    /// parameter.
     pub sensitivity: bool,
 }
 
@@ -40,61 +39,60 @@ impl Default for CheckOptions {
     }
 }
 
-/// A profile beside its published rows.
+/// The result of a check.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CheckReport {
     /// The profile's name.
     pub profile: String,
-    /// What device it is.
+    /// The description of the device.
     pub about: String,
-    /// The seeds that were run.
+    /// The simulated seeds.
     pub seeds: Vec<u64>,
-    /// One for each published row, in their order; those that no run has are among them.
+    /// One for each published row, in their order, also for rows without a simulated figure.
     pub cells: Vec<Cell>,
-    /// Pairs of rows of one column that come out in the other order.
+    /// Pairs of rows of one column in the reverse order.
     pub inversions: Vec<Inversion>,
     /// The fitted parameters.
-    pub fitted: Vec<Fitted>,
-    /// How many were fitted to how many.
+    pub fitted: Vec<FittedParameter>,
+    /// The numbers of fitted parameters and rows.
     pub overfitting: Overfitting,
-    /// What moves when they move; empty where it was not asked for.
+    /// The sensitivity of the rows to them; empty unless requested.
     pub sensitivity: Vec<Sensitivity>,
-    /// What profile and protocols take for granted.
+    /// The assumptions of profile and protocols.
     pub assumptions: Vec<String>,
 }
 
 impl CheckReport {
-    /// How many rows come out within 20 % of what was published; a published change in percent within
-    /// 5 points.
+    /// Number of rows within 20 % of the published value; published changes within 5 points.
     pub fn near(&self) -> usize {
         self.cells.iter().filter(|cell| judge::is_near(cell)).count()
     }
 
-    /// Whether every row is within its bar and no column's order is inverted.
+    /// Whether every row is within its bound and no column's order is inverted.
     pub fn passed(&self) -> bool {
         let fine = |cell: &Cell| matches!(cell.verdict, Verdict::Pass | Verdict::Allowance);
         self.cells.iter().all(fine) && self.inversions.is_empty()
     }
 }
 
-/// A check whose protocol was read.
+/// A check with its parsed protocol.
 pub(crate) struct Protocol<'a> {
     pub check: &'a ProfileCheck,
     pub scenario: Scenario,
     pub leave: Option<Bytes>,
 }
 
-/// The runs of one check with one seed: the one, and the one that it is held against.
+/// The runs of one check with one seed: the run, and the one it is compared with, for changes.
 pub(crate) struct Pair {
     pub run: Run,
     pub against: Option<Run>,
 }
 
-/// Runs the protocols of a profile. `scenario_text` finds a scenario by its name: a built-in one,
-/// or one of the protocols.
+/// Simulates the protocols of a profile and compares the rows. `scenario_text` returns the text of a
+/// built-in scenario or protocol by its name.
 ///
 /// # Errors
-/// Where the profile has no check, a check's protocol can't be read, or a run can't be simulated.
+/// The profile has no check, a check's protocol can't be parsed, or a run can't be simulated.
 pub fn check(
     profile: &Profile,
     published: &[Published],
@@ -142,7 +140,7 @@ pub fn check(
     })
 }
 
-/// How many runs a check takes: for progress.
+/// Number of simulations of a check, for progress.
 pub fn runs(profile: &Profile, options: &CheckOptions) -> usize {
     let each: usize =
         profile.checks.iter().map(|check| 1 + usize::from(check.against.is_some())).sum();
@@ -182,7 +180,7 @@ pub(crate) fn protocols<'a>(
         .collect()
 }
 
-/// What is below a check's rows, where it says no other: the profile's own.
+/// The filesystem of a check; by default the profile's.
 pub(super) fn filesystem_of<'a>(profile: &'a Profile, check: &'a ProfileCheck) -> &'a str {
     check.filesystem.as_deref().unwrap_or(&profile.filesystem)
 }

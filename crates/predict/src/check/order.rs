@@ -1,19 +1,19 @@
-//! The order of a column: which state is faster than which.
+//! The order of the rows of a column: which state is faster.
 
 use super::cells::Cell;
 
-/// Published values that differ by less are no order.
+/// Published values that differ by less have no order.
 const DIFFERENT: f64 = 0.05;
 
-/// Two rows of a column that were published in one order and simulated in the other, beyond what
-/// seeds scatter.
+/// Two rows of a column whose simulated order is the reverse of the published one, beyond the scatter
+/// of seeds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Inversion {
     /// Device, workload and metric.
     pub column: (String, String, String),
     /// The condition whose published value is higher.
     pub higher: String,
-    /// The other.
+    /// The condition whose published value is lower.
     pub lower: String,
     /// Their published values.
     pub published: (f64, f64),

@@ -1,4 +1,4 @@
-//! What was fitted, to what, and how free it was.
+//! The fitted parameters of a profile, and the rows they were fitted to.
 
 use flashlag_schema::profile::{Parameter, Profile};
 
@@ -6,46 +6,46 @@ use super::bars::Verdict;
 use super::cells::Cell;
 use crate::knob;
 
-/// A bound is what lies within this share of the range.
+/// A parameter within this share of the range from its end lies on the bound.
 const AT_BOUND: f64 = 0.01;
 
-/// A parameter that was fitted.
+/// A fitted parameter.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Fitted {
+pub struct FittedParameter {
     /// `nand.program`.
     pub key: String,
-    /// Its value, as it is written.
+    /// Its value, as in the profile.
     pub value: String,
-    /// The plausible values, lowest and highest, as they are written.
+    /// The ends of its range, as in the profile.
     pub range: Option<(String, String)>,
-    /// Which bound it sits on: `lowest`, `highest`.
+    /// The bound it lies on: `lowest`, `highest`.
     pub bound: Option<&'static str>,
     /// Whether it lies outside its range.
     pub outside: bool,
-    /// The rows that it was fitted to.
+    /// The rows it was fitted to.
     pub rows: Vec<String>,
-    /// Where its range comes from.
+    /// The source of its range.
     pub source: String,
 }
 
-/// How many parameters were fitted to how many rows.
+/// The numbers of fitted parameters and of rows they were fitted to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overfitting {
-    /// Parameters that were fitted.
+    /// FittedParameter parameters.
     pub parameters: usize,
-    /// Rows that at least one of them was fitted to.
+    /// Rows that at least one parameter was fitted to.
     pub fitted_cells: usize,
-    /// Rows to which nothing was fitted: what the model foretells.
+    /// Rows without a fitted parameter, which the model predicts.
     pub free_cells: usize,
-    /// Those of them that are within their bars.
+    /// Predicted rows within their bounds.
     pub free_passed: usize,
 }
 
-pub(super) fn fitted(profile: &Profile) -> Vec<Fitted> {
+pub(super) fn fitted(profile: &Profile) -> Vec<FittedParameter> {
     let all = profile.parameters.iter().filter(|(_, parameter)| !parameter.fitted.is_empty());
     all.map(|(key, parameter)| {
         let (bound, outside) = at_bound(parameter);
-        Fitted {
+        FittedParameter {
             key: key.clone(),
             value: knob::written(&parameter.value),
             range: parameter
@@ -61,7 +61,7 @@ pub(super) fn fitted(profile: &Profile) -> Vec<Fitted> {
     .collect()
 }
 
-/// Which bound a parameter sits on, and whether it is beyond one.
+/// The bound a parameter lies on, and whether it is beyond one.
 pub(crate) fn at_bound(parameter: &Parameter) -> (Option<&'static str>, bool) {
     let (Some(value), Some((low, high))) = (parameter.number(), parameter.bounds()) else {
         return (None, false);
@@ -77,7 +77,7 @@ pub(crate) fn at_bound(parameter: &Parameter) -> (Option<&'static str>, bool) {
     (bound, value < low || value > high)
 }
 
-pub(super) fn overfitting(fitted: &[Fitted], cells: &[Cell]) -> Overfitting {
+pub(super) fn overfitting(fitted: &[FittedParameter], cells: &[Cell]) -> Overfitting {
     let free = || cells.iter().filter(|cell| cell.fitted.is_empty());
     Overfitting {
         parameters: fitted.len(),

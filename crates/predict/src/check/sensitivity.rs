@@ -1,4 +1,4 @@
-//! How far each row moves when a fitted parameter moves by a tenth.
+//! The sensitivity of each row to a fitted parameter.
 
 use flashlag_schema::profile::Profile;
 use flashlag_schema::published::Published;
@@ -7,12 +7,12 @@ use super::cells::{rows, value};
 use super::{Pair, Protocol, run_pair};
 use crate::{PredictError, Simulator, knob};
 
-/// What a tenth less and a tenth more of a parameter do.
+/// The effect of a tenth less and a tenth more of a parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sensitivity {
     /// The parameter.
     pub key: String,
-    /// A tenth less, or the smallest step down that there is.
+    /// A tenth less, or the smallest step down.
     pub down: Move,
     /// A tenth more, or the smallest step up.
     pub up: Move,
@@ -21,10 +21,10 @@ pub struct Sensitivity {
 /// A parameter at another value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Move {
-    /// The value, as people write it.
+    /// The value, as in a profile.
     pub value: String,
-    /// For each row in the report's order: its change in percent, in points for a change; absent
-    /// where either run lacks it. Or why that value can't be simulated.
+    /// The change of each row, in the report's order: in percent, for a change in points; `None` if either
+    /// run lacks it. Or the error of the simulation.
     pub cells: Result<Vec<Option<f64>>, PredictError>,
 }
 

@@ -7,7 +7,7 @@ use super::FitOptions;
 use crate::knob::{self, Grain};
 use crate::{ChangeError, PredictError};
 
-/// Where a range begins at nothing, its logarithm begins at this share of its end.
+/// Offset of a range that begins at 0, as a share of its end: the logarithm needs a positive start.
 const FLOOR: f64 = 0.01;
 
 /// A free parameter.
@@ -17,19 +17,19 @@ pub(super) struct Axis {
     pub grain: Grain,
     low: f64,
     high: f64,
-    /// Added before the logarithm is taken, for ranges that begin at nothing.
+    /// Added before the logarithm is taken, for ranges that begin at 0.
     offset: f64,
-    /// The starting profile's.
+    /// The value in the starting profile.
     pub start: f64,
-    /// How far it is moved to see what that changes.
+    /// Step of a finite difference, as a share of the range.
     pub step: f64,
-    /// Whether it was moved at all, the last time that was to be seen.
+    /// Whether the last finite difference moved it.
     pub tried: bool,
 }
 
-/// A difference changes the value by this much, in its logarithm.
+/// Default finite difference, in the logarithm of the value.
 const STEP: f64 = 0.15;
-/// The widest, as a share of the range.
+/// Maximum finite difference, as a share of the range.
 const WIDEST: f64 = 0.5;
 
 impl Axis {
@@ -75,7 +75,7 @@ impl Axis {
             .clamp(self.low, self.high)
     }
 
-    /// The value at a coordinate, or the next one that there is.
+    /// The allowed value nearest to a coordinate.
     pub fn nearest(&self, place: f64) -> f64 {
         let value = self.value(place);
         match self.grain {
@@ -89,19 +89,19 @@ impl Axis {
         }
     }
 
-    /// How much the logarithm of the value changes from end to end of the range.
+    /// The logarithm of the ratio of the range's ends.
     pub fn reach(&self) -> f64 {
         self.span()
     }
 
-    /// Moves further from now on; `false` where it already moves as far as it may.
+    /// Widens the finite difference; `false` if it is already the widest.
     pub fn widen(&mut self) -> bool {
         let before = self.step;
         self.step = (self.step * 4.0).min(WIDEST);
         self.step > before
     }
 
-    /// All values that there are, for what doubles; else where it began.
+    /// All values of a parameter that doubles; otherwise only the starting value.
     pub fn values(&self) -> Vec<f64> {
         if self.grain != Grain::Doubled {
             return vec![self.start];
@@ -111,7 +111,7 @@ impl Axis {
         (down..=up).map(|steps| self.start * f64::from(steps).exp2()).collect()
     }
 
-    /// The next values down and up that lie within the range, for what does not move freely.
+    /// The neighbouring values within the range, for a parameter that moves in steps.
     pub fn steps(&self, parameter: &Parameter) -> Vec<f64> {
         [0.5, 2.0]
             .into_iter()
@@ -121,8 +121,8 @@ impl Axis {
     }
 }
 
-/// What a profile leaves free: everything with a range, but the capacity, which is known, and what
-/// is `held`.
+/// The free parameters of a profile: all with a range, except the capacity, which is known, and those
+/// in `held`.
 pub(super) fn axes(profile: &Profile, held: &[(String, String)]) -> Vec<Axis> {
     profile
         .parameters
@@ -132,10 +132,10 @@ pub(super) fn axes(profile: &Profile, held: &[(String, String)]) -> Vec<Axis> {
         .collect()
 }
 
-/// Holds everything but what may move.
+/// Adds every parameter to `held` that the options do not allow to move.
 ///
 /// # Errors
-/// A parameter that may move and is none, or has no range.
+/// The options name an unknown parameter, or one without a range.
 pub(super) fn hold_others(
     profile: &Profile,
     options: &FitOptions,

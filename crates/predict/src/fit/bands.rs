@@ -1,13 +1,13 @@
-//! Latencies by rank: how long the fastest half takes, how long the slowest hundredth.
+//! Mean latencies by bands of ranks: the fastest half, the slowest hundredth.
 //!
-//! Where collection shows, a percentile lies between two humps of the histogram and leaps from one
-//! to the other as a parameter moves; the mean over a band of ranks goes from one to the other
-//! smoothly, and uses all operations of the band and not one.
+//! Garbage collection makes histograms with two humps, between which a percentile jumps as a parameter
+//! moves; the mean over a band of ranks changes smoothly, and rests on all operations of the band
+//! instead of one.
 
 use flashlag_schema::StoredHistogram;
 use flashlag_stats::Histogram;
 
-/// A band of ranks, as it is called, and the shares of operations that it lies between.
+/// A band of ranks: its name, and the shares of operations at its ends.
 pub(super) const BANDS: [(&str, f64, f64); 5] = [
     ("to p50", 0.0, 0.5),
     ("p50 to p90", 0.5, 0.9),
@@ -34,7 +34,7 @@ pub(super) fn mean_of_band(histogram: &StoredHistogram, band: usize) -> Option<f
     (inside > 0.0).then(|| sum / inside)
 }
 
-/// How many of so many operations lie in a band.
+/// Number of operations within a band, of a total.
 pub(super) fn many(ops: u64, band: usize) -> f64 {
     BANDS.get(band).map_or(0.0, |(_, from, to)| ops as f64 * (to - from))
 }

@@ -1,32 +1,31 @@
-//! The figures of a run that a simulation must have as well.
+//! The figures of a run that a simulation is fitted to.
 
 use flashlag_schema::{LatencySummary, Operation, Phase, Run, State};
 use flashlag_units::Nanos;
 
 use super::bands;
 
-/// Where a simulation lacks a figure, it counts as off by a factor of twenty.
+/// Residual of a figure that a simulation lacks: a factor of twenty.
 pub(super) const FAR: f64 = 3.0;
-/// Fewer operations say nothing.
+/// Minimum operations of a figure.
 const FEWEST: u64 = 10;
 /// The same for a band of ranks.
 const FEWEST_IN_BAND: f64 = 3.0;
 
-/// The same where a simulation has fewer operations than the run: one of them that waits for
-/// something else is another share of them.
+/// The same if a simulation has fewer operations than the run: a single long wait is a larger share
+/// of them.
 const FEWEST_OF_PART: f64 = 15.0;
 
-/// Figures of fewer operations count less: one long stall more or less makes them another.
+/// Figures of fewer operations weigh less: a single long stall changes them.
 const SETTLED: f64 = 300.0;
 /// The same for a band of ranks.
 const SETTLED_BAND: f64 = 20.0;
-/// A percentile counts so much beside the bands that it lies in, which don't leap as it does.
+/// Weight of a percentile relative to the bands around it, which change more smoothly.
 const LEAPS: f64 = 0.5;
-/// Beyond this a residual counts less and less: a phase that is far off by chance must not pull
-/// all others with it.
+/// Beyond this a residual weighs less and less, so that one outlier does not dominate.
 const SOFT: f64 = 0.5;
 
-/// What of a phase is compared.
+/// The compared quantity of a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Statistic {
     P50,
@@ -45,12 +44,12 @@ pub struct Figure {
     pub run: u32,
     /// The test.
     pub test: String,
-    /// `p50`, `p99`, `rate`, or the ranks of which it is the mean: `p90 to p98`.
+    /// `p50`, `p99`, `rate`, or a band of ranks whose mean it is: `p90 to p98`.
     pub what: &'static str,
     pub(super) statistic: Statistic,
     /// Nanoseconds, or operations a second.
     pub measured: f64,
-    /// What it counts among the others.
+    /// Weight among the figures.
     pub(super) weight: f64,
 }
 
@@ -61,11 +60,11 @@ pub struct Residual {
     pub figure: Figure,
     /// Simulated over measured, before the fit.
     pub before: f64,
-    /// And after it.
+    /// Simulated over measured, after the fit.
     pub after: f64,
 }
 
-/// What a run offers to be fitted to, where a simulation has so many of a phase's operations.
+/// The figures of a run, for simulations with `simulated` of a phase's operations.
 pub(super) fn figures(run: &Run, simulated: &dyn Fn(&Phase) -> u64) -> Vec<Figure> {
     let usable = |phase: &&Phase| phase.ops >= FEWEST && !phase.cut_short;
     let mut figures: Vec<Figure> = Vec::new();
@@ -111,7 +110,7 @@ fn value(phase: &Phase, statistic: Statistic) -> Option<f64> {
     match statistic {
         Statistic::P50 => latency(felt(phase).p50),
         Statistic::P99 => latency(felt(phase).p99),
-        // A schedule sets the rate of an open loop, the device does not.
+        // The rate of an open loop is set by its schedule, not by the device.
         Statistic::Rate if phase.closed_loop => positive(phase.ops_per_sec),
         Statistic::Rate => None,
         Statistic::Band(band) => {
@@ -139,14 +138,14 @@ fn residual(figure: &Figure, simulated: &Run) -> f64 {
         return FAR;
     };
     let value = value(phase, figure.statistic).or_else(|| {
-        // Too few operations for its p99: what took longest is at least that.
+        // Too few operations for a p99: the longest is at least as long.
         let longest = felt(phase).max.map(|max| max.0 as f64);
         longest.filter(|max| figure.statistic != Statistic::Rate && *max > 0.0)
     });
     value.map_or(FAR, |value| (value / figure.measured).ln().clamp(-FAR, FAR))
 }
 
-/// Residuals as they count in a search.
+/// Residuals with their weights in a search.
 pub(super) fn counted(figures: &[Figure], residuals: &[f64]) -> Vec<f64> {
     let soft = |residual: f64| SOFT * (residual / SOFT).asinh();
     figures.iter().zip(residuals).map(|(figure, one)| figure.weight * soft(*one)).collect()
@@ -157,7 +156,7 @@ pub(super) fn writes(operation: Operation) -> bool {
     matches!(operation, Operation::SequentialWrite | Operation::RandomWrite | Operation::Save)
 }
 
-/// The root of the mean square, as a factor less one: 0.1 is ten percent.
+/// The typical residual as a share: the root mean square as a factor, less 1.
 pub(super) fn misfit(residuals: &[f64]) -> f64 {
     let count = residuals.len().max(1) as f64;
     (residuals.iter().map(|one| one * one).sum::<f64>() / count).sqrt().exp_m1()

@@ -1,4 +1,4 @@
-//! Identifiability: which parameters the figures of a run determine, and which it can't tell apart.
+//! Identifiability: the parameters that the figures of a run determine, and those it can't separate.
 
 use nalgebra::DMatrix;
 
@@ -12,23 +12,22 @@ const WEAK: f64 = 0.02;
 /// Parameters with a smaller part in a direction are not named.
 const PART: f64 = 0.3;
 
-/// The least standard deviation of a figure, however well a run is met: seeds scatter, and histograms
-/// have buckets.
+/// Minimum standard deviation of a figure: seeds scatter, and histograms have buckets.
 const FINEST: f64 = 0.01;
 
 /// The parameters that a fit could not determine from the figures it had.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Identifiability {
-    /// Keys of parameters that move no figure, wherever in their range they are.
+    /// Keys of parameters that change no figure anywhere in their range.
     pub undetermined: Vec<String>,
-    /// Groups of parameters that make up for one another.
-    pub confounded: Vec<Confounded>,
+    /// Groups of parameters that compensate each other.
+    pub confounded: Vec<ConfoundedGroup>,
 }
 
 /// Parameters whose effects on all figures are alike.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Confounded {
-    /// Two, or more that only make up for one another together.
+pub struct ConfoundedGroup {
+    /// The keys: two, or more that compensate each other only together.
     pub keys: Vec<String>,
     /// The correlation of two; absent for more.
     pub correlation: Option<f64>,
@@ -51,7 +50,7 @@ pub(super) fn identifiability(axes: &[Axis], jacobian: &DMatrix<f64>) -> Identif
         for other in one + 1..strong.len() {
             let correlation = columns.column(one).dot(&columns.column(other));
             if correlation.abs() > ALIKE {
-                confounded.push(Confounded {
+                confounded.push(ConfoundedGroup {
                     keys: [one, other].map(|index| axes[strong[index]].key.clone()).to_vec(),
                     correlation: Some(correlation),
                 });
@@ -62,12 +61,12 @@ pub(super) fn identifiability(axes: &[Axis], jacobian: &DMatrix<f64>) -> Identif
     Identifiability { undetermined, confounded }
 }
 
-/// Directions of three or more that no figure sees.
+/// Directions of three or more parameters that change no figure.
 fn groups(
     axes: &[Axis],
     strong: &[usize],
     columns: DMatrix<f64>,
-    confounded: &mut Vec<Confounded>,
+    confounded: &mut Vec<ConfoundedGroup>,
 ) {
     if strong.len() < 3 || columns.nrows() == 0 {
         return;
@@ -86,13 +85,12 @@ fn groups(
             .map(|(_, &index)| axes[index].key.clone())
             .collect();
         if keys.len() > 2 {
-            confounded.push(Confounded { keys, correlation: None });
+            confounded.push(ConfoundedGroup { keys, correlation: None });
         }
     }
 }
 
-/// How far each parameter may be off, as a share of its value: one standard deviation, from what
-/// is left of the residuals.
+/// The standard deviation of each parameter as a share of its value, from the remaining residuals.
 pub(super) fn uncertainties(
     axes: &[Axis],
     jacobian: &DMatrix<f64>,

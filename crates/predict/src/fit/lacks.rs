@@ -1,4 +1,4 @@
-//! What a run does not say, whatever its figures are.
+//! Parameters that a run can't determine, whatever its figures are.
 
 use flashlag_schema::profile::Profile;
 use flashlag_schema::scenario::Durability;
@@ -6,7 +6,7 @@ use flashlag_schema::{Operation, Phase, Run, State};
 
 use super::figures::writes;
 
-/// Parameters to be left alone, and what the run lacks, in words.
+/// Parameters that are not fitted, with the reasons; and what the run lacks, a sentence each.
 pub(super) fn lacks(
     run: &Run,
     profile: &Profile,
@@ -72,7 +72,7 @@ pub(super) fn lacks(
     (held, words)
 }
 
-/// That durable writes were all of one size, where they were.
+/// A note if all durable writes had one size.
 fn one_size_only(run: &Run) -> Option<String> {
     let sizes = |phase: &&Phase| phase.durable != Durability::None && writes(phase.operation);
     let mut blocks: Vec<_> = run.phases.iter().filter(sizes).map(|it| it.block_bytes).collect();

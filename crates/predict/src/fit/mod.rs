@@ -1,12 +1,11 @@
-//! A profile's parameters from a measured run: the run's scenario is simulated over and over with
-//! other values of what the starting profile gives a range for, until its figures come out.
+//! A profile's parameters from a measured run: the run's scenario is simulated repeatedly with other
+//! values of all parameters that have a range, until the simulated figures match.
 //!
-//! What is made small is the sum of squared logarithms of simulated over measured p50, p99, rate
-//! and means over bands of ranks, of every phase that both have; what is far off counts less and
-//! less, and so does what few operations make. New storage comes first, simulated alone, which tells
-//! times and units; then how the device collects, from the best of some that are drawn, step by step
-//! and switch by switch, each with the times that go with it; then all of it. A weak pull towards the
-//! starting values keeps parameters that the run does not tell where they were.
+//! Minimized is the sum of squared logarithms of simulated over measured p50, p99, rate and means over
+//! bands of ranks, of every phase that both have; outliers and figures of few operations weigh less.
+//! The search has three stages: new storage, simulated alone, which determines times and units; the
+//! garbage collection policy, with the times that belong to each; then all parameters together. A weak
+//! prior keeps parameters that the run does not determine at their starting values.
 
 mod axis;
 mod bands;
@@ -30,22 +29,22 @@ use flashlag_schema::profile::Profile;
 use crate::{PredictError, Simulator, doubts};
 
 pub use figures::{Figure, Residual};
-pub use identifiability::{Confounded, Identifiability};
+pub use identifiability::{ConfoundedGroup, Identifiability};
 pub use nearest::{Nearest, nearest};
 pub use outcome::{Fit, FitParameter};
 pub use rerun::filesystem_of;
-pub use rows::{Tuned, tune};
+pub use rows::{Tuning, tune};
 
-/// How a fit is sought.
+/// The options of a fit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FitOptions {
-    /// What simulations and the choice of starts follow from; the run's own seed where absent.
+    /// Seed of the simulations and of the starts; `None`: the run's seed.
     pub seed: Option<u64>,
-    /// From how many places the search starts: the profile as it is, and others drawn at random.
+    /// Number of starting points: the unchanged profile, and random ones.
     pub starts: usize,
-    /// The most simulations.
+    /// Maximum number of simulations.
     pub simulations: usize,
-    /// The parameters that may move; all that have a range where there are none.
+    /// The parameters that may move; empty: all with a range.
     pub only: Vec<String>,
 }
 
@@ -55,42 +54,41 @@ impl Default for FitOptions {
     }
 }
 
-/// What is fitted.
+/// The inputs of a fit.
 #[derive(Clone, Copy, Debug)]
 pub struct FitRequest<'a> {
     /// The measured run.
     pub run: &'a Run,
-    /// What it is called, for the sources of the new profile.
+    /// The run's name, for the sources in the new profile.
     pub run_name: &'a str,
-    /// Where the search starts: its ranges bound the search, and what has none stays.
+    /// The starting profile. Its ranges bound the search; a parameter without a range stays.
     pub start: &'a Profile,
     /// The new profile's name.
     pub name: &'a str,
-    /// Filesystem and options that were below the run; read off the run where absent.
+    /// Filesystem and options of the run; `None`: those in the run file.
     pub filesystem: Option<&'a str>,
-    /// Whether it is fitted although [`crate::doubts`] speak against it; the profile then says so.
+    /// Whether to fit although there are [`crate::doubts`]; the profile then lists them.
     pub force: bool,
 }
 
 /// Fits a profile to a run.
 ///
 /// # Errors
-/// Where the run is not to be relied on ([`crate::doubts`]) and nobody forced it, has nothing to fit
-/// to, its scenario can't be read again, or the starting profile
-/// can't be simulated.
+/// There are [`crate::doubts`] about the run and `force` is not set, the run has no figure to fit to,
+/// its scenario can't be parsed, or the starting profile can't be simulated.
 pub fn fit(
     request: &FitRequest<'_>,
     simulator: &mut dyn Simulator,
     options: &FitOptions,
 ) -> Result<Fit, PredictError> {
     let doubts = doubts::allowed(request.run, request.run_name, request.force)?;
-    let mut prepared = start::prepare(request)?;
-    axis::hold_others(&prepared.profile, options, &mut prepared.held)?;
-    let seed = options.seed.unwrap_or(prepared.seed);
-    let mut objective = start::OfRun { prepared: &prepared, simulator, seed };
-    let mut search = search::Search::new(&mut objective, &prepared.profile, seed, options)?;
-    let before = search.plain(&prepared.profile);
-    let found = search.run(&prepared.profile, &prepared.held, options);
+    let mut inputs = start::inputs(request)?;
+    axis::hold_others(&inputs.profile, options, &mut inputs.held)?;
+    let seed = options.seed.unwrap_or(inputs.seed);
+    let mut objective = start::RunObjective { inputs: &inputs, simulator, seed };
+    let mut search = search::Search::new(&mut objective, &inputs.profile, seed, options)?;
+    let before = search.plain(&inputs.profile);
+    let found = search.run(&inputs.profile, &inputs.held, options);
     let simulations = search.runs();
-    Ok(outcome::outcome(request, &prepared, doubts, simulations, &before, found))
+    Ok(outcome::outcome(request, &inputs, doubts, simulations, &before, found))
 }

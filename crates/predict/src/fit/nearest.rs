@@ -5,22 +5,22 @@ use super::figures::{figures, misfit, residuals};
 use super::rerun::{filesystem_of, only_new, scenario_of};
 use crate::{PredictError, RunInputError, Simulation, Simulator};
 
-/// How near a profile is to a run as it is.
+/// The misfit of an unchanged profile to a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Nearest {
-    /// The profile's place among those given.
+    /// Index of the profile among those given.
     pub index: usize,
-    /// Its name.
+    /// The profile's name.
     pub name: String,
-    /// How far it is off, typically: 0.5 is by half.
+    /// The typical residual as a share: 0.5 is off by half.
     pub misfit: f64,
 }
 
-/// Ranks profiles by how near their new-state figures are to a run's: the first is where a fit
-/// should start. Profiles that can't be simulated are left out.
+/// Profiles by their misfit to a run's figures of new storage; a fit should start with the first.
+/// Profiles that can't be simulated are left out.
 ///
 /// # Errors
-/// Where the run has no figures of the new state, or its scenario can't be read again.
+/// The run has no figures of new storage, or its scenario can't be parsed.
 pub fn nearest(
     run: &Run,
     run_name: &str,

@@ -4,11 +4,11 @@ use super::FitRequest;
 use super::figures::{Residual, misfit};
 use super::identifiability::{Identifiability, identifiability, uncertainties};
 use super::search::{DETERMINED, Found};
-use super::start::Prepared;
+use super::start::Inputs;
 use crate::check::at_bound;
 use crate::knob;
 
-/// A fitted profile, and how far it can be trusted.
+/// The result of a fit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fit {
     /// The new profile.
@@ -17,29 +17,29 @@ pub struct Fit {
     pub run: String,
     /// The profile it was made from.
     pub start: String,
-    /// Filesystem and options that were simulated.
+    /// The simulated filesystem and options.
     pub filesystem: String,
-    /// How far figures are off, typically, before the fit: 0.1 is ten percent.
+    /// The typical residual before the fit, as a share: 0.1 is ten percent.
     pub misfit_before: f64,
-    /// And after it.
+    /// The typical residual after the fit.
     pub misfit: f64,
-    /// Every figure.
+    /// All figures.
     pub residuals: Vec<Residual>,
-    /// Every parameter that has a range.
+    /// All parameters with a range.
     pub parameters: Vec<FitParameter>,
     /// The parameters that the run does not determine, or can't tell apart.
     pub identifiability: Identifiability,
-    /// What the run lacks, in words.
+    /// What the run lacks, a sentence each.
     pub lacks: Vec<String>,
-    /// What each start came to.
+    /// The final misfit of each start.
     pub starts: Vec<f64>,
-    /// How many simulations it took.
+    /// Number of simulations.
     pub simulations: usize,
-    /// Whether it ended for want of them.
+    /// Whether the simulations were used up.
     pub exhausted: bool,
 }
 
-/// What became of a parameter.
+/// A parameter before and after a fit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FitParameter {
     /// Its key.
@@ -48,26 +48,26 @@ pub struct FitParameter {
     pub before: String,
     /// Its value now.
     pub after: String,
-    /// One standard deviation as a share of the value; absent where the run does not tell it.
+    /// Standard deviation as a share of the value; `None` if the run does not determine it.
     pub uncertainty: Option<f64>,
-    /// The bound of its range that it sits on.
+    /// The bound of its range that it lies on.
     pub bound: Option<&'static str>,
-    /// The figures that tell it, strongest first: `new/rand_write_4k`.
+    /// The tests that determine it, strongest first: `new/rand_write_4k`.
     pub rows: Vec<String>,
-    /// Why it was left alone, where it was.
+    /// The reason why it was not fitted, if it was not.
     pub held: Option<String>,
 }
 
 pub(super) fn outcome(
     request: &FitRequest<'_>,
-    prepared: &Prepared,
+    inputs: &Inputs,
     doubts: Vec<String>,
     simulations: usize,
     before: &[f64],
     found: Found,
 ) -> Fit {
-    let parameters = parameters(&prepared.profile, &prepared.held, &found);
-    let residuals = prepared
+    let parameters = parameters(&inputs.profile, &inputs.held, &found);
+    let residuals = inputs
         .figures
         .iter()
         .zip(before.iter().zip(&found.residuals))
@@ -77,7 +77,7 @@ pub(super) fn outcome(
             after: after.exp(),
         })
         .collect();
-    let mut profile = named(request, prepared, &found.profile, &parameters);
+    let mut profile = named(request, inputs, &found.profile, &parameters);
     let after = misfit(&found.residuals);
     profile.fitted_from = Some(FittedFrom {
         run: request.run_name.to_owned(),
@@ -90,12 +90,12 @@ pub(super) fn outcome(
         profile,
         run: request.run_name.to_owned(),
         start: request.start.name.clone(),
-        filesystem: prepared.filesystem.clone(),
+        filesystem: inputs.filesystem.clone(),
         misfit_before: misfit(before),
         misfit: after,
         residuals,
         identifiability: identifiability(&found.axes, &found.jacobian),
-        lacks: prepared.lacks.clone(),
+        lacks: inputs.lacks.clone(),
         starts: found.starts,
         simulations,
         exhausted: found.exhausted,
@@ -103,7 +103,7 @@ pub(super) fn outcome(
     }
 }
 
-/// What became of every parameter that has a range.
+/// All parameters with a range, before and after the fit.
 pub(super) fn parameters(
     start: &Profile,
     held: &[(String, String)],
@@ -153,7 +153,8 @@ pub(super) fn parameters(
     all
 }
 
-/// The tests that tell a parameter: those it moves at least half as much as the one it moves most.
+/// The tests that determine a parameter: those it changes at least half as much as the one it changes
+/// most.
 fn rows(found: &Found, axis: usize) -> Vec<String> {
     let column = found.jacobian.column(axis);
     let most = column.amax();
@@ -175,7 +176,7 @@ fn rows(found: &Found, axis: usize) -> Vec<String> {
 /// The profile under its new name, each fitted parameter with its new source.
 fn named(
     request: &FitRequest<'_>,
-    prepared: &Prepared,
+    inputs: &Inputs,
     found: &Profile,
     parameters: &[FitParameter],
 ) -> Profile {
@@ -184,8 +185,8 @@ fn named(
     let mut profile = found.clone();
     profile.name = request.name.to_owned();
     profile.about = format!("Fitted to {run}, from {start}.");
-    profile.filesystem = prepared.filesystem.clone();
-    // What was published is of another device.
+    profile.filesystem = inputs.filesystem.clone();
+    // Published rows belong to another device.
     profile.checks = Vec::new();
     let software = &request.run.environment.software;
     if let Some(system) = software.system.value() {
@@ -194,7 +195,7 @@ fn named(
     profile.assumptions.push(format!(
         "The device works like {start}; what the run does not tell has that profile's values."
     ));
-    profile.assumptions.extend(prepared.lacks.iter().cloned());
+    profile.assumptions.extend(inputs.lacks.iter().cloned());
     for one in parameters {
         let Some(parameter) = profile.parameters.get_mut(&one.key) else { continue };
         parameter.fitted = one.rows.clone();

@@ -1,10 +1,10 @@
 //! Garbage collection policies: which block is collected, whether copies have blocks of their own, how
 //! large blocks are, and the spare area, the low water and the times that go with each.
 //!
-//! A way of collecting is only as good as the spare area it is tried with, so that steps of one
-//! thing each end where no single one helps. Whole devices are bred instead: some of every variant are
-//! spread over the ranges, and the better ones are changed a little, over and over, by less and
-//! less, while half of the variants are left after each round.
+//! A policy is only as good as the spare area it is tried with, so changing one parameter at a time
+//! gets stuck. Instead an evolutionary search varies whole devices: candidates of every variant are
+//! spread over the ranges, the better ones are changed by less and less, and each round halves the
+//! number of variants.
 
 use flashlag_schema::profile::Profile;
 use rand::{RngExt, SeedableRng};
@@ -15,16 +15,16 @@ use super::search::{Point, Search, cost};
 use super::structure::{Built, Free, forms, options_of, same};
 use crate::knob::{self, Grain};
 
-/// Candidates of each variant that are spread over the ranges at first.
+/// Initial candidates of each variant.
 const SPREAD: usize = 6;
-/// The spread takes at most one in this many of the simulations that are left.
+/// The initial candidates use at most one in this many of the remaining simulations.
 const SPREAD_PART: usize = 2;
 /// The number of best candidates that may be parents.
 const PARENTS: usize = 4;
-/// How far a child is from its parent, as a share of a range: at first, and in the end.
+/// Distance of a child from its parent, as a share of a range: at first and at last.
 const FAR_CHILD: f64 = 0.3;
 const NEAR_CHILD: f64 = 0.04;
-/// The distance at first, where a policy is known.
+/// The first distance for a known policy.
 const CLOSE_CHILD: f64 = 0.12;
 /// Children in a row without a sufficient improvement, after which the search ends.
 const PATIENCE: usize = 150;
@@ -39,7 +39,7 @@ const AMOUNTS: [&str; 2] = ["map.", "gc."];
 /// Parameters that move in steps and matter only while blocks are collected.
 const COLLECTS: [&str; 3] = ["nand.pages_per_block", "gc.choices", "gc.low_water"];
 
-/// A device with one policy, and how far its figures are off.
+/// A device with one policy, and its residuals.
 #[derive(Clone, Debug)]
 pub(super) struct Candidate {
     /// The device with its switches and whole-number parameters set.
@@ -47,7 +47,7 @@ pub(super) struct Candidate {
     /// The values of all other parameters.
     pub point: Point,
     variant: usize,
-    /// Places of the whole-number parameters.
+    /// Coordinates of the whole-number parameters.
     steps: Vec<f64>,
 }
 
@@ -67,8 +67,8 @@ struct Population<'a, 'b> {
     random: Pcg64Mcg,
 }
 
-/// The best candidates found, of different variants, the best first: at most `wanted`, and the device
-/// as it was among them where nothing is better.
+/// The best candidates of different variants, best first, at most `wanted`; includes the given device
+/// if nothing is better.
 pub(super) fn candidates(
     search: &mut Search<'_>,
     free: &Free<'_>,
@@ -99,8 +99,7 @@ pub(super) fn candidates(
     finalists(all, free.fine, wanted)
 }
 
-/// Looks for something better near what was found, by small changes of all that tells how a device
-/// collects.
+/// Looks for a better device near the best one, by small changes of all parameters of collection.
 pub(super) fn refine(
     search: &mut Search<'_>,
     free: &Free<'_>,
@@ -137,7 +136,7 @@ pub(super) fn refine(
     }
 }
 
-/// Every form of what has no order, with every size of a block.
+/// Every combination of switches and block sizes.
 fn variants(built: &Built, switches: &[&str], sizes: &[&Axis]) -> Vec<Variant> {
     let mut variants = vec![built.0.clone()];
     for key in switches {
@@ -151,12 +150,12 @@ fn variants(built: &Built, switches: &[&str], sizes: &[&Axis]) -> Vec<Variant> {
     variants.map(|device| Variant { device, places: built.1.places.clone() }).collect()
 }
 
-/// The best first.
+/// Sorts candidates, best first.
 fn rank(all: &mut [Candidate], axes: &[Axis]) {
     all.sort_by(|one, other| cost(axes, &one.point).total_cmp(&cost(axes, &other.point)));
 }
 
-/// The same place with figures as they count by now.
+/// The candidate with residuals by the current weights.
 fn again(search: &mut Search<'_>, axes: &[Axis], candidate: &Candidate) -> Point {
     let places = candidate.point.places.clone();
     let residuals = search.at(&candidate.base, axes, &places);
@@ -170,7 +169,7 @@ fn weigh_again(search: &mut Search<'_>, axes: &[Axis], all: &mut [Candidate]) {
     rank(all, axes);
 }
 
-/// The variants of a ranked line, in the order of their best.
+/// The variants of sorted candidates, in the order of their best.
 fn leading(all: &[Candidate]) -> Vec<usize> {
     let mut variants: Vec<usize> = Vec::new();
     for candidate in all {
@@ -181,7 +180,7 @@ fn leading(all: &[Candidate]) -> Vec<usize> {
     variants
 }
 
-/// The best of each variant, as long as there is hope for it.
+/// The best candidate of each variant that is not dropped.
 fn finalists(all: Vec<Candidate>, axes: &[Axis], wanted: usize) -> Vec<Candidate> {
     let least = all.first().map_or(0.0, |candidate| cost(axes, &candidate.point));
     let mut finalists: Vec<Candidate> = Vec::new();
@@ -196,7 +195,7 @@ fn finalists(all: Vec<Candidate>, axes: &[Axis], wanted: usize) -> Vec<Candidate
 }
 
 impl<'a, 'b> Population<'a, 'b> {
-    /// Of all that these can be.
+    /// All combinations of these switches and block sizes.
     fn of(free: &'a Free<'b>, built: &[Built], random: Pcg64Mcg) -> Population<'a, 'b> {
         let collects = |axis: &&Axis| COLLECTS.contains(&axis.key.as_str());
         let coarse = free.coarse.iter().filter(collects);
@@ -213,7 +212,8 @@ impl<'a, 'b> Population<'a, 'b> {
         same(device, variant, &keys)
     }
 
-    /// Evenly over all variants and ranges: of each variant one in every part of each range.
+    /// Initial candidates, evenly over variants and ranges: for each variant, one in every part of each
+    /// range.
     fn spread(&mut self, search: &mut Search<'_>, until: usize) -> Vec<Candidate> {
         let collects = |index: &&usize| {
             let key = &self.free.fine[**index].key;
@@ -248,7 +248,7 @@ impl<'a, 'b> Population<'a, 'b> {
         all
     }
 
-    /// A device of that variant at these places.
+    /// A device of that variant at these coordinates.
     fn candidate(
         &self,
         search: &mut Search<'_>,
@@ -264,9 +264,8 @@ impl<'a, 'b> Population<'a, 'b> {
         Some(Candidate { base, point: Point { places, residuals }, variant, steps })
     }
 
-    /// Round after round of children, each of which leaves half of the variants: those whose best comes
-    /// nearest. What there is goes in equal parts to the rounds, and in each to the variants that are
-    /// left.
+    /// Rounds of children, each of which keeps the better half of the variants. The simulations are
+    /// divided equally among the rounds, and within a round among its variants.
     fn halve(&mut self, search: &mut Search<'_>, all: &mut Vec<Candidate>, until: usize) {
         let mut variants = leading(all);
         let rounds = variants.len().max(2).ilog2() as usize + 1;
@@ -293,7 +292,7 @@ impl<'a, 'b> Population<'a, 'b> {
         }
     }
 
-    /// One of the parents, changed a little; better ones have more children.
+    /// A child: one of the parents, slightly changed; better ones have more children.
     fn child(
         &mut self,
         search: &mut Search<'_>,
@@ -321,13 +320,13 @@ impl<'a, 'b> Population<'a, 'b> {
     }
 }
 
-/// Beyond an end of a range one comes back.
+/// A coordinate reflected at the ends of its range.
 fn within(place: f64) -> f64 {
     let place = if place < 0.0 { -place } else { place };
     (if place > 1.0 { 2.0 - place } else { place }).clamp(0.0, 1.0)
 }
 
-/// The numbers up to `count` in an order of chance.
+/// The numbers below `count` in random order.
 pub(super) fn shuffled(count: usize, random: &mut Pcg64Mcg) -> Vec<usize> {
     let mut order: Vec<usize> = (0..count).collect();
     for last in (1..count).rev() {

@@ -6,7 +6,7 @@ use flashlag_units::{Bytes, Text};
 
 use crate::RunInputError;
 
-/// The scenario with as many reads as tell as much as all of them.
+/// The scenario with fewer reads, which give the same figures sooner.
 pub(super) fn with_fewer_reads(mut scenario: Scenario) -> Scenario {
     for test in scenario.tests.values_mut() {
         if let Test::Io(io) = test
@@ -19,7 +19,7 @@ pub(super) fn with_fewer_reads(mut scenario: Scenario) -> Scenario {
     scenario
 }
 
-/// The scenario of a run, with the settings that were in force.
+/// The scenario of a run with its settings.
 pub(super) fn scenario_of(run: &Run) -> Result<Scenario, RunInputError> {
     let record = &run.scenario;
     let settings: Vec<(String, String)> =
@@ -29,7 +29,8 @@ pub(super) fn scenario_of(run: &Run) -> Result<Scenario, RunInputError> {
         .map_err(|source| RunInputError::Scenario { name: name(), source: Box::new(source) })
 }
 
-/// Filesystem and options below a run, as a simulation takes them, and what is not modelled.
+/// Filesystem and options of a run in the notation of a simulation, and a note on what is not
+/// modelled.
 pub fn filesystem_of(run: &Run) -> (String, Option<String>) {
     if let Some(profile) = &run.target.profile {
         return (profile.filesystem.clone(), None);
@@ -65,7 +66,7 @@ pub fn filesystem_of(run: &Run) -> (String, Option<String>) {
     (words.join(","), note)
 }
 
-/// The scenario up to where it stops measuring new storage.
+/// The leading steps of a scenario, which measure new storage.
 pub(super) fn only_new(mut scenario: Scenario) -> Scenario {
     let is_new = |step: &Step| matches!(step, Step::Measure { state: State::New, .. });
     let end = scenario.steps.iter().position(|step| !is_new(step));
@@ -73,12 +74,12 @@ pub(super) fn only_new(mut scenario: Scenario) -> Scenario {
     scenario
 }
 
-/// Reads are alike from the first to the last, and most of what a simulation has to do: so many
-/// blocks, or bytes, tell as much as a test's full time.
+/// Maximum reads of a test, in blocks and bytes. Reads are alike throughout a test, and most of the
+/// work of a simulation.
 const READS: u64 = 2048;
 const READ_BYTES: u64 = 64 << 20;
 
-/// How many reads of a block so large are simulated.
+/// Number of simulated reads with this block size.
 pub(super) fn reads(block: Bytes) -> u64 {
     READS.min(READ_BYTES / block.0.max(1)).max(1)
 }

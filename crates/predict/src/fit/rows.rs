@@ -18,7 +18,7 @@ const POINTS: f64 = 25.0;
 
 /// A profile with the values that come nearest to its published rows.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Tuned {
+pub struct Tuning {
     /// The profile; sources are left as they were, for a person to write anew.
     pub profile: Profile,
     /// How far rows are off, typically, before: 0.1 is ten percent.
@@ -98,7 +98,7 @@ pub fn tune(
     seeds: &[u64],
     simulator: &mut dyn Simulator,
     options: &FitOptions,
-) -> Result<Tuned, PredictError> {
+) -> Result<Tuning, PredictError> {
     let protocols = protocols(profile, scenario_text)?;
     let mut held = Vec::new();
     hold_others(profile, options, &mut held)?;
@@ -111,7 +111,7 @@ pub fn tune(
     let before = search.plain(profile);
     let found = search.run(profile, &held, options);
     let simulations = search.runs();
-    Ok(Tuned {
+    Ok(Tuning {
         misfit_before: misfit(&before),
         misfit: misfit(&found.residuals),
         parameters: parameters(profile, &held, &found),

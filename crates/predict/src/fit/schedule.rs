@@ -13,9 +13,9 @@ use super::structure::{self, Built, Free};
 use super::{FitOptions, solve};
 use crate::knob::Grain;
 
-/// Random places looked at for each further start.
+/// Random points tried for each further start.
 const DRAWN: usize = 4;
-/// Putting back what no figure depends on may make the sum of squares no more than this much larger.
+/// Maximum relative increase of the sum of squares by resetting a parameter to its starting value.
 const NO_WORSE: f64 = 1.02;
 /// At most this many rounds of small changes and least squares; a round below the share `WORTH_IT` of
 /// the sum of squares before is followed by another.
@@ -23,7 +23,7 @@ const REFINED: usize = 4;
 const WORTH_IT: f64 = 0.97;
 
 impl Search<'_> {
-    /// Seeks the profile that comes nearest, from `start` and from other places.
+    /// The search for the nearest profile, from `start` and from random points.
     pub fn run(
         &mut self,
         start: &Profile,
@@ -36,8 +36,8 @@ impl Search<'_> {
         let mut best = self.first(&base, &fine);
         let switches = structure::switches(start, held);
         let (of_new, built) = self.fit_new(&mut base, &mut fine, &coarse, &mut best);
-        // How it collects comes before times are fitted to all figures: to another way of
-        // collecting they would be fitted wrongly.
+        // The collection policy comes before times are fitted to all figures: with a wrong policy
+        // the times would be wrong.
         let until = self.simulations + self.left() / 2;
         let unseen: Vec<usize> = (0..fine.len()).filter(|one| !of_new.contains(one)).collect();
         let free = Free { fine: &fine, coarse: &coarse, switches: &switches, active: &unseen };
@@ -49,7 +49,7 @@ impl Search<'_> {
         let mut jacobian = solve::jacobian(self, &base, &mut fine, &best);
         let mut active = determined(&jacobian);
         self.put_back(&base, &fine, &jacobian, &mut best);
-        // The rest is for the last look at which parameters are determined.
+        // The remaining simulations show which parameters are determined.
         let reserve = 2 * (fine.len() + coarse.len());
         let free = Free { fine: &fine, coarse: &coarse, switches: &switches, active: &active };
         let starts = self.follow(&free, candidates, &mut base, &mut best, reserve, options);
@@ -61,7 +61,7 @@ impl Search<'_> {
             jacobian = last;
         }
         let more = determined(&jacobian);
-        // What had no effect where the search began may have one where it ended.
+        // A parameter without effect at the start may have one at the end.
         if more.iter().any(|index| !active.contains(index)) && self.left() > fine.len() {
             active = more;
             let share = self.left() - fine.len();
@@ -84,8 +84,8 @@ impl Search<'_> {
         }
     }
 
-    /// Fits the times to all figures from several starts: the candidates to collect that came nearest, and
-    /// random places where these are too few. Returns what each came to.
+    /// Fits the times to all figures from several starts: the best policies, and random points if these
+    /// are too few. Returns the final point of each.
     fn follow(
         &mut self,
         free: &Free<'_>,
@@ -113,7 +113,7 @@ impl Search<'_> {
         starts
     }
 
-    /// Small changes of how it collects, and least squares after them, as long as that helps.
+    /// Alternates small changes of the policy and least squares as long as that helps.
     fn refine(
         &mut self,
         (collecting, free): (&Free<'_>, &Free<'_>),
@@ -139,8 +139,8 @@ impl Search<'_> {
         Point { places, residuals }
     }
 
-    /// Times and units by the figures of new storage alone, where nothing is collected yet. Returns
-    /// the axes that these tell.
+    /// Fits times and units to the figures of new storage alone, before any collection. Returns the axes
+    /// that these figures determine.
     fn fit_new(
         &mut self,
         base: &mut Profile,
@@ -168,7 +168,7 @@ impl Search<'_> {
         (active, built)
     }
 
-    /// Fits to what counts at this stage of the search, from the axes that it depends on.
+    /// Fits the axes that matter to the figures that count at this stage.
     fn fit_shown(
         &mut self,
         base: &mut Profile,
@@ -192,7 +192,7 @@ impl Search<'_> {
         (self.left() >= axes.len()).then(|| solve::jacobian(self, base, axes, point))
     }
 
-    /// What no figure depends on goes back to where it began: where it was drawn means nothing.
+    /// Resets parameters without effect to their starting values.
     fn put_back(
         &mut self,
         base: &Profile,
@@ -216,7 +216,7 @@ impl Search<'_> {
         }
     }
 
-    /// Further places to start from: the best of some that are spread evenly over the ranges.
+    /// Further starts: the best of some points that are spread evenly over the ranges.
     fn drawn(
         &mut self,
         base: &Profile,

@@ -22,25 +22,25 @@ const BELIEVED: f64 = 2.0;
 /// The pull towards the starting values: off by the whole range counts as off by this much.
 pub(super) const PULL: f64 = 0.02;
 
-/// What a profile is held against.
+/// The wanted figures of a search.
 pub(super) trait Objective {
-    /// What each residual is of: `new/rand_write_4k`.
+    /// The test of each residual: `new/rand_write_4k`.
     fn labels(&self) -> Vec<String>;
-    /// How many runs it takes to know a profile's residuals.
+    /// Number of runs for the residuals of a profile.
     fn runs(&self) -> usize;
-    /// The logarithms of simulated over wanted.
+    /// The residuals: logarithms of simulated over wanted.
     ///
     /// # Errors
-    /// Why the profile can't be simulated.
+    /// The profile can't be simulated.
     fn residuals(&mut self, profile: &Profile) -> Result<Vec<f64>, SimulationError>;
-    /// The same by figures of new storage alone, the others being 0; and how many of these cost as
-    /// much as one run. `None` where they can't be had for less.
+    /// The residuals of new storage alone, the others 0, and how many of these simulations cost as much
+    /// as a full one. `None` if they cost no less.
     fn of_new(&mut self, profile: &Profile) -> Option<(Result<Vec<f64>, SimulationError>, usize)> {
         let _ = profile;
         None
     }
-    /// The same by another seed: how far figures scatter by themselves. `None` where that is not
-    /// known.
+    /// The residuals with another seed, which show the scatter of the figures. `None` if there are
+    /// none.
     fn by_seed(
         &mut self,
         profile: &Profile,
@@ -49,7 +49,7 @@ pub(super) trait Objective {
         let _ = (profile, seed);
         None
     }
-    /// How much of each residual the search goes by.
+    /// The residuals with their weights.
     fn counted(&self, residuals: Vec<f64>) -> Vec<f64> {
         residuals
     }
@@ -61,43 +61,43 @@ pub(super) struct Search<'a> {
     labels: Vec<String>,
     seed: u64,
     limit: usize,
-    /// How many profiles were simulated.
+    /// Number of simulated profiles.
     pub simulations: usize,
     known: BTreeMap<Vec<String>, (Profile, Vec<f64>)>,
     known_new: BTreeMap<Vec<String>, Vec<f64>>,
-    /// How many simulations of new storage alone were made since they last counted as one, and how
-    /// many do.
+    /// Number of simulations of new storage alone since they last counted as a full one, and the
+    /// number that counts as one.
     parts: usize,
     whole: usize,
-    /// Whether only figures of new storage count at this stage.
+    /// Whether only figures of new storage count at present.
     only_new: bool,
-    /// What each figure counts for how little it scatters.
+    /// Weight of each figure by its scatter.
     steady: Vec<f64>,
 }
 
-/// What a search came to.
+/// The result of a search.
 pub(super) struct Found {
     /// The best profile, without new names and sources.
     pub profile: Profile,
-    /// What moved freely.
+    /// The continuous parameters.
     pub axes: Vec<Axis>,
-    /// What moves in steps.
+    /// The parameters that move in steps.
     pub coarse: Vec<Axis>,
-    /// What has no order, and was tried in all its forms.
+    /// The switches, whose values have no order: all were tried.
     pub switches: Vec<&'static str>,
     /// Its residuals.
     pub residuals: Vec<f64>,
-    /// What each of them is of.
+    /// The test of each residual.
     pub labels: Vec<String>,
-    /// How they change, by figure and axis, over the axis' whole range.
+    /// Derivatives of the residuals by figure and axis, over the whole range of the axis.
     pub jacobian: DMatrix<f64>,
-    /// The misfit that each start came to.
+    /// The final misfit of each start.
     pub starts: Vec<f64>,
-    /// Whether the search ended for want of simulations.
+    /// Whether the search used up its simulations.
     pub exhausted: bool,
 }
 
-/// A place of all free axes, with what it comes to.
+/// A point of all free axes with its residuals.
 #[derive(Clone, Debug)]
 pub(super) struct Point {
     pub places: Vec<f64>,
@@ -112,7 +112,7 @@ impl<'a> Search<'a> {
         options: &FitOptions,
     ) -> Result<Search<'a>, PredictError> {
         let labels = objective.labels();
-        // One is kept for what is found at the end.
+        // One simulation is kept for the final profile.
         let limit = (options.simulations / objective.runs().max(1)).saturating_sub(1).max(1);
         let mut search = Search {
             objective,
@@ -134,7 +134,7 @@ impl<'a> Search<'a> {
         Ok(search)
     }
 
-    /// How many runs were made.
+    /// Number of runs so far.
     pub fn runs(&self) -> usize {
         self.simulations * self.objective.runs()
     }
@@ -150,7 +150,7 @@ impl<'a> Search<'a> {
         Ok(found)
     }
 
-    /// What is new, where that alone can be simulated; it costs a part of a simulation.
+    /// The residuals of new storage, if it can be simulated alone; counts as a part of a simulation.
     fn simulate_new(&mut self, profile: &Profile) -> Result<Vec<f64>, SimulationError> {
         let key = values(profile);
         if let Some(known) = self.known_new.get(&key) {
@@ -169,8 +169,8 @@ impl<'a> Search<'a> {
         Ok(found)
     }
 
-    /// The residuals of a profile; `None` where no simulation is left. What can't be simulated is
-    /// as far off as can be.
+    /// The residuals of a profile; `None` if no simulation is left. A profile that can't be simulated
+    /// has the largest residuals.
     pub fn residuals_of(&mut self, profile: &Profile) -> Option<Vec<f64>> {
         if self.simulations >= self.limit {
             return None;
@@ -188,7 +188,7 @@ impl<'a> Search<'a> {
         Some(found)
     }
 
-    /// The residuals with the axes at these places.
+    /// The residuals with the axes at these coordinates.
     pub fn at(&mut self, base: &Profile, axes: &[Axis], places: &[f64]) -> Option<Vec<f64>> {
         match profile_at(base, axes, places) {
             Ok(profile) => self.residuals_of(&profile),
@@ -201,8 +201,8 @@ impl<'a> Search<'a> {
         counted.iter().zip(&self.steady).map(|(one, steady)| one * steady).collect()
     }
 
-    /// Simulates a place by other seeds, so that figures which are chance count less from now on.
-    /// What was found before must be asked for again; it is remembered.
+    /// Simulates a point with other seeds, so that scattering figures weigh less from now on. Earlier
+    /// residuals must be read again; the simulations are cached.
     pub fn learn_scatter(&mut self, base: &Profile, axes: &[Axis], places: &[f64]) {
         let Ok(profile) = profile_at(base, axes, places) else { return };
         let Ok(own) = self.simulate(&profile) else { return };
@@ -220,7 +220,7 @@ impl<'a> Search<'a> {
         self.steady = (0..self.labels.len()).map(|figure| steady(of(figure))).collect();
     }
 
-    /// Whether only figures of new storage count from now on.
+    /// Sets whether only figures of new storage count from now on.
     pub fn only_new(&mut self, only: bool) {
         self.only_new = only;
     }
@@ -229,7 +229,7 @@ impl<'a> Search<'a> {
         &self.labels
     }
 
-    /// The residuals of a profile that was simulated, whatever they count.
+    /// The residuals of a simulated profile, without weights.
     pub fn plain(&mut self, profile: &Profile) -> Vec<f64> {
         self.simulate(profile).unwrap_or_else(|_| vec![FAR; self.labels.len()])
     }
@@ -253,12 +253,12 @@ impl<'a> Search<'a> {
     }
 }
 
-/// What tells a profile from others that were made of the same one.
+/// The values that differ between profiles made from the same one.
 fn values(profile: &Profile) -> Vec<String> {
     profile.parameters.values().map(|one| knob::written(&one.value)).collect()
 }
 
-/// The profile with the axes at these places.
+/// The profile with the axes at these coordinates.
 pub(super) fn profile_at(
     base: &Profile,
     axes: &[Axis],
@@ -267,14 +267,14 @@ pub(super) fn profile_at(
     let moved: Vec<(&str, f64)> = axes
         .iter()
         .zip(places)
-        // Where it began it keeps its very words.
+        // An unchanged parameter keeps its spelling.
         .filter(|(axis, place)| (axis.place(axis.start) - **place).abs() > 1e-9)
         .map(|(axis, place)| (axis.key.as_str(), axis.value(*place)))
         .collect();
     knob::set_all(base, &moved)
 }
 
-/// What a figure counts that scatters so over seeds: 1 were it the same for all of them.
+/// Weight of a figure with this scatter over seeds; 1 without any.
 fn steady(figure: impl Iterator<Item = f64> + Clone) -> f64 {
     let count = figure.clone().count() as f64;
     let mean = figure.clone().sum::<f64>() / count.max(1.0);
@@ -283,7 +283,7 @@ fn steady(figure: impl Iterator<Item = f64> + Clone) -> f64 {
     FINEST / (FINEST * FINEST + variance).sqrt()
 }
 
-/// What is made small.
+/// The minimized sum of squares.
 pub(super) fn cost(axes: &[Axis], point: &Point) -> f64 {
     let figures: f64 = point.residuals.iter().map(|one| one * one).sum();
     let pulls: f64 = axes
@@ -299,7 +299,7 @@ pub(super) fn is_new(label: &str) -> bool {
     label.starts_with("new/")
 }
 
-/// The axes by which some figure moves.
+/// The axes that change some figure.
 pub(super) fn determined(jacobian: &DMatrix<f64>) -> Vec<usize> {
     (0..jacobian.ncols()).filter(|index| jacobian.column(*index).amax() >= DETERMINED).collect()
 }

@@ -2,8 +2,8 @@
 //! derivatives: simulated figures jump a little, so small ones would measure the jumps.
 //!
 //! A simplex or an evolution strategy (argmin, cmaes) needs no derivatives, but some thousands of
-//! simulations at this many parameters; a run takes seconds. What makes this one quick is that it
-//! sees every figure by itself and not only their sum.
+//! simulations at this many parameters; a run takes seconds. This method is quicker because it uses
+//! every figure and not only their sum.
 
 use std::cell::RefCell;
 use std::f64::consts::FRAC_PI_2;
@@ -16,18 +16,17 @@ use nalgebra::{DMatrix, DVector, Dyn};
 use super::axis::Axis;
 use super::search::{PULL, Point, Search, cost};
 
-/// A difference that moves every figure by less is taken again, wider: figures come in steps of
-/// nearly a percent.
+/// A finite difference that changes every figure by less is widened: figures have steps of nearly a
+/// percent.
 const SEEN: f64 = 0.03;
-/// Nearer than this to an end of its range a parameter does not start: the map from the unbounded
-/// coordinate is flat there.
+/// Minimum distance of a start from the ends of the range, where the map from the unbounded coordinate
+/// is flat.
 const EDGE: f64 = 0.03;
-/// What a step of Gauss and Newton is damped by: a parameter that moves no figure by this from end
-/// to end of its range stays.
+/// Damping of a Gauss-Newton step: a parameter whose whole range changes no figure by this much stays.
 const DAMPED: f64 = 0.1;
-/// No such step goes further than this share of a range.
+/// Maximum length of such a step, as a share of a range.
 const FARTHEST: f64 = 0.3;
-/// The search ends where a step promises less than this.
+/// Minimum expected improvement of a step.
 const TOLERANCE: f64 = 1e-3;
 
 /// How each figure changes along each axis, over its whole range. Axes along which little changes

@@ -1,5 +1,5 @@
-//! What a fit starts from: the run's scenario, its filesystem, the device's size, the profile's
-//! values and ranges.
+//! The start of a fit: the run's scenario and filesystem, and the starting profile at the capacity of
+//! the measured device.
 
 use flashlag_schema::profile::Profile;
 use flashlag_schema::scenario::{Scenario, Step};
@@ -13,31 +13,31 @@ use super::rerun::{filesystem_of, only_new, reads, scenario_of, with_fewer_reads
 use super::search::Objective;
 use crate::{PredictError, RunInputError, Simulation, SimulationError, Simulator, knob};
 
-/// All that a search needs besides a simulator.
-pub(super) struct Prepared {
+/// The inputs of a search besides its simulator.
+pub(super) struct Inputs {
     pub profile: Profile,
     pub scenario: Scenario,
     pub filesystem: String,
     pub leave: Option<Bytes>,
     pub seed: u64,
     pub figures: Vec<Figure>,
-    /// Parameters that this run has nothing to say about, and why.
+    /// Parameters that this run does not determine, with the reasons.
     pub held: Vec<(String, String)>,
-    /// What it lacks, in words.
+    /// What the run lacks, a sentence each.
     pub lacks: Vec<String>,
 }
 
-/// A profile against a run: the run's scenario, simulated.
-pub(super) struct OfRun<'a> {
-    pub prepared: &'a Prepared,
+/// The objective of fitting to a run: its scenario is simulated.
+pub(super) struct RunObjective<'a> {
+    pub inputs: &'a Inputs,
     pub simulator: &'a mut dyn Simulator,
     pub seed: u64,
 }
 
-impl Objective for OfRun<'_> {
+impl Objective for RunObjective<'_> {
     fn labels(&self) -> Vec<String> {
         let label = |figure: &Figure| format!("{}/{}", figure.state.name(), figure.test);
-        self.prepared.figures.iter().map(label).collect()
+        self.inputs.figures.iter().map(label).collect()
     }
 
     fn runs(&self) -> usize {
@@ -45,10 +45,10 @@ impl Objective for OfRun<'_> {
     }
 
     fn of_new(&mut self, profile: &Profile) -> Option<(Result<Vec<f64>, SimulationError>, usize)> {
-        let Prepared { filesystem, scenario, leave, figures, .. } = self.prepared;
+        let Inputs { filesystem, scenario, leave, figures, .. } = self.inputs;
         let new = only_new(scenario.clone());
         let part = measured(&new);
-        // Filling and idle waits take longer than tests, but without tests they are cheap.
+        // Filling and idling without tests are cheap to simulate.
         let whole = (measured(scenario) / part.max(1)).max(1);
         if part == 0 || whole == 1 {
             return None;
@@ -81,7 +81,7 @@ impl Objective for OfRun<'_> {
     }
 
     fn counted(&self, residuals: Vec<f64>) -> Vec<f64> {
-        counted(&self.prepared.figures, &residuals)
+        counted(&self.inputs.figures, &residuals)
     }
 
     fn residuals(&mut self, profile: &Profile) -> Result<Vec<f64>, SimulationError> {
@@ -89,16 +89,16 @@ impl Objective for OfRun<'_> {
     }
 }
 
-impl OfRun<'_> {
+impl RunObjective<'_> {
     fn simulated_by(&mut self, profile: &Profile, seed: u64) -> Result<Vec<f64>, SimulationError> {
-        let Prepared { filesystem, scenario, leave, figures, .. } = self.prepared;
+        let Inputs { filesystem, scenario, leave, figures, .. } = self.inputs;
         let simulation = Simulation { profile, filesystem, scenario, seed, leave: *leave };
         let run = self.simulator.simulate(&simulation)?;
         Ok(residuals(figures, &run))
     }
 }
 
-/// How many tests a scenario measures, all repeats counted.
+/// Number of tests that a scenario measures, with repeats.
 fn measured(scenario: &Scenario) -> usize {
     let tests = |step: &Step| match step {
         Step::Measure { tests, repeat, .. } => tests.len() * *repeat as usize,
@@ -107,7 +107,7 @@ fn measured(scenario: &Scenario) -> usize {
     scenario.steps.iter().map(tests).sum()
 }
 
-pub(super) fn prepare(request: &FitRequest<'_>) -> Result<Prepared, PredictError> {
+pub(super) fn inputs(request: &FitRequest<'_>) -> Result<Inputs, PredictError> {
     let run = request.run;
     let refuse = |reason| PredictError::Run { run: request.run_name.to_owned(), reason };
     let figures = figures(run, &simulated);
@@ -125,7 +125,7 @@ pub(super) fn prepare(request: &FitRequest<'_>) -> Result<Prepared, PredictError
     if run.status != RunStatus::Complete {
         lacks.push("The run did not end; only what it finished is fitted.".to_owned());
     }
-    Ok(Prepared {
+    Ok(Inputs {
         profile,
         scenario,
         filesystem,
@@ -137,7 +137,7 @@ pub(super) fn prepare(request: &FitRequest<'_>) -> Result<Prepared, PredictError
     })
 }
 
-/// How many of a phase's operations are simulated.
+/// Number of simulated operations of a phase.
 fn simulated(phase: &Phase) -> u64 {
     match phase.operation {
         Operation::SequentialRead | Operation::RandomRead => reads(phase.block_bytes),
@@ -145,7 +145,7 @@ fn simulated(phase: &Phase) -> u64 {
     }
 }
 
-/// The profile on a device of the run's size; its spare area goes with it.
+/// The profile with the capacity of the measured device, and a proportional spare area.
 fn sized(start: &Profile, run: &Run) -> Result<Profile, RunInputError> {
     let measured = match run.target.kind {
         TargetKind::Simulated => run.environment.device.size_bytes.value(),

@@ -10,9 +10,9 @@ use super::search::{Point, Search, cost};
 use super::solve;
 use crate::knob;
 
-/// A step is kept where the sum of squares falls below this share.
+/// A step is kept if it reduces the sum of squares below this share.
 const WORTH: f64 = 0.9;
-/// At most this many rounds over all steps.
+/// Maximum number of rounds over all steps.
 const ROUNDS: usize = 4;
 
 /// Parameters without an order, each with its values.
@@ -21,10 +21,10 @@ const SWITCHES: [(&str, &[&str]); 2] = [
     ("gc.hot_cold", &["true", "false"]),
 ];
 
-/// Parameters that new storage determines only together: other times make up for a smaller unit, and
-/// the times that fit a wrong pair are wrong for all that follows.
+/// Parameters that new storage determines only together: other times compensate a smaller unit, and
+/// times fitted to a wrong pair are wrong afterwards.
 const UNITS: [&str; 2] = ["map.unit", "map.program_unit"];
-/// The parameter that shows in writes that need not be durable; times make up for it too.
+/// The parameter that changes writes that are not durable; times compensate it too.
 const BUFFER: [&str; 1] = ["buffer.size"];
 /// Rounds of least squares for each device at first, and for the leading ones.
 const FIRST_ROUNDS: usize = 3;
@@ -34,17 +34,17 @@ const LEADERS: usize = 4;
 /// Candidates whose sum of squares exceeds the best by this factor are dropped.
 const HOPELESS: f64 = 8.0;
 
-/// A device that is off by this factor more than the best in its sum of squares, and by so much, is
-/// as good: new storage does not tell them apart.
+/// A device whose sum of squares exceeds the best by at most this factor and amount counts as equal:
+/// new storage does not distinguish them.
 const AS_GOOD: f64 = 1.5;
 const AS_GOOD_BY: f64 = 0.005;
 
-/// A device, and the times that come nearest with it.
+/// A device with its best times.
 pub(super) type Built = (Profile, Point);
 
-/// Every pair of units within their ranges, each with the times that come nearest with it, and those
-/// that lead with every size of write buffer. The best is gone on with; returned are all pairs that
-/// new storage does not tell from it, itself the first.
+/// Tries every pair of units within their ranges with its best times, and the leading pairs with
+/// every size of the write buffer. Continues with the best and returns all pairs that new storage
+/// does not distinguish from it, the best first.
 pub(super) fn pairs(
     search: &mut Search<'_>,
     free: &Free<'_>,
@@ -58,11 +58,11 @@ pub(super) fn pairs(
         let least = all.first().map_or(0.0, off);
         all.retain(|one| off(one) <= HOPELESS * least);
     };
-    // From where the search began: times that were fitted to another device may lie on bounds, off
-    // which no step leads.
+    // From the starting values: times fitted to another device may lie on bounds that no step
+    // leaves.
     let places = free.fine.iter().map(|axis| axis.place(axis.start)).collect();
     let start = Point { places, residuals: Vec::new() };
-    // What the last rounds need is kept for them.
+    // Simulations for the last rounds are kept.
     let last = search.share_of(LEADERS * LAST_ROUNDS * (free.active.len() + 2));
     let first_until = until.saturating_sub(last);
     let named = |keys: &[&str]| -> Vec<&Axis> {
@@ -81,7 +81,7 @@ pub(super) fn pairs(
         }
     }
     rank(&mut built);
-    // Of each pair of units the buffer that comes nearest.
+    // The best buffer for each pair of units.
     let mut leaders: Vec<Built> = Vec::new();
     for one in built {
         let known = leaders.iter().any(|other| same(&other.0, &one.0, &UNITS));
@@ -105,7 +105,7 @@ pub(super) fn pairs(
     leaders
 }
 
-/// Whether two devices have the same of these.
+/// Whether two devices have equal values of these parameters.
 pub(super) fn same(one: &Profile, other: &Profile, keys: &[&str]) -> bool {
     let value = |profile: &Profile, key: &str| {
         profile.parameters.get(key).map(|parameter| knob::written(&parameter.value))
@@ -113,7 +113,7 @@ pub(super) fn same(one: &Profile, other: &Profile, keys: &[&str]) -> bool {
     keys.iter().all(|key| value(one, key) == value(other, key))
 }
 
-/// A device in every form that these give it within their ranges.
+/// A device with every combination of these parameters within their ranges.
 pub(super) fn forms(base: &Profile, axes: &[&Axis]) -> Vec<Profile> {
     let mut devices = vec![base.clone()];
     for axis in axes {
@@ -126,8 +126,7 @@ pub(super) fn forms(base: &Profile, axes: &[&Axis]) -> Vec<Profile> {
     devices
 }
 
-/// A device with the times that come nearest, from those of a point; `None` where no simulation is
-/// left for it.
+/// A device with its best times, starting from those of a point; `None` if no simulation is left.
 fn nearest_times(
     search: &mut Search<'_>,
     free: &Free<'_>,
@@ -148,12 +147,12 @@ fn nearest_times(
     Some((device, point))
 }
 
-/// All that a switch can be.
+/// The values of a switch.
 pub(super) fn options_of(key: &str) -> &'static [&'static str] {
     SWITCHES.iter().find(|(known, _)| *known == key).map_or(&[], |one| one.1)
 }
 
-/// The switches that a profile has and that are not held.
+/// The free switches of a profile.
 pub(super) fn switches(profile: &Profile, held: &[(String, String)]) -> Vec<&'static str> {
     let free = |key: &&str| {
         profile.parameters.contains_key(*key) && !held.iter().any(|(known, _)| known == key)
@@ -161,7 +160,7 @@ pub(super) fn switches(profile: &Profile, held: &[(String, String)]) -> Vec<&'st
     SWITCHES.iter().map(|(key, _)| *key).filter(free).collect()
 }
 
-/// All profiles that are one step, or one switch, away.
+/// All profiles that differ by one step or one switch.
 fn neighbours(base: &Profile, coarse: &[Axis], switches: &[&str]) -> Vec<(usize, Step)> {
     let mut all = Vec::new();
     for (which, key) in switches.iter().enumerate() {
@@ -178,7 +177,7 @@ fn neighbours(base: &Profile, coarse: &[Axis], switches: &[&str]) -> Vec<(usize,
     all
 }
 
-/// One step away.
+/// Profiles that differ by one step.
 enum Step {
     Switch(String, &'static str),
     Number(String, f64),
@@ -193,18 +192,18 @@ impl Step {
     }
 }
 
-/// What a search of steps goes by.
+/// The options of a search over steps.
 #[derive(Clone, Copy)]
 pub(super) struct Free<'a> {
     pub fine: &'a [Axis],
     pub coarse: &'a [Axis],
     pub switches: &'a [&'static str],
-    /// The fine axes that some figure moves by.
+    /// The continuous axes that change some figure.
     pub active: &'a [usize],
 }
 
-/// The point that a step leads to: as it is, or with what moves freely corrected for it, since
-/// another mapping unit is a better device only with other times.
+/// The point after a step: unchanged otherwise, or with the continuous parameters corrected for it,
+/// since another mapping unit is better only with other times.
 fn stepped_to(
     search: &mut Search<'_>,
     free: &Free<'_>,
@@ -222,8 +221,8 @@ fn stepped_to(
     Some(if better { corrected } else { plain })
 }
 
-/// Takes every step that is worth it, round after round, until a round has none. With `solve`, what
-/// moves freely follows each of them, at a share of what is left.
+/// Takes every sufficient step, in rounds, until a round has none. With `solve`, the continuous
+/// parameters are fitted after each, with a share of the remaining simulations.
 pub(super) fn improve(
     search: &mut Search<'_>,
     free: &Free<'_>,
@@ -237,7 +236,7 @@ pub(super) fn improve(
         let mut better = false;
         let mut taken: Option<usize> = None;
         for (which, step) in neighbours(base, free.coarse, free.switches) {
-            // Another step of the same was just taken: the next round goes on from there.
+            // The same parameter was just changed: the next round continues from there.
             if taken == Some(which) || search.simulations >= until {
                 continue;
             }

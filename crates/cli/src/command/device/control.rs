@@ -1,3 +1,5 @@
+//! Commands to a served device.
+
 use std::path::Path;
 
 use anyhow::Result;
@@ -11,18 +13,18 @@ use crate::args::{CutArgs, FaultArgs, FaultWhat, RecordArgs, StatFormat};
 use crate::exit::Exit;
 use crate::say;
 
-fn told(text: &str) -> Result<Exit> {
+fn print(text: &str) -> Result<Exit> {
     say::text(text)?;
     Ok(Exit::Done)
 }
 
-fn shown(view: &str) -> Result<Exit> {
+fn draw(view: &str) -> Result<Exit> {
     say::view(view)?;
     Ok(Exit::Done)
 }
 
 /// Sends a command, ignoring the reply.
-fn tell(mut control: Control, command: &Command) -> Result<Exit> {
+fn send(mut control: Control, command: &Command) -> Result<Exit> {
     control.ask(command)?;
     Ok(Exit::Done)
 }
@@ -30,12 +32,12 @@ fn tell(mut control: Control, command: &Command) -> Result<Exit> {
 pub fn stat(socket: Option<&Path>, format: StatFormat) -> Result<Exit> {
     let stats = connect(socket)?.stat()?;
     match format {
-        StatFormat::Text => shown(&device_stats(&stats, Style::of_stdout())),
+        StatFormat::Text => draw(&device_stats(&stats, Style::of_stdout())),
         StatFormat::Json => {
             say::json(&format!("{}\n", serde_json::to_string_pretty(&stats)?))?;
             Ok(Exit::Done)
         }
-        StatFormat::Openmetrics => told(&device_metrics(&stats)),
+        StatFormat::Openmetrics => print(&device_metrics(&stats)),
     }
 }
 
@@ -48,17 +50,17 @@ pub fn cut(args: &CutArgs) -> Result<Exit> {
     };
     let command = Command::Cut { moment, stay_off: args.stay_off };
     match connect(args.socket.as_deref())?.ask(&command)? {
-        Answer::Cut(report) => shown(&power_cut(&report, Style::of_stdout())),
-        _ => told("It will be cut then.\n"),
+        Answer::Cut(report) => draw(&power_cut(&report, Style::of_stdout())),
+        _ => print("The power will be cut at that moment.\n"),
     }
 }
 
 pub fn on(socket: Option<&Path>) -> Result<Exit> {
-    tell(connect(socket)?, &Command::On)
+    send(connect(socket)?, &Command::On)
 }
 
 pub fn repair(socket: Option<&Path>) -> Result<Exit> {
-    tell(connect(socket)?, &Command::Repair)
+    send(connect(socket)?, &Command::Repair)
 }
 
 pub fn fault(args: &FaultArgs) -> Result<Exit> {
@@ -80,7 +82,7 @@ pub fn fault(args: &FaultArgs) -> Result<Exit> {
         seed: args.seed,
         times: args.times,
     };
-    tell(connect(args.socket.as_deref())?, &Command::Fault(fault))
+    send(connect(args.socket.as_deref())?, &Command::Fault(fault))
 }
 
 pub fn record(args: &RecordArgs) -> Result<Exit> {
@@ -89,12 +91,12 @@ pub fn record(args: &RecordArgs) -> Result<Exit> {
         return match control.ask(&Command::RecordStop)? {
             Answer::Recorded { requests, complete } => {
                 let requests = format::plural(requests as usize, "request", "requests");
-                let end = if complete { "" } else { "; then its file was full" };
-                told(&format!("{requests}{end}\n"))
+                let end = if complete { "" } else { "; the file reached its limit" };
+                print(&format!("{requests}{end}\n"))
             }
             _ => Ok(Exit::Done),
         };
     };
     let path = std::path::absolute(file)?;
-    tell(control, &Command::Record { path, data: args.data, limit: args.limit })
+    send(control, &Command::Record { path, data: args.data, limit: args.limit })
 }

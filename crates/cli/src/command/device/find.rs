@@ -1,4 +1,4 @@
-//! Where devices are found, and those that run.
+//! The sockets of served devices.
 
 use std::fs::Metadata;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -11,26 +11,26 @@ use flashlag_serve::Control;
 const NAME: &str = "flashlag-device-";
 const CONTROL: &str = ".control";
 
-/// Where sockets lie that nobody named.
+/// The default directory of sockets.
 fn folder() -> PathBuf {
     let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
     runtime.filter(|path| path.is_dir()).unwrap_or_else(std::env::temp_dir)
 }
 
-/// The socket of a device of that profile.
+/// The default socket of a device with that profile.
 pub fn socket(profile: &str) -> PathBuf {
     let name = Path::new(profile).file_stem().unwrap_or_default().to_string_lossy();
     folder().join(format!("{NAME}{name}"))
 }
 
-/// Where the device on a socket is told things.
+/// The default control socket of the device on a socket.
 pub fn control_of(socket: &Path) -> PathBuf {
     let mut name = socket.as_os_str().to_owned();
     name.push(CONTROL);
     PathBuf::from(name)
 }
 
-/// A connection to the device that was named, by either of its sockets, or to the only one.
+/// A connection to the named device, by either of its sockets, or else to the only one.
 pub fn connect(named: Option<&Path>) -> Result<Control> {
     let Some(named) = named else {
         let mut running = running_in(&folder());
@@ -40,9 +40,13 @@ pub fn connect(named: Option<&Path>) -> Result<Control> {
                 running.push(last);
                 let all: Vec<String> =
                     running.iter().map(|path| path.display().to_string()).collect();
-                bail!("{} devices run: say which, by its socket: {}", all.len(), all.join(", "))
+                bail!(
+                    "{} devices are running: name the socket of one: {}",
+                    all.len(),
+                    all.join(", ")
+                )
             }
-            (None, _) => bail!("no device runs here: start one with `flashlag device PROFILE`"),
+            (None, _) => bail!("no device is running: start one with `flashlag device PROFILE`"),
         };
     };
     let beside = control_of(named);
@@ -50,15 +54,15 @@ pub fn connect(named: Option<&Path>) -> Result<Control> {
     Ok(Control::connect(if is_device { &beside } else { named })?)
 }
 
-/// Control sockets of ours behind which somebody listens: in a folder for all, anybody can make one of such
-/// a name.
+/// Control sockets of this user with a listener. The owner is checked: in a shared directory another
+/// user can make a socket of such a name.
 fn running_in(folder: &Path) -> Vec<PathBuf> {
     let ours = rustix::process::geteuid().as_raw();
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let sockets = entries.filter(|entry| {
         let name = entry.file_name();
         let name = name.to_string_lossy();
-        let is_socket = |told: Metadata| told.file_type().is_socket() && told.uid() == ours;
+        let is_socket = |found: Metadata| found.file_type().is_socket() && found.uid() == ours;
         entry.metadata().is_ok_and(is_socket) && name.starts_with(NAME) && name.ends_with(CONTROL)
     });
     let mut paths: Vec<PathBuf> = sockets.map(|entry| entry.path()).collect();

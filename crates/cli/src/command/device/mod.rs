@@ -1,8 +1,8 @@
-//! `flashlag device`: a simulated device that anything can use, and what is said to it.
+//! `flashlag device`: serves a simulated device over NBD, and controls a served one.
 
+mod control;
 mod find;
 mod serve;
-mod told;
 
 use anyhow::Result;
 
@@ -10,15 +10,15 @@ use crate::args::{DeviceAction, DeviceArgs};
 use crate::exit::Exit;
 use crate::terminal::Terminal;
 
-/// Serves a device, or talks to one that is served.
+/// Serves a device, or controls a served one.
 pub fn device(args: &DeviceArgs, terminal: &Terminal) -> Result<Exit> {
     match &args.action {
         None => serve::serve(&args.serve, terminal),
-        Some(DeviceAction::Stat { socket, format }) => told::stat(socket.as_deref(), *format),
-        Some(DeviceAction::Cut(cut)) => told::cut(cut),
-        Some(DeviceAction::On { socket }) => told::on(socket.as_deref()),
-        Some(DeviceAction::Fault(fault)) => told::fault(fault),
-        Some(DeviceAction::Repair { socket }) => told::repair(socket.as_deref()),
-        Some(DeviceAction::Record(record)) => told::record(record),
+        Some(DeviceAction::Stat { socket, format }) => control::stat(socket.as_deref(), *format),
+        Some(DeviceAction::Cut(cut)) => control::cut(cut),
+        Some(DeviceAction::On { socket }) => control::on(socket.as_deref()),
+        Some(DeviceAction::Fault(fault)) => control::fault(fault),
+        Some(DeviceAction::Repair { socket }) => control::repair(socket.as_deref()),
+        Some(DeviceAction::Record(record)) => control::record(record),
     }
 }

@@ -12,24 +12,24 @@ use crate::say;
 use crate::signals::stop_flag;
 use crate::terminal::Terminal;
 
-/// How soon an end is noticed.
+/// Interval of looking for an end.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Serves a device until it is told to end.
+/// Serves a device until Ctrl-C, SIGTERM or an error.
 pub fn serve(args: &ServeArgs, terminal: &Terminal) -> Result<Exit> {
     let launch = launch(args)?;
     let stop = stop_flag()?;
     let mut running = launch.start()?;
     if !terminal.quiet {
-        let told = match secured(&running.uri(), args) {
+        let usage = match secured(&running.uri(), args) {
             Some(uri) => by_uri(&uri, &running),
             None => attach(&running),
         };
-        say::text(&told)?;
+        say::text(&usage)?;
     }
     while !stop.load(Ordering::Relaxed) {
         if running.ended_within(LOOK)? {
-            // It was told to, or it failed: that says which.
+            // `stop` reports whether it ended on request or failed.
             return running.stop().map(|()| Exit::Done).map_err(Into::into);
         }
     }
@@ -51,7 +51,7 @@ fn launch(args: &ServeArgs) -> Result<Launch> {
     }
     if !listen.is_local() && options.is_empty() {
         bail!(
-            "{listen} can be reached from elsewhere, and anybody could write to the device: give \
+            "{listen} can be reached from other machines, which could write to the device: give \
              --tls-certificates or --tls-psk, or listen on a unix socket or on 127.0.0.1"
         );
     }
@@ -60,7 +60,7 @@ fn launch(args: &ServeArgs) -> Result<Launch> {
         Listen::Tcp(..) => control_of(&socket(&profile)),
     });
     let settings = Settings {
-        // nbdkit looks for files from where it is, which is here.
+        // nbdkit resolves relative paths itself, in another directory.
         profile: if Path::new(&profile).is_file() {
             absolute(Path::new(&profile))?
         } else {
@@ -88,11 +88,11 @@ fn absolute(path: &Path) -> Result<String> {
     Ok(std::path::absolute(path)?.to_string_lossy().into_owned())
 }
 
-/// The device's URI for clients that must prove who they are; `None` where none must.
+/// The device's URI with TLS; `None` without it.
 fn secured(uri: &str, args: &ServeArgs) -> Option<String> {
     let secure = uri.replacen("nbd", "nbds", 1);
     if let Some(keys) = &args.tls_psk {
-        // A line for each client: its name, a colon, its key.
+        // Each line is a client's name, a colon and its key.
         let text = std::fs::read_to_string(keys).unwrap_or_default();
         let name = text.lines().find_map(|line| line.split_once(':')).map_or("NAME", |line| line.0);
         let joint = if secure.contains('?') { '&' } else { '?' };
@@ -103,19 +103,19 @@ fn secured(uri: &str, args: &ServeArgs) -> Option<String> {
     args.tls_certificates.as_ref().map(|_| secure)
 }
 
-/// How clients that take a URI attach to it.
+/// Usage for clients that take a URI.
 fn by_uri(uri: &str, running: &Running) -> String {
     let control = shell_word(&running.control_socket().to_string_lossy());
     format!(
         "The device is at {uri}\n\n\
-         To see it:\n  nbdinfo '{uri}'\n\
-         To copy to it, or from it:\n  nbdcopy FILE '{uri}'\n\n\
-         How it is: flashlag device stat {control}\n\
-         It ends with Ctrl-C.\n"
+         To show it:\n  nbdinfo '{uri}'\n\
+         To copy to it:\n  nbdcopy FILE '{uri}'\n\n\
+         Statistics: flashlag device stat {control}\n\
+         Ctrl-C stops it.\n"
     )
 }
 
-/// A word as a shell takes it.
+/// A word, quoted for a shell where necessary.
 fn shell_word(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-:=,+@%".contains(c);
     match word.chars().all(plain) {
@@ -124,7 +124,7 @@ fn shell_word(word: &str) -> String {
     }
 }
 
-/// How clients attach to it.
+/// Usage for a kernel, a virtual machine and fio.
 fn attach(running: &Running) -> String {
     let uri = running.uri();
     let control = shell_word(&running.control_socket().to_string_lossy());
@@ -147,12 +147,12 @@ fn attach(running: &Running) -> String {
     format!(
         "The device is at {uri}\n\n\
          As root, on a kernel with nbd:\n  nbd-client {nbd_client}\n\
-         On one without:\n  mkdir -p /tmp/device && nbdfuse /tmp/device/disk '{uri}' &\n  \
+         On a kernel without nbd:\n  mkdir -p /tmp/device && nbdfuse /tmp/device/disk '{uri}' &\n  \
          losetup --find --show --direct-io=on /tmp/device/disk\n\
          In a virtual machine:\n  qemu-system-x86_64 … -drive {drive}\n\
          To measure it:\n  fio --name=test --ioengine=nbd --uri='{uri}' --rw=randwrite --bs=4k --fsync=1 --size=100m\n\n\
-         How it is: flashlag device stat {control}\n\
-         It ends with Ctrl-C.\n"
+         Statistics: flashlag device stat {control}\n\
+         Ctrl-C stops it.\n"
     )
 }
 
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_that_must_prove_who_it_is_is_told_how_by_the_uri() {
+    fn the_uri_of_a_device_with_tls_names_the_key_of_a_client() {
         let folder = tempfile::tempdir().unwrap();
         let keys = folder.path().join("keys");
         std::fs::write(&keys, "alice:00112233\nbob:44556677\n").unwrap();

@@ -22,7 +22,7 @@ use crate::signals::stop_flag;
 use crate::terminal::Terminal;
 use crate::typed::{self, LEAVE, SET};
 
-/// Above this it asks.
+/// Writes above this need the user's consent.
 const ASK_ABOVE: Bytes = Bytes(4_000_000_000);
 
 /// Runs a scenario: plan, ask, run, show.
@@ -66,7 +66,7 @@ pub(super) fn once(args: &RunArgs, terminal: &Terminal) -> Result<Exit> {
     Ok(exit)
 }
 
-/// What the host's own kernel mounts for a lab is seen by this process alone.
+/// Makes the mounts of a lab on the host's own kernel private to this process.
 fn enter_own_mounts(target: &Target) -> Result<()> {
     match target {
         Target::Lab(lab) if lab.spec.host => {
@@ -77,7 +77,7 @@ fn enter_own_mounts(target: &Target) -> Result<()> {
     }
 }
 
-/// Where a run is too large for a volume, the error has the command that is not.
+/// An error of a run that is too large for its volume suggests a command whose run fits.
 fn that_fits(error: RunError) -> anyhow::Error {
     let RunError::Room { fits: Some(fits), .. } = &error else { return error.into() };
     let text = |bytes: Bytes| format!("{}MB", bytes.0 / 1_000_000);
@@ -92,7 +92,7 @@ fn thresholds(texts: &[String]) -> Result<Vec<Threshold>> {
     texts.iter().map(|text| Ok(text.parse::<Threshold>()?)).collect()
 }
 
-/// A threshold that no phase of the scenario can decide is found before anything is measured.
+/// Refuses a threshold on a phase that the scenario lacks, before anything is measured.
 fn check_phases(thresholds: &[Threshold], scenario: &Scenario) -> Result<()> {
     let phases = flashlag_runner::measured(scenario).into_iter();
     let phases = phases.map(|(state, run, test)| PhaseName { state, run, test });
@@ -100,7 +100,7 @@ fn check_phases(thresholds: &[Threshold], scenario: &Scenario) -> Result<()> {
     thresholds.iter().try_for_each(|threshold| Ok(threshold.check(&phases)?))
 }
 
-/// The built-in scenario of that name, or the file.
+/// The built-in scenario of that name, or the one in that file.
 fn scenario(args: &RunArgs) -> Result<Scenario> {
     let text = scenario_text(&args.scenario)?;
     Scenario::parse(&text, &args.set).with_context(|| format!("scenario {}", args.scenario))
@@ -132,8 +132,8 @@ fn request(
     })
 }
 
-/// The command that makes the same run again: without where its results go, so that the same run is
-/// the same file wherever it is kept.
+/// The command that repeats the run, without the paths of its results: the same run gives the same
+/// file wherever it is stored.
 fn command(args: &RunArgs) -> Vec<String> {
     let mut words = vec!["flashlag".to_owned(), "run".to_owned(), args.scenario.clone()];
     words.extend(["--on".to_owned(), args.on.clone()]);
@@ -163,7 +163,7 @@ fn say_cleaned(cost: &Cost, terminal: &Terminal) {
         let path = cleaned.directory.display();
         if !cleaned.is_complete() {
             say::note(&format!(
-                "note: {path} of another run is left, whole or in part: `flashlag clean` says why"
+                "note: {path} of another run could not be removed: `flashlag clean` says why"
             ));
         } else if !terminal.quiet {
             let bytes = cleaned.removed.bytes;
@@ -172,7 +172,7 @@ fn say_cleaned(cost: &Cost, terminal: &Terminal) {
     }
 }
 
-/// Says what the run costs; asks where that is much.
+/// Prints what the run will write, and asks for consent if that is much.
 fn may_write(prepared: &Prepared, cost: &Cost, args: &RunArgs) -> Result<bool> {
     let written = Bytes(cost.estimate.written.0.saturating_mul(u64::from(args.runs)));
     if args.yes || written <= ASK_ABOVE {
@@ -213,8 +213,7 @@ fn conclude(
 ) -> Result<Exit> {
     let report = results.write_report(run, args.report.is_some());
     let output = results.run.path();
-    // The run is measured and stored: a reader that went away, or a full disk below a log, changes
-    // nothing of how it ended.
+    // The run is stored: a closed pipe, or a full disk below a log, does not change its status.
     if let Err(error) = say::view(&terminal.summary(run))
         && !crate::exit::is_closed_pipe(&error)
     {
@@ -222,7 +221,7 @@ fn conclude(
     }
     if let Some(asked) = results.run.displaced_from() {
         let taken = asked.display();
-        say::note(&format!("note: {taken} was made by something else while this run went on"));
+        say::note(&format!("note: {taken} was made by another program during this run"));
     }
     if let Ok(report) = &report {
         say::note(&format!("Report  {}", report.display()));
@@ -232,17 +231,17 @@ fn conclude(
     decide(run, &output, thresholds)
 }
 
-/// An error outweighs distrust, distrust a threshold.
+/// The exit status: an error outweighs a failed check, which outweighs a crossed threshold.
 fn decide(run: &Run, output: &Path, thresholds: &[Threshold]) -> Result<Exit> {
     match &run.status {
-        RunStatus::Failed { error, .. } => bail!("{error}\n  What was measured before is kept."),
+        RunStatus::Failed { error, .. } => bail!("{error}\n  The measurements before it are kept."),
         RunStatus::Interrupted { .. } => {
             let output = output.to_string_lossy();
             match run.target.kind {
                 TargetKind::Path => return Err(typed::resumed(&output)),
                 _ => {
                     let output = typed::quoted(&output);
-                    bail!("stopped; what was simulated or measured is kept in {output}")
+                    bail!("stopped; its measurements are kept in {output}")
                 }
             }
         }

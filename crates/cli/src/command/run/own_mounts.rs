@@ -1,4 +1,4 @@
-//! Mounts that nobody else sees, and that end with this process however it ends.
+//! A mount namespace of this process alone, whose mounts end with it however it ends.
 
 use std::ffi::OsStr;
 use std::os::unix::process::CommandExt;
@@ -6,23 +6,23 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-/// Says that the namespace of mounts is ours already.
+/// Environment variable that is set once the process has its own mount namespace.
 const VARIABLE: &str = "FLASHLAG_OWN_MOUNTS";
-/// What others unmount is unmounted here too: a disk that is to be pulled is not held. What is mounted here
-/// nobody else sees.
+/// Mount propagation: what others unmount is unmounted here too, so that a disk can be removed; mounts
+/// made here stay private.
 const WORDS: [&str; 3] = ["--mount", "--propagation", "slave"];
 
-/// Starts this program anew in a namespace of mounts of its own, unless it is in one.
+/// Starts this program anew in a mount namespace of its own, unless it has one.
 pub fn enter() -> Result<()> {
     if std::env::var_os(VARIABLE).as_deref() == Some(OsStr::new("1")) {
         return Ok(());
     }
-    // Tried with a program that does nothing: once this one is replaced, nobody is left to say why.
+    // Tried with a program that does nothing: once this one is replaced, it can't report an error.
     let tried = Command::new("unshare").args(WORDS).arg("true").output();
     let tried = tried.context("cannot start unshare (on Debian: apt install util-linux)")?;
     if !tried.status.success() {
         bail!(
-            "this machine lets nobody mount here ({}): leave out `host` for a guest, which mounts \
+            "this machine does not allow mounts of one's own ({}): leave out `host` for a guest, which mounts \
              in a kernel of its own",
             String::from_utf8_lossy(&tried.stderr).trim()
         );

@@ -15,14 +15,14 @@ const SCENARIO: &str = "lifecycle";
 const SETTING: &str = "protocol";
 /// The scenario's own steps.
 const OWN: &str = "own";
-/// Those of the profile's reviewers.
+/// The steps of the profile's reviewers.
 const PUBLISHED: &str = "published";
 
-/// The run that is meant where a protocol was asked for: of that scenario, with the settings, the
-/// filesystem and the free space that it had. `None` where none was.
+/// The arguments with the scenario, settings, filesystem and free space of the requested protocol;
+/// `None` if no protocol was requested.
 ///
 /// # Errors
-/// A protocol that there is not; `published` without a profile whose device reviewers measured.
+/// An unknown protocol; `published` without a profile that has published rows.
 pub fn applied(args: &RunArgs) -> Result<Option<RunArgs>> {
     let (asked, more): (Vec<_>, Vec<_>) =
         args.set.iter().cloned().partition(|(key, _)| args.scenario == SCENARIO && key == SETTING);
@@ -63,7 +63,7 @@ fn profile_of(on: &str) -> Result<Option<Profile>> {
     }
 }
 
-/// The check that has figures of its own, rather than changes from one target to another.
+/// The check of absolute figures, rather than of changes from one target to another.
 fn published(profile: &Profile) -> Result<&ProfileCheck> {
     let figures = profile.checks.iter().find(|check| check.against.is_none());
     figures.or_else(|| profile.checks.first()).with_context(|| {
@@ -76,7 +76,7 @@ fn published(profile: &Profile) -> Result<&ProfileCheck> {
     })
 }
 
-/// Settings, free space and filesystem as the check has them, where the command line says nothing else.
+/// Takes settings, free space and filesystem from the check unless the command line sets them.
 fn follow(args: &mut RunArgs, check: &ProfileCheck) -> Result<()> {
     for (key, value) in &check.settings {
         if !args.set.iter().any(|(known, _)| known == key) {

@@ -15,8 +15,8 @@ use crate::say;
 use crate::terminal::Terminal;
 use crate::typed;
 
-/// Makes the runs one after another, and says what they come to together. What is finished is kept
-/// and told, whatever ends the rest.
+/// Makes the runs one after another, and prints a summary of all. Finished runs are kept and
+/// summarized even if a later one fails.
 pub(super) fn repeats(args: &RunArgs, terminal: &Terminal) -> Result<Exit> {
     let base = match &args.output {
         Some(output) => output.clone(),
@@ -56,7 +56,7 @@ pub(super) fn repeats(args: &RunArgs, terminal: &Terminal) -> Result<Exit> {
     ended
 }
 
-/// Why the runs ended at that one, and how to go on with all of them.
+/// The error that ended the runs at this one, and how to resume them.
 fn ended_at(
     args: &RunArgs,
     number: u32,
@@ -67,17 +67,17 @@ fn ended_at(
     let kept = run_from(file).ok();
     let stopped = kept.is_some_and(|run| matches!(run.status, RunStatus::Interrupted { .. }));
     if !stopped {
-        return error.context(format!("run {number} of {of} did not end"));
+        return error.context(format!("run {number} of {of} did not finish"));
     }
     let base = typed::quoted(&base.to_string_lossy());
     anyhow::anyhow!(
-        "run {number} of {of} was stopped; what was measured is kept: the same command with --runs \
-         {of} --resume -o {base} goes on with all of them"
+        "run {number} of {of} was stopped; its measurements are kept: the same command with --runs {of} \
+         --resume -o {base} continues all of them"
     )
 }
 
-/// The arguments of one repeat. A simulation repeats with the seeds that follow: the same one would
-/// give the same file.
+/// The arguments of one repeat. A simulation repeats with consecutive seeds: the same seed would give
+/// the same file.
 fn repeat(args: &RunArgs, number: u32, file: &Path) -> RunArgs {
     let simulated = matches!(Target::parse(&args.on), Ok(Target::Simulated(_)));
     let step = if simulated { u64::from(number) - 1 } else { 0 };
@@ -85,10 +85,10 @@ fn repeat(args: &RunArgs, number: u32, file: &Path) -> RunArgs {
         output: Some(file.to_owned()),
         report: args.report.as_ref().map(|report| numbered(report, number)),
         seed: args.seed.wrapping_add(step),
-        // A simulation takes seconds and begins anew.
+        // A simulation takes seconds and is not resumed.
         resume: args.resume && file.exists() && !simulated,
         force: args.force || (args.resume && file.exists() && simulated),
-        // Who agreed to the first has agreed to all: it says what all of them write.
+        // The question of the first run names what all of them write.
         yes: args.yes || number > 1,
         ..args.clone()
     }
@@ -104,7 +104,8 @@ fn numbered(path: &Path, number: u32) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// The third of three runs must not find, an hour later, that its name is taken.
+/// Checks every destination before the first run: the third of three runs must not find, an hour
+/// later, that its name is taken.
 fn check_places(args: &RunArgs, files: &[PathBuf]) -> Result<()> {
     for (number, file) in (1..).zip(files) {
         if !(args.resume && file.exists()) {
@@ -117,7 +118,7 @@ fn check_places(args: &RunArgs, files: &[PathBuf]) -> Result<()> {
     Ok(())
 }
 
-/// The run in that file, where it came to its end.
+/// The run in that file if it is complete.
 fn complete(file: &Path) -> Result<Option<Run>> {
     if !file.exists() {
         return Ok(None);
@@ -126,7 +127,7 @@ fn complete(file: &Path) -> Result<Option<Run>> {
     Ok(Some(run).filter(|run| run.status == RunStatus::Complete))
 }
 
-/// Distrust outweighs a threshold.
+/// The graver exit status: a failed check is graver than a crossed threshold.
 fn worse(one: Exit, other: Exit) -> Exit {
     let rank = |exit: Exit| match exit {
         Exit::Done => 0,
