@@ -44,7 +44,7 @@ pub fn suggest(error: impl fmt::Display, changes: &[(Named, &str)]) -> anyhow::E
 /// The error of a stopped run, with the command that resumes it.
 pub fn resumed(output: &str) -> anyhow::Error {
     let command = resuming(std::env::args().skip(1).collect(), output);
-    let error = "stopped; what was measured is kept, and this goes on with it:".to_owned();
+    let error = "stopped; its measurements are kept, and this command resumes it:".to_owned();
     Suggestion { error, command }.into()
 }
 

@@ -77,7 +77,7 @@ fn a_device_is_served_asked_cut_and_ended() {
     assert!(device.wait().unwrap().success());
     assert_eq!(std::fs::read_dir(path).unwrap().count(), 0, "something is left behind");
     let (found, text) = told(&["stat"]);
-    assert!(!found && text.contains("no device runs here"), "{text}");
+    assert!(!found && text.contains("no device is running"), "{text}");
 }
 
 #[test]

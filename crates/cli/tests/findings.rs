@@ -41,7 +41,7 @@ fn findings_that_do_not_follow_are_refused_though_the_checksum_holds() {
     run.seal();
     let (status, said) = verify(&run);
     assert_eq!(status, Some(1), "{said}");
-    assert!(said.contains("1 figure does not hold"), "{said}");
+    assert!(said.contains("1 figure differs from the recomputed one"), "{said}");
     assert!(said.contains("findings.causes[0].effect.cost_s_per_1000.value: stored "), "{said}");
 }
 

@@ -4,7 +4,7 @@ use flashlag_schema::{Reading, Run, RunStatus, TargetKind};
 use flashlag_units::Nanos;
 use flashlag_views::{device_name, format, kind_name};
 
-/// What was measured: its label, else a short name of it.
+/// The name of the device: its label, or else a short name.
 pub(crate) fn subject(run: &Run) -> String {
     device_name(run)
 }
@@ -35,12 +35,12 @@ pub(crate) fn storage(run: &Run) -> Option<String> {
     (!words.is_empty()).then(|| words.join(" "))
 }
 
-/// From the start of the run to the end of its last phase.
+/// Time from the start of the run to the end of its last phase.
 pub(crate) fn duration(run: &Run) -> Option<Nanos> {
     run.phases.iter().map(|phase| phase.began_ns.plus(phase.elapsed_ns)).max()
 }
 
-/// How the run ended, where it did not end as it should.
+/// How an incomplete run ended.
 pub(crate) fn status(run: &Run) -> Option<String> {
     let at = |step: &u32| format!("before step {}", u64::from(*step) + 1);
     match &run.status {
@@ -59,8 +59,8 @@ pub(crate) fn footer(run: &Run) -> String {
     )
 }
 
-/// A value as text, or why there is none.
-pub(crate) fn told<T>(
+/// A value as text, or the reason why it is missing.
+pub(crate) fn text_or_reason<T>(
     reading: &Reading<T>,
     text: impl FnOnce(&T) -> String,
 ) -> Result<String, String> {

@@ -26,10 +26,10 @@ impl Lede {
 pub(crate) struct Page<'a> {
     pub(crate) title: String,
     pub(crate) style: Markup,
-    /// Properties of the strip's axis for the style sheet.
+    /// CSS properties of the picture's axis.
     pub(crate) axis: Markup,
     pub(crate) banner: Option<&'a str>,
-    /// What was measured, most important first.
+    /// Device, scenario and machine, most important first.
     pub(crate) meta: Vec<String>,
     pub(crate) sentence: String,
     pub(crate) ledes: Vec<Lede>,
@@ -81,7 +81,7 @@ pub(crate) fn report(run: &Run, options: &Options) -> String {
     Markup::of(&page).into_string()
 }
 
-/// What to do about what costs most, where a row lags.
+/// The fix of the costliest cause, if a row lags.
 fn advice(run: &Run) -> Option<Lede> {
     let verdicts = flashlag_views::strip(run);
     let rows = verdicts.groups.iter().flat_map(|group| &group.rows);

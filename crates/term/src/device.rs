@@ -64,7 +64,7 @@ fn flash_lines(page: &mut Page, flash: &FlashState) {
     if let (Some(programmed), Some(copied)) = (flash.programmed_bytes, flash.copied_bytes) {
         line(page, "programmed", &format!("{programmed}, {copied} of it copies"));
     }
-    line(page, "holds", &flash.mapped_bytes.to_string());
+    line(page, "data", &flash.mapped_bytes.to_string());
     if let Some(free) = flash.free_blocks {
         line(page, "free blocks", &free.to_string());
     }

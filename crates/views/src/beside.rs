@@ -9,7 +9,7 @@ use flashlag_units::Bytes;
 /// The published throughputs of the device of a simulated run.
 pub(crate) struct Beside {
     profile: Option<Profile>,
-    /// The check whose protocol the run repeats; `None` where it repeats none.
+    /// The check whose protocol the run repeats, if it repeats one.
     check: Option<ProfileCheck>,
 }
 

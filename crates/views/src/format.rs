@@ -6,7 +6,7 @@ use flashlag_units::{Bytes, Nanos};
 
 /// What stands where a percentile has too few values beyond it.
 pub const TOO_FEW: &str = "n too small";
-/// What stands where there is no value at all.
+/// The text of a missing value.
 pub const NONE: &str = "-";
 
 /// Milliseconds for a column, without the unit: `0.004`, `0.61`, `2.6`, `124`, `1,102`.
@@ -38,7 +38,7 @@ pub fn time(value: Nanos) -> String {
 
 pub use flashlag_units::{count, mb_per_s, percent as share, rate};
 
-/// `part` of `whole` as [`share`]; `-` where there is no whole.
+/// `part` of `whole` as [`share`]; `-` if `whole` is 0.
 pub fn share_of(part: u64, whole: u64) -> String {
     flashlag_units::ratio(part, whole).map_or_else(|| NONE.to_owned(), share)
 }
@@ -126,7 +126,7 @@ pub fn plural(n: usize, one: &str, many: &str) -> String {
     format!("{} {}", count(n as u64), if n == 1 { one } else { many })
 }
 
-/// A limit that waits are held against: the frame at 60 Hz as precisely as its name.
+/// A limit of waits; one frame at 60 Hz with two decimals.
 pub fn limit(limit: Nanos) -> String {
     if limit == flashlag_schema::Lag::FRAME_60HZ { "16.67 ms".to_owned() } else { time(limit) }
 }

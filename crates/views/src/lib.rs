@@ -1,4 +1,4 @@
-//! What a run means. Pure over run files: every view (terminal, HTML, Markdown) says what is
+//! The view model of a run: verdicts, headlines, findings and tables. Pure over run files: every view (terminal, HTML, Markdown) says what is
 //! decided here, so that they agree.
 //!
 //! Strings that come from a device or a scenario are passed on as they are: escaping and stripping

@@ -47,7 +47,7 @@ pub struct LifecycleRow {
     pub run: u32,
     /// One for each column; `None` where that test was not run in this stage.
     pub cells: Vec<Option<LifecycleCell>>,
-    /// Why this stage was not run, and what to try.
+    /// The reason why this stage was skipped, and what to try.
     pub skipped: Option<String>,
     /// Failed checks that cover any cell of it.
     pub failures: Vec<Failure>,

@@ -11,7 +11,7 @@ use crate::published::own_devices;
 /// A published device below the picture. Never given a verdict.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mark {
-    /// As it is called in the data: `nexus7-2012`.
+    /// The device's name in the data: `nexus7-2012`.
     pub key: &'static str,
     /// `Nexus 7`.
     pub device: String,

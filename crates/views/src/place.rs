@@ -27,7 +27,7 @@ pub struct Place {
     pub slower: Option<&'static Published>,
     /// The nearest faster figure.
     pub faster: Option<&'static Published>,
-    /// What must be said before comparing: queue depth, page cache; empty where nothing.
+    /// Caveats of the comparison: queue depth, page cache; empty without any.
     pub caveat: String,
 }
 
@@ -56,7 +56,7 @@ pub fn places(run: &Run) -> Vec<Place> {
         .collect()
 }
 
-/// Which of the four tests a phase is, by what it did.
+/// The one of the four tests that a phase is, by its operation.
 fn workload(phase: &Phase) -> Option<&'static str> {
     match (phase.operation, phase.block_bytes) {
         (Operation::SequentialRead, Bytes(262_144)) => Some("seq_read_256k"),

@@ -59,7 +59,7 @@ pub struct Spread {
 }
 
 impl Spread {
-    /// Of the runs' figures; `None` of none.
+    /// The spread of the runs' figures; `None` without any.
     pub fn of(values: &[f64]) -> Option<Spread> {
         let count = values.len() as f64;
         let mean = values.iter().sum::<f64>() / count;
@@ -91,7 +91,7 @@ pub(crate) fn spread(values: impl Iterator<Item = f64> + Clone) -> Option<f64> {
     (count > 1.0 && mean > 0.0).then(|| (square / (count - 1.0)).sqrt() / mean)
 }
 
-/// Runs of one scenario on one device, together: those that came to their end, of `asked`.
+/// The repeats of one scenario on one device: the complete ones, of `asked`.
 pub fn repeats(runs: &[Run], asked: usize) -> Repeats {
     let mut rows: Vec<(String, RepeatRow)> = Vec::new();
     for run in runs {
@@ -202,7 +202,7 @@ fn sentence(runs: &[Run], asked: usize) -> String {
     let judged: Vec<_> = said.iter().filter_map(words).collect();
     let missing = match asked - runs.len() {
         0 => String::new(),
-        some => format!("; {} not come to an end", format::plural(some, "run has", "runs have")),
+        some => format!("; {} incomplete", format::plural(some, "run is", "runs are")),
     };
     let Some(alone) = worst(judged.iter().map(|(alone, _)| *alone)) else {
         let failed = said.iter().filter(|said| **said == Said::NotJudged).count();
@@ -235,7 +235,7 @@ fn sentence(runs: &[Run], asked: usize) -> String {
     let by = longest.and_then(Deciding::of).map(|deciding| format!(", by {}", deciding.title));
     let unjudged = match said.len() - judged.len() {
         0 => String::new(),
-        some => format!("; {} no verdict", format::plural(some, "run has", "runs have")),
+        some => format!("; {} no verdict", format::plural(some, "run is", "runs are")),
     };
     format!("{first}{}{unjudged}{missing}.", by.unwrap_or_default())
 }

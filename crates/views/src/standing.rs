@@ -1,5 +1,4 @@
-//! How the built-in profiles fare against published rows: what `flashlag profiles check` found, as
-//! it is stored beside the profiles. A test of the command runs every check anew and compares.
+//! The results of `flashlag profiles check` for the built-in profiles, as stored beside the profiles. A test of the command runs every check anew and compares.
 
 use std::sync::LazyLock;
 
@@ -13,7 +12,7 @@ use crate::format;
 pub struct Standing {
     /// The profile's name.
     pub profile: String,
-    /// Published rows that it is held against.
+    /// Number of published rows.
     pub rows: u32,
     /// Those that come out within 20 % (a published change in percent: within 5 points).
     pub near: u32,
@@ -24,7 +23,7 @@ pub struct Standing {
 static STANDINGS: LazyLock<Vec<Standing>> =
     LazyLock::new(|| parse(include_str!("../../../profiles/standing.csv")));
 
-/// Of every built-in profile that is held against published rows.
+/// The standings of all built-in profiles with published rows.
 pub fn standings() -> &'static [Standing] {
     &STANDINGS
 }
@@ -43,11 +42,11 @@ fn parse(text: &str) -> Vec<Standing> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Model {
     /// A built-in profile, with what is published of its device.
-    Held(&'static Standing),
+    Checked(&'static Standing),
     /// The same on a filesystem on which nothing published was measured; the profile's own.
-    HeldElsewhere(&'static Standing, String),
-    /// A profile that nothing published is held against.
-    HeldAgainstNothing,
+    CheckedElsewhere(&'static Standing, String),
+    /// A built-in profile without published rows.
+    Unpublished,
     /// A profile of the user's own, or another version's, with published rows to check.
     NotChecked(String),
     /// A profile that was fitted to a measured run: its warnings.
@@ -62,20 +61,20 @@ impl Model {
         }
         let record = run.target.profile.as_ref();
         let Some(profile) = record.and_then(|record| Profile::parse(&record.text).ok()) else {
-            return Some(Model::HeldAgainstNothing);
+            return Some(Model::Unpublished);
         };
         if let Some(from) = &profile.fitted_from {
             return Some(Model::Fitted(from.run.clone(), from.warnings()));
         }
         if profile.checks.is_empty() {
-            return Some(Model::HeldAgainstNothing);
+            return Some(Model::Unpublished);
         }
         let built_in = builtin_profile(&profile.name).and_then(|text| Profile::parse(text).ok());
         let standing = standings().iter().find(|standing| standing.profile == profile.name);
         Some(match standing.filter(|_| built_in.as_ref() == Some(&profile)) {
             Some(standing) => match is_as_published(run, &profile) {
-                true => Model::Held(standing),
-                false => Model::HeldElsewhere(standing, profile.filesystem),
+                true => Model::Checked(standing),
+                false => Model::CheckedElsewhere(standing, profile.filesystem),
             },
             None => Model::NotChecked(profile.name),
         })
@@ -84,7 +83,7 @@ impl Model {
     /// `It is a model: 19 of 22 published rows within 20%`, without a full stop.
     pub fn in_words(&self) -> String {
         match self {
-            Model::Held(Standing { rows, near, .. }) => {
+            Model::Checked(Standing { rows, near, .. }) => {
                 let of = match near == rows {
                     true => format!("all {rows}"),
                     false => format!("{near} of {rows}"),
@@ -95,13 +94,14 @@ impl Model {
                     false => format!("It is a model: {of} published rows within 20%"),
                 }
             }
-            Model::HeldElsewhere(standing, own) => {
-                let held = Model::Held(standing).in_words();
-                format!("{held}, on {own}; nothing is published of this filesystem on the device")
+            Model::CheckedElsewhere(standing, own) => {
+                let held = Model::Checked(standing).in_words();
+                format!(
+                    "{held}, on {own}; there are no published rows of this filesystem on the device"
+                )
             }
-            Model::HeldAgainstNothing => {
-                "It is a model that is held against nothing: no published row is of this device"
-                    .to_owned()
+            Model::Unpublished => {
+                "It is an unchecked model: there are no published rows of this device".to_owned()
             }
             Model::NotChecked(name) => format!(
                 "It is a model whose rows were not compared with published ones: `flashlag \

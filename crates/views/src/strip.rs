@@ -22,7 +22,7 @@ pub struct Strip {
 /// Rows under one title.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StripGroup {
-    /// What they are.
+    /// Their kind.
     pub kind: GroupKind,
     /// `4 KiB durable random write, n = 12,000 each`.
     pub title: String,
@@ -39,7 +39,7 @@ pub struct StripRow {
     pub phase: usize,
     /// Its figures; late is longer than one 60 Hz frame.
     pub figures: Figures,
-    /// Its verdict, or why it has none.
+    /// Its verdict, or the reason for having none.
     pub judgement: Judgement,
     /// `cut short`, where it ended before its time.
     pub note: Option<String>,
@@ -76,7 +76,7 @@ pub fn strip(run: &Run) -> Strip {
     Strip { groups, marks: marks_beside(run) }
 }
 
-/// Which group a phase belongs to, under which title, as what; `None` where it is not shown.
+/// The group of a phase, its title and kind; `None` if it is not shown.
 fn place_of(run: &Run, plan: &Plan, phase: &Phase) -> Option<(GroupKind, String, String)> {
     let group = decides(plan, phase)?;
     if group == GroupKind::DurableWrite {

@@ -29,7 +29,7 @@ pub fn caveat(histogram: &Histogram) -> Option<String> {
     ))
 }
 
-/// What a row's last column says.
+/// The verdict of a row, or the reason for having none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Judgement {
     /// It can be judged.
@@ -89,7 +89,7 @@ impl Judgement {
         }
     }
 
-    /// The verdict, where there is one.
+    /// The verdict, if there is one.
     pub fn verdict(&self) -> Option<LagVerdict> {
         match self {
             Judgement::Judged { verdict, .. } => Some(*verdict),

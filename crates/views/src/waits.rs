@@ -12,7 +12,7 @@ use crate::naming::{stage_of, subject_name};
 /// The section: one full bar for each group.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WaitSection {
-    /// The result: `Storage is to blame: it holds 92% of a typical wait and 99% of the longest`.
+    /// The result: `Storage is to blame: 92% of a typical wait and 99% of the longest`.
     pub heading: String,
     /// What waited: `SQLite saves, rollback journal`.
     pub what: String,
@@ -123,7 +123,7 @@ fn denied(claim: &str) -> String {
     format!("“{}” failed", claim.trim_end_matches('.'))
 }
 
-/// What holds the first group, and how much of the last.
+/// The main part of the first group, and its share in the last.
 fn heading(found: &WaitFinding) -> String {
     let groups = || found.groups.iter().filter(|group| group.phase == found.phase);
     let (Some(typical), Some(longest)) = (groups().next(), groups().next_back()) else {
@@ -141,7 +141,7 @@ fn heading(found: &WaitFinding) -> String {
         StallCause::Executing => ("The work itself takes most", |group| group.on_cpu),
         StallCause::Stopped | StallCause::Mixed | StallCause::Unknown => {
             return format!(
-                "No one cause: storage holds {} of {first}, waiting for a CPU {}, the work itself \
+                "No single cause: storage takes {} of {first}, waiting for a CPU {}, the work itself \
                  {}",
                 format::share(typical.blocked),
                 format::share(typical.waiting_for_cpu),
@@ -151,10 +151,9 @@ fn heading(found: &WaitFinding) -> String {
     };
     let held = format::share(part(typical));
     match typical.range == longest.range {
-        true => format!("{what}: it holds {held} of {first}"),
-        false => format!(
-            "{what}: it holds {held} of {first} and {} of the longest",
-            format::share(part(longest))
-        ),
+        true => format!("{what}: {held} of {first}"),
+        false => {
+            format!("{what}: {held} of {first} and {} of the longest", format::share(part(longest)))
+        }
     }
 }

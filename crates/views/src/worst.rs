@@ -1,4 +1,4 @@
-//! Which rows decide what a device is like, and the worst of them: one rule for the headline of a
+//! The rows that decide a verdict, and the worst of them: one rule for the headline of a
 //! run and for a comparison.
 
 use flashlag_explain::{LagVerdict, Plan, is_fill};

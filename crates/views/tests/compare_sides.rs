@@ -162,7 +162,7 @@ fn a_series_that_nothing_can_be_said_of_says_why() {
     assert!(one.contains("in 1 of 2 runs") && one.ends_with("; 1 run has no verdict."), "{one}");
     let stopped = repeats(&[quick], 3).sentence;
     assert!(stopped.contains("in 1 of 3 runs"), "{stopped}");
-    assert!(stopped.ends_with("; 2 runs have not come to an end."), "{stopped}");
+    assert!(stopped.ends_with("; 2 runs are incomplete."), "{stopped}");
 }
 
 #[test]

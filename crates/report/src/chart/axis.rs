@@ -3,9 +3,9 @@ use flashlag_units::Nanos;
 
 use super::svg::{Anchor, Pct, Svg};
 
-/// The logarithmic latency axis: whole decades of nanoseconds. From 0.1 ms to 10 s, so that reports
-/// can be held side by side; wider, by whole decades, only where the data are, as on storage that
-/// answers within microseconds.
+/// The logarithmic latency axis: whole decades of nanoseconds. From 0.1 ms to 10 s, so that reports can
+/// be compared; extended by whole decades only for data beyond, as on storage that answers within
+/// microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LatencyAxis {
     low: u32,
@@ -14,7 +14,7 @@ pub(crate) struct LatencyAxis {
 
 /// 0.1 ms and 10 s, as powers of ten in nanoseconds.
 const USUAL: LatencyAxis = LatencyAxis { low: 5, high: 10 };
-/// 100 ns and 1,000 s: what lies beyond is drawn at the edge.
+/// 100 ns and 1,000 s: values beyond are drawn at the edge.
 const WIDEST: LatencyAxis = LatencyAxis { low: 2, high: 12 };
 
 /// One frame at 30 Hz.
@@ -33,7 +33,7 @@ impl LatencyAxis {
         })
     }
 
-    /// Where a value lies, 0 to 100; at the edge where it lies beyond.
+    /// The position of a value, 0 to 100; values beyond are at the edge.
     pub(crate) fn at(&self, value: Nanos) -> f64 {
         let decades = f64::from(self.high - self.low);
         let power = (value.0.max(1) as f64).log10() - f64::from(self.low);
@@ -45,7 +45,7 @@ impl LatencyAxis {
         Pct(self.at(value))
     }
 
-    /// How many decades it spans.
+    /// Number of decades.
     pub(crate) fn decades(&self) -> u32 {
         self.high - self.low
     }
@@ -64,7 +64,7 @@ impl LatencyAxis {
             .collect()
     }
 
-    /// In words, for who can't see it.
+    /// The text alternative.
     pub(crate) fn in_words(&self) -> String {
         let ticks = self.ticks();
         let name = |tick: Option<&(f64, String)>| tick.map(|(_, name)| name.clone());
@@ -72,7 +72,7 @@ impl LatencyAxis {
         format!("{} to {}", first.unwrap_or_default(), last.unwrap_or_default())
     }
 
-    /// The zones of a reader's patience: class, from, to.
+    /// The zones of noticed and frozen waits: class, from, to.
     pub(crate) fn zones(&self) -> [(&'static str, f64, f64); 3] {
         let late = self.at(Lag::FRAME_60HZ);
         let noticed = self.at(flashlag_views::NOTICED);

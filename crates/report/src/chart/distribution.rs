@@ -1,6 +1,6 @@
 //! The percentile plot: how long the longest 1 in 10, 1 in 100, 1 in 1,000 take. The complementary
 //! distribution on two logarithmic axes, with latency upwards, drawn as the stairs that a histogram
-//! is: a straight line between two buckets would show waits that nobody had.
+//! is: a straight line between two buckets would show waits that never happened.
 
 use flashlag_stats::Histogram;
 use flashlag_units::Nanos;
@@ -28,9 +28,9 @@ pub(crate) struct DistributionPlot {
 struct Stairs {
     label: String,
     mark: SeriesMark,
-    /// Where each bucket begins, in percent from the left, with its latency.
+    /// The start of each bucket, in percent from the left, with its latency.
     steps: Vec<(f64, Nanos)>,
-    /// Its last value: one in all of them takes this long.
+    /// Its longest value.
     end: (f64, Nanos),
 }
 
@@ -55,7 +55,7 @@ impl DistributionPlot {
             // The values from this bucket on are the longest one in this many.
             let one_in = n as f64 / n.saturating_sub(before).max(1) as f64;
             before = before.saturating_add(count);
-            // What every percentile of the run file is, too.
+            // As every percentile of the run file.
             let value = Histogram::middle_of(index as usize).max(shortest).min(longest);
             (self.place(one_in), value)
         });
@@ -64,7 +64,7 @@ impl DistributionPlot {
         self.curves.push(Stairs { label, mark, steps, end });
     }
 
-    /// Where the longest one in so many begins, in percent.
+    /// The position of the longest 1 in `n`, in percent.
     fn place(&self, one_in: f64) -> f64 {
         (one_in.max(1.0).log10() / self.powers * 100.0).clamp(0.0, 100.0)
     }
@@ -123,8 +123,8 @@ impl DistributionPlot {
         svg.text("ax", (Pct(0.0), foot), (0.0, 17.0), Anchor::Start, "all");
     }
 
-    /// Where a curve carries its mark: once in each power of ten, each curve at a place of its own,
-    /// so that curves that lie on one another are both seen.
+    /// The places of a curve's marks: one in each power of ten, different for each curve, so that
+    /// overlapping curves are both visible.
     fn marked(&self, curve: &Stairs) -> Vec<f64> {
         let from = 0.3 + 0.17 * curve.mark.index() as f64;
         let places = (0..8u32).map(|power| (f64::from(power) + from) / self.powers * 100.0);

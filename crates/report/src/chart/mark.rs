@@ -1,15 +1,15 @@
 use super::svg::{Pct, Svg};
 
-/// What tells one curve of a chart from the others: a colour, a shape, and how its line is broken.
-/// The colours differ in lightness too; shape and line do without any.
+/// The style of a curve: colour, shape and dashes. Curves differ in each of them, and the colours in
+/// lightness too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SeriesMark(usize);
 
 impl SeriesMark {
-    /// How many there are.
+    /// Number of marks.
     pub(crate) const COUNT: usize = 5;
 
-    /// One after the other; from the first again after the last.
+    /// The mark of a curve by its index; marks repeat after the last.
     pub(crate) fn nth(index: usize) -> SeriesMark {
         SeriesMark(index % SeriesMark::COUNT)
     }

@@ -9,7 +9,7 @@ use super::labels::spread;
 use super::svg::{Anchor, Pct, Svg, dots, polyline};
 use crate::markup::Markup;
 
-/// How a line is drawn. Its colour says in time or late; this says which line it is.
+/// The dashes of a line, which identify it; its colour shows in time or late.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stroke {
     Thin,
@@ -58,7 +58,7 @@ impl FillPlot {
         FillPlot { axis, height, from, to, curves: Vec::new() }
     }
 
-    /// Adds a percentile at the levels where it is known.
+    /// Adds a percentile at the levels with a value.
     pub(crate) fn add(&mut self, label: String, stroke: Stroke, levels: &[(f64, Nanos)]) {
         let place = |share: f64| (share - self.from) / (self.to - self.from) * 100.0;
         let points: Vec<_> = levels.iter().map(|&(share, value)| (place(share), value)).collect();
@@ -83,7 +83,7 @@ impl FillPlot {
             let share = self.from + f64::from(tenth) / 10.0;
             let name = flashlag_views::format::share(share);
             svg.line("g", (x, Pct(0.0)), (x, Pct(100.0)));
-            // There is room on both sides, so that no name leans towards its neighbour.
+            // Room on both sides keeps names near their lines.
             svg.text("ax", (x, Pct(100.0)), (0.0, 17.0), Anchor::Middle, &name);
         }
         draw_curves(&mut svg, &self.axis, self.height, &self.curves);

@@ -3,14 +3,14 @@
 use super::svg::{Anchor, Pct, Svg};
 use crate::markup::Markup;
 
-/// Powers of ten to each side that cover the ratios; what lies beyond is an arrow at the edge.
+/// Powers of ten to each side that cover the ratios; values beyond are arrows at the edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RatioAxis {
     low: i32,
     high: i32,
 }
 
-/// More powers of ten to a side would squeeze all that is near equal.
+/// Maximum powers of ten to a side: more would squeeze ratios near 1.
 const MOST: i32 = 2;
 
 /// One ratio with its interval.

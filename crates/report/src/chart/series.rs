@@ -1,6 +1,6 @@
 //! A phase over time: the median as a line, the longest wait of each stretch as a dot, stalls
-//! marked by what they waited for. The number of marks is bounded, and each keeps the longest of
-//! what it stands for, so that no stall disappears.
+//! marked by cause. The number of marks is bounded, and each shows the longest of the stalls that it
+//! stands for, so that no stall disappears.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use crate::markup::Markup;
 pub(crate) struct SeriesPoint {
     pub(crate) ends: Nanos,
     pub(crate) median: Option<Nanos>,
-    /// Its longest wait, where that is no stall drawn on its own.
+    /// Its longest wait, unless it is a stall with its own mark.
     pub(crate) longest: Option<Nanos>,
 }
 
@@ -71,7 +71,7 @@ impl SeriesPlot<'_> {
         100.0 - self.axis.at(value)
     }
 
-    /// From which length on a stall has a shape.
+    /// Minimum length of a stall with a shape.
     fn shaped_from(&self) -> Nanos {
         if self.stalls.len() <= SHAPES { Nanos::ZERO } else { flashlag_views::FREEZE }
     }
@@ -97,7 +97,7 @@ impl SeriesPlot<'_> {
         }
     }
 
-    /// Short stalls where there are many, a dot each.
+    /// Short stalls of many, a dot each.
     fn draw_stall_dots(&self, svg: &mut Svg, x: &impl Fn(Nanos) -> f64) {
         for (class, stalls) in self.kept(x, |stall| stall.length < self.shaped_from()) {
             let marks = stalls.iter().map(|stall| (x(stall.at), self.y(stall.length)));
@@ -105,7 +105,7 @@ impl SeriesPlot<'_> {
         }
     }
 
-    /// The others, a mark each, its shape by what it waited for; the longest with its length.
+    /// The other stalls, a mark each, its shape by cause; the longest with its length.
     fn draw_long_stalls(&self, svg: &mut Svg, x: &impl Fn(Nanos) -> f64) {
         let long = self.kept(x, |stall| stall.length >= self.shaped_from());
         for (class, stalls) in &long {
@@ -197,7 +197,7 @@ fn cause_class(cause: StallCause) -> &'static str {
     }
 }
 
-/// Triangle for storage, diamond for a CPU waited for, square for executing, circle else.
+/// Triangle for storage, diamond for waiting for a CPU, square for executing, else a circle.
 fn shape(class: &str) -> &'static str {
     match class {
         "by-sto" => "M0-5.5L5 3.5H-5Z",
@@ -222,7 +222,7 @@ pub(super) fn time_ticks(svg: &mut Svg, end: Nanos) {
         [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14_400, 43_200];
     let seconds = end.as_secs_f64();
     let step = STEPS.into_iter().find(|step| seconds / *step as f64 <= 6.0).unwrap_or(86_400);
-    // Beyond a year of seconds a chart of one phase has no more use for ticks.
+    // A chart of one phase needs no ticks beyond a year of seconds.
     let count = ((seconds / step as f64).floor() as u64).min(400);
     for tick in 0..=count {
         let x = Pct((tick * step) as f64 / seconds.max(1e-9) * 100.0);

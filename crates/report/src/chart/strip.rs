@@ -9,13 +9,13 @@ use super::axis::LatencyAxis;
 use super::svg::{Anchor, Pct, Svg};
 use crate::markup::Markup;
 
-/// A median nearer to the left edge, in percent of the axis, has no room for its name beside it.
+/// Minimum distance of a median from the left edge, in percent of the axis, with room for its value.
 pub(crate) const ROOM_FOR_A_NAME: f64 = 11.0;
 
-/// How a row is drawn.
+/// The style of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StripMarks {
-    /// As measured.
+    /// Filled.
     Solid,
     /// Hollow and dashed: a failed check covers it.
     Doubtful,
@@ -120,7 +120,7 @@ pub(crate) fn axis_drawing(axis: &LatencyAxis) -> Svg {
     svg
 }
 
-/// One row; `label` names it for who can't see it.
+/// One row; `label` is its text alternative.
 pub(crate) fn strip_row(
     axis: &LatencyAxis,
     figures: &Figures,
@@ -142,7 +142,7 @@ pub(crate) fn row_drawing(axis: &LatencyAxis, figures: &Figures, marks: StripMar
 
 /// Bars, diamond, dot and the median's value, at the height of the origin.
 fn draw_marks(svg: &mut Svg, axis: &LatencyAxis, figures: &Figures) {
-    // The key says p99: where n is too small for one there is no bar, as in the terminal.
+    // Without a p99 (n too small) there is no bar, as in the terminal.
     if let (Some(from), Some(to)) = (figures.p50, figures.p99) {
         if let Some(tail) = figures.p999 {
             two_coloured(svg, axis, "thin", to, tail);
@@ -186,7 +186,7 @@ fn two_coloured(svg: &mut Svg, axis: &LatencyAxis, class: &str, from: Nanos, to:
     }
 }
 
-/// In time or late.
+/// The class of a time: in time or late.
 fn colour(value: Nanos) -> &'static str {
     if value > Lag::FRAME_60HZ { "l" } else { "m" }
 }
@@ -222,7 +222,7 @@ pub(crate) fn mark_row(axis: &LatencyAxis, device: &str, points: &[MarkPoint]) -
         } else {
             svg.shape(format_args!("<circle class=\"ref\" cx=\"{from}\" r=\"4\"/>"));
         }
-        // The first of several speaks to its left, the others to their right.
+        // The first of several has its value to the left, the others to the right.
         let left = index == 0 && points.len() > 1 && from.0 > 16.0;
         let (at, moved, anchor) = match left {
             true => (from, (-8.0, 4.0), Anchor::End),
@@ -269,7 +269,7 @@ mod tests {
     use flashlag_units::Nanos;
     use flashlag_views::{Figures, strip};
 
-    /// Where the bars of that class end, the rightmost first.
+    /// The ends of the bars of that class, the rightmost first.
     fn end_of(drawing: &str, class: &str) -> Option<f64> {
         let of_class = drawing.split("<line class=\"").filter(|line| line.starts_with(class));
         let ends = of_class.filter_map(|line| line.split("x2=\"").nth(1)?.split('%').next());

@@ -13,7 +13,7 @@ impl fmt::Display for Pct {
     }
 }
 
-/// Which end of a text its position is.
+/// The alignment of a text at its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Anchor {
     Start,
@@ -31,7 +31,7 @@ impl Anchor {
     }
 }
 
-/// An SVG under construction. Classes are ours; texts are escaped.
+/// An SVG under construction. Classes are constants of this crate; texts are escaped.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Svg(String);
 
@@ -40,7 +40,7 @@ impl Svg {
         Svg::default()
     }
 
-    /// A shape that is written out; for what the other methods don't draw. Takes no device text.
+    /// Adds SVG markup as it is, for shapes without a method. Takes no device text.
     pub(crate) fn shape(&mut self, shape: fmt::Arguments<'_>) {
         // Writing to a String does not fail.
         let _ = self.0.write_fmt(shape);
@@ -82,7 +82,7 @@ impl Svg {
         ));
     }
 
-    /// Everything that `draw` draws in a drawing of 1000 × 1000 that is stretched over this one.
+    /// Adds a drawing of 1000 × 1000, stretched over this one.
     pub(crate) fn stretched(&mut self, draw: impl FnOnce(&mut Svg)) {
         self.shape(format_args!(
             "<svg viewBox=\"0 0 1000 1000\" preserveAspectRatio=\"none\" width=\"100%\" height=\"100%\">"
@@ -114,27 +114,26 @@ impl Svg {
         self.shape(format_args!("<path class=\"{class}\" d=\"{path}\"/>"));
     }
 
-    /// What was drawn so far, bare.
+    /// The markup so far.
     pub(crate) fn bare(self) -> Markup {
         Markup::drawn(self.0)
     }
 
-    /// The drawing, `height` pixels high, with what it shows in words for who can't see it.
+    /// The drawing, `height` pixels high, with its text alternative.
     pub(crate) fn named(self, height: u32, label: &str) -> Markup {
         let label = escape(label);
         let head = format!("<svg role=\"img\" aria-label=\"{label}\" height=\"{height}\">");
         Markup::drawn(head + &self.0 + "</svg>")
     }
 
-    /// The drawing, for what is said beside it already.
+    /// The drawing without a text alternative, for content that stands beside it.
     pub(crate) fn hidden(self, height: u32) -> Markup {
         let head = format!("<svg aria-hidden=\"true\" height=\"{height}\">");
         Markup::drawn(head + &self.0 + "</svg>")
     }
 }
 
-/// A path through points of a 1000 × 1000 drawing, rounded to whole units, those that repeat left
-/// out.
+/// A path through points of a 1000 × 1000 drawing, rounded to whole units, without repeated points.
 pub(super) fn polyline(points: impl IntoIterator<Item = (f64, f64)>) -> String {
     let mut path = String::new();
     let mut last = None;

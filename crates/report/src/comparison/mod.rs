@@ -1,5 +1,5 @@
-//! The page of a comparison: the picture by test, how sure the differences are, the figures side
-//! by side, and what else differs.
+//! The page of a comparison: the picture by test, the ratios with their intervals, all figures, and
+//! what else differs.
 
 mod picture;
 mod tables;
@@ -40,7 +40,8 @@ pub(crate) fn page(comparison: &Comparison, runs: &[Run], options: &Options) -> 
     Markup::of(&page).into_string()
 }
 
-/// Who is faster, then what each is like, the largest difference, sizes, trust and warnings.
+/// The leading sentences: which side is faster, the verdict of each, the largest difference, sizes,
+/// trust and warnings.
 fn first_words(comparison: &Comparison) -> (String, Vec<Lede>) {
     let (sentence, verdict) = match comparison.faster.is_empty() {
         true => (comparison.sentence.clone(), None),
@@ -57,7 +58,7 @@ fn first_words(comparison: &Comparison) -> (String, Vec<Lede>) {
     (sentence, ledes)
 }
 
-/// How many of what, and when.
+/// The number of runs, and their dates.
 fn meta(comparison: &Comparison, runs: &[Run]) -> Vec<String> {
     let (sides, count) = (comparison.subjects.len(), runs.len());
     let mut meta = vec!["Comparison".to_owned(), format!("{sides} sides, {count} runs")];

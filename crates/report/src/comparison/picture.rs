@@ -3,7 +3,7 @@ use flashlag_views::{CompareRow, Comparison, format};
 use crate::section::figures::verdict_class;
 use crate::section::first::{Group, Picture, Row, axis_for, overloaded_row, picture, table_row};
 
-/// A group of rows for each test, one for each subject, on one axis: the same test is side by side.
+/// The picture: a group of rows for each test, with a row for each subject, on one axis.
 pub(super) fn drawn(comparison: &Comparison) -> Picture {
     let rows: Vec<&CompareRow> = comparison.rows.iter().filter(|row| row.in_strip).collect();
     let sides = rows.iter().flat_map(|row| row.sides.iter().flatten());

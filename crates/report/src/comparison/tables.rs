@@ -23,7 +23,7 @@ struct RatioRow {
     figures: Vec<(&'static str, String, bool)>,
 }
 
-/// How sure the differences are: each side's figures as so many times the first's.
+/// The ratios of each side's figures to the first side's, with their intervals.
 pub(super) fn ratios(comparison: &Comparison) -> Option<Section> {
     let all = || comparison.rows.iter().flat_map(|row| &row.ratios);
     let drawn = all().filter(|ratio| ratio.kind == RatioKind::P50);
@@ -52,7 +52,7 @@ pub(super) fn ratios(comparison: &Comparison) -> Option<Section> {
         side: vec![
             axis_note.to_owned(),
             "Hollow and grey: no difference is shown, as the interval includes equal or the figures \
-             are within 1.6%, which a histogram does not tell apart."
+             are within 1.6%, which is the resolution of a histogram."
                 .to_owned(),
         ],
         body: Markup::of(&Ratios { against, head: axis.head(), groups }),
@@ -63,7 +63,7 @@ fn name(comparison: &Comparison, index: usize) -> &str {
     comparison.subjects.get(index).map_or("", |subject| subject.name.as_str())
 }
 
-/// The row's title, and whose figures it is in where those are not the first side's.
+/// The row's title, and the side that its ratios are to unless it is the first.
 fn ratio_title(comparison: &Comparison, row: &CompareRow) -> String {
     let against = row.ratios.first().map_or(0, |ratio| ratio.against);
     let usual = comparison.rows.iter().flat_map(|row| &row.ratios).next().map(|r| r.against);
@@ -73,7 +73,7 @@ fn ratio_title(comparison: &Comparison, row: &CompareRow) -> String {
     }
 }
 
-/// One row for each side that is held against another.
+/// One row for each side with a ratio.
 fn ratio_rows(comparison: &Comparison, axis: &RatioAxis, row: &CompareRow) -> Vec<RatioRow> {
     let mut sides: Vec<usize> = row.ratios.iter().map(|ratio| ratio.of).collect();
     sides.dedup();
@@ -149,7 +149,7 @@ fn names(comparison: &Comparison) -> Vec<String> {
     comparison.subjects.iter().map(|subject| subject.name.clone()).collect()
 }
 
-/// What else differs.
+/// The table of other differences.
 pub(super) fn differs(comparison: &Comparison) -> Option<Section> {
     let names = names(comparison);
     let rows: Vec<_> = comparison
@@ -182,7 +182,7 @@ pub(super) fn differs(comparison: &Comparison) -> Option<Section> {
     })
 }
 
-/// The checks that do not all pass.
+/// The checks that do not pass on every side.
 pub(super) fn checks(comparison: &Comparison) -> Option<Section> {
     let names = names(comparison);
     let rows: Vec<_> = comparison
@@ -223,7 +223,7 @@ struct Runs {
     rows: Vec<(String, Vec<String>)>,
 }
 
-/// Which runs were compared, and how each was made.
+/// The compared runs and their commands.
 pub(super) fn runs(comparison: &Comparison, runs: &[Run], options: &Options) -> Option<Section> {
     let rows = comparison.subjects.iter().flat_map(|subject| {
         subject.runs.iter().filter_map(|&index| {

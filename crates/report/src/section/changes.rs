@@ -1,5 +1,5 @@
-//! What the interval series show: cache exhausted, throttled, periodic stalls, slower, faster; and
-//! which tests were steady. A chart only where something changed: a flat one shows nothing.
+//! Changes over time: cache exhausted, throttled, periodic stalls, slower, faster; and the steady
+//! tests. Only phases that changed have a chart.
 
 use askama::Template;
 use flashlag_schema::{ChangeKind, Phase, Run};
@@ -15,7 +15,7 @@ use crate::markup::Markup;
 struct Body {
     charts: Vec<(String, Markup)>,
     changes: Vec<Row>,
-    /// Which phases were steady and which not, a sentence each.
+    /// Sentences on the steady and the unsteady phases.
     steadiness: Vec<String>,
 }
 
@@ -29,7 +29,7 @@ struct Row {
     detail: String,
 }
 
-/// The section; `None` where no series shows anything.
+/// The section; `None` without changes.
 pub(super) fn section(run: &Run) -> Option<Section> {
     let seen = changes(run);
     if seen.is_empty() {
@@ -60,14 +60,13 @@ pub(super) fn section(run: &Run) -> Option<Section> {
     Some(Section { id: "changes", name: "Changes", heading, side, body: Markup::of(&body) })
 }
 
-/// Whether nothing changed any more in that test.
+/// Whether the test reached steady state.
 fn stays(state: &PhaseChange<'_>, events: &[PhaseChange<'_>]) -> bool {
     let mut own = events.iter().filter(|event| event.phase == state.phase);
     own.all(|event| event.change.t_ns <= state.change.t_ns)
 }
 
-/// That nothing but steady states was seen, where the picture has rows to stand for the run: a
-/// sentence instead of a section.
+/// The sentence that replaces the section if there are only steady states and the picture has rows.
 pub(super) fn steady_note(run: &Run) -> Option<String> {
     let seen = changes(run);
     let steady = |change: &PhaseChange<'_>| change.change.kind == ChangeKind::SteadyState;
@@ -80,28 +79,28 @@ fn is_steadiness(change: &PhaseChange<'_>) -> bool {
     matches!(change.change.kind, ChangeKind::SteadyState | ChangeKind::NotSteady)
 }
 
-/// Everything that changed, in order: numbered from 1 in charts and in the list.
+/// All changes in order, numbered from 1 in charts and in the list.
 fn events(run: &Run) -> Vec<PhaseChange<'_>> {
     changes(run).into_iter().filter(|change| !is_steadiness(change)).collect()
 }
 
-/// The moments of a phase that are marked in charts, with their numbers.
+/// The times of a phase's changes, with their numbers, for charts.
 pub(crate) fn numbered(run: &Run, phase: usize) -> Vec<(Nanos, usize)> {
     let events = events(run);
     let of_phase = events.iter().enumerate().filter(|(_, change)| change.phase == phase);
     of_phase.map(|(index, change)| (change.change.t_ns, index + 1)).collect()
 }
 
-/// The same in words: `1: slower after 45 min, 0.18 to 0.085 MB/s`.
+/// The changes in words: `1: slower after 45 min, 0.18 to 0.085 MB/s`.
 pub(crate) fn numbered_in_words(run: &Run, phase: usize) -> Vec<String> {
     let events = events(run);
     let of_phase = events.iter().enumerate().filter(|(_, change)| change.phase == phase);
-    let told = of_phase.map(|(index, change)| {
+    let words = of_phase.map(|(index, change)| {
         let Row { name, when, rate, .. } = row(change);
         let rate = rate.map(|rate| format!(", {rate}")).unwrap_or_default();
         format!("{}: {name} at {when}{rate}.", index + 1)
     });
-    told.collect()
+    words.collect()
 }
 
 fn row(seen: &PhaseChange<'_>) -> Row {
@@ -114,7 +113,7 @@ fn row(seen: &PhaseChange<'_>) -> Row {
         name: seen.name,
         when: format::time(change.t_ns),
         written: format::size(change.written_bytes),
-        // What the rates say already is not said again; the temperatures after them are.
+        // The rates are in the text already; the temperatures after them are added.
         detail: match (&rate, change.detail.split_once(", ")) {
             (None, _) => change.detail.clone(),
             (Some(_), rest) => rest.map(|(_, rest)| rest.to_owned()).unwrap_or_default(),
@@ -124,7 +123,7 @@ fn row(seen: &PhaseChange<'_>) -> Row {
     }
 }
 
-/// Names in one sentence; of more than this many only the number is printed.
+/// Maximum number of names in a sentence; of more only the number is printed.
 const NAMED: usize = 8;
 
 /// `Steady: 4K rand read and 4K rand write.` A phase that was not steady says by how much.
@@ -153,10 +152,10 @@ fn steadiness(settled: &[PhaseChange<'_>]) -> Vec<String> {
     said
 }
 
-/// Charts: one for each of the phases that changed most.
+/// Maximum number of charts.
 const CHARTS: usize = 4;
 
-/// The phases of which throughput changed, in the order of the run, the largest changes kept.
+/// The phases whose throughput changed most, in the order of the run.
 fn charts(run: &Run, events: &[PhaseChange<'_>]) -> Vec<(String, Markup)> {
     let mut changed: Vec<(usize, f64)> = Vec::new();
     for event in events {
@@ -177,7 +176,7 @@ fn charts(run: &Run, events: &[PhaseChange<'_>]) -> Vec<(String, Markup)> {
     phases.filter_map(|(index, phase)| chart(run, index, phase)).collect()
 }
 
-/// How large a change is: the logarithm of the ratio, whichever way it goes.
+/// The size of a change: the absolute logarithm of the ratio.
 fn size_of(before: f64, after: f64) -> f64 {
     let ratio = (after / before).ln().abs();
     if ratio.is_finite() { ratio } else { f64::MAX }
@@ -189,7 +188,8 @@ fn chart(run: &Run, index: usize, phase: &Phase) -> Option<(String, Markup)> {
     Some((flashlag_views::phase_title(run, phase), drawing.named(HEIGHT, &label)))
 }
 
-/// The throughput of a phase over time, and itself in words; `None` where there is nothing to draw.
+/// The chart of a phase's throughput over time, with its text alternative; `None` if there is nothing
+/// to draw.
 pub(crate) fn drawing(run: &Run, index: usize) -> Option<(Svg, String)> {
     let phase = run.phases.get(index)?;
     let (steps, marks) = (steps(phase), numbered(run, index));
@@ -197,7 +197,7 @@ pub(crate) fn drawing(run: &Run, index: usize) -> Option<(Svg, String)> {
     Some((RatePlot { steps: &steps, changes: &marks }.drawing(), label))
 }
 
-/// The chart's text alternative; `None` where there is nothing to draw.
+/// The text alternative of the chart; `None` if there is nothing to draw.
 fn in_words(title: &str, phase: &Phase, steps: &[(Nanos, f64)]) -> Option<String> {
     let rates = || steps.iter().map(|(_, rate)| *rate);
     let (least, most) = (rates().fold(f64::MAX, f64::min), rates().fold(0.0, f64::max));

@@ -1,4 +1,4 @@
-//! How long operations took: percentile plots on logarithmic axes; by stage, the numbers too.
+//! Latency distributions: percentile plots on logarithmic axes; by stage, also the figures.
 
 use askama::Template;
 use flashlag_schema::scenario::{JournalMode, Synchronous};
@@ -22,7 +22,7 @@ struct Body {
 struct Panel {
     title: String,
     svg: Markup,
-    /// Lines for which there was no room, by name.
+    /// Names of lines left out for lack of room.
     left_out: String,
 }
 
@@ -34,12 +34,12 @@ struct Line<'a> {
 }
 
 const HEIGHT: u32 = 200;
-/// Curves in a panel: more can't be told apart.
+/// Maximum number of distinguishable curves in a panel.
 const CURVES: usize = SeriesMark::COUNT;
-/// Panels: beyond this the tables have the rest.
+/// Maximum number of panels; the tables have the rest.
 const PANELS: usize = 8;
 
-/// The section; `None` where nothing was measured.
+/// The section; `None` if nothing was measured.
 pub(super) fn section(run: &Run) -> Option<Section> {
     let panels: Vec<Panel> = drawn(run)
         .into_iter()
@@ -53,7 +53,7 @@ pub(super) fn section(run: &Run) -> Option<Section> {
             },
         })
         .collect();
-    // Saves have a table of their own; so have tests without stages.
+    // Saves, and tests without stages, have tables of their own.
     let table = has_stages(run).then(|| every_test(run, CAPTION)).flatten();
     if panels.is_empty() && table.is_none() {
         return None;
@@ -74,21 +74,21 @@ pub(super) fn section(run: &Run) -> Option<Section> {
 const CAPTION: &str = "Every test. Latency in ms. Of several runs in one state the charts show the \
                        last; the table has all.";
 
-/// A panel as it is drawn.
+/// A drawn panel.
 pub(crate) struct Drawn {
     pub(crate) title: String,
     pub(crate) plot: DistributionPlot,
-    /// The plot in words.
+    /// The text alternative of the plot.
     pub(crate) words: String,
-    /// Lines for which there was no room, by name.
+    /// Names of lines left out for lack of room.
     left_out: Vec<String>,
 }
 
-/// Every plot of a run, what lags first.
+/// All plots of a run, durable writes and saves first.
 pub(crate) fn drawn(run: &Run) -> Vec<Drawn> {
     // A fill has percentiles by level instead.
     let filled = |phase: &Phase| phase.intervals.iter().any(|it| it.filled_bytes.is_some());
-    // The waits of a schedule that was not kept have no distribution: they grow with the test.
+    // The waits of an overloaded schedule have no distribution: they grow with the test.
     let drawn = |phase: &&Phase| phase.ops > 0 && !filled(phase) && !is_overloaded(phase);
     let measured = run.phases.iter().filter(drawn);
     let phases: Vec<&Phase> = measured.collect();
@@ -98,7 +98,7 @@ pub(crate) fn drawn(run: &Run) -> Vec<Drawn> {
     panels(run, &phases).into_iter().filter_map(|lines| plot(&axis, lines)).collect()
 }
 
-/// What a person would have waited: from the intended start where there was a schedule.
+/// The latency as users see it: from the intended start if there was a schedule.
 fn felt(phase: &Phase) -> Option<Histogram> {
     phase.response_histogram.as_ref().unwrap_or(&phase.histogram).restore().ok()
 }
@@ -110,8 +110,8 @@ struct Lines<'a> {
     left_out: Vec<String>,
 }
 
-/// Panels with their lines: a panel a test where there are several stages, else one for block I/O
-/// and one for each kind of save.
+/// Panels with their lines: one for each test in a run of several stages, else one for block I/O and
+/// one for each kind of save.
 fn panels<'a>(run: &Run, phases: &[&'a Phase]) -> Vec<Lines<'a>> {
     let staged = has_stages(run);
     let mut panels: Vec<Lines<'a>> = Vec::new();
@@ -128,7 +128,7 @@ fn panels<'a>(run: &Run, phases: &[&'a Phase]) -> Vec<Lines<'a>> {
             }
         };
         let Some(Lines { lines, left_out, .. }) = panels.get_mut(index) else { continue };
-        // Of several runs in one state the last, which has seen the most.
+        // The last of several runs in one state.
         lines.retain(|line| !staged || line.phase.state != phase.state);
         if lines.len() < CURVES {
             let index = if staged { by_state(phase.state) } else { lines.len() };
@@ -141,13 +141,13 @@ fn panels<'a>(run: &Run, phases: &[&'a Phase]) -> Vec<Lines<'a>> {
     panels
 }
 
-/// The panel and the line of a phase where all phases are in one stage.
+/// The panel and the line of a phase in a run of one stage.
 fn unstaged(run: &Run, phase: &Phase) -> (String, String) {
     match SaveKind::of(run, phase) {
         Some(_) if phase.background.is_some() => {
             ("SQLite saves".to_owned(), "beside writer".to_owned())
         }
-        // A panel for each kind of commit: all of them in one could not be told apart.
+        // A panel for each kind of commit: all in one would be too many lines.
         Some(kind) if phase.name.starts_with(kind.statement_name()) => {
             let full = SaveKind { synchronous: Synchronous::Full, ..kind };
             let commit = match kind.synchronous {
@@ -175,12 +175,12 @@ fn unstaged(run: &Run, phase: &Phase) -> (String, String) {
     }
 }
 
-/// How many tests would be in one panel.
+/// Number of tests in one panel.
 fn tests_of(run: &Run) -> usize {
     run.phases.iter().filter(|phase| phase.operation != Operation::Save).count()
 }
 
-/// A journal mode, short enough to stand beside a line.
+/// A journal mode, short enough for the end of a line.
 fn save_name(kind: &SaveKind) -> String {
     let journal = match kind.journal {
         JournalMode::Delete => "rollback",
@@ -197,7 +197,7 @@ fn save_name(kind: &SaveKind) -> String {
     }
 }
 
-/// Cut to what fits beside a line; the table has it whole.
+/// A name cut for the end of a line; the table has it in full.
 fn short(name: &str) -> String {
     const MOST: usize = 18;
     match name.chars().count() {
@@ -206,7 +206,7 @@ fn short(name: &str) -> String {
     }
 }
 
-/// Each state has one mark in every panel.
+/// The mark of a state, the same in every panel.
 fn by_state(state: State) -> usize {
     match state {
         State::New => 0,
@@ -217,7 +217,7 @@ fn by_state(state: State) -> usize {
     }
 }
 
-/// What lags comes first: durable writes, saves, other writes, reads.
+/// The order of panels: durable writes, saves, other writes, reads.
 fn weight(phase: &Phase) -> u8 {
     match phase.operation {
         _ if phase.is_durable_write() => 0,
@@ -227,7 +227,7 @@ fn weight(phase: &Phase) -> u8 {
     }
 }
 
-/// A panel's plot; `None` where no histogram of it can be read.
+/// The plot of a panel; `None` if none of its histograms can be read.
 fn plot(axis: &LatencyAxis, panel: Lines<'_>) -> Option<Drawn> {
     let Lines { title, lines, left_out } = panel;
     let most = lines.iter().map(|line| line.phase.ops).max().unwrap_or(0);
@@ -236,9 +236,9 @@ fn plot(axis: &LatencyAxis, panel: Lines<'_>) -> Option<Drawn> {
     for line in lines {
         let Some(histogram) = felt(line.phase) else { continue };
         let figures = Figures::of(&histogram);
-        let told = [("median", figures.p50), ("p99", figures.p99), ("p99.9", figures.p999)];
+        let named = [("median", figures.p50), ("p99", figures.p99), ("p99.9", figures.p999)];
         words += &format!(" {}:", line.name);
-        for (name, value) in told.iter().filter_map(|(name, value)| Some((name, (*value)?))) {
+        for (name, value) in named.iter().filter_map(|(name, value)| Some((name, (*value)?))) {
             words += &format!(" {name} {},", format::time(value));
         }
         words += &format!(" n = {}.", format::count(figures.n));

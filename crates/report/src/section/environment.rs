@@ -1,4 +1,4 @@
-//! What the run ran on. What could not be read says why.
+//! The environment of the run: machine, system, filesystem, device. A missing value has its reason.
 
 use askama::Template;
 use flashlag_schema::{Calibration, Cpu, Device, Filesystem, Reading, Run, TargetKind};
@@ -6,14 +6,14 @@ use flashlag_units::Nanos;
 use flashlag_views::{environment_heading, format, kind_name};
 
 use super::Section;
-use crate::facts::told;
+use crate::facts::text_or_reason;
 use crate::markup::Markup;
 
 #[derive(Template)]
 #[template(path = "section/facts.html")]
 struct Body {
     facts: Vec<Fact>,
-    /// What could not be read: why, and what all.
+    /// Missing values by reason.
     unknown: Vec<(String, String)>,
 }
 
@@ -23,7 +23,7 @@ pub(super) struct Fact {
     text: String,
 }
 
-/// Collects facts, those that are missing apart.
+/// Collects facts, missing ones separately.
 #[derive(Default)]
 struct Facts {
     known: Vec<Fact>,
@@ -37,7 +37,7 @@ impl Facts {
         reading: &Reading<T>,
         text: impl FnOnce(&T) -> String,
     ) {
-        match told(reading, text) {
+        match text_or_reason(reading, text) {
             Ok(text) if text.trim().is_empty() => {}
             Ok(text) => self.known.push(Fact { name, text }),
             Err(text) => self.unknown.push(Fact { name, text }),
@@ -77,8 +77,7 @@ pub(super) fn section(run: &Run) -> Option<Section> {
     })
 }
 
-/// What is missing for the same reason together; nothing of a simulation, which has no machine to
-/// look at.
+/// Missing values grouped by reason; none for a simulation, which has no machine.
 fn by_reason(run: &Run, unknown: Vec<Fact>) -> Vec<(String, String)> {
     if run.target.kind == TargetKind::Simulated {
         return Vec::new();
@@ -158,7 +157,7 @@ fn device(facts: &mut Facts, device: &Device) {
     });
 }
 
-/// What the clock and the engine cost themselves.
+/// The overhead of the clock and the engine.
 fn ruler(calibration: &Calibration) -> String {
     let mut words = format!(
         "clock reads in {} ns",
@@ -174,7 +173,7 @@ fn ruler(calibration: &Calibration) -> String {
     words
 }
 
-/// Block sizes are powers of two, which rounded decimal units would hide.
+/// A block size in binary units: rounded decimal units would hide that it is a power of two.
 fn exact(bytes: u64) -> String {
     format!("{} B", format::count(bytes))
 }

@@ -9,7 +9,7 @@ use flashlag_views::{
 use super::Flag;
 use crate::markup::Markup;
 
-/// What a table is called beside its figures.
+/// The caption and style of a table.
 pub(crate) struct Frame {
     /// The table in a few words, for screen readers.
     pub(crate) about: &'static str,
@@ -53,20 +53,20 @@ struct Row {
 /// A cell of a table of figures.
 pub(crate) struct Cell {
     pub(crate) text: String,
-    /// Whether it says that there are too few values.
+    /// Whether it shows that there are too few values.
     pub(crate) few: bool,
-    /// Whether it is the figure of its row.
+    /// Whether it is the main figure of its row.
     strong: bool,
-    /// Of how many a share is.
+    /// The count behind a share.
     count: String,
     /// The class of a verdict.
     verdict: &'static str,
 }
 
-/// More rows than this stand close together.
+/// From more rows than this on they stand close together.
 pub(crate) const DENSE: usize = 16;
 
-/// A table with its notes left out. Failed checks are linked where they are on the page of `run`.
+/// A table without its notes. Failed checks link to their place on the page of `run`.
 pub(crate) fn table(run: Option<&Run>, model: &Table, frame: Frame) -> Markup {
     let head = |column: &Column| Head {
         title: match frame.units {

@@ -25,7 +25,7 @@ struct Curve {
     notes: Vec<String>,
 }
 
-/// The section; `None` where nothing was filled.
+/// The section; `None` without a fill.
 pub(super) fn section(run: &Run) -> Option<Section> {
     let curves = fill_curves(run);
     let heading = curves.first()?.heading.clone();
@@ -64,7 +64,7 @@ fn draw(curve: &FillCurve) -> Markup {
     plot.draw(&words)
 }
 
-/// The plot, and itself in words.
+/// The plot with its text alternative.
 pub(crate) fn plot(curve: &FillCurve, height: u32) -> (FillPlot, String) {
     let levels = &curve.levels;
     let times =
@@ -93,7 +93,7 @@ pub(crate) fn plot(curve: &FillCurve, height: u32) -> (FillPlot, String) {
                 format::share(at),
                 format::share(end)
             );
-            // A line that ends early would be named at a level where it is not known.
+            // A line that ends early would have its name at a level without a value.
             if points.len() > 1 && Some(end) == levels.last().map(|level| level.full) {
                 plot.add(format!("{name} {last}"), stroke, &points);
             }

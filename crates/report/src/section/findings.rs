@@ -1,4 +1,4 @@
-//! Causes with their fixes, costliest first, each with both sides as measured.
+//! The causes of lag with their fixes, costliest first, each with both measured sides.
 
 use askama::Template;
 use flashlag_schema::Run;
@@ -22,14 +22,14 @@ struct Cause {
     title: String,
     now: Markup,
     now_late: String,
-    /// The other side with its late share, where it was measured.
+    /// The other side with its late share, if it was measured.
     fixed: Option<(Markup, String)>,
     fix: String,
     try_this: Option<String>,
     evidence: String,
 }
 
-/// The section; `None` where nothing was found or ruled out.
+/// The section; `None` if nothing was found or ruled out.
 pub(super) fn section(run: &Run) -> Option<Section> {
     let found = findings(run);
     if found.causes.is_empty() && found.ruled_out.is_empty() {

@@ -17,7 +17,7 @@ use crate::chart::{
 };
 use crate::markup::Markup;
 
-/// The picture and what its rows refer to.
+/// The picture with its key and footnotes.
 pub(crate) struct Picture {
     pub(crate) style: Markup,
     pub(crate) body: Markup,
@@ -26,7 +26,7 @@ pub(crate) struct Picture {
 #[derive(Template)]
 #[template(path = "strip.html")]
 pub(crate) struct StripTable {
-    /// Whether there are so many rows that they stand close together.
+    /// Whether rows stand close together because there are many.
     pub(crate) dense: bool,
     pub(crate) head: Markup,
     pub(crate) groups: Vec<Group>,
@@ -74,7 +74,7 @@ pub(crate) fn run_axis(run: &Run) -> LatencyAxis {
 pub(crate) fn strip_section(run: &Run) -> Picture {
     let strip = strip(run);
     let axis = run_axis(run);
-    // Where no row can be trusted the headline says so, and a flag on each would only repeat it.
+    // If no row is trusted the headline says so; flags on all rows would repeat it.
     let flagged = strip.groups.iter().flat_map(|group| &group.rows).any(StripRow::trusted);
     let groups: Vec<Group> = strip
         .groups
@@ -92,7 +92,7 @@ pub(crate) fn strip_section(run: &Run) -> Picture {
     picture(&axis, groups, &strip.marks, caveats(judged))
 }
 
-/// What must be said below the picture, rows of which the same is said together.
+/// The footnotes of the picture, grouped by text.
 pub(crate) fn caveats<'a>(rows: impl Iterator<Item = (String, &'a Judgement)>) -> Vec<String> {
     let mut said: Vec<(String, Vec<String>)> = Vec::new();
     let (mut all, mut few) = (Vec::new(), 0);
@@ -125,7 +125,7 @@ pub(crate) fn caveats<'a>(rows: impl Iterator<Item = (String, &'a Judgement)>) -
     said.iter().map(|(text, labels)| format!("{}: {text}", rows_in_words(labels, &all))).collect()
 }
 
-/// `Every row`, `Every row but New`, `33 of 36 rows`; where they are few their names.
+/// The rows of a footnote: `Every row`, `Every row but New`, `33 of 36 rows`, or a few names.
 fn rows_in_words(labels: &[String], all: &[String]) -> String {
     let others: Vec<String> = all.iter().filter(|label| !labels.contains(label)).cloned().collect();
     match (labels.len(), all.len()) {
@@ -136,23 +136,23 @@ fn rows_in_words(labels: &[String], all: &[String]) -> String {
     }
 }
 
-/// Rows named one by one, and caveats about small samples.
+/// Maximum number of named rows, and of footnotes about small samples.
 const TOLD: usize = 4;
 
-/// The axis that covers rows and marks.
+/// The axis that covers all rows and marks.
 pub(crate) fn axis_for<'a>(rows: impl Iterator<Item = &'a Figures>, marks: &[Mark]) -> LatencyAxis {
     let rows: Vec<&Figures> = rows.collect();
     let measured = rows.iter().flat_map(|f| [f.p50, f.p99, f.p999, f.max]).flatten();
     let published = marks.iter().flat_map(|mark| &mark.points).flat_map(|p| [p.from, p.to]);
     let all: Vec<Nanos> = measured.chain(published).collect();
     let axis = LatencyAxis::covering(all.iter().copied());
-    // The names of medians stand to their left: a decade more where they would not fit.
+    // The values of medians stand to their left: the axis gets another decade if they would not fit.
     let least = rows.iter().filter_map(|figures| figures.p50).min();
     let decade = least.filter(|median| axis.at(*median) < ROOM_FOR_A_NAME);
     LatencyAxis::covering(all.into_iter().chain(decade.map(|median| Nanos(median.0 / 10))))
 }
 
-/// The table with its key; nothing where there is no row.
+/// The table with its key; empty without rows.
 pub(crate) fn picture(
     axis: &LatencyAxis,
     groups: Vec<Group>,
@@ -191,7 +191,7 @@ fn measured(run: &Run, axis: &LatencyAxis, row: &StripRow, flagged: bool) -> Row
     table_row(axis, &row.label, &row.figures, &row.judgement, flag, row.note.clone())
 }
 
-/// The figures beside a row's picture, which has its median.
+/// The columns beside the picture, which has the median.
 const COLUMNS: [Column; 4] = [Column::P99, Column::P999, Column::Longest, Column::Late];
 
 fn unit(column: Column) -> &'static str {
@@ -224,14 +224,14 @@ pub(crate) fn table_row(
     }
 }
 
-/// What stands where the marks would be.
+/// The remark in place of marks.
 #[derive(Template)]
 #[template(source = "<span class=\"ov\">{{ words }}</span>", ext = "html")]
 struct Overloaded {
     words: String,
 }
 
-/// A row of the table whose schedule was not kept: its waits would say how long the test was.
+/// The row of an overloaded test, which has no latency: it would depend on the length of the test.
 pub(crate) fn overloaded_row(label: &str, words: String) -> Row {
     let none = |column: Column| Cell::of(column, &Value::Missing(Missing::Overloaded));
     Row {
@@ -247,7 +247,7 @@ pub(crate) fn overloaded_row(label: &str, words: String) -> Row {
     }
 }
 
-/// The numbers of a row where there is no room for columns.
+/// The figures of a row on narrow screens.
 fn mini(figures: &Figures, late: &str) -> String {
     let named = [
         ("median", figures.p50),
@@ -255,10 +255,10 @@ fn mini(figures: &Figures, late: &str) -> String {
         (Column::P999.title(), figures.p999),
         (Column::Longest.title(), figures.max),
     ];
-    let told = |(name, value): (&str, Option<Nanos>)| {
+    let words = |(name, value): (&str, Option<Nanos>)| {
         value.map(|value| format!("{name} {}", format::time(value)))
     };
-    let parts: Vec<String> = named.into_iter().filter_map(told).collect();
+    let parts: Vec<String> = named.into_iter().filter_map(words).collect();
     format!("{} · late {late}", parts.join(" · "))
 }
 
@@ -274,7 +274,7 @@ mod tests {
         Judgement::NotJudged { failures: vec![failure] }
     }
 
-    fn told(rows: &[(&str, &Judgement)]) -> Vec<String> {
+    fn notes_of(rows: &[(&str, &Judgement)]) -> Vec<String> {
         caveats(rows.iter().map(|(label, judgement)| ((*label).to_owned(), *judgement)))
     }
 
@@ -284,15 +284,15 @@ mod tests {
         let names: Vec<String> = (0..36).map(|number| format!("Row {number}")).collect();
         let all: Vec<_> = names.iter().map(|name| (name.as_str(), &cpu)).collect();
         let same = "not judged. Failed check: The CPU was free.";
-        assert_eq!(told(&all), [format!("Every row: {same}")]);
+        assert_eq!(notes_of(&all), [format!("Every row: {same}")]);
         let mut but_one = all.clone();
         but_one[35].1 = &nothing;
-        assert_eq!(told(&but_one), [format!("Every row but Row 35: {same}")]);
+        assert_eq!(notes_of(&but_one), [format!("Every row but Row 35: {same}")]);
         let mut some = all.clone();
         some[..20].iter_mut().for_each(|row| row.1 = &nothing);
-        assert_eq!(told(&some), [format!("16 of 36 rows: {same}")]);
+        assert_eq!(notes_of(&some), [format!("16 of 36 rows: {same}")]);
         assert_eq!(
-            told(&[("A", &cpu), ("B", &cpu), ("C", &nothing)]),
+            notes_of(&[("A", &cpu), ("B", &cpu), ("C", &nothing)]),
             [format!("A and B: {same}")]
         );
     }

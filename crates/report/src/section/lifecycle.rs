@@ -44,7 +44,7 @@ const CAPTION_BESIDE: &str = "Simulated throughput in MB/s (10⁶ bytes) and as 
                               it, median and p99 latency, and what reviewers measured on the real \
                               device. Bars: share of the column’s best. Rust: below half of the first row.";
 
-/// The section; `None` where the run has but one stage.
+/// The section; `None` for a run of one stage.
 pub(super) fn section(run: &Run) -> Option<Section> {
     let table = lifecycle(run)?;
     let heading = table.heading.clone();
@@ -59,7 +59,7 @@ pub(super) fn section(run: &Run) -> Option<Section> {
     })
 }
 
-/// Durable writes by size; `None` where there are none, or no stages to tell apart.
+/// Durable writes by size; `None` without them, or for a run of one stage.
 pub(super) fn by_size(run: &Run) -> Option<Section> {
     lifecycle(run)?;
     let table = sizes(run)?;

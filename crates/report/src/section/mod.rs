@@ -24,7 +24,7 @@ use flashlag_views::Failure;
 use crate::Options;
 use crate::markup::Markup;
 
-/// A part of the page. Its heading states the result.
+/// A section of the page. Its heading states the result.
 pub(crate) struct Section {
     pub(crate) id: &'static str,
     pub(crate) name: &'static str,
@@ -36,7 +36,7 @@ pub(crate) struct Section {
 
 /// Every section that this run has data for, in order.
 pub(crate) fn all(run: &Run, options: &Options) -> Vec<Section> {
-    // Without rows for the picture, what happened over time is what the run was made for.
+    // A run without rows for the picture is about changes over time.
     let (over_time, later) = match flashlag_views::strip(run).groups.is_empty() {
         true => ([changes::section(run), stalls::section(run)], [None, None]),
         false => ([None, None], [changes::section(run), stalls::section(run)]),
@@ -65,14 +65,14 @@ pub(crate) fn all(run: &Run, options: &Options) -> Vec<Section> {
     sections.into_iter().flatten().collect()
 }
 
-/// A link to the check that keeps a row from being judged.
+/// A link to the failed check of a row.
 pub(crate) struct Flag {
     pub(crate) href: String,
     pub(crate) claim: String,
 }
 
 impl Flag {
-    /// The first failed check that covers the row but not the whole run, which the headline says.
+    /// The first failed check of the row; none that covers the whole run, which the headline names.
     pub(crate) fn of(run: &Run, failures: &[Failure]) -> Option<Flag> {
         let covers_all = |failure: &&Failure| {
             let same = run.trust.checks.iter().filter(|check| check.id == failure.id);
@@ -83,7 +83,7 @@ impl Flag {
     }
 }
 
-/// Where a check is on the page.
+/// The anchor of a check on the page.
 pub(crate) fn check_anchor(id: CheckId) -> String {
     format!("check-{}", id.name().replace('_', "-"))
 }

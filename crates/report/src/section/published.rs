@@ -1,4 +1,4 @@
-//! Published figures with their sources, and where this run stands among them.
+//! Published figures with their sources, and the rank of this run among them.
 
 use askama::Template;
 use flashlag_schema::Run;

@@ -1,4 +1,4 @@
-//! How to do the same again: command, seed, scenario, and what this run did otherwise.
+//! How to repeat the run: command, seed, scenario, and deviations of this run.
 
 use askama::Template;
 use flashlag_schema::{Run, RunStatus};
@@ -14,7 +14,7 @@ use crate::markup::Markup;
 struct Body<'a> {
     command: String,
     facts: Vec<(&'static str, String)>,
-    /// Long words, a line each.
+    /// Long words, one line each.
     hashes: Vec<(&'static str, &'a str)>,
     error: Option<&'a str>,
     skipped: Vec<String>,
@@ -61,7 +61,7 @@ pub(super) fn section(run: &Run, options: &Options) -> Option<Section> {
     })
 }
 
-/// What was not done, a line for each stage and reason.
+/// Skipped steps, a line for each stage and reason.
 fn skipped(run: &Run) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for skipped in &run.skipped {
@@ -114,7 +114,7 @@ fn facts_of(run: &Run, options: &Options) -> Vec<(&'static str, String)> {
     facts
 }
 
-/// A word as a POSIX shell takes it.
+/// A word, quoted for a POSIX shell where necessary.
 fn shell_word(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
     if !word.is_empty() && word.chars().all(plain) {

@@ -17,12 +17,12 @@ use crate::markup::Markup;
 struct Body {
     times: Markup,
     late: Markup,
-    /// How many rows the second table leaves out, as none of their saves was long.
+    /// Number of rows left out of the second table because none of their saves was long.
     in_time: usize,
     /// Titles of the third table.
     grown: [&'static str; GROWN.len()],
     growth: Vec<GrowthRow>,
-    /// How many rows the third table leaves out.
+    /// Number of rows left out of the third table.
     grew_less: usize,
 }
 
@@ -30,18 +30,18 @@ struct GrowthRow {
     title: String,
     share: String,
     n: String,
-    /// Median and p99 of those that grew a file and of those that did not, and the longest of both.
+    /// Median and p99 of saves that grew a file and of others, and the longest of both.
     cells: Vec<Drawn>,
 }
 
-/// More saves than this are many: their tables leave out rows that say nothing.
+/// From more kinds of save than this on, the tables leave out rows without late saves.
 const MANY: usize = 12;
-/// Figures of saves that grew a file, and of those in place.
+/// Saves that grew a file, and saves in place.
 const GROWN: [Column; 3] = [Column::P50, Column::P99, Column::Longest];
-/// Rows about growth, where it costs most.
+/// Maximum number of rows about growth: the costliest.
 const GROWTH: usize = 8;
 
-/// The section; `None` where nothing was saved.
+/// The section; `None` without saves.
 pub(super) fn section(run: &Run) -> Option<Section> {
     let saves: Vec<&Phase> =
         run.phases.iter().filter(|phase| phase.operation == Operation::Save).collect();
@@ -49,7 +49,7 @@ pub(super) fn section(run: &Run) -> Option<Section> {
         return None;
     }
     let many = saves.len() > MANY;
-    // Of few saves a finding says what growth costs.
+    // For few kinds of save a finding has the cost of growth.
     let said = !many && says_growth(run);
     let (growth, grew_less) = if said { (Vec::new(), 0) } else { growth(run, &saves) };
     let (late, in_time) = late(run, many, &saves);
@@ -75,8 +75,8 @@ pub(super) fn section(run: &Run) -> Option<Section> {
     })
 }
 
-/// How many saves were longer than each limit, and all of them together; with many kinds, how many
-/// rows were left out as none of their saves was longer than the shortest limit.
+/// The table of saves longer than each limit, with a row for all; and the number of rows left out
+/// because none of their saves was longer than the shortest limit.
 fn late(run: &Run, many: bool, saves: &[&Phase]) -> (Markup, usize) {
     let mut model = late_saves_table(run, many).without(&[Column::SaveRate, Column::Of]);
     let all = model.rows().count();
@@ -110,20 +110,21 @@ fn late(run: &Run, many: bool, saves: &[&Phase]) -> (Markup, usize) {
     (table(Some(run), &model, frame), left_out)
 }
 
-/// Of all saves whose schedule was kept: how late the others were says how long the test was.
+/// All saves whose schedule was kept: the latency of others depends on the length of the test.
 fn kept(saves: &[&Phase]) -> Lag {
     let kept = saves.iter().filter(|phase| !is_overloaded(phase));
     kept.filter_map(|phase| phase.lag).fold(Lag::default(), Lag::plus)
 }
 
-/// Whether growth is among the findings, as a cause or as none.
+/// Whether growth is among the findings, as a cause or ruled out.
 fn says_growth(run: &Run) -> bool {
     let found = findings(run);
     let causes = found.causes.iter().map(|cause| cause.id);
     causes.chain(found.ruled_out.iter().map(|out| out.id)).any(|id| id == FindingId::GrowingFiles)
 }
 
-/// The saves that growing a file costs most, in the order of the run, and how many others grew.
+/// The saves with the highest cost of growing a file, in the order of the run, and the number of
+/// others that grew.
 fn growth(run: &Run, saves: &[&Phase]) -> (Vec<GrowthRow>, usize) {
     let both = |phase: &&Phase| {
         let grown = phase.growth.as_ref();
@@ -139,7 +140,7 @@ fn growth(run: &Run, saves: &[&Phase]) -> (Vec<GrowthRow>, usize) {
     (rows.collect(), rest)
 }
 
-/// What growth adds to all saves together, in nanoseconds.
+/// The total cost of growth over all saves, in nanoseconds.
 fn cost(phase: &Phase) -> u128 {
     let Some(growth) = &phase.growth else { return 0 };
     let mean = |part: &flashlag_schema::GrowthPart| part.latency_ns.mean.unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Phases over time, with stalls marked by what they waited for.
+//! Phases over time, with stalls marked by cause.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -22,7 +22,7 @@ struct Body {
     table: Option<Markup>,
     /// Number of phases with stalls that have no row.
     more: usize,
-    /// The phases of which each wait is a long one.
+    /// The note on phases whose median wait is over the limit.
     usual: Option<String>,
 }
 
@@ -33,12 +33,12 @@ struct Chart {
     longest: Vec<String>,
 }
 
-/// Charts: the phases that waited the longest in all; the table has the rest.
+/// Maximum number of charts; the table has the rest.
 const CHARTS: usize = 4;
-/// Stalls told in words below a chart.
-const TOLD: usize = 3;
+/// Number of stalls named below a chart.
+const NAMED_STALLS: usize = 3;
 
-/// The section; `None` where there is no series and no stall.
+/// The section; `None` without series and stalls.
 pub(super) fn section(run: &Run) -> Option<Section> {
     let stalls = stalls(run)?;
     let (usual, phases): (Vec<PhaseStalls>, Vec<PhaseStalls>) =
@@ -82,7 +82,7 @@ pub(super) fn section(run: &Run) -> Option<Section> {
     })
 }
 
-/// Rows: the phases that stalled longest in all.
+/// Maximum number of rows: the phases with the longest stalls in all.
 const ROWS: usize = 8;
 
 fn table_of(run: &Run, phases: Vec<&PhaseStalls>, explained: bool) -> Option<Markup> {
@@ -100,7 +100,7 @@ fn table_of(run: &Run, phases: Vec<&PhaseStalls>, explained: bool) -> Option<Mar
     (!model.is_empty()).then(|| table(Some(run), &model, frame))
 }
 
-/// The phases that stalled longest, in the order of the run, and how many others stalled.
+/// The phases that stalled longest, in the order of the run, and the number of other stalled phases.
 fn longest_rows(phases: &[PhaseStalls]) -> (Vec<&PhaseStalls>, usize) {
     let mut rows: Vec<&PhaseStalls> = phases.iter().filter(|phase| phase.seen > 0).collect();
     rows.sort_by_key(|phase| Reverse(phase.total));
@@ -130,7 +130,7 @@ fn usual_in_words(run: &Run, usual: &[PhaseStalls]) -> Option<String> {
     })
 }
 
-/// Tests named one by one; of more only the number is printed.
+/// Maximum number of named tests; of more only the number is printed.
 const NAMED: usize = 6;
 
 fn key_words(cause: StallCause) -> &'static str {
@@ -143,8 +143,8 @@ fn key_words(cause: StallCause) -> &'static str {
     }
 }
 
-/// The phases to draw, in the order of the run: those that stalled longest, then those with
-/// changes; where there are neither, the one with the longest wait.
+/// The phases to draw, in the order of the run: those that stalled longest, then those with changes;
+/// without either, the one with the longest wait.
 fn charted<'a>(phases: &'a [PhaseStalls], run: &Run) -> Vec<&'a PhaseStalls> {
     let changed = |phase: &PhaseStalls| !super::changes::numbered(run, phase.phase).is_empty();
     let mut order: Vec<&PhaseStalls> =
@@ -157,28 +157,28 @@ fn charted<'a>(phases: &'a [PhaseStalls], run: &Run) -> Vec<&'a PhaseStalls> {
         order.extend(phases.iter().max_by_key(longest));
     }
     order.sort_by_key(|phase| Reverse((phase.total, changed(phase))));
-    // Of a run that can't be judged at all fewer: nobody should study them.
+    // Fewer for a run without any trusted phase.
     let judged = run.phases.iter().any(|phase| failures_of(run, phase).is_empty());
     order.truncate(if judged { CHARTS } else { CHARTS / 2 });
     order.sort_by_key(|phase| phase.phase);
     order
 }
 
-fn chart(run: &Run, told: &PhaseStalls, phase: &Phase) -> Option<Chart> {
+fn chart(run: &Run, stalls: &PhaseStalls, phase: &Phase) -> Option<Chart> {
     const HEIGHT: u32 = 150;
-    let (drawing, label) = drawing(run, told.phase)?;
+    let (drawing, label) = drawing(run, stalls.phase)?;
     Some(Chart {
-        title: told.title.clone(),
-        flag: Flag::of(run, &told.failures),
+        title: stalls.title.clone(),
+        flag: Flag::of(run, &stalls.failures),
         svg: drawing.named(HEIGHT, &label),
         longest: longest_in_words(&phase.stalls),
     })
 }
 
-/// The waits of a phase over time, and themselves in words; `None` where there is nothing to draw.
+/// The chart of a phase over time, with its text alternative; `None` if there is nothing to draw.
 pub(crate) fn drawing(run: &Run, index: usize) -> Option<(Svg, String)> {
     let phase = run.phases.get(index)?;
-    // A longest wait that is listed as a stall is drawn as one, where it began.
+    // A longest wait that is listed as a stall is drawn once, as a stall.
     let listed: HashSet<Nanos> = phase.stalls.iter().map(|stall| stall.ns).collect();
     let points: Vec<SeriesPoint> = phase
         .intervals
@@ -223,7 +223,7 @@ pub(crate) fn drawing(run: &Run, index: usize) -> Option<(Svg, String)> {
 fn longest_in_words(stalls: &[StallRecord]) -> Vec<String> {
     let mut order: Vec<&StallRecord> = stalls.iter().collect();
     order.sort_by_key(|stall| Reverse(stall.ns));
-    let told = |stall: &&StallRecord| {
+    let words = |stall: &&StallRecord| {
         let length = format::time(stall.ns);
         let at = match stall.t_ns {
             Nanos::ZERO => "at the start".to_owned(),
@@ -234,5 +234,5 @@ fn longest_in_words(stalls: &[StallRecord]) -> Vec<String> {
             cause => format!("{length} {at} ({})", cause_name(cause)),
         }
     };
-    order.iter().take(TOLD).map(told).collect()
+    order.iter().take(NAMED_STALLS).map(words).collect()
 }

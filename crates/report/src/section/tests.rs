@@ -7,7 +7,7 @@ use super::Section;
 use super::figures::{Frame, table};
 use crate::markup::Markup;
 
-/// The section; `None` where nothing but saves was measured, or where the stages have a table.
+/// The section; `None` if only saves were measured, or if the stages have a table.
 pub(super) fn section(run: &Run) -> Option<Section> {
     if has_stages(run) {
         return None;
@@ -22,7 +22,7 @@ pub(super) fn section(run: &Run) -> Option<Section> {
     })
 }
 
-/// One row for each test, with its flush where that was timed apart; `None` where there is none.
+/// One row for each test, with its flush if that was timed separately; `None` without tests.
 pub(super) fn every_test(run: &Run, caption: &str) -> Option<Markup> {
     let model = tests_table(run, false);
     let frame = Frame {

@@ -1,4 +1,4 @@
-//! Where the wait goes: on the CPU, waiting for one, blocked on storage.
+//! The parts of a wait: on the CPU, waiting for one, blocked on storage.
 
 use askama::Template;
 use flashlag_schema::Run;
@@ -25,7 +25,7 @@ struct Row {
     parts: Vec<(String, String)>,
 }
 
-/// The section; `None` where nothing could be split.
+/// The section; `None` if no wait was split.
 pub(super) fn section(run: &Run) -> Option<Section> {
     let waits = waits(run)?;
     let rows = waits.groups.iter().map(|group| row(run, group));

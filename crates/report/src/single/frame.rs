@@ -25,7 +25,7 @@ pub(super) struct Frame {
     pub(super) title: String,
     /// Lines below the plot.
     pub(super) notes: Vec<String>,
-    /// The chart for who can't see it.
+    /// The text alternative of the chart.
     pub(super) words: String,
     pub(super) plot: Svg,
     /// Left and right of the plot.
@@ -38,7 +38,7 @@ pub(super) struct Frame {
 #[template(path = "chart.css", escape = "none")]
 struct Style;
 
-/// What a page sets outside of its drawings.
+/// The style that a page sets outside of its drawings.
 const BASE: &str = "svg{overflow:visible}.na{display:none}\
     text{font-family:system-ui,-apple-system,\"Segoe UI\",Roboto,\"Helvetica Neue\",\"Noto Sans\",\
     \"Liberation Sans\",Arial,sans-serif;font-variant-numeric:tabular-nums}\
@@ -76,7 +76,7 @@ impl Frame {
     }
 }
 
-/// The drawings' style sheet with the colours in it: not every program that draws an SVG knows
+/// The style sheet of drawings with the colours inlined: not every program that renders SVG supports
 /// variables.
 fn style(theme: Theme) -> String {
     let drawings = Style.render().unwrap_or_default();
@@ -87,8 +87,8 @@ fn style(theme: Theme) -> String {
     style
 }
 
-/// The colours of a theme, out of the page's style sheet: its first block is the light theme, the
-/// one for readers who prefer dark the other.
+/// The colours of a theme from the page's style sheet: its first block is the light theme, the media
+/// query the dark one.
 fn palette(theme: Theme) -> Vec<(String, String)> {
     let sheet = page::style().into_string();
     let from = match theme {

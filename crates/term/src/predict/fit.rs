@@ -107,7 +107,7 @@ fn residuals(page: &mut Page, all: &[Residual]) {
 
 fn undetermined(page: &mut Page, found: &Identifiability, parameters: &[FitParameter]) {
     let pairs: Vec<String> = found.confounded.iter().map(pair).collect();
-    let title = "Parameters that can't be told apart (one makes up for the other):";
+    let title = "Parameters that can't be separated (one compensates for the other):";
     list(page, title, &pairs);
     let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for one in parameters {

@@ -10,7 +10,9 @@ use crate::style::{Role, Style};
 pub(super) fn not_done(page: &mut Page, run: &Run, depth: Depth) {
     let status = match &run.status {
         RunStatus::Complete => None,
-        RunStatus::Running { .. } => Some("It did not end: what is here was finished.".to_owned()),
+        RunStatus::Running { .. } => {
+            Some("It did not finish: only finished phases are shown.".to_owned())
+        }
         RunStatus::Interrupted { .. } => {
             let cut = run.phases.iter().any(|phase| phase.cut_short);
             let rest =

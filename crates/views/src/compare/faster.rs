@@ -1,4 +1,4 @@
-//! The first line: who is faster, by how much.
+//! The first line: which side is faster, and the ratio.
 
 use flashlag_schema::State;
 
@@ -97,7 +97,7 @@ fn times_as_fast(row: &CompareRow, faster: usize, slower: usize) -> Option<Found
     of_kind(RatioKind::Throughput).or_else(|| of_kind(RatioKind::P50))
 }
 
-/// What is fast: how it is called.
+/// The name of what is fast.
 struct Things {
     /// `Once full, `, or nothing.
     when: &'static str,

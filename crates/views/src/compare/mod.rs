@@ -28,7 +28,7 @@ pub struct CompareOptions {
     pub seed: u64,
     /// Which runs are one subject. Empty: runs on the same device and target, set up the same.
     pub groups: Vec<Group>,
-    /// What each run's file is called, to tell runs of one device apart; may be empty.
+    /// The file name of each run, which distinguishes runs of one device; may be empty.
     pub files: Vec<String>,
     /// Names for the subjects, in order: one for each subject, or one for each run; may be empty.
     pub labels: Vec<String>,
@@ -41,10 +41,10 @@ impl Default for CompareOptions {
     }
 }
 
-/// Runs that are repeats of one another because a person says so: those before a change, say.
+/// Runs that the user grouped as repeats: those before a change, for example.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// Indices into the runs given.
     pub runs: Vec<usize>,
@@ -125,7 +125,7 @@ pub struct Comparison {
     pub differs: Vec<Difference>,
     /// Checks that do not pass on every subject.
     pub checks: Vec<CheckDifference>,
-    /// What must be said first: scenarios differ (forced), versions differ.
+    /// Warnings: scenarios differ (forced), versions differ.
     pub warnings: Vec<String>,
 }
 
@@ -157,7 +157,7 @@ pub struct CompareRow {
     pub operation: Operation,
     /// Whether it belongs in the picture and decides the verdict: durable 4 KiB writes and saves.
     pub in_strip: bool,
-    /// As what it decides.
+    /// Its kind in the verdict.
     pub kind: Option<GroupKind>,
     /// Whether something else is at work beside it.
     pub beside: bool,
@@ -210,7 +210,7 @@ pub enum RatioKind {
 }
 
 impl RatioKind {
-    /// As it is called beside a test: `median`, `p99`, `saves/s`, `MB/s`.
+    /// Its name beside a test: `median`, `p99`, `saves/s`, `MB/s`.
     pub fn name(self, operation: Operation) -> &'static str {
         match self {
             RatioKind::P50 => "median",
@@ -236,7 +236,7 @@ pub struct Ratio {
     /// intervals too few, for one.
     pub interval: Option<(f64, f64)>,
     /// Whether a difference is shown: 1 is outside the interval, and the difference is larger than
-    /// the 1.6 % that a histogram tells apart.
+    /// the 1.6 % resolution of a histogram.
     pub differs: bool,
     /// Whether the interval includes how runs differ from one another, on both sides.
     pub between_runs: bool,

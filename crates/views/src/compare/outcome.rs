@@ -8,7 +8,7 @@ use crate::headline::{Decided, Deciding, Tested};
 use crate::worst::GroupKind;
 use crate::worst::worst;
 
-/// What one subject's rows say.
+/// The outcome of one subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// The worst of the test that decides, in all its stages.

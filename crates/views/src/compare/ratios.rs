@@ -87,7 +87,7 @@ pub fn is_usable(sides: &[Option<CompareSide>], index: usize) -> bool {
     })
 }
 
-/// What is compared with what.
+/// The two sides of a ratio.
 #[derive(Clone, Copy)]
 struct Pair {
     kind: RatioKind,
@@ -96,7 +96,7 @@ struct Pair {
     saves: bool,
 }
 
-/// An interval a thousand times as high as low says nothing, and is not printed.
+/// Maximum ratio of an interval's ends; a wider one is not printed.
 const WIDEST: f64 = 1000.0;
 
 fn is_finite(found: &RatioInterval) -> bool {

@@ -5,7 +5,7 @@ use flashlag_schema::Run;
 use super::CompareError;
 use crate::format;
 
-/// What must be said first; an error where scenarios differ and that is not forced.
+/// The warnings about scenarios; an error if they differ and `force` is not set.
 pub fn warnings(runs: &[Run], force: bool) -> Result<Vec<String>, CompareError> {
     let Some((first, rest)) = runs.split_first() else { return Ok(Vec::new()) };
     let others = (2..).zip(rest).filter(|(_, run)| run.scenario.hash != first.scenario.hash);

@@ -1,4 +1,4 @@
-//! How a side of a row is said, in every view the same.
+//! The text of a side of a row, the same in every view.
 
 use flashlag_schema::Operation;
 

@@ -1,4 +1,4 @@
-//! Which runs are repeats of one another, and what the subjects are called.
+//! Grouping runs into subjects, and the subjects' names.
 
 use flashlag_schema::{Environment, Reading, Run, RunStatus};
 
@@ -82,7 +82,7 @@ fn tell_apart(subjects: &mut [Subject], groups: &[Group]) {
     }
 }
 
-/// What must be said of sides with a single run.
+/// The warning about sides with a single run.
 pub fn singles(subjects: &[Subject]) -> Option<String> {
     let single = |subject: &&Subject| subject.runs.len() == 1;
     let names: Vec<String> = subjects.iter().filter(single).map(|s| s.name.clone()).collect();
@@ -106,7 +106,7 @@ pub fn singles(subjects: &[Subject]) -> Option<String> {
     })
 }
 
-/// What must be said of runs that did not come to their end, or whose tests were cut short.
+/// The warning about incomplete runs and runs whose tests were cut short.
 pub fn unfinished(runs: &[Run], subjects: &[Subject], files: &[String]) -> Option<String> {
     let mut stopped: Vec<String> = Vec::new();
     for subject in subjects {
@@ -120,7 +120,7 @@ pub fn unfinished(runs: &[Run], subjects: &[Subject], files: &[String]) -> Optio
             let how = match &run.status {
                 RunStatus::Complete => None,
                 RunStatus::Interrupted { .. } => Some("was stopped before its end".to_owned()),
-                RunStatus::Running { .. } => Some("has not come to its end".to_owned()),
+                RunStatus::Running { .. } => Some("is incomplete".to_owned()),
                 RunStatus::Failed { .. } => Some("was ended by an error".to_owned()),
             };
             let cut = match run.phases.iter().filter(|phase| phase.cut_short).count() {
@@ -159,7 +159,7 @@ pub fn same(runs: &[Run]) -> Option<(usize, usize)> {
     pairs.into_iter().find(|(first, second)| is_same(&runs[*first], &runs[*second]))
 }
 
-/// What must be said where the subjects were measured with different seeds.
+/// The warning about different seeds.
 pub fn seeds(runs: &[Run], subjects: &[Subject]) -> Option<String> {
     let of_subject = |subject: &Subject| {
         let runs = subject.runs.iter().filter_map(|index| runs.get(*index));
@@ -174,7 +174,7 @@ pub fn seeds(runs: &[Run], subjects: &[Subject]) -> Option<String> {
         .then(|| "The seeds differ, so the addresses do too.".to_owned())
 }
 
-/// What must be said of subjects whose runs are no repeats of one another.
+/// The warning about subjects whose runs are not repeats.
 pub fn mixed(runs: &[Run], subjects: &[Subject]) -> Option<String> {
     let is_mixed = |subject: &&Subject| {
         let mut of_subject = subject.runs.iter().filter_map(|index| runs.get(*index));
@@ -191,7 +191,7 @@ pub fn mixed(runs: &[Run], subjects: &[Subject]) -> Option<String> {
     })
 }
 
-/// What must be said where three runs or more had the same set-up, and so each stands for itself.
+/// The warning about three or more runs of one set-up that were not grouped.
 pub fn alone(runs: &[Run], subjects: &[Subject]) -> Option<String> {
     let (first, others) = runs.split_first()?;
     let alike = others.iter().all(|run| repeats(first, run));

@@ -1,4 +1,4 @@
-//! What a comparison says first.
+//! The leading sentences of a comparison.
 
 use flashlag_explain::LagVerdict;
 use flashlag_schema::{Run, State};
@@ -45,7 +45,7 @@ fn nothing_in_common(subjects: &[Subject]) -> String {
     format!("{} have no test in common that can be compared.", format::list(&names))
 }
 
-/// What is said of each; what is said alike is said once.
+/// The verdict of each side; equal verdicts together.
 fn sentences(
     subjects: &[Subject],
     rows: &[CompareRow],
@@ -184,7 +184,7 @@ fn rescue(
     })
 }
 
-/// The figure of any two sides whose difference is the largest that is sure: by the end of its
+/// The figure of any two sides with the largest certain difference: by the end of its
 /// interval that is nearer to equal. `None` where nothing was compared.
 pub fn largest(rows: &[CompareRow]) -> Option<String> {
     let all = || rows.iter().flat_map(|row| row.all_ratios().map(move |ratio| (row, ratio)));
@@ -198,7 +198,7 @@ pub fn largest(rows: &[CompareRow]) -> Option<String> {
     Some(match largest {
         None => {
             "No figure is shown to differ: each interval includes equal, or the figures are within \
-                 1.6%, which is not told apart."
+                 1.6%, the resolution of a histogram."
                 .to_owned()
         }
         Some((row, ratio)) => {

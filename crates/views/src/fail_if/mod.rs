@@ -29,7 +29,7 @@ pub struct Threshold {
     limit: Value,
 }
 
-/// Which phases it is about.
+/// The phases it applies to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Selector {
     written: String,
@@ -60,7 +60,7 @@ impl PhaseName {
 pub struct ThresholdOutcome {
     /// Whether it was crossed: exit status 1.
     pub crossed: bool,
-    /// One line for each phase that it is about, the crossed ones first.
+    /// One line for each phase it applies to, crossed ones first.
     pub message: String,
 }
 
@@ -72,7 +72,7 @@ pub enum ThresholdError {
     Malformed {
         /// As given.
         text: String,
-        /// What is wrong, and what is allowed.
+        /// The error, with what is allowed.
         reason: String,
     },
     /// The run has no such phase.
@@ -82,7 +82,7 @@ pub enum ThresholdError {
         text: String,
         /// What was looked for.
         phase: String,
-        /// The name that is nearly the same, where there is one.
+        /// A name of similar spelling, if there is one.
         meant: String,
         /// What there is.
         allowed: String,
@@ -96,7 +96,7 @@ pub enum ThresholdError {
         phase: String,
         /// The metric's name.
         metric: String,
-        /// Why, and what to try.
+        /// The reason, and what to try.
         reason: String,
     },
 }

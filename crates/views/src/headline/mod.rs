@@ -17,7 +17,7 @@ pub(crate) use deciding::{Decided, Deciding, Tested};
 
 pub use believe::Believe;
 
-/// What the first screen says.
+/// The headline of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Headline {
     /// One or two short sentences that end in a full stop.
@@ -208,12 +208,12 @@ fn one_line(run: &Run, phase: &Phase) -> String {
     format!("{title} {} MB/s{median}", format::mb_per_s(phase.bytes_per_sec))
 }
 
-/// What the way it ended means for a reader; `None` where it came to its end.
+/// The sentence about an incomplete run; `None` for a complete one.
 fn ending(run: &Run) -> Option<String> {
     let stopped = match &run.status {
         RunStatus::Complete => None,
         RunStatus::Interrupted { .. } => Some("The run was stopped before its end".to_owned()),
-        RunStatus::Running { .. } => Some("The run has not come to its end".to_owned()),
+        RunStatus::Running { .. } => Some("The run is incomplete".to_owned()),
         RunStatus::Failed { error, .. } => {
             Some(format!("An error ended the run: {}", error.trim_end_matches('.')))
         }

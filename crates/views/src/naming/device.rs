@@ -90,7 +90,7 @@ fn whole_words(name: &str, most: usize) -> String {
     kept.trim_end_matches(['.', ',', ':', '(', ' ']).to_owned()
 }
 
-/// What could tell devices of one name apart, the best first.
+/// Properties that may distinguish devices of one name, the best first.
 fn attributes(run: &Run) -> [Option<String>; 7] {
     let Environment { software, filesystem, device, .. } = &run.environment;
     let profile = run.target.profile.as_ref();
@@ -171,7 +171,7 @@ fn differing(names: &[Name], options: &[Vec<String>]) -> Vec<Option<String>> {
     (0..names.len()).map(own).collect()
 }
 
-/// Adds to each name what tells it from others of that name.
+/// Adds to each name a property that distinguishes it from equal names.
 fn tell_apart(names: &mut [Name], by: &[Option<String>]) {
     let before = names.to_vec();
     for (index, name) in names.iter_mut().enumerate() {
@@ -185,7 +185,7 @@ fn tell_apart(names: &mut [Name], by: &[Option<String>]) {
     }
 }
 
-/// What nothing tells apart is counted.
+/// Numbers names that nothing distinguishes.
 fn number(names: &mut [Name]) {
     let taken = names.to_vec();
     for (index, name) in names.iter_mut().enumerate() {

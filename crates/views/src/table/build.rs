@@ -196,7 +196,7 @@ fn strip_row(run: &Run, row: &StripRow, columns: &[Column]) -> TableRow {
     }
 }
 
-/// What became of a schedule that was not kept.
+/// The remark about a schedule that was not kept.
 fn schedule(run: &Run, phase: &Phase) -> Option<String> {
     let overload = overload(run, phase).map(|it| format!("overloaded: {}", it.in_words()));
     let missed = phase.missed_slots.filter(|missed| *missed > 0);

@@ -40,7 +40,7 @@ pub enum Cell {
         /// Of how many.
         of: u64,
     },
-    /// A verdict, or why there is none.
+    /// A verdict, or the reason for having none.
     Verdict(Judgement),
     /// Words.
     Text(String),
@@ -55,14 +55,14 @@ pub enum Missing {
     TooFew,
     /// A schedule was not kept: its waits grow with the length of the test.
     Overloaded,
-    /// Nothing was measured, or what was stored can't be read.
+    /// Nothing was measured, or the stored value can't be read.
     NotMeasured,
-    /// The column says nothing of this row.
+    /// The column does not apply to the row.
     NotApplicable,
 }
 
 impl Cell {
-    /// A time of these figures, or why they have none.
+    /// A time of these figures, or the reason for having none.
     pub fn duration(value: Option<Nanos>, figures: &Figures) -> Cell {
         match value {
             Some(value) => Cell::Duration(value),
@@ -72,7 +72,7 @@ impl Cell {
         }
     }
 
-    /// For a narrow column: `-` where there is no value.
+    /// The text for a narrow column: `-` without a value.
     pub fn text(&self) -> String {
         match self {
             Cell::Duration(time) => format::ms(*time),
@@ -106,7 +106,7 @@ impl Cell {
         }
     }
 
-    /// Whether its column says nothing of its row.
+    /// Whether it has no value because its column does not apply to the row.
     pub fn is_empty(&self) -> bool {
         match self {
             Cell::Missing(Missing::NotApplicable) => true,

@@ -3,7 +3,7 @@ use flashlag_units::Nanos;
 
 use crate::compare::RatioKind;
 
-/// What a column shows.
+/// A column of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Column {
     /// Where the device was in its life.
@@ -108,7 +108,7 @@ impl Column {
     }
 }
 
-/// Limits that saves are held against.
+/// The limits of late saves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LagLimit {
     /// One frame at 120 Hz.

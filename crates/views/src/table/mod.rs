@@ -25,9 +25,9 @@ pub struct Table {
     pub title: &'static str,
     /// The columns after the label.
     pub columns: Vec<Column>,
-    /// The rows, under a title each where there are several groups.
+    /// The rows by group.
     pub groups: Vec<TableGroup>,
-    /// Sentences below it.
+    /// Sentences below the table.
     pub notes: Vec<String>,
 }
 
@@ -43,15 +43,15 @@ pub struct TableGroup {
 /// One row of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TableRow {
-    /// What the row is about.
+    /// The label.
     pub label: String,
     /// Index of its phase in the run, where it has one.
     pub phase: Option<usize>,
-    /// Whether it shows a part of what the row above it shows.
+    /// Whether it shows a part of the row above it.
     pub is_part: bool,
     /// Failed checks that cover it: it may be shown, never judged.
     pub failures: Vec<Failure>,
-    /// What has to be said beside its label.
+    /// A remark beside its label.
     pub remark: Option<String>,
     /// One cell for each column.
     pub cells: Vec<Cell>,
