@@ -42,8 +42,8 @@ fn per_file(root: &Root, directory: &Path, found: &FilesystemStack) -> bool {
     if root.is_live() {
         // The same bit for every architecture: include/uapi/linux/stat.h, STATX_ATTR_ENCRYPTED.
         const ENCRYPTED: u64 = 0x800;
-        let told = rustix::fs::statx(CWD, directory, AtFlags::empty(), StatxFlags::empty());
-        if told.is_ok_and(|told| told.stx_attributes.bits() & ENCRYPTED != 0) {
+        let attributes = rustix::fs::statx(CWD, directory, AtFlags::empty(), StatxFlags::empty());
+        if attributes.is_ok_and(|attributes| attributes.stx_attributes.bits() & ENCRYPTED != 0) {
             return true;
         }
     }

@@ -99,8 +99,8 @@ fn size(root: &Root, directory: &Path) -> Result<(Bytes, Bytes, Bytes), String> 
     if !root.is_live() {
         return Err("a captured tree has no sizes".to_owned());
     }
-    let told = rustix::fs::statvfs(directory)
+    let status = rustix::fs::statvfs(directory)
         .map_err(|error| format!("statvfs {}: {error}", directory.display()))?;
-    let blocks = |count: u64| Bytes(count.saturating_mul(told.f_frsize));
-    Ok((blocks(told.f_blocks), blocks(told.f_bavail), Bytes(told.f_frsize)))
+    let blocks = |count: u64| Bytes(count.saturating_mul(status.f_frsize));
+    Ok((blocks(status.f_blocks), blocks(status.f_bavail), Bytes(status.f_frsize)))
 }

@@ -21,8 +21,8 @@ pub(crate) fn software(root: &Root) -> Software {
 
 fn kernel(root: &Root) -> Result<String, String> {
     if root.is_live() {
-        let told = rustix::system::uname();
-        let parts = [told.sysname(), told.release(), told.machine()];
+        let uname = rustix::system::uname();
+        let parts = [uname.sysname(), uname.release(), uname.machine()];
         return Ok(parts.map(|part| part.to_string_lossy().into_owned()).join(" "));
     }
     let files = ["ostype", "osrelease", "arch"].map(|file| format!("/proc/sys/kernel/{file}"));

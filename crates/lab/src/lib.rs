@@ -6,7 +6,7 @@
 //! message a line ([`protocol`]). What is run on the filesystem is not known here: it goes through the
 //! port as text, and comes back so.
 //!
-//! Where the host's own kernel is to do it, [`Attached`] and [`Mounted`] take the guest's place.
+//! Where the host's own kernel is to do it, [`LoopDevice`] and [`HostMount`] take the guest's place.
 #![forbid(unsafe_code)]
 
 mod accelerator;
@@ -28,7 +28,7 @@ mod spec;
 
 pub use accelerator::accelerator;
 pub use error::LabError;
-pub use host::{Attached, Mounted, check_host};
+pub use host::{HostMount, LoopDevice, check_host};
 pub use initramfs::Initramfs;
 pub use kernel::Kernel;
 pub use layer::Layer;

@@ -91,7 +91,7 @@ pub struct SaveOrder {
 
 /// The state of the database after a power cut.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Checked {
+pub struct CrashCheck {
     /// Why it could not be mounted.
     pub unmountable: Option<String>,
     /// The damage of the database, or that it is missing.
@@ -186,7 +186,7 @@ pub enum Report {
     /// All saves are done, and everything is unmounted.
     Saved,
     /// The state of the database after a power cut.
-    Checked(Checked),
+    Checked(CrashCheck),
     /// Something could not be done: what, why, and what to try.
     Failed {
         /// In words.

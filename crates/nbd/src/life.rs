@@ -84,8 +84,8 @@ impl Lifetime {
         let control = match &settings.control {
             None => None,
             Some(path) => {
-                let told = Arc::clone(device);
-                let tell = move |command: &_| told.tell(command);
+                let device = Arc::clone(device);
+                let tell = move |command: &_| device.tell(command);
                 Some(ControlServer::start(path, tell, nbdkit::shutdown)?)
             }
         };

@@ -77,11 +77,11 @@ fn each_phase_is_on_the_disk_when_it_is_done() {
 
 #[test]
 fn targets_that_there_are_not_are_refused_with_those_that_there_are() {
-    let told = refused("sim:nexus8");
-    assert!(told.contains("nexus8") && told.contains("nexus7-2012"), "{told}");
-    assert!(told.contains("TOML"), "{told}");
-    let told = refused("sim:missing.toml");
-    assert!(told.contains("missing.toml"), "{told}");
+    let error = refused("sim:nexus8");
+    assert!(error.contains("nexus8") && error.contains("nexus7-2012"), "{error}");
+    assert!(error.contains("TOML"), "{error}");
+    let error = refused("sim:missing.toml");
+    assert!(error.contains("missing.toml"), "{error}");
     for on in ["sim:", "sim:+ext4"] {
         assert!(refused(on).contains("nexus7-2012"), "{on}: {}", refused(on));
     }
@@ -98,8 +98,8 @@ fn filesystems_and_options_that_there_are_not_are_refused_with_those_that_there_
         ("sim:zero+ext4,noipu", "noipu", "f2fs"),
         ("sim:zero+raw,ipu", "ipu", "f2fs"),
     ] {
-        let told = refused(on);
-        assert!(told.contains(wrong) && told.contains(right), "{on}: {told}");
+        let error = refused(on);
+        assert!(error.contains(wrong) && error.contains(right), "{on}: {error}");
     }
 }
 
@@ -107,8 +107,8 @@ fn filesystems_and_options_that_there_are_not_are_refused_with_those_that_there_
 fn a_device_that_is_too_small_for_its_filesystem_is_refused() {
     for (filesystem, capacity) in [("f2fs", "64MiB"), ("ext4", "16MiB")] {
         let asked = request(SHORT, small(filesystem, capacity), 1);
-        let told = run(asked.clone(), &mut Silent).unwrap_err().to_string();
-        assert!(told.contains("MiB at least") && told.contains(filesystem), "{told}");
+        let error = run(asked.clone(), &mut Silent).unwrap_err().to_string();
+        assert!(error.contains("MiB at least") && error.contains(filesystem), "{error}");
     }
 }
 
@@ -143,14 +143,14 @@ fn a_fill_where_less_is_free_than_is_to_be_left_ends_at_once_or_says_why() {
 #[test]
 fn a_background_that_there_is_not_is_refused_by_name() {
     let text = LIFE.replace("background = \"beside\"", "background = \"besides\"");
-    let told = Scenario::parse(&text, &[]).unwrap_err().to_string();
-    assert!(told.contains("besides"), "{told}");
+    let error = Scenario::parse(&text, &[]).unwrap_err().to_string();
+    assert!(error.contains("besides"), "{error}");
 }
 
 #[test]
 fn a_run_file_that_cannot_be_written_is_refused_before_anything_is_done() {
-    let told = RunFile::new("/nowhere/at/all/run.json".as_ref(), false).unwrap_err().to_string();
-    assert!(told.contains("/nowhere/at/all/run.json"), "{told}");
+    let error = RunFile::new("/nowhere/at/all/run.json".as_ref(), false).unwrap_err().to_string();
+    assert!(error.contains("/nowhere/at/all/run.json"), "{error}");
 }
 
 #[test]

@@ -34,7 +34,7 @@ pub use environment::{
 pub use histogram::{LatencySummary, StoredHistogram};
 pub use lag::Lag;
 pub use phase::{
-    BlockKinds, Change, ChangeKind, Cleaned, Floor, Growth, GrowthPart, IntervalRecord, KindCount,
+    BlockKinds, Change, ChangeKind, Cleanup, Floor, Growth, GrowthPart, IntervalRecord, KindCount,
     Ledger, Mixed, Phase, StallCause, StallRecord, Time, WaitRecord,
 };
 pub use reading::Reading;

@@ -414,7 +414,7 @@ pub struct GrowthPart {
 /// What a clean-up removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Cleaned {
+pub struct Cleanup {
     /// Files.
     pub files: u64,
     /// Their bytes.

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use flashlag_engine::ThreadWaitMeter;
 use flashlag_schema::scenario::{Arrivals, JournalMode, Save, Statement, Synchronous};
-use flashlag_sqlite::{PreparedSaves, SaveJob, SaveWatch, Saved, remove_databases};
+use flashlag_sqlite::{PreparedSaves, SaveJob, SaveWatch, SavesOutcome, remove_databases};
 use flashlag_stats::Percentile;
 use flashlag_units::{Bytes, Nanos, Text, per_second};
 
@@ -56,7 +56,7 @@ fn save(journal: JournalMode, saves: u64, databases: u32) -> Save {
     }
 }
 
-fn print(journal: JournalMode, saved: &Saved) {
+fn print(journal: JournalMode, saved: &SavesOutcome) {
     let latency = &saved.recorded.latency;
     let show = |percentile| latency.quantile(percentile).unwrap_or_default().to_string();
     let inside = latency.sum().0 as f64 / saved.recorded.elapsed.0.max(1) as f64;

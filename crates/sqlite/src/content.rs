@@ -21,8 +21,8 @@ impl Content {
 
     /// Content of a row in its `generation`-th version.
     pub(crate) fn of(&mut self, database: u32, row: i64, generation: u32) -> &[u8] {
-        let place = (row as u64).wrapping_mul(self.stride);
-        let offset = Bytes((u64::from(database) << 56) ^ place);
+        let storage = (row as u64).wrapping_mul(self.stride);
+        let offset = Bytes((u64::from(database) << 56) ^ storage);
         self.payload.fill(&mut self.buffer, offset, generation);
         &self.buffer
     }

@@ -9,7 +9,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use crate::content::Content;
 use crate::error::SqliteError;
-use crate::place::Place;
+use crate::storage::Storage;
 
 /// SQLite's default page size, also that of memory and of most filesystems.
 const PAGE_BYTES: u32 = 4096;
@@ -29,7 +29,7 @@ pub(crate) struct Database {
     pub(crate) connection: Connection,
     pub(crate) path: PathBuf,
     pub(crate) index: u32,
-    place: Rc<dyn Place>,
+    storage: Rc<dyn Storage>,
 }
 
 /// File name of a job's database.
@@ -50,19 +50,19 @@ pub(crate) fn sql_of(statement: Statement) -> &'static str {
 impl Database {
     /// Makes an empty database in place of any that has its name.
     pub(crate) fn create(
-        place: &Rc<dyn Place>,
+        storage: &Rc<dyn Storage>,
         index: u32,
         databases: u32,
     ) -> Result<Database, SqliteError> {
         let name = file_name(index);
-        remove_files(place.as_ref(), &name)?;
-        let path = place.path(&name);
+        remove_files(storage.as_ref(), &name)?;
+        let path = storage.path(&name);
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
             | OpenFlags::SQLITE_OPEN_CREATE
             | OpenFlags::SQLITE_OPEN_NO_MUTEX
-            | place.open_flags();
-        let failed = |error| place.failure("open", &path, &error);
-        let connection = match place.vfs() {
+            | storage.open_flags();
+        let failed = |error| storage.failure("open", &path, &error);
+        let connection = match storage.vfs() {
             Some(vfs) => Connection::open_with_flags_and_vfs(&path, flags, vfs),
             None => Connection::open_with_flags(&path, flags),
         };
@@ -70,14 +70,14 @@ impl Database {
         let cache = (CACHE_KIB_TOGETHER / databases.max(1)).clamp(CACHE_KIB.0, CACHE_KIB.1);
         connection.pragma_update(None, "page_size", PAGE_BYTES).map_err(failed)?;
         connection.pragma_update(None, "cache_size", -i64::from(cache)).map_err(failed)?;
-        let failed = |error| place.failure("create a table in", &path, &error);
+        let failed = |error| storage.failure("create a table in", &path, &error);
         connection.execute_batch(CREATE).map_err(failed)?;
-        Ok(Database { connection, path, index, place: Rc::clone(place) })
+        Ok(Database { connection, path, index, storage: Rc::clone(storage) })
     }
 
     /// The error for a failure of SQLite; to be called right after it.
     pub(crate) fn failure(&self, operation: &'static str, error: &rusqlite::Error) -> SqliteError {
-        self.place.failure(operation, &self.path, error)
+        self.storage.failure(operation, &self.path, error)
     }
 
     /// Adds rows, in one transaction.
@@ -140,9 +140,9 @@ fn downgrades(save: &Save, journal: &str, level: i64) -> Vec<Downgrade> {
 }
 
 /// Removes a database and all files that SQLite puts beside it.
-pub(crate) fn remove_files(place: &dyn Place, database: &str) -> Result<(), SqliteError> {
+pub(crate) fn remove_files(storage: &dyn Storage, database: &str) -> Result<(), SqliteError> {
     for suffix in ["", "-journal", "-wal", "-shm"] {
-        place.remove(&format!("{database}{suffix}"))?;
+        storage.remove(&format!("{database}{suffix}"))?;
     }
     Ok(())
 }

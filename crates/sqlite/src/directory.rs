@@ -9,12 +9,12 @@ use rustix::fs::{AtFlags, Mode, OFlags, open, statat, unlinkat};
 use rustix::io::Errno;
 
 use crate::error::SqliteError;
-use crate::place::Place;
 use crate::redirect::Redirection;
+use crate::storage::Storage;
 use crate::thread_io::ThreadIo;
 use crate::writes::Writes;
 
-/// A real directory, in real time: the [`Place`] of saves on real storage.
+/// A real directory, in real time: the [`Storage`] of saves on real storage.
 ///
 /// Sizes are read by name (`fstatat`, about 1 µs per file) and never through a descriptor of our
 /// own: under POSIX, closing one would drop SQLite's locks on the file.
@@ -54,7 +54,7 @@ impl Directory {
     }
 }
 
-impl Place for Directory {
+impl Storage for Directory {
     fn path(&self, name: &str) -> PathBuf {
         self.path.join(name)
     }

@@ -5,7 +5,7 @@ use flashlag_units::Bytes;
 use rustix::io::Errno;
 
 use crate::database::file_name;
-use crate::place::Place;
+use crate::storage::Storage;
 
 /// Sizes of the lasting files of all databases, and the largest that each has had.
 ///
@@ -15,7 +15,7 @@ use crate::place::Place;
 /// save, which is always a filesystem commit, so it distinguishes no saves and is left out.
 #[derive(Debug)]
 pub(crate) struct Sizes {
-    place: Rc<dyn Place>,
+    storage: Rc<dyn Storage>,
     files: Vec<LastingFile>,
 }
 
@@ -28,7 +28,7 @@ struct LastingFile {
 }
 
 impl Sizes {
-    pub(crate) fn new(place: Rc<dyn Place>, databases: u32, journal: JournalMode) -> Sizes {
+    pub(crate) fn new(storage: Rc<dyn Storage>, databases: u32, journal: JournalMode) -> Sizes {
         let beside = match journal {
             JournalMode::Wal => Some("-wal"),
             JournalMode::Persist => Some("-journal"),
@@ -41,7 +41,7 @@ impl Sizes {
                 files.push(LastingFile { name, largest: 0, is_database: suffix.is_empty() });
             }
         }
-        Sizes { place, files }
+        Sizes { storage, files }
     }
 
     /// Reads all sizes; returns whether a file is larger than it ever was.
@@ -51,7 +51,7 @@ impl Sizes {
     pub(crate) fn grew(&mut self) -> Result<bool, Errno> {
         let mut grew = false;
         for file in &mut self.files {
-            match self.place.size(&file.name) {
+            match self.storage.size(&file.name) {
                 Ok(size) => {
                     grew |= size > file.largest;
                     file.largest = file.largest.max(size);

@@ -67,9 +67,9 @@ impl<M: fmt::Debug> fmt::Debug for SaveWatch<'_, M> {
 
 /// Result of a job, also of one that failed or was stopped: everything recorded until then.
 #[derive(Clone, Debug)]
-pub struct Saved {
+pub struct SavesOutcome {
     /// All saves. Elapsed time and the times of intervals and stalls leave out pauses
-    /// ([`Saved::top_ups`]).
+    /// ([`SavesOutcome::top_ups`]).
     pub recorded: Recorded,
     /// States of this thread, without pauses and without waits for the schedule of an open loop, so
     /// that blocked means blocked on storage. `None` without a meter.

@@ -38,12 +38,12 @@ mod examine;
 mod growth;
 mod job;
 mod phase;
-mod place;
 mod prepare;
 mod redirect;
 mod rows;
 mod run;
 mod simulated;
+mod storage;
 mod thread_io;
 mod vfs;
 mod writes;
@@ -54,7 +54,7 @@ use flashlag_schema::scenario::Durability;
 pub use bound::{most_of_a_save, most_to_prepare};
 pub use error::SqliteError;
 pub use examine::{Examination, examine};
-pub use job::{OnInterval, SaveJob, SaveWatch, Saved, TopUps};
+pub use job::{OnInterval, SaveJob, SaveWatch, SavesOutcome, TopUps};
 pub use prepare::{PreparedSaves, remove_databases, remove_databases_on};
 pub use vfs::Files;
 
@@ -69,7 +69,10 @@ pub fn sync_call() -> Durability {
 /// [`PreparedSaves::prepare`], then [`PreparedSaves::run`].
 ///
 /// # Errors
-/// If the databases can't be made. The error of a save that fails later is in [`Saved::error`].
-pub fn run<M: WaitMeter>(job: &SaveJob<'_>, watch: SaveWatch<'_, M>) -> Result<Saved, SqliteError> {
+/// If the databases can't be made. The error of a save that fails later is in [`SavesOutcome::error`].
+pub fn run<M: WaitMeter>(
+    job: &SaveJob<'_>,
+    watch: SaveWatch<'_, M>,
+) -> Result<SavesOutcome, SqliteError> {
     PreparedSaves::prepare(job, watch.stop)?.run(watch)
 }

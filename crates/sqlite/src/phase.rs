@@ -20,10 +20,10 @@ use crate::content::Content;
 use crate::database::{Database, sql_of};
 use crate::error::SqliteError;
 use crate::growth::Sizes;
-use crate::job::{OnInterval, SaveWatch, Saved, TopUps};
-use crate::place::{Place, written_since};
+use crate::job::{OnInterval, SaveWatch, SavesOutcome, TopUps};
 use crate::prepare::PreparedSaves;
 use crate::rows::Rows;
+use crate::storage::{Storage, written_since};
 use crate::writes::{Writes, bytes_of, calls_of};
 
 /// Factor by which a phase may exceed its time to reach `min_saves`.
@@ -52,7 +52,7 @@ struct Phase<'a, M> {
     rows: Rows,
     content: Content,
     sizes: Sizes,
-    place: Rc<dyn Place>,
+    storage: Rc<dyn Storage>,
     clock: PhaseClock,
     start: Nanos,
     arrivals: Option<Arrivals>,
@@ -78,12 +78,12 @@ struct Phase<'a, M> {
 pub(crate) fn run<M: WaitMeter>(
     prepared: PreparedSaves<'_>,
     watch: SaveWatch<'_, M>,
-) -> Result<Saved, SqliteError> {
-    let PreparedSaves { job, place, databases, rows, content, sizes, written, downgrades, notes } =
+) -> Result<SavesOutcome, SqliteError> {
+    let PreparedSaves { job, storage, databases, rows, content, sizes, written, downgrades, notes } =
         prepared;
     let SaveWatch { stop, live, meter, mut on_interval, budget, on_end } = watch;
     let save = job.save;
-    let clock = PhaseClock::new(Rc::clone(&place));
+    let clock = PhaseClock::new(Rc::clone(&storage));
     let sampler = WaitSampler::new(meter, &clock);
     let statements = databases.iter().map(|database| {
         let prepared = database.connection.prepare(sql_of(save.statement));
@@ -115,15 +115,15 @@ pub(crate) fn run<M: WaitMeter>(
         topped_up: Writes::default(),
         written_before: Reading::default(),
         budget,
-        place,
+        storage,
         clock,
     };
-    let (place, budget) = (Rc::clone(&phase.place), phase.budget.clone());
+    let (storage, budget) = (Rc::clone(&phase.storage), phase.budget.clone());
     // The bytes that closing will write are reserved from the start.
     let to_close = most_to_close(save);
     let keeps_back = budget.as_ref().is_none_or(|budget| budget.take(to_close));
     phase.look_at_sizes()?;
-    phase.written_before = phase.place.written();
+    phase.written_before = phase.storage.written();
     let first_reading = phase.begin(job.seed);
     let ended = if keeps_back { phase.save_all(&mut on_interval) } else { EndReason::OutOfBudget };
     let end = phase.end(first_reading);
@@ -132,9 +132,9 @@ pub(crate) fn run<M: WaitMeter>(
         call();
     }
     let mut saved = phase.finish(ended, end);
-    let before = place.written();
+    let before = storage.written();
     drop(databases);
-    saved.closed_bytes = bytes_of(&written_since(place.as_ref(), &before));
+    saved.closed_bytes = bytes_of(&written_since(storage.as_ref(), &before));
     if let Some(budget) = budget.filter(|_| keeps_back) {
         budget.settle(to_close, saved.closed_bytes.value().copied().unwrap_or(to_close));
     }
@@ -180,7 +180,7 @@ impl<M: WaitMeter> Phase<'_, M> {
             let elapsed = last.at.since(first.at).since(self.idle);
             WaitSplit::of(elapsed, on_cpu, runnable.saturating_since(self.outside.runnable))
         });
-        let writes = match written_since(self.place.as_ref(), &self.written_before) {
+        let writes = match written_since(self.storage.as_ref(), &self.written_before) {
             Reading::Value(all) => Reading::Value(all.since(self.topped_up)),
             unavailable => unavailable,
         };
@@ -238,7 +238,7 @@ impl<M: WaitMeter> Phase<'_, M> {
         let from = self.sampler.last();
         let started = self.clock.now();
         for (statement, database) in self.statements.iter_mut().zip(self.databases) {
-            self.place.compute();
+            self.storage.compute();
             let changed =
                 statement.raw_execute().map_err(|error| database.failure("save to", &error))?;
             if changed != 1 {
@@ -257,8 +257,8 @@ impl<M: WaitMeter> Phase<'_, M> {
     fn reserve(&self, most: Bytes) -> Option<Option<Reservation>> {
         let Some(budget) = &self.budget else { return Some(None) };
         budget.take(most).then(|| {
-            let place = &self.place;
-            let (written, _) = self.clock.pause_if(self.arrivals.is_none(), || place.written());
+            let storage = &self.storage;
+            let (written, _) = self.clock.pause_if(self.arrivals.is_none(), || storage.written());
             Some(Reservation { most, written })
         })
     }
@@ -268,9 +268,9 @@ impl<M: WaitMeter> Phase<'_, M> {
         let (Some(budget), Some(Reservation { most, written })) = (&self.budget, allowed) else {
             return;
         };
-        let place = self.place.as_ref();
+        let storage = self.storage.as_ref();
         let (since, _) =
-            self.clock.pause_if(self.arrivals.is_none(), || written_since(place, &written));
+            self.clock.pause_if(self.arrivals.is_none(), || written_since(storage, &written));
         // If writes are not counted, all of it counts as written.
         budget.settle(most, bytes_of(&since).value().copied().unwrap_or(most));
     }
@@ -385,7 +385,7 @@ impl<M: WaitMeter> Phase<'_, M> {
     /// Puts deleted rows back in a pause; `false` if the budget does not allow it.
     fn top_up(&mut self) -> Result<bool, SqliteError> {
         let Some(allowed) = self.reserve(most_to_prepare(self.save)) else { return Ok(false) };
-        let (writes, reading) = (self.place.written(), self.sampler.read(&self.clock));
+        let (writes, reading) = (self.storage.written(), self.sampler.read(&self.clock));
         let added = self.rows.add(u64::MAX);
         let (rows, content, databases) =
             (added.end() - added.start() + 1, &mut self.content, self.databases);
@@ -396,7 +396,7 @@ impl<M: WaitMeter> Phase<'_, M> {
         self.top_ups.count += 1;
         self.top_ups.rows += rows as u64;
         self.top_ups.took = self.top_ups.took.plus(took);
-        if let Some(writes) = written_since(self.place.as_ref(), &writes).value() {
+        if let Some(writes) = written_since(self.storage.as_ref(), &writes).value() {
             self.topped_up.bytes += writes.bytes;
             self.topped_up.calls += writes.calls;
         }
@@ -434,9 +434,9 @@ impl<M: WaitMeter> Phase<'_, M> {
         let ended = intervals != self.intervals;
         self.intervals = intervals;
         if ended && let Some(live) = self.recorder.live() {
-            let (place, before) = (self.place.as_ref(), &self.written_before);
+            let (storage, before) = (self.storage.as_ref(), &self.written_before);
             let pauses = self.arrivals.is_none();
-            let (written, _) = self.clock.pause_if(pauses, || written_since(place, before));
+            let (written, _) = self.clock.pause_if(pauses, || written_since(storage, before));
             live.set_written(written.value().map_or(Bytes::ZERO, |writes| Bytes(writes.bytes)));
         }
         ended
@@ -456,7 +456,7 @@ impl<M: WaitMeter> Phase<'_, M> {
         self.recorder.miss_slots(slots);
     }
 
-    fn finish(mut self, ended: EndReason, end: End) -> Saved {
+    fn finish(mut self, ended: EndReason, end: End) -> SavesOutcome {
         let End { at, time, writes } = end;
         self.count_unissued(at);
         self.recorder.set_behind(self.clock.paused());
@@ -473,7 +473,7 @@ impl<M: WaitMeter> Phase<'_, M> {
             notes.push(reason.clone());
         }
         let recorded = self.recorder.finish(at);
-        Saved {
+        SavesOutcome {
             app_bytes: recorded.bytes,
             recorded,
             time,

@@ -15,9 +15,9 @@ use crate::directory::Directory;
 use crate::error::SqliteError;
 use crate::growth::Sizes;
 use crate::job::SaveJob;
-use crate::place::{Place, written_since};
 use crate::rows::Rows;
 use crate::simulated::Simulated;
+use crate::storage::{Storage, written_since};
 use crate::vfs::Files;
 use crate::writes::bytes_of;
 
@@ -28,7 +28,7 @@ const ROWS_STREAM: u64 = 0x726f_7773_206f_6620;
 #[derive(Debug)]
 pub struct PreparedSaves<'a> {
     pub(crate) job: SaveJob<'a>,
-    pub(crate) place: Rc<dyn Place>,
+    pub(crate) storage: Rc<dyn Storage>,
     pub(crate) databases: Vec<Database>,
     pub(crate) rows: Rows,
     pub(crate) content: Content,
@@ -59,8 +59,8 @@ impl<'a> PreparedSaves<'a> {
         opened: &Arc<OwnedFd>,
         stop: &AtomicBool,
     ) -> Result<Self, SqliteError> {
-        let place = Directory::opened(job.directory, opened)?;
-        PreparedSaves::prepare_in(Rc::new(place), job, stop)
+        let storage = Directory::opened(job.directory, opened)?;
+        PreparedSaves::prepare_in(Rc::new(storage), job, stop)
     }
 
     /// As [`PreparedSaves::prepare`], with files of a simulated phone, in virtual time. The job's
@@ -74,21 +74,21 @@ impl<'a> PreparedSaves<'a> {
         cpu: Nanos,
         stop: &AtomicBool,
     ) -> Result<Self, SqliteError> {
-        let place = Simulated::mount(files, cpu, job.seed)?;
-        PreparedSaves::prepare_in(Rc::new(place), job, stop)
+        let storage = Simulated::mount(files, cpu, job.seed)?;
+        PreparedSaves::prepare_in(Rc::new(storage), job, stop)
     }
 
     fn prepare_in(
-        place: Rc<dyn Place>,
+        storage: Rc<dyn Storage>,
         job: &SaveJob<'a>,
         stop: &AtomicBool,
     ) -> Result<Self, SqliteError> {
-        let before = place.written();
+        let before = storage.written();
         let save = job.save;
         let mut notes = notes_on(save);
         let full = first_rows(save, &mut notes);
-        let created =
-            (0..save.databases.max(1)).map(|index| Database::create(&place, index, save.databases));
+        let created = (0..save.databases.max(1))
+            .map(|index| Database::create(&storage, index, save.databases));
         let databases = created.collect::<Result<Vec<_>, _>>()?;
         let mut rows = Rows::new(save.statement, full, job.seed ^ ROWS_STREAM);
         let mut content = Content::new(save.row.0, job.seed);
@@ -110,12 +110,12 @@ impl<'a> PreparedSaves<'a> {
                 }
             }
         }
-        let sizes = Sizes::new(Rc::clone(&place), save.databases.max(1), save.journal);
-        let written = bytes_of(&written_since(place.as_ref(), &before));
+        let sizes = Sizes::new(Rc::clone(&storage), save.databases.max(1), save.journal);
+        let written = bytes_of(&written_since(storage.as_ref(), &before));
         let job = *job;
         Ok(PreparedSaves {
             job,
-            place,
+            storage,
             databases,
             rows,
             content,
@@ -153,9 +153,9 @@ pub fn remove_databases_on(files: Box<dyn Files>, job: &SaveJob<'_>) -> Result<(
     remove_in(&Simulated::mount(files, Nanos::ZERO, job.seed)?, job.save)
 }
 
-fn remove_in(place: &dyn Place, save: &Save) -> Result<(), SqliteError> {
+fn remove_in(storage: &dyn Storage, save: &Save) -> Result<(), SqliteError> {
     let mut indices = 0..save.databases.max(1);
-    indices.try_for_each(|index| remove_files(place, &file_name(index)))
+    indices.try_for_each(|index| remove_files(storage, &file_name(index)))
 }
 
 fn first_rows(save: &Save, notes: &mut Vec<String>) -> u64 {

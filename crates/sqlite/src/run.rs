@@ -3,7 +3,7 @@
 use flashlag_device::WaitMeter;
 
 use crate::error::SqliteError;
-use crate::job::{SaveWatch, Saved};
+use crate::job::{SaveWatch, SavesOutcome};
 use crate::phase;
 use crate::prepare::PreparedSaves;
 
@@ -12,9 +12,9 @@ impl PreparedSaves<'_> {
     /// is in no figure. Closing checkpoints and removes a write-ahead log.
     ///
     /// # Errors
-    /// No save could begin. A save that fails is in [`Saved::error`], with everything that was
+    /// No save could begin. A save that fails is in [`SavesOutcome::error`], with everything that was
     /// recorded before.
-    pub fn run<M: WaitMeter>(self, watch: SaveWatch<'_, M>) -> Result<Saved, SqliteError> {
+    pub fn run<M: WaitMeter>(self, watch: SaveWatch<'_, M>) -> Result<SavesOutcome, SqliteError> {
         phase::run(self, watch)
     }
 }

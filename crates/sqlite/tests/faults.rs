@@ -20,7 +20,7 @@ use common::{JOURNALS, job, save};
 use faulty::FaultyMount;
 use flashlag_device::{DeviceError, NoWaitMeter};
 use flashlag_schema::scenario::{JournalMode, Save, Statement};
-use flashlag_sqlite::{SaveWatch, Saved, SqliteError, run};
+use flashlag_sqlite::{SaveWatch, SavesOutcome, SqliteError, run};
 use flashlag_stats::Recorder;
 use flashlag_units::{Bytes, Nanos};
 use loop_mount::LoopMount;
@@ -28,7 +28,7 @@ use rustix::io::Errno;
 use tempfile::TempDir;
 
 /// Inserts rows of 32 kB for ever; `then` is done at the end of the third interval.
-fn until_it_fails(directory: &Path, journal: JournalMode, mut then: impl FnMut()) -> Saved {
+fn until_it_fails(directory: &Path, journal: JournalMode, mut then: impl FnMut()) -> SavesOutcome {
     let mut save: Save = save(Statement::Insert, journal, 10, u64::MAX);
     save.row.0 = Bytes(32_000);
     let stop = AtomicBool::new(false);
@@ -53,7 +53,7 @@ fn until_it_fails(directory: &Path, journal: JournalMode, mut then: impl FnMut()
 }
 
 /// The error of a phase that kept what it had.
-fn error_of(saved: &Saved, case: &str) -> SqliteError {
+fn error_of(saved: &SavesOutcome, case: &str) -> SqliteError {
     assert!(saved.cut_short, "{case}");
     assert!(saved.recorded.latency.count() > 0, "{case}: nothing was kept");
     assert_eq!(saved.grew.count() + saved.in_place.count(), saved.recorded.latency.count());

@@ -28,7 +28,7 @@ pub struct Cleanup {
     /// The directory.
     pub directory: PathBuf,
     /// Files that were removed, and the bytes that they took on the storage.
-    pub removed: flashlag_schema::Cleaned,
+    pub removed: flashlag_schema::Cleanup,
     /// What stayed, and so did the directory and its manifest: the first few.
     pub kept: Vec<Remainder>,
     /// The number of all remainders.

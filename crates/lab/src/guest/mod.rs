@@ -8,7 +8,7 @@ use std::path::Path;
 
 use rustix::system::{RebootCommand, reboot, uname};
 
-pub use port::{Link, Orders, Wanted};
+pub use port::{Link, NextOrder, Orders};
 
 use crate::error::LabError;
 use crate::protocol::{Mount, SETUP, Setup};

@@ -59,8 +59,8 @@ fn disk(serial: &str) -> Result<PathBuf, LabError> {
     loop {
         let entries = std::fs::read_dir("/sys/block").into_iter().flatten().flatten();
         let found = entries.map(|entry| entry.path()).find(|path| {
-            let told = std::fs::read_to_string(path.join("serial")).unwrap_or_default();
-            told.trim() == serial
+            let known = std::fs::read_to_string(path.join("serial")).unwrap_or_default();
+            known.trim() == serial
         });
         if let Some(path) = found {
             return Ok(Path::new("/dev").join(path.file_name().unwrap_or_default()));

@@ -28,13 +28,13 @@ pub struct Link {
 /// The receiving side of the port.
 #[derive(Debug)]
 pub struct Orders {
-    wanted: Receiver<Wanted>,
+    wanted: Receiver<NextOrder>,
     stop: Arc<AtomicBool>,
 }
 
 /// The host's next order.
 #[derive(Debug)]
-pub enum Wanted {
+pub enum NextOrder {
     /// A run.
     Run(Box<RunOrder>),
     /// Saves.
@@ -62,8 +62,8 @@ impl Link {
 
 impl Orders {
     /// The next order; the end where the host is gone.
-    pub fn next(&self) -> Wanted {
-        self.wanted.recv().unwrap_or(Wanted::PowerOff)
+    pub fn next(&self) -> NextOrder {
+        self.wanted.recv().unwrap_or(NextOrder::PowerOff)
     }
 
     /// Set when the run under way has to end.
@@ -82,8 +82,8 @@ pub(super) fn open() -> Result<(Link, Orders), LabError> {
     let (wanted, orders) = channel();
     let stop = Arc::new(AtomicBool::new(false));
     let link = Link { port: Arc::new(Mutex::new(file)), sampled: Arc::new(Mutex::new(samples)) };
-    let told = Arc::clone(&stop);
-    std::thread::spawn(move || listen(reader, &sampled, &wanted, &told));
+    let listener_stop = Arc::clone(&stop);
+    std::thread::spawn(move || listen(reader, &sampled, &wanted, &listener_stop));
     let alive = link.clone();
     std::thread::spawn(move || {
         loop {
@@ -96,18 +96,23 @@ pub(super) fn open() -> Result<(Link, Orders), LabError> {
 
 /// Passes on what the host says. A host that is gone wants nothing any more, and the machine with
 /// its device would be left alone: it ends.
-fn listen(reader: File, sampled: &Sender<DeviceCount>, wanted: &Sender<Wanted>, stop: &AtomicBool) {
+fn listen(
+    reader: File,
+    sampled: &Sender<DeviceCount>,
+    wanted: &Sender<NextOrder>,
+    stop: &AtomicBool,
+) {
     let mut reader = BufReader::new(reader);
     // Until the kernel has heard that the host is there, the port reads as if it were gone.
     let until = Instant::now() + PATIENCE;
     loop {
         let passed = match protocol::receive(&mut reader) {
-            Ok(Some(Order::Run(order))) => wanted.send(Wanted::Run(order)).is_ok(),
-            Ok(Some(Order::Save(order))) => wanted.send(Wanted::Save(order)).is_ok(),
+            Ok(Some(Order::Run(order))) => wanted.send(NextOrder::Run(order)).is_ok(),
+            Ok(Some(Order::Save(order))) => wanted.send(NextOrder::Save(order)).is_ok(),
             Ok(Some(Order::Check { mount, directory })) => {
-                wanted.send(Wanted::Check(mount, directory)).is_ok()
+                wanted.send(NextOrder::Check(mount, directory)).is_ok()
             }
-            Ok(Some(Order::PowerOff)) => wanted.send(Wanted::PowerOff).is_ok(),
+            Ok(Some(Order::PowerOff)) => wanted.send(NextOrder::PowerOff).is_ok(),
             Ok(Some(Order::Sampled(count))) => sampled.send(count).is_ok(),
             Ok(Some(Order::Stop)) => {
                 stop.store(true, Ordering::Relaxed);

@@ -4,11 +4,11 @@
 //! All of it ends with its values. What a process that is killed leaves ends by itself: daemons with
 //! their parent, mounts with the namespace that is ours alone, loop devices with their last mount.
 
-mod attached;
 mod check;
 mod daemon;
-mod mounted;
+mod loop_device;
+mod mount;
 
-pub use attached::Attached;
 pub use check::check_host;
-pub use mounted::Mounted;
+pub use loop_device::LoopDevice;
+pub use mount::HostMount;

@@ -3,15 +3,15 @@
 use std::ops::Range;
 use std::path::Path;
 
-use super::{Form, blocks, told};
+use super::{Form, blocks, output_of};
 use crate::error::LabError;
 
 /// The inode of the log.
 const JOURNAL: &str = "stat <8>";
 
 pub(super) fn read(image: &Path) -> Result<Form, LabError> {
-    let groups = told("dumpe2fs", "e2fsprogs", &[], image)?;
-    let journal = told("debugfs", "e2fsprogs", &["-R", JOURNAL], image)?;
+    let groups = output_of("dumpe2fs", "e2fsprogs", &[], image)?;
+    let journal = output_of("debugfs", "e2fsprogs", &["-R", JOURNAL], image)?;
     Ok(Form::Ext4 { journal: extents(&journal), metadata: tables(&groups) })
 }
 

@@ -140,7 +140,7 @@ fn blocks(first: u64, last: u64) -> Range<u64> {
 }
 
 /// What a program prints about an image.
-fn told(
+fn output_of(
     program: &str,
     package: &str,
     arguments: &[&str],

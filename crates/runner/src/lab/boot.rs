@@ -12,7 +12,7 @@ use flashlag_lab::{
 use flashlag_serve::{OwnDirectory, Running, Settings};
 use flashlag_units::Bytes;
 
-use super::watch::{Watched, load, socket, start};
+use super::watch::{DeviceWatch, load, socket, start};
 use crate::target::LabTarget;
 
 /// The device under test, and where the guest mounts it.
@@ -60,7 +60,7 @@ pub(super) enum Purpose {
 #[derive(Debug)]
 pub(super) struct Lab {
     pub machine: Machine,
-    pub flash: Watched,
+    pub flash: DeviceWatch,
     /// The floor, or what a power cut left; absent where the device under test takes no time itself.
     beside: Option<Running>,
     folder: OwnDirectory,
@@ -131,7 +131,7 @@ pub(super) fn boot(
         disks.push(Disk { serial: serial.to_owned(), socket: socket(beside)? });
         mounted.extend((purpose != Purpose::Cuts).then_some(FLOOR));
     }
-    let mut flash = Watched::new(flash, layout, folder.path())?;
+    let mut flash = DeviceWatch::new(flash, layout, folder.path())?;
     match purpose {
         // The devices have it by now.
         Purpose::Measuring | Purpose::Filling => drop(std::fs::remove_file(&image)),

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use flashlag_lab::LabError;
-use flashlag_lab::protocol::{Checked, Mount, Order, Report, SaveOrder};
+use flashlag_lab::protocol::{CrashCheck, Mount, Order, Report, SaveOrder};
 use flashlag_schema::scenario::{JournalMode, Synchronous};
 use flashlag_serve::Recording;
 use flashlag_units::Nanos;
@@ -88,8 +88,8 @@ pub fn cut_in_lab(request: &CutsRequest, observer: &mut dyn Observer) -> Result<
     observer.event(Event::Preparing("booting a kernel on the virtual device"));
     let mut lab =
         boot(&request.target, request.seed, Purpose::Cuts, &request.stop).map_err(refuse)?;
-    let told = save(&mut lab, request, observer).map_err(refuse)?;
-    let cuts = try_all(&mut lab, request, &told, observer).map_err(refuse)?;
+    let acknowledged_at = save(&mut lab, request, observer).map_err(refuse)?;
+    let cuts = try_all(&mut lab, request, &acknowledged_at, observer).map_err(refuse)?;
     lab.machine.power_off().map_err(refuse)?;
     Ok(cuts)
 }
@@ -108,28 +108,28 @@ fn save(
         seed: request.seed,
         directory: format!("{}/{DIRECTORY}", FLASH.1),
     }))?;
-    let mut told = Vec::new();
+    let mut acknowledged_at = Vec::new();
     loop {
         match lab.machine.hear()? {
             Report::Acknowledged { saves } => {
                 let now = lab.flash.now()?;
-                told.resize(saves as usize, now);
+                acknowledged_at.resize(saves as usize, now);
             }
             Report::Saved => break,
             other => return Err(LabError::of_report(other, "saved")),
         }
     }
     lab.flash.stop_recording()?;
-    Ok(told)
+    Ok(acknowledged_at)
 }
 
 /// Moments of the recording within the saves, in order.
 fn moments(
     recording: &Path,
     request: &CutsRequest,
-    told: &[Nanos],
+    acknowledged_at: &[Nanos],
 ) -> Result<Vec<Nanos>, LabError> {
-    let (Some(first), Some(last)) = (told.first(), told.last()) else {
+    let (Some(first), Some(last)) = (acknowledged_at.first(), acknowledged_at.last()) else {
         return Err(LabError::NoSave);
     };
     let mut moments = Vec::new();
@@ -149,14 +149,17 @@ fn moments(
 fn try_all(
     lab: &mut Lab,
     request: &CutsRequest,
-    told: &[Nanos],
+    acknowledged_at: &[Nanos],
     observer: &mut dyn Observer,
 ) -> Result<Cuts, LabError> {
     let recording = lab.recording();
     let image: PathBuf = lab.folder().join("crashed");
-    let mut cuts =
-        Cuts { target: request.target.text.clone(), saves: told.len() as u64, ..Cuts::default() };
-    let moments = moments(&recording, request, told)?;
+    let mut cuts = Cuts {
+        target: request.target.text.clone(),
+        saves: acknowledged_at.len() as u64,
+        ..Cuts::default()
+    };
+    let moments = moments(&recording, request, acknowledged_at)?;
     for (index, moment) in moments.iter().enumerate() {
         if request.stop.load(Ordering::Relaxed) {
             return Err(LabError::Stopped);
@@ -171,7 +174,7 @@ fn try_all(
             Report::Checked(checked) => checked,
             other => return Err(LabError::of_report(other, "checked a crash image")),
         };
-        let acknowledged = told.partition_point(|at| at <= moment) as u64;
+        let acknowledged = acknowledged_at.partition_point(|at| at <= moment) as u64;
         cuts.add(*moment, acknowledged, checked);
     }
     Ok(cuts)
@@ -191,7 +194,7 @@ fn crashed(request: &CutsRequest) -> Mount {
 }
 
 impl Cuts {
-    fn add(&mut self, moment: Nanos, acknowledged: u64, checked: Checked) {
+    fn add(&mut self, moment: Nanos, acknowledged: u64, checked: CrashCheck) {
         self.cuts += 1;
         self.acknowledged += acknowledged;
         let lost = match checked.rows {
@@ -220,11 +223,11 @@ mod tests {
     #[test]
     fn a_loss_is_an_acknowledged_save_that_is_not_there_and_nothing_else() {
         let mut cuts = Cuts::default();
-        let rows = |rows| Checked { rows: Some(rows), ..Checked::default() };
+        let rows = |rows| CrashCheck { rows: Some(rows), ..CrashCheck::default() };
         cuts.add(Nanos(1), 5, rows(6));
         assert_eq!((cuts.lost, cuts.with_loss, cuts.failures.len()), (0, 0, 0));
         cuts.add(Nanos(2), 5, rows(3));
-        let gone = Checked { damage: Some("no file".to_owned()), ..Checked::default() };
+        let gone = CrashCheck { damage: Some("no file".to_owned()), ..CrashCheck::default() };
         cuts.add(Nanos(3), 4, gone);
         assert_eq!((cuts.cuts, cuts.lost, cuts.most_lost, cuts.damaged), (3, 6, 4, 1));
         assert_eq!(cuts.failures.len(), 2);

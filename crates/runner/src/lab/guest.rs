@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use flashlag_lab::LabError;
-use flashlag_lab::guest::{self, Link, Orders, Wanted};
+use flashlag_lab::guest::{self, Link, NextOrder, Orders};
 use flashlag_lab::protocol::{Report, RunOrder, Setup};
 use flashlag_schema::scenario::Scenario;
 use flashlag_schema::{DeviceCount, Run};
@@ -59,19 +59,19 @@ fn say_on_the_console(error: &LabError) {
 fn serve(setup: &Setup, link: &Link, orders: &Orders) {
     loop {
         let report = match orders.next() {
-            Wanted::PowerOff => return,
-            Wanted::Save(order) => {
+            NextOrder::PowerOff => return,
+            NextOrder::Save(order) => {
                 let saved = saving::save(&order, link, orders);
                 match saved.and_then(|()| guest::unmount(setup)) {
                     Ok(()) => Report::Saved,
                     Err(error) => Report::Failed { error: error.to_string() },
                 }
             }
-            Wanted::Check(mount, directory) => match saving::check(&mount, &directory) {
+            NextOrder::Check(mount, directory) => match saving::check(&mount, &directory) {
                 Ok(checked) => Report::Checked(checked),
                 Err(error) => Report::Failed { error: error.to_string() },
             },
-            Wanted::Run(order) => match run(&order, link, orders) {
+            NextOrder::Run(order) => match run(&order, link, orders) {
                 Ok(run) => Report::Ran { run: Box::new(run) },
                 Err(error) => Report::Failed { error: error.to_string() },
             },

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use flashlag_lab::{Attached, LabError, Layout, Mounted, make_filesystem};
+use flashlag_lab::{HostMount, LabError, Layout, LoopDevice, make_filesystem};
 use flashlag_schema::{DeviceCount, Phase, Run};
 use flashlag_serve::{OwnDirectory, Running, Settings, TimeScale};
 
@@ -11,7 +11,7 @@ use super::LabRun;
 use super::boot::{NO_TIME, folder};
 use super::floor::{lessen, put_floor};
 use super::paces::{fills, pace_note};
-use super::watch::{Watched, start};
+use super::watch::{DeviceWatch, start};
 use crate::error::RunError;
 use crate::events::{Event, Observer};
 use crate::output::RunFile;
@@ -21,17 +21,17 @@ use crate::request::Request;
 use crate::target::LabTarget;
 
 /// A device with its filesystem, mounted by the host. It ends from above.
-struct Place {
-    mounted: Option<Mounted>,
-    attached: Attached,
+struct MountedDevice {
+    mounted: Option<HostMount>,
+    attached: LoopDevice,
     at: PathBuf,
 }
 
 /// The device under test, the one that takes no time beside it, and where they are mounted.
 struct OnHost {
-    flash: Place,
-    floor: Option<Place>,
-    watched: Watched,
+    flash: MountedDevice,
+    floor: Option<MountedDevice>,
+    watched: DeviceWatch,
     /// The device below the floor, which ends with this.
     _beside: Option<Running>,
     _folder: OwnDirectory,
@@ -110,13 +110,13 @@ impl OnHost {
         let folder = folder()?;
         let (flash, layout) =
             start_device(target, &target.spec.profile, seed, (folder.path(), fills))?;
-        let watched = Watched::new(flash, layout, folder.path())?;
-        let flash = Place::new(target, watched.device(), folder.path(), "flash")?;
+        let watched = DeviceWatch::new(flash, layout, folder.path())?;
+        let flash = MountedDevice::new(target, watched.device(), folder.path(), "flash")?;
         if target.profile.name == NO_TIME {
             return Ok(OnHost { flash, floor: None, watched, _beside: None, _folder: folder });
         }
         let (beside, _) = start_device(target, NO_TIME, seed, (folder.path(), false))?;
-        let floor = Place::new(target, &beside, folder.path(), "floor")?;
+        let floor = MountedDevice::new(target, &beside, folder.path(), "floor")?;
         Ok(OnHost { flash, floor: Some(floor), watched, _beside: Some(beside), _folder: folder })
     }
 
@@ -168,22 +168,22 @@ fn start_device(
     Ok((running, layout))
 }
 
-impl Place {
+impl MountedDevice {
     fn new(
         target: &LabTarget,
         device: &Running,
         folder: &Path,
         name: &str,
-    ) -> Result<Place, LabError> {
+    ) -> Result<MountedDevice, LabError> {
         let at = folder.join(name);
         let own = folder.join(format!("{name}-device"));
-        let attached = Attached::attach(&device.uri(), &own)?;
-        let mounted = Mounted::mount(&target.spec, attached.device(), &at, &own)?;
-        Ok(Place { mounted: Some(mounted), attached, at })
+        let attached = LoopDevice::attach(&device.uri(), &own)?;
+        let mounted = HostMount::mount(&target.spec, attached.device(), &at, &own)?;
+        Ok(MountedDevice { mounted: Some(mounted), attached, at })
     }
 
     fn end(mut self) -> Result<(), LabError> {
-        self.mounted.take().map_or(Ok(()), Mounted::unmount)?;
+        self.mounted.take().map_or(Ok(()), HostMount::unmount)?;
         self.attached.detach()
     }
 }
@@ -191,7 +191,7 @@ impl Place {
 /// The device under test, asked at each edge of a phase by the run on its files.
 #[derive(Debug)]
 struct HostWitness<'a> {
-    watched: &'a mut Watched,
+    watched: &'a mut DeviceWatch,
     failed: &'a mut Option<LabError>,
     /// Pace of the phase under way.
     pace: TimeScale,

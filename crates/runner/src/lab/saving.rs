@@ -6,7 +6,7 @@ use std::path::Path;
 use flashlag_engine::ThreadWaitMeter;
 use flashlag_lab::LabError;
 use flashlag_lab::guest::{self, Link, Orders};
-use flashlag_lab::protocol::{Checked, Mount, Report, SaveOrder};
+use flashlag_lab::protocol::{CrashCheck, Mount, Report, SaveOrder};
 use flashlag_schema::scenario::{Arrivals, Save, Statement};
 use flashlag_sqlite::{PreparedSaves, SaveJob, SaveWatch, SqliteError, examine};
 use flashlag_stats::Recorder;
@@ -44,10 +44,10 @@ pub(super) fn save(order: &SaveOrder, link: &Link, orders: &Orders) -> Result<()
         SaveJob { save: &save, directory, seed: order.seed, interval: EVERY, stall_over: NEVER };
     let stop = orders.stop();
     let prepared = PreparedSaves::prepare(&job, &stop).map_err(failed)?;
-    let mut told = 0;
+    let mut saves = 0;
     let mut tell = |_: &mut Recorder| {
-        told += 1;
-        link.tell(&Report::Acknowledged { saves: told });
+        saves += 1;
+        link.tell(&Report::Acknowledged { saves });
         ControlFlow::Continue(())
     };
     let watch = SaveWatch {
@@ -62,15 +62,15 @@ pub(super) fn save(order: &SaveOrder, link: &Link, orders: &Orders) -> Result<()
 }
 
 /// Mounts, looks, unmounts.
-pub(super) fn check(mount: &Mount, directory: &str) -> Result<Checked, LabError> {
+pub(super) fn check(mount: &Mount, directory: &str) -> Result<CrashCheck, LabError> {
     if let Err(error) = guest::mount_one(mount) {
-        return Ok(Checked { unmountable: Some(error.to_string()), ..Checked::default() });
+        return Ok(CrashCheck { unmountable: Some(error.to_string()), ..CrashCheck::default() });
     }
     let checked = match examine(Path::new(directory)) {
         Ok(examined) => {
-            Checked { rows: Some(examined.rows), damage: examined.damage, unmountable: None }
+            CrashCheck { rows: Some(examined.rows), damage: examined.damage, unmountable: None }
         }
-        Err(error) => Checked { damage: Some(error.to_string()), ..Checked::default() },
+        Err(error) => CrashCheck { damage: Some(error.to_string()), ..CrashCheck::default() },
     };
     guest::unmount_one(mount)?;
     Ok(checked)

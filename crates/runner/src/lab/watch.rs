@@ -18,7 +18,7 @@ const ALL_AT_MOST: Bytes = Bytes::from_mib(4096);
 
 /// A device that is watched.
 #[derive(Debug)]
-pub(super) struct Watched {
+pub(super) struct DeviceWatch {
     /// It ends with this.
     device: Running,
     control: Control,
@@ -61,17 +61,17 @@ pub(super) fn load(device: &Running, image: &Path) -> Result<(), LabError> {
     control.ask(&Command::Load { image: image.to_owned() }).map_err(refuse).map(drop)
 }
 
-impl Watched {
+impl DeviceWatch {
     /// Watches a device from now on; `recordings` is a folder for what is seen.
     pub fn new(
         device: Running,
         layout: Option<Layout>,
         recordings: &Path,
-    ) -> Result<Watched, LabError> {
+    ) -> Result<DeviceWatch, LabError> {
         let control = device.control().map_err(refuse)?;
         let kinds = layout.is_some().then(BlockKinds::default);
         let recordings = recordings.to_owned();
-        Ok(Watched {
+        Ok(DeviceWatch {
             device,
             control,
             layout,

@@ -28,15 +28,15 @@ pub(crate) struct Files {
 /// A directory of the run: its path and its descriptor. Another directory may be put at its path by a
 /// rename; what is made and removed through the descriptor stays in the directory of the run.
 #[derive(Debug)]
-pub(crate) struct Opened {
+pub(crate) struct OpenDirectory {
     pub path: PathBuf,
     pub directory: Arc<OwnedFd>,
 }
 
-impl Opened {
-    fn of(workspace: &mut Workspace, name: &str) -> Result<Opened, GuardError> {
+impl OpenDirectory {
+    fn of(workspace: &mut Workspace, name: &str) -> Result<OpenDirectory, GuardError> {
         let path = workspace.subdirectory(name)?;
-        Ok(Opened { path, directory: workspace.open(name)? })
+        Ok(OpenDirectory { path, directory: workspace.open(name)? })
     }
 }
 
@@ -120,8 +120,8 @@ impl Files {
     }
 
     /// The directory for databases, opened.
-    pub fn opened_saves(&mut self) -> Result<Opened, GuardError> {
-        Opened::of(&mut self.workspace, "saves")
+    pub fn opened_saves(&mut self) -> Result<OpenDirectory, GuardError> {
+        OpenDirectory::of(&mut self.workspace, "saves")
     }
 
     /// Removes the databases.
@@ -130,11 +130,14 @@ impl Files {
     }
 
     /// A directory and a file name for the next fill, in the directory under test or in another.
-    pub fn next_fill(&mut self, other: Option<&Path>) -> Result<(Opened, String), GuardError> {
+    pub fn next_fill(
+        &mut self,
+        other: Option<&Path>,
+    ) -> Result<(OpenDirectory, String), GuardError> {
         let stem = format!("fill{}", self.fills);
         self.fills += 1;
         let Some(other) = other else {
-            return Ok((Opened::of(&mut self.workspace, FILL)?, stem));
+            return Ok((OpenDirectory::of(&mut self.workspace, FILL)?, stem));
         };
         if !self.elsewhere.iter().any(|(path, _)| path == other) {
             self.workspace.also_in(other)?;
@@ -142,7 +145,7 @@ impl Files {
         }
         let found = self.elsewhere.iter_mut().find(|(path, _)| path == other);
         let (_, workspace) = found.expect("it was pushed above where it was not there");
-        Ok((Opened::of(workspace, FILL)?, stem))
+        Ok((OpenDirectory::of(workspace, FILL)?, stem))
     }
 
     /// What all files of this run take in the directory under test, in blocks of the filesystem.

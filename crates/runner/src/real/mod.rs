@@ -34,7 +34,7 @@ use crate::work::{
     drive_device,
 };
 use counters::EdgeCounters;
-use files::{Files, Opened};
+use files::{Files, OpenDirectory};
 
 pub(crate) use finish::finish;
 pub use prepare::Cost;
@@ -75,7 +75,7 @@ impl World for Directory<'_> {
     type Device = AnyDevice;
     type Meter = ThreadWaitMeter;
     type Counters = EdgeCounters;
-    type FillPlace = (Opened, String);
+    type FillPlace = (OpenDirectory, String);
 
     fn now(&self) -> Nanos {
         MonotonicClock.now().since(self.began).plus(self.earlier)
@@ -201,17 +201,17 @@ impl World for Directory<'_> {
         Ok(self.files.clear_saves()?)
     }
 
-    fn next_fill(&mut self, directory: Option<&str>) -> Result<(Opened, String), Hindrance> {
+    fn next_fill(&mut self, directory: Option<&str>) -> Result<(OpenDirectory, String), Hindrance> {
         Ok(self.files.next_fill(directory.map(Path::new))?)
     }
 
-    fn free_at(&self, (place, _): &(Opened, String)) -> Bytes {
+    fn free_at(&self, (place, _): &(OpenDirectory, String)) -> Bytes {
         free_space(&place.path).map(|free| free.available).unwrap_or_default()
     }
 
     fn fill(
         &mut self,
-        (place, stem): &(Opened, String),
+        (place, stem): &(OpenDirectory, String),
         order: FillOrder<'_>,
         controls: &Controls,
     ) -> Result<FillEnd, DeviceError> {

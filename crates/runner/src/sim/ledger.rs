@@ -8,7 +8,7 @@ use crate::direction::Direction;
 
 /// Counters of every layer.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Counted {
+pub(crate) struct LayerCounters {
     calls: Bytes,
     read: Bytes,
     reads: u64,
@@ -18,12 +18,12 @@ pub(crate) struct Counted {
     programmed: Option<Bytes>,
 }
 
-impl Counted {
+impl LayerCounters {
     /// As they stand.
-    pub fn now(stack: &SimStack) -> Counted {
+    pub fn now(stack: &SimStack) -> LayerCounters {
         let above = stack.ledger();
         let flash = stack.with_device(|device| device.stats());
-        Counted {
+        LayerCounters {
             calls: above.call_bytes,
             read: above.read_bytes,
             reads: above.reads,
@@ -35,8 +35,8 @@ impl Counted {
     }
 
     /// What came since.
-    pub fn since(&self, before: &Counted) -> Counted {
-        Counted {
+    pub fn since(&self, before: &LayerCounters) -> LayerCounters {
+        LayerCounters {
             calls: self.calls.saturating_minus(before.calls),
             read: self.read.saturating_minus(before.read),
             reads: self.reads - before.reads,

@@ -29,7 +29,7 @@ use crate::record::{new_run, profile_record, reviewers_leave};
 use crate::request::Request;
 use crate::task::tasks;
 use crate::work::{Evidence, Work};
-use ledger::Counted;
+use ledger::LayerCounters;
 
 type SimStack = Stack<FlashDevice>;
 
@@ -116,7 +116,7 @@ pub(crate) fn finish(
 }
 
 impl Simulation {
-    fn refresh(&self, run: &mut Run, evidence: &Evidence<Counted>) {
+    fn refresh(&self, run: &mut Run, evidence: &Evidence<LayerCounters>) {
         let stats = self.stack.with_device(|device| device.stats());
         run.simulated_ns = Some(self.stack.clock().now());
         run.wear.block_bytes = Reading::Value(stats.host_written);

@@ -13,7 +13,7 @@ use flashlag_sqlite::{PreparedSaves, SaveJob, remove_databases_on};
 use flashlag_units::{Bytes, Nanos};
 use flashlag_workload::Arrivals;
 
-use super::ledger::Counted;
+use super::ledger::LayerCounters;
 use super::stack_files::{StackFiles, fits_memory};
 use super::{Simulation, fill};
 use crate::direction::Direction;
@@ -62,7 +62,7 @@ impl World for Simulation {
     type File = FileId;
     type Device = StackFile<FlashDevice>;
     type Meter = NoWaitMeter;
-    type Counters = Counted;
+    type Counters = LayerCounters;
     type FillPlace = ();
 
     fn now(&self) -> Nanos {
@@ -227,20 +227,20 @@ impl World for Simulation {
         Ok(Trimmed { bytes, discards_at_once: true })
     }
 
-    fn counters(&self, _: Edge) -> Counted {
-        Counted::now(&self.stack)
+    fn counters(&self, _: Edge) -> LayerCounters {
+        LayerCounters::now(&self.stack)
     }
 
     fn ledger(
         &self,
-        (before, after): (&Counted, &Counted),
+        (before, after): (&LayerCounters, &LayerCounters),
         direction: Direction,
         app: Bytes,
     ) -> Ledger {
         after.since(before).ledger(direction, app)
     }
 
-    fn refresh(&mut self, run: &mut Run, evidence: &Evidence<Counted>) {
+    fn refresh(&mut self, run: &mut Run, evidence: &Evidence<LayerCounters>) {
         Simulation::refresh(self, run, evidence);
     }
 }

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use flashlag_schema::scenario::{Durability, EngineKind, JournalMode, Save, Synchronous};
 use flashlag_schema::{Operation, Reading, State};
-use flashlag_sqlite::{PreparedSaves, SaveJob, SaveWatch, Saved, most_to_prepare};
+use flashlag_sqlite::{PreparedSaves, SaveJob, SaveWatch, SavesOutcome, most_to_prepare};
 use flashlag_stats::Recorder;
 use flashlag_units::{Bytes, Nanos};
 
@@ -92,7 +92,7 @@ impl<W: World> Work<W> {
     fn save_outcome(
         &mut self,
         head: PhaseHead,
-        mut saved: Saved,
+        mut saved: SavesOutcome,
         beside: Option<String>,
         (before, after): (W::Counters, W::Counters),
     ) -> Outcome {
@@ -135,7 +135,7 @@ impl<W: World> Work<W> {
 }
 
 /// Everything that SQLite wrote for a test, from the first row to the closed databases.
-fn written(saved: &Saved) -> Bytes {
+fn written(saved: &SavesOutcome) -> Bytes {
     let parts = [&saved.page_bytes, &saved.prepared_bytes, &saved.closed_bytes];
     let parts = parts.into_iter().filter_map(Reading::value);
     parts.fold(saved.top_ups.page_bytes, |sum, bytes| sum.plus(*bytes))

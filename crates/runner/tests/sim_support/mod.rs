@@ -74,11 +74,11 @@ pub fn run_file(scenario: &str, target: SimTarget, seed: u64) -> String {
 /// A run file that `flashlag verify` would accept.
 pub fn valid(text: &str, name: &str) -> Run {
     let found = verify_text(text).unwrap_or_else(|error| panic!("{name}: {error}"));
-    let told: Vec<String> = found
+    let problems: Vec<String> = found
         .iter()
         .map(|one| format!("{}: {} should be {}", one.path, one.stored, one.recomputed))
         .collect();
-    assert_eq!(told, Vec::<String>::new(), "{name}");
+    assert_eq!(problems, Vec::<String>::new(), "{name}");
     Run::from_json(text).unwrap()
 }
 

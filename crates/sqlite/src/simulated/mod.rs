@@ -10,11 +10,11 @@ use rusqlite::OpenFlags;
 use rustix::io::Errno;
 
 use crate::error::SqliteError;
-use crate::place::Place;
+use crate::storage::Storage;
 use crate::vfs::{Files, MountGuard, NAME, register};
 use crate::writes::Writes;
 
-/// Files of a simulated phone, in virtual time: the [`Place`] of simulated saves.
+/// Files of a simulated phone, in virtual time: the [`Storage`] of simulated saves.
 #[derive(Debug)]
 pub(crate) struct Simulated {
     mounted: MountGuard,
@@ -37,7 +37,7 @@ impl Simulated {
     }
 }
 
-impl Place for Simulated {
+impl Storage for Simulated {
     fn path(&self, name: &str) -> PathBuf {
         self.mounted.path(name).into()
     }

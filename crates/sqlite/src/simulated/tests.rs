@@ -12,7 +12,7 @@ use rusqlite::Connection;
 
 use crate::vfs::fake::Fake;
 use crate::vfs::{Files, MountGuard, NAME};
-use crate::{PreparedSaves, SaveJob, SaveWatch, Saved, SqliteError, remove_databases_on};
+use crate::{PreparedSaves, SaveJob, SaveWatch, SavesOutcome, SqliteError, remove_databases_on};
 
 const JOURNALS: [JournalMode; 6] = [
     JournalMode::Delete,
@@ -45,7 +45,7 @@ fn job(save: &Save) -> SaveJob<'_> {
     SaveJob { save, directory: Path::new(""), seed: 7, interval, stall_over }
 }
 
-fn run(save: &Save, files: &Fake, cpu: Nanos) -> Result<Saved, SqliteError> {
+fn run(save: &Save, files: &Fake, cpu: Nanos) -> Result<SavesOutcome, SqliteError> {
     let job = job(save);
     let stop = AtomicBool::new(false);
     let prepared = PreparedSaves::prepare_on(Box::new(files.clone()), &job, cpu, &stop)?;
@@ -110,7 +110,7 @@ fn sqlite_writes_what_it_writes_to_a_real_directory_in_as_many_calls() {
                 let cell = format!("{statement:?} {journal:?} {level:?}");
                 // The `-shm` file of a real log begins with a byte in each of its eight pages.
                 let beside = if journal == JournalMode::Wal { 8 } else { 0 };
-                let wrote = |saved: &Saved| {
+                let wrote = |saved: &SavesOutcome| {
                     (saved.page_bytes.value().unwrap().0, *saved.write_calls.value().unwrap())
                 };
                 let (bytes, calls) = wrote(&simulated);
@@ -226,7 +226,7 @@ fn the_virtual_clock_moves_while_rows_are_put_back_but_no_figure_does() {
 
 /// Runs a job beside which the machine is as slow as `reading` to read its counters: at the end of
 /// each interval and after the last save.
-fn run_with_slow_readings(save: &Save, reading: Nanos) -> Saved {
+fn run_with_slow_readings(save: &Save, reading: Nanos) -> SavesOutcome {
     let files = Fake::new(1 << 24);
     let job = job(save);
     let stop = AtomicBool::new(false);

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use flashlag_engine::ThreadWaitMeter;
 use flashlag_schema::scenario::{Arrivals, JournalMode, Save, Statement, Synchronous};
-use flashlag_sqlite::{SaveJob, SaveWatch, Saved, run};
+use flashlag_sqlite::{SaveJob, SaveWatch, SavesOutcome, run};
 use flashlag_units::{Bytes, Nanos, Text};
 use rusqlite::Connection;
 
@@ -45,7 +45,7 @@ pub fn job<'a>(save: &'a Save, directory: &'a Path) -> SaveJob<'a> {
 }
 
 /// Runs a job to its end with a meter.
-pub fn done(job: &SaveJob<'_>) -> Saved {
+pub fn done(job: &SaveJob<'_>) -> SavesOutcome {
     let stop = AtomicBool::new(false);
     run(job, SaveWatch::new(&stop, ThreadWaitMeter::open().ok())).unwrap()
 }

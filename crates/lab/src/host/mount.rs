@@ -14,13 +14,13 @@ use crate::spec::LabSpec;
 
 /// A mounted filesystem. It is unmounted with this value.
 #[derive(Debug)]
-pub struct Mounted {
+pub struct HostMount {
     at: PathBuf,
     above: Vec<Layer>,
     daemons: Vec<Daemon>,
 }
 
-impl Mounted {
+impl HostMount {
     /// Mounts the filesystem on `device`, its files to be seen at `at`; `folder` is for what daemons
     /// say.
     ///
@@ -31,9 +31,9 @@ impl Mounted {
         device: &Path,
         at: &Path,
         folder: &Path,
-    ) -> Result<Mounted, LabError> {
+    ) -> Result<HostMount, LabError> {
         let mut mounted =
-            Mounted { at: at.to_owned(), above: spec.above.clone(), daemons: Vec::new() };
+            HostMount { at: at.to_owned(), above: spec.above.clone(), daemons: Vec::new() };
         let lowest = &places(at, &spec.above)[0];
         put_filesystem(device, spec.filesystem.name(), lowest, &spec.mount_options().join(","))?;
         let daemons = &mut mounted.daemons;
@@ -59,7 +59,7 @@ impl Mounted {
     }
 }
 
-impl Drop for Mounted {
+impl Drop for HostMount {
     fn drop(&mut self) {
         if self.take_off().is_ok() {
             return;
@@ -73,6 +73,6 @@ impl Drop for Mounted {
 
 /// Whether another filesystem is seen there than around it.
 fn is_mount(at: &Path) -> bool {
-    let device = |path: &Path| std::fs::metadata(path).map(|told| told.dev()).ok();
+    let device = |path: &Path| std::fs::metadata(path).map(|metadata| metadata.dev()).ok();
     at.parent().is_some_and(|parent| device(at) != device(parent))
 }

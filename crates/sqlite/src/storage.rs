@@ -13,7 +13,7 @@ use crate::writes::Writes;
 /// the two are here; what is measured, and how, is the same.
 ///
 /// Files have plain names in their place: `save-0.db`.
-pub(crate) trait Place: fmt::Debug {
+pub(crate) trait Storage: fmt::Debug {
     /// Path for SQLite to open, and for error messages.
     fn path(&self, name: &str) -> PathBuf;
 
@@ -45,8 +45,8 @@ pub(crate) trait Place: fmt::Debug {
 }
 
 /// Writes to a place since `earlier`.
-pub(crate) fn written_since(place: &dyn Place, earlier: &Reading<Writes>) -> Reading<Writes> {
-    match (place.written(), earlier) {
+pub(crate) fn written_since(storage: &dyn Storage, earlier: &Reading<Writes>) -> Reading<Writes> {
+    match (storage.written(), earlier) {
         (Reading::Value(now), Reading::Value(earlier)) => Reading::Value(now.since(*earlier)),
         (Reading::Unavailable { unavailable }, _) => Reading::Unavailable { unavailable },
         (_, earlier) => earlier.clone(),

@@ -15,7 +15,7 @@ const FILE: &str = "disk";
 
 /// A device that is attached.
 #[derive(Debug)]
-pub struct Attached {
+pub struct LoopDevice {
     /// Where the file is; absent once it is detached.
     point: Option<PathBuf>,
     server: Option<Daemon>,
@@ -26,19 +26,19 @@ pub struct Attached {
     direct: bool,
 }
 
-impl Attached {
+impl LoopDevice {
     /// Attaches the device that is served at `uri`, by way of `folder`, which is made.
     ///
     /// # Errors
     /// nbdfuse or losetup says no.
-    pub fn attach(uri: &str, folder: &Path) -> Result<Attached, LabError> {
+    pub fn attach(uri: &str, folder: &Path) -> Result<LoopDevice, LabError> {
         let point = folder.join("nbd");
         std::fs::create_dir_all(&point).map_err(LabError::file("create", &point))?;
         let file = point.join(FILE);
         let words = [file.to_string_lossy().into_owned(), uri.to_owned()];
         let server = Daemon::start("nbdfuse", &words, folder, &|| file.is_file())?;
         // From here on the file is unmounted however this ends.
-        let mut attached = Attached {
+        let mut attached = LoopDevice {
             point: Some(point),
             server: Some(server),
             device: PathBuf::new(),
@@ -87,7 +87,7 @@ impl Attached {
     }
 }
 
-impl Drop for Attached {
+impl Drop for LoopDevice {
     fn drop(&mut self) {
         // Nobody is left to tell.
         let _ = self.let_go();
@@ -108,6 +108,6 @@ fn losetup(words: &[&str]) -> Result<String, LabError> {
 
 fn is_direct(device: &Path) -> bool {
     let name = device.file_name().unwrap_or_default();
-    let told = Path::new("/sys/block").join(name).join("loop/dio");
-    std::fs::read_to_string(told).is_ok_and(|text| text.trim() == "1")
+    let direct_io = Path::new("/sys/block").join(name).join("loop/dio");
+    std::fs::read_to_string(direct_io).is_ok_and(|text| text.trim() == "1")
 }
