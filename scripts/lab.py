@@ -16,7 +16,7 @@ from pathlib import Path
 
 FILESYSTEMS = ["ext4", "f2fs", "btrfs", "xfs", "nilfs2"]
 JOURNALS = ["delete", "truncate", "persist", "wal"]
-# What SQLite does unless told, and what it does best.
+# What SQLite does by default, and what it does best.
 TWO = ["delete", "wal"]
 MODELLED = ["ext4", "f2fs"]
 DEVICE = "nexus5-2013"
@@ -113,8 +113,8 @@ def commits(flashlag, options):
             kinds = phase["ledger"].get("kinds")
             cells = [f"{seen[0]:.2f}", f"{seen[1]:.1f}", f"{seen[2]:.2f}"]
             for kind in ("data", "journal", "metadata"):
-                told = kinds and f"{kinds[kind]['bytes'] / 1024 / phase['ops']:.1f}"
-                cells.append(told or "-")
+                each = kinds and f"{kinds[kind]['bytes'] / 1024 / phase['ops']:.1f}"
+                cells.append(each or "-")
             if model and name in model:
                 for said, there, digits in zip(costs(model[name]), seen, (2, 1, 2)):
                     cell = f"{said:.{digits}f}"
@@ -353,8 +353,8 @@ def lifecycle_of(device, stack, known, sim, lab):
     for state, number in stages:
         cells = []
         for test in TESTS:
-            told = known.get((device, PUBLISHED.get((state, number)), test))
-            cells.append("-" if told is None else f"{told:g}")
+            published = known.get((device, PUBLISHED.get((state, number)), test))
+            cells.append("-" if published is None else f"{published:g}")
             cells += [rate(stored.get((state, number, test))) for stored in by_stage]
         lines.append(f"| {state} {number} | " + " | ".join(cells) + " |")
     cells = []
@@ -369,7 +369,7 @@ def lifecycle_of(device, stack, known, sim, lab):
 
 # What the host's kernel can mount.
 HOSTED = ["ext4"]
-# Saves due a second, MiB a second beside them, how long: so long that a hundredth of them is told. The
+# Saves due a second, MiB a second beside them, how long: long enough for a hundredth of them. The
 # last two are more than the device can do; the last is `quick`'s.
 BUSY = [("10", "4", "100s"), ("10", "8", "100s"), ("10", "35", "20s"), ("100", "35", "20s")]
 
@@ -442,13 +442,13 @@ def cuts(flashlag, options):
                 for journal, synchronous in modes + extra:
                     count = options.cuts if profile == DEVICE else max(options.cuts // 5, 20)
                     count = 20 if options.short else count
-                    told = cut(flashlag, f"{profile}+{filesystem}{switch}", journal, synchronous, count)
-                    if told is None:
+                    lost = cut(flashlag, f"{profile}+{filesystem}{switch}", journal, synchronous, count)
+                    if lost is None:
                         continue
                     keys = ("cuts", "acknowledged", "with_loss", "lost", "most_lost", "damaged",
                             "unmountable")
                     cells = [device, filesystem + switch, journal.upper(), synchronous.upper()]
-                    cells += [str(told[key]) for key in keys]
+                    cells += [str(lost[key]) for key in keys]
                     lines.append("| " + " | ".join(cells) + " |")
     return lines
 

@@ -7,7 +7,7 @@ with --times the times alone.
 import argparse, json, math, os, pathlib, random, re, subprocess, tempfile, time
 
 PARSER = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-PARSER.add_argument("--count", type=int, default=20, help="so many hidden sets")
+PARSER.add_argument("--count", type=int, default=20, help="number of hidden sets")
 PARSER.add_argument("--first", type=int, default=1, help="the first of them")
 PARSER.add_argument("--profile", default="nexus7-2012", help="the profile that they are made of")
 PARSER.add_argument("--simulations", default="3000", help="the most simulations of a fit")
@@ -96,13 +96,13 @@ def one(home, base_text, seed):
     flashlag("run", "lifecycle", "--on", f"sim:{home}/hidden-{seed}.toml", "--leave", "50MB", "-o", run, "--force",
              *settings)
     began = time.monotonic()
-    told = flashlag("fit", run, "--from", home / "base.toml", "-o", home / f"fitted-{seed}.toml", "--force",
+    report = flashlag("fit", run, "--from", home / "base.toml", "-o", home / f"fitted-{seed}.toml", "--force",
                     "--simulations", ARGUMENTS.simulations, "--starts", ARGUMENTS.starts)
     took = time.monotonic() - began
-    (home / f"fitted-{seed}.txt").write_text(told)
+    (home / f"fitted-{seed}.txt").write_text(report)
     (new, true), (_, found) = forecast(home / f"hidden-{seed}.toml"), forecast(home / f"fitted-{seed}.toml")
-    alike = re.findall(r"^- (\S+ and \S+) \(their effects", told, flags=re.M)
-    return values, new, true, found, alike, took, told
+    alike = re.findall(r"^- (\S+ and \S+) \(their effects", report, flags=re.M)
+    return values, new, true, found, alike, took, report
 
 
 def fitted_values(home, seed, names):
@@ -114,14 +114,14 @@ def fitted_values(home, seed, names):
 
 def main():
     base_text = small(flashlag("profiles", "show", ARGUMENTS.profile))
-    within, shows, worst, spent, untold = 0, 0, 0.0, 0.0, {}
+    within, shows, worst, spent, unreport = 0, 0, 0.0, 0.0, {}
     with tempfile.TemporaryDirectory() as made:
         home = ARGUMENTS.keep or pathlib.Path(made)
         home.mkdir(parents=True, exist_ok=True)
         (home / "base.toml").write_text(base_text)
         (_, unfitted) = forecast(home / "base.toml")
         for seed in range(ARGUMENTS.first, ARGUMENTS.first + ARGUMENTS.count):
-            values, new, true, found, alike, took, told = one(home, base_text, seed)
+            values, new, true, found, alike, took, report = one(home, base_text, seed)
             looks = fitted_values(home, seed, values)
             off = [f / t - 1 for t, f in zip(true, found)]
             without = [f / t - 1 for t, f in zip(true, unfitted)]
@@ -130,16 +130,16 @@ def main():
             shows += max(slower) >= 1.5
             worst, spent = max(worst, *map(abs, off)), spent + took
             for pair in alike:
-                untold[pair] = untold.get(pair, 0) + 1
-            misfit = re.search(r"off by (.*?) typically", " ".join(told.split())).group(1)
+                unreport[pair] = unreport.get(pair, 0) + 1
+            misfit = re.search(r"off by (.*?) typically", " ".join(report.split())).group(1)
             print(f"set {seed:2}: p50 {true[0] / 1e6:.3g} ms, {slower[0]:.2f} x new, fitted {off[0]:+.1%}; "
                   f"p99 {true[1] / 1e6:.3g} ms, {slower[1]:.2f} x new, fitted {off[1]:+.1%} "
                   f"(unfitted {without[0]:+.0%}, {without[1]:+.0%}); figures of the run off by {misfit}; {took:.0f} s; "
                   + " ".join(f"{name}={value}({looks.get(name)})" for name, value in sorted(values.items())), flush=True)
     print(f"{within} of {ARGUMENTS.count} within 15 %, the worst off by {worst:.1%}; at 90 % full {shows} are slower by half "
           f"or more; {spent:.0f} s in fits")
-    for pair, count in sorted(untold.items(), key=lambda item: -item[1])[:10]:
-        print(f"not told apart in {count}: {pair}")
+    for pair, count in sorted(unreport.items(), key=lambda item: -item[1])[:10]:
+        print(f"not report apart in {count}: {pair}")
 
 
 if __name__ == "__main__":

@@ -85,7 +85,7 @@ pub fn fail_if(text: &str) {
     }
 }
 
-/// What a served device is told, its settings and its address: what was taken is taken again.
+/// Commands, settings and addresses of a served device: what parses is printed as what parses again.
 pub fn device(text: &str) {
     if let Ok(command) = serde_json::from_str::<Command>(text) {
         let line = serde_json::to_string(&command).unwrap_or_default();

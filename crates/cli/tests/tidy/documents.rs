@@ -21,6 +21,24 @@ fn every_file_that_the_architecture_names_exists() {
     none("docs/architecture.md names what exists", absent.map(str::to_owned).collect());
 }
 
+#[test]
+fn every_source_file_that_a_document_names_exists() {
+    let mut absent = Vec::new();
+    let mut named = 0;
+    for document in documents() {
+        let text = std::fs::read_to_string(&document).unwrap();
+        let words = text.split('`').filter(|word| word.starts_with("crates/"));
+        for path in words.filter(|word| !word.contains(['*', ' ', '{', '<'])) {
+            named += 1;
+            if !root().join(path).exists() && !path.contains("NAME") {
+                absent.push(format!("{}: {path}", document.display()));
+            }
+        }
+    }
+    assert!(named > 10, "{named} files named");
+    none("documents name files that exist", absent);
+}
+
 /// The anchors of a document's headings, as forges make them: lower case, spaces as hyphens, without
 /// punctuation.
 fn anchors(text: &str) -> BTreeSet<String> {

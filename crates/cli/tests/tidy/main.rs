@@ -12,6 +12,7 @@ mod lengths;
 mod licences;
 mod source;
 mod unsafety;
+mod words;
 
 use std::path::{Path, PathBuf};
 
