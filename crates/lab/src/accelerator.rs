@@ -1,5 +1,5 @@
-//! How a guest's instructions are executed: by the host's processor where a guest really boots so,
-//! else translated. Where `/dev/kvm` is, it need not work: it is tried once, and the answer kept.
+//! QEMU's accelerator: KVM if a guest boots with it, else translation. `/dev/kvm` can exist and not
+//! work, so a guest tries it once and the answer is kept.
 
 use std::fs::File;
 use std::path::Path;
@@ -13,21 +13,21 @@ use crate::machine::{Machine, MachineSpec};
 use crate::program::guest_program;
 use crate::protocol::{SETUP, Setup};
 
-/// On the processor.
+/// KVM: instructions run on the host's processor.
 const LENT: &str = "kvm";
-/// In QEMU, a thread for each processor of the guest.
+/// Translation in QEMU, with a thread for each processor of the guest.
 const TRANSLATED: &str = "tcg,thread=multi";
-/// A guest boots within two seconds on a processor.
+/// Limit for a boot with KVM, which takes two seconds at most.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// The part of the time for a boot that the attempt may take.
+/// Share of the limit for a boot that the attempt may take.
 const SHARE: u32 = 4;
-/// Where the answer is kept, beside the kernel.
+/// File with the answer, beside the kernel.
 const ANSWER: &str = "accelerator";
 
 /// QEMU's accelerator. Trying one takes at most a quarter of `patience`, the time for a boot.
 ///
 /// # Errors
-/// The guest that tries it can't be put together.
+/// The guest for the attempt can't be put together.
 pub fn accelerator(
     kernel: &Kernel,
     program: &Path,
@@ -46,7 +46,7 @@ pub fn accelerator(
     }
     let patience = PATIENCE.min(patience / SHARE);
     let answer = if boots(kernel, program, folder, (patience, stop))? { LENT } else { TRANSLATED };
-    // What did not come up in less time may come up. Where the folder is another's, it is tried again.
+    // A failure within a shorter limit is no answer. A folder that can't be written keeps none.
     if answer == LENT || patience == PATIENCE {
         let _ = std::fs::write(&kept, format!("{answer} {question}\n"));
     }
@@ -59,7 +59,7 @@ fn remembered(text: &str, question: &str) -> Option<&'static str> {
     (asked == question).then_some(known)
 }
 
-/// Whether a guest that has nothing to do comes up on the processor.
+/// Whether a guest without a task boots with KVM.
 fn boots(
     kernel: &Kernel,
     program: &Path,

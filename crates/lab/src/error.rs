@@ -22,7 +22,7 @@ pub enum LabError {
         "the lab needs {program}, which is not on this machine (on Debian: apt install {package})"
     )]
     Missing {
-        /// Its name.
+        /// The program's name.
         program: String,
         /// The package that has the program.
         package: String,
@@ -58,9 +58,9 @@ pub enum LabError {
     /// A program of the host failed.
     #[error("{program} failed: {reason}")]
     Program {
-        /// Its name.
+        /// The program's name.
         program: String,
-        /// Its message.
+        /// The program's own message.
         reason: String,
     },
     /// The guest did not come up, or went away.
@@ -115,7 +115,7 @@ pub enum LabError {
     Patience {
         /// The environment variable.
         variable: &'static str,
-        /// Its value.
+        /// The variable's value.
         value: String,
         /// The default, in seconds.
         usual: u64,

@@ -9,7 +9,7 @@ use cpio::newc::{Builder, ModeFileType, trailer};
 
 use crate::error::LabError;
 
-/// An archive of the form that Linux unpacks into its first root.
+/// A cpio archive (`newc`) that Linux unpacks into its first root.
 #[derive(Debug)]
 pub struct Initramfs {
     path: PathBuf,
@@ -20,7 +20,7 @@ pub struct Initramfs {
 }
 
 impl Initramfs {
-    /// An empty archive in that file.
+    /// Creates an empty archive.
     ///
     /// # Errors
     /// The file can't be made.
@@ -38,14 +38,14 @@ impl Initramfs {
     /// Adds a program or a library from the host.
     ///
     /// # Errors
-    /// It can't be read, is over 4 GiB, or the archive can't be written.
+    /// The file can't be read, is over 4 GiB, or the archive can't be written.
     pub fn add_file(&mut self, at: &Path, source: &Path) -> Result<(), LabError> {
         let mut file = File::open(source).map_err(LabError::file("open", source))?;
         let size = file.metadata().map_err(LabError::file("look at", source))?.len();
         self.add(at, size, &mut file).map_err(LabError::file("pack", source))
     }
 
-    /// Adds a text.
+    /// Adds a file with this text.
     ///
     /// # Errors
     /// The archive can't be written.
@@ -56,7 +56,7 @@ impl Initramfs {
 
     fn add(&mut self, at: &Path, size: u64, contents: &mut dyn Read) -> io::Result<()> {
         let at = at.strip_prefix("/").unwrap_or(at);
-        // Two programs share most of their libraries.
+        // Programs share libraries: each is added once.
         if !self.files.insert(at.to_owned()) {
             return Ok(());
         }
@@ -89,10 +89,10 @@ impl Initramfs {
         Ok(())
     }
 
-    /// Ends the archive.
+    /// Finishes the archive and returns its path.
     ///
     /// # Errors
-    /// It can't be written.
+    /// The archive can't be written.
     pub fn finish(self) -> Result<PathBuf, LabError> {
         let ended = trailer(self.writer).and_then(|mut writer| writer.flush());
         ended.map_err(LabError::file("write", &self.path))?;

@@ -5,19 +5,19 @@ use std::path::{Path, PathBuf};
 use crate::error::LabError;
 use crate::modules::Modules;
 
-/// Names the folder.
+/// The environment variable with the lab's folder.
 const VARIABLE: &str = "FLASHLAG_LAB";
 
 /// An uncompressed kernel and its modules.
 #[derive(Clone, Debug)]
 pub struct Kernel {
-    /// Its path.
+    /// Path of the image.
     pub folder: PathBuf,
     /// `vmlinux`: with an entry for PVH, which needs no loader.
     pub image: PathBuf,
     /// `6.12.117+deb12-amd64`.
     pub version: String,
-    /// Its modules.
+    /// The kernel's modules.
     pub modules: Modules,
 }
 
@@ -25,15 +25,15 @@ impl Kernel {
     /// The kernel that `scripts/lab-packages` fetched, or that `FLASHLAG_LAB` names.
     ///
     /// # Errors
-    /// None is there, or it is not whole.
+    /// No kernel there, or one without its modules.
     pub fn find() -> Result<Kernel, LabError> {
         Kernel::in_folder(&folder())
     }
 
-    /// The kernel in that folder: `vmlinux` and one `lib/modules/VERSION`.
+    /// The kernel in a folder: `vmlinux` and one `lib/modules/VERSION`.
     ///
     /// # Errors
-    /// None is there, or it is not whole.
+    /// No kernel there, or one without its modules.
     pub fn in_folder(folder: &Path) -> Result<Kernel, LabError> {
         let missing = || LabError::NoKernel { folder: folder.to_owned() };
         let image = folder.join("vmlinux");

@@ -1,12 +1,12 @@
-//! Reaches another kernel: a guest that QEMU boots on a virtual flash device, with flashlag itself as
-//! its only program.
+//! Another kernel on a virtual flash device: a guest that QEMU boots, with flashlag itself as its
+//! only program.
 //!
 //! The host side finds a kernel ([`Kernel`]), makes the filesystem ([`make_filesystem`]), and boots
 //! ([`Machine::boot`]); the guest side ([`guest`]) mounts it. Between them is a virtio port that takes a
-//! message a line ([`protocol`]). What is run on the filesystem is not known here: it goes through the
-//! port as text, and comes back so.
+//! message a line ([`protocol`]). Scenarios and runs go through the port as text: this crate
+//! does not know what runs on the filesystem.
 //!
-//! Where the host's own kernel is to do it, [`LoopDevice`] and [`HostMount`] take the guest's place.
+//! For targets with `host`, [`LoopDevice`] and [`HostMount`] take the guest's place.
 #![forbid(unsafe_code)]
 
 mod accelerator;

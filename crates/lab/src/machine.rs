@@ -1,4 +1,4 @@
-//! The machine that QEMU makes: two processors, a few disks, a console into a file, and our port.
+//! A QEMU machine: two processors, disks, a console that goes to a file, and flashlag's port.
 
 use std::io::{BufReader, ErrorKind};
 use std::os::unix::net::UnixStream;
@@ -16,49 +16,49 @@ use crate::program::{BINDER, bound_to_us, find_program};
 use crate::protocol::{self, Order, PORT, Report};
 
 const QEMU: &str = "qemu-system-x86_64";
-/// A guest says every second or so that it is alive.
+/// Longest silence of a guest, which sends signs of life every second or so.
 const SILENCE: Duration = Duration::from_secs(60);
-/// Unmounting writes what is left.
+/// Limit for a shutdown, which unmounts and so writes cached data.
 const SHUTDOWN: Duration = Duration::from_secs(60);
-/// How often it is looked whether a boot is still wanted.
+/// Interval of the looks at the stop flag during a boot.
 const LOOK: Duration = Duration::from_millis(200);
-/// The longest wait for the rest of a message.
+/// Longest wait for the rest of a message.
 const MESSAGE: Duration = Duration::from_secs(5);
-/// Bytes of the console that an error shows.
+/// Lines of the console that an error shows.
 const CONSOLE_LINES: usize = 12;
 
-/// How a kernel begins to say that it is lost.
+/// The first words of a kernel panic.
 const FAULTS: [&str; 5] = ["BUG:", "Oops", "general protection", "Kernel panic", "Out of memory"];
 
 /// A disk of the machine.
 #[derive(Clone, Debug)]
 pub struct Disk {
-    /// The guest knows it by this.
+    /// The serial number by which the guest finds the disk.
     pub serial: String,
-    /// The server's socket.
+    /// Socket of the NBD server.
     pub socket: PathBuf,
 }
 
 /// The machine to boot.
 #[derive(Clone, Debug)]
 pub struct MachineSpec<'a> {
-    /// The kernel.
+    /// The kernel's image.
     pub kernel: &'a Path,
-    /// Its first root.
+    /// The initramfs.
     pub initramfs: &'a Path,
     /// Disks.
     pub disks: &'a [Disk],
-    /// Where the console's file and the port's socket go.
+    /// Folder for the console's file and the port's socket.
     pub folder: &'a Path,
-    /// How instructions are executed: `tcg,thread=multi` or `kvm`.
+    /// QEMU's accelerator: `tcg,thread=multi` or `kvm`.
     pub accelerator: &'a str,
-    /// How long it may take until the guest is set up.
+    /// Limit for the boot, until the guest is set up.
     pub patience: Duration,
-    /// Set from outside when it is not wanted any more.
+    /// Raised by another thread to stop the boot.
     pub stop: &'a AtomicBool,
 }
 
-/// A guest that is up. It ends with this value.
+/// A guest that is up. Dropping the value kills it.
 #[derive(Debug)]
 pub struct Machine {
     child: Child,
@@ -83,7 +83,7 @@ fn arguments(spec: &MachineSpec<'_>, port: &Path, console: &Path) -> Vec<String>
     add(&["-cpu", if spec.accelerator.starts_with("kvm") { "host" } else { "max" }]);
     add(&["-kernel", &spec.kernel.to_string_lossy()]);
     add(&["-initrd", &spec.initramfs.to_string_lossy()]);
-    // A panic ends the machine, and a task that hangs is a panic: nothing waits for ever.
+    // A panic ends the machine and a hung task panics, so nothing waits for ever.
     add(&[
         "-append",
         "console=ttyS0 rdinit=/init panic=-1 nokaslr mitigations=off quiet loglevel=4 \
@@ -96,8 +96,8 @@ fn arguments(spec: &MachineSpec<'_>, port: &Path, console: &Path) -> Vec<String>
     add(&["-device", "virtio-serial-pci"]);
     add(&["-device", &format!("virtserialport,chardev=port,name={PORT}")]);
     for (index, disk) in spec.disks.iter().enumerate() {
-        // Nothing between the guest and the device: no cache of the host, no request that is joined
-        // with another, zeroes written as they come.
+        // Nothing changes requests between guest and device: no cache of the host, no merging, no
+        // detection of zeroes.
         let drive = format!(
             "driver=nbd,node-name=disk{index},server.type=unix,server.path={},cache.direct=on,\
              discard=unmap,detect-zeroes=off",
@@ -112,7 +112,7 @@ fn arguments(spec: &MachineSpec<'_>, port: &Path, console: &Path) -> Vec<String>
     arguments
 }
 
-/// A path within an option of QEMU, where a comma would begin the next.
+/// A path in an option of QEMU, with its commas doubled.
 fn word(path: &Path) -> String {
     path.to_string_lossy().replace(',', ",,")
 }
@@ -144,10 +144,11 @@ fn connect(
 }
 
 impl Machine {
-    /// Boots it, and waits until the guest is set up.
+    /// Boots a machine and waits until the guest is set up.
     ///
     /// # Errors
-    /// QEMU is not installed, or the guest does not come up in time: with its console's last lines.
+    /// QEMU is not installed, or the guest does not come up in time; the error has the console's last
+    /// lines.
     pub fn boot(spec: &MachineSpec<'_>) -> Result<Machine, LabError> {
         let (port, console) = (spec.folder.join("port"), spec.folder.join("console"));
         let errors = spec.folder.join("qemu");
@@ -155,7 +156,8 @@ impl Machine {
         let mut command = bound_to_us(&find_program(QEMU, "qemu-system-x86")?);
         command.args(arguments(spec, &port, &console));
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
-        // A Ctrl-C at the terminal is for us alone: the guest is told to stop, and what it has is kept.
+        // In a process group of its own, against Ctrl-C: the guest gets an order to stop, and its
+        // phases are kept.
         command.process_group(0);
         let child = command.spawn().map_err(|_| LabError::Missing {
             program: BINDER.to_owned(),
@@ -176,7 +178,7 @@ impl Machine {
         Ok(machine)
     }
 
-    /// Waits until the guest is set up; says what its kernel is.
+    /// Waits until the guest is set up and returns its kernel.
     fn come_up(&mut self, spec: &MachineSpec<'_>, until: Instant) -> Result<String, LabError> {
         loop {
             if spec.is_stopped() {
@@ -209,7 +211,7 @@ impl Machine {
     /// The guest's next report; signs of life are skipped.
     ///
     /// # Errors
-    /// The guest is gone, or silent for a minute: with its console's last lines.
+    /// The guest is gone, or silent for too long; the error has the console's last lines.
     pub fn hear(&mut self) -> Result<Report, LabError> {
         loop {
             match self.wait(SILENCE, "fell silent")? {
@@ -219,11 +221,11 @@ impl Machine {
         }
     }
 
-    /// Whether the guest has said something, or is gone, within so long.
+    /// Whether a report arrives, or the port closes, within `time`.
     fn is_heard(&self, time: Duration) -> bool {
         let time = Timespec { tv_sec: 0, tv_nsec: time.subsec_nanos().into() };
         let mut fds = [PollFd::new(&self.port, PollFlags::IN)];
-        // An error is found by who reads.
+        // The next read finds an error.
         !self.reader.buffer().is_empty() || poll(&mut fds, Some(&time)) != Ok(0)
     }
 
@@ -248,7 +250,7 @@ impl Machine {
         LabError::Guest { what: what.to_owned(), console }
     }
 
-    /// Unmounts and switches off.
+    /// Has the guest unmount and power off.
     ///
     /// # Errors
     /// The guest could not unmount, or did not end in time.
@@ -274,7 +276,7 @@ impl Machine {
 
 impl Drop for Machine {
     fn drop(&mut self) {
-        // It may have ended already.
+        // It may have ended by itself.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -309,7 +311,7 @@ fn last_lines(text: &str) -> String {
         return "  (it said nothing)".to_owned();
     }
     let last = lines.len().saturating_sub(CONSOLE_LINES);
-    // A panic says what it is first, and then much that helps nobody here.
+    // The first line of a panic names its cause; the rest is registers and a trace.
     let fault = lines.iter().position(|line| FAULTS.iter().any(|fault| line.contains(fault)));
     let from = fault.map_or(last, |fault| fault.min(last));
     let last = &lines[from..lines.len().min(from + CONSOLE_LINES)];

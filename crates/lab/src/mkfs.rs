@@ -1,4 +1,4 @@
-//! Making the filesystem, on the host, in a sparse file that the device then begins with.
+//! Makes the filesystem on the host, in a sparse file that the device loads at its start.
 
 use std::fs::File;
 use std::path::Path;
@@ -9,13 +9,13 @@ use crate::error::LabError;
 use crate::program::{BINDER, BINDING, bound_to_us, find_program};
 use crate::spec::{Filesystem, LabSpec};
 
-/// How long no `mkfs` takes on a sparse file.
+/// Limit for `mkfs` on a sparse file.
 const PATIENCE: &str = "120";
 
 /// Makes the filesystem of `spec` in the file `image`, which is as large as the device.
 ///
 /// # Errors
-/// The program is not installed, or says no.
+/// The program is not installed, or fails.
 pub fn make_filesystem(spec: &LabSpec, image: &Path, size: Bytes) -> Result<(), LabError> {
     let file = File::create(image).map_err(LabError::file("create", image))?;
     file.set_len(size.0).map_err(LabError::file("size", image))?;
@@ -38,7 +38,7 @@ pub fn make_filesystem(spec: &LabSpec, image: &Path, size: Bytes) -> Result<(), 
     }
 }
 
-/// The program that makes the filesystem of `spec`, and what package has it.
+/// The program that makes the filesystem of `spec`, and its Debian package.
 pub fn make_program(spec: &LabSpec) -> (String, &'static str) {
     (format!("mkfs.{}", spec.filesystem), package(spec.filesystem))
 }
@@ -53,12 +53,12 @@ fn package(filesystem: Filesystem) -> &'static str {
     }
 }
 
-/// Its options for so large a device.
+/// The program's options for a device of this size.
 pub fn make_options(spec: &LabSpec, size: Bytes) -> Vec<String> {
     let words = match spec.filesystem {
-        // Blocks of 1 KiB on small disks are its own idea; phones have 4 KiB, keep nothing back for
-        // root, and have a journal of 1/64, at most 128 MiB of it (`make_ext4fs`). Its tables are
-        // all written now, not by a thread in the middle of a measurement.
+        // As phones have it (`make_ext4fs`): blocks of 4 KiB on small disks too, nothing reserved
+        // for root, a journal of 1/64 of the device but 128 MiB at most. All tables are written now,
+        // not by a kernel thread during a measurement.
         Filesystem::Ext4 => {
             let journal = (size.0 / 64).clamp(4 << 20, 128 << 20) >> 20;
             let features = if spec.fast_commit { " -O fast_commit" } else { "" };

@@ -1,7 +1,7 @@
-//! Which kernel modules are needed, and in which order they load.
+//! Kernel modules that a guest needs, in the order in which they load.
 //!
-//! A guest without `modprobe` can ask for nothing: whatever it will need is loaded before. Hard needs
-//! are in `modules.dep`, soft ones (a checksum by the name of its algorithm) in `modules.softdep` and
+//! A guest has no `modprobe`, so every module is loaded before it is used. Hard dependencies are in
+//! `modules.dep`, soft ones (a checksum by the name of its algorithm) in `modules.softdep` and
 //! `modules.alias`.
 
 use std::collections::BTreeMap;
@@ -13,14 +13,15 @@ use crate::error::LabError;
 #[derive(Clone, Debug, Default)]
 pub struct Modules {
     folder: PathBuf,
-    /// Path and needs of each module, by name.
+    /// Path and dependencies of each module, by name.
     files: BTreeMap<String, (PathBuf, Vec<String>)>,
     softly: BTreeMap<String, Vec<String>>,
     aliases: BTreeMap<String, Vec<String>>,
     builtin: Vec<String>,
 }
 
-/// `kernel/fs/f2fs/f2fs.ko.xz` is `f2fs`: the kernel writes underscores.
+/// The name of a module's file: `kernel/fs/f2fs/f2fs.ko.xz` is `f2fs`. The kernel's names have
+/// underscores for hyphens.
 fn name_of(path: &str) -> String {
     let file = path.rsplit('/').next().unwrap_or(path);
     let name = file.split(".ko").next().unwrap_or(file);
@@ -35,7 +36,7 @@ impl Modules {
     pub fn read(folder: &Path) -> Result<Modules, LabError> {
         let dep = folder.join("modules.dep");
         let needs = std::fs::read_to_string(&dep).map_err(LabError::file("read", &dep))?;
-        // The others may be missing: then there is nothing in them.
+        // The other lists are optional.
         let text = |name: &str| std::fs::read_to_string(folder.join(name)).unwrap_or_default();
         let lists = (text("modules.softdep"), text("modules.alias"), text("modules.builtin"));
         Ok(Modules {
@@ -69,8 +70,7 @@ impl Modules {
         modules
     }
 
-    /// The module that a name or an alias stands for. Of several that do the same, the one that needs
-    /// no special processor.
+    /// The module of a name or an alias. If several have the alias, the one for any processor.
     fn resolve(&self, name: &str) -> Option<String> {
         let plain = name.replace('-', "_");
         if self.files.contains_key(&plain) {
@@ -86,8 +86,7 @@ impl Modules {
         self.builtin.contains(&name.replace('-', "_"))
     }
 
-    /// All that `wanted` need, each after what it needs itself: files, and their paths below the
-    /// folder of modules.
+    /// `wanted` and all their dependencies, each after its own: paths below the folder of modules.
     ///
     /// # Errors
     /// The kernel has no such module: its name.
@@ -111,7 +110,7 @@ impl Modules {
         seen.push(name.to_owned());
         let Some((path, needs)) = self.files.get(name) else { return };
         let softly = self.softly.get(name).into_iter().flatten();
-        // A soft need that is not there is built in, or done without.
+        // A soft dependency without a module is built in, or not needed.
         for need in softly.filter_map(|need| self.resolve(need)) {
             self.visit(&need, seen, ordered);
         }
@@ -121,7 +120,7 @@ impl Modules {
         ordered.push(path.clone());
     }
 
-    /// Where a module of the list is.
+    /// Path of a module of the list.
     pub fn path(&self, module: &Path) -> PathBuf {
         self.folder.join(module)
     }

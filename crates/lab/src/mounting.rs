@@ -9,7 +9,7 @@ use rustix::mount::{MountFlags, UnmountFlags};
 
 use crate::error::LabError;
 
-/// A FUSE daemon that was asked to end may keep its mount busy for a moment.
+/// Limit for a busy mount: a FUSE daemon that ends may keep its mount busy for a moment.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Mounts at a directory, which is made if missing.
@@ -44,12 +44,12 @@ pub(crate) fn put_filesystem(
     put(&disk.to_string_lossy(), kind, at, flags, options)
 }
 
-/// Unmounts, and waits while the mount is busy.
+/// Unmounts a mount point, and waits while it is busy.
 pub(crate) fn take_off(at: &Path) -> Result<(), LabError> {
     let until = Instant::now() + PATIENCE;
     loop {
         match rustix::mount::unmount(at, UnmountFlags::empty()) {
-            // Not mounted, or no longer.
+            // Not mounted, or not any more.
             Ok(()) | Err(Errno::INVAL | Errno::NOENT) => return Ok(()),
             Err(Errno::BUSY) if Instant::now() < until => {
                 std::thread::sleep(Duration::from_millis(10));

@@ -1,5 +1,4 @@
-//! Our own program, as the guest's first and only one: with the libraries of the host where it is
-//! not static.
+//! flashlag as the guest's first and only program, with the host's libraries if it is not static.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,15 +6,15 @@ use std::process::Command;
 use crate::error::LabError;
 use crate::initramfs::Initramfs;
 
-/// Starts a program that is killed with its parent.
+/// The program that binds another to its parent's life.
 pub(crate) const BINDER: &str = "setpriv";
-/// The words for that.
+/// Its options for that.
 pub(crate) const BINDING: [&str; 2] = ["--pdeathsig", "KILL"];
 
 /// Puts the running program into the archive as `/init`.
 ///
 /// # Errors
-/// It can't be read, or its libraries can't be found.
+/// The program can't be read, or its libraries can't be found.
 pub fn guest_program(program: &Path, archive: &mut Initramfs) -> Result<(), LabError> {
     add_program(program, Path::new("/init"), archive)
 }
@@ -23,7 +22,7 @@ pub fn guest_program(program: &Path, archive: &mut Initramfs) -> Result<(), LabE
 /// Puts a program of the host into the archive as `/bin/NAME`, with its libraries.
 ///
 /// # Errors
-/// It is not installed: `package` has it.
+/// The program is not installed; `package` has it.
 pub fn add_tool(name: &str, package: &str, archive: &mut Initramfs) -> Result<PathBuf, LabError> {
     let program = find_program(name, package)?;
     let at = Path::new("/bin").join(name);
@@ -31,10 +30,10 @@ pub fn add_tool(name: &str, package: &str, archive: &mut Initramfs) -> Result<Pa
     Ok(at)
 }
 
-/// Ends where the parent was gone before the binding held; else becomes the program.
+/// A shell script that ends if the parent died before the binding held, else executes the program.
 const STILL_OURS: &str = r#"[ "$PPID" = "$1" ] || exit 1; shift; exec "$@""#;
 
-/// A command that is killed when the thread ends that starts it, in whatever way: nothing outlives a lab.
+/// A command that the kernel kills when the starting thread ends, so that nothing outlives a lab.
 pub(crate) fn bound_to_us(program: &Path) -> Command {
     let mut command = Command::new(BINDER);
     command.args(BINDING).args(["/bin/sh", "-c", STILL_OURS, "sh"]);
@@ -42,13 +41,13 @@ pub(crate) fn bound_to_us(program: &Path) -> Command {
     command
 }
 
-/// Where a program of the host is.
+/// The path of a program of the host.
 ///
 /// # Errors
-/// It is not installed: `package` has it.
+/// The program is not installed; `package` has it.
 pub(crate) fn find_program(name: &str, package: &str) -> Result<PathBuf, LabError> {
     let paths = std::env::var_os("PATH").unwrap_or_default();
-    // Where a user's PATH has no programs of the administrator, they are still there.
+    // A user's PATH may lack the administrator's folders.
     let beyond = ["/usr/sbin", "/sbin"].map(PathBuf::from);
     let mut found = std::env::split_paths(&paths).chain(beyond).map(|folder| folder.join(name));
     found
@@ -59,7 +58,7 @@ pub(crate) fn find_program(name: &str, package: &str) -> Result<PathBuf, LabErro
 /// Puts a program and the libraries that it needs into the archive.
 ///
 /// # Errors
-/// It can't be read, or its libraries can't be found.
+/// The program can't be read, or its libraries can't be found.
 pub(crate) fn add_program(
     program: &Path,
     at: &Path,
@@ -72,7 +71,7 @@ pub(crate) fn add_program(
     Ok(())
 }
 
-/// The libraries of a program, as its own loader finds them; none of a static one.
+/// The libraries of a program, as its own loader finds them; empty for a static one.
 fn libraries(program: &Path) -> Result<Vec<PathBuf>, LabError> {
     let output = Command::new("ldd").arg(program).output().map_err(|_| LabError::Missing {
         program: "ldd".to_owned(),
@@ -81,7 +80,8 @@ fn libraries(program: &Path) -> Result<Vec<PathBuf>, LabError> {
     Ok(paths_in(&String::from_utf8_lossy(&output.stdout)))
 }
 
-/// Of `libm.so.6 => /lib/x/libm.so.6 (0x7f00)` and `/lib64/ld-linux-x86-64.so.2 (0x7f00)`: the paths.
+/// The paths in `ldd`'s lines: `libm.so.6 => /lib/x/libm.so.6 (0x7f00)` or
+/// `/lib64/ld-linux-x86-64.so.2 (0x7f00)`.
 fn paths_in(text: &str) -> Vec<PathBuf> {
     let words = text.lines().filter_map(|line| {
         let words: Vec<&str> = line.split_whitespace().collect();

@@ -1,7 +1,7 @@
 //! The protocol between host and guest: one message a line, as JSON.
 //!
-//! The guest asks before it goes on where a moment matters: it says [`Report::Sample`] at the edge of
-//! a phase and waits for [`Order::Sampled`], so that what the device counted belongs to that edge.
+//! At each edge of a phase the guest sends [`Report::Sample`] and waits for [`Order::Sampled`], so that
+//! the device's counters belong to that edge.
 
 use std::io::{BufRead, Read, Write};
 
@@ -16,9 +16,9 @@ use crate::layer::Layer;
 
 /// The name of the port.
 pub const PORT: &str = "flashlag";
-/// Where the guest finds what it shall set up.
+/// The guest's file with its [`Setup`].
 pub const SETUP: &str = "/flashlag.json";
-/// No message is longer: a run file of many hours is a few megabytes.
+/// The longest message: a run file of many hours is a few megabytes.
 const LONGEST: u64 = 256 << 20;
 
 /// The guest's setup, done before its first order.
@@ -41,11 +41,11 @@ pub struct Mount {
     pub options: String,
     /// The mount point of the uppermost layer.
     pub at: String,
-    /// What lies on it, from below.
+    /// Layers above the filesystem, lowest first.
     pub above: Vec<Layer>,
-    /// Encryption below it.
+    /// The cipher below the filesystem.
     pub encrypt: Option<Cipher>,
-    /// The program that makes the filesystem, and its options, where the guest has to.
+    /// The program that makes the filesystem, and its options, if the guest has to make it.
     pub make: Vec<String>,
 }
 
@@ -54,9 +54,9 @@ pub struct Mount {
 pub struct RunOrder {
     /// The scenario's file.
     pub scenario: String,
-    /// What `--set` said.
+    /// Keys and values of `--set`.
     pub settings: Vec<(String, String)>,
-    /// What every random choice follows from.
+    /// The seed of every random choice.
     pub seed: u64,
     /// The space that a fill leaves.
     pub leave: Bytes,
@@ -64,20 +64,20 @@ pub struct RunOrder {
     pub budget: Option<Bytes>,
     /// Whether every byte is read back.
     pub verify: bool,
-    /// Where: a mount of the setup.
+    /// The directory to measure, below a mount of the setup.
     pub at: String,
-    /// The target as it was typed.
+    /// The target as the user named it.
     pub target: String,
     /// The command line.
     pub command: Vec<String>,
-    /// The least that is asked of each test: for the software's floor.
+    /// Whether each test is reduced to the least, for the software's floor.
     pub floor: bool,
 }
 
 /// Saves to be made one after the other.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SaveOrder {
-    /// In which journal mode.
+    /// The journal mode.
     pub journal: JournalMode,
     /// How a commit is made durable.
     pub synchronous: Synchronous,
@@ -85,36 +85,36 @@ pub struct SaveOrder {
     pub saves: u64,
     /// The seed of their contents.
     pub seed: u64,
-    /// Where the database is made.
+    /// The directory of the database.
     pub directory: String,
 }
 
 /// The state of the database after a power cut.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CrashCheck {
-    /// Why it could not be mounted.
+    /// Why the filesystem could not be mounted; `None` if it could.
     pub unmountable: Option<String>,
-    /// The damage of the database, or that it is missing.
+    /// The damage of the database, or that the database is missing; `None` if it is whole.
     pub damage: Option<String>,
-    /// Rows in it.
+    /// Rows in the database.
     pub rows: Option<u64>,
 }
 
-/// From the host.
+/// Messages from the host.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "order", rename_all = "snake_case")]
 pub enum Order {
     /// Run a scenario.
     Run(Box<RunOrder>),
-    /// The device's counters at the guest's request.
+    /// The device's counters, in answer to [`Report::Sample`].
     Sampled(DeviceCount),
-    /// Save so often, and say after each save that it is acknowledged.
+    /// Make saves, and report each acknowledged save.
     Save(SaveOrder),
-    /// Mount what a power cut left, look at the database in it, and unmount it again.
+    /// Mount a crash image, check its database and unmount it again.
     Check {
-        /// What.
+        /// The image's filesystem.
         mount: Mount,
-        /// Where the database is below it.
+        /// Directory of the database.
         directory: String,
     },
     /// End the run under way.
@@ -123,39 +123,39 @@ pub enum Order {
     PowerOff,
 }
 
-/// From the guest.
+/// Messages from the guest.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "report", rename_all = "snake_case")]
 pub enum Report {
-    /// It is set up.
+    /// The guest is set up.
     Ready {
-        /// `uname`.
+        /// The guest's kernel, as `uname` reports it.
         kernel: String,
     },
-    /// It is alive.
+    /// A sign of life.
     Alive,
-    /// It waits for the device's counts.
+    /// The guest waits for the device's counters.
     Sample {
         /// The types of the F2FS segments: a digit for each.
         segments: Option<String>,
     },
-    /// Something is about to happen that is no phase.
+    /// Work outside of all phases begins.
     Preparing {
-        /// What.
+        /// A description of the work.
         text: String,
     },
     /// A phase begins.
     PhaseStarted {
-        /// Its label.
+        /// The phase's label.
         label: String,
-        /// How long it will take, where that is known.
+        /// The phase's duration, if known.
         expected: Option<Nanos>,
         /// The bytes to move, if known.
         limit: Option<Bytes>,
     },
-    /// The run's bytes written so far.
+    /// Bytes written by the run so far.
     Wrote {
-        /// All of it.
+        /// The bytes since the run began.
         bytes: Bytes,
     },
     /// The phase that begins next fills the storage.
@@ -165,17 +165,17 @@ pub enum Report {
     },
     /// A phase has ended.
     PhaseFinished {
-        /// It.
+        /// The phase.
         phase: Box<Phase>,
     },
-    /// Something the user should know.
+    /// A message for the user.
     Note {
-        /// It.
+        /// The message.
         text: String,
     },
-    /// A run has ended, however.
+    /// A run has ended, completely or not.
     Ran {
-        /// It.
+        /// The run.
         run: Box<Run>,
     },
     /// Saves were acknowledged.
@@ -187,19 +187,19 @@ pub enum Report {
     Saved,
     /// The state of the database after a power cut.
     Checked(CrashCheck),
-    /// Something could not be done: what, why, and what to try.
+    /// An order failed.
     Failed {
-        /// In words.
+        /// What failed, why, and what to try.
         error: String,
     },
-    /// All data is written, and all that can be is unmounted.
+    /// Every filesystem is unmounted, and the machine powers off.
     Off,
 }
 
 /// Writes a message.
 ///
 /// # Errors
-/// The other side is gone.
+/// The other end is gone.
 pub fn send(writer: &mut dyn Write, message: &impl Serialize) -> std::io::Result<()> {
     let mut line = serde_json::to_vec(message)?;
     line.push(b'\n');
@@ -207,10 +207,10 @@ pub fn send(writer: &mut dyn Write, message: &impl Serialize) -> std::io::Result
     writer.flush()
 }
 
-/// Reads a message; `None` where the other side is gone.
+/// Reads a message; `None` if the other end is gone.
 ///
 /// # Errors
-/// What came is no message, is endless, or can't be read.
+/// The text is no message or is too long, or the port can't be read.
 pub fn receive<T: DeserializeOwned>(reader: &mut impl BufRead) -> std::io::Result<Option<T>> {
     let mut line = Vec::new();
     let read = reader.by_ref().take(LONGEST).read_until(b'\n', &mut line)?;

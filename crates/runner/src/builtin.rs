@@ -3,13 +3,13 @@
 /// A scenario that comes with flashlag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Builtin {
-    /// What it is called on the command line.
+    /// The name on the command line.
     pub name: &'static str,
-    /// Its file.
+    /// The text of the file.
     pub text: &'static str,
 }
 
-/// All of them, the default first.
+/// Every built-in scenario, the default first.
 pub const BUILTINS: &[Builtin] = &[
     Builtin { name: "quick", text: include_str!("../../../scenarios/quick.toml") },
     Builtin { name: "fill", text: include_str!("../../../scenarios/fill.toml") },

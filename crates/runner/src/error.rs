@@ -9,15 +9,15 @@ use flashlag_schema::target::TargetError;
 use flashlag_units::Bytes;
 use thiserror::Error;
 
-/// Why a run could not be made. What was measured before is in the run file.
+/// Why a run could not be made. Phases that were measured before are in the run file.
 #[derive(Debug, Error)]
 pub enum RunError {
     /// The directory under test can't be used.
     #[error("cannot measure {}: {reason} ({advice})", path.display())]
     Directory {
-        /// Which.
+        /// The directory.
         path: PathBuf,
-        /// Why.
+        /// Why not.
         reason: String,
         /// What to try.
         advice: &'static str,
@@ -25,9 +25,9 @@ pub enum RunError {
     /// A run file, report or profile can't be written.
     #[error("cannot write {}: {reason} ({advice})", path.display())]
     Output {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// Why.
+        /// Why not.
         reason: String,
         /// What to try.
         advice: String,
@@ -39,26 +39,26 @@ pub enum RunError {
         path.display()
     )]
     Room {
-        /// Where.
+        /// The directory under test.
         path: PathBuf,
-        /// What the files need.
+        /// Size of the files.
         needed: Bytes,
-        /// What is free.
+        /// Free space.
         free: Bytes,
-        /// What is spared.
+        /// Free space to be left untouched.
         leave: Bytes,
-        /// What fits, where anything does.
+        /// Options with which the run fits, if any.
         fits: Option<Fits>,
     },
-    /// Not even the files under test may be written.
+    /// A budget below the size of the files under test.
     #[error(
         "the files under test take {needed}, more than --budget {budget} (raise it, or make them \
          smaller: --set span=20MB)"
     )]
     Budget {
-        /// What they take.
+        /// Size of the files.
         needed: Bytes,
-        /// What it may.
+        /// The budget.
         budget: Bytes,
     },
     /// A target of no kind that exists.
@@ -83,16 +83,16 @@ pub enum RunError {
         /// The target as the user named it.
         target: String,
     },
-    /// `--resume` of something else.
+    /// `--resume` of another scenario, target or seed.
     #[error("cannot resume: {reason}")]
     Resume {
-        /// Why.
+        /// Why not.
         reason: String,
     },
-    /// Our own files could not be made or removed.
+    /// flashlag's own files could not be made or removed.
     #[error(transparent)]
     Guard(#[from] flashlag_engine::GuardError),
-    /// Something else did not work before anything was measured.
+    /// A device that failed before anything was measured.
     #[error(transparent)]
     Device(#[from] DeviceError),
     /// An unknown profile, or one that makes no device.
@@ -147,11 +147,11 @@ pub enum VirtualError {
     Lab(#[from] LabError),
 }
 
-/// Options by which a run fits on a small volume.
+/// Options with which a run fits on a small volume.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fits {
-    /// `--leave`, where the default or what was given is too much.
+    /// A smaller `--leave`; `None` if the present one fits.
     pub leave: Option<Bytes>,
-    /// `--set span=…`, where the tests' files are too large.
+    /// A smaller `--set span=…`; `None` if the tests' files fit.
     pub span: Option<Bytes>,
 }

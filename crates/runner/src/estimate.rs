@@ -8,30 +8,30 @@ use crate::task::{Task, tasks};
 /// An upper estimate of a run's cost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Estimate {
-    /// Bytes to be written, at most, where limits say so; else from the fastest storage of its kind.
+    /// Bytes to be written at most: by the tests' limits, else as the fastest storage would write.
     pub written: Bytes,
-    /// Time, on storage of ordinary speed.
+    /// Duration on storage of ordinary speed.
     pub time: Nanos,
-    /// The file under test: the largest that a test needs.
+    /// Size of the file under test: the largest that a test needs.
     pub test_file: Bytes,
-    /// The file of what runs beside tests: the largest that one of those needs.
+    /// Size of the background's file: the largest that a background needs.
     pub beside_file: Bytes,
 }
 
 impl Estimate {
-    /// What must fit beside all that is there already.
+    /// Space that the run's files need.
     pub fn files(&self) -> Bytes {
         self.test_file.plus(self.beside_file)
     }
 }
 
-/// Nothing that flashlag meets is faster; only used where a test has no limit in bytes.
+/// A speed that no storage exceeds, for tests without a limit in bytes.
 const FASTEST_SEQUENTIAL: u64 = 3_000_000_000;
 const FASTEST_RANDOM: u64 = 1_000_000_000;
 const FASTEST_DURABLE_4K: u64 = 100_000_000;
-/// The file of a background that names no span.
+/// Size of a background's file without a span.
 const BACKGROUND_SPAN: Bytes = Bytes::from_mb(100);
-/// Ordinary speed for the time of a fill: a phone's.
+/// Ordinary write speed, of a phone, for the duration of a fill.
 const ORDINARY_FILL: u64 = 150_000_000;
 /// A save rewrites about two pages in the database and as many in its journal.
 const PAGES_PER_SAVE: u64 = 5;
@@ -65,12 +65,12 @@ pub fn estimate(scenario: &Scenario, fillable: Bytes) -> Estimate {
         total.written = total.written.plus(written);
         total.time = total.time.plus(time);
     }
-    // What lies beside the tests is in their own cost already.
+    // The background's file is in the cost of the tests.
     total.written = total.written.plus(total.test_file);
     total
 }
 
-/// How long a fill with this much takes, on storage of ordinary speed.
+/// Duration of a fill of this size on storage of ordinary speed.
 pub(crate) fn fill_time(fillable: Bytes) -> Nanos {
     Nanos::from_secs(fillable.0 / ORDINARY_FILL)
 }
@@ -99,8 +99,8 @@ fn io_cost(io: &Io) -> (Bytes, Nanos) {
     (written, time)
 }
 
-/// What of `moved` bytes a mixed test writes, at most: which operations write is drawn, and a sum of
-/// draws is off its mean by five standard deviations once in a million tests.
+/// Bytes that a mixed test writes at most of `moved` bytes: its expected share and five standard
+/// deviations, which a random draw exceeds once in a million tests.
 fn written_of(io: &Io, moved: Bytes) -> Bytes {
     let block = io.block.0.0.max(1);
     let writes = 1.0 - f64::from(io.read_percent.unwrap_or_default()) / 100.0;
@@ -118,7 +118,7 @@ fn save_cost(save: &Save) -> (Bytes, Nanos) {
     (Bytes(saves.saturating_mul(bytes_per_save).saturating_mul(databases)), time)
 }
 
-/// The file of what runs beside a test.
+/// Size of the file of a test's background.
 pub(crate) fn span_beside(io: &Io) -> Bytes {
     io.span.map_or(BACKGROUND_SPAN, |span| span.0)
 }

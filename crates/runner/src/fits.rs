@@ -1,4 +1,4 @@
-//! What would fit, where a run does not.
+//! Options with which a run fits that does not fit as it is.
 
 use flashlag_schema::scenario::Scenario;
 use flashlag_units::Bytes;
@@ -6,10 +6,10 @@ use flashlag_units::Bytes;
 use crate::error::Fits;
 use crate::estimate::estimate;
 
-/// No smaller span is worth a measurement.
+/// The smallest span that is worth a measurement.
 const LEAST_SPAN: Bytes = Bytes::from_mb(4);
 
-/// What the files of a scenario's tests need.
+/// Space that the files of a scenario's tests need.
 pub(crate) fn needed(scenario: &Scenario) -> Bytes {
     estimate(scenario, Bytes::ZERO).files()
 }
@@ -22,7 +22,7 @@ pub(crate) fn fits(scenario: &Scenario, free: Bytes, total: Bytes, leave: Bytes)
     if alone >= least_left && needed(scenario).plus(alone) <= free {
         return Some(Fits { leave: Some(alone), span: None });
     }
-    // What is to be left is a choice, and stays as far as it can.
+    // The leave is the user's choice, so the largest that fits is kept.
     let with_span = |leave: Bytes| {
         let room = free.saturating_minus(leave);
         let spans = (1..).map(|parts| rounded(Bytes(room.0 / parts)));
@@ -47,7 +47,7 @@ fn with(scenario: &Scenario, span: Bytes) -> Option<Scenario> {
     Scenario::parse(&scenario.text, &settings).ok()
 }
 
-/// Down to whole megabytes, above ten to tens: a figure that a person would write.
+/// Rounds down to whole megabytes, above ten to tens, as a person would write.
 fn rounded(bytes: Bytes) -> Bytes {
     let step: u64 = if bytes.0 >= 100_000_000 { 10_000_000 } else { 1_000_000 };
     Bytes(bytes.0 - bytes.0 % step)

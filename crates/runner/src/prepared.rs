@@ -1,4 +1,4 @@
-//! Runs on any target: looked at first, then made.
+//! Runs on any target: checked first, then made.
 
 use flashlag_schema::scenario::Scenario;
 use flashlag_schema::{Environment, Run};
@@ -12,7 +12,7 @@ use crate::target::Target;
 use crate::work::Work;
 use crate::{lab, target::LabTarget};
 
-/// A run that is ready to begin: nothing has been written but an empty directory of flashlag's own.
+/// A run that is ready to begin. Nothing is written yet except an empty directory of flashlag's own.
 #[derive(Debug)]
 pub struct Prepared(Kind);
 
@@ -23,8 +23,8 @@ enum Kind {
     Lab { request: Box<Request>, target: Box<LabTarget> },
 }
 
-/// Looks at the target and refuses what can't be done there. On a directory, removes what dead runs
-/// left and adds up what the run will cost.
+/// Checks that a run can be made. In a directory, removes the files of killed runs and adds up the
+/// cost of the run.
 ///
 /// # Errors
 /// Where the target can't be measured, has no room, or the run would exceed its budget.
@@ -76,7 +76,7 @@ impl Prepared {
         }
     }
 
-    /// The environment, where it is known before the run.
+    /// The environment, if it is known before the run.
     pub fn environment(&self) -> Option<&Environment> {
         match &self.0 {
             Kind::Directory { work, .. } => Some(&work.run.environment),
@@ -92,7 +92,7 @@ impl Prepared {
         }
     }
 
-    /// Does every task that is left. Returns the run however it ended; its status says how.
+    /// Does every task that is left. Returns the run, complete or not; its status says which.
     ///
     /// # Errors
     /// Only where the run file can't be written, flashlag's own files can't be made or removed, or

@@ -1,4 +1,4 @@
-//! The run file's frame: what is known before anything is measured.
+//! A new run: the fields of a run file that are known before anything is measured.
 
 use std::sync::OnceLock;
 
@@ -15,8 +15,8 @@ use crate::request::Request;
 /// Free space that the reviewers' fills left.
 pub const REVIEWERS_LEAVE: Bytes = Bytes::from_mb(300);
 
-/// A run in which nothing has been measured yet. Nothing in it depends on the hour, so that a
-/// simulation made again is the same file.
+/// A run without phases. Nothing in it depends on the time of day, so that a repeated simulation
+/// gives the same file.
 pub(crate) fn new_run(
     request: &Request,
     target: Target,
@@ -52,7 +52,7 @@ pub(crate) fn new_run(
     }
 }
 
-/// What a fill leaves on a simulated or virtual device, and why.
+/// Free space that a fill leaves on a simulated or virtual device, and why.
 pub(crate) fn reviewers_leave(given: Option<Bytes>) -> (Bytes, String) {
     match given {
         Some(leave) => (leave, GIVEN_LEAVE.to_owned()),

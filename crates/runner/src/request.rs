@@ -1,4 +1,4 @@
-//! A run as it is asked for.
+//! The request for a run.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

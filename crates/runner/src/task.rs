@@ -4,26 +4,26 @@ use flashlag_schema::State;
 use flashlag_schema::scenario::{Scenario, Step, Test};
 use flashlag_units::Nanos;
 
-/// One thing to do.
+/// One task of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Task<'a> {
     /// Run a test.
     Measure {
-        /// Which.
+        /// The test's name.
         test: &'a Test,
-        /// The state the device is in by now.
+        /// The state of the device.
         state: State,
-        /// Which repetition, from 1.
+        /// The repetition, from 1.
         run: u32,
     },
     /// Fill the storage.
     Fill {
-        /// How.
+        /// The test that fills.
         test: &'a Test,
-        /// Another directory, where it is not the one under test.
+        /// Another directory than the one under test.
         directory: Option<&'a str>,
     },
-    /// Delete what fills wrote.
+    /// Delete the files of fills.
     Delete,
     /// Trim the free space.
     Trim,
@@ -32,7 +32,7 @@ pub enum Task<'a> {
 }
 
 impl Task<'_> {
-    /// What it is called in progress and in `skipped`.
+    /// The label in progress reports and in `skipped`.
     pub fn label(&self) -> String {
         match self {
             Task::Measure { test, state, run } => state.label(*run, test.name()),
@@ -44,13 +44,13 @@ impl Task<'_> {
     }
 }
 
-/// Unrolls the steps.
+/// The tasks of a scenario, in order.
 pub fn tasks(scenario: &Scenario) -> Vec<Task<'_>> {
     scenario.steps.iter().flat_map(|step| tasks_of(scenario, step)).collect()
 }
 
-/// What a run of a scenario measures: state, repetition and test of each phase. A step that can't be
-/// reached (a state after an idle wait that nobody asked for) brings none.
+/// State, repetition and test of each phase that a run of a scenario measures. A step whose state is
+/// never reached (after an idle wait of no time) gives none.
 pub fn measured(scenario: &Scenario) -> Vec<(State, u32, String)> {
     let tasks = tasks(scenario);
     let phases = tasks.iter().enumerate().filter_map(|(index, task)| match task {
@@ -67,8 +67,7 @@ pub fn measured(scenario: &Scenario) -> Vec<(State, u32, String)> {
     phases.flat_map(named).collect()
 }
 
-/// Unrolls one step. One that names a test the scenario does not have can't occur: the parser has
-/// refused it.
+/// Adds the tasks of one step. The parser has refused steps with unknown tests.
 pub fn tasks_of<'a>(scenario: &'a Scenario, step: &'a Step) -> Vec<Task<'a>> {
     let mut tasks = Vec::new();
     match step {
@@ -90,8 +89,8 @@ pub fn tasks_of<'a>(scenario: &'a Scenario, step: &'a Step) -> Vec<Task<'a>> {
     tasks
 }
 
-/// Whether `tasks[index]` can be trusted to find the state it claims: an idle row without an idle
-/// wait, or a trimmed row after a trim that failed, would be a lie.
+/// Checks that `tasks[index]` finds the state that it claims, which fails for an idle row without an
+/// idle wait and for a trimmed row after a trim that failed.
 pub fn reached(tasks: &[Task<'_>], index: usize, trimmed: bool) -> Result<(), String> {
     let Some(Task::Measure { state, .. }) = tasks.get(index) else { return Ok(()) };
     let waited = tasks[..index].iter().any(|task| matches!(task, Task::Idle(_)));

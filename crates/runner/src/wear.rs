@@ -1,17 +1,17 @@
-//! What writing costs the device.
+//! The wear of the device by a run.
 
 use flashlag_schema::Environment;
 use flashlag_units::Bytes;
 
-/// Full overwrites that consumer TLC flash is commonly rated for; what datasheets of eMMC and UFS
-/// parts say is seldom public. The device tells how much of its life is used, never how many bytes
-/// that is, so a share of it rests on this figure, and every text that prints the share says so.
+/// Full overwrites that consumer TLC flash is commonly rated for; datasheets of eMMC and UFS parts are
+/// seldom public. A device reports the used share of its life but never its rated bytes, so every
+/// share rests on this figure, and every text that prints the share says so.
 pub const RATED_OVERWRITES: u64 = 1000;
 
 /// The share of rated life, in percent, that writing `bytes` takes, before any write amplification.
 ///
 /// # Errors
-/// Why it can't be told: the device says nothing of its life or its size.
+/// Why the share is unknown: the device does not report its life or its size.
 pub fn life_share(environment: &Environment, bytes: Bytes) -> Result<f64, String> {
     let device = &environment.device;
     if let Some(reason) = device.life.reason() {

@@ -9,9 +9,9 @@ use flashlag_schema::target::Cipher;
 use crate::error::LabError;
 use crate::protocol::Mount;
 
-/// Where the guest finds the key. It protects nothing, but has to be one.
+/// The guest's file with the key. The key protects nothing, but cryptsetup needs one.
 const KEY: &str = "/tmp/key";
-/// The kernel's words for each cipher, and how many bits its key has.
+/// The kernel's name of a cipher, and the size of its key in bits.
 fn words(cipher: Cipher) -> (&'static str, usize) {
     match cipher {
         Cipher::AesXts => ("aes-xts-plain64", 256),
@@ -19,7 +19,7 @@ fn words(cipher: Cipher) -> (&'static str, usize) {
     }
 }
 
-/// Opens the disk, makes the filesystem in it, and says where it is.
+/// Opens an encrypted disk and makes the filesystem in it. Returns the path of the open disk.
 pub(super) fn open(disk: &Path, cipher: Cipher, mount: &Mount) -> Result<PathBuf, LabError> {
     let (name, bits) = words(cipher);
     let key: Vec<u8> = (0..bits / 8).map(|index| index as u8 + 1).collect();

@@ -1,4 +1,4 @@
-//! The guest's side: the first and only process of a kernel that has nothing else.
+//! The guest's side: the first and only process of its kernel.
 
 mod crypt;
 mod mounts;
@@ -33,7 +33,7 @@ pub fn start() -> Result<(Setup, Link, Orders), LabError> {
 /// Loads the modules and mounts the filesystems.
 ///
 /// # Errors
-/// Which could not be, and why.
+/// The module or the mount that failed, and why.
 pub fn set_up(setup: &Setup) -> Result<(), LabError> {
     for module in &setup.modules {
         load(module)?;
@@ -43,19 +43,19 @@ pub fn set_up(setup: &Setup) -> Result<(), LabError> {
 
 fn load(module: &str) -> Result<(), LabError> {
     let file = std::fs::File::open(module).map_err(LabError::file("open", module))?;
-    // The kernel unpacks what is packed itself.
+    // The kernel unpacks a compressed module itself.
     let packed = if module.ends_with(".ko") { 0 } else { MODULE_INIT_COMPRESSED_FILE };
     match rustix::system::finit_module(&file, c"", packed) {
-        // What is there already is as good; a driver may find nothing to drive.
+        // Loaded before, or a driver without a device: both are fine.
         Ok(()) | Err(rustix::io::Errno::EXIST | rustix::io::Errno::NODEV) => Ok(()),
         Err(error) => Err(LabError::file("load the module", module)(error.into())),
     }
 }
 
-/// From the kernel's `module.h`: libraries do not have it.
+/// From the kernel's `module.h`; no library has the constant.
 const MODULE_INIT_COMPRESSED_FILE: i32 = 4;
 
-/// `Linux 6.12.117 x86_64`.
+/// The guest's kernel: `Linux 6.12.117 x86_64`.
 pub fn kernel() -> String {
     let uname = uname();
     let words = [uname.sysname(), uname.release(), uname.machine()];
@@ -77,10 +77,10 @@ fn types_in(text: &str) -> String {
     types.filter(|kind| kind.len() == 1 && *kind <= "9").collect()
 }
 
-/// Unmounts all that is mounted.
+/// Unmounts every filesystem of the setup.
 ///
 /// # Errors
-/// Which could not be, and why.
+/// The module or the mount that failed, and why.
 pub fn unmount(setup: &Setup) -> Result<(), LabError> {
     setup.mounts.iter().rev().try_for_each(mounts::unmount)
 }
@@ -88,20 +88,20 @@ pub fn unmount(setup: &Setup) -> Result<(), LabError> {
 /// Mounts one more filesystem.
 ///
 /// # Errors
-/// Why it could not be.
+/// The mount that failed, and why.
 pub fn mount_one(mount: &Mount) -> Result<(), LabError> {
     mounts::mount(mount)
 }
 
-/// Unmounts that.
+/// Unmounts one filesystem.
 ///
 /// # Errors
-/// Why it could not be.
+/// The mount that failed, and why.
 pub fn unmount_one(mount: &Mount) -> Result<(), LabError> {
     mounts::unmount(mount)
 }
 
-/// Ends the machine. Returns only where the kernel would not.
+/// Powers the machine off. Returns only if the kernel refuses.
 pub fn power_off() {
     let _ = reboot(RebootCommand::PowerOff);
 }

@@ -12,10 +12,10 @@ use crate::layers::{places, put_all};
 use crate::mounting::{put, put_filesystem, take_off};
 use crate::protocol::Mount;
 
-/// A driver finds its disks within this.
+/// Limit for a driver to find its disks.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// `/proc`, `/sys`, `/dev`, and memory for files.
+/// Mounts `/proc`, `/sys`, `/dev` and filesystems in memory.
 pub(super) fn system() -> Result<(), LabError> {
     for (kind, at) in
         [("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev"), ("tmpfs", "/tmp")]
@@ -53,7 +53,7 @@ pub(super) fn unmount(mount: &Mount) -> Result<(), LabError> {
     places.iter().rev().try_for_each(|at| take_off(at))
 }
 
-/// The disk with that serial number, as soon as it is there.
+/// The disk with this serial number; waits until the driver has found it.
 fn disk(serial: &str) -> Result<PathBuf, LabError> {
     let until = Instant::now() + PATIENCE;
     loop {

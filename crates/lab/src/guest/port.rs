@@ -13,9 +13,9 @@ use flashlag_schema::DeviceCount;
 
 use crate::protocol::{self, Mount, Order, PORT, Report, RunOrder, SaveOrder};
 
-/// How often the guest says that it is alive.
+/// Interval of the guest's signs of life.
 const ALIVE: Duration = Duration::from_secs(2);
-/// The port is there as soon as the kernel has looked at its devices.
+/// Limit for the kernel to find the port.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The sending side of the port.
@@ -35,24 +35,24 @@ pub struct Orders {
 /// The host's next order.
 #[derive(Debug)]
 pub enum NextOrder {
-    /// A run.
+    /// A run of a scenario.
     Run(Box<RunOrder>),
     /// Saves.
     Save(SaveOrder),
-    /// A look at what a power cut left.
+    /// A check of what a power cut left.
     Check(Mount, String),
-    /// The end.
+    /// Switching the machine off.
     PowerOff,
 }
 
 impl Link {
-    /// Sends a report. If the host is gone, so will be this machine.
+    /// Sends a report. Errors are ignored: without a host this machine ends soon.
     pub fn tell(&self, report: &Report) {
         let mut port = self.port.lock().unwrap_or_else(PoisonError::into_inner);
         let _ = protocol::send(&mut *port, report);
     }
 
-    /// The device's counters now.
+    /// The device's counters now; `None` if the host is gone.
     pub fn sample(&self) -> Option<DeviceCount> {
         let sampled = self.sampled.lock().unwrap_or_else(PoisonError::into_inner);
         self.tell(&Report::Sample { segments: super::segments() });
@@ -61,7 +61,7 @@ impl Link {
 }
 
 impl Orders {
-    /// The next order; the end where the host is gone.
+    /// Waits for the next order; [`NextOrder::PowerOff`] if the host is gone.
     pub fn next(&self) -> NextOrder {
         self.wanted.recv().unwrap_or(NextOrder::PowerOff)
     }
@@ -72,7 +72,7 @@ impl Orders {
     }
 }
 
-/// Finds the port, and begins to listen and to say that the guest is alive.
+/// Opens the port, and starts the threads that listen and send signs of life.
 pub(super) fn open() -> Result<(Link, Orders), LabError> {
     let path = find()?;
     let file = OpenOptions::new().read(true).write(true).open(&path);
@@ -94,8 +94,7 @@ pub(super) fn open() -> Result<(Link, Orders), LabError> {
     Ok((link, Orders { wanted: orders, stop }))
 }
 
-/// Passes on what the host says. A host that is gone wants nothing any more, and the machine with
-/// its device would be left alone: it ends.
+/// Passes on the host's orders. Powers the machine off when the host is gone.
 fn listen(
     reader: File,
     sampled: &Sender<DeviceCount>,
@@ -103,7 +102,7 @@ fn listen(
     stop: &AtomicBool,
 ) {
     let mut reader = BufReader::new(reader);
-    // Until the kernel has heard that the host is there, the port reads as if it were gone.
+    // Until the kernel knows of the host's end, the port reads as closed.
     let until = Instant::now() + PATIENCE;
     loop {
         let passed = match protocol::receive(&mut reader) {
@@ -130,7 +129,7 @@ fn listen(
     }
 }
 
-/// The port by its name: without `udev` it has no name in `/dev`.
+/// Finds the port by its name in `/sys`: without udev the name is not in `/dev`.
 fn find() -> Result<PathBuf, LabError> {
     let until = Instant::now() + PATIENCE;
     loop {

@@ -1,4 +1,4 @@
-//! Whether this host can, said before anything starts.
+//! Whether this host can mount a target, checked before anything starts.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,20 +8,20 @@ use crate::mkfs::make_program;
 use crate::program::find_program;
 use crate::spec::{Filesystem, LabSpec};
 
-/// Programs that mounting on the host takes, and their packages.
+/// Programs that mounting on the host needs, and their packages.
 const PROGRAMS: [(&str, &str); 4] = [
     ("unshare", "util-linux"),
     ("setpriv", "util-linux"),
     ("losetup", "mount"),
     ("nbdfuse", "libnbd-bin"),
 ];
-/// Drivers, by the files that they show.
+/// Drivers, by the files that they make.
 const DRIVERS: [(&str, &str); 2] = [("/dev/fuse", "fuse"), ("/dev/loop-control", "loop")];
 
-/// Whether the host's own kernel can mount the filesystem of `spec`.
+/// Checks that the host's own kernel can mount the filesystem of `spec`.
 ///
 /// # Errors
-/// Refuses a machine without root, a program, a driver or the filesystem.
+/// A missing privilege, program, driver or filesystem.
 pub fn check_host(spec: &LabSpec) -> Result<(), LabError> {
     if !matches!(spec.filesystem, Filesystem::Ext4 | Filesystem::Btrfs | Filesystem::Xfs) {
         return Err(LabError::HostFilesystem(spec.filesystem));
@@ -50,12 +50,12 @@ pub fn check_host(spec: &LabSpec) -> Result<(), LabError> {
     Ok(())
 }
 
-/// Whether a driver is there, once the kernel was asked to load it.
+/// Checks that a driver is loaded, after a request to load it.
 fn has_driver(module: &str, is_there: impl Fn() -> bool) -> Result<(), LabError> {
     if is_there() {
         return Ok(());
     }
-    // Where there is no such program or module, it is still not there.
+    // The second look decides; modprobe itself may be missing.
     let _ = Command::new("modprobe").args(["--quiet", module]).output();
     if is_there() {
         return Ok(());
@@ -63,7 +63,7 @@ fn has_driver(module: &str, is_there: impl Fn() -> bool) -> Result<(), LabError>
     Err(LabError::NoDriver(module.to_owned()))
 }
 
-/// Whether the kernel mounts filesystems of that kind.
+/// Whether the kernel can mount filesystems of this kind.
 fn mounts(kind: &str) -> bool {
     let text = std::fs::read_to_string("/proc/filesystems").unwrap_or_default();
     text.lines().any(|line| line.split_whitespace().last() == Some(kind))

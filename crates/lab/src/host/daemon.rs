@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 use crate::error::LabError;
 use crate::program::{BINDER, bound_to_us};
 
-/// No daemon takes longer until it serves, or until it has ended.
+/// Limit for a daemon to start serving, or to end.
 const PATIENCE: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// A daemon that serves.
+/// A running daemon. Dropping the value ends it.
 #[derive(Debug)]
 pub(super) struct Daemon {
     name: String,
@@ -22,7 +22,7 @@ pub(super) struct Daemon {
 }
 
 impl Daemon {
-    /// Starts it and waits until it `serves`. What it says goes to a file in `folder`.
+    /// Starts a daemon and waits until `serves` is true. Its messages go to a file in `folder`.
     pub fn start(
         program: &str,
         words: &[String],
@@ -35,7 +35,7 @@ impl Daemon {
         let mut command = bound_to_us(Path::new(program));
         command.args(words);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
-        // A Ctrl-C at the terminal is ours alone: what is mounted on it has to be unmounted first.
+        // In a process group of its own, against Ctrl-C: its mounts have to be unmounted first.
         command.process_group(0);
         let child = command.spawn().map_err(|_| LabError::Missing {
             program: BINDER.to_owned(),
@@ -68,7 +68,7 @@ impl Daemon {
         LabError::Program { program: self.name.clone(), reason }
     }
 
-    /// Waits until it has ended, which it does once nothing is mounted from it.
+    /// Waits until the daemon has ended, as it does once nothing is mounted from it.
     pub fn wait(mut self) -> Result<(), LabError> {
         let until = Instant::now() + PATIENCE;
         while !self.has_ended() {

@@ -10,34 +10,34 @@ use crate::error::LabError;
 use crate::mounting::take_off;
 use crate::program::find_program;
 
-/// The name of the file.
+/// Name of nbdfuse's file.
 const FILE: &str = "disk";
 
-/// A device that is attached.
+/// A loop device over a served virtual device. Dropping the value detaches it.
 #[derive(Debug)]
 pub struct LoopDevice {
-    /// Where the file is; absent once it is detached.
+    /// Path of nbdfuse's file; `None` once it is unmounted.
     point: Option<PathBuf>,
     server: Option<Daemon>,
     device: PathBuf,
-    /// As long as this is open or something is mounted from it, the loop device stays; then it goes,
-    /// whatever becomes of this process.
+    /// Keeps the loop device, which the kernel detaches after its last user, however this process
+    /// ends.
     held: Option<File>,
     direct: bool,
 }
 
 impl LoopDevice {
-    /// Attaches the device that is served at `uri`, by way of `folder`, which is made.
+    /// Attaches the device that is served at `uri`. Makes `folder` for nbdfuse's file.
     ///
     /// # Errors
-    /// nbdfuse or losetup says no.
+    /// nbdfuse or losetup fails.
     pub fn attach(uri: &str, folder: &Path) -> Result<LoopDevice, LabError> {
         let point = folder.join("nbd");
         std::fs::create_dir_all(&point).map_err(LabError::file("create", &point))?;
         let file = point.join(FILE);
         let words = [file.to_string_lossy().into_owned(), uri.to_owned()];
         let server = Daemon::start("nbdfuse", &words, folder, &|| file.is_file())?;
-        // From here on the file is unmounted however this ends.
+        // From here on dropping the value unmounts the file.
         let mut attached = LoopDevice {
             point: Some(point),
             server: Some(server),
@@ -48,12 +48,12 @@ impl LoopDevice {
         let device = losetup(&[
             "--find",
             "--show",
-            // Reads and writes go past the host's memory, each as it is.
+            // Requests bypass the host's page cache.
             "--direct-io=on",
             &file.to_string_lossy(),
         ])?;
         let held = File::open(&device).map_err(LabError::file("open", &device));
-        // To detach what is open is to let it go with its last user.
+        // Detaching an open device marks it to go with its last user.
         let detached = losetup(&["--detach", &device]);
         attached.held = Some(held?);
         detached?;
@@ -67,15 +67,15 @@ impl LoopDevice {
         &self.device
     }
 
-    /// Whether requests go past the host's page cache.
+    /// Whether requests bypass the host's page cache.
     pub fn is_direct(&self) -> bool {
         self.direct
     }
 
-    /// Detaches it: nothing may be mounted from it any more.
+    /// Detaches the device, from which nothing may be mounted.
     ///
     /// # Errors
-    /// Something still uses it.
+    /// The device is still in use.
     pub fn detach(mut self) -> Result<(), LabError> {
         self.let_go()?;
         self.server.take().map_or(Ok(()), Daemon::wait)
@@ -89,7 +89,7 @@ impl LoopDevice {
 
 impl Drop for LoopDevice {
     fn drop(&mut self) {
-        // Nobody is left to tell.
+        // An error can't be returned from here.
         let _ = self.let_go();
     }
 }

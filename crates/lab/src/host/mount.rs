@@ -1,4 +1,4 @@
-//! A filesystem that the host's kernel has mounted, with what lies above it.
+//! A filesystem that the host's kernel has mounted, with the layers above it.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::layers::{places, put_all};
 use crate::mounting::{put_filesystem, take_off};
 use crate::spec::LabSpec;
 
-/// A mounted filesystem. It is unmounted with this value.
+/// A filesystem mounted by the host's kernel. Dropping the value unmounts it.
 #[derive(Debug)]
 pub struct HostMount {
     at: PathBuf,
@@ -21,11 +21,11 @@ pub struct HostMount {
 }
 
 impl HostMount {
-    /// Mounts the filesystem on `device`, its files to be seen at `at`; `folder` is for what daemons
-    /// say.
+    /// Mounts the filesystem on `device` at `at`, with the layers of `spec`. Daemons write their
+    /// messages to files in `folder`.
     ///
     /// # Errors
-    /// The kernel or a daemon says no.
+    /// The kernel refuses the mount, or a daemon fails.
     pub fn mount(
         spec: &LabSpec,
         device: &Path,
@@ -45,10 +45,10 @@ impl HostMount {
         Ok(mounted)
     }
 
-    /// Unmounts it, writing what is left.
+    /// Unmounts the filesystem, which writes cached data.
     ///
     /// # Errors
-    /// Something still uses it.
+    /// The mount is still in use.
     pub fn unmount(mut self) -> Result<(), LabError> {
         self.take_off()?;
         self.daemons.drain(..).try_for_each(Daemon::wait)
@@ -64,14 +64,14 @@ impl Drop for HostMount {
         if self.take_off().is_ok() {
             return;
         }
-        // Somebody still uses it: it goes when they do.
+        // Still in use: the kernel unmounts it after its last user.
         for place in places(&self.at, &self.above).iter().rev() {
             let _ = rustix::mount::unmount(place, UnmountFlags::DETACH);
         }
     }
 }
 
-/// Whether another filesystem is seen there than around it.
+/// Whether a directory is a mount point.
 fn is_mount(at: &Path) -> bool {
     let device = |path: &Path| std::fs::metadata(path).map(|metadata| metadata.dev()).ok();
     at.parent().is_some_and(|parent| device(at) != device(parent))

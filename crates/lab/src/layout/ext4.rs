@@ -6,7 +6,7 @@ use std::path::Path;
 use super::{Form, blocks, output_of};
 use crate::error::LabError;
 
-/// The inode of the log.
+/// Inode of the journal.
 const JOURNAL: &str = "stat <8>";
 
 pub(super) fn read(image: &Path) -> Result<Form, LabError> {
@@ -15,7 +15,7 @@ pub(super) fn read(image: &Path) -> Result<Form, LabError> {
     Ok(Form::Ext4 { journal: extents(&journal), metadata: tables(&groups) })
 }
 
-/// `5`, `5-8`, either with something after it.
+/// Parses a block or a range of blocks, `5` or `5-8`, and ignores what follows.
 fn range(text: &str) -> Option<Range<u64>> {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '-').unwrap_or(text.len());
     let (first, last) = match text[..end].split_once('-') {
@@ -25,14 +25,14 @@ fn range(text: &str) -> Option<Range<u64>> {
     Some(blocks(first.parse().ok()?, last.parse().ok()?))
 }
 
-/// Of `(0-4095):65536-69631, (ETB0):12`: the blocks behind the colons.
+/// Parses the extents of an inode: the blocks behind the colons of `(0-4095):65536-69631, (ETB0):12`.
 fn extents(text: &str) -> Vec<Range<u64>> {
     let list = text.split("EXTENTS:").nth(1).unwrap_or_default();
     let parts = list.split("):").skip(1).filter_map(range);
     sorted(parts.collect())
 }
 
-/// The places that `dumpe2fs` names in each group.
+/// Tables of a group, as `dumpe2fs` names them.
 fn tables(text: &str) -> Vec<Range<u64>> {
     const BEFORE: [&str; 5] = [
         "superblock at ",

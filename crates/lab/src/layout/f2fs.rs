@@ -1,4 +1,4 @@
-//! F2FS: fixed areas, then segments each of one kind, which the kernel tells.
+//! F2FS: fixed areas, then segments of one kind each, which the kernel reports.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use super::{BLOCK, BlockKind, Form, bytes_at};
 use crate::error::LabError;
 
 const SEGMENT: u64 = 2 << 20;
-/// Where the superblock says where the main area begins: after 1 KiB and a header.
+/// Offset of the main area's address in the superblock, which begins at 1 KiB.
 const MAIN_BLKADDR: u64 = 1024 + 92;
 /// Segments of types 0 to 2 hold data, 3 to 5 nodes.
 const FIRST_NODE_TYPE: u8 = 3;
@@ -16,7 +16,7 @@ pub(super) fn read(image: &Path) -> Result<Form, LabError> {
     Ok(Form::F2fs { main: u64::from(block) * BLOCK as u64, types: Vec::new() })
 }
 
-/// Nodes are this filesystem's log: an fsync is a node with a mark, found again by rolling forward.
+/// Nodes count as the log: an fsync writes a marked node, which recovery finds by rolling forward.
 pub(super) fn kind(main: u64, types: &[u8], offset: u64) -> BlockKind {
     let Some(within) = offset.checked_sub(main) else { return BlockKind::Metadata };
     match types.get((within / SEGMENT) as usize) {

@@ -1,12 +1,12 @@
-//! Blocks that say themselves what they are.
+//! Blocks that bear a mark of their kind.
 
 use std::path::Path;
 
 use super::{BLOCK, BlockKind, Form, bytes_at};
 use crate::error::LabError;
 
-/// ext4 ends a directory's block with an entry of 12 bytes for its checksum, of a type that no file
-/// has; and begins a block of an extent tree with a number, and how many entries it has room for.
+/// Marks of ext4: a directory's block ends with an entry of 12 bytes for its checksum, of a type that
+/// no file has; a block of an extent tree begins with a magic number and its number of entries.
 pub(super) fn is_ext4_tree_or_directory(block: &[u8]) -> bool {
     const DIRECTORY_TAIL: [u8; 8] = [0, 0, 0, 0, 12, 0, 0, 0xde];
     const TREE: [u8; 2] = 0xf30a_u16.to_le_bytes();
@@ -16,7 +16,7 @@ pub(super) fn is_ext4_tree_or_directory(block: &[u8]) -> bool {
             || (block[..2] == TREE && block[4..6] == TREE_ROOM))
 }
 
-/// The first bytes of what XFS writes beside data, with checksums as `mkfs` makes it.
+/// Magic numbers of XFS's metadata with checksums, the default of `mkfs`.
 pub(super) fn is_xfs_metadata(block: &[u8]) -> bool {
     const MARKS: [&[u8]; 11] = [
         b"XFSB", b"XAGF", b"XAGI", b"XAFL", b"AB3B", b"AB3C", b"IAB3", b"FIB3", b"BMA3", b"XDB3",
@@ -28,11 +28,11 @@ pub(super) fn is_xfs_metadata(block: &[u8]) -> bool {
         || (block.starts_with(&INODE) && block.get(4) == Some(&INODE_VERSION))
 }
 
-/// The superblock of Btrfs: where it is, and where in it are the id, and the size of a node.
+/// Offset of Btrfs's superblock, and offsets in it of the filesystem's id and the node size.
 const BTRFS_SUPERBLOCK: u64 = 64 << 10;
 const BTRFS_ID: usize = 32;
 const BTRFS_NODE_SIZE: u64 = 148;
-/// Whose tree a node is of, and the tree that is its log.
+/// Offset of the owning tree in a node, and the id of the log tree.
 const BTRFS_OWNER: usize = 88;
 const BTRFS_LOG: u64 = (-6_i64).cast_unsigned();
 const BTRFS_MAGIC: (usize, &[u8]) = (64, b"_BHRfS_M");

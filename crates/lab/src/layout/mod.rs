@@ -1,7 +1,7 @@
 //! Classifying a written block: a file's contents, the filesystem's log, or its metadata.
 //!
-//! By its address where the filesystem has fixed places, by what it says of itself where it does not:
-//! the metadata of btrfs and XFS, and the directories and extent trees of ext4, bear marks.
+//! By its address if the filesystem has fixed places, else by its mark: the metadata of btrfs and
+//! XFS, and the directories and extent trees of ext4, bear marks.
 
 mod ext4;
 mod f2fs;
@@ -29,15 +29,15 @@ pub enum BlockKind {
     Data,
     /// The filesystem's log.
     Journal,
-    /// All else of the filesystem.
+    /// Other metadata.
     Metadata,
 }
 
-/// Where a filesystem has what.
+/// The places of a filesystem's data, log and metadata.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     form: Form,
-    /// Whether blocks say nothing of themselves, being encrypted.
+    /// Whether blocks are encrypted, so that marks can't be read.
     opaque: bool,
 }
 
@@ -50,11 +50,11 @@ enum Form {
 }
 
 impl Layout {
-    /// Reads it from an image that was just made. `None` where the kinds can't be told: NILFS2 writes
-    /// all kinds into one log.
+    /// The layout of a filesystem in a new image. `None` if its kinds can't be distinguished: NILFS2
+    /// writes all kinds into one log.
     ///
     /// # Errors
-    /// The image, or what a program says of it, can't be read.
+    /// The image, or the output of a program about the image, can't be read.
     pub fn read(spec: &LabSpec, image: &Path) -> Result<Option<Layout>, LabError> {
         let opaque = spec.encrypt.is_some();
         let form = match spec.filesystem {
@@ -68,14 +68,14 @@ impl Layout {
         Ok(Some(Layout { form, opaque }))
     }
 
-    /// Takes over what the kernel says of its segments now: one digit for each (F2FS).
+    /// Sets the kinds of F2FS's segments, as the kernel reports them: one digit each.
     pub fn update(&mut self, segments: &str) {
         if let Form::F2fs { types, .. } = &mut self.form {
             *types = segments.bytes().map(|digit| digit.wrapping_sub(b'0')).collect();
         }
     }
 
-    /// Counts a write in `kinds`: a request for its first block, bytes each for its own.
+    /// Counts a write in `kinds`: the request by its first block, each byte by its own.
     pub fn count(&self, offset: Bytes, data: &[u8], kinds: &mut BlockKinds) {
         let mut first = true;
         let mut at = 0;
@@ -90,7 +90,7 @@ impl Layout {
         }
     }
 
-    /// What is written at this offset, and how much of it is of this kind at least.
+    /// The kind of the block at this offset, and a number of bytes that are surely of this kind.
     fn kind(&self, offset: u64, data: &[u8]) -> (BlockKind, usize) {
         let block = BLOCK - (offset % BLOCK as u64) as usize;
         let seen = if self.opaque { &[][..] } else { &data[..block.min(data.len())] };
@@ -133,13 +133,13 @@ fn lies_in(ranges: &[Range<u64>], offset: u64) -> bool {
     ranges.get(index).is_some_and(|range| range.contains(&offset))
 }
 
-/// Bytes of blocks `first` to `last`, both included.
+/// The bytes of blocks `first` to `last`, both included.
 fn blocks(first: u64, last: u64) -> Range<u64> {
     let block = BLOCK as u64;
     first.saturating_mul(block)..last.saturating_add(1).saturating_mul(block)
 }
 
-/// What a program prints about an image.
+/// The output of a program about an image.
 fn output_of(
     program: &str,
     package: &str,
@@ -158,7 +158,7 @@ fn output_of(
     }
 }
 
-/// Some bytes of an image.
+/// A range of bytes of an image.
 fn bytes_at<const N: usize>(image: &Path, offset: u64) -> Result<[u8; N], LabError> {
     use std::os::unix::fs::FileExt;
     let mut bytes = [0; N];

@@ -5,13 +5,13 @@ use std::path::Path;
 use super::{Form, bytes_at};
 use crate::error::LabError;
 
-/// The log's first block: 64 bits, big-endian, as all of the superblock.
+/// Offset of the log's first block: 64 bits, big-endian as the whole superblock.
 const LOG_START: u64 = 48;
-/// Blocks of an allocation group.
+/// Offset of the number of blocks in an allocation group.
 const GROUP_BLOCKS: u64 = 84;
-/// Blocks of the log.
+/// Offset of the number of blocks in the log.
 const LOG_BLOCKS: u64 = 96;
-/// The block's size, as a power of two, and the group's, rounded up.
+/// Offsets of the base-2 logarithms of a block's size and a group's blocks, rounded up.
 const BLOCK_LOG: u64 = 120;
 const GROUP_LOG: u64 = 124;
 
@@ -24,7 +24,7 @@ pub(super) fn read(image: &Path) -> Result<Form, LabError> {
     Ok(Form::Xfs { log: log(start, group_blocks, blocks, (block_log, group_log)) })
 }
 
-/// The log's place in bytes. A block's number has its group in its upper bits.
+/// The log's range in bytes. The upper bits of a block's number are its group.
 fn log(
     start: u64,
     group_blocks: u64,

@@ -15,44 +15,45 @@ use flashlag_units::Bytes;
 use super::watch::{DeviceWatch, load, socket, start};
 use crate::target::LabTarget;
 
-/// The device under test, and where the guest mounts it.
+/// Serial number and mount point of the device under test.
 pub(super) const FLASH: (&str, &str) = ("flash", "/mnt/flash");
-/// A device that takes no time, with the same filesystem: what is left on it is software.
+/// Serial number and mount point of the floor: a device that takes no time, with the same filesystem,
+/// on which only the software's time remains.
 pub(super) const FLOOR: (&str, &str) = ("floor", "/mnt/floor");
-/// The filesystem as it was made.
+/// File with the new filesystem.
 const IMAGE: &str = "image";
-/// Every request to the device.
+/// File with every request to the device.
 const RECORDING: &str = "recording";
 /// The profile of a device that takes no time.
 pub(super) const NO_TIME: &str = "zero";
 
-/// Whatever a guest needs beside its filesystem: disks.
+/// Drivers that every guest needs: its disks.
 const DRIVERS: [&str; 1] = ["virtio_blk"];
 /// Checksums that filesystems ask the kernel for by name.
 const CHECKSUMS: [&str; 2] = ["crypto-crc32c", "crypto-crc32"];
 
-/// What encrypts, and asks the kernel for its ciphers by name.
+/// Modules of dm-crypt, which asks the kernel for its ciphers by name.
 const CIPHERS: [&str; 7] =
     ["dm_crypt", "xts", "aesni_intel", "adiantum", "chacha_generic", "nhpoly1305", "aes_generic"];
 
-/// A guest boots in 5 to 12 s where its instructions are translated; a busy machine takes longer.
+/// Default limit for a boot, in seconds: a translated guest takes 5 to 12 s, more on a busy machine.
 const PATIENCE: u64 = 120;
-/// Says how many seconds it may take instead.
+/// The environment variable with another limit, in seconds.
 const PATIENCE_VARIABLE: &str = "FLASHLAG_LAB_PATIENCE";
-/// Two translated processors that start at once now and then trip a kernel over: it is tried again.
+/// Boots that are tried: a kernel sometimes fails if two translated processors start at once.
 const ATTEMPTS: u32 = 4;
 
-/// A device for what a power cut left, and where the guest mounts it.
+/// Serial number and mount point of the device for crash images.
 pub(super) const CRASH: (&str, &str) = ("crash", "/mnt/crash");
 
-/// What a guest is booted for.
+/// The purpose of a guest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// Measuring, beside the software's floor.
+    /// Measuring, with a floor.
     Measuring,
-    /// The same, with fills among it.
+    /// Measuring with fills.
     Filling,
-    /// Power cuts: the device is recorded from its start, beside one for what is left.
+    /// Power cuts: the device is recorded from its start, and a second one takes crash images.
     Cuts,
 }
 
@@ -61,7 +62,7 @@ pub(super) enum Purpose {
 pub(super) struct Lab {
     pub machine: Machine,
     pub flash: DeviceWatch,
-    /// The floor, or what a power cut left; absent where the device under test takes no time itself.
+    /// The floor or the device for crash images; `None` if the device under test takes no time.
     beside: Option<Running>,
     folder: OwnDirectory,
 }
@@ -72,22 +73,22 @@ impl Lab {
         self.beside.is_some()
     }
 
-    /// A place for files, as long as it lives.
+    /// Folder for files, removed with this value.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
 
-    /// What the device held at its start.
+    /// Image of the device at its start.
     pub fn base(&self) -> PathBuf {
         self.folder().join(IMAGE)
     }
 
-    /// What was recorded.
+    /// File with the recorded requests.
     pub fn recording(&self) -> PathBuf {
         self.folder().join(RECORDING)
     }
 
-    /// Puts an image on the device beside.
+    /// Loads an image into the second device.
     pub fn load(&self, image: &Path) -> Result<(), LabError> {
         let beside = self.beside.as_ref();
         let device = beside.ok_or_else(|| LabError::NoSecondDevice)?;
@@ -95,7 +96,7 @@ impl Lab {
     }
 }
 
-/// Boots it.
+/// Boots a guest on the devices of a target.
 pub(super) fn boot(
     target: &LabTarget,
     seed: u64,
@@ -110,9 +111,9 @@ pub(super) fn boot(
     make_filesystem(&target.spec, &image, target.size)?;
     let layout = Layout::read(&target.spec, &image)?;
     let holding = |settings: Settings| Settings {
-        // What is encrypted is made in the guest, where its key is.
+        // An encrypted filesystem is made in the guest, which has the key.
         image: target.spec.encrypt.is_none().then(|| image.clone()),
-        // A fill would not fit into memory.
+        // Data of a fill does not fit into memory.
         scratch: (purpose == Purpose::Filling).then(|| folder.path().to_owned()),
         ..settings
     };
@@ -133,7 +134,7 @@ pub(super) fn boot(
     }
     let mut flash = DeviceWatch::new(flash, layout, folder.path())?;
     match purpose {
-        // The devices have it by now.
+        // The devices have loaded the image.
         Purpose::Measuring | Purpose::Filling => drop(std::fs::remove_file(&image)),
         Purpose::Cuts => flash.record_all(folder.path().join(RECORDING))?,
     }
@@ -154,7 +155,7 @@ pub(super) fn boot(
     Ok(Lab { machine, flash, beside, folder })
 }
 
-/// How long a guest may take until it is up.
+/// The limit for a boot.
 fn patience() -> Result<Duration, LabError> {
     let Some(given) = std::env::var_os(PATIENCE_VARIABLE) else {
         return Ok(Duration::from_secs(PATIENCE));
@@ -170,7 +171,8 @@ fn patience() -> Result<Duration, LabError> {
     }
 }
 
-/// Boots it; all attempts together take no longer than one may. A guest that hangs is not tried again.
+/// Boots a machine, in several attempts if the guest fails, all of them within one limit. A guest that
+/// hangs is not tried again.
 fn machine(spec: &MachineSpec<'_>, until: Instant) -> Result<Machine, LabError> {
     let mut attempt = 1;
     loop {

@@ -1,4 +1,4 @@
-//! What only the host knows of a run: the device, and that the device took the flushes.
+//! Facts of a run that only the host knows: the device, and that the flushes reached it.
 
 use flashlag_schema::{CheckId, Reading, Run, Target, TargetKind, Trust};
 
@@ -6,7 +6,7 @@ use super::LabRun;
 use crate::record::{profile_record, reviewers_leave};
 use crate::sim;
 
-/// Adds to a run what only the host knows.
+/// Adds the facts that only the host knows.
 pub(super) fn complete(run: &mut Run, asked: LabRun<'_>, flushes: u64) {
     let LabRun { request, target } = asked;
     believe_flushes(run, flushes);
@@ -26,11 +26,11 @@ pub(super) fn complete(run: &mut Run, asked: LabRun<'_>, flushes: u64) {
     run.environment.device.model = Reading::Value(target.profile.about.clone());
 }
 
-/// Judges anew whether durable writes were flushed: `flushes` reached the device.
+/// Repeats the check of durable writes with the device's count of `flushes`.
 fn believe_flushes(run: &mut Run, flushes: u64) {
     let sent = run.phases.iter().filter_map(|phase| phase.ledger.flushes.value());
     if sent.sum::<u64>() > flushes {
-        // Some were lost on the way: the guest's doubts stay.
+        // Flushes were lost on the way: the guest's check stands.
         return;
     }
     let Some(check) = sim::flushes(&run.phases, "virtual") else { return };

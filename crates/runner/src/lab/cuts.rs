@@ -1,8 +1,8 @@
-//! What a power cut takes: one run of saves is recorded request by request, and from the recording
-//! come the images that a cut at any of its moments would have left. A guest mounts each and looks.
+//! Saves lost by power cuts: a series of saves is recorded request by request, the recording gives the
+//! image that a cut at any moment would have left, and a guest mounts each image and checks it.
 //!
-//! A save counts as acknowledged once the device's clock, read after the guest's word arrived, is at or
-//! before the cut: later than the truth, never earlier, so that no loss is claimed that was none.
+//! A save counts as acknowledged if the device's clock, read after the guest's report arrived, is at or
+//! before the cut. That is later than the truth, never earlier, so no loss is reported in error.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -21,36 +21,36 @@ use crate::error::RunError;
 use crate::events::{Event, Observer};
 use crate::target::LabTarget;
 
-/// How often moments are drawn anew where too few lie within the saves.
+/// Draws of moments at most, if too few lie within the saves.
 const DRAWS: u64 = 40;
-/// So many failures are told in words.
+/// Failures that are described at most.
 const TOLD: usize = 8;
-/// Where the database is.
+/// Directory of the database.
 const DIRECTORY: &str = "saves";
 
-/// Power cuts to be tried.
+/// A series of power cuts to try.
 #[derive(Clone, Debug)]
 pub struct CutsRequest {
-    /// On what.
+    /// The target.
     pub target: LabTarget,
     /// The journal mode of the saves.
     pub journal: JournalMode,
     /// How a commit is made durable.
     pub synchronous: Synchronous,
-    /// How many saves are made.
+    /// Number of saves.
     pub saves: u64,
-    /// How many cuts.
+    /// Number of cuts.
     pub cuts: usize,
-    /// What moments and contents follow from.
+    /// The seed of moments and contents.
     pub seed: u64,
-    /// Set from outside when it has to end.
+    /// Raised by another thread to end the series.
     pub stop: Arc<AtomicBool>,
 }
 
-/// What they took.
+/// Outcome of a series of power cuts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Cuts {
-    /// Where.
+    /// The target as the user named it.
     pub target: String,
     /// Cuts that were tried.
     pub cuts: u64,
@@ -62,20 +62,20 @@ pub struct Cuts {
     pub with_loss: u64,
     /// Acknowledged saves that were missing, summed.
     pub lost: u64,
-    /// The most that one cut took.
+    /// Acknowledged saves missing after the worst cut.
     pub most_lost: u64,
     /// Cuts after which the database was damaged, or gone.
     pub damaged: u64,
     /// Cuts after which the filesystem could not be mounted.
     pub unmountable: u64,
-    /// The first that went wrong, in words.
+    /// Descriptions of the first failures.
     pub failures: Vec<String>,
 }
 
-/// Tries them.
+/// Tries a series of power cuts.
 ///
 /// # Errors
-/// What the lab needs is not there, or the guest goes away.
+/// Something that the lab needs is missing, or the guest fails.
 pub fn cut_in_lab(request: &CutsRequest, observer: &mut dyn Observer) -> Result<Cuts, RunError> {
     let refuse = |error: LabError| request.target.failed(error);
     let without = |what: &'static str| Err(refuse(LabError::CutsWithout(what)));
@@ -94,7 +94,7 @@ pub fn cut_in_lab(request: &CutsRequest, observer: &mut dyn Observer) -> Result<
     Ok(cuts)
 }
 
-/// Has the guest save; the device's clock at each acknowledgement.
+/// Has the guest save. Returns the device's time at each acknowledgement.
 fn save(
     lab: &mut Lab,
     request: &CutsRequest,
@@ -123,7 +123,7 @@ fn save(
     Ok(acknowledged_at)
 }
 
-/// Moments of the recording within the saves, in order.
+/// Moments within the saves, in ascending order.
 fn moments(
     recording: &Path,
     request: &CutsRequest,

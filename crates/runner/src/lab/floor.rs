@@ -1,15 +1,15 @@
-//! What the software alone takes: the same tests, for a moment, on a device that takes no time.
+//! The software's floor: the same tests, shortened, on a device that takes no time.
 
 use flashlag_schema::scenario::{Scenario, Step, Test};
 use flashlag_schema::{Floor, Phase, Run, State};
 use flashlag_units::{Nanos, Text};
 
-/// Enough for a median, soon over.
+/// Operations of a test on the floor: enough for a median.
 const TIME: Nanos = Nanos::from_secs(1);
-/// Where a save is slow, these are enough as well.
+/// Saves of a test on the floor: enough even if they are slow.
 const SAVES: u64 = 100;
 
-/// Reduces a scenario to what the floor needs: each test that is measured, once and for a moment.
+/// Reduces a scenario to what the floor needs: each measured test, once and shortened.
 pub(super) fn lessen(scenario: &mut Scenario) {
     let mut names: Vec<String> = Vec::new();
     for step in &scenario.steps {
@@ -34,7 +34,7 @@ pub(super) fn lessen(scenario: &mut Scenario) {
     scenario.steps = vec![Step::Measure { tests: names, state: State::New, repeat: 1 }];
 }
 
-/// Adds to each phase what the software alone took for the same test.
+/// Adds to each phase the floor of the same test.
 pub(super) fn put_floor(run: &mut Run, floor: &[Phase]) {
     for phase in &mut run.phases {
         let same = floor.iter().find(|floor| floor.name == phase.name);

@@ -1,4 +1,4 @@
-//! In the guest: does what the host orders, by the same code that measures any directory.
+//! The guest's main loop: does the host's orders, with the code that measures any directory.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -19,11 +19,11 @@ use crate::real::{self, DirectoryRequest, Witness};
 use crate::request::Request;
 use crate::target::Target;
 
-/// Where the guest keeps a run file: in memory.
+/// The guest's run file, in memory.
 const OUTPUT: &str = "/tmp/run.json";
 
-/// Serves the host until it wants no more, then switches the machine off. `None` where this process
-/// is no guest's first.
+/// Does the host's orders until the last, then powers the machine off. `None` if this process is not
+/// the first of a guest.
 pub fn be_the_guest() -> Option<ExitCode> {
     if !guest::is_guest() {
         return None;
@@ -50,9 +50,9 @@ pub fn be_the_guest() -> Option<ExitCode> {
     Some(ExitCode::FAILURE)
 }
 
-/// The last thing that can be done where there is no port.
+/// Prints an error on the console: without a port there is no other way.
 fn say_on_the_console(error: &LabError) {
-    // Where the console is gone as well, nobody can be told.
+    // Without a console the error is lost.
     let _ = std::fs::write("/dev/console", format!("flashlag: {error}\n"));
 }
 
@@ -144,7 +144,7 @@ impl Observer for Forward<'_> {
             Event::Note(text) => Report::Note { text: text.to_owned() },
             Event::Wrote(bytes) => Report::Wrote { bytes },
             Event::Filling(storage) => Report::Filling { storage },
-            // Its run says so when it ends.
+            // The host has no thread that could read it.
             Event::Beside(_) => return,
         };
         self.link.tell(&report);

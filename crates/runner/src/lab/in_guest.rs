@@ -54,7 +54,7 @@ fn order(LabRun { request, target }: LabRun<'_>, at: &str, floor: bool) -> Order
     }))
 }
 
-/// What the software takes, by test: measured on a device that takes no time, if this is none.
+/// The software's floor, by test; empty if the device under test takes no time itself.
 fn floor(
     lab: &mut Lab,
     asked: LabRun<'_>,
@@ -66,11 +66,11 @@ fn floor(
     observer.event(Event::Preparing("measuring what the software takes"));
     let order = order(asked, FLOOR.1, true);
     let run = perform(lab, order, asked, observer)?;
-    // From here on nothing shares the machine with the device under test.
+    // From here on only the device under test uses the machine.
     Ok(run.phases)
 }
 
-/// Has the guest do it.
+/// Has the guest run a scenario and passes on its reports.
 fn perform(
     lab: &mut Lab,
     order: Order,

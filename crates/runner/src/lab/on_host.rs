@@ -20,19 +20,19 @@ use crate::record::REVIEWERS_LEAVE;
 use crate::request::Request;
 use crate::target::LabTarget;
 
-/// A device with its filesystem, mounted by the host. It ends from above.
+/// A device with its filesystem, mounted by the host. Fields are dropped from the mount down.
 struct MountedDevice {
     mounted: Option<HostMount>,
     attached: LoopDevice,
     at: PathBuf,
 }
 
-/// The device under test, the one that takes no time beside it, and where they are mounted.
+/// The device under test and the floor, mounted.
 struct OnHost {
     flash: MountedDevice,
     floor: Option<MountedDevice>,
     watched: DeviceWatch,
-    /// The device below the floor, which ends with this.
+    /// The floor's device, which ends with this value.
     _beside: Option<Running>,
     _folder: OwnDirectory,
 }
@@ -120,8 +120,8 @@ impl OnHost {
         Ok(OnHost { flash, floor: Some(floor), watched, _beside: Some(beside), _folder: folder })
     }
 
-    /// What the software takes, by test, where there is a device to measure that on. It is gone after
-    /// that: nothing shares the machine with the device under test.
+    /// The software's floor, by test; empty if the device under test takes no time itself. Its device
+    /// ends here, so that only the device under test uses the machine afterwards.
     fn floor(
         &mut self,
         asked: LabRun<'_>,
@@ -141,8 +141,8 @@ impl OnHost {
     }
 }
 
-/// Starts a device that holds a new filesystem, and says where the filesystem keeps what. Each has a
-/// filesystem of its own: Btrfs mounts no two that bear one name.
+/// Starts a device with a new filesystem and reads the filesystem's layout. Each device gets a
+/// filesystem of its own, since Btrfs mounts no two with one id.
 fn start_device(
     target: &LabTarget,
     profile: &str,
@@ -158,12 +158,12 @@ fn start_device(
     };
     let settings = Settings {
         image: Some(image.clone()),
-        // A fill would not fit into memory.
+        // Data of a fill does not fit into memory.
         scratch: fills.then(|| folder.to_owned()),
         ..settings
     };
     let running = start(settings)?;
-    // The device has it by now.
+    // The device has loaded the image.
     drop(std::fs::remove_file(&image));
     Ok((running, layout))
 }
@@ -188,7 +188,7 @@ impl MountedDevice {
     }
 }
 
-/// The device under test, asked at each edge of a phase by the run on its files.
+/// The device under test, whose counters are read at each edge of a phase.
 #[derive(Debug)]
 struct HostWitness<'a> {
     watched: &'a mut DeviceWatch,

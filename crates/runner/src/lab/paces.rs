@@ -1,4 +1,4 @@
-//! How fast the device under test lives in each phase.
+//! The pace of the device under test in each phase.
 
 use flashlag_schema::Run;
 use flashlag_schema::scenario::{Scenario, Test};
@@ -16,7 +16,7 @@ pub(super) fn fills(scenario: &Scenario) -> Vec<String> {
     tasks(scenario).iter().filter(prepares).map(Task::label).collect()
 }
 
-/// The note of a phase in which the device lived faster than real time: its times are not a phone's.
+/// The note of a phase at another pace than real time, whose times are not a phone's.
 pub(super) fn pace_note(pace: TimeScale) -> Option<String> {
     (pace != TimeScale::default()).then(|| {
         format!(

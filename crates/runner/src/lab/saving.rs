@@ -1,4 +1,4 @@
-//! In the guest: saves that are told one by one, and a look at what a power cut left of them.
+//! The guest's part in power cuts: saves that are reported one by one, and the check of a crash image.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -12,12 +12,12 @@ use flashlag_sqlite::{PreparedSaves, SaveJob, SaveWatch, SqliteError, examine};
 use flashlag_stats::Recorder;
 use flashlag_units::{Bytes, Nanos, Text};
 
-/// Shorter than any save that reaches a device: after each there is a word.
+/// Interval below the duration of any save, so that each save is reported.
 const EVERY: Nanos = Nanos::from_micros(1);
-/// No stall is to be listed.
+/// Threshold of stalls: above any wait, so that none is listed.
 const NEVER: Nanos = Nanos::from_secs(3600);
 
-/// Saves as ordered, and tells after each that it is acknowledged.
+/// Makes the saves of an order and reports each acknowledged save.
 pub(super) fn save(order: &SaveOrder, link: &Link, orders: &Orders) -> Result<(), LabError> {
     let failed = |error: SqliteError| LabError::Save(error.into());
     let directory = Path::new(&order.directory);
@@ -61,7 +61,7 @@ pub(super) fn save(order: &SaveOrder, link: &Link, orders: &Orders) -> Result<()
     }
 }
 
-/// Mounts, looks, unmounts.
+/// Mounts a crash image, checks its database and unmounts it.
 pub(super) fn check(mount: &Mount, directory: &str) -> Result<CrashCheck, LabError> {
     if let Err(error) = guest::mount_one(mount) {
         return Ok(CrashCheck { unmountable: Some(error.to_string()), ..CrashCheck::default() });

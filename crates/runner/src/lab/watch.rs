@@ -1,4 +1,4 @@
-//! The virtual device from outside: started, asked what it counted, its requests looked at.
+//! The served device as the host sees it: started, its counters read, its requests classified.
 
 use std::path::{Path, PathBuf};
 
@@ -10,16 +10,16 @@ use flashlag_units::{Bytes, Nanos};
 
 use crate::target::Pace;
 
-/// More than this is not recorded between two looks: what a fill writes is counted, not classed.
+/// Limit of a recording between two edges: the writes of a fill are counted, not classified.
 const RECORDED_AT_MOST: Bytes = Bytes::from_mib(512);
 
-/// A recording of a whole run for power cuts is no longer than this.
+/// Limit of the recording of a whole run, for power cuts.
 const ALL_AT_MOST: Bytes = Bytes::from_mib(4096);
 
-/// A device that is watched.
+/// A served device with its control connection and the recording of its requests.
 #[derive(Debug)]
 pub(super) struct DeviceWatch {
-    /// It ends with this.
+    /// The server, which ends with this value.
     device: Running,
     control: Control,
     layout: Option<Layout>,
@@ -28,26 +28,26 @@ pub(super) struct DeviceWatch {
     made: u32,
     kinds: Option<BlockKinds>,
     pace: Pace,
-    /// What fills are called when they begin.
+    /// Labels of fills.
     fills: Vec<String>,
-    /// Looks that are still to come of the fill under way.
+    /// Edges that are left of the fill under way.
     edges: u32,
     now: TimeScale,
 }
 
-/// The device is looked at where a phase begins and where it ends.
+/// Edges of a phase at which counters are read: its begin and its end.
 const EDGES: u32 = 2;
 
 pub(super) fn refuse(error: ServeError) -> LabError {
     LabError::Device(error.into())
 }
 
-/// Starts a device.
+/// Starts a server.
 pub(super) fn start(settings: Settings) -> Result<Running, LabError> {
     Launch::new(settings).start().map_err(refuse)
 }
 
-/// The socket on which a device is attached.
+/// The Unix socket of a server.
 pub(super) fn socket(device: &Running) -> Result<PathBuf, LabError> {
     match device.listen() {
         Listen::Unix(path) => Ok(path.clone()),
@@ -55,14 +55,14 @@ pub(super) fn socket(device: &Running) -> Result<PathBuf, LabError> {
     }
 }
 
-/// Has a device hold an image.
+/// Loads an image into a device.
 pub(super) fn load(device: &Running, image: &Path) -> Result<(), LabError> {
     let mut control = device.control().map_err(refuse)?;
     control.ask(&Command::Load { image: image.to_owned() }).map_err(refuse).map(drop)
 }
 
 impl DeviceWatch {
-    /// Watches a device from now on; `recordings` is a folder for what is seen.
+    /// Connects to a device; `recordings` is a folder for recordings.
     pub fn new(
         device: Running,
         layout: Option<Layout>,
@@ -86,17 +86,17 @@ impl DeviceWatch {
         })
     }
 
-    /// The device itself.
+    /// The server.
     pub fn device(&self) -> &Running {
         &self.device
     }
 
-    /// Fills, which are called so, go at a pace of their own from now on.
+    /// Sets the pace, and the labels of fills, which have a pace of their own.
     pub fn paced(&mut self, pace: Pace, fills: Vec<String>) {
         (self.pace, self.fills, self.now) = (pace, fills, pace.usual);
     }
 
-    /// A phase begins; the guest waits at its edge. Says at which pace the device lives in it.
+    /// Sets the pace of the phase that begins next, while the guest waits. Returns the pace.
     pub fn begins(&mut self, label: &str) -> Result<TimeScale, LabError> {
         let fill = self.fills.iter().any(|fill| fill == label);
         self.edges = if fill { EDGES } else { 0 };
@@ -113,15 +113,14 @@ impl DeviceWatch {
         Ok(())
     }
 
-    /// Records all requests from now on, whatever there is room for: for power cuts. The kinds are not
-    /// told any more.
+    /// Records all requests with their data from now on, for power cuts. Ends the classification.
     pub fn record_all(&mut self, path: PathBuf) -> Result<(), LabError> {
         (self.layout, self.kinds) = (None, None);
         let record = Command::Record { path, data: true, limit: ALL_AT_MOST };
         self.control.ask(&record).map_err(refuse).map(drop)
     }
 
-    /// Ends that.
+    /// Ends the recording of all requests.
     pub fn stop_recording(&mut self) -> Result<(), LabError> {
         match self.control.ask(&Command::RecordStop).map_err(refuse)? {
             Answer::Recorded { complete: true, .. } => Ok(()),
@@ -134,13 +133,13 @@ impl DeviceWatch {
         Ok(self.control.stat().map_err(refuse)?.virtual_ns)
     }
 
-    /// How many flushes it took.
+    /// Number of flushes that reached the device.
     pub fn flushes(&mut self) -> Result<u64, LabError> {
         let host = self.control.stat().map_err(refuse)?.host;
         Ok(host.flushes + host.fua_writes)
     }
 
-    /// What it counted by now. `segments` is what the kernel says of its segments.
+    /// The device's counters now. `segments` are F2FS's segments as the kernel prints them.
     pub fn sample(&mut self, segments: Option<&str>) -> Result<DeviceCount, LabError> {
         self.end_recording(segments)?;
         let stats = self.control.stat().map_err(refuse)?;
@@ -168,8 +167,8 @@ impl DeviceWatch {
         Ok(())
     }
 
-    /// Ends the recording and counts what is in it. Where it had no room for all, the kinds are not
-    /// known from there on until it begins anew.
+    /// Ends the recording and classifies its writes. After an incomplete recording the kinds are
+    /// unknown until the next one begins.
     fn end_recording(&mut self, segments: Option<&str>) -> Result<(), LabError> {
         let Some(path) = self.recording.take() else { return Ok(()) };
         let answer = self.control.ask(&Command::RecordStop).map_err(refuse)?;
@@ -183,14 +182,14 @@ impl DeviceWatch {
             }
             _ => Ok(None),
         };
-        // It is of no use any more; the folder goes with everything in it at the end.
+        // A failure leaves the file to the folder's removal.
         let _ = std::fs::remove_file(&path);
         self.kinds = counted.map_err(refuse)?;
         Ok(())
     }
 }
 
-/// Adds what a recording holds to `kinds`.
+/// Adds the writes of a recording to `kinds`.
 fn count(layout: &Layout, path: &Path, mut kinds: BlockKinds) -> Result<BlockKinds, ServeError> {
     let mut recording = Recording::open(path)?;
     while let Some((record, data)) = recording.next_request()? {

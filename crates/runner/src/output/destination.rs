@@ -8,8 +8,8 @@ use rustix::io::Errno;
 use super::found::{OutputKind, check};
 use crate::error::RunError;
 
-/// A file to be written, whose place was looked at: what is there may be replaced, and files can be
-/// made beside it.
+/// The path of an output that was checked: what is there may be replaced, and files can be made
+/// beside it.
 #[derive(Debug)]
 pub struct Destination {
     pub(super) publisher: Publisher,
@@ -20,11 +20,11 @@ pub struct Destination {
 }
 
 impl Destination {
-    /// Looks at the place of a file before anything is measured. With `force`, a regular file is
-    /// replaced whatever it holds; anything else never is.
+    /// Checks an output's path before anything is measured. With `force`, any regular file may be
+    /// replaced, never anything else.
     ///
     /// # Errors
-    /// Where something else has the name, the directory is not there or nothing can be made in it.
+    /// Something else has the name, the directory does not exist or is not writable.
     pub fn check(path: &Path, kind: OutputKind, force: bool) -> Result<Destination, RunError> {
         let destination = Destination::look(path, kind, force)?;
         destination.publisher.probe().map_err(|errno| refused(path, errno))?;
@@ -58,22 +58,22 @@ impl Destination {
         Ok(Destination { publisher, name: name.to_owned(), found, kind, force })
     }
 
-    /// Where it goes.
+    /// The path.
     pub fn path(&self) -> PathBuf {
         path_of(&self.publisher, &self.name)
     }
 
-    /// Writes it in one step: a reader sees the old file or the new one, never half of one.
+    /// Replaces the file in one step: a reader sees the old file or the new one, never a part.
     ///
     /// # Errors
-    /// Where it can't be written, or something has been put there that must not be replaced.
+    /// The file can't be written, or something that must not be replaced has the name by now.
     pub fn write(&self, contents: &[u8]) -> Result<(), RunError> {
         let path = self.path();
         match self.publisher.publish(&self.name, contents, replaces(self.found.as_ref())) {
             Ok(_) => Ok(()),
             Err(PublishError::Os(errno)) => Err(refused(&path, errno)),
             Err(PublishError::Taken) => {
-                // By another run of flashlag's, perhaps: the rules are the same as before.
+                // Made meanwhile, perhaps by another run: the same rules apply.
                 let again = Destination::look(&path, self.kind, self.force)?;
                 let found = replaces(again.found.as_ref());
                 let written = self.publisher.publish(&self.name, contents, found);
@@ -86,7 +86,7 @@ impl Destination {
     }
 }
 
-/// Whether both paths name the same file, there or not, by whatever way they lead to it.
+/// Whether two paths name the same file, which need not exist.
 pub fn is_same_file(one: &Path, other: &Path) -> bool {
     let identity = |path: &Path| {
         let publisher = Publisher::open(path.parent().unwrap_or(Path::new("."))).ok()?;
@@ -101,12 +101,12 @@ pub fn is_same_file(one: &Path, other: &Path) -> bool {
     }
 }
 
-/// What a publication may take the place of.
+/// What a new file may replace.
 pub(super) fn replaces(found: Option<&Stat>) -> Replaces<'_> {
     found.map_or(Replaces::Nothing, Replaces::This)
 }
 
-/// A file as the user would name it: without a `./` that nobody typed.
+/// A path without the `./` that the user did not type.
 pub(super) fn path_of(publisher: &Publisher, name: &OsString) -> PathBuf {
     match publisher.path() {
         here if here == Path::new(".") => PathBuf::from(name),
@@ -114,7 +114,7 @@ pub(super) fn path_of(publisher: &Publisher, name: &OsString) -> PathBuf {
     }
 }
 
-/// The operating system's refusal, in words.
+/// The operating system's refusal as a reason.
 pub(super) fn refused(path: &Path, errno: Errno) -> RunError {
     let advice = match errno {
         Errno::FBIG => {

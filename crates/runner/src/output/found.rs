@@ -1,4 +1,4 @@
-//! What has the name of an output already, and whether it may be replaced.
+//! Whether a file with the name of an output may be replaced.
 
 use std::ffi::OsStr;
 use std::io::Read;
@@ -10,14 +10,14 @@ use rustix::fs::{FileType, Stat};
 
 use crate::error::RunError;
 
-/// What is to be written.
+/// The kind of an output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutputKind {
     /// A run file.
     Run,
-    /// A run file whose run goes on.
+    /// The run file of a run to continue.
     ResumedRun,
-    /// A page: one that flashlag made before is replaced, it can be made again.
+    /// A page. A page that flashlag made may be replaced: it can be made again.
     Report,
     /// A device profile, which takes many simulations to make.
     Profile,
@@ -25,18 +25,18 @@ pub enum OutputKind {
     Export,
 }
 
-/// How much of a page is looked at to find out who made it.
+/// Bytes of a page that are searched for flashlag's mark.
 const PAGE_HEAD: u64 = 4096;
-/// No run file is longer.
+/// The longest run file.
 const LONGEST: u64 = 1 << 30;
-/// How each page that flashlag makes says so.
+/// The mark of flashlag's pages.
 const GENERATOR: &str = r#"<meta name="generator" content="flashlag">"#;
 const FORCE: &str = "choose another name, or overwrite it with --force";
 
 /// Refuses what must not be replaced.
 ///
 /// # Errors
-/// What is there, and what to do instead.
+/// What has the name, and what to do instead.
 pub(super) fn check(
     at: &Publisher,
     path: &Path,
@@ -62,7 +62,7 @@ pub(super) fn check(
     if kind == OutputKind::Report && text(PAGE_HEAD).is_some_and(|page| page.contains(GENERATOR)) {
         return Ok(());
     }
-    // A long file is read whole only if it begins as one of ours.
+    // A long file is read whole only if it begins as a run file.
     let begins = text(PAGE_HEAD).is_some_and(|head| head.contains(flashlag_schema::SCHEMA));
     let run = text(if begins { LONGEST } else { 0 }).and_then(|text| Run::from_json(&text).ok());
     match (run, kind) {

@@ -1,6 +1,5 @@
-//! Everything that flashlag writes for a user goes through here: run files, reports, profiles and
-//! exports. Whatever has the name already is looked at first, and nothing is overwritten that is
-//! not this program's or that took a measurement to make.
+//! Outputs: run files, reports, profiles and exports. A file that has the name already is examined
+//! first, and is not overwritten if it is another program's or took a measurement to make.
 
 mod destination;
 mod found;

@@ -10,13 +10,13 @@ use super::destination::{Destination, path_of, refused, replaces};
 use super::found::OutputKind;
 use crate::error::RunError;
 
-/// How many names are tried: nobody keeps as many runs of one second in one directory.
+/// Names that are tried at most.
 const MOST_NAMES: u32 = 100_000;
 
-/// Where a run is stored after every phase, so that a crash loses at most the phase it is in.
+/// The file of a run, stored after every phase, so that a crash loses at most one phase.
 ///
-/// A file that somebody else put there since is never replaced: the run goes into `NAME-2.json`
-/// then, `NAME-3.json` and so on, so that runs side by side each keep their result.
+/// A file that was put there meanwhile is never replaced: the run goes to `NAME-2.json`,
+/// `NAME-3.json` and so on, so that each of several runs keeps its result.
 #[derive(Debug)]
 pub struct RunFile {
     destination: Destination,
@@ -26,7 +26,7 @@ pub struct RunFile {
 #[derive(Debug)]
 struct Current {
     name: OsString,
-    /// What has the name: what may be replaced, later what this run wrote.
+    /// The file with the name: one that may be replaced, later this run's own.
     holds: Option<Stat>,
 }
 
@@ -39,7 +39,7 @@ impl RunFile {
         RunFile::of(Destination::check(path, OutputKind::Run, force)?)
     }
 
-    /// The run file of a run that goes on.
+    /// The run file of a run to continue.
     ///
     /// # Errors
     /// As [`Destination::check`].
@@ -47,10 +47,10 @@ impl RunFile {
         RunFile::of(Destination::check(path, OutputKind::ResumedRun, false)?)
     }
 
-    /// A run file whose name nobody asked for: the first one that is free from `path` on.
+    /// A run file with a default name: `path`, or the first free one after it.
     ///
     /// # Errors
-    /// Where nothing can be made in its directory.
+    /// Nothing can be made in the directory.
     pub fn unnamed(path: &Path) -> Result<RunFile, RunError> {
         let mut destination = Destination::check(path, OutputKind::ResumedRun, true)?;
         if destination.found.take().is_some() || page_is_there(path) {
@@ -64,18 +64,18 @@ impl RunFile {
         Ok(RunFile { destination, current: Mutex::new(current) })
     }
 
-    /// Where the run is, or will be.
+    /// The path of the file.
     pub fn path(&self) -> PathBuf {
         path_of(&self.destination.publisher, &self.current().name)
     }
 
-    /// The name that was asked for, where the run had to go elsewhere.
+    /// The name that was asked for, if the run had to take another.
     pub fn displaced_from(&self) -> Option<PathBuf> {
         let asked = self.destination.path();
         (asked != self.path()).then_some(asked)
     }
 
-    /// Where it is written before it is renamed: what a death can leave.
+    /// The temporary name, which a killed run can leave.
     pub(crate) fn temporary(&self) -> PathBuf {
         self.destination.publisher.temporary()
     }
@@ -83,7 +83,7 @@ impl RunFile {
     /// Seals the run and replaces the file in one step.
     ///
     /// # Errors
-    /// Where the file can't be written.
+    /// The file can't be written.
     pub(crate) fn store(&self, run: &mut Run) -> Result<(), RunError> {
         run.seal();
         self.write(run.to_json().as_bytes())

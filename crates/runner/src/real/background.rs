@@ -1,4 +1,4 @@
-//! What runs beside a test, in a thread of its own.
+//! The background of a test, in a thread of its own.
 
 use flashlag_device::DeviceError;
 use flashlag_engine::{Background, FileSet, Job, OpenOptions};

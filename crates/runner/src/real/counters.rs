@@ -9,9 +9,9 @@ use crate::direction::Direction;
 /// Counters at one edge of a phase.
 #[derive(Clone, Debug)]
 pub struct EdgeCounters {
-    /// The kernel's.
+    /// The kernel's counters.
     pub kernel: Counters,
-    /// The device's own, where it is a virtual one.
+    /// The device's own counters, if it is a virtual one.
     pub device: Option<DeviceCount>,
 }
 

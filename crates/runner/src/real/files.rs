@@ -1,5 +1,5 @@
-//! The files of a run: one span for the tests, one for what runs beside them, and the fills. All of
-//! them in directories of ours.
+//! The files of a run: one span for the tests, one for backgrounds, and the fills, in directories of
+//! flashlag's own.
 
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -12,16 +12,16 @@ use flashlag_workload::Payload;
 
 use crate::work::{Controls, Hindrance, Role};
 
-/// Where a run keeps its files.
+/// The files of a run, in directories of flashlag's own.
 #[derive(Debug)]
 pub(crate) struct Files {
     workspace: Workspace,
-    /// Fills of other directories, each in a directory of ours there.
+    /// Directories of fills elsewhere.
     elsewhere: Vec<(PathBuf, Workspace)>,
     test: Option<LaidOut>,
     background: Option<LaidOut>,
     fills: u32,
-    /// What fills wrote and nobody deleted yet.
+    /// Files of fills that are not deleted yet.
     filled: Vec<FileSet>,
 }
 
@@ -62,14 +62,14 @@ impl LaidOut {
 const FILL: &str = "fill";
 
 impl Files {
-    /// Makes our directory in `parent`. Nothing else is written yet; `run_temporary` is where the
-    /// run file will be written before it is renamed.
+    /// Makes the run's directory in `parent` and writes nothing else. `run_temporary` is the run file's
+    /// temporary name.
     pub fn create(parent: &Path, run_temporary: Option<&Path>) -> Result<Files, GuardError> {
         let mut workspace = Workspace::create(parent)?;
         if let Some(temporary) = run_temporary {
             workspace.also_temporary(temporary)?;
         }
-        // All of them now: on full storage there may be no room for a directory.
+        // Made now, since a full storage may have no room for a directory.
         for name in ["test", "background", "saves", FILL] {
             workspace.subdirectory(name)?;
         }
@@ -83,7 +83,7 @@ impl Files {
         })
     }
 
-    /// The file set of that role, where it holds `span` already.
+    /// The file set of that role, if it holds `span` already.
     pub fn laid_out(&self, role: Role, span: Bytes) -> Option<FileSet> {
         let kept = match role {
             Role::Test => &self.test,
@@ -148,22 +148,22 @@ impl Files {
         Ok((OpenDirectory::of(workspace, FILL)?, stem))
     }
 
-    /// What all files of this run take in the directory under test, in blocks of the filesystem.
+    /// Space that all files of this run take in the directory under test, in whole blocks.
     ///
     /// # Errors
-    /// Where they can't be listed: the reason.
+    /// Why the files can't be listed.
     pub fn size(&self) -> Result<Bytes, String> {
         size_below(self.workspace.path())
             .map_err(|error| format!("{}: {error}", self.workspace.path().display()))
     }
 
-    /// Keeps in mind what a fill wrote: from now on the storage is as full as that.
+    /// Keeps the files of a fill until they are deleted.
     pub fn keep_filled(&mut self, files: FileSet) {
         self.filled.push(files);
     }
 
-    /// Whether every directory and file of the run is still where it was made: what is deleted
-    /// while it is open can be measured on, and the figures would be of nothing.
+    /// Checks that every directory and file of the run is still in its place: a deleted file that is
+    /// open can still be measured, but its figures mean nothing.
     pub fn check_present(&self) -> Result<(), DeviceError> {
         self.workspace.check_present()?;
         for (_, workspace) in &self.elsewhere {
@@ -175,7 +175,7 @@ impl Files {
         self.filled.iter().try_for_each(FileSet::check_present)
     }
 
-    /// Deletes what all fills wrote. Returns how much that was.
+    /// Deletes the files of all fills. Returns their size.
     pub fn delete_fills(&mut self) -> Result<Bytes, GuardError> {
         self.filled.clear();
         let mut bytes = Bytes::ZERO;
@@ -186,7 +186,7 @@ impl Files {
         Ok(bytes)
     }
 
-    /// Removes all data, but not what says whose it was. What is left, [`Files::remove`] finds.
+    /// Removes all data, but not the manifest, by which [`Files::remove`] finds the rest.
     pub fn clear(&mut self) {
         (self.test, self.background) = (None, None);
         self.filled.clear();
@@ -196,9 +196,9 @@ impl Files {
         }
     }
 
-    /// Removes everything. Returns what could not be removed, in words.
+    /// Removes everything. Returns a description of what could not be removed.
     pub fn remove(mut self) -> Vec<String> {
-        // A file that is held gives no space back.
+        // An open file keeps its space.
         (self.test, self.background) = (None, None);
         let workspaces = self.elsewhere.into_iter().map(|(_, workspace)| workspace);
         let mut left = Vec::new();
@@ -211,7 +211,7 @@ impl Files {
     }
 }
 
-/// Symbolic links are not followed; what vanishes meanwhile takes nothing.
+/// Symbolic links are not followed; files that vanish meanwhile count as nothing.
 fn size_below(directory: &Path) -> std::io::Result<Bytes> {
     use std::os::unix::fs::MetadataExt;
     let mut size = Bytes::ZERO;
@@ -224,15 +224,15 @@ fn size_below(directory: &Path) -> std::io::Result<Bytes> {
     Ok(size)
 }
 
-/// What a file set of `span` really holds: whole grains.
+/// Size of a file set of at least `span`: whole grains.
 fn whole(span: Bytes) -> Bytes {
     span.round_down(FileSet::GRAIN)
 }
 
-/// Which files the databases in that directory are.
+/// The identities of the databases in a directory.
 ///
 /// # Errors
-/// Where it can't be listed, or one is gone already.
+/// The directory can't be listed, or a database is gone already.
 pub(crate) fn databases(directory: &Path) -> Result<Presence, DeviceError> {
     let unreadable = |error: std::io::Error| {
         let errno = rustix::io::Errno::from_io_error(&error).unwrap_or(rustix::io::Errno::IO);

@@ -1,4 +1,4 @@
-//! What follows from the phases: trust, wear; and leaving the storage as it was found.
+//! The end of a run on a directory: trust and wear from its phases, and the removal of its files.
 
 use flashlag_engine::fill::free_space;
 use flashlag_schema::{Reading, Run, RunStatus};
@@ -13,7 +13,7 @@ use crate::task::tasks;
 use crate::wear::life_share;
 use crate::work::{Evidence, Work};
 
-/// How much of the payload the incompressibility check looks at.
+/// Bytes of the payload for the incompressibility check.
 const PAYLOAD_SAMPLE: usize = 256 << 10;
 
 /// Brings environment, wear and trust up to date.
@@ -84,8 +84,8 @@ pub(crate) fn finish(
 fn conclude(mut work: Work<Directory<'_>>, observer: &mut dyn Observer) -> Result<Run, RunError> {
     work.refresh();
     observer.event(Event::Preparing("removing flashlag's files"));
-    // The data first, for a full storage may hold the run file too; the manifest last, for it names
-    // what a death would leave of the run file.
+    // The data first, since a full storage may hold the run file too; the manifest last, since it
+    // names the run file's temporary name, which a killed run would leave.
     work.world.files.clear();
     let stored = match work.request.output.clone() {
         Some(output) => output.store(&mut work.run),
@@ -98,7 +98,7 @@ fn conclude(mut work: Work<Directory<'_>>, observer: &mut dyn Observer) -> Resul
         observer.event(Event::Note(&format!("could not be removed: {left}")));
     }
     if let Err(error) = stored {
-        // What ended the run is often why its file can't be written: a directory that is gone.
+        // The error that ended the run is often why its file can't be written: a directory is gone.
         if let RunStatus::Failed { error: cause, .. } = &work.run.status {
             observer.event(Event::Note(&format!("the run ended: {cause}")));
         }

@@ -52,11 +52,11 @@ pub(crate) struct Directory<'a> {
     probe: Probe,
     files: Files,
     began: Nanos,
-    /// How long earlier processes had measured, where their run is continued.
+    /// Time that earlier processes measured, if their run is continued.
     earlier: Nanos,
-    /// Whether this process could run; absent where that can't be known.
+    /// The heartbeat that notices when this process stands still; `None` where that can't be known.
     heartbeat: Option<Heartbeat>,
-    /// On a quiet machine, before anything of the run: what others do to the device.
+    /// The device's traffic by other programs, read before the run began.
     baseline: (Counters, Counters),
     background: Option<Background>,
     databases: Option<Presence>,
@@ -64,7 +64,7 @@ pub(crate) struct Directory<'a> {
 }
 
 impl Directory<'_> {
-    /// Removes everything that the run has made.
+    /// Removes every file of the run.
     pub fn abandon(self) {
         drop(self.files);
     }

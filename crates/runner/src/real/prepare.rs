@@ -1,4 +1,4 @@
-//! Everything that can be known, refused or cleaned up before the first byte is written.
+//! Checks, clean-up and cost of a run on a directory, before the first byte is written.
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ pub(crate) struct DirectoryRequest<'a> {
     pub name: String,
     /// The directory.
     pub path: PathBuf,
-    /// The device below, where that counts for itself.
+    /// The device below, if it has counters of its own.
     pub witness: Option<Box<dyn Witness + 'a>>,
     /// Whether moments in which this process stood still are looked for: an emulated machine on a
     /// busy host is late by itself.
@@ -41,21 +41,21 @@ pub(crate) struct DirectoryRequest<'a> {
 /// The cost of a run on a directory, known before anything is written.
 #[derive(Clone, Debug)]
 pub struct Cost {
-    /// Bytes and time, at most.
+    /// Bytes and duration, at most.
     pub estimate: Estimate,
-    /// Files of dead runs, now removed.
+    /// Files of killed runs, now removed.
     pub cleaned: Vec<Cleanup>,
-    /// Room before the run.
+    /// Free space before the run.
     pub free: FreeSpace,
     /// Free space that a fill leaves, and why this much.
     pub leave: (Bytes, String),
 }
 
-/// Looks at a directory, removes what dead runs left there, and adds up what the run will cost. The
-/// run that is returned goes on with the task of the returned index.
+/// Checks a directory, removes the files of killed runs there, and adds up the cost of the run. The
+/// returned index is that of the task to begin with.
 ///
 /// # Errors
-/// Where the directory can't be measured, has no room, or the run would exceed its budget.
+/// The directory can't be measured or has no room, or the run would exceed its budget.
 pub(crate) fn prepare<'a>(
     request: Request,
     on: DirectoryRequest<'a>,
@@ -185,7 +185,7 @@ fn cost(
     }
 }
 
-/// What others do to the device while we do nothing, for a third of a second.
+/// The device's traffic by other programs in a third of a second.
 fn baseline(probe: &Probe) -> (Counters, Counters) {
     let before = probe.counters();
     std::thread::sleep(std::time::Duration::from_millis(300));
@@ -230,7 +230,7 @@ fn frame(
         | RunStatus::Failed { next_step, .. } => next_step as usize,
     };
     let mut run = (**earlier).clone();
-    // A phase that was cut short is done again.
+    // A phase that did not end is measured again.
     run.phases.retain(|phase| !phase.cut_short);
     (run.environment, run.options) = (fresh.environment, fresh.options);
     run.command = fresh.command;

@@ -1,4 +1,4 @@
-//! What a simulated run ran on: the device of the profile, and nothing of the machine that
+//! The environment of a simulated run: the device of the profile, and nothing of the machine that
 //! simulates, so that the same seed gives the same file anywhere.
 
 use flashlag_schema::profile::{Model, Profile};

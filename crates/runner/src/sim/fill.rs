@@ -12,7 +12,7 @@ use flashlag_workload::Permutation;
 use super::Simulation;
 use crate::work::{Access, Controls, FillEnd, FillOrder, INTERVAL, STALL_OVER};
 
-/// What the filesystem keeps for itself beside a fill: a fill ends this much above its level at most.
+/// Space that the filesystem needs beside a fill, which ends at most this much above its level.
 const FILL_STEP: Bytes = Bytes::from_mib(1);
 
 /// Fills a new file until only the order's `leave` is free.
@@ -62,9 +62,9 @@ pub(super) fn fill(
 struct Placement<'a, D> {
     device: D,
     block: Bytes,
-    /// `None` for ascending.
+    /// The random order; `None` for ascending.
     order: Option<Permutation>,
-    /// How full the storage is, the filesystem's own blocks included.
+    /// Bytes in use, the filesystem's own blocks included.
     filled: &'a Cell<Bytes>,
 }
 

@@ -1,4 +1,4 @@
-//! Bytes and calls by layer: all of them are known in a simulation.
+//! Bytes and calls by layer, all of which a simulation knows.
 
 use flashlag_schema::{Ledger, Reading};
 use flashlag_units::Bytes;
@@ -19,7 +19,7 @@ pub(crate) struct LayerCounters {
 }
 
 impl LayerCounters {
-    /// As they stand.
+    /// The counters now.
     pub fn now(stack: &SimStack) -> LayerCounters {
         let above = stack.ledger();
         let flash = stack.with_device(|device| device.stats());
@@ -34,7 +34,7 @@ impl LayerCounters {
         }
     }
 
-    /// What came since.
+    /// The difference to earlier counters.
     pub fn since(&self, before: &LayerCounters) -> LayerCounters {
         LayerCounters {
             calls: self.calls.saturating_minus(before.calls),
@@ -50,7 +50,7 @@ impl LayerCounters {
         }
     }
 
-    /// As it is stored. `app` is what the application wanted moved.
+    /// The ledger of a run file. `app` is what the application asked for.
     pub fn ledger(&self, direction: Direction, app: Bytes) -> Ledger {
         let writes = direction == Direction::Write;
         Ledger {

@@ -1,4 +1,4 @@
-//! Files of a simulated device, as real SQLite calls them.
+//! Files of a simulated device for real SQLite.
 
 use flashlag_device::{Clock, DeviceError};
 use flashlag_flash::FlashDevice;
@@ -7,7 +7,7 @@ use flashlag_schema::scenario::{Save, Statement};
 use flashlag_sqlite::Files;
 use flashlag_units::Bytes;
 
-/// A stack as SQLite calls it.
+/// A modelled filesystem for SQLite.
 #[derive(Debug)]
 pub(super) struct StackFiles(pub Stack<FlashDevice>);
 
@@ -59,18 +59,18 @@ impl Files for StackFiles {
     }
 }
 
-/// A simulated database is kept in memory: at most this much, for all databases of a test together.
+/// Memory for all simulated databases of a test together, at most.
 const MEMORY: Bytes = Bytes::from_mib(1024);
 
-/// Whether the first rows and, where their number is given, all saves' fit.
+/// Checks that the first rows, and the rows of all saves if their number is given, fit into memory.
 ///
 /// # Errors
-/// Says which setting is too large, and what would fit.
+/// The setting that is too large, and what would fit.
 pub(super) fn fits_memory(save: &Save) -> Result<(), String> {
-    // A row's own cost in a page of SQLite, beside its content.
+    // A row's overhead in a page of SQLite.
     const BESIDE: u64 = 16;
     let inserted = save.saves.filter(|_| save.statement == Statement::Insert).unwrap_or(0);
-    // Where time ends the test, how many saves there will be is not known.
+    // The number of saves is unknown if time ends the test.
     let inserted = if save.time.is_some() { 0 } else { inserted };
     let rows = save.rows.saturating_add(inserted);
     let each = save.row.0.0.saturating_add(BESIDE).saturating_mul(u64::from(save.databases));

@@ -1,5 +1,5 @@
-//! What can be doubted of a simulated run: its arithmetic, its fills, its samples, its steadiness,
-//! as for any run; the clock, the engine and the machine have no part in it.
+//! The trust checks of a simulated run: its arithmetic, fills, samples and steadiness, as of any run.
+//! Checks of the clock, the engine and the machine do not apply.
 
 use flashlag_schema::scenario::Durability;
 use flashlag_schema::{Check, CheckId, CheckStatus, Environment, Operation, Phase, Trust};
@@ -7,7 +7,7 @@ use flashlag_units::Bytes;
 
 use flashlag_trust::{Evidence, Fill, judge};
 
-/// Checks about the machine that measures: in virtual time there is nothing for them to look at.
+/// Checks of the measuring machine, which do not apply in virtual time.
 const OF_THE_MACHINE: [CheckId; 9] = [
     CheckId::Clock,
     CheckId::EngineOverhead,
@@ -36,7 +36,7 @@ pub(super) fn trust(
     };
     let mut checks = judge(&evidence).checks;
     checks.retain(|check| !OF_THE_MACHINE.contains(&check.id));
-    // That durable writes were flushed is no finding about any storage, only that they were not.
+    // Only missing flushes are a finding: flushes in a simulation prove nothing about storage.
     checks.extend(flushes(phases, "simulated").filter(|it| it.status != CheckStatus::Pass));
     Trust::of(checks, phases.len())
 }
@@ -47,7 +47,7 @@ pub(crate) fn flushes(phases: &[Phase], device: &str) -> Option<Check> {
     let durable = phases.iter().filter(|phase| {
         phase.ops > 0
             && phase.durable != Durability::None
-            // Several at a time may share a flush.
+            // Several operations in flight may share a flush.
             && phase.in_flight() == 1
             && phase.mixed.is_none()
             && matches!(

@@ -60,7 +60,7 @@ fn refused(target: &str, source: impl Into<VirtualError>) -> RunError {
 /// The profile of a device of another size: as `flashlag device --size` makes it.
 ///
 /// # Errors
-/// A size below what the blocks need; the message says the least.
+/// A size below what the blocks need; the message has the smallest.
 pub(super) fn of_size(profile: &Profile, size: Bytes) -> Result<Profile, VirtualError> {
     let model = model_of_size(profile, Some(size))?;
     let mut sized = profile.clone();

@@ -1,4 +1,4 @@
-//! What runs beside a test.
+//! The background of a test.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What the interval series of a phase shows, as it is stored.
+//! Changes in the interval series of a phase, as they are stored.
 
 use flashlag_schema::{Change, ChangeKind, Operation};
 use flashlag_stats::Recorded;
@@ -6,18 +6,18 @@ use flashlag_stats::change::{ChangePoint, ChangePointKind, Workload, changes};
 use flashlag_stats::steady::{RANGE_MAX, SLOPE_MAX, Steadiness, WINDOW, steadiness};
 use flashlag_units::{Nanos, mb_per_s, percent};
 
-/// A round of a phase that runs until it is steady: it is judged by what ended it.
+/// Length of a round of a phase that runs until it is steady.
 pub const UNTIL_STEADY_ROUND: Nanos = Nanos::from_secs(5);
-/// Shorter phases can't hold five rounds that mean anything.
+/// The shortest phase that is judged: five rounds of a meaningful length.
 const ROUND_MIN: Nanos = Nanos::from_secs(1);
-/// A round never has to be longer than this.
+/// The longest round.
 const ROUND_MAX: Nanos = Nanos::from_secs(60);
-/// How many rounds a phase is cut into, where its length allows.
+/// Rounds of a phase whose length allows for them.
 const ROUNDS: u64 = 20;
 
-/// Names everything that a phase's series shows; steadiness first. That a phase did not become
-/// steady is named only where it was to run until it is (`until_steady`). A throughput that a
-/// schedule paces is steady by itself, which says nothing of the device.
+/// The changes of a phase, steadiness first. A phase that did not become steady has a change for that
+/// only if it was to run until steady (`until_steady`). A throughput that a schedule paces is steady
+/// by itself, which says nothing about the device.
 pub fn changes_of(recorded: &Recorded, operation: Operation, until_steady: bool) -> Vec<Change> {
     let workload = match operation {
         Operation::SequentialRead | Operation::RandomRead => Workload::Reads,
@@ -31,8 +31,8 @@ pub fn changes_of(recorded: &Recorded, operation: Operation, until_steady: bool)
     steady.into_iter().chain(found.iter().map(stored)).collect()
 }
 
-/// Whether and when it was steady by the SNIA rule; `None` where it was too short to say, and where a
-/// schedule set the pace: its throughput is steady whatever the device does.
+/// Whether and when a phase was steady by the SNIA rule; `None` if it was too short, or a schedule set
+/// the pace: its throughput is steady whatever the device does.
 fn steady_change(recorded: &Recorded, until_steady: bool) -> Option<Change> {
     if recorded.response.count() > 0 && !until_steady {
         return None;
@@ -92,7 +92,7 @@ fn stored(change: &ChangePoint) -> Change {
     }
 }
 
-/// What is not in the other fields: a view says kind, time and bytes itself.
+/// The detail of a change beside kind, time and bytes, which views print themselves.
 fn detail(change: &ChangePoint) -> String {
     let heat = change.temperature_millicelsius.map(|(before, then)| {
         format!(", storage at {} °C, before at {} °C", then / 1000, before / 1000)

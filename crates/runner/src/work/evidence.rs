@@ -1,8 +1,8 @@
-//! Evidence that the phases alone do not hold: for the trust checks.
+//! Evidence for the trust checks that is not in the phases.
 
 use flashlag_trust::{Fill, Verification};
 
-/// Counters around each phase, fills and what was read back.
+/// Counters around each phase, fills and the result of reading back.
 #[derive(Debug)]
 pub struct Evidence<C> {
     /// Counters at both edges of each phase, in the order of the run's phases; `None` for phases of
@@ -10,7 +10,7 @@ pub struct Evidence<C> {
     pub phases: Vec<Option<(C, C)>>,
     /// The fills that were made.
     pub fills: Vec<Fill>,
-    /// What was read back.
+    /// The result of reading back.
     pub verified: Option<Verification>,
     /// Free space that fills leave.
     pub leave: flashlag_units::Bytes,

@@ -14,7 +14,7 @@ use crate::direction::Direction;
 use crate::estimate::fill_time;
 use crate::events::{Event, Observer};
 
-/// Why a trim had nothing to do.
+/// The reason of a trim that had nothing to do.
 const ALREADY_TRIMMED: &str = "the filesystem discards what is deleted by itself, so the storage was \
     trimmed before; rows after the trim repeat that state";
 
@@ -35,7 +35,7 @@ impl<W: World> Work<W> {
         let place = self.world.next_fill(directory)?;
         let head = io_head(io, State::Filled, 1, self.world.now());
         let label = format!("fill: {}", io.name);
-        // The files under test have been laid out meanwhile.
+        // The files under test exist by now.
         let limit = self.world.free_at(&place).saturating_minus(self.leave());
         let left = self.controls.budget.as_ref().map(flashlag_device::Budget::left);
         let limit = left.map_or(limit, |left| left.min(limit));
@@ -79,7 +79,7 @@ impl<W: World> Work<W> {
             no_space,
         });
         if let EndReason::NoSpace(error) = &driven.ended {
-            // Storage that is full to the brim is what a fill is for.
+            // No space is the end that a fill is for.
             notes.push(format!("it ended where no more could be written: {}", error.reason));
             driven.ended = EndReason::Limit;
         }
@@ -100,7 +100,7 @@ impl<W: World> Work<W> {
         observer: &mut dyn Observer,
     ) -> Result<Outcome, Hindrance> {
         observer.event(Event::Preparing("deleting what the fill wrote"));
-        // First: a fill that something else deleted was none for the tests before this.
+        // First, since a fill that something else deleted was no fill for the tests before this.
         self.world.check_present()?;
         if let Some(deleted) = self.world.delete_fills()? {
             observer.event(Event::Note(&format!("deleted {deleted} of the fill's")));
@@ -108,7 +108,7 @@ impl<W: World> Work<W> {
         Ok(Outcome::Done)
     }
 
-    /// Has the filesystem tell the device which blocks are free.
+    /// Trims: the filesystem reports its free blocks to the device.
     pub(super) fn trim(&mut self, observer: &mut dyn Observer) -> Outcome {
         observer.event(Event::Preparing("trimming the free space"));
         let trimmed = match self.world.trim() {
@@ -136,7 +136,7 @@ impl<W: World> Work<W> {
     }
 }
 
-/// Why a trim of 0 B was none: a filesystem that reports "0 B" has told the device of nothing, which
-/// is right only where the filesystem had done so before (mount option `discard`).
+/// The reason why a trim of 0 B failed: the filesystem reported no block to the device, which is right
+/// only if it had done so before (mount option `discard`).
 const NOTHING_TRIMMED: &str = "the filesystem reported that it trimmed 0 B, so the free space is not \
     known to be trimmed (try `fstrim -v` as root on its mount point)";

@@ -1,4 +1,4 @@
-//! What a test of block I/O is stored as: one phase, or of a mixed test its reads and its writes.
+//! The phases of a test of block I/O: one, or the reads and the writes of a mixed test.
 
 use flashlag_engine::JobOutcome;
 use flashlag_schema::scenario::{Durability, Io, IoOperation, Pattern};
@@ -9,7 +9,7 @@ use flashlag_units::Bytes;
 use super::phase::PhaseHead;
 use crate::direction::Direction;
 
-/// What one phase of a test is made of.
+/// The material of one phase of a test.
 pub(crate) struct Half<'a> {
     pub(crate) head: PhaseHead,
     pub(crate) recorded: &'a Recorded,

@@ -74,8 +74,8 @@ impl<W: World> Work<W> {
         Ok(outcome.with_notes(beside))
     }
 
-    /// Takes the moments in which this process stood still out of what looked blocked. Returns their
-    /// sum, where they are known.
+    /// Subtracts the moments in which this process stood still from blocked time. Returns their sum,
+    /// if known.
     pub(super) fn take_stops(&self, driven: &mut JobOutcome) -> Option<Nanos> {
         let stops = self.world.stops()?;
         driven.recorded.take_stops(&stops);
@@ -86,7 +86,7 @@ impl<W: World> Work<W> {
         Some(driven.recorded.stopped(&stops))
     }
 
-    /// Keeps the counters, and makes a phase of each half of what was driven.
+    /// Keeps the counters, and makes a phase of each half of a job.
     pub(super) fn io_outcome(
         &mut self,
         halves: Vec<Half<'_>>,
@@ -176,7 +176,7 @@ pub(crate) fn steady_enough(io: &Io) -> impl FnMut(&[Interval]) -> bool + use<> 
     }
 }
 
-/// What is known of a phase before it runs.
+/// The facts of a phase before it runs.
 pub(super) fn io_head(io: &Io, state: State, run: u32, began: Nanos) -> PhaseHead {
     PhaseHead {
         name: io.name.clone(),

@@ -10,40 +10,40 @@ use flashlag_units::{Bytes, Nanos, per_second};
 
 use super::Access;
 
-/// What is known of a phase before it runs.
+/// The facts of a phase before it runs.
 #[derive(Clone, Debug)]
 pub struct PhaseHead {
     /// The test's name.
     pub name: String,
-    /// Where the device is in its life.
+    /// The state of the device.
     pub state: State,
-    /// Which repetition, from 1.
+    /// The repetition, from 1.
     pub run: u32,
-    /// What it does.
+    /// The operation.
     pub operation: Operation,
     /// Bytes for each operation.
     pub block: Bytes,
-    /// Addresses come from this many bytes.
+    /// The span of addresses, in bytes.
     pub span: Bytes,
     /// Operations in flight, in each thread.
     pub queue_depth: u32,
-    /// Threads that do it.
+    /// Number of threads.
     pub threads: u32,
-    /// Where it is one half of a mixed test.
+    /// The mixed test of which this is one half.
     pub mixed: Option<Mixed>,
     /// How writes become durable.
     pub durable: Durability,
     /// Whether the page cache is bypassed.
     pub direct: bool,
-    /// What does the I/O.
+    /// The I/O engine.
     pub engine: EngineKind,
     /// Whether the next operation waits for the last.
     pub closed_loop: bool,
-    /// What runs beside it.
+    /// The background test.
     pub background: Option<String>,
-    /// When it begins, from the start of the run.
+    /// The phase's begin, from the start of the run.
     pub began: Nanos,
-    /// A wait longer than this is a stall.
+    /// The threshold of stalls.
     pub stall_over: Nanos,
 }
 
@@ -53,14 +53,14 @@ impl PhaseHead {
         self.state.label(self.run, &self.name)
     }
 
-    /// The same head with how the I/O is really done.
+    /// The same head with the I/O as it was really done.
     pub fn with(self, how: Access) -> PhaseHead {
         let Access { engine, direct, durable, queue_depth } = how;
         PhaseHead { engine, direct, durable, queue_depth, ..self }
     }
 }
 
-/// What is known after a phase ran, beside the recorder's own.
+/// The facts of a phase after it ran, beside the recorder's.
 #[derive(Clone, Debug)]
 pub struct PhaseTail {
     /// Where the measuring thread's time went.
@@ -69,15 +69,15 @@ pub struct PhaseTail {
     pub in_real_time: bool,
     /// Bytes and calls by layer.
     pub ledger: Ledger,
-    /// The flush at its end, where there was one.
+    /// Time of the flush at the end, if there was one.
     pub final_flush: Option<Nanos>,
-    /// How long this process stood still during it, where that was watched.
+    /// Time in which this process stood still, if that was watched.
     pub stopped: Option<Nanos>,
-    /// Saves that grew a file, and those that did not.
+    /// Times of saves that grew a file, and of those that did not.
     pub growth: Option<(Histogram, Histogram)>,
-    /// Whether it ended before its time.
+    /// Whether the phase ended before its time.
     pub cut_short: bool,
-    /// What the reader must know.
+    /// Notes for the reader.
     pub notes: Vec<String>,
 }
 

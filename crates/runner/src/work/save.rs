@@ -141,7 +141,7 @@ fn written(saved: &SavesOutcome) -> Bytes {
     parts.fold(saved.top_ups.page_bytes, |sum, bytes| sum.plus(*bytes))
 }
 
-/// What is known of a phase of saves before it runs.
+/// The facts of a phase of saves before it runs.
 fn save_head(save: &Save, state: State, run: u32, began: Nanos) -> PhaseHead {
     PhaseHead {
         name: save.name.clone(),

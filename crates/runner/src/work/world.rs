@@ -36,7 +36,7 @@ pub enum Edge {
     End,
 }
 
-/// What every part of a run shares with the user and the other parts.
+/// The settings that all parts of a run share.
 #[derive(Clone, Debug)]
 pub struct Controls {
     /// The seed of the whole run, from which payloads follow.
@@ -210,7 +210,7 @@ pub trait World {
     /// Whether everything that the run made is still in its place.
     ///
     /// # Errors
-    /// What is gone: figures of it would be of nothing.
+    /// What is gone; figures of it would mean nothing.
     fn check_present(&self) -> Result<(), DeviceError> {
         Ok(())
     }
@@ -322,7 +322,7 @@ pub trait World {
     /// A file that can't be deleted.
     fn delete_fills(&mut self) -> Result<Option<Bytes>, Hindrance>;
 
-    /// Has the filesystem tell the device which blocks are free.
+    /// Trims: the filesystem reports its free blocks to the device.
     ///
     /// # Errors
     /// Why that is not possible here.
