@@ -56,7 +56,7 @@ impl DeviceError {
         }
     }
 
-    /// Whether it says that there is no room: the disk is full or a quota is used up.
+    /// Whether no space was left: the disk is full or a quota is used up.
     pub fn is_no_space(&self) -> bool {
         [Errno::NOSPC, Errno::DQUOT].iter().any(|errno| Some(errno.raw_os_error()) == self.errno)
     }

@@ -2,7 +2,7 @@ use flashlag_units::Nanos;
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::Rng;
 
-/// How long something takes, drawn anew each time. Integers only, so that virtual time is the same
+/// A duration, drawn anew each time. Integers only, so that virtual time is the same
 /// everywhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Latency {

@@ -1,4 +1,4 @@
-//! The seam between what measures and what is measured. A [`Device`] takes requests and gives
+//! The interface between the measuring loop and storage. A [`Device`] takes requests and gives
 //! completions, in its own time ([`Clock`]): real storage, nothing at all, memory or a simulated
 //! flash. All pass one conformance suite, which is in the crate `flashlag-testing`.
 #![forbid(unsafe_code)]

@@ -17,7 +17,7 @@ pub struct Service {
     pub read: Latency,
     /// A write, before any flush.
     pub write: Latency,
-    /// A flush, or what a write that is durable itself takes longer.
+    /// Duration of a flush, or what a durable write takes in addition.
     pub flush: Latency,
     /// Requests that are worked on at once; others wait in line, first come first served.
     pub units: u32,
@@ -48,7 +48,7 @@ pub struct RamCounts {
     pub flushes: u64,
 }
 
-/// Keeps data in memory. On a [`VirtualClock`] its requests take as long as its [`Service`] says,
+/// A device that keeps its data in memory. On a [`VirtualClock`] its requests take as long as its [`Service`] says,
 /// and wait in line for a unit that is free; data moves when the request is handed over.
 #[derive(Debug)]
 pub struct RamDevice<C: Clock = MonotonicClock> {
@@ -149,7 +149,7 @@ impl<C: Clock> RamDevice<C> {
         }
     }
 
-    /// How long a request takes, and how long its flush does where that is a step of its own.
+    /// Durations of a request and of its flush, if that is a step of its own.
     fn draw(&mut self, request: &Request) -> (Nanos, Option<Nanos>) {
         let (service, random) = (self.service, &mut self.random);
         match (request.op, request.durability) {

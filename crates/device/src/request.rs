@@ -47,7 +47,7 @@ impl SyncCall {
     }
 }
 
-/// How a write becomes durable before it completes.
+/// The way in which a write becomes durable before it completes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
     /// It does not.
@@ -68,7 +68,7 @@ pub struct Request {
     pub op: Op,
     /// The offset, a multiple of [`Geometry::alignment`].
     pub offset: Bytes,
-    /// How long it is: a multiple of [`Geometry::alignment`], at most [`Geometry::buffer`].
+    /// Length: a multiple of [`Geometry::alignment`], at most [`Geometry::buffer`].
     pub length: Bytes,
     /// How a write becomes durable.
     pub durability: Durability,
@@ -83,7 +83,7 @@ pub struct Completion {
     pub started: Nanos,
     /// When its flush began, where that was a step of its own.
     pub flush_from: Option<Nanos>,
-    /// When it was done.
+    /// Time of completion.
     pub ended: Nanos,
     /// Whether it worked.
     pub result: Result<(), DeviceError>,
@@ -96,11 +96,11 @@ pub struct Geometry {
     pub size: Bytes,
     /// Offsets and lengths are multiples of this.
     pub alignment: Bytes,
-    /// Requests it takes at once.
+    /// Requests in flight at most.
     pub slots: u32,
     /// Size of a slot's buffer.
     pub buffer: Bytes,
-    /// `false` where written data goes nowhere, so that no payload need be made.
+    /// Whether written data is kept; if not, no payload need be made.
     pub keeps_data: bool,
 }
 

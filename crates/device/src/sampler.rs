@@ -10,7 +10,7 @@ const COSTS_BETWEEN: u64 = 800;
 /// ...but before an operation at least this often, so that a stall's split is never further off.
 const LONGEST_GAP: Nanos = Nanos::from_millis(1);
 /// An operation's split is kept where the window it was read over is at most this much longer:
-/// one part in so many.
+/// one part in this many.
 const WINDOW_EXCESS: u64 = 16;
 
 /// The scheduler's times at a moment of a clock.
@@ -22,17 +22,17 @@ pub struct WaitReading {
     pub times: SchedulerTimes,
 }
 
-/// Two readings, the later one second: what lies between them.
+/// The time between two readings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WaitWindow {
-    /// Before.
+    /// The earlier reading.
     pub from: WaitReading,
-    /// After.
+    /// The later reading.
     pub to: WaitReading,
 }
 
 impl WaitWindow {
-    /// Where the thread was in the whole of it.
+    /// The thread's states in that time.
     pub fn split(&self) -> WaitSplit {
         self.split_of(self.length())
     }
@@ -58,7 +58,7 @@ impl WaitWindow {
         self.length().saturating_since(latency).0 <= latency.0 / WINDOW_EXCESS
     }
 
-    /// How long it is.
+    /// The length of the window.
     pub fn length(&self) -> Nanos {
         self.to.at.since(self.from.at)
     }

@@ -11,7 +11,7 @@ pub struct Shifted<D> {
 }
 
 impl<D: Device> Shifted<D> {
-    /// What of `device` lies at `by` and beyond; nothing where that is beyond its end.
+    /// The part of `device` from `by` on; empty beyond the device's end.
     pub fn new(device: D, by: Bytes) -> Shifted<D> {
         Shifted { device, by }
     }

@@ -35,7 +35,7 @@ pub enum Command {
 /// Start and end of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timing {
-    /// When the device started on the command, at or after it was submitted.
+    /// Time at which the device started the command, at or after its submission.
     pub started: Nanos,
     /// When the command completed.
     pub ended: Nanos,

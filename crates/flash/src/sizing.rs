@@ -115,7 +115,7 @@ fn resized(model: &Model, size: Bytes) -> Model {
     sized
 }
 
-/// Whether a model's flash takes no time: no device, only the floor of what the software costs.
+/// Whether a model's flash takes no time: a floor, on which only the software's time remains.
 pub fn is_instant(model: &Model) -> bool {
     let (nand, host) = (&model.nand, &model.host);
     let longest = [nand.read.0, nand.program.0, nand.erase.0];

@@ -31,7 +31,7 @@ pub(crate) fn name(path: &Path) -> String {
 /// The stack below a mount.
 ///
 /// # Errors
-/// Why there is none: memory, a network, something that can't be seen.
+/// The reason why a filesystem has no block device: memory, a network, or not visible.
 pub(crate) fn stack_below(root: &Root, mount: &Mount) -> Result<Stack, String> {
     let top = node_of(root, mount)?;
     let mut stack = Stack {

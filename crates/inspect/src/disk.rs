@@ -1,4 +1,4 @@
-//! What kind of disk it is, and what it says of itself.
+//! The kind of a disk, and its own description.
 
 use std::path::Path;
 
@@ -67,7 +67,7 @@ fn sectors(count: u64) -> Bytes {
     Bytes(count.saturating_mul(512))
 }
 
-/// Kernel names that say it all.
+/// Kernel names that give the kind.
 const BY_NAME: &[(&str, &str)] = &[
     ("loop", "loop"),
     ("zram", "zram"),
@@ -87,8 +87,8 @@ const BY_NAME: &[(&str, &str)] = &[
     ("sr", "optical"),
 ];
 
-/// `emmc`, `sd`, `ufs`, `nvme`, `sata`, `usb`, `virtio`, …: by what the device says, then by what
-/// it hangs on.
+/// The kind of a disk, `emmc`, `sd`, `ufs`, `nvme`, `sata`, `usb`, `virtio`, …: by the device's own
+/// attributes, then by its bus.
 pub(crate) fn kind(root: &Root, disk: &Path) -> String {
     match root.line(disk.join("device/type")).as_deref() {
         Ok("MMC") => return "emmc".to_owned(),

@@ -37,7 +37,7 @@ pub(crate) fn encryption(
     }
 }
 
-/// fscrypt: the directory's own statx attribute, else what Android's properties say of its data.
+/// fscrypt: by the directory's statx attribute, else by Android's properties.
 fn per_file(root: &Root, directory: &Path, found: &FilesystemStack) -> bool {
     if root.is_live() {
         // The same bit for every architecture: include/uapi/linux/stat.h, STATX_ATTR_ENCRYPTED.

@@ -55,7 +55,7 @@ fn is_shared_storage(mount_point: &Path) -> bool {
     emulated && ["/storage", "/mnt"].iter().any(|parent| mount_point.starts_with(parent))
 }
 
-/// As it is stored in a run.
+/// The filesystem as a run file stores it.
 pub(crate) fn filesystem(
     root: &Root,
     directory: &Path,

@@ -32,7 +32,7 @@ impl Mount {
     }
 }
 
-/// All mounts, in the order of mounting. A line that is none is left out.
+/// All mounts, in the order of mounting. Malformed lines are left out.
 pub(crate) fn mounts(root: &Root) -> Result<Vec<Mount>, String> {
     let text = root.line("/proc/self/mountinfo")?;
     Ok(text.lines().filter_map(parse).collect())

@@ -13,7 +13,7 @@
 //! the caller, of the kernel's threads and of background jobs side by side, so that they queue at
 //! the device as on a phone.
 //!
-//! The modules of `fs` say what is modelled of each filesystem and what is not. Writes, bytes and
+//! The modules of `fs` document what of each filesystem is modelled. Writes, bytes and
 //! flushes per commit are tested against counts of real kernels.
 #![forbid(unsafe_code)]
 

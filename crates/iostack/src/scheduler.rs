@@ -41,7 +41,7 @@ struct Process {
     followers: Vec<Pid>,
     error: Option<DeviceError>,
     ended: Option<Nanos>,
-    /// It is forgotten when it ends: its result is not asked for.
+    /// Whether the entry is freed when the process ends, because nobody waits for its result.
     detached: bool,
 }
 
@@ -119,8 +119,8 @@ pub(crate) struct Scheduler<D> {
 impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
     pub(crate) fn new(device: D, crypt: Option<Encryption>) -> Scheduler<D> {
         let geometry = device.geometry();
-        let nobody = Pid { index: 0, generation: 0 };
-        let nothing = Piece { pid: nobody, op: Op::Flush, run: Run { offset: 0, length: 0 } };
+        let no_process = Pid { index: 0, generation: 0 };
+        let nothing = Piece { pid: no_process, op: Op::Flush, run: Run { offset: 0, length: 0 } };
         Scheduler {
             clock: device.clock().clone(),
             device,

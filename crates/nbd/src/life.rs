@@ -14,12 +14,12 @@ const GRACE: Duration = Duration::from_secs(1);
 /// A connection to the program that starts the device. When that ends, in whatever way, the server ends.
 pub(crate) struct Lifeline {
     stream: UnixStream,
-    /// Threads do not outlive a fork: the process in which somebody watches.
+    /// The process whose thread watches the connection; threads do not outlive a fork.
     watched_in: u32,
 }
 
 impl Lifeline {
-    /// Connects to it, before anything else is done.
+    /// Connects to the starting program, before anything else.
     ///
     /// # Errors
     /// It is gone already.
@@ -48,7 +48,7 @@ impl Lifeline {
         let mut stream = self.stream.try_clone()?;
         let waiting = std::thread::Builder::new().name("notify".to_owned());
         let wait = move || {
-            // Nothing is ever said.
+            // The starting program never sends anything.
             let _ = stream.read(&mut [0]);
             if let Some(device) = device() {
                 nbdkit::shutdown();
@@ -90,7 +90,7 @@ impl Lifetime {
             }
         };
         if let Some(line) = &mut line {
-            // Whoever does not hear it is gone, which ends this process.
+            // A failure means that the starting program is gone, which ends this process.
             let _ = line.watch(again).and_then(|()| line.stream.write_all(b"+"));
         }
         Ok(Lifetime { _control: control, _line: line })

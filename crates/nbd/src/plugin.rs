@@ -5,7 +5,7 @@ use nbdkit::{Error, ExtentHandle, ExtentType, Flags, FuaFlags, Result, Server};
 
 use crate::life::{Lifeline, Lifetime};
 
-/// What the command line says, and then the one device that all clients share.
+/// The settings from the command line, later the device that all clients share.
 static SETTINGS: Mutex<Option<Settings>> = Mutex::new(None);
 static DEVICE: OnceLock<Arc<ServedDevice>> = OnceLock::new();
 static LINE: Mutex<Option<Lifeline>> = Mutex::new(None);
@@ -158,8 +158,8 @@ impl Server for Plugin {
         Ok(true)
     }
 
-    /// Answered, so that no request of a client meets what nbdkit takes for granted. One that can't be
-    /// done faster than by writing is refused.
+    /// Always true, so that nbdkit passes on requests for a fast zero; one that would be as slow as
+    /// writing is refused.
     fn can_fast_zero(&self) -> Result<bool> {
         Ok(true)
     }

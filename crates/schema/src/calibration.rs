@@ -15,7 +15,7 @@ pub struct Calibration {
     pub wait_meter_cost_ns: Reading<Nanos>,
     /// The measuring loop on a device that does nothing.
     pub engine: Reading<EngineOverhead>,
-    /// How long all of this took.
+    /// Duration of the calibration.
     pub took_ns: Nanos,
 }
 
@@ -37,7 +37,7 @@ pub struct ClockCalibration {
     /// By how many parts in a million it ran faster than the raw clock, which NTP does not steer.
     /// Up to 500 is steering.
     pub against_raw_ppm: Reading<f64>,
-    /// How often a reading was before the one ahead of it. More than none: the clock is broken.
+    /// Number of readings before the previous one; above 0 the clock is broken.
     pub steps_back: u64,
     /// The window over which the clocks were compared.
     pub window_ns: Nanos,

@@ -78,7 +78,7 @@ pub struct PressureStall {
 pub struct Filesystem {
     /// `ext4`, `f2fs`, …
     pub kind: Reading<String>,
-    /// Where it is mounted.
+    /// Mount point.
     pub mount_point: Reading<String>,
     /// What is mounted: `/dev/mmcblk0p2`.
     pub source: Reading<String>,
@@ -103,7 +103,7 @@ pub struct Device {
     pub name: Reading<String>,
     /// `emmc`, `sd`, `ufs`, `nvme`, `sata`, `virtio`, `loop`, `usb`, …
     pub kind: Reading<String>,
-    /// Vendor and model as the device says.
+    /// Vendor and model as the device reports them.
     pub model: Reading<String>,
     /// Firmware revision.
     pub firmware: Reading<String>,
@@ -123,7 +123,7 @@ pub struct Device {
 pub struct Queue {
     /// `write back` (a volatile cache, flushed) or `write through`.
     pub write_cache: Reading<String>,
-    /// Whether it takes FUA writes.
+    /// Whether the device supports FUA writes.
     pub fua: Reading<bool>,
     /// The scheduler in use.
     pub scheduler: Reading<String>,
@@ -133,13 +133,13 @@ pub struct Queue {
     pub logical_block_bytes: Reading<Bytes>,
     /// Physical block size.
     pub physical_block_bytes: Reading<Bytes>,
-    /// The largest discard; zero where it takes none.
+    /// The largest discard; 0 without support for discards.
     pub discard_max_bytes: Reading<Bytes>,
     /// Requests the queue holds.
     pub requests: Reading<u64>,
 }
 
-/// How worn the device says it is.
+/// The wear that the device reports.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeviceLife {

@@ -1,4 +1,4 @@
-//! Why a run lagged: causes with their evidence, what was ruled out, where waits went. Derived from
+//! Why a run lagged: causes with their evidence, causes that were ruled out, and what operations waited for. Derived from
 //! the phases and the checks by fixed rules, and stored without a sentence.
 
 use flashlag_units::Nanos;
@@ -19,7 +19,7 @@ pub struct Findings {
     pub causes: Vec<Finding>,
     /// Suspected causes that the measurements refute.
     pub ruled_out: Vec<RuledOut>,
-    /// What slow and ordinary operations waited for; absent where no operation's time was split.
+    /// What slow and ordinary operations waited for; absent if no operation's time was split.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waits: Option<WaitFinding>,
     /// The stalls of each phase that had any, in the order of the run.
@@ -120,7 +120,7 @@ pub struct FindingEffect {
     pub per: Counted,
     /// The wait with the cause.
     pub now: MeasuredWait,
-    /// The wait without the cause; absent where nothing says how long that would be.
+    /// The wait without the cause; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fixed: Option<MeasuredWait>,
     /// Mean wait with the cause divided by the mean without.
@@ -140,7 +140,7 @@ pub enum Counted {
     Writes,
 }
 
-/// The wait of one side, from the call, or from the intended start where there was a schedule.
+/// The wait of one side, from the call, or from the intended start of a schedule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MeasuredWait {
@@ -162,7 +162,7 @@ pub struct MeasuredWait {
 pub struct Estimate {
     /// The estimate.
     pub value: f64,
-    /// Both ends; absent where the sample gives none.
+    /// Both ends; absent if the sample is too small.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<(f64, f64)>,
 }
@@ -242,8 +242,8 @@ pub enum FindingRisk {
 pub struct WaitFinding {
     /// The phase's label.
     pub phase: String,
-    /// What holds half of the first group's wait or more. `mixed` where nothing does, `unknown`
-    /// where a failed check leaves it open.
+    /// The state that holds half of the first group's wait or more; `mixed` if none does, `unknown`
+    /// after a failed check.
     pub cause: StallCause,
     /// The failed check that leaves it open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -311,7 +311,7 @@ pub struct StallFinding {
     pub causes: Vec<StallCount>,
 }
 
-/// How many stalls had the same cause.
+/// Number of stalls with one cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StallCount {

@@ -13,7 +13,7 @@ pub struct StoredHistogram {
     pub grouping_power: u8,
     /// Bucket indices, ascending.
     pub index: Vec<u32>,
-    /// How many values each of them holds.
+    /// Number of values in each bucket.
     pub count: Vec<u64>,
     /// The smallest value, exact.
     pub min_ns: Nanos,

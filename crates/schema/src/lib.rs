@@ -1,5 +1,5 @@
-//! Every stored type. A scenario says what is done to the storage; a run holds everything that was
-//! seen. Both are versioned, and `flashlag schema` prints the JSON Schema of a run.
+//! Every stored type. A scenario describes what is done to the storage; a run holds everything that
+//! was measured. Both are versioned, and `flashlag schema` prints the JSON Schema of a run.
 //!
 //! Units are in the names of the fields. A value that could not be read is absent with a reason
 //! ([`Reading`]), never 0.

@@ -28,7 +28,7 @@ pub struct Phase {
     /// Threads that did it side by side.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub threads: u32,
-    /// Where it is one half of a test that read and wrote: which share of its operations read.
+    /// Of one half of a mixed test: the share of the test's operations that read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mixed: Option<Mixed>,
     /// How each operation was made durable.
@@ -37,18 +37,18 @@ pub struct Phase {
     pub direct: bool,
     /// What did the I/O.
     pub engine: EngineKind,
-    /// `true` where the next operation waits for the last; `false` where a schedule says when.
+    /// Whether the next operation waits for the last (closed loop); else a schedule gives its start.
     pub closed_loop: bool,
     /// The name of the workload that ran beside it, if one did; of a mixed test its other half.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub background: Option<String>,
-    /// When it began, from the start of the run.
+    /// Begin, from the start of the run.
     pub began_ns: Nanos,
     /// Operations done.
     pub ops: u64,
     /// Bytes moved by them.
     pub bytes: Bytes,
-    /// How long it took, final flush included.
+    /// Duration, final flush included.
     pub elapsed_ns: Nanos,
     /// How long the one flush at its end took, where writes were not durable each. It is in the
     /// elapsed time, and so in the rates, but in no latency and in no interval.
@@ -87,18 +87,18 @@ pub struct Phase {
     /// The same by latency, from sampled operations.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waits: Vec<WaitRecord>,
-    /// What it cost, layer by layer.
+    /// Bytes and calls by layer.
     pub ledger: Ledger,
-    /// The same test, for a moment, on a device that takes no time: what the software takes.
+    /// The software's floor: the same test, shortened, on a device that takes no time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub floor: Option<Floor>,
-    /// How it went over time.
+    /// The course over time, by interval.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub intervals: Vec<IntervalRecord>,
     /// The longest stalls.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stalls: Vec<StallRecord>,
-    /// How many stalls there were in all, and beyond what length.
+    /// Number of all stalls, and their threshold.
     pub stalls_seen: u64,
     /// A wait longer than this is a stall.
     pub stall_over_ns: Nanos,
@@ -140,7 +140,7 @@ impl Phase {
     }
 }
 
-/// What a half of a mixed test says of the whole.
+/// The mixed test of which a phase is one half.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Mixed {
@@ -222,7 +222,7 @@ pub struct Ledger {
     pub block_writes: Reading<u64>,
     /// Flushes at the block device.
     pub flushes: Reading<u64>,
-    /// Bytes the flash itself programmed, where it tells.
+    /// Bytes that the flash programmed, if the device reports them.
     pub device_bytes: Reading<Bytes>,
     /// Writes at the block device by what they were for; only where each of them was seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -273,7 +273,7 @@ impl BlockKinds {
     }
 }
 
-/// What the software alone takes: below this no device could make it faster.
+/// The software's part of a latency, below which no device can bring it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Floor {
@@ -312,7 +312,7 @@ pub struct IntervalRecord {
     /// Storage temperature at its end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub temperature_millicelsius: Option<i64>,
-    /// Its histogram, so that neighbours can be joined.
+    /// Histogram of the interval, so that neighbours can be joined.
     pub histogram: StoredHistogram,
 }
 
@@ -320,11 +320,11 @@ pub struct IntervalRecord {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StallRecord {
-    /// When it began, from the start of the phase.
+    /// Begin, from the start of the phase.
     pub t_ns: Nanos,
-    /// How long it was.
+    /// Duration.
     pub ns: Nanos,
-    /// What it waited for, most of the time.
+    /// The cause: what the operation waited for, most of the time.
     pub cause: StallCause,
     /// Where its time went.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -353,7 +353,7 @@ pub enum StallCause {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Change {
-    /// What it is.
+    /// The kind of change.
     pub kind: ChangeKind,
     /// When, from the start of the phase.
     pub t_ns: Nanos,

@@ -32,9 +32,9 @@ pub struct Published {
     pub unit: String,
     /// Who published it, and where.
     pub source: String,
-    /// How it was measured, where that matters.
+    /// The method of measurement, if it matters.
     pub note: String,
-    /// How each write was made durable; `None` where nothing says, and for reads.
+    /// The way in which each write was made durable; `None` if unknown, and for reads.
     pub durable: Option<Durability>,
     /// Whether runs are compared with it.
     pub is_compared: bool,

@@ -22,7 +22,7 @@ impl<T> Reading<T> {
         Reading::Unavailable { unavailable: reason.into() }
     }
 
-    /// The value, where there is one.
+    /// The value, if available.
     pub fn value(&self) -> Option<&T> {
         match self {
             Reading::Value(value) => Some(value),
@@ -30,7 +30,7 @@ impl<T> Reading<T> {
         }
     }
 
-    /// The reason, where there is no value.
+    /// The reason, if there is no value.
     pub fn reason(&self) -> Option<&str> {
         match self {
             Reading::Value(_) => None,

@@ -1,5 +1,5 @@
 //! Every key of a scenario's file and of a profile's, read from the types that read those files: so
-//! that the list is what the program takes.
+//! that the list matches the program.
 
 use std::fmt::Write;
 
@@ -15,7 +15,7 @@ use crate::scenario::ScenarioFile;
 pub struct KeyTable {
     /// Its head in the file: `[[io]]`; empty for keys before any table.
     pub name: String,
-    /// What it is.
+    /// A description of the table.
     pub about: String,
     /// Its keys: those that must be given, then the others, by name.
     pub keys: Vec<Key>,
@@ -24,13 +24,13 @@ pub struct KeyTable {
 /// One key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Key {
-    /// As it is written: `queue_depth`.
+    /// The key as it is written: `queue_depth`.
     pub name: String,
-    /// What it takes, with its range: `integer, 1 to 256`.
+    /// The type of its values, with the range: `integer, 1 to 256`.
     pub takes: String,
-    /// What it is where it is not given; `None` where it must be given.
+    /// The default; `None` for a key that must be given.
     pub default: Option<String>,
-    /// What it means.
+    /// The meaning.
     pub meaning: String,
 }
 
@@ -86,7 +86,7 @@ fn code(default: &str) -> String {
     if default.is_empty() { "none".to_owned() } else { format!("`{default}`") }
 }
 
-/// As lines for a terminal: the key, what it takes and its default, then what it means.
+/// The tables as lines for a terminal: key, type and default, then the meaning.
 pub fn as_lines(tables: &[KeyTable]) -> String {
     let mut text = String::new();
     for (index, table) in tables.iter().enumerate() {
@@ -205,7 +205,7 @@ impl Reader {
         known.filter(|variant| !without.contains(&&variant["const"])).collect()
     }
 
-    /// What a reference leads to; of something that may be absent, what it is where it is there.
+    /// The schema that a reference leads to; of an optional value, that of the value.
     fn resolved<'a>(&'a self, schema: &'a Value) -> &'a Value {
         let either = schema["anyOf"].as_array();
         let known = either.and_then(|parts| parts.iter().find(|part| part["type"] != "null"));
@@ -299,7 +299,7 @@ fn scalar(schema: &Value, resolved: &Value) -> String {
     }
 }
 
-/// The default as it would be written; empty where there is none.
+/// The default as it would be written; empty without one.
 fn default_of(schema: &Value, resolved: &Value) -> String {
     let number = schema["default"].as_u64();
     match (resolved["format"].as_str(), number) {

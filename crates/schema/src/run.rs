@@ -33,17 +33,17 @@ pub struct Run {
     pub label: Option<String>,
     /// The command line, as typed.
     pub command: Vec<String>,
-    /// When it began, RFC 3339, UTC; absent in virtual time.
+    /// Time at which the run began, RFC 3339, UTC; absent in virtual time.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started: Option<String>,
     /// Time that passed on a simulated device, from its first step to the end; absent elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub simulated_ns: Option<Nanos>,
-    /// How it ended.
+    /// The way in which the run ended.
     pub status: RunStatus,
     /// What the user or a default decided.
     pub options: Options,
-    /// What it ran on.
+    /// The machine, kernel, filesystem and device.
     pub environment: Environment,
     /// What was measured, in order.
     pub phases: Vec<Phase>,
@@ -55,12 +55,12 @@ pub struct Run {
     pub downgrades: Vec<Downgrade>,
     /// Whether it can be believed.
     pub trust: Trust,
-    /// Why it lagged, as typed causes; absent in files of versions that did not store it.
+    /// Why the device lagged, as typed causes; absent in files of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub findings: Option<Findings>,
     /// All saves of the run.
     pub lag: Lag,
-    /// What it cost the device.
+    /// Wear of the device by the run.
     pub wear: Wear,
     /// A checksum of all of the above.
     #[serde(default)]
@@ -91,7 +91,7 @@ pub struct ScenarioRecord {
     pub settings: BTreeMap<String, String>,
     /// What every random choice follows from.
     pub seed: u64,
-    /// What the scenario assumes and no source says.
+    /// Assumptions of the scenario without a source.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub assumptions: Vec<String>,
 }
@@ -102,7 +102,7 @@ pub struct ScenarioRecord {
 pub struct Target {
     /// Its kind.
     pub kind: TargetKind,
-    /// As it was given on the command line.
+    /// The target as it was given on the command line.
     pub name: String,
     /// The directory, for a path.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -118,7 +118,7 @@ pub struct Target {
 pub struct ProfileRecord {
     /// Its name.
     pub name: String,
-    /// What device it is.
+    /// The device, in a line.
     pub about: String,
     /// Filesystem and options above it: `ext4,nobarrier`.
     pub filesystem: String,
@@ -147,7 +147,7 @@ pub enum TargetKind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum RunStatus {
-    /// It is still under way, or it died: what is here was finished.
+    /// The run is still under way, or was killed; the phases in the file are complete.
     Running {
         /// The next step of the scenario.
         next_step: u32,
@@ -163,7 +163,7 @@ pub enum RunStatus {
     Failed {
         /// The next step of the scenario.
         next_step: u32,
-        /// What happened, where, and what to try.
+        /// The error: what happened, where, and what to try.
         error: String,
     },
 }
@@ -217,7 +217,7 @@ pub struct Wear {
     pub written_bytes: Bytes,
     /// Bytes the block device took meanwhile, from everyone.
     pub block_bytes: Reading<Bytes>,
-    /// The share of rated life that is, in percent, where the device tells enough.
+    /// The share of rated life, in percent, if the device reports its life and its size.
     pub life_percent: Reading<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! What a virtual device says of itself while it runs.
+//! The statistics of a running virtual device.
 
 use flashlag_units::{Bytes, Nanos};
 use schemars::JsonSchema;
@@ -23,17 +23,17 @@ pub struct DeviceStats {
     pub virtual_ns: Nanos,
     /// Whether it has power.
     pub powered: bool,
-    /// Why it only reads, where it does.
+    /// The reason of a read-only device.
     pub read_only: Option<String>,
     /// What hosts asked for.
     pub host: HostRequests,
-    /// What the flash did; absent where none is modelled.
+    /// The flash's statistics; absent if no flash is modelled.
     pub flash: Option<FlashState>,
-    /// How much later than modelled requests completed; absent where none is modelled.
+    /// Lateness of completions against the model; absent if no flash is modelled.
     pub lateness_ns: Option<Lateness>,
     /// Power cuts so far.
     pub power_cuts: u64,
-    /// What the last of them took.
+    /// The loss at the last power cut.
     pub last_cut: Option<CutReport>,
     /// Faults that are set.
     pub faults: u64,
@@ -46,7 +46,7 @@ pub struct DeviceStats {
 pub struct DeviceCount {
     /// Requests of the host.
     pub host: HostRequests,
-    /// Bytes that the flash programmed, where there is flash.
+    /// Bytes that the flash programmed; absent if no flash is modelled.
     pub programmed: Option<Bytes>,
     /// Bytes written, by their purpose; `None` from where the purpose is no longer known.
     pub kinds: Option<BlockKinds>,
@@ -78,7 +78,7 @@ pub struct HostRequests {
     pub failed: u64,
 }
 
-/// What a modelled flash did, and how it is.
+/// Statistics and state of a modelled flash.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FlashState {
@@ -106,11 +106,11 @@ pub struct FlashState {
     pub programs: u64,
     /// Block erases of the dies.
     pub erases: u64,
-    /// What the write buffer holds that no program was issued for; absent where there is none.
+    /// Bytes in the write buffer without a program under way; absent without a buffer.
     pub buffered_bytes: Option<Bytes>,
     /// What the write buffer holds at most.
     pub buffer_bytes: Option<Bytes>,
-    /// What of the write cache is taken; absent where there is none.
+    /// Occupied bytes of the write cache, stale ones included; absent without a cache.
     pub cache_used_bytes: Option<Bytes>,
     /// What the write cache may take now.
     pub cache_bytes: Option<Bytes>,
@@ -126,7 +126,7 @@ pub struct FlashState {
 pub struct Lateness {
     /// Its percentiles.
     pub summary: LatencySummary,
-    /// All of it.
+    /// The total.
     pub histogram: StoredHistogram,
 }
 
@@ -140,6 +140,6 @@ pub struct CutReport {
     pub lost_units: u64,
     /// Bytes of them.
     pub lost_bytes: Bytes,
-    /// How long the device then needs until it answers.
+    /// Time of the recovery until the device answers.
     pub recovery_ns: Nanos,
 }

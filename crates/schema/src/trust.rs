@@ -5,14 +5,14 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Trust {
-    /// Untrusted as soon as one check fails, and where there is no phase or no check.
+    /// Untrusted if a check fails, or without a phase or a check.
     pub verdict: Verdict,
     /// Every check, failed ones first.
     pub checks: Vec<Check>,
 }
 
 impl Trust {
-    /// What `checks` of a run with this many `phases` come to: the one place where it is decided.
+    /// The verdict of `checks` of a run with this many `phases`; decided here only.
     ///
     /// A failed check refutes a run. A run without a check or without a phase has shown nothing
     /// that could be trusted.
@@ -51,7 +51,7 @@ pub struct Check {
     /// Which of several reasons it failed for, where it can fail for several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<CheckCause>,
-    /// What to do about it, where it did not pass.
+    /// Advice, if the check did not pass.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub advice: Option<String>,
     /// The phases it covers, by [`crate::Phase::label`]; empty where it covers the whole run.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 )]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// As it was found.
+    /// The state in which the device was found.
     #[default]
     New,
     /// After a fill.

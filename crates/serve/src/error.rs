@@ -51,7 +51,7 @@ pub enum ServeError {
         /// The last lines that it printed.
         said: Vec<String>,
     },
-    /// The server answered that it could not.
+    /// A command that the server refused.
     #[error("the device refuses: {0}")]
     Refused(String),
 }

@@ -51,7 +51,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// A device of a profile, and otherwise as usual: new, in memory, in real time.
+    /// A device of a profile with defaults: new, in memory, in real time.
     pub fn of(profile: &str) -> Settings {
         Settings { profile: profile.to_owned(), ..Settings::default() }
     }

@@ -9,7 +9,7 @@ use crate::storage::Storage;
 
 /// Sizes of the lasting files of all databases, and the largest that each has had.
 ///
-/// LastingFile files are the database, its write-ahead log, and its journal in PERSIST mode, which is
+/// Lasting files are the database, its write-ahead log, and its journal in PERSIST mode, which is
 /// only overwritten. Writing beyond their end allocates blocks and changes the size, which the
 /// filesystem has to commit. A journal in DELETE or TRUNCATE mode is created and removed by every
 /// save, which is always a filesystem commit, so it distinguishes no saves and is left out.

@@ -3,7 +3,7 @@ use thiserror::Error;
 
 use crate::hint::with_hint;
 
-/// Why a profile can't be used. Names the parameter and says what is allowed.
+/// Why a profile can't be used: the parameter, and what is allowed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{message}")]
 pub struct ProfileError {

@@ -11,7 +11,7 @@ pub struct FittedFrom {
     pub run: String,
     /// Its verdict.
     pub verdict: Verdict,
-    /// Why it should not have been fitted to; empty where nothing spoke against it. Where anything
+    /// Reasons against fitting to this run; empty if there are none. Where anything
     /// did, the fit was forced.
     #[serde(default)]
     pub doubts: Vec<String>,
@@ -41,7 +41,7 @@ impl FittedFrom {
     }
 }
 
-/// That a fit is bad, where it is.
+/// The sentence about a bad fit; `None` for a good one.
 pub fn bad_fit(misfit_percent: f64) -> Option<String> {
     if misfit_percent.is_finite() && misfit_percent <= BAD_FIT_PERCENT {
         return None;

@@ -66,7 +66,7 @@ pub enum SlcFull {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SlcModel {
-    /// What it holds at all times.
+    /// Capacity that the cache always has.
     #[serde(rename = "static")]
     pub fixed: Text<Bytes>,
     /// Share of the free capacity that is lent to it besides (each byte takes the room of three in
@@ -82,7 +82,7 @@ pub struct SlcModel {
     /// Idle for this long, it is folded into the main area; only when full where absent.
     #[serde(default)]
     pub fold_after: Option<Text<Nanos>>,
-    /// What becomes of writes while it is full.
+    /// The way of writes while the cache is full.
     #[serde(default)]
     pub full: SlcFull,
 }
@@ -91,7 +91,7 @@ pub struct SlcModel {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BufferModel {
-    /// What it holds.
+    /// Its capacity.
     pub size: Text<Bytes>,
     /// Whether what it holds is lost with the power: then a flush empties it.
     pub volatile: bool,
@@ -123,7 +123,7 @@ pub struct TrimModel {
     /// What each range costs.
     #[serde(default)]
     pub per_range: Text<Nanos>,
-    /// And each MiB of it.
+    /// Time for each MiB in addition.
     #[serde(default)]
     pub per_mib: Text<Nanos>,
 }

@@ -1,7 +1,7 @@
 //! A profile: the parameters of one device model, each with its source.
 //!
 //! As a file it is TOML: a head, then one table a section (`[nand]`, `[host]`, `[map]`, …) in which
-//! every parameter says where its value comes from:
+//! every parameter has the source of its value:
 //!
 //! ```toml
 //! [nand]
@@ -39,18 +39,17 @@ use crate::target::{Kind, MountSpec};
 /// One device: its model's parameters by dotted key (`nand.program`), and what they rest on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profile {
-    /// Its name: what `sim:NAME` says.
+    /// The profile's name, as in `sim:NAME`.
     pub name: String,
-    /// What device it is, in a line.
+    /// The device, in a line.
     pub about: String,
-    /// What software ran on it when it was measured.
+    /// The software that ran on the device when it was measured.
     pub os: String,
-    /// The filesystem that `sim:NAME` has where none is asked for, with options: `ext4`,
-    /// `f2fs,nobarrier`.
+    /// The default filesystem of `sim:NAME`, with options: `ext4`, `f2fs,nobarrier`.
     pub filesystem: String,
-    /// What the model assumes and no source says.
+    /// Assumptions of the model without a source.
     pub assumptions: Vec<String>,
-    /// The run that it was fitted to, where it was.
+    /// The run that the profile was fitted to, if any.
     pub fitted_from: Option<FittedFrom>,
     /// The protocols whose published rows it is checked against.
     pub checks: Vec<ProfileCheck>,
@@ -69,10 +68,10 @@ pub struct ProfileCheck {
     /// Settings that differ from the scenario's.
     #[serde(default)]
     pub settings: BTreeMap<String, String>,
-    /// What a fill spares; the reviewers' 300 MB where it is not said.
+    /// Free space that a fill leaves; the reviewers' 300 MB by default.
     #[serde(default)]
     pub leave: Option<String>,
-    /// Filesystem and options, where they are not the profile's own.
+    /// Filesystem and options; the profile's own by default.
     #[serde(default)]
     pub filesystem: Option<String>,
     /// A second target's filesystem and options: the row is the change from this one to
@@ -95,19 +94,18 @@ pub struct ProfileCheck {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ProfileHead {
-    /// Its name: what `sim:NAME` says.
+    /// The profile's name, as in `sim:NAME`.
     name: String,
-    /// What device it is, in a line.
+    /// The device, in a line.
     about: String,
-    /// What software ran on it when it was measured.
+    /// The software that ran on the device when it was measured.
     os: String,
-    /// The filesystem that `sim:NAME` has where none is asked for, with options: `ext4`,
-    /// `f2fs,nobarrier`.
+    /// The default filesystem of `sim:NAME`, with options: `ext4`, `f2fs,nobarrier`.
     filesystem: String,
-    /// What the model assumes and no source says.
+    /// Assumptions of the model without a source.
     #[serde(default)]
     assumptions: Vec<String>,
-    /// The run that it was fitted to, where it was.
+    /// The run that the profile was fitted to, if any.
     #[serde(default)]
     fitted_from: Option<FittedFrom>,
     /// Protocols whose published rows it is checked against.

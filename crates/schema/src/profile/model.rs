@@ -19,10 +19,10 @@ pub struct Model {
     pub map: MapModel,
     /// Garbage collection.
     pub gc: GcModel,
-    /// A write cache of single-level cells, where there is one.
+    /// The write cache of single-level cells, if any.
     #[serde(default)]
     pub slc: Option<SlcModel>,
-    /// A write buffer in RAM, where there is one.
+    /// The write buffer in RAM, if any.
     #[serde(default)]
     pub buffer: Option<BufferModel>,
     /// Discards.
@@ -77,7 +77,7 @@ pub struct NandModel {
     pub erase: Text<Nanos>,
     /// What a channel moves in a second.
     pub bus_per_second: Text<Bytes>,
-    /// What it takes to suspend a program or erase for a read; never suspended where absent.
+    /// Time to suspend a program or erase for a read; absent: never suspended.
     #[serde(default)]
     pub suspend: Option<Text<Nanos>>,
     /// Share of blocks that are bad from the factory.
@@ -107,7 +107,7 @@ pub struct MapModel {
     pub capacity: Text<Bytes>,
     /// Flash beyond that which garbage collection can use, map and bad blocks not counted.
     pub spare: Text<Bytes>,
-    /// What one map entry stands for; smaller writes read the rest and write it again.
+    /// Size of a mapping unit; smaller writes read the rest of the unit and write it again.
     pub unit: Text<Bytes>,
     /// The least that is programmed at once; less is padded.
     pub program_unit: Text<Bytes>,
@@ -168,7 +168,7 @@ pub struct GcModel {
     /// Idle for this long, it collects in the background; never where absent.
     #[serde(default)]
     pub idle_after: Option<Text<Nanos>>,
-    /// In the background it goes on until so many blocks are free.
+    /// Free blocks at which collection in the background ends.
     #[serde(default)]
     pub idle_until: Option<u32>,
     /// Whether `random` and `d_choices` draw again where all that were drawn are valid throughout:

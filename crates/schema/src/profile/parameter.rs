@@ -16,7 +16,7 @@ pub struct Parameter {
     /// The value: a quantity in quotes, a number, a word or a truth.
     #[schemars(with = "serde_json::Value")]
     pub value: toml::Value,
-    /// Where it comes from.
+    /// The source of the value.
     pub source: String,
     /// The plausible values, lowest and highest, as the source has them.
     #[serde(default)]
@@ -27,7 +27,7 @@ pub struct Parameter {
     pub fitted: Vec<String>,
 }
 
-/// What a parameter's value measures, so that it can be moved by a share of itself.
+/// The quantity of a parameter's value, so that it can be changed by a share of itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Measure {
     Time(Nanos),
@@ -76,7 +76,7 @@ impl Parameter {
     /// Takes another value, written as on the command line.
     ///
     /// # Errors
-    /// Where it is not of the present value's type.
+    /// A text of another type than the present value.
     pub(super) fn set(&mut self, key: &str, text: &str) -> Result<(), ProfileError> {
         let wrong = |what: &str| ProfileError::value(key, text, what);
         self.value = match &self.value {

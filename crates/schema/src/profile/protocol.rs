@@ -55,7 +55,7 @@ impl ProfileCheck {
     }
 }
 
-/// What conditions stand for where a check says nothing else.
+/// Default meanings of published conditions.
 fn usual_place(condition: &str) -> Option<(State, u32)> {
     let numbered = |state: State, text: &str| Some((state, text.parse().ok()?));
     if let Some(run) = condition.strip_prefix("filled-run-") {

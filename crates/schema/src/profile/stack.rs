@@ -17,13 +17,13 @@ pub struct StackModel {
     /// An fsync call, beside its I/O.
     #[serde(default)]
     pub sync_call: Text<Nanos>,
-    /// What SQLite computes for a save in one database, beside the calls that it makes.
+    /// SQLite's own CPU time of a save in one database, beside its system calls.
     #[serde(default)]
     pub save_cpu: Text<Nanos>,
     /// What a request through FUSE costs more: two context switches and a copy.
     #[serde(default)]
     pub fuse_call: Text<Nanos>,
-    /// And each KiB of it.
+    /// CPU time for each KiB in addition.
     #[serde(default)]
     pub fuse_per_kib: Text<Nanos>,
     /// Encryption of the whole disk.
@@ -31,7 +31,7 @@ pub struct StackModel {
     pub encryption: EncryptionModel,
 }
 
-/// What encrypting costs; in force where the target says `encrypt`.
+/// Cost of encryption, for targets with `encrypt`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EncryptionModel {

@@ -20,12 +20,12 @@ use crate::words::State;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ScenarioFile {
-    /// Its name: what its run files are called by default.
+    /// The scenario's name, also the default name of its run files.
     name: String,
-    /// What it does, in a line.
+    /// A description, in a line.
     #[serde(default)]
     about: String,
-    /// What it assumes and no source says.
+    /// Assumptions without a source.
     #[serde(default)]
     assumptions: Vec<String>,
     /// Values that `--set KEY=VALUE` changes. Where a text is `"$KEY"`, the value stands for it.
@@ -138,7 +138,7 @@ struct StepText {
     directory: Option<String>,
     /// `true`: deletes what fills wrote.
     delete: Option<bool>,
-    /// `true`: tells the device which blocks are free (`fstrim`).
+    /// `true`: the filesystem reports its free blocks to the device (`fstrim`).
     trim: Option<bool>,
     /// Waits this long; 0 s is no step.
     idle: Option<Text<Nanos>>,

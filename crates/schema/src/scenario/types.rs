@@ -11,9 +11,9 @@ use crate::words::{Durability, EngineKind, Pattern, State};
 pub struct Scenario {
     /// Its name.
     pub name: String,
-    /// What it does, in a line.
+    /// A description, in a line.
     pub about: String,
-    /// What it assumes and no source says.
+    /// Assumptions without a source.
     pub assumptions: Vec<String>,
     /// Settings in force, as text.
     #[serde(skip)]
@@ -55,7 +55,7 @@ pub struct Io {
     pub pattern: Pattern,
     /// Bytes for each operation: a multiple of 512 B, at most 64 MiB.
     pub block: Text<Bytes>,
-    /// Addresses come from this many bytes. Not for a fill, which takes what there is.
+    /// The span of addresses, in bytes. Not for a fill, which uses all free space.
     #[serde(default)]
     pub span: Option<Text<Bytes>>,
     /// Where in the file under test they begin; at its start where it is not given. Tests with
@@ -74,7 +74,7 @@ pub struct Io {
     /// Not counted at the start.
     #[serde(default)]
     pub warmup: Option<Text<Nanos>>,
-    /// When it ends, beside the limits above.
+    /// A condition for the end, beside the limits above.
     #[serde(default)]
     pub until: Until,
     /// With `until = "steady"`: goes on until it has moved this much, steady or not. A write cache
@@ -144,7 +144,7 @@ impl Io {
         }
     }
 
-    /// How large the file under test has to be for it; nothing for a fill.
+    /// Size of the file under test that the test needs; 0 for a fill.
     pub fn end(&self) -> Bytes {
         self.span.map_or(Bytes::ZERO, |span| self.begin().plus(span.0))
     }

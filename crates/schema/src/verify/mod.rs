@@ -25,9 +25,9 @@ use figures::Figures;
 pub struct Discrepancy {
     /// Where: `phases[3].latency_ns.p99`.
     pub path: String,
-    /// What the file says.
+    /// The stored value.
     pub stored: String,
-    /// What follows from the histograms, or what must hold.
+    /// The recomputed value, or the condition that must hold.
     pub recomputed: String,
 }
 

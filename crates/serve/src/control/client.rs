@@ -82,8 +82,8 @@ impl Control {
     }
 }
 
-/// Refuses a socket of another user: anybody can make one where devices are looked for. Root's are
-/// everybody's to talk to, as far as their permissions go.
+/// Refuses a socket of another user, since anybody can make one in a public folder. Sockets of root
+/// are allowed, as far as their permissions go.
 fn check_owner(socket: &Path) -> io::Result<()> {
     match std::fs::metadata(socket)?.uid() {
         owner if is_trusted(owner) => Ok(()),

@@ -1,4 +1,4 @@
-//! What a device holds: sparse, in memory or in a file.
+//! A device's data: sparse, in memory or in a file.
 
 mod file;
 mod memory;

@@ -1,4 +1,4 @@
-//! What a device went through before.
+//! A device's state before it is served: new, full or aged.
 
 use flashlag_flash::{Command, Flash, FlashError, Order, Past};
 use flashlag_schema::profile::Model;
@@ -9,12 +9,12 @@ use rand_pcg::rand_core::SeedableRng;
 
 use flashlag_schema::target::Age;
 
-/// What of an aged device holds data.
+/// Share of an aged device that holds data.
 const USED_PERCENT: u64 = 90;
 const DAY: u64 = 86_400;
 const PIECE: u64 = 512 << 10;
 
-/// A flash of that age, and its time.
+/// A flash of an age, and its time.
 pub(crate) fn aged(model: &Model, seed: u64, age: Age) -> Result<(Flash, Nanos), FlashError> {
     let mut flash = Flash::new(model, seed)?;
     let capacity = flash.capacity();
@@ -41,7 +41,7 @@ pub(crate) fn aged(model: &Model, seed: u64, age: Age) -> Result<(Flash, Nanos),
     }
 }
 
-/// Writes all of it once.
+/// Writes every page once.
 fn fill(flash: &mut Flash) -> Result<Nanos, FlashError> {
     let capacity = flash.capacity().0;
     let mut now = Nanos::ZERO;

@@ -25,24 +25,24 @@ impl DeviceClock {
         self.device.plus(self.scale.device(MonotonicClock.now().since(self.real)))
     }
 
-    /// When a moment of the device's time is, in real time.
+    /// The real time of a moment of the device's time.
     pub(crate) fn real(&self, device: Nanos) -> Nanos {
         self.real.plus(self.scale.real(device.saturating_since(self.device)))
     }
 
-    /// Stands still at a moment.
+    /// Stops the clock at a moment.
     pub(crate) fn stop(&mut self, at: Nanos) {
         (self.device, self.running) = (at, false);
     }
 
-    /// Goes on from where it stood.
+    /// Starts the clock again.
     pub(crate) fn resume(&mut self) {
         if !self.running {
             *self = DeviceClock::new(self.scale, self.device);
         }
     }
 
-    /// Goes on from here at another pace.
+    /// Changes the pace from now on.
     pub(crate) fn set_scale(&mut self, scale: TimeScale) {
         let (now, running) = (self.now(), self.running);
         *self = DeviceClock { running, ..DeviceClock::new(scale, now) };

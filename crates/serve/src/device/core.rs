@@ -12,34 +12,34 @@ use crate::data::Data;
 use crate::record::{Record, RecordKind, Recorder};
 use crate::store::Store;
 
-/// What one request at a time goes through: time, flash, faults, power.
+/// The state that one request at a time uses: clock, flash, faults, power.
 #[derive(Debug)]
 pub(crate) struct Core {
     pub(super) clock: DeviceClock,
-    /// Absent where nothing is modelled: then everything takes no time and is durable at once.
+    /// The modelled flash; `None`: every request takes no time and is durable at once.
     pub(super) flash: Option<ModelledFlash>,
     pub(super) faults: Faults,
     pub(super) plan: Option<Plan>,
     pub(super) powered: bool,
-    /// It is stored: nothing more is taken.
+    /// Whether the device is stored and refuses requests.
     pub(super) closed: bool,
-    /// When each power cut was.
+    /// Moments of the power cuts.
     pub(super) cuts: Vec<Nanos>,
     pub(super) last_cut: Option<CutReport>,
     pub(super) read_only: Option<String>,
     pub(super) recorder: Option<Recorder>,
-    /// Where the flash's state stays.
+    /// The store of the flash's state.
     pub(super) store: Option<Store>,
 }
 
-/// A request that was taken.
+/// An accepted request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ticket {
-    /// When it ends, in the device's time.
+    /// Its completion, in the device's time.
     pub(super) ended: Nanos,
-    /// And in real time; absent where nothing is modelled.
+    /// Its completion in real time; `None` if no flash is modelled.
     pub(super) deadline: Option<Nanos>,
-    /// Power cuts before it.
+    /// Number of power cuts before the request.
     pub(super) cuts: usize,
 }
 

@@ -70,7 +70,7 @@ impl Core {
             recorder.note(&record, None);
         }
         if let Some(store) = &mut self.store {
-            // Where there is no room for it, a state that is stored later has what it did.
+            // Without room for the record, the next stored state contains the recovery.
             let _ = store.reserve().and_then(|()| store.note(&record)).map_err(|_| store.miss());
         }
     }

@@ -9,12 +9,12 @@ use super::request::Work;
 use crate::data::Data;
 use crate::record::{Record, RecordKind};
 
-/// A modelled flash and what a power cut would bring back.
+/// A modelled flash, and the data that a power cut would restore.
 #[derive(Debug)]
 pub(crate) struct ModelledFlash {
     pub(crate) flash: Flash,
     undo: Undo,
-    /// The last change that the flash has numbered.
+    /// Number of the flash's last change.
     changes: u64,
     trim: TrimKind,
 }
@@ -105,7 +105,7 @@ impl ModelledFlash {
         Ok(true)
     }
 
-    /// The power is gone at `at` and comes back at once: the data is what survived.
+    /// Cuts the power at `at`, which returns at once, and restores the data that survived.
     pub(crate) fn cut(&mut self, data: &Data, at: Nanos) -> io::Result<CutReport> {
         let mut report = CutReport { virtual_ns: at, ..CutReport::default() };
         let Ok(cut) = self.flash.power_cut(at) else {

@@ -23,11 +23,11 @@ use crate::settings::Settings;
 use crate::store::{DataFile, Store, StoredState, check_store};
 use flashlag_flash::{SECTOR, is_instant, model_of_size};
 
-/// So much is loaded at a time.
+/// Bytes that are loaded at a time.
 const PIECE: u64 = 64 << 10;
 
 impl ServedDevice {
-    /// Makes the device that the settings say.
+    /// Makes the device of the settings.
     ///
     /// # Errors
     /// What is wrong with them, by name; a file that can't be used.
@@ -84,7 +84,7 @@ impl ServedDevice {
         Ok(served)
     }
 
-    /// What it holds at first: an image, or what was in its file though no flash lay beside it.
+    /// Loads the first content: an image, or the file's data if no flash is stored beside it.
     fn fill(&self, was_there: bool) -> Result<(), ServeError> {
         let mut core = self.core();
         if let Some(image) = &self.settings.image {
@@ -95,7 +95,7 @@ impl ServedDevice {
         Ok(())
     }
 
-    /// Stores what is to stay. Requests that come afterwards are refused.
+    /// Stores the device and refuses requests from then on.
     ///
     /// # Errors
     /// A file that can't be written.
@@ -190,7 +190,7 @@ impl Core {
     }
 }
 
-/// Where its data lies.
+/// The data of a device.
 fn data(settings: &Settings, size: Bytes, file: Option<&DataFile>) -> Result<Data, ServeError> {
     if let Some(file) = file {
         let opened = file.file.try_clone();
@@ -205,7 +205,7 @@ fn data(settings: &Settings, size: Bytes, file: Option<&DataFile>) -> Result<Dat
     })
 }
 
-/// A sparse file without a name, which goes with who holds it.
+/// A sparse file without a name, which the kernel deletes when it is closed.
 fn nameless(folder: &Path, size: Bytes) -> Result<File, ServeError> {
     let refuse = |error: io::Error| {
         ServeError::file("make a file in", folder, &error, "name a folder on another filesystem")

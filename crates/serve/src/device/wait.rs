@@ -1,4 +1,4 @@
-//! Waiting until a moment, as exactly as a system allows that wakes sleepers late.
+//! Waiting until a moment, on a system that wakes sleepers late.
 
 use std::cell::Cell;
 use std::num::NonZeroU64;
@@ -9,22 +9,21 @@ use flashlag_units::Nanos;
 use rustix::thread::{ClockId, clock_nanosleep_absolute, set_current_timer_slack};
 use rustix::time::Timespec;
 
-/// How late sleepers are woken, as a rule; a sleep that was later because the machine is busy
-/// counts as no more than the most.
+/// Limit of a sleep's lateness in the average, in nanoseconds: a busy machine is no measure.
 const LATE_MOST: u64 = 80_000;
-/// Sleeps that the rule is made of.
+/// Weight of the average, in sleeps.
 const MEMORY: u64 = 16;
 
 thread_local! {
     static PREPARED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// How late sleepers are woken at present, as all threads together have seen it.
+/// Moving average of the lateness of all threads' sleeps, in nanoseconds.
 static LATE: AtomicU64 = AtomicU64::new(30_000);
 /// One thread at a time spins: more would take the time of those that they serve.
 static SPINS: AtomicBool = AtomicBool::new(false);
 
-/// Waits until a moment of `CLOCK_MONOTONIC`; says how much later it is then.
+/// Waits until a moment of `CLOCK_MONOTONIC`; returns the lateness.
 ///
 /// A sleeper is woken late, by tens of microseconds where its CPU slept as well. So it is to be
 /// woken earlier by as much as that usually is, and one thread at a time spins for what is left.

@@ -61,11 +61,11 @@ pub struct Running {
     child: Child,
     said: KeptLines,
     reader: Option<JoinHandle<()>>,
-    /// As long as this is open the server lives.
+    /// The connection that keeps the server alive.
     _life: UnixStream,
     listen: Listen,
     control: PathBuf,
-    /// Sockets that are ours alone.
+    /// The directory of the sockets.
     _directory: OwnDirectory,
 }
 
@@ -112,7 +112,7 @@ impl Launch {
         command.arg(format!("--threads={threads}")).args(&self.options);
         command.arg(plugin).args(settings.arguments());
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-        // A Ctrl-C at the terminal is for us alone: who uses the device lets go of it first.
+        // In a process group of its own, against Ctrl-C: users of the device end first.
         command.process_group(0);
         let child = command.spawn().map_err(|error| ServeError::Server {
             program: nbdkit.display().to_string(),
@@ -147,7 +147,7 @@ fn begin(listener: &UnixListener, mut child: Child) -> Result<Begun, ServeError>
     }
 }
 
-/// The device's queue, where there is such a device: said here, before anything is started.
+/// Checks the settings before anything is started. Returns the depth of the device's queue.
 fn check(settings: &Settings) -> Result<u32, ServeError> {
     let profile = Profile::find(&settings.profile).map_err(|error| ServeError::Profile {
         name: settings.profile.clone(),
@@ -272,7 +272,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // Nobody is left to tell.
+        // An error can't be returned from here.
         let _ = self.end();
         let _ = self.reader.take().map(JoinHandle::join);
         if let Listen::Unix(path) = &self.listen {

@@ -1,4 +1,4 @@
-//! What a server says while it starts: that it is ready, and what is wrong.
+//! The messages of a server while it starts: readiness and errors.
 
 use std::collections::VecDeque;
 use std::io::{self, BufRead, BufReader, Read};
@@ -45,7 +45,7 @@ impl KeptLines {
     }
 }
 
-/// Why a server is not ready; said of its program.
+/// Why a server is not ready, as the rest of a sentence about its program.
 #[derive(Debug, Error)]
 pub(super) enum NotReady {
     #[error("ended before it was ready")]

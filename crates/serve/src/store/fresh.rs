@@ -1,4 +1,4 @@
-//! A file that takes another's place at once, when it is whole.
+//! A file that replaces another in one step when it is complete.
 
 use std::fs::File;
 use std::io;
@@ -11,7 +11,7 @@ pub(crate) const PRIVATE: u32 = 0o600;
 /// A file beside its place, which is removed unless it is put there.
 #[derive(Debug)]
 pub(super) struct NewFile {
-    /// Absent once it is in its place.
+    /// The temporary path; `None` once the file is in its place.
     file: Option<File>,
     made: PathBuf,
     place: PathBuf,
@@ -21,7 +21,7 @@ impl NewFile {
     /// An empty file, which only its owner may read.
     pub(super) fn create(place: &Path) -> io::Result<NewFile> {
         let made = super::beside(place, ".new");
-        // Of a server that was killed.
+        // Left by a killed server.
         let _ = std::fs::remove_file(&made);
         let mut options = File::options();
         let file = options.read(true).write(true).create_new(true).mode(PRIVATE).open(&made)?;

@@ -17,7 +17,7 @@ pub(super) const ADVICE: &str = "remove this file and the one that ends in .log 
 /// Characters of a name from a file that a message shows.
 const SHOWN: usize = 40;
 
-/// Whose state it is: the first line of a stored flash, as JSON.
+/// The device and version of a stored flash: its first line, as JSON.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Header {
@@ -30,7 +30,7 @@ pub(super) struct Header {
     pub(super) form: String,
     pub(super) size_bytes: Bytes,
     pub(super) seed: u64,
-    /// The device's time.
+    /// The device's time when the state was stored.
     pub(super) now: Nanos,
     /// SHA-256 of the state itself: the first line of its log.
     pub(super) state: String,
@@ -75,7 +75,7 @@ impl Header {
         })
     }
 
-    /// The device that it is of.
+    /// The device of the state.
     pub(super) fn wanted(&self) -> ExpectedDevice<'_> {
         ExpectedDevice { profile: &self.profile, size: self.size_bytes, seed: self.seed }
     }

@@ -24,11 +24,11 @@ const ADVICE: &str = "put the log back, or remove it and the file that ends in .
 #[derive(Debug)]
 pub(super) struct Log {
     file: File,
-    /// Where the first record is.
+    /// Offset of the first record.
     begin: u64,
-    /// Where the next record goes: what lies behind it is no whole record.
+    /// Offset of the next record; bytes behind it are no whole record.
     end: u64,
-    /// Up to here the disk has room.
+    /// Offset up to which the disk has room.
     reserved: u64,
 }
 
@@ -51,7 +51,7 @@ impl NewLog {
         Ok(NewLog { fresh, path: path.to_owned(), begin: line.len() as u64 })
     }
 
-    /// Takes the place of the log before it.
+    /// Replaces the log before it.
     pub(super) fn put(self) -> Result<Log, ServeError> {
         let NewLog { fresh, path, begin } = self;
         let file = fresh.put().map_err(|error| Log::refuse(&path, &error))?;

@@ -1,4 +1,4 @@
-//! What of a device outlives its server: beside the file with its data, the state of its flash.
+//! The files of a device that outlive its server: its data, and the state of its flash.
 //!
 //! `FILE` has the data, sparse, as it is: an image that anything can read. `FILE.flash` has the
 //! flash as it was at some moment, `FILE.log` every request since then. Both together give the
@@ -53,7 +53,7 @@ pub(crate) struct Store {
     lost: bool,
 }
 
-/// What a store held.
+/// The content of a store.
 #[derive(Debug)]
 pub(crate) struct StoredState {
     pub(crate) store: Store,
@@ -62,7 +62,7 @@ pub(crate) struct StoredState {
     pub(crate) now: Nanos,
 }
 
-/// Another name beside a file's.
+/// A file's path with another ending.
 fn beside(path: &Path, ending: &str) -> PathBuf {
     let mut name = OsString::from(path);
     name.push(ending);
@@ -119,7 +119,7 @@ impl DataFile {
 }
 
 impl Store {
-    /// The flash that lies beside a data file; `None` where there is none yet.
+    /// The flash stored beside a data file; `None` if none is stored yet.
     ///
     /// # Errors
     /// Files that are damaged, or of another device.
@@ -180,7 +180,7 @@ impl Store {
         self.log.reserve()
     }
 
-    /// A request was taken.
+    /// Adds an accepted request to the log.
     pub(crate) fn note(&mut self, record: &Record) -> io::Result<()> {
         let noted = if record.ended > LATEST {
             Err(io::Error::other("the device's time is over: begin another store"))

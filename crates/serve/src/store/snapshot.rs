@@ -1,4 +1,4 @@
-//! A stored flash: a line of JSON that says whose it is, then the flash in postcard's form.
+//! A stored flash: a line of JSON with its device, then the flash in postcard's form.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -24,7 +24,7 @@ fn damaged(path: &Path, reason: &str) -> ServeError {
     refuse(path, &io::Error::other(plain(reason)))
 }
 
-/// Whose the flash in a file is; `None` where there is none.
+/// The device of the flash in a file; `None` without a file.
 pub(super) fn header(path: &Path) -> Result<Option<Header>, ServeError> {
     Ok(open(path)?.map(|(header, _)| header))
 }
@@ -57,7 +57,7 @@ fn parse(path: &Path, line: &[u8]) -> Result<Header, ServeError> {
     Ok(header)
 }
 
-/// What is in a file, of the device that is wanted; `None` where there is none.
+/// The flash in a file, of this device; `None` without a file.
 pub(super) fn read(path: &Path, wanted: &Header) -> Result<Option<(Header, Flash)>, ServeError> {
     let Some((header, mut reader)) = open(path)? else { return Ok(None) };
     let length = reader.get_ref().metadata().map_err(|error| refuse(path, &error))?.len();

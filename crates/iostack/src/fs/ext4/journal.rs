@@ -32,7 +32,7 @@ pub(super) struct Journal {
     began: Option<Nanos>,
     /// Committed blocks that are not in their places, and when they were first committed.
     dirty: BTreeMap<Block, Nanos>,
-    /// When the oldest of them was committed, or earlier.
+    /// Commit time of the oldest dirty block, or earlier.
     oldest: Option<Nanos>,
 }
 
