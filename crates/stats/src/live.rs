@@ -188,3 +188,72 @@ impl Live {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: fn(u64) -> Nanos = Nanos::from_millis;
+
+    fn histogram(waits: &[u64]) -> Histogram {
+        let mut histogram = Histogram::new();
+        waits.iter().for_each(|ms| histogram.record(MS(*ms)));
+        histogram
+    }
+
+    /// Publishes an interval that ends at `elapsed` and whose longest wait is `longest`.
+    fn publish(live: &Live, total: &Histogram, longest: u64, elapsed: u64) {
+        live.publish((total, total), MS(longest), MS(elapsed), Bytes(77), Some(Bytes(5)));
+    }
+
+    #[test]
+    fn a_snapshot_has_what_was_published_last() {
+        let live = Live::default();
+        let (total, felt) = (histogram(&[1; 50]), histogram(&[3; 2000]));
+        live.publish((&total, &felt), MS(2), MS(10), Bytes(77), Some(Bytes(5)));
+        live.set_written(Bytes(99));
+        let shown = live.snapshot();
+        assert_eq!((shown.ops, shown.bytes, shown.elapsed), (50, Bytes(77), MS(10)));
+        assert_eq!((shown.filled, shown.written, shown.intervals), (Bytes(5), Bytes(99), 1));
+        // Percentiles and the longest wait are those that a user feels.
+        assert_eq!(Some(shown.median), felt.percentile(Percentile::P50));
+        assert_eq!(Some(shown.p99), felt.percentile(Percentile::P99));
+        assert_eq!(shown.longest, MS(3));
+        assert_eq!(live.buckets().iter().sum::<u64>(), 50);
+        live.reset();
+        assert_eq!(live.snapshot(), Snapshot::default());
+        assert!(live.buckets().iter().all(|count| *count == 0));
+    }
+
+    #[test]
+    fn the_latest_32_intervals_are_kept_in_order_with_their_starts() {
+        let live = Live::default();
+        let total = histogram(&[1]);
+        for number in 1..=40u64 {
+            publish(&live, &total, number, number * 10);
+        }
+        let shown = live.snapshot();
+        assert_eq!(shown.intervals, 40);
+        let longest: Vec<u64> = shown.recent.iter().map(|wait| wait.0 / 1_000_000).collect();
+        assert_eq!(longest, (9..=40).collect::<Vec<u64>>());
+        let from: Vec<u64> = shown.recent_from.iter().map(|from| from.0 / 10_000_000).collect();
+        assert_eq!(from, (8..=39).collect::<Vec<u64>>(), "each began where the last one ended");
+    }
+
+    #[test]
+    fn threads_are_gathered_by_sum_and_maximum_and_only_when_an_interval_has_ended() {
+        let parts = [Arc::new(Live::default()), Arc::new(Live::default())];
+        let whole = Live::default();
+        whole.gather(&parts);
+        assert_eq!(whole.snapshot().intervals, 0, "nothing has ended yet");
+        publish(&parts[0], &histogram(&[1, 9]), 9, 10);
+        publish(&parts[1], &histogram(&[4]), 4, 20);
+        whole.gather(&parts);
+        let shown = whole.snapshot();
+        assert_eq!((shown.ops, shown.bytes, shown.elapsed), (3, Bytes(2 * 77), MS(20)));
+        assert_eq!(shown.longest, MS(9), "exact, not the bucket's middle");
+        assert_eq!(shown.recent[SPARKLINE - 1], MS(9));
+        whole.gather(&parts);
+        assert_eq!(whole.snapshot().intervals, 1, "nothing new");
+    }
+}

@@ -291,7 +291,7 @@ fn student(freedom: f64) -> f64 {
     let below = freedom.floor();
     match FEW.get(below as usize - 1..below as usize + 1) {
         Some([low, high]) => low + (high - low) * (freedom - below),
-        // The Cornish-Fisher expansion is within 0.001 from 11 on.
+        // The Cornish-Fisher expansion is within 0.003 from 10 on.
         _ => NORMAL + 2.372 / freedom + 2.823 / (freedom * freedom),
     }
 }

@@ -1,4 +1,6 @@
 //! Coverage: of two samples of one distribution, the interval holds 1 in about 95 % of cases.
+mod parts;
+
 use super::beta::{beta, normal};
 use super::{Figure, RatioInterval, Sample, compare};
 use crate::{Histogram, Interval, Percentile};

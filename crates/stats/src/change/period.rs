@@ -109,3 +109,117 @@ fn spikes(series: &[Interval]) -> Vec<(Nanos, Nanos)> {
     }
     spikes
 }
+
+#[cfg(test)]
+mod tests {
+    use flashlag_units::Bytes;
+
+    use super::*;
+
+    const MS: fn(u64) -> Nanos = Nanos::from_millis;
+
+    /// Events of `length` at these milliseconds.
+    fn events(at: &[u64], length: Nanos) -> Vec<(Nanos, Nanos)> {
+        at.iter().map(|at| (MS(*at), length)).collect()
+    }
+
+    #[test]
+    fn six_events_at_equal_distances_have_a_period_and_five_have_none() {
+        let even = [100, 1100, 2100, 3100, 4100, 5100];
+        let found = regular(&events(&even, MS(10))).unwrap();
+        assert_eq!(found, Period { first: MS(100), length: MS(1000), stalls: 6 });
+        assert_eq!(regular(&events(&even[..5], MS(10))), None);
+    }
+
+    #[test]
+    fn one_distance_in_five_may_span_two_periods_and_not_two_of_six() {
+        let missed = regular(&events(&[0, 1000, 2000, 4000, 5000, 6000], MS(10))).unwrap();
+        assert_eq!((missed.length, missed.stalls), (MS(1000), 6));
+        assert_eq!(regular(&events(&[0, 1000, 3000, 4000, 6000, 7000, 8000], MS(10))), None);
+    }
+
+    #[test]
+    fn distances_may_deviate_by_twelve_percent_of_the_period() {
+        // By turns longer and shorter by `off`, five times: about a median that is one of them, the
+        // mean of all is off too, so the deviations are computed here.
+        let alternating = |off: u64| {
+            let mut at = vec![0];
+            for step in 0..6 {
+                let last = at[step];
+                at.push(last + if step % 2 == 0 { 1000 + off } else { 1000 - off });
+            }
+            regular(&events(&at, MS(1))).is_some()
+        };
+        // Three of each: the mean is 1,000, and each deviates by `off`.
+        assert!(alternating(119) && !alternating(121));
+    }
+
+    #[test]
+    fn stalls_that_take_more_than_half_of_their_period_are_no_events() {
+        let even = [0, 1000, 2000, 3000, 4000, 5000];
+        assert!(regular(&events(&even, MS(500))).is_some());
+        assert!(regular(&events(&even, MS(501))).is_none());
+    }
+
+    #[test]
+    fn stalls_that_overlap_or_touch_are_one_event_as_long_as_all_of_them() {
+        let of = |parts: &[(u64, u64)]| {
+            let events: Vec<_> = parts.iter().map(|(at, length)| (MS(*at), MS(*length))).collect();
+            let joined = join_overlapping(&events);
+            joined.iter().map(|(at, length)| (at.0 / 1_000_000, length.0 / 1_000_000)).collect()
+        };
+        let joined: Vec<(u64, u64)> = of(&[(0, 10), (5, 20), (25, 5), (31, 1)]);
+        assert_eq!(joined, [(0, 30), (31, 1)]);
+        let within: Vec<(u64, u64)> = of(&[(0, 50), (10, 5)]);
+        assert_eq!(within, [(0, 50)]);
+    }
+
+    #[test]
+    fn short_stalls_do_not_hide_regular_long_ones() {
+        let mut events = events(&[0, 1000, 2000, 3000, 4000, 5000], MS(100));
+        for at in [130, 150, 470, 1333, 1777, 2210, 2954, 3501, 4770] {
+            events.push((MS(at), MS(1)));
+        }
+        events.sort_unstable();
+        assert_eq!(regular(&events), None);
+        let found = period_by_length(&events, 1).unwrap();
+        assert_eq!((found.length, found.stalls), (MS(1000), 6));
+        assert_eq!(period_by_length(&events, MS(1001).0), None);
+        assert!(period_by_length(&events, MS(1000).0).is_some());
+        assert_eq!(period_by_length(&[], 1), None);
+    }
+
+    fn interval(ends: u64, longest: u64) -> Interval {
+        Interval {
+            ends: MS(ends),
+            bytes: Bytes(1),
+            filled: None,
+            temperature_millicelsius: None,
+            exact: (Nanos(1), MS(longest), MS(longest)),
+            buckets: Vec::new(),
+        }
+    }
+
+    /// Sixty intervals of 100 ms, of which every `every`-th has a wait of `longest`, all others 4 ms.
+    fn series(every: u64, longest: u64) -> Vec<Interval> {
+        (1..=60).map(|at| interval(at * 100, if at % every == 0 { longest } else { 4 })).collect()
+    }
+
+    #[test]
+    fn a_spike_is_a_wait_of_more_than_five_times_the_usual_and_no_longer_than_its_interval() {
+        assert_eq!(spikes(&series(10, 20)), []);
+        let found = spikes(&series(10, 21));
+        assert_eq!(found.len(), 6);
+        assert_eq!(found[0], (MS(900), MS(21)), "it began with its interval");
+        assert_eq!(spikes(&series(10, 900))[0], (MS(900), MS(100)));
+        assert_eq!(spikes(&[interval(100, 0), interval(200, 0)]), []);
+    }
+
+    #[test]
+    fn spikes_are_periodic_from_four_intervals_on() {
+        let found = |every| period_of(&series(every, 50), &[]).map(|period| period.length);
+        assert_eq!(found(10), Some(MS(1000)));
+        assert_eq!(found(4), Some(MS(400)));
+        assert_eq!(found(3), None);
+    }
+}

@@ -177,3 +177,127 @@ pub(super) fn median(values: &[f64]) -> f64 {
         count => f64::midpoint(sorted[count / 2 - 1], sorted[count / 2]),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_values_share_the_mean_of_their_ranks() {
+        assert_eq!(ranks(&[30.0, 10.0, 20.0, 20.0]), [4.0, 1.0, 2.5, 2.5]);
+        assert_eq!(ranks(&[5.0; 3]), [2.0; 3]);
+    }
+
+    #[test]
+    fn a_median_is_the_middle_value_or_the_mean_of_two() {
+        assert_eq!(median(&[]), 0.0);
+        assert_eq!(median(&[7.0]), 7.0);
+        assert_eq!(median(&[3.0, 1.0, 2.0]), 2.0);
+        assert_eq!(median(&[4.0, 1.0, 2.0, 10.0]), 3.0);
+    }
+
+    #[test]
+    fn windows_are_the_whole_then_half_of_it_at_every_quarter_down_to_24() {
+        assert_eq!(windows_in(&(0..48)), [0..48, 0..24, 12..36, 24..48]);
+        assert_eq!(windows_in(&(100..148)), [100..148, 100..124, 112..136, 124..148]);
+        assert_eq!(windows_in(&(0..47)), [0..47], "half of it is too short");
+        assert_eq!(windows_in(&(5..25)), [5..25], "a short series is one window");
+        assert_eq!(windows_in(&(0..10)), [0..10]);
+        assert_eq!(windows_in(&(0..9)), [], "two levels of five are ten values");
+        let long = windows_in(&(0..96));
+        assert_eq!(long.len(), 1 + 3 + 7);
+    }
+
+    #[test]
+    fn the_best_split_has_wilcoxons_standardised_rank_sum() {
+        // Six of 1, six of 2: ranks 3.5 and 9.5 about 6.5, variance 9; 18 over √(6·6/11·9).
+        let mut step = vec![1.0; 6];
+        step.extend([2.0; 6]);
+        let (at, score) = best_split(&step, 0..12).unwrap();
+        assert_eq!(at, 6);
+        assert!((score - 11f64.sqrt()).abs() < 1e-12, "{score}");
+        assert_eq!(best_split(&[3.0; 20], 0..20), None);
+        let mut shifted = vec![9.0; 4];
+        shifted.extend(&step);
+        assert_eq!(best_split(&shifted, 4..16).map(|(at, _)| at), Some(10));
+    }
+
+    #[test]
+    fn no_level_is_shorter_than_five() {
+        let mut early = vec![1.0; 3];
+        early.extend([2.0; 17]);
+        assert_eq!(best_split(&early, 0..20).map(|(at, _)| at), Some(5));
+        let mut late = vec![1.0; 17];
+        late.extend([2.0; 3]);
+        assert_eq!(best_split(&late, 0..20).map(|(at, _)| at), Some(15));
+        assert_eq!(best_split(&[1.0, 2.0, 3.0], 0..3), None);
+    }
+
+    #[test]
+    fn neighbours_are_correlated_about_their_own_levels_and_wild_values_are_drawn_in() {
+        // About 2 and 12: −1, 1, −1, 1, then again: products −7 over squares 8.
+        let values = [1.0, 3.0, 1.0, 3.0, 11.0, 13.0, 11.0, 13.0];
+        assert!((neighbour_correlation(&values, 4) + 7.0 / 8.0).abs() < 1e-12);
+        assert_eq!(neighbour_correlation(&[5.0; 8], 4), 0.0);
+        // About the median of 1: 0, −2, 0, −2, 999, −2, 0, −2, 0. Half of them are 2 or more apart
+        // from it, so 999 counts as 3·1.4826·2.
+        let wild = [1.0, -1.0, 1.0, -1.0, 1000.0, -1.0, 1.0, -1.0, 1.0];
+        let limit = 3.0 * 1.4826 * 2.0;
+        let expected = -2.0 * 2.0 * limit / (4.0 * 4.0 + limit * limit);
+        let found = neighbour_correlation(&wild, 9);
+        assert!((found - expected).abs() < 1e-12, "{found} for {expected}");
+    }
+
+    #[test]
+    fn a_contrast_is_the_larger_over_the_smaller() {
+        assert_eq!(contrast(2.0, 6.0), 3.0);
+        assert_eq!(contrast(6.0, 2.0), 3.0);
+        assert_eq!(contrast(0.0, 0.0), 1.0);
+        assert_eq!(contrast(0.0, 1.0), f64::INFINITY);
+    }
+
+    #[test]
+    fn the_levels_that_are_most_alike_are_joined_first_while_they_are_less_apart_than_asked() {
+        let values: Vec<f64> = [1.0, 1.2, 1.3, 2.6].iter().flat_map(|level| [*level; 10]).collect();
+        let joined = |least_ratio: f64| {
+            let mut bounds = vec![0, 10, 20, 30, 40];
+            join_alike(&values, &mut bounds, least_ratio);
+            bounds
+        };
+        assert_eq!(joined(1.05), [0, 10, 20, 30, 40]);
+        assert_eq!(joined(1.1), [0, 10, 30, 40]);
+        assert_eq!(joined(1.26), [0, 30, 40]);
+        assert_eq!(joined(5.0), [0, 40]);
+        // A ratio that is just as asked is far enough.
+        assert_eq!(joined(1.2), [0, 10, 30, 40]);
+    }
+
+    #[test]
+    fn a_border_moves_to_where_both_levels_fit_best_and_no_closer_than_five_to_the_next() {
+        let mut values = vec![1.0; 20];
+        values.extend([10.0; 20]);
+        for from in [8, 15, 20, 25, 32] {
+            let mut bounds = [0, from, 40];
+            refine(&values, &mut bounds);
+            assert_eq!(bounds, [0, 20, 40], "from {from}");
+        }
+        let mut early = vec![1.0; 2];
+        early.extend([10.0; 20]);
+        let mut bounds = [0, 6, 22];
+        refine(&early, &mut bounds);
+        assert!((5..=17).contains(&bounds[1]), "{bounds:?}");
+    }
+
+    #[test]
+    fn a_step_is_two_levels_and_what_never_changes_one() {
+        let mut values = vec![1.0; 30];
+        values.extend([3.0; 30]);
+        assert_eq!(levels(&values, 1.25), [0..30, 30..60]);
+        assert_eq!(levels(&values, 3.5), [0..60]);
+        assert_eq!(levels(&[4.0; 60], 1.25), [0..60]);
+        assert_eq!(levels(&[], 1.25), []);
+        let mut dip = vec![5.0; 90];
+        dip[30..60].fill(1.0);
+        assert_eq!(levels(&dip, 1.25), [0..30, 30..60, 60..90]);
+    }
+}
