@@ -132,16 +132,16 @@ impl Simulator for Simulations {
             count.borrow_mut().day(lived + 1, of);
             enough(run, lived)
         };
-        let done = sim::simulate_days(&request, days, &mut Shared(&count), &mut after_day);
+        let done = sim::simulate_days(&request, days, &mut SharedObserver(&count), &mut after_day);
         self.count.simulated();
         let (run, lived) = done.map_err(SimulationError::refused)?;
         Ok((ended(run)?, lived))
     }
 }
 
-struct Shared<'a, 'b>(&'a RefCell<&'b mut Count>);
+struct SharedObserver<'a, 'b>(&'a RefCell<&'b mut Count>);
 
-impl Observer for Shared<'_, '_> {
+impl Observer for SharedObserver<'_, '_> {
     fn event(&mut self, event: Event<'_>) {
         self.0.borrow_mut().event(event);
     }

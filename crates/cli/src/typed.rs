@@ -4,19 +4,19 @@ use std::fmt;
 
 /// The names of an option.
 #[derive(Clone, Copy, Debug)]
-pub struct Named {
+pub struct OptionNames {
     long: &'static str,
     short: Option<char>,
 }
 
 /// `-o`, `--output`
-pub const OUTPUT: Named = Named { long: "--output", short: Some('o') };
+pub const OUTPUT: OptionNames = OptionNames { long: "--output", short: Some('o') };
 /// `--report`
-pub const REPORT: Named = Named { long: "--report", short: None };
+pub const REPORT: OptionNames = OptionNames { long: "--report", short: None };
 /// `--leave`
-pub const LEAVE: Named = Named { long: "--leave", short: None };
+pub const LEAVE: OptionNames = OptionNames { long: "--leave", short: None };
 /// `--set`; several with different keys stand side by side.
-pub const SET: Named = Named { long: "--set", short: None };
+pub const SET: OptionNames = OptionNames { long: "--set", short: None };
 
 /// An error with a command that works instead. The command is printed on a line of its own, to be
 /// pasted.
@@ -37,7 +37,7 @@ impl fmt::Display for Suggestion {
 impl std::error::Error for Suggestion {}
 
 /// An error that suggests the typed command with these options set.
-pub fn suggest(error: impl fmt::Display, changes: &[(Named, &str)]) -> anyhow::Error {
+pub fn suggest(error: impl fmt::Display, changes: &[(OptionNames, &str)]) -> anyhow::Error {
     Suggestion { error: format!("{error}; this would work:"), command: with(changes) }.into()
 }
 
@@ -56,11 +56,11 @@ fn resuming(mut words: Vec<String>, output: &str) -> String {
 }
 
 /// The typed command with these options set, each in place of its former value.
-fn with(changes: &[(Named, &str)]) -> String {
+fn with(changes: &[(OptionNames, &str)]) -> String {
     changed(std::env::args().skip(1).collect(), changes)
 }
 
-fn changed(mut words: Vec<String>, changes: &[(Named, &str)]) -> String {
+fn changed(mut words: Vec<String>, changes: &[(OptionNames, &str)]) -> String {
     for (option, value) in changes {
         remove(&mut words, *option, value);
         words.push(option.short.map_or(option.long.to_owned(), |short| format!("-{short}")));
@@ -71,7 +71,7 @@ fn changed(mut words: Vec<String>, changes: &[(Named, &str)]) -> String {
 }
 
 /// Removes an option and its value, in every spelling; of `--set`, only the one with the same key.
-fn remove(words: &mut Vec<String>, option: Named, value: &str) {
+fn remove(words: &mut Vec<String>, option: OptionNames, value: &str) {
     let key = |pair: &str| pair.split('=').next().map(str::to_owned);
     let is_meant = |given: &str| option.long != SET.long || key(given) == key(value);
     let short = option.short.map(|short| format!("-{short}"));
@@ -109,7 +109,7 @@ pub fn quoted(word: &str) -> String {
 mod tests {
     use super::*;
 
-    fn after(words: &[&str], changes: &[(Named, &str)]) -> String {
+    fn after(words: &[&str], changes: &[(OptionNames, &str)]) -> String {
         changed(words.iter().map(|&word| word.to_owned()).collect(), changes)
     }
 

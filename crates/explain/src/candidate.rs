@@ -21,7 +21,7 @@ pub enum Candidate {
     Not(RuledOut),
 }
 
-/// What is suspected and what would remove it.
+/// A suspected cause and its fix.
 pub struct Suspicion {
     pub id: FindingId,
     pub action: FindingAction,

@@ -8,7 +8,7 @@ use flashlag_stats::Histogram;
 use flashlag_units::Nanos;
 
 use crate::figures::Figures;
-use crate::histograms::{felt, restored};
+use crate::histograms::{response_histogram, restored};
 
 /// A mean with its standard error, both in nanoseconds.
 #[derive(Clone, Copy, Debug)]
@@ -18,7 +18,7 @@ pub struct Mean {
     pub n: u64,
 }
 
-/// Fewer intervals than this say nothing of how a phase varies over time.
+/// Minimum intervals to estimate the variation over time.
 const LEAST_INTERVALS: usize = 8;
 
 impl Mean {
@@ -41,8 +41,8 @@ impl Mean {
     /// error is the larger of that of independent values and that between intervals (the
     /// linearized variance of a ratio of sums, intervals as clusters).
     pub fn of_phase(phase: &Phase) -> Option<Mean> {
-        let mut mean = Mean::of(&felt(phase)?)?;
-        // Intervals hold latencies, not responses.
+        let mut mean = Mean::of(&response_histogram(phase)?)?;
+        // Intervals have latencies, not responses.
         let closed = phase.response_histogram.is_none();
         if closed && let Some(error) = error_between_intervals(phase) {
             mean.error = mean.error.max(error);
@@ -91,7 +91,7 @@ impl Side {
 }
 
 /// By how much the first side waits longer than the second, a share of all operations concerned.
-/// `None` where the numbers are too large to tell.
+/// `None` if the numbers are too large.
 pub fn effect(per: Counted, now: &Side, fixed: &Side, share: f64) -> Option<FindingEffect> {
     let per_thousand = |nanos: f64| nanos * share * 1e3 / 1e9;
     let (a, b) = (now.mean, fixed.mean);

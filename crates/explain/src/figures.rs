@@ -2,7 +2,7 @@ use flashlag_schema::{Lag, LatencySummary, Phase};
 use flashlag_stats::{Histogram, Percentile};
 use flashlag_units::{Nanos, ratio};
 
-use crate::histograms::felt;
+use crate::histograms::response_histogram;
 use crate::overload::is_overloaded;
 
 /// Latency figures of one distribution: times in nanoseconds, a percentile absent where fewer than ten values
@@ -51,19 +51,19 @@ impl Figures {
         Figures { n, overloaded: true, ..Figures::default() }
     }
 
-    /// Of what a person would have waited in that phase: from the intended start where there was a
+    /// The figures of a phase as users see it: from the intended start if there was a
     /// schedule, else from the call.
     pub fn of_phase(phase: &Phase) -> Figures {
         if is_overloaded(phase) {
             return Figures::of_overloaded(phase.ops);
         }
-        match felt(phase) {
+        match response_histogram(phase) {
             Some(histogram) => Figures::of(&histogram),
             None => Figures::of_summary(phase.ops, &phase.latency_ns),
         }
     }
 
-    /// Of a stored summary, which does not say how many were late.
+    /// The figures of a stored summary, which lacks the number of late operations.
     pub fn of_summary(n: u64, summary: &LatencySummary) -> Figures {
         let LatencySummary { p50, p90, p99, p999, max, mean, .. } = *summary;
         Figures { n, p50, p90, p99, p999, max, mean, late: None, overloaded: false }

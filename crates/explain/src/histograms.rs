@@ -3,9 +3,9 @@
 use flashlag_schema::{Phase, StoredHistogram};
 use flashlag_stats::Histogram;
 
-/// What a person would have waited in a phase, as a histogram: from the intended start where there
+/// The latency of a phase as users see it, as a histogram: from the intended start if there
 /// was a schedule, else from the call. `None` where the stored one is broken.
-pub fn felt(phase: &Phase) -> Option<Histogram> {
+pub fn response_histogram(phase: &Phase) -> Option<Histogram> {
     restored(phase.response_histogram.as_ref().unwrap_or(&phase.histogram))
 }
 

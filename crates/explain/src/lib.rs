@@ -1,4 +1,4 @@
-//! Why a run lagged: typed causes with their evidence, what was ruled out, what operations waited
+//! Explanations of lag: typed causes with their evidence, what was ruled out, what operations waited
 //! for. A pure function over a run's phases and checks; the words for people are elsewhere.
 //!
 //! [`findings`] derives, [`attach`] stores, [`verify`] compares what is stored with what follows.
@@ -33,7 +33,7 @@ use candidate::{Candidate, Context};
 pub use doubt::{cpu_cause, failed, failed_for, is_trusted};
 pub use effect::{lowers_median, slowest_remain};
 pub use figures::Figures;
-pub use histograms::{felt, merged, restored};
+pub use histograms::{merged, response_histogram, restored};
 pub use overload::{due, is_overloaded};
 pub use plan::{Plan, SaveKind, is_fill};
 pub use stalls::{is_usual, of_phase as stalls_of};
@@ -41,10 +41,10 @@ pub use subjects::Subjects;
 pub use verdict::{FREEZE, LagVerdict, NOTICED, verdict};
 pub use verify::verify;
 
-/// A cause that costs less, in seconds per 1,000 operations, is left out: it would print as none.
+/// Minimum cost of a cause, in seconds per 1,000 operations: a smaller one would print as 0.
 const LEAST_COST: f64 = 0.05;
 
-/// Version of the rules in this crate: to be raised with every change of what is found.
+/// Version of the rules in this crate; raise it with every change of the findings.
 pub const RULES: u32 = 1;
 
 /// The findings of a run, derived from its phases and checks.

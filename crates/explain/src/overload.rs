@@ -8,7 +8,7 @@ use flashlag_schema::Phase;
 
 use crate::histograms::restored;
 
-/// Fewer operations than this say nothing about growth.
+/// Minimum operations to detect growth.
 const LEAST: u64 = 3;
 
 /// Whether a phase could not keep its schedule.

@@ -35,7 +35,7 @@ fn journal(context: &Context<'_>, main: &Phase) -> Option<Candidate> {
     weigh(context.run, rollback, wal, suspicion)
 }
 
-/// Trimmed against what came right before it: deleted, where that was measured, else full.
+/// Trimmed against the state before it: deleted if that was measured, else full.
 fn trim(run: &Run, main: &Phase) -> Option<Candidate> {
     let trimmed = same_test(run, main, State::Trimmed)?;
     let deleted = same_test(run, main, State::Deleted);
@@ -104,7 +104,7 @@ fn grew_alike(one: &Phase, other: &Phase) -> bool {
     };
     match (share(one), share(other)) {
         (Some(one), Some(other)) => (one - other).abs() <= APART,
-        // Where growth is not known it can't be held against a difference.
+        // Unknown growth can't explain a difference.
         _ => true,
     }
 }

@@ -1,4 +1,4 @@
-//! The scenario of a run, and what its saves did.
+//! The scenario of a run, and the statements of its saves.
 
 use flashlag_schema::scenario::{JournalMode, Scenario, Statement, Step, Synchronous, Test};
 use flashlag_schema::{Operation, Phase, Run};
@@ -19,7 +19,7 @@ impl Plan {
         self.0.as_ref()?.tests.get(name)
     }
 
-    /// Whether that test is what a fill step runs.
+    /// Whether a fill step runs that test.
     pub fn is_fill(&self, name: &str) -> bool {
         let steps = self.0.iter().flat_map(|scenario| &scenario.steps);
         steps.into_iter().any(|step| matches!(step, Step::Fill { test, .. } if test == name))

@@ -5,7 +5,7 @@ use crate::figures::Figures;
 use crate::plan::{Plan, SaveKind, is_fill};
 use crate::verdict::{LagVerdict, verdict};
 
-/// The tests that a run is explained by: the one that decides how it lags, and those beside it that
+/// The tests that explain a run: the one that decides its verdict, and those beside it that
 /// differ from it in one thing.
 pub struct Subjects<'a> {
     /// The save of SQLite's default kind in the fullest stage, in its worst repetition; else another

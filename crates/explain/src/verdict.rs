@@ -5,7 +5,7 @@ use flashlag_stats::{Histogram, Percentile};
 use flashlag_units::Nanos;
 
 use crate::doubt::is_trusted;
-use crate::histograms::felt;
+use crate::histograms::response_histogram;
 use crate::overload::is_overloaded;
 
 /// A wait of this length is noticed.
@@ -77,6 +77,6 @@ pub fn verdict(run: &Run, phase: &Phase) -> Option<LagVerdict> {
     }
     match is_overloaded(phase) {
         true => Some(LagVerdict::Overloaded),
-        false => LagVerdict::of(&felt(phase)?),
+        false => LagVerdict::of(&response_histogram(phase)?),
     }
 }

@@ -9,7 +9,7 @@ use crate::doubt::failed_for;
 use crate::histograms::restored;
 use crate::subjects::Subjects;
 
-/// A group that waited this share for one thing, or more, was held by that.
+/// From this share of the wait on, one part is the main one.
 const HELD: f64 = 0.5;
 
 /// Ranks in ten-thousandths: above the first, up to the second.
@@ -55,7 +55,7 @@ fn doubt(run: &Run, main: &Phase, groups: &[&WaitGroupRecord]) -> Option<CheckId
     (!shown).then_some(first)
 }
 
-/// What holds half of a group's wait or more.
+/// The part that is half of a group's wait or more.
 fn cause(group: &WaitGroupRecord) -> StallCause {
     let parts = [
         (StallCause::Storage, group.blocked),

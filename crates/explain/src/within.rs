@@ -15,7 +15,7 @@ use crate::figures::Figures;
 use crate::histograms::restored;
 use crate::pairs::counted;
 
-/// From this share of the wait on, waiting for a CPU is a cause; below a fifth of it, it is none.
+/// From this share of the wait on, waiting for a CPU is a cause; below a fifth of this, it is ruled out.
 const CPU_IS_A_CAUSE: f64 = 0.05;
 /// A flush that takes less of a durable write is no cause.
 const FLUSH_IS_A_CAUSE: f64 = 0.2;
@@ -92,7 +92,7 @@ fn cpu(phase: &Phase) -> Option<Candidate> {
     Some(suspicion.weighed(share >= CPU_IS_A_CAUSE, sides, effect, evidence))
 }
 
-/// The flush's part of a durable write: no fix of its own, but what grouping saves.
+/// The flush's part of a durable write: it has no fix of its own, but grouping writes saves it.
 fn flush(phase: &Phase) -> Option<Candidate> {
     let flush = restored(phase.flush_histogram.as_ref()?)?.mean()?;
     let histogram = restored(&phase.histogram)?;

@@ -24,7 +24,7 @@ pub enum Format {
 /// Why a run or a comparison can't be written in a format.
 #[derive(Debug, Error)]
 pub enum ExportError {
-    /// The run has nothing that fio's format could hold.
+    /// The run has nothing that fio's format can represent.
     #[error(transparent)]
     Fio(#[from] fio::FioExportError),
     /// A format for single runs.
@@ -58,7 +58,7 @@ impl Format {
         }
     }
 
-    /// The endings of files in this format. fio's has none of its own: its files end in `json`, as
+    /// The file extensions of this format. fio's has none of its own: its files end in `json`, as
     /// run files do.
     pub fn endings(self) -> &'static [&'static str] {
         match self {

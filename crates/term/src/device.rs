@@ -130,7 +130,7 @@ mod tests {
         for width in [40, 80, 120] {
             let text = device_stats(&stats, Style::PLAIN.with_width(width));
             assert!(text.lines().all(|line| crate::text::width(line) <= width), "{text}");
-            assert!(!text.contains('\u{1b}') && text.contains("it has no power"), "{text}");
+            assert!(!text.contains('\u{1b}') && text.contains("without power"), "{text}");
             let words: Vec<&str> = text.split_whitespace().collect();
             let words = words.join(" ");
             for part in ["writes 50 (0 B), 2 FUA", "failed 3", "faults set 1", "recorded 9"] {

@@ -5,7 +5,7 @@ use flashlag_views::{Column, Figures, Judgement, LagVerdict, StripRow, figure_ce
 use crate::axis::Axis;
 use crate::line::{Line, Page};
 use crate::style::{Role, Style};
-use crate::table::drawn;
+use crate::table::styled;
 use crate::text::width;
 
 /// The picture of a run: a row for each distribution on one latency axis, with its figures.
@@ -150,7 +150,7 @@ impl Picture {
                 let (role, text) = verdict(bar);
                 line.add(Role::Ink, "  ").left(role, &text, room_of(*column) - 2);
             } else {
-                let (role, text) = drawn(&figure_cell(*column, bar.figures, bar.rate), trusted);
+                let (role, text) = styled(&figure_cell(*column, bar.figures, bar.rate), trusted);
                 line.right(role, &text, room_of(*column));
             }
         }

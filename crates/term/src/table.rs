@@ -103,7 +103,7 @@ impl Table {
                 let cells = cells.map(|(column, cell)| match (column, cell) {
                     // The longest stall is late whatever the limit was.
                     (Figure::Longest, Cell::Time(_)) if row.trusted() => (Role::Late, cell.text()),
-                    _ => drawn(cell, row.trusted()),
+                    _ => styled(cell, row.trusted()),
                 });
                 let cells = cells.collect();
                 table.row((role, &marked(&label(row), row.trusted())), cells);
@@ -269,7 +269,7 @@ pub(crate) fn spare(column: Figure) -> u8 {
 }
 
 /// The text of a cell with its role: late if the row is trusted, muted without a value.
-pub(crate) fn drawn(cell: &Cell, trusted: bool) -> (Role, String) {
+pub(crate) fn styled(cell: &Cell, trusted: bool) -> (Role, String) {
     let role = match cell {
         _ if !trusted => Role::Muted,
         Cell::Missing(_) => Role::Muted,

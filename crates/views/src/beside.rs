@@ -7,20 +7,20 @@ use flashlag_schema::{Phase, Run};
 use flashlag_units::Bytes;
 
 /// The published throughputs of the device of a simulated run.
-pub(crate) struct Beside {
+pub(crate) struct PublishedBeside {
     profile: Option<Profile>,
     /// The check whose protocol the run repeats, if it repeats one.
     check: Option<ProfileCheck>,
 }
 
-impl Beside {
-    pub fn of(run: &Run) -> Beside {
+impl PublishedBeside {
+    pub fn of(run: &Run) -> PublishedBeside {
         let text = run.target.profile.as_ref().map(|profile| profile.text.as_str());
         let profile = text.and_then(|text| Profile::parse(text).ok());
         let checks = profile.iter().flat_map(|profile| &profile.checks);
         let repeats = |check: &&ProfileCheck| repeats(run, profile.as_ref(), check);
         let check = checks.into_iter().find(repeats).cloned();
-        Beside { profile, check }
+        PublishedBeside { profile, check }
     }
 
     /// The figure for this phase's state, run and test; none where the run was not made by the

@@ -1,12 +1,12 @@
-//! What a run cost the device, in words.
+//! The cost of a run for the device.
 
 use flashlag_schema::{Run, TargetKind};
 use flashlag_units::{Bytes, Nanos};
 
 use crate::format;
 
-/// `Wrote 14 GB in 34 min 50 s, 0.01% of the device's rated life; …`. A simulation cost nothing: it
-/// says how long it would have taken, and the share of a modelled device's life. Without a full
+/// `Wrote 14 GB in 34 min 50 s, 0.01% of the device's rated life; …`. A simulation has
+/// the simulated time, and the share of the modelled device's life. Without a full
 /// stop.
 pub fn cost(run: &Run) -> String {
     let written = run.wear.written_bytes;
@@ -35,7 +35,7 @@ fn simulated(run: &Run, written: Bytes, time: Nanos) -> String {
     };
     let life = match (written, run.wear.life_percent.value()) {
         (Bytes::ZERO, _) | (_, None) => String::new(),
-        // Life is counted in erased blocks: before the first there is no figure for it.
+        // Life is counted in erased blocks: before the first erase it is unknown.
         (_, Some(life)) if *life <= 0.0 => String::new(),
         (_, Some(life)) => {
             format!(", {} of a modelled device's life", format::share(life / 100.0))

@@ -14,7 +14,7 @@ use crate::format;
 pub struct FillCurve {
     /// The result, as a heading: `Past half full the slowest 1% starts to miss frames …`.
     pub heading: String,
-    /// What was written: `4 KiB durable random writes`.
+    /// The writes: `4 KiB durable random writes`.
     pub what: String,
     /// Index of its phase in the run.
     pub phase: usize,
@@ -22,20 +22,20 @@ pub struct FillCurve {
     pub total_bytes: Bytes,
     /// The levels, emptiest first.
     pub levels: Vec<FillLevel>,
-    /// How long the one flush at the end of it took, which belongs to no level: what was written
-    /// at all of them may have been waiting for it.
+    /// The time of the single flush at its end, which belongs to no level: writes of all levels may have
+    /// waited for it.
     pub final_flush: Option<Nanos>,
     /// Failed checks that cover it.
     pub failures: Vec<Failure>,
 }
 
-/// A heading compares levels that hold at least this many writes each; and where it says that a fill
-/// slows down, it does so without the longest write of the slower level too. So neither twenty
-/// writes nor one alone make a heading.
+/// Minimum writes of the levels that a heading compares. A heading that a fill slows down must also be
+/// true without the longest write of the slower level. So neither twenty writes nor a single one make
+/// a heading.
 const SPEAKS: u64 = 100;
 
 impl FillLevel {
-    /// Bytes a second, had the longest write not been there.
+    /// Bytes a second without the longest write.
     fn rate_without_its_longest(&self, block: Bytes) -> f64 {
         let bytes = self.figures.n as f64 * block.0 as f64;
         let time = bytes / self.bytes_per_sec - self.figures.max.unwrap_or_default().as_secs_f64();
@@ -44,7 +44,7 @@ impl FillLevel {
 }
 
 impl FillCurve {
-    /// The flush at its end, in words: `One flush at its end took 274 ms; no level includes it.`
+    /// The note on the flush at its end: `One flush at its end took 274 ms; no level includes it.`
     pub fn flush_note(&self) -> Option<String> {
         let flush = self.final_flush?;
         Some(format!("One flush at its end took {}; no level includes it.", format::time(flush)))
@@ -64,7 +64,7 @@ pub struct FillLevel {
     pub bytes_per_sec: f64,
 }
 
-/// Fewer operations than this do not make a level: it is joined with the next. A thousand support
+/// Minimum operations of a level; a smaller one is joined with the next. A thousand support
 /// a p99; a fill by few large writes has a level for each twentieth of them, but no median below
 /// twenty.
 fn least_ops(phase: &Phase) -> u64 {
@@ -78,8 +78,8 @@ pub fn fill_curves(run: &Run) -> Vec<FillCurve> {
     curves.collect()
 }
 
-/// The levels of one fill, and the size that they are shares of: that of the storage, or, where
-/// that is not known, what was in use at the end.
+/// The levels of one fill, and the size that they are shares of: the capacity, or if it is unknown the
+/// bytes in use at the end.
 pub fn fill_levels(phase: &Phase, storage: Option<Bytes>) -> Option<(Bytes, Vec<FillLevel>)> {
     let last = phase.intervals.iter().rev().find_map(|interval| interval.filled_bytes)?;
     let total = storage.filter(|total| *total >= last).unwrap_or(last);
@@ -103,7 +103,7 @@ fn curve(run: &Run, index: usize, phase: &Phase) -> Option<FillCurve> {
     })
 }
 
-/// What was written: `4 KiB durable random writes`.
+/// The writes: `4 KiB durable random writes`.
 fn what(phase: &Phase) -> String {
     let block = match phase.block_bytes.0 {
         bytes if bytes >= 1 << 20 && bytes % (1 << 20) == 0 => format!("{} MiB", bytes >> 20),
@@ -116,7 +116,7 @@ fn what(phase: &Phase) -> String {
 }
 
 /// Neighbouring intervals of the same tenth of the storage.
-struct Joined {
+struct LevelBuilder {
     histogram: Histogram,
     filled: Bytes,
     bytes: Bytes,
@@ -126,18 +126,19 @@ struct Joined {
 fn levels(phase: &Phase, total: Bytes) -> Vec<FillLevel> {
     let tenth = |filled: Bytes| (share(filled, total) * 10.0 - 1e-9).max(0.0) as u64;
     let least = least_ops(phase);
-    let mut joined: Vec<Joined> = Vec::new();
+    let mut joined: Vec<LevelBuilder> = Vec::new();
     let mut began = Nanos::ZERO;
     for interval in &phase.intervals {
         let Some(filled) = interval.filled_bytes else { continue };
         let Some(histogram) = restored(&interval.histogram) else { continue };
         let time = interval.t_ns.saturating_since(began);
         began = interval.t_ns;
-        let goes_on =
-            |last: &Joined| tenth(last.filled) == tenth(filled) || last.histogram.count() < least;
+        let goes_on = |last: &LevelBuilder| {
+            tenth(last.filled) == tenth(filled) || last.histogram.count() < least
+        };
         match joined.pop_if(|last| goes_on(last)) {
             Some(last) => joined.push(last.with(histogram, filled, interval.bytes, time)),
-            None => joined.push(Joined { histogram, filled, bytes: interval.bytes, time }),
+            None => joined.push(LevelBuilder { histogram, filled, bytes: interval.bytes, time }),
         }
     }
     if joined.len() > 1
@@ -149,9 +150,9 @@ fn levels(phase: &Phase, total: Bytes) -> Vec<FillLevel> {
     joined.iter().map(|joined| joined.level(total)).collect()
 }
 
-impl Joined {
-    fn with(self, histogram: Histogram, filled: Bytes, bytes: Bytes, time: Nanos) -> Joined {
-        Joined {
+impl LevelBuilder {
+    fn with(self, histogram: Histogram, filled: Bytes, bytes: Bytes, time: Nanos) -> LevelBuilder {
+        LevelBuilder {
             histogram: merged(self.histogram, &histogram),
             filled: self.filled.max(filled),
             bytes: self.bytes.plus(bytes),
@@ -169,12 +170,12 @@ impl Joined {
     }
 }
 
-/// From this share in use on, a fill that slows down meets the device's collection: what is
-/// written has to be made room for. A cache of single-level cells takes a third of three-level
+/// From this share in use on, a fill that slows down is attributed to garbage collection rather than to
+/// an exhausted cache. A cache of single-level cells takes a third of three-level
 /// cells' capacity at most (one bit where three are), a half of two-level ones'.
 const PAST_ANY_CACHE: f64 = 0.5;
 
-/// The share of the storage in use at a moment of a fill, where no write cache can reach as far.
+/// The share of the storage in use at a moment of a fill, if it is beyond any write cache.
 pub(crate) fn full_at(run: &Run, phase: &Phase, at: Nanos) -> Option<f64> {
     let total = run.environment.filesystem.total_bytes.value().copied()?;
     let after = phase.intervals.iter().find(|interval| interval.t_ns >= at)?;

@@ -4,7 +4,7 @@
 use flashlag_stats::Percentile;
 use flashlag_units::{Bytes, Nanos};
 
-/// What stands where a percentile has too few values beyond it.
+/// The text of a percentile with too few values beyond it.
 pub const TOO_FEW: &str = "n too small";
 /// The text of a missing value.
 pub const NONE: &str = "-";
@@ -21,7 +21,7 @@ pub fn ms(value: Nanos) -> String {
     }
 }
 
-/// As [`ms`], where the percentile may be absent: `n too small`, or `-` where nothing was measured.
+/// As [`ms`], for an optional percentile: `n too small`, or `-` if nothing was measured.
 pub fn ms_of(value: Option<Nanos>, n: u64) -> String {
     match value {
         Some(value) => ms(value),
@@ -30,8 +30,7 @@ pub fn ms_of(value: Option<Nanos>, n: u64) -> String {
     }
 }
 
-/// A time in running text, in the unit a person would choose; seconds from 1 s: `2.6 ms`, `4.6 s`.
-/// From 10 µs on, nothing finer than is needed: `85 ns`, `17 µs`.
+/// A time in running text, in a suitable unit: `85 ns`, `17 µs`, `2.6 ms`, `4.6 s`.
 pub fn time(value: Nanos) -> String {
     value.to_string()
 }
@@ -69,7 +68,7 @@ pub fn ratio_bare(ratio: f64) -> String {
     }
 }
 
-/// A ratio and its interval, with as many digits as tell the ends from the ratio, at most three:
+/// A ratio and its interval, with as many digits as distinguish the ends from the ratio, at most three:
 /// `6.8×` and `6.7 to 6.9`; `15.2×` and `15.1 to 15.3`.
 pub fn ratio_with_interval(ratio: f64, low: f64, high: f64) -> (String, String) {
     let plain = [ratio, low, high].map(ratio_bare);
@@ -102,7 +101,7 @@ pub fn size(bytes: Bytes) -> String {
     bytes.to_string()
 }
 
-/// How a percentile is called: `p50`, `p99`, `p99.9`.
+/// The name of a percentile: `p50`, `p99`, `p99.9`.
 pub fn percentile(percentile: Percentile) -> String {
     let (whole, fraction) = (percentile.0 / 100, percentile.0 % 100);
     match fraction {
@@ -112,7 +111,7 @@ pub fn percentile(percentile: Percentile) -> String {
     }
 }
 
-/// Things in a sentence: `Trimmed`, `Trimmed and Idle`, `New, Trimmed and Idle`.
+/// A list in a sentence: `Trimmed`, `Trimmed and Idle`, `New, Trimmed and Idle`.
 pub fn list(items: &[String]) -> String {
     match items {
         [] => String::new(),
@@ -131,7 +130,7 @@ pub fn limit(limit: Nanos) -> String {
     if limit == flashlag_schema::Lag::FRAME_60HZ { "16.67 ms".to_owned() } else { time(limit) }
 }
 
-/// With its first letter small, unless the first word is an abbreviation (`O_DIRECT`, `WAL`).
+/// A text with its first letter in lower case, unless the first word is an abbreviation (`O_DIRECT`, `WAL`).
 pub(crate) fn decapitalized(text: &str) -> String {
     let mut letters = text.chars();
     let (first, second) = (letters.next(), letters.next());
@@ -143,7 +142,7 @@ pub(crate) fn decapitalized(text: &str) -> String {
     }
 }
 
-/// Ended by a full stop, once.
+/// A text with exactly one full stop at its end.
 pub(crate) fn sentence_of(text: &str) -> String {
     let trimmed = text.trim();
     if trimmed.is_empty() || trimmed.ends_with('.') {
@@ -153,7 +152,7 @@ pub(crate) fn sentence_of(text: &str) -> String {
     }
 }
 
-/// With its first letter large.
+/// A text with its first letter in upper case.
 pub(crate) fn capitalized(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| {

@@ -5,7 +5,7 @@ use flashlag_schema::scenario::Durability;
 use flashlag_schema::{Operation, Phase, Run, State};
 use flashlag_units::Nanos;
 
-use crate::beside::Beside;
+use crate::beside::PublishedBeside;
 use crate::doubt::{Failure, failures_of};
 use crate::format;
 use crate::naming::{began_new, repeats, stage_label, test_title, when};
@@ -129,7 +129,7 @@ pub fn lifecycle(run: &Run) -> Option<Lifecycle> {
     let columns = columns(phases());
     let (rows, published) = rows(run, &plan, &columns, &stages);
     // Where none stands beside a cell, it says how to have them there.
-    let published = published.or_else(|| Beside::of(run).note(run));
+    let published = published.or_else(|| PublishedBeside::of(run).note(run));
     Some(Lifecycle { heading: heading(run, &columns, &rows), columns, rows, published })
 }
 
@@ -183,7 +183,7 @@ fn rows(
     columns: &[LifecycleColumn],
     stages: &[(State, u32)],
 ) -> (Vec<LifecycleRow>, Option<String>) {
-    let beside = Beside::of(run);
+    let beside = PublishedBeside::of(run);
     let rows = stages.iter().map(|(state, number)| {
         let mut row = row(run, plan, columns, *state, *number);
         for cell in row.cells.iter_mut().flatten() {

@@ -1,5 +1,5 @@
-//! Headings of sections that are about the run as a whole, each stating its result, and the
-//! stalls and changes of its phases.
+//! Headings of sections about the whole run, each stating its result, and the stalls and changes of
+//! its phases.
 
 use flashlag_explain::{Figures, SaveKind, failed, findings_of, stalls_of};
 use flashlag_schema::finding::StallFinding;
@@ -28,17 +28,17 @@ pub struct PhaseStalls {
     pub phase: usize,
     /// `4K rand write, filled run 3`.
     pub title: String,
-    /// How many there were.
+    /// Number of stalls.
     pub seen: u64,
-    /// How many of them the run file lists: the longest.
+    /// Number of stalls listed in the run file: the longest.
     pub listed: usize,
-    /// A wait longer than this counts.
+    /// The limit from which on a wait counts.
     pub over: Nanos,
-    /// The longest that is listed.
+    /// The longest listed stall.
     pub longest: Option<Nanos>,
-    /// When that one began, from the start of the phase.
+    /// When the longest began, from the start of the phase.
     pub longest_at: Option<Nanos>,
-    /// All that are listed together.
+    /// The length of all listed stalls together.
     pub total: Nanos,
     /// Whether the median wait is over the limit, so that those over it are no stalls.
     pub usual: bool,
@@ -48,14 +48,14 @@ pub struct PhaseStalls {
     pub failures: Vec<Failure>,
 }
 
-/// A change with where it was seen.
+/// A change over time, with its phase.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PhaseChange<'a> {
     /// Index of the phase in the run.
     pub phase: usize,
     /// `4K rand write, filled run 3`.
     pub title: String,
-    /// What it is, in a word or two: `write cache exhausted`.
+    /// The change in a word or two: `write cache exhausted`.
     pub name: &'static str,
     /// The change.
     pub change: &'a Change,
@@ -92,8 +92,8 @@ fn share_of_reads(mixed: Mixed) -> String {
     format!(", mixed {reads}/{}", 100 - reads)
 }
 
-/// A phase as a row or chart is called: `4K rand write, filled run 3`; the stage only where the run
-/// has several. A fill is in no stage.
+/// The title of a phase: `4K rand write, filled run 3`; with the stage only in a run of several. A fill
+/// has no stage.
 pub fn phase_title(run: &Run, phase: &Phase) -> String {
     let test = test_name(run, phase);
     if phase.name.starts_with("fill_") {
@@ -111,8 +111,8 @@ fn statement(phase: &Phase, kind: &SaveKind) -> &'static str {
     if phase.name.starts_with(name) { name } else { "save" }
 }
 
-/// Text that names phases by their labels in the run file (`new: rand_write_4k`), with the names
-/// for people (`4K rand write, new`) instead; what is quoted as code, in quotation marks.
+/// A text with phase titles (`4K rand write, new`) in place of the labels of the run file (`new:
+/// rand_write_4k`), and quotation marks in place of backticks.
 pub fn for_people(run: &Run, text: &str) -> String {
     let mut labels: Vec<(String, &Phase)> =
         run.phases.iter().map(|phase| (phase.label(), phase)).collect();
@@ -147,7 +147,7 @@ fn lower_first(label: &str) -> String {
     }
 }
 
-/// What a stall went by: `storage`, `waiting for a CPU`, …
+/// The name of a cause: `storage`, `waiting for a CPU`, …
 pub fn cause_name(cause: StallCause) -> &'static str {
     match cause {
         StallCause::Storage => "storage",
@@ -176,7 +176,7 @@ pub fn change_name(run: &Run, phase: &Phase, change: &Change) -> &'static str {
     }
 }
 
-/// The stalls of a run; `None` where no phase has a series or a stall.
+/// The stalls of a run; `None` if no phase has a series or a stall.
 pub fn stalls(run: &Run) -> Option<Stalls> {
     let found = findings_of(run);
     let phases: Vec<PhaseStalls> = run
@@ -199,7 +199,7 @@ fn phase_stalls(run: &Run, found: &[StallFinding], index: usize, phase: &Phase) 
         phase: index,
         title: match phase.closed_loop {
             true => phase_title(run, phase),
-            // What it waited for its turn before is in the figures, and in no stall.
+            // Waiting in the queue counts in the figures, not in the stalls.
             false => format!("{}, from the call", phase_title(run, phase)),
         },
         seen: found.seen,
@@ -214,7 +214,7 @@ fn phase_stalls(run: &Run, found: &[StallFinding], index: usize, phase: &Phase) 
     }
 }
 
-/// Waits over the limit, of the phases of which they are not the usual wait.
+/// The heading of the stalls, without phases whose median wait is over the limit.
 fn stalls_heading(all: &[PhaseStalls]) -> String {
     let phases: Vec<&PhaseStalls> = all.iter().filter(|stalls| !stalls.usual).collect();
     if phases.is_empty() && !all.is_empty() {
@@ -250,8 +250,8 @@ fn stalls_heading(all: &[PhaseStalls]) -> String {
     }
 }
 
-/// What the interval series of all phases show, in the order of the run. That a schedule's
-/// throughput is steady says nothing of the device: where one paced the phase, it is left out.
+/// The changes of all phases, in the order of the run. Steady throughput of an open loop is left out: it
+/// is set by the schedule.
 pub fn changes(run: &Run) -> Vec<PhaseChange<'_>> {
     let phases = run.phases.iter().enumerate();
     let all = phases.flat_map(|(index, phase)| {
@@ -264,7 +264,7 @@ pub fn changes(run: &Run) -> Vec<PhaseChange<'_>> {
         })
     });
     let mut all: Vec<PhaseChange<'_>> = all.collect();
-    // Of a phase in the order of time: the run file has them by kind.
+    // By time within a phase: the run file has them by kind.
     all.sort_by_key(|change| (change.phase, change.change.t_ns));
     all
 }
@@ -373,7 +373,7 @@ fn save_name(title: &str) -> String {
     title.strip_prefix("SQLite ").unwrap_or(title).to_owned()
 }
 
-/// The most and the least share of late saves; `rows` are in that order.
+/// The highest and the lowest share of late saves; `rows` are in that order.
 fn late_saves(rows: &[(String, f64)]) -> String {
     let name = save_name;
     match rows {
@@ -398,7 +398,7 @@ fn late_saves(rows: &[(String, f64)]) -> String {
     }
 }
 
-/// What lag counts are, and are not.
+/// The note on what lag counts mean.
 pub const LAG_IS_A_BUDGET: &str = "A late save is one that takes longer than a frame. That is a \
     budget to compare devices by, not a count of dropped frames: apps draw on another thread than \
     the one that saves, where they are well made.";

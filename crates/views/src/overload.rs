@@ -1,5 +1,5 @@
-//! A schedule that a device can't keep: its queue grows for as long as the test goes on, and so do
-//! the waits. Percentiles of them would say how long the test was, not how the device is.
+//! Overload: a schedule that a device can't keep. Its queue and the waits grow as long as the test goes
+//! on, so percentiles of them depend on the length of the test, not on the device.
 
 use flashlag_schema::scenario::Test;
 use flashlag_schema::{Operation, Phase, Run};
@@ -9,23 +9,23 @@ use flashlag_explain::{Plan, due, is_overloaded};
 
 use crate::format;
 
-/// The rule, in words for people.
+/// The text of the rule.
 pub const OVERLOAD_RULE: &str = "A scheduled test is overloaded where fewer than nine in ten of \
     the operations that came due were done, and fewer than came due in each third of its time: the \
     queue grew to the end. Its waits depend on the length of the test, so no percentile is given.";
 
-/// What a device does of a schedule that it can't keep.
+/// The rates of an overloaded schedule.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Overload {
     /// Operations done a second.
     pub done_per_sec: f64,
     /// Operations that the schedule asks for a second.
     pub due_per_sec: f64,
-    /// What is counted: `saves`, `operations`.
+    /// The counted operations: `saves`, `operations`.
     pub what: &'static str,
 }
 
-/// The overload of a phase; `None` where it kept its schedule, had none, or was merely late.
+/// The overload of a phase; `None` if it kept its schedule, had none, or was merely late.
 ///
 /// See [`OVERLOAD_RULE`].
 pub fn overload(run: &Run, phase: &Phase) -> Option<Overload> {
@@ -59,19 +59,19 @@ impl Overload {
     }
 }
 
-/// What several runs of a test did of a schedule that one of them, or more, could not keep.
+/// The overload of a test over several runs, of which at least one was overloaded.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Overloads {
-    /// The mean of the runs that could not keep it.
+    /// The mean of the overloaded runs.
     pub mean: Overload,
-    /// How many those are.
+    /// Number of overloaded runs.
     pub overloaded: usize,
-    /// Of how many runs.
+    /// Number of runs.
     pub runs: usize,
 }
 
 impl Overloads {
-    /// Of the same phase of several runs; `None` where all kept their schedule.
+    /// The overload of a phase over several runs; `None` if all kept their schedule.
     pub(crate) fn of(all: &[(&Run, &Phase)]) -> Option<Overloads> {
         let overloads: Vec<Overload> =
             all.iter().filter_map(|(run, phase)| overload(run, phase)).collect();
@@ -87,7 +87,7 @@ impl Overloads {
     }
 
     /// `overloaded: 3.8 of 100 saves a second done; the queue grows`; `overloaded in 1 of 3 runs: …`
-    /// where the others kept it.
+    /// if the others kept it.
     pub fn in_words(&self) -> String {
         match self.some() {
             None => format!("overloaded: {}", self.mean.in_words()),
@@ -95,7 +95,7 @@ impl Overloads {
         }
     }
 
-    /// The same beside a verdict that says it: `3.8 of 100 saves a second done; the queue grows`; `in
+    /// The same without the word, beside the verdict `overloaded`: `3.8 of 100 saves a second done; the queue grows`; `in
     /// 1 of 3 runs: …`.
     pub fn beside_the_verdict(&self) -> String {
         match self.some() {
@@ -104,7 +104,7 @@ impl Overloads {
         }
     }
 
-    /// `in 1 of 3 runs`; `None` where it was in all of them.
+    /// `in 1 of 3 runs`; `None` if all were overloaded.
     fn some(&self) -> Option<String> {
         let Overloads { overloaded, runs, .. } = self;
         (overloaded < runs).then(|| format!("in {overloaded} of {runs} runs"))

@@ -1,4 +1,4 @@
-//! Where a run's tests stand among published figures.
+//! The ranks of a run's tests among published figures.
 
 use flashlag_explain::{Plan, is_fill};
 use flashlag_schema::published::{Published, compared};
@@ -10,7 +10,7 @@ use crate::format;
 use crate::naming::{stage_of, test_title};
 use crate::published::{own_devices, title};
 
-/// Where one test of a run stands.
+/// The rank of one test of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Place {
     /// Index of its phase in the run.
@@ -31,8 +31,8 @@ pub struct Place {
     pub caveat: String,
 }
 
-/// The four tests when new, and random writes once full, that no failed check covers: each among
-/// the figures of other devices for the same test in the same state, made durable in the same way.
+/// The ranks of the four tests when new, and of random writes once full, without failed checks: each
+/// among the figures of other devices for the same test, state and durability.
 pub fn places(run: &Run) -> Vec<Place> {
     let plan = Plan::of(run);
     let last_full = run.phases.iter().rposition(|phase| {
@@ -69,7 +69,7 @@ fn workload(phase: &Phase) -> Option<&'static str> {
 
 fn place(run: &Run, index: usize, phase: &Phase) -> Option<Place> {
     let test = workload(phase)?;
-    // The published tests did one thing at a time, for minutes at most.
+    // The published tests had queue depth 1 and took minutes at most.
     if phase.in_flight() != 1 || phase.mixed.is_some() || phase.name == "soak" {
         return None;
     }
@@ -122,7 +122,7 @@ fn writes_at_random(phase: &Phase) -> bool {
     phase.operation == Operation::RandomWrite
 }
 
-/// What was done otherwise than in the published tests.
+/// The deviations from the published tests.
 fn caveat(phase: &Phase) -> String {
     if phase.direct { String::new() } else { "through the page cache here".to_owned() }
 }

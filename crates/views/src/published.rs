@@ -13,7 +13,7 @@ pub(crate) fn title(row: &Published) -> String {
     }
 }
 
-/// The devices, as the data calls them, that a simulated run's profile stands for.
+/// The devices in the published data that a simulated run's profile models.
 pub(crate) fn own_devices(run: &Run) -> Vec<String> {
     let Some(record) = &run.target.profile else { return Vec::new() };
     let checks = Profile::parse(&record.text).map(|profile| profile.checks).unwrap_or_default();

@@ -1,12 +1,12 @@
 //! Whole runs made one after another (`run --runs`): the mean of each test and how runs differ.
 
-use flashlag_explain::{Figures, LagVerdict, Plan, felt, is_fill, merged, verdict};
+use flashlag_explain::{Figures, LagVerdict, Plan, is_fill, merged, response_histogram, verdict};
 use flashlag_schema::{Operation, Phase, Run};
 use flashlag_units::Nanos;
 
 use crate::doubt::failures_of;
 use crate::format::{self, capitalized};
-use crate::headline::{Decided, Deciding, Tested};
+use crate::headline::{Deciding, DecidingVerdict, TestVerdict};
 use crate::naming::{row_title, stage_of};
 use crate::overload::Overloads;
 use crate::verdict::Judgement;
@@ -157,29 +157,29 @@ fn judged(all: &[(&Run, &Phase)]) -> Judgement {
     if let Some(overload) = Overloads::of(all) {
         return Judgement::all_overloaded(&overload);
     }
-    let histograms = all.iter().filter_map(|(_, phase)| felt(phase));
+    let histograms = all.iter().filter_map(|(_, phase)| response_histogram(phase));
     let all = histograms.reduce(|all, next| merged(all, &next));
     all.map_or(Judgement::Nothing, |all| Judgement::of_histogram(&all))
 }
 
-/// What a run's headline says of it.
+/// The outcome of one run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Said {
+enum RunOutcome {
     /// No save and no durable write was measured.
     NoWaits,
-    /// Checks fail on what decides.
+    /// Failed checks cover the deciding test.
     NotJudged,
-    /// The test that decides, and saves beside another writer where they are worse.
+    /// The deciding test, and saves with a background writer if they are worse.
     Judged { alone: LagVerdict, busy: Option<LagVerdict> },
 }
 
-impl Said {
-    fn of(run: &Run) -> Said {
-        let Some(deciding) = Deciding::of(run) else { return Said::NoWaits };
-        let tests: Vec<Tested<'_>> = run
+impl RunOutcome {
+    fn of(run: &Run) -> RunOutcome {
+        let Some(deciding) = Deciding::of(run) else { return RunOutcome::NoWaits };
+        let tests: Vec<TestVerdict<'_>> = run
             .phases
             .iter()
-            .map(|phase| Tested {
+            .map(|phase| TestVerdict {
                 test: &phase.name,
                 state: phase.state,
                 verdict: verdict(run, phase),
@@ -187,25 +187,25 @@ impl Said {
             })
             .collect();
         match deciding.judge(&tests) {
-            Some(Decided { alone, busy, .. }) => Said::Judged { alone, busy },
-            None => Said::NotJudged,
+            Some(DecidingVerdict { alone, busy, .. }) => RunOutcome::Judged { alone, busy },
+            None => RunOutcome::NotJudged,
         }
     }
 }
 
 fn sentence(runs: &[Run], asked: usize) -> String {
-    let said: Vec<Said> = runs.iter().map(Said::of).collect();
-    let words = |said: &Said| match said {
-        Said::Judged { alone, busy } => Some((*alone, *busy)),
+    let outcome: Vec<RunOutcome> = runs.iter().map(RunOutcome::of).collect();
+    let words = |outcome: &RunOutcome| match outcome {
+        RunOutcome::Judged { alone, busy } => Some((*alone, *busy)),
         _ => None,
     };
-    let judged: Vec<_> = said.iter().filter_map(words).collect();
+    let judged: Vec<_> = outcome.iter().filter_map(words).collect();
     let missing = match asked - runs.len() {
         0 => String::new(),
         some => format!("; {} incomplete", format::plural(some, "run is", "runs are")),
     };
     let Some(alone) = worst(judged.iter().map(|(alone, _)| *alone)) else {
-        let failed = said.iter().filter(|said| **said == Said::NotJudged).count();
+        let failed = outcome.iter().filter(|outcome| **outcome == RunOutcome::NotJudged).count();
         return match failed {
             0 => {
                 "No save and no durable write was measured: there is no verdict on lag.".to_owned()
@@ -233,9 +233,9 @@ fn sentence(runs: &[Run], asked: usize) -> String {
     };
     let longest = runs.iter().rev().max_by_key(|run| run.phases.len());
     let by = longest.and_then(Deciding::of).map(|deciding| format!(", by {}", deciding.title));
-    let unjudged = match said.len() - judged.len() {
+    let unjudged = match outcome.len() - judged.len() {
         0 => String::new(),
-        some => format!("; {} no verdict", format::plural(some, "run is", "runs are")),
+        some => format!("; {} no verdict", format::plural(some, "run has", "runs have")),
     };
     format!("{first}{}{unjudged}{missing}.", by.unwrap_or_default())
 }
@@ -284,8 +284,8 @@ mod tests {
             full.phases.iter().rfind(|p| p.name == "save_delete" && p.state.name() == "filled");
         let own = worse.phases.iter_mut().find(|phase| phase.name == "save_delete").expect("one");
         *own = Phase { state: own.state, run: own.run, ..bad.expect("one").clone() };
-        let word = |run: &Run| match Said::of(run) {
-            Said::Judged { alone, .. } => alone,
+        let word = |run: &Run| match RunOutcome::of(run) {
+            RunOutcome::Judged { alone, .. } => alone,
             other => panic!("{other:?}"),
         };
         assert!(word(&quick) < word(&worse));

@@ -13,9 +13,9 @@ use crate::worst::{GroupKind, decides};
 /// The picture.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Strip {
-    /// Groups with something in them, in order.
+    /// Non-empty groups, in order.
     pub groups: Vec<StripGroup>,
-    /// Published devices, below them: never given a verdict.
+    /// Published devices, below them, without verdicts.
     pub marks: Vec<Mark>,
 }
 

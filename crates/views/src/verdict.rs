@@ -1,6 +1,6 @@
-//! One word for a row, by a printed rule.
+//! Verdicts of rows, by a printed rule.
 
-use flashlag_explain::{LagVerdict, felt, verdict};
+use flashlag_explain::{LagVerdict, response_histogram, verdict};
 use flashlag_schema::{Phase, Run};
 use flashlag_stats::{Histogram, Percentile};
 
@@ -13,8 +13,7 @@ pub const RULES: &str = "Verdicts take the worst that applies: overloaded, a sch
     less than nine tenths is done while the queue grows; freezes, p99.9 of 1 s or more; lags, 10% late or p99 of 100 ms or more; hitches, 1% late or p99.9 of 100 ms or more; \
     otherwise smooth.";
 
-/// What a verdict over few values must say beside it; `None` where n supports every percentile of
-/// the rule.
+/// The caveat of a verdict over few values; `None` if n supports every percentile of the rule.
 pub fn caveat(histogram: &Histogram) -> Option<String> {
     let n = histogram.count();
     let missing = match () {
@@ -32,17 +31,16 @@ pub fn caveat(histogram: &Histogram) -> Option<String> {
 /// The verdict of a row, or the reason for having none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Judgement {
-    /// It can be judged.
+    /// A verdict.
     Judged {
-        /// The word.
+        /// The verdict.
         verdict: LagVerdict,
-        /// What must be said beside it: n too small for a percentile of the rule; how little of a
-        /// schedule was done.
+        /// The caveat: n is too small for a percentile of the rule; the rate of an overloaded schedule.
         caveat: Option<String>,
     },
     /// A failed check covers the row.
     NotJudged {
-        /// Which.
+        /// The failed checks.
         failures: Vec<Failure>,
     },
     /// Nothing was measured, or its histogram can't be read.
@@ -50,7 +48,7 @@ pub enum Judgement {
 }
 
 impl Judgement {
-    /// Of a phase of a run.
+    /// The verdict over a phase of a run.
     pub fn of(run: &Run, phase: &Phase) -> Judgement {
         let failures = failures_of(run, phase);
         if !failures.is_empty() {
@@ -58,7 +56,7 @@ impl Judgement {
         }
         let caveat = match overload(run, phase) {
             Some(overload) => Some(format!("overloaded: {}", overload.in_words())),
-            None => felt(phase).and_then(|histogram| caveat(&histogram)),
+            None => response_histogram(phase).and_then(|histogram| caveat(&histogram)),
         };
         match verdict(run, phase) {
             Some(verdict) => Judgement::Judged { verdict, caveat },
@@ -66,13 +64,13 @@ impl Judgement {
         }
     }
 
-    /// Of several runs of a schedule that not all of them kept.
+    /// The verdict over several runs, some of them overloaded.
     pub(crate) fn all_overloaded(overloads: &Overloads) -> Judgement {
         let caveat = Some(overloads.in_words());
         Judgement::Judged { verdict: LagVerdict::Overloaded, caveat }
     }
 
-    /// Of waits that no failed check covers.
+    /// The verdict over waits without failed checks.
     pub(crate) fn of_histogram(histogram: &Histogram) -> Judgement {
         match LagVerdict::of(histogram) {
             Some(verdict) => Judgement::Judged { verdict, caveat: caveat(histogram) },
@@ -80,7 +78,7 @@ impl Judgement {
         }
     }
 
-    /// As printed: the verdict's name, `not judged` or `no data`.
+    /// The printed text: the verdict's name, `not judged` or `no data`.
     pub fn word(&self) -> &'static str {
         match self {
             Judgement::Judged { verdict, .. } => verdict.name(),
@@ -102,7 +100,7 @@ impl Judgement {
         matches!(self, Judgement::Judged { verdict, caveat: Some(_) } if *verdict != LagVerdict::Overloaded)
     }
 
-    /// The failed checks that keep it from being judged.
+    /// The failed checks that prevent a verdict.
     pub fn failures(&self) -> &[Failure] {
         match self {
             Judgement::NotJudged { failures } => failures,

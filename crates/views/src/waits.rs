@@ -1,4 +1,4 @@
-//! Where the wait goes: on the CPU, waiting for a CPU, blocked on storage.
+//! The parts of a wait: on the CPU, waiting for a CPU, blocked on storage.
 
 use flashlag_explain::findings_of;
 use flashlag_schema::finding::{WaitFinding, WaitGroupRecord, WaitRange};
@@ -14,7 +14,7 @@ use crate::naming::{stage_of, subject_name};
 pub struct WaitSection {
     /// The result: `Storage is to blame: 92% of a typical wait and 99% of the longest`.
     pub heading: String,
-    /// What waited: `SQLite saves, rollback journal`.
+    /// The operations: `SQLite saves, rollback journal`.
     pub what: String,
     /// The groups: typical, slow, slowest; by stage.
     pub groups: Vec<WaitGroup>,
@@ -40,18 +40,18 @@ pub struct WaitGroup {
     pub sampled_from: (Nanos, Nanos),
     /// Their mean wait.
     pub mean: Nanos,
-    /// Executing.
+    /// Time on the CPU.
     pub on_cpu: WaitPart,
-    /// Able to run, but no CPU was free.
+    /// Time runnable without a free CPU.
     pub waiting_for_cpu: WaitPart,
-    /// Asleep until storage answered.
+    /// Time asleep until storage answered.
     pub blocked: WaitPart,
     /// Failed checks that cover it.
     pub failures: Vec<Failure>,
 }
 
 impl WaitGroup {
-    /// What the split rests on, in words: `split of 110 sampled from 17 to 34 ms`.
+    /// The sample behind the split: `split of 110 sampled from 17 to 34 ms`.
     pub fn basis(&self) -> String {
         let (from, below) = self.sampled_from;
         let (from, below) = (format::time(from), format::time(below));
@@ -68,7 +68,7 @@ pub struct WaitPart {
     pub share: f64,
 }
 
-/// The section of a run; `None` where no operation's time was split.
+/// The section of a run; `None` if no wait was split.
 pub fn waits(run: &Run) -> Option<WaitSection> {
     let found = findings_of(run);
     let found = found.waits.as_ref()?;

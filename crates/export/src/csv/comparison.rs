@@ -4,7 +4,7 @@ use flashlag_views::{Cell, Column, Comparison, Ratio, RatioKind, Table, comparis
 
 use super::{millis, quoted};
 
-/// Fields that say which test and side a line is about.
+/// Fields that identify the test and side of a line.
 const PLACE: &str = "test,state,run,title,side";
 
 /// A comparison as CSV: a line for each test and side, with its figures and its ratios to the side

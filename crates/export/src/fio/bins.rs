@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::FioFileError;
 
-/// fio's last bucket (29 groups of 64): it holds its own values and every larger one.
+/// fio's last bucket (29 groups of 64): it contains its own values and every larger one.
 pub(super) const LAST_BUCKET: usize = 29 * 64 - 1;
 
 /// The percentiles that fio lists by default, in parts per ten thousand.

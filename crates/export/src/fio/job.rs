@@ -61,7 +61,7 @@ fn version() -> &'static str {
 }
 
 fn comment(text: &mut String, line: &str) {
-    // A name or a path of the scenario may hold anything; a comment is one line.
+    // A name or a path of the scenario may contain line breaks; a comment is one line.
     let line: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     let _ = writeln!(text, "# {line}");
 }

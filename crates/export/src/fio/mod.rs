@@ -49,7 +49,7 @@ pub enum FioFileError {
         /// `read` or `write`.
         direction: &'static str,
     },
-    /// A bin whose name or count is no number.
+    /// A bin whose name or count is not a number.
     #[error("bin `{key}` of job `{job}` is not a number of nanoseconds with a count")]
     Bin {
         /// The name of the job.

@@ -7,7 +7,7 @@ use flashlag_schema::{Operation, Phase};
 use flashlag_units::{Bytes, Nanos};
 use serde_json::Value;
 
-/// Options that say where and how to report, not what is done: two jobs that differ in these alone
+/// Options of reporting, not of the procedure: two jobs that differ in these alone
 /// did the same.
 const PLACE: [&str; 9] = [
     "name",
@@ -49,7 +49,7 @@ impl Options {
         })
     }
 
-    /// Everything that says what is done, one a line.
+    /// All options of the procedure, one per line.
     pub(super) fn doing(&self) -> String {
         let doing = self.0.iter().filter(|(name, _)| !PLACE.contains(&name.as_str()));
         doing.map(|(name, value)| format!("{name}={value}\n")).collect()
@@ -120,7 +120,7 @@ impl Options {
         if one { 1 } else { u32::try_from(depth).unwrap_or(u32::MAX).max(1) }
     }
 
-    /// The options with which fio does what a phase did.
+    /// The fio options that repeat a phase.
     pub(super) fn of_phase(phase: &Phase, seed: u64) -> Vec<(&'static str, String)> {
         let rw = match phase.operation {
             Operation::SequentialRead => "read",

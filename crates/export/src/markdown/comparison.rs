@@ -6,8 +6,8 @@ use flashlag_views::{Column, Comparison, RatioKind, Table, comparison_table, for
 
 use super::{escape, figures, table};
 
-/// A comparison as a Markdown page: who is faster, what each is like, a table for
-/// each test with the ratios to the first side, and what else differs.
+/// A comparison as a Markdown page: the leading sentences, a table for each test with the ratios, and
+/// what else differs.
 pub(crate) fn comparison(comparison: &Comparison) -> String {
     let mut text = String::new();
     let (first, rest) = match comparison.faster.is_empty() {

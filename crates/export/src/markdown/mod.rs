@@ -11,7 +11,7 @@ use flashlag_views::{Cell, Table, TableRow};
 pub(crate) use comparison::comparison;
 pub(crate) use run::run;
 
-/// Text that Markdown shows as it is.
+/// A text escaped for Markdown.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in sanitize(text).chars() {

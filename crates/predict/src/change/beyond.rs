@@ -38,7 +38,12 @@ pub(super) fn beyond(
         Change::Filesystem(kind) => {
             let known = mounts(profile).iter().any(|mount| mount.split(',').next() == Some(kind));
             (!known)
-                .then(|| format!("{name} was never checked on {kind}, only on {}", said(profile)))
+                .then(|| {
+                    format!(
+                        "{name} was never checked on {kind}, only on {}",
+                        mounts_in_words(profile)
+                    )
+                })
                 .into_iter()
                 .collect()
         }
@@ -65,7 +70,7 @@ fn mounts(profile: &Profile) -> Vec<String> {
     all
 }
 
-fn said(profile: &Profile) -> String {
+fn mounts_in_words(profile: &Profile) -> String {
     let all = mounts(profile);
     if all.is_empty() { "nothing".to_owned() } else { all.join(" and ") }
 }
@@ -76,7 +81,11 @@ fn option_unknown(profile: &Profile, option: &str, on: bool) -> Vec<String> {
         return Vec::new();
     }
     let with = if on { "with" } else { "without" };
-    vec![format!("{} was never checked {with} {option}, only on {}", profile.name, said(profile))]
+    vec![format!(
+        "{} was never checked {with} {option}, only on {}",
+        profile.name,
+        mounts_in_words(profile)
+    )]
 }
 
 fn full(after: &Situation, level: f64, published: &[Published]) -> Option<String> {

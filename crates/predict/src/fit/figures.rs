@@ -108,8 +108,8 @@ fn value(phase: &Phase, statistic: Statistic) -> Option<f64> {
     let positive = |value: f64| (value.is_finite() && value > 0.0).then_some(value);
     let latency = |value: Option<Nanos>| value.and_then(|value| positive(value.0 as f64));
     match statistic {
-        Statistic::P50 => latency(felt(phase).p50),
-        Statistic::P99 => latency(felt(phase).p99),
+        Statistic::P50 => latency(response_summary(phase).p50),
+        Statistic::P99 => latency(response_summary(phase).p99),
         // The rate of an open loop is set by its schedule, not by the device.
         Statistic::Rate if phase.closed_loop => positive(phase.ops_per_sec),
         Statistic::Rate => None,
@@ -121,7 +121,7 @@ fn value(phase: &Phase, statistic: Statistic) -> Option<f64> {
 }
 
 /// An open loop's latency counts from the intended start.
-fn felt(phase: &Phase) -> &LatencySummary {
+fn response_summary(phase: &Phase) -> &LatencySummary {
     phase.response_ns.as_ref().unwrap_or(&phase.latency_ns)
 }
 
@@ -139,7 +139,7 @@ fn residual(figure: &Figure, simulated: &Run) -> f64 {
     };
     let value = value(phase, figure.statistic).or_else(|| {
         // Too few operations for a p99: the longest is at least as long.
-        let longest = felt(phase).max.map(|max| max.0 as f64);
+        let longest = response_summary(phase).max.map(|max| max.0 as f64);
         longest.filter(|max| figure.statistic != Statistic::Rate && *max > 0.0)
     });
     value.map_or(FAR, |value| (value / figure.measured).ln().clamp(-FAR, FAR))

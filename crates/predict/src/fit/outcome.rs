@@ -3,7 +3,7 @@ use flashlag_schema::profile::{FittedFrom, Parameter, Profile};
 use super::FitRequest;
 use super::figures::{Residual, misfit};
 use super::identifiability::{Identifiability, identifiability, uncertainties};
-use super::search::{DETERMINED, Found};
+use super::search::{DETERMINED, SearchResult};
 use super::start::Inputs;
 use crate::check::at_bound;
 use crate::knob;
@@ -64,7 +64,7 @@ pub(super) fn outcome(
     doubts: Vec<String>,
     simulations: usize,
     before: &[f64],
-    found: Found,
+    found: SearchResult,
 ) -> Fit {
     let parameters = parameters(&inputs.profile, &inputs.held, &found);
     let residuals = inputs
@@ -107,7 +107,7 @@ pub(super) fn outcome(
 pub(super) fn parameters(
     start: &Profile,
     held: &[(String, String)],
-    found: &Found,
+    found: &SearchResult,
 ) -> Vec<FitParameter> {
     let uncertainties = uncertainties(&found.axes, &found.jacobian, &found.residuals);
     let value = |profile: &Profile, key: &str| {
@@ -155,7 +155,7 @@ pub(super) fn parameters(
 
 /// The tests that determine a parameter: those it changes at least half as much as the one it changes
 /// most.
-fn rows(found: &Found, axis: usize) -> Vec<String> {
+fn rows(found: &SearchResult, axis: usize) -> Vec<String> {
     let column = found.jacobian.column(axis);
     let most = column.amax();
     let mut rows: Vec<String> = Vec::new();

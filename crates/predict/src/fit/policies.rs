@@ -12,7 +12,7 @@ use rand_pcg::Pcg64Mcg;
 
 use super::axis::Axis;
 use super::search::{Point, Search, cost};
-use super::structure::{Built, Free, forms, options_of, same};
+use super::structure::{DeviceFit, Free, forms, options_of, same};
 use crate::knob::{self, Grain};
 
 /// Initial candidates of each variant.
@@ -74,7 +74,7 @@ pub(super) fn candidates(
     free: &Free<'_>,
     base: &Profile,
     best: &Point,
-    built: &[Built],
+    built: &[DeviceFit],
     wanted: usize,
     until: usize,
 ) -> Vec<Candidate> {
@@ -137,7 +137,7 @@ pub(super) fn refine(
 }
 
 /// Every combination of switches and block sizes.
-fn variants(built: &Built, switches: &[&str], sizes: &[&Axis]) -> Vec<Variant> {
+fn variants(built: &DeviceFit, switches: &[&str], sizes: &[&Axis]) -> Vec<Variant> {
     let mut variants = vec![built.0.clone()];
     for key in switches {
         let with = |variant: &Profile| {
@@ -196,7 +196,7 @@ fn finalists(all: Vec<Candidate>, axes: &[Axis], wanted: usize) -> Vec<Candidate
 
 impl<'a, 'b> Population<'a, 'b> {
     /// All combinations of these switches and block sizes.
-    fn of(free: &'a Free<'b>, built: &[Built], random: Pcg64Mcg) -> Population<'a, 'b> {
+    fn of(free: &'a Free<'b>, built: &[DeviceFit], random: Pcg64Mcg) -> Population<'a, 'b> {
         let collects = |axis: &&Axis| COLLECTS.contains(&axis.key.as_str());
         let coarse = free.coarse.iter().filter(collects);
         let (sizes, whole): (Vec<&Axis>, Vec<&Axis>) =

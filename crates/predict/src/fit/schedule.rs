@@ -8,8 +8,8 @@ use rand_pcg::Pcg64Mcg;
 use super::axis::{Axis, axes};
 use super::figures::misfit;
 use super::policies::{self, Candidate};
-use super::search::{Found, Point, Search, cost, determined, is_new, profile_at};
-use super::structure::{self, Built, Free};
+use super::search::{Point, Search, SearchResult, cost, determined, is_new, profile_at};
+use super::structure::{self, DeviceFit, Free};
 use super::{FitOptions, solve};
 use crate::knob::Grain;
 
@@ -29,7 +29,7 @@ impl Search<'_> {
         start: &Profile,
         held: &[(String, String)],
         options: &FitOptions,
-    ) -> Found {
+    ) -> SearchResult {
         let (mut fine, coarse): (Vec<Axis>, Vec<Axis>) =
             axes(start, held).into_iter().partition(|axis| axis.grain == Grain::Fine);
         let mut base = start.clone();
@@ -71,7 +71,7 @@ impl Search<'_> {
         self.put_back(&base, &fine, &jacobian, &mut best);
         let profile = profile_at(&base, &fine, &best.places).unwrap_or(base);
         let residuals = self.plain(&profile);
-        Found {
+        SearchResult {
             profile,
             axes: fine,
             coarse,
@@ -98,7 +98,7 @@ impl Search<'_> {
         let mut points = vec![(base.clone(), best.clone())];
         points.extend(candidates.into_iter().skip(1).map(|way| (way.base, way.point)));
         let more = options.starts.saturating_sub(points.len());
-        let drawn = self.drawn(base, free.fine, best, free.active, more);
+        let drawn = self.random_starts(base, free.fine, best, free.active, more);
         points.extend(drawn.into_iter().map(|point| (base.clone(), point)));
         let (count, mut starts) = (points.len(), Vec::new());
         for (index, (of, point)) in points.into_iter().enumerate() {
@@ -147,7 +147,7 @@ impl Search<'_> {
         fine: &mut [Axis],
         coarse: &[Axis],
         best: &mut Point,
-    ) -> (Vec<usize>, Vec<Built>) {
+    ) -> (Vec<usize>, Vec<DeviceFit>) {
         if !self.labels().iter().any(|label| is_new(label)) {
             return (Vec::new(), vec![(base.clone(), best.clone())]);
         }
@@ -176,7 +176,7 @@ impl Search<'_> {
         coarse: &[Axis],
         best: &mut Point,
         until: usize,
-    ) -> (Vec<usize>, Vec<Built>) {
+    ) -> (Vec<usize>, Vec<DeviceFit>) {
         let Some(residuals) = self.at(base, fine, &best.places) else { return Default::default() };
         best.residuals = residuals;
         let mut jacobian = solve::jacobian(self, base, fine, best);
@@ -217,7 +217,7 @@ impl Search<'_> {
     }
 
     /// Further starts: the best of some points that are spread evenly over the ranges.
-    fn drawn(
+    fn random_starts(
         &mut self,
         base: &Profile,
         axes: &[Axis],

@@ -76,7 +76,7 @@ pub(super) struct Search<'a> {
 }
 
 /// The result of a search.
-pub(super) struct Found {
+pub(super) struct SearchResult {
     /// The best profile, without new names and sources.
     pub profile: Profile,
     /// The continuous parameters.

@@ -40,7 +40,7 @@ const AS_GOOD: f64 = 1.5;
 const AS_GOOD_BY: f64 = 0.005;
 
 /// A device with its best times.
-pub(super) type Built = (Profile, Point);
+pub(super) type DeviceFit = (Profile, Point);
 
 /// Tries every pair of units within their ranges with its best times, and the leading pairs with
 /// every size of the write buffer. Continues with the best and returns all pairs that new storage
@@ -51,9 +51,9 @@ pub(super) fn pairs(
     base: &mut Profile,
     best: &mut Point,
     until: usize,
-) -> Vec<Built> {
-    let off = |one: &Built| cost(free.fine, &one.1);
-    let rank = |all: &mut Vec<Built>| {
+) -> Vec<DeviceFit> {
+    let off = |one: &DeviceFit| cost(free.fine, &one.1);
+    let rank = |all: &mut Vec<DeviceFit>| {
         all.sort_by(|one, other| off(one).total_cmp(&off(other)));
         let least = all.first().map_or(0.0, off);
         all.retain(|one| off(one) <= HOPELESS * least);
@@ -82,7 +82,7 @@ pub(super) fn pairs(
     }
     rank(&mut built);
     // The best buffer for each pair of units.
-    let mut leaders: Vec<Built> = Vec::new();
+    let mut leaders: Vec<DeviceFit> = Vec::new();
     for one in built {
         let known = leaders.iter().any(|other| same(&other.0, &one.0, &UNITS));
         if !known && leaders.len() < LEADERS {
@@ -134,7 +134,7 @@ fn nearest_times(
     from: &Point,
     rounds: usize,
     until: usize,
-) -> Option<Built> {
+) -> Option<DeviceFit> {
     let looks = rounds * (free.active.len() + 2);
     if !search.affords(looks, until) {
         return None;

@@ -176,7 +176,7 @@ mod tests {
     use flashlag_units::Nanos;
 
     /// The corners of the drawn stairs, in thousandths of the drawing.
-    fn drawn(histogram: &Histogram) -> Vec<Corner> {
+    fn corners_of(histogram: &Histogram) -> Vec<Corner> {
         let mut plot = DistributionPlot::new(LatencyAxis::covering([]), histogram.count(), 230);
         plot.add("a".to_owned(), SeriesMark::nth(0), histogram);
         let drawing = plot.draw("a").into_string();
@@ -235,7 +235,7 @@ mod tests {
                 .map(|(_, count)| count)
                 .sum();
             let frame = height(Lag::FRAME_60HZ);
-            let stairs = drawn(&histogram);
+            let stairs = corners_of(&histogram);
             // Upwards is towards 0.
             let crossing = stairs.windows(2).find(|pair| pair[0].1 > frame && pair[1].1 < frame);
             match (late, crossing) {
@@ -255,7 +255,7 @@ mod tests {
         for seed in 0..60 {
             let histogram = histogram(seed);
             let n = histogram.count();
-            let stairs = drawn(&histogram);
+            let stairs = corners_of(&histogram);
             for one_in in [10u64, 100, 1_000].into_iter().filter(|one_in| *one_in < n) {
                 // The shortest of the longest 1 in so many, counted from the long end.
                 let wanted = n.div_ceil(one_in);
@@ -287,7 +287,7 @@ mod tests {
         let mut histogram = Histogram::new();
         (0..916).for_each(|_| histogram.record(Nanos::from_micros(3_400)));
         (0..84).for_each(|_| histogram.record(Nanos::from_millis(34)));
-        let stairs = drawn(&histogram);
+        let stairs = corners_of(&histogram);
         let [short, long] = [3_400, 34_000].map(|us| height(Nanos::from_micros(us)));
         let at = place(1000, 1000.0 / 84.0);
         assert_eq!(stairs.len(), 4, "{stairs:?}");

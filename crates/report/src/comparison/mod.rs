@@ -15,7 +15,7 @@ use crate::section::Section;
 /// The whole page.
 pub(crate) fn page(comparison: &Comparison, runs: &[Run], options: &Options) -> String {
     let names: Vec<&str> = comparison.subjects.iter().map(|s| s.name.as_str()).collect();
-    let picture = picture::drawn(comparison);
+    let picture = picture::picture_of(comparison);
     let (sentence, ledes) = first_words(comparison);
     let sections = [
         tables::ratios(comparison),

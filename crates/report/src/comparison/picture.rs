@@ -4,7 +4,7 @@ use crate::section::figures::verdict_class;
 use crate::section::first::{Group, Picture, Row, axis_for, overloaded_row, picture, table_row};
 
 /// The picture: a group of rows for each test, with a row for each subject, on one axis.
-pub(super) fn drawn(comparison: &Comparison) -> Picture {
+pub(super) fn picture_of(comparison: &Comparison) -> Picture {
     let rows: Vec<&CompareRow> = comparison.rows.iter().filter(|row| row.in_strip).collect();
     let sides = rows.iter().flat_map(|row| row.sides.iter().flatten());
     let kept = sides.filter(|side| side.overload.is_none());

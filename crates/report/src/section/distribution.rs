@@ -41,10 +41,10 @@ const PANELS: usize = 8;
 
 /// The section; `None` if nothing was measured.
 pub(super) fn section(run: &Run) -> Option<Section> {
-    let panels: Vec<Panel> = drawn(run)
+    let panels: Vec<Panel> = drawn_panels(run)
         .into_iter()
         .take(PANELS)
-        .map(|Drawn { title, plot, words, left_out }| Panel {
+        .map(|DrawnPanel { title, plot, words, left_out }| Panel {
             title,
             svg: plot.draw(&words),
             left_out: match left_out.is_empty() {
@@ -75,7 +75,7 @@ const CAPTION: &str = "Every test. Latency in ms. Of several runs in one state t
                        last; the table has all.";
 
 /// A drawn panel.
-pub(crate) struct Drawn {
+pub(crate) struct DrawnPanel {
     pub(crate) title: String,
     pub(crate) plot: DistributionPlot,
     /// The text alternative of the plot.
@@ -85,21 +85,21 @@ pub(crate) struct Drawn {
 }
 
 /// All plots of a run, durable writes and saves first.
-pub(crate) fn drawn(run: &Run) -> Vec<Drawn> {
+pub(crate) fn drawn_panels(run: &Run) -> Vec<DrawnPanel> {
     // A fill has percentiles by level instead.
     let filled = |phase: &Phase| phase.intervals.iter().any(|it| it.filled_bytes.is_some());
     // The waits of an overloaded schedule have no distribution: they grow with the test.
     let drawn = |phase: &&Phase| phase.ops > 0 && !filled(phase) && !is_overloaded(phase);
     let measured = run.phases.iter().filter(drawn);
     let phases: Vec<&Phase> = measured.collect();
-    let histograms = phases.iter().filter_map(|phase| felt(phase));
+    let histograms = phases.iter().filter_map(|phase| response_histogram(phase));
     let ends = histograms.flat_map(|h| [h.min(), h.max()]).flatten();
     let axis = LatencyAxis::covering(ends);
     panels(run, &phases).into_iter().filter_map(|lines| plot(&axis, lines)).collect()
 }
 
 /// The latency as users see it: from the intended start if there was a schedule.
-fn felt(phase: &Phase) -> Option<Histogram> {
+fn response_histogram(phase: &Phase) -> Option<Histogram> {
     phase.response_histogram.as_ref().unwrap_or(&phase.histogram).restore().ok()
 }
 
@@ -228,13 +228,13 @@ fn weight(phase: &Phase) -> u8 {
 }
 
 /// The plot of a panel; `None` if none of its histograms can be read.
-fn plot(axis: &LatencyAxis, panel: Lines<'_>) -> Option<Drawn> {
+fn plot(axis: &LatencyAxis, panel: Lines<'_>) -> Option<DrawnPanel> {
     let Lines { title, lines, left_out } = panel;
     let most = lines.iter().map(|line| line.phase.ops).max().unwrap_or(0);
     let mut plot = DistributionPlot::new(*axis, most, HEIGHT);
     let mut words = format!("{title}, how long the slowest take.");
     for line in lines {
-        let Some(histogram) = felt(line.phase) else { continue };
+        let Some(histogram) = response_histogram(line.phase) else { continue };
         let figures = Figures::of(&histogram);
         let named = [("median", figures.p50), ("p99", figures.p99), ("p99.9", figures.p999)];
         words += &format!(" {}:", line.name);
@@ -244,5 +244,5 @@ fn plot(axis: &LatencyAxis, panel: Lines<'_>) -> Option<Drawn> {
         words += &format!(" n = {}.", format::count(figures.n));
         plot.add(line.name, line.mark, &histogram);
     }
-    (!plot.is_empty()).then_some(Drawn { title, plot, words, left_out })
+    (!plot.is_empty()).then_some(DrawnPanel { title, plot, words, left_out })
 }

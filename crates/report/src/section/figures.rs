@@ -22,7 +22,7 @@ pub(crate) struct Frame {
 
 #[derive(Template)]
 #[template(path = "section/figures.html")]
-struct Drawn {
+struct TableTemplate {
     about: &'static str,
     class: String,
     caption: String,
@@ -81,10 +81,10 @@ pub(crate) fn table(run: Option<&Run>, model: &Table, frame: Frame) -> Markup {
     let groups = model.groups.iter().filter(|group| !group.rows.is_empty());
     let groups = groups.map(|group| Group {
         title: group.title.clone(),
-        rows: group.rows.iter().map(|row| drawn(run, &model.columns, row)).collect(),
+        rows: group.rows.iter().map(|row| row_of(run, &model.columns, row)).collect(),
     });
     let dense = if model.rows().count() > DENSE { " dense" } else { "" };
-    Markup::of(&Drawn {
+    Markup::of(&TableTemplate {
         about: frame.about,
         class: format!("{}{dense}", frame.class),
         caption: frame.caption,
@@ -94,7 +94,7 @@ pub(crate) fn table(run: Option<&Run>, model: &Table, frame: Frame) -> Markup {
     })
 }
 
-fn drawn(run: Option<&Run>, columns: &[Column], row: &TableRow) -> Row {
+fn row_of(run: Option<&Run>, columns: &[Column], row: &TableRow) -> Row {
     let cells = columns.iter().zip(&row.cells);
     Row {
         label: row.label.clone(),

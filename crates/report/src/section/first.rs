@@ -227,7 +227,7 @@ pub(crate) fn table_row(
 /// The remark in place of marks.
 #[derive(Template)]
 #[template(source = "<span class=\"ov\">{{ words }}</span>", ext = "html")]
-struct Overloaded {
+struct OverloadedRow {
     words: String,
 }
 
@@ -240,7 +240,7 @@ pub(crate) fn overloaded_row(label: &str, words: String) -> Row {
         note: None,
         doubt: false,
         mini: String::new(),
-        svg: Markup::of(&Overloaded { words }),
+        svg: Markup::of(&OverloadedRow { words }),
         cells: COLUMNS.map(none).into(),
         word: "overloaded",
         verdict: "freezes",

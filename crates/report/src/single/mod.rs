@@ -10,7 +10,7 @@ use flashlag_units::did_you_mean;
 use flashlag_views::{fill_curves, phase_title};
 
 use crate::chart::Svg;
-use crate::section::distribution::{self, Drawn};
+use crate::section::distribution::{self, DrawnPanel};
 use crate::section::{changes, fill, stalls};
 use frame::Frame;
 
@@ -59,7 +59,7 @@ pub fn charts(run: &Run) -> Vec<Chart> {
 pub fn chart_svg(run: &Run, name: &str, theme: Theme) -> Result<String, String> {
     let sources = sources(run);
     let found = sources.iter().find(|(chart, _)| chart.name == name);
-    let drawn = found.and_then(|(chart, source)| drawn(run, chart, source));
+    let drawn = found.and_then(|(chart, source)| frame_of(run, chart, source));
     drawn.map(|frame| frame.svg(run, theme)).ok_or_else(|| {
         let names = sources.iter().map(|(chart, _)| chart.name.as_str());
         let near = did_you_mean(name, names);
@@ -82,7 +82,7 @@ fn sources(run: &Run) -> Vec<(Chart, Source)> {
         let title = format!("Latency by fill level: {}", curve.what);
         add("fill".to_owned(), title, Source::Fill(index));
     }
-    for (index, Drawn { title, .. }) in distribution::drawn(run).iter().enumerate() {
+    for (index, DrawnPanel { title, .. }) in distribution::drawn_panels(run).iter().enumerate() {
         let name = format!("latency-{}", slug(title));
         add(name, format!("Latency distribution: {title}"), Source::Latency(index));
     }
@@ -114,7 +114,7 @@ fn slug(title: &str) -> String {
     if name.is_empty() { "unnamed".to_owned() } else { name }
 }
 
-fn drawn(run: &Run, chart: &Chart, source: &Source) -> Option<Frame> {
+fn frame_of(run: &Run, chart: &Chart, source: &Source) -> Option<Frame> {
     const HEIGHT: u32 = 340;
     let frame = |plot: Svg, words: String, left: f64, right: f64, notes: &[&str]| Frame {
         title: chart.title.clone(),
@@ -127,7 +127,8 @@ fn drawn(run: &Run, chart: &Chart, source: &Source) -> Option<Frame> {
     Some(match source {
         Source::Strip => strip::frame(run, &chart.title),
         Source::Latency(index) => {
-            let Drawn { plot, words, .. } = distribution::drawn(run).into_iter().nth(*index)?;
+            let DrawnPanel { plot, words, .. } =
+                distribution::drawn_panels(run).into_iter().nth(*index)?;
             let across = "Across: the slowest 1 in 10, 1 in 100, and so on. Upwards: how long they \
                           take, at least. Line: one 60 Hz frame.";
             frame(plot.of_height(HEIGHT).drawing(), words, 60.0, 150.0, &[across])

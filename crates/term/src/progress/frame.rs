@@ -17,7 +17,7 @@ const WORTH_TELLING: Nanos = Nanos::from_millis(100);
 /// The redrawn lines: the current phase, the next ones, the progress bar and the latency.
 pub(super) fn draw(state: &mut State, live: &Snapshot, now: Instant) -> Vec<String> {
     let done = state.done(live, now);
-    let style = drawn(state.style);
+    let style = inner(state.style);
     let mut page = Page::new(style);
     match (&state.current, &state.preparing) {
         (Some(current), _) => {
@@ -54,7 +54,7 @@ pub(super) fn draw(state: &mut State, live: &Snapshot, now: Instant) -> Vec<Stri
 
 /// The title: scenario and target.
 pub(super) fn title(state: &State, title: &str) -> Vec<String> {
-    let style = drawn(state.style);
+    let style = inner(state.style);
     if !state.in_columns {
         return vec![one_line(style, &sanitize_parts(title))];
     }
@@ -66,7 +66,7 @@ pub(super) fn title(state: &State, title: &str) -> Vec<String> {
 
 /// A remark.
 pub(super) fn note(state: &State, text: &str) -> Vec<String> {
-    let style = drawn(state.style);
+    let style = inner(state.style);
     if !state.in_columns {
         return vec![one_line(style, &sanitize(text))];
     }
@@ -78,7 +78,7 @@ pub(super) fn note(state: &State, text: &str) -> Vec<String> {
 }
 
 /// One column less than the width: a full line makes some terminals wrap.
-fn drawn(style: Style) -> Style {
+fn inner(style: Style) -> Style {
     style.with_width(style.width.saturating_sub(1).max(1))
 }
 
@@ -134,7 +134,7 @@ pub(super) fn finished(state: &State, title: &str, phase: &Phase) -> String {
         p99: felt.p99,
     };
     let (role, mark) = if phase.cut_short { (Role::Late, "✕") } else { (Role::Pass, "✓") };
-    row(drawn(state.style), role, mark, title, &figures).render()
+    row(inner(state.style), role, mark, title, &figures).render()
 }
 
 /// The line of a finished phase in a log, complete in itself.
@@ -181,7 +181,7 @@ pub(super) fn level(state: &State, level: &FillLevel) -> String {
         let text = format!("{label}: {writes} writes, {rate}{median}{p99}, longest {longest}");
         return one_line(state.style, &text);
     }
-    let style = drawn(state.style);
+    let style = inner(state.style);
     let shown = Figures {
         count: figures.n,
         kind: Kind::Write,

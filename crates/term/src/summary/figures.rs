@@ -9,7 +9,7 @@ use super::Depth;
 use crate::line::{Line, Page};
 use crate::picture::{Picture, brief};
 use crate::style::Role;
-use crate::table::{Table, drawn, marked, spare};
+use crate::table::{Table, marked, spare, styled};
 
 /// The tests: by stage in a run of several stages, else one row for each test. In short, stages have
 /// throughput alone: the picture has the latency.
@@ -115,7 +115,7 @@ fn cells(row: &LifecycleRow, test: usize, figures: &[(String, Column)]) -> Vec<(
                 };
                 (role, marked(&value.text(), trusted || !some))
             }
-            _ => drawn(&value, trusted),
+            _ => styled(&value, trusted),
         }
     };
     figures.iter().map(figure).collect()

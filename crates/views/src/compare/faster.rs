@@ -50,7 +50,7 @@ fn usable(row: &CompareRow) -> Vec<usize> {
 
 struct Other<'a> {
     name: &'a str,
-    found: Found,
+    found: Lead,
 }
 
 /// Whether two that are not the fastest differ.
@@ -59,14 +59,14 @@ fn any_rate_differs(row: &CompareRow) -> bool {
 }
 
 /// How many times as fast, and whether that is of the median.
-struct Found {
+struct Lead {
     ratio: f64,
     interval: (f64, f64),
     shown: bool,
     of_median: bool,
 }
 
-impl Found {
+impl Lead {
     /// `6.8×` and `(6.7 to 6.9)`, or `(6.7 to 6.9, at the median)`.
     fn words(&self) -> (String, String) {
         let (times, range) =
@@ -77,7 +77,7 @@ impl Found {
 }
 
 /// By operations a second; by the median where nothing says how much those vary.
-fn times_as_fast(row: &CompareRow, faster: usize, slower: usize) -> Option<Found> {
+fn times_as_fast(row: &CompareRow, faster: usize, slower: usize) -> Option<Lead> {
     let of_kind = |kind| {
         let pair = |ratio: &&Ratio| {
             ratio.kind == kind
@@ -92,7 +92,7 @@ fn times_as_fast(row: &CompareRow, faster: usize, slower: usize) -> Option<Found
             true => (1.0 / ratio.ratio, (1.0 / high, 1.0 / low)),
             false => (ratio.ratio, (low, high)),
         };
-        Some(Found { ratio: value, interval, shown: ratio.differs, of_median })
+        Some(Lead { ratio: value, interval, shown: ratio.differs, of_median })
     };
     of_kind(RatioKind::Throughput).or_else(|| of_kind(RatioKind::P50))
 }

@@ -4,7 +4,7 @@ use flashlag_explain::LagVerdict;
 use flashlag_schema::{Run, State};
 
 use super::{CompareRow, Subject};
-use crate::headline::{Decided, Deciding, Tested};
+use crate::headline::{Deciding, DecidingVerdict, TestVerdict};
 use crate::worst::GroupKind;
 use crate::worst::worst;
 
@@ -56,17 +56,17 @@ pub fn verdict(row: &CompareRow, subject: usize) -> Option<LagVerdict> {
 impl Outcome {
     /// `None` where what has to be judged cannot be.
     pub fn of(rows: &[CompareRow], subject: usize, deciding: &Deciding) -> Option<Outcome> {
-        let tests: Vec<Tested<'_>> = rows
+        let tests: Vec<TestVerdict<'_>> = rows
             .iter()
             .filter(|row| row.kind.is_some() && row.sides[subject].is_some())
-            .map(|row| Tested {
+            .map(|row| TestVerdict {
                 test: &row.test,
                 state: row.state,
                 verdict: verdict(row, subject),
                 busy: row.kind == Some(GroupKind::BusySave) && row.beside,
             })
             .collect();
-        let Decided { alone, busy, stages } = deciding.judge(&tests)?;
+        let DecidingVerdict { alone, busy, stages } = deciding.judge(&tests)?;
         let of_state = |state: State| {
             let stages = stages.iter().filter(|(known, _)| *known == state);
             worst(stages.filter_map(|(_, verdict)| *verdict))

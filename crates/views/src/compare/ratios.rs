@@ -1,6 +1,6 @@
-//! How many times one subject's figure is another's, with the interval.
+//! Ratios of one subject's figures to another's, with intervals.
 
-use flashlag_explain::{felt, restored};
+use flashlag_explain::{response_histogram, restored};
 use flashlag_schema::{Operation, Phase, Run};
 use flashlag_stats::bootstrap::{self, Figure, RatioInterval, Sample};
 use flashlag_stats::{Interval, Percentile};
@@ -30,8 +30,8 @@ pub fn ratios(
     seed: u64,
 ) -> Ratios {
     let usable = (0..repeats.len()).filter(|index| is_usable(sides, *index));
-    let prepared: Vec<Prepared> =
-        usable.filter_map(|of| Prepared::of(of, &repeats[of], seed)).collect();
+    let prepared: Vec<SideData> =
+        usable.filter_map(|of| SideData::of(of, &repeats[of], seed)).collect();
     let open = repeats.iter().flatten().any(|(_, phase)| !phase.closed_loop);
     let saves = repeats.iter().flatten().any(|(_, phase)| phase.operation == Operation::Save);
     let mut ratios = Ratios::default();
@@ -53,21 +53,21 @@ pub fn ratios(
 }
 
 /// One side, resampled for each figure.
-struct Prepared {
+struct SideData {
     subject: usize,
     samples: Vec<Sample>,
     figures: [Option<bootstrap::Side>; KINDS.len()],
 }
 
-impl Prepared {
-    fn of(subject: usize, repeats: &[(&Run, &Phase)], seed: u64) -> Option<Prepared> {
+impl SideData {
+    fn of(subject: usize, repeats: &[(&Run, &Phase)], seed: u64) -> Option<SideData> {
         let samples = samples(repeats)?;
         let figures = KINDS.map(|(_, figure)| bootstrap::Side::of(&samples, figure, seed));
-        Some(Prepared { subject, samples, figures })
+        Some(SideData { subject, samples, figures })
     }
 
     /// How many times this side's figure the other's is.
-    fn ratio(&self, of: &Prepared, figure: usize, pair: Pair, names: &[Subject]) -> Option<Ratio> {
+    fn ratio(&self, of: &SideData, figure: usize, pair: Pair, names: &[Subject]) -> Option<Ratio> {
         let sides = self.figures.get(figure)?.as_ref().zip(of.figures.get(figure)?.as_ref());
         match sides.and_then(|(first, second)| first.against(second)).filter(is_finite) {
             Some(found) => Some(ratio(pair, found, names)),
@@ -108,7 +108,7 @@ fn is_finite(found: &RatioInterval) -> bool {
 fn samples(repeats: &[(&Run, &Phase)]) -> Option<Vec<Sample>> {
     let sample = |(_, phase): &(&Run, &Phase)| {
         Some(Sample {
-            histogram: felt(phase)?,
+            histogram: response_histogram(phase)?,
             intervals: intervals(phase),
             bytes: phase.bytes,
             elapsed: phase.elapsed_ns,

@@ -1,6 +1,6 @@
 //! The phases side by side.
 
-use flashlag_explain::{Figures, Plan, felt, merged};
+use flashlag_explain::{Figures, Plan, merged, response_histogram};
 use flashlag_schema::{Phase, Run};
 use flashlag_stats::Histogram;
 
@@ -93,7 +93,7 @@ fn side(repeats: &[(&Run, &Phase)]) -> Option<CompareSide> {
     if count == 0 {
         return None;
     }
-    let histograms = repeats.iter().filter_map(|(_, phase)| felt(phase));
+    let histograms = repeats.iter().filter_map(|(_, phase)| response_histogram(phase));
     let all = histograms.fold(Histogram::new(), |all, next| merged(all, &next));
     let failures: Vec<Failure> =
         repeats.iter().flat_map(|(run, phase)| failures_of(run, phase)).collect();

@@ -1,4 +1,4 @@
-use flashlag_explain::{Figures, felt};
+use flashlag_explain::{Figures, response_histogram};
 use std::fmt;
 
 use flashlag_schema::{Lag, Phase};
@@ -7,7 +7,7 @@ use flashlag_units::{Bytes, Nanos, ratio};
 
 use crate::format;
 
-/// The metrics there are, as listed in errors.
+/// The metrics, as listed in errors.
 pub const METRICS: &str = "p50, p90, p99, p999, max, mean (times), over_60hz, over_90hz, \
     over_120hz, over_100ms, over_700ms, over_5s (shares), ops_per_sec, bytes_per_sec";
 
@@ -56,7 +56,7 @@ impl Metric {
         }
     }
 
-    /// Reads a limit in this metric's unit.
+    /// Parses a limit in this metric's unit.
     pub fn value(self, text: &str) -> Result<Value, String> {
         match self {
             Metric::Time(_) => text.parse().map(Value::Time).map_err(|e| e.to_string()),
@@ -71,7 +71,7 @@ impl Metric {
         }
     }
 
-    /// Reads the figure; the error says why there is none.
+    /// The figure of a phase; the error is the reason why it is missing.
     pub fn read(self, phase: &Phase) -> Result<Value, String> {
         match self {
             Metric::OpsPerSec => Ok(Value::Ops(phase.ops_per_sec)),
@@ -87,7 +87,8 @@ impl Metric {
 }
 
 fn histogram(phase: &Phase) -> Result<Histogram, String> {
-    felt(phase).ok_or_else(|| "its histogram can't be read (see flashlag verify)".to_owned())
+    response_histogram(phase)
+        .ok_or_else(|| "its histogram can't be read (see flashlag verify)".to_owned())
 }
 
 fn time(name: &str, phase: &Phase) -> Result<Nanos, String> {
@@ -124,7 +125,7 @@ fn number(text: &str) -> Option<f64> {
 }
 
 impl Value {
-    /// Only values of one unit are ever compared: a limit is read by its metric.
+    /// Compares values of one unit: a limit is parsed with its metric.
     pub fn is_above(&self, other: &Value) -> bool {
         match (self, other) {
             (Value::Time(a), Value::Time(b)) => a > b,
@@ -147,7 +148,7 @@ impl fmt::Display for Value {
     }
 }
 
-/// Finer than elsewhere, so that a figure just over a limit does not print as the limit.
+/// A value with more digits than elsewhere, so that a figure just over a limit differs from it.
 fn precise(time: Nanos) -> String {
     match time.0 {
         0..1_000 => format!("{} ns", time.0),

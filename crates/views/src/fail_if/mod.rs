@@ -38,12 +38,12 @@ struct Selector {
     test: String,
 }
 
-/// A phase that a run has, or that its scenario will bring.
+/// A phase of a run or of a scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PhaseName {
     /// The state of the device.
     pub state: State,
-    /// Which repetition, from 1.
+    /// The repetition, from 1.
     pub run: u32,
     /// The test's name.
     pub test: String,
@@ -55,7 +55,7 @@ impl PhaseName {
     }
 }
 
-/// What became of a threshold.
+/// The outcome of a threshold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ThresholdOutcome {
     /// Whether it was crossed: exit status 1.
@@ -64,13 +64,13 @@ pub struct ThresholdOutcome {
     pub message: String,
 }
 
-/// Why a threshold can't be read or can't be decided: exit status 2, never a silent pass.
+/// An invalid or undecidable threshold: exit status 2, never a silent pass.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ThresholdError {
     /// Not `PHASE.METRIC>VALUE`.
     #[error("--fail-if '{text}': {reason}")]
     Malformed {
-        /// As given.
+        /// The threshold as typed.
         text: String,
         /// The error, with what is allowed.
         reason: String,
@@ -78,19 +78,19 @@ pub enum ThresholdError {
     /// The run has no such phase.
     #[error("--fail-if '{text}': this run has no phase `{phase}`; it has {allowed}{meant}")]
     NoPhase {
-        /// As given.
+        /// The threshold as typed.
         text: String,
-        /// What was looked for.
+        /// The name of the phase.
         phase: String,
         /// A name of similar spelling, if there is one.
         meant: String,
-        /// What there is.
+        /// The existing names.
         allowed: String,
     },
     /// A phase has too few values for that figure, or its histogram can't be read.
     #[error("--fail-if '{text}': {phase} has no {metric}: {reason}")]
     Absent {
-        /// As given.
+        /// The threshold as typed.
         text: String,
         /// The phase's label.
         phase: String,
@@ -120,7 +120,7 @@ impl FromStr for Threshold {
         if right.starts_with('=') {
             return Err(malformed("write > or <, without =".to_owned()));
         }
-        // `p99.9` holds the separator itself.
+        // `p99.9` contains the separator.
         let (phase, metric) = match left.strip_suffix(".p99.9") {
             Some(phase) => (phase, "p999"),
             None => left.rsplit_once('.').ok_or_else(|| {
@@ -164,7 +164,7 @@ impl Selector {
         let Some((first, rest)) = written.split_once('.') else {
             return selector(None, None, written);
         };
-        // A test's own name may hold a dot.
+        // The name of a test may contain a dot.
         let Some(state) = state_of(first) else { return selector(None, None, written) };
         match rest.split_once('.') {
             Some((run, test)) if run.bytes().all(|byte| byte.is_ascii_digit()) => {
@@ -196,10 +196,10 @@ fn number(text: &str) -> Result<u32, String> {
 }
 
 impl Threshold {
-    /// Decides it.
+    /// Evaluates the threshold on a run.
     ///
     /// # Errors
-    /// No such phase; a figure that one of the phases does not have.
+    /// There is no such phase, or one of the phases lacks the figure.
     pub fn evaluate(&self, run: &Run) -> Result<ThresholdOutcome, ThresholdError> {
         self.check(&run.phases.iter().map(PhaseName::of).collect::<Vec<_>>())?;
         let phases = run.phases.iter().filter(|phase| self.phases.takes(&PhaseName::of(phase)));
@@ -214,17 +214,16 @@ impl Threshold {
         })
     }
 
-    /// Whether a run of these phases can be decided, as far as their names go: asked before anything
-    /// is measured.
+    /// Checks that these phases include one that the threshold applies to, before anything is measured.
     ///
     /// # Errors
-    /// No such phase, with those that there are and the one that may be meant.
+    /// There is no such phase; with the existing ones and one of similar spelling.
     pub fn check(&self, phases: &[PhaseName]) -> Result<(), ThresholdError> {
         if phases.iter().any(|phase| self.phases.takes(phase)) {
             return Ok(());
         }
         let tests = phases.iter().map(|phase| phase.test.as_str());
-        // A test of that name may be there, in other states.
+        // There may be a test of that name in other states.
         let known = tests.clone().any(|test| test == self.phases.test);
         let meant = if known { String::new() } else { did_you_mean(&self.phases.test, tests) };
         let labels = phases.iter().map(|phase| phase.state.label(phase.run, &phase.test));

@@ -1,4 +1,4 @@
-//! Why it lags and what to change, in words: the sentences of typed findings.
+//! The sentences of typed findings: causes of lag and their fixes.
 
 mod words;
 
@@ -16,16 +16,16 @@ pub struct Findings {
     pub heading: String,
     /// The findings.
     pub causes: Vec<Finding>,
-    /// Measured, and not a cause.
+    /// Suspicions that were ruled out.
     pub ruled_out: Vec<RuledOut>,
-    /// `Costs overlap: …`, where there is more than one.
+    /// `Costs overlap: …`, for more than one finding.
     pub overlap: Option<String>,
 }
 
 /// One cause with its fix.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Finding {
-    /// What it is about.
+    /// Its kind.
     pub id: FindingId,
     /// `Rollback journal`.
     pub cause: String,
@@ -33,24 +33,24 @@ pub struct Finding {
     pub would: String,
     /// What to do: a sentence.
     pub fix: String,
-    /// A command or setting to try, where there is one: `PRAGMA journal_mode=WAL;`.
+    /// A command or setting to try, if there is one: `PRAGMA journal_mode=WAL;`.
     pub try_this: Option<String>,
     /// How it was measured, with n and the interval: a sentence.
     pub evidence: String,
-    /// As it is now; indices of phases are in the run's order.
+    /// The measured side; indices of phases are in the run's order.
     pub now: FindingSide,
-    /// As it would be; `None` where the fix is read off the split of one side's own waits.
+    /// The other side; `None` if the fix follows from the split of one side's waits.
     pub fixed: Option<FindingSide>,
     /// Seconds of waiting added to 1,000 operations.
     pub cost_s_per_1000: f64,
     /// Its 95 % interval.
     pub cost_interval: Option<(f64, f64)>,
-    /// What is counted: `saves` or `writes`.
+    /// The counted operations: `saves` or `writes`.
     pub per: &'static str,
 }
 
 impl Finding {
-    /// What to do and what comes of it, in two sentences: `Open the database in WAL mode: …
+    /// The fix and its effect, in two sentences: `Open the database in WAL mode: …
     /// Switching to WAL would cut save p50 from 24 ms to 9.1 ms.`
     pub fn advice(&self) -> String {
         let would = format!("{}.", format::capitalized(&self.would));
@@ -72,19 +72,20 @@ pub struct FindingSide {
     pub figures: Figures,
 }
 
-/// Something that was measured and shown not to matter.
+/// A suspicion that the measurement refutes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RuledOut {
-    /// What it is about.
+    /// Its kind.
     pub id: FindingId,
     /// A sentence with numbers.
     pub sentence: String,
 }
 
-/// The findings of a run, in words. One that names a phase that is not in the run is left out.
+/// The findings of a run. A finding on a phase that is not in the run is left out.
 pub fn findings(run: &Run) -> Findings {
     let typed = findings_of(run);
-    let causes: Vec<Finding> = typed.causes.iter().filter_map(|cause| said(run, cause)).collect();
+    let causes: Vec<Finding> =
+        typed.causes.iter().filter_map(|cause| finding_in_words(run, cause)).collect();
     let ruled_out: Vec<RuledOut> = typed
         .ruled_out
         .iter()
@@ -102,7 +103,7 @@ pub fn findings(run: &Run) -> Findings {
     }
 }
 
-fn said(run: &Run, finding: &finding::Finding) -> Option<Finding> {
+fn finding_in_words(run: &Run, finding: &finding::Finding) -> Option<Finding> {
     let finding::Finding { id, sides, effect, .. } = finding;
     let fixed = match &sides.fixed {
         Some(fixed) => Some(side(run, fixed)?),
@@ -146,7 +147,7 @@ fn phase_of<'a>(run: &'a Run, side: &finding::FindingSide) -> Option<(usize, &'a
     run.phases.iter().enumerate().find(|(_, phase)| phase.label() == side.phase)
 }
 
-/// How a side is called beside its other: `Rollback journal, filled, run 3`.
+/// The name of a side beside the other: `Rollback journal, filled, run 3`.
 fn side(run: &Run, side: &finding::FindingSide) -> Option<FindingSide> {
     let (index, phase) = phase_of(run, side)?;
     let name = match SaveKind::of(run, phase) {

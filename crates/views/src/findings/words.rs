@@ -84,7 +84,7 @@ pub fn would(finding: &Finding) -> String {
     }
 }
 
-/// `save p50 from 24 ms to 9.1 ms`; the mean where the cost is in the slow ones.
+/// `save p50 from 24 ms to 9.1 ms`; the mean if the cost is in the slow operations.
 fn cut(effect: &FindingEffect) -> String {
     let one = one(effect);
     let fixed = effect.fixed;
@@ -99,7 +99,7 @@ fn cut(effect: &FindingEffect) -> String {
     format!("{what} from {} to {}", time(now), time(fixed))
 }
 
-/// What to do: a sentence.
+/// The fix: a sentence.
 pub fn fix(finding: &Finding) -> String {
     let fix = match finding.action {
         FindingAction::UseWal => {
@@ -154,7 +154,7 @@ pub fn try_this(run: &Run, action: FindingAction) -> Option<String> {
     Some(text.to_owned())
 }
 
-/// How a cause was measured: a sentence. `None` where a side is not in the run.
+/// The evidence of a cause: a sentence. `None` if a side is not in the run.
 pub fn evidence(run: &Run, finding: &Finding) -> Option<String> {
     let Finding { id, sides, effect, evidence, .. } = finding;
     let figures = figures(run, *id, sides, effect, evidence)?;
@@ -166,7 +166,7 @@ pub fn evidence(run: &Run, finding: &Finding) -> Option<String> {
     })
 }
 
-/// What was measured, on which side, with n.
+/// The measured figures of a side, with n.
 fn figures(
     run: &Run,
     id: FindingId,
@@ -198,7 +198,7 @@ fn figures(
     })
 }
 
-/// Where both sides were measured.
+/// The stages of both sides.
 fn measured(id: FindingId, now: &str, fixed: &str) -> String {
     match id {
         FindingId::RollbackJournal => format!("Measured {now}"),

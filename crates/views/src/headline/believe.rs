@@ -12,8 +12,8 @@ use crate::standing::Model;
 pub struct Believe {
     /// `Yes`, `Yes, except the Idle row`, `No`; `It is a model: 19 of 22 published rows within 20%`.
     pub answer: String,
-    /// `9 checks pass, 1 fails, 2 unknown`; empty for a simulation, of which checks of measuring say
-    /// nothing.
+    /// `9 checks pass, 1 fails, 2 unknown`; empty for a simulation, to which checks of measuring do
+    /// not apply.
     pub counts: String,
     /// Both as an answer, with a full stop: `Yes, except the Idle row: 9 checks pass, …`.
     pub sentence: String,
@@ -58,7 +58,7 @@ impl Believe {
 }
 
 impl Believe {
-    /// Of a simulation: it is as good as its model, whatever checks pass.
+    /// The statement of a simulation: it is as good as its model, whatever checks pass.
     fn of_model(run: &Run, model: &Model) -> Believe {
         let but = exceptions(run);
         let but = if but.is_empty() { but } else { format!("; do not rely on {but}") };
@@ -68,7 +68,7 @@ impl Believe {
     }
 }
 
-/// The answer and the statement, with what they leave out.
+/// The answer and the statement, with the exceptions.
 fn with_exceptions(run: &Run) -> (String, String) {
     let rows = exceptions(run);
     let but = if rows.is_empty() { String::new() } else { format!(", except {rows}") };
@@ -77,7 +77,7 @@ fn with_exceptions(run: &Run) -> (String, String) {
         let claim = decapitalized(check.claim.trim_end_matches('.'));
         (check.status == CheckStatus::Unknown).then_some(claim)
     };
-    // These two decide whether storage was measured at all: unknown, they leave no plain yes.
+    // These two decide whether storage was measured at all: a plain yes needs them to pass.
     let undecided = undecided(CheckId::CacheBypass).or_else(|| undecided(CheckId::FlushIsReal));
     match undecided {
         Some(claim) => {
@@ -110,7 +110,7 @@ fn exceptions(run: &Run) -> String {
         let whole = several && of_stage().all(doubted);
         add(if whole { stage.clone() } else { phase_title(run, phase) });
     }
-    // A check may name phases that are not in the file: it failed all the same.
+    // A failed check may name phases that are not in the file.
     if rows.is_empty() {
         rows.extend(failed(run).map(|check| check.claim.trim_end_matches('.').to_owned()));
         return match rows.len() {

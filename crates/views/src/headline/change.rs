@@ -1,4 +1,4 @@
-//! What changed over time, where that is the news: soaks.
+//! The headline of a run about changes over time.
 
 use flashlag_schema::{Change, ChangeKind, Phase, Run};
 
@@ -7,12 +7,12 @@ use flashlag_units::Nanos;
 use crate::fill::full_at;
 use crate::format::{self, capitalized, decapitalized, sentence_of};
 
-/// The phase that the news is about: the first that says anything of its course.
+/// The phase of the headline: the first with a change or a steady state.
 pub fn subject(run: &Run) -> Option<&Phase> {
     run.phases.iter().find(|phase| !phase.changes.is_empty()).or_else(|| run.phases.first())
 }
 
-/// A sentence that names the change, and what else was seen; `None` where no phase says anything.
+/// A sentence on the change, and one on the others; `None` without any change.
 pub fn words(run: &Run) -> Option<(String, String)> {
     let phase = run.phases.iter().find(|phase| !phase.changes.is_empty())?;
     let news = phase.changes.iter().min_by_key(|change| weight(change.kind))?;
@@ -21,7 +21,7 @@ pub fn words(run: &Run) -> Option<(String, String)> {
     Some((sentence(run, phase, news), more.join(" ")))
 }
 
-/// The gravest change of a run whose headline is about something else.
+/// The gravest change of a run whose headline is another.
 pub fn in_passing(run: &Run) -> Option<String> {
     let grave = |change: &&Change| weight(change.kind) <= weight(ChangeKind::Slower);
     let changes = run
@@ -34,8 +34,8 @@ pub fn in_passing(run: &Run) -> Option<String> {
     Some(format!("During {title}: {}", decapitalized(&said)))
 }
 
-/// Bytes a second from a moment on, of the last quarter at least; and those of the first interval
-/// where they are off by more than a steady state may be. `None` where no interval ends after it.
+/// Bytes a second from a moment on, at least over the last quarter; and those of the first interval if
+/// they deviate by more than a steady state allows. `None` if no interval ends after the moment.
 fn steady_rate(phase: &Phase, from: Nanos) -> Option<(f64, Option<f64>)> {
     let from = from.min(Nanos(phase.elapsed_ns.0 / 4 * 3));
     let mut before = Nanos::ZERO;
@@ -68,7 +68,7 @@ fn weight(kind: ChangeKind) -> u8 {
     }
 }
 
-/// A sentence of both; of the first alone where the change has no detail.
+/// A sentence of both; of the first alone if the change has no detail.
 fn with_detail(what: &str, change: &Change) -> String {
     match change.detail.trim() {
         "" => format!("{what}."),

@@ -1,4 +1,4 @@
-//! One sentence: will it lag, how badly. Then: can I believe it.
+//! The headline: whether the device lags and how badly, and whether to believe that.
 
 mod believe;
 mod change;
@@ -13,7 +13,7 @@ use crate::format::{self, capitalized, decapitalized, sentence_of};
 use crate::naming::subject_name;
 use crate::outline::{for_people, test_name};
 use crate::standing::simulated_device;
-pub(crate) use deciding::{Decided, Deciding, Tested};
+pub(crate) use deciding::{Deciding, DecidingVerdict, TestVerdict};
 
 pub use believe::Believe;
 
@@ -22,12 +22,11 @@ pub use believe::Believe;
 pub struct Headline {
     /// One or two short sentences that end in a full stop.
     pub sentence: String,
-    /// Sentences that qualify it; empty where there is nothing to add.
+    /// Sentences that qualify it; may be empty.
     pub more: String,
     /// Whether it can be believed.
     pub believe: Believe,
-    /// Set where a failed check covers what the headline would say: then `sentence` begins with
-    /// `No verdict`.
+    /// Set if a failed check covers the deciding test: then `sentence` begins with `No verdict`.
     pub no_verdict: Option<NoVerdict>,
 }
 
@@ -36,17 +35,17 @@ pub struct Headline {
 pub struct NoVerdict {
     /// The failed check.
     pub id: CheckId,
-    /// What should have been true.
+    /// The claim of the check.
     pub claim: String,
-    /// What was seen instead.
+    /// The evidence against it.
     pub cause: String,
-    /// What to do; empty where the check gave no advice.
+    /// The advice; may be empty.
     pub fix: String,
-    /// How much of the waits was for a CPU, where that check failed.
+    /// The share of the waits for a CPU, if that check failed.
     pub cpu: Option<CheckCause>,
 }
 
-/// Of a run.
+/// The headline of a run.
 pub fn headline(run: &Run) -> Headline {
     let subjects = Subjects::of(run);
     let subject = subjects.main.or_else(|| change::subject(run));
@@ -67,14 +66,14 @@ pub fn headline(run: &Run) -> Headline {
     Headline { sentence, more, believe, no_verdict }
 }
 
-/// What a simulation calls its device: the label, where it has one.
+/// The name of a simulated device: its label, or else the profile's.
 fn called(run: &Run) -> Option<String> {
     let device = simulated_device(run)?;
     let label = run.label.as_deref().map(str::trim).filter(|label| !label.is_empty());
     Some(label.map_or(device, str::to_owned))
 }
 
-/// The sentence as it goes on after a colon; what begins with a name stays.
+/// A sentence as the continuation after a colon; one that begins with a name is unchanged.
 fn decapitalized_words(sentence: &str) -> String {
     let first = sentence.split(' ').next().unwrap_or_default();
     let name = first.chars().skip(1).any(|letter| letter.is_uppercase() || letter.is_numeric());
@@ -182,7 +181,7 @@ fn no_lag(run: &Run) -> String {
     format!("{measured}: there is no verdict on lag.")
 }
 
-/// Where no test can be judged: how fast it is, where that was asked; else what changed over time; else
+/// The headline without a judged test: throughput if the run measures that, else changes over time, else
 /// what was measured.
 fn without_waits(run: &Run) -> (String, String) {
     if let Some(sentence) = crate::rates::sentence(run) {

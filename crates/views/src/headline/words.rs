@@ -19,7 +19,7 @@ pub fn even_when_new(run: &Run, verdict: LagVerdict) -> String {
     format!("{} {even}{when}", capitalized(verdict.name()))
 }
 
-/// How a phase's stage came about, within a sentence: `once full (run 2)`, `after filling and
+/// The stage of a phase within a sentence: `once full (run 2)`, `after filling and
 /// deleting`, `after trim`.
 pub fn how_it_came(run: &Run, phase: &Phase) -> String {
     let filled = run.phases.iter().any(|other| other.state == State::Filled);
@@ -33,14 +33,14 @@ pub fn how_it_came(run: &Run, phase: &Phase) -> String {
     }
 }
 
-/// Whether the run did the same test in another stage, so that the stage has to be named.
+/// Whether the run has the same test in another stage, so that the stage must be named.
 pub fn is_of_several_stages(run: &Run, phase: &Phase) -> bool {
     let mut same = run.phases.iter().filter(|other| other.name == phase.name);
     phase.state > State::Filled
         || same.any(|other| (other.state, other.run) != (phase.state, phase.run))
 }
 
-/// Whether the test was done in each stage of the scenario and no failed check covers any of them.
+/// Whether the test was measured in each stage of the scenario, without failed checks.
 pub fn all_states_are_judged(run: &Run, phase: &Phase) -> bool {
     let same = run.phases.iter().filter(|other| other.name == phase.name);
     let mut stages = same.map(|other| (other.state, other.run, failures_of(run, other).is_empty()));
@@ -60,7 +60,7 @@ pub fn once_full(run: &Run, subjects: &Subjects<'_>) -> Option<String> {
     Some(format!("{when}, {}.", miss_clause(run, full)?))
 }
 
-/// What was waited for: `SQLite saves`, `WAL saves`, `4 KiB durable writes`.
+/// The operations: `SQLite saves`, `WAL saves`, `4 KiB durable writes`.
 fn things(run: &Run, phase: &Phase) -> (String, String) {
     if phase.operation != Operation::Save {
         return ("4 KiB durable write".to_owned(), "4 KiB durable writes".to_owned());
@@ -99,8 +99,8 @@ fn miss_clause(run: &Run, phase: &Phase) -> Option<String> {
     })
 }
 
-/// `1 in 100 takes longer than 531 ms`; 1 in 1,000 where that alone decides the verdict; the
-/// longest where n supports neither.
+/// `1 in 100 takes longer than 531 ms`; 1 in 1,000 if that alone decides the verdict; the longest if n
+/// supports neither.
 fn slowest_clause(figures: &Figures) -> Option<String> {
     let n = format::count(figures.n);
     let (Some(p99), p999) = (figures.p99, figures.p999) else {
@@ -141,7 +141,7 @@ pub fn busy(run: &Run, subjects: &Subjects<'_>) -> Option<String> {
     })
 }
 
-/// What became of the lost throughput.
+/// The recovery of the lost throughput.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Undone {
     Yes,
@@ -150,7 +150,7 @@ enum Undone {
 }
 
 /// `Deleting files does not undo the slowdown; trimming does.` By throughput of durable writes:
-/// half of what was lost must come back for a "does", a fifth for a "partly".
+/// a "does" needs half of the loss back, a "partly" a fifth.
 pub fn recovery(run: &Run, subjects: &Subjects<'_>) -> Option<String> {
     let rate = |state: State| {
         let trusted = |phase: &&&Phase| phase.state == state && failures_of(run, phase).is_empty();

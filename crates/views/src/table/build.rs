@@ -14,7 +14,7 @@ use crate::strip::{Strip, StripGroup, StripRow, strip};
 use crate::worst::GroupKind;
 
 /// The figures that the cells of a row are read from.
-pub(super) struct Measured<'a> {
+pub(super) struct RowFigures<'a> {
     pub(super) figures: &'a Figures,
     /// `None` where an amount of data says nothing, as of saves.
     pub(super) bytes_per_sec: Option<f64>,
@@ -22,9 +22,9 @@ pub(super) struct Measured<'a> {
     pub(super) lag: Option<&'a Lag>,
 }
 
-impl Measured<'_> {
-    fn of_phase<'a>(figures: &'a Figures, phase: &'a Phase) -> Measured<'a> {
-        Measured {
+impl RowFigures<'_> {
+    fn of_phase<'a>(figures: &'a Figures, phase: &'a Phase) -> RowFigures<'a> {
+        RowFigures {
             figures,
             bytes_per_sec: (phase.operation != Operation::Save).then_some(phase.bytes_per_sec),
             ops_per_sec: Some(phase.ops_per_sec),
@@ -66,7 +66,7 @@ impl Measured<'_> {
 
 /// A figure of a distribution as a cell; `rate` in operations a second.
 pub fn figure_cell(column: Column, figures: &Figures, rate: Option<f64>) -> Cell {
-    Measured { figures, bytes_per_sec: None, ops_per_sec: rate, lag: None }.cell(column)
+    RowFigures { figures, bytes_per_sec: None, ops_per_sec: rate, lag: None }.cell(column)
 }
 
 /// The only group of a table.
@@ -83,7 +83,7 @@ fn phase_row(run: &Run, index: usize, label: String, columns: &[Column]) -> Opti
         is_part: false,
         failures: failures_of(run, phase),
         remark: None,
-        cells: Measured::of_phase(&figures, phase).cells(columns),
+        cells: RowFigures::of_phase(&figures, phase).cells(columns),
     })
 }
 
@@ -180,7 +180,7 @@ pub fn durable_writes_table(run: &Run) -> Table {
 
 fn strip_row(run: &Run, row: &StripRow, columns: &[Column]) -> TableRow {
     let phase = run.phases.get(row.phase);
-    let measured = Measured {
+    let measured = RowFigures {
         figures: &row.figures,
         bytes_per_sec: None,
         ops_per_sec: phase.map(|phase| phase.ops_per_sec),
@@ -245,7 +245,7 @@ pub fn fill_table(run: &Run, curve: &FillCurve) -> Table {
     let columns: Vec<Column> =
         [Column::Speed].into_iter().chain(Column::LATENCY).chain(late).chain([Column::N]).collect();
     let row = |level: &FillLevel| {
-        let measured = Measured {
+        let measured = RowFigures {
             figures: &level.figures,
             bytes_per_sec: Some(level.bytes_per_sec),
             ops_per_sec: None,

@@ -2,7 +2,7 @@
 
 use flashlag_schema::Operation;
 
-use super::build::Measured;
+use super::build::RowFigures;
 use super::{Cell, Column, Missing, Table, TableGroup, TableRow};
 use crate::compare::{CompareRow, CompareSide, Comparison, RatioKind};
 use crate::repeats::Spread;
@@ -57,7 +57,7 @@ fn side_row(
     let name = |index: usize| {
         comparison.subjects.get(index).map(|subject| subject.name.clone()).unwrap_or_default()
     };
-    let measured = Measured {
+    let measured = RowFigures {
         figures: &side.figures,
         bytes_per_sec: Some(side.bytes_per_sec),
         ops_per_sec: Some(side.ops_per_sec),
