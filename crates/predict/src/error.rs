@@ -3,7 +3,11 @@ use flashlag_schema::scenario::ScenarioError;
 use flashlag_units::{Bytes, ParseUnitError};
 use thiserror::Error;
 
-use crate::change::ALLOWED;
+/// The allowed changes, for help and errors.
+pub(crate) const ALLOWED: &str = "fs=raw|ext4|f2fs, journal=wal|delete|truncate|persist|memory|off, \
+     sync=extra|full|normal, full=90%, nobarrier=on|off, fuse=on|off, encrypt=on|off, discard=on|off, \
+     spare=512MB, buffer=1MB|none, age=12mo, idle_maintenance=on|off, or a parameter of the \
+     profile: nand.program=1.5ms";
 
 /// An error in the description of a device.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]

@@ -194,18 +194,18 @@ impl RunOutcome {
 }
 
 fn sentence(runs: &[Run], asked: usize) -> String {
-    let outcome: Vec<RunOutcome> = runs.iter().map(RunOutcome::of).collect();
+    let outcomes: Vec<RunOutcome> = runs.iter().map(RunOutcome::of).collect();
     let words = |outcome: &RunOutcome| match outcome {
         RunOutcome::Judged { alone, busy } => Some((*alone, *busy)),
         _ => None,
     };
-    let judged: Vec<_> = outcome.iter().filter_map(words).collect();
+    let judged: Vec<_> = outcomes.iter().filter_map(words).collect();
     let missing = match asked - runs.len() {
         0 => String::new(),
         some => format!("; {} incomplete", format::plural(some, "run is", "runs are")),
     };
     let Some(alone) = worst(judged.iter().map(|(alone, _)| *alone)) else {
-        let failed = outcome.iter().filter(|outcome| **outcome == RunOutcome::NotJudged).count();
+        let failed = outcomes.iter().filter(|outcome| **outcome == RunOutcome::NotJudged).count();
         return match failed {
             0 => {
                 "No save and no durable write was measured: there is no verdict on lag.".to_owned()
@@ -233,7 +233,7 @@ fn sentence(runs: &[Run], asked: usize) -> String {
     };
     let longest = runs.iter().rev().max_by_key(|run| run.phases.len());
     let by = longest.and_then(Deciding::of).map(|deciding| format!(", by {}", deciding.title));
-    let unjudged = match outcome.len() - judged.len() {
+    let unjudged = match outcomes.len() - judged.len() {
         0 => String::new(),
         some => format!("; {} no verdict", format::plural(some, "run has", "runs have")),
     };

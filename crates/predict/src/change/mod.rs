@@ -24,7 +24,7 @@ use crate::{PredictError, RunInputError, Simulator, doubts};
 pub use figures::{DURABLE, Figures, SAVE, TestFigures};
 pub use maintenance::{Maintenance, Moment};
 pub use mount::Mount;
-pub use parse::{ALLOWED, Change, parse};
+pub use parse::{Change, parse};
 pub use plan::Plan;
 pub use situation::Situation;
 pub use steady::{DaysOfUse, STEADY, WINDOW};

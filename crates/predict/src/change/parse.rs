@@ -4,14 +4,9 @@ use flashlag_schema::scenario::{JournalMode, Synchronous};
 use flashlag_units::{Bytes, Nanos, did_you_mean};
 
 use super::mount::KINDS;
+use crate::error::ALLOWED;
 use crate::knob::exact;
 use crate::{ChangeError, PredictError};
-
-/// The allowed changes, for help and errors.
-pub const ALLOWED: &str = "fs=raw|ext4|f2fs, journal=wal|delete|truncate|persist|memory|off, \
-     sync=full|normal, full=90%, nobarrier=on|off, fuse=on|off, encrypt=on|off, discard=on|off, \
-     spare=512MB, buffer=1MB|none, age=12mo, idle_maintenance=on|off, or a parameter of the \
-     profile: nand.program=1.5ms";
 
 /// One change.
 #[derive(Clone, Debug, PartialEq)]
