@@ -5,11 +5,11 @@ use flashlag_units::{Nanos, ratio};
 use crate::histograms::response_histogram;
 use crate::overload::is_overloaded;
 
-/// Latency figures of one distribution: times in nanoseconds, a percentile absent where fewer than ten values
-/// lie beyond it; all of them absent where a schedule was overloaded.
+/// Latency figures of one distribution: times in nanoseconds. A percentile with fewer than ten values
+/// beyond it is absent; so are all times of an overloaded schedule.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Figures {
-    /// How many values.
+    /// Number of values.
     pub n: u64,
     /// Median.
     pub p50: Option<Nanos>,
@@ -23,15 +23,15 @@ pub struct Figures {
     pub max: Option<Nanos>,
     /// The mean.
     pub mean: Option<Nanos>,
-    /// How many were longer than one 60 Hz frame; absent where the histogram can't be read.
+    /// Number of values longer than one 60 Hz frame; `None` if the histogram can't be read.
     pub late: Option<u64>,
-    /// Whether these are of a schedule that was not kept ([`is_overloaded`]): then there are no
-    /// times, as they would grow with the length of the test.
+    /// Whether the schedule was overloaded ([`is_overloaded`]): then there are no times, which would
+    /// grow with the length of the test.
     pub overloaded: bool,
 }
 
 impl Figures {
-    /// Read off a histogram.
+    /// The figures of a histogram.
     pub fn of(histogram: &Histogram) -> Figures {
         Figures {
             n: histogram.count(),
@@ -46,7 +46,7 @@ impl Figures {
         }
     }
 
-    /// Of a schedule that was not kept: how many operations there were, and no times.
+    /// The figures of an overloaded schedule: the number of operations, without times.
     pub fn of_overloaded(n: u64) -> Figures {
         Figures { n, overloaded: true, ..Figures::default() }
     }

@@ -12,7 +12,7 @@ use crate::effect::{Mean, Side, effect, is_cost};
 use crate::figures::Figures;
 use crate::overload::is_overloaded;
 
-/// Every pair that the run has.
+/// All pairs of a run.
 pub fn all(context: &Context<'_>) -> Vec<Candidate> {
     let Some(main) = context.subjects.main else { return Vec::new() };
     let mut found = Vec::new();
@@ -60,8 +60,8 @@ fn full(context: &Context<'_>, main: &Phase) -> Option<Candidate> {
     weigh(context.run, main, new, suspicion)
 }
 
-/// Whether making room undid a fifth of the slowdown at least, where the run did that: else what
-/// was fast when new was something else, a write cache for instance.
+/// Whether making room undid at least a fifth of the slowdown, if the run measured that: otherwise the
+/// speed when new had another cause, such as a write cache.
 fn comes_back(run: &Run, full: &Phase, new: &Phase) -> bool {
     let later = [State::Trimmed, State::Deleted].map(|state| same_test(run, full, state));
     let Some(later) = later.into_iter().flatten().find(|later| later.state != full.state) else {
@@ -125,7 +125,7 @@ pub fn counted(phase: &Phase) -> Counted {
     }
 }
 
-/// A cause where the first side waits longer beyond chance; ruled out where it does not.
+/// A cause if the first side waits longer beyond chance, else ruled out.
 fn weigh(run: &Run, now: &Phase, fixed: &Phase, suspicion: Suspicion) -> Option<Candidate> {
     if !is_trusted(run, now) || !is_trusted(run, fixed) {
         return None;

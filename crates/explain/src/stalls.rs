@@ -4,13 +4,13 @@ use flashlag_schema::finding::{StallCount, StallFinding};
 use flashlag_schema::{Phase, Run};
 use flashlag_units::Nanos;
 
-/// Of each phase that stalled, in the order of the run.
+/// The stalls of each phase that has any, in the order of the run.
 pub fn stalls(run: &Run) -> Vec<StallFinding> {
     let stalled = run.phases.iter().map(of_phase).filter(|found| found.seen > 0);
     stalled.collect()
 }
 
-/// Of one phase.
+/// The stalls of one phase.
 pub fn of_phase(phase: &Phase) -> StallFinding {
     let mut causes: Vec<StallCount> = Vec::new();
     for stall in &phase.stalls {

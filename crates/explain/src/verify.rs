@@ -4,9 +4,9 @@ use flashlag_schema::Run;
 use flashlag_schema::verify::Discrepancy;
 use serde_json::Value;
 
-/// Every stored finding that does not follow from the run's phases and checks, down to the field.
-/// Empty where all do, for a file without findings, and for findings of other rules than
-/// [`crate::RULES`], which no view shows either.
+/// Stored findings that do not follow from the run's phases and checks, down to the field. Empty also
+/// for a file without findings, and for findings of other rules than [`crate::RULES`], which no view
+/// shows.
 pub fn verify(run: &Run) -> Vec<Discrepancy> {
     let stored = run.findings.as_ref().filter(|stored| stored.rules == crate::RULES);
     let Some(stored) = stored else { return Vec::new() };

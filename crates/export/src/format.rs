@@ -9,19 +9,19 @@ use crate::{csv, fio, json, markdown, openmetrics, tsv};
 pub enum Format {
     /// Tab-separated ASCII, one phase a line. Runs only.
     Tsv,
-    /// A page with GitHub's tables.
+    /// A Markdown page with GitHub's tables.
     Markdown,
-    /// Of a run every interval of every phase, of a comparison a line for each test and side.
+    /// CSV: of a run every interval of every phase, of a comparison a line for each test and side.
     Csv,
     /// OpenMetrics text, version 1.0.0. Runs only.
     OpenMetrics,
     /// fio's `json+`. Runs only.
     Fio,
-    /// Of a run the run file, of a comparison `flashlag.comparison/1`.
+    /// JSON: of a run the run file, of a comparison `flashlag.comparison/1`.
     Json,
 }
 
-/// Why a run or a comparison can't be written in a format.
+/// An error of writing a run or a comparison in a format.
 #[derive(Debug, Error)]
 pub enum ExportError {
     /// The run has nothing that fio's format can represent.
@@ -30,7 +30,7 @@ pub enum ExportError {
     /// A format for single runs.
     #[error("a comparison can't be written as {}: use {}", .format.name(), comparison_formats())]
     SingleRunsOnly {
-        /// The format asked for.
+        /// The requested format.
         format: Format,
     },
 }
@@ -71,7 +71,7 @@ impl Format {
         }
     }
 
-    /// Whether a comparison can be written in this format too.
+    /// Whether the format can represent a comparison.
     pub fn holds_comparisons(self) -> bool {
         matches!(self, Format::Markdown | Format::Csv | Format::Json)
     }
@@ -94,7 +94,7 @@ impl Format {
     /// A comparison in this format.
     ///
     /// # Errors
-    /// [`ExportError::SingleRunsOnly`] where the format has no place for several runs.
+    /// [`ExportError::SingleRunsOnly`] if the format can't represent several runs.
     pub fn write_comparison(self, comparison: &Comparison) -> Result<String, ExportError> {
         match self {
             Format::Markdown => Ok(markdown::comparison(comparison)),

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 /// A comparison as JSON, `flashlag.comparison/1`: its sentences, its sides, and for each test the
 /// figures of each side (times in nanoseconds) and each ratio with the ends of its 95 % interval.
-/// What is not known is absent.
+/// An unknown value is absent.
 pub(crate) fn comparison(comparison: &Comparison) -> String {
     let sides = comparison.subjects.iter().map(
         |subject| json!({ "name": subject.name, "about": subject.about, "runs": subject.runs }),
@@ -28,7 +28,7 @@ pub(crate) fn comparison(comparison: &Comparison) -> String {
         "differs": differs.collect::<Vec<_>>(),
         "checks": comparison.checks.iter().map(check).collect::<Vec<_>>(),
     });
-    // Rendering a value that is made of strings and numbers does not fail.
+    // Rendering strings and numbers does not fail.
     serde_json::to_string_pretty(&value).unwrap_or_default() + "\n"
 }
 
@@ -44,7 +44,7 @@ fn test(row: &CompareRow) -> Value {
     })
 }
 
-/// A check that does not pass on every side: for each its worst outcome, null where it was not made.
+/// A check that does not pass on every side: for each its worst outcome, null if it was not made.
 fn check(check: &CheckDifference) -> Value {
     let outcome =
         |(status, detail): &(CheckStatus, String)| json!({ "status": status, "detail": detail });

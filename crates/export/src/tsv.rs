@@ -9,8 +9,8 @@ const HEADER: &str = "state\trun\ttest\top\tblock_bytes\tqueue_depth\tdurable\tn
 
 /// A run as tab-separated ASCII, one phase a line, for other programs. Units are in the column
 /// names: MB is 10^6 bytes, `late` the share longer than one 60 Hz frame (0 to 1), `ok` whether no
-/// failed trust check covers the row. `-` stands where there is no value: a percentile with fewer
-/// than ten values beyond it.
+/// failed trust check covers the row. `-` is a missing value: a percentile with fewer than
+/// ten values beyond it.
 pub(crate) fn run(run: &Run) -> String {
     let mut text = HEADER.to_owned();
     for phase in &run.phases {

@@ -49,7 +49,7 @@ fn flushes_are_the_reason_where_they_are() {
 #[test]
 fn a_change_that_does_nothing_says_so() {
     let forecast = forecast("ext4", "nand.pages_per_block=128");
-    assert_eq!(forecast.steps[0].reasons, ["no figure moves by more than 2%"]);
+    assert_eq!(forecast.steps[0].reasons, ["no figure changes by more than 2%"]);
     assert_eq!(forecast.steps[0].share, None);
 }
 

@@ -66,7 +66,7 @@ fn field(column: Column, cell: &Cell) -> String {
         Cell::Speed(rate) | Cell::Rate(rate) => format!("{rate:.3}"),
         Cell::Count(count) | Cell::Part { count, .. } => count.to_string(),
         Cell::Ratio(ratio) => fields_of(ratio),
-        // As many fields as the column's title has names.
+        // As many empty fields as the column has names.
         Cell::Text(_) if matches!(column, Column::Ratio(_)) => ",,,".to_owned(),
         Cell::Text(text) => quoted(text),
         Cell::Verdict(judgement) => judgement.word().to_owned(),

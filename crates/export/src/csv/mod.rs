@@ -13,7 +13,7 @@ fn millis(nanos: Nanos) -> String {
     format!("{}.{:06}", nanos.0 / 1_000_000, nanos.0 % 1_000_000)
 }
 
-/// Quoted where RFC 4180 asks for it, and where a spreadsheet would take it for a formula.
+/// A field, quoted as RFC 4180 requires, and escaped if a spreadsheet would take it for a formula.
 fn quoted(text: &str) -> String {
     let text = sanitize(text);
     let text = match text.chars().next() {

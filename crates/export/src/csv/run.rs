@@ -8,9 +8,9 @@ use super::{millis, quoted};
 const HEADER: &str = "phase,state,run,test,t_s,ops,bytes,p50_ms,p90_ms,p99_ms,max_ms,filled_bytes,\
                       temperature_celsius,label\n";
 
-/// Every interval of every phase: the phase's label, its parts, the interval's end in seconds from the start of the phase, operations, bytes,
-/// percentiles in milliseconds, storage in use (fills), temperature and the run's label. A value
-/// that is not known is an empty field.
+/// Every interval of every phase: the phase's label, its parts, the interval's end in seconds from the
+/// start of the phase, operations, bytes, percentiles in milliseconds, storage in use (fills),
+/// temperature and the run's label. An unknown value is an empty field.
 pub(crate) fn run(run: &Run) -> String {
     let mut csv = HEADER.to_owned();
     for phase in &run.phases {

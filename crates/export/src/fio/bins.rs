@@ -18,14 +18,14 @@ const LISTED: [u16; 17] = [
 ];
 
 /// The histogram of one of fio's latency objects (`{"min", "max", "mean", "N", "bins"}`).
-/// `None` where it has no bins.
+/// `None` without bins.
 ///
 /// The smallest and largest value are fio's own, exact; the sum is its mean times the count,
-/// exact to the digits of the mean. Where a value lies above fio's last bucket, that bucket's
-/// values stay in it, but for one, which is the largest.
+/// exact to the digits of the mean. If a value lies above fio's last bucket, the values of that
+/// bucket stay in it, except the largest.
 ///
 /// # Errors
-/// Bins that are no numbers or too many values. `job` is for the message.
+/// A bin is not a number, or there are too many values. `job` is for the message.
 pub fn histogram_of(job: &str, latency: &Value) -> Result<Option<Histogram>, FioFileError> {
     let Some(bins) = latency.get("bins").and_then(Value::as_object) else { return Ok(None) };
     let counts = counts_of(job, bins, latency)?;
@@ -58,7 +58,7 @@ fn counts_of(
     Ok(counts)
 }
 
-/// Where fio says that a value was above its last bucket, gives that value the bucket it has here.
+/// Moves the largest value from fio's last bucket to its own, if it was above.
 fn spread_last_bucket(counts: &mut BTreeMap<u32, u64>, latency: &Value) {
     let last = LAST_BUCKET as u32;
     let largest = latency.get("max").and_then(Value::as_u64).unwrap_or(0);
@@ -74,7 +74,7 @@ fn spread_last_bucket(counts: &mut BTreeMap<u32, u64>, latency: &Value) {
     }
 }
 
-/// fio's smallest, largest and summed value, each drawn to what the buckets allow.
+/// fio's smallest, largest and summed value, each limited to what the buckets allow.
 fn exact_figures(rough: &Histogram, latency: &Value) -> Option<(Nanos, Nanos, Nanos)> {
     let (first, last) = (rough.min()?, rough.max()?);
     let drawn = |name: &str, bucket: Nanos| {
@@ -91,7 +91,7 @@ fn exact_figures(rough: &Histogram, latency: &Value) -> Option<(Nanos, Nanos, Na
     }
     let most = u128::from(u64::MAX);
     let mean = latency.get("mean").and_then(Value::as_f64);
-    // Out of range saturates; a mean that is none becomes zero and is drawn in.
+    // Values out of range saturate; a mean that is not a number becomes 0 and is then limited.
     let told = mean
         .map_or(u128::from(rough.sum().0), |mean| (mean * rough.count() as f64).round() as u128);
     let sum = told.clamp(low.min(most), high.min(most)) as u64;

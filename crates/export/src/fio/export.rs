@@ -10,12 +10,12 @@ use super::import::Extension;
 use super::options::Options;
 
 /// Writes a run in the shape of `fio --output-format=json+`: one job for each phase, whose
-/// `clat_ns` bins are the latency (flush included, where a flush makes the write durable) and whose
-/// `sync.lat_ns` bins are the flush's part. What fio has no place for is under `flashlag`, which
-/// fio's tools pass over and [`super::import`] reads back.
+/// `clat_ns` bins are the latency (including the flush that makes a write durable) and whose
+/// `sync.lat_ns` bins are the flush's part. Fields that fio lacks are under `flashlag`, which
+/// fio's tools ignore and [`super::import`] reads back.
 ///
 /// # Errors
-/// A run without phases, or with a histogram that is none.
+/// A run without phases, or with an invalid histogram.
 pub fn export(run: &Run) -> Result<String, FioExportError> {
     if run.phases.is_empty() {
         return Err(FioExportError::NoPhases);
@@ -95,7 +95,7 @@ fn millis_of(phase: &Phase) -> u64 {
     (phase.elapsed_ns.0.saturating_add(500_000) / 1_000_000).max(1)
 }
 
-/// One direction of a job; all zero where the histogram is empty.
+/// One direction of a job; all zero for an empty histogram.
 fn side_of(phase: &Phase, latency: &Histogram) -> Value {
     let count = latency.count();
     let moved = if count > 0 { phase.bytes.0 } else { 0 };
@@ -116,8 +116,8 @@ fn side_of(phase: &Phase, latency: &Histogram) -> Value {
     })
 }
 
-/// CPU time as percent of the elapsed time. Ours is not split into user and system: all of it is
-/// given as system time, which is where a thread that does I/O spends it.
+/// CPU time as percent of the elapsed time. A run does not split it into user and system: all of it
+/// is given as system time, where a thread that does I/O spends most.
 fn cpu_shares(phase: &Phase) -> (f64, f64) {
     let on_cpu = phase.time.value().map_or(0, |time| time.on_cpu_ns.0);
     let share = flashlag_units::ratio(on_cpu, phase.elapsed_ns.0).unwrap_or_default();

@@ -20,8 +20,8 @@ use super::{FioFileError, json_of};
 /// job and direction. No trust check is made: all are unknown.
 ///
 /// # Errors
-/// No JSON of fio's, another version, no bins (plain `json`), bins that are no histogram, nothing
-/// measured.
+/// The file is no JSON of fio or of another version, has no bins (plain `json`), bins that make no
+/// histogram, or nothing was measured.
 pub fn import(text: &str) -> Result<Run, FioFileError> {
     let root = json_of(text)?;
     let version = root.get("fio version").and_then(Value::as_str).ok_or(FioFileError::NotFio)?;
@@ -95,7 +95,7 @@ impl Imported {
     ) -> Result<Phase, FioFileError> {
         let ours = job.get("flashlag");
         let mut notes = Vec::new();
-        // The whole latency, where fio kept its bins (--lat_percentiles=1), else from submission.
+        // The whole latency if fio kept its bins (--lat_percentiles=1), else from submission.
         let mut latency = None;
         for (field, note) in LATENCIES {
             if let Some(histogram) =
@@ -250,7 +250,7 @@ pub(super) struct Extension {
 }
 
 impl Extension {
-    /// `phase` with what the extension says instead of what fio's fields say.
+    /// `phase` with the fields of the extension instead of fio's.
     fn over(self, phase: Phase) -> Phase {
         Phase {
             name: self.name.unwrap_or(phase.name),
@@ -270,7 +270,7 @@ impl Extension {
     }
 }
 
-/// The direction's run time; the job's where that is below fio's millisecond.
+/// The run time of the direction; the job's if that is below fio's millisecond.
 fn elapsed_of(job: &Value, side: &Value) -> Nanos {
     match millis(side.get("runtime")) {
         Nanos::ZERO => millis(job.get("job_runtime")),
@@ -301,7 +301,7 @@ fn note_what_differs(
     }
 }
 
-/// Phases of one name in one state need names of their own.
+/// Gives phases of one name in one state different names.
 fn tell_apart(phases: &mut [Phase]) {
     let mut seen = BTreeMap::new();
     for phase in phases {
@@ -316,7 +316,7 @@ fn tell_apart(phases: &mut [Phase]) {
     }
 }
 
-/// A phase with nothing in it.
+/// An empty phase.
 fn blank(name: String, job: &Value) -> Phase {
     let share = |field: &str| job.get(field).and_then(Value::as_f64).unwrap_or(0.0);
     Phase {
@@ -369,7 +369,7 @@ fn blank(name: String, job: &Value) -> Phase {
     }
 }
 
-/// Everything that follows from the histograms.
+/// Sets all fields that follow from the histograms.
 fn with_figures(
     phase: Phase,
     latency: &Histogram,
@@ -405,7 +405,7 @@ fn with_figures(
     }
 }
 
-/// How many stalls there can be, by the buckets.
+/// Maximum number of stalls by the buckets.
 fn possible_stalls(latency: &Histogram, limit: Nanos) -> std::ops::RangeInclusive<u64> {
     let count = |over: fn((Nanos, Nanos)) -> Nanos| {
         let over = move |bucket: &(u32, u64)| over(Histogram::bounds_of(bucket.0 as usize)) > limit;

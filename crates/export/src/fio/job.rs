@@ -12,8 +12,8 @@ use flashlag_units::{Bytes, Nanos};
 const FILE: &str = "flashlag-fio.dat";
 
 /// The scenario's block tests as a job file for fio 3.x: one section each, in the order in which
-/// they are first measured, each after the one before it has ended (`stonewall`). What fio has no
-/// option for is a comment that says so.
+/// they are first measured, each after the end of the one before (`stonewall`). A comment names what
+/// fio has no option for.
 pub fn job_file(scenario: &Scenario) -> String {
     let mut text = String::new();
     head(&mut text, scenario);
@@ -76,7 +76,7 @@ fn global(text: &mut String, file: Bytes) {
     if file > Bytes::ZERO {
         set(text, "filesize", file.0);
     }
-    // Laid out before it is written: so that a test overwrites, as flashlag's do.
+    // Laid out before the test, so that it overwrites, as flashlag's do.
     set(text, "overwrite", 1);
     set(text, "thread", 1);
     set(text, "randrepeat", 1);
@@ -173,7 +173,7 @@ fn limits(text: &mut String, io: &Io) {
     }
 }
 
-/// What fio does otherwise in this test.
+/// The deviations of fio in this test.
 fn remarks(text: &mut String, io: &Io) {
     let durable = match io.durable {
         _ if io.operation == IoOperation::Read => None,
@@ -202,7 +202,7 @@ fn remarks(text: &mut String, io: &Io) {
     }
 }
 
-/// What one of its threads works on.
+/// The part of the file that a thread works on.
 fn size(io: &Io) -> u64 {
     let (span, block) = (io.span.map_or(0, |span| span.0.0), io.block.0.0.max(1));
     if io.threads <= 1 || io.thread_spans == ThreadSpans::Shared {

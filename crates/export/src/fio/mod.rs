@@ -23,13 +23,13 @@ pub use export::export;
 pub use import::import;
 pub use job::job_file;
 
-/// Why a file of fio's can't be read as a run.
+/// An error of reading a fio file as a run.
 #[derive(Debug, Error)]
 pub enum FioFileError {
-    /// No JSON in it.
+    /// The file has no JSON.
     #[error("not fio's JSON: {0}; write it with `fio --output-format=json+ --output=FILE`")]
     Json(#[from] serde_json::Error),
-    /// JSON, but not fio's.
+    /// JSON of another program.
     #[error("no `fio version` in it: not fio's JSON output")]
     NotFio,
     /// A version with another format.
@@ -38,7 +38,7 @@ pub enum FioFileError {
         /// The version in the file.
         found: String,
     },
-    /// Percentiles alone, or nothing.
+    /// A job without bins.
     #[error(
         "job `{job}` has no latency bins for its {direction}s: run fio with \
          --output-format=json+ (plain json has only percentiles), and not with --disable_lat"
@@ -57,12 +57,12 @@ pub enum FioFileError {
         /// The name of the bin.
         key: String,
     },
-    /// Bins that can't be a histogram.
+    /// Bins that make no histogram.
     #[error("the bins of job `{job}` are no histogram: {source}")]
     Histogram {
         /// The name of the job.
         job: String,
-        /// Why not.
+        /// The reason.
         source: HistogramError,
     },
     /// No job read or wrote anything.
@@ -70,34 +70,34 @@ pub enum FioFileError {
     Nothing,
 }
 
-/// Why a run can't be written as fio's output.
+/// An error of writing a run as fio's output.
 #[derive(Debug, Error)]
 pub enum FioExportError {
     /// Nothing was measured.
     #[error("the run has no phases: there is nothing to write")]
     NoPhases,
-    /// A phase's histogram is not one.
+    /// The histogram of a phase is invalid.
     #[error("the histogram of phase `{phase}` is none: {source}; see `flashlag verify`")]
     Histogram {
         /// The label of the phase.
         phase: String,
-        /// Why not.
+        /// The reason.
         source: HistogramError,
     },
-    /// It could not be put as JSON.
+    /// The JSON could not be written.
     #[error("cannot be written as JSON: {0}")]
     Json(#[from] serde_json::Error),
 }
 
-/// fio's JSON, without the lines of warnings that may be ahead of it.
+/// fio's JSON, without warnings in the lines before it.
 ///
 /// # Errors
-/// No JSON in it.
+/// The file has no JSON.
 pub fn json_of(text: &str) -> Result<serde_json::Value, FioFileError> {
     Ok(serde_json::from_str(json_part(text).unwrap_or(text))?)
 }
 
-/// Whether a text looks like fio's JSON output, which may have lines of warnings ahead of it.
+/// Whether a text looks like fio's JSON output, which may follow lines of warnings.
 pub fn looks_like_fio(text: &str) -> bool {
     let Some(json) = json_part(text) else { return false };
     let head = json.get(..json.floor_char_boundary(4096)).unwrap_or(json);

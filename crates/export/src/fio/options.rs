@@ -1,4 +1,4 @@
-//! What a fio job's options mean, in the words of a run, and back.
+//! The options of a fio job as fields of a run, and back.
 
 use std::collections::BTreeMap;
 
@@ -64,7 +64,7 @@ impl Options {
     }
 
     /// The block size of a direction: `4k`, or one each for reads, writes and trims (`4k,8k,4k`).
-    /// `None` where it is a mixture.
+    /// `None` for a mixture.
     pub(super) fn block(&self, direction: &str) -> Option<Bytes> {
         if self.get("bsrange").or(self.get("bssplit")).is_some() {
             return None;
@@ -90,12 +90,12 @@ impl Options {
         }
     }
 
-    /// How a write of this job is durable when it completes. `O_SYNC` is `O_DSYNC` and more.
+    /// The durability of this job's completed writes. `O_SYNC` is `O_DSYNC` and more.
     pub(super) fn durable_by_itself(&self) -> bool {
         matches!(self.get("sync"), Some("dsync" | "sync" | "1"))
     }
 
-    /// The flush that follows each write, where one does.
+    /// The flush after each write, if there is one.
     pub(super) fn flush_after_each(&self) -> Option<Durability> {
         match (self.get("fdatasync"), self.get("fsync")) {
             (Some("1"), _) => Some(Durability::Fdatasync),
@@ -160,7 +160,7 @@ fn long_name(name: &str) -> &str {
 }
 
 /// fio's sizes: digits and an optional suffix, powers of 1,024 (`4k`, `4kb`, `4KiB`, `1g`).
-/// `None` for a share (`50%`) and whatever else.
+/// `None` for a share (`50%`) or anything else.
 pub(super) fn size(text: &str) -> Option<Bytes> {
     let text = text.trim();
     let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());

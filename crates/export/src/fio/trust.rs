@@ -1,4 +1,4 @@
-//! The trust section of an imported run: every check, unknown.
+//! The trust section of an imported run: every check is unknown.
 
 use flashlag_schema::{Check, CheckId, CheckStatus, Trust};
 

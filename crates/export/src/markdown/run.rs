@@ -90,7 +90,7 @@ fn saves(text: &mut String, run: &Run) {
     titled(text, "Saves longer than a frame", &late_saves_table(run, false));
 }
 
-/// A table of one group; nothing where it has no row.
+/// A table with a title for each group; nothing without rows.
 fn titled(text: &mut String, title: &str, model: &Table) {
     for group in model.groups.iter().filter(|group| !group.rows.is_empty()) {
         let _ = writeln!(text, "## {title}\n");
@@ -131,7 +131,7 @@ fn why(text: &mut String, run: &Run) {
     text.push('\n');
 }
 
-/// A code span that nothing in `text` can end.
+/// `text` as a code span, whatever backticks are in it.
 fn code(text: &str) -> String {
     let text = sanitize(text);
     let longest = text.split(|letter| letter != '`').map(str::len).max().unwrap_or(0);

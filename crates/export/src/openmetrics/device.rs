@@ -5,8 +5,8 @@ use flashlag_schema::DeviceStats;
 use super::writer::{Exposition, Kind, Labels};
 
 /// The statistics of a served device as OpenMetrics text: counters of the host's requests and of the
-/// flash's work, gauges of its state, each with the profile as label. A figure that the device does
-/// not have is absent.
+/// flash's work, gauges of its state, each with the profile as label. A figure that the device
+/// lacks is absent.
 pub(crate) fn device(stats: &DeviceStats) -> String {
     let mut text = Metrics::of(stats);
     let host = &stats.host;

@@ -7,8 +7,8 @@ use flashlag_units::Nanos;
 use super::writer::{Exposition, Kind, Labels, bound};
 
 /// Bucket bounds in nanoseconds: 1, 2 and 5 for each power of ten from 1 µs to 10 s, one frame at
-/// 120, 90 and 60 Hz, and a frozen frame. A stored bucket counts as within a bound where its
-/// middle is, as it does for lag.
+/// 120, 90 and 60 Hz, and a frozen frame. A stored bucket counts as within a bound if its
+/// middle is, as for lag.
 const BOUNDS: [u64; 26] = [
     1_000,
     2_000,
@@ -205,7 +205,7 @@ fn histograms(out: &mut Exposition, run: &Run) {
     for (name, help, part) in families {
         out.family(name, Kind::Histogram, "seconds", help);
         for_each_phase(run, |phase, labels| {
-            // A histogram that can't be restored is one that `flashlag verify` refuses.
+            // `flashlag verify` refuses a histogram that can't be restored.
             let stored = part(phase).and_then(|stored| stored.restore().ok());
             if let Some(histogram) = stored {
                 buckets(out, name, &labels, &histogram);

@@ -27,7 +27,7 @@ pub(super) fn reasons(before: &Figures, after: &Figures) -> Vec<String> {
         }
     }
     if reasons.is_empty() {
-        reasons.push("no figure moves by more than 2%".to_owned());
+        reasons.push("no figure changes by more than 2%".to_owned());
     }
     reasons
 }
@@ -58,7 +58,7 @@ fn of_test(each: &str, before: &TestFigures, after: &TestFigures) -> Vec<String>
     });
     compare(before.amplification, after.amplification, &|from, to| {
         format!(
-            "the flash programs {from:.2} bytes for each that it is sent before, {to:.2} after \
+            "the flash programs {from:.2} bytes for each byte sent before, {to:.2} after \
              (padding and garbage collection)"
         )
     });
@@ -81,7 +81,7 @@ fn of_test(each: &str, before: &TestFigures, after: &TestFigures) -> Vec<String>
         format!("{each} takes as long as before")
     };
     let why = match (why.is_empty(), moved(was, is) || slower) {
-        (true, true) => ": the requests are the same, and each takes another time".to_owned(),
+        (true, true) => ": the requests are the same, but each takes a different time".to_owned(),
         (true, false) => String::new(),
         (false, _) => format!(": {}", why.join("; ")),
     };

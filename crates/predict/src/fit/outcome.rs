@@ -132,7 +132,7 @@ pub(super) fn parameters(
             rows: rows(found, index),
             held: (!is_determined).then(|| match axis.tried {
                 true => "no figure depends on it".to_owned(),
-                false => "the simulations ran out before its effect was looked at".to_owned(),
+                false => "the simulations ran out before its effect was known".to_owned(),
             }),
             ..one(&axis.key)
         });
@@ -140,7 +140,7 @@ pub(super) fn parameters(
     let coarse = found.coarse.iter().map(|axis| axis.key.as_str());
     for key in coarse.chain(found.switches.iter().copied()) {
         let moved = value(start, key) != value(&found.profile, key);
-        let held = (!moved).then(|| "a step of it makes no figure better".to_owned());
+        let held = (!moved).then(|| "no step of it improves the figures".to_owned());
         all.push(FitParameter { held, ..one(key) });
     }
     for (key, why) in held {
@@ -193,7 +193,7 @@ fn named(
         profile.os = system.clone();
     }
     profile.assumptions.push(format!(
-        "The device works like {start}; what the run does not tell has that profile's values."
+        "The structure of the device is that of {start}; so are the parameters that the run does not determine."
     ));
     profile.assumptions.extend(inputs.lacks.iter().cloned());
     for one in parameters {

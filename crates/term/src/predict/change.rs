@@ -17,8 +17,8 @@ pub fn forecast(forecast: &Forecast, style: Style) -> String {
     warnings(&mut page, &forecast.warnings);
     steps(&mut page, forecast);
     if forecast.steps.len() > 1 {
-        let about = "share: of the change from first to last, by logarithms; a change the other \
-                     way has a minus";
+        let about = "share: of the change from first to last, by logarithms; a change in the \
+                     other direction is negative";
         page.paragraph(Role::Muted, about);
     }
     for step in &forecast.steps {
@@ -48,7 +48,9 @@ fn days(page: &mut Page, after: &Figures) {
     let Some(lived) = &after.lived else { return };
     let mut said = how_many(lived);
     if let Some(cycles) = lived.cycles {
-        said.push_str(&format!("; each block has the {cycles} cycles of the others behind it"));
+        said.push_str(&format!(
+            "; each block begins with the {cycles} cycles of the days left out"
+        ));
     }
     if let Some(used) = after.life_used {
         said.push_str(&format!("; by their end {} of the rated cycles are used", share(used)));
@@ -68,7 +70,7 @@ fn how_many(lived: &DaysOfUse) -> String {
     if lived.extrapolated() {
         format!(
             "{} of {} days were simulated, one by one; {} (less than {} counts as steady), \
-             and the others are taken to be like them",
+             and the others are assumed to be equal",
             lived.simulated,
             lived.asked,
             changed.unwrap_or_default(),

@@ -113,8 +113,8 @@ fn misses(page: &mut Page, report: &CheckReport) {
     for inversion in &report.inversions {
         let (device, workload, metric) = &inversion.column;
         let line = format!(
-            "{workload} ({metric}) of {device}: {} was above {} ({} and {}), but comes out below \
-             it ({} and {})",
+            "{workload} ({metric}) of {device}: {} was above {} ({} and {}), but the simulation \
+             is below it ({} and {})",
             inversion.higher,
             inversion.lower,
             number(inversion.published.0),
@@ -158,8 +158,8 @@ fn sensitivity(page: &mut Page, report: &CheckReport) {
         return;
     }
     page.gap();
-    let head = "What moves when a parameter moves by a tenth, or by its smallest step (one seed; rows \
-                that move by less than 1% are left out):";
+    let head = "Changes of rows when a parameter changes by a tenth, or by its smallest step (one seed; \
+                changes below 1% are left out):";
     page.paragraph(Role::Ink, head);
     for one in &report.sensitivity {
         item(page, "  ", 2, &one.key);
