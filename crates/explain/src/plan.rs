@@ -26,7 +26,7 @@ impl Plan {
     }
 
     /// What a phase of saves did: from the scenario, else from the phase's name (`save_wal`,
-    /// `insert_delete_full`). `None` where neither says, and of phases that are no saves.
+    /// `insert_delete_full`). `None` if neither says, and of phases that are no saves.
     pub fn save(&self, phase: &Phase) -> Option<SaveKind> {
         if phase.operation != Operation::Save {
             return None;

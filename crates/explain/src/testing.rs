@@ -49,7 +49,7 @@ pub fn split(phase: &mut Phase, on_cpu: u64, runnable: u64) {
     });
 }
 
-/// A failed check over those phases, by their labels; over all where there are none.
+/// A failed check over the phases with these labels; without labels, over all.
 pub fn failing(id: CheckId, phases: &[&str]) -> Check {
     Check {
         id,

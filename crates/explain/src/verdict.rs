@@ -49,7 +49,7 @@ impl LagVerdict {
         }
     }
 
-    /// Of a distribution; `None` where it is empty. Where n supports no p99 or p99.9, the value of
+    /// Of a distribution; `None` if it is empty. Where n supports no p99 or p99.9, the value of
     /// that rank stands in for it, so that a single long wait still counts.
     pub fn of(histogram: &Histogram) -> Option<LagVerdict> {
         let n = histogram.count();
@@ -69,7 +69,7 @@ impl LagVerdict {
     }
 }
 
-/// The verdict on a phase. `None` where a failed check covers it, nothing was measured, or its
+/// The verdict on a phase. `None` if a failed check covers it, nothing was measured, or its
 /// histogram can't be read.
 pub fn verdict(run: &Run, phase: &Phase) -> Option<LagVerdict> {
     if !is_trusted(run, phase) {

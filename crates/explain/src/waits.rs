@@ -21,7 +21,7 @@ fn ranks(range: WaitRange) -> (u64, u64) {
     }
 }
 
-/// Of the test that explains the run; `None` where no operation's time was split.
+/// Of the test that explains the run; `None` if no operation's time was split.
 pub fn waits(run: &Run, subjects: &Subjects<'_>) -> Option<WaitFinding> {
     let split = |phase: &&Phase| !phase.waits.is_empty();
     let main = subjects.main.filter(split);

@@ -256,16 +256,16 @@ pub(crate) fn caveat<'a>(page: &mut Page, rows: impl Iterator<Item = (&'a str, &
 
 /// The footnotes of verdicts over few values, each once for all its rows.
 pub(crate) fn caveats<'a>(page: &mut Page, rows: impl Iterator<Item = (&'a str, &'a Judgement)>) {
-    let mut told: Vec<(&str, Vec<(&str, &str)>)> = Vec::new();
+    let mut notes: Vec<(&str, Vec<(&str, &str)>)> = Vec::new();
     for (label, judgement) in rows {
         let Judgement::Judged { caveat: Some(caveat), .. } = judgement else { continue };
         let common = caveat.split(", the longest").next().unwrap_or(caveat);
-        match told.iter_mut().find(|(said, _)| *said == common) {
+        match notes.iter_mut().find(|(text, _)| *text == common) {
             Some((_, rows)) => rows.push((label, caveat)),
-            None => told.push((common, vec![(label, caveat)])),
+            None => notes.push((common, vec![(label, caveat)])),
         }
     }
-    for (common, rows) in &told {
+    for (common, rows) in &notes {
         let text = match rows.as_slice() {
             [(label, caveat)] => format!("{label}: {caveat}"),
             _ => format!("{} rows: {common}", format::count(rows.len() as u64)),

@@ -23,7 +23,7 @@ impl PublishedBeside {
         PublishedBeside { profile, check }
     }
 
-    /// The figure for this phase's state, run and test; none where the run was not made by the
+    /// The figure for this phase's state, run and test; none if the run was not made by the
     /// protocol that the figure was.
     pub fn row(&self, phase: &Phase) -> Option<&'static Published> {
         let check = self.check.as_ref()?;

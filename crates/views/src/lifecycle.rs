@@ -45,7 +45,7 @@ pub struct LifecycleRow {
     pub state: State,
     /// The repetition, from 1.
     pub run: u32,
-    /// One for each column; `None` where that test was not run in this stage.
+    /// One for each column; `None` if that test was not run in this stage.
     pub cells: Vec<Option<LifecycleCell>>,
     /// The reason why this stage was skipped, and what to try.
     pub skipped: Option<String>,
@@ -109,7 +109,7 @@ impl LifecycleCell {
     }
 }
 
-/// The table of a run; `None` where it has but one stage and skipped none. Fills, saves, tests
+/// The table of a run; `None` if it has but one stage and skipped none. Fills, saves, tests
 /// beside another writer and durable writes of other sizes ([`sizes`]) are no part of it.
 pub fn lifecycle(run: &Run) -> Option<Lifecycle> {
     let plan = Plan::of(run);

@@ -117,7 +117,7 @@ mod tests {
     use flashlag_testing::sample::SampleKind;
     use flashlag_units::Nanos;
 
-    /// Four operations in each of so many seconds, of `missed` slots.
+    /// A run of four operations a second, with `missed` slots.
     fn four_a_second(seconds: u64, missed: u64) -> Phase {
         let phases = SampleKind::Quick.run().phases;
         let mut phase = phases.into_iter().find(|phase| !phase.closed_loop).expect("a schedule");

@@ -131,7 +131,7 @@ mod tests {
     use super::*;
     use flashlag_testing::sample;
 
-    /// The four tests without what tells lag.
+    /// The four tests without durable writes and saves.
     fn run() -> Run {
         let mut run = sample::quick();
         run.phases.retain(|phase| phase.operation != Operation::Save);

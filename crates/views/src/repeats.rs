@@ -39,9 +39,9 @@ pub struct RepeatRow {
     pub bytes_per_sec: Spread,
     /// Operations a second.
     pub ops_per_sec: Spread,
-    /// The runs' medians in nanoseconds; `None` where a run has none.
+    /// The runs' medians in nanoseconds; `None` if a run has none.
     pub p50: Option<Spread>,
-    /// The runs' p99 in nanoseconds; `None` where a run's n is too small.
+    /// The runs' p99 in nanoseconds; `None` if a run's n is too small.
     pub p99: Option<Spread>,
     /// Of all runs' waits together, where a frame may wait for them.
     pub judgement: Option<Judgement>,

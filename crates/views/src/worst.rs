@@ -27,7 +27,7 @@ pub(crate) fn decides(plan: &Plan, phase: &Phase) -> Option<GroupKind> {
     write.then_some(GroupKind::DurableWrite)
 }
 
-/// The worst of several verdicts; `None` where none was given.
+/// The worst of several verdicts; `None` if none was given.
 pub(crate) fn worst(verdicts: impl IntoIterator<Item = LagVerdict>) -> Option<LagVerdict> {
     verdicts.into_iter().max()
 }

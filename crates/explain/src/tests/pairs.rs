@@ -101,7 +101,7 @@ fn full_storage_is_a_cause_where_making_room_brings_a_fifth_of_the_slowdown_back
     assert_eq!(found.sides.fixed.unwrap().phase, "new: save_delete");
     assert_eq!(found.risk, FindingRisk::SpaceKept);
     assert!(is_silent(&later(51), FindingId::FullStorage), "it was fast for another reason");
-    // Where nobody made room, nothing speaks against it.
+    // If no room was made, nothing refutes it.
     let run = stages(&[(State::New, 10), (State::Filled, 60)]);
     assert!(cause(&run, FindingId::FullStorage).is_some());
 }

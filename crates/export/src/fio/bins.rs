@@ -79,8 +79,8 @@ fn exact_figures(rough: &Histogram, latency: &Value) -> Option<(Nanos, Nanos, Na
     let (first, last) = (rough.min()?, rough.max()?);
     let drawn = |name: &str, bucket: Nanos| {
         let (start, end) = Histogram::bounds_of(Histogram::index_of(bucket));
-        let told = latency.get(name).and_then(Value::as_u64).map_or(bucket, Nanos);
-        told.clamp(start, end)
+        let stored = latency.get(name).and_then(Value::as_u64).map_or(bucket, Nanos);
+        stored.clamp(start, end)
     };
     let (min, max) = (drawn("min", first), drawn("max", last));
     let (mut low, mut high) = (0u128, 0u128);
@@ -92,9 +92,9 @@ fn exact_figures(rough: &Histogram, latency: &Value) -> Option<(Nanos, Nanos, Na
     let most = u128::from(u64::MAX);
     let mean = latency.get("mean").and_then(Value::as_f64);
     // Values out of range saturate; a mean that is not a number becomes 0 and is then limited.
-    let told = mean
+    let stored = mean
         .map_or(u128::from(rough.sum().0), |mean| (mean * rough.count() as f64).round() as u128);
-    let sum = told.clamp(low.min(most), high.min(most)) as u64;
+    let sum = stored.clamp(low.min(most), high.min(most)) as u64;
     Some((min.min(max), max, Nanos(sum)))
 }
 

@@ -16,7 +16,7 @@ pub(super) const BANDS: [(&str, f64, f64); 5] = [
     ("from p99.7", 0.997, 1.0),
 ];
 
-/// The mean of the logarithms (of nanoseconds) of the operations in a band; `None` where the
+/// The mean of the logarithms (of nanoseconds) of the operations in a band; `None` if the
 /// histogram is empty.
 pub(super) fn mean_of_band(histogram: &StoredHistogram, band: usize) -> Option<f64> {
     let (_, from, to) = BANDS.get(band)?;

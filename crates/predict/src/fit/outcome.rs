@@ -27,7 +27,7 @@ pub struct Fit {
     pub residuals: Vec<Residual>,
     /// All parameters with a range.
     pub parameters: Vec<FitParameter>,
-    /// The parameters that the run does not determine, or can't tell apart.
+    /// The parameters that the run does not determine, or can't separate.
     pub identifiability: Identifiability,
     /// What the run lacks, a sentence each.
     pub lacks: Vec<String>,

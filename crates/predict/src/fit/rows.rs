@@ -19,21 +19,21 @@ const POINTS: f64 = 25.0;
 /// A profile with the values that come nearest to its published rows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tuning {
-    /// The profile; sources are left as they were, for a person to write anew.
+    /// The tuned profile; the sources of its parameters are unchanged and need an edit.
     pub profile: Profile,
-    /// How far rows are off, typically, before: 0.1 is ten percent.
+    /// The typical residual before, as a share: 0.1 is ten percent.
     pub misfit_before: f64,
-    /// And after.
+    /// The typical residual after.
     pub misfit: f64,
-    /// What became of each parameter that has a range.
+    /// All parameters with a range, before and after.
     pub parameters: Vec<FitParameter>,
-    /// The parameters that the rows do not determine, or can't tell apart.
+    /// The parameters that the rows do not determine, or can't separate.
     pub identifiability: Identifiability,
-    /// What each start came to.
+    /// The final misfit of each start.
     pub starts: Vec<f64>,
-    /// How many runs it took.
+    /// Number of runs.
     pub simulations: usize,
-    /// Whether it ended for want of them.
+    /// Whether the simulations were used up.
     pub exhausted: bool,
 }
 

@@ -51,7 +51,7 @@ pub(super) fn jacobian(
     matrix
 }
 
-/// How each figure changes along one axis; `None` where no simulation was left.
+/// How each figure changes along one axis; `None` if no simulation was left.
 fn slope(
     search: &mut Search<'_>,
     base: &Profile,

@@ -257,7 +257,7 @@ mod tests {
             let n = histogram.count();
             let stairs = corners_of(&histogram);
             for one_in in [10u64, 100, 1_000].into_iter().filter(|one_in| *one_in < n) {
-                // The shortest of the longest 1 in so many, counted from the long end.
+                // The shortest of the longest 1 in `n`, counted from the long end.
                 let wanted = n.div_ceil(one_in);
                 let mut seen = 0;
                 let value = longest_first(&histogram).into_iter().find_map(|(middle, count)| {

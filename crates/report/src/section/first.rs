@@ -117,7 +117,7 @@ pub(crate) fn caveats<'a>(rows: impl Iterator<Item = (String, &'a Judgement)>) -
             None => said.push((text, vec![label])),
         }
     }
-    if few > TOLD {
+    if few > MOST_NAMED {
         said.retain(|(text, _)| ["not judged", "overloaded"].iter().any(|it| text.starts_with(it)));
         let rest = "n is too small for a percentile of the rule; judged by the values there are.";
         said.push((rest.to_owned(), vec![format!("{few} rows")]));
@@ -130,14 +130,14 @@ fn rows_in_words(labels: &[String], all: &[String]) -> String {
     let others: Vec<String> = all.iter().filter(|label| !labels.contains(label)).cloned().collect();
     match (labels.len(), all.len()) {
         (some, every) if some == every && some > 1 => "Every row".to_owned(),
-        (1..=TOLD, _) => format::list(labels),
+        (1..=MOST_NAMED, _) => format::list(labels),
         _ if (1..=2).contains(&others.len()) => format!("Every row but {}", format::list(&others)),
         (some, every) => format!("{some} of {every} rows"),
     }
 }
 
 /// Maximum number of named rows, and of footnotes about small samples.
-const TOLD: usize = 4;
+const MOST_NAMED: usize = 4;
 
 /// The axis that covers all rows and marks.
 pub(crate) fn axis_for<'a>(rows: impl Iterator<Item = &'a Figures>, marks: &[Mark]) -> LatencyAxis {

@@ -18,7 +18,7 @@ use crate::markup::Markup;
 struct Body {
     charts: Vec<Chart>,
     key: Vec<(Markup, &'static str)>,
-    /// The phases that stalled longest; empty where none stalled.
+    /// The phases that stalled longest; empty if none stalled.
     table: Option<Markup>,
     /// Number of phases with stalls that have no row.
     more: usize,

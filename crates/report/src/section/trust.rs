@@ -75,7 +75,7 @@ fn row(run: &Run, check: &Check, anchor: Option<String>) -> Row {
 /// Tests that a check names one by one; of more only the number is printed.
 const NAMED: usize = 6;
 
-/// The tests that a check is about; `None` where it is about the whole run.
+/// The tests that a check is about; `None` if it is about the whole run.
 fn covered(run: &Run, check: &Check) -> Option<String> {
     match check.phases.len() {
         0 => None,

@@ -162,7 +162,7 @@ fn plain_line(
     one_line(style, &text)
 }
 
-/// `, p99 12 ms`; nothing where there is no value.
+/// `, p99 12 ms`; nothing if there is no value.
 fn figure(name: &str, value: Option<Nanos>) -> String {
     value.map_or_else(String::new, |value| format!(", {name} {value}"))
 }

@@ -121,10 +121,10 @@ pub fn checks(runs: &[Run], subjects: &[Subject]) -> Vec<CheckDifference> {
             |check: &Option<&Check>| check.is_some_and(|check| check.status == CheckStatus::Pass);
         let Some(any) = outcomes.iter().flatten().next() else { continue };
         if !outcomes.iter().all(passes) {
-            let told = |check: &Check| (check.status, check.detail.clone());
+            let outcome = |check: &Check| (check.status, check.detail.clone());
             found.push(CheckDifference {
                 claim: any.claim.clone(),
-                outcomes: outcomes.iter().map(|check| check.map(told)).collect(),
+                outcomes: outcomes.iter().map(|check| check.map(outcome)).collect(),
             });
         }
     }

@@ -8,7 +8,7 @@ use super::{CompareRow, Ratio, RatioKind, Subject};
 use crate::format;
 use crate::worst::GroupKind;
 
-/// `Moto Z's durable writes are 6.8× as fast as Nexus 5's (6.7 to 6.9).` `None` where fewer than
+/// `Moto Z's durable writes are 6.8× as fast as Nexus 5's (6.7 to 6.9).` `None` if fewer than
 /// two have the row that it is about. The ratios are those of the row.
 pub fn line(subjects: &[Subject], rows: &[CompareRow]) -> Option<String> {
     let row = row(rows)?;

@@ -161,7 +161,7 @@ pub struct CompareRow {
     pub kind: Option<GroupKind>,
     /// Whether something else is at work beside it.
     pub beside: bool,
-    /// One for each subject; `None` where it has no such phase.
+    /// One for each subject; `None` if it has no such phase.
     pub sides: Vec<Option<CompareSide>>,
     /// For each figure, every subject that has it against the first that has it; without those
     /// that a failed check covers or that could not keep their schedule.
@@ -232,7 +232,7 @@ pub struct Ratio {
     pub against: usize,
     /// The ratio.
     pub ratio: f64,
-    /// Its 95 % interval; `None` where the tests were too short, or their
+    /// Its 95 % interval; `None` if the tests were too short, or their
     /// intervals too few, for one.
     pub interval: Option<(f64, f64)>,
     /// Whether a difference is shown: 1 is outside the interval, and the difference is larger than
@@ -248,7 +248,7 @@ pub struct Ratio {
 }
 
 impl Ratio {
-    /// What keeps the ratio from being a difference, with a comma before it; nothing where one is shown.
+    /// What keeps the ratio from being a difference, with a comma before it; nothing if one is shown.
     pub fn doubt(&self) -> &'static str {
         match (self.interval, self.differs) {
             (None, _) => ", no interval",
@@ -272,7 +272,7 @@ pub struct Difference {
 pub struct CheckDifference {
     /// What should be true.
     pub claim: String,
-    /// For each subject its worst outcome with its evidence; `None` where it was not made.
+    /// For each subject its worst outcome with its evidence; `None` if it was not made.
     pub outcomes: Vec<Option<(CheckStatus, String)>>,
 }
 

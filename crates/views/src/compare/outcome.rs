@@ -48,13 +48,13 @@ pub fn rows_of<'a>(
     rows.iter().filter(move |row| row.kind.is_some() && row.test == test)
 }
 
-/// The verdict of a row for a subject; `None` where a failed check covers it.
+/// The verdict of a row for a subject; `None` if a failed check covers it.
 pub fn verdict(row: &CompareRow, subject: usize) -> Option<LagVerdict> {
     row.sides.get(subject)?.as_ref()?.judgement.verdict()
 }
 
 impl Outcome {
-    /// `None` where what has to be judged cannot be.
+    /// `None` if what has to be judged cannot be.
     pub fn of(rows: &[CompareRow], subject: usize, deciding: &Deciding) -> Option<Outcome> {
         let tests: Vec<TestVerdict<'_>> = rows
             .iter()

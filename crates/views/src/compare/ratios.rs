@@ -104,7 +104,7 @@ fn is_finite(found: &RatioInterval) -> bool {
     all.iter().all(|value| value.is_finite() && *value > 0.0) && found.high / found.low <= WIDEST
 }
 
-/// What the bootstrap draws from; `None` where a histogram can't be read.
+/// What the bootstrap draws from; `None` if a histogram can't be read.
 fn samples(repeats: &[(&Run, &Phase)]) -> Option<Vec<Sample>> {
     let sample = |(_, phase): &(&Run, &Phase)| {
         Some(Sample {

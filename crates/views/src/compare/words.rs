@@ -185,7 +185,7 @@ fn rescue(
 }
 
 /// The figure of any two sides with the largest certain difference: by the end of its
-/// interval that is nearer to equal. `None` where nothing was compared.
+/// interval that is nearer to equal. `None` if nothing was compared.
 pub fn largest(rows: &[CompareRow]) -> Option<String> {
     let all = || rows.iter().flat_map(|row| row.all_ratios().map(move |ratio| (row, ratio)));
     all().next()?;

@@ -28,7 +28,7 @@ impl Believe {
         }
         let counts = CheckCounts::of(run);
         let in_words = counts.in_words();
-        let (answer, told) = match () {
+        let (answer, lead) = match () {
             () if run.phases.is_empty() => {
                 ("There is nothing to believe".to_owned(), "There is nothing to believe".to_owned())
             }
@@ -50,7 +50,7 @@ impl Believe {
         };
         Believe {
             sentence: format!("{answer}: {in_words}."),
-            statement: format!("{told}: {in_words}."),
+            statement: format!("{lead}: {in_words}."),
             answer,
             counts: in_words,
         }

@@ -1,5 +1,5 @@
 //! What a device under test is called: a label, else a short name of the machine, the profile or
-//! the disk; and what tells apart those of one name.
+//! the disk; and what distinguishes equal names.
 
 use flashlag_schema::{Environment, Reading, Run, TargetKind};
 
@@ -107,7 +107,7 @@ fn attributes(run: &Run) -> [Option<String>; 7] {
     ]
 }
 
-/// A name for each run, unique: the short name, and what tells it from others of that name: the
+/// A name for each run, unique: the short name, and what distinguishes it from equal ones: the
 /// filesystem, its options, the state, the model, the file.
 pub(crate) fn device_names(runs: &[&Run], files: &[String]) -> Vec<String> {
     let mut names: Vec<Name> =
@@ -129,7 +129,7 @@ pub(crate) fn device_names(runs: &[&Run], files: &[String]) -> Vec<String> {
     names.iter().map(Name::in_words).collect()
 }
 
-/// A short name with what tells it from others. In parentheses, since names stand in lists.
+/// A short name with a distinction in parentheses, since names stand in lists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Name {
     own: String,
@@ -272,8 +272,8 @@ mod tests {
         let mut mounted = options(&a);
         mounted.push("nobarrier".to_owned());
         b.environment.filesystem.options = Reading::Value(mounted);
-        let told = ["Nexus 5 (without nobarrier)", "Nexus 5 (nobarrier)"];
-        assert_eq!(device_names(&[&a, &b], &files), told);
+        let names = ["Nexus 5 (without nobarrier)", "Nexus 5 (nobarrier)"];
+        assert_eq!(device_names(&[&a, &b], &files), names);
         b.environment.filesystem.kind = Reading::Value("ext4".to_owned());
         let names = device_names(&[&a, &b], &files);
         assert_eq!(names, ["Nexus 5 (f2fs)", "Nexus 5 (ext4)"]);

@@ -16,7 +16,7 @@ use crate::worst::GroupKind;
 /// The figures that the cells of a row are read from.
 pub(super) struct RowFigures<'a> {
     pub(super) figures: &'a Figures,
-    /// `None` where an amount of data says nothing, as of saves.
+    /// `None` if an amount of data says nothing, as of saves.
     pub(super) bytes_per_sec: Option<f64>,
     pub(super) ops_per_sec: Option<f64>,
     pub(super) lag: Option<&'a Lag>,

@@ -28,7 +28,7 @@ const COLUMNS: [Column; 15] = [
 
 /// Every test of a comparison: one group for each [`Comparison::rows`], in the same order, with a
 /// row for each side that measured the test. The verdict is empty for operations that no frame
-/// waits for; a ratio, where there is none to the row's other side.
+/// waits for; a ratio is empty for the side that the others are compared with.
 pub fn comparison_table(comparison: &Comparison) -> Table {
     let columns: Vec<Column> =
         COLUMNS.into_iter().chain([Column::Ratio(RatioKind::Throughput)]).collect();
