@@ -72,7 +72,7 @@ fn full_storage_is_slower_and_more_spare_helps() {
 }
 
 #[test]
-fn a_level_beyond_what_was_published_is_told() {
+fn a_level_beyond_the_published_ones_is_a_warning() {
     let row = Published {
         device: "small".to_owned(),
         condition: "filled-run-1".to_owned(),
@@ -93,7 +93,7 @@ fn a_level_beyond_what_was_published_is_told() {
         predict(&start, &changes, rows, &mut simulator, &options).unwrap().steps[0].beyond.clone()
     };
     assert!(beyond("full=95%")[0].contains("77% full at most"), "{:?}", beyond("full=95%"));
-    assert!(beyond("full=40%")[0].contains("in between"));
+    assert!(beyond("full=40%")[0].contains("extrapolated"));
     assert_eq!(beyond("full=76%"), Vec::<String>::new());
 }
 
