@@ -1,6 +1,7 @@
 //! What is stored of a test: files, operations, figures and what was read back.
 
 use flashlag_engine::Verification;
+use flashlag_schema::scenario::Durability;
 use flashlag_schema::{ChangeKind, Operation};
 
 use super::*;
@@ -56,8 +57,11 @@ fn a_fills_phase_has_the_size_of_its_files() {
 
 #[test]
 fn each_half_of_a_mixed_test_is_an_operation_of_its_own_beside_the_other() {
-    let ran = ran(&measure("mixed"), MockWorld::default());
+    let durable = "read_percent = 50\ndurable = \"fdatasync\"";
+    let text = measure("mixed").replacen("read_percent = 50", durable, 1);
+    let ran = ran(&text, MockWorld::default());
     let [reads, writes] = ran.run.phases.as_slice() else { panic!() };
+    assert_eq!((reads.durable, writes.durable), (Durability::None, Durability::Fdatasync));
     assert_eq!(reads.operation, Operation::RandomRead);
     assert_eq!(writes.operation, Operation::RandomWrite);
     assert_eq!(reads.background.as_deref(), Some("mixed_write"));
