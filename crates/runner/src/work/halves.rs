@@ -31,9 +31,10 @@ pub(crate) fn halves<'a>(head: &PhaseHead, io: &Io, driven: &'a JobOutcome) -> V
     let mixed = Some(Mixed { read_percent: io.read_percent.unwrap_or_default() });
     let names = io.phase_names();
     let named = |index: usize| names.get(index).cloned().unwrap_or_else(|| io.name.clone());
-    let (reading, writing) = match io.pattern {
-        Pattern::Sequential => (Operation::SequentialRead, Operation::SequentialWrite),
-        Pattern::Random => (Operation::RandomRead, Operation::RandomWrite),
+    // The head of a mixed test is that of its writes.
+    let reading = match io.pattern {
+        Pattern::Sequential => Operation::SequentialRead,
+        Pattern::Random => Operation::RandomRead,
     };
     let read = PhaseHead {
         name: named(0),
@@ -43,13 +44,7 @@ pub(crate) fn halves<'a>(head: &PhaseHead, io: &Io, driven: &'a JobOutcome) -> V
         mixed,
         ..head.clone()
     };
-    let write = PhaseHead {
-        name: named(1),
-        operation: writing,
-        background: Some(named(0)),
-        mixed,
-        ..head.clone()
-    };
+    let write = PhaseHead { name: named(1), background: Some(named(0)), mixed, ..head.clone() };
     vec![
         Half {
             head: read,

@@ -26,7 +26,7 @@ use crate::events::{Event, Observer};
 use crate::record::new_run;
 use crate::request::Request;
 
-/// Each operation of a [`MockWorld`] takes this long.
+/// Each operation of a [`MockWorld`] takes this long by default.
 pub const SERVICE: Nanos = Nanos::from_millis(1);
 
 /// A world whose every answer a test can set.
@@ -48,6 +48,8 @@ pub struct MockWorld {
     pub reads_back: Option<Verification>,
     /// Whether an idle wait ends at once.
     pub idle_ends_early: bool,
+    /// How long each operation takes.
+    pub service: Nanos,
     pub now: Cell<Nanos>,
     pub written: Cell<Bytes>,
     pub phases: Cell<u32>,
@@ -69,6 +71,7 @@ impl Default for MockWorld {
             phase_note: None,
             reads_back: None,
             idle_ends_early: false,
+            service: SERVICE,
             now: Cell::default(),
             written: Cell::default(),
             phases: Cell::default(),
@@ -85,7 +88,7 @@ impl MockWorld {
     }
 
     fn device(&self, span: Bytes, io: &Io) -> RamDevice<VirtualClock> {
-        let time = Latency::Fixed(SERVICE);
+        let time = Latency::Fixed(self.service);
         let service = Service { read: time, write: time, flush: time, units: 1 };
         RamDevice::simulated(span, io.queue_depth, io.block.0, service, 1)
     }

@@ -144,3 +144,23 @@ fn tests_of_one_state_that_are_skipped_for_different_reasons_are_each_named() {
     let said = ran.listener.notes.iter().filter(|note| note.contains("new tests skipped"));
     assert_eq!(said.count(), 2, "{:?}", ran.listener.notes);
 }
+
+#[test]
+fn every_written_block_is_read_back_where_that_was_asked_for() {
+    let world = MockWorld::default();
+    let ran = ran_with(&measure("small"), world, |request| request.verify = true);
+    let verified = ran.verified.expect("it was read back");
+    // 16 random writes of 4 KiB, some of them to the same block.
+    assert!((10..=16).contains(&(verified.bytes.0 / 4096)), "{}", verified.bytes);
+    assert_eq!((verified.wrong_blocks, verified.first_wrong), (0, None));
+}
+
+#[test]
+fn a_wait_of_more_than_a_frame_is_a_stall_and_an_interval_a_quarter_of_a_second() {
+    let slow = MockWorld { service: Nanos::from_millis(25), ..MockWorld::default() };
+    let phase = ran(&measure("small"), slow).run.phases.remove(0);
+    assert_eq!((phase.ops, phase.stalls_seen), (16, 16));
+    let ends: Vec<u64> =
+        phase.intervals.iter().map(|interval| interval.t_ns.0 / 1_000_000).collect();
+    assert_eq!(ends, [250, 400], "of 400 ms, before the flush at the end");
+}
