@@ -85,9 +85,9 @@ impl Resampler {
             vec![interval.bytes.0, length.0]
         };
         let rows: Vec<Vec<u64>> = intervals.iter().map(row).collect();
-        let rates: Vec<f64> = rows.iter().map(|row| row[0] as f64 / row[1].max(1) as f64).collect();
+        let rates: Vec<f64> = rows.iter().map(|row| rate(row[0], row[1])).collect();
         let total = |column: usize| rows.iter().map(|row| row[column] as f64).sum::<f64>();
-        let center = log(total(0) / total(1).max(1.0));
+        let center = log(total(0) / total(1).max(1.0) * PER_SECOND);
         let logs = || rates.iter().map(|rate| log(*rate));
         let seen = (logs().fold(center, f64::min), logs().fold(center, f64::max));
         let method = Method::ThroughputBlocks { blocks: Blocks::of(rows, &rates) };
@@ -120,7 +120,7 @@ impl Resampler {
                 over(blocks, &|block| log(values.quantile(block, *share)))
             }
             Method::ThroughputBlocks { blocks } => {
-                over(blocks, &|block| log(block[0] as f64 / block[1].max(1) as f64))
+                over(blocks, &|block| log(rate(block[0], block[1])))
             }
         }
     }
@@ -141,11 +141,19 @@ impl Resampler {
             }
             Method::ThroughputBlocks { blocks } => {
                 let drawn = blocks.draw(random);
-                let drawn = log(drawn[0] as f64 / drawn[1].max(1) as f64);
+                let drawn = log(rate(drawn[0], drawn[1]));
                 self.center + (drawn - self.center) * blocks.scale
             }
         }
     }
+}
+
+/// Nanoseconds in a second.
+const PER_SECOND: f64 = 1e9;
+
+/// Bytes per second, as a run without intervals has it: the two are compared.
+fn rate(bytes: u64, nanos: u64) -> f64 {
+    bytes as f64 / nanos.max(1) as f64 * PER_SECOND
 }
 
 fn log(value: f64) -> f64 {
@@ -435,11 +443,11 @@ mod tests {
         };
         assert!(of(10).varies() && !of(9).varies());
         // 55,000 bytes in 1,000 ns; the intervals' rates are 10 to 100 bytes a nanosecond.
-        near(of(10).center, 55f64.ln());
+        near(of(10).center, 55e9f64.ln());
         near(of(10).printed, 55e9f64.ln());
         let (low, high) = of(10).seen();
-        near(low, 10f64.ln());
-        near(high, 100f64.ln());
+        near(low, 10e9f64.ln());
+        near(high, 100e9f64.ln());
         assert_eq!(of(9).seen(), (f64::NEG_INFINITY, f64::INFINITY));
         assert!(Resampler::of(&sample(Vec::new()), Figure::Throughput).is_none(), "no bytes");
     }

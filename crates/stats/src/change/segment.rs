@@ -179,6 +179,7 @@ pub(super) fn median(values: &[f64]) -> f64 {
 }
 
 #[cfg(test)]
+#[allow(clippy::single_range_in_vec_init, reason = "a list of one window")]
 mod tests {
     use super::*;
 

@@ -1,7 +1,8 @@
 //! Each formula by itself, against tables, limits that are known, or arithmetic by hand.
 
 use super::super::{
-    content, middle, mixed, smoothed, spread_of_few, student, student_over_normal, within,
+    Side, content, middle, mixed, smoothed, spread_of_few, student, student_over_normal, welch,
+    within,
 };
 use super::*;
 
@@ -143,4 +144,46 @@ fn a_difference_is_shown_from_the_histograms_resolution_on() {
     };
     assert!(!shown(1.0 + 1.0 / 64.0 - 1e-5) && shown(1.0 + 1.0 / 64.0 + 1e-5));
     assert!(!shown(1.0 / (1.0 + 1.0 / 64.0) + 1e-5) && shown(1.0 / (1.0 + 1.0 / 64.0) - 1e-5));
+}
+
+/// A run of intervals of a second each, alternately faster and slower.
+fn series(megabytes_per_second: f64, intervals: u64) -> Sample {
+    let second = |number: u64| Interval {
+        ends: Nanos::from_secs(number),
+        bytes: Bytes((megabytes_per_second * (1.0 + 0.05 * (number % 2) as f64) * 1e6) as u64),
+        filled: None,
+        temperature_millicelsius: None,
+        exact: (Nanos::ZERO, Nanos::ZERO, Nanos::ZERO),
+        buckets: Vec::new(),
+    };
+    let intervals: Vec<Interval> = (1..=intervals).map(second).collect();
+    let bytes = intervals.iter().fold(Bytes::ZERO, |sum, interval| sum.plus(interval.bytes));
+    let elapsed = Nanos::from_secs(intervals.len() as u64);
+    Sample { histogram: Histogram::new(), intervals, bytes, elapsed }
+}
+
+#[test]
+fn runs_with_and_without_enough_intervals_are_compared_in_one_unit() {
+    // Ten intervals show how a run varies, nine do not; the figure is the same.
+    let mixed = [series(100.0, 9), series(100.0, 10), series(102.0, 10)];
+    let found = compare(&mixed, &mixed, Figure::Throughput, 1).unwrap();
+    assert!(found.low > 0.9 && found.high < 1.1, "{found:?}");
+    let alone = compare(&[series(100.0, 20)], &mixed, Figure::Throughput, 1).unwrap();
+    assert!(alone.low > 0.8 && alone.high < 1.25, "{alone:?}");
+}
+
+#[test]
+fn a_single_run_beside_several_has_only_their_degrees_of_freedom() {
+    let several = [100.0, 104.0, 110.0].map(|rate| series(rate, 20));
+    let [one, three] =
+        [&[series(100.0, 20)][..], &several].map(|runs| Side::of(runs, Figure::Throughput, 1));
+    let (one, three) = (one.unwrap(), three.unwrap());
+    let variance = one.variance_of_mean(&three).0 + three.variance_of_mean(&one).0;
+    for (from, to) in [(&one, &three), (&three, &one)] {
+        let (low, high) = welch(from, to);
+        // Two degrees of freedom: 4.303.
+        assert!((high - 4.303 * variance.sqrt()).abs() < 1e-9, "{high}");
+        assert_eq!(low, -high);
+        assert!(!from.against(to).unwrap().between_runs);
+    }
 }
