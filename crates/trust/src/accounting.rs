@@ -96,7 +96,7 @@ mod tests {
     use flashlag_units::Nanos;
 
     use super::*;
-    use crate::testing::{Case, ChangeOf};
+    use crate::testing::Case;
 
     #[test]
     fn latencies_that_fill_the_time_pass() {
@@ -138,6 +138,8 @@ mod tests {
         assert_eq!(case.status(check), Some(CheckStatus::Unknown));
     }
 
+    type Change = fn(&mut Phase);
+
     /// One phase whose latencies add up to `sum` within `elapsed`.
     fn filling(sum: Nanos, elapsed: Nanos) -> Case {
         let mut case = Case::quiet();
@@ -172,7 +174,7 @@ mod tests {
 
     #[test]
     fn half_of_the_time_passes_where_other_work_or_a_schedule_lies_between_the_operations() {
-        let spared: [(ChangeOf<Phase>, &str); 5] = [
+        let spared: [(Change, &str); 5] = [
             (|phase| phase.closed_loop = false, "; a schedule paces them"),
             (|phase| phase.queue_depth = 2, "; the rest is work between them"),
             (|phase| phase.mixed = Some(Mixed { read_percent: 50 }), "; the rest is work"),
@@ -196,7 +198,7 @@ mod tests {
 
     #[test]
     fn totals_that_contradict_each_other_fail_and_are_quoted() {
-        let spoilt: [(ChangeOf<Phase>, &str); 4] = [
+        let spoilt: [(Change, &str); 4] = [
             (|phase| phase.histogram.count[0] += 1, "20000 operations, but 20001 in the histogram"),
             (|phase| phase.intervals[3].ops += 1, "20000 operations, but 20001 in the intervals"),
             (|phase| phase.bytes.0 += 1, "20000 operations of 4.1 kB moved"),

@@ -209,8 +209,10 @@ mod tests {
         assert!(found.detail.contains("nfs4"), "{}", found.detail);
     }
 
+    type Counter = fn(&mut Counters) -> &mut Bytes;
+
     /// One phase of 20,000 × 4 KiB of which one witness counted `seen` bytes.
-    fn witnessed(name: &str, witness: fn(&mut Counters) -> &mut Bytes, seen: u64) -> Check {
+    fn witnessed(name: &str, witness: Counter, seen: u64) -> Check {
         let mut case = Case::quiet();
         case.keep_only(name);
         case.after(0, |(before, after)| {
@@ -230,8 +232,7 @@ mod tests {
     #[test]
     fn each_witness_must_have_seen_95_percent_and_a_byte_less_fails() {
         const ENOUGH: u64 = 20_000 * 4096 / 100 * 95;
-        type Count = fn(&mut Counters) -> &mut Bytes;
-        let witnesses: [(&str, &str, Count); 6] = [
+        let witnesses: [(&str, &str, Counter); 6] = [
             ("rand_write_4k", "This process", |c| &mut value(&mut c.self_io).write_bytes),
             ("rand_write_4k", "mmcblk0", |c| &mut value(&mut c.disk).write_bytes),
             ("rand_write_4k", "The filesystem's device", |c| {

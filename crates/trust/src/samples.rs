@@ -61,7 +61,7 @@ mod tests {
     use flashlag_units::Nanos;
 
     use super::*;
-    use crate::testing::{Case, ChangeOf};
+    use crate::testing::Case;
 
     #[test]
     fn thousands_of_operations_pass() {
@@ -88,8 +88,10 @@ mod tests {
         assert_eq!(case.status(check), Some(CheckStatus::Unknown));
     }
 
+    type Set = fn(&mut LatencySummary);
+
     /// One phase of this many operations that prints one percentile, and its median.
-    fn printing(ops: u64, set: fn(&mut LatencySummary)) -> CheckStatus {
+    fn printing(ops: u64, set: Set) -> CheckStatus {
         let mut case = Case::quiet();
         case.keep_only("seq_read_256k");
         let phase = &mut case.phases[0];
@@ -103,7 +105,7 @@ mod tests {
 
     #[test]
     fn each_percentile_needs_ten_operations_beyond_it_and_fails_with_one_less() {
-        let printed: [(u64, ChangeOf<LatencySummary>); 4] = [
+        let printed: [(u64, Set); 4] = [
             (20, |latency| latency.p50 = Some(Nanos(1))),
             (100, |latency| latency.p90 = Some(Nanos(1))),
             (1_000, |latency| latency.p99 = Some(Nanos(1))),

@@ -15,9 +15,6 @@ use flashlag_units::{Bytes, Nanos};
 
 use crate::evidence::{Evidence, Fill, Verification};
 
-/// What a test spoils of a phase, or of a part of one.
-pub(super) type ChangeOf<T> = fn(&mut T);
-
 /// Owns what an [`Evidence`] borrows.
 #[derive(Clone)]
 pub(super) struct Case {
