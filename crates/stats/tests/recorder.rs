@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 use flashlag_stats::{
     Histogram, Interval, IntervalSeries, OpTimes, Recorded, Recorder, RecorderConfig, Stall,
-    StallList,
+    StallList, WaitSplit, WaitTable, merge_threads,
 };
 use flashlag_units::{Bytes, Nanos};
 use proptest::prelude::*;
@@ -132,6 +132,32 @@ fn a_closed_loop_has_no_responses_and_a_write_without_a_flush_no_flush_part() {
 }
 
 #[test]
+fn a_stall_and_the_phase_say_how_far_their_clock_was_behind_the_machines() {
+    let (start, interval, stall_over) = (Nanos::ZERO, Nanos(1_000), Nanos(10));
+    let mut recorder = Recorder::new(RecorderConfig { start, interval, stall_over, live: None });
+    let (started, ended) = (Nanos(10), Nanos(30));
+    let op = OpTimes { intended: None, started, flush_from: None, ended, bytes: Bytes(1) };
+    recorder.record_stall(op, None);
+    recorder.set_behind(Nanos(77));
+    recorder.record_stall(op, None);
+    let recorded = recorder.finish(Nanos(30));
+    assert_eq!(recorded.behind, Nanos(77));
+    let behind: Vec<Nanos> = recorded.stalls.iter().map(|stall| stall.behind).collect();
+    assert_eq!(behind, [Nanos::ZERO, Nanos(77)]);
+}
+
+#[test]
+fn the_series_of_threads_that_are_joined_is_bounded_and_keeps_every_operation() {
+    let parts = [7, 10, 13].map(|latency| recorded(&vec![latency; 5_000], 10, u64::MAX));
+    let parts: Vec<&Recorded> = parts.iter().collect();
+    let joined = merge_threads(&parts, Nanos(10), &[]);
+    assert!(joined.intervals.len() <= IntervalSeries::CAPACITY, "{}", joined.intervals.len());
+    assert_eq!(sum_of(&joined.intervals), joined.latency);
+    assert_eq!(joined.latency.count(), 15_000);
+    assert_eq!(joined.elapsed, Nanos(13 * 5_000));
+}
+
+#[test]
 fn the_longest_stalls_are_kept_and_all_are_counted() {
     let mut list = StallList::default();
     for number in 0..3_000u64 {
@@ -167,4 +193,22 @@ proptest! {
         let stalls = latencies.iter().filter(|latency| **latency > stall_over).count();
         prop_assert_eq!(recorded.stalls_seen, stalls as u64);
     }
+}
+
+#[test]
+fn waits_of_threads_are_summed_class_by_class() {
+    let table = |latencies: &[u64]| {
+        let mut table = WaitTable::default();
+        for latency in latencies {
+            let split = WaitSplit::of(Nanos(*latency), Nanos(2), Nanos(1));
+            table.record(Nanos(*latency), split);
+        }
+        table
+    };
+    let mut joined = table(&[10, 100, 12]);
+    joined.merge(&table(&[9, 14, 1000]));
+    assert_eq!(joined, table(&[9, 10, 12, 14, 100, 1000]));
+    let classes: Vec<(u32, u64)> =
+        joined.occupied().map(|(power, class)| (power, class.ops)).collect();
+    assert_eq!(classes, [(3, 4), (6, 1), (9, 1)], "8 to 15, 64 to 127, 512 to 1023");
 }

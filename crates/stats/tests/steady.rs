@@ -84,3 +84,16 @@ fn a_phase_that_falls_all_the_way_says_by_how_much_it_missed() {
     let short = steadiness(&series(&bytes[..3]), Nanos::from_secs(1));
     assert_eq!(short, Steadiness::TooShort { rounds: 3 });
 }
+
+#[test]
+fn a_ramp_of_five_rounds_rises_and_ranges_by_its_ends_over_its_average() {
+    for (values, rise) in
+        [([98.0, 99.0, 100.0, 101.0, 102.0], 0.04), ([30.0, 25.0, 20.0, 15.0, 10.0], 1.0)]
+    {
+        let window = Window::at(&values, 0).unwrap();
+        assert!((window.slope - rise).abs() < 1e-12 && (window.range - rise).abs() < 1e-12);
+    }
+    // Least squares: (−2·0 − 1·0 + 1·0 + 2·10) / 10 = 2 a round, 8 over the window, of 2.
+    let window = Window::at(&[0.0, 0.0, 0.0, 0.0, 10.0], 0).unwrap();
+    assert!((window.slope - 4.0).abs() < 1e-12, "{}", window.slope);
+}
