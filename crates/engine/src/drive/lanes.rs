@@ -105,3 +105,97 @@ fn arrivals(job: &Job, thread: u32, seed: u64, start: Nanos) -> Option<Arrivals>
 pub(super) fn blocks_of(job: &Job, span: flashlag_units::Bytes) -> u64 {
     Addresses::new(Pattern::Sequential, job.block, span, 0).blocks()
 }
+
+#[cfg(test)]
+mod tests {
+    use flashlag_device::Durability;
+    use flashlag_schema::scenario::Schedule as Spacing;
+    use flashlag_units::Bytes;
+
+    use super::*;
+    use crate::drive::job::Limits;
+
+    const BLOCK: Bytes = Bytes(4096);
+
+    /// Sequential writes over 100 blocks by so many threads of two in flight.
+    fn job(threads: u32) -> Job {
+        Job {
+            operation: IoOperation::Write,
+            read_percent: 0,
+            pattern: Pattern::Sequential,
+            block: BLOCK,
+            span: Bytes(100 * BLOCK.0),
+            queue_depth: 2,
+            threads,
+            thread: None,
+            thread_spans: ThreadSpans::Disjoint,
+            durability: Durability::None,
+            arrivals: Schedule::default(),
+            limits: Limits::default(),
+            seed: 1,
+            interval: Nanos(1),
+            stall_over: Nanos(1),
+            verify: false,
+        }
+    }
+
+    fn slots(job: &Job, slots: u32) -> Vec<Vec<u32>> {
+        lanes(job, 100, slots, Nanos::ZERO).into_iter().map(|lane| lane.free).collect()
+    }
+
+    #[test]
+    fn every_lane_has_slots_of_its_own_and_one_at_least() {
+        assert_eq!(slots(&job(1), 8), [[1, 0]]);
+        assert_eq!(slots(&job(3), 8), [[1, 0], [3, 2], [5, 4]]);
+        assert_eq!(slots(&job(3), 5), [[0], [1], [2]], "five slots are one for each of three");
+        assert_eq!(slots(&job(8), 3), [[0], [1], [2]], "more lanes than slots are fewer lanes");
+        let third = Job { thread: Some(2), ..job(3) };
+        assert_eq!(slots(&third, 8), [[1, 0]], "a thread on a device of its own");
+    }
+
+    fn first_blocks(job: &Job) -> Vec<[u64; 2]> {
+        let lanes = lanes(job, 100, 64, Nanos::ZERO);
+        lanes.into_iter().map(|mut lane| [lane.next_block(), lane.next_block()]).collect()
+    }
+
+    #[test]
+    fn threads_divide_the_span_or_begin_at_equal_distances_in_all_of_it() {
+        assert_eq!(first_blocks(&job(1)), [[0, 1]]);
+        assert_eq!(first_blocks(&job(4)), [[0, 1], [25, 26], [50, 51], [75, 76]]);
+        let shared = Job { thread_spans: ThreadSpans::Shared, ..job(4) };
+        assert_eq!(first_blocks(&shared), first_blocks(&job(4)), "both begin alike");
+        let last = |job: &Job| {
+            let mut lane = lanes(job, 100, 64, Nanos::ZERO).remove(3);
+            (0..26).map(|_| lane.next_block()).last().unwrap()
+        };
+        assert_eq!(last(&job(4)), 75, "the part begins again");
+        assert_eq!(last(&shared), 0, "the whole span begins again");
+        assert_eq!(first_blocks(&Job { thread: Some(2), ..job(4) }), [[50, 51]]);
+    }
+
+    #[test]
+    fn threads_share_a_fixed_schedule_so_that_all_together_keep_its_distances() {
+        let arrivals = Schedule { per_second: Some(1000.0), schedule: Spacing::Fixed };
+        let paced = Job { arrivals, ..job(4) };
+        let mut times: Vec<u64> = Vec::new();
+        for mut lane in lanes(&paced, 100, 64, Nanos::ZERO) {
+            let arrivals = lane.arrivals.as_mut().unwrap();
+            times.extend((0..3).map(|_| arrivals.next_time().0));
+        }
+        times.sort_unstable();
+        let distances: Vec<u64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        assert_eq!(distances, [1_000_000; 11]);
+        assert!(lanes(&job(4), 100, 64, Nanos::ZERO).iter().all(|lane| lane.arrivals.is_none()));
+    }
+
+    #[test]
+    fn only_a_mixed_job_draws_whether_it_reads() {
+        let mut lane = lanes(&job(1), 100, 8, Nanos::ZERO).remove(0);
+        assert!(!lane.next_reads(IoOperation::Write) && lane.next_reads(IoOperation::Read));
+        let mixed = Job { operation: IoOperation::Mixed, read_percent: 70, ..job(1) };
+        let mut lane = lanes(&mixed, 100, 8, Nanos::ZERO).remove(0);
+        let reads = (0..1000).filter(|_| lane.next_reads(IoOperation::Mixed)).count();
+        assert!((600..800).contains(&reads), "{reads} of 1000, seed 1");
+        assert_eq!(blocks_of(&job(1), Bytes(10 * BLOCK.0 + 1)), 10);
+    }
+}

@@ -34,3 +34,15 @@ pub(super) const NOTHING: Pending = Pending {
 pub(super) fn next_generation(generation: u32) -> u32 {
     if generation >= u32::MAX - 1 { 1 } else { generation + 1 }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn generations_count_from_one_and_leave_out_never_written_and_unknown() {
+        assert_eq!([0, 1, 41].map(next_generation), [1, 2, 42]);
+        assert_eq!(next_generation(u32::MAX - 2), u32::MAX - 1);
+        assert_eq!([u32::MAX - 1, u32::MAX].map(next_generation), [1, 1]);
+    }
+}

@@ -24,3 +24,17 @@ impl SharedLimits {
         left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_take_each_operation_that_is_left_once_and_without_a_limit_any_number() {
+        let three = SharedLimits::new(Nanos::ZERO, Some(3));
+        let taken: Vec<bool> = (0..5).map(|_| three.takes_one()).collect();
+        assert_eq!(taken, [true, true, true, false, false]);
+        let endless = SharedLimits::new(Nanos::ZERO, None);
+        assert!((0..100).all(|_| endless.takes_one()));
+    }
+}
