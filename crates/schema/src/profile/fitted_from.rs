@@ -11,8 +11,8 @@ pub struct FittedFrom {
     pub run: String,
     /// Its verdict.
     pub verdict: Verdict,
-    /// Reasons against fitting to this run; empty if there are none. Where anything
-    /// did, the fit was forced.
+    /// Reasons against fitting to this run; empty if there were none. With a reason the fit had
+    /// to be forced.
     #[serde(default)]
     pub doubts: Vec<String>,
     /// Whether the fit was forced in spite of them.

@@ -20,14 +20,6 @@ pub enum TargetError {
          (--on lab:PROFILE+FS)"
     )]
     NotYet,
-    /// No profile.
-    #[error("\"{text}\" names no profile: write {kind}:PROFILE+FS, e.g. {kind}:nexus5-2013+ext4")]
-    NoProfile {
-        /// The kind of target.
-        kind: Kind,
-        /// What followed the colon.
-        text: String,
-    },
     /// No filesystem, which the lab needs.
     #[error("\"{0}\" names no filesystem: write lab:PROFILE+FS, e.g. lab:nexus5-2013+ext4")]
     NoFilesystem(String),

@@ -94,7 +94,7 @@ impl TargetSpec {
 pub struct DeviceSpec {
     /// The kind.
     pub kind: Kind,
-    /// The profile's name, or its file.
+    /// The profile's name, or its file, which may not exist.
     pub profile: String,
     /// The filesystem and the options; the profile's own by default.
     pub mount: Option<MountSpec>,
@@ -129,9 +129,6 @@ impl DeviceSpec {
             Some((profile, mount)) => (profile, Some(MountSpec::parse(kind, mount)?)),
             None => (rest, None),
         };
-        if profile.is_empty() {
-            return Err(TargetError::NoProfile { kind, text: rest.to_owned() });
-        }
         Ok(DeviceSpec { kind, profile: profile.to_owned(), mount })
     }
 }
