@@ -1,4 +1,4 @@
-//! From a filesystem down to the disks it lives on, through `/sys/dev/block`.
+//! The block devices below a filesystem, down to its disks, by `/sys/dev/block`.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use crate::root::Root;
 /// Layers of mapping that are followed before giving up: a loop of links is no stack.
 const DEEPEST: usize = 16;
 
-/// A filesystem's way down.
+/// The block devices below a filesystem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Stack {
     /// sysfs directory of the device that the filesystem is on: a partition, `dm-0`, a disk.
@@ -155,8 +155,8 @@ fn describe(root: &Root, node: &Path) -> String {
     }
 }
 
-/// What a device-mapper device does, as far as its UUID or, on Android, its name tells: the
-/// table itself is root's to read.
+/// The target of a device-mapper device by its UUID or, on Android, its name: only root can read the
+/// table itself.
 pub(crate) fn mapped_target(root: &Root, node: &Path) -> Option<String> {
     let uuid = root.line(node.join("dm/uuid")).unwrap_or_default();
     let label = root.line(node.join("dm/name")).ok();

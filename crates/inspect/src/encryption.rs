@@ -10,8 +10,8 @@ use crate::filesystem::FilesystemStack;
 use crate::root::Root;
 use crate::software::property;
 
-/// Everything that is seen, joined by ` + `; `none seen` where the way down to the disk is known
-/// and shows none. Encryption inside the disk is never seen.
+/// Every encryption found, joined by ` + `; `none seen` if the devices down to the disk are known and
+/// show none. Encryption inside the disk is not visible.
 pub(crate) fn encryption(
     root: &Root,
     directory: &Path,

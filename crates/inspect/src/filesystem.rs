@@ -34,7 +34,7 @@ pub(crate) fn find(root: &Root, directory: &Path) -> Result<FilesystemStack, Str
     Ok(FilesystemStack { mount, above })
 }
 
-/// The directory in which a pass-through filesystem keeps its files, where that can be seen.
+/// The directory in which a pass-through filesystem keeps its files, if visible.
 fn lower_directory(root: &Root, mount: &Mount) -> Option<PathBuf> {
     let lower = match mount.kind.as_str() {
         "overlay" => PathBuf::from(mount.option("upperdir")?),
@@ -94,7 +94,7 @@ fn layers(found: &Result<FilesystemStack, String>, stack: &Result<Stack, String>
     above.chain(below).collect()
 }
 
-/// Total, free for us, allocation block.
+/// Size, space free for this user, and allocation block.
 fn size(root: &Root, directory: &Path) -> Result<(Bytes, Bytes, Bytes), String> {
     if !root.is_live() {
         return Err("a captured tree has no sizes".to_owned());

@@ -1,4 +1,4 @@
-//! What this machine runs on: mounts, queues, eMMC, UFS, NVMe, thermal, CPU pressure.
+//! The machine and its storage: mounts, queues, eMMC, UFS, NVMe, temperatures, CPU pressure.
 //!
 //! Every reader takes a [`Root`], so that a captured `/proc` and `/sys` reads like a live one.
 //! No reader needs root privileges, fails, or panics on odd contents: a value that could not be

@@ -1,4 +1,4 @@
-//! Which line of `/proc/self/mountinfo` holds a directory.
+//! The mount of a directory, from `/proc/self/mountinfo`.
 //! Format: Documentation/filesystems/proc.rst, section 3.5.
 
 use std::ffi::OsStr;
@@ -16,7 +16,7 @@ pub(crate) struct Mount {
     pub id: u64,
     /// `major:minor` of the superblock; major 0 where no block device is below.
     pub device: (u32, u32),
-    /// Which part of the filesystem is mounted: not `/` for a bind mount or a subvolume.
+    /// The mounted part of the filesystem: not `/` for a bind mount or a subvolume.
     pub root: PathBuf,
     pub mount_point: PathBuf,
     pub kind: String,
@@ -38,8 +38,8 @@ pub(crate) fn mounts(root: &Root) -> Result<Vec<Mount>, String> {
     Ok(text.lines().filter_map(parse).collect())
 }
 
-/// The mount that holds `directory`: asked of the kernel where that is this machine's, else the
-/// last one of those with the longest mount point above it (a later mount covers an earlier).
+/// The mount of `directory`: on this machine as the kernel reports it, in a captured tree the last of
+/// those with the longest mount point above it (a later mount covers an earlier).
 pub(crate) fn mount_of(root: &Root, directory: &Path) -> Result<Mount, String> {
     let mut mounts = mounts(root)?;
     let known = root.is_live().then(|| mount_id(directory)).flatten();

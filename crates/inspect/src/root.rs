@@ -7,8 +7,8 @@ use flashlag_schema::Reading;
 /// The longest file that is read: a mountinfo of thousands of mounts is a few hundred kilobytes.
 const LONGEST: u64 = 4 << 20;
 
-/// Where `/proc`, `/sys` and `/etc` are: `/` on a live system, a directory for a captured one.
-/// Nothing in this crate reads an absolute path but through it.
+/// The root of `/proc`, `/sys` and `/etc`: `/` on a live system, a directory for a captured one. Every
+/// absolute path in this crate is read through it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Root {
     prefix: PathBuf,
@@ -21,14 +21,14 @@ impl Root {
         Root { prefix: PathBuf::from("/"), live: true }
     }
 
-    /// A captured tree that holds `proc/`, `sys/`, `etc/` below `prefix`. System calls, which
-    /// would tell of this machine, are not made for it.
+    /// A captured tree with `proc/`, `sys/`, `etc/` below `prefix`. No system call is made for it, since
+    /// that would describe this machine.
     pub fn captured(prefix: impl Into<PathBuf>) -> Root {
         let prefix = prefix.into();
         Root { prefix: prefix.canonicalize().unwrap_or(prefix), live: false }
     }
 
-    /// Whether system calls tell of the same machine as the files.
+    /// Whether system calls describe the machine of the files.
     pub fn is_live(&self) -> bool {
         self.live
     }
@@ -100,13 +100,13 @@ impl Root {
         names
     }
 
-    /// Whether something is there.
+    /// Whether a path exists.
     pub(crate) fn has(&self, path: impl AsRef<Path>) -> bool {
         self.real(path.as_ref()).exists()
     }
 
-    /// The path with every link resolved, absolute in the tree; `None` where it leads nowhere or
-    /// out of the tree.
+    /// The path with every link resolved, absolute in the tree; `None` if it leads nowhere or out of the
+    /// tree.
     pub(crate) fn resolve(&self, path: impl AsRef<Path>) -> Option<PathBuf> {
         let real = self.real(path.as_ref()).canonicalize().ok()?;
         Some(Path::new("/").join(real.strip_prefix(&self.prefix).ok()?))

@@ -82,8 +82,8 @@ const HYPERVISORS: &[&str] = &[
     "Hetzner",
 ];
 
-/// x86 tells it in the CPU's flags, Xen in `/sys/hypervisor`, virtual boards in the device tree.
-/// An ARM machine without such a sign is taken for real only where its device tree names a board.
+/// Signs of a hypervisor: on x86 the CPU's flags, for Xen `/sys/hypervisor`, for virtual boards the
+/// device tree. An ARM machine without a sign counts as real only if its device tree names a board.
 fn virtualized(root: &Root) -> Result<bool, String> {
     if root.line("/sys/hypervisor/type").is_ok() || root.has("/proc/device-tree/hypervisor") {
         return Ok(true);

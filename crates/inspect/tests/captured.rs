@@ -83,7 +83,7 @@ fn a_kernel_that_counts_no_flushes_does_not_count_none() {
 }
 
 #[test]
-fn temperatures_and_throttling_are_read_where_they_are_told() {
+fn temperatures_and_throttling_are_read_where_the_machine_reports_them() {
     let laptop = counted("laptop-nvme-btrfs", "/home");
     assert_eq!(laptop.storage_millicelsius.value(), Some(&38_850));
     assert_eq!(laptop.cpu_millicelsius.value(), Some(&47_000));

@@ -292,7 +292,7 @@ fn trimmed(answer: Result<Trimmed, String>) -> Ran {
 }
 
 #[test]
-fn a_test_after_a_trim_is_measured_only_where_the_device_was_told_of_free_space() {
+fn a_test_after_a_trim_is_measured_only_if_free_space_was_reported_to_the_device() {
     let bytes = |bytes, discards_at_once| Ok(Trimmed { bytes: Bytes(bytes), discards_at_once });
     assert_eq!(trimmed(bytes(1, false)).run.phases.len(), 1);
     let discarded = trimmed(bytes(0, true)).run;
