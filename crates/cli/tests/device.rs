@@ -59,24 +59,24 @@ fn a_device_is_served_asked_cut_and_ended() {
         assert!(attach.contains(client), "{attach}");
     }
     assert!(attach.contains(&socket.display().to_string()), "{attach}");
-    let told = |words: &[&str]| said(flashlag(path).arg("device").args(words));
-    let (found, text) = told(&["stat"]);
+    let answer = |words: &[&str]| said(flashlag(path).arg("device").args(words));
+    let (found, text) = answer(&["stat"]);
     assert!(found && text.contains("nexus5-2013") && text.contains("free blocks"), "{text}");
-    assert!(told(&["stat", "--format", "openmetrics"]).1.ends_with("# EOF\n"));
-    let json = told(&["stat", socket.to_str().unwrap(), "--format", "json"]).1;
+    assert!(answer(&["stat", "--format", "openmetrics"]).1.ends_with("# EOF\n"));
+    let json = answer(&["stat", socket.to_str().unwrap(), "--format", "json"]).1;
     let stats: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(stats["size_bytes"], 256 << 20);
-    assert!(told(&["cut"]).1.contains("The power was cut"));
-    assert!(told(&["cut", "--within-commands", "10", "--seed", "3"]).0);
-    assert!(told(&["fault", "read", "--offset", "1MiB", "--times", "2"]).0);
-    assert!(told(&["stat"]).1.contains("faults set"));
-    assert!(told(&["repair"]).0);
+    assert!(answer(&["cut"]).1.contains("The power was cut"));
+    assert!(answer(&["cut", "--within-commands", "10", "--seed", "3"]).0);
+    assert!(answer(&["fault", "read", "--offset", "1MiB", "--times", "2"]).0);
+    assert!(answer(&["stat"]).1.contains("faults set"));
+    assert!(answer(&["repair"]).0);
     let second = said(flashlag(path).args(["device", "nexus5-2013", "--size", "256MiB"]));
     assert!(!second.0 && second.1.contains("another server listens there"), "{}", second.1);
     kill_process(Pid::from_child(&device), Signal::TERM).unwrap();
     assert!(device.wait().unwrap().success());
     assert_eq!(std::fs::read_dir(path).unwrap().count(), 0, "something is left behind");
-    let (found, text) = told(&["stat"]);
+    let (found, text) = answer(&["stat"]);
     assert!(!found && text.contains("no device is running"), "{text}");
 }
 

@@ -170,11 +170,11 @@ fn a_fuse_daemon_passes_on_each_sync_and_no_more() {
 /// The loop devices on files of the folder that go with their last user.
 fn loops_of(folder: &Path) -> Vec<PathBuf> {
     let folder = folder.to_string_lossy().into_owned();
-    let told = |path: &Path, file: &str| std::fs::read_to_string(path.join("loop").join(file));
+    let attribute = |path: &Path, file: &str| std::fs::read_to_string(path.join("loop").join(file));
     let entries = Path::new("/sys/block").read_dir().unwrap().flatten().map(|entry| entry.path());
     let ours = entries.filter(|path| {
-        told(path, "backing_file").is_ok_and(|file| file.contains(&folder))
-            && told(path, "autoclear").is_ok_and(|goes| goes.trim() == "1")
+        attribute(path, "backing_file").is_ok_and(|file| file.contains(&folder))
+            && attribute(path, "autoclear").is_ok_and(|goes| goes.trim() == "1")
     });
     ours.collect()
 }

@@ -222,7 +222,7 @@ fn killed_in_any_phase_a_clean_up_leaves_the_canaries_and_nothing_else() {
         let last = stored.as_ref().and_then(|run| states(run).last().copied().map(str::to_owned));
         *reached.entry(last.unwrap_or("nothing".to_owned())).or_default() += 1;
         let cleaned = scene.clean();
-        // What only looks like ours (it was planted) is told, and left.
+        // What only looks like ours (it was planted) is reported, and left.
         let said = text(&cleaned.stdout) + &text(&cleaned.stderr);
         assert!(said.contains("flashlag-work-1111111111111111"), "{when}: {said}");
         scene.assert_as_before(&when);
@@ -300,7 +300,7 @@ fn phases_in(run_file: &Path) -> usize {
     run["phases"].as_array().map_or(0, Vec::len)
 }
 
-/// Waits until so many phases are stored; `false` where the program ended before.
+/// Waits until a number of phases are stored; `false` where the program ended before.
 fn wait_for_phases(run_file: &Path, child: &mut Child, phases: usize) -> bool {
     let until = Instant::now() + Duration::from_secs(90);
     while Instant::now() < until {

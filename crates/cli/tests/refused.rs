@@ -116,6 +116,6 @@ fn a_run_by_a_forbidden_io_uring_says_what_did_its_reads() {
     assert_eq!((deep["engine"].as_str(), deep["queue_depth"].as_u64()), (Some("psync"), Some(1)));
     assert!(deep["ops"].as_u64().unwrap() > 0);
     let downgrades = run["downgrades"].as_array().unwrap();
-    let told = |what: &str| downgrades.iter().any(|one| one["requested"] == what);
-    assert!(told("io_uring") && told("queue depth 8"), "{downgrades:?}");
+    let is_reported = |what: &str| downgrades.iter().any(|one| one["requested"] == what);
+    assert!(is_reported("io_uring") && is_reported("queue depth 8"), "{downgrades:?}");
 }

@@ -4,7 +4,7 @@ use flashlag_units::Nanos;
 use crate::clock::Clock;
 use crate::wait::{SchedulerTimes, WaitMeter};
 
-/// Readings are taken no more often than every so many times what one costs: two of them, before
+/// Readings are taken no more often than every `n` times the cost of one: two of them, before
 /// and after an operation, then cost at most a quarter of a percent of the time.
 const COSTS_BETWEEN: u64 = 800;
 /// ...but before an operation at least this often, so that a stall's split is never further off.

@@ -53,17 +53,17 @@ impl Background {
     ) -> Result<Background, DeviceError> {
         let stop = Arc::new(AtomicBool::new(false));
         let subject = files.directory().display().to_string();
-        let (tell, told) = sync_channel(1);
+        let (send, opened) = sync_channel(1);
         let raised = Arc::clone(&stop);
         let live = Arc::new(Live::default());
         let shown = Arc::clone(&live);
         let thread = std::thread::Builder::new()
             .name("background".to_owned())
-            .spawn(move || work(&files, &options, (&job, budget), (&raised, shown), &tell))
+            .spawn(move || work(&files, &options, (&job, budget), (&raised, shown), &send))
             .map_err(|error| thread_error(&subject, error.to_string()))?;
         let mut background =
             Background { stop, thread: Some(thread), subject, downgrades: Vec::new(), live };
-        background.downgrades = match told.recv() {
+        background.downgrades = match opened.recv() {
             Ok(opening) => opening?,
             Err(_) => return Err(thread_error(&background.subject, "it ended at once".to_owned())),
         };

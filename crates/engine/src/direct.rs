@@ -43,8 +43,8 @@ pub(crate) fn alignment(file: &OwnedFd) -> Result<Alignment, String> {
 /// does not say.
 fn from_statx(file: &OwnedFd) -> Option<(u32, u32)> {
     let stat = statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN).ok()?;
-    let told = stat.stx_mask & StatxFlags::DIOALIGN.bits() != 0;
-    told.then_some((stat.stx_dio_mem_align, stat.stx_dio_offset_align))
+    let is_known = stat.stx_mask & StatxFlags::DIOALIGN.bits() != 0;
+    is_known.then_some((stat.stx_dio_mem_align, stat.stx_dio_offset_align))
 }
 
 /// `logical_block_size` of the disk below the file, or of the disk that its partition is on.

@@ -147,7 +147,7 @@ fn a_file_that_ends_too_soon_is_an_error_not_zeroes() {
         let mut completed = Vec::new();
         device.submit(read).expect("handed over");
         device.reap(1, &mut completed).expect("reaped");
-        let error = completed[0].result.as_ref().expect_err("there are not so many bytes");
+        let error = completed[0].result.as_ref().expect_err("the file has fewer bytes");
         assert!(error.to_string().contains("the file ends here"), "{error}");
     }
     assert!(!files.is_laid_out());

@@ -1,4 +1,4 @@
-//! The loop in virtual time: what a device was told to do is what is recorded, exactly.
+//! The loop in virtual time: the record is exactly what the device was asked to do.
 
 use std::sync::atomic::AtomicBool;
 

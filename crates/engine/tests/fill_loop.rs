@@ -350,13 +350,13 @@ fn a_device_that_fails_is_told_with_path_operation_and_advice() {
     assert!(filled.driven.recorded.latency.count() > 0);
     let text = error.to_string();
     assert!(text.contains("fill-1-0000.dat") && text.contains("kernel log"), "{text}");
-    // What can't be removed now is told, not lost.
+    // What can't be removed now is reported, not lost.
     work.keep();
     let cleaned = clean(faulty.mount.path()).unwrap();
     faulty.heal();
-    let told =
+    let is_reported =
         |kept: &Remainder| kept.reason.contains('(') && kept.path.starts_with(faulty.mount.path());
-    assert!(cleaned.iter().flat_map(|one| &one.kept).all(told), "{cleaned:#?}");
+    assert!(cleaned.iter().flat_map(|one| &one.kept).all(is_reported), "{cleaned:#?}");
 }
 
 /// What the child of the next test does, as another user. Run by itself it does nothing.

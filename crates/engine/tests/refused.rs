@@ -1,4 +1,4 @@
-//! What is done where the kernel or the filesystem refuses a call: the next best, and it is told.
+//! What is done where the kernel or the filesystem refuses a call: the next best, which is reported.
 
 #![allow(clippy::unwrap_used)]
 
@@ -57,8 +57,8 @@ fn had_instead(directory: &Path, asked: EngineKind) -> (EngineKind, u32, Vec<(St
     let driven = drive(&mut opened.device, &writes(opened.queue_depth), watch);
     assert_eq!(driven.ended, EndReason::Limit);
     assert!(driven.verified.unwrap().is_proved());
-    let told = |one: flashlag_schema::Downgrade| (one.requested, one.reason);
-    (opened.engine, opened.queue_depth, opened.downgrades.into_iter().map(told).collect())
+    let downgrades_of = |one: flashlag_schema::Downgrade| (one.requested, one.reason);
+    (opened.engine, opened.queue_depth, opened.downgrades.into_iter().map(downgrades_of).collect())
 }
 
 #[test]
@@ -69,13 +69,13 @@ fn a_forbidden_io_uring_becomes_pread_and_pwrite_one_at_a_time() {
         for asked in [EngineKind::IoUring, EngineKind::Auto] {
             let had = || had_instead(directory.path(), asked);
             let had = flashlag_need::or_skip!(refused(libc::SYS_io_uring_setup, errno, had));
-            let (engine, depth, told) = had;
+            let (engine, depth, downgrades) = had;
             assert_eq!((engine, depth), (EngineKind::Psync, 1), "{asked:?}, errno {errno}");
-            let requested: Vec<&str> = told.iter().map(|(what, _)| what.as_str()).collect();
+            let requested: Vec<&str> = downgrades.iter().map(|(what, _)| what.as_str()).collect();
             let ring_and_depth =
                 requested.contains(&"io_uring") && { requested.contains(&"queue depth 8") };
-            assert!(ring_and_depth, "{asked:?}, errno {errno}: {told:?}");
-            assert!(told.iter().all(|(_, reason)| !reason.is_empty()), "{told:?}");
+            assert!(ring_and_depth, "{asked:?}, errno {errno}: {downgrades:?}");
+            assert!(downgrades.iter().all(|(_, reason)| !reason.is_empty()), "{downgrades:?}");
         }
     }
 }

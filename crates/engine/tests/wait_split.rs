@@ -1,4 +1,4 @@
-//! Where a thread waits is told right: executing, waiting for a CPU, or blocked.
+//! Where a thread waits is reported right: executing, waiting for a CPU, or blocked.
 
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -216,8 +216,8 @@ fn stalls_beside_hogs_are_told_from_those_of_the_device() {
         let of_cpu = stalls
             .iter()
             .filter(|stall| stall.split.is_some_and(|split| split.runnable.0 * 2 > stall.length.0));
-        let told = of_cpu.count() * 10 >= stalls.len() * 9;
-        hold(waited && !blocked && told, || format!("{time:?}: {stalls:?}"))
+        let is_split = of_cpu.count() * 10 >= stalls.len() * 9;
+        hold(waited && !blocked && is_split, || format!("{time:?}: {stalls:?}"))
     });
     drop(hogs);
 }

@@ -41,10 +41,10 @@ fn same_as_fio(histogram: &Histogram, latency: &Value) {
     assert!((histogram.sum().0 as f64 / histogram.count() as f64 - mean).abs() < 0.01);
     for (name, percentile) in [("50", 5000), ("90", 9000), ("99", 9900), ("99.9", 9990)] {
         let key = format!("{:.6}", name.parse::<f64>().unwrap());
-        let told = latency["percentile"][&key].as_u64().unwrap();
+        let theirs = latency["percentile"][&key].as_u64().unwrap();
         let ours = histogram.quantile(Percentile(percentile)).unwrap().0;
         // Ours is kept within the exact smallest and largest value.
-        assert_eq!(ours, told.min(histogram.max().unwrap().0), "p{name}");
+        assert_eq!(ours, theirs.min(histogram.max().unwrap().0), "p{name}");
     }
 }
 

@@ -81,9 +81,9 @@ fn a_column_in_the_wrong_order_is_told() {
     let filled = rows.iter().position(|row| row.condition == "filled-run-1").unwrap() + 3;
     rows[filled].value = rows[3].value * 1.19;
     let report = report(&rows, &CheckOptions::default());
-    let told = &report.inversions[0];
-    assert_eq!((told.higher.as_str(), told.lower.as_str()), ("filled-run-1", "new"));
-    assert!(told.simulated.0 < told.simulated.1);
+    let inversion = &report.inversions[0];
+    assert_eq!((inversion.higher.as_str(), inversion.lower.as_str()), ("filled-run-1", "new"));
+    assert!(inversion.simulated.0 < inversion.simulated.1);
 }
 
 #[test]

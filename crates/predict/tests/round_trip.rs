@@ -86,8 +86,8 @@ fn twenty_hidden_devices_are_foretold_at_90_percent_full() {
         let hidden = hidden(number);
         let measured = run(&hidden, &lifecycle(), number, Bytes::from_mb(300));
         let fit = fitted(&measured, &profile());
-        for (foretold, true_one) in at_ninety(&fit.profile).iter().zip(at_ninety(&hidden)) {
-            worst = worst.max((foretold / true_one - 1.0).abs());
+        for (forecast, true_one) in at_ninety(&fit.profile).iter().zip(at_ninety(&hidden)) {
+            worst = worst.max((forecast / true_one - 1.0).abs());
         }
         assert!(fit.misfit < 0.03, "device {number}: {} after {}", fit.misfit, fit.misfit_before);
     }
@@ -107,8 +107,8 @@ fn chance_in_every_phase_leaves_the_forecast_within_15_percent() {
         let measured =
             noisy.simulate(&on_ext4(&hidden, &lifecycle(), number, Bytes::from_mb(300))).unwrap();
         let fit = fitted_by(&measured, &profile(), &mut noisy);
-        for (foretold, true_one) in at_ninety(&fit.profile).iter().zip(at_ninety(&hidden)) {
-            worst = worst.max((foretold / true_one - 1.0).abs());
+        for (forecast, true_one) in at_ninety(&fit.profile).iter().zip(at_ninety(&hidden)) {
+            worst = worst.max((forecast / true_one - 1.0).abs());
         }
     }
     assert!(worst < 0.15, "p50 or p99 is off by {worst}");

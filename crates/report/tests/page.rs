@@ -275,9 +275,9 @@ fn waits_that_are_usual_are_no_stalls() {
     phase.stalls_seen = 14_000;
     let page = html(&run, &Options::default());
     let stalls = &page[section(&page, "stalls")..section(&page, "trust")];
-    let told = stalls.split_once("</h2>").map(|(_, body)| body).unwrap_or_default();
-    assert!(!told.contains("14,000"), "as stalls");
-    assert!(told.contains("(median 99 ms)"), "as what is usual");
+    let section = stalls.split_once("</h2>").map(|(_, body)| body).unwrap_or_default();
+    assert!(!section.contains("14,000"), "as stalls");
+    assert!(section.contains("(median 99 ms)"), "as what is usual");
 }
 
 #[test]

@@ -42,7 +42,7 @@ fn counts(text: &str) -> Vec<Counted> {
     rows.map(row).collect()
 }
 
-/// Saves of so many rows of this size. Less than a thousand pages come to the log: it is not
+/// Saves of `rows` rows of this size. Less than a thousand pages come to the log: it is not
 /// checkpointed while they are counted.
 fn saved(on: &str, (journal, synchronous): (&str, &str), (saves, row): (u64, &str)) -> Phase {
     let scenario = format!(

@@ -1,4 +1,4 @@
-//! The checks on this machine: what a test run beside busy loops, and one in memory, is told.
+//! The checks on this machine: what they find in a run beside busy loops, and in one in memory.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::path::Path;

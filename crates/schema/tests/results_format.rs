@@ -97,7 +97,7 @@ fn section(schema: &Value, definitions: &Map<String, Value>, found: &mut Vec<Str
     }
     let mut text = "| value | meaning |\n|---|---|\n".to_owned();
     for variant in schema["oneOf"].as_array().into_iter().flatten() {
-        // A variant with fields of its own is told by its `kind`.
+        // A variant with fields of its own is known by its `kind`.
         let value = variant["const"].as_str().or(variant["properties"]["kind"]["const"].as_str());
         let names = variant["properties"].as_object().into_iter().flat_map(Map::keys);
         let names: Vec<String> =

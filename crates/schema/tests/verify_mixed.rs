@@ -20,7 +20,7 @@ fn half(name: &str, other: &str, operation: Operation, ops: u64) -> Phase {
     phase
 }
 
-/// What is found in a mixed test of so many reads and writes, after a change of its reads.
+/// What is found in a mixed test of `reads` and `writes`, after a change of its reads.
 fn found_with(reads: u64, writes: u64, change: impl FnOnce(&mut Run)) -> Vec<Discrepancy> {
     let mut run = bare_run(vec![
         half("t_read", "t_write", Operation::RandomRead, reads),
@@ -96,16 +96,17 @@ fn a_phase_that_is_no_half_needs_none() {
     assert_eq!(alone, Vec::<String>::new());
 }
 
-/// Whether so many reads of 1,000 operations are taken for 70 in a hundred.
+/// Whether `reads` of 1,000 operations are taken for 70 in a hundred.
 fn is_about(reads: u64, in_flight: u32) -> bool {
     let found = found_with(reads, 1000 - reads, |run| {
         run.phases.iter_mut().for_each(|phase| phase.queue_depth = in_flight);
     });
     let share = found.iter().filter(|one| one.path == "phases[0].ops");
-    let told = share.map(|one| (one.stored.clone(), one.recomputed.clone())).collect::<Vec<_>>();
+    let differences =
+        share.map(|one| (one.stored.clone(), one.recomputed.clone())).collect::<Vec<_>>();
     let expected = (format!("{reads} of 1000 operations"), "about 70 in a hundred".to_owned());
-    assert!(told.is_empty() || told == [expected], "{told:?}");
-    told.is_empty()
+    assert!(differences.is_empty() || differences == [expected], "{differences:?}");
+    differences.is_empty()
 }
 
 #[test]
@@ -120,6 +121,9 @@ fn reads_are_as_many_as_draws_can_give_and_an_operation_more_at_either_end() {
 #[test]
 fn a_discrepancy_says_where_it_is_what_is_stored_and_what_follows() {
     let found = found_with(700, 300, |run| run.phases[0].queue_depth = 2);
-    let told: Vec<_> = found.iter().map(ToString::to_string).collect();
-    assert!(told.contains(&"phases[0].queue_depth: stored 2, recomputed 1".to_owned()), "{told:?}");
+    let differences: Vec<_> = found.iter().map(ToString::to_string).collect();
+    assert!(
+        differences.contains(&"phases[0].queue_depth: stored 2, recomputed 1".to_owned()),
+        "{differences:?}"
+    );
 }

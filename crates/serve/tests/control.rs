@@ -1,4 +1,4 @@
-//! The control socket: whatever it is told, it answers, and in plain text.
+//! The control socket answers every command in plain text.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod common;

@@ -10,7 +10,7 @@ use std::process::Command;
 
 use common::{BLOCK, block, read, settings};
 use flashlag_schema::FlashState;
-use flashlag_serve::{Answer, Command as Told, ServedDevice, Settings};
+use flashlag_serve::{Answer, Command as ControlCommand, ServedDevice, Settings};
 
 /// Where a small filesystem is mounted, for the process that does the test.
 const PLACE: &str = "FLASHLAG_TEST_SMALL_DISK";
@@ -40,7 +40,7 @@ fn on_a_small_disk(test: &str) {
 }
 
 fn flash(device: &ServedDevice) -> FlashState {
-    match device.tell(&Told::Stat).unwrap() {
+    match device.tell(&ControlCommand::Stat).unwrap() {
         Answer::Stats(stats) => stats.flash.unwrap(),
         other => panic!("{other:?}"),
     }
@@ -82,7 +82,7 @@ fn a_full_disk_of_the_host_costs_errors_and_never_the_log() {
     let error = write(&device, 500, 1).unwrap_err();
     assert!(error.reason.contains("No space left"), "{error}");
     assert!(device.flush().is_err());
-    assert!(device.tell(&Told::Stat).is_ok());
+    assert!(device.tell(&ControlCommand::Stat).is_ok());
 
     std::fs::remove_file(&filler).unwrap();
     (0..100).for_each(|at| write(&device, at, at + 1000).unwrap());

@@ -181,12 +181,12 @@ mod tests {
             (|phase| phase.operation = Operation::Save, "; the rest is work"),
             (|phase| phase.durable = Durability::None, "; the rest is work"),
         ];
-        for (index, (spare, told)) in spared.into_iter().enumerate() {
+        for (index, (spare, expected)) in spared.into_iter().enumerate() {
             let mut case = filling(Nanos::from_millis(500), Nanos::from_secs(1));
             spare(&mut case.phases[0]);
             let found = case.check(check).unwrap();
             assert_eq!(found.status, CheckStatus::Pass, "{index}: {}", found.detail);
-            assert!(found.detail.contains(told), "{index}: {}", found.detail);
+            assert!(found.detail.contains(expected), "{index}: {}", found.detail);
         }
         let mut reads = filling(Nanos::from_millis(500), Nanos::from_secs(1));
         reads.phases[0].operation = Operation::SequentialRead;
@@ -207,13 +207,13 @@ mod tests {
                 "longer than the phase",
             ),
         ];
-        for (spoil, told) in spoilt {
+        for (spoil, expected) in spoilt {
             let mut case = Case::quiet();
             case.keep_only("rand_write_4k");
             spoil(&mut case.phases[0]);
             let found = case.check(check).unwrap();
-            assert_eq!(found.status, CheckStatus::Fail, "{told}");
-            assert!(found.detail.contains(told), "{}", found.detail);
+            assert_eq!(found.status, CheckStatus::Fail, "{expected}");
+            assert!(found.detail.contains(expected), "{}", found.detail);
         }
     }
 

@@ -211,7 +211,7 @@ mod tests {
 
     type Counter = fn(&mut Counters) -> &mut Bytes;
 
-    /// One phase of 20,000 × 4 KiB of which one witness counted `seen` bytes.
+    /// One phase of 20,000 × 4 KiB, with a witness that counted `seen` bytes.
     fn witnessed(name: &str, witness: Counter, seen: u64) -> Check {
         let mut case = Case::quiet();
         case.keep_only(name);
@@ -249,8 +249,8 @@ mod tests {
             assert_eq!(found.status, CheckStatus::Pass, "{}", found.detail);
             let found = witnessed(phase, witness, ENOUGH - 1);
             assert_eq!(found.status, CheckStatus::Fail, "{phase} {name}");
-            let told = format!("new: {phase}: {name} counted");
-            assert!(found.detail.starts_with(&told), "{}", found.detail);
+            let expected = format!("new: {phase}: {name} counted");
+            assert!(found.detail.starts_with(&expected), "{}", found.detail);
         }
     }
 

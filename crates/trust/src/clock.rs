@@ -4,7 +4,7 @@
 //!   advance alike. They are the same clock but for suspension, so a difference above 1 ms (a
 //!   thousand times their reading error) means that the machine slept in the middle. The wall
 //!   clock may be steered by NTP, at most 500 ppm (adjtimex): an elapsed time that is off by more
-//!   than 1 % and a second means that one of the two jumped, which one can't be told: unknown.
+//!   than 1 % and a second means that one of the two jumped, and which one is not known: unknown.
 //! - Bytes × time: a phase can't have lasted longer than the time between the counters around it,
 //!   by a clock read elsewhere in the program, and the disk can't have been busy for longer than
 //!   that either (`io_ticks` has the resolution of a jiffy, so 5 % and 50 ms are granted). The
@@ -282,18 +282,21 @@ mod tests {
             // A part of a nanosecond counts as a whole one.
             assert_eq!(fineness(1, clock * 1000 - 999).status, status, "just below {clock} ns");
         }
-        let told = fineness(1_001, 0).detail;
-        assert!(told.contains("of the shortest median, 50 µs in new: rand_read_4k"), "{told}");
+        let expected = fineness(1_001, 0).detail;
+        assert!(
+            expected.contains("of the shortest median, 50 µs in new: rand_read_4k"),
+            "{expected}"
+        );
     }
 
     #[test]
     fn a_clock_that_went_back_even_once_fails() {
-        for (times, told) in [(1, "went back once."), (2, "went back 2 times.")] {
+        for (times, expected) in [(1, "went back once."), (2, "went back 2 times.")] {
             let mut case = Case::quiet();
             case.calibrate(|c| c.clock.steps_back = times);
             let found = case.check(check).unwrap();
             assert_eq!(found.status, CheckStatus::Fail);
-            assert!(found.detail.contains(told), "{}", found.detail);
+            assert!(found.detail.contains(expected), "{}", found.detail);
         }
     }
 }

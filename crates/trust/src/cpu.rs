@@ -271,7 +271,7 @@ mod tests {
     }
 
     /// A phase of 20,000 operations whose thread was runnable for `runnable` of every `of`
-    /// nanoseconds, each operation `per_op`, on CPUs of which `idle` was idle meanwhile.
+    /// nanoseconds, each operation `per_op`, on CPUs that were idle for `idle` meanwhile.
     fn waited(runnable: u64, of: u64, per_op: u64, idle: f64) -> (CheckStatus, Option<CheckCause>) {
         let mut case = Case::quiet();
         case.keep_only("rand_write_4k");
@@ -457,13 +457,13 @@ mod tests {
 
     #[test]
     fn what_the_rest_of_the_machine_did_is_told_as_far_as_it_could_be_read() {
-        let told = |change: fn(&mut Counters)| {
+        let detail = |change: fn(&mut Counters)| {
             let mut case = Case::quiet();
             case.keep_only("rand_write_4k");
             case.after(0, |(_, after)| change(after));
             case.check(check).unwrap().detail
         };
-        let both = told(|_| {});
+        let both = detail(|_| {});
         assert!(
             both.ends_with(
                 " The CPUs were idle 90% of the time, and some task on the machine waited for one \
@@ -471,12 +471,12 @@ mod tests {
             ),
             "{both}"
         );
-        let pressure = told(|after| after.cpu = Reading::default());
+        let pressure = detail(|after| after.cpu = Reading::default());
         let words = "an operation. Some task on the machine waited for one 0% of the time.";
         assert!(pressure.ends_with(words), "{pressure}");
-        let idle = told(|after| after.pressure_cpu = Reading::default());
+        let idle = detail(|after| after.pressure_cpu = Reading::default());
         assert!(idle.ends_with("an operation. The CPUs were idle 90% of the time."), "{idle}");
-        let nothing = told(|after| {
+        let nothing = detail(|after| {
             (after.cpu, after.pressure_cpu) = (Reading::default(), Reading::default());
         });
         assert!(nothing.ends_with("an operation."), "{nothing}");

@@ -52,7 +52,7 @@ impl Finding {
     }
 }
 
-/// One check from all findings: the worst status wins, its weightiest finding is told, and every
+/// One check from all findings: the worst status wins, its weightiest finding is reported, and every
 /// phase that shares the status is named. `None` where nothing was found: it did not apply.
 pub(super) fn combine(id: CheckId, claim: &str, findings: Vec<Finding>) -> Option<Check> {
     let status = findings.iter().map(|finding| finding.status).min()?;

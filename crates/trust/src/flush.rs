@@ -9,7 +9,7 @@
 //!    together, also with those of the journal's thread. Fewer: fail. `O_DSYNC` on a disk with FUA
 //!    needs no flush, and FUA writes are not counted: unknown. Kernels before 5.5 count no flush:
 //!    unknown.
-//! 3. Plausibility, on disks of which the bottom is seen: eMMC, SD and UFS have no capacitors, and
+//! 3. Plausibility, on disks seen down to the bottom: eMMC, SD and UFS have no capacitors, and
 //!    programming a NAND page takes 100 µs and more even in SLC mode (datasheets: 200 to 300 µs),
 //!    so a median durable write below 50 µs did not wait for the flash: fail. NVMe and SATA disks
 //!    may have power-loss protection, which makes such a figure honest, but nothing readable tells:

@@ -7,7 +7,7 @@
 //! - the filesystem's own writing. ext4 and XFS overwrite in place and add next to nothing to
 //!   direct writes of a file that exists. Saves make their journals commit, log-structured and
 //!   copying filesystems (f2fs, btrfs, …) write and clean elsewhere, and a loop device writes from
-//!   a kernel thread: in such phases foreign *writes* can't be told, only foreign reads;
+//!   a kernel thread: in such phases foreign *writes* can't be seen, only foreign reads;
 //! - the inode's new modification time, which changes with the kernel's tick (4 ms at 250 Hz): ext4
 //!   without a journal writes that block at each sync after a change (3 % of a phase of 100 µs
 //!   writes when nothing else ran), so one block a tick is taken off durable writes. With one, an
@@ -18,7 +18,7 @@
 //! Below 2 % of our bytes, or 256 KiB a phase (a log file's trickle), passes; above 5 %, where it
 //! is at least 1 MiB, fails: at QD1 every foreign request delays one of ours, so 5 % of the bytes
 //! is about what the p95 is made of. Between: unknown. Where no phase at all could be judged for
-//! writes: unknown. The moment before the run, in which we did nothing, is told beside.
+//! writes: unknown. The moment before the run, in which we did nothing, is reported beside.
 
 use flashlag_schema::counters::{CounterDelta, Counters};
 use flashlag_schema::scenario::Durability;
@@ -402,7 +402,7 @@ mod tests {
 
     #[test]
     fn what_the_device_did_before_the_run_is_told_by_the_second() {
-        let told = |moved: u64| {
+        let detail = |moved: u64| {
             let mut case = Case::quiet();
             // 300 ms of quiet.
             if let Reading::Value(disk) = &mut case.baseline.1.disk {
@@ -411,8 +411,8 @@ mod tests {
             }
             baseline(&case.evidence())
         };
-        assert_eq!(told(0), " Before the run the device was idle.");
-        assert_eq!(told(300_000), " Before the run they moved 1.0 MB a second.");
+        assert_eq!(detail(0), " Before the run the device was idle.");
+        assert_eq!(detail(300_000), " Before the run they moved 1.0 MB a second.");
         let case = Case::quiet();
         assert_eq!(baseline(&Evidence { baseline: None, ..case.evidence() }), "");
     }

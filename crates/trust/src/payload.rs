@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn a_payload_fails_with_the_first_byte_that_takes_it_below_7_99_bits() {
-        // The first byte of so many 8-byte words becomes zero: no word repeats.
+        // The first byte of a number of 8-byte words becomes zero: no word repeats.
         let random = random_bytes(128 << 10);
         let spoilt = |words: usize| {
             let mut sample = random.clone();

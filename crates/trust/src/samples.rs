@@ -136,8 +136,8 @@ mod tests {
             (latency.p99, latency.p999) = (None, None);
             let found = case.check(check).unwrap();
             assert_eq!(found.status == CheckStatus::Unknown, by_tail, "{name}: {}", found.detail);
-            let told = if by_tail { "1,000 are needed" } else { "percentiles up to p90" };
-            assert!(found.detail.contains(told), "{name}: {}", found.detail);
+            let reason = if by_tail { "1,000 are needed" } else { "percentiles up to p90" };
+            assert!(found.detail.contains(reason), "{name}: {}", found.detail);
         }
     }
 

@@ -122,8 +122,8 @@ mod tests {
             detail: "fell from 2 MB/s to 1 MB/s".to_owned(),
         });
         let found = case.check(check).unwrap();
-        let told = "rand_write_4k: Fell from 2 MB/s to 1 MB/s. Its figures mix both.";
-        assert!(found.detail.ends_with(told), "{}", found.detail);
+        let expected = "rand_write_4k: Fell from 2 MB/s to 1 MB/s. Its figures mix both.";
+        assert!(found.detail.ends_with(expected), "{}", found.detail);
     }
 
     #[test]

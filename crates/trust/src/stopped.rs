@@ -4,8 +4,8 @@
 //! machine look to the scheduler like a wait for storage: neither running nor runnable. A second
 //! thread that does nothing but wake up stands still with them, and only with them (see
 //! `flashlag_engine::heartbeat`), so that such a time is known by its length. It is in the latencies
-//! of the operations that it hit, and no figure can be freed of it: a phase with a stall of which more
-//! than half was such a time fails, and one that stood still for more than 1 % of its time. Shorter
+//! of the operations that it hit, and no figure can be freed of it: a phase with a stall that was
+//! such a time for more than half of its length fails, and one that stood still for more than 1 % of its time. Shorter
 //! ones are below what two runs on one device differ by.
 
 use flashlag_schema::{Check, CheckId, Phase, StallCause};

@@ -8,7 +8,7 @@ use rustix::time::{ClockId, clock_getres, clock_gettime};
 /// Readings in a batch: enough that the two readings around it cost less than 1 % of it.
 const BATCH: u32 = 256;
 const BATCHES: usize = 201;
-/// The comparison takes the tightest of so many brackets.
+/// The comparison takes the tightest of this number of brackets.
 const BRACKETS: usize = 64;
 
 /// One clock read between two readings of the monotonic one.

@@ -117,7 +117,7 @@ mod tests {
 
     const BLOCK: Bytes = Bytes(4096);
 
-    /// Sequential writes over 100 blocks by so many threads of two in flight.
+    /// Sequential writes over 100 blocks by threads with two in flight each.
     fn job(threads: u32) -> Job {
         Job {
             operation: IoOperation::Write,

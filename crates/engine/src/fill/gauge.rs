@@ -66,7 +66,7 @@ impl Gauge {
         self.last
     }
 
-    /// So many blocks are written at once: the last of them must fit too.
+    /// Blocks that are written at once: the last of them must fit too.
     pub fn expect_in_flight(&mut self, queue_depth: u32) {
         self.block = Bytes(self.block.0.saturating_mul(u64::from(queue_depth.max(1))));
     }

@@ -3,7 +3,7 @@ use flashlag_workload::Permutation;
 /// Where the logical blocks of a fill go: block `n` is the `n`-th that is written.
 #[derive(Clone, Debug)]
 pub(super) enum Order {
-    /// Each at its own place, of so many.
+    /// Each at its own place, of this number.
     Ascending(u64),
     /// Each once, at random.
     Random(RandomRegions),

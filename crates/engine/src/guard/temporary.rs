@@ -98,7 +98,7 @@ impl Publisher {
     /// Opens a regular file of the directory for reading, and no symbolic link, device or pipe.
     ///
     /// # Errors
-    /// Where there is none, or it can't be read.
+    /// No such file, or one that can't be read.
     pub fn read(&self, name: &OsStr) -> Result<File, Errno> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = openat(&self.directory, name, flags, Mode::empty())?;

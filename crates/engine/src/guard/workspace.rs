@@ -86,7 +86,7 @@ impl Workspace {
     }
 
     /// Takes over what a dead run of that name left in `parent`; the latest, where there are
-    /// several. `None` where there is none.
+    /// several. `None` without one.
     ///
     /// # Errors
     /// Where `parent` can't be listed, or the directory can't be made ours.

@@ -36,7 +36,7 @@ impl SlotMemory {
         unsafe { self.base.as_ptr().add(slot * self.stride) }
     }
 
-    /// Every slot's buffer, as the kernel wants to be told.
+    /// Every slot's buffer, in the form that the kernel registers.
     pub(super) fn vectors(&self) -> Vec<libc::iovec> {
         let vector = |slot| libc::iovec { iov_base: self.address(slot).cast(), iov_len: self.each };
         (0..self.slots).map(vector).collect()

@@ -340,7 +340,7 @@ impl Device for UringDevice {
             if self.in_flight == 0 {
                 return self.clock.pass_until(time);
             }
-            // An error shows again, and is told, when completions are reaped.
+            // An error shows again, and is reported, when completions are reaped.
             let sleep = left.saturating_since(SPIN_FROM);
             let waited = self.ring.enter_for(sleep.0.max(1));
             if !matches!(waited, Ok(true)) {

@@ -1,4 +1,4 @@
-//! An ext4 on a device that can be told to fail: nbdkit's memory behind its error filter, seen as
+//! An ext4 on a device that can be made to fail: nbdkit's memory behind its error filter, seen as
 //! a file through nbdfuse, with a loop device on it.
 
 use std::path::PathBuf;

@@ -24,7 +24,7 @@ use crate::target::LabTarget;
 /// Draws of moments at most, if too few lie within the saves.
 const DRAWS: u64 = 40;
 /// Failures that are described at most.
-const TOLD: usize = 8;
+const MOST_LISTED: usize = 8;
 /// Directory of the database.
 const DIRECTORY: &str = "saves";
 
@@ -210,7 +210,7 @@ impl Cuts {
         let wrong = wrong.or_else(|| {
             (lost > 0).then(|| format!("{lost} of {acknowledged} acknowledged saves are missing"))
         });
-        if let Some(wrong) = wrong.filter(|_| self.failures.len() < TOLD) {
+        if let Some(wrong) = wrong.filter(|_| self.failures.len() < MOST_LISTED) {
             self.failures.push(format!("cut at {moment} of the device's time: {wrong}"));
         }
     }

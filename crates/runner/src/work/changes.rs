@@ -206,7 +206,7 @@ mod tests {
 
     #[test]
     fn each_change_is_told_in_the_words_of_its_kind() {
-        let told = |kind, words: &str| {
+        let kind_of = |kind, words: &str| {
             let stored = stored(&ChangePoint {
                 period: Some(Nanos::from_secs(5)),
                 stalls: 4,
@@ -219,14 +219,14 @@ mod tests {
         let hot = ", storage at 73 °C, before at 41 °C";
         let fell = format!("fell from 2.00 to 1.00 MB/s{hot}");
         use ChangePointKind as Point;
-        assert_eq!(told(Point::Throttled, &fell), ChangeKind::Throttled);
-        assert_eq!(told(Point::Slower, &fell), ChangeKind::Slower);
+        assert_eq!(kind_of(Point::Throttled, &fell), ChangeKind::Throttled);
+        assert_eq!(kind_of(Point::Slower, &fell), ChangeKind::Slower);
         let rose = format!("rose from 2.00 to 1.00 MB/s{hot}");
-        assert_eq!(told(Point::Faster, &rose), ChangeKind::Faster);
+        assert_eq!(kind_of(Point::Faster, &rose), ChangeKind::Faster);
         let used_up = "throughput fell from 2.00 to 1.00 MB/s and stayed there";
-        assert_eq!(told(Point::CacheExhausted, used_up), ChangeKind::CacheExhausted);
+        assert_eq!(kind_of(Point::CacheExhausted, used_up), ChangeKind::CacheExhausted);
         let periodic = "4 stalls, one every 5.0 s";
-        assert_eq!(told(Point::PeriodicStalls, periodic), ChangeKind::PeriodicStalls);
+        assert_eq!(kind_of(Point::PeriodicStalls, periodic), ChangeKind::PeriodicStalls);
     }
 
     #[test]

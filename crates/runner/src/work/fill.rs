@@ -128,7 +128,7 @@ impl<W: World> Work<W> {
                 }]);
             }
             Trimmed { bytes, .. } => observer.event(Event::Note(&format!(
-                "trimmed: the filesystem told the device that {bytes} are free"
+                "trimmed: the filesystem discarded {bytes} of free space"
             ))),
         }
         self.trimmed = true;

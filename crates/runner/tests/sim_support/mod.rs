@@ -20,7 +20,7 @@ impl Observer for Silent {
     fn event(&mut self, _: Event<'_>) {}
 }
 
-/// Raises the stop flag when so many phases are done.
+/// Raises the stop flag after a number of phases.
 pub struct StopsAfter {
     pub phases: usize,
     pub stop: Arc<AtomicBool>,
