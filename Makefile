@@ -24,11 +24,11 @@ lint: ## Format and lints
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 
 unit: ## All tests; what was skipped is listed at the end
-	$(CARGO) build --locked -p flashlag-nbd
+	$(CARGO) build --locked --workspace
 	scripts/with-skips $(CARGO) test --workspace --locked
 
 quick: lint ## Lints and the tests without guests, browser and loop mounts: minutes
-	$(CARGO) build --locked -p flashlag-nbd
+	$(CARGO) build --locked --workspace
 	FLASHLAG_QUICK=1 scripts/with-skips $(CARGO) test --workspace --locked
 
 test: setup-test lint unit ## Everything that must hold before a change lands
