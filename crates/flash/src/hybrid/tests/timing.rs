@@ -161,8 +161,8 @@ fn a_spare_area_without_room_for_the_logs_is_refused() {
         Err(FlashError::Model(text)) => text,
         other => panic!("{other:?}"),
     };
-    assert!(refused(&[("map.spare", "16MiB")]).contains("map.log_blocks"));
-    assert!(refused(&[("map.allocation_unit", "3MiB")]).contains("map.allocation_unit"));
+    assert!(refused(&[("map.spare", "\"16MiB\"")]).contains("map.log_blocks"));
+    assert!(refused(&[("map.allocation_unit", "\"3MiB\"")]).contains("map.allocation_unit"));
 }
 
 #[test]
