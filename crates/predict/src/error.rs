@@ -1,5 +1,6 @@
 use flashlag_schema::profile::ProfileError;
 use flashlag_schema::scenario::ScenarioError;
+use flashlag_schema::target::TargetError;
 use flashlag_units::{Bytes, ParseUnitError};
 use thiserror::Error;
 
@@ -12,14 +13,9 @@ pub(crate) const ALLOWED: &str = "fs=raw|ext4|f2fs, journal=wal|delete|truncate|
 /// An error in the description of a device.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ModelError {
-    /// A filesystem that is not modelled.
-    #[error("`{kind}` is not a modelled filesystem; there are {known}")]
-    UnknownFilesystem {
-        /// The given name.
-        kind: String,
-        /// The modelled filesystems.
-        known: String,
-    },
+    /// A filesystem that is not modelled, or an option that it does not have.
+    #[error(transparent)]
+    Mount(#[from] TargetError),
     /// A key that the profile lacks.
     #[error("{profile} has no parameter `{key}`; `flashlag profiles --keys` lists all")]
     UnknownParameter {

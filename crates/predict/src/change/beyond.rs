@@ -2,6 +2,7 @@
 
 use flashlag_schema::profile::Profile;
 use flashlag_schema::published::Published;
+use flashlag_schema::target::TargetOption;
 use flashlag_units::{Bytes, Nanos};
 
 use super::parse::Change;
@@ -36,7 +37,8 @@ pub(super) fn beyond(
             vec![format!("no published row of {name} is of saves")]
         }
         Change::Filesystem(kind) => {
-            let known = mounts(profile).iter().any(|mount| mount.split(',').next() == Some(kind));
+            let known =
+                mounts(profile).iter().any(|mount| mount.split(',').next() == Some(kind.name()));
             (!known)
                 .then(|| {
                     format!(
@@ -75,7 +77,8 @@ fn mounts_in_words(profile: &Profile) -> String {
     if all.is_empty() { "nothing".to_owned() } else { all.join(" and ") }
 }
 
-fn option_unknown(profile: &Profile, option: &str, on: bool) -> Vec<String> {
+fn option_unknown(profile: &Profile, option: &TargetOption, on: bool) -> Vec<String> {
+    let option = option.to_string();
     let has = |mount: &String| mount.split(',').any(|word| word == option) == on;
     if mounts(profile).iter().any(has) {
         return Vec::new();

@@ -23,7 +23,6 @@ use crate::{PredictError, RunInputError, Simulator, doubts};
 
 pub use figures::{DURABLE, Figures, SAVE, TestFigures};
 pub use maintenance::{Maintenance, Moment};
-pub use mount::Mount;
 pub use parse::{Change, parse};
 pub use plan::Plan;
 pub use situation::Situation;

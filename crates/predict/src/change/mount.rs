@@ -1,86 +1,38 @@
-use std::fmt;
+//! Changes of what is mounted: another filesystem, an option more or less.
 
-use crate::ModelError;
+use flashlag_schema::target::{FilesystemKind, Kind, MountSpec, TargetOption};
 
-/// Filesystem and options in the notation of a target: `ext4,nobarrier`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mount {
-    kind: String,
-    options: Vec<String>,
+/// The mount on another filesystem, with the options that have a meaning there.
+pub(super) fn on(mount: &MountSpec, filesystem: FilesystemKind) -> MountSpec {
+    let is_same = filesystem == mount.filesystem;
+    let keeps = |option: &&TargetOption| {
+        let alone = MountSpec { filesystem, options: vec![(*option).clone()] };
+        // Filesystems differ in their default for discards.
+        is_same || (!matches!(option, TargetOption::Discard(_)) && alone.check(Kind::Sim).is_ok())
+    };
+    let options = mount.options.iter().filter(keeps).cloned().collect();
+    MountSpec { filesystem, options }
 }
 
-/// The modelled filesystems.
-pub(super) const KINDS: [&str; 3] = ["raw", "ext4", "f2fs"];
-
-impl Mount {
-    /// Parses `ext4,nobarrier`.
-    ///
-    /// # Errors
-    /// An unknown filesystem. Options are checked by the simulator.
-    pub fn parse(text: &str) -> Result<Mount, ModelError> {
-        let mut words = text.split(',').map(str::trim);
-        let kind = words.next().unwrap_or_default();
-        if !KINDS.contains(&kind) {
-            let (kind, known) = (kind.to_owned(), KINDS.join(", "));
-            return Err(ModelError::UnknownFilesystem { kind, known });
-        }
-        let options = words.filter(|word| !word.is_empty()).map(str::to_owned).collect();
-        Ok(Mount { kind: kind.to_owned(), options })
+/// The mount with an option, or without it.
+pub(super) fn with(mount: &MountSpec, option: &TargetOption, on: bool) -> MountSpec {
+    let mut next = mount.clone();
+    next.options.retain(|one| one != option);
+    if on {
+        next.options.push(option.clone());
     }
-
-    /// The name of the filesystem.
-    pub fn kind(&self) -> &str {
-        &self.kind
-    }
-
-    /// Whether it has an option.
-    pub fn has(&self, option: &str) -> bool {
-        self.options.iter().any(|one| one == option)
-    }
-
-    /// Another filesystem with the same options, without those that only the old one has.
-    pub(super) fn on(&self, kind: &str) -> Mount {
-        let mut mount = Mount { kind: kind.to_owned(), options: self.options.clone() };
-        if kind != self.kind {
-            // Filesystems differ in their default for discards.
-            mount.options.retain(|one| one != "discard" && one != "nodiscard");
-        }
-        mount
-    }
-
-    /// With an option, or without it.
-    pub(super) fn with(&self, option: &str, on: bool) -> Mount {
-        let mut mount = self.clone();
-        mount.options.retain(|one| one != option);
-        if on {
-            mount.options.push(option.to_owned());
-        }
-        mount
-    }
-
-    /// Whether a delete is followed by a discard; the default on F2FS, not on ext4.
-    pub fn discards(&self) -> bool {
-        match self.kind.as_str() {
-            "f2fs" => !self.has("nodiscard"),
-            _ => self.has("discard"),
-        }
-    }
-
-    /// With discards after a delete, or without.
-    pub(super) fn discarding(&self, on: bool) -> Mount {
-        let mount = self.with("discard", false).with("nodiscard", false);
-        match (mount.kind.as_str(), on) {
-            ("ext4", true) => mount.with("discard", true),
-            ("f2fs", false) => mount.with("nodiscard", true),
-            _ => mount,
-        }
-    }
+    next
 }
 
-impl fmt::Display for Mount {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.kind)?;
-        self.options.iter().try_for_each(|option| write!(f, ",{option}"))
+/// The mount with discards after a delete, or without: the default on F2FS, not on ext4.
+pub(super) fn discarding(mount: &MountSpec, on: bool) -> MountSpec {
+    let mut next = mount.clone();
+    next.options.retain(|one| !matches!(one, TargetOption::Discard(_)));
+    match (mount.filesystem, on) {
+        (FilesystemKind::Ext4, true) | (FilesystemKind::F2fs, false) => {
+            with(&next, &TargetOption::Discard(on), true)
+        }
+        _ => next,
     }
 }
 
@@ -88,17 +40,28 @@ impl fmt::Display for Mount {
 mod tests {
     use super::*;
 
-    #[test]
-    fn options_go_along_to_another_filesystem_with_its_own_default_for_discards() {
-        let to = |text: &str, kind: &str| Mount::parse(text).unwrap().on(kind).to_string();
-        assert_eq!(to("ext4,fuse,encrypt", "f2fs"), "f2fs,fuse,encrypt");
-        assert_eq!(to("f2fs,nodiscard,encrypt", "ext4"), "ext4,encrypt");
-        assert_eq!(to("ext4,discard", "f2fs"), "f2fs");
+    fn mount(text: &str) -> MountSpec {
+        MountSpec::parse(Kind::Sim, text).unwrap()
     }
 
     #[test]
-    fn discards_are_said_as_each_filesystem_says_them() {
-        let on = |text: &str, on: bool| Mount::parse(text).unwrap().discarding(on).to_string();
+    fn options_go_along_to_another_filesystem_with_its_own_default_for_discards() {
+        let to = |text: &str, kind| on(&mount(text), kind).to_string();
+        assert_eq!(to("ext4,fuse,encrypt", FilesystemKind::F2fs), "f2fs,fuse,encrypt");
+        assert_eq!(to("f2fs,nodiscard,encrypt", FilesystemKind::Ext4), "ext4,encrypt");
+        assert_eq!(to("ext4,discard", FilesystemKind::F2fs), "f2fs");
+    }
+
+    #[test]
+    fn options_of_the_old_filesystem_alone_stay_behind() {
+        let to = |text: &str, kind| on(&mount(text), kind).to_string();
+        assert_eq!(to("f2fs,noipu,rootdir,nobarrier", FilesystemKind::Ext4), "ext4,nobarrier");
+        assert_eq!(to("f2fs,noipu,rootdir", FilesystemKind::F2fs), "f2fs,noipu,rootdir");
+    }
+
+    #[test]
+    fn discards_are_written_as_each_filesystem_writes_them() {
+        let on = |text: &str, on: bool| discarding(&mount(text), on).to_string();
         assert_eq!(on("ext4", true), "ext4,discard");
         assert_eq!(on("ext4,discard", false), "ext4");
         assert_eq!(on("f2fs", false), "f2fs,nodiscard");

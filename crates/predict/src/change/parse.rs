@@ -1,9 +1,9 @@
 use std::fmt;
 
 use flashlag_schema::scenario::{JournalMode, Synchronous};
+use flashlag_schema::target::{Cipher, FilesystemKind, Kind, TargetOption};
 use flashlag_units::{Bytes, Nanos, did_you_mean};
 
-use super::mount::KINDS;
 use crate::error::ALLOWED;
 use crate::knob::exact;
 use crate::{ChangeError, PredictError};
@@ -12,7 +12,7 @@ use crate::{ChangeError, PredictError};
 #[derive(Clone, Debug, PartialEq)]
 pub enum Change {
     /// Another filesystem.
-    Filesystem(String),
+    Filesystem(FilesystemKind),
     /// Another journal mode for saves.
     Journal(JournalMode),
     /// Another `synchronous` for saves.
@@ -20,7 +20,7 @@ pub enum Change {
     /// Storage full to this share of its capacity.
     Full(f64),
     /// A mount option (`nobarrier`, `fuse`, `encrypt`), on or off.
-    Option(&'static str, bool),
+    Option(TargetOption, bool),
     /// Whether a delete is followed by a discard.
     Discard(bool),
     /// Another spare area.
@@ -63,14 +63,13 @@ fn one(text: &str) -> Result<Change, ChangeError> {
     };
     let size = || Ok::<Bytes, ChangeError>(value.parse()?);
     Ok(match key {
-        "fs" if KINDS.contains(&value) => Change::Filesystem(value.to_owned()),
-        "fs" => return Err(unknown_value("fs", &KINDS, value)),
+        "fs" => Change::Filesystem(filesystem(value)?),
         "journal" => Change::Journal(journal(value)?),
         "sync" => Change::Synchronous(synchronous(value)?),
         "full" => Change::Full(level(value)?),
-        "nobarrier" => Change::Option("nobarrier", on()?),
-        "fuse" => Change::Option("fuse", on()?),
-        "encrypt" => Change::Option("encrypt", on()?),
+        "nobarrier" => Change::Option(TargetOption::Barrier(false), on()?),
+        "fuse" => Change::Option(TargetOption::Fuse, on()?),
+        "encrypt" => Change::Option(TargetOption::Encrypt(Cipher::AesXts), on()?),
         "discard" => Change::Discard(on()?),
         "spare" => Change::Spare(size()?),
         "buffer" if value == "none" => Change::Buffer(None),
@@ -88,6 +87,13 @@ fn one(text: &str) -> Result<Change, ChangeError> {
 fn unknown_value(key: &'static str, allowed: &[&str], value: &str) -> ChangeError {
     let near = did_you_mean(value, allowed.iter().copied());
     ChangeError::UnknownValue { key, allowed: allowed.join(", "), near }
+}
+
+fn filesystem(value: &str) -> Result<FilesystemKind, ChangeError> {
+    let modelled = FilesystemKind::of(Kind::Sim);
+    let names: Vec<&str> = modelled.iter().map(|kind| kind.name()).collect();
+    let found = modelled.iter().copied().find(|kind| kind.name() == value);
+    found.ok_or_else(|| unknown_value("fs", &names, value))
 }
 
 const JOURNALS: [&str; 6] = ["wal", "delete", "truncate", "persist", "memory", "off"];

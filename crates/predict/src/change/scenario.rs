@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use flashlag_schema::Phase;
 use flashlag_schema::scenario::{Days, Scenario, Step};
+use flashlag_schema::target::FilesystemKind;
 use flashlag_units::{Bytes, Nanos};
 
 use super::maintenance::{ANDROID, Moment};
@@ -45,7 +46,7 @@ pub(super) fn scenario(situation: &Situation) -> Result<Scenario, SimulationErro
         days(&mut text, plan);
     }
     let mut names = vec!["seq_read_256k", "seq_write_256k", "rand_read_4k", "rand_write_4k"];
-    if situation.mount.kind() != "raw" {
+    if situation.mount.filesystem != FilesystemKind::Raw {
         names.push("save");
     }
     let names: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
@@ -78,7 +79,7 @@ fn tests(text: &mut String, situation: &Situation, span: u64) {
     let mut durable = limits(40 << 20);
     durable.push("durable = \"fdatasync\"".to_owned());
     io(text, "rand_write_4k", "write", "random", "4KiB", &durable);
-    if situation.mount.kind() != "raw" {
+    if situation.mount.filesystem != FilesystemKind::Raw {
         let _ = write!(
             text,
             "\n[[save]]\nname = \"save\"\nstatement = \"update\"\njournal = \"{}\"\n\

@@ -1,7 +1,8 @@
 use flashlag_schema::profile::{Parameter, Profile};
+use flashlag_schema::target::{Kind, MountSpec};
 use flashlag_units::Bytes;
 
-use super::mount::Mount;
+use super::mount;
 use super::parse::Change;
 use super::plan::Plan;
 use crate::ModelError;
@@ -11,8 +12,8 @@ use crate::ModelError;
 pub struct Situation {
     /// The device.
     pub profile: Profile,
-    /// The filesystem.
-    pub mount: Mount,
+    /// The filesystem and its options.
+    pub mount: MountSpec,
     /// The use of the device.
     pub plan: Plan,
 }
@@ -21,9 +22,9 @@ impl Situation {
     /// A new, empty device with a filesystem.
     ///
     /// # Errors
-    /// A filesystem that is not modelled.
+    /// A filesystem that is not modelled, or an option that it does not have.
     pub fn new(profile: &Profile, filesystem: &str) -> Result<Situation, ModelError> {
-        let mount = Mount::parse(filesystem)?;
+        let mount = MountSpec::parse(Kind::Sim, filesystem)?;
         Ok(Situation { profile: profile.clone(), mount, plan: Plan::default() })
     }
 
@@ -39,12 +40,12 @@ impl Situation {
     pub fn with(&self, change: &Change) -> Result<Situation, ModelError> {
         let mut next = self.clone();
         match change {
-            Change::Filesystem(kind) => next.mount = self.mount.on(kind),
+            Change::Filesystem(kind) => next.mount = mount::on(&self.mount, *kind),
             Change::Journal(mode) => next.plan.journal = *mode,
             Change::Synchronous(mode) => next.plan.synchronous = *mode,
             Change::Full(level) => next.plan.full = Some(*level),
-            Change::Option(option, on) => next.mount = self.mount.with(option, *on),
-            Change::Discard(on) => next.mount = self.mount.discarding(*on),
+            Change::Option(option, on) => next.mount = mount::with(&self.mount, option, *on),
+            Change::Discard(on) => next.mount = mount::discarding(&self.mount, *on),
             Change::Spare(size) => next.profile = self.parameter("map.spare", &bytes(*size))?,
             Change::Buffer(size) => next.profile = self.buffer(*size)?,
             Change::Age(age) => next.plan.age = *age,
