@@ -84,10 +84,10 @@ impl Target {
 /// A refused target, in the words of its kind.
 fn refused(text: &str, source: TargetError) -> RunError {
     let target = text.to_owned();
-    match text.split_once(':') {
-        Some(("sim", _)) => RunError::Simulation { target, source: Box::new(source.into()) },
-        Some(("lab", _)) => RunError::Lab { target, source: Box::new(source.into()) },
-        _ => RunError::Target { text: target, source },
+    match Kind::named_by(text) {
+        Some(Kind::Sim) => RunError::Simulation { target, source: Box::new(source.into()) },
+        Some(Kind::Lab) => RunError::Lab { target, source: Box::new(source.into()) },
+        None => RunError::Target { text: target, source },
     }
 }
 

@@ -42,6 +42,12 @@ impl Kind {
     /// Every kind.
     pub const ALL: [Kind; 2] = [Kind::Sim, Kind::Lab];
 
+    /// The kind that a target's text names by the word before its colon.
+    pub fn named_by(text: &str) -> Option<Kind> {
+        let (word, _) = text.split_once(':')?;
+        Kind::ALL.into_iter().find(|kind| kind.name() == word)
+    }
+
     /// The word before the colon.
     pub fn name(self) -> &'static str {
         match self {
@@ -108,7 +114,7 @@ impl DeviceSpec {
     /// As for [`TargetSpec::parse`].
     pub fn parse(text: &str) -> Result<Option<DeviceSpec>, TargetError> {
         let Some((word, rest)) = text.split_once(':') else { return Ok(None) };
-        if let Some(kind) = Kind::ALL.into_iter().find(|kind| kind.name() == word) {
+        if let Some(kind) = Kind::named_by(text) {
             return DeviceSpec::parse_as(kind, rest).map(Some);
         }
         match word {

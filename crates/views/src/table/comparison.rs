@@ -8,7 +8,7 @@ use crate::compare::{CompareRow, CompareSide, Comparison, RatioKind};
 use crate::repeats::Spread;
 
 /// Every figure that a view shows of a side; [`Table::select`] leaves some of them.
-const COLUMNS: [Column; 15] = [
+const COLUMNS: [Column; 16] = [
     Column::Runs,
     Column::N,
     Column::P50,
@@ -24,14 +24,14 @@ const COLUMNS: [Column; 15] = [
     Column::Against,
     Column::Ratio(RatioKind::P50),
     Column::Ratio(RatioKind::P99),
+    Column::Ratio(RatioKind::Throughput),
 ];
 
 /// Every test of a comparison: one group for each [`Comparison::rows`], in the same order, with a
 /// row for each side that measured the test. The verdict is empty for operations that no frame
 /// waits for; a ratio is empty for the side that the others are compared with.
 pub fn comparison_table(comparison: &Comparison) -> Table {
-    let columns: Vec<Column> =
-        COLUMNS.into_iter().chain([Column::Ratio(RatioKind::Throughput)]).collect();
+    let columns = COLUMNS.to_vec();
     let group = |row: &CompareRow| {
         let sides = row.sides.iter().enumerate();
         let rows = sides.filter_map(|(index, side)| {
