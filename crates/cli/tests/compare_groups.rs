@@ -57,7 +57,7 @@ fn runs_after_a_change_are_put_against_those_before_it() {
 }
 
 #[test]
-fn without_sides_each_run_of_one_machine_stands_alone_and_the_way_is_told() {
+fn without_sides_each_run_of_one_machine_stands_alone_and_the_way_is_named() {
     let home = scene();
     let output = compare(home.path(), &["slow-1.json", "slow-2.json", "fast-1.json"]);
     let said = words(&output.stdout);

@@ -215,7 +215,7 @@ fn no_threshold_panics() {
 }
 
 #[test]
-fn nothing_that_a_device_is_told_panics() {
+fn no_command_to_a_device_panics() {
     survives("device");
 }
 

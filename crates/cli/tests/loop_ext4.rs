@@ -140,7 +140,7 @@ fn a_fill_to_the_last_byte_ends_well_and_cleans_up() {
 }
 
 #[test]
-fn a_lifecycle_leaves_what_it_was_told_to_and_nothing_of_its_own() {
+fn a_lifecycle_leaves_what_was_asked_for_and_nothing_of_its_own() {
     let scene = Scene::new(flashlag_need::or_skip!(LoopMount::ext4(256, "")));
     let output = scene.run("lifecycle", SHORT);
     assert_ran(&output);
@@ -158,7 +158,7 @@ fn a_lifecycle_leaves_what_it_was_told_to_and_nothing_of_its_own() {
 }
 
 #[test]
-fn a_filesystem_that_turns_read_only_is_told_and_the_phases_done_are_kept() {
+fn a_filesystem_that_turns_read_only_is_reported_and_the_phases_done_are_kept() {
     let scene = Scene::new(flashlag_need::or_skip!(LoopMount::ext4(256, "errors=remount-ro")));
     let mut child = start(&mut scene.command("lifecycle", SHORT));
     assert!(wait_for_phases(&scene.run_file(), &mut child, 2));
@@ -173,7 +173,7 @@ fn a_filesystem_that_turns_read_only_is_told_and_the_phases_done_are_kept() {
 }
 
 #[test]
-fn a_device_that_fails_is_told_and_the_phases_done_are_kept() {
+fn a_device_that_fails_is_reported_and_the_phases_done_are_kept() {
     let faulty = flashlag_need::or_skip!(FaultyMount::ext4(256));
     let results = TempDir::new().unwrap();
     let run_file = results.path().join("run.json");

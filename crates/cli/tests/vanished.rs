@@ -135,7 +135,7 @@ fn said(output: &Output) -> String {
 }
 
 /// It failed, said where, why and what to try, kept what was done, and did not go on.
-fn assert_told(output: &Output, run: &Value, path: &str, why: &str) {
+fn assert_reported(output: &Output, run: &Value, path: &str, why: &str) {
     let said = said(output);
     assert_eq!(output.status.code(), Some(2), "{said}");
     for part in ["find ", path, why, "--resume"] {
@@ -153,7 +153,7 @@ fn assert_told(output: &Output, run: &Value, path: &str, why: &str) {
 fn a_deleted_target_ends_the_run_and_a_new_one_can_go_on() {
     let scene = Scene::new(TESTS);
     let (output, run) = scene.run_and(|target| fs::remove_dir_all(target).unwrap());
-    assert_told(&output, &run, "target/flashlag-work-", "it was deleted, moved or unmounted");
+    assert_reported(&output, &run, "target/flashlag-work-", "it was deleted, moved or unmounted");
     fs::create_dir(scene.target()).unwrap();
     let resumed = scene.command(&["--resume"]).output().unwrap();
     assert!(matches!(resumed.status.code(), Some(0 | 3)), "{}", said(&resumed));
@@ -165,29 +165,29 @@ fn a_deleted_target_ends_the_run_and_a_new_one_can_go_on() {
 }
 
 #[test]
-fn a_target_that_is_moved_away_is_told_and_cleaned_where_it_went() {
+fn a_target_that_is_moved_away_is_reported_and_cleaned_where_it_went() {
     let scene = Scene::new(TESTS);
     let aside = scene.home.path().join("aside");
     let (output, run) = scene.run_and(|target| {
         fs::rename(target, &aside).unwrap();
         fs::create_dir(target).unwrap();
     });
-    assert_told(&output, &run, "target/flashlag-work-", "it was deleted, moved or unmounted");
+    assert_reported(&output, &run, "target/flashlag-work-", "it was deleted, moved or unmounted");
     assert_eq!(fs::read_dir(&aside).unwrap().count(), 0, "nothing of ours is left there");
     assert_eq!(fs::read_dir(scene.target()).unwrap().count(), 0, "nor was anything made here");
 }
 
 #[test]
-fn a_deleted_file_under_test_is_told() {
+fn a_deleted_file_under_test_is_reported() {
     let scene = Scene::new(TESTS);
     let (output, run) = scene.run_and(|target| {
         fs::remove_file(workspace(target).join("test/test-0000.dat")).unwrap();
     });
-    assert_told(&output, &run, "test/test-0000.dat", "it was deleted, moved or unmounted");
+    assert_reported(&output, &run, "test/test-0000.dat", "it was deleted, moved or unmounted");
 }
 
 #[test]
-fn another_file_in_the_place_of_the_one_under_test_is_told() {
+fn another_file_in_the_place_of_the_one_under_test_is_reported() {
     let scene = Scene::new(TESTS);
     let (output, run) = scene.run_and(|target| {
         let file = workspace(target).join("test/test-0000.dat");
@@ -195,14 +195,14 @@ fn another_file_in_the_place_of_the_one_under_test_is_told() {
         fs::copy(&file, &other).unwrap();
         fs::rename(&other, &file).unwrap();
     });
-    assert_told(&output, &run, "test/test-0000.dat", "something else is in its place");
+    assert_reported(&output, &run, "test/test-0000.dat", "something else is in its place");
 }
 
 #[test]
-fn a_deleted_database_is_told() {
+fn a_deleted_database_is_reported() {
     let scene = Scene::new(SAVES);
     let (output, run) = scene.run_and(|target| {
         fs::remove_file(workspace(target).join("saves/save-0.db")).unwrap();
     });
-    assert_told(&output, &run, "saves/save-0.db", "it was deleted, moved or unmounted");
+    assert_reported(&output, &run, "saves/save-0.db", "it was deleted, moved or unmounted");
 }

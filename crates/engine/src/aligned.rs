@@ -1,4 +1,4 @@
-/// A zeroed buffer that begins at a multiple of a power of two, as `O_DIRECT` wants it: a longer
+/// A zeroed buffer that begins at a multiple of a power of two, as `O_DIRECT` needs: a longer
 /// vector, used from its first aligned byte.
 #[derive(Debug)]
 pub(crate) struct AlignedBuffer {

@@ -75,12 +75,12 @@ impl Background {
         &self.downgrades
     }
 
-    /// Its progress.
+    /// The job's progress.
     pub fn live(&self) -> &Arc<Live> {
         &self.live
     }
 
-    /// Whether it has ended by itself: at a limit or by an error.
+    /// Whether the job has ended by itself: at a limit or by an error.
     pub fn has_ended(&self) -> bool {
         self.thread.as_ref().is_none_or(JoinHandle::is_finished)
     }

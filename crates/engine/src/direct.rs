@@ -1,4 +1,4 @@
-//! What `O_DIRECT` wants of addresses on a file.
+//! The alignment that `O_DIRECT` needs on a file.
 
 use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, StatxFlags, statx};

@@ -1,5 +1,5 @@
-//! Whether this process could run at all: a thread that does nothing but wake up, and tells when it
-//! did not.
+//! Stops of this process: found by a thread that does nothing but wake up, and notes when it did
+//! not.
 //!
 //! A process that was stopped (SIGSTOP, Ctrl-Z, a debugger), frozen with its cgroup (Android does that
 //! to cached apps) or suspended with its machine looks to the scheduler's figures exactly like one
@@ -34,7 +34,7 @@ const LOOK_EVERY: Nanos = Nanos::from_millis(250);
 const MOST_STOPS: usize = 100_000;
 /// How long a caller waits for the beat that shows the latest stop.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// There is no temperature.
+/// The value for "no temperature".
 const NONE: i64 = i64::MIN;
 
 /// Reads the storage's temperature, in millidegrees Celsius, apart from the measuring thread.

@@ -252,7 +252,7 @@ fn an_error_keeps_what_was_recorded() {
 }
 
 #[test]
-fn no_space_is_told_from_other_errors_and_keeps_what_was_recorded() {
+fn no_space_is_kept_apart_from_other_errors_and_keeps_what_was_recorded() {
     let faults = Faults { room: Some(Bytes(100 * 4096)), ..Faults::default() };
     let inner = ram(1, service(Latency::Fixed(Nanos::from_micros(10)), 1), 0);
     let driven = run(&mut FaultDevice::new(inner, faults), &job(1_000));
@@ -335,7 +335,7 @@ fn too_few_operations_stretch_the_time_up_to_four_times() {
 }
 
 #[test]
-fn it_ends_when_told_that_it_is_enough() {
+fn a_phase_ends_when_its_watch_has_enough() {
     let stop = AtomicBool::new(false);
     let mut enough = |intervals: &[flashlag_stats::Interval]| intervals.len() >= 3;
     let mut watch = Watch::new(&stop, NoWaitMeter);

@@ -311,7 +311,7 @@ fn the_stop_flag_ends_it_with_everything_kept() {
 }
 
 #[test]
-fn a_read_only_remount_is_told_with_path_operation_and_advice() {
+fn a_read_only_remount_is_reported_with_path_operation_and_advice() {
     let mount = flashlag_need::or_skip!(LoopMount::ext4(256, "errors=remount-ro"));
     let (_work, directory) = workspace(&mount);
     let filled = std::thread::scope(|scope| {
@@ -335,7 +335,7 @@ fn a_read_only_remount_is_told_with_path_operation_and_advice() {
 }
 
 #[test]
-fn a_device_that_fails_is_told_with_path_operation_and_advice() {
+fn a_device_that_fails_is_reported_with_path_operation_and_advice() {
     let faulty = flashlag_need::or_skip!(FaultyMount::ext4(256));
     let (work, directory) = workspace(&faulty.mount);
     let filled = std::thread::scope(|scope| {
@@ -416,7 +416,7 @@ fn a_quota_that_holds_for_root_too_ends_it_the_same_way() {
 }
 
 #[test]
-fn a_directory_that_vanishes_before_the_fill_is_told() {
+fn a_directory_that_vanishes_before_the_fill_is_reported() {
     let mount = flashlag_need::or_skip!(LoopMount::ext4(64, ""));
     let (work, directory) = workspace(&mount);
     work.remove();
@@ -425,7 +425,7 @@ fn a_directory_that_vanishes_before_the_fill_is_told() {
 }
 
 #[test]
-fn a_directory_that_vanishes_during_the_fill_is_told() {
+fn a_directory_that_vanishes_during_the_fill_is_reported() {
     let mount = flashlag_need::or_skip!(LoopMount::ext4(64, ""));
     let (_work, directory) = workspace(&mount);
     let mut asked = Asked::new(SEQUENTIAL, Bytes::ZERO);

@@ -199,7 +199,7 @@ fn every_stall_of_a_real_sleeping_device_is_found_and_is_blocked() {
 }
 
 #[test]
-fn stalls_beside_hogs_are_told_from_those_of_the_device() {
+fn stalls_beside_hogs_are_kept_apart_from_those_of_the_device() {
     let _alone = ALONE.lock();
     let Some(meter) = meter() else { return };
     let stop = AtomicBool::new(false);

@@ -110,7 +110,7 @@ fn every_profile_makes_a_device_that_writes_and_reads() {
 }
 
 #[test]
-fn the_device_completes_in_the_order_of_time_and_tells_the_flush_apart() {
+fn the_device_completes_in_the_order_of_time_and_keeps_the_flush_apart() {
     let mut device = FlashDevice::new(flash(&profile(), 1));
     let request = |slot, offset, durability| Request {
         slot,

@@ -99,7 +99,7 @@ fn temperatures_and_throttling_are_read_where_the_machine_reports_them() {
 }
 
 #[test]
-fn a_tree_with_nothing_in_it_tells_nothing() {
+fn a_tree_with_nothing_in_it_reports_nothing() {
     let empty = tempfile::tempdir().unwrap();
     let root = Root::captured(empty.path());
     let seen = environment(&root, Path::new("/data"));

@@ -5,7 +5,7 @@ use std::path::Path;
 use flashlag_inspect::{Probe, Root, environment};
 
 #[test]
-fn this_machine_tells_its_kernel_and_its_mounts() {
+fn this_machine_reports_its_kernel_and_its_mounts() {
     let seen = environment(&Root::system(), Path::new("."));
     assert!(seen.software.kernel.value().is_some_and(|kernel| kernel.starts_with("Linux")));
     assert!(seen.filesystem.kind.value().is_some(), "{:?}", seen.filesystem.kind);

@@ -76,7 +76,7 @@ fn rows_out_of_their_bars_fail_and_one_write_cell_is_let_through() {
 }
 
 #[test]
-fn a_column_in_the_wrong_order_is_told() {
+fn a_column_in_the_wrong_order_is_reported() {
     let mut rows = published(1.0);
     let filled = rows.iter().position(|row| row.condition == "filled-run-1").unwrap() + 3;
     rows[filled].value = rows[3].value * 1.19;

@@ -69,7 +69,7 @@ fn what_no_figure_depends_on_stays() {
 }
 
 #[test]
-fn few_simulations_are_kept_to_and_told() {
+fn few_simulations_are_kept_to_and_reported() {
     let options = FitOptions { simulations: 25, ..FitOptions::default() };
     let mut simulator = ClosedForm::default();
     let measured = run(&slower(), &lifecycle());

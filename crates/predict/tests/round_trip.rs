@@ -77,7 +77,7 @@ fn at_ninety(profile: &Profile) -> [f64; 2] {
 }
 
 #[test]
-fn twenty_hidden_devices_are_foretold_at_90_percent_full() {
+fn twenty_hidden_devices_are_forecast_at_90_percent_full() {
     if flashlag_need::slow("fits of many devices") {
         return;
     }

@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_simulated_fill_leaves_what_the_reviewers_left_unless_told_otherwise() {
+    fn a_simulated_fill_leaves_what_the_reviewers_left_by_default() {
         let (leave, reason) = reviewers_leave(None);
         assert_eq!(
             (leave, reason.as_str()),

@@ -79,7 +79,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
 
     #[test]
-    fn whatever_a_device_is_told_it_goes_on(lines in lines(), plain: bool) {
+    fn a_device_survives_every_command(lines in lines(), plain: bool) {
         let device = open(if plain { "zero" } else { "nexus5-2013" }, 1);
         for (work, line) in &lines {
             let command: Command = serde_json::from_str(line).unwrap();

@@ -8,7 +8,7 @@ use flashlag_device::Budget;
 use flashlag_schema::scenario::Save;
 use flashlag_schema::{Downgrade, Reading};
 use flashlag_stats::live::Live;
-use flashlag_stats::{Histogram, Recorded, Recorder, WaitSplit};
+use flashlag_stats::{Histogram, PhaseRecord, Recorder, WaitSplit};
 use flashlag_units::{Bytes, Nanos};
 
 use crate::error::SqliteError;
@@ -70,7 +70,7 @@ impl<M: fmt::Debug> fmt::Debug for SaveWatch<'_, M> {
 pub struct SavesOutcome {
     /// All saves. Elapsed time and the times of intervals and stalls leave out pauses
     /// ([`SavesOutcome::top_ups`]).
-    pub recorded: Recorded,
+    pub recorded: PhaseRecord,
     /// States of this thread, without pauses and without waits for the schedule of an open loop, so
     /// that blocked means blocked on storage. `None` without a meter.
     pub time: Option<WaitSplit>,

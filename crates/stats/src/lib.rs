@@ -20,7 +20,7 @@ pub use histogram::{BUCKETS, GROUPING_POWER, Histogram, HistogramError};
 pub use interval::{Interval, IntervalSeries};
 pub use merge::merge_threads;
 pub use percentile::{Percentile, supports};
-pub use recorder::{OpTimes, Recorded, Recorder, RecorderConfig};
+pub use recorder::{OpTimes, PhaseRecord, Recorder, RecorderConfig};
 pub use stall::{Stall, StallList};
 pub use stop::{Stop, stopped_within};
 pub use wait::{WaitClass, WaitSplit, WaitTable};

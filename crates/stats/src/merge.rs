@@ -2,7 +2,7 @@ use flashlag_units::{Bytes, Nanos};
 
 use crate::histogram::Histogram;
 use crate::interval::{Interval, IntervalSeries};
-use crate::recorder::Recorded;
+use crate::recorder::PhaseRecord;
 use crate::stall::StallList;
 use crate::wait::WaitTable;
 
@@ -11,9 +11,9 @@ use crate::wait::WaitTable;
 /// until the series is within its bound.
 ///
 /// `warmth` are readings of the storage's temperature, in millidegrees Celsius, in order of time.
-pub fn merge_threads(parts: &[&Recorded], width: Nanos, warmth: &[(Nanos, i64)]) -> Recorded {
+pub fn merge_threads(parts: &[&PhaseRecord], width: Nanos, warmth: &[(Nanos, i64)]) -> PhaseRecord {
     let elapsed = parts.iter().map(|part| part.elapsed).max().unwrap_or_default();
-    let mut merged = Recorded {
+    let mut merged = PhaseRecord {
         began: parts.iter().map(|part| part.began).min().unwrap_or_default(),
         behind: Nanos::ZERO,
         elapsed,
@@ -45,7 +45,7 @@ pub fn merge_threads(parts: &[&Recorded], width: Nanos, warmth: &[(Nanos, i64)])
 /// Assigns each interval to the cell of the grid with its middle: threads use the same grid, but an
 /// interval ends with the first operation after its line.
 fn intervals(
-    parts: &[&Recorded],
+    parts: &[&PhaseRecord],
     width: Nanos,
     elapsed: Nanos,
     warmth: &[(Nanos, i64)],
@@ -95,7 +95,7 @@ mod tests {
     const WIDTH: Nanos = Nanos(1_000);
 
     /// A thread whose operations follow one another, each of one of `lengths` in turn.
-    fn thread(lengths: &[u64], until: u64) -> Recorded {
+    fn thread(lengths: &[u64], until: u64) -> PhaseRecord {
         let mut recorder = Recorder::new(RecorderConfig {
             start: Nanos::ZERO,
             interval: WIDTH,
@@ -122,7 +122,7 @@ mod tests {
     fn parts_add_up_to_the_whole_whatever_their_speed() {
         let threads =
             [thread(&[70], 50_000), thread(&[130, 950, 40], 50_000), thread(&[3_300], 50_000)];
-        let parts: Vec<&Recorded> = threads.iter().collect();
+        let parts: Vec<&PhaseRecord> = threads.iter().collect();
         let merged = merge_threads(&parts, WIDTH, &[(Nanos(0), 30_000), (Nanos(20_000), 41_000)]);
         let ops: u64 = threads.iter().map(|thread| thread.latency.count()).sum();
         assert_eq!(merged.latency.count(), ops);
@@ -147,8 +147,8 @@ mod tests {
 
     #[test]
     fn equal_threads_have_an_even_series() {
-        let threads: Vec<Recorded> = (0..8).map(|_| thread(&[30], 40_000)).collect();
-        let parts: Vec<&Recorded> = threads.iter().collect();
+        let threads: Vec<PhaseRecord> = (0..8).map(|_| thread(&[30], 40_000)).collect();
+        let parts: Vec<&PhaseRecord> = threads.iter().collect();
         let merged = merge_threads(&parts, WIDTH, &[]);
         let inner = &merged.intervals[1..merged.intervals.len() - 1];
         let most = inner.iter().map(Interval::ops).max().unwrap_or_default();

@@ -72,7 +72,7 @@ struct Levels {
 
 /// Result of a phase, ready to be stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Recorded {
+pub struct PhaseRecord {
     /// Start of the phase, on the clock that timed it.
     pub began: Nanos,
     /// How far that clock was behind the machine's at the end: pauses, which are no part of the
@@ -278,11 +278,11 @@ impl Recorder {
     }
 
     /// Ends the phase at `now` and returns its result.
-    pub fn finish(mut self, now: Nanos) -> Recorded {
+    pub fn finish(mut self, now: Nanos) -> PhaseRecord {
         if !self.series_ended {
             self.end_interval(now);
         }
-        Recorded {
+        PhaseRecord {
             began: self.config.start,
             behind: self.behind,
             elapsed: now.since(self.config.start),

@@ -1,6 +1,6 @@
 use flashlag_units::Nanos;
 
-use crate::recorder::Recorded;
+use crate::recorder::PhaseRecord;
 
 /// A time in which the whole process stood still: stopped by a signal, frozen with its cgroup, or
 /// suspended with the machine. It is not known to have waited for storage.
@@ -24,7 +24,7 @@ pub fn stopped_within(stops: &[Stop], from: Nanos, to: Nanos) -> Nanos {
     stops.iter().fold(Nanos::ZERO, |sum, stop| sum.plus(stop.within(from, to)))
 }
 
-impl Recorded {
+impl PhaseRecord {
     /// Subtracts stops from what looked blocked: in the split of each stall, and in the sampled
     /// waits that contain the stall. `stops` are on the machine's clock. Latencies stay as they
     /// were.

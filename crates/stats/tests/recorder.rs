@@ -1,13 +1,13 @@
 //! The recorder, the interval series and the stall list keep every operation, however long it runs.
 #![allow(clippy::unwrap_used)]
 use flashlag_stats::{
-    Histogram, Interval, IntervalSeries, OpTimes, Recorded, Recorder, RecorderConfig, Stall,
+    Histogram, Interval, IntervalSeries, OpTimes, PhaseRecord, Recorder, RecorderConfig, Stall,
     StallList, WaitSplit, WaitTable, merge_threads,
 };
 use flashlag_units::{Bytes, Nanos};
 use proptest::prelude::*;
 
-fn recorded(latencies: &[u64], interval: u64, stall_over: u64) -> Recorded {
+fn recorded(latencies: &[u64], interval: u64, stall_over: u64) -> PhaseRecord {
     let mut recorder = Recorder::new(RecorderConfig {
         start: Nanos(1_000),
         interval: Nanos(interval),
@@ -149,7 +149,7 @@ fn a_stall_and_the_phase_say_how_far_their_clock_was_behind_the_machines() {
 #[test]
 fn the_series_of_threads_that_are_joined_is_bounded_and_keeps_every_operation() {
     let parts = [7, 10, 13].map(|latency| recorded(&vec![latency; 5_000], 10, u64::MAX));
-    let parts: Vec<&Recorded> = parts.iter().collect();
+    let parts: Vec<&PhaseRecord> = parts.iter().collect();
     let joined = merge_threads(&parts, Nanos(10), &[]);
     assert!(joined.intervals.len() <= IntervalSeries::CAPACITY, "{}", joined.intervals.len());
     assert_eq!(sum_of(&joined.intervals), joined.latency);

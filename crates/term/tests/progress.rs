@@ -88,7 +88,7 @@ fn on_terminal(width: u16, check: impl Fn(&Progress, &InMemoryTerm)) -> InMemory
 }
 
 #[test]
-fn a_long_wait_is_told_while_the_phase_runs() {
+fn a_long_wait_is_reported_while_the_phase_runs() {
     for width in [60, 80, 120] {
         on_terminal(width, |progress, term| {
             let (expected, limit) = (Nanos::from_secs(12), Bytes(300_000_000));

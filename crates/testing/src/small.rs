@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 
 use flashlag_schema::scenario::{Durability, EngineKind, Scenario};
 use flashlag_schema::*;
-use flashlag_stats::{Histogram, OpTimes, Recorded, Recorder, RecorderConfig, WaitSplit};
+use flashlag_stats::{Histogram, OpTimes, PhaseRecord, Recorder, RecorderConfig, WaitSplit};
 use flashlag_units::{Bytes, Nanos, per_second};
 
 const STALL_OVER: Nanos = Lag::FRAME_60HZ;
 
 /// `count` operations of `typical` nanoseconds, some longer, every 97th a stall.
-pub fn recorded(count: u64, typical: u64, open: bool) -> Recorded {
+pub fn recorded(count: u64, typical: u64, open: bool) -> PhaseRecord {
     let mut recorder = Recorder::new(RecorderConfig {
         start: Nanos(5_000),
         interval: Nanos(typical * count / 5),
@@ -98,7 +98,7 @@ pub fn closed_loop_phase(
 }
 
 /// The phase of what was recorded.
-pub fn phase(name: &str, operation: Operation, recorded: &Recorded) -> Phase {
+pub fn phase(name: &str, operation: Operation, recorded: &PhaseRecord) -> Phase {
     let any = |histogram: &Histogram| (histogram.count() > 0).then(|| histogram.clone());
     let (flush, response) = (any(&recorded.flush), any(&recorded.response));
     let ops = recorded.latency.count();

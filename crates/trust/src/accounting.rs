@@ -63,8 +63,8 @@ fn judge_phase(phase: &Phase) -> Finding {
         return Finding::fail(Some(phase), detail, advice).weighing(1.0 - part);
     }
     // Where it must be nearly all of it, that is what is worth telling.
-    let told_first = if lower_bound_holds { 1.0 } else { 0.0 };
-    Finding::pass(Some(phase), detail).weighing(told_first - part)
+    let weight_of_bound = if lower_bound_holds { 1.0 } else { 0.0 };
+    Finding::pass(Some(phase), detail).weighing(weight_of_bound - part)
 }
 
 /// A histogram, a series and totals of the same operations that disagree.

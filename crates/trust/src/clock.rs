@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_phase_that_lasted_a_little_too_long_is_told_by_how_much_and_not_by_two_equal_times() {
+    fn a_phase_that_lasted_a_little_too_long_is_reported_by_how_much_and_not_by_two_equal_times() {
         let mut case = Case::quiet();
         let around = case.time_around(0);
         case.phases[0].elapsed_ns = around.plus(Nanos::from_micros(900));

@@ -456,7 +456,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_rest_of_the_machine_did_is_told_as_far_as_it_could_be_read() {
+    fn what_the_rest_of_the_machine_did_is_reported_as_far_as_it_could_be_read() {
         let detail = |change: fn(&mut Counters)| {
             let mut case = Case::quiet();
             case.keep_only("rand_write_4k");

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn the_weightiest_finding_of_the_worst_status_is_told_and_every_phase_of_it_named() {
+    fn the_weightiest_finding_of_the_worst_status_is_reported_and_every_phase_of_it_named() {
         use CheckStatus::{Fail, Pass, Unknown};
         let phases = Case::quiet().phases;
         let check = found(&phases, &[Fail, Unknown, Fail, Pass]).unwrap();
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn all_that_is_found_of_the_whole_run_is_told_and_no_phase_named() {
+    fn all_that_is_found_of_the_whole_run_is_reported_and_no_phase_named() {
         let phases = Case::quiet().phases;
         let whole = |detail: &str| Finding::fail(None, detail, "advice");
         let of_phase = Finding::fail(Some(&phases[0]), "slow", "other").weighing(-1.0);
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn from_twice_on_a_share_is_told_in_times() {
+    fn from_twice_on_a_share_is_reported_in_times() {
         assert_eq!(percent(1.99), "199%");
         assert_eq!(percent(2.0), "2 times");
         assert_eq!(percent(12.2), "12 times");

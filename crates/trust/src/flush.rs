@@ -40,7 +40,7 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Option<Check> {
         let advice = "Choose a directory on the storage.";
         return combine(CheckId::FlushIsReal, CLAIM, vec![Finding::fail(None, detail, advice)]);
     }
-    if let Some(option) = told_not_to(evidence) {
+    if let Some(option) = option_without_flush(evidence) {
         let detail = format!("The filesystem is mounted with {option}: it does not flush.");
         let advice = "Remount it without that option: a power cut loses data besides.";
         return combine(CheckId::FlushIsReal, CLAIM, vec![Finding::fail(None, detail, advice)]);
@@ -54,7 +54,7 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Option<Check> {
     combine(CheckId::FlushIsReal, CLAIM, findings.collect())
 }
 
-fn told_not_to<'a>(evidence: &'a Evidence<'_>) -> Option<&'a str> {
+fn option_without_flush<'a>(evidence: &'a Evidence<'_>) -> Option<&'a str> {
     let options = evidence.environment.filesystem.options.value()?;
     let bad = ["nobarrier", "barrier=0", "barrier=none", "fsync_mode=nobarrier"];
     options.iter().map(String::as_str).find(|option| bad.contains(option))

@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_device_did_before_the_run_is_told_by_the_second() {
+    fn what_the_device_did_before_the_run_is_reported_by_the_second() {
         let detail = |moved: u64| {
             let mut case = Case::quiet();
             // 300 ms of quiet.

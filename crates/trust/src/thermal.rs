@@ -132,7 +132,7 @@ mod tests {
     use crate::testing::Case;
 
     #[test]
-    fn cool_and_told_passes() {
+    fn cool_and_measured_passes() {
         assert_eq!(Case::quiet().status(check), Some(CheckStatus::Pass));
     }
 

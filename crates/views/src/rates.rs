@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_tells_lag_is_not_about_throughput() {
+    fn a_run_that_reports_lag_is_not_about_throughput() {
         assert_eq!(rates(&sample::quick()), []);
         assert_eq!(rates(&sample::lifecycle()), []);
         let mut run = run();

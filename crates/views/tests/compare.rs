@@ -156,7 +156,7 @@ fn what_differs_within_the_groups_is_not_shown_as_a_difference_between_them() {
 }
 
 #[test]
-fn runs_of_one_machine_that_nobody_grouped_are_told_how() {
+fn runs_of_one_machine_that_nobody_grouped_are_reported_how() {
     let runs: Vec<Run> = (0..3).map(|repeat| short(Tablet, repeat)).collect();
     let found = compare(&runs, &CompareOptions::default()).unwrap();
     assert_eq!(found.subjects.len(), 3);
@@ -164,7 +164,7 @@ fn runs_of_one_machine_that_nobody_grouped_are_told_how() {
 }
 
 #[test]
-fn a_group_of_different_machines_is_told() {
+fn a_group_of_different_machines_is_reported() {
     let runs = [short(Tablet, 0), short(Phone, 1), short(Tablet, 2)];
     let groups = vec![
         Group { name: "mixed".to_owned(), runs: vec![0, 1] },

@@ -67,7 +67,7 @@ fn ms(millis: u64) -> Nanos {
 }
 
 #[test]
-fn the_flush_at_the_end_of_a_fill_slows_no_level_and_is_told_beside_it() {
+fn the_flush_at_the_end_of_a_fill_slows_no_level_and_is_reported_beside_it() {
     let stretches: Vec<Stretch<'_>> =
         vec![(0.3, 150, &fast, ms(120)), (0.6, 150, &fast, ms(120)), (0.87, 120, &fast, ms(96))];
     let run = fill(Durability::None, &stretches, Some(ms(274)));
@@ -106,7 +106,7 @@ fn a_heading_says_nothing_from_few_writes() {
 }
 
 #[test]
-fn a_fill_of_few_writes_is_told_as_a_whole() {
+fn a_fill_of_few_writes_is_reported_as_a_whole() {
     let stretches: Vec<Stretch<'_>> = vec![(0.4, 40, &fast, ms(40)), (0.8, 40, &fast, ms(400))];
     // The table of tests says the same: all bytes over all of the time, its last flush with it.
     let mut run = fill(Durability::None, &stretches, Some(ms(360)));

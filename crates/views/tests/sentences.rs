@@ -115,7 +115,7 @@ fn without_saves_the_durable_write_is_the_headline() {
 }
 
 #[test]
-fn without_durable_writes_and_saves_nothing_tells_lag() {
+fn without_durable_writes_and_saves_nothing_reports_lag() {
     let mut run = sample::quick();
     run.phases.retain(|phase| phase.name.starts_with("seq") || phase.name.ends_with("read_4k"));
     insta::assert_snapshot!("no_lag", said(&run));

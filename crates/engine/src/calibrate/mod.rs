@@ -1,4 +1,4 @@
-//! Measure the ruler: what the clock, the wait meter and the measuring loop themselves cost, so
+//! Calibration: the cost of the clock, the wait meter and the measuring loop themselves, so
 //! that every figure can be judged beside it. Takes about a quarter of a second.
 
 mod clock;

@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use flashlag_device::{Budget, DeviceError, Durability};
 use flashlag_schema::scenario::{self, Arrivals, Io, IoOperation, Pattern, ThreadSpans};
 use flashlag_stats::live::Live;
-use flashlag_stats::{Interval, Recorded, WaitSplit};
+use flashlag_stats::{Interval, PhaseRecord, WaitSplit};
 use flashlag_units::{Bytes, Nanos};
 use flashlag_workload::Mismatch;
 
@@ -164,7 +164,7 @@ impl<M: std::fmt::Debug> std::fmt::Debug for Watch<'_, M> {
 #[derive(Clone, Debug)]
 pub struct JobOutcome {
     /// Everything that was recorded. `elapsed` has the final flush in it.
-    pub recorded: Recorded,
+    pub recorded: PhaseRecord,
     /// The same for reads and for writes alone, where the job did both.
     pub sides: Option<Box<Sides>>,
     /// The split of this thread's time, from the first counted moment to the end; `None` without a
@@ -188,9 +188,9 @@ pub struct JobOutcome {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sides {
     /// Its reads.
-    pub read: Recorded,
+    pub read: PhaseRecord,
     /// Its writes.
-    pub write: Recorded,
+    pub write: PhaseRecord,
 }
 
 /// Why a phase ended.

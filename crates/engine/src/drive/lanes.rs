@@ -11,7 +11,7 @@ const MIXTURE_STREAM: u64 = 0x6d69_7874_7572_6573;
 /// Keeps the threads' random numbers apart: an odd number, so that no two threads share a seed.
 const THREAD_STREAM: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// What one submitter has of its own: addresses, a schedule, slots of the device.
+/// A submitter: addresses, a schedule and slots of the device of its own.
 #[derive(Debug)]
 pub(super) struct Lane {
     /// The first block of its span.

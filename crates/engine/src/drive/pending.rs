@@ -1,10 +1,10 @@
 use flashlag_device::WaitReading;
 use flashlag_units::Nanos;
 
-/// What the loop knows of a request in flight.
+/// A request in flight.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pending {
-    /// Whose slot it is.
+    /// The lane that its slot belongs to.
     pub lane: usize,
     pub reads: bool,
     pub intended: Option<Nanos>,

@@ -17,7 +17,7 @@ use super::recording::Recording;
 use super::together::SharedLimits;
 use super::verify::Generations;
 
-/// Does `job` on `device` until a limit, an error, or a word from `watch`.
+/// Runs `job` on `device` until a limit, an error, or until `watch` ends it.
 ///
 /// The payload is that of [`Payload::new`] with the job's seed; the generation of a block is the
 /// number of the operation that wrote it, from 1.

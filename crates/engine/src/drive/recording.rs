@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use flashlag_schema::scenario::IoOperation;
 use flashlag_stats::live::Live;
-use flashlag_stats::{Interval, OpTimes, Recorded, Recorder, RecorderConfig, WaitSplit};
+use flashlag_stats::{Interval, OpTimes, PhaseRecord, Recorder, RecorderConfig, WaitSplit};
 use flashlag_units::{Bytes, Nanos};
 
 use super::job::{Job, Sides};
@@ -112,7 +112,7 @@ impl Recording {
     }
 
     /// Ends the phase at `now`.
-    pub(super) fn finish(self, now: Nanos) -> (Recorded, Option<Box<Sides>>) {
+    pub(super) fn finish(self, now: Nanos) -> (PhaseRecord, Option<Box<Sides>>) {
         let sides = self.sides.map(|sides| {
             let (read, write) = *sides;
             Box::new(Sides { read: read.finish(now), write: write.finish(now) })

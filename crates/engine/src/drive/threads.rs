@@ -12,7 +12,7 @@ use std::time::Duration;
 use flashlag_device::{Budget, Clock, Device, DeviceError, WaitMeter};
 use flashlag_schema::scenario::ThreadSpans;
 use flashlag_stats::live::Live;
-use flashlag_stats::{Recorded, merge_threads};
+use flashlag_stats::{PhaseRecord, merge_threads};
 use flashlag_units::{Bytes, Nanos};
 
 use super::job::{EndReason, Job, JobOutcome, Sides, Temperature, Verification, Watch};
@@ -20,7 +20,7 @@ use super::phase::drive;
 use super::together::SharedLimits;
 use super::verify::KEPT;
 
-/// How often the user's wish to end, progress and the temperature are looked at.
+/// The time between two looks at the stop flag, the progress and the temperature.
 const LOOK: Duration = Duration::from_millis(50);
 
 /// The watch over a job in several threads.
@@ -147,7 +147,7 @@ impl<O, N> Worker<'_, O, N> {
             ..Watch::new(self.halt, (self.meter)())
         };
         let driven = drive(&mut device, &job, &mut watch);
-        // The device goes first: whoever hears that all are done finds all files closed.
+        // The device is dropped first: once all are done, all files are closed.
         drop(device);
         let _ = place.say.send(Word::Done(Box::new(driven)));
     }
@@ -201,7 +201,7 @@ impl Coordinator<'_> {
                     parts.push(*driven);
                 }
                 Ok(Word::Open(_)) | Err(RecvTimeoutError::Timeout) => self.look(watch, &mut warmth),
-                // A thread that died without a word, which would be a bug.
+                // A thread that died without a message, which would be a bug.
                 Err(RecvTimeoutError::Disconnected) => {
                     return Err(thread_error("it has died".to_owned()));
                 }
@@ -234,8 +234,8 @@ impl Coordinator<'_> {
         watch: &ThreadsWatch<'_>,
         warmth: &[(Nanos, i64)],
     ) -> JobOutcome {
-        let merge = |of: &dyn Fn(&JobOutcome) -> Option<&Recorded>| {
-            let recorded: Vec<&Recorded> = parts.iter().filter_map(of).collect();
+        let merge = |of: &dyn Fn(&JobOutcome) -> Option<&PhaseRecord>| {
+            let recorded: Vec<&PhaseRecord> = parts.iter().filter_map(of).collect();
             merge_threads(&recorded, self.job.interval, warmth)
         };
         let mixed = parts.iter().any(|part| part.sides.is_some());

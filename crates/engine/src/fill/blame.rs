@@ -4,7 +4,7 @@ use flashlag_device::DeviceError;
 use rustix::fs::{CWD, Mode, OFlags, StatVfsMountFlags, openat};
 use rustix::io::Errno;
 
-/// Says more of an error where the filesystem that holds `path` tells more: a filesystem that has
+/// The error with the state of the filesystem that holds `path`, where that explains it: one that has
 /// given up after an error of its own answers with plain I/O errors at first.
 pub fn explained(error: DeviceError, path: &Path) -> DeviceError {
     let io_error = error.errno == Some(Errno::IO.raw_os_error());

@@ -24,7 +24,7 @@ pub(super) struct Filling<'a, D> {
     pub written: Bytes,
     /// Logical blocks whose write failed.
     pub failed: Vec<u64>,
-    /// What went wrong with the gauge itself.
+    /// The first error of the gauge itself.
     pub error: Option<DeviceError>,
     /// The logical block of each slot's request.
     pub in_slot: Vec<u64>,
@@ -36,7 +36,7 @@ pub(super) struct Filling<'a, D> {
     pub scratch: Vec<Completion>,
 }
 
-/// What the loop and its caller share with it.
+/// The state shared by the fill, the loop and its caller.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Flags<'a> {
     /// Raised when it is full, or when the caller's flag is.
@@ -81,7 +81,7 @@ impl<D: Device> Filling<'_, D> {
         }
     }
 
-    /// Looks at the level where it is time to, and raises the flag where there is no more room.
+    /// Reads the level when that is due, and raises the flag when there is no more room.
     fn watch(&mut self) {
         if self.flags.stop.load(Ordering::Relaxed) {
             self.flags.ended.store(true, Ordering::Relaxed);

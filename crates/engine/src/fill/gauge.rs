@@ -7,15 +7,15 @@ use rustix::fs::{CWD, Mode, OFlags, openat};
 
 use super::space::{FreeSpace, free_space_of};
 
-/// The longest that is written, and the longest time that passes, between two looks.
+/// The most bytes and the longest time between two readings.
 const MOST_BYTES: Bytes = Bytes::from_mib(64);
 const MOST_TIME: Nanos = Nanos::from_millis(100);
-/// On small storage it looks this often between empty and full, so that a fast fill has levels
-/// too; but not for less than 4 MiB, as looking takes microseconds.
+/// Readings between empty and full on small storage, so that a fast fill has levels too; but at
+/// most one in 4 MiB, as a reading takes microseconds.
 const LEVELS: u64 = 256;
 const LEAST_BYTES: Bytes = Bytes::from_mib(4);
 
-/// Watches the level while a fill goes on, as others write and delete too.
+/// The fill level of a filesystem during a fill, while others write and delete too.
 ///
 /// Between two looks at most half of the room that was seen is written, and at most 64 MiB (less on
 /// small storage), for at most 100 ms. So our own writes never pass the limit, and those of others can be seen late by no
@@ -32,7 +32,7 @@ pub(super) struct Gauge {
 }
 
 impl Gauge {
-    /// Looks for the first time.
+    /// The first reading.
     pub fn open(path: &Path, leave: Bytes, block: Bytes) -> Result<Gauge, DeviceError> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let directory = openat(CWD, path, flags, Mode::empty())
@@ -49,7 +49,7 @@ impl Gauge {
         })
     }
 
-    /// How much may still be written, as far as it was last seen.
+    /// Bytes that may still be written, by the last reading.
     pub fn room(&self) -> Bytes {
         self.last.available.saturating_minus(self.leave)
     }
@@ -61,7 +61,7 @@ impl Gauge {
         room >= self.block || self.leave == Bytes::ZERO && room > Bytes::ZERO
     }
 
-    /// Room as it was last seen.
+    /// Free bytes by the last reading.
     pub fn space(&self) -> FreeSpace {
         self.last
     }
@@ -71,18 +71,18 @@ impl Gauge {
         self.block = Bytes(self.block.0.saturating_mul(u64::from(queue_depth.max(1))));
     }
 
-    /// Looks, whatever was written.
+    /// Reads the level, whatever was written.
     pub fn look_again(&mut self) -> Result<FreeSpace, DeviceError> {
         self.last = free_space_of(&self.directory, &self.path)?;
         Ok(self.last)
     }
 
-    /// Bytes in use, as far as it was last seen.
+    /// Bytes in use by the last reading.
     pub fn used(&self) -> Bytes {
         self.last.used()
     }
 
-    /// Whether it is time to look again: `written` bytes since the fill began, at `now`.
+    /// Whether the next reading is due: `written` bytes since the fill began, at `now`.
     #[inline]
     pub fn is_due(&self, written: Bytes, now: Nanos) -> bool {
         written.0 >= self.next_bytes || now >= self.next_time
@@ -93,7 +93,7 @@ impl Gauge {
         self.room() < MOST_BYTES
     }
 
-    /// Looks.
+    /// Reads the level.
     pub fn look(&mut self, written: Bytes, now: Nanos) -> Result<(), DeviceError> {
         self.last = free_space_of(&self.directory, &self.path)?;
         let level = Bytes(self.last.total.0 / LEVELS).max(LEAST_BYTES);

@@ -54,7 +54,7 @@ pub struct FillOutcome {
     /// [`EndReason::Limit`] at the level (or the budget), [`EndReason::NoSpace`] where the filesystem or a
     /// quota was full before, which is an ordinary end where nothing is to be left.
     pub driven: JobOutcome,
-    /// What does the I/O.
+    /// The engine that does the I/O.
     pub engine: EngineKind,
     /// Whether the page cache was bypassed.
     pub direct: bool,
@@ -68,7 +68,7 @@ pub struct FillOutcome {
     pub before: FreeSpace,
     /// Room after.
     pub after: FreeSpace,
-    /// What the reader must know: that a budget ended it, that there was nothing to fill.
+    /// Notes for the reader: a budget ended the fill, there was nothing to fill.
     pub notes: Vec<String>,
     /// Its files.
     pub files: FileSet,

@@ -26,15 +26,15 @@ pub struct Leftover {
     pub bytes: Bytes,
 }
 
-/// The state of a directory with our kind of name.
+/// The state of a directory with a name of our scheme.
 pub(crate) enum Examination {
     /// Gone, or not even a directory.
     NotOurs,
-    /// A directory with our kind of name that nothing proves ours, and why: not touched.
+    /// A directory with a name of our scheme without proof that it is ours, and why: not touched.
     Unproven(String),
-    /// In use by a run that lives.
+    /// In use by a live run.
     Live,
-    /// Ours, and nobody's. Held (locked, where the filesystem can) while `directory` is open.
+    /// Ours, and of no live run. Held (locked, where the filesystem can) while `directory` is open.
     Abandoned { directory: Hold, manifest: Option<Box<Manifest>> },
 }
 
@@ -145,7 +145,7 @@ fn clean_elsewhere(
     failed
 }
 
-/// Names of our kind, in order. Sorted, so that the result does not follow the directory's order.
+/// Names of our scheme, in order. Sorted, so that the result does not follow the directory's order.
 fn names_like_ours(parent: &OwnedFd, path: &Path) -> Result<Vec<String>, GuardError> {
     let mut names = Vec::new();
     for_each_name(parent, |name, valid| {
@@ -158,7 +158,7 @@ fn names_like_ours(parent: &OwnedFd, path: &Path) -> Result<Vec<String>, GuardEr
     Ok(names)
 }
 
-/// Looks at one directory with our kind of name, and takes hold of it where it is nobody's.
+/// Examines one directory with a name of our scheme, and locks it where no live run has it.
 pub(crate) fn examine(parent: &OwnedFd, name: &str) -> Result<Examination, Errno> {
     examine_of(parent, name, false)
 }
@@ -196,7 +196,7 @@ fn examine_of(parent: &OwnedFd, name: &str, of_all: bool) -> Result<Examination,
 }
 
 /// The one window without a manifest: the directory is empty, or holds only the beginning of its
-/// manifest under its temporary name. A maker that lives without a lock finds its directory gone
+/// manifest under its temporary name. A live maker without a lock finds its directory gone
 /// and makes another.
 fn is_just_begun(directory: &OwnedFd) -> Result<bool, Errno> {
     let (mut temporary, mut others) = (false, false);
@@ -216,7 +216,7 @@ fn is_just_begun(directory: &OwnedFd) -> Result<bool, Errno> {
     }
 }
 
-/// What our files in a directory of ours take. For people: what can't be read counts nothing.
+/// Bytes of our files in a directory of ours, to be shown: what can't be read counts nothing.
 fn size_of(directory: &OwnedFd, manifest: &Manifest) -> u64 {
     let mut sum = 0u64;
     for subdirectory in &manifest.subdirectories {

@@ -29,7 +29,7 @@ pub(crate) fn open_below(parent: &OwnedFd, name: &str) -> Result<OwnedFd, Errno>
     Ok(directory)
 }
 
-/// Tells a bind mount of the same filesystem, which has the same device number. Kernels before 5.8
+/// Recognises a bind mount of the same filesystem, which has the same device number. Kernels before 5.8
 /// don't say.
 fn is_mount_root(directory: &OwnedFd) -> bool {
     let seen = statx(directory, "", AtFlags::EMPTY_PATH, StatxFlags::BASIC_STATS);

@@ -4,13 +4,13 @@ use flashlag_device::advice_for_errno;
 use rustix::io::Errno;
 use thiserror::Error;
 
-/// What could not be done to our own files: which operation, where, why, and what to try.
+/// A failed operation on flashlag's own files: which, where, why, and what to try.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{operation} {}: {reason} ({advice})", path.display())]
 pub struct GuardError {
     /// `create directory`, `remove`, `lock`, …
     pub operation: &'static str,
-    /// On what.
+    /// The path.
     pub path: PathBuf,
     /// The operating system's error number, where there is one.
     pub errno: Option<i32>,

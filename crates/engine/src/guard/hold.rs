@@ -4,9 +4,9 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
-/// A directory of ours that nobody else uses while this is there: its descriptor, with the lock.
+/// A locked directory of ours: no other process uses it while this value exists.
 ///
-/// The kernel drops the lock at this process's death. A life that goes on drops it here, and not
+/// The kernel drops the lock at this process's death. A live process drops it explicitly, and not
 /// by closing the descriptor: a process that is just being started by another thread has a copy of
 /// it until it executes, and the lock would last as long.
 #[derive(Debug)]
@@ -16,7 +16,7 @@ pub(crate) struct Hold {
 }
 
 impl Hold {
-    /// Takes the lock; `None` where somebody has it. On a filesystem without locks, nobody has.
+    /// Takes the lock; `None` where another process has it. On a filesystem without locks, none has.
     pub fn take(directory: OwnedFd) -> Option<Hold> {
         match flock(&directory, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Some(Hold { directory, locked: true }),
@@ -25,7 +25,7 @@ impl Hold {
         }
     }
 
-    /// Whether others can see that it is held.
+    /// Whether other processes can see the lock.
     pub fn is_locked(&self) -> bool {
         self.locked
     }

@@ -15,10 +15,10 @@ use super::owner::Owner;
 
 /// The version of the manifest. A directory with another one is not touched.
 pub(crate) const SCHEMA: &str = "flashlag.workspace/1";
-/// Nothing that we write is longer.
+/// The largest manifest.
 const LONGEST: u64 = 64 << 10;
 
-/// What makes a directory ours, and whose it is.
+/// The manifest of a directory of ours: what proves it ours, and the process that it belongs to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
     /// `flashlag.workspace/1`.
@@ -29,7 +29,7 @@ pub struct Manifest {
     pub owner: Owner,
     /// When it was made, in seconds since 1970 (for people; nothing is decided by it).
     pub created_unix_seconds: u64,
-    /// What the run is called, so that `--resume` finds its own.
+    /// The name of the run, by which `--resume` finds it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub run: Option<String>,
     /// Directories below it. Listed here before they are made.
@@ -43,14 +43,14 @@ pub struct Manifest {
     pub temporaries: BTreeSet<PathBuf>,
 }
 
-/// What stands in a manifest's place.
+/// The result of reading a manifest.
 #[derive(Debug)]
 pub(crate) enum ManifestRead {
     /// A manifest of ours.
     Valid(Box<Manifest>),
     /// No file of that name.
     Missing,
-    /// Something else, and what.
+    /// Something else, and the reason.
     Invalid(String),
 }
 

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! DIR/flashlag-work-0123456789abcdef/        the name carries a random id
-//!     flashlag-manifest.json                 whose it is; durable before anything else is made
+//!     flashlag-manifest.json                 its owner; durable before anything else is made
 //!     flashlag-manifest.json.tmp             only between two moments of a change
 //!     test/span.dat                          a listed subdirectory, a name of our scheme
 //! ```
@@ -11,7 +11,7 @@
 //! The order of making is: directory, lock, manifest (written, synced, renamed, directory synced),
 //! subdirectories, data. The order of removing is the reverse: data, subdirectories, manifest,
 //! directory. So at every moment at which a process can die there is either a valid manifest, or a
-//! directory with our kind of name that is empty or holds nothing but the temporary manifest. Both
+//! directory with a name of our scheme that is empty or holds nothing but the temporary manifest. Both
 //! can be told from a user's files, and nothing else is ever removed:
 //!
 //! - a directory is ours by its name **and** a manifest in it that carries the same id;
@@ -21,7 +21,7 @@
 //!   digits and [`TEMPORARY_ENDING`], in a directory that a manifest names or that is cleaned;
 //! - all of it goes through directory descriptors opened with `O_NOFOLLOW`: no symbolic link is
 //!   followed, no mount point is entered;
-//! - a run that lives is left alone: it holds a lock (`flock`) on its directory, which the kernel
+//! - a live run is left alone: it holds a lock (`flock`) on its directory, which the kernel
 //!   drops at its death however it dies. Where the filesystem has no such locks, and besides, its
 //!   process id, start time and boot id say so. A run of another machine, or on storage that is
 //!   shared with others of an earlier start, is not known to be dead, and is left alone.

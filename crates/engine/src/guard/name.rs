@@ -1,14 +1,14 @@
 use std::ffi::OsStr;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-/// What the name of every directory of ours begins with; 16 hexadecimal digits follow.
+/// The prefix of the name of every directory of ours; 16 hexadecimal digits follow.
 pub const WORKSPACE_PREFIX: &str = "flashlag-work-";
 /// The manifest's name.
 pub(crate) const MANIFEST: &str = "flashlag-manifest.json";
 /// Where a new manifest is written before it takes the old one's place.
 pub(crate) const MANIFEST_TEMPORARY: &str = "flashlag-manifest.json.tmp";
 
-/// How the name of a file ends that is written outside a directory of ours, to be renamed over a
+/// The ending of the name of a file outside a directory of ours that is to be renamed over a
 /// result.
 pub const TEMPORARY_ENDING: &str = ".flashlag-tmp";
 const TEMPORARY_PREFIX: &str = "flashlag-";

@@ -29,7 +29,7 @@ pub struct Cleanup {
     pub directory: PathBuf,
     /// Files that were removed, and the bytes that they took on the storage.
     pub removed: flashlag_schema::Cleanup,
-    /// What stayed, and so did the directory and its manifest: the first few.
+    /// The first few remainders; the directory and its manifest stay with them.
     pub kept: Vec<Remainder>,
     /// The number of all remainders.
     pub kept_count: u64,
@@ -77,7 +77,7 @@ impl Cleanup {
 pub(crate) struct Removal<'a> {
     /// The directory that it is in.
     pub parent: &'a OwnedFd,
-    /// Itself.
+    /// The directory, open.
     pub directory: &'a OwnedFd,
     /// Its name there.
     pub name: &'a str,
@@ -206,7 +206,7 @@ impl Removal<'_> {
 /// can give the space back.
 pub(crate) fn empty(directory: &OwnedFd, path: &Path, cleaned: &mut Cleanup) {
     loop {
-        // Whoever removes while listing may miss names: list again until nothing more goes.
+        // Removing while listing may miss names: list again until nothing more goes.
         let mut seen = Cleanup::default();
         let mut names = Vec::new();
         let listed = for_each_name(directory, |name, valid| {

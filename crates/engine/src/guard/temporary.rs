@@ -19,7 +19,7 @@ use super::name::{TEMPORARY_ENDING, is_temporary, new_id, temporary_name};
 /// How often a temporary is made anew where a clean-up beside us was faster.
 const ATTEMPTS: u32 = 16;
 
-/// What a file that is published may take the place of.
+/// The file that a published file may replace.
 #[derive(Clone, Copy, Debug)]
 pub enum Replaces<'a> {
     /// Nothing: there must be no file of that name.
@@ -128,7 +128,7 @@ impl Publisher {
     ) -> Result<Stat, PublishError> {
         for _ in 1..ATTEMPTS {
             match self.publish_once(name, contents, replaces) {
-                // A clean-up removed it before its lock was there, or somebody the directory.
+                // A clean-up removed it before its lock was there, or the directory was removed.
                 Err(PublishError::Os(Errno::NOENT)) => {}
                 done => return done,
             }
@@ -189,7 +189,7 @@ impl Publisher {
         }
     }
 
-    /// Renames the temporary where nothing has the name, even when somebody else does the same now.
+    /// Renames the temporary where nothing has the name, even when another process does the same now.
     fn place_new(&self, name: &OsStr) -> Result<(), PublishError> {
         let (at, temporary) = (&self.directory, self.temporary.as_str());
         match renameat_with(at, temporary, at, name, RenameFlags::NOREPLACE) {

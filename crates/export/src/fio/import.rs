@@ -212,8 +212,8 @@ impl Imported {
             lag,
             wear: Wear {
                 written_bytes: written,
-                block_bytes: Reading::unavailable(NOT_TOLD),
-                life_percent: Reading::unavailable(NOT_TOLD),
+                block_bytes: Reading::unavailable(NOT_IN_FIO),
+                life_percent: Reading::unavailable(NOT_IN_FIO),
             },
             findings: None,
             integrity: Integrity::default(),
@@ -223,7 +223,7 @@ impl Imported {
     }
 }
 
-const NOT_TOLD: &str = "fio's results do not tell";
+const NOT_IN_FIO: &str = "not in fio's results";
 
 /// fio's latencies, the one that is ours first.
 const LATENCIES: &[(&str, &str)] = &[

@@ -252,7 +252,7 @@ fn what_is_full_says_so_and_takes_as_much_again_once_it_is_emptied() {
 }
 
 #[test]
-fn a_trim_tells_what_is_free_once() {
+fn a_trim_reports_what_is_free_once() {
     for spec in ["ext4", "f2fs,nodiscard"] {
         let mut fs = made(spec);
         let file = FileId(1);

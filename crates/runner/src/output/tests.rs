@@ -268,7 +268,7 @@ fn a_continued_run_replaces_its_own_file() {
 }
 
 #[test]
-fn a_refusal_of_the_operating_system_is_told_without_its_number_and_with_what_to_try() {
+fn a_refusal_of_the_operating_system_is_reported_without_its_number_and_with_what_to_try() {
     for (errno, reason, advice) in [
         (Errno::FBIG, "File too large", "ulimit -f"),
         (Errno::NOSPC, "No space left on device", "free some space"),

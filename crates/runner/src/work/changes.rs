@@ -1,7 +1,7 @@
 //! Changes in the interval series of a phase, as they are stored.
 
 use flashlag_schema::{Change, ChangeKind, Operation};
-use flashlag_stats::Recorded;
+use flashlag_stats::PhaseRecord;
 use flashlag_stats::change::{ChangePoint, ChangePointKind, Workload, changes};
 use flashlag_stats::steady::{RANGE_MAX, SLOPE_MAX, Steadiness, WINDOW, steadiness};
 use flashlag_units::{Nanos, mb_per_s, percent};
@@ -18,7 +18,7 @@ const ROUNDS: u64 = 20;
 /// The changes of a phase, steadiness first. A phase that did not become steady has a change for that
 /// only if it was to run until steady (`until_steady`). A throughput that a schedule paces is steady
 /// by itself, which says nothing about the device.
-pub fn changes_of(recorded: &Recorded, operation: Operation, until_steady: bool) -> Vec<Change> {
+pub fn changes_of(recorded: &PhaseRecord, operation: Operation, until_steady: bool) -> Vec<Change> {
     let workload = match operation {
         Operation::SequentialRead | Operation::RandomRead => Workload::Reads,
         Operation::SequentialWrite | Operation::RandomWrite => Workload::Writes,
@@ -33,7 +33,7 @@ pub fn changes_of(recorded: &Recorded, operation: Operation, until_steady: bool)
 
 /// Whether and when a phase was steady by the SNIA rule; `None` if it was too short, or a schedule set
 /// the pace: its throughput is steady whatever the device does.
-fn steady_change(recorded: &Recorded, until_steady: bool) -> Option<Change> {
+fn steady_change(recorded: &PhaseRecord, until_steady: bool) -> Option<Change> {
     if recorded.response.count() > 0 && !until_steady {
         return None;
     }
@@ -135,7 +135,7 @@ mod tests {
 
     /// Writes of 1 MB one after the other, each as long as `length` says of its number, in intervals
     /// of a second.
-    fn recorded(ops: u64, open: bool, length: impl Fn(u64) -> Nanos) -> Recorded {
+    fn recorded(ops: u64, open: bool, length: impl Fn(u64) -> Nanos) -> PhaseRecord {
         let (start, second) = (Nanos::ZERO, Nanos::from_secs(1));
         let config = RecorderConfig { start, interval: second, stall_over: Nanos::MAX, live: None };
         let mut recorder = Recorder::new(config);
@@ -150,7 +150,7 @@ mod tests {
         recorder.finish(now)
     }
 
-    fn kinds(recorded: &Recorded, until_steady: bool) -> Vec<ChangeKind> {
+    fn kinds(recorded: &PhaseRecord, until_steady: bool) -> Vec<ChangeKind> {
         let found = changes_of(recorded, Operation::SequentialWrite, until_steady);
         found.iter().map(|change| change.kind).collect()
     }
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn each_change_is_told_in_the_words_of_its_kind() {
+    fn each_change_is_reported_in_the_words_of_its_kind() {
         let kind_of = |kind, words: &str| {
             let stored = stored(&ChangePoint {
                 period: Some(Nanos::from_secs(5)),
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_of_waits_alone_is_told_by_its_medians() {
+    fn a_change_of_waits_alone_is_reported_by_its_medians() {
         let by_latency = ChangePoint {
             throughput: None,
             latency: Some((Nanos::from_micros(20), Nanos::from_millis(3))),

@@ -3,7 +3,7 @@
 use flashlag_engine::JobOutcome;
 use flashlag_schema::scenario::{Durability, Io, IoOperation, Pattern};
 use flashlag_schema::{Mixed, Operation};
-use flashlag_stats::Recorded;
+use flashlag_stats::PhaseRecord;
 use flashlag_units::Bytes;
 
 use super::phase::PhaseHead;
@@ -12,7 +12,7 @@ use crate::direction::Direction;
 /// The material of one phase of a test.
 pub(crate) struct Half<'a> {
     pub(crate) head: PhaseHead,
-    pub(crate) recorded: &'a Recorded,
+    pub(crate) recorded: &'a PhaseRecord,
     pub(crate) direction: Direction,
     /// Every byte that it moved, warm-up included.
     pub(crate) moved: Bytes,

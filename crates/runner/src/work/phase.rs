@@ -5,7 +5,7 @@ use flashlag_schema::{
     Growth, GrowthPart, IntervalRecord, Lag, LatencySummary, Ledger, Mixed, Operation, Phase,
     Reading, StallRecord, State, StoredHistogram, Time, WaitRecord,
 };
-use flashlag_stats::{Histogram, Recorded, WaitSplit};
+use flashlag_stats::{Histogram, PhaseRecord, WaitSplit};
 use flashlag_units::{Bytes, Nanos, per_second};
 
 use super::Access;
@@ -82,7 +82,7 @@ pub struct PhaseTail {
 }
 
 /// Puts a phase together. Every figure in it is derived from its histograms.
-pub fn phase(head: PhaseHead, recorded: &Recorded, tail: PhaseTail) -> Phase {
+pub fn phase(head: PhaseHead, recorded: &PhaseRecord, tail: PhaseTail) -> Phase {
     let ops = recorded.latency.count();
     let is_save = head.operation == Operation::Save;
     let open = !head.closed_loop;

@@ -77,7 +77,7 @@ proptest! {
 }
 
 #[test]
-fn an_option_is_taken_where_the_table_has_it_and_refused_elsewhere_with_who_has_it() {
+fn an_option_is_taken_where_the_table_has_it_and_refused_elsewhere_with_the_targets_that_have_it() {
     for row in &OPTIONS {
         let word = match row.value {
             Some(_) => format!("{}={}", row.word, values(row)[0]),

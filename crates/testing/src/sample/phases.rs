@@ -3,7 +3,7 @@ use flashlag_schema::{
     Growth, GrowthPart, IntervalRecord, Lag, LatencySummary, Ledger, Operation, Phase, Reading,
     StallRecord, State, StoredHistogram, Time, WaitRecord,
 };
-use flashlag_stats::{Histogram, OpTimes, Recorded, Recorder, RecorderConfig, WaitSplit};
+use flashlag_stats::{Histogram, OpTimes, PhaseRecord, Recorder, RecorderConfig, WaitSplit};
 use flashlag_units::{Bytes, Nanos, per_second};
 
 use super::draw::{Draw, Part};
@@ -146,7 +146,7 @@ fn one(
 }
 
 /// As a runner would put it together: every figure from its histogram.
-fn assemble(spec: &Spec, began: Nanos, seen: &Recorded, grown: (Histogram, Histogram)) -> Phase {
+fn assemble(spec: &Spec, began: Nanos, seen: &PhaseRecord, grown: (Histogram, Histogram)) -> Phase {
     let ops = seen.latency.count();
     let open = spec.rate.is_some();
     let felt = if open { &seen.response } else { &seen.latency };
@@ -206,7 +206,7 @@ fn whole_time(spec: &Spec, ops: u64, elapsed: Nanos) -> Time {
     Time::from(WaitSplit::of(elapsed, Nanos(spec.cpu.0.0 * ops), Nanos(spec.cpu.1.0 * ops)))
 }
 
-fn stalls(seen: &Recorded) -> Vec<StallRecord> {
+fn stalls(seen: &PhaseRecord) -> Vec<StallRecord> {
     seen.stalls.iter().map(StallRecord::from).collect()
 }
 

@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_descriptor_tells_of_510_blocks() {
+    fn a_descriptor_lists_510_blocks() {
         for (blocks, logged) in [(1, 3), (510, 512), (511, 514)] {
             let mut journal = Journal::new(RING, true);
             (0..blocks).for_each(|block| journal.change(Nanos::ZERO, Block(block)));

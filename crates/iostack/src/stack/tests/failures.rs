@@ -28,7 +28,7 @@ fn is_reported(error: &flashlag_device::DeviceError) -> bool {
 }
 
 #[test]
-fn a_sync_tells_of_its_data_of_its_commit_and_of_its_flush() {
+fn a_sync_reports_its_data_its_commit_and_its_flush() {
     for spec in FILESYSTEMS {
         // How many operations a save takes where all goes well.
         let save = |stack: &Faulty| {
