@@ -40,7 +40,7 @@ impl Crate {
         for source in sources {
             let module = module_of(&source.path);
             let mut mentions = Mentions { source, into: &mut found, module };
-            mentions.visit_file(&source.parsed);
+            mentions.visit_file(&source.parse());
         }
         found
     }
@@ -282,7 +282,7 @@ fn modules_side_by_side_import_in_one_direction() {
     let sources = Source::all();
     let mut violations = Vec::new();
     for name in crate_names() {
-        let circles = crate_of(&name, &sources).circles();
+        let circles = crate_of(&name, sources).circles();
         violations.extend(circles.iter().map(|circle| {
             format!("{name}: {circle}\n    move what both need into a module of its own")
         }));

@@ -112,7 +112,7 @@ fn no_product_depends_on_what_is_for_tests() {
 
 #[test]
 fn no_product_file_is_shared_by_path() {
-    let shared = crate::source::Source::all().into_iter().flat_map(|source| {
+    let shared = crate::source::Source::all().iter().flat_map(|source| {
         let is_product = source.kind == crate::source::Kind::Product;
         let lines = source.text.lines().enumerate();
         let found = lines.filter(|(_, line)| is_product && line.trim_start().starts_with("#[path"));

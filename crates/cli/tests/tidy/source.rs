@@ -2,8 +2,10 @@
 
 use std::ops::RangeInclusive;
 use std::path::Path;
+use std::sync::OnceLock;
 
 use proc_macro2::{Delimiter, Span, TokenStream, TokenTree};
+use syn::spanned::Spanned;
 use syn::visit::Visit;
 
 use crate::root;
@@ -19,15 +21,26 @@ pub enum Kind {
     Test,
 }
 
-/// A source file, read and parsed.
+/// A source file and what its syntax shows.
 pub struct Source {
     /// From the root of the workspace, with `/`.
     pub path: String,
     pub kind: Kind,
     pub text: String,
-    pub parsed: syn::File,
     /// Lines of `#[cfg(test)]` and `#[test]` items.
     pub test_lines: Vec<RangeInclusive<usize>>,
+    pub functions: Vec<Function>,
+    /// Modules that are compiled for tests only, and have files of their own.
+    test_modules: Vec<String>,
+    tokens: OnceLock<Vec<Token>>,
+}
+
+/// A function with a body.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Function {
+    pub name: String,
+    /// Lines of its signature and body, from 1.
+    pub lines: RangeInclusive<usize>,
 }
 
 /// One token that is no bracket, or a bracket, and its line.
@@ -38,8 +51,14 @@ pub struct Token {
 }
 
 impl Source {
-    /// Every Rust file of the workspace and of the fuzzers, in order of their paths.
-    pub fn all() -> Vec<Source> {
+    /// Every Rust file of the workspace and of the fuzzers, in order of their paths. Read once for
+    /// all tests: a file's parse is most of what they do.
+    pub fn all() -> &'static [Source] {
+        static ALL: OnceLock<Vec<Source>> = OnceLock::new();
+        ALL.get_or_init(Source::read_all)
+    }
+
+    fn read_all() -> Vec<Source> {
         let mut paths = Vec::new();
         for folder in ["crates", "fuzz/src", "fuzz/fuzz_targets"] {
             find(&root().join(folder), &mut paths);
@@ -47,7 +66,7 @@ impl Source {
         paths.sort();
         let mut files: Vec<_> = paths.iter().map(|path| Source::read(path)).collect();
         assert!(files.len() > 50, "only {} files were found", files.len());
-        let of_tests: Vec<String> = files.iter().flat_map(Source::test_modules).collect();
+        let of_tests: Vec<String> = files.iter().flat_map(Source::module_paths_of_tests).collect();
         for file in &mut files {
             let stem = file.path.trim_end_matches(".rs").trim_end_matches("/mod");
             let within = |module: &String| {
@@ -68,30 +87,39 @@ impl Source {
 
     /// The file of that path with that text.
     pub fn of(path: &str, text: String) -> Source {
-        let parsed = syn::parse_file(&text);
-        let parsed = parsed.unwrap_or_else(|error| {
-            panic!("{path}:{}: is no Rust: {error}", error.span().start().line)
-        });
-        let mut finder = TestItems::default();
+        let parsed = parse(path, &text);
+        let mut finder = Finder::default();
         finder.visit_file(&parsed);
-        let (kind, path) = (kind_of(path), path.to_owned());
-        Source { kind, path, text, parsed, test_lines: finder.lines }
+        let modules = parsed.items.iter().filter_map(|item| match item {
+            syn::Item::Mod(module) if module.content.is_none() && for_tests(&module.attrs) => {
+                Some(module.ident.to_string())
+            }
+            _ => None,
+        });
+        Source {
+            kind: kind_of(path),
+            path: path.to_owned(),
+            test_modules: modules.collect(),
+            test_lines: finder.test_lines,
+            functions: finder.functions,
+            tokens: OnceLock::new(),
+            text,
+        }
+    }
+
+    /// Its syntax, parsed anew: a `syn::File` can't be shared between threads.
+    pub fn parse(&self) -> syn::File {
+        parse(&self.path, &self.text)
     }
 
     /// Where modules that are compiled for tests only, and have files of their own, begin: paths
     /// without `.rs`.
-    fn test_modules(&self) -> Vec<String> {
+    fn module_paths_of_tests(&self) -> Vec<String> {
         let stem = self.path.trim_end_matches(".rs");
         let (folder, name) = stem.rsplit_once('/').unwrap_or(("", stem));
         let is_root = ["lib", "main", "mod"].contains(&name);
         let below = if is_root { folder } else { stem };
-        let modules = self.parsed.items.iter().filter_map(|item| match item {
-            syn::Item::Mod(module) if module.content.is_none() && for_tests(&module.attrs) => {
-                Some(format!("{below}/{}", module.ident))
-            }
-            _ => None,
-        });
-        modules.collect()
+        self.test_modules.iter().map(|module| format!("{below}/{module}")).collect()
     }
 
     /// Whether a line is test code.
@@ -105,12 +133,20 @@ impl Source {
     }
 
     /// All tokens in order, those within macros and brackets too.
-    pub fn tokens(&self) -> Vec<Token> {
-        let mut tokens = Vec::new();
-        let stream: TokenStream = self.text.parse().unwrap_or_default();
-        flatten(stream, &mut tokens);
-        tokens
+    pub fn tokens(&self) -> &[Token] {
+        self.tokens.get_or_init(|| {
+            let mut tokens = Vec::new();
+            let stream: TokenStream = self.text.parse().unwrap_or_default();
+            flatten(stream, &mut tokens);
+            tokens
+        })
     }
+}
+
+fn parse(path: &str, text: &str) -> syn::File {
+    let parsed = syn::parse_file(text);
+    parsed
+        .unwrap_or_else(|error| panic!("{path}:{}: is no Rust: {error}", error.span().start().line))
 }
 
 fn flatten(stream: TokenStream, tokens: &mut Vec<Token>) {
@@ -165,17 +201,23 @@ fn kind_of(path: &str) -> Kind {
     }
 }
 
-/// Finds items that are compiled for tests only.
+/// Finds functions, and items that are compiled for tests only.
 #[derive(Default)]
-struct TestItems {
-    lines: Vec<RangeInclusive<usize>>,
+struct Finder {
+    test_lines: Vec<RangeInclusive<usize>>,
+    functions: Vec<Function>,
 }
 
-impl TestItems {
+impl Finder {
     fn note(&mut self, attributes: &[syn::Attribute], span: Span) {
         if for_tests(attributes) {
-            self.lines.push(span.start().line..=span.end().line);
+            self.test_lines.push(span.start().line..=span.end().line);
         }
+    }
+
+    fn function(&mut self, signature: &syn::Signature, body: &syn::Block) {
+        let lines = signature.span().start().line..=body.span().end().line;
+        self.functions.push(Function { name: signature.ident.to_string(), lines });
     }
 }
 
@@ -188,23 +230,36 @@ fn for_tests(attributes: &[syn::Attribute]) -> bool {
     })
 }
 
-impl<'ast> Visit<'ast> for TestItems {
+impl<'ast> Visit<'ast> for Finder {
     fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
-        self.note(&item.attrs, syn::spanned::Spanned::span(item));
+        self.note(&item.attrs, item.span());
         syn::visit::visit_item_mod(self, item);
     }
 
     fn visit_item_fn(&mut self, item: &'ast syn::ItemFn) {
-        self.note(&item.attrs, syn::spanned::Spanned::span(item));
+        self.note(&item.attrs, item.span());
+        self.function(&item.sig, &item.block);
         syn::visit::visit_item_fn(self, item);
     }
 
     fn visit_item_impl(&mut self, item: &'ast syn::ItemImpl) {
-        self.note(&item.attrs, syn::spanned::Spanned::span(item));
+        self.note(&item.attrs, item.span());
         syn::visit::visit_item_impl(self, item);
     }
 
+    fn visit_impl_item_fn(&mut self, item: &'ast syn::ImplItemFn) {
+        self.function(&item.sig, &item.block);
+        syn::visit::visit_impl_item_fn(self, item);
+    }
+
+    fn visit_trait_item_fn(&mut self, item: &'ast syn::TraitItemFn) {
+        if let Some(body) = &item.default {
+            self.function(&item.sig, body);
+        }
+        syn::visit::visit_trait_item_fn(self, item);
+    }
+
     fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
-        self.note(&item.attrs, syn::spanned::Spanned::span(item));
+        self.note(&item.attrs, item.span());
     }
 }
