@@ -3,13 +3,12 @@
 
 mod common;
 
-use common::{done, job, save};
+use common::{done, in_memory, job, save};
 use flashlag_schema::scenario::{JournalMode, Statement};
-use tempfile::TempDir;
 
 /// How many of 300 saves grew a file.
 fn grown(statement: Statement, journal: JournalMode) -> u64 {
-    let directory = TempDir::new().unwrap();
+    let directory = in_memory();
     let saved = done(&job(&save(statement, journal, 400, 300), directory.path()));
     assert_eq!(saved.grew.count() + saved.in_place.count(), 300, "{statement:?} {journal:?}");
     saved.grew.count()
@@ -39,7 +38,7 @@ fn inserts_grow_the_database_once_a_page() {
 
 #[test]
 fn a_log_grows_until_its_first_checkpoint_and_starts_over_in_place() {
-    let directory = TempDir::new().unwrap();
+    let directory = in_memory();
     let saved = done(&job(&save(Statement::Update, JournalMode::Wal, 400, 3000), directory.path()));
     let grown = saved.grew.count();
     // A frame a save, 1000 frames to a checkpoint; the save after it starts over.

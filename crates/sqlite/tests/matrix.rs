@@ -5,10 +5,11 @@ mod common;
 
 use std::collections::BTreeSet;
 
-use common::{JOURNALS, LEVELS, STATEMENTS, count_rows, done, is_sound, job, open, rows, save};
+use common::{
+    JOURNALS, LEVELS, STATEMENTS, count_rows, done, in_memory, is_sound, job, open, rows, save,
+};
 use flashlag_schema::scenario::{JournalMode, Statement};
 use flashlag_units::Bytes;
-use tempfile::TempDir;
 
 const ROWS: u64 = 40;
 const SAVES: u64 = 25;
@@ -19,7 +20,7 @@ fn every_cell_of_the_matrix_saves_what_it_says_in_every_database() {
         for journal in JOURNALS {
             for level in LEVELS {
                 let cell = format!("{statement:?} {journal:?} {level:?}");
-                let directory = TempDir::new().unwrap();
+                let directory = in_memory();
                 let mut save = save(statement, journal, ROWS, SAVES);
                 (save.synchronous, save.databases) = (level, 2);
                 let saved = done(&job(&save, directory.path()));
@@ -52,10 +53,10 @@ fn every_cell_of_the_matrix_saves_what_it_says_in_every_database() {
 
 #[test]
 fn an_update_changes_the_content_of_some_rows_and_of_no_other() {
-    let before = TempDir::new().unwrap();
+    let before = in_memory();
     let untouched = save(Statement::Update, JournalMode::Wal, ROWS, 0);
     done(&job(&untouched, before.path()));
-    let after = TempDir::new().unwrap();
+    let after = in_memory();
     done(&job(&save(Statement::Update, JournalMode::Wal, ROWS, 5), after.path()));
     let (before, after) = (rows(&open(before.path(), 0)), rows(&open(after.path(), 0)));
     let changed = before.iter().zip(&after).filter(|(before, after)| before != after).count();
@@ -67,7 +68,7 @@ fn the_same_seed_gives_the_same_rows_and_another_seed_others() {
     for statement in STATEMENTS {
         let save = save(statement, JournalMode::Memory, ROWS, SAVES);
         let of_seed = |seed| {
-            let directory = TempDir::new().unwrap();
+            let directory = in_memory();
             let mut job = job(&save, directory.path());
             job.seed = seed;
             done(&job);
@@ -80,7 +81,7 @@ fn the_same_seed_gives_the_same_rows_and_another_seed_others() {
 
 #[test]
 fn deletes_never_run_out_of_rows() {
-    let directory = TempDir::new().unwrap();
+    let directory = in_memory();
     let saved =
         done(&job(&save(Statement::Delete, JournalMode::Memory, 10, 200), directory.path()));
     assert_eq!((saved.error, saved.recorded.latency.count()), (None, 200));
@@ -92,7 +93,7 @@ fn deletes_never_run_out_of_rows() {
 #[test]
 fn without_rows_named_there_is_something_to_change_and_a_note_says_so() {
     for statement in [Statement::Update, Statement::Delete] {
-        let directory = TempDir::new().unwrap();
+        let directory = in_memory();
         let saved = done(&job(&save(statement, JournalMode::Off, 0, 3), directory.path()));
         assert_eq!((saved.error, saved.recorded.latency.count()), (None, 3));
         assert!(saved.notes.iter().any(|note| note.contains("1000 were made")));
@@ -102,7 +103,7 @@ fn without_rows_named_there_is_something_to_change_and_a_note_says_so() {
 #[test]
 fn rows_of_every_size_are_written_whole() {
     for row in [0, 1, 511, 512, 513, 5000, 1 << 20] {
-        let directory = TempDir::new().unwrap();
+        let directory = in_memory();
         let mut save = save(Statement::Insert, JournalMode::Wal, 1, 2);
         save.row.0 = Bytes(row);
         let saved = done(&job(&save, directory.path()));
@@ -115,7 +116,7 @@ fn rows_of_every_size_are_written_whole() {
 
 #[test]
 fn old_databases_of_the_same_name_are_replaced() {
-    let directory = TempDir::new().unwrap();
+    let directory = in_memory();
     let save = save(Statement::Insert, JournalMode::Persist, 5, 5);
     done(&job(&save, directory.path()));
     std::fs::write(directory.path().join("save-0.db-wal"), b"left by a crash").unwrap();

@@ -186,7 +186,7 @@ fn a_device_that_is_partly_full_copies_less() {
         (0.70, 1.6560),
         (0.50, 1.1995),
     ] {
-        let mut store = bare(GcPolicy::Greedy, None, 10_000, 256, 1.0 - 1.0 / 1.07);
+        let mut store = bare(GcPolicy::Greedy, None, 4_000, 256, 1.0 - 1.0 / 1.07);
         let mut random = Pcg64Mcg::seed_from_u64(3);
         let used = (f64::from(store.map.shape.logical) * live) as u32;
         (0..used).for_each(|unit| write(&mut store, unit));

@@ -9,6 +9,7 @@ use flashlag_schema::scenario::{Arrivals, JournalMode, Save, Statement, Synchron
 use flashlag_sqlite::{SaveJob, SaveWatch, SavesOutcome, run};
 use flashlag_units::{Bytes, Nanos, Text};
 use rusqlite::Connection;
+use tempfile::TempDir;
 
 pub const STATEMENTS: [Statement; 3] = [Statement::Insert, Statement::Update, Statement::Delete];
 pub const JOURNALS: [JournalMode; 6] = [
@@ -20,6 +21,14 @@ pub const JOURNALS: [JournalMode; 6] = [
     JournalMode::Off,
 ];
 pub const LEVELS: [Synchronous; 3] = [Synchronous::Extra, Synchronous::Full, Synchronous::Normal];
+
+/// A directory in memory where there is one: what is asserted of it is what a save leaves, not that
+/// it survives, and thousands of syncs of a disk take half a minute.
+pub fn in_memory() -> TempDir {
+    let memory = Path::new("/dev/shm");
+    let made = if memory.is_dir() { TempDir::new_in(memory) } else { TempDir::new() };
+    made.unwrap()
+}
 
 /// `saves` saves over `rows` rows of 100 bytes in one database.
 pub fn save(statement: Statement, journal: JournalMode, rows: u64, saves: u64) -> Save {
