@@ -1,12 +1,12 @@
 use flashlag_units::Nanos;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::reading::Reading;
 
 /// The ruler, measured before anything else: what the clock and the engine themselves cost. A
 /// latency is judged beside these.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Calibration {
     /// The monotonic clock.
@@ -20,7 +20,8 @@ pub struct Calibration {
 }
 
 /// The monotonic clock, measured.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct ClockCalibration {
     /// The step that the kernel claims (`clock_getres`).
@@ -44,7 +45,8 @@ pub struct ClockCalibration {
 }
 
 /// What the measuring loop adds to every operation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct EngineOverhead {
     /// Operations done on the device that does nothing.

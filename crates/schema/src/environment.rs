@@ -1,12 +1,12 @@
 use flashlag_units::{Bytes, Nanos};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::calibration::Calibration;
 use crate::reading::Reading;
 
 /// What the run ran on. Every string comes from the device and is data, never markup.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Environment {
     /// Machine and software.
@@ -30,7 +30,8 @@ pub struct Environment {
 }
 
 /// The system.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Software {
     /// `uname`: system, release, architecture.
@@ -44,7 +45,8 @@ pub struct Software {
 }
 
 /// The processors.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Cpu {
     /// Model name.
@@ -63,7 +65,8 @@ pub struct Cpu {
 }
 
 /// One line of pressure-stall information.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct PressureStall {
     /// `some avg10`, in hundredths of a percent.
@@ -73,7 +76,8 @@ pub struct PressureStall {
 }
 
 /// The filesystem.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Filesystem {
     /// `ext4`, `f2fs`, …
@@ -96,7 +100,8 @@ pub struct Filesystem {
 }
 
 /// The block device.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Device {
     /// Kernel name of the whole disk: `mmcblk0`.
@@ -118,7 +123,8 @@ pub struct Device {
 }
 
 /// The request queue of the disk.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Queue {
     /// `write back` (a volatile cache, flushed) or `write through`.
@@ -140,7 +146,8 @@ pub struct Queue {
 }
 
 /// The wear that the device reports.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct DeviceLife {
     /// Share of rated life used, in percent, as an upper bound (eMMC and UFS tell it in tenths).
@@ -153,7 +160,8 @@ pub struct DeviceLife {
 }
 
 /// Encryption of the stored data.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Encryption {
     /// `none seen`, `dm-crypt`, `fscrypt`, …

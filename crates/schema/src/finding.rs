@@ -2,14 +2,14 @@
 //! the phases and the checks by fixed rules, and stored without a sentence.
 
 use flashlag_units::Nanos;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::phase::StallCause;
 use crate::trust::CheckId;
 
 /// Everything that explains the waits of a run.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Findings {
     /// Version of the rules that derived them. Rules of another version may find something else, so
@@ -27,7 +27,8 @@ pub struct Findings {
 }
 
 /// A cause of waiting, with what to do about it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Finding {
     /// The cause.
@@ -45,7 +46,8 @@ pub struct Finding {
 }
 
 /// A suspected cause that was measured and shown not to matter.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct RuledOut {
     /// The suspicion.
@@ -59,7 +61,8 @@ pub struct RuledOut {
 }
 
 /// The causes that a run can show.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FindingId {
     /// SQLite saves with a rollback journal wait longer than with WAL.
@@ -81,7 +84,8 @@ pub enum FindingId {
 }
 
 /// The two sides of a comparison.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct FindingSides {
     /// With the cause.
@@ -92,7 +96,8 @@ pub struct FindingSides {
 }
 
 /// One side: a phase, or a part of its saves.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct FindingSide {
     /// The phase's label: `filled 2: save_wal`.
@@ -103,7 +108,8 @@ pub struct FindingSide {
 }
 
 /// Saves by whether a file grew.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SavePart {
     /// Saves after which the database or its journal was larger.
@@ -113,7 +119,8 @@ pub enum SavePart {
 }
 
 /// How much longer one side waits than the other.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct FindingEffect {
     /// The unit of the cost: seconds of waiting for each 1,000 of these.
@@ -131,7 +138,8 @@ pub struct FindingEffect {
 }
 
 /// What is counted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Counted {
     /// SQLite transactions.
@@ -141,7 +149,8 @@ pub enum Counted {
 }
 
 /// The wait of one side, from the call, or from the intended start of a schedule.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct MeasuredWait {
     /// Operations.
@@ -157,7 +166,8 @@ pub struct MeasuredWait {
 }
 
 /// A number with its 95 % confidence interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Estimate {
     /// The estimate.
@@ -168,7 +178,8 @@ pub struct Estimate {
 }
 
 /// How an effect was measured.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum FindingEvidence {
     /// Two phases that differ in one thing.
@@ -195,7 +206,8 @@ pub enum FindingEvidence {
 }
 
 /// What would remove a cause.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FindingAction {
     /// Open the database in WAL mode.
@@ -219,7 +231,8 @@ pub enum FindingAction {
 }
 
 /// The price of an action.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FindingRisk {
     /// The write-ahead log grows until a checkpoint, and readers search it.
@@ -237,7 +250,8 @@ pub enum FindingRisk {
 }
 
 /// What the operations of one test waited for, by how slow they were.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct WaitFinding {
     /// The phase's label.
@@ -254,7 +268,8 @@ pub struct WaitFinding {
 }
 
 /// What a group of operations waited for. The three shares add up to 1.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct WaitGroupRecord {
     /// The phase's label.
@@ -281,7 +296,8 @@ pub struct WaitGroupRecord {
 }
 
 /// Ranges of percentiles.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum WaitRange {
     /// p45 to p55.
@@ -293,7 +309,8 @@ pub enum WaitRange {
 }
 
 /// The stalls of one phase.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct StallFinding {
     /// The phase's label.
@@ -312,7 +329,8 @@ pub struct StallFinding {
 }
 
 /// Number of stalls with one cause.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct StallCount {
     /// The cause.

@@ -1,15 +1,15 @@
 use flashlag_stats::{GROUPING_POWER, Histogram, HistogramError, Percentile};
 use flashlag_units::Nanos;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A latency histogram as stored: non-empty buckets only. Bucket `i` is fio's: below 128 the
 /// value itself, then 64 buckets for each power of two.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct StoredHistogram {
     /// Log2 of the buckets for each power of two. Always 6.
-    #[schemars(extend("const" = GROUPING_POWER))]
+    #[cfg_attr(feature = "json-schema", schemars(extend("const" = GROUPING_POWER)))]
     pub grouping_power: u8,
     /// Bucket indices, ascending.
     pub index: Vec<u32>,
@@ -51,7 +51,8 @@ impl StoredHistogram {
 
 /// The figures that are read off a histogram. A percentile beyond which fewer than ten values
 /// lie is absent.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct LatencySummary {
     /// Median.

@@ -1,10 +1,10 @@
 use flashlag_units::Nanos;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How many saves were longer than a person's patience. A budget to compare devices by: an app's
 /// animations do not run on the thread that saves, so these are not dropped frames.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Lag {
     /// Saves in all.

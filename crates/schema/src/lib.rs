@@ -1,6 +1,9 @@
 //! Every stored type. A scenario describes what is done to the storage; a run holds everything that
 //! was measured. Both are versioned, and `flashlag schema` prints the JSON Schema of a run.
 //!
+//! [`RUN_JSON_SCHEMA`] and the lists of keys are generated from the types and committed, so that the
+//! program carries neither the generator nor its code. A test holds the files to the types.
+//!
 //! Units are in the names of the fields. A value that could not be read is absent with a reason
 //! ([`Reading`]), never 0.
 #![forbid(unsafe_code)]
@@ -17,6 +20,7 @@ pub mod profile;
 pub mod published;
 mod reading;
 mod recorded;
+#[cfg(feature = "json-schema")]
 pub mod reference;
 mod run;
 pub mod scenario;
@@ -47,7 +51,15 @@ pub use served::{CutReport, DeviceCount, DeviceStats, FlashState, HostRequests, 
 pub use trust::{Check, CheckCause, CheckId, CheckStatus, Trust, Verdict};
 pub use words::{Operation, State};
 
-/// The JSON Schema of a run file.
+/// The JSON Schema of a run file, as indented JSON.
+pub const RUN_JSON_SCHEMA: &str = include_str!("../generated/run.schema.json");
+/// Every key of a scenario's file, as lines for a terminal.
+pub const SCENARIO_KEYS: &str = include_str!("../generated/scenario-keys.txt");
+/// Every key of a profile's file, as lines for a terminal.
+pub const PROFILE_KEYS: &str = include_str!("../generated/profile-keys.txt");
+
+/// The JSON Schema of a run file, generated from the types.
+#[cfg(feature = "json-schema")]
 pub fn run_json_schema() -> serde_json::Value {
     schemars::schema_for!(Run).to_value()
 }

@@ -1,5 +1,4 @@
 use flashlag_units::{Bytes, Nanos};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::histogram::{LatencySummary, StoredHistogram};
@@ -8,7 +7,8 @@ use crate::reading::Reading;
 use crate::words::{Durability, EngineKind, Operation, State};
 
 /// One measured stretch of one workload: what was asked, what was seen.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Phase {
     /// The test's name in the scenario: `rand_write_4k`.
@@ -141,7 +141,8 @@ impl Phase {
 }
 
 /// The mixed test of which a phase is one half.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Mixed {
     /// How many in a hundred operations of the test read, on average.
@@ -157,7 +158,8 @@ fn is_one(count: &u32) -> bool {
 }
 
 /// Where a thread's time went.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Time {
     /// Executing.
@@ -193,7 +195,8 @@ fn is_zero(time: &Nanos) -> bool {
 }
 
 /// Sampled operations of one power of two of latency.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct WaitRecord {
     /// Shortest latency of the class.
@@ -207,7 +210,8 @@ pub struct WaitRecord {
 }
 
 /// Bytes and calls by layer, for this phase.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Ledger {
     /// What the application wanted written: rows for saves, payload otherwise.
@@ -231,7 +235,8 @@ pub struct Ledger {
 
 /// Writes at the block device, by what they were for. A request that holds several kinds counts
 /// for its first; bytes are counted each for its own.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct BlockKinds {
     /// Contents of files.
@@ -243,7 +248,8 @@ pub struct BlockKinds {
 }
 
 /// One kind of [`BlockKinds`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct KindCount {
     /// Requests.
@@ -274,7 +280,8 @@ impl BlockKinds {
 }
 
 /// The software's part of a latency, below which no device can bring it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Floor {
     /// Operations.
@@ -286,7 +293,8 @@ pub struct Floor {
 }
 
 /// What happened between two moments.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct IntervalRecord {
     /// Its end, from the start of the phase.
@@ -317,7 +325,8 @@ pub struct IntervalRecord {
 }
 
 /// One long wait.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct StallRecord {
     /// Begin, from the start of the phase.
@@ -332,7 +341,8 @@ pub struct StallRecord {
 }
 
 /// What a stall waited for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum StallCause {
     /// More than half of it blocked on storage.
@@ -350,7 +360,8 @@ pub enum StallCause {
 }
 
 /// What a series of intervals shows.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Change {
     /// The kind of change.
@@ -370,7 +381,8 @@ pub struct Change {
 }
 
 /// The kinds of change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ChangeKind {
     /// Throughput fell once and stayed low: a write cache was exhausted.
@@ -390,7 +402,8 @@ pub enum ChangeKind {
 }
 
 /// Saves that made a file grow cost a commit of the filesystem's own; these are kept apart.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Growth {
     /// Saves after which the database or its journal was larger.
@@ -400,7 +413,8 @@ pub struct Growth {
 }
 
 /// One side of [`Growth`].
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct GrowthPart {
     /// How many.
@@ -412,7 +426,8 @@ pub struct GrowthPart {
 }
 
 /// What a clean-up removed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Cleanup {
     /// Files.

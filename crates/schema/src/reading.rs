@@ -1,11 +1,11 @@
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A value that was read, or the reason why it could not be. In JSON: the value itself, or
 /// `{"unavailable": "reason"}`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(untagged, deny_unknown_fields)]
-#[schemars(rename = "ReadingOf{T}")]
+#[cfg_attr(feature = "json-schema", schemars(rename = "ReadingOf{T}"))]
 pub enum Reading<T> {
     /// It could not be read.
     Unavailable {

@@ -1,7 +1,6 @@
 use std::collections::BTreeMap;
 
 use flashlag_units::{Bytes, Nanos};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::environment::Environment;
@@ -16,11 +15,12 @@ use crate::words::State;
 pub const SCHEMA: &str = "flashlag.run/1";
 
 /// Everything that was seen in one run of one scenario on one target.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Run {
     /// `flashlag.run/1`.
-    #[schemars(extend("const" = SCHEMA))]
+    #[cfg_attr(feature = "json-schema", schemars(extend("const" = SCHEMA)))]
     pub schema: String,
     /// What wrote it.
     pub flashlag: Program,
@@ -68,7 +68,8 @@ pub struct Run {
 }
 
 /// The program that wrote a run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Program {
     /// Its version.
@@ -78,7 +79,8 @@ pub struct Program {
 }
 
 /// The scenario of a run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ScenarioRecord {
     /// Its name.
@@ -97,7 +99,8 @@ pub struct ScenarioRecord {
 }
 
 /// Where a run ran.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Target {
     /// Its kind.
@@ -113,7 +116,8 @@ pub struct Target {
 }
 
 /// The device model of a simulated run, whole: the run can be made again from it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ProfileRecord {
     /// Its name.
@@ -130,7 +134,8 @@ pub struct ProfileRecord {
 }
 
 /// The kinds of target.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TargetKind {
     /// A directory on real storage.
@@ -144,7 +149,8 @@ pub enum TargetKind {
 }
 
 /// How a run ended.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum RunStatus {
     /// The run is still under way, or was killed; the phases in the file are complete.
@@ -169,7 +175,8 @@ pub enum RunStatus {
 }
 
 /// What was decided for a run.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Options {
     /// What a fill spares.
@@ -186,7 +193,8 @@ pub struct Options {
 }
 
 /// A step that was not run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Skipped {
     /// What: `trim`, or a test's name.
@@ -198,7 +206,8 @@ pub struct Skipped {
 }
 
 /// A request that could not be honoured as asked.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Downgrade {
     /// What was asked for: `O_DIRECT`.
@@ -210,7 +219,8 @@ pub struct Downgrade {
 }
 
 /// What a run cost the device.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Wear {
     /// Bytes this run handed to the filesystem.
@@ -222,7 +232,8 @@ pub struct Wear {
 }
 
 /// A checksum against accidents (it is no signature).
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct Integrity {
     /// SHA-256 over the compact JSON of the run with this field empty.

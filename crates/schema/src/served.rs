@@ -1,14 +1,14 @@
 //! The statistics of a running virtual device.
 
 use flashlag_units::{Bytes, Nanos};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::BlockKinds;
 use crate::histogram::{LatencySummary, StoredHistogram};
 
 /// The statistics of a device that is served, from its start on.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct DeviceStats {
     /// The profile's name.
@@ -53,7 +53,8 @@ pub struct DeviceCount {
 }
 
 /// What hosts asked of a device.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct HostRequests {
     /// Reads.
@@ -79,7 +80,8 @@ pub struct HostRequests {
 }
 
 /// Statistics and state of a modelled flash.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct FlashState {
     /// Everything programmed.
@@ -121,7 +123,8 @@ pub struct FlashState {
 }
 
 /// How much later than modelled requests completed, in real time and within the server.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Lateness {
     /// Its percentiles.
@@ -131,7 +134,8 @@ pub struct Lateness {
 }
 
 /// What a power cut took from a device.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct CutReport {
     /// When, in the device's own time.

@@ -12,6 +12,8 @@
 mod bytes;
 mod figures;
 mod impossible;
+#[cfg(feature = "json-schema")]
+mod json_schema;
 mod names;
 mod nanos;
 mod parse;

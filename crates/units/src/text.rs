@@ -1,13 +1,9 @@
-use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 use std::str::FromStr;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{self, Deserializer, Visitor};
 use serde::{Deserialize, Serialize};
-
-use crate::{Bytes, Nanos};
 
 /// A quantity as people write it. Deserializes from `"100MB"` or `"90s"` (a string with a unit; a
 /// bare number is refused) and serializes as the exact integer, so that the canonical form does not
@@ -37,35 +33,5 @@ where
             }
         }
         deserializer.deserialize_str(TextVisitor(PhantomData))
-    }
-}
-
-/// The schema of the form that people write, not of the serialized one.
-impl JsonSchema for Text<Bytes> {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "Size".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "format": "size" })
-    }
-}
-
-/// The schema of the form that people write, not of the serialized one.
-impl JsonSchema for Text<Nanos> {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        "Duration".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "format": "duration" })
     }
 }

@@ -1,9 +1,9 @@
 use anyhow::{Result, bail};
 use flashlag_predict::check::{CheckOptions, check, runs};
 use flashlag_runner::sim;
+use flashlag_schema::PROFILE_KEYS;
 use flashlag_schema::profile::Profile;
 use flashlag_schema::published::checked;
-use flashlag_schema::reference::{as_lines, profile_keys};
 
 use crate::args::{ProfilesAction, ProfilesArgs};
 use crate::exit::Exit;
@@ -15,7 +15,7 @@ use crate::terminal::Terminal;
 /// Lists, shows or checks device profiles.
 pub fn profiles(args: &ProfilesArgs, terminal: &Terminal) -> Result<Exit> {
     if args.keys {
-        say::text(&as_lines(&profile_keys()))?;
+        say::text(PROFILE_KEYS)?;
         return Ok(Exit::Done);
     }
     match &args.action {

@@ -1,7 +1,7 @@
 use anyhow::{Context, Result, bail};
 use flashlag_export::fio::job_file;
 use flashlag_runner::BUILTINS;
-use flashlag_schema::reference::{as_lines, scenario_keys};
+use flashlag_schema::SCENARIO_KEYS;
 use flashlag_schema::scenario::Scenario;
 
 use crate::args::{ScenarioFormat, ScenariosArgs};
@@ -13,7 +13,7 @@ use crate::terminal::Terminal;
 /// Lists the built-in scenarios, or prints one as a file.
 pub fn scenarios(args: &ScenariosArgs, terminal: &Terminal) -> Result<Exit> {
     if args.keys {
-        say::text(&as_lines(&scenario_keys()))?;
+        say::text(SCENARIO_KEYS)?;
         return Ok(Exit::Done);
     }
     match &args.name {

@@ -5,7 +5,6 @@ use crate::say;
 
 /// Prints the JSON Schema of run files.
 pub fn schema() -> Result<Exit> {
-    let text = serde_json::to_string_pretty(&flashlag_schema::run_json_schema())?;
-    say::json(&format!("{text}\n"))?;
+    say::json(flashlag_schema::RUN_JSON_SCHEMA)?;
     Ok(Exit::Done)
 }

@@ -1,11 +1,11 @@
 //! What stands before the flash: link, caches, discards.
 
 use flashlag_units::{Bytes, Nanos, Text};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The way from the host to the device.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct HostModel {
     /// Its name: `eMMC 4.5 HS200`.
@@ -52,7 +52,8 @@ const fn one() -> u32 {
 }
 
 /// What becomes of writes while the write cache is full.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SlcFull {
     /// They go to the main area.
@@ -63,7 +64,8 @@ pub enum SlcFull {
 }
 
 /// A write cache of cells used with one bit each (WriteBooster).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct SlcModel {
     /// Capacity that the cache always has.
@@ -88,7 +90,8 @@ pub struct SlcModel {
 }
 
 /// A write buffer in RAM.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct BufferModel {
     /// Its capacity.
@@ -101,7 +104,8 @@ pub struct BufferModel {
 }
 
 /// What a discard does.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TrimKind {
     /// Nothing: the device does not know the command.
@@ -114,7 +118,8 @@ pub enum TrimKind {
 }
 
 /// Discards.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct TrimModel {
     /// What a discard does.

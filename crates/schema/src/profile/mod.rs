@@ -22,7 +22,6 @@ mod validate;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use schemars::JsonSchema;
 use serde::Deserialize;
 
 pub use builtin::{builtin_profile, names};
@@ -58,7 +57,8 @@ pub struct Profile {
 }
 
 /// A protocol to be run on the profile, and the published rows to hold its figures against.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ProfileCheck {
     /// The device's name in `profiles/published.csv`.
@@ -91,7 +91,8 @@ pub struct ProfileCheck {
 
 /// A profile's head; the parameters stand in sections after it, each as
 /// `read = { value = "50us", source = "…" }`.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ProfileHead {
     /// The profile's name, as in `sim:NAME`.

@@ -1,14 +1,14 @@
 //! The flash itself: NAND, mapping, garbage collection, wear.
 
 use flashlag_units::{Bytes, Nanos, Text};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::front::{BufferModel, HostModel, SlcModel, TrimModel};
 use super::stack::StackModel;
 
 /// A device model: everything that the simulation needs to know.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Model {
     /// The memory.
@@ -37,7 +37,8 @@ pub struct Model {
 }
 
 /// Bits a cell.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CellKind {
     /// One.
@@ -51,7 +52,8 @@ pub enum CellKind {
 }
 
 /// The memory: channels × dies × planes × blocks × pages.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct NandModel {
     /// Bits a cell.
@@ -86,7 +88,8 @@ pub struct NandModel {
 }
 
 /// How logical addresses find their pages.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum MapKind {
     /// Every unit anywhere; the whole map in RAM.
@@ -98,7 +101,8 @@ pub enum MapKind {
 }
 
 /// The map.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct MapModel {
     /// How addresses find their pages.
@@ -134,7 +138,8 @@ const fn four() -> u32 {
 }
 
 /// Which block is reclaimed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum GcPolicy {
     /// The one with the fewest valid units.
@@ -150,7 +155,8 @@ pub enum GcPolicy {
 }
 
 /// Garbage collection.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct GcModel {
     /// Which block is reclaimed.
@@ -189,7 +195,8 @@ const fn yes() -> bool {
 }
 
 /// Wear: reads get slower with program/erase cycles, and then the device ends.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct WearModel {
     /// Program/erase cycles that a block is rated for; unlimited where absent.

@@ -2,7 +2,6 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use flashlag_units::{Bytes, Nanos};
-use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::error::ProfileError;
@@ -10,17 +9,18 @@ use super::{FittedFrom, Profile, ProfileCheck};
 use crate::trust::Verdict;
 
 /// A parameter's value and what it rests on.
-#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Parameter {
     /// The value: a quantity in quotes, a number, a word or a truth.
-    #[schemars(with = "serde_json::Value")]
+    #[cfg_attr(feature = "json-schema", schemars(with = "serde_json::Value"))]
     pub value: toml::Value,
     /// The source of the value.
     pub source: String,
     /// The plausible values, lowest and highest, as the source has them.
     #[serde(default)]
-    #[schemars(with = "Option<[serde_json::Value; 2]>")]
+    #[cfg_attr(feature = "json-schema", schemars(with = "Option<[serde_json::Value; 2]>"))]
     pub range: Option<[toml::Value; 2]>,
     /// The published rows that it was fitted to (`new/rand_write_4k`); none where it was not fitted.
     #[serde(default)]

@@ -1,11 +1,11 @@
 //! What the software above the device costs on this phone.
 
 use flashlag_units::{Nanos, Text};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Time on the phone's CPU for what the tests do, and how much the kernel reads ahead.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct StackModel {
     /// A read or write call, without its bytes.
@@ -32,7 +32,8 @@ pub struct StackModel {
 }
 
 /// Cost of encryption, for targets with `encrypt`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct EncryptionModel {
     /// Decrypting a KiB that was read.

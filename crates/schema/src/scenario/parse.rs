@@ -1,7 +1,6 @@
 use std::collections::BTreeMap;
 
 use flashlag_units::{Bytes, Nanos, Text, did_you_mean};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use toml::Spanned;
 
@@ -17,7 +16,8 @@ use crate::hint::with_hint;
 use crate::words::State;
 
 /// A scenario's file.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ScenarioFile {
     /// The scenario's name, also the default name of its run files.
@@ -31,19 +31,19 @@ pub(crate) struct ScenarioFile {
     /// Values that `--set KEY=VALUE` changes. Where a text is `"$KEY"`, the value stands for it.
     #[serde(default)]
     #[allow(dead_code, reason = "read before, by `Head`; listed here so that it is allowed")]
-    #[schemars(with = "BTreeMap<String, serde_json::Value>")]
+    #[cfg_attr(feature = "json-schema", schemars(with = "BTreeMap<String, serde_json::Value>"))]
     settings: toml::Table,
     /// Tests of block I/O.
     #[serde(default)]
-    #[schemars(with = "Vec<Io>")]
+    #[cfg_attr(feature = "json-schema", schemars(with = "Vec<Io>"))]
     io: Vec<Spanned<Io>>,
     /// Tests of SQLite transactions.
     #[serde(default)]
-    #[schemars(with = "Vec<SaveMatrix>")]
+    #[cfg_attr(feature = "json-schema", schemars(with = "Vec<SaveMatrix>"))]
     save: Vec<Spanned<SaveMatrix>>,
     /// What is done, in order.
     #[serde(default)]
-    #[schemars(with = "Vec<StepText>")]
+    #[cfg_attr(feature = "json-schema", schemars(with = "Vec<StepText>"))]
     step: Vec<Spanned<StepText>>,
 }
 
@@ -57,7 +57,8 @@ struct Head {
 }
 
 /// One or several: several make a matrix of tests.
-#[derive(Clone, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Deserialize, Serialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 enum OneOrMany<T> {
     One(T),
@@ -74,7 +75,8 @@ impl<T: Copy> OneOrMany<T> {
 }
 
 /// SQLite transactions on databases of their own. A list of words makes a test of each.
-#[derive(Clone, Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 struct SaveMatrix {
     /// Its name in the run file. `{statement}`, `{journal}` and `{synchronous}` in it are replaced.
@@ -95,7 +97,7 @@ struct SaveMatrix {
     rows: u64,
     /// Databases changed by one save, one transaction each.
     #[serde(default = "one")]
-    #[schemars(range(min = 1, max = 64))]
+    #[cfg_attr(feature = "json-schema", schemars(range(min = 1, max = 64)))]
     databases: u32,
     /// Ends after this many saves.
     #[serde(default)]
@@ -123,7 +125,8 @@ fn full() -> OneOrMany<Synchronous> {
 }
 
 /// One step: exactly one of `measure`, `fill`, `delete`, `trim`, `idle`.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 struct StepText {
     /// Runs these tests, in order; `["*"]` for all of them.

@@ -1,7 +1,6 @@
 use std::collections::BTreeMap;
 
 use flashlag_units::{Bytes, Nanos, Text};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::words::{Durability, EngineKind, Pattern, State};
@@ -38,7 +37,8 @@ pub enum Test {
 }
 
 /// Block I/O over a span of a file.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Io {
     /// Its name in the run file: `rand_write_4k`. A mixed test is there twice, as `NAME_read` and
@@ -49,7 +49,7 @@ pub struct Io {
     /// With `operation = "mixed"`: how many in a hundred operations read. Which ones do is drawn
     /// one by one, from the seed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1, max = 99))]
+    #[cfg_attr(feature = "json-schema", schemars(range(min = 1, max = 99)))]
     pub read_percent: Option<u32>,
     /// The order of addresses.
     pub pattern: Pattern,
@@ -85,16 +85,16 @@ pub struct Io {
     pub at_least: Option<Text<Bytes>>,
     /// Operations in flight; with several threads, in each of them.
     #[serde(default = "one")]
-    #[schemars(range(min = 1, max = 256))]
+    #[cfg_attr(feature = "json-schema", schemars(range(min = 1, max = 256)))]
     pub queue_depth: u32,
     /// Threads that do it side by side, each with addresses, a schedule and a device of its own.
     /// Limits and `arrivals` are those of all threads together.
     #[serde(default = "one", skip_serializing_if = "is_one")]
-    #[schemars(range(min = 1, max = 64), extend("default" = 1))]
+    #[cfg_attr(feature = "json-schema", schemars(range(min = 1, max = 64), extend("default" = 1)))]
     pub threads: u32,
     /// Which part of the span each of several threads works on.
     #[serde(default, skip_serializing_if = "ThreadSpans::is_default")]
-    #[schemars(extend("default" = "disjoint"))]
+    #[cfg_attr(feature = "json-schema", schemars(extend("default" = "disjoint")))]
     pub thread_spans: ThreadSpans,
     /// How each write is made durable.
     #[serde(default)]
@@ -104,7 +104,7 @@ pub struct Io {
     pub direct: bool,
     /// What does the I/O.
     #[serde(default)]
-    #[schemars(extend("x-without" = ["sqlite", "fio"]))]
+    #[cfg_attr(feature = "json-schema", schemars(extend("x-without" = ["sqlite", "fio"])))]
     pub engine: EngineKind,
     /// When operations begin.
     #[serde(default)]
@@ -118,7 +118,7 @@ pub struct Io {
     /// Whether nothing is wanted of it but the state that it leaves, as of a fill: a virtual device
     /// may live faster meanwhile.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    #[schemars(extend("default" = false))]
+    #[cfg_attr(feature = "json-schema", schemars(extend("default" = false)))]
     pub prepares: bool,
 }
 
@@ -220,7 +220,8 @@ pub enum Step {
 }
 
 /// Read, write or both.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum IoOperation {
     /// Reads.
@@ -239,7 +240,8 @@ impl IoOperation {
 }
 
 /// Which part of a span each of several threads works on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ThreadSpans {
     /// Each on an equal part of its own.
@@ -256,7 +258,8 @@ impl ThreadSpans {
 }
 
 /// When a test ends, beside its limits.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Until {
     /// At its limits.
@@ -267,9 +270,10 @@ pub enum Until {
 }
 
 /// When operations begin.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-#[schemars(extend("x-inline" = true))]
+#[cfg_attr(feature = "json-schema", schemars(extend("x-inline" = true)))]
 pub struct Arrivals {
     /// Operations a second; absent for a closed loop, in which the next waits for the last.
     pub per_second: Option<f64>,
@@ -279,7 +283,8 @@ pub struct Arrivals {
 }
 
 /// The distances between scheduled operations.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Schedule {
     /// All equal.
@@ -290,9 +295,8 @@ pub enum Schedule {
 }
 
 /// What a save does.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Statement {
     /// Adds a row.
@@ -304,9 +308,8 @@ pub enum Statement {
 }
 
 /// SQLite's journal modes.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum JournalMode {
     /// Rollback journal, deleted at every commit: SQLite's default.
@@ -324,9 +327,8 @@ pub enum JournalMode {
 }
 
 /// SQLite's `synchronous`.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Synchronous {
     /// As `full`, and where the deletion of a rollback journal is what commits, that is made durable

@@ -1,0 +1,27 @@
+//! The files in `generated`, which the program carries, are in step with the types. To write them
+//! anew: `FLASHLAG_UPDATE_DOCS=1 cargo test -p flashlag-schema --test generated`.
+#![allow(clippy::unwrap_used)]
+
+use flashlag_schema::reference::{as_lines, profile_keys, scenario_keys};
+use flashlag_schema::{PROFILE_KEYS, RUN_JSON_SCHEMA, SCENARIO_KEYS, run_json_schema};
+
+fn in_step(name: &str, carried: &str, generated: &str) {
+    if std::env::var_os("FLASHLAG_UPDATE_DOCS").is_some() {
+        let path = format!("{}/generated/{name}", env!("CARGO_MANIFEST_DIR"));
+        std::fs::write(path, generated).unwrap();
+    } else {
+        assert!(carried == generated, "{name} is not in step: see the head of this test");
+    }
+}
+
+#[test]
+fn the_json_schema_of_a_run_file_is_that_of_its_types() {
+    let generated = serde_json::to_string_pretty(&run_json_schema()).unwrap();
+    in_step("run.schema.json", RUN_JSON_SCHEMA, &format!("{generated}\n"));
+}
+
+#[test]
+fn the_keys_that_the_program_lists_are_those_that_its_types_read() {
+    in_step("scenario-keys.txt", SCENARIO_KEYS, &as_lines(&scenario_keys()));
+    in_step("profile-keys.txt", PROFILE_KEYS, &as_lines(&profile_keys()));
+}
