@@ -10,6 +10,7 @@
 
 mod calibration;
 pub mod counters;
+mod cuts;
 mod environment;
 pub mod finding;
 mod hint;
@@ -32,6 +33,7 @@ pub mod verify;
 mod words;
 
 pub use calibration::{Calibration, ClockCalibration, EngineOverhead};
+pub use cuts::Cuts;
 pub use environment::{
     Cpu, Device, DeviceLife, Encryption, Environment, Filesystem, PressureStall, Queue, Software,
 };

@@ -1,6 +1,6 @@
 //! The result of power cuts during saves.
 
-use flashlag_runner::lab::Cuts;
+use flashlag_schema::Cuts;
 use flashlag_units::printable_line;
 
 use crate::line::{Line, Page};

@@ -10,10 +10,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use flashlag_lab::LabError;
 use flashlag_lab::protocol::{CrashCheck, Mount, Order, Report, SaveOrder};
+use flashlag_schema::Cuts;
 use flashlag_schema::scenario::{JournalMode, Synchronous};
 use flashlag_serve::Recording;
 use flashlag_units::Nanos;
-use serde::Serialize;
 
 use super::boot::{CRASH, FLASH, Lab, Purpose, boot};
 use super::watch::refuse;
@@ -45,31 +45,6 @@ pub struct CutsRequest {
     pub seed: u64,
     /// Raised by another thread to end the series.
     pub stop: Arc<AtomicBool>,
-}
-
-/// Outcome of a series of power cuts.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Cuts {
-    /// The target as the user named it.
-    pub target: String,
-    /// Cuts that were tried.
-    pub cuts: u64,
-    /// Saves that were made, without a cut.
-    pub saves: u64,
-    /// Saves acknowledged before each cut, summed.
-    pub acknowledged: u64,
-    /// Cuts after which an acknowledged save was missing.
-    pub with_loss: u64,
-    /// Acknowledged saves that were missing, summed.
-    pub lost: u64,
-    /// Acknowledged saves missing after the worst cut.
-    pub most_lost: u64,
-    /// Cuts after which the database was damaged, or gone.
-    pub damaged: u64,
-    /// Cuts after which the filesystem could not be mounted.
-    pub unmountable: u64,
-    /// Descriptions of the first failures.
-    pub failures: Vec<String>,
 }
 
 /// Tries a series of power cuts.
@@ -175,7 +150,7 @@ fn try_all(
             other => return Err(LabError::of_report(other, "checked a crash image")),
         };
         let acknowledged = acknowledged_at.partition_point(|at| at <= moment) as u64;
-        cuts.add(*moment, acknowledged, checked);
+        add(&mut cuts, *moment, acknowledged, checked);
     }
     Ok(cuts)
 }
@@ -193,26 +168,25 @@ fn crashed(request: &CutsRequest) -> Mount {
     }
 }
 
-impl Cuts {
-    fn add(&mut self, moment: Nanos, acknowledged: u64, checked: CrashCheck) {
-        self.cuts += 1;
-        self.acknowledged += acknowledged;
-        let lost = match checked.rows {
-            Some(rows) => acknowledged.saturating_sub(rows),
-            None => acknowledged,
-        };
-        self.lost += lost;
-        self.most_lost = self.most_lost.max(lost);
-        self.with_loss += u64::from(lost > 0);
-        self.unmountable += u64::from(checked.unmountable.is_some());
-        self.damaged += u64::from(checked.damage.is_some());
-        let wrong = checked.unmountable.or(checked.damage);
-        let wrong = wrong.or_else(|| {
-            (lost > 0).then(|| format!("{lost} of {acknowledged} acknowledged saves are missing"))
-        });
-        if let Some(wrong) = wrong.filter(|_| self.failures.len() < MOST_LISTED) {
-            self.failures.push(format!("cut at {moment} of the device's time: {wrong}"));
-        }
+/// Adds the outcome of one cut.
+fn add(cuts: &mut Cuts, moment: Nanos, acknowledged: u64, checked: CrashCheck) {
+    cuts.cuts += 1;
+    cuts.acknowledged += acknowledged;
+    let lost = match checked.rows {
+        Some(rows) => acknowledged.saturating_sub(rows),
+        None => acknowledged,
+    };
+    cuts.lost += lost;
+    cuts.most_lost = cuts.most_lost.max(lost);
+    cuts.with_loss += u64::from(lost > 0);
+    cuts.unmountable += u64::from(checked.unmountable.is_some());
+    cuts.damaged += u64::from(checked.damage.is_some());
+    let wrong = checked.unmountable.or(checked.damage);
+    let wrong = wrong.or_else(|| {
+        (lost > 0).then(|| format!("{lost} of {acknowledged} acknowledged saves are missing"))
+    });
+    if let Some(wrong) = wrong.filter(|_| cuts.failures.len() < MOST_LISTED) {
+        cuts.failures.push(format!("cut at {moment} of the device's time: {wrong}"));
     }
 }
 
@@ -224,11 +198,11 @@ mod tests {
     fn a_loss_is_an_acknowledged_save_that_is_not_there_and_nothing_else() {
         let mut cuts = Cuts::default();
         let rows = |rows| CrashCheck { rows: Some(rows), ..CrashCheck::default() };
-        cuts.add(Nanos(1), 5, rows(6));
+        add(&mut cuts, Nanos(1), 5, rows(6));
         assert_eq!((cuts.lost, cuts.with_loss, cuts.failures.len()), (0, 0, 0));
-        cuts.add(Nanos(2), 5, rows(3));
+        add(&mut cuts, Nanos(2), 5, rows(3));
         let gone = CrashCheck { damage: Some("no file".to_owned()), ..CrashCheck::default() };
-        cuts.add(Nanos(3), 4, gone);
+        add(&mut cuts, Nanos(3), 4, gone);
         assert_eq!((cuts.cuts, cuts.lost, cuts.most_lost, cuts.damaged), (3, 6, 4, 1));
         assert_eq!(cuts.failures.len(), 2);
     }

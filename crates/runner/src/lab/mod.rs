@@ -15,7 +15,7 @@ mod watch;
 
 use flashlag_schema::Run;
 
-pub use cuts::{Cuts, CutsRequest, cut_in_lab};
+pub use cuts::{CutsRequest, cut_in_lab};
 pub use guest::be_the_guest;
 
 use crate::error::RunError;
