@@ -7,7 +7,6 @@ use std::sync::atomic::AtomicBool;
 use flashlag_predict::{Simulation, SimulationError, Simulator};
 use flashlag_runner::{Event, Observer, Request, SimTarget, Target, builtin, sim};
 use flashlag_schema::scenario::Days;
-use flashlag_schema::target::{Kind, MountSpec};
 use flashlag_schema::{Run, RunStatus};
 use flashlag_term::{Counter, ProgressMode};
 
@@ -35,19 +34,11 @@ impl Simulations {
         self.count.counter.clear();
     }
 
-    fn request(&self, simulation: &Simulation<'_>) -> Result<Request, SimulationError> {
-        let Simulation { profile, filesystem, scenario, seed, leave } = *simulation;
-        let mount = MountSpec::parse(Kind::Sim, filesystem).map_err(SimulationError::refused)?;
-        let target = Target::Simulated(SimTarget {
-            text: format!("sim:{}+{filesystem}", profile.name),
-            profile: profile.clone(),
-            mount,
-        });
-        Ok(Request {
-            leave,
-            stop: Arc::clone(&self.stop),
-            ..Request::new(scenario.clone(), target, seed)
-        })
+    fn request(&self, simulation: &Simulation<'_>) -> Request {
+        let Simulation { profile, mount, scenario, seed, leave } = *simulation;
+        let target = Target::Simulated(SimTarget::new(profile, mount));
+        let stop = Arc::clone(&self.stop);
+        Request { leave, stop, ..Request::new(scenario.clone(), target, seed) }
     }
 }
 
@@ -111,7 +102,7 @@ fn ended(run: Run) -> Result<Run, SimulationError> {
 
 impl Simulator for Simulations {
     fn simulate(&mut self, simulation: &Simulation<'_>) -> Result<Run, SimulationError> {
-        let run = flashlag_runner::run(self.request(simulation)?, &mut self.count);
+        let run = flashlag_runner::run(self.request(simulation), &mut self.count);
         let run = run.map_err(SimulationError::refused)?;
         self.count.simulated();
         ended(run)
@@ -123,7 +114,7 @@ impl Simulator for Simulations {
         days: &Days,
         enough: &mut dyn FnMut(&Run, usize) -> bool,
     ) -> Result<(Run, usize), SimulationError> {
-        let request = self.request(simulation)?;
+        let request = self.request(simulation);
         let of = days.begin.len();
         // Both the observer and `after_day` write the progress line.
         let count = RefCell::new(&mut self.count);

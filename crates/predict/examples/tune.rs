@@ -11,7 +11,6 @@ use flashlag_predict::{Simulation, SimulationError};
 use flashlag_runner::{Event, Observer, Request, SimTarget, Target, builtin, run, sim};
 use flashlag_schema::Run;
 use flashlag_schema::published::checked;
-use flashlag_schema::target::{Kind, MountSpec};
 use flashlag_units::percent;
 
 struct Silent;
@@ -21,13 +20,8 @@ impl Observer for Silent {
 }
 
 fn simulated(simulation: &Simulation<'_>) -> Result<Run, SimulationError> {
-    let Simulation { profile, filesystem, scenario, seed, leave } = *simulation;
-    let mount = MountSpec::parse(Kind::Sim, filesystem).map_err(SimulationError::refused)?;
-    let target = Target::Simulated(SimTarget {
-        text: format!("sim:{}+{filesystem}", profile.name),
-        profile: profile.clone(),
-        mount,
-    });
+    let Simulation { profile, mount, scenario, seed, leave } = *simulation;
+    let target = Target::Simulated(SimTarget::new(profile, mount));
     let request = Request { leave, ..Request::new(scenario.clone(), target, seed) };
     run(request, &mut Silent).map_err(SimulationError::refused)
 }

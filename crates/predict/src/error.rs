@@ -260,6 +260,9 @@ pub enum ProtocolError {
     /// An invalid `leave`.
     #[error("leave: {0}")]
     Leave(ParseUnitError),
+    /// A filesystem that is not modelled, or an option that it does not have.
+    #[error(transparent)]
+    Mount(Box<TargetError>),
 }
 
 /// An error of a check, a fit or a forecast. Each message says what to try next.

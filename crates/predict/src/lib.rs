@@ -18,6 +18,7 @@ mod knob;
 use flashlag_schema::Run;
 use flashlag_schema::profile::Profile;
 use flashlag_schema::scenario::{Days, Scenario};
+use flashlag_schema::target::MountSpec;
 use flashlag_units::Bytes;
 
 pub use doubts::{allowed, doubts};
@@ -31,8 +32,8 @@ pub use error::{
 pub struct Simulation<'a> {
     /// The device.
     pub profile: &'a Profile,
-    /// Filesystem and mount options: `ext4,nobarrier`.
-    pub filesystem: &'a str,
+    /// The filesystem and its options.
+    pub mount: &'a MountSpec,
     /// The scenario.
     pub scenario: &'a Scenario,
     /// The seed of all random choices.

@@ -12,6 +12,7 @@ use flashlag_predict::change::{
 use flashlag_predict::{PredictError, Simulation, SimulationError, Simulator};
 use flashlag_schema::published::Published;
 use flashlag_schema::scenario::{Days, Scenario, Step};
+use flashlag_schema::target::{Kind, MountSpec};
 use flashlag_term::{Style, predict as draw};
 
 fn start(filesystem: &str) -> Situation {
@@ -176,7 +177,7 @@ fn a_simulated_run_brings_its_device_and_a_measured_one_must_be_fitted() {
     let mut run = ClosedForm::default()
         .simulate(&Simulation {
             profile: &profile(),
-            filesystem: "f2fs,fuse",
+            mount: &MountSpec::parse(Kind::Sim, "f2fs,fuse").unwrap(),
             scenario: &lifecycle(),
             seed: 1,
             leave: None,

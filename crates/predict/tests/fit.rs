@@ -25,14 +25,8 @@ fn run(profile: &Profile, scenario: &Scenario) -> Run {
 }
 
 fn fitted(run: &Run, start: &Profile, options: &FitOptions) -> Result<Fit, PredictError> {
-    let request = FitRequest {
-        run,
-        run_name: "RUN.json",
-        start,
-        name: "fitted",
-        filesystem: None,
-        force: false,
-    };
+    let request =
+        FitRequest { run, run_name: "RUN.json", start, name: "fitted", mount: None, force: false };
     fit(&request, &mut ClosedForm::default(), options)
 }
 
@@ -79,7 +73,7 @@ fn few_simulations_are_kept_to_and_reported() {
         run_name: "RUN.json",
         start: &start,
         name: "fitted",
-        filesystem: None,
+        mount: None,
         force: false,
     };
     let fit = fit(&request, &mut simulator, &options).unwrap();
@@ -216,7 +210,7 @@ fn forced(run: &Run) -> Fit {
         run_name: "RUN.json",
         start: &start,
         name: "fitted",
-        filesystem: None,
+        mount: None,
         force: true,
     };
     let options = FitOptions { simulations: FEW, ..FitOptions::default() };

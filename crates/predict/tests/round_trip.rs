@@ -51,14 +51,8 @@ fn fitted(run: &Run, start: &Profile) -> Fit {
 }
 
 fn fitted_by(run: &Run, start: &Profile, simulator: &mut ClosedForm) -> Fit {
-    let request = FitRequest {
-        run,
-        run_name: "RUN.json",
-        start,
-        name: "fitted",
-        filesystem: None,
-        force: false,
-    };
+    let request =
+        FitRequest { run, run_name: "RUN.json", start, name: "fitted", mount: None, force: false };
     // Enough for a device as simple as this one, and no more: each is fitted many times.
     let options = FitOptions { simulations: 600, ..FitOptions::default() };
     fit(&request, simulator, &options).unwrap()

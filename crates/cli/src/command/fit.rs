@@ -3,6 +3,7 @@ use flashlag_predict::fit::{FitOptions, FitRequest, fit as fit_run, nearest};
 use flashlag_runner::{Destination, OutputKind, sim};
 use flashlag_schema::Run;
 use flashlag_schema::profile::Profile;
+use flashlag_schema::target::{Kind, MountSpec};
 
 use crate::args::FitArgs;
 use crate::command::profiles::counted;
@@ -22,12 +23,14 @@ pub fn fit(args: &FitArgs, terminal: &Terminal) -> Result<Exit> {
         None => nearest_profile(&run, &run_name, terminal)?,
     };
     let name = args.output.file_stem().map_or("fitted".into(), |stem| stem.to_string_lossy());
+    let mount = args.fs.as_deref().map(|text| MountSpec::parse(Kind::Sim, text)).transpose();
+    let mount = mount.context("--fs")?;
     let request = FitRequest {
         run: &run,
         run_name: &run_name,
         start: &start,
         name: &name,
-        filesystem: args.fs.as_deref(),
+        mount: mount.as_ref(),
         force: args.force,
     };
     let options = FitOptions {

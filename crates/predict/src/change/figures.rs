@@ -75,7 +75,6 @@ pub(super) fn measure(
     let failed =
         |reason: SimulationError| PredictError::Simulation { what: what.to_owned(), reason };
     let scenario = scenario(situation).map_err(failed)?;
-    let mount = situation.mount.to_string();
     let (mut runs, mut lives) = (Vec::new(), Vec::new());
     for &seed in &options.seeds {
         let run = if situation.plan.days() > 0 {
@@ -86,7 +85,7 @@ pub(super) fn measure(
         } else {
             let simulation = Simulation {
                 profile: &situation.profile,
-                filesystem: &mount,
+                mount: &situation.mount,
                 scenario: &scenario,
                 seed,
                 leave: Some(LEAVE),

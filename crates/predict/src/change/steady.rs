@@ -50,9 +50,8 @@ pub(super) fn live(
     let mut days = days_of(scenario);
     let mut seen = DayLog::default();
     let profile = &situation.profile;
-    let filesystem = situation.mount.to_string();
-    let simulation =
-        Simulation { profile, filesystem: &filesystem, scenario, seed, leave: Some(LEAVE) };
+    let mount = &situation.mount;
+    let simulation = Simulation { profile, mount, scenario, seed, leave: Some(LEAVE) };
     let (run, simulated) =
         simulator.simulate_days(&simulation, &days, &mut |run, _| seen.enough(run))?;
     let asked = situation.plan.days();

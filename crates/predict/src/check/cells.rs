@@ -3,7 +3,7 @@ use flashlag_schema::published::Published;
 use flashlag_schema::{Phase, Run, RunStatus, State};
 
 use super::bars::{Bar, Verdict, bar};
-use super::{Pair, Protocol, filesystem_of};
+use super::{Pair, Protocol};
 use crate::FigureError;
 
 /// The simulated figure of a published row, over all seeds.
@@ -129,7 +129,7 @@ fn cell(profile: &Profile, protocol: &Protocol<'_>, row: &Published, pairs: &[Pa
         .collect();
     Cell {
         published: row.clone(),
-        filesystem: filesystem_of(profile, check).to_owned(),
+        filesystem: protocol.mount.to_string(),
         place,
         test,
         simulated,

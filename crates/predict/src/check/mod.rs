@@ -11,6 +11,7 @@ use flashlag_schema::Run;
 use flashlag_schema::profile::{Profile, ProfileCheck};
 use flashlag_schema::published::Published;
 use flashlag_schema::scenario::Scenario;
+use flashlag_schema::target::{Kind, MountSpec};
 use flashlag_units::Bytes;
 
 use crate::{PredictError, ProtocolError, Simulation, Simulator};
@@ -78,6 +79,9 @@ impl CheckReport {
 /// A check with its parsed protocol.
 pub(crate) struct Protocol<'a> {
     pub check: &'a ProfileCheck,
+    pub mount: MountSpec,
+    /// The mount of the run that it is compared with, for changes.
+    pub against: Option<MountSpec>,
     pub scenario: Scenario,
     pub leave: Option<Bytes>,
 }
@@ -175,14 +179,16 @@ pub(crate) fn protocols<'a>(
             })?;
             let leave = check.leave.as_ref().map(|text| text.parse()).transpose();
             let leave = leave.map_err(|error| wrong(ProtocolError::Leave(error)))?;
-            Ok(Protocol { check, scenario, leave })
+            let mount = |text| {
+                let mount = MountSpec::parse(Kind::Sim, text);
+                mount.map_err(|error| wrong(ProtocolError::Mount(Box::new(error))))
+            };
+            let against = check.against.as_deref().map(mount).transpose()?;
+            // By default the profile's.
+            let mount = mount(check.filesystem.as_deref().unwrap_or(&profile.filesystem))?;
+            Ok(Protocol { check, mount, against, scenario, leave })
         })
         .collect()
-}
-
-/// The filesystem of a check; by default the profile's.
-pub(super) fn filesystem_of<'a>(profile: &'a Profile, check: &'a ProfileCheck) -> &'a str {
-    check.filesystem.as_deref().unwrap_or(&profile.filesystem)
 }
 
 pub(crate) fn run_pair(
@@ -192,14 +198,14 @@ pub(crate) fn run_pair(
     simulator: &mut dyn Simulator,
 ) -> Result<Pair, PredictError> {
     let scenario = &protocol.scenario;
-    let mut one = |filesystem: &str| {
-        let simulation = Simulation { profile, filesystem, scenario, seed, leave: protocol.leave };
+    let mut one = |mount: &MountSpec| {
+        let simulation = Simulation { profile, mount, scenario, seed, leave: protocol.leave };
         simulator.simulate(&simulation).map_err(|reason| PredictError::Simulation {
-            what: format!("{} on sim:{}+{filesystem}, seed {seed}", scenario.name, profile.name),
+            what: format!("{} on sim:{}+{mount}, seed {seed}", scenario.name, profile.name),
             reason,
         })
     };
-    let run = one(filesystem_of(profile, protocol.check))?;
-    let against = protocol.check.against.as_deref().map(one).transpose()?;
+    let run = one(&protocol.mount)?;
+    let against = protocol.against.as_ref().map(one).transpose()?;
     Ok(Pair { run, against })
 }

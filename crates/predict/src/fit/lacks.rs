@@ -2,6 +2,7 @@
 
 use flashlag_schema::profile::Profile;
 use flashlag_schema::scenario::Durability;
+use flashlag_schema::target::{MountSpec, TargetOption};
 use flashlag_schema::{Operation, Phase, Run, State};
 
 use super::figures::writes;
@@ -10,7 +11,7 @@ use super::figures::writes;
 pub(super) fn lacks(
     run: &Run,
     profile: &Profile,
-    filesystem: &str,
+    mount: &MountSpec,
 ) -> (Vec<(String, String)>, Vec<String>) {
     let any = |wanted: &dyn Fn(&Phase) -> bool| run.phases.iter().any(wanted);
     let full = any(&|phase| phase.state == State::Filled && writes(phase.operation));
@@ -39,8 +40,7 @@ pub(super) fn lacks(
                 .to_owned(),
         );
     }
-    let has = |word: &str| filesystem.split(',').any(|one| one == word);
-    if !has("fuse") {
+    if !mount.options.contains(&TargetOption::Fuse) {
         hold(&["stack.fuse"], "no FUSE below the run");
     }
     if !freed {

@@ -25,6 +25,7 @@ mod structure;
 
 use flashlag_schema::Run;
 use flashlag_schema::profile::Profile;
+use flashlag_schema::target::MountSpec;
 
 use crate::{PredictError, Simulator, doubts};
 
@@ -32,7 +33,6 @@ pub use figures::{Figure, Residual};
 pub use identifiability::{ConfoundedGroup, Identifiability};
 pub use nearest::{Nearest, nearest};
 pub use outcome::{Fit, FitParameter};
-pub use rerun::filesystem_of;
 pub use rows::{Tuning, tune};
 
 /// The options of a fit.
@@ -66,7 +66,7 @@ pub struct FitRequest<'a> {
     /// The new profile's name.
     pub name: &'a str,
     /// Filesystem and options of the run; `None`: those in the run file.
-    pub filesystem: Option<&'a str>,
+    pub mount: Option<&'a MountSpec>,
     /// Whether to fit although there are [`crate::doubts`]; the profile then lists them.
     pub force: bool,
 }

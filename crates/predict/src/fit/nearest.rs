@@ -2,7 +2,7 @@ use flashlag_schema::profile::Profile;
 use flashlag_schema::{Run, State};
 
 use super::figures::{figures, misfit, residuals};
-use super::rerun::{filesystem_of, only_new, scenario_of};
+use super::rerun::{mount_of, only_new, scenario_of};
 use crate::{PredictError, RunInputError, Simulation, Simulator};
 
 /// The misfit of an unchanged profile to a run.
@@ -36,12 +36,12 @@ pub fn nearest(
     if figures.is_empty() {
         return Err(refuse(RunInputError::NoNewStorage));
     }
-    let (filesystem, _) = filesystem_of(run);
+    let (mount, _) = mount_of(run).map_err(refuse)?;
     let mut ranked = Vec::new();
     for (index, profile) in profiles.iter().enumerate() {
         let simulation = Simulation {
             profile,
-            filesystem: &filesystem,
+            mount: &mount,
             scenario: &scenario,
             seed: run.scenario.seed,
             leave: None,

@@ -90,7 +90,7 @@ pub(super) fn outcome(
         profile,
         run: request.run_name.to_owned(),
         start: request.start.name.clone(),
-        filesystem: inputs.filesystem.clone(),
+        filesystem: inputs.mount.to_string(),
         misfit_before: misfit(before),
         misfit: after,
         residuals,
@@ -185,7 +185,7 @@ fn named(
     let mut profile = found.clone();
     profile.name = request.name.to_owned();
     profile.about = format!("Fitted to {run}, from {start}.");
-    profile.filesystem = inputs.filesystem.clone();
+    profile.filesystem = inputs.mount.to_string();
     // Published rows belong to another device.
     profile.checks = Vec::new();
     let software = &request.run.environment.software;

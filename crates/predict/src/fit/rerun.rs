@@ -1,10 +1,11 @@
 //! How a run is simulated again: its scenario and its filesystem.
 
 use flashlag_schema::scenario::{IoOperation, Scenario, Step, Test};
+use flashlag_schema::target::{Cipher, FilesystemKind, Kind, MountSpec, TargetOption};
 use flashlag_schema::{Run, State};
 use flashlag_units::{Bytes, Text};
 
-use crate::RunInputError;
+use crate::{ModelError, RunInputError};
 
 /// The scenario with fewer reads, which give the same figures sooner.
 pub(super) fn with_fewer_reads(mut scenario: Scenario) -> Scenario {
@@ -29,41 +30,45 @@ pub(super) fn scenario_of(run: &Run) -> Result<Scenario, RunInputError> {
         .map_err(|source| RunInputError::Scenario { name: name(), source: Box::new(source) })
 }
 
-/// Filesystem and options of a run in the notation of a simulation, and a note on what is not
-/// modelled.
-pub fn filesystem_of(run: &Run) -> (String, Option<String>) {
+/// Filesystem and options of a run as a simulation has them, and a note on what is not modelled.
+///
+/// # Errors
+/// A simulated run with a filesystem that this version does not model.
+pub(super) fn mount_of(run: &Run) -> Result<(MountSpec, Option<String>), RunInputError> {
     if let Some(profile) = &run.target.profile {
-        return (profile.filesystem.clone(), None);
+        let mount = MountSpec::parse(Kind::Sim, &profile.filesystem).map_err(ModelError::from)?;
+        return Ok((mount, None));
     }
     let environment = &run.environment;
     let seen = environment.filesystem.kind.value().map(String::as_str);
-    let (kind, note) = match seen {
-        Some(kind @ ("ext4" | "f2fs")) => (kind, None),
+    let (filesystem, note) = match seen {
+        Some("ext4") => (FilesystemKind::Ext4, None),
+        Some("f2fs") => (FilesystemKind::F2fs, None),
         other => {
             let other = other.unwrap_or("an unknown filesystem");
-            ("ext4", Some(format!("{other} is not modelled: ext4 stands in for it.")))
+            (FilesystemKind::Ext4, Some(format!("{other} is not modelled: ext4 stands in for it.")))
         }
     };
-    let mut words = vec![kind];
+    let mut mount = MountSpec { filesystem, options: Vec::new() };
     let options = environment.filesystem.options.value().map_or(&[][..], Vec::as_slice);
     let has = |wanted: &[&str]| options.iter().any(|one| wanted.contains(&one.as_str()));
     if has(&["nobarrier", "barrier=0"]) {
-        words.push("nobarrier");
+        mount.options.push(TargetOption::Barrier(false));
     }
-    if kind == "ext4" && has(&["discard"]) {
-        words.push("discard");
+    if filesystem == FilesystemKind::Ext4 && has(&["discard"]) {
+        mount.options.push(TargetOption::Discard(true));
     }
-    if kind == "f2fs" && has(&["nodiscard"]) {
-        words.push("nodiscard");
+    if filesystem == FilesystemKind::F2fs && has(&["nodiscard"]) {
+        mount.options.push(TargetOption::Discard(false));
     }
     if environment.filesystem.layers.iter().any(|layer| layer.starts_with("fuse")) {
-        words.push("fuse");
+        mount.options.push(TargetOption::Fuse);
     }
     let encrypted = environment.encryption.value();
     if encrypted.is_some_and(|encryption| !encryption.kind.starts_with("none")) {
-        words.push("encrypt");
+        mount.options.push(TargetOption::Encrypt(Cipher::AesXts));
     }
-    (words.join(","), note)
+    Ok((mount, note))
 }
 
 /// The leading steps of a scenario, which measure new storage.

@@ -3,13 +3,14 @@
 
 use flashlag_schema::profile::Profile;
 use flashlag_schema::scenario::{Scenario, Step};
+use flashlag_schema::target::MountSpec;
 use flashlag_schema::{Operation, Phase, Run, RunStatus, State, TargetKind};
 use flashlag_units::Bytes;
 
 use super::FitRequest;
 use super::figures::{Figure, counted, figures, residuals};
 use super::lacks;
-use super::rerun::{filesystem_of, only_new, reads, scenario_of, with_fewer_reads};
+use super::rerun::{mount_of, only_new, reads, scenario_of, with_fewer_reads};
 use super::search::Objective;
 use crate::{PredictError, RunInputError, Simulation, SimulationError, Simulator, knob};
 
@@ -17,7 +18,7 @@ use crate::{PredictError, RunInputError, Simulation, SimulationError, Simulator,
 pub(super) struct Inputs {
     pub profile: Profile,
     pub scenario: Scenario,
-    pub filesystem: String,
+    pub mount: MountSpec,
     pub leave: Option<Bytes>,
     pub seed: u64,
     pub figures: Vec<Figure>,
@@ -45,7 +46,7 @@ impl Objective for RunObjective<'_> {
     }
 
     fn of_new(&mut self, profile: &Profile) -> Option<(Result<Vec<f64>, SimulationError>, usize)> {
-        let Inputs { filesystem, scenario, leave, figures, .. } = self.inputs;
+        let Inputs { mount, scenario, leave, figures, .. } = self.inputs;
         let new = only_new(scenario.clone());
         let part = measured(&new);
         // Filling and idling without tests are cheap to simulate.
@@ -55,7 +56,7 @@ impl Objective for RunObjective<'_> {
         }
         let run = self.simulator.simulate(&Simulation {
             profile,
-            filesystem,
+            mount,
             scenario: &new,
             seed: self.seed,
             leave: *leave,
@@ -91,8 +92,8 @@ impl Objective for RunObjective<'_> {
 
 impl RunObjective<'_> {
     fn simulated_by(&mut self, profile: &Profile, seed: u64) -> Result<Vec<f64>, SimulationError> {
-        let Inputs { filesystem, scenario, leave, figures, .. } = self.inputs;
-        let simulation = Simulation { profile, filesystem, scenario, seed, leave: *leave };
+        let Inputs { mount, scenario, leave, figures, .. } = self.inputs;
+        let simulation = Simulation { profile, mount, scenario, seed, leave: *leave };
         let run = self.simulator.simulate(&simulation)?;
         Ok(residuals(figures, &run))
     }
@@ -115,12 +116,12 @@ pub(super) fn inputs(request: &FitRequest<'_>) -> Result<Inputs, PredictError> {
         return Err(refuse(RunInputError::NoPhase));
     }
     let scenario = with_fewer_reads(scenario_of(run).map_err(refuse)?);
-    let (filesystem, note) = match request.filesystem {
-        Some(text) => (text.to_owned(), None),
-        None => filesystem_of(run),
+    let (mount, note) = match request.mount {
+        Some(mount) => (mount.clone(), None),
+        None => mount_of(run).map_err(refuse)?,
     };
     let profile = sized(request.start, run).map_err(refuse)?;
-    let (held, mut lacks) = lacks::lacks(run, &profile, &filesystem);
+    let (held, mut lacks) = lacks::lacks(run, &profile, &mount);
     lacks.extend(note);
     if run.status != RunStatus::Complete {
         lacks.push("The run did not end; only what it finished is fitted.".to_owned());
@@ -128,7 +129,7 @@ pub(super) fn inputs(request: &FitRequest<'_>) -> Result<Inputs, PredictError> {
     Ok(Inputs {
         profile,
         scenario,
-        filesystem,
+        mount,
         leave: (run.options.leave_bytes > Bytes::ZERO).then_some(run.options.leave_bytes),
         seed: run.scenario.seed,
         figures,

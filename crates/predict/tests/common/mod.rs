@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use flashlag_predict::{Simulation, SimulationError, Simulator};
 use flashlag_schema::profile::Profile;
 use flashlag_schema::scenario::{Io, Pattern, Scenario, Step, Test};
+use flashlag_schema::target::{FilesystemKind, MountSpec};
 use flashlag_schema::*;
 use flashlag_stats::Histogram;
 use flashlag_units::{Bytes, Nanos, per_second};
@@ -27,6 +28,9 @@ pub fn lifecycle() -> Scenario {
     Scenario::parse(LIFECYCLE, &[("idle".to_owned(), "24h".to_owned())]).unwrap()
 }
 
+/// ext4 without options.
+pub static EXT4: MountSpec = MountSpec { filesystem: FilesystemKind::Ext4, options: Vec::new() };
+
 /// A simulation on ext4 whose fills leave that much free.
 pub fn on_ext4<'a>(
     profile: &'a Profile,
@@ -34,7 +38,7 @@ pub fn on_ext4<'a>(
     seed: u64,
     leave: Bytes,
 ) -> Simulation<'a> {
-    Simulation { profile, filesystem: "ext4", scenario, seed, leave: Some(leave) }
+    Simulation { profile, mount: &EXT4, scenario, seed, leave: Some(leave) }
 }
 
 /// The closed form, and how often it was asked.
@@ -59,7 +63,8 @@ fn chance(text: &str) -> f64 {
 
 impl Simulator for ClosedForm {
     fn simulate(&mut self, simulation: &Simulation<'_>) -> Result<Run, SimulationError> {
-        let Simulation { profile, filesystem, scenario, seed, leave } = *simulation;
+        let Simulation { profile, mount, scenario, seed, leave } = *simulation;
+        let filesystem = &mount.to_string();
         self.runs += 1;
         let model = profile.model().map_err(SimulationError::refused)?;
         if model.map.spare.0 > model.map.capacity.0 {

@@ -19,6 +19,15 @@ pub struct SimTarget {
 }
 
 impl SimTarget {
+    /// A profile's device with a filesystem.
+    pub fn new(profile: &Profile, mount: &MountSpec) -> SimTarget {
+        SimTarget {
+            text: format!("{}:{}+{mount}", Kind::Sim, profile.name),
+            profile: profile.clone(),
+            mount: mount.stack(),
+        }
+    }
+
     /// Parses `PROFILE[+FS[,OPTION]...]`, with or without `sim:` before it.
     ///
     /// # Errors
@@ -99,6 +108,14 @@ mod tests {
         let map = |target: &SimTarget| target.profile.model().unwrap().map;
         assert_eq!(map(&half).capacity.0, Bytes::from_mib(6000));
         assert_eq!(map(&half).spare.0.0 * 2, map(&whole).spare.0.0);
+    }
+
+    #[test]
+    fn a_target_of_a_profile_and_a_mount_is_the_one_that_its_text_names() {
+        for text in ["sim:nexus7-2012+ext4", "sim:moto-x-2013+f2fs,nobarrier,fuse,encrypt"] {
+            let parsed = SimTarget::parse(text).unwrap();
+            assert_eq!(SimTarget::new(&parsed.profile, &parsed.mount), parsed);
+        }
     }
 
     #[test]

@@ -51,11 +51,9 @@ pub fn small(filesystem: &str, capacity: &str) -> SimTarget {
     let large = "capacity = { value = \"16GiB\"";
     assert!(text.contains(large));
     let text = text.replace(large, &format!("capacity = {{ value = \"{capacity}\""));
-    SimTarget {
-        text: format!("sim:small+{filesystem}"),
-        profile: Profile::parse(&text).unwrap(),
-        mount: MountSpec::parse(Kind::Sim, filesystem).unwrap(),
-    }
+    let mount = MountSpec::parse(Kind::Sim, filesystem).unwrap();
+    let profile = Profile::parse(&text).unwrap();
+    SimTarget { text: format!("sim:small+{mount}"), ..SimTarget::new(&profile, &mount) }
 }
 
 /// Runs it, and gives the run file's text.
