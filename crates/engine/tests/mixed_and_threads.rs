@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use flashlag_device::{
-    Clock, Completion, Device, DeviceError, Durability, Geometry, Latency, MonotonicClock,
+    Budget, Clock, Completion, Device, DeviceError, Durability, Geometry, Latency, MonotonicClock,
     NoWaitMeter, NullDevice, RamDevice, Request, SchedulerTimes, Service, VirtualClock, WaitMeter,
 };
 use flashlag_engine::{
@@ -116,14 +116,14 @@ fn the_same_seed_gives_the_same_mixture_and_the_payload_is_proved() {
 
 #[test]
 fn a_budget_of_written_bytes_ends_a_mixed_job_before_it_is_exceeded() {
-    let limits = Limits {
-        time: Some(Nanos::from_secs(100)),
-        written: Some(Bytes(100 * BLOCK.0 + 1)),
-        warmup: Some(Nanos::from_millis(2)),
-        ..Limits::default()
-    };
-    let driven = run(&mut ram(1), &Job { limits, ..job(1) });
+    let time = Some(Nanos::from_secs(100));
+    let limits = Limits { time, warmup: Some(Nanos::from_millis(2)), ..Limits::default() };
+    let stop = AtomicBool::new(false);
+    let mut watch = Watch::new(&stop, NoWaitMeter);
+    watch.budget = Some(Budget::of(Bytes(100 * BLOCK.0 + 1)));
+    let driven = drive(&mut ram(1), &Job { limits, ..job(1) }, &mut watch);
     assert_eq!((driven.written, driven.ended), (Bytes(100 * BLOCK.0), EndReason::Limit));
+    assert!(driven.out_of_budget && driven.moved > driven.written);
 }
 
 /// What was asked of a device.

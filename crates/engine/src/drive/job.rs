@@ -53,8 +53,6 @@ pub struct Job {
 pub struct Limits {
     /// After this many bytes, warm-up not counted.
     pub bytes: Option<Bytes>,
-    /// Before more than this is written, warm-up included.
-    pub written: Option<Bytes>,
     /// After this long, warm-up not counted.
     pub time: Option<Nanos>,
     /// Continues after `time` up to this many operations, at most four times as long.
@@ -91,7 +89,6 @@ impl Job {
             arrivals: io.arrivals,
             limits: Limits {
                 bytes: io.bytes.map(|bytes| bytes.0),
-                written: None,
                 time: io.time.map(|time| time.0),
                 min_ops: io.min_ops,
                 warmup: io.warmup.map(|warmup| warmup.0),
@@ -243,5 +240,27 @@ impl Verification {
     /// Whether every block that was written holds every byte that was written to it.
     pub fn is_proved(&self) -> bool {
         self.complete && self.mismatches == 0 && self.unreadable == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn data_is_proved_only_where_every_block_was_read_back_and_none_differs() {
+        let proved = Verification { blocks: 3, complete: true, ..Verification::default() };
+        assert!(proved.is_proved());
+        assert!(!Verification { complete: false, ..proved.clone() }.is_proved());
+        assert!(!Verification { mismatches: 1, ..proved.clone() }.is_proved());
+        assert!(!Verification { unreadable: 1, ..proved }.is_proved());
+    }
+
+    #[test]
+    fn each_word_of_a_scenario_is_the_durability_that_its_system_calls_give() {
+        use scenario::Durability as Word;
+        assert_eq!(durability_of(Word::None), Durability::None);
+        assert_eq!([Word::Fdatasync, Word::Fsync].map(durability_of), [Durability::Flush; 2]);
+        assert_eq!([Word::Dsync, Word::RwfDsync].map(durability_of), [Durability::Write; 2]);
     }
 }

@@ -198,4 +198,20 @@ mod tests {
         assert!((600..800).contains(&reads), "{reads} of 1000, seed 1");
         assert_eq!(blocks_of(&job(1), Bytes(10 * BLOCK.0 + 1)), 10);
     }
+
+    #[test]
+    fn every_bit_of_the_seed_changes_the_random_schedule_of_one_thread_and_of_several() {
+        let arrivals = Schedule { per_second: Some(1000.0), schedule: Spacing::Poisson };
+        for threads in [1, 2] {
+            let first_times = |seed: u64| {
+                let drawn = Job { arrivals, seed, ..job(threads) };
+                let mut lane = lanes(&drawn, 100, 64, Nanos::ZERO).remove(0);
+                let arrivals = lane.arrivals.as_mut().unwrap();
+                [(); 3].map(|()| arrivals.next_time())
+            };
+            let seeds = std::iter::once(0).chain((0..64).map(|bit| 1 << bit));
+            let schedules: std::collections::HashSet<_> = seeds.map(first_times).collect();
+            assert_eq!(schedules.len(), 65, "{threads} threads");
+        }
+    }
 }

@@ -100,11 +100,9 @@ struct Phase<'a, D, M> {
     /// When counting began; `None` during the warm-up.
     counted_from: Option<Nanos>,
     first_reading: Option<WaitReading>,
-    /// Operations issued since counting began.
+    /// Operations issued since counting began; before, those of the warm-up.
     issued: u64,
     max_ops: u64,
-    /// Bytes that may still be written, warm-up included.
-    writable: u64,
     generation: u32,
     moved: Bytes,
     written: Bytes,
@@ -151,7 +149,6 @@ impl<'a, D: Device, M: WaitMeter> Phase<'a, D, M> {
             first_reading: None,
             issued: 0,
             max_ops: job.limits.ops(job.block).unwrap_or(u64::MAX),
-            writable: job.limits.written.map_or(u64::MAX, |bytes| bytes.0),
             generation: 0,
             moved: Bytes::ZERO,
             written: Bytes::ZERO,
@@ -234,7 +231,9 @@ impl<'a, D: Device, M: WaitMeter> Phase<'a, D, M> {
     /// Whether and when the next operation may begin.
     #[inline]
     fn next(&mut self, lane: usize) -> Next {
-        if self.issued >= self.max_ops || self.out_of_budget {
+        // A limit in bytes does not count the warm-up.
+        let all_issued = self.issued >= self.max_ops && self.counted_from.is_some();
+        if all_issued || self.out_of_budget {
             return Next::Never;
         }
         let arrivals = self.lanes[lane].arrivals.as_ref();
@@ -298,7 +297,7 @@ impl<'a, D: Device, M: WaitMeter> Phase<'a, D, M> {
         if std::mem::take(&mut self.late) {
             self.recording.miss_slots(reads, 1);
         }
-        if !reads && (self.writable < self.job.block.0 || !self.affords_another()) {
+        if !reads && !self.affords_another() {
             // The budget is used up: nothing more may begin.
             self.out_of_budget = true;
             self.max_ops = self.issued;
@@ -334,7 +333,6 @@ impl<'a, D: Device, M: WaitMeter> Phase<'a, D, M> {
         self.moved.0 += self.job.block.0;
         if !reads {
             self.written.0 += self.job.block.0;
-            self.writable -= self.job.block.0;
         }
         Ok(())
     }

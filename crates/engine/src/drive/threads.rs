@@ -160,7 +160,6 @@ fn part_of(job: &Job, thread: u32) -> Job {
     part.thread = Some(thread);
     // All of them together: by what they take from one another.
     part.limits.bytes = None;
-    part.limits.written = part.limits.written.map(|bytes| Bytes(bytes.0 / threads));
     part.limits.min_ops = part.limits.min_ops.map(|ops| ops.div_ceil(threads));
     // Where threads write the same blocks, none knows what is in them.
     part.verify &= job.thread_spans == ThreadSpans::Disjoint;
@@ -304,5 +303,184 @@ fn thread_error(reason: String) -> DeviceError {
         errno: None,
         reason,
         advice: "raise `ulimit -u`, or give the test fewer threads".to_owned(),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that can't go on fails")]
+mod tests {
+    use flashlag_device::{Latency, NoWaitMeter, RamDevice, Service};
+    use flashlag_schema::scenario::{Arrivals, IoOperation, Pattern};
+
+    use super::*;
+    use crate::drive::job::Limits;
+
+    const BLOCK: Bytes = Bytes(4096);
+
+    fn job(threads: u32, limits: Limits) -> Job {
+        Job {
+            operation: IoOperation::Write,
+            read_percent: 0,
+            pattern: Pattern::Sequential,
+            block: BLOCK,
+            span: Bytes(64 * BLOCK.0),
+            queue_depth: 1,
+            threads,
+            thread: None,
+            thread_spans: ThreadSpans::Disjoint,
+            durability: flashlag_device::Durability::None,
+            arrivals: Arrivals::default(),
+            limits,
+            seed: 1,
+            interval: Nanos::from_millis(10),
+            stall_over: Nanos::from_millis(40),
+            verify: false,
+        }
+    }
+
+    /// An outcome of one write, ended for `reason`.
+    fn part(reason: EndReason, verified: Option<Verification>) -> JobOutcome {
+        let mut ram = RamDevice::simulated(Bytes(64 * 4096), 1, BLOCK, Service::INSTANT, 1);
+        let limits = Limits { bytes: Some(BLOCK), ..Limits::default() };
+        let stop = AtomicBool::new(false);
+        let one = drive(&mut ram, &job(1, limits), &mut Watch::new(&stop, NoWaitMeter));
+        JobOutcome { ended: reason, verified, ..one }
+    }
+
+    fn failure() -> EndReason {
+        EndReason::Error(thread_error("it failed".to_owned()))
+    }
+
+    #[test]
+    fn one_error_is_the_end_of_all_and_a_stop_only_where_it_ended_one() {
+        let of = |reasons: &[EndReason], stopped| {
+            let parts: Vec<_> = reasons.iter().map(|one| part(one.clone(), None)).collect();
+            ended(&parts, stopped)
+        };
+        let (limit, stop) = (EndReason::Limit, EndReason::Stopped);
+        assert_eq!(of(&[limit.clone(), limit.clone()], false), limit);
+        assert_eq!(of(&[limit.clone(), stop.clone()], true), stop);
+        // All had reached their limit when the flag was raised.
+        assert_eq!(of(&[limit.clone(), limit.clone()], true), limit);
+        // Halted by the thread that failed, and by nobody else.
+        assert_eq!(of(&[stop.clone(), failure()], true), failure());
+        assert_eq!(of(&[limit.clone(), stop], false), limit);
+    }
+
+    #[test]
+    fn threads_read_back_as_one_and_only_if_each_of_them_did() {
+        let (mut here, mut there) = (Verification::default(), Verification::default());
+        (here.blocks, here.mismatches, here.unreadable, here.complete) = (10, 2, 3, true);
+        (there.blocks, there.mismatches, there.unreadable, there.complete) = (5, 4, 1, true);
+        let of = |all: &[Option<&Verification>]| {
+            let part = |one: &Option<&Verification>| part(EndReason::Limit, one.cloned());
+            verified(&all.iter().map(part).collect::<Vec<_>>())
+        };
+        let both = of(&[Some(&here), Some(&there)]).unwrap();
+        assert_eq!((both.blocks, both.mismatches, both.unreadable), (15, 6, 4));
+        assert!(both.complete);
+        let cut = Verification { complete: false, ..there.clone() };
+        assert!(!of(&[Some(&here), Some(&cut)]).unwrap().complete);
+        assert!(!of(&[Some(&cut), Some(&here)]).unwrap().complete);
+        assert_eq!(of(&[Some(&here), None]), None);
+        assert_eq!(of(&[None, Some(&here)]), None);
+    }
+
+    #[test]
+    fn a_threads_part_has_its_share_of_the_operations_and_no_limit_in_bytes_of_its_own() {
+        let limits = Limits { bytes: Some(BLOCK), min_ops: Some(10), ..Limits::default() };
+        let part = part_of(&job(4, limits), 2);
+        assert_eq!((part.thread, part.limits.bytes, part.limits.min_ops), (Some(2), None, Some(3)));
+    }
+
+    #[test]
+    fn only_threads_that_are_asked_to_and_have_blocks_of_their_own_read_back() {
+        let asked = |verify, thread_spans| {
+            part_of(&Job { verify, thread_spans, ..job(2, Limits::default()) }, 0).verify
+        };
+        assert!(asked(true, ThreadSpans::Disjoint));
+        assert!(!asked(true, ThreadSpans::Shared));
+        assert!(!asked(false, ThreadSpans::Disjoint) && !asked(false, ThreadSpans::Shared));
+    }
+
+    /// Virtual devices whose writes take what `each` has for the thread.
+    fn run(job: &Job, each: &[Nanos], watch: &mut ThreadsWatch<'_>) -> JobOutcome {
+        let open = |thread: u32| {
+            let write = Latency::Fixed(each[thread as usize]);
+            let service = Service { write, ..Service::INSTANT };
+            Ok(RamDevice::simulated(Bytes(64 * 4096), 1, BLOCK, service, 1))
+        };
+        drive_threads(open, || NoWaitMeter, job, watch).unwrap()
+    }
+
+    #[test]
+    fn a_thread_that_reaches_its_time_leaves_the_others_theirs() {
+        let limits = Limits { time: Some(Nanos::from_secs(2)), ..Limits::default() };
+        let stop = AtomicBool::new(false);
+        let watch = &mut ThreadsWatch { stop: &stop, live: None, temperature: None, budget: None };
+        // Two writes, done at once; twenty thousand, which take this machine longer.
+        let each = [Nanos::from_secs(1), Nanos::from_micros(100)];
+        let driven = run(&job(2, limits), &each, watch);
+        assert_eq!(driven.recorded.latency.count(), 2 + 20_000);
+        assert_eq!(driven.ended, EndReason::Limit);
+    }
+
+    #[test]
+    fn the_warm_up_of_threads_takes_nothing_of_the_limit_that_they_share() {
+        let (bytes, warmup) = (Some(Bytes(1_000 * 4096)), Some(Nanos::from_millis(2)));
+        let stop = AtomicBool::new(false);
+        let watch = &mut ThreadsWatch { stop: &stop, live: None, temperature: None, budget: None };
+        let limits = Limits { bytes, warmup, ..Limits::default() };
+        let driven = run(&job(2, limits), &[Nanos::from_micros(100); 2], watch);
+        assert_eq!(driven.recorded.latency.count(), 1_000);
+        // Twenty of each before.
+        assert_eq!(driven.moved, Bytes(1_040 * 4096));
+    }
+
+    #[test]
+    fn threads_share_one_budget_of_written_bytes() {
+        let limits = Limits { time: Some(Nanos::from_secs(3600)), ..Limits::default() };
+        let stop = AtomicBool::new(false);
+        let budget = Some(Budget::of(Bytes(100 * 4096 + 1)));
+        let watch = &mut ThreadsWatch { stop: &stop, live: None, temperature: None, budget };
+        let driven = run(&job(4, limits), &[Nanos::from_micros(100); 4], watch);
+        assert_eq!((driven.written, driven.out_of_budget), (Bytes(100 * 4096), true));
+        assert_eq!(driven.ended, EndReason::Limit);
+    }
+
+    #[test]
+    fn the_temperature_is_read_once_in_each_interval_of_the_slowest_progress() {
+        let lives = [Arc::<Live>::default()];
+        let (halt, stop) = (AtomicBool::new(false), AtomicBool::new(false));
+        let (_say, heard) = channel();
+        let job = job(1, Limits::default());
+        let coordinator = Coordinator { heard: &heard, halt: &halt, lives: &lives, job: &job };
+        let mut readings = 0;
+        let mut temperature = || {
+            readings += 1;
+            Some(40_000 + readings)
+        };
+        let mut watch = ThreadsWatch {
+            stop: &stop,
+            live: None,
+            temperature: Some(&mut temperature),
+            budget: None,
+        };
+        let mut warmth = Vec::new();
+        let mut recorder = flashlag_stats::Recorder::new(flashlag_stats::RecorderConfig {
+            start: Nanos::ZERO,
+            interval: Nanos::from_millis(5),
+            stall_over: Nanos::from_secs(1),
+            live: Some(Arc::clone(&lives[0])),
+        });
+        let mut at = |now: u64| {
+            recorder.end_series(Nanos::from_millis(now));
+            coordinator.look(&mut watch, &mut warmth);
+        };
+        // Intervals of 10 ms: before the first, within the first, at its end, within the third.
+        [0, 5, 9, 10, 15, 25, 29].into_iter().for_each(&mut at);
+        let expected = [(0, 40_001), (10, 40_002), (25, 40_003)];
+        assert_eq!(warmth, expected.map(|(at, value)| (Nanos::from_millis(at), value)));
+        assert!(!halt.load(Ordering::Relaxed));
     }
 }

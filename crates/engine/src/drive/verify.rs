@@ -80,3 +80,81 @@ impl Generations {
         verified
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that can't go on fails")]
+mod tests {
+    use flashlag_device::{RamDevice, VirtualClock};
+    use flashlag_testing::{FaultDevice, Faults};
+    use rustix::io::Errno;
+
+    use super::*;
+
+    const BLOCK: Bytes = Bytes(4096);
+
+    /// A device of ten blocks on which each of `blocks` was written in generation 1; after those
+    /// writes, each of which is an operation, come the reads.
+    fn written(blocks: &[u64], payload: &Payload, fails: &[u64]) -> FaultDevice<Ram> {
+        let ram = RamDevice::simulated(Bytes(10 * BLOCK.0), 1, BLOCK, Service::INSTANT, 1);
+        let fails = fails.iter().map(|read| (blocks.len() as u64 + read, Errno::IO)).collect();
+        let mut device = FaultDevice::new(ram, Faults { fails, ..Faults::default() });
+        for block in blocks {
+            let offset = Bytes(block * BLOCK.0);
+            payload.fill(device.buffer(0), offset, 1);
+            let (op, durability) = (Op::Write, Durability::None);
+            let write = Request { slot: 0, op, offset, length: BLOCK, durability };
+            run_one(&mut device, write, &mut Vec::new()).unwrap();
+        }
+        device
+    }
+
+    type Ram = RamDevice<VirtualClock>;
+    use flashlag_device::Service;
+
+    fn verify(known: &Generations, device: &mut FaultDevice<Ram>, stopped: bool) -> Verification {
+        known.verify(device, BLOCK, &Payload::new(7), &AtomicBool::new(stopped))
+    }
+
+    #[test]
+    fn blocks_never_written_and_those_whose_last_write_failed_are_not_read_back() {
+        let mut device = written(&[2, 5, 9], &Payload::new(7), &[]);
+        let mut known = Generations::new(10);
+        [2, 5, 9].iter().for_each(|block| known.wrote(*block, 1));
+        assert_eq!(verify(&known, &mut device, false).blocks, 3);
+        known.failed(5);
+        let verified = verify(&known, &mut device, false);
+        assert_eq!((verified.blocks, verified.is_proved()), (2, true), "{verified:?}");
+    }
+
+    #[test]
+    fn mismatches_are_all_counted_and_the_first_eight_kept_in_order() {
+        let mut device = written(&[], &Payload::new(7), &[]);
+        let mut known = Generations::new(10);
+        (0..10).for_each(|block| known.wrote(block, 1));
+        let verified = verify(&known, &mut device, false);
+        assert_eq!((verified.blocks, verified.mismatches), (10, 10));
+        let at: Vec<u64> = verified.first.iter().map(|one| one.expected.offset / BLOCK.0).collect();
+        assert_eq!(at, [0, 1, 2, 3, 4, 5, 6, 7]);
+        assert!(verified.complete && !verified.is_proved());
+    }
+
+    #[test]
+    fn blocks_that_cannot_be_read_are_counted_with_the_first_reason() {
+        let mut device = written(&[0, 1, 2, 3], &Payload::new(7), &[2, 4]);
+        let mut known = Generations::new(10);
+        (0..4).for_each(|block| known.wrote(block, 1));
+        let verified = verify(&known, &mut device, false);
+        let counts = (verified.blocks, verified.unreadable, verified.mismatches);
+        assert_eq!(counts, (4, 2, 0), "{verified:?}");
+        assert_eq!(verified.error.unwrap().offset, Some(BLOCK), "the second block's");
+    }
+
+    #[test]
+    fn reading_back_ends_at_a_stop_and_is_then_incomplete() {
+        let mut device = written(&[0], &Payload::new(7), &[]);
+        let mut known = Generations::new(10);
+        known.wrote(0, 1);
+        let verified = verify(&known, &mut device, true);
+        assert_eq!((verified.blocks, verified.complete), (0, false));
+    }
+}
