@@ -91,3 +91,121 @@ fn map<T, U>(reading: &Reading<T>, field: impl Fn(&T) -> U) -> Reading<U> {
         Reading::Unavailable { unavailable } => Reading::unavailable(unavailable.clone()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use flashlag_schema::BlockKinds;
+    use flashlag_units::Nanos;
+
+    use super::*;
+
+    /// Counters that are all `factor` times as far as at the start.
+    fn at(factor: u64, flushes: Option<u64>) -> EdgeCounters {
+        let bytes = |each: u64| Bytes(factor * each);
+        let disk = DiskCounters {
+            reads: factor * 3,
+            read_bytes: bytes(4096),
+            writes: factor * 5,
+            write_bytes: bytes(8192),
+            flushes,
+            ..DiskCounters::default()
+        };
+        let self_io = SelfIo {
+            rchar: bytes(100),
+            wchar: bytes(200),
+            read_bytes: bytes(300),
+            write_bytes: bytes(400),
+            ..SelfIo::default()
+        };
+        let kernel = Counters {
+            at: Nanos(factor),
+            at_boottime: Nanos(factor),
+            at_realtime: Nanos(factor),
+            self_io: Reading::Value(self_io),
+            disk: Reading::Value(disk),
+            partition: Reading::default(),
+            cpu: Reading::default(),
+            pressure_cpu: Reading::default(),
+            pressure_io: Reading::default(),
+            throttle: Reading::default(),
+            load_hundredths: Reading::default(),
+            storage_millicelsius: Reading::default(),
+            cpu_millicelsius: Reading::default(),
+            processes: Reading::default(),
+        };
+        EdgeCounters { kernel, device: None }
+    }
+
+    fn between(before: &EdgeCounters, after: &EdgeCounters, direction: Direction) -> Ledger {
+        ledger(before, after, direction, Bytes(77))
+    }
+
+    #[test]
+    fn a_ledger_has_the_side_of_the_counters_that_the_phase_is_about() {
+        let (before, after) = (at(1, Some(10)), at(3, Some(16)));
+        let reads = between(&before, &after, Direction::Read);
+        let writes = between(&before, &after, Direction::Write);
+        let bytes = |ledger: &Ledger| {
+            [&ledger.app_bytes, &ledger.syscall_bytes, &ledger.storage_bytes, &ledger.block_bytes]
+                .map(|reading| reading.value().map(|bytes| bytes.0))
+        };
+        assert_eq!(bytes(&reads), [77, 200, 600, 8192].map(Some));
+        assert_eq!(bytes(&writes), [77, 400, 800, 16384].map(Some));
+        assert_eq!(reads.block_writes, Reading::Value(6));
+        assert_eq!(writes.block_writes, Reading::Value(10));
+        assert_eq!(writes.flushes, Reading::Value(6));
+        assert_eq!((writes.device_bytes.value(), writes.kinds), (None, None));
+    }
+
+    #[test]
+    fn counters_that_the_kernel_does_not_have_are_unavailable_with_their_reason() {
+        let old = between(&at(1, None), &at(2, None), Direction::Write);
+        let Reading::Unavailable { unavailable } = &old.flushes else { panic!("{old:?}") };
+        assert!(unavailable.contains("before Linux 5.5"), "{unavailable}");
+        let mut none = at(2, None);
+        none.kernel.disk = Reading::unavailable("no such disk");
+        none.kernel.self_io = Reading::unavailable("no such process");
+        let ledger = between(&none, &none, Direction::Write);
+        for bytes in [&ledger.syscall_bytes, &ledger.storage_bytes, &ledger.block_bytes] {
+            assert!(bytes.value().is_none(), "{ledger:?}");
+        }
+        assert!(ledger.flushes.value().is_none() && ledger.block_writes.value().is_none());
+    }
+
+    /// A device that was asked for `factor` times as much as at the start.
+    fn device(factor: u64) -> DeviceCount {
+        let host = HostRequests {
+            reads: factor * 7,
+            read_bytes: Bytes(factor * 700),
+            writes: factor * 11,
+            written_bytes: Bytes(factor * 1100),
+            flushes: factor * 2,
+            fua_writes: factor * 3,
+            ..HostRequests::default()
+        };
+        let mut kinds = BlockKinds::default();
+        kinds.journal.writes = factor * 4;
+        DeviceCount { host, programmed: Some(Bytes(factor * 5000)), kinds: Some(kinds) }
+    }
+
+    #[test]
+    fn where_the_device_counts_itself_its_counts_take_the_place_of_the_kernels() {
+        let with = |factor, device| EdgeCounters { device, ..at(factor, Some(factor)) };
+        let (before, after) = (with(1, Some(device(1))), with(2, Some(device(3))));
+        let writes = between(&before, &after, Direction::Write);
+        assert_eq!(writes.block_writes, Reading::Value(22));
+        assert_eq!(writes.block_bytes, Reading::Value(Bytes(2200)));
+        assert_eq!(writes.flushes, Reading::Value(2 * (2 + 3)), "FUA writes are flushes too");
+        assert_eq!(writes.device_bytes, Reading::Value(Bytes(10_000)));
+        assert_eq!(writes.kinds.map(|kinds| kinds.journal.writes), Some(8));
+        let reads = between(&before, &after, Direction::Read);
+        assert_eq!(reads.block_writes, Reading::Value(14));
+        assert_eq!(reads.block_bytes, Reading::Value(Bytes(1400)));
+        // A device that no longer answers: the kernel's.
+        let gone = between(&before, &with(2, None), Direction::Write);
+        assert_eq!(gone.block_writes, Reading::Value(5));
+        let unmodelled = DeviceCount { programmed: None, kinds: None, ..device(3) };
+        let bare = between(&before, &with(2, Some(unmodelled)), Direction::Write);
+        assert_eq!((bare.device_bytes.value(), bare.kinds), (None, None));
+    }
+}

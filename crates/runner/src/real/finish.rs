@@ -106,3 +106,20 @@ fn conclude(mut work: Work<Directory<'_>>, observer: &mut dyn Observer) -> Resul
     }
     Ok(work.run)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_judged_payload_is_that_of_the_first_blocks_as_they_are_written() {
+        let sample = payload_sample(9);
+        assert_eq!(sample.len(), 262_144);
+        for block in [0, 1, 63] {
+            let mut written = [0; 4096];
+            Payload::new(9).fill(&mut written, Bytes(block * 4096), 1);
+            let at = block as usize * 4096;
+            assert!(sample[at..at + 4096] == written, "block {block}");
+        }
+    }
+}

@@ -5,6 +5,8 @@ mod counters;
 mod files;
 mod finish;
 mod prepare;
+#[cfg(test)]
+mod tests;
 mod witness;
 
 use std::cell::RefCell;

@@ -237,3 +237,176 @@ fn frame(
     run.label = fresh.label.or(run.label);
     Ok((run, next))
 }
+
+#[cfg(test)]
+mod tests {
+    use flashlag_schema::scenario::Scenario;
+
+    use super::*;
+    use crate::target::Target as On;
+
+    const MIB: Bytes = Bytes::from_mib(1);
+
+    /// Writes within a file of a mebibyte, a mebibyte in all.
+    const WRITES: &str = r#"
+name = "writes"
+[[io]]
+name = "w"
+operation = "write"
+pattern = "random"
+block = "4KiB"
+span = "1MiB"
+bytes = "1MiB"
+[[step]]
+measure = ["w"]
+state = "new"
+"#;
+
+    const IDLE: &str = "name = \"idle\"\n[[step]]\nidle = \"1ms\"\n";
+
+    fn request(scenario: &str) -> Request {
+        let on = On::Directory(PathBuf::from("/nowhere"));
+        Request::new(Scenario::parse(scenario, &[]).unwrap(), on, 1)
+    }
+
+    fn space(available: Bytes) -> FreeSpace {
+        FreeSpace { total: Bytes::from_mib(100), free: available, available, block: Bytes(4096) }
+    }
+
+    fn cost_of(request: &Request, leave: Bytes, available: Bytes) -> Result<Estimate, RunError> {
+        cost(request, Path::new("/nowhere"), &[], leave, &space(available))
+    }
+
+    #[test]
+    fn a_run_needs_room_for_its_files_and_for_what_is_left_to_the_byte() {
+        let (asked, leave) = (request(WRITES), Bytes::from_mib(3));
+        let files = cost_of(&asked, leave, Bytes::from_mib(50)).unwrap().files();
+        assert!(files >= MIB, "{files}");
+        let room = files.plus(leave);
+        assert!(cost_of(&asked, leave, room).is_ok());
+        let short = cost_of(&asked, leave, room.minus(Bytes(1)));
+        assert!(matches!(short, Err(RunError::Room { .. })), "{short:?}");
+        // What writes nothing needs no room.
+        assert!(cost_of(&request(IDLE), leave, MIB).is_ok());
+    }
+
+    #[test]
+    fn a_budget_must_hold_the_files_and_bounds_what_is_said_to_be_written() {
+        let whole = cost_of(&request(WRITES), MIB, Bytes::from_mib(50)).unwrap();
+        assert!(whole.written > whole.files(), "{whole:?}");
+        let within = |budget| {
+            let asked = Request { budget: Some(budget), ..request(WRITES) };
+            cost_of(&asked, MIB, Bytes::from_mib(50))
+        };
+        assert_eq!(within(whole.files()).unwrap().written, whole.files());
+        assert_eq!(within(Bytes::from_mib(40)).unwrap(), whole);
+        let less = within(whole.files().minus(Bytes(1)));
+        assert!(matches!(less, Err(RunError::Budget { .. })), "{less:?}");
+    }
+
+    #[test]
+    fn a_target_is_a_directory_that_exists_on_storage() {
+        let home = tempfile::tempdir().unwrap();
+        assert!(check_directory(home.path()).is_ok());
+        assert!(storage_of(home.path()).is_ok());
+        let file = home.path().join("file");
+        std::fs::write(&file, "").unwrap();
+        let refused = |path: &Path| check_directory(path).unwrap_err().to_string();
+        assert!(refused(&file).contains("not a directory"));
+        assert!(refused(&home.path().join("none")).contains("No such file"));
+        let made_up = storage_of(Path::new("/proc")).unwrap_err().to_string();
+        assert!(made_up.contains("on no storage"), "{made_up}");
+    }
+
+    #[test]
+    fn directories_of_fills_elsewhere_are_those_that_the_steps_name() {
+        let named = request(
+            r#"
+name = "fills"
+[[io]]
+name = "level"
+operation = "write"
+pattern = "sequential"
+block = "64KiB"
+[[step]]
+fill = "level"
+[[step]]
+fill = "level"
+directory = "/elsewhere"
+"#,
+        );
+        assert_eq!(fill_directories(&named), ["/elsewhere"]);
+        assert_eq!(fill_directories(&request(WRITES)), Vec::<String>::new());
+    }
+
+    #[test]
+    fn only_the_option_discard_discards_at_once() {
+        let of = |options: &[&str]| {
+            let mut environment = Environment::default();
+            let options = options.iter().map(|option| (*option).to_owned()).collect();
+            environment.filesystem.options = Reading::Value(options);
+            discards_at_once(&environment)
+        };
+        assert!(of(&["rw", "discard"]) && !of(&["rw", "nodiscard"]) && !of(&[]));
+        assert!(!discards_at_once(&Environment::default()));
+    }
+
+    fn framed(request: &Request) -> Result<(Run, usize), RunError> {
+        let on = DirectoryRequest {
+            name: "/here".to_owned(),
+            path: PathBuf::from("/here"),
+            witness: None,
+            watches_stops: false,
+        };
+        frame(request, &on, Environment::default(), (MIB, "because".to_owned()))
+    }
+
+    /// A run of `request` that was interrupted before its third task.
+    fn interrupted(request: &Request) -> Run {
+        let (fresh, next) = framed(request).unwrap();
+        assert_eq!((next, fresh.started.is_some()), (0, true));
+        Run { status: RunStatus::Interrupted { next_step: 2 }, ..fresh }
+    }
+
+    fn resumed(request: &Request, earlier: Run) -> Result<(Run, usize), RunError> {
+        framed(&Request { resume: Some(Box::new(earlier)), ..request.clone() })
+    }
+
+    #[test]
+    fn a_run_goes_on_where_it_was_interrupted_without_the_phase_that_did_not_end() {
+        let asked = request(WRITES);
+        let mut earlier = interrupted(&asked);
+        earlier.label = Some("before".to_owned());
+        earlier.phases = flashlag_testing::small_run().phases;
+        earlier.phases.iter_mut().for_each(|phase| phase.cut_short = false);
+        earlier.phases[0].cut_short = true;
+        let kept = earlier.phases.len() - 1;
+        let (run, next) = resumed(&asked, earlier.clone()).unwrap();
+        assert_eq!((next, run.phases.len()), (2, kept));
+        assert!(run.phases.iter().all(|phase| !phase.cut_short));
+        assert_eq!((run.label.as_deref(), run.started), (Some("before"), earlier.started.clone()));
+        let labelled = Request { label: Some("now".to_owned()), ..asked.clone() };
+        let (run, _) = resumed(&labelled, earlier).unwrap();
+        assert_eq!(run.label.as_deref(), Some("now"));
+    }
+
+    #[test]
+    fn a_run_of_another_scenario_or_seed_a_complete_one_or_fios_does_not_go_on() {
+        let asked = request(WRITES);
+        let earlier = interrupted(&asked);
+        let refused = |asked: &Request, earlier: Run| resumed(asked, earlier).unwrap_err();
+        let other_seed = Request { seed: 2, ..asked.clone() };
+        for error in
+            [refused(&other_seed, earlier.clone()), refused(&request(IDLE), earlier.clone())]
+        {
+            assert!(error.to_string().contains("seed 1"), "{error}");
+        }
+        let complete = Run { status: RunStatus::Complete, ..earlier.clone() };
+        assert!(refused(&asked, complete).to_string().contains("complete"));
+        let mut fios = earlier;
+        fios.phases = flashlag_testing::small_run().phases;
+        fios.phases.truncate(1);
+        fios.phases[0].engine = EngineKind::Fio;
+        assert!(refused(&asked, fios).to_string().contains("fio"));
+    }
+}

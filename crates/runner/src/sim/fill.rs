@@ -102,3 +102,54 @@ impl<D: Device> Device for Placement<'_, D> {
         self.device.wait_until(time);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use flashlag_device::{Durability, Op, RamDevice, Service};
+
+    use super::*;
+
+    /// The blocks that eight writes in ascending order go to, and how full the storage is after each.
+    fn placed(order: Option<Permutation>) -> (Vec<u8>, Vec<u64>) {
+        let filled = Cell::new(Bytes(1000));
+        let block = Bytes(4096);
+        let ram = RamDevice::simulated(Bytes(8 * 4096), 1, block, Service::INSTANT, 1);
+        let mut device = Placement { device: ram, block, order, filled: &filled };
+        let request = |op, offset| Request {
+            slot: 0,
+            op,
+            offset: Bytes(offset),
+            length: block,
+            durability: Durability::None,
+        };
+        let mut levels = Vec::new();
+        let mut completed = Vec::new();
+        for number in 0..8u8 {
+            device.buffer(0).fill(number + 1);
+            device.submit(request(Op::Write, u64::from(number) * 4096)).unwrap();
+            device.reap(1, &mut completed).unwrap();
+            levels.push(filled.get().0);
+        }
+        assert_eq!(completed.len(), 8);
+        let Placement { device: mut ram, .. } = device;
+        let mut blocks = Vec::new();
+        for number in 0..8 {
+            ram.submit(request(Op::Read, number * 4096)).unwrap();
+            ram.reap(1, &mut completed).unwrap();
+            blocks.push(ram.buffer(0)[0]);
+        }
+        (blocks, levels)
+    }
+
+    #[test]
+    fn a_fill_writes_each_block_once_in_its_order_and_counts_every_byte_as_used() {
+        let (ascending, levels) = placed(None);
+        assert_eq!(ascending, [1, 2, 3, 4, 5, 6, 7, 8]);
+        assert_eq!(levels, [1, 2, 3, 4, 5, 6, 7, 8].map(|blocks| 1000 + blocks * 4096));
+        let (mut random, again) = placed(Some(Permutation::new(8, 3)));
+        assert_eq!(levels, again);
+        assert_ne!(random, ascending);
+        random.sort_unstable();
+        assert_eq!(random, ascending, "each block once");
+    }
+}

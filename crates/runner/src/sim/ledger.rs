@@ -68,3 +68,48 @@ impl LayerCounters {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Counters that are all `factor` times as far as at the start.
+    fn at(factor: u64, programmed: Option<u64>) -> LayerCounters {
+        LayerCounters {
+            calls: Bytes(factor * 100),
+            read: Bytes(factor * 200),
+            reads: factor * 3,
+            written: Bytes(factor * 400),
+            writes: factor * 5,
+            flushes: factor * 7,
+            programmed: programmed.map(Bytes),
+        }
+    }
+
+    #[test]
+    fn a_phase_has_what_each_layer_counted_between_its_edges_on_its_own_side() {
+        let between = at(5, Some(9000)).since(&at(2, Some(1000)));
+        let writes = between.ledger(Direction::Write, Bytes(77));
+        let reads = between.ledger(Direction::Read, Bytes(77));
+        assert_eq!(writes.app_bytes, Reading::Value(Bytes(77)));
+        assert_eq!(writes.syscall_bytes, Reading::Value(Bytes(300)));
+        assert_eq!(writes.storage_bytes, Reading::Value(Bytes(1200)));
+        assert_eq!(writes.block_bytes, writes.storage_bytes);
+        assert_eq!(reads.storage_bytes, Reading::Value(Bytes(600)));
+        assert_eq!(reads.block_bytes, reads.storage_bytes);
+        assert_eq!(
+            (writes.block_writes, reads.block_writes),
+            (Reading::Value(15), Reading::Value(9))
+        );
+        assert_eq!(writes.flushes, Reading::Value(21));
+        assert_eq!(writes.device_bytes, Reading::Value(Bytes(8000)));
+    }
+
+    #[test]
+    fn what_a_map_does_not_count_is_unavailable() {
+        for (now, before) in [(None, None), (Some(5), None), (None, Some(5))] {
+            let ledger = at(2, now).since(&at(1, before)).ledger(Direction::Write, Bytes(1));
+            assert!(ledger.device_bytes.value().is_none(), "{ledger:?}");
+        }
+    }
+}

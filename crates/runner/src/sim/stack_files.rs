@@ -87,3 +87,41 @@ pub(super) fn fits_memory(save: &Save) -> Result<(), String> {
         MEMORY.0 / each.max(1)
     ))
 }
+
+#[cfg(test)]
+mod tests {
+    use flashlag_schema::scenario::{Scenario, Test};
+    use flashlag_units::Nanos;
+
+    use super::*;
+
+    /// Rows of 1,008 bytes, which take 1,024 in a page, in one database.
+    fn save(statement: &str, rows: u64, saves: u64) -> Save {
+        let text = format!(
+            "name = \"s\"\n[[save]]\nname = \"many\"\nstatement = \"{statement}\"\n\
+             journal = \"wal\"\nrow = \"1008B\"\nrows = {rows}\nsaves = {saves}\n\
+             [[step]]\nmeasure = [\"many\"]\nstate = \"new\"\n"
+        );
+        let mut scenario = Scenario::parse(&text, &[]).unwrap();
+        match scenario.tests.remove("many") {
+            Some(Test::Save(save)) => save,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn databases_fit_up_to_a_gibibyte_of_rows_and_those_that_are_inserted() {
+        let most = (1 << 30) / 1024;
+        assert_eq!(fits_memory(&save("update", most, 1000)), Ok(()));
+        let error = fits_memory(&save("update", most + 1, 1000)).unwrap_err();
+        assert!(error.contains(&format!("take at most {most} rows")), "{error}");
+        assert_eq!(fits_memory(&save("insert", most - 1000, 1000)), Ok(()));
+        assert!(fits_memory(&save("insert", most - 999, 1000)).is_err());
+        // Where time ends the test, nobody knows how many are inserted.
+        let mut timed = save("insert", most, 1000);
+        timed.time = Some(flashlag_units::Text(Nanos::from_secs(1)));
+        assert_eq!(fits_memory(&timed), Ok(()));
+        let several = Save { databases: 2, ..save("update", most / 2 + 1, 1000) };
+        assert!(fits_memory(&several).is_err());
+    }
+}

@@ -90,3 +90,77 @@ pub(crate) fn flushes(phases: &[Phase], device: &str) -> Option<Check> {
         ),
     ))
 }
+
+#[cfg(test)]
+mod tests {
+    use flashlag_schema::{Mixed, Reading, State};
+    use flashlag_stats::Histogram;
+    use flashlag_testing::closed_loop_phase;
+    use flashlag_units::Nanos;
+
+    use super::*;
+
+    /// Three durable writes, one at a time, each with a flush.
+    fn durable() -> Phase {
+        let mut latency = Histogram::new();
+        (0..3).for_each(|_| latency.record(Nanos(1_000)));
+        let mut phase = closed_loop_phase("w", State::New, Operation::RandomWrite, &latency);
+        phase.durable = Durability::Fdatasync;
+        phase.queue_depth = 1;
+        phase.threads = 1;
+        phase.ledger.flushes = Reading::Value(3);
+        phase
+    }
+
+    fn status(change: impl FnOnce(&mut Phase)) -> Option<CheckStatus> {
+        let mut phase = durable();
+        change(&mut phase);
+        flushes(&[phase], "virtual").map(|check| check.status)
+    }
+
+    #[test]
+    fn each_durable_write_needs_a_flush_of_its_own() {
+        assert_eq!(status(|_| {}), Some(CheckStatus::Pass));
+        let flushed = |count: u64| status(|phase| phase.ledger.flushes = Reading::Value(count));
+        assert_eq!((flushed(4), flushed(2)), (Some(CheckStatus::Pass), Some(CheckStatus::Unknown)));
+        let uncounted = status(|phase| phase.ledger.flushes = Reading::unavailable("no count"));
+        assert_eq!(uncounted, Some(CheckStatus::Unknown));
+    }
+
+    #[test]
+    fn only_phases_of_durable_writes_one_at_a_time_say_anything_of_flushes() {
+        assert_eq!(status(|phase| phase.ops = 0), None);
+        assert_eq!(status(|phase| phase.durable = Durability::None), None);
+        assert_eq!(status(|phase| phase.queue_depth = 2), None);
+        assert_eq!(status(|phase| phase.mixed = Some(Mixed { read_percent: 70 })), None);
+        assert_eq!(status(|phase| phase.operation = Operation::RandomRead), None);
+        assert_eq!(flushes(&[], "virtual"), None);
+    }
+
+    #[test]
+    fn the_phases_without_flushes_are_named() {
+        let mut other = durable();
+        (other.name, other.ledger.flushes) = ("x".to_owned(), Reading::Value(0));
+        let check = flushes(&[durable(), other.clone()], "virtual");
+        assert_eq!(check.map(|check| check.phases), Some(vec![other.label()]));
+    }
+
+    const MIB: Bytes = Bytes::from_mib(1);
+
+    #[test]
+    fn a_simulation_is_judged_by_its_figures_and_fills_but_not_by_its_machine() {
+        let environment = Environment::default();
+        let fill =
+            Fill { name: "fill".to_owned(), leave: MIB, free: Bytes::from_mib(9), no_space: false };
+        let of = |phases: &[Phase]| {
+            trust(&environment, phases, &[fill.clone()], MIB, Bytes::from_mib(9))
+        };
+        let ids = |trust: &Trust| trust.checks.iter().map(|check| check.id).collect::<Vec<_>>();
+        let flushed = of(&[durable()]);
+        assert!(!ids(&flushed).iter().any(|id| OF_THE_MACHINE.contains(id)), "{flushed:?}");
+        assert!(ids(&flushed).contains(&CheckId::Accounting), "{flushed:?}");
+        let mut lost = durable();
+        lost.ledger.flushes = Reading::Value(0);
+        assert!(ids(&of(&[lost])).contains(&CheckId::FlushIsReal));
+    }
+}

@@ -1,0 +1,257 @@
+//! A directory of this machine as a world, and a short run on one.
+
+use std::time::{Duration, Instant};
+
+use flashlag_device::Budget;
+use flashlag_schema::scenario::{Scenario, Test};
+use flashlag_schema::{Check, CheckId, CheckStatus, DeviceCount, HostRequests, RunStatus};
+use flashlag_stats::live::Live;
+
+use super::prepare::{DirectoryRequest, prepare};
+use super::*;
+use crate::events::{Event, Observer};
+use crate::request::Request;
+use crate::target::Target;
+
+/// Each kind of phase, as short as it can be.
+const KINDS: &str = r#"
+name = "kinds"
+
+[[io]]
+name = "writes"
+operation = "write"
+pattern = "random"
+block = "4KiB"
+span = "1MiB"
+bytes = "256KiB"
+durable = "fdatasync"
+
+[[io]]
+name = "reads"
+operation = "read"
+pattern = "sequential"
+block = "64KiB"
+span = "2MiB"
+bytes = "2MiB"
+threads = 2
+background = "beside"
+
+[[io]]
+name = "beside"
+operation = "write"
+pattern = "random"
+block = "4KiB"
+span = "1MiB"
+time = "10s"
+
+[[save]]
+name = "saves"
+journal = "wal"
+rows = 20
+saves = 10
+
+[[io]]
+name = "level"
+operation = "write"
+pattern = "sequential"
+block = "64KiB"
+bytes = "4MiB"
+
+[[step]]
+measure = ["writes", "reads", "saves"]
+state = "new"
+
+[[step]]
+fill = "level"
+
+[[step]]
+delete = true
+"#;
+
+struct Silent;
+
+impl Observer for Silent {
+    fn event(&mut self, _: Event<'_>) {}
+}
+
+fn request(directory: &Path) -> Request {
+    let target = Target::Directory(directory.to_owned());
+    let request = Request::new(Scenario::parse(KINDS, &[]).unwrap(), target, 1);
+    Request { leave: Some(Bytes::from_mib(1)), verify: true, ..request }
+}
+
+fn check(run: &Run, id: CheckId) -> &Check {
+    run.trust.checks.iter().find(|check| check.id == id).unwrap()
+}
+
+#[test]
+fn a_run_measures_each_kind_of_phase_judges_it_and_leaves_nothing_behind() {
+    let directory = tempfile::tempdir().unwrap();
+    let run = crate::run(request(directory.path()), &mut Silent).unwrap();
+    assert_eq!(run.status, RunStatus::Complete);
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0);
+    let names: Vec<&str> = run.phases.iter().map(|phase| phase.name.as_str()).collect();
+    assert_eq!(names, ["writes", "reads", "saves", "level"]);
+    let [writes, reads, saves, level] = run.phases.as_slice() else { panic!() };
+    assert_eq!([writes.ops, reads.ops, saves.ops, level.ops], [64, 32, 10, 64]);
+    // In order and apart, on one clock.
+    for pair in run.phases.windows(2) {
+        assert!(pair[1].began_ns >= pair[0].began_ns.plus(pair[0].elapsed_ns), "{pair:#?}");
+    }
+    let written = writes.ledger.syscall_bytes.value().copied().unwrap();
+    assert!(written >= Bytes::from_kib(256) && written < Bytes::from_mib(1), "{written}");
+    let beside = reads.ledger.syscall_bytes.value().copied().unwrap();
+    assert!(beside >= Bytes::from_mib(2), "{beside} read, in two threads");
+    let has_meter = ThreadWaitMeter::open().is_ok();
+    assert_eq!(writes.time.value().is_some(), has_meter);
+    let warm = run.environment.storage_temperature_millicelsius.value().is_some();
+    let intervals = run.phases.iter().flat_map(|phase| &phase.intervals);
+    assert!(intervals.into_iter().all(|one| warm || one.temperature_millicelsius.is_none()));
+    assert_judged(&run);
+}
+
+/// What each check was given shows in what it says.
+fn assert_judged(run: &Run) {
+    assert_eq!(check(run, CheckId::DataVerified).status, CheckStatus::Pass);
+    assert_eq!(check(run, CheckId::PayloadIncompressible).status, CheckStatus::Pass);
+    // The fill ended by its bytes and left far more than the mebibyte that it was to spare.
+    let room = check(run, CheckId::FreeSpace);
+    assert_eq!(room.status, CheckStatus::Fail, "{room:?}");
+    assert!(room.detail.contains("1.0 MB was to be spared"), "{room:?}");
+    let clock = check(run, CheckId::Clock);
+    assert!(clock.detail.contains("clocks agree over"), "from the baseline to the end: {clock:?}");
+    let stopped = check(run, CheckId::NeverStopped);
+    assert!(stopped.detail.contains("4 phases looked at"), "{stopped:?}");
+    let bypass = check(run, CheckId::CacheBypass);
+    assert!(bypass.detail.contains("This process counted"), "{bypass:?}");
+}
+
+/// A device that counts how often it is asked.
+#[derive(Debug, Default)]
+struct Counting {
+    begun: Vec<String>,
+    asked: u64,
+}
+
+impl Witness for Counting {
+    fn phase_begins(&mut self, label: &str) {
+        self.begun.push(label.to_owned());
+    }
+
+    fn count(&mut self) -> Option<DeviceCount> {
+        self.asked += 1;
+        let host = HostRequests { writes: self.asked, ..HostRequests::default() };
+        Some(DeviceCount { host, ..DeviceCount::default() })
+    }
+
+    fn phase_note(&self) -> Option<String> {
+        self.begun.last().map(|label| format!("after {label}"))
+    }
+}
+
+/// A device without notes.
+#[derive(Debug)]
+struct Mute;
+
+impl Witness for Mute {
+    fn phase_begins(&mut self, _: &str) {}
+
+    fn count(&mut self) -> Option<DeviceCount> {
+        None
+    }
+}
+
+fn world(directory: &Path, witness: Option<Box<dyn Witness>>) -> Directory<'static> {
+    let on = DirectoryRequest {
+        name: "here".to_owned(),
+        path: directory.to_owned(),
+        witness,
+        watches_stops: true,
+    };
+    let (work, first, cost) = prepare(request(directory), on).unwrap();
+    assert_eq!((first, cost.leave.0), (0, Bytes::from_mib(1)));
+    work.world
+}
+
+#[test]
+fn the_device_below_is_asked_at_both_edges_of_a_phase_and_for_its_note() {
+    let directory = tempfile::tempdir().unwrap();
+    let watched = world(directory.path(), Some(Box::new(Counting::default())));
+    watched.phase_begins("new: writes");
+    assert_eq!(watched.phase_note().as_deref(), Some("after new: writes"));
+    let (before, after) = (watched.counters(Edge::Begin), watched.counters(Edge::End));
+    let ledger = watched.ledger((&before, &after), Direction::Write, Bytes(7));
+    assert_eq!(ledger.block_writes.value(), Some(&1));
+    assert_eq!(ledger.app_bytes.value(), Some(&Bytes(7)));
+    watched.abandon();
+    let mute = world(directory.path(), Some(Box::new(Mute)));
+    assert_eq!(mute.phase_note(), None);
+    mute.abandon();
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "all is removed");
+}
+
+#[test]
+fn waiting_takes_its_time_unless_it_is_stopped() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut world = world(directory.path(), None);
+    assert!(world.phase_note().is_none() && world.counters(Edge::Begin).device.is_none());
+    let (before, begun) = (world.now(), Instant::now());
+    world.idle(Nanos::from_millis(30), &AtomicBool::new(false));
+    let waited = world.now().since(before);
+    assert!(waited >= Nanos::from_millis(30), "{waited}");
+    assert!(Duration::from(waited) <= begun.elapsed(), "of one clock");
+    world.idle(Nanos::from_secs(3600), &AtomicBool::new(true));
+    assert!(begun.elapsed() < Duration::from_secs(60), "stopped");
+    assert!(world.stops().is_some_and(|stops| stops.len() < 100), "this process is watched");
+    world.abandon();
+}
+
+#[test]
+fn files_are_sized_in_grains_and_missed_where_they_are_gone() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut world = world(directory.path(), None);
+    assert_eq!(world.storage_size(), free_space(directory.path()).ok().map(|free| free.total));
+    let (span, stop) = (Bytes::from_mib(1), std::sync::Arc::default());
+    let controls = Controls { seed: 1, stop, budget: None, verify: false };
+    let (files, written) = world.lay_out(Role::Test, span, &controls).unwrap();
+    assert_eq!((world.size_of(&files), written), (span, span));
+    assert!(world.most_to_lay_out(span) >= written.plus(Bytes(1)));
+    assert!(world.files(Role::Test, span).is_some());
+    assert!(world.files(Role::Background, span).is_none());
+    assert!(world.check_present().is_ok());
+    std::fs::remove_file(files.path(0)).unwrap();
+    assert!(world.check_present().is_err());
+    let databases = world.saves_directory().unwrap();
+    assert!(databases.starts_with(directory.path()) && databases.is_dir());
+    let database = databases.join("0.db");
+    std::fs::write(&database, "rows").unwrap();
+    world.databases = Some(files::databases(&databases).unwrap());
+    assert!(world.check_databases().is_ok());
+    world.databases = Some(files::databases(&databases).unwrap());
+    std::fs::remove_file(&database).unwrap();
+    assert!(world.check_databases().is_err());
+    assert!(world.check_databases().is_ok(), "asked once of each test");
+    world.abandon();
+}
+
+#[test]
+fn a_fill_shows_its_progress_keeps_to_the_budget_and_is_deleted() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut world = world(directory.path(), None);
+    let scenario = Scenario::parse(KINDS, &[]).unwrap();
+    let Some(Test::Io(io)) = scenario.tests.get("level") else { panic!("a fill") };
+    let place = world.next_fill(None).unwrap();
+    assert_eq!(place.1, "fill0");
+    assert!(world.free_at(&place) > Bytes::from_mib(8));
+    let (live, budget) = (Arc::<Live>::default(), Budget::of(Bytes::from_mib(2)));
+    let stop = std::sync::Arc::default();
+    let controls = Controls { seed: 1, stop, budget: Some(budget), verify: false };
+    let order = FillOrder { io, leave: Bytes::from_mib(1), seed: 1, live: Arc::clone(&live) };
+    let filled = world.fill(&place, order, &controls).unwrap();
+    assert!(filled.driven.out_of_budget);
+    assert_eq!(filled.driven.written, Bytes::from_mib(2));
+    assert_eq!(live.snapshot().bytes, Bytes::from_mib(2));
+    let deleted = world.delete_fills().unwrap().unwrap();
+    assert!(deleted >= Bytes::from_mib(2), "{deleted}");
+    world.abandon();
+}
