@@ -12,6 +12,7 @@ use super::*;
 use crate::events::{Event, Observer};
 use crate::request::Request;
 use crate::target::Target;
+use crate::work::Work;
 
 /// Each kind of phase, as short as it can be.
 const KINDS: &str = r#"
@@ -99,7 +100,8 @@ fn a_run_measures_each_kind_of_phase_judges_it_and_leaves_nothing_behind() {
         assert!(pair[1].began_ns >= pair[0].began_ns.plus(pair[0].elapsed_ns), "{pair:#?}");
     }
     let written = writes.ledger.syscall_bytes.value().copied().unwrap();
-    assert!(written >= Bytes::from_kib(256) && written < Bytes::from_mib(1), "{written}");
+    // At least: the kernel counts the other tests of this process too.
+    assert!(written >= Bytes::from_kib(256), "{written}");
     let beside = reads.ledger.syscall_bytes.value().copied().unwrap();
     assert!(beside >= Bytes::from_mib(2), "{beside} read, in two threads");
     let has_meter = ThreadWaitMeter::open().is_ok();
@@ -162,6 +164,10 @@ impl Witness for Mute {
 }
 
 fn world(directory: &Path, witness: Option<Box<dyn Witness>>) -> Directory<'static> {
+    work(directory, witness).world
+}
+
+fn work(directory: &Path, witness: Option<Box<dyn Witness>>) -> Work<Directory<'static>> {
     let on = DirectoryRequest {
         name: "here".to_owned(),
         path: directory.to_owned(),
@@ -170,7 +176,30 @@ fn world(directory: &Path, witness: Option<Box<dyn Witness>>) -> Directory<'stat
     };
     let (work, first, cost) = prepare(request(directory), on).unwrap();
     assert_eq!((first, cost.leave.0), (0, Bytes::from_mib(1)));
-    work.world
+    work
+}
+
+#[test]
+fn room_is_judged_by_the_free_space_and_the_runs_own_files_at_its_end() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut work = work(directory.path(), None);
+    let mut phases = flashlag_testing::small_run().phases;
+    phases.truncate(1);
+    phases[0].state = flashlag_schema::State::New;
+    (work.run.phases, work.evidence.phases) = (phases, vec![None]);
+    work.refresh();
+    let room = check(&work.run, CheckId::FreeSpace).clone();
+    assert_eq!(room.status, CheckStatus::Pass, "{room:?}");
+    assert!(room.detail.contains("1.0 MB is to stay free"), "{room:?}");
+    // Nobody has that much; this run's own files are not why.
+    work.evidence.leave = Bytes(u64::MAX / 2);
+    work.refresh();
+    let room = check(&work.run, CheckId::FreeSpace).clone();
+    assert_eq!(room.status, CheckStatus::Fail, "{room:?}");
+    assert!(room.advice.as_ref().is_some_and(|text| text.contains("something else")), "{room:?}");
+    let written = work.run.wear.block_bytes.value();
+    assert_eq!(written.is_some(), work.world.probe.counters().disk.value().is_some());
+    work.world.abandon();
 }
 
 #[test]
