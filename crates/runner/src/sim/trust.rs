@@ -153,7 +153,7 @@ mod tests {
         let fill =
             Fill { name: "fill".to_owned(), leave: MIB, free: Bytes::from_mib(9), no_space: false };
         let of = |phases: &[Phase]| {
-            trust(&environment, phases, &[fill.clone()], MIB, Bytes::from_mib(9))
+            trust(&environment, phases, std::slice::from_ref(&fill), MIB, Bytes::from_mib(9))
         };
         let ids = |trust: &Trust| trust.checks.iter().map(|check| check.id).collect::<Vec<_>>();
         let flushed = of(&[durable()]);
