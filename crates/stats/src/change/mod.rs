@@ -153,3 +153,81 @@ impl ChangePoint {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::histogram::Histogram;
+
+    const SECOND: Nanos = Nanos::from_secs(1);
+
+    /// One interval a second of a hundred operations of each of these milliseconds.
+    fn series(latencies: &[u64], bytes: u64) -> Vec<Interval> {
+        let interval = |(index, millis): (usize, &u64)| {
+            let mut histogram = Histogram::new();
+            (0..100).for_each(|_| histogram.record(Nanos::from_millis(*millis)));
+            Interval {
+                ends: Nanos(SECOND.0 * (index as u64 + 1)),
+                bytes: Bytes(bytes),
+                filled: None,
+                temperature_millicelsius: None,
+                exact: (Nanos::from_millis(*millis), Nanos::from_millis(*millis), histogram.sum()),
+                buckets: histogram.occupied().collect(),
+            }
+        };
+        latencies.iter().enumerate().map(interval).collect()
+    }
+
+    #[test]
+    fn a_rate_is_of_bytes_and_of_operations_where_no_bytes_are_counted() {
+        assert_eq!(rates(&series(&[5, 5], 4096)), [4096.0, 4096.0]);
+        assert_eq!(rates(&series(&[5, 5], 0)), [100.0, 100.0]);
+        assert_eq!(rates(&[]), Vec::<f64>::new());
+    }
+
+    #[test]
+    fn a_change_of_latency_is_named_unless_throughput_changed_within_five_intervals() {
+        let steps = [vec![2u64; 30], vec![8; 30]].concat();
+        let series = series(&steps, 4096);
+        let found = |starts: &[usize]| {
+            let known: Vec<_> = starts.iter().map(|start| *start..60).collect();
+            latency_changes(&series, &known)
+        };
+        let [ref change] = found(&[0])[..] else { panic!("{:?}", found(&[0])) };
+        assert_eq!((change.kind, change.at), (ChangePointKind::Slower, Nanos(30 * SECOND.0)));
+        assert_eq!(change.written, Bytes(30 * 4096));
+        let (before, after) = change.latency.unwrap();
+        let near = |found: Nanos, millis: u64| found.0.abs_diff(millis * 1_000_000) < 80_000;
+        assert!(near(before, 2) && near(after, 8), "{change:?}");
+        assert_eq!(found(&[0, 36]).len(), 1);
+        assert_eq!((found(&[0, 35]).len(), found(&[0, 25]).len()), (0, 0));
+        assert_eq!(found(&[0, 24]).len(), 1);
+    }
+
+    #[test]
+    fn latency_that_falls_is_faster() {
+        let steps = [vec![8u64; 30], vec![2; 30]].concat();
+        let found = latency_changes(&series(&steps, 4096), &[]);
+        assert_eq!(found.iter().map(|one| one.kind).collect::<Vec<_>>(), [ChangePointKind::Faster]);
+    }
+
+    #[test]
+    fn periodic_stalls_are_after_all_that_was_written_in_whole_intervals_before_the_first() {
+        // Every two seconds from 3 s on: three whole intervals before the first, one of which ends there.
+        let stall = |number: u64| Stall {
+            at: Nanos(SECOND.0 * (3 + 2 * number)),
+            length: Nanos::from_millis(100),
+            behind: Nanos::ZERO,
+            split: None,
+        };
+        let stalls: Vec<Stall> = (0..8).map(stall).collect();
+        let found = periodic_stalls(&series(&[5; 20], 4096), &stalls).unwrap();
+        assert_eq!((found.at, found.period), (Nanos::from_secs(3), Some(Nanos::from_secs(2))));
+        assert_eq!((found.kind, found.stalls), (ChangePointKind::PeriodicStalls, 8));
+        assert_eq!(
+            found.written,
+            Bytes(2 * 4096),
+            "the interval that ends with it is not before it"
+        );
+    }
+}
