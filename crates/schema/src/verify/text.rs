@@ -73,3 +73,54 @@ impl<'a> Tokens<'a> {
         self.at = end + 1;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn changed(stored: &str, written: &str) -> Option<(String, String, String)> {
+        first_changed_number(stored, written).map(|one| (one.path, one.stored, one.recomputed))
+    }
+
+    fn at(path: &str, stored: &str, written: &str) -> Option<(String, String, String)> {
+        Some((path.to_owned(), stored.to_owned(), written.to_owned()))
+    }
+
+    #[test]
+    fn the_same_numbers_are_the_same_whatever_stands_between_them() {
+        assert_eq!(changed("{\"a\":[1,-2.5e-3]}", "{ \"a\": [\n 1,\t-2.5e-3 ] }"), None);
+        assert_eq!(changed("{}", "{}"), None);
+        assert_eq!(changed("7", "7"), None);
+    }
+
+    #[test]
+    fn a_number_is_all_of_its_digits_sign_point_and_exponent() {
+        for (stored, written) in [
+            ("1.5e+3", "1500"),
+            ("1e3", "1000.0"),
+            ("1E3", "1e3"),
+            ("-1", "1"),
+            ("0.30000000000000004", "0.3"),
+            ("12", "1"),
+        ] {
+            let texts = (format!("{{\"k\": {stored}}}"), format!("{{\"k\": {written}}}"));
+            assert_eq!(changed(&texts.0, &texts.1), at("k", stored, written));
+        }
+    }
+
+    #[test]
+    fn digits_in_strings_are_no_numbers_and_the_last_string_names_the_next_number() {
+        assert_eq!(changed("{\"a1\": \"23\"}", "{\"a1\": \"45\"}"), None);
+        let stored = r#"{"first": 1, "a \"2\" \\": 3, "last": [4, 5]}"#;
+        assert_eq!(changed(stored, stored), None);
+        let other = r#"{"first": 1, "a \"2\" \\": 3, "last": [4, 6]}"#;
+        assert_eq!(changed(stored, other), at("last", "5", "6"));
+        assert_eq!(changed(r#"{"x": "\"", "y": 1}"#, r#"{"x": "\"", "y": 2}"#), at("y", "1", "2"));
+    }
+
+    #[test]
+    fn a_number_too_many_or_too_few_is_a_change() {
+        assert_eq!(changed("{\"k\": [1, 2]}", "{\"k\": [1]}"), at("k", "2", "no number"));
+        assert_eq!(changed("{\"k\": [1]}", "{\"k\": [1, 2]}"), at("k", "no number", "2"));
+    }
+}
