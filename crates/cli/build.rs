@@ -1,4 +1,5 @@
-//! The commit that the program is built from, for every run file: `FLASHLAG_COMMIT`.
+//! The commit that the program is built from, for every run file: `FLASHLAG_COMMIT`. And a release
+//! without unwind tables.
 //!
 //! In this crate, since a change of any product source rebuilds it anyway: nothing else is built
 //! again because of a commit. Without git, or outside of flashlag's own repository, the variable is
@@ -14,9 +15,25 @@ fn main() {
     println!("cargo::rerun-if-env-changed=FLASHLAG_COMMIT");
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     watch(&root);
+    leave_out_unwind_tables();
     let given = std::env::var("FLASHLAG_COMMIT").ok().filter(|given| !given.is_empty());
     if let Some(commit) = given.or_else(|| commit(&root)) {
         println!("cargo::rustc-env=FLASHLAG_COMMIT={commit}");
+    }
+}
+
+/// Has the linker leave out the unwind tables of a release, an eighth of its bytes: it aborts at a
+/// panic (`panic = "abort"`), so nothing unwinds. rustc's flag for that can't be set for one profile,
+/// and would leave the tables of the standard library and of SQLite.
+fn leave_out_unwind_tables() {
+    println!("cargo::rerun-if-changed=no-unwind-tables.ld");
+    let is_release = std::env::var("PROFILE").is_ok_and(|profile| profile == "release");
+    let is_linux = std::env::var("CARGO_CFG_TARGET_OS").is_ok_and(|system| system == "linux");
+    // GNU ld and LLD read linker scripts; a linker that somebody chose, such as mold, may not.
+    let flags = std::env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
+    if is_release && is_linux && !flags.contains("-fuse-ld=") {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("no-unwind-tables.ld");
+        println!("cargo::rustc-link-arg-bins=-Wl,-T,{}", script.display());
     }
 }
 
