@@ -1,76 +1,172 @@
-use flashlag_units::did_you_mean;
+use flashlag_units::{Bytes, Nanos, did_you_mean};
 use thiserror::Error;
 
+use super::builtin::names;
 use crate::hint::with_hint;
+use crate::target::TargetError;
 
 /// Why a profile can't be used: the parameter, and what is allowed.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("{message}")]
-pub struct ProfileError {
-    message: String,
+pub enum ProfileError {
+    /// A file that can't be read.
+    #[error("{reason}")]
+    File {
+        /// The kind of the system's error.
+        kind: std::io::ErrorKind,
+        /// The system's message.
+        reason: String,
+    },
+    /// A name of no built-in profile.
+    #[error(
+        "there is none of that name; there are {}, or give a TOML file{}",
+        names().collect::<Vec<_>>().join(", "),
+        did_you_mean(.0, names())
+    )]
+    NoSuch(String),
+    /// A text that is no TOML.
+    #[error("line {line}: {}", .source.message())]
+    Syntax {
+        /// The line, from 1 on.
+        line: usize,
+        /// The parser's error.
+        source: Box<toml::de::Error>,
+    },
+    /// An unknown or missing key before the first section, or a value of another type.
+    #[error("the profile's head: {}", with_hint(.0.message()))]
+    Head(#[source] Box<toml::de::Error>),
+    /// A parameter outside of any section.
+    #[error(
+        "`{0}` is no section: parameters stand in a section, as `[nand]` and then \
+         `read = {{ value = \"50us\", source = \"…\" }}`"
+    )]
+    NoSection(String),
+    /// A parameter that is not written as one.
+    #[error(
+        "{key}: {}; write {{ value = …, source = \"…\" }}, and where it was fitted \
+         range = […, …] and fitted = […]",
+        with_hint(.source.message())
+    )]
+    Parameter {
+        /// The parameter.
+        key: String,
+        /// The parser's error.
+        source: Box<toml::de::Error>,
+    },
+    /// An unknown or missing parameter, or a value of another type.
+    #[error("{}", of_model(.0))]
+    Model(#[source] Box<toml::de::Error>),
+    /// A change of a parameter that the profile lacks.
+    #[error(
+        "no parameter `{key}`; there are {}{}",
+        .known.join(", "),
+        did_you_mean(.key, .known.iter().map(String::as_str))
+    )]
+    Unknown {
+        /// The parameter.
+        key: String,
+        /// The profile's parameters.
+        known: Vec<String>,
+    },
+    /// A change of a parameter to a value of another type.
+    #[error("{key}: `{text}` is not {expected}")]
+    Value {
+        /// The parameter.
+        key: String,
+        /// The value as it was written.
+        text: String,
+        /// The type: `a whole number`.
+        expected: &'static str,
+    },
+    /// A filesystem that can't be simulated, or an option that it does not have.
+    #[error("{key}: {source}")]
+    Mount {
+        /// The key: `check.filesystem`.
+        key: &'static str,
+        /// What is wrong, and what there is.
+        source: Box<TargetError>,
+    },
+    /// A value that makes no device.
+    #[error("{key}: {fault}")]
+    Fault {
+        /// The parameter.
+        key: &'static str,
+        /// What is wrong with its value.
+        fault: ParameterFault,
+    },
+}
+
+/// Why a value of a profile makes no device.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ParameterFault {
+    /// A text of several lines, or with a control character.
+    #[error("it is one line, without an end of a line or a control character")]
+    NoLine,
+    /// A count out of its range.
+    #[error("{count} is not between 1 and {most}")]
+    Count {
+        /// The count.
+        count: u32,
+        /// The highest that can be simulated.
+        most: u32,
+    },
+    /// A size of the flash's geometry that no flash has.
+    #[error("{} bytes are no power of two from 512 on", .0.0)]
+    Size(Bytes),
+    /// A time of a flash operation out of its range.
+    #[error("{0} is not between 1 ns and 10 s")]
+    Time(Nanos),
+    /// A slice of collection out of its range.
+    #[error("not between 1 ns and 60 s")]
+    Slice,
+    /// A rate of a bus or an interface that is too low.
+    #[error("less than 1 kB a second")]
+    Rate,
+    /// No spare blocks.
+    #[error("a device without spare blocks can't reclaim any")]
+    NoSpare,
+    /// A capacity out of its range.
+    #[error("not between 1 MiB and 16 TiB")]
+    Capacity,
+    /// A mapping unit or a program unit larger than a block.
+    #[error("it is larger than a block of {} bytes", .0.0)]
+    LargerThanBlock(Bytes),
+    /// A map on flash with too small a cache.
+    #[error("a map on flash needs a cache of 4 KiB or more")]
+    MapCache,
+    /// A log-block map with too few log blocks.
+    #[error("a log-block map needs two or more")]
+    LogBlocks,
+    /// No open unit.
+    #[error("one unit at least must be open")]
+    OpenUnits,
+    /// Collection by random choices without any.
+    #[error("d_choices draws one block or more")]
+    Choices,
+    /// A share out of its range.
+    #[error("{0} is not between 0 and 0.5")]
+    Share(String),
+    /// A number of retries out of its range.
+    #[error("not between 0 and 1000")]
+    Retries,
 }
 
 impl ProfileError {
-    pub(super) fn new(message: String) -> ProfileError {
-        ProfileError { message }
-    }
-
     pub(super) fn file(error: &std::io::Error) -> ProfileError {
-        ProfileError::new(error.to_string())
+        ProfileError::File { kind: error.kind(), reason: error.to_string() }
     }
 
-    pub(super) fn no_such(name: &str, names: &[&str]) -> ProfileError {
-        let (near, names) = (did_you_mean(name, names.iter().copied()), names.join(", "));
-        ProfileError::new(format!(
-            "there is none of that name; there are {names}, or give a TOML file{near}"
-        ))
-    }
-
-    pub(super) fn text(text: &str, error: &toml::de::Error) -> ProfileError {
-        let at = error.span().map_or(0, |span| span.start.min(text.len()));
+    pub(super) fn syntax(text: &str, source: toml::de::Error) -> ProfileError {
+        let at = source.span().map_or(0, |span| span.start.min(text.len()));
         let line = text.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count() + 1;
-        ProfileError::new(format!("line {line}: {}", error.message()))
+        ProfileError::Syntax { line, source: Box::new(source) }
     }
+}
 
-    pub(super) fn head(error: &toml::de::Error) -> ProfileError {
-        ProfileError::new(format!("the profile's head: {}", with_hint(error.message())))
-    }
-
-    pub(super) fn stray(key: &str) -> ProfileError {
-        ProfileError::new(format!(
-            "`{key}` is no section: parameters stand in a section, as `[nand]` and then \
-             `read = {{ value = \"50us\", source = \"…\" }}`"
-        ))
-    }
-
-    pub(super) fn parameter(key: &str, error: &toml::de::Error) -> ProfileError {
-        ProfileError::new(format!(
-            "{key}: {}; write {{ value = …, source = \"…\" }}, and where it was fitted \
-             range = […, …] and fitted = […]",
-            with_hint(error.message())
-        ))
-    }
-
-    pub(super) fn model(error: &toml::de::Error) -> ProfileError {
-        // The path to the field is in the error's display, its message alone lacks it.
-        let text = error.to_string();
-        let text: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-        let near = with_hint(error.message());
-        let near = near.strip_prefix(error.message()).unwrap_or_default();
-        ProfileError::new(format!("{}{near}", text.join(" ")))
-    }
-
-    pub(super) fn unknown(key: &str, all: &[&str]) -> ProfileError {
-        let near = did_you_mean(key, all.iter().copied());
-        ProfileError::new(format!("no parameter `{key}`; there are {}{near}", all.join(", ")))
-    }
-
-    pub(super) fn value(key: &str, text: &str, what: &str) -> ProfileError {
-        ProfileError::new(format!("{key}: `{text}` is not {what}"))
-    }
-
-    /// `key` makes no device: `why`.
-    pub(super) fn meaning(key: &str, why: &str) -> ProfileError {
-        ProfileError::new(format!("{key}: {why}"))
-    }
+/// The error with the path to the field, which its message alone lacks.
+fn of_model(error: &toml::de::Error) -> String {
+    let text = error.to_string();
+    let text: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let near = with_hint(error.message());
+    let near = near.strip_prefix(error.message()).unwrap_or_default();
+    format!("{}{near}", text.join(" "))
 }

@@ -25,7 +25,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 pub use builtin::{builtin_profile, names};
-pub use error::ProfileError;
+pub use error::{ParameterFault, ProfileError};
 pub use fitted_from::{FittedFrom, bad_fit};
 pub use front::{BufferModel, HostModel, SlcFull, SlcModel, TrimKind, TrimModel};
 pub use model::{CellKind, GcModel, GcPolicy, MapKind, MapModel, Model, NandModel, WearModel};
@@ -122,7 +122,7 @@ fn check_mounts(head: &ProfileHead) -> Result<(), ProfileError> {
     });
     own.chain(checks).filter_map(|(key, mount)| Some((key, mount?))).try_for_each(|(key, mount)| {
         let parsed = MountSpec::parse(Kind::Sim, mount);
-        parsed.map(drop).map_err(|error| ProfileError::meaning(key, &error.to_string()))
+        parsed.map(drop).map_err(|error| ProfileError::Mount { key, source: Box::new(error) })
     })
 }
 
@@ -135,10 +135,11 @@ impl Profile {
     /// # Errors
     /// What is wrong, by the parameter's name, and what is allowed.
     pub fn parse(text: &str) -> Result<Profile, ProfileError> {
-        let table: toml::Table = text.parse().map_err(|error| ProfileError::text(text, &error))?;
+        let table: toml::Table = text.parse().map_err(|error| ProfileError::syntax(text, error))?;
         let (head, sections): (toml::Table, toml::Table) =
             table.into_iter().partition(|(key, _)| HEAD_KEYS.contains(&key.as_str()));
-        let head: ProfileHead = head.try_into().map_err(|error| ProfileError::head(&error))?;
+        let head: ProfileHead =
+            head.try_into().map_err(|error| ProfileError::Head(Box::new(error)))?;
         let lines = [
             ("name", &head.name),
             ("about", &head.about),
@@ -148,8 +149,7 @@ impl Profile {
         if let Some((key, _)) =
             lines.into_iter().find(|(_, text)| !text.chars().all(flashlag_units::is_printable))
         {
-            let why = "it is one line, without an end of a line or a control character";
-            return Err(ProfileError::meaning(key, why));
+            return Err(ProfileError::Fault { key, fault: ParameterFault::NoLine });
         }
         check_mounts(&head)?;
         let profile = Profile {
@@ -176,7 +176,7 @@ impl Profile {
             None if name.ends_with(".toml") || Path::new(name).is_file() => {
                 std::fs::read_to_string(name).map_err(|error| ProfileError::file(&error))?
             }
-            None => return Err(ProfileError::no_such(name, &names().collect::<Vec<_>>())),
+            None => return Err(ProfileError::NoSuch(name.to_owned())),
         };
         Profile::parse(&text)
     }
@@ -195,13 +195,14 @@ impl Profile {
                 let inner =
                     table.entry(part).or_insert_with(|| toml::Value::Table(toml::Table::new()));
                 let toml::Value::Table(inner) = inner else {
-                    return Err(ProfileError::stray(key));
+                    return Err(ProfileError::NoSection(key.clone()));
                 };
                 table = inner;
             }
             table.insert(name.to_owned(), parameter.value.clone());
         }
-        let model: Model = sections.try_into().map_err(|error| ProfileError::model(&error))?;
+        let model: Model =
+            sections.try_into().map_err(|error| ProfileError::Model(Box::new(error)))?;
         validate::validate(&model)?;
         Ok(model)
     }
@@ -213,8 +214,8 @@ impl Profile {
     pub fn with(&self, key: &str, value: &str) -> Result<Profile, ProfileError> {
         let mut changed = self.clone();
         let Some(parameter) = changed.parameters.get_mut(key) else {
-            let all: Vec<&str> = self.parameters.keys().map(String::as_str).collect();
-            return Err(ProfileError::unknown(key, &all));
+            let known = self.parameters.keys().cloned().collect();
+            return Err(ProfileError::Unknown { key: key.to_owned(), known });
         };
         parameter.set(key, value)?;
         changed.model()?;

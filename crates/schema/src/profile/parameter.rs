@@ -78,7 +78,8 @@ impl Parameter {
     /// # Errors
     /// A text of another type than the present value.
     pub(super) fn set(&mut self, key: &str, text: &str) -> Result<(), ProfileError> {
-        let wrong = |what: &str| ProfileError::value(key, text, what);
+        let wrong =
+            |expected| ProfileError::Value { key: key.to_owned(), text: text.to_owned(), expected };
         self.value = match &self.value {
             toml::Value::Integer(_) => {
                 toml::Value::Integer(text.parse().map_err(|_| wrong("a whole number"))?)
@@ -110,7 +111,7 @@ pub(super) fn read_all(sections: toml::Table) -> Result<BTreeMap<String, Paramet
     let mut parameters = BTreeMap::new();
     for (section, table) in sections {
         let toml::Value::Table(table) = table else {
-            return Err(ProfileError::stray(&section));
+            return Err(ProfileError::NoSection(section));
         };
         for (name, value) in table {
             let key = format!("{section}.{name}");
@@ -137,7 +138,9 @@ fn read_one(
     value: toml::Value,
     into: &mut BTreeMap<String, Parameter>,
 ) -> Result<(), ProfileError> {
-    let parameter = value.try_into().map_err(|error| ProfileError::parameter(&key, &error))?;
+    let parameter = value
+        .try_into()
+        .map_err(|error| ProfileError::Parameter { key: key.clone(), source: Box::new(error) })?;
     into.insert(key, parameter);
     Ok(())
 }

@@ -2,14 +2,14 @@
 
 use flashlag_units::{Bytes, Nanos};
 
-use super::error::ProfileError;
+use super::error::{ParameterFault, ProfileError};
 use super::model::{GcPolicy, MapKind, Model};
 
 /// The largest device: its units must count in 32 bits.
 const LARGEST: u64 = 1 << 44;
 
 pub(super) fn validate(model: &Model) -> Result<(), ProfileError> {
-    let wrong = |key: &str, why: String| Err(ProfileError::meaning(key, &why));
+    let wrong = |key, fault| Err(ProfileError::Fault { key, fault });
     let (nand, map, gc, host) = (&model.nand, &model.map, &model.gc, &model.host);
     let counts = [
         ("nand.channels", nand.channels, 64),
@@ -23,7 +23,7 @@ pub(super) fn validate(model: &Model) -> Result<(), ProfileError> {
     ];
     for (key, count, most) in counts {
         if count == 0 || count > most {
-            return wrong(key, format!("{count} is not between 1 and {most}"));
+            return wrong(key, ParameterFault::Count { count, most });
         }
     }
     let sizes = [
@@ -33,7 +33,7 @@ pub(super) fn validate(model: &Model) -> Result<(), ProfileError> {
     ];
     for (key, size) in sizes {
         if !size.0.is_power_of_two() && !size.0.is_multiple_of(4096) || size.0 < 512 {
-            return wrong(key, format!("{} bytes are no power of two from 512 on", size.0));
+            return wrong(key, ParameterFault::Size(size));
         }
     }
     let times = [
@@ -43,11 +43,11 @@ pub(super) fn validate(model: &Model) -> Result<(), ProfileError> {
     ];
     for (key, time) in times {
         if time == Nanos::ZERO || time > Nanos::from_secs(10) {
-            return wrong(key, format!("{time} is not between 1 ns and 10 s"));
+            return wrong(key, ParameterFault::Time(time));
         }
     }
     if gc.slice.is_some_and(|slice| slice.0 == Nanos::ZERO || slice.0 > Nanos::from_secs(60)) {
-        return wrong("gc.slice", "not between 1 ns and 60 s".to_owned());
+        return wrong("gc.slice", ParameterFault::Slice);
     }
     let rates = [
         ("nand.bus_per_second", nand.bus_per_second.0),
@@ -56,7 +56,7 @@ pub(super) fn validate(model: &Model) -> Result<(), ProfileError> {
     ];
     for (key, rate) in rates {
         if rate < Bytes(1000) {
-            return wrong(key, "less than 1 kB a second".to_owned());
+            return wrong(key, ParameterFault::Rate);
         }
     }
     geometry(model)?;
@@ -65,29 +65,29 @@ pub(super) fn validate(model: &Model) -> Result<(), ProfileError> {
 
 /// Sizes that must go together, and what each kind of map and of collection needs.
 fn geometry(model: &Model) -> Result<(), ProfileError> {
-    let wrong = |key: &str, why: String| Err(ProfileError::meaning(key, &why));
+    let wrong = |key, fault| Err(ProfileError::Fault { key, fault });
     let (nand, map, gc) = (&model.nand, &model.map, &model.gc);
     if map.spare.0 == Bytes::ZERO {
-        return wrong("map.spare", "a device without spare blocks can't reclaim any".to_owned());
+        return wrong("map.spare", ParameterFault::NoSpare);
     }
     if map.capacity.0 < Bytes::from_mib(1) || map.capacity.0.0 > LARGEST {
-        return wrong("map.capacity", "not between 1 MiB and 16 TiB".to_owned());
+        return wrong("map.capacity", ParameterFault::Capacity);
     }
     let block = nand.page.0.0 * u64::from(nand.pages_per_block);
     if map.unit.0.0 > block || map.program_unit.0.0 > block * u64::from(nand.planes) {
-        return wrong("map.unit", format!("it is larger than a block of {block} bytes"));
+        return wrong("map.unit", ParameterFault::LargerThanBlock(Bytes(block)));
     }
     if map.kind == MapKind::CachedPage && map.cache.is_none_or(|cache| cache.0 < Bytes(4096)) {
-        return wrong("map.cache", "a map on flash needs a cache of 4 KiB or more".to_owned());
+        return wrong("map.cache", ParameterFault::MapCache);
     }
     if map.kind == MapKind::Fast && map.log_blocks.is_none_or(|blocks| blocks < 2) {
-        return wrong("map.log_blocks", "a log-block map needs two or more".to_owned());
+        return wrong("map.log_blocks", ParameterFault::LogBlocks);
     }
     if map.open_units == Some(0) {
-        return wrong("map.open_units", "one unit at least must be open".to_owned());
+        return wrong("map.open_units", ParameterFault::OpenUnits);
     }
     if gc.policy == GcPolicy::DChoices && gc.choices.is_none_or(|choices| choices == 0) {
-        return wrong("gc.choices", "d_choices draws one block or more".to_owned());
+        return wrong("gc.choices", ParameterFault::Choices);
     }
     Ok(())
 }
@@ -97,11 +97,13 @@ fn shares(model: &Model) -> Result<(), ProfileError> {
     let shares = [("nand.bad_blocks", model.nand.bad_blocks), ("slc.dynamic", dynamic)];
     for (key, share) in shares {
         if !(0.0..=0.5).contains(&share) {
-            return Err(ProfileError::meaning(key, &format!("{share} is not between 0 and 0.5")));
+            let fault = ParameterFault::Share(share.to_string());
+            return Err(ProfileError::Fault { key, fault });
         }
     }
     if !(0.0..=1000.0).contains(&model.wear.retries) {
-        return Err(ProfileError::meaning("wear.retries", "not between 0 and 1000"));
+        let (key, fault) = ("wear.retries", ParameterFault::Retries);
+        return Err(ProfileError::Fault { key, fault });
     }
     Ok(())
 }
