@@ -25,7 +25,7 @@ mod wear;
 mod work;
 
 pub use builtin::{BUILTINS, Builtin, builtin};
-pub use error::{Fits, RunError, VirtualError};
+pub use error::{DirectoryFault, Fits, OutputFault, ResumeFault, RunError, VirtualError};
 pub use estimate::Estimate;
 pub use events::{Event, Observer};
 pub use flashlag_engine::guard::{Cleanup, GuardError, clean, clean_of_all_machines};

@@ -5,8 +5,8 @@ use flashlag_engine::guard::{PublishError, Publisher, Replaces};
 use rustix::fs::Stat;
 use rustix::io::Errno;
 
-use super::found::{OutputKind, check};
-use crate::error::RunError;
+use super::found::check;
+use crate::error::{OutputFault, OutputKind, RunError};
 
 /// The path of an output that was checked: what is there may be replaced, and files can be made
 /// beside it.
@@ -32,27 +32,15 @@ impl Destination {
     }
 
     fn look(path: &Path, kind: OutputKind, force: bool) -> Result<Destination, RunError> {
+        let refuse = |fault| RunError::Output { path: path.to_owned(), fault };
         let Some(name) = path.file_name() else {
-            return Err(RunError::Output {
-                path: path.to_owned(),
-                reason: "it names no file".to_owned(),
-                advice: "give the name of a file".to_owned(),
-            });
+            return Err(refuse(OutputFault::NoName));
         };
         if path == Path::new("-") {
-            return Err(RunError::Output {
-                path: path.to_owned(),
-                reason: "standard output is no file".to_owned(),
-                advice: "name a file, then print it by `flashlag report FILE --format json`"
-                    .to_owned(),
-            });
+            return Err(refuse(OutputFault::StandardOutput));
         }
         let publisher = Publisher::open(path.parent().unwrap_or(Path::new(".")));
-        let publisher = publisher.map_err(|error| RunError::Output {
-            path: path.to_owned(),
-            reason: format!("its directory can't be opened: {}", error.reason),
-            advice: "make the directory first, or choose another file".to_owned(),
-        })?;
+        let publisher = publisher.map_err(|error| refuse(OutputFault::Directory(error)))?;
         let found = publisher.look(name).map_err(|errno| refused(path, errno))?;
         check(&publisher, path, name, (kind, force), found.as_ref())?;
         Ok(Destination { publisher, name: name.to_owned(), found, kind, force })
@@ -116,15 +104,5 @@ pub(super) fn path_of(publisher: &Publisher, name: &OsString) -> PathBuf {
 
 /// The operating system's refusal as a reason.
 pub(super) fn refused(path: &Path, errno: Errno) -> RunError {
-    let advice = match errno {
-        Errno::FBIG => {
-            "files may not be that long here: `ulimit -f` and the filesystem say how long"
-        }
-        Errno::NOSPC | Errno::DQUOT => "free some space, or choose another file",
-        Errno::NOENT => "its directory is gone: choose another file",
-        _ => "choose another file",
-    };
-    let text = std::io::Error::from(errno).to_string();
-    let reason = text.split(" (os error").next().unwrap_or_default().to_owned();
-    RunError::Output { path: path.to_owned(), reason, advice: advice.to_owned() }
+    RunError::Output { path: path.to_owned(), fault: OutputFault::System(errno) }
 }

@@ -7,6 +7,6 @@ mod run_file;
 #[cfg(test)]
 mod tests;
 
+pub use crate::error::OutputKind;
 pub use destination::{Destination, is_same_file};
-pub use found::OutputKind;
 pub use run_file::RunFile;

@@ -7,8 +7,7 @@ use flashlag_schema::Run;
 use rustix::fs::Stat;
 
 use super::destination::{Destination, path_of, refused, replaces};
-use super::found::OutputKind;
-use crate::error::RunError;
+use crate::error::{OutputKind, RunError};
 
 /// Names that are tried at most.
 const MOST_NAMES: u32 = 100_000;

@@ -26,7 +26,7 @@ const KINDS: [OutputKind; 5] = [
 /// Reason and advice of a refusal.
 fn words(error: RunError) -> (String, String) {
     match error {
-        RunError::Output { reason, advice, .. } => (reason, advice),
+        RunError::Output { fault, .. } => (fault.to_string(), fault.advice()),
         other => panic!("{other}"),
     }
 }

@@ -16,7 +16,7 @@ use flashlag_units::Bytes;
 
 use super::files::Files;
 use super::{Directory, Witness};
-use crate::error::RunError;
+use crate::error::{DirectoryFault, ResumeFault, RunError};
 use crate::estimate::{Estimate, estimate};
 use crate::fits::fits;
 use crate::record::{GIVEN_LEAVE, new_run, started};
@@ -120,28 +120,17 @@ fn discards_at_once(environment: &Environment) -> bool {
 fn storage_of(path: &Path) -> Result<FreeSpace, RunError> {
     let free = free_space(path)?;
     if free.total == Bytes::ZERO {
-        return Err(RunError::Directory {
-            path: path.to_owned(),
-            reason: "it is on no storage: its filesystem is made up by the kernel".to_owned(),
-            advice: "give a directory on the storage that is to be measured, with --on DIR",
-        });
+        let (path, fault) = (path.to_owned(), DirectoryFault::NoStorage);
+        return Err(RunError::Directory { path, fault });
     }
     Ok(free)
 }
 
 fn check_directory(path: &Path) -> Result<(), RunError> {
-    let refuse = |reason: String, advice: &'static str| RunError::Directory {
-        path: path.to_owned(),
-        reason,
-        advice,
-    };
-    let metadata = std::fs::metadata(path)
-        .map_err(|error| refuse(error.to_string(), "give an existing directory with --on DIR"))?;
+    let refuse = |fault| RunError::Directory { path: path.to_owned(), fault };
+    let metadata = std::fs::metadata(path).map_err(|error| refuse(error.into()))?;
     if !metadata.is_dir() {
-        return Err(refuse(
-            "not a directory".to_owned(),
-            "give a directory on the storage, never the device itself: flashlag writes files only",
-        ));
+        return Err(refuse(DirectoryFault::NoDirectory));
     }
     Ok(())
 }
@@ -207,24 +196,16 @@ fn frame(
     };
     let fresh = Run { started: Some(started()), ..new_run(request, target, leave, environment) };
     let Some(earlier) = &request.resume else { return Ok((fresh, 0)) };
-    let refuse = |reason: String| Err(RunError::Resume { reason });
     if earlier.scenario.hash != fresh.scenario.hash || earlier.scenario.seed != fresh.scenario.seed
     {
-        return refuse(format!(
-            "the file holds scenario {} with seed {}, not this one: give the same SCENARIO, --set \
-             and --seed, or another -o",
-            earlier.scenario.name, earlier.scenario.seed
-        ));
+        let (scenario, seed) = (earlier.scenario.name.clone(), earlier.scenario.seed);
+        return Err(ResumeFault::OtherScenario { scenario, seed }.into());
     }
     if earlier.phases.iter().any(|phase| phase.engine == EngineKind::Fio) {
-        return refuse(
-            "the file holds tests that fio did, which no trust check can judge: begin a new run \
-             with another -o"
-                .to_owned(),
-        );
+        return Err(ResumeFault::Fio.into());
     }
     let next = match earlier.status {
-        RunStatus::Complete => return refuse("that run is complete".to_owned()),
+        RunStatus::Complete => return Err(ResumeFault::Complete.into()),
         RunStatus::Running { next_step }
         | RunStatus::Interrupted { next_step }
         | RunStatus::Failed { next_step, .. } => next_step as usize,

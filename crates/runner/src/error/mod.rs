@@ -1,3 +1,5 @@
+mod faults;
+
 use std::path::PathBuf;
 
 use flashlag_device::DeviceError;
@@ -9,28 +11,26 @@ use flashlag_schema::target::TargetError;
 use flashlag_units::Bytes;
 use thiserror::Error;
 
+pub use faults::{DirectoryFault, OutputFault, OutputKind, ResumeFault};
+
 /// Why a run could not be made. Phases that were measured before are in the run file.
 #[derive(Debug, Error)]
 pub enum RunError {
     /// The directory under test can't be used.
-    #[error("cannot measure {}: {reason} ({advice})", path.display())]
+    #[error("cannot measure {}: {fault} ({})", path.display(), fault.advice())]
     Directory {
         /// The directory.
         path: PathBuf,
-        /// Why not.
-        reason: String,
-        /// What to try.
-        advice: &'static str,
+        /// Why not, and what to try.
+        fault: DirectoryFault,
     },
     /// A run file, report or profile can't be written.
-    #[error("cannot write {}: {reason} ({advice})", path.display())]
+    #[error("cannot write {}: {fault} ({})", path.display(), fault.advice())]
     Output {
         /// The file.
         path: PathBuf,
-        /// Why not.
-        reason: String,
-        /// What to try.
-        advice: String,
+        /// Why not, and what to try.
+        fault: OutputFault,
     },
     /// There is not enough room for the test itself.
     #[error(
@@ -84,11 +84,8 @@ pub enum RunError {
         target: String,
     },
     /// `--resume` of another scenario, target or seed.
-    #[error("cannot resume: {reason}")]
-    Resume {
-        /// Why not.
-        reason: String,
-    },
+    #[error("cannot resume: {0}")]
+    Resume(#[from] ResumeFault),
     /// flashlag's own files could not be made or removed.
     #[error(transparent)]
     Guard(#[from] flashlag_engine::GuardError),

@@ -1,0 +1,205 @@
+//! Why a directory can't be measured, a file not written and a run not resumed.
+
+use std::path::{Path, PathBuf};
+
+use flashlag_engine::GuardError;
+use rustix::fs::FileType;
+use rustix::io::Errno;
+use thiserror::Error;
+
+/// Why a directory can't be measured.
+#[derive(Debug, Error)]
+pub enum DirectoryFault {
+    /// A filesystem without storage, such as `/proc`.
+    #[error("it is on no storage: its filesystem is made up by the kernel")]
+    NoStorage,
+    /// No such directory, or one that can't be looked into.
+    #[error(transparent)]
+    System(#[from] std::io::Error),
+    /// A file or a device.
+    #[error("not a directory")]
+    NoDirectory,
+}
+
+impl DirectoryFault {
+    /// What to try.
+    pub fn advice(&self) -> &'static str {
+        match self {
+            DirectoryFault::NoStorage => {
+                "give a directory on the storage that is to be measured, with --on DIR"
+            }
+            DirectoryFault::System(_) => "give an existing directory with --on DIR",
+            DirectoryFault::NoDirectory => {
+                "give a directory on the storage, never the device itself: flashlag writes files \
+                 only"
+            }
+        }
+    }
+}
+
+/// Why a run can't be resumed.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ResumeFault {
+    /// A run of another scenario, or with another seed.
+    #[error(
+        "the file holds scenario {scenario} with seed {seed}, not this one: give the same \
+         SCENARIO, --set and --seed, or another -o"
+    )]
+    OtherScenario {
+        /// The scenario of the file.
+        scenario: String,
+        /// The seed of the file.
+        seed: u64,
+    },
+    /// A run with tests that fio did.
+    #[error(
+        "the file holds tests that fio did, which no trust check can judge: begin a new run with \
+         another -o"
+    )]
+    Fio,
+    /// A complete run.
+    #[error("that run is complete")]
+    Complete,
+}
+
+/// The kind of an output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OutputKind {
+    /// A run file.
+    Run,
+    /// The run file of a run to continue.
+    ResumedRun,
+    /// A page. A page that flashlag made may be replaced: it can be made again.
+    Report,
+    /// A device profile, which takes many simulations to make.
+    Profile,
+    /// A run in another form.
+    Export,
+}
+
+/// Why an output can't be written.
+#[derive(Debug, Error)]
+pub enum OutputFault {
+    /// A path that ends in no name.
+    #[error("it names no file")]
+    NoName,
+    /// `-`.
+    #[error("standard output is no file")]
+    StandardOutput,
+    /// A directory that can't be opened.
+    #[error("its directory can't be opened: {}", .0.reason)]
+    Directory(#[source] GuardError),
+    /// The operating system's refusal.
+    #[error("{}", without_number(*.0))]
+    System(Errno),
+    /// Something that is no regular file.
+    #[error("{}", irregular(*.found, .leads_to.as_ref()))]
+    Irregular {
+        /// The type of what has the name.
+        found: FileType,
+        /// Where a symbolic link leads.
+        leads_to: Option<PathBuf>,
+        /// The path.
+        path: PathBuf,
+        /// The kind of the output.
+        kind: OutputKind,
+    },
+    /// A finished run.
+    #[error("it holds a finished run of {scenario}")]
+    FinishedRun {
+        /// The scenario of the run.
+        scenario: String,
+    },
+    /// A run that another run would replace.
+    #[error("it holds an unfinished run of {scenario}")]
+    UnfinishedRun {
+        /// The scenario of the run.
+        scenario: String,
+    },
+    /// A run that an output of another kind would replace.
+    #[error("it holds a run")]
+    Run,
+    /// A file that is not flashlag's, where a run goes.
+    #[error("it is there and is no run file")]
+    NoRun,
+    /// A file that is not flashlag's, where a report goes.
+    #[error("it is there and is no report of flashlag's")]
+    NoReport,
+    /// Any other file.
+    #[error("it is there already")]
+    Taken,
+}
+
+impl OutputFault {
+    /// What to try.
+    pub fn advice(&self) -> String {
+        let advice = match self {
+            OutputFault::NoName => "give the name of a file",
+            OutputFault::StandardOutput => {
+                "name a file, then print it by `flashlag report FILE --format json`"
+            }
+            OutputFault::Directory(_) => "make the directory first, or choose another file",
+            OutputFault::System(Errno::FBIG) => {
+                "files may not be that long here: `ulimit -f` and the filesystem say how long"
+            }
+            OutputFault::System(Errno::NOSPC | Errno::DQUOT) => {
+                "free some space, or choose another file"
+            }
+            OutputFault::System(Errno::NOENT) => "its directory is gone: choose another file",
+            OutputFault::System(_) => "choose another file",
+            OutputFault::Irregular { found, path, kind, .. } => {
+                return instead_of_irregular(*found, path, *kind);
+            }
+            OutputFault::UnfinishedRun { .. } => {
+                "go on with it by --resume, choose another name, or overwrite it with --force"
+            }
+            OutputFault::FinishedRun { .. }
+            | OutputFault::Run
+            | OutputFault::NoRun
+            | OutputFault::NoReport
+            | OutputFault::Taken => "choose another name, or overwrite it with --force",
+        };
+        advice.to_owned()
+    }
+}
+
+fn without_number(errno: Errno) -> String {
+    let text = std::io::Error::from(errno).to_string();
+    text.split(" (os error").next().unwrap_or_default().to_owned()
+}
+
+fn irregular(found: FileType, leads_to: Option<&PathBuf>) -> String {
+    let what = match found {
+        FileType::Directory => return "it is a directory".to_owned(),
+        FileType::Symlink => {
+            let leads =
+                leads_to.map_or(String::new(), |target| format!(" to {}", target.display()));
+            return format!("it is a symbolic link{leads}, and would be replaced");
+        }
+        FileType::Fifo => "it is a named pipe, and would be replaced",
+        FileType::Socket => "it is a socket, and would be replaced",
+        FileType::CharacterDevice | FileType::BlockDevice => {
+            "it is a device node, and would be replaced"
+        }
+        FileType::RegularFile | FileType::Unknown => "it is no regular file",
+    };
+    what.to_owned()
+}
+
+fn instead_of_irregular(found: FileType, path: &Path, kind: OutputKind) -> String {
+    const WHOLE: &str = "results are written whole and renamed into their place: give the name of \
+                         a file";
+    if found == FileType::Directory {
+        return format!("give a file in it, such as {}", path.join("run.json").display());
+    }
+    match path.starts_with("/dev") {
+        true if path.ends_with("null") => {
+            format!("{WHOLE}, and remove it afterwards where it is not wanted")
+        }
+        true if kind == OutputKind::Export => {
+            format!("{WHOLE}, or leave -o out for standard output")
+        }
+        true => format!("{WHOLE}, then print it by `flashlag report FILE --format json`"),
+        false => WHOLE.to_owned(),
+    }
+}
