@@ -180,3 +180,24 @@ proptest! {
         prop_assert_eq!(restored, histogram);
     }
 }
+
+#[test]
+fn exact_figures_are_those_that_values_in_the_buckets_can_have() {
+    let index = Histogram::index_of(Nanos(1 << 20));
+    let (start, end) = Histogram::bounds_of(index);
+    assert!(end.0 - start.0 > 1_000, "a bucket of several values");
+    let of = |min: u64, max: u64, sum: u64| {
+        let exact = Some((Nanos(min), Nanos(max), Nanos(sum)));
+        Histogram::from_parts(&[index as u32], &[10], exact)
+    };
+    let (low, high) = (10 * start.0, 10 * end.0);
+    for sum in [low, low + 1, high - 1, high] {
+        let restored = of(start.0, end.0, sum).unwrap();
+        assert_eq!((restored.min(), restored.max()), (Some(start), Some(end)));
+        assert_eq!((restored.sum(), restored.count()), (Nanos(sum), 10));
+    }
+    assert!(of(start.0, end.0, low - 1).is_err() && of(start.0, end.0, high + 1).is_err());
+    assert!(of(start.0 - 1, end.0, low).is_err() && of(start.0, end.0 + 1, low).is_err());
+    assert!(of(end.0, start.0, low).is_err(), "the smallest is above the largest");
+    assert!(of(start.0 + 5, start.0 + 5, low).is_ok());
+}

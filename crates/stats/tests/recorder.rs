@@ -212,3 +212,101 @@ fn waits_of_threads_are_summed_class_by_class() {
         joined.occupied().map(|(power, class)| (power, class.ops)).collect();
     assert_eq!(classes, [(3, 4), (6, 1), (9, 1)], "8 to 15, 64 to 127, 512 to 1023");
 }
+
+/// A recorder of intervals of a microsecond, from the second on.
+fn recorder() -> Recorder {
+    Recorder::new(RecorderConfig {
+        start: Nanos(1_000_000),
+        interval: Nanos(1_000),
+        stall_over: Nanos(700),
+        live: None,
+    })
+}
+
+/// An operation that began that long after the second and took `latency`.
+fn op(began: u64, latency: u64) -> OpTimes {
+    let started = Nanos(1_000_000 + began);
+    let ended = started.plus(Nanos(latency));
+    OpTimes { intended: None, started, flush_from: None, ended, bytes: Bytes(10) }
+}
+
+#[test]
+fn an_interval_has_the_temperature_and_the_fill_level_that_were_last_set_in_it() {
+    let mut recorder = recorder();
+    recorder.record(op(0, 1_000));
+    recorder.set_temperature(40_000);
+    recorder.set_filled(Bytes(7));
+    recorder.set_temperature(41_000);
+    recorder.record(op(1_000, 1_000));
+    recorder.set_filled(Bytes(9));
+    recorder.record(op(2_000, 1_000));
+    let recorded = recorder.finish(Nanos(1_003_000));
+    let levels: Vec<_> = recorded
+        .intervals
+        .iter()
+        .map(|one| (one.temperature_millicelsius, one.filled.map(|bytes| bytes.0)))
+        .collect();
+    assert_eq!(levels, [(None, None), (Some(41_000), Some(7)), (Some(41_000), Some(9))]);
+}
+
+#[test]
+fn operations_and_bytes_are_counted_within_an_interval_and_beyond_it() {
+    let mut recorder = recorder();
+    assert_eq!((recorder.ops(), recorder.bytes()), (0, Bytes(0)));
+    for number in 0..5 {
+        recorder.record(op(number * 300, 300));
+        assert_eq!((recorder.ops(), recorder.bytes().0), (number + 1, 10 * (number + 1)));
+    }
+    assert_eq!(recorder.intervals().len(), 1, "the first has ended with its fourth operation");
+    assert!(recorder.live().is_none());
+    assert_eq!(recorder.stall_over(), Nanos(700));
+}
+
+#[test]
+fn a_wait_is_a_stall_beyond_the_limit_and_not_at_it() {
+    let mut recorder = recorder();
+    assert!(!recorder.record(op(0, 700)) && recorder.record(op(0, 701)));
+}
+
+#[test]
+fn a_phase_that_begins_later_has_its_times_from_there() {
+    let mut recorder = recorder();
+    recorder.begin_at(Nanos(1_000_500));
+    assert!(recorder.record(op(500, 999)));
+    recorder.record_stall(op(500, 999), None);
+    assert_eq!(recorder.intervals().len(), 0, "an interval from there on");
+    recorder.record(op(1_500, 1));
+    let recorded = recorder.finish(Nanos(1_002_500));
+    assert_eq!((recorded.began, recorded.elapsed), (Nanos(1_000_500), Nanos(2_000)));
+    assert_eq!(recorded.stalls[0].at, Nanos(0));
+    assert_eq!(recorded.intervals[0].ends, Nanos(1_001));
+}
+
+#[test]
+fn aligned_intervals_end_on_the_lines_of_the_grid_and_others_a_width_after_the_last() {
+    // The first ends 0.2 widths late: the next line is at 2 widths, or a width later at 2.2.
+    let ends = |mut recorder: Recorder| {
+        for (began, latency) in [(0, 1_200), (1_200, 799), (1_999, 1), (2_000, 199), (2_199, 1)] {
+            recorder.record(op(began, latency));
+        }
+        recorder.intervals().iter().map(|one| one.ends.0).collect::<Vec<_>>()
+    };
+    assert_eq!(ends(recorder().aligned()), [1_200, 2_000]);
+    assert_eq!(ends(recorder()), [1_200, 2_200]);
+}
+
+#[test]
+fn a_fill_ends_its_intervals_by_level_too() {
+    let mut recorder = recorder();
+    recorder.end_intervals_every(Bytes(100));
+    // 20 operations of 10 ns, each of which fills 10 bytes more: far less than an interval of time.
+    for number in 0..20 {
+        recorder.set_filled(Bytes(1_000 + number * 10));
+        recorder.record(op(number * 10, 10));
+    }
+    let recorded = recorder.finish(Nanos(1_000_200));
+    let ops: Vec<u64> = recorded.intervals.iter().map(Interval::ops).collect();
+    // A level of 100 bytes is reached after ten steps, and the interval ends with the next operation.
+    assert_eq!(ops, [11, 9]);
+    assert_eq!(recorded.intervals[0].filled, Some(Bytes(1_100)));
+}
