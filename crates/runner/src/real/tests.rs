@@ -191,6 +191,9 @@ fn room_is_judged_by_the_free_space_and_the_runs_own_files_at_its_end() {
     let room = check(&work.run, CheckId::FreeSpace).clone();
     assert_eq!(room.status, CheckStatus::Pass, "{room:?}");
     assert!(room.detail.contains("1.0 MB is to stay free"), "{room:?}");
+    // Without a phase's own counters, from those before the run to those read now.
+    let clock = check(&work.run, CheckId::Clock);
+    assert!(clock.detail.contains("clocks agree over"), "{clock:?}");
     // Nobody has that much; this run's own files are not why.
     work.evidence.leave = Bytes(u64::MAX / 2);
     work.refresh();

@@ -6,6 +6,8 @@ mod environment;
 mod fill;
 mod ledger;
 mod stack_files;
+#[cfg(test)]
+mod tests;
 mod trust;
 mod world;
 

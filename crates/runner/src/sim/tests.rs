@@ -1,0 +1,232 @@
+//! A simulation as a world.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use flashlag_schema::scenario::{Io, Scenario, Test};
+use flashlag_stats::live::Live;
+
+use super::*;
+use crate::work::{BackgroundOrder, Controls, Edge, FillOrder, Role, World};
+use flashlag_schema::TargetKind as Kind;
+
+const TESTS: &str = r#"
+name = "tests"
+
+[[io]]
+name = "durable"
+operation = "write"
+pattern = "random"
+block = "4KiB"
+span = "1MiB"
+time = "1s"
+durable = "fdatasync"
+
+[[io]]
+name = "paced"
+operation = "write"
+pattern = "sequential"
+block = "4KiB"
+span = "1MiB"
+time = "1s"
+arrivals = { per_second = 100.0 }
+
+[[io]]
+name = "reads"
+operation = "read"
+pattern = "random"
+block = "4KiB"
+span = "1MiB"
+time = "1s"
+
+[[io]]
+name = "level"
+operation = "write"
+pattern = "random"
+block = "64KiB"
+
+[[save]]
+name = "many"
+journal = "wal"
+row = "1MiB"
+rows = 2000
+saves = 10
+
+[[save]]
+name = "few"
+journal = "wal"
+rows = 20
+saves = 10
+
+[[step]]
+measure = ["durable", "paced", "reads", "many", "few"]
+state = "new"
+
+[[step]]
+fill = "level"
+"#;
+
+fn work() -> Work<Simulation> {
+    worn("nexus5-2013", 0).unwrap()
+}
+
+/// A device of that profile with program/erase cycles behind it.
+fn worn(profile: &str, cycles: u32) -> Result<Work<Simulation>, RunError> {
+    let target = SimTarget::parse(&format!("sim:{profile}+ext4,size=256MiB")).unwrap();
+    let scenario = Scenario::parse(TESTS, &[]).unwrap();
+    let on = crate::target::Target::Simulated(target.clone());
+    let request = Request { leave: Some(Bytes::from_mib(8)), ..Request::new(scenario, on, 1) };
+    prepare(request, &target, cycles)
+}
+
+fn io(work: &Work<Simulation>, name: &str) -> Io {
+    match work.request.scenario.tests.get(name) {
+        Some(Test::Io(io)) => io.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn controls() -> Controls {
+    Controls { seed: 1, stop: Arc::new(AtomicBool::new(false)), budget: None, verify: false }
+}
+
+#[test]
+fn waiting_in_a_simulation_passes_virtual_time_and_no_other() {
+    let mut world = work().world;
+    assert!(!world.in_real_time() && World::meter(&world).is_none());
+    let before = world.now();
+    world.idle(Nanos::from_secs(3600), &AtomicBool::new(false));
+    assert_eq!(world.now().since(before), Nanos::from_secs(3600));
+}
+
+#[test]
+fn a_file_is_laid_out_in_whole_blocks_and_used_again_for_a_span_that_it_holds() {
+    let mut world = work().world;
+    let empty = world.free_at(&());
+    let (file, written) = world.lay_out(Role::Test, Bytes(5000), &controls()).unwrap();
+    assert_eq!((written, world.size_of(&file)), (Bytes(8192), Bytes(8192)));
+    assert!(world.files(Role::Test, Bytes(5000)).is_some());
+    assert!(world.files(Role::Test, Bytes(5001)).is_none());
+    assert!(world.files(Role::Background, Bytes(1)).is_none());
+    let (large, span) = (Bytes::from_mib(3), Bytes(2 * 1024 * 1024 + 512 * 1024));
+    let (beside, written) = world.lay_out(Role::Background, span, &controls()).unwrap();
+    assert_eq!((written, world.size_of(&beside)), (span, span));
+    assert!(world.files(Role::Test, Bytes(5000)).is_some(), "a file of its own");
+    // Laid out anew, a file takes its new size and no more.
+    world.lay_out(Role::Test, large, &controls()).unwrap();
+    let used = empty.minus(world.free_at(&()));
+    let files = large.plus(span);
+    assert!(used >= files && used < files.plus(Bytes::from_mib(1)), "{used} of {files}");
+    assert_eq!(world.storage_size(), Some(world.stack.total()));
+}
+
+#[test]
+fn what_a_layout_writes_is_in_the_counters_of_each_layer() {
+    let mut world = work().world;
+    let before = world.counters(Edge::Begin);
+    world.lay_out(Role::Test, Bytes::from_mib(4), &controls()).unwrap();
+    let after = world.counters(Edge::End);
+    let ledger = world.ledger((&before, &after), crate::direction::Direction::Write, Bytes(7));
+    assert_eq!(ledger.app_bytes, Reading::Value(Bytes(7)));
+    for bytes in [&ledger.syscall_bytes, &ledger.storage_bytes, &ledger.device_bytes] {
+        assert!(bytes.value().is_some_and(|bytes| *bytes >= Bytes::from_mib(4)), "{ledger:?}");
+    }
+    assert!(ledger.flushes.value().is_some_and(|flushes| *flushes > 0), "{ledger:?}");
+}
+
+#[test]
+fn databases_that_memory_does_not_hold_are_refused_before_they_are_made() {
+    let work = work();
+    let check = |name: &str| match work.request.scenario.tests.get(name) {
+        Some(Test::Save(save)) => work.world.check_saves(save),
+        other => panic!("{other:?}"),
+    };
+    assert!(check("few").is_ok());
+    let error = check("many").unwrap_err();
+    assert!(error.contains("take at most 1023 rows"), "{error}");
+}
+
+/// A background of this test for a second beside nothing: bytes moved, and flushes of the device.
+fn beside(name: &str) -> (Bytes, Nanos, u64) {
+    let mut work = work();
+    let io = io(&work, name);
+    let span = Bytes::from_mib(1);
+    let (file, _) = work.world.lay_out(Role::Background, span, &controls()).unwrap();
+    let flushes = |world: &Simulation| world.stack.ledger().flushes;
+    let before = flushes(&work.world);
+    let order = BackgroundOrder { io: &io, span, seed: 1 };
+    work.world.start_background(&file, order, &controls()).unwrap();
+    work.world.idle(Nanos::from_secs(1), &AtomicBool::new(false));
+    let end = work.world.end_background().unwrap().unwrap();
+    assert!(work.world.end_background().is_none(), "it has ended");
+    assert!(end.error.is_none() && !end.out_of_budget);
+    (end.moved, end.elapsed, flushes(&work.world) - before)
+}
+
+#[test]
+fn a_background_goes_on_while_time_passes_durable_or_paced_as_it_is_asked_to() {
+    let (moved, elapsed, flushes) = beside("durable");
+    assert!(elapsed >= Nanos::from_secs(1), "{elapsed}");
+    assert!(moved > Bytes::ZERO && flushes >= moved.0 / 4096 - 1, "{moved}, {flushes} flushes");
+    let (moved, _, flushes) = beside("paced");
+    assert!(moved.0.abs_diff(100 * 4096) <= 4096, "{moved} in a second of a hundred");
+    assert!(flushes < 10, "{flushes} flushes");
+}
+
+#[test]
+fn a_fill_leaves_what_it_is_to_shows_its_levels_and_is_deleted_with_the_others() {
+    let mut work = work();
+    let io = io(&work, "level");
+    let empty = work.world.free_at(&());
+    let live = Arc::<Live>::default();
+    let leave = Bytes::from_mib(100);
+    work.world.next_fill(None).unwrap();
+    let order = FillOrder { io: &io, leave, seed: 1, live: Arc::clone(&live) };
+    let filled = work.world.fill(&(), order, &controls()).unwrap();
+    assert_eq!(filled.free, work.world.free_at(&()));
+    let off = filled.free.0.abs_diff(leave.0);
+    assert!(off < Bytes::from_mib(2).0, "{} of {leave}", filled.free);
+    assert_eq!(filled.driven.written, filled.span);
+    assert_eq!(live.snapshot().bytes, filled.span);
+    let intervals = &filled.driven.recorded.intervals;
+    let levels: Vec<Bytes> = intervals.iter().map(|one| one.filled.unwrap()).collect();
+    assert!(levels.is_sorted() && levels.len() >= 64, "{} levels", levels.len());
+    let total = work.world.stack.total();
+    let full = total.saturating_minus(*levels.last().unwrap());
+    assert!(full.0.abs_diff(filled.free.0) < Bytes::from_mib(2).0, "{full} free at the end");
+    // A second one has a name of its own; both are deleted.
+    let order = FillOrder { io: &io, leave: Bytes::from_mib(50), seed: 1, live };
+    work.world.fill(&(), order, &controls()).unwrap();
+    assert_eq!(work.world.delete_fills().unwrap(), None);
+    let freed = work.world.free_at(&());
+    assert!(empty.saturating_minus(freed) < Bytes::from_mib(1), "{freed} of {empty}");
+    assert!(work.world.trim().unwrap().discards_at_once);
+}
+
+#[test]
+fn a_simulation_says_how_long_it_was_and_what_it_took_of_the_flash() {
+    let mut work = work();
+    work.world.lay_out(Role::Test, Bytes::from_mib(64), &controls()).unwrap();
+    work.world.idle(Nanos::from_secs(5), &AtomicBool::new(false));
+    work.refresh();
+    assert_eq!(work.run.simulated_ns, Some(work.world.now()));
+    let written = work.run.wear.block_bytes.value().copied().unwrap();
+    assert!(written >= Bytes::from_mib(64), "{written}");
+    assert_eq!(work.run.target.kind, Kind::Simulated);
+}
+
+#[test]
+fn a_device_with_cycles_behind_it_has_used_that_share_of_its_life() {
+    let mut worn = worn("nexus5-2013", 300).unwrap();
+    worn.refresh();
+    let stats = worn.world.stack.with_device(|device| device.stats());
+    let (share, percent) = (stats.life_used.unwrap(), worn.run.wear.life_percent.value().copied());
+    assert!(share > 0.01 && percent == Some(share * 100.0), "{percent:?} percent for {share}");
+}
+
+#[test]
+fn a_card_without_a_page_map_can_be_simulated_new_and_not_worn() {
+    assert!(worn("sd-c10", 0).is_ok());
+    let error = worn("sd-c10", 1).unwrap_err();
+    assert!(matches!(error, RunError::Simulation { .. }), "{error}");
+}
