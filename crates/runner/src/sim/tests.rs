@@ -67,12 +67,12 @@ fill = "level"
 "#;
 
 fn work() -> Work<Simulation> {
-    worn("nexus5-2013", 0).unwrap()
+    worn("nexus5-2013+ext4,size=256MiB", 0).unwrap()
 }
 
-/// A device of that profile with program/erase cycles behind it.
-fn worn(profile: &str, cycles: u32) -> Result<Work<Simulation>, RunError> {
-    let target = SimTarget::parse(&format!("sim:{profile}+ext4,size=256MiB")).unwrap();
+/// A simulated device with program/erase cycles behind it.
+fn worn(device: &str, cycles: u32) -> Result<Work<Simulation>, RunError> {
+    let target = SimTarget::parse(&format!("sim:{device}")).unwrap();
     let scenario = Scenario::parse(TESTS, &[]).unwrap();
     let on = crate::target::Target::Simulated(target.clone());
     let request = Request { leave: Some(Bytes::from_mib(8)), ..Request::new(scenario, on, 1) };
@@ -217,7 +217,7 @@ fn a_simulation_says_how_long_it_was_and_what_it_took_of_the_flash() {
 
 #[test]
 fn a_device_with_cycles_behind_it_has_used_that_share_of_its_life() {
-    let mut worn = worn("nexus5-2013", 300).unwrap();
+    let mut worn = worn("nexus5-2013+ext4,size=256MiB", 300).unwrap();
     worn.refresh();
     let stats = worn.world.stack.with_device(|device| device.stats());
     let (share, percent) = (stats.life_used.unwrap(), worn.run.wear.life_percent.value().copied());
@@ -226,7 +226,7 @@ fn a_device_with_cycles_behind_it_has_used_that_share_of_its_life() {
 
 #[test]
 fn a_card_without_a_page_map_can_be_simulated_new_and_not_worn() {
-    assert!(worn("sd-c10", 0).is_ok());
-    let error = worn("sd-c10", 1).unwrap_err();
+    assert!(worn("sd-c10+ext4", 0).is_ok());
+    let error = worn("sd-c10+ext4", 1).unwrap_err();
     assert!(matches!(error, RunError::Simulation { .. }), "{error}");
 }
