@@ -227,7 +227,8 @@ fn waiting_takes_its_time_unless_it_is_stopped() {
     let directory = tempfile::tempdir().unwrap();
     let mut world = world(directory.path(), None);
     assert!(world.phase_note().is_none() && world.counters(Edge::Begin).device.is_none());
-    let (before, begun) = (world.now(), Instant::now());
+    let begun = Instant::now();
+    let before = world.now();
     world.idle(Nanos::from_millis(30), &AtomicBool::new(false));
     let waited = world.now().since(before);
     assert!(waited >= Nanos::from_millis(30), "{waited}");
