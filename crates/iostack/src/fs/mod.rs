@@ -3,6 +3,7 @@
 //! A filesystem does its own bookkeeping of blocks and answers calls with plans; it never uses the
 //! device and never waits.
 
+mod error;
 mod ext4;
 mod f2fs;
 mod map;
@@ -14,6 +15,7 @@ use std::fmt::Debug;
 
 use flashlag_units::{Bytes, Nanos};
 
+use self::error::LayoutError;
 use crate::plan::{Plan, Run};
 use crate::spec::{FilesystemKind, StackSpec};
 
@@ -106,7 +108,7 @@ pub(crate) trait Filesystem: Debug {
 }
 
 /// Makes a filesystem on a device of this size.
-pub(crate) fn make(spec: &StackSpec, capacity: Bytes) -> Result<Box<dyn Filesystem>, String> {
+pub(crate) fn make(spec: &StackSpec, capacity: Bytes) -> Result<Box<dyn Filesystem>, LayoutError> {
     Ok(match spec.kind {
         FilesystemKind::Raw => Box::new(raw::Raw::new(capacity, spec)),
         FilesystemKind::Ext4 => Box::new(ext4::Ext4::new(capacity, spec)?),

@@ -70,12 +70,12 @@ impl<D: Device<Clock = VirtualClock>> Stack<D> {
     /// If the device is too small.
     pub fn mount(device: D, spec: StackSpec, model: &StackModel) -> Result<Stack<D>, DeviceError> {
         let clock = device.clock().clone();
-        let fs = fs::make(&spec, device.geometry().size).map_err(|reason| DeviceError {
+        let fs = fs::make(&spec, device.geometry().size).map_err(|error| DeviceError {
             operation: "make",
             subject: format!("{} on the device", spec.kind),
             offset: None,
             errno: Some(Errno::NOSPC.raw_os_error()),
-            reason,
+            reason: error.to_string(),
             advice: "choose a larger profile, or raw".to_owned(),
         })?;
         let crypt = spec.encrypt.then(|| Encryption::new(&model.encryption));

@@ -3,8 +3,11 @@
 //! Sizes are those of `mke2fs` and Android's `make_ext4fs`: groups of 128 MiB, one inode of 256
 //! bytes per 16 KiB, a journal of 1/64 of the blocks but 4 to 128 MiB.
 
+use flashlag_units::Bytes;
+
 use super::space::{GROUP, Space};
 use crate::fs::BLOCK;
+use crate::fs::error::LayoutError;
 use crate::fs::map::{Block, BlockRun};
 
 const INODE_BYTES: u64 = 256;
@@ -27,26 +30,26 @@ pub(super) struct Layout {
 
 impl Layout {
     /// Lays out a filesystem of `blocks` blocks and takes the metadata's from `space`.
-    pub(super) fn new(blocks: u64, space: &mut Space) -> Result<Layout, String> {
+    pub(super) fn new(blocks: u64, space: &mut Space) -> Result<Layout, LayoutError> {
         let groups = blocks.div_ceil(GROUP);
         let descriptors = (groups * DESCRIPTOR_BYTES).div_ceil(BLOCK);
         let journal = (blocks / 64).clamp(1024, 32_768);
         if blocks < journal + 2 * Layout::table_blocks() + descriptors + 4096 {
-            return Err(format!(
-                "ext4 needs a device of 32 MiB at least; this one has {} MiB",
-                (blocks * BLOCK) >> 20
-            ));
+            return Err(LayoutError::TooSmall {
+                filesystem: "ext4",
+                least: Bytes::from_mib(32),
+                size: Bytes(blocks * BLOCK),
+            });
         }
         let nowhere = BlockRun { first: Block(0), count: 0 };
         let mut layout = Layout { groups, descriptors, directory: Block(0), journal: nowhere };
         for group in 0..groups {
             space.take(layout.overhead(group));
         }
-        let missing = || "ext4 finds no room for its journal".to_owned();
-        layout.directory = space.allocate(Block(0), 1).ok_or_else(missing)?.first;
+        layout.directory = space.allocate(Block(0), 1).ok_or(LayoutError::NoJournal)?.first;
         // In the middle, as mke2fs does, in one piece if the groups leave one.
         let goal = layout.overhead(groups / 2).end();
-        layout.journal = space.allocate(goal, journal).ok_or_else(missing)?;
+        layout.journal = space.allocate(goal, journal).ok_or(LayoutError::NoJournal)?;
         Ok(layout)
     }
 

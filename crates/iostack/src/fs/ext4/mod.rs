@@ -18,6 +18,7 @@ use flashlag_units::{Bytes, Nanos};
 use self::journal::Journal;
 use self::layout::Layout;
 use self::space::{GROUP, Space, group_of};
+use super::error::LayoutError;
 use super::map::{self, Block, BlockRun, HOLE, tick};
 use super::{BLOCK, FileId, Filesystem, NoSpace, Reason, blocks, grown};
 use crate::plan::{BlockRequest, Plan, Run, push_run};
@@ -58,7 +59,7 @@ struct Inode {
 }
 
 impl Ext4 {
-    pub(crate) fn new(capacity: Bytes, spec: &StackSpec) -> Result<Ext4, String> {
+    pub(crate) fn new(capacity: Bytes, spec: &StackSpec) -> Result<Ext4, LayoutError> {
         let blocks = (capacity.0 / BLOCK).min(u64::from(HOLE.0));
         let mut space = Space::new(blocks);
         let layout = Layout::new(blocks, &mut space)?;

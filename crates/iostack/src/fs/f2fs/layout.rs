@@ -1,7 +1,10 @@
 //! Layout of F2FS outside its logs, and its spare segments (`mkfs.f2fs`).
 
+use flashlag_units::Bytes;
+
 use super::segments::{SEGMENT, Segment};
 use crate::fs::BLOCK;
+use crate::fs::error::LayoutError;
 
 /// Spare share of the main area in percent (`mkfs.f2fs -o`, long the default).
 const SPARE_PERCENT: u64 = 5;
@@ -25,7 +28,7 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    pub(super) fn new(blocks: u64) -> Result<Layout, String> {
+    pub(super) fn new(blocks: u64) -> Result<Layout, LayoutError> {
         let all = blocks / SEGMENT;
         let to_segments = |blocks: u64| blocks.div_ceil(SEGMENT);
         let segment_table = 2 * to_segments(all.div_ceil(SEGMENTS_IN_BLOCK));
@@ -37,17 +40,18 @@ impl Layout {
         let main = all.saturating_sub(before);
         let spare = reserved + main.saturating_sub(reserved) * SPARE_PERCENT / 100;
         if main < spare + 16 {
-            return Err(format!(
-                "f2fs needs a device of 200 MiB at least; this one has {} MiB",
-                (blocks * BLOCK) >> 20
-            ));
+            return Err(LayoutError::TooSmall {
+                filesystem: "f2fs",
+                least: Bytes::from_mib(200),
+                size: Bytes(blocks * BLOCK),
+            });
         }
         Ok(Layout {
             checkpoint: SEGMENT,
             segment_table: (3 * SEGMENT, segment_table * SEGMENT),
             node_table: ((3 + segment_table) * SEGMENT, node_table * SEGMENT),
             main: before * SEGMENT,
-            segments: u32::try_from(main).map_err(|_| "the device is too large".to_owned())?,
+            segments: u32::try_from(main).map_err(|_| LayoutError::TooLarge)?,
             reserved: reserved as u32,
             spare: spare as u32,
         })

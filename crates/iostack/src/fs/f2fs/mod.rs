@@ -24,6 +24,7 @@ use flashlag_units::{Bytes, Nanos};
 use self::layout::Layout;
 use self::segments::SEGMENT;
 use self::segments::{Log, Owner, Segment, Segments};
+use super::error::LayoutError;
 use super::map::{self, Block, HOLE, tick};
 use super::{BLOCK, FileId, Filesystem, NoSpace, Reason, blocks, grown};
 use crate::plan::{BlockRequest, Plan, Run, push_run};
@@ -112,7 +113,7 @@ const fn node_of(page: u64) -> u32 {
 }
 
 impl F2fs {
-    pub(crate) fn new(capacity: Bytes, spec: &StackSpec) -> Result<F2fs, String> {
+    pub(crate) fn new(capacity: Bytes, spec: &StackSpec) -> Result<F2fs, LayoutError> {
         let layout = Layout::new(capacity.0 / BLOCK)?;
         let mut segments = Segments::new(layout.segments, layout.thread_from(spec.ipu));
         let names = Owner::Data { file: DIRECTORY, page: 0 };
