@@ -13,6 +13,7 @@ mod types;
 mod validate;
 
 pub(crate) use hash::hex;
+#[cfg(feature = "json-schema")]
 pub(crate) use parse::ScenarioFile;
 
 pub use crate::words::{Durability, EngineKind, Pattern};
