@@ -159,6 +159,10 @@ mod tests {
         let flushed = of(&[durable()]);
         assert!(!ids(&flushed).iter().any(|id| OF_THE_MACHINE.contains(id)), "{flushed:?}");
         assert!(ids(&flushed).contains(&CheckId::Accounting), "{flushed:?}");
+        let bare = trust(&environment, &[durable()], &[], MIB, Bytes::from_mib(9));
+        let room = bare.checks.iter().find(|check| check.id == CheckId::FreeSpace);
+        let text = room.map(|room| room.detail.as_str()).unwrap_or_default();
+        assert!(text.contains("1.0 MB is to stay free"), "{text}");
         let mut lost = durable();
         lost.ledger.flushes = Reading::Value(0);
         assert!(ids(&of(&[lost])).contains(&CheckId::FlushIsReal));
