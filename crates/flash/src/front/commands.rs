@@ -86,6 +86,7 @@ impl Front {
         stats.programmed_host = host.map(|host| host.plus(bytes(counts.written)));
         let padding = stats.programmed_padding;
         stats.programmed_padding = padding.map(|padding| padding.plus(bytes(counts.padded)));
+        stats.programmed_map = stats.programmed_map.plus(bytes(counts.journal));
         stats.mapped = stats.mapped.plus(bytes(self.slc.as_ref().map_or(0, SlcCache::units)));
     }
 
@@ -160,6 +161,10 @@ impl Front {
                 ended = ended.max(self.programmed);
                 self.buffer = Some(buffer);
                 drained?;
+                if let Some(slc) = &mut self.slc {
+                    ended = slc.journal(store, ended);
+                    self.programmed = self.programmed.max(ended);
+                }
             } else {
                 self.buffer = Some(buffer);
             }

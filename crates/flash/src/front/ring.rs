@@ -36,8 +36,16 @@ impl SlotRing {
         }
     }
 
-    fn head(&self) -> u64 {
+    /// The position of the next slot.
+    pub(crate) fn head(&self) -> u64 {
         self.tail + self.slots.len() as u64
+    }
+
+    /// Slots left in the present group of `program`, if `slots` more do not fit in it, else 0.
+    #[inline]
+    pub(crate) fn rest_of(&self, program: u64, slots: u64) -> u64 {
+        let rest = program - self.head() % program;
+        if slots > rest { rest % program } else { 0 }
     }
 
     /// Number of slots that are in use or not erased yet.

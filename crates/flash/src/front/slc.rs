@@ -24,6 +24,11 @@ const PLACES: u32 = 32;
 /// programs them in the main area; overwritten and discarded units are not copied. A group of
 /// blocks, one on each die, is erased when folding has passed it. In idle time a step begins before
 /// the next command and may end after it.
+///
+/// A program takes as many pages of one plane (`program_page`) as its units need, on one die at
+/// once. Units that do not fit in what is left of the pages of all planes begin with the next ones,
+/// on the next die, so that large writes always use all planes: n durable writes of a unit each
+/// program `n · program_page · (1 + flush_pages)` bytes, the second term being the map's journal.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct SlcCache {
     ring: SlotRing,
@@ -32,9 +37,14 @@ pub(crate) struct SlcCache {
     lent: u64,
     unit_bytes: u64,
     capacity_units: u64,
-    /// Units per SLC program, and per program unit of the main area.
+    /// Units of SLC pages of all planes, of the least SLC program, and of a program unit of the
+    /// main area.
     program: u64,
+    page: u64,
     fold: usize,
+    /// Whether idle time folds whole program units only.
+    fold_whole: bool,
+    journal: Journal,
     times: Times,
     pub(crate) fold_after: Option<Nanos>,
     full: SlcFull,
@@ -42,6 +52,19 @@ pub(crate) struct SlcCache {
     oldest: Vec<(Unit, u64)>,
     moved: Vec<UnitWrite>,
     pub(crate) counts: SlcCounts,
+}
+
+/// The journal of the map, which flushes program.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+struct Journal {
+    /// Pages of a flush.
+    pages: u32,
+    /// Whether the journal goes into the padding of the data's last page.
+    pack: bool,
+    /// Whether data was programmed since the last journal, here or in the main area.
+    due: bool,
+    /// Units of padding of the last page since then.
+    padding: u64,
 }
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
@@ -58,6 +81,8 @@ pub(crate) struct SlcCounts {
     pub(crate) written: u64,
     /// Padding of SLC programs.
     pub(crate) padded: u64,
+    /// Units of pages of the map's journal.
+    pub(crate) journal: u64,
     /// Units copied to the main area.
     pub(crate) folded: u64,
     /// Block erases, each of all planes of a die.
@@ -80,6 +105,7 @@ impl SlcCache {
         let (nand, unit) = (&model.nand, model.map.unit.0.0);
         let stripe = nand.page.0.0 * u64::from(nand.planes);
         let program = (stripe / unit).max(1);
+        let page = slc.program_page.map_or(program, |page| page.0.0 / unit);
         // A block keeps its cells and stores one bit in each.
         let pages = u64::from(nand.pages_per_block) / bits(nand.cell);
         let group = program * pages.max(1) * u64::from(dies);
@@ -91,7 +117,10 @@ impl SlcCache {
             unit_bytes: unit,
             capacity_units: model.map.capacity.0.0 / unit,
             program,
+            page: page.clamp(1, program),
             fold: (model.map.program_unit.0.0 / unit).max(1) as usize,
+            fold_whole: slc.fold_whole,
+            journal: Journal { pages: slc.flush_pages, pack: slc.pack, due: false, padding: 0 },
             times: Times { read: slc.read.0, program: slc.program.0, erase: slc.erase.0 },
             fold_after: slc.fold_after.map(|after| after.0),
             full: slc.full,
@@ -171,7 +200,8 @@ impl SlcCache {
         units: &[(Unit, Part)],
         is_whole: impl Fn(Part) -> bool,
     ) -> Result<Option<Nanos>, FlashError> {
-        let room = (units.len() as u64).next_multiple_of(self.program);
+        let whole = (units.len() as u64).next_multiple_of(self.page);
+        let room = self.ring.rest_of(self.program, whole) + whole;
         let mut at = at;
         while !self.has_room(store, at, room) {
             if self.full == SlcFull::Direct {
@@ -189,7 +219,44 @@ impl SlcCache {
         Ok(Some(end))
     }
 
-    /// Programs one SLC page; returns the end.
+    /// Programs the journal of the map, if a flush needs to; returns the end.
+    ///
+    /// A full cache has no room for the journal, which then takes its time all the same.
+    pub(crate) fn journal<S: Store>(&mut self, store: &mut S, at: Nanos) -> Nanos {
+        let Journal { pages, pack, due, padding } = self.journal;
+        self.journal.due = false;
+        self.journal.padding = 0;
+        if pages == 0 || !due || (pack && padding > 0) {
+            return at;
+        }
+        let mut end = at;
+        for _ in 0..pages {
+            let die = self.die(store, self.ring.head());
+            if self.has_room(store, end, self.page) {
+                (0..self.page).for_each(|_| self.ring.pad());
+            }
+            self.counts.journal += self.page;
+            let work = DieWork::Program { time: self.times.program, bytes: self.unit_bytes };
+            end = store.work(end, die, work);
+        }
+        end
+    }
+
+    /// Notes that data was programmed in the main area, for which the map's journal is due.
+    #[inline]
+    pub(crate) fn passed_by(&mut self) {
+        self.journal.due = true;
+        self.journal.padding = 0;
+    }
+
+    /// Whether idle time goes on folding.
+    pub(crate) fn is_worth_folding<S: Store>(&self, store: &S) -> bool {
+        !self.fold_whole
+            || self.ring.units() >= self.fold as u64
+            || self.ring.occupied() * 2 > self.most(store)
+    }
+
+    /// Programs pages of one die; returns the end.
     fn program<S: Store>(
         &mut self,
         store: &mut S,
@@ -205,6 +272,10 @@ impl SlcCache {
                 ready = ready.max(old.unwrap_or(at));
             }
         }
+        let slots = (units.len() as u64).next_multiple_of(self.page);
+        for _ in 0..self.ring.rest_of(self.program, slots) {
+            self.ring.pad();
+        }
         let mut die = Die(0);
         for (index, (unit, _)) in units.iter().enumerate() {
             let position = self.ring.append(*unit);
@@ -216,10 +287,12 @@ impl SlcCache {
             }
         }
         self.counts.written += units.len() as u64;
-        for _ in units.len() as u64..self.program {
+        for _ in units.len() as u64..slots {
             self.ring.pad();
             self.counts.padded += 1;
         }
+        self.journal.due = true;
+        self.journal.padding = slots - units.len() as u64;
         let bytes = units.len() as u64 * self.unit_bytes;
         store.work(ready, die, DieWork::Program { time: self.times.program, bytes })
     }

@@ -195,7 +195,13 @@ impl Front {
         };
         let (end, line) = match cached {
             Some(end) => (end, None),
-            None => (self.program_main(store, at, group)?, store.word_line()),
+            None => {
+                let end = self.program_main(store, at, group)?;
+                if let Some(slc) = &mut self.slc {
+                    slc.passed_by();
+                }
+                (end, store.word_line())
+            }
         };
         self.programmed = self.programmed.max(end);
         if let Some(ledger) = &mut self.ledger {

@@ -87,6 +87,24 @@ pub struct SlcModel {
     /// The way of writes while the cache is full.
     #[serde(default)]
     pub full: SlcFull,
+    /// The least that one program takes: a page of one plane, since programming several planes at
+    /// once is the firmware's choice and a page of flash is programmed once (Micron and Samsung
+    /// datasheets). Less is padded. Pages of all planes by default.
+    #[serde(default)]
+    pub program_page: Option<Text<Bytes>>,
+    /// Pages of the map's journal that a flush programs after data, one after another, if anything
+    /// has changed since the last flush. A flush of a mobile device writes the map too (AOSP,
+    /// crosshatch, commit e02e481); a range of 0 to 2 fits the Pixel 4's 0.7 to 2 ms.
+    #[serde(default)]
+    pub flush_pages: u32,
+    /// Whether that journal goes into the padding of the data's last page, if there is room, without
+    /// a program of its own. Unknown for real parts.
+    #[serde(default)]
+    pub pack: bool,
+    /// Whether idle time folds whole program units only: nothing forces a firmware to pad one (a
+    /// choice of this model). What is less stays in the cache, unless half of that is in use.
+    #[serde(default)]
+    pub fold_whole: bool,
 }
 
 /// A write buffer in RAM.

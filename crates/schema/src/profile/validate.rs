@@ -83,6 +83,22 @@ fn geometry(model: &Model) -> Result<(), ProfileError> {
     if map.kind == MapKind::Fast && map.log_blocks.is_none_or(|blocks| blocks < 2) {
         return wrong("map.log_blocks", ParameterFault::LogBlocks);
     }
+    if let Some(slc) = &model.slc {
+        let (unit, stripe) = (map.unit.0.0, nand.page.0.0 * u64::from(nand.planes));
+        let page = slc.program_page.map_or(stripe, |page| page.0.0);
+        if slc.program_page.is_some()
+            && (page < unit || !page.is_multiple_of(unit) || !stripe.is_multiple_of(page))
+        {
+            let why = format!(
+                "{page} bytes are no multiple of map.unit ({unit}), or do not divide the pages of \
+                 all planes ({stripe})"
+            );
+            return wrong("slc.program_page", why);
+        }
+        if slc.flush_pages > 64 {
+            return wrong("slc.flush_pages", "not between 0 and 64".to_owned());
+        }
+    }
     if map.open_units == Some(0) {
         return wrong("map.open_units", ParameterFault::OpenUnits);
     }

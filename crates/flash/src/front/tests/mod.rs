@@ -1,6 +1,7 @@
 //! The front over a store that is nothing but dies, against closed forms.
 
 mod buffer;
+mod durable;
 mod link;
 mod power;
 mod write_cache;
