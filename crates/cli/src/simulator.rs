@@ -6,9 +6,12 @@ use std::sync::atomic::AtomicBool;
 
 use flashlag_predict::{Simulation, SimulationError, Simulator};
 use flashlag_runner::{Event, Observer, Request, SimTarget, Target, builtin, sim};
-use flashlag_schema::scenario::Days;
+use flashlag_schema::profile::Profile;
+use flashlag_schema::scenario::Repeats;
+use flashlag_schema::target::MountSpec;
 use flashlag_schema::{Run, RunStatus};
 use flashlag_term::{Counter, ProgressMode};
+use flashlag_units::Bytes;
 
 /// The simulator of forecasts, fits and checks, with a progress line.
 pub struct Simulations {
@@ -25,7 +28,7 @@ impl Simulations {
         of: Option<usize>,
     ) -> Simulations {
         let (counter, what) = (Counter::new(mode), what.to_owned());
-        let count = Count { counter, what, of, done: 0, day: None, phase: String::new() };
+        let count = Count { counter, what, of, done: 0, part: None, phase: String::new() };
         Simulations { stop, count }
     }
 
@@ -48,33 +51,32 @@ struct Count {
     what: String,
     of: Option<usize>,
     done: usize,
-    day: Option<(usize, usize)>,
+    part: Option<(usize, usize)>,
     phase: String,
 }
 
 impl Count {
     fn simulated(&mut self) {
         self.done += 1;
-        self.day = None;
+        self.part = None;
         self.phase.clear();
         self.show();
     }
 
-    /// Shows that day `day`, of at most `of`, begins.
-    fn day(&mut self, day: usize, of: usize) {
-        self.day = Some((day.min(of), of));
+    /// Shows that a part of a stretch, of at most `most`, begins.
+    fn part(&mut self, part: usize, most: Option<usize>) {
+        let most = most.unwrap_or(part);
+        self.part = Some((part.min(most), most));
         self.show();
     }
 
     fn show(&mut self) {
-        let Count { counter, what, of, done, day, phase } = self;
+        let Count { counter, what, of, done, part, phase } = self;
         counter.show(|| {
             let of = of.map(|of| format!(" of {of}")).unwrap_or_default();
-            let at = match day {
-                Some((day, of)) => format!(", day {day} of at most {of}"),
-                None if phase.is_empty() => String::new(),
-                None => format!(", {phase}"),
-            };
+            let part = part.map(|(part, most)| format!(", part {part} of at most {most}"));
+            let part = part.unwrap_or_default();
+            let at = if phase.is_empty() { part } else { format!(", {phase}{part}") };
             format!("{what}: simulation {}{of}{at}", *done + 1)
         });
     }
@@ -108,25 +110,30 @@ impl Simulator for Simulations {
         ended(run)
     }
 
-    fn simulate_days(
+    fn room(&mut self, profile: &Profile, mount: &MountSpec) -> Result<Bytes, SimulationError> {
+        sim::room(profile, mount).map_err(SimulationError::refused)
+    }
+
+    fn simulate_repeats(
         &mut self,
         simulation: &Simulation<'_>,
-        days: &Days,
-        enough: &mut dyn FnMut(&Run, usize) -> bool,
-    ) -> Result<(Run, usize), SimulationError> {
+        repeats: &Repeats,
+        enough: &mut dyn FnMut(&Run, usize, usize) -> bool,
+    ) -> Result<(Run, Vec<usize>), SimulationError> {
         let request = self.request(simulation);
-        let of = days.begin.len();
-        // Both the observer and `after_day` write the progress line.
+        let most: Vec<usize> =
+            repeats.stretches.iter().map(|stretch| stretch.begin.len()).collect();
+        // Both the observer and `after_part` write the progress line.
         let count = RefCell::new(&mut self.count);
-        count.borrow_mut().day(1, of);
-        let mut after_day = |run: &Run, lived: usize| {
-            count.borrow_mut().day(lived + 1, of);
-            enough(run, lived)
+        let mut after_part = |run: &Run, stretch: usize, done: usize| {
+            count.borrow_mut().part(done + 1, most.get(stretch).copied());
+            enough(run, stretch, done)
         };
-        let done = sim::simulate_days(&request, days, &mut SharedObserver(&count), &mut after_day);
+        let done =
+            sim::simulate_repeats(&request, repeats, &mut SharedObserver(&count), &mut after_part);
         self.count.simulated();
-        let (run, lived) = done.map_err(SimulationError::refused)?;
-        Ok((ended(run)?, lived))
+        let (run, counts) = done.map_err(SimulationError::refused)?;
+        Ok((ended(run)?, counts))
     }
 }
 

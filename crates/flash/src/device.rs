@@ -84,6 +84,14 @@ impl FlashDevice {
         &self.flash
     }
 
+    /// Puts the flash's content where random overwrites would have put it in the long run.
+    ///
+    /// # Errors
+    /// As [`Flash::scatter`].
+    pub fn scatter(&mut self) -> Result<(), FlashError> {
+        self.flash.scatter()
+    }
+
     /// Statistics of the flash.
     pub fn stats(&self) -> Stats {
         self.flash.stats()

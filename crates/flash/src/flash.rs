@@ -115,6 +115,16 @@ impl Flash {
         self.ftl.prepare(u32::try_from(units).unwrap_or(u32::MAX), past)
     }
 
+    /// Puts the content of the main area where uniform random overwrites of it would have put it in
+    /// the long run, without simulating them. What is in the write buffer or the write cache stays
+    /// there; statistics and wear stay as they are.
+    ///
+    /// # Errors
+    /// If blocks are worn out, or the map is not a page map.
+    pub fn scatter(&mut self) -> Result<(), FlashError> {
+        self.ftl.scatter()
+    }
+
     /// Prefetches the map entries of the next commands' addresses: a hint that only makes the
     /// simulation faster. A few dozen addresses at a time are best.
     pub fn expect(&self, offsets: &[Bytes]) {

@@ -73,6 +73,15 @@ impl Ftl {
         Ok(())
     }
 
+    /// Puts the content of a page map where random overwrites would have put it in the long run.
+    pub(crate) fn scatter(&mut self) -> Result<(), FlashError> {
+        match self {
+            Ftl::Pages(store) => store.map.scatter(),
+            Ftl::Cached(cached) => cached.inner.map.scatter(),
+            Ftl::Logs(_) => Err(FlashError::NoPast),
+        }
+    }
+
     /// The page map, if the device has one.
     pub(crate) fn pages(&self) -> Option<&PageStore> {
         match self {

@@ -94,6 +94,60 @@ fn a_device_that_keeps_copies_apart_is_in_its_steady_state_at_once() {
     both_ways(&with(&[("gc.hot_cold", "true"), ("nand.channels", "4")]), 1.0, 4);
 }
 
+/// Writes three quarters of a device in order, discards every fourth MiB of it and some pages more, and
+/// writes the rest at random: long, or once its content was scattered at once.
+#[test]
+fn content_that_is_scattered_at_once_is_in_its_steady_state() {
+    for policy in ["greedy", "random", "cost_benefit"] {
+        let policy = format!("\"{policy}\"");
+        let model = common::model(&with(&[("gc.policy", &policy), ("gc.hot_cold", "true")]));
+        let pages = 448 * 256;
+        let held: Vec<u64> = (0..pages).filter(|page| page / 256 % 4 != 3).collect();
+        let lived = |scattered: bool| {
+            let mut flash = Flash::new(&model, 3).unwrap();
+            let fill = (0..pages).map(|page| common::write(page * PAGE, PAGE));
+            let mut at = common::in_a_row(&mut flash, Nanos::ZERO, fill);
+            for first in (3 * 256..pages).step_by(4 * 256) {
+                let length = Bytes(256 * PAGE);
+                let discard = Command::Discard { offset: Bytes(first * PAGE), length };
+                at = flash.submit(at, discard).unwrap().ended;
+            }
+            let before = flash.stats();
+            if scattered {
+                flash.scatter().unwrap();
+            }
+            let after = flash.stats();
+            assert_eq!(before.mapped, after.mapped, "{policy}");
+            assert_eq!(before.programmed(), after.programmed(), "{policy}");
+            let mut random = Pcg64Mcg::seed_from_u64(99);
+            let mut amplification = Vec::new();
+            for _ in 0..if scattered { 1 } else { 6 } {
+                let before = flash.stats();
+                for _ in 0..2 * held.len() {
+                    let page = held[random.random_range(0..held.len())];
+                    at = flash.submit(at, common::write(page * PAGE, PAGE)).unwrap().ended;
+                }
+                let programmed = flash.stats().programmed().unwrap().0;
+                let programmed = programmed - before.programmed().unwrap().0;
+                amplification.push(programmed as f64 / (2 * held.len() as u64 * PAGE) as f64);
+            }
+            amplification
+        };
+        let (long, short) = (lived(false), lived(true));
+        let (last, first) = (long[long.len() - 1], short[0]);
+        assert!((first / last - 1.0).abs() < 0.01, "{policy}: {first:.4}, {long:.4?}");
+        assert!(long[0] < 0.97 * last, "{policy}: it was steady from the start, {long:.4?}");
+    }
+}
+
+#[test]
+fn only_a_map_of_pages_can_be_scattered() {
+    let mut logs = common::flash(&[("map.kind", "\"fast\""), ("map.log_blocks", "4")]);
+    assert_eq!(logs.scatter(), Err(FlashError::NoPast));
+    let mut empty = common::flash(&[]);
+    assert_eq!(empty.scatter(), Ok(()));
+}
+
 #[test]
 fn devices_of_other_policies_are_in_their_steady_state_at_once() {
     both_ways(&with(&[("gc.policy", "\"fifo\"")]), 1.0, 4);

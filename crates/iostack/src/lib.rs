@@ -33,5 +33,5 @@ pub use background::{BackgroundJob, BackgroundTotal};
 pub use fs::FileId;
 pub use ledger::Ledger;
 pub use spec::{FilesystemKind, StackSpec};
-pub use stack::Stack;
+pub use stack::{Stack, room};
 pub use stack_file::StackFile;

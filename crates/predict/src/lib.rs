@@ -17,7 +17,7 @@ mod knob;
 
 use flashlag_schema::Run;
 use flashlag_schema::profile::Profile;
-use flashlag_schema::scenario::{Days, Scenario};
+use flashlag_schema::scenario::{Repeats, Scenario};
 use flashlag_schema::target::MountSpec;
 use flashlag_units::Bytes;
 
@@ -50,24 +50,34 @@ pub trait Simulator {
     /// The device or the scenario can't be simulated.
     fn simulate(&mut self, simulation: &Simulation<'_>) -> Result<Run, SimulationError>;
 
-    /// One run of a scenario with `days` of use. After each day `enough` is called with the run so
-    /// far and its number of days; once it returns true, the remaining days are left out and only
-    /// the steps after the last day follow. Returns the run and its number of days. The default
-    /// simulates every day.
+    /// Room for files on the empty filesystem; by default the whole device.
+    ///
+    /// # Errors
+    /// The device is too small for the filesystem.
+    fn room(&mut self, profile: &Profile, mount: &MountSpec) -> Result<Bytes, SimulationError> {
+        let _ = mount;
+        Ok(profile.model()?.map.capacity.0)
+    }
+
+    /// One run of a scenario with stretches of equal parts. After each part `enough` is called with the
+    /// run so far, the stretch's index and its number of parts; once it returns true, the other
+    /// parts of the stretch are left out. Returns the run and the number of parts of each stretch. The
+    /// default simulates every part, and begins no stretch with scattered content.
     ///
     /// # Errors
     /// As [`Simulator::simulate`]; also where the device cannot begin with worn blocks.
-    fn simulate_days(
+    fn simulate_repeats(
         &mut self,
         simulation: &Simulation<'_>,
-        days: &Days,
-        enough: &mut dyn FnMut(&Run, usize) -> bool,
-    ) -> Result<(Run, usize), SimulationError> {
+        repeats: &Repeats,
+        enough: &mut dyn FnMut(&Run, usize, usize) -> bool,
+    ) -> Result<(Run, Vec<usize>), SimulationError> {
         let _ = enough;
-        if days.cycles > 0 {
+        if repeats.cycles > 0 {
             return Err(SimulationError::NoCycles);
         }
-        Ok((self.simulate(simulation)?, days.begin.len()))
+        let counts = repeats.stretches.iter().map(|stretch| stretch.begin.len()).collect();
+        Ok((self.simulate(simulation)?, counts))
     }
 }
 

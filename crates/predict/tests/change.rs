@@ -11,7 +11,7 @@ use flashlag_predict::change::{
 };
 use flashlag_predict::{PredictError, Simulation, SimulationError, Simulator};
 use flashlag_schema::published::Published;
-use flashlag_schema::scenario::{Days, Scenario, Step};
+use flashlag_schema::scenario::{Repeats, Scenario, Step};
 use flashlag_schema::target::{Kind, MountSpec};
 use flashlag_term::{Style, predict as draw};
 
@@ -121,14 +121,15 @@ fn a_year_is_a_year_of_days_and_maintenance_trims_once_a_day_at_most() {
     let changes = parse("full=50%,age=60d,idle_maintenance=on").unwrap();
     let options = PredictOptions::default();
     predict(&start("ext4"), &changes, &[], &mut simulator, &options).unwrap();
+    // A night's rest is before the tests of each.
     let count = |index: usize, wanted: &dyn Fn(&Step) -> bool| {
         simulator.heard[index].steps.iter().filter(|step| wanted(step)).count()
     };
     let trims = |index: usize| count(index, &|step| matches!(step, Step::Trim));
     let idles = |index: usize| count(index, &|step| matches!(step, Step::Idle { .. }));
-    assert_eq!((idles(1), trims(1)), (0, 0));
-    assert_eq!((idles(2), trims(2)), (120, 0));
-    assert_eq!(idles(3), 120);
+    assert_eq!((idles(1), trims(1)), (1, 0));
+    assert_eq!((idles(2), trims(2)), (121, 0));
+    assert_eq!(idles(3), 121);
     assert!((50..=60).contains(&trims(3)), "{}", trims(3));
 }
 
@@ -202,12 +203,14 @@ fn a_forecast_fits_a_terminal() {
     }
 }
 
-/// Simulates no more days than are asked for, each like the first, but that each takes longer than the one before, by so much
+/// Simulates no more days, and rounds of writes, than are asked for, each like the first, but that each takes longer than the one before, by so much
 /// less from day to day that the last ones are alike.
 struct Daily {
     inner: ClosedForm,
     /// By how much the first day is quicker than those far off.
     quicker: f64,
+    /// What is left of that from part to part.
+    nearer: f64,
 }
 
 impl Simulator for Daily {
@@ -218,33 +221,43 @@ impl Simulator for Daily {
         self.inner.simulate(simulation)
     }
 
-    fn simulate_days(
+    fn simulate_repeats(
         &mut self,
         simulation: &Simulation<'_>,
-        days: &Days,
-        enough: &mut dyn FnMut(&flashlag_schema::Run, usize) -> bool,
-    ) -> Result<(flashlag_schema::Run, usize), SimulationError> {
+        repeats: &Repeats,
+        enough: &mut dyn FnMut(&flashlag_schema::Run, usize, usize) -> bool,
+    ) -> Result<(flashlag_schema::Run, Vec<usize>), SimulationError> {
         let whole = self.simulate(simulation)?;
-        let each = whole.phases.iter().filter(|phase| phase.name.starts_with("day_")).count()
-            / days.begin.len();
         let mut so_far = flashlag_schema::Run { phases: Vec::new(), ..whole.clone() };
-        for day in 0..days.begin.len() {
-            let phases = &whole.phases[..each];
-            let factor = 1.0 - self.quicker * 0.8_f64.powi(day as i32);
-            so_far.phases.extend(phases.iter().cloned().map(|mut phase| {
-                phase.elapsed_ns.0 = (phase.elapsed_ns.0 as f64 * factor) as u64;
-                phase
-            }));
-            if enough(&so_far, day + 1) {
-                return Ok((whole, day + 1));
+        let mut counts = Vec::new();
+        for (which, stretch) in repeats.stretches.iter().enumerate() {
+            let last = which + 1 == repeats.stretches.len();
+            let name = if last { "settle" } else { "day_" };
+            let phases: Vec<_> =
+                whole.phases.iter().filter(|phase| phase.name.starts_with(name)).collect();
+            let phases = &phases[..phases.len() / stretch.begin.len()];
+            let mut parts = 0..stretch.begin.len();
+            counts.push(0);
+            for part in parts.by_ref() {
+                let factor = 1.0 - self.quicker * self.nearer.powi(part as i32);
+                so_far.phases.extend(phases.iter().map(|phase| {
+                    let mut phase = flashlag_schema::Phase::clone(phase);
+                    phase.elapsed_ns.0 = (phase.elapsed_ns.0 as f64 * factor) as u64;
+                    phase
+                }));
+                counts[which] = part + 1;
+                if enough(&so_far, which, part + 1) {
+                    break;
+                }
             }
         }
-        Ok((whole, days.begin.len()))
+        so_far.phases.extend(whole.phases.iter().rev().take(5).rev().cloned());
+        Ok((so_far, counts))
     }
 }
 
 fn lived(quicker: f64, change: &str) -> (DaysOfUse, String) {
-    let mut simulator = Daily { inner: ClosedForm::default(), quicker };
+    let mut simulator = Daily { inner: ClosedForm::default(), quicker, nearer: 0.8 };
     let changes = parse(change).unwrap();
     let options = PredictOptions::default();
     let forecast = predict(&start("ext4"), &changes, &[], &mut simulator, &options).unwrap();
@@ -273,4 +286,47 @@ fn days_that_never_become_alike_are_all_simulated() {
     assert_eq!(drifting.simulated, 14);
     assert!(drifting.changing.unwrap() > 0.02, "{drifting:?}");
     assert!(text.contains("more than in the 6 before"), "{text}");
+}
+
+#[test]
+fn writes_over_what_is_stored_go_on_until_figures_are_steady_and_the_forecast_says_so() {
+    let settled = |quicker: f64, nearer: f64| {
+        let mut simulator = Daily { inner: ClosedForm::default(), quicker, nearer };
+        let changes = parse("full=90%").unwrap();
+        let options = PredictOptions::default();
+        let forecast = predict(&start("ext4"), &changes, &[], &mut simulator, &options).unwrap();
+        let text = draw::forecast(&forecast, Style::PLAIN);
+        let words: Vec<&str> = text.split_whitespace().collect();
+        (forecast.after().settling.unwrap(), words.join(" "))
+    };
+    let (even, text) = settled(0.0, 0.8);
+    // The closed form ends each of its tests after 1200 writes.
+    let round = 1200 * 4096;
+    assert_eq!((even.written.0, even.steady), (10 * round, true), "a day's writes: {even:?}");
+    assert!(text.contains("written before: 49 MB over all that is stored"), "{text}");
+    assert!(text.contains("until figures were steady"), "{text}");
+    let (drifting, _) = settled(0.5, 0.8);
+    assert!(drifting.steady && drifting.written.0 > 10 * round, "{drifting:?}");
+    // A few percent slower from round to round, up to the last of three days'.
+    let (never, text) = settled(0.9, 0.98);
+    assert_eq!((never.written.0, never.steady), (30 * round, false), "{never:?}");
+    assert!(text.contains("until figures were not steady"), "{text}");
+}
+
+#[test]
+fn what_is_measured_is_written_over_all_that_is_stored() {
+    let mut simulator = Listening::default();
+    let changes = parse("full=90%").unwrap();
+    let options = PredictOptions::default();
+    predict(&start("ext4"), &changes, &[], &mut simulator, &options).unwrap();
+    let room = profile().model().unwrap().map.capacity.0.0;
+    let span = |index: usize, name: &str| match &simulator.heard[index].tests[name] {
+        flashlag_schema::scenario::Test::Io(io) => io.span.unwrap().0.0,
+        flashlag_schema::scenario::Test::Save(_) => 0,
+    };
+    for test in ["settle", "rand_write_4k", "rand_read_4k", "lay_out"] {
+        let share = span(1, test) as f64 / room as f64;
+        assert!((0.899..0.9001).contains(&share), "{test}: {share}");
+    }
+    assert!(span(0, "rand_write_4k") < room / 10, "a new device is nearly empty");
 }

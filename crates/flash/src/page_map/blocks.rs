@@ -48,6 +48,13 @@ impl Blocks {
         }
     }
 
+    /// Erases every block that is not bad: all of them are free, and no slot is valid.
+    pub(super) fn erase_all(&mut self) {
+        self.tally.fill(NOT_CLOSED);
+        self.bits.fill(0);
+        self.free = self.all().filter(|block| !self.bad.contains(block)).collect();
+    }
+
     /// Number of blocks.
     pub(super) fn count(&self) -> u32 {
         self.tally.len() as u32

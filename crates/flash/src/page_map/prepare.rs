@@ -4,6 +4,8 @@ use rand::{Rng, RngExt};
 
 use super::PageMap;
 use super::steady::valid_units;
+use super::stream::Stream;
+use super::victims::Victims;
 use crate::address::{Block, Slot, Unit};
 use crate::command::FlashError;
 use crate::past::Order;
@@ -21,9 +23,38 @@ impl PageMap {
         let count = count.min(self.shape.logical);
         match order {
             Order::Sequential => self.fill_in_order(count)?,
-            Order::Random => self.fill_at_random(count)?,
+            Order::Random => {
+                let units = Shuffled::new(count, &mut self.random);
+                self.fill_at_random(units)?;
+            }
         }
         self.mapped = count;
+        let open = self.streams.iter().filter(|stream| stream.is_open());
+        self.prepared = open.map(|stream| u64::from(stream.next.0)).sum();
+        self.check_conservation();
+        Ok(())
+    }
+
+    /// Puts what is mapped where uniform random overwrites of it would have put it in the long run.
+    /// Nothing else changes: the same units are mapped, statistics and wear stay, and a relocation
+    /// that is under way is dropped with its victim.
+    ///
+    /// # Errors
+    /// If the flash is worn out in part or in whole, or was stored: its policy is then unknown.
+    pub(crate) fn scatter(&mut self) -> Result<(), FlashError> {
+        let policy = self.policy.as_ref().filter(|_| self.blocks.retired == 0);
+        let policy = policy.ok_or(FlashError::NotNew)?;
+        let mapped: Vec<Unit> =
+            Unit(0).run(self.shape.logical).filter(|unit| self.is_mapped(*unit)).collect();
+        self.victims = Victims::new(policy, self.shape.blocks);
+        self.watch = self.victims.watch();
+        self.blocks.erase_all();
+        self.streams = [Stream::default(); 2];
+        self.moving = None;
+        let units = Shuffled::of(mapped, &mut self.random);
+        self.fill_at_random(units)?;
+        let counts = self.counts;
+        self.programmed = counts.host + counts.copied + counts.padded;
         let open = self.streams.iter().filter(|stream| stream.is_open());
         self.prepared = open.map(|stream| u64::from(stream.next.0)).sum();
         self.check_conservation();
@@ -74,11 +105,11 @@ impl PageMap {
     /// The steady state of uniform random writes just before a victim is chosen: as few free blocks
     /// as allowed, the host's block just closed and the copies' block, if they have their own, half
     /// full.
-    fn fill_at_random(&mut self, count: u32) -> Result<(), FlashError> {
+    fn fill_at_random(&mut self, mut units: Shuffled) -> Result<(), FlashError> {
+        let count = units.count;
         let apart = self.collection.copies == 1;
         let kept = self.collection.low_water - 1 + u32::from(apart);
         let closed = self.free_blocks().checked_sub(kept).ok_or(FlashError::NoSpace)?;
-        let mut units = Shuffled::new(count, &mut self.random);
         let half = if apart { (self.shape.units / 2).min(count) } else { 0 };
         let half = half - half % self.shape.program;
         let policy = self.policy.clone().ok_or(FlashError::NotNew)?;
@@ -88,7 +119,7 @@ impl PageMap {
         }
         for valid in valid {
             let block = self.blocks.free.pop_front().ok_or(FlashError::NoSpace)?;
-            self.scatter(block, valid, &mut units);
+            self.spread(block, valid, &mut units);
             self.blocks.close(block);
             self.victims.closed(block, valid);
         }
@@ -103,7 +134,7 @@ impl PageMap {
     }
 
     /// Puts `valid` units into random slots of a block.
-    fn scatter(&mut self, block: Block, valid: u32, units: &mut Shuffled) {
+    fn spread(&mut self, block: Block, valid: u32, units: &mut Shuffled) {
         let all = self.shape.units;
         // Draws whichever is rarer, valid or invalid slots; a slot that was drawn before is drawn
         // again.
@@ -153,9 +184,17 @@ struct Shuffled {
     mask: u32,
     shift: u32,
     factors: [u32; 3],
+    /// The units that the numbers stand for; empty where a number is its own unit.
+    units: Vec<Unit>,
 }
 
 impl Shuffled {
+    /// A random permutation of these units.
+    fn of(units: Vec<Unit>, random: &mut impl Rng) -> Shuffled {
+        let numbers = Shuffled::new(units.len() as u32, random);
+        Shuffled { units, ..numbers }
+    }
+
     fn new(count: u32, random: &mut impl Rng) -> Shuffled {
         let bits = u32::BITS - count.saturating_sub(1).leading_zeros();
         Shuffled {
@@ -165,6 +204,7 @@ impl Shuffled {
             mask: ((1u64 << bits) - 1) as u32,
             shift: bits / 2 + 1,
             factors: std::array::from_fn(|_| random.next_u32() | 1),
+            units: Vec::new(),
         }
     }
 
@@ -185,6 +225,11 @@ impl Shuffled {
             // A number that is too large is overwritten by the next one.
             into[drawn] = Unit(mixed);
             drawn += usize::from(mixed < self.count);
+        }
+        if !self.units.is_empty() {
+            for number in into {
+                *number = self.units[number.index()];
+            }
         }
     }
 }

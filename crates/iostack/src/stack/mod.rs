@@ -70,14 +70,7 @@ impl<D: Device<Clock = VirtualClock>> Stack<D> {
     /// If the device is too small.
     pub fn mount(device: D, spec: StackSpec, model: &StackModel) -> Result<Stack<D>, DeviceError> {
         let clock = device.clock().clone();
-        let fs = fs::make(&spec, device.geometry().size).map_err(|error| DeviceError {
-            operation: "make",
-            subject: format!("{} on the device", spec.kind),
-            offset: None,
-            errno: Some(Errno::NOSPC.raw_os_error()),
-            reason: error.to_string(),
-            advice: "choose a larger profile, or raw".to_owned(),
-        })?;
+        let fs = made(&spec, device.geometry().size)?;
         let crypt = spec.encrypt.then(|| Encryption::new(&model.encryption));
         let inner = Inner {
             scheduler: Scheduler::new(device, crypt),
@@ -244,6 +237,31 @@ impl<D: Device<Clock = VirtualClock>> Stack<D> {
     pub fn with_device<T>(&self, look: impl FnOnce(&D) -> T) -> T {
         look(&self.0.borrow().scheduler.device)
     }
+
+    /// Calls a function that changes the device, for example its past.
+    pub fn with_device_mut<T>(&self, change: impl FnOnce(&mut D) -> T) -> T {
+        change(&mut self.0.borrow_mut().scheduler.device)
+    }
+}
+
+/// A filesystem on a device of `capacity` bytes.
+fn made(spec: &StackSpec, capacity: Bytes) -> Result<Box<dyn Filesystem>, DeviceError> {
+    fs::make(spec, capacity).map_err(|error| DeviceError {
+        operation: "make",
+        subject: format!("{} on the device", spec.kind),
+        offset: None,
+        errno: Some(Errno::NOSPC.raw_os_error()),
+        reason: error.to_string(),
+        advice: "choose a larger profile, or raw".to_owned(),
+    })
+}
+
+/// Room for files on an empty filesystem on a device of `capacity` bytes.
+///
+/// # Errors
+/// If the device is too small.
+pub fn room(spec: &StackSpec, capacity: Bytes) -> Result<Bytes, DeviceError> {
+    Ok(made(spec, capacity)?.free())
 }
 
 impl<D: Device<Clock = VirtualClock>> Clock for Stack<D> {

@@ -2,9 +2,9 @@ use flashlag_schema::{Phase, Run};
 use flashlag_units::Nanos;
 
 use super::PredictOptions;
-use super::scenario::{LEAVE, scenario};
+use super::scenario::{LEAVE, SETTLE, scenario};
 use super::situation::Situation;
-use super::steady::{self, DaysOfUse};
+use super::steady::{self, DaysOfUse, Settling};
 use crate::{PredictError, Simulation, SimulationError, Simulator};
 
 /// The main test of a forecast: durable writes of 4 KiB.
@@ -21,6 +21,11 @@ pub struct Figures {
     pub tests: Vec<TestFigures>,
     /// The days of use, of the seed that was furthest from steady; `None` without any.
     pub lived: Option<DaysOfUse>,
+    /// The writes over all that is stored, of the seed that was furthest from steady; `None` on a new
+    /// device.
+    pub settling: Option<Settling>,
+    /// Durable writes at the end of those writes, without a rest.
+    pub sustained: Option<TestFigures>,
     /// The share of the rated cycles used up by then, if the device has a rating.
     pub life_used: Option<f64>,
 }
@@ -74,13 +79,15 @@ pub(super) fn measure(
 ) -> Result<Figures, PredictError> {
     let failed =
         |reason: SimulationError| PredictError::Simulation { what: what.to_owned(), reason };
-    let scenario = scenario(situation).map_err(failed)?;
-    let (mut runs, mut lives) = (Vec::new(), Vec::new());
+    let room = simulator.room(&situation.profile, &situation.mount).map_err(failed)?;
+    let scenario = scenario(situation, room).map_err(failed)?;
+    let (mut runs, mut lives, mut settlings) = (Vec::new(), Vec::new(), Vec::new());
     for &seed in &options.seeds {
-        let run = if situation.plan.days() > 0 {
-            let (run, lived) =
+        let run = if situation.plan.is_used() {
+            let (run, used) =
                 steady::live(situation, &scenario, seed, simulator).map_err(failed)?;
-            lives.push(lived);
+            lives.extend(used.days);
+            settlings.extend(used.settling);
             run
         } else {
             let simulation = Simulation {
@@ -97,37 +104,69 @@ pub(super) fn measure(
         }
         runs.push(run);
     }
-    let tests = TESTS.iter().filter_map(|name| mean(name, &runs)).collect();
-    let used = lives.iter().filter_map(|lived| lived.life_used);
-    let count = lives.len().max(1) as f64;
-    let life_used =
-        lives.iter().all(|lived| lived.life_used.is_some()).then(|| used.sum::<f64>() / count);
-    let worst = |one: &DaysOfUse, other: &DaysOfUse| {
-        let change = |lived: &DaysOfUse| lived.changing.unwrap_or(f64::INFINITY).abs();
-        change(one).total_cmp(&change(other))
+    let figures = Figures {
+        tests: TESTS.iter().filter_map(|name| mean(&runs, |run| last_phase(name, run))).collect(),
+        sustained: mean(&runs, sustained),
+        settling: furthest(settlings, |settling| settling.changing),
+        life_used: mean_life(&lives),
+        lived: furthest(lives, |lived| lived.changing),
     };
-    let lived = lives.into_iter().max_by(worst);
-    let figures = Figures { tests, life_used: life_used.filter(|_| lived.is_some()), lived };
     if figures.durable().is_none() {
         return Err(failed(SimulationError::NoDurableWrites));
     }
     Ok(figures)
 }
 
-/// The mean of a test over runs; each figure that all of them have.
-fn mean(name: &str, runs: &[Run]) -> Option<TestFigures> {
-    let found = |run: &Run| -> Option<TestFigures> {
-        let phase = run.phases.iter().rev().find(|phase| phase.name == name && phase.ops > 0)?;
-        Some(of_phase(phase))
+/// The one that still changed most; one without a change counts as changing.
+fn furthest<T>(all: Vec<T>, changing: impl Fn(&T) -> Option<f64>) -> Option<T> {
+    let change = |one: &T| changing(one).unwrap_or(f64::INFINITY).abs();
+    all.into_iter().max_by(|one, other| change(one).total_cmp(&change(other)))
+}
+
+fn mean_life(lives: &[DaysOfUse]) -> Option<f64> {
+    let used: Option<Vec<f64>> = lives.iter().map(|lived| lived.life_used).collect();
+    used.filter(|used| !used.is_empty()).map(|used| used.iter().sum::<f64>() / used.len() as f64)
+}
+
+fn last_phase(name: &str, run: &Run) -> Option<TestFigures> {
+    let phase = run.phases.iter().rev().find(|phase| phase.name == name && phase.ops > 0)?;
+    Some(of_phase(phase))
+}
+
+/// The last window of the writes over all that is stored.
+fn sustained(run: &Run) -> Option<TestFigures> {
+    let rounds = run.phases.iter().rev().filter(|phase| phase.name == SETTLE && phase.ops > 0);
+    let rounds: Vec<&Phase> = rounds.take(steady::ROUNDS).collect();
+    let seconds: f64 = rounds.iter().map(|phase| phase.elapsed_ns.as_secs_f64()).sum();
+    let sum = |figure: &dyn Fn(&Phase) -> Option<f64>| -> Option<f64> {
+        rounds.iter().map(|phase| figure(phase)).sum()
     };
-    let all: Vec<TestFigures> = runs.iter().map(found).collect::<Option<Vec<_>>>()?;
+    let ops = sum(&|phase| Some(phase.ops as f64)).filter(|ops| *ops > 0.0)?;
+    let block = sum(&|phase| phase.ledger.block_bytes.value().map(|bytes| bytes.0 as f64));
+    let device = sum(&|phase| phase.ledger.device_bytes.value().map(|bytes| bytes.0 as f64));
+    Some(TestFigures {
+        name: SETTLE.to_owned(),
+        per_second: ops / seconds,
+        bytes_per_second: sum(&|phase| Some(phase.bytes.0 as f64))? / seconds,
+        amplification: block
+            .zip(device)
+            .filter(|(block, _)| *block > 0.0)
+            .map(|(block, device)| device / block),
+        ..TestFigures::default()
+    })
+}
+
+/// The mean of a test over runs; each figure that all of them have.
+fn mean(runs: &[Run], of: impl Fn(&Run) -> Option<TestFigures>) -> Option<TestFigures> {
+    let all: Vec<TestFigures> = runs.iter().map(of).collect::<Option<Vec<_>>>()?;
+    let name = all.first()?.name.clone();
     let count = all.len() as f64;
     let average = |figure: &dyn Fn(&TestFigures) -> Option<f64>| -> Option<f64> {
         let values: Option<Vec<f64>> = all.iter().map(figure).collect();
         values.filter(|values| !values.is_empty()).map(|values| values.iter().sum::<f64>() / count)
     };
     Some(TestFigures {
-        name: name.to_owned(),
+        name,
         p50_ns: average(&|test| test.p50_ns),
         p99_ns: average(&|test| test.p99_ns),
         per_second: average(&|test| Some(test.per_second))?,

@@ -26,7 +26,7 @@ pub use maintenance::{Maintenance, Moment};
 pub use parse::{Change, parse};
 pub use plan::Plan;
 pub use situation::Situation;
-pub use steady::{DaysOfUse, STEADY, WINDOW};
+pub use steady::{DaysOfUse, STEADY, Settling, WINDOW};
 pub use sweep::{Level, Sweep, parse_levels, sweep};
 
 /// The options of a forecast.

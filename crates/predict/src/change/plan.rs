@@ -10,7 +10,7 @@ pub struct Plan {
     pub journal: JournalMode,
     /// `synchronous` of saves.
     pub synchronous: Synchronous,
-    /// Share of the capacity in use, 0 to 1; `None`: nearly empty.
+    /// Share of the filesystem's room in use, 0 to 1; `None`: nearly empty.
     pub full: Option<f64>,
     /// Time in use.
     pub age: Nanos,
@@ -33,6 +33,11 @@ impl Default for Plan {
     }
 }
 
+/// Rounds of writes in a day's writes, after which steadiness is first looked at.
+pub(super) const ROUNDS_A_DAY: u64 = 10;
+/// Days whose writes are simulated at most until figures are steady.
+pub(super) const MOST_DAYS: u64 = 3;
+
 /// Nanoseconds of a day.
 pub(super) const DAY: u64 = 86_400_000_000_000;
 
@@ -41,22 +46,35 @@ impl Plan {
     pub(super) fn days(&self) -> u64 {
         self.age.0.div_ceil(DAY)
     }
+
+    /// Whether the device was used before it is measured.
+    pub(super) fn is_used(&self) -> bool {
+        self.full.is_some() || self.age > Nanos::ZERO
+    }
+
+    /// Bytes of a round of writes before the tests.
+    pub(super) fn round(&self) -> Bytes {
+        Bytes((self.daily.0 / ROUNDS_A_DAY).max(1 << 20)).round_down(Bytes(4096))
+    }
 }
 
 /// The assumptions of a forecast with this plan, a sentence each.
 pub(super) fn assumptions(plan: &Plan) -> Vec<String> {
     let mut all = Vec::new();
-    if plan.full.is_some() {
-        all.push(
-            "Storage is filled in one go, front to back; what is measured overwrites its first \
-             part."
-                .to_owned(),
-        );
+    if plan.is_used() {
+        all.push(format!(
+            "All that is stored is written as often, at random, 4 KiB at a time and durably: nothing \
+             in it is cold. The flash begins as long random writes leave it; then {} are written, and \
+             up to {MOST_DAYS} times as much until figures are steady. \"sustained\" is the end of \
+             that.",
+            Bytes(plan.round().0 * ROUNDS_A_DAY)
+        ));
     }
+    all.push("The tests follow a night's rest, in which the device does its idle work.".to_owned());
     if plan.age > Nanos::ZERO {
         all.push(format!(
-            "Each day {} are written: a fifth as random 4 KiB over what is measured, two fifths \
-             sequentially over four times as much, two fifths as new files that are deleted the \
+            "Each day {} are written: a fifth as random 4 KiB over what is stored, two fifths \
+             sequentially over its first part, two fifths as new files that are deleted the \
              next day, as far as they fit.",
             plan.daily
         ));

@@ -14,6 +14,13 @@ pub(super) fn reasons(before: &Figures, after: &Figures) -> Vec<String> {
             reasons.extend(of_test(each, before, after));
         }
     }
+    let rate = |figures: &Figures| Some(figures.sustained.as_ref()?.bytes_per_second);
+    if let (Some(from), Some(to)) = (rate(before).or_else(|| alone(before)), rate(after))
+        && moved(from, to)
+    {
+        let (from, to) = (mb_per_s(from), mb_per_s(to));
+        reasons.push(format!("durable writes without a rest go from {from} to {to} MB/s"));
+    }
     for (name, what) in [
         ("seq_read_256k", "sequential reads"),
         ("rand_read_4k", "random reads"),
@@ -30,6 +37,11 @@ pub(super) fn reasons(before: &Figures, after: &Figures) -> Vec<String> {
         reasons.push("no figure changes by more than 2%".to_owned());
     }
     reasons
+}
+
+/// Durable writes of a device that was not used: their first are like any.
+fn alone(figures: &Figures) -> Option<f64> {
+    figures.durable().map(|test| test.bytes_per_second)
 }
 
 fn moved(before: f64, after: f64) -> bool {

@@ -3,13 +3,13 @@
 use std::fmt::Write;
 
 use flashlag_schema::Phase;
-use flashlag_schema::scenario::{Days, Scenario, Step};
+use flashlag_schema::scenario::{Scenario, Step, Stretch};
 use flashlag_schema::target::FilesystemKind;
 use flashlag_units::{Bytes, Nanos};
 
 use super::maintenance::{ANDROID, Moment};
 use super::parse::{journal_name, synchronous_name};
-use super::plan::{DAY, Plan};
+use super::plan::{DAY, MOST_DAYS, Plan, ROUNDS_A_DAY};
 use super::situation::Situation;
 use crate::SimulationError;
 
@@ -17,34 +17,50 @@ use crate::SimulationError;
 const DAY_PREFIX: &str = "day_";
 /// Nanoseconds of an hour.
 const HOUR: u64 = 3_600_000_000_000;
-/// Size of the file under test; on a small device it is a twentieth of the capacity.
+const MIB: u64 = 1 << 20;
+/// Size of the file under test of a new device; on a small device it is a twentieth of its room.
 const SPAN: u64 = 256 << 20;
 /// Free space that every fill leaves.
 pub(super) const LEAVE: Bytes = Bytes::from_mb(64);
 
-/// The scenario that makes a device as full and as old as the plan says, and measures it.
+/// The rest before the tests: a night.
+const REST: &str = "\n[[step]]\nidle = \"8h\"\n";
+/// The test whose rounds make a used device steady.
+pub(super) const SETTLE: &str = "settle";
+
+/// The scenario that makes a device as full and as old as the plan says, and measures it. `room` is what
+/// its filesystem has for files.
 ///
 /// # Errors
 /// The device is too small for the tests.
-pub(super) fn scenario(situation: &Situation) -> Result<Scenario, SimulationError> {
+pub(super) fn scenario(situation: &Situation, room: Bytes) -> Result<Scenario, SimulationError> {
     let plan = &situation.plan;
-    let capacity = situation.capacity()?;
-    let span = SPAN.min(capacity.0 / 20) / (1 << 20) * (1 << 20);
+    let span = SPAN.min(room.0 / 20) / MIB * MIB;
     if span == 0 {
-        return Err(SimulationError::TooSmall { capacity });
+        return Err(SimulationError::TooSmall { capacity: situation.capacity()? });
     }
-    let mut text = String::from("name = \"forecast\"\nabout = \"A device as it would be.\"\n");
-    tests(&mut text, situation, span);
-    let state = if plan.full.is_some() || plan.age > Nanos::ZERO { "filled" } else { "new" };
-    let stored = plan.full.map(|full| (capacity.0 as f64 * full) as u64 / (1 << 20) * (1 << 20));
     let aged = if plan.age > Nanos::ZERO { 4 * span } else { span };
-    let stored = stored.unwrap_or_default().max(aged);
-    // No step runs this test: the file under test is as large as the largest span.
-    io(&mut text, "stored", "write", "sequential", "1MiB", &[format!("span = \"{stored}B\"")]);
+    let stored = plan.full.map_or(0, |full| (room.0 as f64 * full) as u64 / MIB * MIB).max(aged);
+    let mut text = String::from("name = \"forecast\"\nabout = \"A device as it would be.\"\n");
+    tests(&mut text, situation, stored);
+    // Any test makes the files that all of them use: as large as the largest span.
+    let first = [spanned(stored), sized(MIB)];
+    io(&mut text, "lay_out", "write", "sequential", "1MiB", &first);
+    let state = if plan.is_used() { "filled" } else { "new" };
+    let _ = write!(text, "\n[[step]]\nmeasure = [\"lay_out\"]\nstate = \"{state}\"\n");
     if plan.age > Nanos::ZERO {
-        use_tests(&mut text, plan, span);
+        use_tests(&mut text, plan, (span, stored));
         days(&mut text, plan);
     }
+    if plan.is_used() {
+        let durable = "durable = \"fdatasync\"".to_owned();
+        let each = [spanned(stored), sized(plan.round().0), durable];
+        io(&mut text, SETTLE, "write", "random", "4KiB", &each);
+        for _ in 0..ROUNDS_A_DAY * MOST_DAYS {
+            let _ = write!(text, "\n[[step]]\nmeasure = [\"{SETTLE}\"]\nstate = \"filled\"\n");
+        }
+    }
+    text.push_str(REST);
     let mut names = vec!["seq_read_256k", "seq_write_256k", "rand_read_4k", "rand_write_4k"];
     if situation.mount.filesystem != FilesystemKind::Raw {
         names.push("save");
@@ -52,6 +68,14 @@ pub(super) fn scenario(situation: &Situation) -> Result<Scenario, SimulationErro
     let names: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
     let _ = write!(text, "\n[[step]]\nmeasure = [{}]\nstate = \"{state}\"\n", names.join(", "));
     Ok(Scenario::parse(&text, &[])?)
+}
+
+fn spanned(bytes: u64) -> String {
+    format!("span = \"{bytes}B\"")
+}
+
+fn sized(bytes: u64) -> String {
+    format!("bytes = \"{bytes}B\"")
 }
 
 fn io(text: &mut String, name: &str, operation: &str, pattern: &str, block: &str, more: &[String]) {
@@ -65,13 +89,7 @@ fn io(text: &mut String, name: &str, operation: &str, pattern: &str, block: &str
 
 /// The tests after the use.
 fn tests(text: &mut String, situation: &Situation, span: u64) {
-    let limits = |bytes: u64| {
-        vec![
-            format!("span = \"{span}B\""),
-            format!("bytes = \"{bytes}B\""),
-            "time = \"10m\"".to_owned(),
-        ]
-    };
+    let limits = |bytes: u64| vec![spanned(span), sized(bytes), "time = \"10m\"".to_owned()];
     let large = 100 << 20;
     io(text, "seq_read_256k", "read", "sequential", "256KiB", &limits(large));
     io(text, "seq_write_256k", "write", "sequential", "256KiB", &limits(large));
@@ -91,14 +109,13 @@ fn tests(text: &mut String, situation: &Situation, span: u64) {
 }
 
 /// The writes of a day of use.
-fn use_tests(text: &mut String, plan: &Plan, span: u64) {
+fn use_tests(text: &mut String, plan: &Plan, (span, stored): (u64, u64)) {
     let fifth = plan.daily.0 / 5;
-    let half = |bytes: u64| format!("bytes = \"{}B\"", (bytes / 2).max(4096));
-    let spanned = |bytes: u64| format!("span = \"{bytes}B\"");
-    io(text, "day_random", "write", "random", "4KiB", &[spanned(span), half(fifth)]);
+    let half = |bytes: u64| sized((bytes / 2).max(4096));
+    io(text, "day_random", "write", "random", "4KiB", &[spanned(stored), half(fifth)]);
     let sequential = [spanned(4 * span), half(2 * fifth)];
     io(text, "day_sequential", "write", "sequential", "256KiB", &sequential);
-    let files = format!("bytes = \"{}B\"", (2 * fifth).max(1 << 20));
+    let files = sized((2 * fifth).max(MIB));
     io(text, "day_files", "write", "sequential", "1MiB", &[files]);
 }
 
@@ -107,18 +124,31 @@ pub(super) fn is_of_a_day(phase: &Phase) -> bool {
     phase.name.starts_with(DAY_PREFIX)
 }
 
-/// The days of use in a plan's scenario.
-pub(super) fn days_of(scenario: &Scenario) -> Days {
-    let fills = |step: &Step| matches!(step, Step::Fill { .. });
-    let mut begin: Vec<usize> =
-        (0..scenario.steps.len()).filter(|index| fills(&scenario.steps[*index])).collect();
-    // All days but the first begin by deleting the files of the day before.
-    for step in begin.iter_mut().skip(1) {
-        *step -= 1;
-    }
-    // The step after the last day deletes its files.
-    let end = scenario.steps.iter().rposition(|step| matches!(step, Step::Delete));
-    Days { begin, end: end.unwrap_or(scenario.steps.len()), cycles: 0 }
+/// Whether a phase is a round of writes that makes a used device steady.
+pub(super) fn is_settling(phase: &Phase) -> bool {
+    phase.name == SETTLE
+}
+
+/// The days of use in a plan's scenario, and the rounds of writes after them.
+pub(super) fn stretches(plan: &Plan, scenario: &Scenario) -> (Option<Stretch>, Option<Stretch>) {
+    let steps = |wanted: &dyn Fn(&Step) -> bool| -> Vec<usize> {
+        (0..scenario.steps.len()).filter(|index| wanted(&scenario.steps[*index])).collect()
+    };
+    let days = (plan.days() > 0).then(|| {
+        let mut begin = steps(&|step| matches!(step, Step::Fill { .. }));
+        // All days but the first begin by deleting the files of the day before.
+        for step in begin.iter_mut().skip(1) {
+            *step -= 1;
+        }
+        // The step after the last day deletes its files.
+        let end = scenario.steps.iter().rposition(|step| matches!(step, Step::Delete));
+        Stretch { begin, end: end.unwrap_or(scenario.steps.len()), scatter: false }
+    });
+    let settles = |step: &Step| matches!(step, Step::Measure { tests, .. } if tests.iter().any(|test| test == SETTLE));
+    let rounds = steps(&settles);
+    let last = rounds.last().copied();
+    let rounds = last.map(|last| Stretch { begin: rounds, end: last + 1, scatter: true });
+    (days, rounds)
 }
 
 /// The steps of all days: use, rest at noon, use, rest at night; fstrim by the maintenance rules.

@@ -1,16 +1,23 @@
-//! Months of use: days are simulated until they no longer change, and the rest is extrapolated.
+//! Use before the tests: days of months, then writes over all that is stored; both are simulated until
+//! they no longer change.
 
-use flashlag_schema::scenario::Scenario;
+use flashlag_schema::scenario::{Repeats, Scenario, Stretch};
 use flashlag_schema::{Phase, Run};
+use flashlag_units::Bytes;
 
-use super::scenario::{LEAVE, days_of, is_of_a_day};
+use super::plan::ROUNDS_A_DAY;
+use super::scenario::{LEAVE, is_of_a_day, is_settling, stretches};
 use super::situation::Situation;
 use crate::{Simulation, SimulationError, Simulator};
 
 /// Days of a window, which is compared with the window before: whole rounds of the plan's three days.
 pub const WINDOW: usize = 6;
+/// Rounds of writes of a window.
+pub(super) const ROUNDS: usize = 5;
 /// A smaller relative change from one window to the next counts as none.
 pub const STEADY: f64 = 0.02;
+/// A larger one counts as a change even where rounds scatter as much.
+const UNSTEADY: f64 = 0.1;
 
 /// The simulated days of use, and the extrapolated ones.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,7 +43,26 @@ impl DaysOfUse {
     }
 }
 
-/// Simulates a plan's days until they no longer change, then the tests. If wear changes the device, it
+/// The writes over all that is stored before the tests.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settling {
+    /// Bytes that were written.
+    pub written: Bytes,
+    /// The relative change of the time of writes, or of the bytes the flash programmed, from the last
+    /// window but one to the last, whichever changed more; `None` if there were too few rounds.
+    pub changing: Option<f64>,
+    /// Whether the last two windows are alike.
+    pub steady: bool,
+}
+
+/// The use of a device before its tests.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Use {
+    pub days: Option<DaysOfUse>,
+    pub settling: Option<Settling>,
+}
+
+/// Simulates a plan's use until it no longer changes, then the tests. If wear changes the device, it
 /// is simulated again with the wear of the days that were left out.
 ///
 /// # Errors
@@ -46,106 +72,195 @@ pub(super) fn live(
     scenario: &Scenario,
     seed: u64,
     simulator: &mut dyn Simulator,
-) -> Result<(Run, DaysOfUse), SimulationError> {
-    let mut days = days_of(scenario);
-    let mut seen = DayLog::default();
+) -> Result<(Run, Use), SimulationError> {
     let profile = &situation.profile;
     let mount = &situation.mount;
     let simulation = Simulation { profile, mount, scenario, seed, leave: Some(LEAVE) };
-    let (run, simulated) =
-        simulator.simulate_days(&simulation, &days, &mut |run, _| seen.enough(run))?;
-    let asked = situation.plan.days();
-    let left_out = asked.saturating_sub(simulated as u64);
+    let (days, rounds) = stretches(&situation.plan, scenario);
+    let mut repeats = Repeats { stretches: Vec::new(), cycles: 0 };
+    let asked = days.as_ref().map(|days| days.begin.len());
+    repeats.stretches.extend(days.into_iter().chain(rounds));
+    let mut watch = Watch::of(&repeats.stretches, asked.is_some());
+    let (run, counts) =
+        simulator.simulate_repeats(&simulation, &repeats, &mut |run, which, _| {
+            watch.enough(run, which)
+        })?;
+    let Some(asked) = asked else {
+        let settling = watch.settling(&run);
+        return Ok((run, Use { days: None, settling }));
+    };
+    let simulated = counts.first().copied().unwrap_or_default();
+    let left_out = asked.saturating_sub(simulated);
     let used = run.wear.life_percent.value().map(|percent| percent / 100.0);
     let life_used = used.map(|used| used * asked as f64 / simulated.max(1) as f64);
     let mut lived = DaysOfUse {
         simulated: simulated as u64,
-        asked,
-        changing: seen.changing(),
+        asked: asked as u64,
+        changing: watch.days.changing(),
         cycles: None,
         life_used,
     };
     let wear = profile.model()?.wear;
     let rated = wear.endurance.filter(|_| left_out > 0 && wear.retries > 0.0);
-    let Some((rated, used)) = rated.zip(used) else { return Ok((run, lived)) };
-    let daily = used * f64::from(rated) / simulated.max(1) as f64;
-    days.cycles = (daily * left_out as f64).round() as u32;
-    if days.cycles == 0 {
-        return Ok((run, lived));
-    }
-    let mut again = DayLog::default();
-    let mut as_many = |run: &Run, count: usize| {
-        again.enough(run);
-        count >= simulated
-    };
-    match simulator.simulate_days(&simulation, &days, &mut as_many) {
-        Ok((worn, _)) => {
-            lived.cycles = Some(days.cycles);
-            lived.changing = again.changing();
-            Ok((worn, lived))
-        }
+    repeats.cycles = rated.zip(used).map_or(0, |(rated, used)| {
+        let daily = used * f64::from(rated) / simulated.max(1) as f64;
+        (daily * left_out as f64).round() as u32
+    });
+    if repeats.cycles > 0 {
+        let mut again = Watch::of(&repeats.stretches, true);
+        let mut as_many = |run: &Run, which: usize, count: usize| {
+            let enough = again.enough(run, which);
+            if which == 0 { count >= simulated } else { enough }
+        };
         // A map that can't begin worn: the first simulation stands, and `cycles` is `None`.
-        Err(_) => Ok((run, lived)),
+        if let Ok((worn, _)) = simulator.simulate_repeats(&simulation, &repeats, &mut as_many) {
+            lived.cycles = Some(repeats.cycles);
+            lived.changing = again.days.changing();
+            let settling = again.settling(&worn);
+            return Ok((worn, Use { days: Some(lived), settling }));
+        }
+    }
+    let settling = watch.settling(&run);
+    Ok((run, Use { days: Some(lived), settling }))
+}
+
+/// The days and the rounds so far.
+struct Watch {
+    days: Log,
+    rounds: Log,
+    /// Index of the stretch of rounds.
+    settles: usize,
+}
+
+impl Watch {
+    fn of(stretches: &[Stretch], aged: bool) -> Watch {
+        let settles = stretches.len().min(usize::from(aged));
+        Watch {
+            days: Log::new(WINDOW, is_of_a_day),
+            rounds: Log::new(ROUNDS, is_settling),
+            settles,
+        }
+    }
+
+    fn enough(&mut self, run: &Run, which: usize) -> bool {
+        if which != self.settles {
+            self.days.add(run);
+            return self.days.changing().is_some_and(|change| change.abs() < STEADY);
+        }
+        self.rounds.add(run);
+        self.rounds.parts.len() >= ROUNDS_A_DAY as usize && self.rounds.is_steady()
+    }
+
+    fn settling(&mut self, run: &Run) -> Option<Settling> {
+        // A simulator that simulates every part asks after none.
+        if self.rounds.parts.is_empty() {
+            for phase in run.phases.iter().filter(|phase| is_settling(phase)) {
+                self.rounds.parts.push(Part::of(std::iter::once(phase)));
+            }
+        }
+        let rounds = run.phases.iter().filter(|phase| is_settling(phase));
+        let written = rounds.fold(Bytes::ZERO, |sum, phase| sum.plus(phase.bytes));
+        (written > Bytes::ZERO).then(|| Settling {
+            written,
+            changing: self.rounds.changing(),
+            steady: self.rounds.is_steady(),
+        })
     }
 }
 
-/// The writes of a day.
+/// The writes of a day, or of a round.
 #[derive(Clone, Copy, Debug, Default)]
-struct Day {
+struct Part {
     seconds: f64,
     sent: f64,
     programmed: f64,
 }
 
-/// The days so far.
-#[derive(Debug, Default)]
-pub(super) struct DayLog {
-    days: Vec<Day>,
+impl Part {
+    fn of<'a>(phases: impl Iterator<Item = &'a Phase>) -> Part {
+        let bytes = |reading: &flashlag_schema::Reading<Bytes>| {
+            reading.value().map_or(0.0, |bytes| bytes.0 as f64)
+        };
+        phases.fold(Part::default(), |part, phase| Part {
+            seconds: part.seconds + phase.elapsed_ns.as_secs_f64(),
+            sent: part.sent + bytes(&phase.ledger.block_bytes),
+            programmed: part.programmed + bytes(&phase.ledger.device_bytes),
+        })
+    }
+
+    /// Seconds, and bytes programmed, for each byte sent. Not every map counts programmed bytes.
+    fn costs(self) -> [f64; 2] {
+        [self.seconds / self.sent, self.programmed / self.sent]
+    }
+}
+
+/// Equal parts of a run, and whether they still change.
+#[derive(Debug)]
+struct Log {
+    window: usize,
+    is_of: fn(&Phase) -> bool,
+    parts: Vec<Part>,
+    /// Phases of the run that were looked at.
     phases: usize,
 }
 
-impl DayLog {
-    /// Adds the last day of a run. Returns whether the days no longer change.
-    pub fn enough(&mut self, run: &Run) -> bool {
-        let mut day = Day::default();
-        for phase in run.phases.iter().skip(self.phases).filter(|phase| is_of_a_day(phase)) {
-            day.add(phase);
-        }
+impl Log {
+    fn new(window: usize, is_of: fn(&Phase) -> bool) -> Log {
+        Log { window, is_of, parts: Vec::new(), phases: 0 }
+    }
+
+    /// Adds the last part of a run.
+    fn add(&mut self, run: &Run) {
+        let new = run.phases.iter().skip(self.phases);
+        self.parts.push(Part::of(new.filter(|phase| (self.is_of)(phase))));
         self.phases = run.phases.len();
-        self.days.push(day);
-        self.changing().is_some_and(|change| change.abs() < STEADY)
+    }
+
+    /// The last window but one, and the last.
+    fn windows(&self) -> Option<(&[Part], &[Part])> {
+        let before = self.parts.len().checked_sub(2 * self.window)?;
+        Some(self.parts[before..].split_at(self.window))
     }
 
     /// The larger relative change between the last two windows: of the time of writes, or of the bytes the
     /// flash programmed.
-    pub fn changing(&self) -> Option<f64> {
-        let before = self.days.len().checked_sub(2 * WINDOW)?;
-        let sum = |days: &[Day]| {
-            days.iter().fold(Day::default(), |sum, day| Day {
-                seconds: sum.seconds + day.seconds,
-                sent: sum.sent + day.sent,
-                programmed: sum.programmed + day.programmed,
+    fn changing(&self) -> Option<f64> {
+        let (was, is) = self.windows()?;
+        let sum = |parts: &[Part]| {
+            parts.iter().fold(Part::default(), |sum, part| Part {
+                seconds: sum.seconds + part.seconds,
+                sent: sum.sent + part.sent,
+                programmed: sum.programmed + part.programmed,
             })
         };
-        let (was, is) = (sum(&self.days[before..][..WINDOW]), sum(&self.days[before + WINDOW..]));
-        let ratio =
-            |of: &dyn Fn(&Day) -> f64| Some(of(&is) / of(&was) - 1.0).filter(|one| one.is_finite());
-        let changes = [
-            ratio(&|day| day.seconds / day.sent),
-            // Not every map counts programmed bytes.
-            ratio(&|day| day.programmed / day.sent),
-        ];
-        changes.into_iter().flatten().max_by(|one, other| one.abs().total_cmp(&other.abs()))
+        let (was, is) = (sum(was).costs(), sum(is).costs());
+        let changes = was.iter().zip(is).map(|(was, is)| is / was - 1.0);
+        changes
+            .filter(|change| change.is_finite())
+            .max_by(|one, other| one.abs().total_cmp(&other.abs()))
+    }
+
+    /// Whether the last two windows are alike: their means differ by less than 2 %, or by less than two
+    /// standard errors of that difference (as in Geweke, "Evaluating the accuracy of sampling-based
+    /// approaches", 1992) and less than 10 %.
+    fn is_steady(&self) -> bool {
+        let (Some(change), Some((was, is))) = (self.changing(), self.windows()) else {
+            return false;
+        };
+        let noise = (0..2).map(|cost| relative_error(was, is, cost)).fold(0.0, f64::max);
+        change.abs() < STEADY.max(2.0 * noise).min(UNSTEADY)
     }
 }
 
-impl Day {
-    fn add(&mut self, phase: &Phase) {
-        let bytes = |reading: &flashlag_schema::Reading<flashlag_units::Bytes>| {
-            reading.value().map_or(0.0, |bytes| bytes.0 as f64)
-        };
-        self.seconds += phase.elapsed_ns.as_secs_f64();
-        self.sent += bytes(&phase.ledger.block_bytes);
-        self.programmed += bytes(&phase.ledger.device_bytes);
-    }
+/// The standard error of the difference of two windows' means, as a share of the first.
+fn relative_error(was: &[Part], is: &[Part], cost: usize) -> f64 {
+    let moments = |parts: &[Part]| {
+        let count = parts.len() as f64;
+        let mean = parts.iter().map(|part| part.costs()[cost]).sum::<f64>() / count;
+        let off = parts.iter().map(|part| (part.costs()[cost] - mean).powi(2)).sum::<f64>();
+        (mean, off / (count - 1.0) / count)
+    };
+    let ((mean, one), (_, other)) = (moments(was), moments(is));
+    let error = (one + other).sqrt() / mean;
+    if error.is_finite() { error } else { 0.0 }
 }

@@ -25,7 +25,7 @@ pub struct Sweep {
 /// One fill level.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Level {
-    /// The share of the capacity that is in use.
+    /// The share of the filesystem's room that is in use.
     pub full: f64,
     /// The figures at this level.
     pub figures: Figures,

@@ -1,10 +1,10 @@
 //! Simulations: a modelled filesystem over a modelled flash, in virtual time, driven by the same loop
 //! as real storage. The same seed gives the same run file, byte for byte.
 
-mod days;
 mod environment;
 mod fill;
 mod ledger;
+mod repeats;
 mod stack_files;
 #[cfg(test)]
 mod tests;
@@ -14,12 +14,14 @@ mod world;
 use flashlag_device::Clock;
 use flashlag_flash::{Flash, FlashDevice, Order, Past};
 use flashlag_iostack::{FileId, Stack, StackSpec};
+use flashlag_schema::profile::Profile;
+use flashlag_schema::target::MountSpec;
 use flashlag_schema::{Reading, Run, Target, TargetKind};
 use flashlag_units::{Bytes, Nanos};
 
-pub use days::simulate_days;
 pub use flashlag_schema::profile::{builtin_profile, names as profile_names};
 pub use flashlag_schema::profile::{builtin_protocol, protocol_names};
+pub use repeats::{Enough, simulate_repeats};
 pub(crate) use trust::flushes;
 
 pub use crate::target::{SimTarget, profile};
@@ -47,6 +49,20 @@ pub(crate) struct Simulation {
     save_cpu: Nanos,
     /// Names of the files of fills.
     fills: Vec<String>,
+}
+
+/// Room for files on the empty filesystem of a simulated device.
+///
+/// # Errors
+/// Where the profile or the filesystem's options make no device.
+pub fn room(profile: &Profile, mount: &MountSpec) -> Result<Bytes, RunError> {
+    let refuse = |source: VirtualError| RunError::Simulation {
+        target: profile.name.clone(),
+        source: Box::new(source),
+    };
+    let model = profile.model().map_err(|error| refuse(error.into()))?;
+    let spec = StackSpec::of(mount).map_err(|error| refuse(error.into()))?;
+    flashlag_iostack::room(&spec, model.map.capacity.0).map_err(|error| refuse(error.into()))
 }
 
 /// Prepares a run on a new simulated device whose blocks have that many program/erase cycles behind

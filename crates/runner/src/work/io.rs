@@ -48,11 +48,12 @@ impl<W: World> Work<W> {
         let head = io_head(io, state, run, self.world.now()).with(how);
         let label = head.label();
         let span = io.span.map_or(self.world.size_of(&file), |span| span.0);
+        let seed = self.test_seed(&label);
         let job = Job {
             interval: INTERVAL,
             stall_over: STALL_OVER,
             verify: self.controls.verify,
-            ..Job::of(io, span, self.task_seed(&label))
+            ..Job::of(io, span, seed)
         };
         let live = self.announce(beside.as_ref(), observer);
         self.world.phase_begins(&label);

@@ -20,6 +20,7 @@ mod tasks;
 mod tests;
 mod world;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -59,6 +60,8 @@ pub(crate) struct Work<W: World> {
     pub estimate: Estimate,
     controls: Controls,
     trimmed: bool,
+    /// How often a test of each label was begun.
+    begun: BTreeMap<String, u32>,
 }
 
 impl<W: World> Work<W> {
@@ -79,6 +82,7 @@ impl<W: World> Work<W> {
             run,
             world,
             estimate,
+            begun: BTreeMap::new(),
         }
     }
 
@@ -94,6 +98,17 @@ impl<W: World> Work<W> {
     /// The seed of one task: another stream for each label.
     fn task_seed(&self, label: &str) -> u64 {
         task_seed(self.request.seed, label)
+    }
+
+    /// The seed of a measured test: another stream each time that its label comes again in a later
+    /// step, or every day of a year would write the same addresses.
+    fn test_seed(&mut self, label: &str) -> u64 {
+        let before = self.begun.entry(label.to_owned()).or_default();
+        *before += 1;
+        match *before {
+            1 => self.task_seed(label),
+            time => self.task_seed(&format!("{label}, time {time}")),
+        }
     }
 
     /// Counts bytes that this run handed to the filesystem.

@@ -136,6 +136,22 @@ pub enum ParameterFault {
     /// A log-block map with too few log blocks.
     #[error("a log-block map needs two or more")]
     LogBlocks,
+    /// A page of a small durable write that fits neither mapping units nor planes.
+    #[error(
+        "{} bytes are no multiple of map.unit ({}), or do not divide the pages of all planes ({})",
+        .page.0, .unit.0, .stripe.0
+    )]
+    ProgramPage {
+        /// The page.
+        page: Bytes,
+        /// The mapping unit.
+        unit: Bytes,
+        /// The pages of all planes.
+        stripe: Bytes,
+    },
+    /// A number of the journal's pages for each flush out of its range.
+    #[error("not between 0 and 64")]
+    FlushPages,
     /// No open unit.
     #[error("one unit at least must be open")]
     OpenUnits,

@@ -89,14 +89,12 @@ fn geometry(model: &Model) -> Result<(), ProfileError> {
         if slc.program_page.is_some()
             && (page < unit || !page.is_multiple_of(unit) || !stripe.is_multiple_of(page))
         {
-            let why = format!(
-                "{page} bytes are no multiple of map.unit ({unit}), or do not divide the pages of \
-                 all planes ({stripe})"
-            );
-            return wrong("slc.program_page", why);
+            let (page, unit, stripe) = (Bytes(page), Bytes(unit), Bytes(stripe));
+            let fault = ParameterFault::ProgramPage { page, unit, stripe };
+            return wrong("slc.program_page", fault);
         }
         if slc.flush_pages > 64 {
-            return wrong("slc.flush_pages", "not between 0 and 64".to_owned());
+            return wrong("slc.flush_pages", ParameterFault::FlushPages);
         }
     }
     if map.open_units == Some(0) {

@@ -3,11 +3,11 @@
 //! A file has `[settings]` (names that `--set` changes and that `"$name"` refers to), tests
 //! (`[[io]]` and `[[save]]`) and steps (`[[step]]`) that run them, fill, delete, trim and wait.
 
-mod days;
 mod error;
 mod fault;
 mod hash;
 mod parse;
+mod repeats;
 mod settings;
 mod types;
 mod validate;
@@ -17,10 +17,10 @@ pub(crate) use hash::hex;
 pub(crate) use parse::ScenarioFile;
 
 pub use crate::words::{Durability, EngineKind, Pattern};
-pub use days::Days;
 pub use error::ScenarioError;
 pub use fault::{Combination, ScenarioFault};
 pub use hash::hash_of_text;
+pub use repeats::{Repeats, Stretch};
 pub use types::{
     Arrivals, Io, IoOperation, JournalMode, Save, Scenario, Schedule, Statement, Step, Synchronous,
     Test, ThreadSpans, Until,

@@ -1,7 +1,7 @@
 //! Forecasts and sweeps.
 
 use flashlag_predict::change::{
-    DaysOfUse, Figures, Forecast, Level, SAVE, STEADY, Sweep, TestFigures, WINDOW,
+    DaysOfUse, Figures, Forecast, Level, SAVE, STEADY, Settling, Sweep, TestFigures, WINDOW,
 };
 use flashlag_units::{Bytes, Nanos};
 
@@ -33,6 +33,9 @@ pub fn forecast(forecast: &Forecast, style: Style) -> String {
             item(&mut page, "  extrapolated: ", 4, beyond);
         }
         days(&mut page, &step.after);
+        if let Some(settling) = &step.after.settling {
+            item(&mut page, "  written before: ", 4, &settled(settling));
+        }
     }
     if !forecast.steps.is_empty() {
         page.gap();
@@ -82,6 +85,17 @@ fn how_many(lived: &DaysOfUse) -> String {
     }
 }
 
+/// How much was written over what is stored, and whether that made the figures steady.
+fn settled(settling: &Settling) -> String {
+    let verdict = if settling.steady { "steady" } else { "not steady" };
+    let change = settling.changing.map_or(String::new(), |change| {
+        let more = if change < 0.0 { "less" } else { "more" };
+        let change = flashlag_units::percent(change.abs());
+        format!(": the last part of it cost {change} {more} than the part before")
+    });
+    format!("{} over all that is stored, until figures were {verdict}{change}", settling.written)
+}
+
 /// A share that may be small.
 fn share(share: f64) -> String {
     if share < 0.001 { "less than 0.1%".to_owned() } else { flashlag_units::percent(share) }
@@ -93,6 +107,7 @@ fn steps(page: &mut Page, forecast: &Forecast) {
         "p50",
         "p99",
         "MB/s",
+        "sustained",
         "saves/s",
         "share p50",
         "share saves",
@@ -109,13 +124,17 @@ fn steps(page: &mut Page, forecast: &Forecast) {
     table.print(page);
 }
 
-/// p50, p99 and MB/s of durable writes; saves a second.
-fn summary(figures: &Figures) -> [String; 4] {
+/// p50, p99, MB/s and sustained MB/s of durable writes; saves a second.
+fn summary(figures: &Figures) -> [String; 5] {
     let durable = figures.durable();
     [
         durable.and_then(|test| test.p50_ns).map_or(NONE.to_owned(), time),
         durable.and_then(|test| test.p99_ns).map_or(NONE.to_owned(), time),
         durable.map_or(NONE.to_owned(), |test| number(test.bytes_per_second / 1e6)),
+        figures
+            .sustained
+            .as_ref()
+            .map_or(NONE.to_owned(), |test| number(test.bytes_per_second / 1e6)),
         figures.saves().map_or(NONE.to_owned(), |test| number(test.per_second)),
     ]
 }
@@ -159,17 +178,25 @@ pub fn sweep(sweep: &Sweep, style: Style) -> String {
     page.paragraph(Role::Strong, &format!("{} on {}", sweep.profile, sweep.filesystem));
     page.gap();
     warnings(&mut page, &sweep.warnings);
-    let titles = ["full", "p50", "p99", "MB/s", "saves/s", "programmed/sent"];
+    let titles = ["full", "p50", "p99", "MB/s", "sustained", "saves/s", "programmed/sent"];
     let mut table = figures(&titles).words("");
     for (level, bar) in sweep.levels.iter().zip(bars(&sweep.levels)) {
-        let amplification = level.figures.durable().and_then(|test| test.amplification);
+        let sustained = level.figures.sustained.as_ref().or(level.figures.durable());
+        let amplification = sustained.and_then(|test| test.amplification);
         let amplification = amplification.map_or(NONE.to_owned(), number);
         let cells = summary(&level.figures).into_iter().chain([amplification, bar]);
         row(&mut table, &flashlag_units::percent(level.full), cells);
     }
     table.print(&mut page);
-    let key = "o median, x p99 of durable 4 KiB writes, on a logarithmic scale";
+    let key = "o median, x p99 of durable 4 KiB writes after a night's rest, on a logarithmic scale; \
+               sustained: MB/s of the same writes without a rest, as are the bytes programmed for each \
+               byte sent";
     page.paragraph(Role::Muted, key);
+    for level in &sweep.levels {
+        let Some(settling) = &level.figures.settling else { continue };
+        let head = format!("{}: ", flashlag_units::percent(level.full));
+        item(&mut page, &head, 2, &settled(settling));
+    }
     for beyond in &sweep.beyond {
         item(&mut page, "extrapolated: ", 2, beyond);
     }

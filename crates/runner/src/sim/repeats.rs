@@ -1,0 +1,119 @@
+//! Repeated parts of a scenario, simulated until further ones would change nothing.
+
+use flashlag_flash::FlashError;
+use flashlag_schema::scenario::{Repeats, Scenario, Stretch};
+use flashlag_schema::{Run, RunStatus};
+
+use super::{Simulation, prepare};
+use crate::error::RunError;
+use crate::events::Observer;
+use crate::request::Request;
+use crate::task::{Task, tasks, tasks_of};
+use crate::work::Work;
+
+/// Asked after each part, with the run so far, the stretch's index and its number of parts: whether the
+/// stretch may end.
+pub type Enough<'a> = &'a mut dyn FnMut(&Run, usize, usize) -> bool;
+
+/// Simulates a scenario whose stretches end once `enough` returns true. Returns the run, which is not
+/// stored, and the number of simulated parts of each stretch.
+///
+/// # Errors
+/// As [`crate::run`]; also where the device cannot begin with worn blocks.
+pub fn simulate_repeats(
+    request: &Request,
+    repeats: &Repeats,
+    observer: &mut dyn Observer,
+    enough: Enough<'_>,
+) -> Result<(Run, Vec<usize>), RunError> {
+    let unstored = Request { output: None, ..request.clone() };
+    let mut work = prepare(unstored, request.target.simulated()?, repeats.cycles)?;
+    let tasks = tasks(&request.scenario);
+    let mut passage = Passage {
+        scenario: &request.scenario,
+        tasks: &tasks,
+        next: 0,
+        status: RunStatus::Complete,
+    };
+    let mut counts = Vec::new();
+    for (index, stretch) in repeats.stretches.iter().enumerate() {
+        let mut ended = |run: &Run, count: usize| enough(run, index, count);
+        counts.push(passage.stretch(&mut work, stretch, observer, &mut ended)?);
+    }
+    passage.go_to(&mut work, tasks.len(), observer)?;
+    work.refresh();
+    work.run.status = passage.status;
+    work.run.seal();
+    Ok((work.run, counts))
+}
+
+/// The way through a scenario's tasks, some of which are left out.
+struct Passage<'a> {
+    scenario: &'a Scenario,
+    tasks: &'a [Task<'a>],
+    /// Index of the next task.
+    next: usize,
+    status: RunStatus,
+}
+
+impl Passage<'_> {
+    /// Index of a step's first task.
+    fn task_of(&self, step: usize) -> usize {
+        let before = self.scenario.steps.iter().take(step);
+        before.map(|step| tasks_of(self.scenario, step).len()).sum()
+    }
+
+    /// Does all tasks before `end`, unless the run has ended.
+    fn go_to(
+        &mut self,
+        work: &mut Work<Simulation>,
+        end: usize,
+        observer: &mut dyn Observer,
+    ) -> Result<(), RunError> {
+        if self.status == RunStatus::Complete && self.next < end {
+            self.status = work.go_through(&self.tasks[..end], self.next, observer)?;
+            self.next = end;
+        }
+        Ok(())
+    }
+
+    /// Does the parts of a stretch until `enough`, and leaves out the others. Returns the number of
+    /// parts.
+    fn stretch(
+        &mut self,
+        work: &mut Work<Simulation>,
+        stretch: &Stretch,
+        observer: &mut dyn Observer,
+        enough: &mut dyn FnMut(&Run, usize) -> bool,
+    ) -> Result<usize, RunError> {
+        let Some(first) = stretch.begin.first() else { return Ok(0) };
+        self.go_to(work, self.task_of(*first), observer)?;
+        if stretch.scatter {
+            scatter(work)?;
+        }
+        let ends = stretch.begin.iter().skip(1).chain(std::iter::once(&stretch.end));
+        let mut count = 0;
+        for end in ends {
+            self.go_to(work, self.task_of(*end), observer)?;
+            count += 1;
+            work.refresh();
+            if self.status != RunStatus::Complete || enough(&work.run, count) {
+                break;
+            }
+        }
+        self.next = self.next.max(self.task_of(stretch.end));
+        Ok(count)
+    }
+}
+
+/// Puts the flash's content where random overwrites would have put it, if its map allows for that.
+fn scatter(work: &Work<Simulation>) -> Result<(), RunError> {
+    match work.world.stack.with_device_mut(flashlag_flash::FlashDevice::scatter) {
+        // A map of log blocks is in its state after few writes; worn blocks have their own.
+        Ok(()) | Err(FlashError::NoPast | FlashError::NotNew) => Ok(()),
+        Err(error) => Err(RunError::Simulation {
+            target: work.request.target.simulated()?.text.clone(),
+            source: Box::new(error.into()),
+        }),
+    }
+}
