@@ -5,7 +5,7 @@ SHELL := /bin/bash
 CARGO ?= cargo
 FLASHLAG := target/release/flashlag
 
-.PHONY: help build run test quick checks lint unit setup-test bench round-trip lab pictures fuzz clean
+.PHONY: help build run test quick checks lint unit setup-test bench round-trip monotone lab pictures fuzz clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -42,6 +42,9 @@ bench: build ## Speed and size beside fio, alternating; needs fio, a quiet machi
 
 round-trip: build ## Fits of simulated devices with hidden parameters, 20 of them; 40 minutes
 	python3 scripts/round_trip.py --set sizes=1
+
+monotone: ## Every profile on every mount: fuller, older, less spare area is never faster; minutes
+	$(CARGO) test --release --locked -p flashlag-cli --test monotone -- --ignored
 
 lab: ## The lab's questions, in real kernels: tables into docs/lab.md; hours, needs QEMU
 	$(CARGO) build --release --locked -p flashlag-cli -p flashlag-nbd

@@ -187,5 +187,9 @@ fn days(text: &mut String, plan: &Plan) {
     }
     if plan.days() > 0 {
         text.push_str("\n[[step]]\ndelete = true\n");
+        if plan.idle_maintenance {
+            // The night after: what was deleted last is trimmed, as it was every night before.
+            let _ = write!(text, "{REST}\n[[step]]\ntrim = true\n");
+        }
     }
 }

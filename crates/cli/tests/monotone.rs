@@ -1,0 +1,113 @@
+//! Forecasts are monotone where physics is: fuller, older or with less spare area, a device is never
+//! faster. Every profile, on the filesystems and options that it can have.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// A profile, the size at which it is simulated, and a large and a small spare area of that size.
+const DEVICES: [(&str, &str, [&str; 2]); 11] = [
+    ("nexus5-2013", "2GiB", ["200MB", "20MB"]),
+    ("nexus7-2012", "6GiB", ["100MB", "10MB"]),
+    ("moto-x-2013", "3GiB", ["200MB", "10MB"]),
+    ("moto-x-2013-sandisk", "6GiB", ["200MB", "15MB"]),
+    ("moto-z-2016", "2GiB", ["400MB", "100MB"]),
+    ("pixel-2016", "2GiB", ["400MB", "100MB"]),
+    ("nexus6-2014", "2GiB", ["300MB", "30MB"]),
+    ("sd-a1", "3GiB", ["400MB", "150MB"]),
+    ("sd-c10", "2GiB", ["200MB", "80MB"]),
+    ("ufs21-phone", "8GiB", ["2GB", "700MB"]),
+    ("ufs31-phone", "24GiB", ["5GB", "2GB"]),
+];
+
+const MOUNTS: [&str; 7] = [
+    "ext4",
+    "f2fs,nobarrier",
+    "ext4,nobarrier",
+    "f2fs,encrypt",
+    "ext4,discard",
+    "f2fs,noipu",
+    "ext4,encrypt,fuse",
+];
+
+/// What seeds scatter by, in rates that are the mean of tens of thousands of writes.
+const SPREAD: f64 = 0.06;
+
+/// MB/s of durable writes after a rest, the same without one, and saves a second, of each line.
+fn rates(device: &str, changes: &str) -> Vec<(String, Vec<f64>)> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_flashlag"));
+    let arguments = ["-q", "predict", device, "--daily", "250MB", "--change", changes];
+    let output = command.args(arguments).output().unwrap();
+    let said = String::from_utf8(output.stdout).unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{device} {changes}: {errors}");
+    let table = said.lines().skip_while(|line| !line.starts_with("as it is")).skip(1);
+    let lines = table.take(changes.split(',').count());
+    lines.map(|line| (line.to_owned(), numbers(line))).collect()
+}
+
+/// The figures after p50 and p99, which have units.
+fn numbers(line: &str) -> Vec<f64> {
+    let words: Vec<&str> = line.split_whitespace().skip(1).collect();
+    let last_unit = words.iter().rposition(|word| ["ns", "µs", "ms", "s"].contains(word));
+    let from = last_unit.map_or(0, |unit| unit + 1);
+    words[from..].iter().take(3).map(|word| word.parse().unwrap()).collect()
+}
+
+/// What is wrong with one device on one mount, a line each.
+fn wrongs((profile, size, [more, less]): (&str, &str, [&str; 2]), mount: &str) -> Vec<String> {
+    let device = format!("{profile}+{mount},size={size}");
+    let mut wrong = Vec::new();
+    let mut slower = |was: &(String, Vec<f64>), is: &(String, Vec<f64>)| {
+        assert_eq!((was.1.len(), is.1.len()), (3, 3), "{device}: {was:?} {is:?}");
+        for ((was, is), what) in was.1.iter().zip(&is.1).zip(["MB/s", "sustained", "saves/s"]) {
+            if *is > was * (1.0 + SPREAD) {
+                wrong.push(format!("{device}: {what} {was} to {is}"));
+            }
+        }
+    };
+    let fuller = rates(&device, &format!("full=40%,full=90%,spare={more},spare={less}"));
+    slower(&fuller[0], &fuller[1]);
+    slower(&fuller[2], &fuller[3]);
+    let older = rates(&device, "full=80%,age=3d,idle_maintenance=on");
+    slower(&older[0], &older[1]);
+    // Maintenance gives back some of what the days took, and never takes more.
+    slower(&older[2], &older[1]);
+    wrong
+}
+
+fn hold(cases: &[(usize, usize)]) {
+    let (next, wrong) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while let Some((device, mount)) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let found = wrongs(DEVICES[*device], MOUNTS[*mount]);
+                    wrong.lock().unwrap_or_else(PoisonError::into_inner).extend(found);
+                }
+            });
+        }
+    });
+    let wrong = wrong.into_inner().unwrap();
+    assert!(wrong.is_empty(), "faster though fuller, older or with less spare: {wrong:#?}");
+}
+
+#[test]
+fn a_device_is_never_faster_for_being_fuller_older_or_with_less_spare_area() {
+    if flashlag_need::slow("every profile is filled and aged") {
+        return;
+    }
+    let each: Vec<(usize, usize)> =
+        (0..DEVICES.len()).map(|device| (device, device % MOUNTS.len())).collect();
+    hold(&each);
+}
+
+/// All 77 pairs: `make monotone`, minutes of a release build.
+#[test]
+#[ignore = "minutes: make monotone"]
+fn no_device_is_faster_on_any_mount_for_being_fuller_older_or_with_less_spare_area() {
+    let pairs =
+        (0..DEVICES.len()).flat_map(|device| (0..MOUNTS.len()).map(move |mount| (device, mount)));
+    hold(&pairs.collect::<Vec<_>>());
+}
