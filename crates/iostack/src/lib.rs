@@ -20,6 +20,9 @@
 mod background;
 mod cache;
 mod contents;
+mod cpu;
+mod crypt;
+mod driver;
 mod fs;
 mod ledger;
 mod plan;

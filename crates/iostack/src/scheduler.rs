@@ -6,9 +6,11 @@ use std::collections::{BinaryHeap, VecDeque};
 use flashlag_device::{
     Clock, Completion, Device, DeviceError, Durability, Op, Request, VirtualClock,
 };
-use flashlag_schema::profile::EncryptionModel;
+use flashlag_schema::profile::StackModel;
 use flashlag_units::{Bytes, Nanos, always};
 
+use crate::crypt::Encryption;
+use crate::driver::Driver;
 use crate::ledger::Ledger;
 use crate::plan::{BlockRequest, Plan, Run};
 use crate::ranges::Ranges;
@@ -58,35 +60,12 @@ struct Piece {
 enum Event {
     /// A write is encrypted and goes to the device.
     Send(Piece),
+    /// The driver has issued the command in a slot.
+    Issued(u32),
+    /// The interrupt has completed the command in a slot.
+    Completed(u32),
     /// A read is decrypted, or a computation over.
     Done(Piece),
-}
-
-/// Time that encryption takes, in nanoseconds per KiB and per request.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Encryption {
-    read_per_kib: u64,
-    write_per_kib: u64,
-    per_request: u64,
-}
-
-impl Encryption {
-    pub(crate) fn new(model: &EncryptionModel) -> Encryption {
-        Encryption {
-            read_per_kib: model.read_per_kib.0.0,
-            write_per_kib: model.write_per_kib.0.0,
-            per_request: model.per_request.0.0,
-        }
-    }
-
-    fn cost(&self, piece: &Piece) -> Nanos {
-        let per_kib = match piece.op {
-            Op::Read => self.read_per_kib,
-            Op::Write => self.write_per_kib,
-            Op::Flush | Op::Discard => return Nanos::ZERO,
-        };
-        Nanos(self.per_request + (piece.run.length * per_kib).div_ceil(1024))
-    }
 }
 
 /// Runs processes side by side over one device.
@@ -98,6 +77,7 @@ pub(crate) struct Scheduler<D> {
     crypt: Option<Encryption>,
     /// When the one thread that encrypts is free again.
     crypt_busy: Nanos,
+    driver: Driver,
     later: BinaryHeap<Reverse<(Nanos, u64, Event)>>,
     ordinal: u64,
     table: Vec<Entry>,
@@ -117,8 +97,9 @@ pub(crate) struct Scheduler<D> {
 }
 
 impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
-    pub(crate) fn new(device: D, crypt: Option<Encryption>) -> Scheduler<D> {
+    pub(crate) fn new(device: D, crypt: Option<Encryption>, model: &StackModel) -> Scheduler<D> {
         let geometry = device.geometry();
+        let tags = model.tags.map_or(geometry.slots, |tags| tags.clamp(1, geometry.slots));
         let no_process = Pid { index: 0, generation: 0 };
         let nothing = Piece { pid: no_process, op: Op::Flush, run: Run { offset: 0, length: 0 } };
         Scheduler {
@@ -127,12 +108,13 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
             ledger: Ledger::default(),
             crypt,
             crypt_busy: Nanos::ZERO,
+            driver: Driver::new(model),
             later: BinaryHeap::new(),
             ordinal: 0,
             table: Vec::new(),
             vacant: Vec::new(),
-            carried: vec![nothing; geometry.slots as usize],
-            free_slots: (0..geometry.slots).rev().collect(),
+            carried: vec![nothing; tags as usize],
+            free_slots: (0..tags).rev().collect(),
             waiting: VecDeque::new(),
             largest: geometry.buffer.0.max(1),
             completions: Vec::new(),
@@ -240,6 +222,8 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
             self.later.pop();
             match later {
                 Event::Send(piece) => self.send(piece),
+                Event::Issued(slot) => self.submit(slot),
+                Event::Completed(slot) => self.freed(slot),
                 Event::Done(piece) => self.piece_done(piece.pid),
             }
         }
@@ -247,18 +231,27 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
     }
 
     fn completed(&mut self, completion: Completion) {
-        self.free_slots.push(completion.slot);
         let piece = self.carried[completion.slot as usize];
-        if let Some(next) = self.waiting.pop_front() {
-            self.send(next);
-        }
         if let Err(error) = completion.result
             && let Some(process) = self.live_mut(piece.pid)
         {
             process.error.get_or_insert(error);
         }
+        match self.driver.complete(self.now()) {
+            Some(until) => self.at(until, Event::Completed(completion.slot)),
+            None => self.freed(completion.slot),
+        }
+    }
+
+    /// Goes on after a command that has completed and whose slot is free again.
+    fn freed(&mut self, slot: u32) {
+        self.free_slots.push(slot);
+        let piece = self.carried[slot as usize];
+        if let Some(next) = self.waiting.pop_front() {
+            self.send(next);
+        }
         let cost = match (&self.crypt, piece.op) {
-            (Some(crypt), Op::Read) => crypt.cost(&piece),
+            (Some(crypt), Op::Read) => crypt.cost(Op::Read, piece.run.length),
             _ => Nanos::ZERO,
         };
         if cost == Nanos::ZERO {
@@ -271,8 +264,12 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
     /// Queues work for the one thread that encrypts and decrypts.
     fn in_crypt(&mut self, cost: Nanos, then: Event) {
         self.crypt_busy = self.crypt_busy.max(self.now()).plus(cost);
+        self.at(self.crypt_busy, then);
+    }
+
+    fn at(&mut self, time: Nanos, then: Event) {
         self.ordinal += 1;
-        self.later.push(Reverse((self.crypt_busy, self.ordinal, then)));
+        self.later.push(Reverse((time, self.ordinal, then)));
     }
 
     fn piece_done(&mut self, pid: Pid) {
@@ -345,9 +342,8 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
     fn compute(&mut self, pid: Pid, time: Nanos) {
         let Some(process) = self.live_mut(pid) else { return };
         process.in_flight += 1;
-        self.ordinal += 1;
         let then = Event::Done(Piece { pid, op: Op::Flush, run: Run { offset: 0, length: 0 } });
-        self.later.push(Reverse((self.now().plus(time), self.ordinal, then)));
+        self.at(self.now().plus(time), then);
     }
 
     fn send_whole(&mut self, pid: Pid, request: BlockRequest) {
@@ -369,8 +365,8 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
                 process.in_flight += 1;
             }
             match (&self.crypt, op) {
-                (Some(crypt), Op::Write) if crypt.cost(&piece) > Nanos::ZERO => {
-                    let cost = crypt.cost(&piece);
+                (Some(crypt), Op::Write) if crypt.cost(op, length) > Nanos::ZERO => {
+                    let cost = crypt.cost(op, length);
                     self.in_crypt(cost, Event::Send(piece));
                 }
                 _ => self.send(piece),
@@ -407,6 +403,15 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
             return;
         };
         self.carried[slot as usize] = piece;
+        match self.driver.issue(self.now()) {
+            Some(until) => self.at(until, Event::Issued(slot)),
+            None => self.submit(slot),
+        }
+    }
+
+    /// Hands the command in a slot to the device.
+    fn submit(&mut self, slot: u32) {
+        let piece = self.carried[slot as usize];
         let request = Request {
             slot,
             op: piece.op,
@@ -434,7 +439,7 @@ mod tests {
     fn a_process_is_not_taken_for_the_one_that_had_its_entry_before() {
         let device =
             RamDevice::simulated(Bytes::from_mib(1), 1, Bytes::from_kib(4), Service::INSTANT, 1);
-        let mut scheduler = Scheduler::new(device, None);
+        let mut scheduler = Scheduler::new(device, None, &StackModel::default());
         let first = scheduler.spawn(Plan::new(), &[]);
         assert!(scheduler.take(first).is_some());
         let mut plan = Plan::new();

@@ -41,6 +41,8 @@ pub struct StackFile<D> {
     direct: bool,
     sync: SyncCall,
     slots: Vec<Option<Pending>>,
+    /// Slots of each thread.
+    depth: usize,
     /// The sync under way.
     syncing: Option<Pid>,
     done: Vec<Completion>,
@@ -67,31 +69,58 @@ impl<D: Device<Clock = VirtualClock>> StackFile<D> {
             direct,
             sync,
             slots: vec![None; depth.max(1) as usize],
+            depth: depth.max(1) as usize,
             syncing: None,
             done: Vec::new(),
             buffer: Vec::new(),
         }
     }
 
-    fn begin(&mut self, inner: &mut Inner<D>, request: &Request) -> Result<Stage, DeviceError> {
-        let Request { op, offset, length, .. } = *request;
-        Ok(match op {
+    /// The same file as a device of `threads` threads, which have the slots in equal parts: each
+    /// thread has a core to itself while there are enough.
+    #[must_use]
+    pub fn with_threads(mut self, threads: u32) -> StackFile<D> {
+        self.depth = self.slots.len().div_ceil(threads.max(1) as usize);
+        self
+    }
+
+    /// Begins a request; returns when its call began, and how far the request is.
+    fn begin(
+        &mut self,
+        inner: &mut Inner<D>,
+        request: &Request,
+    ) -> Result<(Nanos, Stage), DeviceError> {
+        let Request { op, offset, length, slot, .. } = *request;
+        let now = inner.now();
+        let (mut started, mut plan) = (now, Plan::new());
+        if matches!(op, Op::Read | Op::Write) {
+            let call = inner.call_time(length.0, self.direct);
+            if inner.cpus.are_several() {
+                let (from, until) = inner.cpus.reserve(slot as usize / self.depth, now, call);
+                plan.then_compute(until.since(now));
+                started = from;
+            } else {
+                inner.compute(call);
+            }
+        }
+        let stage = match op {
             Op::Read => {
-                inner.compute(inner.call_time(length.0));
-                let plan = if self.direct {
+                plan.then_plan(if self.direct {
                     inner.direct_read_plan(self.file, offset.0, length.0)
                 } else {
                     inner.read_plan(self.file, offset.0, length.0)
-                };
+                });
                 Stage::Data(inner.scheduler.spawn(plan, &[]))
             }
             Op::Write => {
-                Stage::Data(inner.begin_write(self.file, offset.0, length.0, self.direct)?)
+                plan.then_plan(inner.write_plan(self.file, offset.0, length.0, self.direct)?);
+                Stage::Data(inner.spawn(plan))
             }
             Op::Flush => Stage::Written,
             // A discard of a part of a file does not reach the device.
-            Op::Discard => Stage::Data(inner.scheduler.spawn(Plan::new(), &[])),
-        })
+            Op::Discard => Stage::Data(inner.scheduler.spawn(plan, &[])),
+        };
+        Ok((started, stage))
     }
 
     /// Completes what has ended, and begins a sync if writes wait for one.
@@ -223,7 +252,9 @@ impl<D: Device<Clock = VirtualClock>> Device for StackFile<D> {
             Op::Read | Op::Discard => Durability::None,
         };
         match self.begin(&mut inner, &request) {
-            Ok(stage) => self.slots[slot] = Some(Pending { started, stage, durability }),
+            Ok((started, stage)) => {
+                self.slots[slot] = Some(Pending { started, stage, durability });
+            }
             Err(error) => {
                 let now = inner.now();
                 self.complete(slot, (started, None, now), Err(error));

@@ -20,7 +20,7 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         if self.names.contains_key(name) {
             return Err(DeviceError::os("create", name, None, Errno::EXIST));
         }
-        self.compute(self.call_time(0));
+        self.compute(self.call_time(0, false));
         let file = FileId(self.next_file);
         let now = self.now();
         let made = self.fs.create(now, file);
@@ -34,7 +34,7 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
     pub(super) fn delete(&mut self, name: &str) -> Result<(), DeviceError> {
         let missing = || DeviceError::os("delete", name, None, Errno::NOENT);
         let file = self.names.remove(name).ok_or_else(missing)?;
-        self.compute(self.call_time(0));
+        self.compute(self.call_time(0, false));
         self.named.remove(&file);
         self.contents.remove(&file);
         self.cache.drop_from(file, 0);
@@ -44,7 +44,7 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
     }
 
     pub(super) fn truncate(&mut self, file: FileId, size: u64) -> Result<(), DeviceError> {
-        self.compute(self.call_time(0));
+        self.compute(self.call_time(0, false));
         self.cache.drop_from(file, pages(size));
         if let Some(contents) = self.contents.get_mut(&file) {
             contents.truncate(size);
@@ -69,7 +69,7 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         let left = self.fs.size(file).saturating_sub(offset);
         let count = (into.len() as u64).min(left) as usize;
         let (call, plan) =
-            (self.call_time(count as u64), self.read_plan(file, offset, count as u64));
+            (self.call_time(count as u64, false), self.read_plan(file, offset, count as u64));
         self.compute(call);
         self.run(plan)?;
         match self.contents.get(&file) {
@@ -151,14 +151,25 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         length: u64,
         direct: bool,
     ) -> Result<Pid, DeviceError> {
-        self.compute(self.call_time(length));
-        self.call_bytes = self.call_bytes.plus(Bytes(length));
-        let plan = if direct {
-            self.direct_write(file, offset, length)?
-        } else {
-            self.buffered_write(file, offset, length)?
-        };
+        self.compute(self.call_time(length, direct));
+        let plan = self.write_plan(file, offset, length, direct)?;
         Ok(self.spawn(plan))
+    }
+
+    /// Plan of a write call, without its time on the CPU.
+    pub(crate) fn write_plan(
+        &mut self,
+        file: FileId,
+        offset: u64,
+        length: u64,
+        direct: bool,
+    ) -> Result<Plan, DeviceError> {
+        self.call_bytes = self.call_bytes.plus(Bytes(length));
+        if direct {
+            self.direct_write(file, offset, length)
+        } else {
+            self.buffered_write(file, offset, length)
+        }
     }
 
     fn direct_write(

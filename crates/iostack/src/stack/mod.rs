@@ -19,9 +19,11 @@ use rustix::io::Errno;
 use crate::background::{BackgroundJob, BackgroundTotal, DueTimes, RunningJob};
 use crate::cache::PageCache;
 use crate::contents::Contents;
+use crate::cpu::Cpus;
+use crate::crypt::Encryption;
 use crate::fs::{self, FileId, Filesystem};
 use crate::ledger::Ledger;
-use crate::scheduler::{Encryption, Pid, Scheduler};
+use crate::scheduler::{Pid, Scheduler};
 use crate::spec::StackSpec;
 
 /// A filesystem mounted on a device. Clones are the same stack.
@@ -43,6 +45,7 @@ impl<D> fmt::Debug for Stack<D> {
 #[derive(Debug)]
 pub(crate) struct Inner<D> {
     pub(crate) scheduler: Scheduler<D>,
+    pub(crate) cpus: Cpus,
     fs: Box<dyn Filesystem>,
     spec: StackSpec,
     model: StackModel,
@@ -73,7 +76,8 @@ impl<D: Device<Clock = VirtualClock>> Stack<D> {
         let fs = made(&spec, device.geometry().size)?;
         let crypt = spec.encrypt.then(|| Encryption::new(&model.encryption));
         let inner = Inner {
-            scheduler: Scheduler::new(device, crypt),
+            scheduler: Scheduler::new(device, crypt, model),
+            cpus: Cpus::new(model),
             fs,
             spec,
             model: model.clone(),

@@ -138,7 +138,7 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         let mut plan = Plan::new();
         // A request that is not due yet waits; a late one begins at once.
         plan.then_compute(due.saturating_since(self.now()));
-        plan.then_compute(self.call_time(job.block.0));
+        plan.then_compute(self.call_time(job.block.0, true));
         let planned = self.background_plan(&job, running.address(), plan);
         let begun = planned.map(|plan| {
             let pid = self.spawn(plan);
@@ -218,10 +218,12 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         Some(BackgroundTotal { elapsed, ..running.total })
     }
 
-    /// CPU time of a call that moves `bytes`.
-    pub(crate) fn call_time(&self, bytes: u64) -> Nanos {
+    /// CPU time of a call that moves `bytes`, past the page cache or through it.
+    pub(crate) fn call_time(&self, bytes: u64, direct: bool) -> Nanos {
         let per_kib = |cost: Nanos| Nanos((cost.0 * bytes).div_ceil(1024));
-        let mut time = self.model.call.0.plus(per_kib(self.model.per_kib.0));
+        let pinned = self.model.per_kib_direct.filter(|_| direct);
+        let moved = pinned.unwrap_or(self.model.per_kib).0;
+        let mut time = self.model.call.0.plus(per_kib(moved));
         if self.spec.fuse {
             time = time.plus(self.fuse_time(bytes)).plus(per_kib(self.model.fuse_per_kib.0));
         }

@@ -44,6 +44,7 @@ impl Simulation {
     pub(super) fn device(&self, file: FileId, io: &Io, span: Bytes) -> StackFile<FlashDevice> {
         let sync = if io.durable == Durability::Fsync { SyncCall::All } else { SyncCall::Data };
         StackFile::new(&self.stack, file, span, io.block.0, io.in_flight(), io.direct, sync)
+            .with_threads(io.threads)
     }
 
     /// Every byte written once, in order, and made durable.

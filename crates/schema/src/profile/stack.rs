@@ -14,6 +14,10 @@ pub struct StackModel {
     /// For each KiB of a call: copying, checking, page cache.
     #[serde(default)]
     pub per_kib: Text<Nanos>,
+    /// For each KiB of a call with direct I/O, which pins pages and copies nothing; as `per_kib` by
+    /// default.
+    #[serde(default)]
+    pub per_kib_direct: Option<Text<Nanos>>,
     /// An fsync call, beside its I/O.
     #[serde(default)]
     pub sync_call: Text<Nanos>,
@@ -29,6 +33,22 @@ pub struct StackModel {
     /// Encryption of the whole disk.
     #[serde(default)]
     pub encryption: EncryptionModel,
+    /// Cores that the threads of a test run on. With one core, the default, the calls of all
+    /// threads follow one another; with more, each thread's own calls do, and as many threads run
+    /// at once as there are cores.
+    #[serde(default)]
+    pub cores: Option<u32>,
+    /// Commands that the host's driver has under way at once: the tags of its queue. As many as the
+    /// device takes by default; 1 on eMMC without a command queue.
+    #[serde(default)]
+    pub tags: Option<u32>,
+    /// CPU time of the driver for each command before the command is sent, one after another.
+    #[serde(default)]
+    pub issue: Text<Nanos>,
+    /// CPU time of the interrupt for each command that completes, one after another; the command's
+    /// tag is free afterwards.
+    #[serde(default)]
+    pub complete: Text<Nanos>,
 }
 
 /// Cost of encryption, for targets with `encrypt`.

@@ -4,6 +4,7 @@ use flashlag_units::{Bytes, Nanos};
 
 use super::error::{ParameterFault, ProfileError};
 use super::model::{GcPolicy, MapKind, Model};
+use super::stack::StackModel;
 
 /// The largest device: its units must count in 32 bits.
 const LARGEST: u64 = 1 << 44;
@@ -60,7 +61,18 @@ pub(super) fn validate(model: &Model) -> Result<(), ProfileError> {
         }
     }
     geometry(model)?;
+    stack(&model.stack)?;
     shares(model)
+}
+
+/// What the software above the device can't be.
+fn stack(stack: &StackModel) -> Result<(), ProfileError> {
+    for (key, count, most) in [("stack.cores", stack.cores, 64), ("stack.tags", stack.tags, 1024)] {
+        if count.is_some_and(|count| count == 0 || count > most) {
+            return Err(ProfileError::meaning(key, &format!("not between 1 and {most}")));
+        }
+    }
+    Ok(())
 }
 
 /// Sizes that must go together, and what each kind of map and of collection needs.

@@ -3,6 +3,7 @@
 mod background;
 mod caching;
 mod contents;
+mod cores;
 mod costs;
 mod discards;
 mod durability;
