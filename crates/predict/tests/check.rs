@@ -159,3 +159,66 @@ fn a_report_fits_a_terminal() {
     }
     assert!(text.contains("nand.program"), "{text}");
 }
+
+/// A check's rows of one metric of one test, in milliseconds.
+fn latency_row(metric: &str, value: f64) -> Published {
+    Published {
+        device: "small".to_owned(),
+        condition: "another host".to_owned(),
+        workload: "rand_write_4k".to_owned(),
+        metric: metric.to_owned(),
+        value,
+        unit: "ms".to_owned(),
+        source: "test".to_owned(),
+        ..Published::default()
+    }
+}
+
+fn checked_with(model: &str, rows: &[Published]) -> CheckReport {
+    let mut profile = profile();
+    let only = &mut profile.checks[0];
+    only.conditions = [("another host".to_owned(), "new/1".to_owned())].into();
+    only.model = model.parse::<toml::Table>().unwrap().into_iter().collect();
+    let scenario = |_: &str| Some(LIFECYCLE.to_owned());
+    let options = CheckOptions { seeds: vec![1], sensitivity: false };
+    check(&profile, rows, &scenario, &mut ClosedForm::default(), &options).unwrap()
+}
+
+#[test]
+fn a_check_simulates_the_device_that_its_model_makes() {
+    let row = [latency_row("latency mean", 1.0)];
+    let mean = |model: &str| checked_with(model, &row).cells[0].simulated.clone().unwrap().mean;
+    let before = mean("");
+    let by = mean("\"stack.call\" = \"140us\"") - before;
+    assert!((by - 0.1).abs() < 1e-6, "a call of 100 us more took {by} ms more");
+    // A word, and a parameter that the profile lacks.
+    let same = mean("\"gc.policy\" = \"fifo\"\n\"stack.fuse_per_kib\" = \"1us\"");
+    assert!((same - before).abs() < 1e-9, "{same} {before}");
+}
+
+#[test]
+fn each_metric_has_its_own_bar_and_a_check_may_only_narrow_it() {
+    for (metric, usual) in [("latency p50", 15.0), ("latency p90", 20.0), ("latency p99", 25.0)] {
+        let exact = checked_with("", &[latency_row(metric, 1.0)]).cells[0].simulated.clone();
+        let within = exact.unwrap().mean / (1.0 + (usual - 0.1) / 100.0);
+        let beyond = within / 1.01;
+        for (value, verdict) in [(within, Verdict::Pass), (beyond, Verdict::Fail)] {
+            let report = checked_with("", &[latency_row(metric, value)]);
+            assert_eq!(report.cells[0].verdict, verdict, "{metric} {value}");
+        }
+        for (own, verdict) in [(usual + 5.0, Verdict::Fail), (5.0, Verdict::Fail)] {
+            let mut profile = profile();
+            let only = &mut profile.checks[0];
+            only.conditions = [("another host".to_owned(), "new/1".to_owned())].into();
+            only.bars = [(metric.to_owned(), own)].into();
+            let scenario = |_: &str| Some(LIFECYCLE.to_owned());
+            let options = CheckOptions { seeds: vec![1], sensitivity: false };
+            // Beyond the usual bar; then within the usual one and beyond the check's own.
+            let value = if own > usual { beyond } else { within };
+            let row = [latency_row(metric, value)];
+            let simulator = &mut ClosedForm::default();
+            let report = check(&profile, &row, &scenario, simulator, &options).unwrap();
+            assert_eq!(report.cells[0].verdict, verdict, "{metric} {own}");
+        }
+    }
+}

@@ -77,5 +77,5 @@ fn repeats(run: &Run, profile: Option<&Profile>, check: &ProfileCheck) -> bool {
     let on = run.target.profile.as_ref().map(|record| record.filesystem.as_str());
     let leave: Option<Bytes> = check.leave.as_ref().and_then(|leave| leave.parse().ok());
     let same_leave = leave.is_none_or(|leave| leave == run.options.leave_bytes);
-    same_steps && filesystem == on && same_leave
+    same_steps && filesystem == on && same_leave && check.model.is_empty()
 }

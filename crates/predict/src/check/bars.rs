@@ -1,5 +1,6 @@
 //! The bounds on the error of a simulated row.
 
+use flashlag_schema::profile::ProfileCheck;
 use flashlag_schema::published::Published;
 
 /// The bound on the error of a simulated row.
@@ -30,20 +31,36 @@ pub enum Verdict {
 pub(super) const CELL: f64 = 20.0;
 /// Bound of one write row of each device, in percent.
 pub(super) const ALLOWANCE: f64 = 35.0;
-/// Bound of medians, in percent.
+/// Bound of medians and means, in percent.
 const LATENCY: f64 = 15.0;
+/// Bound of p90, in percent: tails differ more from one run to the next than medians.
+const P90: f64 = 20.0;
+/// Bound of p99 and p99.9, in percent.
+const TAIL: f64 = 25.0;
 /// Bound of changes, in points.
 pub(super) const CHANGE: f64 = 5.0;
 /// Factor for figures from the text of an article, after a day of unknown use.
 const TORTURE: f64 = 2.0;
 
-pub(super) fn bar(row: &Published) -> Bar {
+/// The bar of a row: the usual one of its metric, or the check's own where that is narrower.
+pub(super) fn bar(row: &Published, check: &ProfileCheck) -> Bar {
+    match (usual(row), check.bars.get(&row.metric)) {
+        (Bar::Percent(usual), Some(own)) => Bar::Percent(usual.min(*own)),
+        (usual, _) => usual,
+    }
+}
+
+fn usual(row: &Published) -> Bar {
     if row.unit == "%" {
         Bar::Points(CHANGE)
     } else if row.condition.ends_with("torture") {
         Bar::Factor(TORTURE)
     } else if row.metric.starts_with("latency") {
-        Bar::Percent(LATENCY)
+        Bar::Percent(match row.metric.as_str() {
+            "latency p90" => P90,
+            "latency p99" | "latency p99.9" => TAIL,
+            _ => LATENCY,
+        })
     } else {
         Bar::Percent(CELL)
     }

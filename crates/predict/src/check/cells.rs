@@ -134,7 +134,7 @@ fn cell(profile: &Profile, protocol: &Protocol<'_>, row: &Published, pairs: &[Pa
         test,
         simulated,
         error,
-        bar: bar(row),
+        bar: bar(row, check),
         verdict: Verdict::Missing,
         fitted,
     }
@@ -195,6 +195,8 @@ fn figure(
         "latency p50" => latency(phase.latency_ns.p50, "p50"),
         "latency p90" => latency(phase.latency_ns.p90, "p90"),
         "latency p99" => latency(phase.latency_ns.p99, "p99"),
+        "latency p99.9" => latency(phase.latency_ns.p999, "p99.9"),
+        "latency mean" => latency(phase.latency_ns.mean, "mean"),
         other => Err(FigureError::UnknownMetric { metric: other.to_owned() }),
     }
 }

@@ -14,7 +14,7 @@ use flashlag_schema::scenario::Scenario;
 use flashlag_schema::target::{Kind, MountSpec};
 use flashlag_units::Bytes;
 
-use crate::{PredictError, ProtocolError, Simulation, Simulator};
+use crate::{ModelError, PredictError, ProtocolError, Simulation, Simulator};
 
 pub use bars::{Bar, Verdict};
 pub use cells::{Cell, SimulatedFigure};
@@ -198,8 +198,10 @@ pub(crate) fn run_pair(
     simulator: &mut dyn Simulator,
 ) -> Result<Pair, PredictError> {
     let scenario = &protocol.scenario;
+    let changed = profile.overridden(&protocol.check.model).map_err(ModelError::from)?;
     let mut one = |mount: &MountSpec| {
-        let simulation = Simulation { profile, mount, scenario, seed, leave: protocol.leave };
+        let simulation =
+            Simulation { profile: &changed, mount, scenario, seed, leave: protocol.leave };
         simulator.simulate(&simulation).map_err(|reason| PredictError::Simulation {
             what: format!("{} on sim:{}+{mount}, seed {seed}", scenario.name, profile.name),
             reason,

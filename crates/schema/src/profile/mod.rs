@@ -14,6 +14,7 @@ mod error;
 mod fitted_from;
 mod front;
 mod model;
+mod overrides;
 mod parameter;
 mod protocol;
 mod stack;
@@ -57,7 +58,7 @@ pub struct Profile {
 }
 
 /// A protocol to be run on the profile, and the published rows to hold its figures against.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ProfileCheck {
@@ -87,6 +88,16 @@ pub struct ProfileCheck {
     /// `write_4096`.
     #[serde(default)]
     pub workloads: BTreeMap<String, String>,
+    /// Parameters of the model that differ in this check (`{ "host.queue_depth" = 2 }`), by dotted key
+    /// as `value` has them; also ones that the profile lacks. For the same device under another host or
+    /// setting.
+    #[serde(default)]
+    #[cfg_attr(feature = "json-schema", schemars(with = "BTreeMap<String, serde_json::Value>"))]
+    pub model: BTreeMap<String, toml::Value>,
+    /// Bars of this check in percent, by metric (`{ "latency p50" = 10 }`). Only one that is narrower
+    /// than the usual bar counts.
+    #[serde(default)]
+    pub bars: BTreeMap<String, f64>,
 }
 
 /// A profile's head; the parameters stand in sections after it, each as
@@ -163,6 +174,7 @@ impl Profile {
             parameters: parameter::read_all(sections)?,
         };
         profile.model()?;
+        overrides::check_overrides(&profile)?;
         Ok(profile)
     }
 

@@ -245,4 +245,15 @@ fn write_check(text: &mut String, check: &ProfileCheck) {
         let map: Vec<String> = map.iter().map(pair).collect();
         let _ = writeln!(text, "{name} = {{ {} }}", map.join(", "));
     }
+    let values = |map: &BTreeMap<String, toml::Value>| {
+        let pair = |(key, value): (&String, &toml::Value)| format!("{} = {value}", quote(key));
+        map.iter().map(pair).collect::<Vec<_>>().join(", ")
+    };
+    if !check.model.is_empty() {
+        let _ = writeln!(text, "model = {{ {} }}", values(&check.model));
+    }
+    if !check.bars.is_empty() {
+        let bars = check.bars.iter().map(|(key, bar)| (key.clone(), toml::Value::Float(*bar)));
+        let _ = writeln!(text, "bars = {{ {} }}", values(&bars.collect()));
+    }
 }

@@ -88,3 +88,27 @@ fn strings_are_written_in_one_line_and_read_back_as_they_were() {
         assert!(error.contains(key) && error.contains("one line"), "{error}");
     }
 }
+
+#[test]
+fn a_check_may_change_the_model_and_names_what_makes_no_device() {
+    let text = builtin_profile("sd-a1").unwrap();
+    let with = |line: &str| {
+        Profile::parse(&text.replace(
+            "scenario = \"raspberry-pi-4\"\n",
+            &format!("scenario = \"raspberry-pi-4\"\n{line}\n"),
+        ))
+    };
+    let good = with("model = { \"host.queue_depth\" = 2, \"host.packed\" = 4 }").unwrap();
+    let changed = good.overridden(&good.checks[0].model).unwrap().model().unwrap();
+    assert_eq!((changed.host.queue_depth, changed.host.packed), (2, 4));
+    assert_eq!(good.model().unwrap().host.queue_depth, 1, "the profile itself stays what it is");
+    assert_eq!(Profile::parse(&good.to_toml()).unwrap(), good);
+    for (line, names) in [
+        ("model = { \"host.queue_deth\" = 2 }", "queue_deth"),
+        ("model = { \"nand.read\" = 80 }", "nand.read"),
+        ("bars = { \"latency p50\" = 0.0 }", "latency p50"),
+    ] {
+        let error = with(line).unwrap_err().to_string();
+        assert!(error.contains(names) && error.contains("check."), "{line}: {error}");
+    }
+}

@@ -17,8 +17,9 @@ pub fn check(report: &CheckReport, style: Style) -> String {
     page.paragraph(Role::Ink, &seeds);
     page.paragraph(
         Role::Ink,
-        "Bars: throughput within 20%, one write cell of a device within 35%; medians within 15%; \
-         losses within 5 points; torture within a factor of two.",
+        "Bars: throughput within 20%, one write cell of a device within 35%; medians within 15%, p90 \
+         within 20%, p99 within 25%; losses within 5 points; torture within a factor of two. A check \
+         may have narrower ones.",
     );
     page.gap();
     rows(&mut page, report);

@@ -65,7 +65,8 @@ fn profile_of(on: &str) -> Result<Option<Profile>> {
 
 /// The check of absolute figures, rather than of changes from one target to another.
 fn published(profile: &Profile) -> Result<&ProfileCheck> {
-    let figures = profile.checks.iter().find(|check| check.against.is_none());
+    let figures =
+        profile.checks.iter().find(|check| check.against.is_none() && check.model.is_empty());
     figures.or_else(|| profile.checks.first()).with_context(|| {
         format!(
             "no reviewer measured {}: its profile has no [[check]]. Name a protocol ({}), or leave \
