@@ -3,19 +3,53 @@
 use flashlag_schema::profile::StackModel;
 use flashlag_units::Nanos;
 
+use crate::chance::Chance;
+use crate::governor::{Governor, Load};
+
 /// Cores, and the threads on them: a thread does one thing at a time, and so does a core.
 #[derive(Debug)]
 pub(crate) struct Cpus {
     /// When each core is free again.
     cores: Vec<Nanos>,
-    /// When each thread is free again.
-    threads: Vec<Nanos>,
+    /// The threads; the first is also the caller of everything that is no test of block I/O.
+    threads: Vec<Thread>,
+    /// The background job's thread.
+    beside: Load,
+    governor: Governor,
+    chance: Chance,
+    idle: Option<Idle>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Thread {
+    /// When its work is done.
+    free: Nanos,
+    load: Load,
+}
+
+/// A deeper idle state of a core.
+#[derive(Clone, Copy, Debug)]
+struct Idle {
+    after: Nanos,
+    exit: Nanos,
 }
 
 impl Cpus {
     pub(crate) fn new(model: &StackModel) -> Cpus {
         let cores = model.cores.unwrap_or(1).max(1);
-        Cpus { cores: vec![Nanos::ZERO; cores as usize], threads: Vec::new() }
+        Cpus {
+            cores: vec![Nanos::ZERO; cores as usize],
+            threads: vec![Thread::default()],
+            beside: Load::default(),
+            governor: Governor::new(model),
+            chance: Chance::new(model, 0),
+            idle: model.idle_after.map(|after| Idle { after: after.0, exit: model.idle_exit.0 }),
+        }
+    }
+
+    /// Begins the draws of chance anew, from a seed.
+    pub(crate) fn seed(&mut self, model: &StackModel, seed: u64) {
+        self.chance = Chance::new(model, seed);
     }
 
     /// Whether threads run side by side.
@@ -23,19 +57,50 @@ impl Cpus {
         self.cores.len() > 1
     }
 
-    /// When a thread's next work of this duration begins and ends: after the thread's work before,
-    /// on the core that is free first.
-    pub(crate) fn reserve(&mut self, thread: usize, now: Nanos, time: Nanos) -> (Nanos, Nanos) {
+    /// How long work of the caller takes that begins now.
+    pub(crate) fn caller(&mut self, now: Nanos, work: Nanos) -> Nanos {
+        let thread = &mut self.threads[0];
+        let work = self.chance.spread(work);
+        let time = self.governor.run(&mut thread.load, now, work).plus(self.chance.preempted());
+        thread.free = now.plus(time);
+        time
+    }
+
+    /// How long work of the background job takes that begins now.
+    pub(crate) fn beside(&mut self, now: Nanos, work: Nanos) -> Nanos {
+        let work = self.chance.spread(work);
+        self.governor.run(&mut self.beside, now, work).plus(self.chance.preempted())
+    }
+
+    /// When a thread's next work begins and ends: after the thread's work before, on the core that
+    /// is free first.
+    pub(crate) fn reserve(&mut self, thread: usize, now: Nanos, work: Nanos) -> (Nanos, Nanos) {
         if self.threads.len() <= thread {
-            self.threads.resize(thread + 1, Nanos::ZERO);
+            self.threads.resize(thread + 1, Thread::default());
         }
-        let earliest = self.cores.iter_mut().min_by_key(|free| **free);
-        let from = now.max(self.threads[thread]).max(earliest.as_deref().copied().unwrap_or(now));
-        let until = from.plus(time);
-        self.threads[thread] = until;
-        if let Some(core) = earliest {
-            *core = until;
+        let thread = &mut self.threads[thread];
+        let core = self.cores.iter_mut().min_by_key(|free| **free);
+        let from = now.max(thread.free).max(core.as_deref().copied().unwrap_or(now));
+        let work = self.chance.spread(work);
+        let time = self.governor.run(&mut thread.load, from, work).plus(self.chance.preempted());
+        thread.free = from.plus(time);
+        if let Some(core) = core {
+            *core = thread.free;
         }
-        (from, until)
+        (from, thread.free)
+    }
+
+    /// How long a thread takes to wake when what it waits for is there now: nothing, unless its core
+    /// was idle for so long that it is in a deeper state.
+    pub(crate) fn wake(&mut self, thread: usize, now: Nanos) -> Nanos {
+        let thread = if self.are_several() { thread } else { 0 };
+        let Some((idle, thread)) = self.idle.zip(self.threads.get_mut(thread)) else {
+            return Nanos::ZERO;
+        };
+        if now.saturating_since(thread.free) <= idle.after {
+            return Nanos::ZERO;
+        }
+        thread.free = now.plus(idle.exit);
+        idle.exit
     }
 }

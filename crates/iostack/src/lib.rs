@@ -19,11 +19,13 @@
 
 mod background;
 mod cache;
+mod chance;
 mod contents;
 mod cpu;
 mod crypt;
 mod driver;
 mod fs;
+mod governor;
 mod ledger;
 mod plan;
 mod ranges;

@@ -77,7 +77,7 @@ pub(crate) struct Scheduler<D> {
     crypt: Option<Encryption>,
     /// When the one thread that encrypts is free again.
     crypt_busy: Nanos,
-    driver: Driver,
+    pub(crate) driver: Driver,
     later: BinaryHeap<Reverse<(Nanos, u64, Event)>>,
     ordinal: u64,
     table: Vec<Entry>,

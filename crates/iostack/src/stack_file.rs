@@ -17,6 +17,8 @@ struct Pending {
     started: Nanos,
     stage: Stage,
     durability: Durability,
+    /// Whether its thread has been woken.
+    is_awake: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -45,6 +47,8 @@ pub struct StackFile<D> {
     depth: usize,
     /// The sync under way.
     syncing: Option<Pid>,
+    /// Whether the sync has ended and those that wait for it wake.
+    is_waking: bool,
     done: Vec<Completion>,
     buffer: Vec<u8>,
 }
@@ -71,6 +75,7 @@ impl<D: Device<Clock = VirtualClock>> StackFile<D> {
             slots: vec![None; depth.max(1) as usize],
             depth: depth.max(1) as usize,
             syncing: None,
+            is_waking: false,
             done: Vec::new(),
             buffer: Vec::new(),
         }
@@ -129,21 +134,35 @@ impl<D: Device<Clock = VirtualClock>> StackFile<D> {
             && let Some(result) = inner.scheduler.take(pid)
         {
             self.syncing = None;
-            self.synced(&result);
+            match waking(inner, 0, !self.is_waking && result.is_ok()) {
+                Some(pid) => {
+                    self.syncing = Some(pid);
+                    self.is_waking = true;
+                }
+                None => {
+                    self.is_waking = false;
+                    self.synced(&result);
+                }
+            }
         }
         for slot in 0..self.slots.len() {
-            let Some(Pending { started, stage: Stage::Data(pid), durability }) = self.slots[slot]
-            else {
+            let Some(pending) = self.slots[slot] else { continue };
+            let Pending { started, stage: Stage::Data(pid), durability, is_awake } = pending else {
                 continue;
             };
             let Some(result) = inner.scheduler.take(pid) else { continue };
+            let wakes = !is_awake && durability == Durability::None && result.is_ok();
+            if let Some(pid) = waking(inner, slot / self.depth, wakes) {
+                let stage = Stage::Data(pid);
+                self.slots[slot] = Some(Pending { stage, is_awake: true, ..pending });
+                continue;
+            }
             match result {
                 Ok(ended) if durability == Durability::None => {
                     self.complete(slot, (started, None, ended), Ok(()));
                 }
                 Ok(_) => {
-                    let stage = Stage::Written;
-                    self.slots[slot] = Some(Pending { started, stage, durability });
+                    self.slots[slot] = Some(Pending { stage: Stage::Written, ..pending });
                 }
                 Err(error) => self.complete(slot, (started, None, inner.now()), Err(error)),
             }
@@ -177,7 +196,7 @@ impl<D: Device<Clock = VirtualClock>> StackFile<D> {
 
     fn synced_at(&mut self, ended: Nanos, result: &Result<(), DeviceError>) {
         for slot in 0..self.slots.len() {
-            if let Some(Pending { started, stage: Stage::Syncing(from), durability }) =
+            if let Some(Pending { started, stage: Stage::Syncing(from), durability, .. }) =
                 self.slots[slot]
             {
                 let flush = (durability == Durability::Flush).then_some(from);
@@ -212,6 +231,18 @@ impl<D: Device<Clock = VirtualClock>> StackFile<D> {
     fn is_busy(&self) -> bool {
         self.slots.iter().any(Option::is_some)
     }
+}
+
+/// The process of a thread's waking, if the thread takes time to wake.
+fn waking<D: Device<Clock = VirtualClock>>(
+    inner: &mut Inner<D>,
+    thread: usize,
+    wakes: bool,
+) -> Option<Pid> {
+    let time = if wakes { inner.cpus.wake(thread, inner.now()) } else { Nanos::ZERO };
+    let mut plan = Plan::new();
+    plan.then_compute(time);
+    (!plan.is_empty()).then(|| inner.scheduler.spawn(plan, &[]))
 }
 
 impl<D: Device<Clock = VirtualClock>> Device for StackFile<D> {
@@ -253,7 +284,8 @@ impl<D: Device<Clock = VirtualClock>> Device for StackFile<D> {
         };
         match self.begin(&mut inner, &request) {
             Ok((started, stage)) => {
-                self.slots[slot] = Some(Pending { started, stage, durability });
+                let is_awake = false;
+                self.slots[slot] = Some(Pending { started, stage, durability, is_awake });
             }
             Err(error) => {
                 let now = inner.now();

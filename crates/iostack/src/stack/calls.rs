@@ -280,7 +280,7 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
             return Err(error);
         }
         let mut before = Plan::new();
-        before.then_compute(self.sync_time());
+        before.then_compute(self.cpus.caller(self.now(), self.sync_time()));
         if let Some(file) = file {
             let pages = self.cache.dirty_of(file) as u64;
             if pages > 0 {

@@ -96,6 +96,20 @@ impl<D: Device<Clock = VirtualClock>> Stack<D> {
         Ok(Stack(Rc::new(RefCell::new(inner)), clock))
     }
 
+    /// The same stack, what chance does on its CPUs drawn from a seed (0 by default).
+    #[must_use]
+    pub fn seeded(self, seed: u64) -> Stack<D> {
+        let inner = &mut *self.0.borrow_mut();
+        inner.cpus.seed(&inner.model, seed);
+        inner.scheduler.driver.seed(&inner.model, seed);
+        self.clone()
+    }
+
+    /// Lets the caller do work on its CPU that takes this long at full speed.
+    pub fn compute(&self, work: Nanos) {
+        self.0.borrow_mut().compute(work);
+    }
+
     /// The clock of the stack and its device.
     pub fn clock(&self) -> &VirtualClock {
         &self.1

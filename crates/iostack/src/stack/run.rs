@@ -59,10 +59,12 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         }
     }
 
-    /// Waits for a process to end.
+    /// Waits for a process to end, and for the caller to wake.
     pub(crate) fn wait(&mut self, pid: Pid) -> Result<Nanos, DeviceError> {
         loop {
             if let Some(result) = self.scheduler.take(pid) {
+                let waking = self.cpus.wake(0, self.now());
+                self.pass_until(self.now().plus(waking));
                 return result;
             }
             self.step(Nanos::MAX);
@@ -104,8 +106,9 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         }
     }
 
-    /// Lets the caller compute for `time`.
-    pub(crate) fn compute(&mut self, time: Nanos) {
+    /// Lets the caller do work that takes this long at full speed.
+    pub(crate) fn compute(&mut self, work: Nanos) {
+        let time = self.cpus.caller(self.now(), work);
         if time > Nanos::ZERO {
             self.pass_until(self.now().plus(time));
         }
@@ -138,7 +141,8 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         let mut plan = Plan::new();
         // A request that is not due yet waits; a late one begins at once.
         plan.then_compute(due.saturating_since(self.now()));
-        plan.then_compute(self.call_time(job.block.0, true));
+        let call = self.call_time(job.block.0, true);
+        plan.then_compute(self.cpus.beside(due.max(self.now()), call));
         let planned = self.background_plan(&job, running.address(), plan);
         let begun = planned.map(|plan| {
             let pid = self.spawn(plan);
@@ -196,7 +200,7 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         let now = self.now();
         let plan = self.fs.sync(now, Some(file), true);
         let mut before = Plan::new();
-        before.then_compute(self.sync_time());
+        before.then_compute(self.cpus.beside(now, self.sync_time()));
         let pid = self.spawn_sync(before, plan);
         let Some(one) = self.background.as_mut().and_then(|job| job.under_way.get_mut(index))
         else {

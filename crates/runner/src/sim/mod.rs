@@ -87,7 +87,8 @@ pub(crate) fn prepare(
     }
     let spec = StackSpec::of(&target.mount).map_err(|error| refuse(error.into()))?;
     let stack = Stack::mount(FlashDevice::new(flash), spec, &model.stack)
-        .map_err(|error| refuse(error.into()))?;
+        .map_err(|error| refuse(error.into()))?
+        .seeded(request.seed);
     let environment = environment::environment(
         &target.profile,
         &model,

@@ -5,7 +5,7 @@ use flashlag_flash::FlashDevice;
 use flashlag_iostack::{FileId, Stack};
 use flashlag_schema::scenario::{Save, Statement};
 use flashlag_sqlite::Files;
-use flashlag_units::Bytes;
+use flashlag_units::{Bytes, Nanos};
 
 /// A modelled filesystem for SQLite.
 #[derive(Debug)]
@@ -57,6 +57,10 @@ impl Files for StackFiles {
     fn clock(&self) -> &dyn Clock {
         &self.0
     }
+
+    fn compute(&self, work: Nanos) {
+        self.0.compute(work);
+    }
 }
 
 /// Memory for all simulated databases of a test together, at most.
@@ -91,7 +95,6 @@ pub(super) fn fits_memory(save: &Save) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use flashlag_schema::scenario::{Scenario, Test};
-    use flashlag_units::Nanos;
 
     use super::*;
 

@@ -32,7 +32,7 @@ pub use front::{BufferModel, HostModel, SlcFull, SlcModel, TrimKind, TrimModel};
 pub use model::{CellKind, GcModel, GcPolicy, MapKind, MapModel, Model, NandModel, WearModel};
 pub use parameter::Parameter;
 pub use protocol::{builtin_protocol, protocol_names};
-pub use stack::{EncryptionModel, StackModel};
+pub use stack::{EncryptionModel, GovernorKind, PreemptionModel, StackModel};
 
 use crate::target::{Kind, MountSpec};
 

@@ -49,6 +49,56 @@ pub struct StackModel {
     /// tag is free afterwards.
     #[serde(default)]
     pub complete: Text<Nanos>,
+    /// The CPU's governor, which decides at what speed everything above is done. The times of this
+    /// section are those at full speed.
+    #[serde(default)]
+    pub governor: GovernorKind,
+    /// The lowest speed, as a share of full speed; 1 by default.
+    #[serde(default)]
+    pub speed_min: Option<f64>,
+    /// With `schedutil`: the least speed of a thread that waits for I/O (iowait boost), as a share of
+    /// full speed.
+    #[serde(default)]
+    pub boost: f64,
+    /// A wait for the device that is longer than this finds the core in a deeper idle state.
+    #[serde(default)]
+    pub idle_after: Option<Text<Nanos>>,
+    /// The time that leaving that state adds to the wait.
+    #[serde(default)]
+    pub idle_exit: Text<Nanos>,
+    /// The spread of every CPU time: sigma of a log-normal distribution with a mean of one.
+    #[serde(default)]
+    pub jitter: f64,
+    /// Calls that another task preempts.
+    #[serde(default)]
+    pub preempted: PreemptionModel,
+}
+
+/// Calls that wait for a task that has preempted their own.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct PreemptionModel {
+    /// Share of the calls.
+    #[serde(default)]
+    pub share: f64,
+    /// Mean of the time that one of them waits, which is exponential.
+    #[serde(default)]
+    pub mean: Text<Nanos>,
+}
+
+/// The CPU's governor.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum GovernorKind {
+    /// Always full speed.
+    #[default]
+    Performance,
+    /// Always `speed_min`.
+    Powersave,
+    /// 1.25 times the utilisation of the last 32 ms or so, from `speed_min` to full speed.
+    Schedutil,
 }
 
 /// Cost of encryption, for targets with `encrypt`.

@@ -72,6 +72,18 @@ fn stack(stack: &StackModel) -> Result<(), ProfileError> {
             return Err(ProfileError::meaning(key, &format!("not between 1 and {most}")));
         }
     }
+    if stack.speed_min.is_some_and(|speed| !(0.001..=1.0).contains(&speed)) {
+        return Err(ProfileError::meaning("stack.speed_min", "not between 0.001 and 1"));
+    }
+    let shares = [("stack.boost", stack.boost), ("stack.preempted.share", stack.preempted.share)];
+    for (key, share) in shares {
+        if !(0.0..=1.0).contains(&share) {
+            return Err(ProfileError::meaning(key, &format!("{share} is not between 0 and 1")));
+        }
+    }
+    if !(0.0..=2.0).contains(&stack.jitter) {
+        return Err(ProfileError::meaning("stack.jitter", "not between 0 and 2"));
+    }
     Ok(())
 }
 

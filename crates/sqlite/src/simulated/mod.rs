@@ -75,8 +75,7 @@ impl Storage for Simulated {
     }
 
     fn compute(&self) {
-        let clock = self.clock();
-        clock.pass_until(clock.now().plus(self.cpu));
+        self.mounted.files().compute(self.cpu);
     }
 
     fn failure(

@@ -1,6 +1,7 @@
 use std::fmt;
 
 use flashlag_device::{Clock, DeviceError};
+use flashlag_units::Nanos;
 
 /// Files of a simulated phone, as a program uses them: names are plain, files are numbers.
 ///
@@ -36,4 +37,10 @@ pub trait Files: fmt::Debug {
 
     /// The virtual clock; background work goes on while time passes.
     fn clock(&self) -> &dyn Clock;
+
+    /// Lets time pass that SQLite computes: as long as the work takes at full speed, by default.
+    fn compute(&self, work: Nanos) {
+        let clock = self.clock();
+        clock.pass_until(clock.now().plus(work));
+    }
 }

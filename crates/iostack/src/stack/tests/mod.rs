@@ -8,6 +8,7 @@ mod costs;
 mod discards;
 mod durability;
 mod failures;
+mod speeds;
 
 use flashlag_device::{Clock, Latency, RamDevice, Service, VirtualClock};
 use flashlag_schema::profile::StackModel;

@@ -1,0 +1,186 @@
+//! The CPU's governor: the speed at which work on the CPU is done.
+//!
+//! schedutil sets the frequency to 1.25 times the utilisation, a running mean with a half-life of
+//! 32 ms (PELT) in which a core that runs at half its speed counts half. A loop of CPU work W at full
+//! speed and a wait D in each period P settles where P = D + W / s and s = 1.25 W / P, so P = 5 D
+//! whatever W is, as long as s is neither below the lowest speed nor above the highest.
+
+use flashlag_schema::profile::{GovernorKind, StackModel};
+use flashlag_units::Nanos;
+
+/// Full speed, and a utilisation of one, as a fixed-point number.
+const ONE: u64 = 1 << 32;
+/// What a millisecond leaves of a utilisation: `2^(-1/32)`.
+const PER_MILLI: u64 = 0xfa83_b2db;
+/// Nanoseconds in a millisecond.
+const MILLI: u64 = 1_000_000;
+/// Milliseconds in which a utilisation halves.
+const HALF_LIFE: u64 = 32;
+
+/// The speeds that a CPU can have.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Governor {
+    kind: GovernorKind,
+    /// Lowest speed.
+    least: u64,
+}
+
+/// The utilisation of a core by a thread, or by the interrupt.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Load {
+    used: u64,
+    /// When the utilisation was last brought up to date.
+    at: Nanos,
+}
+
+/// A share as a fixed-point number.
+fn fixed(share: f64) -> u64 {
+    (share.clamp(0.0, 1.0) * ONE as f64).round() as u64
+}
+
+/// A product of two fixed-point numbers.
+const fn times(a: u64, b: u64) -> u64 {
+    ((a as u128 * b as u128) >> 32) as u64
+}
+
+/// What a time leaves of a utilisation, as a share: linear within a millisecond, of which a millisecond
+/// takes 2 %, so the error is below 0.01 %.
+fn left_after(time: Nanos) -> u64 {
+    let (millis, rest) = (time.0 / MILLI, time.0 % MILLI);
+    let halvings = millis / HALF_LIFE;
+    if halvings >= 32 {
+        return 0;
+    }
+    let whole = (0..millis % HALF_LIFE).fold(ONE, |left, _| times(left, PER_MILLI));
+    let gone = (ONE - PER_MILLI) * rest / MILLI;
+    times(whole, ONE - gone) >> halvings
+}
+
+impl Load {
+    /// Lets the utilisation follow a core that runs at this speed until `now`; idle is speed zero.
+    fn follow(&mut self, now: Nanos, speed: u64) {
+        let left = left_after(now.saturating_since(self.at));
+        self.used = times(self.used, left) + times(speed, ONE - left);
+        self.at = self.at.max(now);
+    }
+}
+
+impl Governor {
+    pub(crate) fn new(model: &StackModel) -> Governor {
+        let least = model.speed_min.unwrap_or(1.0);
+        let least = match model.governor {
+            GovernorKind::Performance => ONE,
+            GovernorKind::Powersave => fixed(least),
+            GovernorKind::Schedutil => fixed(least.max(model.boost)),
+        };
+        // Nothing would end at a speed of zero.
+        Governor { kind: model.governor, least: least.max(ONE >> 10) }
+    }
+
+    /// The time that work takes that begins now and would take `work` at full speed.
+    pub(crate) fn run(&self, load: &mut Load, now: Nanos, work: Nanos) -> Nanos {
+        if self.kind == GovernorKind::Performance || work == Nanos::ZERO {
+            return work;
+        }
+        load.follow(now, 0);
+        let speed = match self.kind {
+            GovernorKind::Schedutil => (load.used + load.used / 4).clamp(self.least, ONE),
+            GovernorKind::Performance | GovernorKind::Powersave => self.least,
+        };
+        let time = u128::from(work.0) * u128::from(ONE) / u128::from(speed);
+        let time = Nanos(u64::try_from(time).unwrap_or(u64::MAX));
+        load.follow(now.plus(time), speed);
+        time
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn governor(kind: GovernorKind, speed_min: f64, boost: f64) -> Governor {
+        let speed_min = Some(speed_min);
+        Governor::new(&StackModel { governor: kind, speed_min, boost, ..StackModel::default() })
+    }
+
+    /// The period in nanoseconds that a loop of work and a wait, in microseconds, settles to.
+    fn period(governor: Governor, work: u64, wait: u64) -> f64 {
+        let mut load = Load::default();
+        let mut now = Nanos::ZERO;
+        let mut turn = |now: &mut Nanos| {
+            let time = governor.run(&mut load, *now, Nanos::from_micros(work));
+            *now = now.plus(time).plus(Nanos::from_micros(wait));
+        };
+        while now < Nanos::from_secs(2) {
+            turn(&mut now);
+        }
+        let from = now;
+        (0..1000).for_each(|_| turn(&mut now));
+        now.since(from).0 as f64 / 1000.0
+    }
+
+    #[test]
+    fn schedutil_makes_a_loop_take_five_times_its_wait_whatever_it_works() {
+        let schedutil = governor(GovernorKind::Schedutil, 0.05, 0.0);
+        for (work, wait) in [(45, 82), (30, 82), (80, 40), (20, 60)] {
+            let period = period(schedutil, work, wait);
+            let expected = 5000.0 * wait as f64;
+            // One work of the period more or less is in the mean when the speed is chosen.
+            assert!((period / expected - 1.0).abs() < 0.01, "{work} {wait}: {period}");
+        }
+    }
+
+    #[test]
+    fn the_lowest_speed_the_boost_and_full_speed_are_kept_to() {
+        let settled = |kind, least, boost| period(governor(kind, least, boost), 26, 88);
+        let at = |speed: f64| 88_000.0 + 26_000.0 / speed;
+        let near = |period: f64, expected: f64| (period / expected - 1.0).abs() < 1e-3;
+        // 5 D would be 440 us, at a speed of 0.074.
+        assert!(near(settled(GovernorKind::Schedutil, 0.13, 0.0), at(0.13)));
+        assert!(near(settled(GovernorKind::Schedutil, 0.13, 0.665), at(0.665)));
+        assert!(near(settled(GovernorKind::Powersave, 0.5, 0.0), at(0.5)));
+        assert!(near(settled(GovernorKind::Performance, 0.13, 0.0), at(1.0)));
+        // Work of 400 us and a wait of 50 keep the core at full speed: 1.25 * 400 / 450 > 1.
+        let full = period(governor(GovernorKind::Schedutil, 0.1, 0.0), 400, 50);
+        assert!(near(full, 450_000.0), "{full}");
+    }
+
+    #[test]
+    fn a_utilisation_halves_in_32_ms_and_a_core_at_half_speed_counts_half() {
+        for (millis, share) in [(0, 1.0), (8, 0.840_896), (16, 0.707_107), (32, 0.5), (96, 0.125)] {
+            let left = left_after(Nanos::from_millis(millis)) as f64 / ONE as f64;
+            assert!((left - share).abs() < 1e-4, "{millis} ms: {left}");
+        }
+        let part = left_after(Nanos(500_000)) as f64 / ONE as f64;
+        assert!((part - 2_f64.powf(-0.5 / 32.0)).abs() < 1e-4, "{part}");
+        assert_eq!(left_after(Nanos::from_secs(10)), 0);
+        let mut load = Load::default();
+        load.follow(Nanos::from_secs(5), ONE / 2);
+        assert_eq!(load.used, ONE / 2);
+    }
+
+    #[test]
+    fn after_a_rest_the_first_work_is_done_at_the_lowest_speed_and_later_work_ramps_up() {
+        let schedutil = governor(GovernorKind::Schedutil, 0.2, 0.0);
+        let mut load = Load::default();
+        let mut now = Nanos::from_secs(1);
+        let work = Nanos::from_micros(100);
+        let from = now;
+        let mut times = vec![schedutil.run(&mut load, now, work)];
+        now = now.plus(times[0]);
+        while times.last() != Some(&work) {
+            times.push(schedutil.run(&mut load, now, work));
+            now = now.plus(times[times.len() - 1]);
+            assert!(times.len() < 10_000, "it never runs at full speed");
+        }
+        assert_eq!(times[0], Nanos::from_micros(500));
+        assert!(times.windows(2).all(|pair| pair[1] <= pair[0]));
+        // Without a pause: u' = (0.2 - u) / T up to 0.16, and u' = 0.25 u / T from there to 0.8.
+        let constant = 32.0 / 2_f64.ln();
+        let expected = constant * 5_f64.ln() * (1.0 + 1.0 / 0.25);
+        let took = now.since(from).0 as f64 / 1e6;
+        assert!((took / expected - 1.0).abs() < 0.01, "{took} of {expected} ms");
+        let rested = schedutil.run(&mut load, now.plus(Nanos::from_secs(2)), work);
+        assert_eq!(rested, times[0]);
+    }
+}
