@@ -93,6 +93,32 @@ pub enum ProfileError {
         /// What is wrong with its value.
         fault: ParameterFault,
     },
+    /// A check that can't be simulated or judged.
+    #[error("{key}: check of {device}: {fault}")]
+    Check {
+        /// The key: `check.model`.
+        key: &'static str,
+        /// The device of its rows.
+        device: String,
+        /// What is wrong with its value.
+        fault: CheckFault,
+    },
+}
+
+/// Why a check of a profile can't be simulated or judged.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum CheckFault {
+    /// Changed parameters that make no device.
+    #[error("{0}")]
+    Model(#[source] Box<ProfileError>),
+    /// A bar out of its range.
+    #[error("{metric}: {percent} % is not between 0 and 100")]
+    Bar {
+        /// The metric that is judged by it.
+        metric: String,
+        /// The bar as it was written.
+        percent: String,
+    },
 }
 
 /// Why a value of a profile makes no device.
@@ -136,6 +162,14 @@ pub enum ParameterFault {
     /// A log-block map with too few log blocks.
     #[error("a log-block map needs two or more")]
     LogBlocks,
+    /// A number out of its range.
+    #[error("not between {least} and {most}")]
+    Range {
+        /// The least that can be simulated.
+        least: &'static str,
+        /// The most that can be simulated.
+        most: &'static str,
+    },
     /// A page of a small durable write that fits neither mapping units nor planes.
     #[error(
         "{} bytes are no multiple of map.unit ({}), or do not divide the pages of all planes ({})",
@@ -149,9 +183,6 @@ pub enum ParameterFault {
         /// The pages of all planes.
         stripe: Bytes,
     },
-    /// A number of the journal's pages for each flush out of its range.
-    #[error("not between 0 and 64")]
-    FlushPages,
     /// No open unit.
     #[error("one unit at least must be open")]
     OpenUnits,
@@ -167,6 +198,15 @@ pub enum ParameterFault {
 }
 
 impl ProfileError {
+    /// A parameter that is not between `least` and `most`.
+    pub(super) fn range(
+        key: &'static str,
+        least: &'static str,
+        most: &'static str,
+    ) -> ProfileError {
+        ProfileError::Fault { key, fault: ParameterFault::Range { least, most } }
+    }
+
     pub(super) fn file(error: &std::io::Error) -> ProfileError {
         ProfileError::File { kind: error.kind(), reason: error.to_string() }
     }

@@ -26,7 +26,7 @@ use std::path::Path;
 use serde::Deserialize;
 
 pub use builtin::{builtin_profile, names};
-pub use error::{ParameterFault, ProfileError};
+pub use error::{CheckFault, ParameterFault, ProfileError};
 pub use fitted_from::{FittedFrom, bad_fit};
 pub use front::{BufferModel, HostModel, SlcFull, SlcModel, TrimKind, TrimModel};
 pub use model::{CellKind, GcModel, GcPolicy, MapKind, MapModel, Model, NandModel, WearModel};

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::error::ProfileError;
-use super::{Parameter, Profile, ProfileCheck};
+use super::error::{CheckFault, ProfileError};
+use super::{Parameter, Profile};
 
 /// Source of a parameter that only a check has.
 const SOURCE: &str = "a check's `model`";
@@ -29,17 +29,16 @@ impl Profile {
 
 /// Checks that each check's `model` makes a device, and that its bars are percentages.
 pub(super) fn check_overrides(profile: &Profile) -> Result<(), ProfileError> {
-    let wrong = |check: &ProfileCheck, key: &str, why: String| {
-        Err(ProfileError::meaning(key, &format!("check of {}: {why}", check.device)))
-    };
     for check in &profile.checks {
+        let wrong =
+            |key, fault| Err(ProfileError::Check { key, device: check.device.clone(), fault });
         if let Err(error) = profile.overridden(&check.model) {
-            return wrong(check, "check.model", error.to_string());
+            return wrong("check.model", CheckFault::Model(Box::new(error)));
         }
         for (metric, percent) in &check.bars {
             if !(*percent > 0.0 && *percent <= 100.0) {
-                let why = format!("{metric}: {percent} % is not between 0 and 100");
-                return wrong(check, "check.bars", why);
+                let (metric, percent) = (metric.clone(), percent.to_string());
+                return wrong("check.bars", CheckFault::Bar { metric, percent });
             }
         }
     }

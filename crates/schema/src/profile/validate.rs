@@ -68,21 +68,21 @@ pub(super) fn validate(model: &Model) -> Result<(), ProfileError> {
 /// What the software above the device can't be.
 fn stack(stack: &StackModel) -> Result<(), ProfileError> {
     for (key, count, most) in [("stack.cores", stack.cores, 64), ("stack.tags", stack.tags, 1024)] {
-        if count.is_some_and(|count| count == 0 || count > most) {
-            return Err(ProfileError::meaning(key, &format!("not between 1 and {most}")));
+        if let Some(count) = count.filter(|count| *count == 0 || *count > most) {
+            return Err(ProfileError::Fault { key, fault: ParameterFault::Count { count, most } });
         }
     }
     if stack.speed_min.is_some_and(|speed| !(0.001..=1.0).contains(&speed)) {
-        return Err(ProfileError::meaning("stack.speed_min", "not between 0.001 and 1"));
+        return Err(ProfileError::range("stack.speed_min", "0.001", "1"));
     }
     let shares = [("stack.boost", stack.boost), ("stack.preempted.share", stack.preempted.share)];
     for (key, share) in shares {
         if !(0.0..=1.0).contains(&share) {
-            return Err(ProfileError::meaning(key, &format!("{share} is not between 0 and 1")));
+            return Err(ProfileError::range(key, "0", "1"));
         }
     }
     if !(0.0..=2.0).contains(&stack.jitter) {
-        return Err(ProfileError::meaning("stack.jitter", "not between 0 and 2"));
+        return Err(ProfileError::range("stack.jitter", "0", "2"));
     }
     Ok(())
 }
@@ -118,7 +118,7 @@ fn geometry(model: &Model) -> Result<(), ProfileError> {
             return wrong("slc.program_page", fault);
         }
         if slc.flush_pages > 64 {
-            return wrong("slc.flush_pages", ParameterFault::FlushPages);
+            return Err(ProfileError::range("slc.flush_pages", "0", "64"));
         }
     }
     if map.open_units == Some(0) {

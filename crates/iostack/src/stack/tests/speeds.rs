@@ -14,7 +14,7 @@ fn reads(model: &StackModel, seed: u64, threads: u32, count: usize) -> Vec<Nanos
     stack.write_nothing(file, Bytes::ZERO, span, true).unwrap();
     let device = StackFile::new(&stack, file, span, span, threads, true, SyncCall::Data);
     let mut device = device.with_threads(threads);
-    let mut read = |device: &mut StackFile<_>, slot| {
+    let read = |device: &mut StackFile<_>, slot| {
         let (offset, length) = (Bytes(u64::from(slot) * 4096), Bytes(4096));
         let request = Request { slot, op: Op::Read, offset, length, durability: Durability::None };
         device.submit(request).unwrap();
