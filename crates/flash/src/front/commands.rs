@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::buffer::WriteBuffer;
 use super::host::{CommandKind, Host};
+use super::journal::MapJournal;
 use super::slc::{SlcCache, SlcCounts};
 use super::store::{Store, UnitWrite};
 use super::trim::Trims;
@@ -21,6 +22,7 @@ pub(crate) struct Front {
     pub(super) buffer: Option<BufferState>,
     pub(super) slc: Option<SlcCache>,
     pub(super) trims: Trims,
+    pub(super) journal: Option<Box<MapJournal>>,
     /// Units per program unit, and per piece of a read.
     pub(super) program: usize,
     pub(super) read: u64,
@@ -60,6 +62,7 @@ impl Front {
             buffer,
             slc: SlcCache::new(model, dies),
             trims: Trims::new(&model.trim),
+            journal: MapJournal::new(model).map(Box::new),
             program: (model.map.program_unit.0.0 / unit).max(1) as usize,
             read: (stripe / unit).max(1),
             programmed: Nanos::ZERO,
@@ -86,7 +89,8 @@ impl Front {
         stats.programmed_host = host.map(|host| host.plus(bytes(counts.written)));
         let padding = stats.programmed_padding;
         stats.programmed_padding = padding.map(|padding| padding.plus(bytes(counts.padded)));
-        stats.programmed_map = stats.programmed_map.plus(bytes(counts.journal));
+        let journal = self.journal.as_ref().map_or(Bytes::ZERO, |journal| journal.programmed());
+        stats.programmed_map = stats.programmed_map.plus(bytes(counts.journal)).plus(journal);
         stats.mapped = stats.mapped.plus(bytes(self.slc.as_ref().map_or(0, SlcCache::units)));
     }
 

@@ -24,9 +24,13 @@ pub(crate) enum CommandKind {
 ///
 /// A command that arrives at `t` starts at `s = t`, or with a full queue at `s = max(t, first end
 /// of a command under way)`; one that arrives at least `sleep_after` after the last end also waits
-/// for `wake`. The controller then spends the command's overhead, one command after another, so at
+/// for `wake`, or after a rest for the `wake` of the last of `rests` that it has reached. The controller then spends the command's overhead, one command after another, so at
 /// most 1 / overhead commands are done in a second at any depth. Data is transferred in pieces,
 /// each as soon as it is ready: transfer and flash overlap except for the first or last piece.
+///
+/// A share `passed_over` of the reads and writes that find others before them ends a round later,
+/// by the time that was reserved when they came: with n commands always under way and a serial stage of s each, they take about 2 n s, the
+/// others as much less as they gain by it, and 1 / s commands are done in a second all the same.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Host {
     queue: CommandQueue,
@@ -44,8 +48,15 @@ pub(crate) struct Host {
     packed: u32,
     /// If the last command was a write: its start, and its number within its pack.
     pack: Option<(Nanos, u32)>,
+    /// The shortest rest that the device sleeps after.
     sleep_after: Option<Nanos>,
     wake: (Nanos, Nanos),
+    /// Levels of sleep by the rest before them, with what waking takes.
+    rests: Vec<(Nanos, Nanos)>,
+    /// Share of the waiting commands that are passed over, of 2⁶⁴.
+    passed_over: u64,
+    /// How much later the command that was started last ends, being passed over.
+    later: Nanos,
     random: Pcg64Mcg,
     /// End of the last command.
     quiet_from: Nanos,
@@ -68,7 +79,13 @@ impl Host {
             controller: Nanos::ZERO,
             packed: model.packed.max(1),
             pack: None,
-            sleep_after: model.sleep_after.map(|after| after.0),
+            sleep_after: match model.rests.first() {
+                Some(level) => Some(level.after.0),
+                None => model.sleep_after.map(|after| after.0),
+            },
+            rests: model.rests.iter().map(|level| (level.after.0, level.wake.0)).collect(),
+            passed_over: (model.passed_over * (1u128 << 64) as f64) as u64,
+            later: Nanos::ZERO,
             wake: (shortest, model.wake_most.map_or(shortest, |most| most.0.max(shortest))),
             random: Pcg64Mcg::seed_from_u64(seed),
             quiet_from: Nanos::ZERO,
@@ -93,8 +110,9 @@ impl Host {
         self.inward.pass(now);
         self.outward.pass(now);
         let mut taken = self.queue.begin(now);
-        if self.sleep_after.is_some_and(|after| now.saturating_since(self.quiet_from) >= after) {
-            taken = taken.plus(self.draw_wake());
+        let rest = now.saturating_since(self.quiet_from);
+        if self.sleep_after.is_some_and(|after| rest >= after) {
+            taken = taken.plus(self.draw_wake(rest));
         }
         let overhead = match kind {
             CommandKind::Read => self.read_command,
@@ -105,8 +123,27 @@ impl Host {
         if kind != CommandKind::Write {
             self.pack = None;
         }
+        if self.passed_over > 0 {
+            self.later = match kind {
+                CommandKind::Read | CommandKind::Write => self.draw_later(taken, kind),
+                CommandKind::Flush | CommandKind::Discard => Nanos::ZERO,
+            };
+        }
         self.controller = self.controller.max(taken).plus(overhead);
         (taken, self.controller)
+    }
+
+    /// How much later a command ends for being passed over: by all that was reserved before it.
+    fn draw_later(&mut self, taken: Nanos, kind: CommandKind) -> Nanos {
+        let line = match kind {
+            CommandKind::Read if self.duplex => &self.outward,
+            _ => &self.inward,
+        };
+        let before = line.reserved_from(taken).max(self.controller.saturating_since(taken));
+        if before == Nanos::ZERO || self.random.random::<u64>() >= self.passed_over {
+            return Nanos::ZERO;
+        }
+        before
     }
 
     /// Overhead of a write. One that arrives while the write before it still waits joins its pack
@@ -128,7 +165,11 @@ impl Host {
         }
     }
 
-    fn draw_wake(&mut self) -> Nanos {
+    #[cold]
+    fn draw_wake(&mut self, rest: Nanos) -> Nanos {
+        if let Some((_, wake)) = self.rests.iter().rev().find(|(after, _)| rest >= *after) {
+            return *wake;
+        }
         let (shortest, longest) = self.wake;
         if shortest == longest {
             return shortest;
@@ -154,11 +195,14 @@ impl Host {
         self.controller = self.controller.max(end);
     }
 
-    /// Completes the command that was started last, at `end`.
+    /// Completes the command that was started last, whose work ends at `end`; returns when the
+    /// host sees its end, which is later for a command that is passed over.
     #[inline]
-    pub(crate) fn complete(&mut self, end: Nanos) {
+    pub(crate) fn complete(&mut self, end: Nanos) -> Nanos {
+        let end = end.plus(self.later);
         self.queue.end(end);
         self.quiet_from = self.quiet_from.max(end);
+        end
     }
 
     /// Ends everything under way; the device is ready again at `ready`.

@@ -43,6 +43,12 @@ impl Line {
         end
     }
 
+    /// Time that is reserved from `from` on.
+    pub(crate) fn reserved_from(&self, from: Nanos) -> Nanos {
+        let left = |(start, end): &(Nanos, Nanos)| end.saturating_since((*start).max(from));
+        self.busy.iter().rev().map(left).fold(Nanos::ZERO, Nanos::plus)
+    }
+
     fn reserve_between(&mut self, ready: Nanos, time: Nanos) -> Nanos {
         let mut start = ready;
         let mut index = self.busy.partition_point(|(_, end)| *end <= ready);

@@ -18,6 +18,7 @@ mod buffer;
 mod commands;
 mod host;
 mod idle;
+mod journal;
 mod line;
 mod power;
 mod queue;

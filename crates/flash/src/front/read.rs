@@ -31,7 +31,7 @@ impl Front {
                 run.bytes += bytes;
             }
             ended = ended.max(self.send(store, ready, &run));
-            self.host.complete(ended);
+            let ended = self.host.complete(ended);
             Ok(Timing { started, ended })
         });
         joined.unwrap_or_else(|error| {

@@ -1,4 +1,4 @@
-use flashlag_schema::profile::{CellKind, Model, SlcFull};
+use flashlag_schema::profile::{CellKind, EraseTime, Model, SlcFull};
 use flashlag_units::Nanos;
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +22,8 @@ const PLACES: u32 = 32;
 /// the cliff: further writes go to the main area (`direct`), or wait until the oldest units are
 /// folded there (`fold`). Folding reads as many units as fit a program unit, oldest first, and
 /// programs them in the main area; overwritten and discarded units are not copied. A group of
-/// blocks, one on each die, is erased when folding has passed it. In idle time a step begins before
+/// blocks, one on each die, is erased when folding has passed it, or with late erases when it is
+/// opened. In idle time a step begins before
 /// the next command and may end after it.
 ///
 /// A program takes as many pages of one plane (`program_page`) as its units need, on one die at
@@ -48,6 +49,9 @@ pub(crate) struct SlcCache {
     times: Times,
     pub(crate) fold_after: Option<Nanos>,
     full: SlcFull,
+    /// Slots of the blocks, one on each die, that are erased when the first of them is opened; 0 if
+    /// blocks are erased as soon as they hold nothing.
+    late: u64,
     /// Scratch space of a fold.
     oldest: Vec<(Unit, u64)>,
     moved: Vec<UnitWrite>,
@@ -124,6 +128,7 @@ impl SlcCache {
             times: Times { read: slc.read.0, program: slc.program.0, erase: slc.erase.0 },
             fold_after: slc.fold_after.map(|after| after.0),
             full: slc.full,
+            late: if model.gc.erase == EraseTime::Late { group } else { 0 },
             oldest: Vec::new(),
             moved: Vec::new(),
             counts: SlcCounts::default(),
@@ -276,6 +281,9 @@ impl SlcCache {
         for _ in 0..self.ring.rest_of(self.program, slots) {
             self.ring.pad();
         }
+        if self.late > 0 && self.ring.head().is_multiple_of(self.late) {
+            ready = ready.max(self.erase(store, at));
+        }
         let mut die = Die(0);
         for (index, (unit, _)) in units.iter().enumerate() {
             let position = self.ring.append(*unit);
@@ -335,11 +343,19 @@ impl SlcCache {
         let groups = self.ring.reclaim();
         let mut end = None;
         for _ in 0..groups {
-            for die in 0..store.dies() {
-                let erased = store.work(at, Die(die), DieWork::Erase { time: self.times.erase });
-                end = end.max(Some(erased));
-                self.counts.erased += 1;
-            }
+            let erased = if self.late == 0 { self.erase(store, at) } else { at };
+            end = end.max(Some(erased));
+        }
+        end
+    }
+
+    /// Erases a block of each die; returns the end.
+    fn erase<S: Store>(&mut self, store: &mut S, at: Nanos) -> Nanos {
+        let mut end = at;
+        for die in 0..store.dies() {
+            let work = DieWork::Erase { time: self.times.erase };
+            end = end.max(store.work(at, Die(die), work));
+            self.counts.erased += 1;
         }
         end
     }

@@ -34,7 +34,13 @@ impl Front {
             if fua && let Some(ledger) = &mut self.ledger {
                 self.units.of(offset, length).for_each(|(unit, ..)| ledger.protect(unit));
             }
-            self.host.complete(ended);
+            let ended = self.host.complete(ended);
+            if let Some(journal) = &mut self.journal
+                && journal.change(self.units.of(offset, length).map(|(unit, ..)| unit))
+            {
+                let written = journal.write(store, ready);
+                self.host.occupy(written);
+            }
             Ok(Timing { started, ended })
         })?;
         self.changed = self.changed.max(timing.ended);

@@ -162,6 +162,24 @@ pub enum ParameterFault {
     /// A log-block map with too few log blocks.
     #[error("a log-block map needs two or more")]
     LogBlocks,
+    /// A parameter that excludes another one that is given, too.
+    #[error("it stands instead of {0}")]
+    Instead(&'static str),
+    /// A parameter that has no meaning without another one.
+    #[error("it needs {0}")]
+    Without(&'static str),
+    /// Levels of rest that are too many or not in order.
+    #[error("up to 8 levels, each after a longer rest")]
+    Rests,
+    /// A wake-up that takes too long.
+    #[error("waking takes at most 10 s")]
+    Wake,
+    /// Factors of page types that are too many or out of their range.
+    #[error("up to 16 factors between 0.1 and 10")]
+    PageTypes,
+    /// A journal of the map after no command.
+    #[error("0 commands")]
+    NoCommands,
     /// A number out of its range.
     #[error("not between {least} and {most}")]
     Range {

@@ -28,8 +28,10 @@ use serde::Deserialize;
 pub use builtin::{builtin_profile, names};
 pub use error::{CheckFault, ParameterFault, ProfileError};
 pub use fitted_from::{FittedFrom, bad_fit};
-pub use front::{BufferModel, HostModel, SlcFull, SlcModel, TrimKind, TrimModel};
-pub use model::{CellKind, GcModel, GcPolicy, MapKind, MapModel, Model, NandModel, WearModel};
+pub use front::{BufferModel, HostModel, RestLevel, SlcFull, SlcModel, TrimKind, TrimModel};
+pub use model::{
+    CellKind, EraseTime, GcModel, GcPolicy, MapKind, MapModel, Model, NandModel, WearModel,
+};
 pub use parameter::Parameter;
 pub use protocol::{builtin_protocol, protocol_names};
 pub use stack::{EncryptionModel, GovernorKind, PreemptionModel, StackModel};

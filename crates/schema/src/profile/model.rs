@@ -85,6 +85,35 @@ pub struct NandModel {
     /// Share of blocks that are bad from the factory.
     #[serde(default)]
     pub bad_blocks: f64,
+    /// Suspensions of one program or erase at most, so that endless reads do not starve writes; any
+    /// number by default. Patents have such limits, no figure of a part is published: 1 to 16, 4 is
+    /// a fair assumption.
+    #[serde(default)]
+    pub suspend_most: Option<u32>,
+    /// Work of a program or erase between two suspensions: 100 us in MQSim (TSU_OutofOrder.cpp).
+    #[serde(default)]
+    pub suspend_progress: Option<Text<Nanos>>,
+    /// Remaining time of a program or erase below which it is not suspended: 100 us in MQSim.
+    #[serde(default)]
+    pub suspend_least: Option<Text<Nanos>>,
+    /// What suspending an erase costs, up to 700 us (MQSim); as `suspend` by default.
+    #[serde(default)]
+    pub suspend_erase: Option<Text<Nanos>>,
+    /// Times of the pages of a word line, in turn, as factors of `read`: 0.71, 0.97 and 1.32 for
+    /// TLC, 0.86 and 1.14 for MLC (FEMU, hw/femu/nand/nand.h). All alike by default.
+    #[serde(default)]
+    pub read_types: Vec<f64>,
+    /// Spread of reads by page: the standard deviation of a log-normal factor of mean 1, so that p90
+    /// is `e^(1.28 spread)` times the median. Layers of a 3D block differ (Luo et al., 2018,
+    /// arXiv 1807.05140); 0.03 is assumed for them.
+    #[serde(default)]
+    pub read_spread: f64,
+    /// Spread of programs by page, as `read_spread`; 0.05 is assumed.
+    #[serde(default)]
+    pub program_spread: f64,
+    /// Spread of erases by block and cycle, as `read_spread`; 0.1 is assumed.
+    #[serde(default)]
+    pub erase_spread: f64,
 }
 
 /// How logical addresses find their pages.
@@ -131,6 +160,10 @@ pub struct MapModel {
     /// The size of such a unit.
     #[serde(default)]
     pub allocation_unit: Option<Text<Bytes>>,
+    /// Write commands after which the changed pages of the map are programmed, for which the device
+    /// stops: about 2000 on a Pixel 4 (fio's stops of 6 to 17 ms); never by default.
+    #[serde(default)]
+    pub journal: Option<u32>,
 }
 
 const fn four() -> u32 {
@@ -152,6 +185,19 @@ pub enum GcPolicy {
     DChoices,
     /// The one with the best ratio of what is won, and for how long, to what it costs.
     CostBenefit,
+}
+
+/// When blocks are erased.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum EraseTime {
+    /// As soon as they hold nothing.
+    #[default]
+    Early,
+    /// When they are opened, so that writes in a row stop for an erase at each: 10 ms for 48 MiB on
+    /// a Pixel 4.
+    Late,
 }
 
 /// Garbage collection.
@@ -184,6 +230,9 @@ pub struct GcModel {
     /// Whether host writes and copies go to blocks of their own.
     #[serde(default = "yes")]
     pub hot_cold: bool,
+    /// When blocks are erased, of the main area and of the write cache.
+    #[serde(default)]
+    pub erase: EraseTime,
 }
 
 const fn two() -> u32 {
@@ -208,4 +257,9 @@ pub struct WearModel {
     /// Static wear levelling: the spread of erase counts at which cold data is moved.
     #[serde(default)]
     pub leveling: Option<u32>,
+    /// Whether a read is retried a whole number of times, drawn anew each time around the mean
+    /// (Poisson), instead of taking the mean of all: retries are whole reads (Ye et al., ASPLOS
+    /// 2024).
+    #[serde(default)]
+    pub whole_retries: bool,
 }

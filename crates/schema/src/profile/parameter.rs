@@ -90,6 +90,12 @@ impl Parameter {
             toml::Value::Boolean(_) => {
                 toml::Value::Boolean(text.parse().map_err(|_| wrong("true or false"))?)
             }
+            toml::Value::Array(_) => {
+                let read: Result<toml::Table, _> = format!("list = {text}").parse();
+                let list = read.ok().and_then(|mut table| table.remove("list"));
+                let list = list.filter(toml::Value::is_array);
+                list.ok_or_else(|| wrong("a list in brackets"))?
+            }
             _ => toml::Value::String(text.to_owned()),
         };
         Ok(())

@@ -61,6 +61,7 @@ pub(super) fn validate(model: &Model) -> Result<(), ProfileError> {
         }
     }
     geometry(model)?;
+    delays(model)?;
     stack(&model.stack)?;
     shares(model)
 }
@@ -83,6 +84,44 @@ fn stack(stack: &StackModel) -> Result<(), ProfileError> {
     }
     if !(0.0..=2.0).contains(&stack.jitter) {
         return Err(ProfileError::range("stack.jitter", "0", "2"));
+    }
+    Ok(())
+}
+
+/// Sleep, suspension and stops.
+fn delays(model: &Model) -> Result<(), ProfileError> {
+    let wrong = |key, fault| Err(ProfileError::Fault { key, fault });
+    let (nand, host) = (&model.nand, &model.host);
+    if !host.rests.is_empty() {
+        if host.sleep_after.is_some() {
+            return wrong("host.rests", ParameterFault::Instead("host.sleep_after"));
+        }
+        if host.rests.len() > 8 || !host.rests.is_sorted_by(|a, b| a.after.0 < b.after.0) {
+            return wrong("host.rests", ParameterFault::Rests);
+        }
+        if host.rests.iter().any(|level| level.wake.0 > Nanos::from_secs(10)) {
+            return wrong("host.rests", ParameterFault::Wake);
+        }
+    }
+    let limits = [
+        ("nand.suspend_most", nand.suspend_most.is_some()),
+        ("nand.suspend_progress", nand.suspend_progress.is_some()),
+        ("nand.suspend_least", nand.suspend_least.is_some()),
+        ("nand.suspend_erase", nand.suspend_erase.is_some()),
+    ];
+    if let Some((key, _)) = limits.into_iter().find(|(_, given)| *given)
+        && nand.suspend.is_none()
+    {
+        return wrong(key, ParameterFault::Without("nand.suspend"));
+    }
+    if nand.suspend_most.is_some_and(|most| most == 0 || most > 1000) {
+        return Err(ProfileError::range("nand.suspend_most", "1", "1000"));
+    }
+    if nand.read_types.len() > 16 || nand.read_types.iter().any(|f| !(0.1..=10.0).contains(f)) {
+        return wrong("nand.read_types", ParameterFault::PageTypes);
+    }
+    if model.map.journal.is_some_and(|every| every == 0) {
+        return wrong("map.journal", ParameterFault::NoCommands);
     }
     Ok(())
 }
@@ -132,7 +171,14 @@ fn geometry(model: &Model) -> Result<(), ProfileError> {
 
 fn shares(model: &Model) -> Result<(), ProfileError> {
     let dynamic = model.slc.as_ref().map_or(0.0, |slc| slc.dynamic);
-    let shares = [("nand.bad_blocks", model.nand.bad_blocks), ("slc.dynamic", dynamic)];
+    let shares = [
+        ("nand.bad_blocks", model.nand.bad_blocks),
+        ("slc.dynamic", dynamic),
+        ("host.passed_over", model.host.passed_over),
+        ("nand.read_spread", model.nand.read_spread),
+        ("nand.program_spread", model.nand.program_spread),
+        ("nand.erase_spread", model.nand.erase_spread),
+    ];
     for (key, share) in shares {
         if !(0.0..=0.5).contains(&share) {
             let fault = ParameterFault::Share(share.to_string());

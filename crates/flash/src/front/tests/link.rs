@@ -166,3 +166,72 @@ fn the_same_seed_gives_the_same_times() {
     };
     assert_eq!(run(), run());
 }
+
+/// Levels of UFS: link asleep, clocks off, power off.
+const RESTS: &str = r#"[{ after = "1ms", wake = "455us" }, { after = "50ms", wake = "12700us" },
+    { after = "3s", wake = "19600us" }]"#;
+
+#[test]
+fn the_last_level_of_sleep_that_a_rest_has_reached_is_what_waking_costs() {
+    let rests = RESTS.replace('\n', " ");
+    let (mut front, mut dies) = front(&[("host.rests", &rests), ("host.queue_depth", "32")]);
+    let mut at = front.submit(&mut dies, Nanos::ZERO, read(0, 4096)).unwrap().ended;
+    let awake = at.0;
+    for (rest, wake) in [
+        (999_999, 0),
+        (1_000_000, 455_000),
+        (49_999_999, 455_000),
+        (50_000_000, 12_700_000),
+        (2_999_999_999, 12_700_000),
+        (3_000_000_000, 19_600_000),
+        (86_400_000_000_000, 19_600_000),
+    ] {
+        let called = at.plus(Nanos(rest));
+        at = front.submit(&mut dies, called, read(0, 4096)).unwrap().ended;
+        assert_eq!(at.since(called), Nanos(awake + wake), "after {rest} ns");
+        // One that comes while it wakes waits for the rest of that, and for no wake of its own.
+        let soon = called.plus(Nanos(1));
+        let second = front.submit(&mut dies, soon, read(4096, 4096)).unwrap().ended;
+        assert_eq!(second.since(called), Nanos(awake + wake + 20_000), "after {rest} ns");
+        at = second;
+    }
+}
+
+/// Reads of 4 KiB, 16 always under way: what each takes, sorted, and the whole time.
+fn sixteen_under_way(passed_over: &str) -> (Vec<u64>, Nanos) {
+    let changes = [
+        ("host.queue_depth", "32"),
+        ("host.duplex", "true"),
+        ("host.passed_over", passed_over),
+        ("nand.read", "\"1us\""),
+    ];
+    let (mut front, mut dies) = front(&changes);
+    let mut ends = std::collections::BinaryHeap::from(vec![std::cmp::Reverse(Nanos::ZERO); 16]);
+    let (mut times, mut last) = (Vec::new(), Nanos::ZERO);
+    for index in 0..40_000 {
+        let at = ends.pop().unwrap().0;
+        let end = front.submit(&mut dies, at, read(index % 4096 * 4096, 4096)).unwrap().ended;
+        times.push(end.since(at).0);
+        last = last.max(end);
+        ends.push(std::cmp::Reverse(end));
+    }
+    times.sort_unstable();
+    (times, last)
+}
+
+#[test]
+fn commands_that_are_passed_over_take_two_rounds_and_the_rate_stays() {
+    let (stage, count) = (20_000.0, 40_000.0);
+    let (times, all) = sixteen_under_way("0.0");
+    near(times[20_000] as f64, 16.0 * stage, 0.01);
+    near(all.0 as f64 / count, stage, 0.01);
+    let (times, all) = sixteen_under_way("0.05");
+    near(all.0 as f64 / count, stage, 0.01);
+    let median = times[20_000] as f64;
+    let late = times.iter().filter(|time| **time as f64 > 1.5 * median).count();
+    near(late as f64 / count, 0.05, 0.1);
+    near(times[39_600] as f64 / median, 2.0, 0.1);
+    // Sixteen under way at the same rate take sixteen stages on average.
+    let mean = times.iter().sum::<u64>() as f64 / count;
+    near(mean, 16.0 * stage, 0.01);
+}
