@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use flashlag_schema::profile::Profile;
 use flashlag_schema::published::Published;
-use flashlag_schema::scenario::{Scenario, Step};
+use flashlag_schema::scenario::{Scenario, Step, Test};
 
 fn folder(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..").join(name)
@@ -58,6 +58,16 @@ fn usual(condition: &str) -> Option<String> {
     }
 }
 
+/// The names that a test has in a run's file: a mixed one has two.
+fn names_of(scenario: &Scenario, test: &str) -> Vec<String> {
+    let mixed = matches!(scenario.tests.get(test), Some(Test::Io(io)) if io.read_percent.is_some());
+    if mixed {
+        vec![format!("{test}_read"), format!("{test}_write")]
+    } else {
+        vec![test.to_owned()]
+    }
+}
+
 /// `state/run/test` of all that a scenario measures, a state's runs counted on.
 fn measured(scenario: &Scenario) -> BTreeSet<String> {
     let mut all = BTreeSet::new();
@@ -65,7 +75,7 @@ fn measured(scenario: &Scenario) -> BTreeSet<String> {
         if let Step::Measure { tests, state, repeat } = step {
             let state = serde_json::to_value(state).unwrap();
             let state = state.as_str().unwrap();
-            for test in tests {
+            for test in tests.iter().flat_map(|test| names_of(scenario, test)) {
                 let labels = (1..=*repeat).map(|run| format!("{state}/{run}/{test}"));
                 all.extend(labels);
             }

@@ -95,8 +95,9 @@ impl Simulator for ClosedForm {
                             let jitter = 1.0 + self.jitter * chance(&label);
                             let times = situation.times(test).scaled(scatter * jitter);
                             situation.wrote(test, *run);
-                            phases.push(phase(test, *state, *run, now, times, &situation));
-                            now = now.plus(phases[phases.len() - 1].elapsed_ns);
+                            let measured = phase(test, *state, *run, now, times, &situation);
+                            now = now.plus(measured.elapsed_ns);
+                            phases.extend(halves(test, measured));
                         }
                     }
                 }
@@ -114,6 +115,16 @@ impl Simulator for ClosedForm {
         self.measured += phases.len();
         Ok(run(profile, filesystem, scenario, seed, leave, phases))
     }
+}
+
+/// The phases of a test: a mixed one has two.
+fn halves(test: &Test, phase: Phase) -> Vec<Phase> {
+    let mixed = matches!(test, Test::Io(io) if io.read_percent.is_some());
+    if !mixed {
+        return vec![phase];
+    }
+    let half = |of: &str| Phase { name: format!("{}_{of}", phase.name), ..phase.clone() };
+    vec![half("read"), half("write")]
 }
 
 /// A spread of ten percent, and each fortieth waits for more.

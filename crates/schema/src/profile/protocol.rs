@@ -14,12 +14,25 @@ macro_rules! files {
 const PROTOCOLS: &[(&str, &str)] = files![
     "andebench",
     "androbench",
+    "androbench-5",
+    "androbench-5-fsync",
+    "fio-4k-20x20",
+    "fio-4k-d1",
+    "fio-4k-deep",
+    "fio-4k-jobs",
     "fio-durable-4k",
+    "fio-remote-swap-d1",
+    "fio-remote-swap-d16",
+    "iozone-100mb",
     "moto-x-2013",
     "nexus7-2012",
     "nexus7-2012-torture",
     "raspberry-pi-4",
+    "read-4k-16-threads",
+    "read-sizes-d1",
     "service-times",
+    "ufs-rests",
+    "write-1m-d32",
 ];
 
 /// The names of all protocols.
