@@ -38,7 +38,7 @@ impl Ftl {
             }
             MapKind::Fast => {
                 let rows = Layout::new(model)?.blocks_per_die();
-                Ftl::Logs(Box::new(LogBlockStore::new(model, Nand::new(model, rows, &[]))?))
+                Ftl::Logs(Box::new(LogBlockStore::new(model, Nand::new(model, rows, &[], seed))?))
             }
         })
     }

@@ -5,13 +5,16 @@
 //! tBERS. So one die programs `unit / (unit / bus + tPROG)` bytes a second, and n dies on a channel
 //! n times that until the bus is the bottleneck. With suspension, a read waits only for earlier
 //! reads, and the program or erase that it suspends ends later by the read's time and
-//! `nand.suspend`.
+//! `nand.suspend`, as often as [`suspend`] allows. Times of pages and blocks differ by
+//! [`variation`], where a profile has a spread.
 
 mod bus;
 mod relocation;
+mod suspend;
 #[cfg(test)]
 mod tests;
 mod times;
+mod variation;
 mod wear;
 
 use serde::{Deserialize, Serialize};
@@ -28,7 +31,9 @@ use crate::power::WordLine;
 
 use bus::Buses;
 pub(crate) use relocation::DieMoves;
+use suspend::{Busy, Suspensions};
 use times::Times;
+use variation::Variation;
 use wear::Wear;
 
 /// Reservations of a die.
@@ -65,14 +70,18 @@ pub(crate) struct Nand {
     buses: Buses,
     times: Times,
     wear: Wear,
+    /// Limits of suspension; `None` for any number.
+    limits: Option<Box<Suspensions>>,
+    /// Differences between pages and blocks; `None` where all are alike.
+    variation: Option<Box<Variation>>,
     word_line: Option<WordLine>,
     pub(crate) counts: NandCounts,
 }
 
 impl Nand {
     /// The dies of a model with `rows` rows, a block of all planes on each die; rows in `bad` are
-    /// bad.
-    pub(crate) fn new(model: &Model, rows: u32, bad: &[Block]) -> Nand {
+    /// bad. The seed decides how pages and blocks differ.
+    pub(crate) fn new(model: &Model, rows: u32, bad: &[Block], seed: u64) -> Nand {
         let nand = &model.nand;
         let dies = nand.channels * nand.dies_per_channel;
         Nand {
@@ -80,6 +89,8 @@ impl Nand {
             buses: Buses::new(nand.channels, nand.dies_per_channel, nand.bus_per_second.0),
             times: Times::new(model),
             wear: Wear::new(model, rows, dies, bad),
+            limits: Suspensions::new(nand, dies).map(Box::new),
+            variation: Variation::new(model, seed).map(Box::new),
             word_line: None,
             counts: NandCounts::default(),
         }
@@ -87,9 +98,18 @@ impl Nand {
 
     /// Reads a page of all planes and transfers `bytes` of it; returns the end.
     #[inline]
-    pub(crate) fn read_page(&mut self, at: Nanos, die: Die, row: Block, bytes: u64) -> Nanos {
+    pub(crate) fn read_page(
+        &mut self,
+        at: Nanos,
+        die: Die,
+        (row, page): (Block, Page),
+        bytes: u64,
+    ) -> Nanos {
         self.counts.page_reads += 1;
-        let time = self.wear.read_time(row, die, self.times.read);
+        let time = match &mut self.variation {
+            None => self.wear.read_time(row, die, self.times.read),
+            Some(variation) => variation.read(&self.wear, (die, row, page), self.times.read),
+        };
         self.read_for(at, die, time, bytes)
     }
 
@@ -105,7 +125,7 @@ impl Nand {
         let end = if self.dies[die.index()].held == Some((row, page)) {
             self.read_for(at, die, Nanos::ZERO, bytes)
         } else {
-            self.read_page(at, die, row, bytes)
+            self.read_page(at, die, (row, page), bytes)
         };
         self.dies[die.index()].held = Some((row, page));
         end
@@ -113,6 +133,9 @@ impl Nand {
 
     #[inline]
     fn read_for(&mut self, at: Nanos, die: Die, time: Nanos, bytes: u64) -> Nanos {
+        if self.limits.is_some() {
+            return self.read_in_turn(at, die, time, bytes);
+        }
         let DieState { busy_until, reads_until, .. } = self.dies[die.index()];
         let free = at.max(reads_until);
         let (begin, resumed) = match self.times.suspend {
@@ -132,6 +155,22 @@ impl Nand {
         end
     }
 
+    /// As [`Nand::read_for`], with limits of suspension.
+    fn read_in_turn(&mut self, at: Nanos, die: Die, time: Nanos, bytes: u64) -> Nanos {
+        let Some(limits) = &mut self.limits else {
+            return at;
+        };
+        let state = &mut self.dies[die.index()];
+        let turn = limits.turn(die, at, at.max(state.reads_until));
+        let end = self.buses.move_bytes(at, die, turn.begin.plus(time), bytes);
+        state.reads_until = end;
+        state.held = None;
+        state.busy_until = state.busy_until.max(limits.serve(die, turn, end));
+        self.counts.suspended += u64::from(turn.suspends);
+        self.counts.busy = self.counts.busy.plus(end.since(turn.begin));
+        end
+    }
+
     /// Programs a program unit that starts on `page` of a row; returns the end.
     #[inline]
     pub(crate) fn program_unit(
@@ -145,21 +184,41 @@ impl Nand {
         self.counts.programs += 1;
         let begin = at.max(self.dies[die.index()].busy_until);
         let loaded = self.buses.move_bytes(at, die, begin, bytes);
-        let end = loaded.plus(self.times.program(page));
+        let mut time = self.times.program(page);
+        if let Some(variation) = &self.variation {
+            time = variation.program((die, row, page), time);
+        }
         self.word_line = self.times.word_line(page, loaded, || self.wear.row_number(row, die));
-        self.keep(die, begin, end)
+        self.keep(die, begin, loaded.plus(time), Busy::Programs(1))
     }
 
     /// Erases a block of all planes; returns the end.
     pub(crate) fn erase_block(&mut self, at: Nanos, die: Die, row: Block) -> Nanos {
+        self.count_erase(die, row);
+        self.spend_erase(at, die, row)
+    }
+
+    /// Counts the erase of a block, whose time is spent when the block is opened.
+    pub(crate) fn count_erase(&mut self, die: Die, row: Block) {
         self.counts.erases += 1;
         self.wear.erase(row, die);
+    }
+
+    /// Spends the time of an erase that is counted; returns the end.
+    pub(crate) fn spend_erase(&mut self, at: Nanos, die: Die, row: Block) -> Nanos {
+        let mut time = self.times.erase;
+        if let Some(variation) = &self.variation {
+            time = variation.erase(die, row, self.wear.cycles(row, die), time);
+        }
         let begin = at.max(self.dies[die.index()].busy_until);
-        self.keep(die, begin, begin.plus(self.times.erase))
+        self.keep(die, begin, begin.plus(time), Busy::Erase)
     }
 
     #[inline]
-    fn keep(&mut self, die: Die, begin: Nanos, end: Nanos) -> Nanos {
+    fn keep(&mut self, die: Die, begin: Nanos, end: Nanos, busy: Busy) -> Nanos {
+        if let Some(limits) = &mut self.limits {
+            limits.add(die, begin, end, busy);
+        }
         let kept = &mut self.dies[die.index()];
         kept.busy_until = end;
         kept.held = None;
@@ -206,7 +265,7 @@ impl Nand {
 
 impl Dies for Nand {
     fn read(&mut self, at: Nanos, spot: Spot, bytes: u64) -> Nanos {
-        self.read_page(at, spot.die, spot.block, bytes)
+        self.read_page(at, spot.die, (spot.block, spot.page), bytes)
     }
 
     fn program(&mut self, at: Nanos, spot: Spot, bytes: u64) -> Nanos {
@@ -218,6 +277,10 @@ impl Dies for Nand {
     }
 
     fn work(&mut self, at: Nanos, die: Die, work: DieWork) -> Nanos {
+        let work = match &mut self.variation {
+            None => work,
+            Some(variation) => variation.work(work),
+        };
         match work {
             DieWork::Read { time, bytes } => {
                 self.counts.page_reads += 1;
@@ -227,12 +290,12 @@ impl Dies for Nand {
                 self.counts.programs += 1;
                 let begin = at.max(self.dies[die.index()].busy_until);
                 let loaded = self.buses.move_bytes(at, die, begin, bytes);
-                self.keep(die, begin, loaded.plus(time))
+                self.keep(die, begin, loaded.plus(time), Busy::Programs(1))
             }
             DieWork::Erase { time } => {
                 self.counts.erases += 1;
                 let begin = at.max(self.dies[die.index()].busy_until);
-                self.keep(die, begin, begin.plus(time))
+                self.keep(die, begin, begin.plus(time), Busy::Erase)
             }
         }
     }
@@ -248,6 +311,9 @@ impl Dies for Nand {
     fn power_cut(&mut self, at: Nanos) {
         self.dies.fill(DieState { busy_until: at, reads_until: at, held: None });
         self.buses.clear();
+        if let Some(limits) = &mut self.limits {
+            limits.clear();
+        }
         self.word_line = None;
     }
 

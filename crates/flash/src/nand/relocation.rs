@@ -2,6 +2,7 @@ use flashlag_units::Nanos;
 use serde::{Deserialize, Serialize};
 
 use super::Nand;
+use super::suspend::Busy;
 use crate::address::{Block, Die, Page};
 
 /// Work of one die in relocating a part of a block.
@@ -34,7 +35,7 @@ impl Nand {
                 + u64::from(odd) * self.times.program(Page(1)).0
                 + self.buses.time(work.bytes).0;
             let begin = at.max(self.dies[die.index()].busy_until);
-            let done = self.keep(die, begin, begin.plus(Nanos(time)));
+            let done = self.keep(die, begin, begin.plus(Nanos(time)), Busy::Programs(even + odd));
             end = end.max(done);
             self.counts.page_reads += u64::from(work.reads);
             self.counts.programs += u64::from(even + odd);
@@ -51,9 +52,13 @@ impl Nand {
         for channel in 0..channels {
             let bytes = moves.iter().skip(channel).step_by(channels).map(|work| work.bytes).sum();
             let least = at.plus(self.buses.time(bytes));
-            for (die, work) in self.dies.iter_mut().zip(moves).skip(channel).step_by(channels) {
+            let dies = (0..).zip(&mut self.dies).zip(moves).skip(channel).step_by(channels);
+            for ((number, die), work) in dies {
                 if work.bytes > 0 {
                     die.busy_until = die.busy_until.max(least);
+                    if let Some(limits) = &mut self.limits {
+                        limits.extend(Die(number), least);
+                    }
                     *end = (*end).max(least);
                 }
             }

@@ -19,6 +19,8 @@ pub(super) struct Wear {
     dies: u32,
     erases: u64,
     endurance: Option<u32>,
+    /// Retries at the end of the rated life; 0 without a rating.
+    retries: f64,
     /// tR including retries, by cycles; empty without retries.
     read_times: Vec<Nanos>,
 }
@@ -40,8 +42,9 @@ impl Wear {
                 .collect(),
             _ => Vec::new(),
         };
+        let retries = if endurance.is_some() { retries } else { 0.0 };
         let cycles = vec![0; rows as usize * dies as usize];
-        Wear { cycles, bad: bad.to_vec(), dies, erases: 0, endurance, read_times }
+        Wear { cycles, bad: bad.to_vec(), dies, erases: 0, endurance, retries, read_times }
     }
 
     #[inline]
@@ -96,6 +99,13 @@ impl Wear {
             }
             _ => new,
         }
+    }
+
+    /// Mean number of retries of a read of a row, each a whole read.
+    pub(super) fn retries(&self, row: Block, die: Die) -> f64 {
+        let rated = f64::from(self.endurance.unwrap_or(u32::MAX));
+        let share = (f64::from(self.cycles(row, die)) / rated).min(1.0);
+        self.retries * share * share
     }
 
     /// A number that is unique to a row and its present cycle.

@@ -1,6 +1,6 @@
 //! Garbage collection: in the foreground when blocks run low, in the background in idle time.
 
-use flashlag_schema::profile::Model;
+use flashlag_schema::profile::{EraseTime, Model};
 use flashlag_units::{Nanos, never};
 use serde::{Deserialize, Serialize};
 
@@ -26,6 +26,8 @@ pub(super) struct Collection {
     idle_until: u32,
     /// Index of the stream for copies.
     pub(super) copies: usize,
+    /// Whether blocks are erased when they are opened.
+    late: bool,
     leveling: Option<u32>,
 }
 
@@ -38,6 +40,7 @@ impl Collection {
             idle_after: gc.idle_after.map(|after| after.0),
             idle_until: gc.idle_until.unwrap_or(u32::MAX),
             copies: usize::from(gc.hot_cold),
+            late: gc.erase == EraseTime::Late,
             leveling: model.wear.leveling,
         }
     }
@@ -95,7 +98,16 @@ impl PageMap {
             return self.end(nand);
         };
         self.streams[0].open(block, &self.shape);
+        if self.collection.late {
+            self.erase_late(nand, at, block);
+        }
         Ok(())
+    }
+
+    /// Spends the time of the erase of a block that is opened; returns the end.
+    fn erase_late(&self, nand: &mut Nand, at: Nanos, block: Block) -> Nanos {
+        let dies = (0..self.shape.dies).map(Die);
+        dies.map(|die| nand.spend_erase(at, die, block)).max().unwrap_or(at)
     }
 
     fn end(&mut self, nand: &Nand) -> Result<(), FlashError> {
@@ -193,12 +205,19 @@ impl PageMap {
         }
         self.place_copies(&owners);
         self.owners = owners;
+        while let Some(opened) = self.opened.pop() {
+            self.erase_late(nand, at, opened);
+        }
         let mut end = nand.relocate(at, victim, &self.moves);
         self.moving = Some(Relocation { victim, word });
         if word == words {
             self.moving = None;
-            for die in 0..self.shape.dies {
-                end = end.max(nand.erase_block(at, Die(die), victim));
+            for die in (0..self.shape.dies).map(Die) {
+                if self.collection.late {
+                    nand.count_erase(die, victim);
+                } else {
+                    end = end.max(nand.erase_block(at, die, victim));
+                }
             }
             self.erased(nand, victim);
         }
@@ -233,6 +252,9 @@ impl PageMap {
                 let free = self.blocks.free.pop_front();
                 let free = free.expect("no victim is chosen without room for its copies");
                 self.streams[which].open(free, &self.shape);
+                if self.collection.late {
+                    self.opened.push(free);
+                }
             }
             let Stream { block, next, .. } = self.streams[which];
             let count = left.len().min((self.shape.units - next.0) as usize);

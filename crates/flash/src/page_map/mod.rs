@@ -74,6 +74,8 @@ pub(crate) struct PageMap {
     #[serde(skip)]
     policy: Option<GcModel>,
     moving: Option<Relocation>,
+    /// Blocks opened for copies whose late erase takes its time with the copies.
+    opened: Vec<Block>,
     random: Pcg64Mcg,
     counts: MapCounts,
     /// Slots programmed in all, counted by blocks.
@@ -111,6 +113,7 @@ impl PageMap {
             collection: Collection::new(model),
             policy: Some(model.gc.clone()),
             moving: None,
+            opened: Vec::new(),
             random,
             counts: MapCounts::default(),
             programmed: 0,

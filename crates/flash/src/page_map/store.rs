@@ -96,7 +96,7 @@ impl PageStore {
     /// As [`PageMap::new`].
     pub(crate) fn new(model: &Model, seed: u64) -> Result<PageStore, FlashError> {
         let map = PageMap::new(model, seed)?;
-        let nand = Nand::new(model, map.shape().blocks, map.factory_bad());
+        let nand = Nand::new(model, map.shape().blocks, map.factory_bad(), seed);
         let entries = u64::from(map.shape().logical) * u64::from(model.map.entry);
         let stripe = model.nand.page.0.0 * u64::from(model.nand.planes);
         let map_pages = match model.map.kind {

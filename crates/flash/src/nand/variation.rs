@@ -1,0 +1,247 @@
+//! Differences between pages and blocks: types of pages, spreads, retries in whole steps.
+
+use flashlag_schema::profile::Model;
+use flashlag_units::Nanos;
+use serde::{Deserialize, Serialize};
+
+use super::wear::Wear;
+use crate::address::{Block, Die, Page};
+use crate::front::DieWork;
+
+/// Binary places of a factor.
+const PLACES: u32 = 16;
+
+/// Number of quantiles of a spread, a power of two.
+const QUANTILES: usize = 256;
+
+/// Mean number of retries above which their spread is not drawn.
+const MANY: f64 = 16.0;
+
+/// Differences between pages and blocks, by the seed.
+///
+/// What belongs to a place is the same each time: the factor of a page, of a block's erase in one
+/// cycle. Retries are drawn for each read, and so is the time of an operation in the write cache,
+/// whose pages are used once.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Variation {
+    seed: u64,
+    /// Draws so far.
+    drawn: u64,
+    /// Factors of reads by page, in turn.
+    types: Vec<u32>,
+    read: Spread,
+    program: Spread,
+    erase: Spread,
+    whole_retries: bool,
+}
+
+impl Variation {
+    /// The differences of a model; `None` if it has none.
+    pub(super) fn new(model: &Model, seed: u64) -> Option<Variation> {
+        let (nand, whole_retries) = (&model.nand, model.wear.whole_retries);
+        let spreads = [nand.read_spread, nand.program_spread, nand.erase_spread];
+        if nand.read_types.is_empty()
+            && spreads.iter().all(|spread| *spread == 0.0)
+            && !whole_retries
+        {
+            return None;
+        }
+        let [read, program, erase] = spreads.map(Spread::new);
+        let types = nand.read_types.iter().map(|factor| fixed(*factor)).collect();
+        Some(Variation { seed, drawn: 0, types, read, program, erase, whole_retries })
+    }
+
+    /// Time to read a page.
+    pub(super) fn read(
+        &mut self,
+        wear: &Wear,
+        (die, row, page): (Die, Block, Page),
+        new: Nanos,
+    ) -> Nanos {
+        let mut time = match self.whole_retries {
+            true => new,
+            false => wear.read_time(row, die, new),
+        };
+        if !self.types.is_empty() {
+            time = scaled(time, self.types[page.index() % self.types.len()]);
+        }
+        time = self.read.of(time, self.place(die, row, page.0));
+        if self.whole_retries {
+            let retries = wear.retries(row, die);
+            if retries > 0.0 {
+                let retries = poisson(retries, self.draw());
+                time = Nanos(time.0 * (1 + u64::from(retries)));
+            }
+        }
+        time
+    }
+
+    /// Time to program a unit that starts on a page.
+    pub(super) fn program(&self, (die, row, page): (Die, Block, Page), time: Nanos) -> Nanos {
+        // Not the number of the page's read.
+        self.program.of(time, self.place(die, row, page.0 | 1 << 31))
+    }
+
+    /// Time of a block's erase in one of its cycles.
+    pub(super) fn erase(&self, die: Die, row: Block, cycle: u32, time: Nanos) -> Nanos {
+        self.erase.of(time, mix(self.place(die, row, u32::MAX) ^ u64::from(cycle)))
+    }
+
+    /// An operation outside of the map's blocks, with its time.
+    pub(super) fn work(&mut self, work: DieWork) -> DieWork {
+        let draw = self.draw();
+        match work {
+            DieWork::Read { time, bytes } => {
+                DieWork::Read { time: self.read.of(time, draw), bytes }
+            }
+            DieWork::Program { time, bytes } => {
+                DieWork::Program { time: self.program.of(time, draw), bytes }
+            }
+            DieWork::Erase { time } => DieWork::Erase { time: self.erase.of(time, draw) },
+        }
+    }
+
+    fn place(&self, die: Die, row: Block, page: u32) -> u64 {
+        let block = (u64::from(die.0) << 32) | u64::from(row.0);
+        mix(mix(self.seed ^ block) ^ u64::from(page))
+    }
+
+    fn draw(&mut self) -> u64 {
+        self.drawn += 1;
+        mix(self.seed.wrapping_add(self.drawn.wrapping_mul(0x9e37_79b9_7f4a_7c15)))
+    }
+}
+
+/// A log-normal factor of mean 1, as equally likely quantiles; empty without a spread.
+#[derive(Debug, Serialize, Deserialize)]
+struct Spread(Vec<u32>);
+
+impl Spread {
+    /// The spread whose logarithm has this standard deviation.
+    fn new(deviation: f64) -> Spread {
+        if deviation == 0.0 {
+            return Spread(Vec::new());
+        }
+        let factors = normal_quantiles().map(|normal| exponential(deviation * normal));
+        let mean = factors.iter().sum::<f64>() / QUANTILES as f64;
+        Spread(factors.iter().map(|factor| fixed(factor / mean)).collect())
+    }
+
+    #[inline]
+    fn of(&self, time: Nanos, draw: u64) -> Nanos {
+        if self.0.is_empty() {
+            return time;
+        }
+        scaled(time, self.0[(draw >> 32) as usize % QUANTILES])
+    }
+}
+
+/// A factor with [`PLACES`] binary places.
+fn fixed(factor: f64) -> u32 {
+    (factor * f64::from(1u32 << PLACES)).round() as u32
+}
+
+#[inline]
+fn scaled(time: Nanos, factor: u32) -> Nanos {
+    Nanos(((u128::from(time.0) * u128::from(factor)) >> PLACES) as u64)
+}
+
+/// A number without a pattern for each number (splitmix64's finalizer).
+#[inline]
+fn mix(number: u64) -> u64 {
+    let mixed = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}
+
+/// A number of events with this mean (Poisson), by inversion of an even draw.
+fn poisson(mean: f64, draw: u64) -> u32 {
+    let even = (draw >> 11) as f64 / (1u64 << 53) as f64;
+    if mean > MANY {
+        return mean as u32 + u32::from(even < mean.fract());
+    }
+    let (mut chance, mut count) = (exponential(-mean), 0);
+    let mut below = chance;
+    while even >= below && count < 100 {
+        count += 1;
+        chance *= mean / f64::from(count);
+        below += chance;
+    }
+    count
+}
+
+/// The exponential function with sums and products only, which are the same on every machine.
+fn exponential(exponent: f64) -> f64 {
+    let small = exponent / 1024.0;
+    let mut power = 1.0;
+    for term in (1..=12).rev() {
+        power = 1.0 + small / f64::from(term) * power;
+    }
+    (0..10).fold(power, |power, _| power * power)
+}
+
+/// The middle quantiles of equal parts of the normal distribution: from the sum of its density over
+/// steps of a thousandth.
+fn normal_quantiles() -> [f64; QUANTILES] {
+    const STEPS: i32 = 6000;
+    let density = |step: i32| {
+        let normal = (f64::from(step) + 0.5) / 1000.0;
+        exponential(-normal * normal / 2.0)
+    };
+    let all: f64 = (-STEPS..STEPS).map(density).sum();
+    let (mut quantiles, mut index, mut below) = ([0.0; QUANTILES], 0, 0.0);
+    for step in -STEPS..STEPS {
+        let share = density(step) / all;
+        while index < QUANTILES && below + share >= (index as f64 + 0.5) / QUANTILES as f64 {
+            let within = ((index as f64 + 0.5) / QUANTILES as f64 - below) / share;
+            quantiles[index] = (f64::from(step) + within) / 1000.0;
+            index += 1;
+        }
+        below += share;
+    }
+    quantiles
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_spread_is_log_normal_with_a_mean_of_one() {
+        for deviation in [0.03, 0.1, 0.4] {
+            let spread = Spread::new(deviation);
+            let mut times: Vec<u64> =
+                (0..100_000u64).map(|number| spread.of(Nanos(1_000_000), mix(number)).0).collect();
+            times.sort_unstable();
+            let mean = times.iter().sum::<u64>() as f64 / times.len() as f64;
+            assert!((mean / 1e6 - 1.0).abs() < 0.003, "{deviation}: {mean}");
+            // Quantiles of the normal distribution, from a table.
+            for (share, normal) in [(0.1, -1.2816), (0.9, 1.2816), (0.99, 2.3263)] {
+                let at = times[(share * times.len() as f64) as usize] as f64;
+                let ratio = at / times[times.len() / 2] as f64;
+                let expected = (deviation * normal as f64).exp();
+                assert!((ratio / expected - 1.0).abs() < 0.02, "{deviation} {share}: {ratio}");
+            }
+        }
+    }
+
+    #[test]
+    fn retries_are_a_poisson_process_and_no_page_is_read_less_than_once() {
+        for mean in [0.1, 1.0, 3.0, 9.0] {
+            let all = 100_000u64;
+            let counts: Vec<u32> = (0..all).map(|number| poisson(mean, mix(number))).collect();
+            let sum: u64 = counts.iter().map(|count| u64::from(*count)).sum();
+            assert!((sum as f64 / all as f64 / mean - 1.0).abs() < 0.03, "{mean}: {sum}");
+            let none = counts.iter().filter(|count| **count == 0).count() as f64 / all as f64;
+            assert!((none - (-mean).exp()).abs() < 0.005, "{mean}: {none}");
+        }
+    }
+
+    #[test]
+    fn the_exponential_function_is_right() {
+        for exponent in [-9.0, -0.5, 0.0, 0.003, 1.0, 4.0] {
+            let ratio = exponential(exponent) / f64::exp(exponent);
+            assert!((ratio - 1.0).abs() < 1e-12, "{exponent}: {ratio}");
+        }
+    }
+}
