@@ -13,8 +13,8 @@ pub struct Ledger {
     pub written_bytes: Bytes,
     /// Write requests.
     pub writes: u64,
-    /// Flushes. A durable write counts as one more, since no device here supports FUA and flushes
-    /// after the write instead.
+    /// Flushes. A durable write counts as one more on a device without FUA, which flushes after the
+    /// write instead.
     pub flushes: u64,
     /// Bytes discarded.
     pub discarded_bytes: Bytes,

@@ -9,10 +9,22 @@ use flashlag_units::Nanos;
 pub(crate) enum BlockRequest {
     Read(Run),
     Write(Run),
+    /// A write that is durable when it ends (FUA); on a device without FUA, a flush follows it.
+    WriteDurable(Run),
     Flush,
     Discard(Run),
     /// Time on a CPU, without the device.
     Compute(Nanos),
+}
+
+impl BlockRequest {
+    /// The range that it writes.
+    pub(crate) fn written(&self) -> Option<Run> {
+        match self {
+            BlockRequest::Write(run) | BlockRequest::WriteDurable(run) => Some(*run),
+            _ => None,
+        }
+    }
 }
 
 /// A range of the device, in bytes.
@@ -65,6 +77,38 @@ impl Plan {
         }
     }
 
+    /// Adds writes that make valid what was written before: a flush, then writes that are durable
+    /// themselves. Without barriers, only the writes.
+    pub(crate) fn then_seal(&mut self, runs: Vec<Run>, barrier: bool) {
+        if barrier {
+            self.then_flush(barrier);
+            self.then(runs.into_iter().map(BlockRequest::WriteDurable).collect());
+        } else {
+            self.then_writes(runs);
+        }
+    }
+
+    /// The plan for a device without FUA: a flush after each group with durable writes, which are
+    /// plain writes. Below device-mapper (`mapped`), one flush more before them, as counted on Linux
+    /// 6.12.
+    #[must_use]
+    pub(crate) fn without_fua(self, mapped: bool) -> Plan {
+        let mut plain = Plan { commits: self.commits, ..Plan::new() };
+        for mut group in self.groups {
+            let mut seals = false;
+            for request in &mut group {
+                if let BlockRequest::WriteDurable(run) = *request {
+                    *request = BlockRequest::Write(run);
+                    seals = true;
+                }
+            }
+            plain.then_flush(seals && mapped);
+            plain.then(group);
+            plain.then_flush(seals);
+        }
+        plain
+    }
+
     /// Adds time on a CPU.
     pub(crate) fn then_compute(&mut self, time: Nanos) {
         if time > Nanos::ZERO {
@@ -93,11 +137,8 @@ impl Plan {
     /// Bytes that the plan writes.
     #[cfg(test)]
     pub(crate) fn written(&self) -> Bytes {
-        let runs = self.groups.iter().flatten().filter_map(|request| match request {
-            BlockRequest::Write(run) => Some(run.length),
-            _ => None,
-        });
-        Bytes(runs.sum())
+        let runs = self.groups.iter().flatten().filter_map(BlockRequest::written);
+        Bytes(runs.map(|run| run.length).sum())
     }
 }
 

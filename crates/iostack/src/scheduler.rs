@@ -53,7 +53,12 @@ struct Piece {
     pid: Pid,
     op: Op,
     run: Run,
+    /// Whether a write is durable when it ends.
+    durable: bool,
 }
+
+/// The range of a request without one.
+const NOWHERE: Run = Run { offset: 0, length: 0 };
 
 /// An event in the software above the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -78,6 +83,8 @@ pub(crate) struct Scheduler<D> {
     /// When the one thread that encrypts is free again.
     crypt_busy: Nanos,
     pub(crate) driver: Driver,
+    /// Whether the device takes durable writes.
+    fua: bool,
     later: BinaryHeap<Reverse<(Nanos, u64, Event)>>,
     ordinal: u64,
     table: Vec<Entry>,
@@ -101,7 +108,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
         let geometry = device.geometry();
         let tags = model.tags.map_or(geometry.slots, |tags| tags.clamp(1, geometry.slots));
         let no_process = Pid { index: 0, generation: 0 };
-        let nothing = Piece { pid: no_process, op: Op::Flush, run: Run { offset: 0, length: 0 } };
+        let nothing = Piece { pid: no_process, op: Op::Flush, run: NOWHERE, durable: false };
         Scheduler {
             clock: device.clock().clone(),
             device,
@@ -109,6 +116,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
             crypt,
             crypt_busy: Nanos::ZERO,
             driver: Driver::new(model),
+            fua: model.fua,
             later: BinaryHeap::new(),
             ordinal: 0,
             table: Vec::new(),
@@ -149,6 +157,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
         for run in plan.discards() {
             self.discards.add(run);
         }
+        let plan = if self.fua { plan } else { plan.without_fua(self.crypt.is_some()) };
         let process = Process { left: plan.into_groups().collect(), ..Process::default() };
         let index = self.vacant.pop().unwrap_or_else(|| {
             self.table.push(Entry::default());
@@ -322,7 +331,9 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
     fn send_request(&mut self, pid: Pid, request: BlockRequest) {
         match request {
             // Free space may be written to before its discard is sent: then it is not discarded.
-            BlockRequest::Write(run) => drop(self.discards.take(run)),
+            BlockRequest::Write(run) | BlockRequest::WriteDurable(run) => {
+                drop(self.discards.take(run));
+            }
             BlockRequest::Discard(run) => {
                 for left in self.discards.take(run) {
                     self.send_whole(pid, BlockRequest::Discard(left));
@@ -342,7 +353,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
     fn compute(&mut self, pid: Pid, time: Nanos) {
         let Some(process) = self.live_mut(pid) else { return };
         process.in_flight += 1;
-        let then = Event::Done(Piece { pid, op: Op::Flush, run: Run { offset: 0, length: 0 } });
+        let then = Event::Done(Piece { pid, op: Op::Flush, run: NOWHERE, durable: false });
         self.at(self.now().plus(time), then);
     }
 
@@ -350,17 +361,16 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
         self.count(&request);
         let (op, run) = match request {
             BlockRequest::Read(run) => (Op::Read, run),
-            BlockRequest::Write(run) => (Op::Write, run),
+            BlockRequest::Write(run) | BlockRequest::WriteDurable(run) => (Op::Write, run),
             BlockRequest::Discard(run) => (Op::Discard, run),
-            BlockRequest::Flush | BlockRequest::Compute(_) => {
-                (Op::Flush, Run { offset: 0, length: 0 })
-            }
+            BlockRequest::Flush | BlockRequest::Compute(_) => (Op::Flush, NOWHERE),
         };
+        let durable = matches!(request, BlockRequest::WriteDurable(_));
         let most = if op == Op::Discard { u64::MAX } else { self.largest };
         let mut offset = run.offset;
         loop {
             let length = most.min(run.end() - offset);
-            let piece = Piece { pid, op, run: Run { offset, length } };
+            let piece = Piece { pid, op, run: Run { offset, length }, durable };
             if let Some(process) = self.live_mut(pid) {
                 process.in_flight += 1;
             }
@@ -385,7 +395,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
                 ledger.reads += 1;
                 ledger.read_bytes = ledger.read_bytes.plus(Bytes(run.length));
             }
-            BlockRequest::Write(run) => {
+            BlockRequest::Write(run) | BlockRequest::WriteDurable(run) => {
                 ledger.writes += 1;
                 ledger.written_bytes = ledger.written_bytes.plus(Bytes(run.length));
             }
@@ -417,7 +427,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
             op: piece.op,
             offset: Bytes(piece.run.offset),
             length: Bytes(piece.run.length),
-            durability: Durability::None,
+            durability: if piece.durable { Durability::Write } else { Durability::None },
         };
         if let Err(error) = self.device.submit(request) {
             self.free_slots.push(slot);

@@ -22,6 +22,10 @@ pub struct StackSpec {
     pub kind: FilesystemKind,
     /// Whether a sync flushes the device (`nobarrier` turns it off).
     pub barrier: bool,
+    /// Whether only F2FS's checkpoints flush, and an fsync does not (`fsync_mode=nobarrier`).
+    pub checkpoint_flushes: bool,
+    /// Whether ext4 has fast commits (`fast_commit`).
+    pub fast_commit: bool,
     /// Whether freed space is discarded at once; the default on F2FS.
     pub discard: bool,
     /// Whether an F2FS fsync of a few pages writes in place, as since Linux 3.17 (`noipu`: before).
@@ -69,6 +73,8 @@ impl StackSpec {
         let mut spec = StackSpec {
             kind,
             barrier: true,
+            checkpoint_flushes: false,
+            fast_commit: false,
             discard: kind == FilesystemKind::F2fs,
             ipu: true,
             rootdir: false,
@@ -82,6 +88,8 @@ impl StackSpec {
     fn apply(&mut self, option: &TargetOption) {
         match option {
             TargetOption::Barrier(on) => self.barrier = *on,
+            TargetOption::CheckpointFlushes => self.checkpoint_flushes = true,
+            TargetOption::FastCommit => self.fast_commit = true,
             TargetOption::Discard(on) => self.discard = *on,
             TargetOption::InPlace(on) => self.ipu = *on,
             TargetOption::RootDirectory => self.rootdir = true,
@@ -95,8 +103,6 @@ impl StackSpec {
             | TargetOption::TimeScale(_)
             | TargetOption::FillTimeScale(_)
             | TargetOption::Host
-            | TargetOption::CheckpointFlushes
-            | TargetOption::FastCommit
             | TargetOption::DataJournal
             | TargetOption::Overlay
             | TargetOption::Bind => {}

@@ -142,3 +142,35 @@ fn a_leaf_that_is_not_beside_the_first_page_costs_one_write_more_and_no_more_byt
         assert!((0.99..1.05).contains(&(far[1] / near[1])), "{on}: {near:.2?}, {far:.2?}");
     }
 }
+
+/// What the lab counts beneath mounts with options: KiB and flushes of a commit (docs/lab.md).
+const SWITCHES: [(&str, &str, [f64; 2]); 12] = [
+    ("ext4,nobarrier", "delete", [56.6, 0.00]),
+    ("ext4,nobarrier", "wal", [28.6, 0.00]),
+    ("ext4,encrypt", "delete", [56.6, 5.05]),
+    ("ext4,encrypt", "wal", [28.8, 3.02]),
+    ("ext4,fast_commit", "delete", [60.5, 6.03]),
+    ("ext4,fast_commit", "wal", [12.6, 2.03]),
+    ("f2fs,nobarrier", "delete", [48.7, 0.00]),
+    ("f2fs,nobarrier", "wal", [12.5, 0.00]),
+    ("f2fs,fsync_mode=nobarrier", "delete", [48.7, 2.00]),
+    ("f2fs,fsync_mode=nobarrier", "wal", [12.5, 0.01]),
+    ("f2fs,encrypt", "delete", [48.7, 6.00]),
+    ("f2fs,encrypt", "wal", [12.5, 1.02]),
+];
+
+#[test]
+fn each_option_of_a_mount_costs_what_the_lab_counts() {
+    let off = SWITCHES.iter().filter_map(|(mount, journal, expected)| {
+        let phase = saved(&format!("sim:nexus5-2013+{mount}"), (journal, "full"), (300, "100B"));
+        let [_, kib, flushes] = costs(&phase);
+        let pairs = [(kib, expected[0]), (flushes, expected[1])];
+        // A flush now and then is no share of none.
+        let is_off =
+            |(cost, counted): &(f64, f64)| (cost - counted).abs() > WITHIN * counted + 0.02;
+        let any = pairs.iter().any(is_off);
+        any.then(|| format!("{mount} {journal}: {kib:.2} KiB, {flushes:.2}; {expected:?}"))
+    });
+    let off: Vec<String> = off.collect();
+    assert!(off.is_empty(), "{off:#?}");
+}

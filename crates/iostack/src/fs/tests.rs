@@ -7,17 +7,19 @@ use super::*;
 use crate::plan::BlockRequest;
 use crate::ranges::Ranges;
 
-const SPECS: [&str; 10] = [
+const SPECS: [&str; 12] = [
     "raw",
     "raw,discard",
     "ext4",
     "ext4,discard",
     "ext4,nobarrier",
+    "ext4,fast_commit",
     "f2fs",
     "f2fs,nodiscard",
     "f2fs,noipu",
     "f2fs,nobarrier,noipu",
     "f2fs,rootdir",
+    "f2fs,fsync_mode=nobarrier",
 ];
 const CAPACITY: Bytes = Bytes::from_mib(256);
 
@@ -54,7 +56,7 @@ impl Trial {
             files: Vec::new(),
             next: 0,
             now: Nanos::ZERO,
-            barrier: !spec.contains("nobarrier"),
+            barrier: !spec.split(',').any(|word| word == "nobarrier"),
             refused: 0,
             case: format!("{spec}, seed {seed}"),
         }
@@ -155,16 +157,20 @@ impl Trial {
         let mut discarded = Ranges::default();
         for request in plan.into_groups().flatten() {
             match request {
-                BlockRequest::Write(run) | BlockRequest::Read(run) | BlockRequest::Discard(run) => {
+                BlockRequest::Write(run)
+                | BlockRequest::WriteDurable(run)
+                | BlockRequest::Read(run)
+                | BlockRequest::Discard(run) => {
                     assert!(run.length > 0 && run.end() <= CAPACITY.0, "{}: {run:?}", self.case);
                 }
                 BlockRequest::Flush => assert!(self.barrier, "{}: a flush", self.case),
                 BlockRequest::Compute(_) => panic!("{}: a filesystem computes nothing", self.case),
             }
-            match request {
-                BlockRequest::Write(run) => drop(discarded.take(run)),
-                BlockRequest::Discard(run) => discarded.add(run),
-                _ => {}
+            if let Some(run) = request.written() {
+                drop(discarded.take(run));
+            }
+            if let BlockRequest::Discard(run) = request {
+                discarded.add(run);
             }
         }
         // Nothing that is held lies discarded by it, but what it wrote after that.

@@ -49,6 +49,10 @@ pub struct StackModel {
     /// tag is free afterwards.
     #[serde(default)]
     pub complete: Text<Nanos>,
+    /// Whether the last block of a commit is sent as a durable write (FUA: UFS; eMMC as a reliable
+    /// write) in place of a write and a flush. No by default, as over virtio.
+    #[serde(default)]
+    pub fua: bool,
     /// The CPU's governor, which decides at what speed everything above is done. The times of this
     /// section are those at full speed.
     #[serde(default)]

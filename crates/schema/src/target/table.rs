@@ -49,7 +49,7 @@ pub const OPTIONS: [OptionRow; 22] = [
     OptionRow {
         word: "fsync_mode=nobarrier",
         value: None,
-        sim: NONE,
+        sim: &[F2fs],
         lab: &[F2fs],
         help: "An fsync does not flush the device, a checkpoint does.",
         read: |_| Ok(TargetOption::CheckpointFlushes),
@@ -98,7 +98,7 @@ pub const OPTIONS: [OptionRow; 22] = [
     OptionRow {
         word: "fast_commit",
         value: None,
-        sim: NONE,
+        sim: &[Ext4],
         lab: &[Ext4],
         help: "Small changes are committed in a fast area of the journal.",
         read: |_| Ok(TargetOption::FastCommit),

@@ -152,7 +152,7 @@ fn what_only_the_other_kind_has_is_said() {
     let cases = [
         ("sim:zero+btrfs", "lab: has btrfs"),
         ("lab:zero+raw", "sim: has raw"),
-        ("sim:zero+ext4,fast_commit", "sim: has no option \"fast_commit\"; lab: has it (ext4)"),
+        ("sim:zero+ext4,data=journal", "sim: has no option \"data=journal\"; lab: has it (ext4)"),
         ("lab:zero+f2fs,noipu", "lab: has no option \"noipu\"; sim: has it (f2fs)"),
         ("sim:zero+ext4,rootdir", "ext4 has no option \"rootdir\"; f2fs has"),
         (

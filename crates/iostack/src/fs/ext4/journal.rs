@@ -14,6 +14,8 @@ const COMMIT_AFTER: Nanos = Nanos::from_secs(5);
 /// Age at which committed metadata is written to its place (`dirty_expire_centisecs`); earlier if
 /// the journal is full.
 const EXPIRES_AFTER: Nanos = Nanos::from_secs(30);
+/// Blocks of the area for fast commits (`JBD2_DEFAULT_FAST_COMMIT_BLOCKS`).
+const FAST_BLOCKS: u64 = 256;
 /// Blocks covered by one descriptor block, with tags of 8 bytes.
 const TAGS: u64 = (BLOCK - 16) / 8;
 
@@ -26,6 +28,10 @@ pub(super) struct Journal {
     /// Blocks logged since all metadata was last in its place.
     since_checkpoint: u64,
     barrier: bool,
+    /// The blocks of fast commits, behind the ring.
+    fast: Option<BlockRun>,
+    /// Blocks of the area that were used since the last commit of a transaction.
+    fast_used: u64,
     /// Number of the running transaction.
     pub(super) running: u64,
     changed: BTreeSet<Block>,
@@ -43,12 +49,22 @@ impl Journal {
             head: 0,
             since_checkpoint: 0,
             barrier,
+            fast: None,
+            fast_used: 0,
             running: 1,
             changed: BTreeSet::new(),
             began: None,
             dirty: BTreeMap::new(),
             oldest: None,
         }
+    }
+
+    /// The same journal with an area for fast commits at its end.
+    pub(super) fn with_fast_commits(mut self) -> Journal {
+        let count = FAST_BLOCKS.min(self.ring.count / 2);
+        self.ring.count -= count;
+        self.fast = Some(BlockRun { first: self.ring.end(), count });
+        self
     }
 
     /// Adds a metadata block to the running transaction.
@@ -67,8 +83,20 @@ impl Journal {
         !self.changed.is_empty()
     }
 
-    /// Commits the running transaction: descriptor and blocks, a flush, the commit block and a
-    /// flush (the commit block is preflushed and FUA, and no device here supports FUA).
+    /// Commits the changes of a file in a block of the fast area, after a flush and durable itself; the
+    /// transaction goes on. `None` if the area is full, or if there is none.
+    pub(super) fn fast_commit(&mut self) -> Option<Plan> {
+        let area = self.fast.filter(|area| self.fast_used < area.count)?;
+        let mut plan = Plan::new();
+        plan.commits = true;
+        let block = BlockRun { first: area.first.plus(self.fast_used), count: 1 };
+        plan.then_seal(vec![block.bytes()], self.barrier);
+        self.fast_used += 1;
+        Some(plan)
+    }
+
+    /// Commits the running transaction: descriptor and blocks, a flush, and the commit block, which
+    /// is durable itself.
     pub(super) fn commit(&mut self, now: Nanos) -> Plan {
         let mut plan = Plan::new();
         if self.changed.is_empty() {
@@ -90,10 +118,10 @@ impl Journal {
             self.dirty.entry(block).or_insert(now);
         }
         plan.then_writes(self.log(logged));
-        plan.then_flush(self.barrier);
-        plan.then_writes(self.log(1));
-        plan.then_flush(self.barrier);
+        let last = self.log(1);
+        plan.then_seal(last, self.barrier);
         self.running += 1;
+        self.fast_used = 0;
         self.began = None;
         plan
     }
@@ -148,7 +176,6 @@ impl Journal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::BlockRequest;
 
     const FIRST: u64 = 5000;
     const BLOCKS: u64 = 1024;
@@ -156,10 +183,7 @@ mod tests {
 
     /// Blocks that a plan writes inside the log, and outside.
     fn written(plan: Plan) -> (Vec<u64>, Vec<u64>) {
-        let runs = plan.into_groups().flatten().filter_map(|request| match request {
-            BlockRequest::Write(run) => Some(run),
-            _ => None,
-        });
+        let runs = plan.into_groups().flatten().filter_map(|request| request.written());
         let blocks = runs.flat_map(|run| run.offset / BLOCK..run.end() / BLOCK);
         blocks.partition(|block| (FIRST..FIRST + BLOCKS).contains(block))
     }
@@ -212,6 +236,23 @@ mod tests {
         let late = Nanos::from_secs(100);
         assert!(journal.tick(late).is_empty());
         assert_eq!(journal.next_tick(), Nanos::MAX, "it waits for nothing");
+    }
+
+    #[test]
+    fn fast_commits_take_a_block_each_until_their_area_is_full_and_a_commit_empties_it() {
+        let mut journal = Journal::new(RING, true).with_fast_commits();
+        for round in 0..3 {
+            journal.change(Nanos::ZERO, Block(7));
+            for block in 0..FAST_BLOCKS {
+                let plan = journal.fast_commit().unwrap();
+                let expected = FIRST + BLOCKS - FAST_BLOCKS + block;
+                assert_eq!(written(plan), (vec![expected], vec![]), "round {round}");
+            }
+            assert_eq!(journal.fast_commit(), None);
+            let (log, _) = written(journal.commit(Nanos::ZERO));
+            assert!(log.iter().all(|block| *block < FIRST + BLOCKS - FAST_BLOCKS));
+        }
+        assert_eq!(Journal::new(RING, true).fast_commit(), None);
     }
 
     #[test]

@@ -35,10 +35,8 @@ impl F2fs {
         let pack = self.layout.pack(self.version) * BLOCK;
         let blocks = summary_blocks(self.segments.written_in_data_log());
         plan.then_writes(vec![Run { offset: pack, length: (1 + blocks) * BLOCK }]);
-        plan.then_flush(self.barrier);
         let tail = Run { offset: pack + (1 + blocks) * BLOCK, length: BLOCK };
-        plan.then_writes(vec![tail]);
-        plan.then_flush(self.barrier);
+        plan.then_seal(vec![tail], self.barrier);
         self.version += 1;
         let freed = self.segments.checkpoint();
         if self.discard {

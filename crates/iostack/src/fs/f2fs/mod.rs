@@ -53,6 +53,8 @@ pub(crate) struct F2fs {
     version: u64,
     checkpoint_due: Option<Nanos>,
     barrier: bool,
+    /// Whether an fsync flushes.
+    fsync_barrier: bool,
     discard: bool,
     in_place: bool,
     /// Free segments that were not discarded since they became free.
@@ -130,6 +132,7 @@ impl F2fs {
             version: 0,
             checkpoint_due: None,
             barrier: spec.barrier,
+            fsync_barrier: spec.barrier && !spec.checkpoint_flushes,
             discard: spec.discard,
             in_place: spec.ipu,
             untrimmed: BTreeSet::new(),
@@ -411,7 +414,7 @@ impl Filesystem for F2fs {
             plan.then_writes(self.write_nodes(file.0, &nodes));
             self.changed(now);
         }
-        plan.then_flush(self.barrier);
+        plan.then_flush(self.fsync_barrier);
         plan
     }
 

@@ -27,8 +27,7 @@ fn counted(plan: &Plan) -> (u64, u64) {
     let requests = plan.clone().into_groups().flatten();
     requests.fold((0, 0), |(reads, writes), request| match request {
         BlockRequest::Read(run) => (reads + run.length / BLOCK, writes),
-        BlockRequest::Write(run) => (reads, writes + run.length / BLOCK),
-        _ => (reads, writes),
+        other => (reads, writes + other.written().map_or(0, |run| run.length / BLOCK)),
     })
 }
 

@@ -152,3 +152,53 @@ fn a_commit_waits_for_the_one_that_is_under_way() {
     assert_eq!(first.since(from), WRITE.plus(commit));
     assert_eq!(second.since(first), commit);
 }
+
+/// Writes and flushes of the first fsync of a new file of one page.
+fn committed(spec: &str, fua: bool) -> (u64, u64) {
+    let stack = stack_of(spec, 1, &StackModel { fua, ..StackModel::default() });
+    let file = stack.create("test").unwrap();
+    stack.write_nothing(file, Bytes::ZERO, PAGE, true).unwrap();
+    let sent = sent(&stack, || stack.sync(file, false).unwrap());
+    (sent.writes, sent.flushes)
+}
+
+#[test]
+fn the_block_that_makes_a_commit_valid_is_durable_itself_or_takes_a_flush_after_it() {
+    // Descriptor and blocks, flush, commit block.
+    assert_eq!(committed("ext4", true), (2, 1));
+    assert_eq!(committed("ext4", false), (2, 2));
+    assert_eq!(committed("ext4,nobarrier", true), (2, 0));
+    // Below device-mapper a flush more, if the device has no FUA.
+    assert_eq!(committed("ext4,encrypt", false), (2, 3));
+    assert_eq!(committed("ext4,encrypt", true), (2, 1));
+    assert_eq!(committed("ext4,fast_commit", false), (1, 2));
+    assert_eq!(committed("ext4,fast_commit", true), (1, 1));
+    assert_eq!(committed("ext4,fast_commit,encrypt", false), (1, 3));
+}
+
+#[test]
+fn in_fsync_mode_nobarrier_a_checkpoint_flushes_and_an_fsync_does_not() {
+    assert_eq!(committed("f2fs", false), (1, 1));
+    assert_eq!(committed("f2fs,fsync_mode=nobarrier", false), (1, 0));
+    assert_eq!(committed("f2fs,nobarrier", false), (1, 0));
+    let checkpoint = |spec| {
+        let stack = stack(spec);
+        stack.create("test").unwrap();
+        sent(&stack, || stack.sync_directory().unwrap()).flushes
+    };
+    assert_eq!(checkpoint("f2fs"), 2);
+    assert_eq!(checkpoint("f2fs,fsync_mode=nobarrier"), 2);
+    assert_eq!(checkpoint("f2fs,nobarrier"), 0);
+}
+
+#[test]
+fn after_a_fast_commit_the_transaction_is_committed_within_five_seconds() {
+    let stack = stack("ext4,fast_commit");
+    let file = stack.create("test").unwrap();
+    stack.write_nothing(file, Bytes::ZERO, PAGE, true).unwrap();
+    stack.sync(file, false).unwrap();
+    let later = sent(&stack, || stack.pass_until(Nanos::from_secs(6)));
+    // Descriptor, five blocks of metadata and the commit block, in two writes.
+    assert_eq!((later.writes, later.flushes), (2, 2));
+    assert!(later.written_bytes >= Bytes(7 * PAGE.0), "{later:?}");
+}
