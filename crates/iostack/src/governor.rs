@@ -98,6 +98,8 @@ impl Governor {
 
 #[cfg(test)]
 mod tests {
+    use std::f64::consts::FRAC_1_SQRT_2;
+
     use super::*;
 
     fn governor(kind: GovernorKind, speed_min: f64, boost: f64) -> Governor {
@@ -149,7 +151,9 @@ mod tests {
 
     #[test]
     fn a_utilisation_halves_in_32_ms_and_a_core_at_half_speed_counts_half() {
-        for (millis, share) in [(0, 1.0), (8, 0.840_896), (16, 0.707_107), (32, 0.5), (96, 0.125)] {
+        for (millis, share) in
+            [(0, 1.0), (8, 0.840_896), (16, FRAC_1_SQRT_2), (32, 0.5), (96, 0.125)]
+        {
             let left = left_after(Nanos::from_millis(millis)) as f64 / ONE as f64;
             assert!((left - share).abs() < 1e-4, "{millis} ms: {left}");
         }

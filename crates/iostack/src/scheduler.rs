@@ -329,11 +329,11 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
     }
 
     fn send_request(&mut self, pid: Pid, request: BlockRequest) {
+        // Free space may be written to before its discard is sent: then it is not discarded.
+        if let Some(run) = request.written() {
+            self.discards.take(run);
+        }
         match request {
-            // Free space may be written to before its discard is sent: then it is not discarded.
-            BlockRequest::Write(run) | BlockRequest::WriteDurable(run) => {
-                drop(self.discards.take(run));
-            }
             BlockRequest::Discard(run) => {
                 for left in self.discards.take(run) {
                     self.send_whole(pid, BlockRequest::Discard(left));
@@ -344,7 +344,10 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
                 self.compute(pid, time);
                 return;
             }
-            BlockRequest::Read(_) | BlockRequest::Flush => {}
+            BlockRequest::Read(_)
+            | BlockRequest::Write(_)
+            | BlockRequest::WriteDurable(_)
+            | BlockRequest::Flush => {}
         }
         self.send_whole(pid, request);
     }
