@@ -156,6 +156,7 @@ impl Nand {
     }
 
     /// As [`Nand::read_for`], with limits of suspension.
+    #[cold]
     fn read_in_turn(&mut self, at: Nanos, die: Die, time: Nanos, bytes: u64) -> Nanos {
         let Some(limits) = &mut self.limits else {
             return at;

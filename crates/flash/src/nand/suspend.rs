@@ -80,6 +80,7 @@ impl Suspensions {
     }
 
     /// Adds an operation, which begins after all before it.
+    #[cold]
     pub(super) fn add(&mut self, die: Die, resumes: Nanos, end: Nanos, busy: Busy) {
         let (left, cost) = match busy {
             Busy::Programs(count) => (self.most.saturating_mul(count.max(1)), self.program),

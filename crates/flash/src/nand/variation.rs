@@ -52,6 +52,7 @@ impl Variation {
     }
 
     /// Time to read a page.
+    #[cold]
     pub(super) fn read(
         &mut self,
         wear: &Wear,
@@ -77,17 +78,20 @@ impl Variation {
     }
 
     /// Time to program a unit that starts on a page.
+    #[cold]
     pub(super) fn program(&self, (die, row, page): (Die, Block, Page), time: Nanos) -> Nanos {
         // Not the number of the page's read.
         self.program.of(time, self.place(die, row, page.0 | 1 << 31))
     }
 
     /// Time of a block's erase in one of its cycles.
+    #[cold]
     pub(super) fn erase(&self, die: Die, row: Block, cycle: u32, time: Nanos) -> Nanos {
         self.erase.of(time, mix(self.place(die, row, u32::MAX) ^ u64::from(cycle)))
     }
 
     /// An operation outside of the map's blocks, with its time.
+    #[cold]
     pub(super) fn work(&mut self, work: DieWork) -> DieWork {
         let draw = self.draw();
         match work {
