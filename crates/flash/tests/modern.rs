@@ -68,7 +68,10 @@ fn written_beside(model: &Model, readers: u64) -> f64 {
             write(span + written, 96 * KIB)
         } else {
             place = place.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            Command::Read { offset: Bytes((place >> 33) % (span >> 12) << 12), length: Bytes(4096) }
+            Command::Read {
+                offset: Bytes(((place >> 33) % (span >> 12)) << 12),
+                length: Bytes(4096),
+            }
         };
         let end = flash.submit(at, command).unwrap().ended;
         next.push(Reverse((end, client)));

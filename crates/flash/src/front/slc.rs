@@ -236,8 +236,10 @@ impl SlcCache {
         }
         let mut end = at;
         for _ in 0..pages {
+            let room = self.has_room(store, end, self.page);
             let die = self.die(store, self.ring.head());
-            if self.has_room(store, end, self.page) {
+            if room {
+                end = end.max(self.open(store, end));
                 (0..self.page).for_each(|_| self.ring.pad());
             }
             self.counts.journal += self.page;
@@ -281,9 +283,7 @@ impl SlcCache {
         for _ in 0..self.ring.rest_of(self.program, slots) {
             self.ring.pad();
         }
-        if self.late > 0 && self.ring.head().is_multiple_of(self.late) {
-            ready = ready.max(self.erase(store, at));
-        }
+        ready = ready.max(self.open(store, at));
         let mut die = Die(0);
         for (index, (unit, _)) in units.iter().enumerate() {
             let position = self.ring.append(*unit);
@@ -347,6 +347,15 @@ impl SlcCache {
             end = end.max(Some(erased));
         }
         end
+    }
+
+    /// Erases the blocks that the next slot opens, with late erases; returns the end.
+    #[inline]
+    fn open<S: Store>(&mut self, store: &mut S, at: Nanos) -> Nanos {
+        if self.late > 0 && self.ring.head().is_multiple_of(self.late) {
+            return self.erase(store, at);
+        }
+        at
     }
 
     /// Erases a block of each die; returns the end.

@@ -223,7 +223,7 @@ mod tests {
             for (share, normal) in [(0.1, -1.2816), (0.9, 1.2816), (0.99, 2.3263)] {
                 let at = times[(share * times.len() as f64) as usize] as f64;
                 let ratio = at / times[times.len() / 2] as f64;
-                let expected = (deviation * normal as f64).exp();
+                let expected = f64::exp(deviation * normal);
                 assert!((ratio / expected - 1.0).abs() < 0.02, "{deviation} {share}: {ratio}");
             }
         }

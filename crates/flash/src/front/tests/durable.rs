@@ -37,7 +37,7 @@ fn a_durable_write_programs_a_page_of_one_plane_and_the_journal() {
         let (mut front, mut dies) = phone(changes);
         in_a_row(&mut front, &mut dies, Nanos::ZERO, durable(0, 60));
         assert_eq!(programmed(&front), 60 * each, "{changes:?}");
-        // So many fit in the cache: the next one goes to the main area.
+        // As many fit in the cache as divide it; the next one goes to the main area.
         let fit = 12 * MIB / each;
         in_a_row(&mut front, &mut dies, Nanos::from_millis(90), durable(60, fit - 60));
         assert_eq!(dies.programs, 0, "{changes:?}");
