@@ -28,7 +28,6 @@ const PROTOCOLS: &[(&str, &str)] = files![
     "nexus7-2012",
     "nexus7-2012-torture",
     "raspberry-pi-4",
-    "read-4k-16-threads",
     "read-sizes-d1",
     "service-times",
     "ufs-rests",
