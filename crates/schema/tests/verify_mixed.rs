@@ -119,6 +119,18 @@ fn reads_are_as_many_as_draws_can_give_and_an_operation_more_at_either_end() {
 }
 
 #[test]
+fn where_only_reads_were_asked_for_two_writes_for_each_in_flight_may_stand_at_the_ends() {
+    let of = |writes: u64| {
+        let found = found_with(1000, writes, |run| {
+            let halves = run.phases.iter_mut();
+            halves.for_each(|phase| phase.mixed = Some(Mixed { read_percent: 100 }));
+        });
+        found.iter().all(|one| one.path != "phases[0].ops")
+    };
+    assert!(of(2) && !of(3), "{} {}", of(2), of(3));
+}
+
+#[test]
 fn a_discrepancy_says_where_it_is_what_is_stored_and_what_follows() {
     let found = found_with(700, 300, |run| run.phases[0].queue_depth = 2);
     let differences: Vec<_> = found.iter().map(ToString::to_string).collect();

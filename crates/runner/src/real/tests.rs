@@ -3,7 +3,8 @@
 use std::time::{Duration, Instant};
 
 use flashlag_device::Budget;
-use flashlag_schema::scenario::{Scenario, Test};
+use flashlag_engine::Job;
+use flashlag_schema::scenario::{Save, Scenario, Test};
 use flashlag_schema::{Check, CheckId, CheckStatus, DeviceCount, HostRequests, RunStatus};
 use flashlag_stats::live::Live;
 
@@ -179,6 +180,114 @@ fn work(directory: &Path, witness: Option<Box<dyn Witness>>) -> Work<Directory<'
     work
 }
 
+fn test(name: &str) -> Test {
+    Scenario::parse(KINDS, &[]).unwrap().tests.remove(name).unwrap()
+}
+
+fn io(name: &str) -> Io {
+    match test(name) {
+        Test::Io(io) => io,
+        Test::Save(save) => panic!("{save:?}"),
+    }
+}
+
+fn save(name: &str) -> Save {
+    match test(name) {
+        Test::Save(save) => save,
+        Test::Io(io) => panic!("{io:?}"),
+    }
+}
+
+fn controls(budget: Option<Budget>) -> Controls {
+    Controls { seed: 1, stop: Arc::default(), budget, verify: false }
+}
+
+/// Gives a world storage of 41 degrees. Returns what it reads: nothing where this kernel lets no
+/// heartbeat run.
+fn warmed(world: &mut Directory<'_>) -> Option<i64> {
+    world.heartbeat = Heartbeat::start(Box::new(|| Some(41_000))).ok();
+    let heartbeat = world.heartbeat.as_ref()?;
+    // The first temperature is read before the first beat.
+    heartbeat.stops().unwrap();
+    Some(41_000)
+}
+
+#[test]
+fn temperature_and_stops_are_those_of_the_heartbeat_and_unknown_without_one() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut world = world(directory.path(), None);
+    let warmth = warmed(&mut world);
+    assert_eq!(world.temperature(), warmth);
+    assert_eq!(world.stops().is_some(), warmth.is_some());
+    world.heartbeat = None;
+    assert_eq!(world.temperature(), None);
+    assert!(world.stops().is_none());
+    world.abandon();
+}
+
+#[test]
+fn one_thread_measures_the_files_that_were_opened_and_several_open_them_each_for_itself() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut world = world(directory.path(), None);
+    let (span, controls) = (Bytes::from_mib(1), controls(None));
+    let (files, _) = world.lay_out(Role::Test, span, &controls).unwrap();
+    let tests = [1, 2].map(|threads| Io { threads, ..io("writes") });
+    let devices = tests.each_ref().map(|io| world.open(&files, io).unwrap().device);
+    // A file that is open can be written when its name is gone.
+    std::fs::remove_file(files.path(0)).unwrap();
+    let driven = devices.into_iter().zip(&tests).map(|(device, io)| {
+        let job = Job::of(io, span, 1);
+        let test = TestJob { io, job: &job, live: Arc::default(), controls: &controls };
+        world.drive(device, &files, &test).map(|driven| driven.moved)
+    });
+    let [one, two] = driven.collect::<Vec<_>>().try_into().unwrap();
+    assert_eq!(one, Ok(Bytes::from_kib(256)));
+    assert!(two.is_err(), "{two:?}");
+    world.abandon();
+}
+
+#[test]
+fn a_background_shows_its_progress_until_it_is_ended() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut world = world(directory.path(), None);
+    let (span, controls) = (Bytes::from_mib(1), controls(None));
+    let (files, _) = world.lay_out(Role::Background, span, &controls).unwrap();
+    let io = io("beside");
+    let order = BackgroundOrder { io: &io, span, seed: 1 };
+    let begun = world.start_background(&files, order, &controls).unwrap();
+    let live = begun.live.expect("progress of the other thread");
+    let waiting = Instant::now();
+    while live.snapshot().bytes == Bytes::ZERO && waiting.elapsed() < Duration::from_secs(20) {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let end = world.end_background().unwrap().unwrap();
+    assert!(end.moved > Bytes::ZERO && end.elapsed > Nanos::ZERO, "{end:?}");
+    assert_eq!(live.snapshot().bytes, end.moved);
+    assert!(end.error.is_none() && !end.out_of_budget, "{end:?}");
+    assert!(world.end_background().is_none(), "it has ended");
+    world.abandon();
+}
+
+#[test]
+fn databases_are_made_below_the_directory_and_removed_after_their_test() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut world = world(directory.path(), None);
+    let databases = world.saves_directory().unwrap();
+    let save = save("saves");
+    let job = SaveJob {
+        save: &save,
+        directory: &databases,
+        seed: 1,
+        interval: INTERVAL,
+        stall_over: STALL_OVER,
+    };
+    drop(world.prepare_saves(&job, &AtomicBool::new(false)).unwrap());
+    assert!(databases.join("save-0.db").exists());
+    world.remove_saves(&job).unwrap();
+    assert!(!databases.join("save-0.db").exists());
+    world.abandon();
+}
+
 #[test]
 fn room_is_judged_by_the_free_space_and_the_runs_own_files_at_its_end() {
     let directory = tempfile::tempdir().unwrap();
@@ -244,9 +353,8 @@ fn files_are_sized_in_grains_and_missed_where_they_are_gone() {
     let directory = tempfile::tempdir().unwrap();
     let mut world = world(directory.path(), None);
     assert_eq!(world.storage_size(), free_space(directory.path()).ok().map(|free| free.total));
-    let (span, stop) = (Bytes::from_mib(1), std::sync::Arc::default());
-    let controls = Controls { seed: 1, stop, budget: None, verify: false };
-    let (files, written) = world.lay_out(Role::Test, span, &controls).unwrap();
+    let span = Bytes::from_mib(1);
+    let (files, written) = world.lay_out(Role::Test, span, &controls(None)).unwrap();
     assert_eq!((world.size_of(&files), written), (span, span));
     assert!(world.most_to_lay_out(span) >= written.plus(Bytes(1)));
     assert!(world.files(Role::Test, span).is_some());
@@ -271,19 +379,19 @@ fn files_are_sized_in_grains_and_missed_where_they_are_gone() {
 fn a_fill_shows_its_progress_keeps_to_the_budget_and_is_deleted() {
     let directory = tempfile::tempdir().unwrap();
     let mut world = world(directory.path(), None);
-    let scenario = Scenario::parse(KINDS, &[]).unwrap();
-    let Some(Test::Io(io)) = scenario.tests.get("level") else { panic!("a fill") };
+    let warmth = warmed(&mut world);
+    let io = &io("level");
     let place = world.next_fill(None).unwrap();
     assert_eq!(place.1, "fill0");
     assert!(world.free_at(&place) > Bytes::from_mib(8));
     let (live, budget) = (Arc::<Live>::default(), Budget::of(Bytes::from_mib(2)));
-    let stop = std::sync::Arc::default();
-    let controls = Controls { seed: 1, stop, budget: Some(budget), verify: false };
     let order = FillOrder { io, leave: Bytes::from_mib(1), seed: 1, live: Arc::clone(&live) };
-    let filled = world.fill(&place, order, &controls).unwrap();
+    let filled = world.fill(&place, order, &controls(Some(budget))).unwrap();
     assert!(filled.driven.out_of_budget);
     assert_eq!(filled.driven.written, Bytes::from_mib(2));
     assert_eq!(live.snapshot().bytes, Bytes::from_mib(2));
+    let intervals = &filled.driven.recorded.intervals;
+    assert_eq!(intervals.last().unwrap().temperature_millicelsius, warmth);
     let deleted = world.delete_fills().unwrap().unwrap();
     assert!(deleted >= Bytes::from_mib(2), "{deleted}");
     world.abandon();

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use flashlag_device::{Completion, Device, DeviceError, Geometry, NoWaitMeter, Request};
 use flashlag_engine::{Job, Watch, drive};
 use flashlag_iostack::FileId;
-use flashlag_schema::scenario::Pattern;
+use flashlag_schema::scenario::{Io, Pattern};
 use flashlag_units::{Bytes, Nanos};
 use flashlag_workload::Permutation;
 
@@ -27,7 +27,6 @@ pub(super) fn fill(
     let room = stack.free().saturating_minus(leave);
     let span = room.round_down(io.block.0.max(FILL_STEP));
     let filled = Cell::new(stack.total().saturating_minus(stack.free()));
-    let random = io.pattern == Pattern::Random;
     let mut job = Job { interval: INTERVAL, stall_over: STALL_OVER, ..Job::of(io, span, seed) };
     job.pattern = Pattern::Sequential;
     job.limits.bytes = Some(job.limits.bytes.map_or(span, |bytes| bytes.min(span)));
@@ -35,7 +34,7 @@ pub(super) fn fill(
     let mut device = Placement {
         device: simulation.device(file, io, span),
         block: io.block.0,
-        order: random.then(|| Permutation::new(span.0 / io.block.0.0.max(1), seed)),
+        order: order_of(io, span, seed),
         filled: &filled,
     };
     let watch = &mut Watch {
@@ -54,6 +53,12 @@ pub(super) fn fill(
         downgrades: Vec::new(),
         notes: Vec::new(),
     }
+}
+
+/// The order of a random fill's blocks; `None` for ascending.
+fn order_of(io: &Io, span: Bytes, seed: u64) -> Option<Permutation> {
+    let blocks = span.0 / io.block.0.0.max(1);
+    (io.pattern == Pattern::Random).then(|| Permutation::new(blocks, seed))
 }
 
 /// Places the ascending blocks of a job: as they are, or each once in random order; and keeps
@@ -105,7 +110,8 @@ impl<D: Device> Device for Placement<'_, D> {
 
 #[cfg(test)]
 mod tests {
-    use flashlag_device::{Durability, Op, RamDevice, Service};
+    use flashlag_device::{Clock, Durability, Op, RamDevice, Service};
+    use flashlag_schema::scenario::{Scenario, Test};
 
     use super::*;
 
@@ -131,6 +137,8 @@ mod tests {
             levels.push(filled.get().0);
         }
         assert_eq!(completed.len(), 8);
+        device.wait_until(Nanos::from_secs(5));
+        assert!(device.clock().now() >= Nanos::from_secs(5), "{}", device.clock().now());
         let Placement { device: mut ram, .. } = device;
         let mut blocks = Vec::new();
         for number in 0..8 {
@@ -151,5 +159,21 @@ mod tests {
         assert_ne!(random, ascending);
         random.sort_unstable();
         assert_eq!(random, ascending, "each block once");
+    }
+
+    #[test]
+    fn only_a_random_fill_has_an_order_which_is_of_all_its_blocks() {
+        let order = |pattern: &str| {
+            let text = format!(
+                "name = \"f\"\n[[io]]\nname = \"level\"\noperation = \"write\"\n\
+                 pattern = \"{pattern}\"\nblock = \"64KiB\"\n[[step]]\nfill = \"level\"\n"
+            );
+            match Scenario::parse(&text, &[]).unwrap().tests.remove("level") {
+                Some(Test::Io(io)) => order_of(&io, Bytes::from_mib(3), 1),
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(order("random").map(|order| order.count()), Some(48));
+        assert!(order("sequential").is_none());
     }
 }

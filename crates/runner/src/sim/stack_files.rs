@@ -127,4 +127,47 @@ mod tests {
         let several = Save { databases: 2, ..save("update", most / 2 + 1, 1000) };
         assert!(fits_memory(&several).is_err());
     }
+
+    fn files() -> StackFiles {
+        let target = crate::target::SimTarget::parse("sim:nexus5-2013+ext4,size=256MiB").unwrap();
+        let model = target.profile.model().unwrap();
+        let flash = flashlag_flash::Flash::new(&model, 1).unwrap();
+        let spec = flashlag_iostack::StackSpec::of(&target.mount).unwrap();
+        StackFiles(Stack::mount(FlashDevice::new(flash), spec, &model.stack).unwrap())
+    }
+
+    #[test]
+    fn a_file_is_found_by_its_name_with_what_was_written_until_it_is_deleted() {
+        let files = files();
+        assert_eq!(files.find("b"), None);
+        let numbers = ["a", "b", "c", "d"].map(|name| files.create(name).unwrap());
+        for (name, number) in ["a", "b", "c", "d"].into_iter().zip(numbers) {
+            assert_eq!(files.find(name), Some(number), "{name}");
+        }
+        let b = numbers[1];
+        files.write(b, 4, &[7; 5000]).unwrap();
+        assert_eq!((files.size(b), files.size(numbers[0])), (Ok(5004), Ok(0)));
+        let mut read = [1; 6];
+        assert_eq!(files.read(b, 2, &mut read), Ok(6));
+        assert_eq!(read, [0, 0, 7, 7, 7, 7]);
+        files.truncate(b, 5).unwrap();
+        assert_eq!((files.size(b), files.read(b, 2, &mut read)), (Ok(5), Ok(3)));
+        files.delete("b").unwrap();
+        assert_eq!(files.find("b"), None);
+    }
+
+    #[test]
+    fn a_file_and_the_directory_are_each_made_durable_in_virtual_time() {
+        let files = files();
+        let flushes = || files.0.ledger().flushes;
+        let file = files.create("a").unwrap();
+        let (begun, before) = (files.clock().now(), flushes());
+        files.sync_directory().unwrap();
+        let between = flushes();
+        assert!(between > before, "{between} flushes after {before}");
+        files.write(file, 0, &[7; 4096]).unwrap();
+        files.sync(file).unwrap();
+        assert!(flushes() > between, "{} flushes after {between}", flushes());
+        assert!(files.clock().now() > begun);
+    }
 }

@@ -3,11 +3,16 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use flashlag_schema::scenario::{Io, Scenario, Test};
+use flashlag_device::Budget;
+use flashlag_engine::Job;
+use flashlag_schema::scenario::{Durability, Io, Scenario, Test};
+use flashlag_sqlite::SaveJob;
 use flashlag_stats::live::Live;
 
 use super::*;
-use crate::work::{BackgroundOrder, Controls, Edge, FillOrder, Role, World};
+use crate::work::{
+    BackgroundOrder, Controls, Edge, FillOrder, INTERVAL, Role, STALL_OVER, TestJob, World,
+};
 use flashlag_schema::TargetKind as Kind;
 
 const TESTS: &str = r#"
@@ -171,6 +176,85 @@ fn a_background_goes_on_while_time_passes_durable_or_paced_as_it_is_asked_to() {
     let (moved, _, flushes) = beside("paced");
     assert!(moved.0.abs_diff(100 * 4096) <= 4096, "{moved} in a second of a hundred");
     assert!(flushes < 10, "{flushes} flushes");
+}
+
+#[test]
+fn a_background_has_the_pattern_operation_and_durability_of_its_test() {
+    let work = work();
+    let file = work.world.stack.create("beside").unwrap();
+    let of = |name: &str| {
+        let order = BackgroundOrder { io: &io(&work, name), span: Bytes(7), seed: 3 };
+        let job = super::world::background_job(file, order);
+        assert_eq!((job.file, job.span, job.block), (file, Bytes(7), Bytes(4096)));
+        (job.writes, job.random, job.durable)
+    };
+    assert_eq!(of("durable"), (true, true, true));
+    assert_eq!(of("paced"), (true, false, false));
+    assert_eq!(of("reads"), (false, true, false));
+}
+
+/// Writes at the device for ten durable writes over a file that is laid out.
+fn writes_of(durable: Durability) -> u64 {
+    let mut work = work();
+    let io = Io { durable, ..io(&work, "durable") };
+    let (span, controls) = (Bytes::from_mib(1), controls());
+    let (file, _) = work.world.lay_out(Role::Test, span, &controls).unwrap();
+    let device = work.world.open(&file, &io).unwrap().device;
+    let mut job = Job::of(&io, span, 1);
+    (job.limits.bytes, job.limits.time) = (Some(Bytes(10 * 4096)), None);
+    let before = work.world.stack.ledger().writes;
+    let test = TestJob { io: &io, job: &job, live: Arc::default(), controls: &controls };
+    let driven = work.world.drive(device, &file, &test).unwrap();
+    assert_eq!(driven.moved, Bytes(10 * 4096));
+    work.world.stack.ledger().writes - before
+}
+
+#[test]
+fn fsync_writes_the_time_stamps_of_a_file_and_fdatasync_does_not() {
+    let (data, all) = (writes_of(Durability::Fdatasync), writes_of(Durability::Fsync));
+    assert!(data >= 10 && all >= data + 10, "{all} writes against {data}");
+}
+
+#[test]
+fn databases_are_files_of_the_simulation_and_removed_after_their_test() {
+    let mut work = work();
+    let Some(Test::Save(save)) = work.request.scenario.tests.get("few").cloned() else {
+        panic!("saves");
+    };
+    let directory = work.world.saves_directory().unwrap();
+    assert_eq!(directory, std::path::Path::new("sim"), "for messages alone");
+    let job = SaveJob {
+        save: &save,
+        directory: &directory,
+        seed: 1,
+        interval: INTERVAL,
+        stall_over: STALL_OVER,
+    };
+    drop(work.world.prepare_saves(&job, &AtomicBool::new(false)).unwrap());
+    assert!(work.world.stack.find("save-0.db").is_some());
+    work.world.remove_saves(&job).unwrap();
+    assert!(work.world.stack.find("save-0.db").is_none());
+}
+
+#[test]
+fn the_environment_is_that_of_the_profile_and_the_mount() {
+    let environment = work().run.environment;
+    assert_eq!(environment.device.kind, Reading::Value("simulated".to_owned()));
+    assert_eq!(environment.device.name, Reading::Value("nexus5-2013".to_owned()));
+    assert_eq!(environment.filesystem.kind, Reading::Value("ext4".to_owned()));
+    assert_eq!(environment.filesystem.source, Reading::Value("sim:nexus5-2013".to_owned()));
+    assert!(environment.memory_bytes.value().is_none(), "nothing of this machine");
+}
+
+#[test]
+fn a_fill_ends_where_the_budget_does() {
+    let mut work = work();
+    let io = io(&work, "level");
+    let controls = Controls { budget: Some(Budget::of(Bytes::from_mib(2))), ..controls() };
+    let order = FillOrder { io: &io, leave: Bytes::from_mib(100), seed: 1, live: Arc::default() };
+    let filled = work.world.fill(&(), order, &controls).unwrap();
+    assert!(filled.driven.out_of_budget);
+    assert_eq!(filled.driven.written, Bytes::from_mib(2));
 }
 
 #[test]

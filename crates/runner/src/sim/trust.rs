@@ -159,9 +159,13 @@ mod tests {
         let flushed = of(&[durable()]);
         assert!(!ids(&flushed).iter().any(|id| OF_THE_MACHINE.contains(id)), "{flushed:?}");
         assert!(ids(&flushed).contains(&CheckId::Accounting), "{flushed:?}");
+        let room_of = |trust: &Trust| {
+            let room = trust.checks.iter().find(|check| check.id == CheckId::FreeSpace);
+            room.map(|room| room.detail.clone()).unwrap_or_default()
+        };
+        assert!(room_of(&flushed).contains("was to be spared"), "{}", room_of(&flushed));
         let bare = trust(&environment, &[durable()], &[], MIB, Bytes::from_mib(9));
-        let room = bare.checks.iter().find(|check| check.id == CheckId::FreeSpace);
-        let text = room.map(|room| room.detail.as_str()).unwrap_or_default();
+        let text = room_of(&bare);
         assert!(text.contains("1.0 MB is to stay free"), "{text}");
         let mut lost = durable();
         lost.ledger.flushes = Reading::Value(0);

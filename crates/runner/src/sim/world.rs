@@ -32,6 +32,20 @@ fn name_of(role: Role) -> &'static str {
     }
 }
 
+pub(super) fn background_job(file: FileId, order: BackgroundOrder<'_>) -> BackgroundJob {
+    let BackgroundOrder { io, span, seed } = order;
+    BackgroundJob {
+        writes: io.operation.writes(),
+        random: io.pattern == Pattern::Random,
+        file,
+        span,
+        block: io.block.0,
+        depth: io.queue_depth,
+        durable: io.durable != Durability::None,
+        seed,
+    }
+}
+
 impl Simulation {
     fn kept(&mut self, role: Role) -> &mut Option<(FileId, Bytes)> {
         match role {
@@ -141,18 +155,8 @@ impl World for Simulation {
         order: BackgroundOrder<'_>,
         _: &Controls,
     ) -> Result<BackgroundStart, Hindrance> {
-        let BackgroundOrder { io, span, seed } = order;
-        let job = BackgroundJob {
-            writes: io.operation.writes(),
-            random: io.pattern == Pattern::Random,
-            file: *file,
-            span,
-            block: io.block.0,
-            depth: io.queue_depth,
-            durable: io.durable != Durability::None,
-            seed,
-        };
-        match Arrivals::new(&io.arrivals, Nanos::ZERO, seed) {
+        let job = background_job(*file, order);
+        match Arrivals::new(&order.io.arrivals, Nanos::ZERO, order.seed) {
             None => self.stack.start_background(job)?,
             Some(mut arrivals) => {
                 let due = std::iter::from_fn(move || Some(arrivals.next_time()));

@@ -452,6 +452,33 @@ mod tests {
         assert!(Resampler::of(&sample(Vec::new()), Figure::Throughput).is_none(), "no bytes");
     }
 
+    /// Length of the blocks of intervals for the median.
+    fn median_blocks(series: Vec<Interval>) -> usize {
+        let resampler = Resampler::of(&sample(series), Figure::Percentile(Percentile::P50));
+        match resampler.unwrap().method {
+            Method::QuantileBlocks { blocks, .. } => blocks.length,
+            _ => panic!("blocks of 20 intervals"),
+        }
+    }
+
+    #[test]
+    fn intervals_are_alike_by_their_shares_above_the_quantile() {
+        // Ten fast intervals and ten slow ones: the longest blocks, a fifth of the run.
+        let apart =
+            (1..=20).map(|at| interval(at * 100, 1, &[if at > 10 { 9000 } else { 100 }; 9]));
+        assert_eq!(median_blocks(apart.collect()), 4);
+        // A quarter of the operations of each is above, however many each has.
+        let more = (1..=20u64).map(|at| {
+            let values: Vec<u64> =
+                (0..4 * at).map(|op| if op % 4 == 0 { 9000 } else { 100 }).collect();
+            interval(at * 100, 1, &values)
+        });
+        assert_eq!(median_blocks(more.collect()), 1);
+        // None is above a value that all have.
+        let same = (1..=20u64).map(|at| interval(at * 100, 1, &vec![100; at as usize]));
+        assert_eq!(median_blocks(same.collect()), 1);
+    }
+
     #[test]
     fn a_resample_lies_within_the_hull_of_blocks_widened_by_their_scale() {
         let series = (1..=20).map(|at| interval(at * 100, 1000 + at % 4 * 500, &[100 + at; 20]));
