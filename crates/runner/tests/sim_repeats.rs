@@ -3,8 +3,10 @@
 
 mod sim_support;
 
-use flashlag_runner::run;
+use std::sync::Arc;
+
 use flashlag_runner::sim::{builtin_profile, simulate_repeats};
+use flashlag_runner::{Request, RunFile, run};
 use flashlag_schema::Run;
 use flashlag_schema::profile::Profile;
 use flashlag_schema::scenario::{Repeats, Stretch};
@@ -53,6 +55,20 @@ fn days_that_are_left_out_leave_those_before_them_as_they_were() {
     assert_eq!((count, run.phases.len()), (2, 5));
     assert!(run.phases[..4] == whole.phases[..4], "other figures");
     assert_eq!(run.phases[4].state, whole.phases[8].state, "what follows the days is done");
+}
+
+#[test]
+fn a_life_that_is_simulated_is_not_stored() {
+    let (text, days) = life();
+    let directory = tempfile::tempdir().unwrap();
+    let output = directory.path().join("run.json");
+    let asked = Request {
+        output: Some(Arc::new(RunFile::new(&output, false).unwrap())),
+        ..request(&text, small("ext4", "512MiB"), 1)
+    };
+    let (run, _) = simulate_repeats(&asked, &days, &mut Silent, &mut |_, _, _| true).unwrap();
+    assert_eq!(run.phases.len(), 3);
+    assert!(!output.exists());
 }
 
 #[test]
