@@ -175,4 +175,40 @@ mod tests {
         );
         assert_eq!(merged.intervals.len(), one.intervals.len());
     }
+
+    #[test]
+    fn a_series_is_coarser_only_where_it_would_exceed_its_bound() {
+        let cells = |until: u64| merge_threads(&[&thread(&[500], until)], WIDTH, &[]).intervals;
+        assert_eq!(cells(512_000).len(), 512);
+        let coarser = cells(513_000);
+        assert_eq!((coarser.len(), coarser[0].ends), (257, Nanos(2_000)));
+        assert_eq!(coarser.last().map(|last| last.ends), Some(Nanos(513_000)));
+    }
+
+    #[test]
+    fn an_interval_is_in_the_cell_of_its_middle_with_the_last_temperature_by_its_end() {
+        // Ends at 3,300, 6,600 and 9,900: the middles are 1,650, 4,950 and 8,250.
+        let slow = thread(&[3_300], 9_900);
+        let warmth = [(Nanos(3_000), 30_000), (Nanos(5_000), 35_000), (Nanos(9_001), 41_000)];
+        let merged = merge_threads(&[&slow], WIDTH, &warmth);
+        let cells = merged.intervals.iter().map(|one| (one.ends.0, one.temperature_millicelsius));
+        let expected = [(2_000, 30_000), (5_000, 35_000), (9_000, 35_000)];
+        let expected = expected.map(|(ends, millicelsius)| (ends, Some(millicelsius)));
+        assert_eq!(cells.collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn waits_and_missed_slots_of_all_threads_are_summed() {
+        let mut threads = [thread(&[70], 1_000), thread(&[70], 1_000)];
+        for (at, thread) in threads.iter_mut().enumerate() {
+            thread.missed_slots = at as u64 + 3;
+            thread.began = Nanos(10 - at as u64);
+            thread.waits.record(Nanos(70), crate::WaitSplit::of(Nanos(70), Nanos(1), Nanos(2)));
+        }
+        let merged = merge_threads(&[&threads[0], &threads[1]], WIDTH, &[]);
+        assert_eq!((merged.missed_slots, merged.began), (7, Nanos(9)));
+        let waits: Vec<_> =
+            merged.waits.occupied().map(|(power, class)| (power, class.ops)).collect();
+        assert_eq!(waits, [(6, 2)]);
+    }
 }

@@ -99,3 +99,49 @@ impl WaitTable {
         (0u32..).zip(&self.classes).filter(|(_, class)| class.ops > 0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn split(on_cpu: u64, runnable: u64, blocked: u64, stopped: u64) -> WaitSplit {
+        let [on_cpu, runnable, blocked, stopped] = [on_cpu, runnable, blocked, stopped].map(Nanos);
+        WaitSplit { on_cpu, runnable, blocked, stopped }
+    }
+
+    #[test]
+    fn what_neither_ran_nor_was_ready_was_blocked_and_no_part_exceeds_the_whole() {
+        let of = |on_cpu, runnable| WaitSplit::of(Nanos(100), Nanos(on_cpu), Nanos(runnable));
+        assert_eq!(of(30, 20), split(30, 20, 50, 0));
+        assert_eq!(of(30, 80), split(20, 80, 0, 0));
+        assert_eq!(of(300, 0), split(100, 0, 0, 0));
+        assert_eq!(of(30, 300), split(0, 100, 0, 0));
+        assert_eq!(of(30, 20).with_stopped(Nanos(40)), split(30, 20, 10, 40));
+        assert_eq!(of(30, 20).with_stopped(Nanos(60)), split(30, 20, 0, 50));
+        assert_eq!(split(1, 20, 300, 4000).total(), Nanos(4321));
+    }
+
+    #[test]
+    fn waits_are_summed_by_powers_of_two_and_over_tables() {
+        let mut table = WaitTable::default();
+        assert_eq!(table.occupied().count(), 0);
+        for (latency, blocked) in [(0, 1), (1, 2), (1023, 10), (1024, 100), (2047, 200)] {
+            table.record(Nanos(latency), split(0, 0, blocked, 0));
+        }
+        let classes = |table: &WaitTable| -> Vec<(u32, u64, WaitSplit)> {
+            table.occupied().map(|(power, class)| (power, class.ops, class.split)).collect()
+        };
+        let one =
+            [(0, 2, split(0, 0, 3, 0)), (9, 1, split(0, 0, 10, 0)), (10, 2, split(0, 0, 300, 0))];
+        assert_eq!(classes(&table), one);
+        let mut both = table.clone();
+        both.record(Nanos(1500), split(1, 2, 3, 4));
+        both.merge(&table);
+        let sums =
+            [(0, 4, split(0, 0, 6, 0)), (9, 2, split(0, 0, 20, 0)), (10, 5, split(1, 2, 603, 4))];
+        assert_eq!(classes(&both), sums);
+        both.take_stopped(Nanos(1024), Nanos(600));
+        both.take_stopped(Nanos(1023), Nanos(600));
+        assert_eq!(classes(&both)[1..], [(9, 2, split(0, 0, 0, 20)), (10, 5, split(1, 2, 3, 604))]);
+    }
+}

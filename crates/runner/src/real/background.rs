@@ -3,7 +3,7 @@
 use flashlag_device::DeviceError;
 use flashlag_engine::{Background, FileSet, Job, OpenOptions};
 
-use crate::work::{BackgroundEnd, BackgroundOrder, Controls};
+use crate::work::{BackgroundEnd, BackgroundOrder, Controls, INTERVAL};
 
 pub(super) fn start(
     files: &FileSet,
@@ -11,7 +11,7 @@ pub(super) fn start(
     controls: &Controls,
 ) -> Result<Background, DeviceError> {
     let BackgroundOrder { io, span, seed } = order;
-    let job = Job::of(io, span, seed);
+    let job = Job { interval: INTERVAL, ..Job::of(io, span, seed) };
     Background::start_within(files.clone(), OpenOptions::of(io), job, controls.budget.clone())
 }
 

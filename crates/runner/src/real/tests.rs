@@ -260,6 +260,8 @@ fn a_background_shows_its_progress_until_it_is_ended() {
     while live.snapshot().bytes == Bytes::ZERO && waiting.elapsed() < Duration::from_secs(20) {
         std::thread::sleep(Duration::from_millis(1));
     }
+    let shown = live.snapshot().elapsed;
+    assert!(shown >= INTERVAL, "{shown}: shown at the end of an interval");
     let end = world.end_background().unwrap().unwrap();
     assert!(end.moved > Bytes::ZERO && end.elapsed > Nanos::ZERO, "{end:?}");
     assert_eq!(live.snapshot().bytes, end.moved);
