@@ -37,7 +37,7 @@ const SPREAD: f64 = 0.06;
 /// MB/s of durable writes after a rest, the same without one, and saves a second, of each line.
 fn rates(device: &str, changes: &str) -> Vec<(String, Vec<f64>)> {
     let mut command = Command::new(env!("CARGO_BIN_EXE_flashlag"));
-    let arguments = ["-q", "predict", device, "--daily", "250MB", "--change", changes];
+    let arguments = ["-q", "predict", device, "--daily", "400MB", "--change", changes];
     let output = command.args(arguments).output().unwrap();
     let said = String::from_utf8(output.stdout).unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);

@@ -30,7 +30,15 @@ pub fn doubts(run: &Run) -> Vec<String> {
 /// # Errors
 /// There are doubts and `force` is not set.
 pub fn allowed(run: &Run, name: &str, force: bool) -> Result<Vec<String>, PredictError> {
-    let doubts = doubts(run);
+    decide(doubts(run), name, force)
+}
+
+/// These doubts about a run, if there are none or `force` is set.
+pub(crate) fn decide(
+    doubts: Vec<String>,
+    name: &str,
+    force: bool,
+) -> Result<Vec<String>, PredictError> {
     match doubts.is_empty() || force {
         true => Ok(doubts),
         false => Err(PredictError::Untrusted { run: name.to_owned(), doubts }),

@@ -1,5 +1,5 @@
 use anyhow::{Context, Result};
-use flashlag_predict::fit::{FitOptions, FitRequest, fit as fit_run, nearest};
+use flashlag_predict::fit::{FitOptions, FitRequest, allowed, fit as fit_run, nearest};
 use flashlag_runner::{Destination, OutputKind, sim};
 use flashlag_schema::Run;
 use flashlag_schema::profile::Profile;
@@ -17,7 +17,7 @@ pub fn fit(args: &FitArgs, terminal: &Terminal) -> Result<Exit> {
     let place = Destination::check(&args.output, OutputKind::Profile, args.force)?;
     let run = run_from(&args.run)?;
     let run_name = name_of(&args.run);
-    flashlag_predict::allowed(&run, &run_name, args.force)?;
+    allowed(&run, &run_name, args.force)?;
     let start = match &args.from {
         Some(name) => sim::profile(name)?,
         None => nearest_profile(&run, &run_name, terminal)?,

@@ -14,11 +14,13 @@ mod identifiability;
 mod lacks;
 mod nearest;
 mod outcome;
+mod pace;
 mod policies;
 mod rerun;
 mod rows;
 mod schedule;
 mod search;
+mod size;
 mod solve;
 mod start;
 mod structure;
@@ -71,6 +73,15 @@ pub struct FitRequest<'a> {
     pub force: bool,
 }
 
+/// The doubts about a run that is fitted to nevertheless: [`crate::doubts`], and that its device or its
+/// fills went faster than they would.
+///
+/// # Errors
+/// There are doubts and `force` is not set.
+pub fn allowed(run: &Run, name: &str, force: bool) -> Result<Vec<String>, PredictError> {
+    doubts::decide(doubts::doubts(run).into_iter().chain(pace::doubt(run)).collect(), name, force)
+}
+
 /// Fits a profile to a run.
 ///
 /// # Errors
@@ -81,7 +92,7 @@ pub fn fit(
     simulator: &mut dyn Simulator,
     options: &FitOptions,
 ) -> Result<Fit, PredictError> {
-    let doubts = doubts::allowed(request.run, request.run_name, request.force)?;
+    let doubts = allowed(request.run, request.run_name, request.force)?;
     let mut inputs = start::inputs(request)?;
     axis::hold_others(&inputs.profile, options, &mut inputs.held)?;
     let seed = options.seed.unwrap_or(inputs.seed);

@@ -4,15 +4,17 @@
 use flashlag_schema::profile::Profile;
 use flashlag_schema::scenario::{Scenario, Step};
 use flashlag_schema::target::MountSpec;
-use flashlag_schema::{Operation, Phase, Run, RunStatus, State, TargetKind};
+use flashlag_schema::{Operation, Phase, RunStatus, State};
 use flashlag_units::Bytes;
 
 use super::FitRequest;
 use super::figures::{Figure, counted, figures, residuals};
 use super::lacks;
+use super::pace;
 use super::rerun::{mount_of, only_new, reads, scenario_of, with_fewer_reads};
 use super::search::Objective;
-use crate::{PredictError, RunInputError, Simulation, SimulationError, Simulator, knob};
+use super::size::sized;
+use crate::{PredictError, RunInputError, Simulation, SimulationError, Simulator};
 
 /// The inputs of a search besides its simulator.
 pub(super) struct Inputs {
@@ -109,7 +111,8 @@ fn measured(scenario: &Scenario) -> usize {
 }
 
 pub(super) fn inputs(request: &FitRequest<'_>) -> Result<Inputs, PredictError> {
-    let run = request.run;
+    let (run, paced) = pace::measured(request.run);
+    let run = &run;
     let refuse = |reason| PredictError::Run { run: request.run_name.to_owned(), reason };
     let figures = figures(run, &simulated);
     if figures.is_empty() {
@@ -122,7 +125,7 @@ pub(super) fn inputs(request: &FitRequest<'_>) -> Result<Inputs, PredictError> {
     };
     let profile = sized(request.start, run).map_err(refuse)?;
     let (held, mut lacks) = lacks::lacks(run, &profile, &mount);
-    lacks.extend(note);
+    lacks.extend(note.into_iter().chain(paced));
     if run.status != RunStatus::Complete {
         lacks.push("The run did not end; only what it finished is fitted.".to_owned());
     }
@@ -144,42 +147,4 @@ fn simulated(phase: &Phase) -> u64 {
         Operation::SequentialRead | Operation::RandomRead => reads(phase.block_bytes),
         _ => phase.ops,
     }
-}
-
-/// The profile with the capacity of the measured device, and a proportional spare area.
-fn sized(start: &Profile, run: &Run) -> Result<Profile, RunInputError> {
-    let measured = match run.target.kind {
-        TargetKind::Simulated => run.environment.device.size_bytes.value(),
-        _ => run.environment.filesystem.total_bytes.value(),
-    };
-    let present = start.parameters.get("map.capacity").and_then(|capacity| capacity.number());
-    let (Some(measured), Some(present)) = (measured, present) else {
-        return Ok(start.clone());
-    };
-    let factor = measured.0 as f64 / present;
-    if !(0.01..=1e4).contains(&factor) {
-        let (measured, profile) = (*measured, start.name.clone());
-        return Err(RunInputError::Capacity { measured, profile });
-    }
-    if (factor - 1.0).abs() < 0.01 {
-        return Ok(start.clone());
-    }
-    let mut profile = knob::set(start, "map.capacity", measured.0 as f64)?;
-    if let Some(capacity) = profile.parameters.get_mut("map.capacity") {
-        capacity.range = None;
-        capacity.source = "the size of the storage that was measured".to_owned();
-    }
-    let spare = profile.parameters.get("map.spare").cloned();
-    if let Some(number) = spare.as_ref().and_then(|spare| spare.number()) {
-        profile = knob::set(&profile, "map.spare", number * factor)?;
-        let bounds = spare.as_ref().and_then(|spare| spare.bounds());
-        if let (Some(parameter), Some((low, high))) =
-            (profile.parameters.get_mut("map.spare"), bounds)
-        {
-            let [low, high] = [low, high]
-                .map(|bound| toml::Value::String(knob::spelled(parameter, bound * factor)));
-            parameter.range = Some([low, high]);
-        }
-    }
-    Ok(profile)
 }
