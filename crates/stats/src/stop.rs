@@ -82,10 +82,12 @@ mod tests {
         recorded.stalls =
             vec![Stall { at: MS(400), length: MS(2_003), behind: MS(100), split: Some(blocked) }];
         let stops = [Stop { from: MS(1_501), to: MS(3_501) }];
+        assert_eq!(recorded.stopped_in_stalls(), Some(MS(0)));
         recorded.take_stops(&stops);
         let split = recorded.stalls[0].split.unwrap();
         assert_eq!((split.blocked, split.stopped), (MS(1), MS(2_000)));
         assert_eq!(split.total(), blocked.total());
+        assert_eq!(recorded.stopped_in_stalls(), Some(MS(2_000)));
         let (_, class) = recorded.waits.occupied().next().unwrap();
         assert_eq!(class.split, split);
         assert_eq!(recorded.stopped(&stops), MS(2_000));
