@@ -190,7 +190,7 @@ fn a_check_simulates_the_device_that_its_model_makes() {
     let mean = |model: &str| checked_with(model, &row).cells[0].simulated.clone().unwrap().mean;
     let before = mean("");
     let by = mean("\"stack.call\" = \"140us\"") - before;
-    assert!((by - 0.1).abs() < 1e-6, "a call of 100 us more took {by} ms more");
+    assert!((by - 0.1).abs() < 1e-4, "a call of 100 us more took {by} ms more");
     // A word, and a parameter that the profile lacks.
     let same = mean("\"gc.policy\" = \"fifo\"\n\"stack.fuse_per_kib\" = \"1us\"");
     assert!((same - before).abs() < 1e-9, "{same} {before}");
