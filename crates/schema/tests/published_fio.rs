@@ -30,7 +30,7 @@ fn value(output: &str, metric: &str) -> f64 {
 #[test]
 fn the_pixel_4s_rows_are_what_fio_printed() {
     let is_fio =
-        |row: &&Published| row.device == "pixel4-2019" && row.condition.starts_with("used");
+        |row: &&Published| row.device == "pixel4-2019" && row.condition.starts_with("2021");
     let rows: Vec<&Published> = checked().iter().filter(is_fio).collect();
     assert_eq!(rows.len(), 48);
     for row in rows {
