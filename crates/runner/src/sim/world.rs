@@ -227,11 +227,11 @@ impl World for Simulation {
         order: FillOrder<'_>,
         controls: &Controls,
     ) -> Result<FillEnd, DeviceError> {
-        // One file, however large: the Nexus 7's parameters were fitted to rows of such fills, and in
-        // files of 2 GiB, as a directory has them, three of its 22 rows miss instead of one.
+        // As a directory names them; each fill of a run has a number of its own.
         self.fills += 1;
-        let set = FileSet::new(Path::new(""), &format!("fill{}-1", self.fills - 1), Bytes::ZERO);
-        let files = self.make(set)?;
+        let stem = format!("fill{}-1", self.fills - 1);
+        let room = self.stack.free().saturating_minus(order.leave);
+        let files = self.make(FileSet::new(Path::new(""), &stem, room))?;
         self.filled.push(files.clone());
         Ok(fill::fill(self, &files, order, controls))
     }
