@@ -24,7 +24,6 @@ mod contents;
 mod cpu;
 mod crypt;
 mod driver;
-mod file_row;
 mod fs;
 mod governor;
 mod ledger;
@@ -36,7 +35,6 @@ mod stack;
 mod stack_file;
 
 pub use background::{BackgroundJob, BackgroundTotal};
-pub use file_row::FileRow;
 pub use fs::FileId;
 pub use ledger::Ledger;
 pub use spec::{FilesystemKind, StackSpec};

@@ -36,8 +36,7 @@ use crate::work::{
     drive_device,
 };
 use counters::EdgeCounters;
-pub(crate) use files::Files;
-use files::OpenDirectory;
+use files::{Files, OpenDirectory};
 
 pub(crate) use finish::finish;
 pub use prepare::Cost;

@@ -4,20 +4,21 @@ use std::cell::Cell;
 
 use flashlag_device::{Completion, Device, DeviceError, Geometry, NoWaitMeter, Request};
 use flashlag_engine::{Job, Watch, drive};
+use flashlag_iostack::FileId;
 use flashlag_schema::scenario::{Io, Pattern};
 use flashlag_units::{Bytes, Nanos};
 use flashlag_workload::Permutation;
 
-use super::{SimFiles, Simulation};
+use super::Simulation;
 use crate::work::{Access, Controls, FillEnd, FillOrder, INTERVAL, STALL_OVER};
 
 /// Space that the filesystem needs beside a fill, which ends at most this much above its level.
 const FILL_STEP: Bytes = Bytes::from_mib(1);
 
-/// Fills new files until only the order's `leave` is free.
+/// Fills a new file until only the order's `leave` is free.
 pub(super) fn fill(
     simulation: &Simulation,
-    files: &SimFiles,
+    file: FileId,
     order: FillOrder<'_>,
     controls: &Controls,
 ) -> FillEnd {
@@ -31,7 +32,7 @@ pub(super) fn fill(
     job.limits.bytes = Some(job.limits.bytes.map_or(span, |bytes| bytes.min(span)));
     job.limits.warmup = None;
     let mut device = Placement {
-        device: simulation.device(files, io, span),
+        device: simulation.device(file, io, span),
         block: io.block.0,
         order: order_of(io, span, seed),
         filled: &filled,

@@ -8,7 +8,7 @@ fn job(file: FileId) -> BackgroundJob {
     BackgroundJob {
         writes: true,
         random: false,
-        files: file.into(),
+        file,
         span: Bytes::from_mib(16),
         block: Bytes::from_kib(64),
         depth: 4,
