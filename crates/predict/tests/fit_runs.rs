@@ -67,9 +67,8 @@ fn a_forced_fit_leaves_the_faster_fills_out_and_says_so() {
     // The closed form's fills are no phases; a phase of that name is one.
     let mut run = paced("fill-time-scale=100");
     let mut filled = run.phases[0].clone();
-    let fills =
-        |text: &str| text.split_once("fill = \"").unwrap().1.split('"').next().unwrap().to_owned();
-    filled.name = fills(&run.scenario.text);
+    let (_, after) = run.scenario.text.split_once("fill = \"").unwrap();
+    filled.name = after.split('"').next().unwrap().to_owned();
     run.phases.push(filled);
     let fit = forced(&run);
     let left_out = fit.lacks.iter().find(|lack| lack.contains("left out"));
