@@ -24,12 +24,10 @@ lint: ## Format and lints
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 
 unit: ## All tests; what was skipped is listed at the end
-	$(CARGO) build --locked --workspace
-	scripts/with-skips $(CARGO) test --workspace --locked
+	scripts/with-skips scripts/run-tests
 
 quick: lint ## Lints and the tests without guests, browser and loop mounts: minutes
-	$(CARGO) build --locked --workspace
-	FLASHLAG_QUICK=1 scripts/with-skips $(CARGO) test --workspace --locked
+	FLASHLAG_QUICK=1 scripts/with-skips scripts/run-tests
 
 test: setup-test lint unit ## Everything that must hold before a change lands
 

@@ -8,6 +8,7 @@ mod calls;
 mod circles;
 mod documents;
 mod imports;
+mod lanes;
 mod lengths;
 mod licences;
 mod source;

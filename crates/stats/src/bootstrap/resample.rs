@@ -277,12 +277,17 @@ impl Blocks {
     }
 }
 
-/// Correlation of neighbours, limited to 0..0.95: a negative one would only shorten blocks.
+/// Correlation of neighbours, limited to 0..0.95: a negative one would only shorten blocks. 0 for equal
+/// values.
 fn neighbour_correlation(values: &[f64]) -> f64 {
-    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
     let square: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
     let pairs = values.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean));
-    if square > 0.0 { (pairs.sum::<f64>() / square).clamp(0.0, 0.95) } else { 0.0 }
+    // The mean of equal values is off by the rounding of their sum, and every value then lies on the
+    // same side of it.
+    let rounding = count * (count * f64::EPSILON * mean).powi(2);
+    if square > rounding { (pairs.sum::<f64>() / square).clamp(0.0, 0.95) } else { 0.0 }
 }
 
 /// Carlstein's block length for an AR(1) series; at most a fifth of the series.

@@ -15,6 +15,15 @@ fn neighbours_of_a_ramp_correlate_and_alternating_ones_count_as_independent() {
     near(neighbour_correlation(&[1.0, 2.0, 3.0, 4.0, 5.0]), 0.4);
     assert_eq!(neighbour_correlation(&[1.0, 3.0, 1.0, 3.0, 1.0, 3.0]), 0.0);
     assert_eq!(neighbour_correlation(&[2.0; 20]), 0.0);
+    // The mean of equal values is seldom that value.
+    for count in 2..200 {
+        for value in [1.0 / 3.0, 0.1, -1e9 / 7.0, 1e-12 / 3.0] {
+            assert_eq!(neighbour_correlation(&vec![value; count]), 0.0, "{count} of {value}");
+        }
+    }
+    // A small variation on a large value is one.
+    let rising: Vec<f64> = (0..100).map(|index| 1e9 + f64::from(index)).collect();
+    near(neighbour_correlation(&rising), 0.95);
     let halves: Vec<f64> = (0..100).map(|at| f64::from(at / 50)).collect();
     assert_eq!(neighbour_correlation(&halves), 0.95, "(98 − 1) / 100, limited");
 }
