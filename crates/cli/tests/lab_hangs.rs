@@ -102,11 +102,11 @@ fn a_guest_that_hangs_is_waited_for_as_long_as_is_said() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let mut run = start(folder.path(), "2");
+    let mut run = start(folder.path(), "6");
     wait_until("it goes on", || run.try_wait().unwrap().is_some());
     let said = said(&mut run);
     assert_eq!(run.wait().unwrap().code(), Some(2), "{said}");
-    assert!(said.contains("did not come up in time (attempt 1, 2 s for all"), "{said}");
+    assert!(said.contains("did not come up in time (attempt 1, 6 s for all"), "{said}");
     assert!(processes_of(folder.path()).is_empty(), "{:?}", processes_of(folder.path()));
     assert_eq!(folder.path().join("tmp").read_dir().unwrap().count(), 0);
 }
