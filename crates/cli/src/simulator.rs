@@ -1,8 +1,8 @@
 //! Simulated runs for forecasts, fits and checks.
 
 use std::cell::RefCell;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use flashlag_predict::{Simulation, SimulationError, Simulator};
 use flashlag_runner::{Event, Observer, Request, SimTarget, Target, builtin, sim};
@@ -13,10 +13,10 @@ use flashlag_schema::{Run, RunStatus};
 use flashlag_term::{Counter, ProgressMode};
 use flashlag_units::Bytes;
 
-/// The simulator of forecasts, fits and checks, with a progress line.
+/// The simulator of forecasts, fits and checks, with a progress line. Several threads use it at once.
 pub struct Simulations {
     stop: Arc<AtomicBool>,
-    count: Count,
+    count: Mutex<Count>,
 }
 
 impl Simulations {
@@ -28,13 +28,24 @@ impl Simulations {
         of: Option<usize>,
     ) -> Simulations {
         let (counter, what) = (Counter::new(mode), what.to_owned());
-        let count = Count { counter, what, of, done: 0, part: None, phase: String::new() };
-        Simulations { stop, count }
+        Simulations { stop, count: Mutex::new(Count { counter, what, of, done: 0 }) }
     }
 
-    /// Clears the progress line, before something else is printed.
-    pub fn clear(&mut self) {
-        self.count.counter.clear();
+    /// Clears the progress line.
+    pub fn clear(&self) {
+        self.without_progress(|| ());
+    }
+
+    /// Prints something else while no progress is shown.
+    pub fn without_progress<T>(&self, print: impl FnOnce() -> T) -> T {
+        let mut count = self.count();
+        count.counter.clear();
+        print()
+    }
+
+    /// A panic elsewhere leaves the counts valid.
+    fn count(&self) -> MutexGuard<'_, Count> {
+        self.count.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn request(&self, simulation: &Simulation<'_>) -> Request {
@@ -43,35 +54,25 @@ impl Simulations {
         let stop = Arc::clone(&self.stop);
         Request { leave, stop, ..Request::new(scenario.clone(), target, seed) }
     }
+
+    fn ended(&self) {
+        let mut count = self.count();
+        count.done += 1;
+        count.show("", None);
+    }
 }
 
-/// The number of finished simulations, and the progress of the current one.
+/// The number of finished simulations.
 struct Count {
     counter: Counter,
     what: String,
     of: Option<usize>,
     done: usize,
-    part: Option<(usize, usize)>,
-    phase: String,
 }
 
 impl Count {
-    fn simulated(&mut self) {
-        self.done += 1;
-        self.part = None;
-        self.phase.clear();
-        self.show();
-    }
-
-    /// Shows that a part of a stretch, of at most `most`, begins.
-    fn part(&mut self, part: usize, most: Option<usize>) {
-        let most = most.unwrap_or(part);
-        self.part = Some((part.min(most), most));
-        self.show();
-    }
-
-    fn show(&mut self) {
-        let Count { counter, what, of, done, part, phase } = self;
+    fn show(&mut self, phase: &str, part: Option<(usize, usize)>) {
+        let Count { counter, what, of, done } = self;
         counter.show(|| {
             let of = of.map(|of| format!(" of {of}")).unwrap_or_default();
             let part = part.map(|(part, most)| format!(", part {part} of at most {most}"));
@@ -82,7 +83,31 @@ impl Count {
     }
 }
 
-impl Observer for Count {
+/// The progress of one simulation among those under way.
+struct Progress<'a> {
+    simulations: &'a Simulations,
+    phase: String,
+    part: Option<(usize, usize)>,
+}
+
+impl Progress<'_> {
+    fn of(simulations: &Simulations) -> Progress<'_> {
+        Progress { simulations, phase: String::new(), part: None }
+    }
+
+    /// Shows that a part of a stretch, of at most `most`, begins.
+    fn part(&mut self, part: usize, most: Option<usize>) {
+        let most = most.unwrap_or(part);
+        self.part = Some((part.min(most), most));
+        self.show();
+    }
+
+    fn show(&self) {
+        self.simulations.count().show(&self.phase, self.part);
+    }
+}
+
+impl Observer for Progress<'_> {
     fn event(&mut self, event: Event<'_>) {
         match event {
             Event::PhaseStarted { label, .. } => label.clone_into(&mut self.phase),
@@ -103,19 +128,19 @@ fn ended(run: Run) -> Result<Run, SimulationError> {
 }
 
 impl Simulator for Simulations {
-    fn simulate(&mut self, simulation: &Simulation<'_>) -> Result<Run, SimulationError> {
-        let run = flashlag_runner::run(self.request(simulation), &mut self.count);
+    fn simulate(&self, simulation: &Simulation<'_>) -> Result<Run, SimulationError> {
+        let run = flashlag_runner::run(self.request(simulation), &mut Progress::of(self));
         let run = run.map_err(SimulationError::refused)?;
-        self.count.simulated();
+        self.ended();
         ended(run)
     }
 
-    fn room(&mut self, profile: &Profile, mount: &MountSpec) -> Result<Bytes, SimulationError> {
+    fn room(&self, profile: &Profile, mount: &MountSpec) -> Result<Bytes, SimulationError> {
         sim::room(profile, mount).map_err(SimulationError::refused)
     }
 
     fn simulate_repeats(
-        &mut self,
+        &self,
         simulation: &Simulation<'_>,
         repeats: &Repeats,
         enough: &mut dyn FnMut(&Run, usize, usize) -> bool,
@@ -124,22 +149,22 @@ impl Simulator for Simulations {
         let most: Vec<usize> =
             repeats.stretches.iter().map(|stretch| stretch.begin.len()).collect();
         // Both the observer and `after_part` write the progress line.
-        let count = RefCell::new(&mut self.count);
+        let progress = RefCell::new(Progress::of(self));
         let mut after_part = |run: &Run, stretch: usize, done: usize| {
-            count.borrow_mut().part(done + 1, most.get(stretch).copied());
+            progress.borrow_mut().part(done + 1, most.get(stretch).copied());
             enough(run, stretch, done)
         };
         let done =
-            sim::simulate_repeats(&request, repeats, &mut SharedObserver(&count), &mut after_part);
-        self.count.simulated();
+            sim::simulate_repeats(&request, repeats, &mut Shared(&progress), &mut after_part);
+        self.ended();
         let (run, counts) = done.map_err(SimulationError::refused)?;
         Ok((ended(run)?, counts))
     }
 }
 
-struct SharedObserver<'a, 'b>(&'a RefCell<&'b mut Count>);
+struct Shared<'a, 'b>(&'a RefCell<Progress<'b>>);
 
-impl Observer for SharedObserver<'_, '_> {
+impl Observer for Shared<'_, '_> {
     fn event(&mut self, event: Event<'_>) {
         self.0.borrow_mut().event(event);
     }

@@ -7,24 +7,11 @@
 use std::error::Error;
 
 use flashlag_predict::fit::{FitOptions, FitParameter, tune};
-use flashlag_predict::{Simulation, SimulationError};
-use flashlag_runner::{Event, Observer, Request, SimTarget, Target, builtin, run, sim};
-use flashlag_schema::Run;
+use flashlag_runner::{builtin, sim};
 use flashlag_schema::published::checked;
 use flashlag_units::percent;
 
-struct Silent;
-
-impl Observer for Silent {
-    fn event(&mut self, _: Event<'_>) {}
-}
-
-fn simulated(simulation: &Simulation<'_>) -> Result<Run, SimulationError> {
-    let Simulation { profile, mount, scenario, seed, leave } = *simulation;
-    let target = Target::Simulated(SimTarget::new(profile, mount));
-    let request = Request { leave, ..Request::new(scenario.clone(), target, seed) };
-    run(request, &mut Silent).map_err(SimulationError::refused)
-}
+mod simulated;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -37,7 +24,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         sim::builtin_protocol(name).or(text).map(ToOwned::to_owned)
     };
     let options = FitOptions { only: only.to_vec(), simulations: 300, ..FitOptions::default() };
-    let tuned = tune(&profile, checked(), &scenario_text, &[1], &mut simulated, &options)?;
+    let threads = std::thread::available_parallelism()?.get();
+    let simulator = simulated::Simulated { threads };
+    let tuned = tune(&profile, checked(), &scenario_text, &[1], &simulator, &options)?;
     std::fs::write(output, tuned.profile.to_toml())?;
     println!(
         "Rows are off by {} typically, by {} before; {} runs.",

@@ -14,6 +14,7 @@ mod doubts;
 mod error;
 pub mod fit;
 mod knob;
+mod parallel;
 
 use flashlag_schema::Run;
 use flashlag_schema::profile::Profile;
@@ -42,19 +43,25 @@ pub struct Simulation<'a> {
     pub leave: Option<Bytes>,
 }
 
-/// Runs scenarios on simulated devices.
-pub trait Simulator {
+/// Runs scenarios on simulated devices, from several threads at once.
+pub trait Simulator: Sync {
     /// One run.
     ///
     /// # Errors
     /// The device or the scenario can't be simulated.
-    fn simulate(&mut self, simulation: &Simulation<'_>) -> Result<Run, SimulationError>;
+    fn simulate(&self, simulation: &Simulation<'_>) -> Result<Run, SimulationError>;
+
+    /// The maximum number of simulations at once; by default the number of cores. No result depends on
+    /// it.
+    fn threads(&self) -> usize {
+        parallel::cores()
+    }
 
     /// Room for files on the empty filesystem; by default the whole device.
     ///
     /// # Errors
     /// The device is too small for the filesystem.
-    fn room(&mut self, profile: &Profile, mount: &MountSpec) -> Result<Bytes, SimulationError> {
+    fn room(&self, profile: &Profile, mount: &MountSpec) -> Result<Bytes, SimulationError> {
         let _ = mount;
         Ok(profile.model()?.map.capacity.0)
     }
@@ -67,7 +74,7 @@ pub trait Simulator {
     /// # Errors
     /// As [`Simulator::simulate`]; also where the device cannot begin with worn blocks.
     fn simulate_repeats(
-        &mut self,
+        &self,
         simulation: &Simulation<'_>,
         repeats: &Repeats,
         enough: &mut dyn FnMut(&Run, usize, usize) -> bool,
@@ -83,9 +90,9 @@ pub trait Simulator {
 
 impl<F> Simulator for F
 where
-    F: FnMut(&Simulation<'_>) -> Result<Run, SimulationError>,
+    F: Fn(&Simulation<'_>) -> Result<Run, SimulationError> + Sync,
 {
-    fn simulate(&mut self, simulation: &Simulation<'_>) -> Result<Run, SimulationError> {
+    fn simulate(&self, simulation: &Simulation<'_>) -> Result<Run, SimulationError> {
         self(simulation)
     }
 }

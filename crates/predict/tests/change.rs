@@ -4,6 +4,8 @@
 
 mod common;
 
+use std::sync::Mutex;
+
 use common::{ClosedForm, lifecycle, profile};
 use flashlag_predict::change::{
     DaysOfUse, Forecast, PredictOptions, Situation, parse, parse_levels, predict, situation_of,
@@ -21,10 +23,10 @@ fn start(filesystem: &str) -> Situation {
 
 fn forecast(filesystem: &str, changes: &str) -> Forecast {
     let changes = parse(changes).unwrap();
-    let mut simulator = ClosedForm::default();
+    let simulator = ClosedForm::default();
     let options = PredictOptions::default();
-    let forecast = predict(&start(filesystem), &changes, &[], &mut simulator, &options).unwrap();
-    assert_eq!(simulator.runs, changes.len() + 1);
+    let forecast = predict(&start(filesystem), &changes, &[], &simulator, &options).unwrap();
+    assert_eq!(simulator.runs(), changes.len() + 1);
     forecast
 }
 
@@ -89,41 +91,46 @@ fn a_level_beyond_the_published_ones_is_a_warning() {
     let options = PredictOptions::default();
     let beyond = |level: &str| {
         let changes = parse(level).unwrap();
-        let mut simulator = ClosedForm::default();
+        let simulator = ClosedForm::default();
         let rows = std::slice::from_ref(&row);
-        predict(&start, &changes, rows, &mut simulator, &options).unwrap().steps[0].beyond.clone()
+        predict(&start, &changes, rows, &simulator, &options).unwrap().steps[0].beyond.clone()
     };
     assert!(beyond("full=95%")[0].contains("77% full at most"), "{:?}", beyond("full=95%"));
     assert!(beyond("full=40%")[0].contains("extrapolated"));
     assert_eq!(beyond("full=76%"), Vec::<String>::new());
 }
 
-/// Keeps the scenarios it is given.
+/// Keeps the scenarios it is given, in their order: one simulation at a time.
 #[derive(Default)]
 struct Listening {
     inner: ClosedForm,
-    heard: Vec<Scenario>,
+    heard: Mutex<Vec<Scenario>>,
 }
 
 impl Simulator for Listening {
+    fn threads(&self) -> usize {
+        1
+    }
+
     fn simulate(
-        &mut self,
+        &self,
         simulation: &Simulation<'_>,
     ) -> Result<flashlag_schema::Run, SimulationError> {
-        self.heard.push(simulation.scenario.clone());
+        self.heard.lock().unwrap().push(simulation.scenario.clone());
         self.inner.simulate(simulation)
     }
 }
 
 #[test]
 fn a_year_is_a_year_of_days_and_maintenance_trims_once_a_day_at_most() {
-    let mut simulator = Listening::default();
+    let simulator = Listening::default();
     let changes = parse("full=50%,age=60d,idle_maintenance=on").unwrap();
     let options = PredictOptions::default();
-    predict(&start("ext4"), &changes, &[], &mut simulator, &options).unwrap();
+    predict(&start("ext4"), &changes, &[], &simulator, &options).unwrap();
+    let heard = simulator.heard.into_inner().unwrap();
     // A night's rest is before the tests of each.
     let count = |index: usize, wanted: &dyn Fn(&Step) -> bool| {
-        simulator.heard[index].steps.iter().filter(|step| wanted(step)).count()
+        heard[index].steps.iter().filter(|step| wanted(step)).count()
     };
     let trims = |index: usize| count(index, &|step| matches!(step, Step::Trim));
     let idles = |index: usize| count(index, &|step| matches!(step, Step::Idle { .. }));
@@ -137,9 +144,9 @@ fn a_year_is_a_year_of_days_and_maintenance_trims_once_a_day_at_most() {
 fn a_sweep_gets_slower_as_storage_fills() {
     let levels = parse_levels("full=10%..95%").unwrap();
     assert_eq!(levels.len(), 10);
-    let mut simulator = ClosedForm::default();
+    let simulator = ClosedForm::default();
     let options = PredictOptions::default();
-    let sweep = sweep(&start("ext4"), &levels, &[], &mut simulator, &options).unwrap();
+    let sweep = sweep(&start("ext4"), &levels, &[], &simulator, &options).unwrap();
     let medians: Vec<f64> =
         sweep.levels.iter().map(|level| level.figures.durable().unwrap().p50_ns.unwrap()).collect();
     assert!(medians.is_sorted(), "{medians:?}");
@@ -167,9 +174,9 @@ fn a_buffer_appears_and_goes() {
 #[test]
 fn a_change_that_makes_no_device_names_the_parameter() {
     let changes = parse("nand.program=0us").unwrap();
-    let mut simulator = ClosedForm::default();
+    let simulator = ClosedForm::default();
     let options = PredictOptions::default();
-    let error = predict(&start("ext4"), &changes, &[], &mut simulator, &options).unwrap_err();
+    let error = predict(&start("ext4"), &changes, &[], &simulator, &options).unwrap_err();
     assert!(error.to_string().contains("nand.program"), "{error}");
 }
 
@@ -215,14 +222,14 @@ struct Daily {
 
 impl Simulator for Daily {
     fn simulate(
-        &mut self,
+        &self,
         simulation: &Simulation<'_>,
     ) -> Result<flashlag_schema::Run, SimulationError> {
         self.inner.simulate(simulation)
     }
 
     fn simulate_repeats(
-        &mut self,
+        &self,
         simulation: &Simulation<'_>,
         repeats: &Repeats,
         enough: &mut dyn FnMut(&flashlag_schema::Run, usize, usize) -> bool,
@@ -257,10 +264,10 @@ impl Simulator for Daily {
 }
 
 fn lived(quicker: f64, change: &str) -> (DaysOfUse, String) {
-    let mut simulator = Daily { inner: ClosedForm::default(), quicker, nearer: 0.8 };
+    let simulator = Daily { inner: ClosedForm::default(), quicker, nearer: 0.8 };
     let changes = parse(change).unwrap();
     let options = PredictOptions::default();
-    let forecast = predict(&start("ext4"), &changes, &[], &mut simulator, &options).unwrap();
+    let forecast = predict(&start("ext4"), &changes, &[], &simulator, &options).unwrap();
     let words: Vec<String> =
         draw::forecast(&forecast, Style::PLAIN).split_whitespace().map(ToOwned::to_owned).collect();
     (forecast.after().lived.clone().unwrap(), words.join(" "))
@@ -291,10 +298,10 @@ fn days_that_never_become_alike_are_all_simulated() {
 #[test]
 fn writes_over_what_is_stored_go_on_until_figures_are_steady_and_the_forecast_says_so() {
     let settled = |quicker: f64, nearer: f64| {
-        let mut simulator = Daily { inner: ClosedForm::default(), quicker, nearer };
+        let simulator = Daily { inner: ClosedForm::default(), quicker, nearer };
         let changes = parse("full=90%").unwrap();
         let options = PredictOptions::default();
-        let forecast = predict(&start("ext4"), &changes, &[], &mut simulator, &options).unwrap();
+        let forecast = predict(&start("ext4"), &changes, &[], &simulator, &options).unwrap();
         let text = draw::forecast(&forecast, Style::PLAIN);
         let words: Vec<&str> = text.split_whitespace().collect();
         (forecast.after().settling.unwrap(), words.join(" "))
@@ -315,12 +322,13 @@ fn writes_over_what_is_stored_go_on_until_figures_are_steady_and_the_forecast_sa
 
 #[test]
 fn what_is_measured_is_written_over_all_that_is_stored() {
-    let mut simulator = Listening::default();
+    let simulator = Listening::default();
     let changes = parse("full=90%").unwrap();
     let options = PredictOptions::default();
-    predict(&start("ext4"), &changes, &[], &mut simulator, &options).unwrap();
+    predict(&start("ext4"), &changes, &[], &simulator, &options).unwrap();
+    let heard = simulator.heard.into_inner().unwrap();
     let room = profile().model().unwrap().map.capacity.0.0;
-    let span = |index: usize, name: &str| match &simulator.heard[index].tests[name] {
+    let span = |index: usize, name: &str| match &heard[index].tests[name] {
         flashlag_schema::scenario::Test::Io(io) => io.span.unwrap().0.0,
         flashlag_schema::scenario::Test::Save(_) => 0,
     };

@@ -5,8 +5,8 @@
 mod common;
 
 use common::{ClosedForm, LIFECYCLE, lifecycle, on_ext4, profile};
-use flashlag_predict::check::{CheckOptions, CheckReport, Verdict, check, runs};
-use flashlag_predict::{PredictError, ProtocolError, Simulator};
+use flashlag_predict::check::{CheckOptions, CheckReport, Verdict, check, check_each, runs};
+use flashlag_predict::{PredictError, ProtocolError, Simulation, SimulationError, Simulator};
 use flashlag_schema::State;
 use flashlag_schema::published::Published;
 use flashlag_term::{Style, predict as draw};
@@ -40,10 +40,10 @@ fn published(factor: f64) -> Vec<Published> {
 }
 
 fn report(published: &[Published], options: &CheckOptions) -> CheckReport {
-    let mut simulator = ClosedForm { scatter: 0.02, ..ClosedForm::default() };
+    let simulator = ClosedForm { scatter: 0.02, ..ClosedForm::default() };
     let scenario = |name: &str| (name == "lifecycle").then(|| LIFECYCLE.to_owned());
-    let report = check(&profile(), published, &scenario, &mut simulator, options).unwrap();
-    assert_eq!(simulator.runs, runs(&profile(), options));
+    let report = check(&profile(), published, &scenario, &simulator, options).unwrap();
+    assert_eq!(simulator.runs(), runs(&profile(), options));
     report
 }
 
@@ -133,19 +133,70 @@ fn losses_are_held_against_a_second_filesystem_in_points() {
         ..Published::default()
     };
     let scenario = |_: &str| Some(LIFECYCLE.to_owned());
-    let mut simulator = ClosedForm::default();
+    let simulator = ClosedForm::default();
     let options = CheckOptions { seeds: vec![1], sensitivity: false };
-    let report = check(&profile, &[row], &scenario, &mut simulator, &options).unwrap();
+    let report = check(&profile, &[row], &scenario, &simulator, &options).unwrap();
     let simulated = report.cells[0].simulated.as_ref().unwrap().mean;
     assert!((-60.0..-20.0).contains(&simulated), "{simulated}");
     assert_eq!(report.cells[0].error, Some(simulated + 30.0));
 }
 
 #[test]
+fn profiles_side_by_side_have_the_reports_they_have_alone_in_their_order() {
+    let mut profiles = vec![profile(), profile(), profile()];
+    for (profile, program) in profiles.iter_mut().zip(["700us", "500us", "600us"]) {
+        *profile = profile.with("nand.program", program).unwrap();
+    }
+    let rows = published(1.0);
+    let scenario = |name: &str| (name == "lifecycle").then(|| LIFECYCLE.to_owned());
+    let options = CheckOptions { seeds: vec![1, 2], sensitivity: true };
+    let simulator = |threads| ClosedForm { threads, scatter: 0.02, ..ClosedForm::default() };
+    let alone: Vec<CheckReport> = profiles
+        .iter()
+        .map(|profile| check(profile, &rows, &scenario, &simulator(1), &options).unwrap())
+        .collect();
+    assert_ne!(alone[0], alone[1]);
+    for threads in [1, 4] {
+        let (simulator, mut together) = (simulator(threads), Vec::new());
+        check_each(&profiles, &rows, &scenario, &simulator, &options, |report| {
+            together.push(report);
+            Ok::<(), PredictError>(())
+        })
+        .unwrap();
+        assert_eq!(together, alone, "{threads} threads");
+    }
+}
+
+#[test]
+fn the_first_error_by_order_ends_a_check_after_the_reports_before_it() {
+    let mut profiles = vec![profile(), profile(), profile()];
+    for (profile, name) in profiles.iter_mut().zip(["good", "bad", "worse"]) {
+        profile.name = name.to_owned();
+    }
+    let rows = published(1.0);
+    let scenario = |_: &str| Some(LIFECYCLE.to_owned());
+    let simulator = |simulation: &Simulation<'_>| match simulation.profile.name.as_str() {
+        "good" => ClosedForm::default().simulate(simulation),
+        name => Err(SimulationError::refused(name)),
+    };
+    let (mut reported, options) = (Vec::new(), CheckOptions::default());
+    let error = check_each(&profiles, &rows, &scenario, &simulator, &options, |report| {
+        reported.push(report.profile);
+        Ok::<(), PredictError>(())
+    });
+    let reason = SimulationError::refused("bad");
+    assert!(
+        matches!(error.as_ref().unwrap_err(), PredictError::Simulation { reason: first, .. } if *first == reason),
+        "{error:?}"
+    );
+    assert_eq!(reported, ["good"]);
+}
+
+#[test]
 fn a_check_that_names_no_scenario_says_so() {
     let none = |_: &str| None;
-    let mut simulator = ClosedForm::default();
-    let error = check(&profile(), &[], &none, &mut simulator, &CheckOptions::default());
+    let simulator = ClosedForm::default();
+    let error = check(&profile(), &[], &none, &simulator, &CheckOptions::default());
     let PredictError::Protocol { reason, .. } = error.unwrap_err() else { panic!() };
     assert_eq!(reason, ProtocolError::UnknownScenario { name: "lifecycle".to_owned() });
 }
@@ -181,7 +232,7 @@ fn checked_with(model: &str, rows: &[Published]) -> CheckReport {
     only.model = model.parse::<toml::Table>().unwrap().into_iter().collect();
     let scenario = |_: &str| Some(LIFECYCLE.to_owned());
     let options = CheckOptions { seeds: vec![1], sensitivity: false };
-    check(&profile, rows, &scenario, &mut ClosedForm::default(), &options).unwrap()
+    check(&profile, rows, &scenario, &ClosedForm::default(), &options).unwrap()
 }
 
 #[test]
@@ -216,7 +267,7 @@ fn each_metric_has_its_own_bar_and_a_check_may_only_narrow_it() {
             // Beyond the usual bar; then within the usual one and beyond the check's own.
             let value = if own > usual { beyond } else { within };
             let row = [latency_row(metric, value)];
-            let simulator = &mut ClosedForm::default();
+            let simulator = &ClosedForm::default();
             let report = check(&profile, &row, &scenario, simulator, &options).unwrap();
             assert_eq!(report.cells[0].verdict, verdict, "{metric} {own}");
         }

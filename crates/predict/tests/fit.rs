@@ -7,7 +7,7 @@ mod common;
 use common::{ClosedForm, LIFECYCLE, QUICK, lifecycle, on_ext4, profile};
 use flashlag_predict::change::{self, PredictOptions, Situation, situation_of};
 use flashlag_predict::fit::{Fit, FitOptions, FitRequest, fit, nearest, tune};
-use flashlag_predict::{PredictError, Simulator};
+use flashlag_predict::{PredictError, Simulation, SimulationError, Simulator};
 use flashlag_schema::profile::Profile;
 use flashlag_schema::published::Published;
 use flashlag_schema::scenario::Scenario;
@@ -20,14 +20,14 @@ fn quick() -> Scenario {
 }
 
 fn run(profile: &Profile, scenario: &Scenario) -> Run {
-    let mut simulator = ClosedForm::default();
+    let simulator = ClosedForm::default();
     simulator.simulate(&on_ext4(profile, scenario, 1, Bytes::from_mb(300))).unwrap()
 }
 
 fn fitted(run: &Run, start: &Profile, options: &FitOptions) -> Result<Fit, PredictError> {
     let request =
         FitRequest { run, run_name: "RUN.json", start, name: "fitted", mount: None, force: false };
-    fit(&request, &mut ClosedForm::default(), options)
+    fit(&request, &ClosedForm::default(), options)
 }
 
 fn slower() -> Profile {
@@ -65,7 +65,7 @@ fn what_no_figure_depends_on_stays() {
 #[test]
 fn few_simulations_are_kept_to_and_reported() {
     let options = FitOptions { simulations: 25, ..FitOptions::default() };
-    let mut simulator = ClosedForm::default();
+    let simulator = ClosedForm::default();
     let measured = run(&slower(), &lifecycle());
     let start = profile();
     let request = FitRequest {
@@ -76,12 +76,12 @@ fn few_simulations_are_kept_to_and_reported() {
         mount: None,
         force: false,
     };
-    let fit = fit(&request, &mut simulator, &options).unwrap();
+    let fit = fit(&request, &simulator, &options).unwrap();
     // Those of new storage alone count as the part of the tests that they make.
     let whole = measured.phases.len();
     assert!(fit.simulations <= 25, "{}", fit.simulations);
-    assert_eq!(fit.simulations, simulator.measured / whole);
-    assert!(simulator.runs > fit.simulations, "{}", simulator.runs);
+    assert_eq!(fit.simulations, simulator.measured() / whole);
+    assert!(simulator.runs() > fit.simulations, "{}", simulator.runs());
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn the_nearest_profile_comes_first() {
     for (profile, flush) in all.iter_mut().zip(["200us", "3ms", "1ms"]) {
         *profile = profile.with("host.flush_command", flush).unwrap();
     }
-    let ranked = nearest(&measured, "RUN.json", &all, &mut ClosedForm::default()).unwrap();
+    let ranked = nearest(&measured, "RUN.json", &all, &ClosedForm::default()).unwrap();
     let order: Vec<usize> = ranked.iter().map(|one| one.index).collect();
     assert_eq!(order, [1, 2, 0]);
 }
@@ -174,9 +174,9 @@ fn a_profile_is_tuned_to_its_published_rows() {
         only: ["nand.program", "map.spare"].map(str::to_owned).to_vec(),
         ..FitOptions::default()
     };
-    let mut simulator = ClosedForm::default();
-    let tuned = tune(&profile(), &rows, &scenario, &[1, 2], &mut simulator, &options).unwrap();
-    assert_eq!(tuned.simulations, simulator.runs);
+    let simulator = ClosedForm::default();
+    let tuned = tune(&profile(), &rows, &scenario, &[1, 2], &simulator, &options).unwrap();
+    assert_eq!(tuned.simulations, simulator.runs());
     assert!(tuned.parameters.iter().any(|one| one.key == "map.spare"), "{tuned:?}");
     assert!(tuned.misfit < 0.01 && tuned.misfit_before > 0.1, "{tuned:?}");
     let ratio = |key: &str| {
@@ -214,7 +214,7 @@ fn forced(run: &Run) -> Fit {
         force: true,
     };
     let options = FitOptions { simulations: FEW, ..FitOptions::default() };
-    fit(&request, &mut ClosedForm::default(), &options).unwrap()
+    fit(&request, &ClosedForm::default(), &options).unwrap()
 }
 
 #[test]
@@ -261,12 +261,12 @@ fn a_forced_profile_stores_the_verdict_and_every_forecast_with_it_says_so() {
         ("RUN.json", Verdict::Untrusted, true)
     );
     let start = Situation::new(&stored, "ext4").unwrap();
-    let mut simulator = ClosedForm::default();
+    let simulator = ClosedForm::default();
     let changes = change::parse("fs=f2fs").unwrap();
     let options = PredictOptions::default();
-    let forecast = change::predict(&start, &changes, &[], &mut simulator, &options).unwrap();
+    let forecast = change::predict(&start, &changes, &[], &simulator, &options).unwrap();
     let levels = [0.1, 0.5];
-    let sweep = change::sweep(&start, &levels, &[], &mut simulator, &options).unwrap();
+    let sweep = change::sweep(&start, &levels, &[], &simulator, &options).unwrap();
     for said in [draw::forecast(&forecast, Style::PLAIN), draw::sweep(&sweep, Style::PLAIN)] {
         let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
         let warning = "Warning: The profile was fitted by --force to RUN.json, although a trust \
@@ -292,9 +292,9 @@ fn a_fit_that_is_far_off_warns_and_so_do_its_forecasts() {
     assert!(said.contains("Warning: The profile is no model of what was measured"), "{said}");
     let start = Situation::new(&fit.profile, "ext4").unwrap();
     let changes = change::parse("fs=f2fs").unwrap();
-    let mut simulator = ClosedForm::default();
+    let simulator = ClosedForm::default();
     let options = PredictOptions::default();
-    let forecast = change::predict(&start, &changes, &[], &mut simulator, &options).unwrap();
+    let forecast = change::predict(&start, &changes, &[], &simulator, &options).unwrap();
     assert_eq!(forecast.warnings.len(), 1, "{:?}", forecast.warnings);
 }
 
@@ -306,4 +306,33 @@ fn parameters_that_were_never_moved_are_not_said_to_have_no_effect() {
     let read = fit.parameters.iter().find(|one| one.key == "nand.read").unwrap();
     let held = read.held.as_deref().unwrap();
     assert!(held.contains("simulations ran out"), "a random read was measured: {held}");
+}
+
+#[test]
+fn a_stop_ends_a_fit_and_the_search_for_the_nearest_profile() {
+    let measured = run(&slower(), &quick());
+    let start = profile();
+    for after in [0, 1, 9] {
+        let form = ClosedForm::default();
+        let stopped = |simulation: &Simulation<'_>| match form.runs() < after {
+            true => form.simulate(simulation),
+            false => Err(SimulationError::Stopped),
+        };
+        let request = FitRequest {
+            run: &measured,
+            run_name: "RUN.json",
+            start: &start,
+            name: "fitted",
+            mount: None,
+            force: false,
+        };
+        let is_stop = |error: PredictError| {
+            matches!(error, PredictError::Simulation { reason: SimulationError::Stopped, .. })
+        };
+        let fitted = fit(&request, &stopped, &FitOptions::default());
+        assert!(is_stop(fitted.unwrap_err()), "after {after}");
+        assert_eq!(form.runs(), after, "no simulation after a stop");
+        let ranked = nearest(&measured, "RUN.json", &[profile(), profile()], &stopped);
+        assert!(is_stop(ranked.unwrap_err()), "after {after}");
+    }
 }

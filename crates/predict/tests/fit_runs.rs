@@ -4,7 +4,7 @@
 
 mod common;
 
-use std::cell::RefCell;
+use std::sync::OnceLock;
 
 use common::{ClosedForm, lifecycle, on_ext4, profile};
 use flashlag_predict::fit::{Fit, FitOptions, FitRequest, fit};
@@ -26,7 +26,7 @@ fn measured() -> Run {
 fn fitted(
     run: &Run,
     start: &Profile,
-    simulator: &mut dyn Simulator,
+    simulator: &dyn Simulator,
     force: bool,
 ) -> Result<Fit, PredictError> {
     let options = FitOptions { simulations: 4, starts: 1, ..FitOptions::default() };
@@ -45,7 +45,7 @@ fn paced(option: &str) -> Run {
 fn a_run_whose_device_or_fills_went_faster_than_they_would_is_refused() {
     let refused = |option: &str| {
         let start = profile();
-        let fit = fitted(&paced(option), &start, &mut ClosedForm::default(), false);
+        let fit = fitted(&paced(option), &start, &ClosedForm::default(), false);
         fit.err().map(|error| error.to_string())
     };
     let fills = refused("fill-time-scale=100").unwrap();
@@ -60,7 +60,7 @@ fn a_run_whose_device_or_fills_went_faster_than_they_would_is_refused() {
 #[test]
 fn a_forced_fit_leaves_the_faster_fills_out_and_says_so() {
     let start = profile();
-    let forced = |run: &Run| fitted(run, &start, &mut ClosedForm::default(), true).unwrap();
+    let forced = |run: &Run| fitted(run, &start, &ClosedForm::default(), true).unwrap();
     let fit = forced(&paced("fill-time-scale=100"));
     let doubts = &fit.profile.fitted_from.as_ref().unwrap().warnings();
     assert!(doubts.iter().any(|doubt| doubt.contains("fill-time-scale")), "{doubts:?}");
@@ -104,12 +104,12 @@ fn a_fit_begins_with_any_profile_on_a_device_of_half_a_gigabyte() {
     run.environment.device.size_bytes = flashlag_schema::Reading::Value(Bytes::from_mib(512));
     for name in profile_names() {
         let start = Profile::parse(builtin_profile(name).unwrap()).unwrap();
-        let first: RefCell<Option<Profile>> = RefCell::new(None);
-        let mut simulator = |simulation: &Simulation<'_>| {
-            first.borrow_mut().get_or_insert_with(|| simulation.profile.clone());
+        let first: OnceLock<Profile> = OnceLock::new();
+        let simulator = |simulation: &Simulation<'_>| {
+            first.get_or_init(|| simulation.profile.clone());
             ClosedForm::default().simulate(simulation)
         };
-        let _ = fitted(&run, &start, &mut simulator, false);
+        let _ = fitted(&run, &start, &simulator, false);
         let first = first.into_inner().unwrap_or_else(|| panic!("{name}: nothing was simulated"));
         let capacity = first.model().unwrap().map.capacity.0;
         assert_eq!(capacity, Bytes::from_mib(512), "{name}");

@@ -42,8 +42,8 @@ fn every_row_of_every_profile_is_measured_by_its_protocol() {
         if profile.checks.is_empty() {
             continue;
         }
-        let mut simulator = ClosedForm { scatter: 0.05, ..ClosedForm::default() };
-        let report = check(&profile, &published, &scenario, &mut simulator, &options).unwrap();
+        let simulator = ClosedForm { scatter: 0.05, ..ClosedForm::default() };
+        let report = check(&profile, &published, &scenario, &simulator, &options).unwrap();
         assert!(!report.cells.is_empty(), "{}", profile.name);
         for cell in &report.cells {
             let row = &cell.published;

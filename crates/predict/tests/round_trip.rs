@@ -42,20 +42,22 @@ fn hidden(number: u64) -> Profile {
 }
 
 fn run(profile: &Profile, scenario: &Scenario, seed: u64, leave: Bytes) -> Run {
-    let mut simulator = ClosedForm { scatter: 0.01, ..ClosedForm::default() };
+    let simulator = ClosedForm { scatter: 0.01, ..ClosedForm::default() };
     simulator.simulate(&on_ext4(profile, scenario, seed, leave)).unwrap()
 }
 
 fn fitted(run: &Run, start: &Profile) -> Fit {
-    fitted_by(run, start, &mut ClosedForm::default())
+    fitted_by(run, start, &ClosedForm::default())
 }
 
-fn fitted_by(run: &Run, start: &Profile, simulator: &mut ClosedForm) -> Fit {
-    let request =
-        FitRequest { run, run_name: "RUN.json", start, name: "fitted", mount: None, force: false };
+fn fitted_by(run: &Run, start: &Profile, simulator: &ClosedForm) -> Fit {
     // Enough for a device as simple as this one, and no more: each is fitted many times.
     let options = FitOptions { simulations: 600, ..FitOptions::default() };
-    fit(&request, simulator, &options).unwrap()
+    fit(&request(run, start), simulator, &options).unwrap()
+}
+
+fn request<'a>(run: &'a Run, start: &'a Profile) -> FitRequest<'a> {
+    FitRequest { run, run_name: "RUN.json", start, name: "fitted", mount: None, force: false }
 }
 
 /// p50 and p99 of durable writes at 90 % full.
@@ -97,10 +99,10 @@ fn chance_in_every_phase_leaves_the_forecast_within_15_percent() {
     for number in 20..26 {
         let hidden = hidden(number);
         let jitter = 0.03;
-        let mut noisy = ClosedForm { jitter, ..ClosedForm::default() };
+        let noisy = ClosedForm { jitter, ..ClosedForm::default() };
         let measured =
             noisy.simulate(&on_ext4(&hidden, &lifecycle(), number, Bytes::from_mb(300))).unwrap();
-        let fit = fitted_by(&measured, &profile(), &mut noisy);
+        let fit = fitted_by(&measured, &profile(), &noisy);
         for (forecast, true_one) in at_ninety(&fit.profile).iter().zip(at_ninety(&hidden)) {
             worst = worst.max((forecast / true_one - 1.0).abs());
         }
@@ -142,4 +144,23 @@ fn the_same_run_gives_the_same_profile() {
     let (one, other) = (fitted(&measured, &profile()), fitted(&measured, &profile()));
     assert_eq!(one, other);
     assert_eq!(Profile::parse(&one.profile.to_toml()).unwrap(), one.profile);
+}
+
+#[test]
+fn the_number_of_threads_changes_no_fit() {
+    let measured = run(&hidden(11), &lifecycle(), 11, Bytes::from_mb(300));
+    // Ends in the middle of a stage, or has what every stage wants.
+    for simulations in [60, 250] {
+        let fitted = |threads: usize| {
+            let simulator = ClosedForm { threads, scatter: 0.01, ..ClosedForm::default() };
+            let options = FitOptions { simulations, ..FitOptions::default() };
+            let fit = fit(&request(&measured, &profile()), &simulator, &options).unwrap();
+            assert!(fit.simulations <= simulations, "{}", fit.simulations);
+            fit
+        };
+        let one = fitted(1);
+        for threads in [2, 5] {
+            assert_eq!(fitted(threads), one, "{threads} threads, {simulations} simulations");
+        }
+    }
 }

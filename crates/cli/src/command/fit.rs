@@ -39,8 +39,8 @@ pub fn fit(args: &FitArgs, terminal: &Terminal) -> Result<Exit> {
         starts: args.starts,
         ..FitOptions::default()
     };
-    let mut simulations = counted(&start.name, None, terminal)?;
-    let fitted = fit_run(&request, &mut simulations, &options)?;
+    let simulations = counted(&start.name, None, terminal)?;
+    let fitted = fit_run(&request, &simulations, &options)?;
     simulations.clear();
     place.write(fitted.profile.to_toml().as_bytes())?;
     say::view(&flashlag_term::predict::fit(&fitted, terminal.stdout))?;
@@ -51,8 +51,8 @@ pub fn fit(args: &FitArgs, terminal: &Terminal) -> Result<Exit> {
 /// The built-in profile with the figures of new storage nearest to the run's.
 fn nearest_profile(run: &Run, run_name: &str, terminal: &Terminal) -> Result<Profile> {
     let all: Vec<Profile> = sim::profile_names().map(sim::profile).collect::<Result<_, _>>()?;
-    let mut simulations = counted("nearest profile", Some(all.len()), terminal)?;
-    let ranked = nearest(run, run_name, &all, &mut simulations)?;
+    let simulations = counted("nearest profile", Some(all.len()), terminal)?;
+    let ranked = nearest(run, run_name, &all, &simulations)?;
     let first = ranked.first().context("no built-in profile can be simulated for this run")?;
     let name = &first.name;
     say::note(&format!("Begins with {name}, whose figures are nearest (--from chooses another)."));

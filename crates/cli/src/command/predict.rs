@@ -22,10 +22,10 @@ pub fn predict(args: &PredictArgs, terminal: &Terminal) -> Result<Exit> {
     let changes: Vec<_> = changes.into_iter().flatten().collect();
     let levels = args.sweep.as_deref().map(parse_levels).transpose()?;
     let options = PredictOptions { daily: args.daily, seeds: (1..=args.seeds).collect() };
-    let mut simulations = counted(&start.profile.name, None, terminal)?;
+    let simulations = counted(&start.profile.name, None, terminal)?;
     let mut situation = start.clone();
     if !changes.is_empty() {
-        let forecast = change::predict(&start, &changes, checked(), &mut simulations, &options)?;
+        let forecast = change::predict(&start, &changes, checked(), &simulations, &options)?;
         simulations.clear();
         say::view(&flashlag_term::predict::forecast(&forecast, terminal.stdout))?;
         for change in &changes {
@@ -33,7 +33,7 @@ pub fn predict(args: &PredictArgs, terminal: &Terminal) -> Result<Exit> {
         }
     }
     if let Some(levels) = levels {
-        let sweep = sweep(&situation, &levels, checked(), &mut simulations, &options)?;
+        let sweep = sweep(&situation, &levels, checked(), &simulations, &options)?;
         simulations.clear();
         if !changes.is_empty() {
             say::line("")?;

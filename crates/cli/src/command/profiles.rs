@@ -1,5 +1,5 @@
 use anyhow::{Result, bail};
-use flashlag_predict::check::{CheckOptions, check, runs};
+use flashlag_predict::check::{CheckOptions, check_each, runs};
 use flashlag_runner::sim;
 use flashlag_schema::PROFILE_KEYS;
 use flashlag_schema::profile::Profile;
@@ -57,17 +57,23 @@ fn check_all(names: &[String], options: &CheckOptions, terminal: &Terminal) -> R
         }
         chosen.push(profile);
     }
-    let mut passed = true;
-    for (index, profile) in chosen.iter().enumerate() {
-        let mut simulations = counted(&profile.name, Some(runs(profile, options)), terminal)?;
-        let report = check(profile, checked(), &scenario_text, &mut simulations, options)?;
-        simulations.clear();
+    let count = chosen.iter().map(|profile| runs(profile, options)).sum();
+    let what = match chosen.as_slice() {
+        [profile] => profile.name.clone(),
+        all => format!("{} profiles", all.len()),
+    };
+    let simulations = counted(&what, Some(count), terminal)?;
+    let (mut passed, mut printed) = (true, 0);
+    check_each(&chosen, checked(), &scenario_text, &simulations, options, |report| {
         passed &= report.passed();
-        if index > 0 {
-            say::line("")?;
-        }
-        say::view(&flashlag_term::predict::check(&report, terminal.stdout))?;
-    }
+        printed += 1;
+        simulations.without_progress(|| {
+            if printed > 1 {
+                say::line("")?;
+            }
+            say::view(&flashlag_term::predict::check(&report, terminal.stdout))
+        })
+    })?;
     // As for a crossed threshold: it ran, and a row is off.
     Ok(if passed { Exit::Done } else { Exit::Crossed })
 }

@@ -4,8 +4,8 @@ use flashlag_units::Nanos;
 use super::PredictOptions;
 use super::scenario::{LEAVE, SETTLE, scenario};
 use super::situation::Situation;
-use super::steady::{self, DaysOfUse, Settling};
-use crate::{PredictError, Simulation, SimulationError, Simulator};
+use super::steady::{self, DaysOfUse, Settling, Use};
+use crate::{PredictError, Simulation, SimulationError, Simulator, parallel};
 
 /// The main test of a forecast: durable writes of 4 KiB.
 pub const DURABLE: &str = "rand_write_4k";
@@ -70,51 +70,81 @@ impl Figures {
     }
 }
 
-/// Simulates a situation; `what` names it in errors.
+/// A situation with its name in errors.
+pub(super) type Named = (Situation, String);
+
+/// The figures of one situation with one seed.
+struct Measured {
+    /// By test; `None` for a test that the run lacks.
+    tests: Vec<Option<TestFigures>>,
+    sustained: Option<TestFigures>,
+    used: Use,
+}
+
+/// Simulates situations with all seeds, side by side. Returns the figures of each.
+///
+/// # Errors
+/// A situation can't be simulated: the first by their order.
 pub(super) fn measure(
-    situation: &Situation,
-    what: &str,
-    simulator: &mut dyn Simulator,
+    situations: &[Named],
+    simulator: &dyn Simulator,
     options: &PredictOptions,
-) -> Result<Figures, PredictError> {
-    let failed =
-        |reason: SimulationError| PredictError::Simulation { what: what.to_owned(), reason };
-    let room = simulator.room(&situation.profile, &situation.mount).map_err(failed)?;
-    let scenario = scenario(situation, room).map_err(failed)?;
-    let (mut runs, mut lives, mut settlings) = (Vec::new(), Vec::new(), Vec::new());
-    for &seed in &options.seeds {
-        let run = if situation.plan.is_used() {
-            let (run, used) =
-                steady::live(situation, &scenario, seed, simulator).map_err(failed)?;
-            lives.extend(used.days);
-            settlings.extend(used.settling);
-            run
-        } else {
-            let simulation = Simulation {
-                profile: &situation.profile,
-                mount: &situation.mount,
-                scenario: &scenario,
-                seed,
-                leave: Some(LEAVE),
-            };
-            simulator.simulate(&simulation).map_err(failed)?
-        };
-        if let flashlag_schema::RunStatus::Failed { error, .. } = &run.status {
-            return Err(failed(SimulationError::refused(error)));
-        }
-        runs.push(run);
+) -> Result<Vec<Figures>, PredictError> {
+    let seeds = &options.seeds;
+    if let (true, Some((_, what))) = (seeds.is_empty(), situations.first()) {
+        let reason = SimulationError::NoDurableWrites;
+        return Err(PredictError::Simulation { what: what.clone(), reason });
     }
-    let figures = Figures {
-        tests: TESTS.iter().filter_map(|name| mean(&runs, |run| last_phase(name, run))).collect(),
-        sustained: mean(&runs, sustained),
+    let jobs: Vec<(&Named, u64)> =
+        situations.iter().flat_map(|one| seeds.iter().map(move |&seed| (one, seed))).collect();
+    let measured = parallel::try_map(simulator.threads(), &jobs, |((situation, what), seed)| {
+        with_seed(situation, *seed, simulator)
+            .map_err(|reason| PredictError::Simulation { what: what.clone(), reason })
+    })?;
+    Ok(measured.chunks(seeds.len().max(1)).map(figures).collect())
+}
+
+fn with_seed(
+    situation: &Situation,
+    seed: u64,
+    simulator: &dyn Simulator,
+) -> Result<Measured, SimulationError> {
+    let room = simulator.room(&situation.profile, &situation.mount)?;
+    let scenario = scenario(situation, room)?;
+    let (run, used) = if situation.plan.is_used() {
+        steady::live(situation, &scenario, seed, simulator)?
+    } else {
+        let simulation = Simulation {
+            profile: &situation.profile,
+            mount: &situation.mount,
+            scenario: &scenario,
+            seed,
+            leave: Some(LEAVE),
+        };
+        (simulator.simulate(&simulation)?, Use::default())
+    };
+    if let flashlag_schema::RunStatus::Failed { error, .. } = &run.status {
+        return Err(SimulationError::refused(error));
+    }
+    if last_phase(DURABLE, &run).is_none() {
+        return Err(SimulationError::NoDurableWrites);
+    }
+    let tests = TESTS.iter().map(|name| last_phase(name, &run)).collect();
+    Ok(Measured { tests, sustained: sustained(&run), used })
+}
+
+/// The means over seeds.
+fn figures(measured: &[Measured]) -> Figures {
+    let lives: Vec<DaysOfUse> = measured.iter().filter_map(|one| one.used.days.clone()).collect();
+    let settlings = measured.iter().filter_map(|one| one.used.settling).collect();
+    let test = |index: usize| mean(measured, |one| one.tests.get(index)?.as_ref());
+    Figures {
+        tests: (0..TESTS.len()).filter_map(test).collect(),
+        sustained: mean(measured, |one| one.sustained.as_ref()),
         settling: furthest(settlings, |settling| settling.changing),
         life_used: mean_life(&lives),
         lived: furthest(lives, |lived| lived.changing),
-    };
-    if figures.durable().is_none() {
-        return Err(failed(SimulationError::NoDurableWrites));
     }
-    Ok(figures)
 }
 
 /// The one that still changed most; one without a change counts as changing.
@@ -156,13 +186,16 @@ fn sustained(run: &Run) -> Option<TestFigures> {
     })
 }
 
-/// The mean of a test over runs; each figure that all of them have.
-fn mean(runs: &[Run], of: impl Fn(&Run) -> Option<TestFigures>) -> Option<TestFigures> {
-    let all: Vec<TestFigures> = runs.iter().map(of).collect::<Option<Vec<_>>>()?;
+/// The mean of a test over seeds; each figure that all of them have.
+fn mean(
+    measured: &[Measured],
+    of: impl Fn(&Measured) -> Option<&TestFigures>,
+) -> Option<TestFigures> {
+    let all: Vec<&TestFigures> = measured.iter().map(of).collect::<Option<Vec<_>>>()?;
     let name = all.first()?.name.clone();
     let count = all.len() as f64;
     let average = |figure: &dyn Fn(&TestFigures) -> Option<f64>| -> Option<f64> {
-        let values: Option<Vec<f64>> = all.iter().map(figure).collect();
+        let values: Option<Vec<f64>> = all.iter().map(|test| figure(test)).collect();
         values.filter(|values| !values.is_empty()).map(|values| values.iter().sum::<f64>() / count)
     };
     Some(TestFigures {

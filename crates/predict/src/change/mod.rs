@@ -104,7 +104,7 @@ pub fn situation_of(run: &Run, run_name: &str, force: bool) -> Result<Situation,
     Situation::new(&profile, &record.filesystem).map_err(|error| refuse(error.into()))
 }
 
-/// Simulates a device before and after each change.
+/// Simulates a device before and after each change, side by side.
 ///
 /// # Errors
 /// A changed device is invalid, or can't be simulated.
@@ -112,28 +112,34 @@ pub fn predict(
     start: &Situation,
     changes: &[Change],
     published: &[Published],
-    simulator: &mut dyn Simulator,
+    simulator: &dyn Simulator,
     options: &PredictOptions,
 ) -> Result<Forecast, PredictError> {
-    let mut situation = start.clone();
-    situation.plan.daily = options.daily;
-    let before = figures::measure(&situation, "as it is", simulator, options)?;
-    let mut assumptions = plan::assumptions(&situation.plan);
-    let mut steps: Vec<Stage> = Vec::new();
+    let mut first = start.clone();
+    first.plan.daily = options.daily;
+    let mut situations = vec![(first, "as it is".to_owned())];
     for change in changes {
-        let next = situation.with(change).map_err(|error| PredictError::Change {
+        let last = &situations[situations.len() - 1].0;
+        let next = last.with(change).map_err(|error| PredictError::Change {
             change: change.to_string(),
             reason: error.into(),
         })?;
-        let after = figures::measure(&next, &change.to_string(), simulator, options)?;
+        situations.push((next, change.to_string()));
+    }
+    let mut figures = figures::measure(&situations, simulator, options)?.into_iter();
+    let before = figures.next().unwrap_or_default();
+    let mut assumptions = plan::assumptions(&situations[0].0.plan);
+    let mut steps: Vec<Stage> = Vec::new();
+    for ((pair, change), after) in situations.windows(2).zip(changes).zip(figures) {
+        let ((previous, _), (next, what)) = (&pair[0], &pair[1]);
         let last = steps.last().map_or(&before, |step| &step.after);
         steps.push(Stage {
-            change: change.to_string(),
+            change: what.clone(),
             filesystem: next.mount.to_string(),
             share: None,
             share_of_saves: None,
             reasons: reason::reasons(last, &after),
-            beyond: beyond::beyond(&situation, &next, change, published),
+            beyond: beyond::beyond(previous, next, change, published),
             after,
         });
         for assumption in plan::assumptions(&next.plan) {
@@ -141,7 +147,6 @@ pub fn predict(
                 assumptions.push(assumption);
             }
         }
-        situation = next;
     }
     shares(&before, &mut steps);
     Ok(Forecast {

@@ -71,7 +71,7 @@ pub(super) fn live(
     situation: &Situation,
     scenario: &Scenario,
     seed: u64,
-    simulator: &mut dyn Simulator,
+    simulator: &dyn Simulator,
 ) -> Result<(Run, Use), SimulationError> {
     let profile = &situation.profile;
     let mount = &situation.mount;

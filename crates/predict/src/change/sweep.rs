@@ -57,7 +57,7 @@ pub fn parse_levels(text: &str) -> Result<Vec<f64>, PredictError> {
     Ok(levels)
 }
 
-/// Simulates a device at each of these levels.
+/// Simulates a device at each of these levels, side by side.
 ///
 /// # Errors
 /// A level can't be simulated.
@@ -65,29 +65,31 @@ pub fn sweep(
     start: &Situation,
     levels: &[f64],
     published: &[Published],
-    simulator: &mut dyn Simulator,
+    simulator: &dyn Simulator,
     options: &PredictOptions,
 ) -> Result<Sweep, PredictError> {
     let mut base = start.clone();
     base.plan.daily = options.daily;
-    let mut measured = Vec::new();
+    let mut situations = Vec::new();
     let mut doubts: Vec<String> = Vec::new();
-    let mut assumptions = Vec::new();
     for &full in levels {
         let change = Change::Full(full);
         let situation = base.with(&change).map_err(|error| PredictError::Change {
             change: change.to_string(),
             reason: error.into(),
         })?;
-        let figures = measure(&situation, &change.to_string(), simulator, options)?;
-        measured.push(Level { full, figures });
         for doubt in beyond::beyond(&base, &situation, &change, published) {
             if !doubts.contains(&doubt) {
                 doubts.push(doubt);
             }
         }
-        assumptions = plan::assumptions(&situation.plan);
+        situations.push((situation, change.to_string()));
     }
+    let figures = measure(&situations, simulator, options)?;
+    let measured = levels.iter().zip(figures).map(|(&full, figures)| Level { full, figures });
+    let measured = measured.collect();
+    let last = situations.last().map(|(situation, _)| plan::assumptions(&situation.plan));
+    let assumptions = last.unwrap_or_default();
     Ok(Sweep {
         profile: start.profile.name.clone(),
         filesystem: start.mount.to_string(),

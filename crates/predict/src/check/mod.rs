@@ -5,16 +5,16 @@ mod cells;
 mod judge;
 mod order;
 mod parameters;
+mod plan;
 mod sensitivity;
 
-use flashlag_schema::Run;
 use flashlag_schema::profile::{Profile, ProfileCheck};
 use flashlag_schema::published::Published;
 use flashlag_schema::scenario::Scenario;
 use flashlag_schema::target::{Kind, MountSpec};
 use flashlag_units::Bytes;
 
-use crate::{ModelError, PredictError, ProtocolError, Simulation, Simulator};
+use crate::{PredictError, ProtocolError, Simulator, parallel};
 
 pub use bars::{Bar, Verdict};
 pub use cells::{Cell, SimulatedFigure};
@@ -22,6 +22,8 @@ pub(crate) use cells::{Row, rows_of, states_checked};
 pub use order::Inversion;
 pub(crate) use parameters::at_bound;
 pub use parameters::{FittedParameter, Overfitting};
+use plan::Plan;
+pub(crate) use plan::run_pair;
 pub use sensitivity::{Move, Sensitivity};
 
 /// The options of a check.
@@ -86,62 +88,67 @@ pub(crate) struct Protocol<'a> {
     pub leave: Option<Bytes>,
 }
 
-/// The runs of one check with one seed: the run, and the one it is compared with, for changes.
-pub(crate) struct Pair {
-    pub run: Run,
-    pub against: Option<Run>,
-}
-
 /// Simulates the protocols of a profile and compares the rows. `scenario_text` returns the text of a
 /// built-in scenario or protocol by its name.
 ///
 /// # Errors
-/// The profile has no check, a check's protocol can't be parsed, or a run can't be simulated.
+/// As [`check_each`].
 pub fn check(
     profile: &Profile,
     published: &[Published],
     scenario_text: &dyn Fn(&str) -> Option<String>,
-    simulator: &mut dyn Simulator,
+    simulator: &dyn Simulator,
     options: &CheckOptions,
 ) -> Result<CheckReport, PredictError> {
-    let protocols = protocols(profile, scenario_text)?;
-    let mut cells = Vec::new();
-    let mut first = Vec::new();
-    for protocol in &protocols {
-        let mut pairs = Vec::new();
-        for &seed in &options.seeds {
-            pairs.push(run_pair(profile, protocol, seed, simulator)?);
-        }
-        cells.extend(cells::cells(profile, protocol, published, &pairs));
-        first.extend(pairs.into_iter().next());
+    let mut reports = Vec::new();
+    let one = std::slice::from_ref(profile);
+    check_each(one, published, scenario_text, simulator, options, |report| {
+        reports.push(report);
+        Ok::<(), PredictError>(())
+    })?;
+    reports.pop().ok_or_else(|| PredictError::NoCheck { profile: profile.name.clone() })
+}
+
+/// Checks several profiles with their simulations side by side, and calls `report` with the result of
+/// each, in their order, as soon as it is there.
+///
+/// # Errors
+/// A profile has no check, a check's protocol can't be parsed, or a run can't be simulated: the first by
+/// the order of profiles and protocols. Or the error of `report`.
+pub fn check_each<E: From<PredictError>>(
+    profiles: &[Profile],
+    published: &[Published],
+    scenario_text: &dyn Fn(&str) -> Option<String>,
+    simulator: &dyn Simulator,
+    options: &CheckOptions,
+    mut report: impl FnMut(CheckReport) -> Result<(), E>,
+) -> Result<(), E> {
+    let plans = profiles.iter().map(|profile| Plan::new(profile, scenario_text, options));
+    let plans: Vec<Plan<'_>> = plans.collect::<Result<_, PredictError>>()?;
+    let mut ends = Vec::new();
+    let mut jobs = Vec::new();
+    for plan in &plans {
+        jobs.extend(plan.jobs());
+        ends.push((plan, jobs.len()));
     }
-    judge::judge(&mut cells);
-    let sensitivity = if options.sensitivity && !first.is_empty() {
-        let seed = options.seeds.first().copied().unwrap_or_default();
-        sensitivity::sensitivity(profile, &protocols, &first, published, seed, simulator)
-    } else {
-        Vec::new()
-    };
-    let mut assumptions = profile.assumptions.clone();
-    for protocol in &protocols {
-        for assumption in &protocol.scenario.assumptions {
-            if !assumptions.contains(assumption) {
-                assumptions.push(assumption.clone());
-            }
+    let mut ends = ends.into_iter().peekable();
+    let (mut done, mut results) = (0, Vec::new());
+    let run = |job: &plan::Job<'_>| job.run(simulator);
+    parallel::in_order(simulator.threads(), &jobs, run, |result| {
+        let is_unmoved = ends.peek().is_some_and(|(plan, _)| results.len() < plan.unmoved());
+        // An error of a moved profile is shown in the report.
+        results.push(if is_unmoved { Ok(result?) } else { result });
+        done += 1;
+        while let Some((plan, _)) = ends.next_if(|(_, end)| *end == done) {
+            report(plan.report(std::mem::take(&mut results), published)?)?;
         }
+        Ok::<(), E>(())
+    })?;
+    // Without seeds there are no jobs.
+    for (plan, _) in ends {
+        report(plan.report(Vec::new(), published)?)?;
     }
-    let fitted = parameters::fitted(profile);
-    Ok(CheckReport {
-        profile: profile.name.clone(),
-        about: profile.about.clone(),
-        seeds: options.seeds.clone(),
-        inversions: order::inversions(&cells),
-        overfitting: parameters::overfitting(&fitted, &cells),
-        fitted,
-        cells,
-        sensitivity,
-        assumptions,
-    })
+    Ok(())
 }
 
 /// Number of simulations of a check, for progress.
@@ -189,25 +196,4 @@ pub(crate) fn protocols<'a>(
             Ok(Protocol { check, mount, against, scenario, leave })
         })
         .collect()
-}
-
-pub(crate) fn run_pair(
-    profile: &Profile,
-    protocol: &Protocol<'_>,
-    seed: u64,
-    simulator: &mut dyn Simulator,
-) -> Result<Pair, PredictError> {
-    let scenario = &protocol.scenario;
-    let changed = profile.overridden(&protocol.check.model).map_err(ModelError::from)?;
-    let mut one = |mount: &MountSpec| {
-        let simulation =
-            Simulation { profile: &changed, mount, scenario, seed, leave: protocol.leave };
-        simulator.simulate(&simulation).map_err(|reason| PredictError::Simulation {
-            what: format!("{} on sim:{}+{mount}, seed {seed}", scenario.name, profile.name),
-            reason,
-        })
-    };
-    let run = one(&protocol.mount)?;
-    let against = protocol.against.as_ref().map(one).transpose()?;
-    Ok(Pair { run, against })
 }

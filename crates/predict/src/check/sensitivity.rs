@@ -3,9 +3,10 @@
 use flashlag_schema::profile::Profile;
 use flashlag_schema::published::Published;
 
+use super::Protocol;
 use super::cells::{rows, value};
-use super::{Pair, Protocol, run_pair};
-use crate::{PredictError, Simulator, knob};
+use super::plan::Pair;
+use crate::{PredictError, knob};
 
 /// The effect of a tenth less and a tenth more of a parameter.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,44 +29,66 @@ pub struct Move {
     pub cells: Result<Vec<Option<f64>>, PredictError>,
 }
 
-pub(super) fn sensitivity(
-    profile: &Profile,
-    protocols: &[Protocol<'_>],
-    first: &[Pair],
-    published: &[Published],
-    seed: u64,
-    simulator: &mut dyn Simulator,
-) -> Vec<Sensitivity> {
+/// A fitted parameter at another value.
+pub(super) struct Moved {
+    key: String,
+    value: String,
+    /// The profile with that value.
+    pub profile: Result<Profile, PredictError>,
+}
+
+/// Each fitted parameter moved down, then up.
+pub(super) fn moved(profile: &Profile) -> Vec<Moved> {
     let mut all = Vec::new();
     for (key, parameter) in &profile.parameters {
         if parameter.fitted.is_empty() || parameter.number().is_none() {
             continue;
         }
-        let mut at = |factor: f64| {
+        all.extend([0.9, 1.1].map(|factor| {
             let number = knob::moved(key, parameter, factor).unwrap_or_default();
-            let cells = knob::set(profile, key, number)
-                .map_err(PredictError::from)
-                .and_then(|moved| changes(&moved, protocols, first, published, seed, simulator));
-            Move { value: knob::spelled(parameter, number), cells }
-        };
-        all.push(Sensitivity { key: key.clone(), down: at(0.9), up: at(1.1) });
+            let profile = knob::set(profile, key, number).map_err(PredictError::from);
+            Moved { key: key.clone(), value: knob::spelled(parameter, number), profile }
+        }));
     }
     all
 }
 
-fn changes(
-    moved: &Profile,
+/// The effects from the runs of the moved profiles: of each one that exists, one for each protocol.
+pub(super) fn moves(
+    moved: &[Moved],
     protocols: &[Protocol<'_>],
-    first: &[Pair],
+    first: &[&Pair],
     published: &[Published],
-    seed: u64,
-    simulator: &mut dyn Simulator,
-) -> Result<Vec<Option<f64>>, PredictError> {
+    mut runs: impl Iterator<Item = Result<Pair, PredictError>>,
+) -> Vec<Sensitivity> {
+    let mut at = |one: &Moved| {
+        let cells = match &one.profile {
+            Ok(_) => {
+                let after: Vec<_> = runs.by_ref().take(protocols.len()).collect();
+                let after: Result<Vec<Pair>, PredictError> = after.into_iter().collect();
+                after.map(|after| changes(&after, protocols, first, published))
+            }
+            Err(error) => Err(error.clone()),
+        };
+        Move { value: one.value.clone(), cells }
+    };
+    let pairs = moved.chunks_exact(2).filter_map(|pair| match pair {
+        [down, up] => Some(Sensitivity { key: down.key.clone(), down: at(down), up: at(up) }),
+        _ => None,
+    });
+    pairs.collect()
+}
+
+fn changes(
+    after: &[Pair],
+    protocols: &[Protocol<'_>],
+    first: &[&Pair],
+    published: &[Published],
+) -> Vec<Option<f64>> {
     let mut changes = Vec::new();
-    for (protocol, before) in protocols.iter().zip(first) {
-        let after = run_pair(moved, protocol, seed, simulator)?;
+    for ((protocol, before), after) in protocols.iter().zip(first).zip(after) {
         for row in rows(protocol, published) {
-            let figures = (value(protocol, row, before), value(protocol, row, &after));
+            let figures = (value(protocol, row, before), value(protocol, row, after));
             changes.push(match figures {
                 (Ok(before), Ok(after)) if row.unit == "%" => Some(after - before),
                 (Ok(before), Ok(after)) if before > 0.0 => Some((after / before - 1.0) * 100.0),
@@ -73,5 +96,5 @@ fn changes(
             });
         }
     }
-    Ok(changes)
+    changes
 }

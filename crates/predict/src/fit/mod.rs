@@ -29,7 +29,7 @@ use flashlag_schema::Run;
 use flashlag_schema::profile::Profile;
 use flashlag_schema::target::MountSpec;
 
-use crate::{PredictError, Simulator, doubts};
+use crate::{PredictError, SimulationError, Simulator, doubts};
 
 pub use figures::{Figure, Residual};
 pub use identifiability::{ConfoundedGroup, Identifiability};
@@ -86,20 +86,28 @@ pub fn allowed(run: &Run, name: &str, force: bool) -> Result<Vec<String>, Predic
 ///
 /// # Errors
 /// There are [`crate::doubts`] about the run and `force` is not set, the run has no figure to fit to,
-/// its scenario can't be parsed, or the starting profile can't be simulated.
+/// its scenario can't be parsed, the starting profile can't be simulated, or the user stops a simulation.
 pub fn fit(
     request: &FitRequest<'_>,
-    simulator: &mut dyn Simulator,
+    simulator: &dyn Simulator,
     options: &FitOptions,
 ) -> Result<Fit, PredictError> {
     let doubts = allowed(request.run, request.run_name, request.force)?;
     let mut inputs = start::inputs(request)?;
     axis::hold_others(&inputs.profile, options, &mut inputs.held)?;
     let seed = options.seed.unwrap_or(inputs.seed);
-    let mut objective = start::RunObjective { inputs: &inputs, simulator, seed };
-    let mut search = search::Search::new(&mut objective, &inputs.profile, seed, options)?;
+    let objective = start::RunObjective { inputs: &inputs, simulator, seed };
+    let mut search = search::Search::new(&objective, &inputs.profile, seed, options)?;
     let before = search.plain(&inputs.profile);
     let found = search.run(&inputs.profile, &inputs.held, options);
+    if search.is_stopped() {
+        return Err(stopped(request.start));
+    }
     let simulations = search.runs();
     Ok(outcome::outcome(request, &inputs, doubts, simulations, &before, found))
+}
+
+fn stopped(start: &Profile) -> PredictError {
+    let what = format!("profiles made from {}", start.name);
+    PredictError::Simulation { what, reason: SimulationError::Stopped }
 }

@@ -3,7 +3,7 @@ use flashlag_schema::{Run, State};
 
 use super::figures::{figures, misfit, residuals};
 use super::rerun::{mount_of, only_new, scenario_of};
-use crate::{PredictError, RunInputError, Simulation, Simulator};
+use crate::{PredictError, RunInputError, Simulation, SimulationError, Simulator, parallel};
 
 /// The misfit of an unchanged profile to a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,12 +20,12 @@ pub struct Nearest {
 /// Profiles that can't be simulated are left out.
 ///
 /// # Errors
-/// The run has no figures of new storage, or its scenario can't be parsed.
+/// The run has no figures of new storage, its scenario can't be parsed, or the simulations were stopped.
 pub fn nearest(
     run: &Run,
     run_name: &str,
     profiles: &[Profile],
-    simulator: &mut dyn Simulator,
+    simulator: &dyn Simulator,
 ) -> Result<Vec<Nearest>, PredictError> {
     let refuse = |reason| PredictError::Run { run: run_name.to_owned(), reason };
     let scenario = only_new(scenario_of(run).map_err(refuse)?);
@@ -37,18 +37,27 @@ pub fn nearest(
         return Err(refuse(RunInputError::NoNewStorage));
     }
     let (mount, _) = mount_of(run).map_err(refuse)?;
-    let mut ranked = Vec::new();
-    for (index, profile) in profiles.iter().enumerate() {
-        let simulation = Simulation {
+    let simulated = parallel::map(simulator.threads(), profiles, |profile| {
+        simulator.simulate(&Simulation {
             profile,
             mount: &mount,
             scenario: &scenario,
             seed: run.scenario.seed,
             leave: None,
-        };
-        if let Ok(simulated) = simulator.simulate(&simulation) {
-            let misfit = misfit(&residuals(&figures, &simulated));
-            ranked.push(Nearest { index, name: profile.name.clone(), misfit });
+        })
+    });
+    let mut ranked = Vec::new();
+    for (index, (profile, simulated)) in profiles.iter().zip(simulated).enumerate() {
+        let name = profile.name.clone();
+        match simulated {
+            Ok(run) => {
+                let misfit = misfit(&residuals(&figures, &run));
+                ranked.push(Nearest { index, name, misfit });
+            }
+            Err(reason @ SimulationError::Stopped) => {
+                return Err(PredictError::Simulation { what: name, reason });
+            }
+            Err(_) => {}
         }
     }
     ranked.sort_by(|one, other| one.misfit.total_cmp(&other.misfit));

@@ -11,7 +11,7 @@ use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
 use super::axis::Axis;
-use super::search::{Point, Search, cost};
+use super::search::{Point, Search, cost, profile_at};
 use super::structure::{DeviceFit, Free, forms, options_of, same};
 use crate::knob::{self, Grain};
 
@@ -224,21 +224,20 @@ impl<'a, 'b> Population<'a, 'b> {
         let strata: Vec<Vec<Vec<usize>>> = (0..self.variants.len())
             .map(|_| (0..moving).map(|_| shuffled(SPREAD, &mut self.random)).collect())
             .collect();
+        self.prepare(search, &strata, &spread, until);
         let mut all = Vec::new();
         for round in 0..SPREAD {
             for variant in shuffled(self.variants.len(), &mut self.random) {
                 if search.simulations >= until {
                     return all;
                 }
-                let mut drawn = strata[variant].iter().map(|order| {
-                    let within: f64 = self.random.random();
-                    (order[round] as f64 + within) / SPREAD as f64
-                });
-                let mut places = self.variants[variant].places.clone();
-                for (&index, place) in spread.iter().zip(&mut drawn) {
-                    places[index] = place;
-                }
-                let steps: Vec<f64> = drawn.collect();
+                let (steps, places) = drawn(
+                    &self.variants[variant],
+                    &strata[variant],
+                    round,
+                    &spread,
+                    &mut self.random,
+                );
                 let Some(candidate) = self.candidate(search, variant, steps, places) else {
                     return all;
                 };
@@ -246,6 +245,37 @@ impl<'a, 'b> Population<'a, 'b> {
             }
         }
         all
+    }
+
+    /// Simulates the first candidates side by side, as far as `spread` looks at them.
+    fn prepare(
+        &self,
+        search: &mut Search<'_>,
+        strata: &[Vec<Vec<usize>>],
+        spread: &[usize],
+        until: usize,
+    ) {
+        let mut random = self.random.clone();
+        let mut profiles = Vec::new();
+        for round in 0..SPREAD {
+            for variant in shuffled(self.variants.len(), &mut random) {
+                let (steps, places) =
+                    drawn(&self.variants[variant], &strata[variant], round, spread, &mut random);
+                let device = self.device(variant, &steps);
+                profiles.extend(profile_at(&device, self.free.fine, &places));
+            }
+        }
+        profiles.truncate(until.saturating_sub(search.simulations));
+        search.prepare(&profiles);
+    }
+
+    /// A device of that variant with these whole-number parameters.
+    fn device(&self, variant: usize, steps: &[f64]) -> Profile {
+        let mut device = self.variants[variant].device.clone();
+        for (axis, place) in self.whole.iter().zip(steps) {
+            device = knob::set(&device, &axis.key, axis.nearest(*place)).unwrap_or(device);
+        }
+        device
     }
 
     /// A device of that variant at these coordinates.
@@ -256,10 +286,7 @@ impl<'a, 'b> Population<'a, 'b> {
         steps: Vec<f64>,
         places: Vec<f64>,
     ) -> Option<Candidate> {
-        let mut base = self.variants[variant].device.clone();
-        for (axis, place) in self.whole.iter().zip(&steps) {
-            base = knob::set(&base, &axis.key, axis.nearest(*place)).unwrap_or(base);
-        }
+        let base = self.device(variant, &steps);
         let residuals = search.at(&base, self.free.fine, &places)?;
         Some(Candidate { base, point: Point { places, residuals }, variant, steps })
     }
@@ -318,6 +345,26 @@ impl<'a, 'b> Population<'a, 'b> {
         }
         self.candidate(search, parent.variant, steps, places)
     }
+}
+
+/// Coordinates of an initial candidate: in its part of each range, of whole-number parameters and of all
+/// others.
+fn drawn(
+    variant: &Variant,
+    strata: &[Vec<usize>],
+    round: usize,
+    spread: &[usize],
+    random: &mut Pcg64Mcg,
+) -> (Vec<f64>, Vec<f64>) {
+    let mut drawn = strata.iter().map(|order| {
+        let within: f64 = random.random();
+        (order[round] as f64 + within) / SPREAD as f64
+    });
+    let mut places = variant.places.clone();
+    for (&index, place) in spread.iter().zip(&mut drawn) {
+        places[index] = place;
+    }
+    (drawn.collect(), places)
 }
 
 /// A coordinate reflected at the ends of its range.

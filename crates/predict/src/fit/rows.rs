@@ -8,9 +8,9 @@ use super::axis::hold_others;
 use super::figures::{FAR, misfit};
 use super::identifiability::{Identifiability, identifiability};
 use super::outcome::{FitParameter, parameters};
-use super::search::{Objective, Search};
+use super::search::{Found, Objective, Search};
 use crate::check::{Protocol, Row, protocols, rows_of, run_pair};
-use crate::{PredictError, SimulationError, Simulator};
+use crate::{PredictError, SimulationError, Simulator, parallel};
 
 /// Points of a change that count as much as a logarithm of one: five are a fifth, as their bars
 /// have it.
@@ -41,7 +41,7 @@ struct OfRows<'a> {
     protocols: &'a [Protocol<'a>],
     published: &'a [Published],
     seeds: &'a [u64],
-    simulator: &'a mut dyn Simulator,
+    simulator: &'a dyn Simulator,
 }
 
 impl Objective for OfRows<'_> {
@@ -58,17 +58,32 @@ impl Objective for OfRows<'_> {
         self.seeds.len() * self.protocols.iter().map(each).sum::<usize>()
     }
 
-    fn residuals(&mut self, profile: &Profile) -> Result<Vec<f64>, SimulationError> {
+    fn threads(&self) -> usize {
+        self.simulator.threads()
+    }
+
+    fn residuals(&self, profile: &Profile) -> Found {
+        let mut jobs = Vec::new();
+        for protocol in self.protocols {
+            jobs.extend(self.seeds.iter().map(|&seed| (protocol, seed)));
+        }
+        let pairs = parallel::try_map(self.threads(), &jobs, |(protocol, seed)| {
+            run_pair(profile, protocol, *seed, self.simulator).map_err(|error| match error {
+                PredictError::Simulation { reason: SimulationError::Stopped, .. } => {
+                    SimulationError::Stopped
+                }
+                other => SimulationError::refused(other),
+            })
+        })?;
+        let mut pairs = pairs.iter();
         let mut residuals = Vec::new();
         for protocol in self.protocols {
             let rows = rows_of(protocol, self.published);
             let mut sums = vec![0.0; rows.len()];
-            for &seed in self.seeds {
-                let pair = run_pair(profile, protocol, seed, self.simulator)
-                    .map_err(SimulationError::refused)?;
+            for pair in pairs.by_ref().take(self.seeds.len()) {
                 for (sum, row) in sums.iter_mut().zip(&rows) {
                     // A row that is missing is as far off as can be, however many have it.
-                    *sum += row.figure(protocol, &pair).unwrap_or(f64::NAN);
+                    *sum += row.figure(protocol, pair).unwrap_or(f64::NAN);
                 }
             }
             let count = self.seeds.len().max(1) as f64;
@@ -96,20 +111,23 @@ pub fn tune(
     published: &[Published],
     scenario_text: &dyn Fn(&str) -> Option<String>,
     seeds: &[u64],
-    simulator: &mut dyn Simulator,
+    simulator: &dyn Simulator,
     options: &FitOptions,
 ) -> Result<Tuning, PredictError> {
     let protocols = protocols(profile, scenario_text)?;
     let mut held = Vec::new();
     hold_others(profile, options, &mut held)?;
-    let mut objective = OfRows { protocols: &protocols, published, seeds, simulator };
+    let objective = OfRows { protocols: &protocols, published, seeds, simulator };
     if objective.labels().is_empty() {
         return Err(PredictError::NoCheck { profile: profile.name.clone() });
     }
     let seed = options.seed.unwrap_or_else(|| seeds.first().copied().unwrap_or(1));
-    let mut search = Search::new(&mut objective, profile, seed, options)?;
+    let mut search = Search::new(&objective, profile, seed, options)?;
     let before = search.plain(profile);
     let found = search.run(profile, &held, options);
+    if search.is_stopped() {
+        return Err(super::stopped(profile));
+    }
     let simulations = search.runs();
     Ok(Tuning {
         misfit_before: misfit(&before),

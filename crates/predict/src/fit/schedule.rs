@@ -229,13 +229,19 @@ impl Search<'_> {
         let mut random = Pcg64Mcg::seed_from_u64(self.seed());
         let strata: Vec<Vec<usize>> =
             active.iter().map(|_| policies::shuffled(count, &mut random)).collect();
-        let mut points = Vec::new();
+        let mut all = Vec::new();
         for number in 0..count {
             let mut places = start.places.clone();
             for (&axis, order) in active.iter().zip(&strata) {
                 let within: f64 = random.random();
                 places[axis] = (order[number] as f64 + within) / count as f64;
             }
+            all.push(places);
+        }
+        let profiles = all.iter().filter_map(|places| profile_at(base, axes, places).ok());
+        self.prepare(&profiles.collect::<Vec<_>>());
+        let mut points = Vec::new();
+        for places in all {
             let Some(residuals) = self.at(base, axes, &places) else { break };
             points.push(Point { places, residuals });
         }

@@ -8,8 +8,7 @@ use nalgebra::DMatrix;
 use super::FitOptions;
 use super::axis::Axis;
 use super::figures::FAR;
-use crate::knob;
-use crate::{ModelError, PredictError, SimulationError};
+use crate::{ModelError, PredictError, SimulationError, knob, parallel};
 
 /// The least effect of a parameter that a run determines: the change of a figure, as a logarithm, from
 /// end to end of the parameter's range.
@@ -22,30 +21,33 @@ const BELIEVED: f64 = 2.0;
 /// The pull towards the starting values: off by the whole range counts as off by this much.
 pub(super) const PULL: f64 = 0.02;
 
+/// The residuals of a profile.
+pub(super) type Found = Result<Vec<f64>, SimulationError>;
+/// The values of a profile's parameters.
+type Key = Vec<String>;
+
 /// The wanted figures of a search.
-pub(super) trait Objective {
+pub(super) trait Objective: Sync {
     /// The test of each residual: `new/rand_write_4k`.
     fn labels(&self) -> Vec<String>;
     /// Number of runs for the residuals of a profile.
     fn runs(&self) -> usize;
+    /// Maximum number of simulations at once.
+    fn threads(&self) -> usize;
     /// The residuals: logarithms of simulated over wanted.
     ///
     /// # Errors
     /// The profile can't be simulated.
-    fn residuals(&mut self, profile: &Profile) -> Result<Vec<f64>, SimulationError>;
+    fn residuals(&self, profile: &Profile) -> Found;
     /// The residuals of new storage alone, the others 0, and how many of these simulations cost as much
     /// as a full one. `None` if they cost no less.
-    fn of_new(&mut self, profile: &Profile) -> Option<(Result<Vec<f64>, SimulationError>, usize)> {
+    fn of_new(&self, profile: &Profile) -> Option<(Found, usize)> {
         let _ = profile;
         None
     }
     /// The residuals with another seed, which show the scatter of the figures. `None` if there are
     /// none.
-    fn by_seed(
-        &mut self,
-        profile: &Profile,
-        seed: u64,
-    ) -> Option<Result<Vec<f64>, SimulationError>> {
+    fn by_seed(&self, profile: &Profile, seed: u64) -> Option<Found> {
         let _ = (profile, seed);
         None
     }
@@ -57,14 +59,20 @@ pub(super) trait Objective {
 
 /// Simulations of changed profiles.
 pub(super) struct Search<'a> {
-    objective: &'a mut dyn Objective,
+    objective: &'a dyn Objective,
     labels: Vec<String>,
     seed: u64,
     limit: usize,
     /// Number of simulated profiles.
     pub simulations: usize,
-    known: BTreeMap<Vec<String>, (Profile, Vec<f64>)>,
-    known_new: BTreeMap<Vec<String>, Vec<f64>>,
+    known: BTreeMap<Key, (Profile, Vec<f64>)>,
+    known_new: BTreeMap<Key, Vec<f64>>,
+    /// Results of profiles that were simulated side by side and not looked at yet: all figures, and those
+    /// of new storage alone. They do not count before they are looked at.
+    ahead: BTreeMap<Key, Found>,
+    ahead_new: BTreeMap<Key, (Found, usize)>,
+    /// Whether the user stopped a simulation.
+    stopped: bool,
     /// Number of simulations of new storage alone since they last counted as a full one, and the
     /// number that counts as one.
     parts: usize,
@@ -106,7 +114,7 @@ pub(super) struct Point {
 
 impl<'a> Search<'a> {
     pub fn new(
-        objective: &'a mut dyn Objective,
+        objective: &'a dyn Objective,
         start: &Profile,
         seed: u64,
         options: &FitOptions,
@@ -123,6 +131,9 @@ impl<'a> Search<'a> {
             simulations: 0,
             known: BTreeMap::new(),
             known_new: BTreeMap::new(),
+            ahead: BTreeMap::new(),
+            ahead_new: BTreeMap::new(),
+            stopped: false,
             parts: 0,
             whole: 1,
             only_new: false,
@@ -139,24 +150,35 @@ impl<'a> Search<'a> {
         self.simulations * self.objective.runs()
     }
 
-    fn simulate(&mut self, profile: &Profile) -> Result<Vec<f64>, SimulationError> {
+    /// Whether the user stopped a simulation: the search is over.
+    pub fn is_stopped(&self) -> bool {
+        self.stopped
+    }
+
+    fn simulate(&mut self, profile: &Profile) -> Found {
         let key = values(profile);
         if let Some((_, known)) = self.known.get(&key) {
             return Ok(known.clone());
         }
         self.simulations += 1;
-        let found = self.objective.residuals(profile)?;
+        let found = match self.ahead.remove(&key) {
+            Some(found) => found,
+            None => self.objective.residuals(profile),
+        };
+        self.stopped |= matches!(found, Err(SimulationError::Stopped));
+        let found = found?;
         self.known.insert(key, (profile.clone(), found.clone()));
         Ok(found)
     }
 
     /// The residuals of new storage, if it can be simulated alone; counts as a part of a simulation.
-    fn simulate_new(&mut self, profile: &Profile) -> Result<Vec<f64>, SimulationError> {
+    fn simulate_new(&mut self, profile: &Profile) -> Found {
         let key = values(profile);
         if let Some(known) = self.known_new.get(&key) {
             return Ok(known.clone());
         }
-        let Some((found, whole)) = self.objective.of_new(profile) else {
+        let ahead = self.ahead_new.remove(&key);
+        let Some((found, whole)) = ahead.or_else(|| self.objective.of_new(profile)) else {
             return self.simulate(profile);
         };
         self.whole = whole.max(1);
@@ -164,19 +186,70 @@ impl<'a> Search<'a> {
         if self.parts >= whole {
             (self.parts, self.simulations) = (0, self.simulations + 1);
         }
+        self.stopped |= matches!(found, Err(SimulationError::Stopped));
         let found = found?;
         self.known_new.insert(key, found.clone());
         Ok(found)
     }
 
+    /// Simulates side by side the profiles that are looked at next, whatever their results are. A look
+    /// at one then takes no time; it counts as if it did.
+    pub fn prepare(&mut self, profiles: &[Profile]) {
+        let (objective, only_new) = (self.objective, self.only_new);
+        if objective.threads() < 2 || self.left() < profiles.len() {
+            return;
+        }
+        let mut wanted: BTreeMap<Key, &Profile> = BTreeMap::new();
+        for profile in profiles {
+            let key = values(profile);
+            let is_known_new =
+                self.known_new.contains_key(&key) || self.ahead_new.contains_key(&key);
+            // Where new storage alone costs no less, all figures are simulated for it.
+            let is_known = self.known.contains_key(&key) || self.ahead.contains_key(&key);
+            if !is_known && !(only_new && is_known_new) {
+                wanted.insert(key, profile);
+            }
+        }
+        let wanted: Vec<(Key, &Profile)> = wanted.into_iter().collect();
+        let found = parallel::map(objective.threads(), &wanted, |(_, profile)| {
+            let new = if only_new { objective.of_new(profile) } else { None };
+            new.ok_or_else(|| objective.residuals(profile))
+        });
+        for ((key, _), found) in wanted.into_iter().zip(found) {
+            match found {
+                Ok(new) => drop(self.ahead_new.insert(key, new)),
+                Err(all) => drop(self.ahead.insert(key, all)),
+            }
+        }
+    }
+
+    /// The residuals of a profile that was simulated already; `None` for any other.
+    pub fn glance(&self, profile: &Profile) -> Option<Vec<f64>> {
+        let key = values(profile);
+        let new = || {
+            let known = self.known_new.get(&key).cloned().map(Ok);
+            known.or_else(|| Some(self.ahead_new.get(&key)?.0.clone()))
+        };
+        let all = || {
+            let known = self.known.get(&key).map(|(_, known)| Ok(known.clone()));
+            known.or_else(|| self.ahead.get(&key).cloned())
+        };
+        let found = if self.only_new { new().or_else(all) } else { all() };
+        found.map(|found| self.weighed(found))
+    }
+
     /// The residuals of a profile; `None` if no simulation is left. A profile that can't be simulated
     /// has the largest residuals.
     pub fn residuals_of(&mut self, profile: &Profile) -> Option<Vec<f64>> {
-        if self.simulations >= self.limit {
+        if self.left() == 0 {
             return None;
         }
-        let far = vec![FAR; self.labels.len()];
         let found = if self.only_new { self.simulate_new(profile) } else { self.simulate(profile) };
+        Some(self.weighed(found))
+    }
+
+    fn weighed(&self, found: Found) -> Vec<f64> {
+        let far = vec![FAR; self.labels.len()];
         let mut found = self.counted(found.unwrap_or(far));
         if self.only_new {
             for (residual, _) in
@@ -185,7 +258,7 @@ impl<'a> Search<'a> {
                 *residual = 0.0;
             }
         }
-        Some(found)
+        found
     }
 
     /// The residuals with the axes at these coordinates.
@@ -206,15 +279,19 @@ impl<'a> Search<'a> {
     pub fn learn_scatter(&mut self, base: &Profile, axes: &[Axis], places: &[f64]) {
         let Ok(profile) = profile_at(base, axes, places) else { return };
         let Ok(own) = self.simulate(&profile) else { return };
+        let (objective, seed) = (self.objective, self.seed);
+        let affordable = self.left().min(SEEDS as usize) as u64;
+        let seeds: Vec<u64> = (1..=affordable).map(|number| seed.wrapping_add(number)).collect();
+        let by_seed = |seed: &u64| objective.by_seed(&profile, *seed);
         let mut all = vec![own];
-        for number in 1..=SEEDS {
-            if self.simulations >= self.limit {
-                return;
-            }
-            let seed = self.seed.wrapping_add(number);
-            let Some(found) = self.objective.by_seed(&profile, seed) else { return };
+        for found in parallel::map(objective.threads(), &seeds, by_seed) {
+            let Some(found) = found else { return };
             self.simulations += 1;
+            self.stopped |= matches!(found, Err(SimulationError::Stopped));
             all.extend(found);
+        }
+        if affordable < SEEDS {
+            return;
         }
         let of = |figure: usize| all.iter().map(move |one| one[figure]);
         self.steady = (0..self.labels.len()).map(|figure| steady(of(figure))).collect();
@@ -248,13 +325,14 @@ impl<'a> Search<'a> {
         if self.only_new { looks.div_ceil(self.whole) } else { looks }
     }
 
+    /// The number of simulations that are left.
     pub fn left(&self) -> usize {
-        self.limit.saturating_sub(self.simulations)
+        if self.stopped { 0 } else { self.limit.saturating_sub(self.simulations) }
     }
 }
 
 /// The values that differ between profiles made from the same one.
-fn values(profile: &Profile) -> Vec<String> {
+fn values(profile: &Profile) -> Key {
     profile.parameters.values().map(|one| knob::written(&one.value)).collect()
 }
 

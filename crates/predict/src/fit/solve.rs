@@ -14,7 +14,7 @@ use nalgebra::storage::Owned;
 use nalgebra::{DMatrix, DVector, Dyn};
 
 use super::axis::Axis;
-use super::search::{PULL, Point, Search, cost};
+use super::search::{PULL, Point, Search, cost, profile_at};
 
 /// A finite difference that changes every figure by less is widened: figures have steps of nearly a
 /// percent.
@@ -29,6 +29,9 @@ const FARTHEST: f64 = 0.3;
 /// Minimum expected improvement of a step.
 const TOLERANCE: f64 = 1e-3;
 
+/// Maximum looks along an axis: its step is widened three times at most.
+const LOOKS: usize = 4;
+
 /// How each figure changes along each axis, over its whole range. Axes along which little changes
 /// are given wider steps.
 pub(super) fn jacobian(
@@ -37,6 +40,9 @@ pub(super) fn jacobian(
     axes: &mut [Axis],
     point: &Point,
 ) -> DMatrix<f64> {
+    if search.left() >= LOOKS * axes.len() {
+        prepare_widened(search, base, axes.to_vec(), point);
+    }
     let mut matrix = DMatrix::zeros(point.residuals.len(), axes.len());
     for index in 0..axes.len() {
         axes[index].tried = false;
@@ -51,6 +57,46 @@ pub(super) fn jacobian(
     matrix
 }
 
+/// Simulates side by side what [`jacobian`] looks at.
+fn prepare_widened(search: &mut Search<'_>, base: &Profile, mut axes: Vec<Axis>, point: &Point) {
+    let mut waiting: Vec<usize> = (0..axes.len()).collect();
+    while !waiting.is_empty() {
+        prepare(search, base, &axes, &waiting, point);
+        waiting.retain(|&index| {
+            let there = profile_at(base, &axes, &beside(&axes[index], index, point)).ok();
+            let Some(there) = there.and_then(|there| search.glance(&there)) else { return false };
+            let change = |(there, here): (&f64, &f64)| (there - here).abs();
+            let most = there.iter().zip(&point.residuals).map(change).fold(0.0, f64::max);
+            most <= SEEN && axes[index].widen()
+        });
+    }
+}
+
+/// Simulates side by side what the slopes along these axes need.
+fn prepare(
+    search: &mut Search<'_>,
+    base: &Profile,
+    axes: &[Axis],
+    wanted: &[usize],
+    point: &Point,
+) {
+    let there = |&index: &usize| profile_at(base, axes, &beside(&axes[index], index, point)).ok();
+    let profiles: Vec<Profile> = wanted.iter().filter_map(there).collect();
+    search.prepare(&profiles);
+}
+
+/// The finite difference along an axis: away from the nearer end of its range.
+fn step(axis: &Axis, here: f64) -> f64 {
+    if here <= 0.5 { axis.step } else { -axis.step }
+}
+
+/// A point beside another one along one axis.
+fn beside(axis: &Axis, index: usize, point: &Point) -> Vec<f64> {
+    let mut places = point.places.clone();
+    places[index] += step(axis, places[index]);
+    places
+}
+
 /// How each figure changes along one axis; `None` if no simulation was left.
 fn slope(
     search: &mut Search<'_>,
@@ -59,11 +105,8 @@ fn slope(
     index: usize,
     point: &Point,
 ) -> Option<DVector<f64>> {
-    let here = point.places[index];
-    let step = if here <= 0.5 { axes[index].step } else { -axes[index].step };
-    let mut places = point.places.clone();
-    places[index] = here + step;
-    let there = search.at(base, axes, &places)?;
+    let step = step(&axes[index], point.places[index]);
+    let there = search.at(base, axes, &beside(&axes[index], index, point))?;
     let differences = there.iter().zip(&point.residuals).map(|(there, here)| (there - here) / step);
     Some(DVector::from_iterator(there.len(), differences))
 }
@@ -76,6 +119,7 @@ fn slopes(
     active: &[usize],
     point: &Point,
 ) -> Option<DMatrix<f64>> {
+    prepare(search, base, axes, active, point);
     let columns: Option<Vec<DVector<f64>>> =
         active.iter().map(|&index| slope(search, base, axes, index, point)).collect();
     Some(DMatrix::from_columns(&columns?))
@@ -116,6 +160,7 @@ pub(super) fn refresh(
     if search.left() <= active.len() || jacobian.nrows() != point.residuals.len() {
         return;
     }
+    prepare(search, base, axes, active, point);
     for &index in active {
         if let Some(column) = slope(search, base, axes, index, point) {
             jacobian.set_column(index, &column);

@@ -12,9 +12,9 @@ use super::figures::{Figure, counted, figures, residuals};
 use super::lacks;
 use super::pace;
 use super::rerun::{mount_of, only_new, reads, scenario_of, with_fewer_reads};
-use super::search::Objective;
+use super::search::{Found, Objective};
 use super::size::sized;
-use crate::{PredictError, RunInputError, Simulation, SimulationError, Simulator};
+use crate::{PredictError, RunInputError, Simulation, Simulator};
 
 /// The inputs of a search besides its simulator.
 pub(super) struct Inputs {
@@ -33,7 +33,7 @@ pub(super) struct Inputs {
 /// The objective of fitting to a run: its scenario is simulated.
 pub(super) struct RunObjective<'a> {
     pub inputs: &'a Inputs,
-    pub simulator: &'a mut dyn Simulator,
+    pub simulator: &'a dyn Simulator,
     pub seed: u64,
 }
 
@@ -47,7 +47,11 @@ impl Objective for RunObjective<'_> {
         1
     }
 
-    fn of_new(&mut self, profile: &Profile) -> Option<(Result<Vec<f64>, SimulationError>, usize)> {
+    fn threads(&self) -> usize {
+        self.simulator.threads()
+    }
+
+    fn of_new(&self, profile: &Profile) -> Option<(Found, usize)> {
         let Inputs { mount, scenario, leave, figures, .. } = self.inputs;
         let new = only_new(scenario.clone());
         let part = measured(&new);
@@ -75,11 +79,7 @@ impl Objective for RunObjective<'_> {
         Some((found, whole))
     }
 
-    fn by_seed(
-        &mut self,
-        profile: &Profile,
-        seed: u64,
-    ) -> Option<Result<Vec<f64>, SimulationError>> {
+    fn by_seed(&self, profile: &Profile, seed: u64) -> Option<Found> {
         Some(self.simulated_by(profile, seed))
     }
 
@@ -87,13 +87,13 @@ impl Objective for RunObjective<'_> {
         counted(&self.inputs.figures, &residuals)
     }
 
-    fn residuals(&mut self, profile: &Profile) -> Result<Vec<f64>, SimulationError> {
+    fn residuals(&self, profile: &Profile) -> Found {
         self.simulated_by(profile, self.seed)
     }
 }
 
 impl RunObjective<'_> {
-    fn simulated_by(&mut self, profile: &Profile, seed: u64) -> Result<Vec<f64>, SimulationError> {
+    fn simulated_by(&self, profile: &Profile, seed: u64) -> Found {
         let Inputs { mount, scenario, leave, figures, .. } = self.inputs;
         let simulation = Simulation { profile, mount, scenario, seed, leave: *leave };
         let run = self.simulator.simulate(&simulation)?;

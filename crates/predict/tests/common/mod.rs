@@ -5,6 +5,8 @@
 mod model;
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::available_parallelism;
 
 use flashlag_predict::{Simulation, SimulationError, Simulator};
 use flashlag_schema::profile::Profile;
@@ -44,13 +46,26 @@ pub fn on_ext4<'a>(
 /// The closed form, and how often it was asked.
 #[derive(Default)]
 pub struct ClosedForm {
-    pub runs: usize,
-    /// How many tests were measured in all of them.
-    pub measured: usize,
+    pub runs: AtomicUsize,
+    pub measured: AtomicUsize,
+    /// The number of simulations at once; 0: as many as there are cores.
+    pub threads: usize,
     /// Whether seeds scatter, as a real simulation's do.
     pub scatter: f64,
     /// How far each phase is off by chance, another one for each device: collection is chaotic.
     pub jitter: f64,
+}
+
+impl ClosedForm {
+    /// Number of simulations so far.
+    pub fn runs(&self) -> usize {
+        self.runs.load(Ordering::Relaxed)
+    }
+
+    /// Number of tests that were measured in all of them.
+    pub fn measured(&self) -> usize {
+        self.measured.load(Ordering::Relaxed)
+    }
 }
 
 /// Evenly from -1 to 1, the same for the same text.
@@ -62,10 +77,14 @@ fn chance(text: &str) -> f64 {
 }
 
 impl Simulator for ClosedForm {
-    fn simulate(&mut self, simulation: &Simulation<'_>) -> Result<Run, SimulationError> {
+    fn threads(&self) -> usize {
+        if self.threads > 0 { self.threads } else { available_parallelism().map_or(1, usize::from) }
+    }
+
+    fn simulate(&self, simulation: &Simulation<'_>) -> Result<Run, SimulationError> {
         let Simulation { profile, mount, scenario, seed, leave } = *simulation;
         let filesystem = &mount.to_string();
-        self.runs += 1;
+        self.runs.fetch_add(1, Ordering::Relaxed);
         let model = profile.model().map_err(SimulationError::refused)?;
         if model.map.spare.0 > model.map.capacity.0 {
             return Err(SimulationError::refused("map.spare: more than the capacity"));
@@ -112,7 +131,7 @@ impl Simulator for ClosedForm {
                 Step::Idle { time } => now = now.plus(time.0),
             }
         }
-        self.measured += phases.len();
+        self.measured.fetch_add(phases.len(), Ordering::Relaxed);
         Ok(run(profile, filesystem, scenario, seed, leave, phases))
     }
 }

@@ -1,0 +1,59 @@
+//! Simulated runs without a progress line, for the examples.
+
+use flashlag_predict::{Simulation, SimulationError, Simulator};
+use flashlag_runner::{Event, Observer, Request, SimTarget, Target, run, sim};
+use flashlag_schema::profile::Profile;
+use flashlag_schema::scenario::Repeats;
+use flashlag_schema::target::MountSpec;
+use flashlag_schema::{Run, RunStatus};
+use flashlag_units::Bytes;
+
+/// The simulator of the examples: that many simulations at once.
+pub struct Simulated {
+    pub threads: usize,
+}
+
+struct Silent;
+
+impl Observer for Silent {
+    fn event(&mut self, _: Event<'_>) {}
+}
+
+fn request(simulation: &Simulation<'_>) -> Request {
+    let Simulation { profile, mount, scenario, seed, leave } = *simulation;
+    let target = Target::Simulated(SimTarget::new(profile, mount));
+    Request { leave, ..Request::new(scenario.clone(), target, seed) }
+}
+
+/// The run if it is complete.
+fn ended(run: Run) -> Result<Run, SimulationError> {
+    match &run.status {
+        RunStatus::Failed { error, .. } => Err(SimulationError::refused(error)),
+        _ => Ok(run),
+    }
+}
+
+impl Simulator for Simulated {
+    fn threads(&self) -> usize {
+        self.threads
+    }
+
+    fn simulate(&self, simulation: &Simulation<'_>) -> Result<Run, SimulationError> {
+        ended(run(request(simulation), &mut Silent).map_err(SimulationError::refused)?)
+    }
+
+    fn room(&self, profile: &Profile, mount: &MountSpec) -> Result<Bytes, SimulationError> {
+        sim::room(profile, mount).map_err(SimulationError::refused)
+    }
+
+    fn simulate_repeats(
+        &self,
+        simulation: &Simulation<'_>,
+        repeats: &Repeats,
+        enough: &mut dyn FnMut(&Run, usize, usize) -> bool,
+    ) -> Result<(Run, Vec<usize>), SimulationError> {
+        let done = sim::simulate_repeats(&request(simulation), repeats, &mut Silent, enough);
+        let (run, counts) = done.map_err(SimulationError::refused)?;
+        Ok((ended(run)?, counts))
+    }
+}
