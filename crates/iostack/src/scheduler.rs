@@ -101,6 +101,9 @@ pub(crate) struct Scheduler<D> {
     finished: Vec<Pid>,
     /// Ranges that are free and whose discards were not sent yet.
     discards: Ranges,
+    /// Requests at the device, discards aside, and the end of the last.
+    in_use: u32,
+    last_use: Nanos,
 }
 
 impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
@@ -128,7 +131,14 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
             completions: Vec::new(),
             finished: Vec::new(),
             discards: Ranges::default(),
+            in_use: 0,
+            last_use: Nanos::ZERO,
         }
+    }
+
+    /// Since when the device has not been used, discards aside; `None` while it is.
+    pub(crate) fn unused_since(&self) -> Option<Nanos> {
+        (self.in_use == 0).then_some(self.last_use)
     }
 
     pub(crate) fn now(&self) -> Nanos {
@@ -256,6 +266,10 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
     fn freed(&mut self, slot: u32) {
         self.free_slots.push(slot);
         let piece = self.carried[slot as usize];
+        if piece.op != Op::Discard {
+            self.in_use -= 1;
+            self.last_use = self.now();
+        }
         if let Some(next) = self.waiting.pop_front() {
             self.send(next);
         }
@@ -416,6 +430,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
             return;
         };
         self.carried[slot as usize] = piece;
+        self.in_use += u32::from(piece.op != Op::Discard);
         match self.driver.issue(self.now()) {
             Some(until) => self.at(until, Event::Issued(slot)),
             None => self.submit(slot),
@@ -434,6 +449,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
         };
         if let Err(error) = self.device.submit(request) {
             self.free_slots.push(slot);
+            self.in_use -= u32::from(piece.op != Op::Discard);
             if let Some(process) = self.live_mut(piece.pid) {
                 process.error.get_or_insert(error);
             }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use flashlag_schema::target::{self, Kind, MountSpec, TargetError, TargetOption};
+use flashlag_schema::target::{self, FsyncMode, Kind, MountSpec, TargetError, TargetOption};
 
 /// A modelled filesystem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,8 +22,12 @@ pub struct StackSpec {
     pub kind: FilesystemKind,
     /// Whether a sync flushes the device (`nobarrier` turns it off).
     pub barrier: bool,
-    /// Whether only F2FS's checkpoints flush, and an fsync does not (`fsync_mode=nobarrier`).
-    pub checkpoint_flushes: bool,
+    /// The flushes of an F2FS fsync.
+    pub fsync_mode: FsyncMode,
+    /// Whether SQLite commits by F2FS's atomic writes (`atomic`).
+    pub atomic: bool,
+    /// Whether F2FS cleans while nothing else happens (`background_gc=on`).
+    pub background_cleaning: bool,
     /// Whether ext4 has fast commits (`fast_commit`).
     pub fast_commit: bool,
     /// Whether freed space is discarded at once; the default on F2FS.
@@ -73,7 +77,9 @@ impl StackSpec {
         let mut spec = StackSpec {
             kind,
             barrier: true,
-            checkpoint_flushes: false,
+            fsync_mode: FsyncMode::Posix,
+            atomic: false,
+            background_cleaning: false,
             fast_commit: false,
             discard: kind == FilesystemKind::F2fs,
             ipu: true,
@@ -88,7 +94,9 @@ impl StackSpec {
     fn apply(&mut self, option: &TargetOption) {
         match option {
             TargetOption::Barrier(on) => self.barrier = *on,
-            TargetOption::CheckpointFlushes => self.checkpoint_flushes = true,
+            TargetOption::FsyncMode(mode) => self.fsync_mode = *mode,
+            TargetOption::AtomicWrites => self.atomic = true,
+            TargetOption::BackgroundCleaning(on) => self.background_cleaning = *on,
             TargetOption::FastCommit => self.fast_commit = true,
             TargetOption::Discard(on) => self.discard = *on,
             TargetOption::InPlace(on) => self.ipu = *on,

@@ -53,6 +53,12 @@ pub struct StackFile<D> {
     buffer: Vec<u8>,
 }
 
+impl<D> Drop for StackFile<D> {
+    fn drop(&mut self) {
+        self.stack.close(self.file);
+    }
+}
+
 impl<D: Device<Clock = VirtualClock>> StackFile<D> {
     /// The first `span` bytes of a file that is laid out, with requests of at most `block` bytes,
     /// `depth` at once.

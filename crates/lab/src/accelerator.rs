@@ -68,7 +68,7 @@ fn boots(
 ) -> Result<bool, LabError> {
     let mut archive = Initramfs::create(&folder.join("try"))?;
     guest_program(program, &mut archive)?;
-    let setup = Setup { modules: Vec::new(), mounts: Vec::new() };
+    let setup = Setup { modules: Vec::new(), mounts: Vec::new(), atomic: false };
     let text = serde_json::to_string(&setup)?;
     archive.add_text(Path::new(SETUP), &text)?;
     let initramfs = archive.finish()?;

@@ -28,6 +28,8 @@ pub struct Setup {
     pub modules: Vec<String>,
     /// Filesystems to mount.
     pub mounts: Vec<Mount>,
+    /// Whether SQLite commits by F2FS's atomic writes.
+    pub atomic: bool,
 }
 
 /// A filesystem to mount.

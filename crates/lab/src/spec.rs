@@ -3,8 +3,8 @@
 use std::fmt;
 
 use flashlag_schema::target::{
-    Age, Cipher, DeviceSpec, FilesystemKind, Kind, Literal, MountSpec, TargetError, TargetOption,
-    TimeScale,
+    Age, Cipher, DeviceSpec, FilesystemKind, FsyncMode, Kind, Literal, MountSpec, TargetError,
+    TargetOption, TimeScale,
 };
 use flashlag_units::Bytes;
 
@@ -34,8 +34,12 @@ pub struct LabSpec {
     pub filesystem: Filesystem,
     /// Whether a sync flushes the device (`nobarrier` turns it off).
     pub barrier: bool,
-    /// Whether F2FS flushes at checkpoints only, not at each fsync (`fsync_mode=nobarrier`).
-    pub checkpoints_only: bool,
+    /// The flushes of an F2FS fsync.
+    pub fsync_mode: FsyncMode,
+    /// Whether SQLite commits by F2FS's atomic writes.
+    pub atomic: bool,
+    /// Whether F2FS cleans while it rests; the kernel's default if `None`.
+    pub background_cleaning: Option<bool>,
     /// Whether freed space is discarded at once: F2FS's default.
     pub discard: bool,
     /// Whether ext4 commits small changes in its fast area.
@@ -113,7 +117,9 @@ impl LabSpec {
             profile: profile.clone(),
             filesystem,
             barrier: true,
-            checkpoints_only: false,
+            fsync_mode: FsyncMode::Posix,
+            atomic: false,
+            background_cleaning: None,
             discard: filesystem == Filesystem::F2fs,
             fast_commit: false,
             data_journal: false,
@@ -132,7 +138,9 @@ impl LabSpec {
     fn apply(&mut self, option: &TargetOption) {
         match option {
             TargetOption::Barrier(on) => self.barrier = *on,
-            TargetOption::CheckpointFlushes => self.checkpoints_only = true,
+            TargetOption::FsyncMode(mode) => self.fsync_mode = *mode,
+            TargetOption::AtomicWrites => self.atomic = true,
+            TargetOption::BackgroundCleaning(on) => self.background_cleaning = Some(*on),
             TargetOption::Discard(on) => self.discard = *on,
             TargetOption::FastCommit => self.fast_commit = true,
             TargetOption::DataJournal => self.data_journal = true,
@@ -158,8 +166,15 @@ impl LabSpec {
             (_, true) | (Xfs, false) => {}
             (Ext4 | F2fs | Btrfs | Nilfs2, false) => options.push("nobarrier"),
         }
-        if self.checkpoints_only {
-            options.push("fsync_mode=nobarrier");
+        match self.fsync_mode {
+            FsyncMode::Posix => {}
+            FsyncMode::Strict => options.push("fsync_mode=strict"),
+            FsyncMode::NoBarrier => options.push("fsync_mode=nobarrier"),
+        }
+        match self.background_cleaning {
+            None => {}
+            Some(true) => options.push("background_gc=on"),
+            Some(false) => options.push("background_gc=off"),
         }
         match (self.filesystem, self.discard) {
             (_, true) => options.push("discard"),
@@ -191,7 +206,11 @@ impl LabSpec {
     pub fn stack(&self) -> MountSpec {
         let mut options = Vec::new();
         options.extend((!self.barrier).then_some(TargetOption::Barrier(false)));
-        options.extend(self.checkpoints_only.then_some(TargetOption::CheckpointFlushes));
+        if self.fsync_mode != FsyncMode::Posix {
+            options.push(TargetOption::FsyncMode(self.fsync_mode));
+        }
+        options.extend(self.atomic.then_some(TargetOption::AtomicWrites));
+        options.extend(self.background_cleaning.map(TargetOption::BackgroundCleaning));
         if self.discard != (self.filesystem == Filesystem::F2fs) {
             options.push(TargetOption::Discard(self.discard));
         }

@@ -56,6 +56,7 @@ pub use error::SqliteError;
 pub use examine::{Examination, examine};
 pub use job::{OnInterval, SaveJob, SaveWatch, SavesOutcome, TopUps};
 pub use prepare::{PreparedSaves, remove_databases, remove_databases_on};
+pub use redirect::be_an_app;
 pub use vfs::Files;
 
 /// The call by which this build of SQLite makes a commit durable: `fdatasync` if it was compiled
@@ -63,6 +64,11 @@ pub use vfs::Files;
 pub fn sync_call() -> Durability {
     let flags = option_env!("LIBSQLITE3_FLAGS").unwrap_or_default();
     if flags.contains("HAVE_FDATASYNC") { Durability::Fdatasync } else { Durability::Fsync }
+}
+
+/// Whether this build of SQLite can commit by F2FS's atomic writes (`.cargo/config.toml` asks for it).
+pub fn has_atomic_writes() -> bool {
+    option_env!("LIBSQLITE3_FLAGS").unwrap_or_default().contains("ENABLE_BATCH_ATOMIC_WRITE")
 }
 
 /// Makes the databases of `job` and saves until a limit, an error or a callback ends the job:

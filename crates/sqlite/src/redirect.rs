@@ -6,18 +6,36 @@
 //! purposes: a file below a redirected path is opened, checked and removed by the last part of its
 //! path, relative to the directory's descriptor and without following a symbolic link. Other paths
 //! are used as ever.
+//!
+//! Two more calls are replaced. Atomic writes of F2FS are refused unless asked for, so that a commit
+//! costs what its journal mode says; and for root, SQLite gives journals the owner of their database,
+//! which an app's SQLite does not ([`be_an_app`]).
 #![allow(unsafe_code)]
 
-use std::ffi::{CStr, c_char, c_int};
+use std::ffi::{CStr, c_char, c_int, c_ulong, c_void};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Once, PoisonError, RwLock};
 
 use rusqlite::ffi;
 
 /// Redirected directories, each with the path that SQLite is given for it.
 static REDIRECTIONS: RwLock<Vec<(Vec<u8>, Arc<OwnedFd>)>> = RwLock::new(Vec::new());
+
+/// Whether SQLite commits by atomic writes where the filesystem has them.
+static ATOMIC_WRITES: AtomicBool = AtomicBool::new(false);
+/// Whether files keep the owner that they were made with.
+static KEEP_OWNERS: AtomicBool = AtomicBool::new(false);
+
+/// Lets SQLite behave on real directories as in an app's process: no file's owner is changed, as root
+/// would, and with `atomic_writes` it commits by those of F2FS, as Android's build does. For the whole
+/// process.
+pub fn be_an_app(atomic_writes: bool) {
+    KEEP_OWNERS.store(true, Ordering::Relaxed);
+    ATOMIC_WRITES.store(atomic_writes, Ordering::Relaxed);
+}
 
 /// Redirection of a path, for as long as this lives: SQLite's files below the path are those of an
 /// open directory.
@@ -130,6 +148,30 @@ unsafe extern "C" fn stat(path: *const c_char, found: *mut libc::stat) -> c_int 
     }
 }
 
+/// `fchown` for SQLite, which calls this only for root, and only for journals.
+///
+/// # Safety
+/// None: a descriptor that was closed is an error of the call.
+unsafe extern "C" fn fchown(file: c_int, owner: libc::uid_t, group: libc::gid_t) -> c_int {
+    if KEEP_OWNERS.load(Ordering::Relaxed) {
+        return 0;
+    }
+    // SAFETY: numbers only.
+    unsafe { libc::fchown(file, owner, group) }
+}
+
+/// `ioctl` for SQLite, which has no other calls of it than those of F2FS's atomic writes.
+///
+/// # Safety
+/// `argument` is what the request takes, as SQLite's VFS hands it over.
+unsafe extern "C" fn ioctl(file: c_int, request: c_ulong, argument: *mut c_void) -> c_int {
+    if !ATOMIC_WRITES.load(Ordering::Relaxed) {
+        return -1;
+    }
+    // SAFETY: the caller's promise, passed on.
+    unsafe { libc::ioctl(file, request as _, argument) }
+}
+
 /// A system call in SQLite's table: called with the arguments of the call that it replaces.
 type Call = unsafe extern "C" fn();
 
@@ -138,21 +180,27 @@ fn replace_calls() {
     type Open = unsafe extern "C" fn(*const c_char, c_int, c_int) -> c_int;
     type Unlink = unsafe extern "C" fn(*const c_char) -> c_int;
     type Access = unsafe extern "C" fn(*const c_char, c_int) -> c_int;
+    type Fchown = unsafe extern "C" fn(c_int, libc::uid_t, libc::gid_t) -> c_int;
+    type Ioctl = unsafe extern "C" fn(c_int, c_ulong, *mut c_void) -> c_int;
     // SAFETY: SQLite keeps these pointers as functions of no arguments and calls each, by its name,
-    // with the signature of the call that it stands for (`aSyscall` in os_unix.c): these.
+    // with the signature of the call that it stands for (`aSyscall` in os_unix.c): these. `ioctl` has
+    // variable arguments there, of which SQLite passes one or none; on Linux they are in the registers
+    // of a function with three arguments.
     let calls = unsafe {
         [
             (c"open", std::mem::transmute::<Open, Call>(open)),
             (c"unlink", std::mem::transmute::<Unlink, Call>(unlink)),
             (c"access", std::mem::transmute::<Access, Call>(access)),
+            (c"fchown", std::mem::transmute::<Fchown, Call>(fchown)),
+            (c"ioctl", std::mem::transmute::<Ioctl, Call>(ioctl)),
         ]
     };
     #[cfg(target_pointer_width = "64")]
     let calls = {
         type Status = unsafe extern "C" fn(*const c_char, *mut libc::stat) -> c_int;
-        let [open, unlink, access] = calls;
         // SAFETY: as above.
-        [open, unlink, access, (c"stat", unsafe { std::mem::transmute::<Status, Call>(stat) })]
+        let stat = (c"stat", unsafe { std::mem::transmute::<Status, Call>(stat) });
+        calls.into_iter().chain([stat])
     };
     // SAFETY: initialising SQLite is safe at any time; the VFS that it finds lives for ever, and its
     // method is called as documented, under the lock of `Once`.

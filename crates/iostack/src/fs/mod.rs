@@ -53,6 +53,17 @@ pub(crate) enum Reason {
     Writeback,
 }
 
+/// How long a filesystem has been at rest.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Quiet {
+    /// The time.
+    pub(crate) now: Nanos,
+    /// End of the last request, discards aside.
+    pub(crate) used: Nanos,
+    /// End of the last work at rest.
+    pub(crate) rested: Nanos,
+}
+
 /// A filesystem. Ranges of files are in bytes; file numbers are never reused.
 pub(crate) trait Filesystem: Debug {
     /// Room for files on an empty filesystem.
@@ -61,6 +72,10 @@ pub(crate) trait Filesystem: Debug {
     fn free(&self) -> Bytes;
     /// Makes an empty file with this number.
     fn create(&mut self, now: Nanos, file: FileId) -> Result<(), NoSpace>;
+    /// Learns the name of a file that was just made.
+    fn name(&mut self, _file: FileId, _name: &str) {}
+    /// Learns that nobody writes a file any more.
+    fn close(&mut self, _file: FileId) {}
     /// Deletes a file; its blocks are free, at least in memory.
     fn delete(&mut self, now: Nanos, file: FileId);
     /// Sets the size of a file, in memory: truncates it, or extends it with a hole.
@@ -91,6 +106,28 @@ pub(crate) trait Filesystem: Debug {
     /// Makes a file (or with `None` the directory) durable, after its data was written. `data_only`
     /// is fdatasync.
     fn sync(&mut self, now: Nanos, file: Option<FileId>, data_only: bool) -> Plan;
+    /// Writes pages of a file, which is large enough, as one atomic write that is durable when it
+    /// ends.
+    fn write_atomically(
+        &mut self,
+        now: Nanos,
+        file: FileId,
+        pages: &[u64],
+    ) -> Result<Plan, NoSpace> {
+        let ranges: Vec<(u64, u64)> = pages.iter().map(|page| (page * BLOCK, BLOCK)).collect();
+        let mut plan =
+            self.write(now, file, &ranges, Reason::Sync { pages: pages.len() as u64 })?;
+        plan.then_plan(self.sync(now, Some(file), true));
+        Ok(plan)
+    }
+    /// When [`Filesystem::rest`] is due next if nothing happens until then.
+    fn next_rest(&self, _quiet: &Quiet) -> Nanos {
+        Nanos::MAX
+    }
+    /// Work of the kernel's threads that wait until nothing else happens, due now.
+    fn rest(&mut self, _quiet: &Quiet) -> Plan {
+        Plan::new()
+    }
     /// When [`Filesystem::tick`] is due next.
     fn next_tick(&self) -> Nanos;
     /// Work of the kernel's threads that is due now.

@@ -7,7 +7,7 @@ use super::*;
 use crate::plan::BlockRequest;
 use crate::ranges::Ranges;
 
-const SPECS: [&str; 12] = [
+const SPECS: [&str; 15] = [
     "raw",
     "raw,discard",
     "ext4",
@@ -20,6 +20,9 @@ const SPECS: [&str; 12] = [
     "f2fs,nobarrier,noipu",
     "f2fs,rootdir",
     "f2fs,fsync_mode=nobarrier",
+    "f2fs,fsync_mode=strict",
+    "f2fs,background_gc=on",
+    "f2fs,background_gc=on,nodiscard",
 ];
 const CAPACITY: Bytes = Bytes::from_mib(256);
 
@@ -95,6 +98,24 @@ impl Trial {
             (5, _) => {
                 let plan = self.fs.sync(now, None, false);
                 self.sent(plan);
+            }
+            (7, Some(file)) => {
+                let pages = 1 + self.below(4);
+                let first = self.below(self.fs.size(file) / BLOCK + 1);
+                let pages: Vec<u64> = (first..first + pages).collect();
+                let size = self.fs.size(file).max((pages[pages.len() - 1] + 1) * BLOCK);
+                self.fs.resize(now, file, size);
+                match self.fs.write_atomically(now, file, &pages) {
+                    Ok(plan) => self.sent(plan),
+                    Err(NoSpace) => self.refused += 1,
+                }
+            }
+            (8, _) => {
+                let quiet = Quiet { now, used: Nanos::ZERO, rested: Nanos::ZERO };
+                if self.fs.next_rest(&quiet) <= now {
+                    let plan = self.fs.rest(&quiet);
+                    self.sent(plan);
+                }
             }
             (6, _) => {
                 let (plan, discarded) = self.fs.trim();
@@ -290,7 +311,7 @@ fn what_was_freed_is_discarded_only_where_the_mount_says_so() {
     for spec in ["raw", "ext4", "f2fs,nodiscard"] {
         assert_eq!(discarded(spec), 0, "{spec}");
     }
-    for spec in ["raw,discard", "ext4,discard", "f2fs"] {
+    for spec in ["raw,discard", "ext4,discard", "f2fs,noipu"] {
         // F2FS discards whole segments only.
         assert!((62 << 20..=66 << 20).contains(&discarded(spec)), "{spec}: {}", discarded(spec));
     }

@@ -1,5 +1,7 @@
 //! Calls: create, delete, truncate, read, write, sync.
 
+use std::collections::BTreeSet;
+
 use flashlag_device::{Device, DeviceError, VirtualClock};
 use flashlag_units::Bytes;
 use rustix::io::Errno;
@@ -25,6 +27,7 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         let now = self.now();
         let made = self.fs.create(now, file);
         made.map_err(|_| DeviceError::os("create", name, None, Errno::NOSPC))?;
+        self.fs.name(file, name);
         self.next_file += 1;
         self.names.insert(name.to_owned(), file);
         self.named.insert(file, name.to_owned());
@@ -258,6 +261,33 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         let mut plan = Plan::new();
         plan.then(reads);
         plan
+    }
+
+    /// Makes several writes of a file as one atomic write, durable when it ends
+    /// (`F2FS_IOC_COMMIT_ATOMIC_WRITE`). Without room for all of it nothing is written.
+    pub(super) fn atomic_call(
+        &mut self,
+        file: FileId,
+        writes: &[(u64, &[u8])],
+    ) -> Result<(), DeviceError> {
+        let of = |(offset, from): &(u64, &[u8])| blocks(*offset, from.len() as u64);
+        let pages: BTreeSet<u64> =
+            writes.iter().map(of).flat_map(|(first, end)| first..end).collect();
+        if !self.has_room(pages.len() as u64) {
+            return Err(self.no_room("write", file));
+        }
+        for (offset, from) in writes {
+            self.write_call(file, *offset, from.len() as u64, false)?;
+            self.contents.entry(file).or_default().write(*offset, from);
+        }
+        let mut before = Plan::new();
+        before.then_compute(self.cpus.caller(self.now(), self.sync_time()));
+        let ranges = self.cache.take(file, 0, u64::MAX, usize::MAX);
+        let pages: Vec<u64> = ranges.into_iter().flat_map(|(first, end)| first..end).collect();
+        let now = self.now();
+        let plan = self.fs.write_atomically(now, file, &pages);
+        let pid = self.spawn_sync(before, plan.map_err(|_| self.no_room("write", file))?);
+        self.wait(pid).map(|_| ())
     }
 
     pub(super) fn sync_call(

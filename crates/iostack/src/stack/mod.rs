@@ -60,10 +60,21 @@ pub(crate) struct Inner<D> {
     commit: Option<Pid>,
     /// Work of the filesystem's own thread that is under way.
     thread: Option<Pid>,
+    /// End of the last work of the threads that wait until nothing else happens.
+    rested: Nanos,
     background: Option<RunningJob>,
     next_writeback: Nanos,
     /// An error of a background write, which the next sync reports.
     late_error: Option<DeviceError>,
+}
+
+impl<D> Stack<D> {
+    /// Says that nobody writes a file any more.
+    pub(crate) fn close(&self, file: FileId) {
+        if let Ok(mut inner) = self.0.try_borrow_mut() {
+            inner.fs.close(file);
+        }
+    }
 }
 
 impl<D: Device<Clock = VirtualClock>> Stack<D> {
@@ -89,6 +100,7 @@ impl<D: Device<Clock = VirtualClock>> Stack<D> {
             call_bytes: Bytes::ZERO,
             commit: None,
             thread: None,
+            rested: Nanos::ZERO,
             background: None,
             next_writeback: Nanos::MAX,
             late_error: None,
@@ -164,6 +176,24 @@ impl<D: Device<Clock = VirtualClock>> Stack<D> {
     /// No space, and errors of the device.
     pub fn write(&self, file: FileId, at: Bytes, from: &[u8]) -> Result<(), DeviceError> {
         self.0.borrow_mut().write_data(file, at.0, from)
+    }
+
+    /// Whether SQLite commits by atomic writes here (`atomic`).
+    pub fn is_atomic(&self) -> bool {
+        self.0.borrow().spec.atomic
+    }
+
+    /// Writes ranges of a file, offset and content of each, as one atomic write that is durable
+    /// when it ends.
+    ///
+    /// # Errors
+    /// No space, and errors of the device.
+    pub fn write_atomically(
+        &self,
+        file: FileId,
+        writes: &[(u64, &[u8])],
+    ) -> Result<(), DeviceError> {
+        self.0.borrow_mut().atomic_call(file, writes)
     }
 
     /// Writes a range without content: only its place is modelled.

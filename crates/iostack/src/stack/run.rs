@@ -6,7 +6,7 @@ use rustix::io::Errno;
 
 use super::Inner;
 use crate::background::{BackgroundJob, BackgroundTotal, DueTimes, Pending, RunningJob};
-use crate::fs::{FileId, Reason};
+use crate::fs::{FileId, Quiet, Reason};
 use crate::plan::{BlockRequest, Plan};
 use crate::scheduler::Pid;
 
@@ -19,7 +19,8 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
     pub(crate) fn step(&mut self, until: Nanos) {
         self.run_threads();
         // The journal's thread has no turn while its work is under way.
-        let tick = if self.journal_is_idle() { self.fs.next_tick() } else { Nanos::MAX };
+        let idle = self.journal_is_idle();
+        let tick = if idle { self.fs.next_tick().min(self.next_rest()) } else { Nanos::MAX };
         let next = tick.min(self.next_writeback);
         let ended = self.scheduler.step(until.min(next));
         for pid in ended {
@@ -39,6 +40,25 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
                 self.thread = Some(self.spawn_sync(Plan::new(), plan));
             }
         }
+        if self.next_rest() <= now && self.journal_is_idle() {
+            let plan = self.quiet().map(|quiet| self.fs.rest(&quiet)).unwrap_or_default();
+            if plan.is_empty() {
+                self.rested = now;
+            } else {
+                self.thread = Some(self.scheduler.spawn(plan, &[]));
+            }
+        }
+    }
+
+    /// How long nothing has happened; `None` while something does.
+    fn quiet(&self) -> Option<Quiet> {
+        let used = self.scheduler.unused_since()?;
+        Some(Quiet { now: self.now(), used, rested: self.rested })
+    }
+
+    /// When work at rest is due.
+    fn next_rest(&self) -> Nanos {
+        self.quiet().map_or(Nanos::MAX, |quiet| self.fs.next_rest(&quiet))
     }
 
     /// Whether neither a commit nor the filesystem's own thread is running.
@@ -46,6 +66,7 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         if let Some(pid) = self.thread
             && let Some(result) = self.scheduler.take(pid)
         {
+            self.rested = result.as_ref().map_or(self.now(), |ended| *ended);
             self.keep_error(result.err());
             self.thread = None;
         }

@@ -136,6 +136,12 @@ pub enum VirtualError {
     /// A filesystem that does not fit on the simulated device.
     #[error(transparent)]
     Device(#[from] DeviceError),
+    /// Atomic writes, which this build of SQLite can't make.
+    #[error(
+        "atomic: this build's SQLite has no atomic writes: build flashlag in its own folder, whose \
+         .cargo/config.toml asks for them, or leave the option out"
+    )]
+    NoAtomicWrites,
     /// A scenario that the guest can't use.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),

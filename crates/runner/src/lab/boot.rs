@@ -229,7 +229,7 @@ fn setup(target: &LabTarget, modules: &[PathBuf], mounted: &[(&str, &str)]) -> S
         },
     });
     let modules = modules.iter().map(|module| in_guest(module).to_string_lossy().into_owned());
-    Setup { modules: modules.collect(), mounts: mounts.collect() }
+    Setup { modules: modules.collect(), mounts: mounts.collect(), atomic: spec.atomic }
 }
 
 fn make_words(spec: &LabSpec, size: Bytes) -> Vec<String> {

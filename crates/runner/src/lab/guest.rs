@@ -30,6 +30,7 @@ pub fn be_the_guest() -> Option<ExitCode> {
     }
     let failed = match guest::start() {
         Ok((setup, link, orders)) => {
+            flashlag_sqlite::be_an_app(setup.atomic);
             match guest::set_up(&setup) {
                 Ok(()) => link.tell(&Report::Ready { kernel: guest::kernel() }),
                 Err(error) => link.tell(&Report::Failed { error: error.to_string() }),

@@ -86,6 +86,9 @@ pub(crate) fn prepare(
         flash.prepare(&worn).map_err(|error| refuse(error.into()))?;
     }
     let spec = StackSpec::of(&target.mount).map_err(|error| refuse(error.into()))?;
+    if spec.atomic && !flashlag_sqlite::has_atomic_writes() {
+        return Err(refuse(VirtualError::NoAtomicWrites));
+    }
     let stack = Stack::mount(FlashDevice::new(flash), spec, &model.stack)
         .map_err(|error| refuse(error.into()))?
         .seeded(request.seed);

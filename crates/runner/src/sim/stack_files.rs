@@ -33,6 +33,14 @@ impl Files for StackFiles {
         self.0.write(id(file), Bytes(offset), from)
     }
 
+    fn is_atomic(&self) -> bool {
+        self.0.is_atomic()
+    }
+
+    fn write_atomically(&self, file: u64, writes: &[(u64, &[u8])]) -> Result<(), DeviceError> {
+        self.0.write_atomically(id(file), writes)
+    }
+
     fn truncate(&self, file: u64, size: u64) -> Result<(), DeviceError> {
         self.0.truncate(id(file), Bytes(size))
     }

@@ -53,6 +53,9 @@ impl LabTarget {
     /// No such profile, no filesystem, or a size below what the profile's blocks need.
     pub(super) fn of(text: &str, device: &DeviceSpec) -> Result<LabTarget, RunError> {
         let spec = LabSpec::of(device).map_err(|error| refused(text, error))?;
+        if spec.atomic && !flashlag_sqlite::has_atomic_writes() {
+            return Err(refused(text, VirtualError::NoAtomicWrites));
+        }
         let mut device = profile(&spec.profile)?;
         if let Some(size) = spec.size {
             device = of_size(&device, size).map_err(|error| refused(text, error))?;

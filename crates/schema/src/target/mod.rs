@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 pub use error::TargetError;
 pub use filesystem::FilesystemKind;
 pub use mount::MountSpec;
-pub use option::{Cipher, TargetOption};
+pub use option::{Cipher, FsyncMode, TargetOption};
 pub use table::{OPTIONS, OptionRow, options_as_markdown};
 pub use value::{Age, Literal, TimeScale, ValueError};
 

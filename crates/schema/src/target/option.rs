@@ -15,13 +15,39 @@ pub enum Cipher {
     Adiantum,
 }
 
+/// The flushes of an F2FS fsync (`fsync_mode`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FsyncMode {
+    /// A flush after the file's blocks: the kernel's default.
+    #[default]
+    Posix,
+    /// Blocks in their order, and a checkpoint for a new file in a directory that a file left.
+    Strict,
+    /// None: only checkpoints and atomic writes flush.
+    NoBarrier,
+}
+
+impl fmt::Display for FsyncMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            FsyncMode::Posix => "posix",
+            FsyncMode::Strict => "strict",
+            FsyncMode::NoBarrier => "nobarrier",
+        })
+    }
+}
+
 /// An option of a target. The table [`OPTIONS`](super::OPTIONS) has the meaning of each.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TargetOption {
     /// `barrier`, `nobarrier`: whether a sync flushes the device.
     Barrier(bool),
-    /// `fsync_mode=nobarrier`: F2FS flushes at checkpoints only.
-    CheckpointFlushes,
+    /// `fsync_mode=MODE`: what an F2FS fsync flushes.
+    FsyncMode(FsyncMode),
+    /// `atomic`: SQLite commits by F2FS's atomic writes.
+    AtomicWrites,
+    /// `background_gc=on`, `background_gc=off`: whether F2FS cleans while it rests.
+    BackgroundCleaning(bool),
     /// `discard`, `nodiscard`: whether freed space is discarded at once.
     Discard(bool),
     /// `ipu`, `noipu`: whether F2FS writes in place in an fsync of a few pages.
@@ -65,7 +91,9 @@ impl TargetOption {
             | TargetOption::TimeScale(_)
             | TargetOption::FillTimeScale(_) => true,
             TargetOption::Barrier(_)
-            | TargetOption::CheckpointFlushes
+            | TargetOption::FsyncMode(_)
+            | TargetOption::AtomicWrites
+            | TargetOption::BackgroundCleaning(_)
             | TargetOption::Discard(_)
             | TargetOption::InPlace(_)
             | TargetOption::RootDirectory
@@ -85,7 +113,10 @@ impl fmt::Display for TargetOption {
         f.write_str(match self {
             TargetOption::Barrier(true) => "barrier",
             TargetOption::Barrier(false) => "nobarrier",
-            TargetOption::CheckpointFlushes => "fsync_mode=nobarrier",
+            TargetOption::FsyncMode(mode) => return write!(f, "fsync_mode={mode}"),
+            TargetOption::AtomicWrites => "atomic",
+            TargetOption::BackgroundCleaning(true) => "background_gc=on",
+            TargetOption::BackgroundCleaning(false) => "background_gc=off",
             TargetOption::Discard(true) => "discard",
             TargetOption::Discard(false) => "nodiscard",
             TargetOption::InPlace(true) => "ipu",

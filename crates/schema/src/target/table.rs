@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::filesystem::FilesystemKind::{self, Btrfs, Ext4, F2fs, Nilfs2};
-use super::option::{Cipher, TargetOption};
+use super::option::{Cipher, FsyncMode, TargetOption};
 use super::value::ValueError;
 use super::{Kind, TargetError};
 
@@ -29,7 +29,7 @@ const LAB: &[FilesystemKind] = FilesystemKind::of(Kind::Lab);
 const NONE: &[FilesystemKind] = &[];
 
 /// Every option of a target.
-pub const OPTIONS: [OptionRow; 22] = [
+pub const OPTIONS: [OptionRow; 27] = [
     OptionRow {
         word: "barrier",
         value: None,
@@ -47,12 +47,55 @@ pub const OPTIONS: [OptionRow; 22] = [
         read: |_| Ok(TargetOption::Barrier(false)),
     },
     OptionRow {
+        word: "fsync_mode=posix",
+        value: None,
+        sim: &[F2fs],
+        lab: &[F2fs],
+        help: "An fsync flushes the device once: the default.",
+        read: |_| Ok(TargetOption::FsyncMode(FsyncMode::Posix)),
+    },
+    OptionRow {
+        word: "fsync_mode=strict",
+        value: None,
+        sim: &[F2fs],
+        lab: &[F2fs],
+        help: "An fsync of a new file is a checkpoint if a file was deleted since the last one.",
+        read: |_| Ok(TargetOption::FsyncMode(FsyncMode::Strict)),
+    },
+    OptionRow {
         word: "fsync_mode=nobarrier",
         value: None,
         sim: &[F2fs],
         lab: &[F2fs],
-        help: "An fsync does not flush the device, a checkpoint does.",
-        read: |_| Ok(TargetOption::CheckpointFlushes),
+        help: "An fsync does not flush the device; a checkpoint and an atomic write do.",
+        read: |_| Ok(TargetOption::FsyncMode(FsyncMode::NoBarrier)),
+    },
+    OptionRow {
+        word: "atomic",
+        value: None,
+        sim: &[F2fs],
+        lab: &[F2fs],
+        help: "SQLite commits by F2FS's atomic writes and without a rollback journal, as Android's \
+               build does.",
+        read: |_| Ok(TargetOption::AtomicWrites),
+    },
+    OptionRow {
+        word: "background_gc=on",
+        value: None,
+        sim: &[F2fs],
+        lab: &[F2fs],
+        help: "F2FS cleans a segment now and then while nothing else happens: the default of \
+               `lab:`.",
+        read: |_| Ok(TargetOption::BackgroundCleaning(true)),
+    },
+    OptionRow {
+        word: "background_gc=off",
+        value: None,
+        sim: &[F2fs],
+        lab: &[F2fs],
+        help: "F2FS cleans only when it runs out of free segments: the default of `sim:`, since a \
+               phone that rests is suspended.",
+        read: |_| Ok(TargetOption::BackgroundCleaning(false)),
     },
     OptionRow {
         word: "discard",

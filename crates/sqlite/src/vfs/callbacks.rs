@@ -61,7 +61,7 @@ impl SQLiteIoMethods for IoMethods {
         xLock: Some(Self::xLock),
         xUnlock: Some(Self::xUnlock),
         xCheckReservedLock: Some(Self::xCheckReservedLock),
-        xFileControl: Some(Self::xFileControl),
+        xFileControl: Some(file_control),
         xSectorSize: Some(Self::xSectorSize),
         xDeviceCharacteristics: Some(Self::xDeviceCharacteristics),
         xShmMap: Some(shared_map),
@@ -83,9 +83,47 @@ unsafe fn file_of<'a>(file: *mut sqlite3_file) -> &'a StackFile {
     unsafe { (*opened).handle::<StackFile>() }
 }
 
+/// The same, to be changed.
+///
+/// # Safety
+/// As [`file_of`].
+unsafe fn file_of_mut<'a>(file: *mut sqlite3_file) -> &'a mut StackFile {
+    let opened = SQLiteVfsFile::from_file(file);
+    // SAFETY: as in `file_of`.
+    unsafe { (*opened).handle_mut::<StackFile>() }
+}
+
 /// Result code for a failed call.
 fn code_of(error: rsqlite_vfs::VfsError) -> c_int {
     error.raw_code()
+}
+
+/// The calls of atomic writes; all others are those of `rsqlite_vfs`.
+///
+/// # Safety
+/// As SQLite calls `xFileControl`.
+unsafe extern "C" fn file_control(
+    file: *mut sqlite3_file,
+    op: c_int,
+    argument: *mut c_void,
+) -> c_int {
+    let ours = [
+        ffi::SQLITE_FCNTL_BEGIN_ATOMIC_WRITE,
+        ffi::SQLITE_FCNTL_COMMIT_ATOMIC_WRITE,
+        ffi::SQLITE_FCNTL_ROLLBACK_ATOMIC_WRITE,
+    ];
+    let Some(call) = ours.iter().position(|ours| *ours == op) else {
+        // SAFETY: the caller's promise, passed on.
+        return unsafe { IoMethods::xFileControl(file, op, argument) };
+    };
+    // SAFETY: SQLite calls this with a file it has open, one call at a time.
+    let file = unsafe { file_of_mut(file) };
+    match call {
+        0 => file.begin_atomic(),
+        1 => return file.commit_atomic().map_or_else(code_of, |()| ffi::SQLITE_OK),
+        _ => file.abort_atomic(),
+    }
+    ffi::SQLITE_OK
 }
 
 /// # Safety

@@ -19,6 +19,10 @@ pub(super) struct StackFile {
     pub(super) held: LockLevel,
     /// Whether the next sync must make its name durable.
     pub(super) name_is_new: bool,
+    /// Whether several writes can be made as one.
+    pub(super) is_atomic: bool,
+    /// Writes of an atomic write that was begun: offset and bytes of each.
+    pub(super) begun: Option<Vec<(u64, Vec<u8>)>>,
 }
 
 impl StackFile {
@@ -29,6 +33,28 @@ impl StackFile {
         work: impl FnOnce(&Mount) -> Result<T, DeviceError>,
     ) -> VfsResult<T> {
         with(self.mount, code, |mount| work(mount).map_err(|error| mount.refuse(code, error)))
+    }
+
+    /// Begins an atomic write: from here on writes are kept in memory.
+    pub(super) fn begin_atomic(&mut self) {
+        self.begun = Some(Vec::new());
+    }
+
+    /// Gives an atomic write up.
+    pub(super) fn abort_atomic(&mut self) {
+        self.begun = None;
+    }
+
+    /// Carries the atomic write out, all or nothing of it.
+    pub(super) fn commit_atomic(&mut self) -> VfsResult<()> {
+        let writes = self.begun.take().unwrap_or_default();
+        let writes: Vec<(u64, &[u8])> =
+            writes.iter().map(|(offset, bytes)| (*offset, bytes.as_slice())).collect();
+        self.call(VfsErrorCode::IoWrite, |mount| {
+            mount.files.write_atomically(self.file, &writes)?;
+            writes.iter().for_each(|(_, bytes)| mount.count(bytes.len()));
+            Ok(())
+        })
     }
 
     /// Uses the in-memory state of this database.
@@ -50,7 +76,8 @@ impl VfsFile for StackFile {
     }
 
     fn device_characteristics(&self) -> DeviceCharacteristics {
-        DeviceCharacteristics::POWERSAFE_OVERWRITE | DeviceCharacteristics::SUBPAGE_READ
+        let all = DeviceCharacteristics::POWERSAFE_OVERWRITE | DeviceCharacteristics::SUBPAGE_READ;
+        if self.is_atomic { all | DeviceCharacteristics::BATCH_ATOMIC } else { all }
     }
 
     fn read(&mut self, buf: &mut [u8], offset: u64) -> VfsResult<usize> {
@@ -58,12 +85,13 @@ impl VfsFile for StackFile {
     }
 
     fn write(&mut self, buf: &[u8], offset: u64) -> VfsResult<()> {
+        if let Some(begun) = &mut self.begun {
+            begun.push((offset, buf.to_vec()));
+            return Ok(());
+        }
         self.call(VfsErrorCode::IoWrite, |mount| {
             mount.files.write(self.file, offset, buf)?;
-            let mut writes = mount.writes.get();
-            writes.bytes += buf.len() as u64;
-            writes.calls += 1;
-            mount.writes.set(writes);
+            mount.count(buf.len());
             Ok(())
         })
     }

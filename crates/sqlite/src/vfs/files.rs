@@ -20,6 +20,20 @@ pub trait Files: fmt::Debug {
     /// Writes all of `from` at `offset`.
     fn write(&self, file: u64, offset: u64, from: &[u8]) -> Result<(), DeviceError>;
 
+    /// Whether several writes of a file can be made as one.
+    fn is_atomic(&self) -> bool {
+        false
+    }
+
+    /// Makes several writes, offset and bytes of each, as one that is durable when it ends. Called
+    /// only if [`Files::is_atomic`].
+    fn write_atomically(&self, file: u64, writes: &[(u64, &[u8])]) -> Result<(), DeviceError> {
+        for (offset, from) in writes {
+            self.write(file, *offset, from)?;
+        }
+        self.sync(file)
+    }
+
     /// Sets the size of a file.
     fn truncate(&self, file: u64, size: u64) -> Result<(), DeviceError>;
 

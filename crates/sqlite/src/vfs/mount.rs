@@ -54,6 +54,14 @@ impl Mount {
         }
     }
 
+    /// Counts a write of SQLite.
+    pub(super) fn count(&self, bytes: usize) {
+        let mut writes = self.writes.get();
+        writes.bytes += bytes as u64;
+        writes.calls += 1;
+        self.writes.set(writes);
+    }
+
     /// Drops the in-memory state of a database that no connection has open.
     pub(super) fn forget(&self, name: &str) {
         let mut databases = self.databases.borrow_mut();

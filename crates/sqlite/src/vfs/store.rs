@@ -50,6 +50,8 @@ impl VfsStore for Store {
                 is_database,
                 held: LockLevel::None,
                 name_is_new,
+                is_atomic: is_database && found.files.is_atomic(),
+                begun: None,
             };
             Ok(OpenedFile { file, access: options.access() })
         })

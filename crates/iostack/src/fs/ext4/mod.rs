@@ -5,9 +5,10 @@
 //! orphan list), commits by fsync and every 5 s, modification times in ticks of 10 ms (so a second
 //! fsync within a tick commits nothing), discards after the commit that freed a range, fstrim; with
 //! `fast_commit` the fsync of a file writes a block of the fast area and leaves the transaction to the
-//! next commit. Not modelled: quota, preallocation by the buddy allocator, htree directories, reads of
-//! metadata (a running system has it in memory).
+//! next commit; blocks kept for a file that grows. Not modelled: quota, the buddy allocator, htree
+//! directories, reads of metadata (a running system has it in memory).
 
+mod growth;
 mod journal;
 mod layout;
 mod space;
@@ -53,6 +54,8 @@ struct Inode {
     map: Vec<Block>,
     extents: u64,
     leaves: Vec<Block>,
+    /// Blocks kept for the next pages, and the first of those pages.
+    kept: Option<(u64, BlockRun)>,
     modified: Option<u64>,
     /// Transactions that must be committed for an fsync and an fdatasync.
     sync: u64,
@@ -110,11 +113,13 @@ impl Ext4 {
         if wanted + 1 > self.space.free() {
             return Err(NoSpace);
         }
+        if wanted + 1 > self.space.unkept() {
+            self.release_all();
+        }
         for (from, to) in missing {
             let mut at = from;
             while at < to {
-                let goal = self.goal(file, at);
-                let run = self.space.allocate(goal, to - at).ok_or(NoSpace)?;
+                let run = self.next_run(file, at, to).ok_or(NoSpace)?;
                 for group in groups_of(run) {
                     self.group_changed(now, group);
                 }
@@ -201,6 +206,7 @@ impl Ext4 {
 
     /// Frees a file's blocks from `from` on.
     fn free_blocks(&mut self, now: Nanos, file: FileId, from: u64) {
+        self.release_kept(file);
         let Some(inode) = self.files.get_mut(&file) else { return };
         let from = (from as usize).min(inode.map.len());
         let blocks = inode.map.split_off(from);
@@ -285,7 +291,8 @@ impl Filesystem for Ext4 {
         self.inodes[index] = true;
         let (map, leaves) = (Vec::new(), Vec::new());
         let (size, extents, modified, sync, data_sync) = (0, 0, None, 0, 0);
-        let inode = Inode { index, size, map, extents, leaves, modified, sync, data_sync };
+        let kept = None;
+        let inode = Inode { index, size, map, extents, leaves, kept, modified, sync, data_sync };
         self.files.insert(file, inode);
         let group = self.layout.inode_group(index as u64);
         self.journal.change(now, self.layout.inode_bitmap(group));
@@ -355,6 +362,10 @@ impl Filesystem for Ext4 {
         let mut plan = Plan::new();
         plan.then_writes(runs);
         Ok(plan)
+    }
+
+    fn close(&mut self, file: FileId) {
+        self.release_kept(file);
     }
 
     fn touch(&mut self, now: Nanos, file: FileId) {

@@ -17,6 +17,10 @@ pub(super) struct Space {
     blocks: u64,
     free: u64,
     free_in_group: Vec<u32>,
+    /// Blocks kept for files that grow: in use for all others.
+    kept: u64,
+    /// Length of a run that was looked for and not found since a block was last given back.
+    no_run_of: u64,
 }
 
 impl Space {
@@ -29,11 +33,55 @@ impl Space {
         }
         let groups = blocks.div_ceil(GROUP);
         let in_group = |group| GROUP.min(blocks - group * GROUP) as u32;
-        Space { used, blocks, free: blocks, free_in_group: (0..groups).map(in_group).collect() }
+        Space {
+            used,
+            blocks,
+            free: blocks,
+            free_in_group: (0..groups).map(in_group).collect(),
+            kept: 0,
+            no_run_of: u64::MAX,
+        }
     }
 
+    /// Number of free blocks, with those that are kept.
     pub(super) fn free(&self) -> u64 {
+        self.free + self.kept
+    }
+
+    /// Number of free blocks that are not kept.
+    pub(super) fn unkept(&self) -> u64 {
         self.free
+    }
+
+    /// Keeps a run of `wanted` free blocks from `goal` on; `None` if no run is that long.
+    pub(super) fn keep(&mut self, goal: Block, wanted: u64) -> Option<BlockRun> {
+        if wanted >= self.no_run_of {
+            return None;
+        }
+        let goal = if goal.number() < self.blocks { goal.number() } else { 0 };
+        let here = self.run_at(goal, wanted) == wanted;
+        let run = if here {
+            BlockRun { first: Block::at(goal), count: wanted }
+        } else {
+            let found = self.search(goal, wanted);
+            if found.is_none() {
+                self.no_run_of = wanted;
+            }
+            found?
+        };
+        self.kept += self.take(run);
+        Some(run)
+    }
+
+    /// Uses blocks that were kept.
+    pub(super) fn use_kept(&mut self, run: BlockRun) {
+        self.kept -= run.count;
+    }
+
+    /// Gives kept blocks back that were not used.
+    pub(super) fn release(&mut self, run: BlockRun) {
+        self.kept -= run.count;
+        run.blocks().for_each(|block| self.give_back(block));
     }
 
     pub(super) fn groups(&self) -> u64 {
@@ -71,6 +119,7 @@ impl Space {
         self.used[word] &= !bit;
         self.free_in_group[group_of(block) as usize] += 1;
         self.free += 1;
+        self.no_run_of = u64::MAX;
     }
 
     /// Allocates up to `wanted` blocks in one run: at `goal` if that is free, else the first later

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use flashlag_units::Nanos;
 
-use super::F2fs;
 use super::segments::SEGMENT;
 use super::segments::{Log, Owner, Segment};
+use super::{Discarding, F2fs};
 use crate::fs::BLOCK;
 use crate::plan::{BlockRequest, Plan, Run, push_run};
 
@@ -33,13 +33,14 @@ impl F2fs {
         plan.then_writes(self.write_all_nodes());
         plan.then_writes(self.write_tables());
         let pack = self.layout.pack(self.version) * BLOCK;
-        let blocks = summary_blocks(self.segments.written_in_data_log());
+        let blocks = summary_blocks(self.segments.written_in_data_logs());
         plan.then_writes(vec![Run { offset: pack, length: (1 + blocks) * BLOCK }]);
         let tail = Run { offset: pack + (1 + blocks) * BLOCK, length: BLOCK };
         plan.then_seal(vec![tail], self.barrier);
         self.version += 1;
+        self.unlinked = false;
         let freed = self.segments.checkpoint();
-        if self.discard {
+        if self.discard == Discarding::AtCheckpoint {
             let runs = self.segment_runs(freed.iter().copied());
             plan.then(runs.into_iter().map(BlockRequest::Discard).collect());
         } else {
@@ -55,7 +56,7 @@ impl F2fs {
         let mut runs = Vec::new();
         let names = Owner::Data { file: super::DIRECTORY, page: 0 };
         if self.directory.entries.is_some()
-            && let Some(block) = self.segments.append(Log::Data, names)
+            && let Some(block) = self.segments.append(Log::HotData, names)
         {
             if let Some(old) = self.directory.entries.replace(block) {
                 self.segments.invalidate(old);
@@ -63,7 +64,7 @@ impl F2fs {
             runs.push(self.place(block));
         }
         let node = Owner::Node { file: super::DIRECTORY, node: 0 };
-        if let Some(block) = self.segments.append(Log::Node, node) {
+        if let Some(block) = self.segments.append(Log::HotNode, node) {
             if let Some(old) = self.directory.node.replace(block) {
                 self.segments.invalidate(old);
             }

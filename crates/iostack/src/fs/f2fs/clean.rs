@@ -1,9 +1,9 @@
-//! Cleaning: moves the valid blocks of the segment with the fewest to a log of its own.
+//! Cleaning: moves the valid blocks of a segment away: data to the cold log, nodes to theirs.
 
 use flashlag_units::Nanos;
 
 use super::F2fs;
-use super::segments::{Log, Owner};
+use super::segments::{Log, Owner, Segment};
 use crate::plan::{BlockRequest, Plan, push_run};
 
 /// Segments cleaned by one call at most.
@@ -28,14 +28,18 @@ impl F2fs {
         plan
     }
 
-    /// Moves the valid blocks of one segment; `false` if there was none.
+    /// Moves the valid blocks of the segment with the fewest; `false` if there was none.
     pub(super) fn clean_one(&mut self, plan: &mut Plan) -> bool {
-        let Some(victim) = self.segments.fewest_valid() else { return false };
+        self.segments.fewest_valid().is_some_and(|victim| self.clean(victim, plan))
+    }
+
+    /// Moves the valid blocks of a segment; `false` if there was no room for all.
+    pub(super) fn clean(&mut self, victim: Segment, plan: &mut Plan) -> bool {
         let (mut reads, mut writes, mut all) = (Vec::new(), Vec::new(), true);
         for block in self.segments.valid_blocks(victim) {
             let moved = match self.segments.owner(block) {
                 Some(Owner::Data { file, page }) if file != super::DIRECTORY => {
-                    self.append_page(file, u64::from(page), Log::Cold)
+                    self.append_page(file, u64::from(page), Log::ColdData)
                 }
                 Some(Owner::Node { file, node }) if file != super::DIRECTORY => {
                     self.append_node(file, node)

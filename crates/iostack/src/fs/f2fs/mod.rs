@@ -12,30 +12,29 @@
 
 mod checkpoint;
 mod clean;
+mod inode;
 mod layout;
+mod rest;
 mod segments;
+mod sync;
 #[cfg(test)]
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use flashlag_schema::target::FsyncMode;
 use flashlag_units::{Bytes, Nanos};
 
+use self::inode::{INLINE, Inode, Temperature, is_nowhere, node_of};
 use self::layout::Layout;
 use self::segments::SEGMENT;
 use self::segments::{Log, Owner, Segment, Segments};
 use super::error::LayoutError;
 use super::map::{self, Block, HOLE, tick};
-use super::{BLOCK, FileId, Filesystem, NoSpace, Reason, blocks, grown};
+use super::{BLOCK, FileId, Filesystem, NoSpace, Quiet, Reason, blocks, grown};
 use crate::plan::{BlockRequest, Plan, Run, push_run};
 use crate::spec::StackSpec;
 
-/// Block addresses in an inode, and in a direct node.
-const IN_INODE: u64 = 923;
-const IN_NODE: u64 = 1018;
-/// Largest file whose data is inline, in bytes: the room of the inode's addresses without those of
-/// inline attributes (50) and one more (`MAX_INLINE_DATA`).
-const INLINE: u64 = 4 * (IN_INODE - 50 - 1);
 /// Largest number of pages that an fsync overwrites in place (`min_fsync_blocks`).
 const IN_PLACE_PAGES: u64 = 8;
 
@@ -53,12 +52,26 @@ pub(crate) struct F2fs {
     version: u64,
     checkpoint_due: Option<Nanos>,
     barrier: bool,
-    /// Whether an fsync flushes.
-    fsync_barrier: bool,
-    discard: bool,
+    fsync_mode: FsyncMode,
+    /// Whether a name was removed since the last checkpoint, which the strict mode looks at.
+    unlinked: bool,
+    discard: Discarding,
     in_place: bool,
     /// Free segments that were not discarded since they became free.
     untrimmed: BTreeSet<Segment>,
+    /// When the thread that cleans looks again; `None` if there is no such thread.
+    cleaning: Option<Nanos>,
+}
+
+/// When the segments are discarded that a checkpoint frees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Discarding {
+    /// By a trim only.
+    Never,
+    /// In the checkpoint: before Linux 4.12.
+    AtCheckpoint,
+    /// By a thread, while nothing else happens.
+    AtRest,
 }
 
 /// The one directory of all files.
@@ -71,56 +84,16 @@ struct Directory {
     changed: bool,
 }
 
-#[derive(Debug, Default)]
-struct Inode {
-    size: u64,
-    map: Vec<Block>,
-    /// Number and block of each node, the inode first.
-    nodes: Vec<(u64, Block)>,
-    /// Nodes that changed since they were written.
-    dirty: BTreeSet<u32>,
-    modified: Option<u64>,
-    /// Whether an fsync must write the modification time.
-    touched: bool,
-    /// Whether the data is inline: the file was never larger than fits.
-    inline: bool,
-}
-
-impl Inode {
-    /// Whether a node has a block or is promised one.
-    fn is_kept(&self, node: u32) -> bool {
-        let written = self.nodes.get(node as usize).is_some_and(|node| !is_nowhere(node));
-        written || self.dirty.contains(&node)
-    }
-
-    /// Marks a node changed; returns the number of blocks that this promises.
-    fn change(&mut self, node: u32) -> u64 {
-        let fresh = !self.is_kept(node);
-        self.dirty.insert(node);
-        u64::from(fresh)
-    }
-}
-
-/// Whether a node was never written.
-fn is_nowhere((_, block): &(u64, Block)) -> bool {
-    *block == HOLE
-}
-
 /// File number that stands for the directory.
 const DIRECTORY: u32 = (1 << 31) - 2;
-
-/// Index of the node with the address of a page.
-const fn node_of(page: u64) -> u32 {
-    if page < IN_INODE { 0 } else { 1 + ((page - IN_INODE) / IN_NODE) as u32 }
-}
 
 impl F2fs {
     pub(crate) fn new(capacity: Bytes, spec: &StackSpec) -> Result<F2fs, LayoutError> {
         let layout = Layout::new(capacity.0 / BLOCK)?;
         let mut segments = Segments::new(layout.segments, layout.thread_from(spec.ipu));
         let names = Owner::Data { file: DIRECTORY, page: 0 };
-        let entries = if spec.rootdir { segments.append(Log::Data, names) } else { None };
-        let node = segments.append(Log::Node, Owner::Node { file: DIRECTORY, node: 0 });
+        let entries = if spec.rootdir { segments.append(Log::HotData, names) } else { None };
+        let node = segments.append(Log::HotNode, Owner::Node { file: DIRECTORY, node: 0 });
         Ok(F2fs {
             segments,
             layout,
@@ -132,10 +105,16 @@ impl F2fs {
             version: 0,
             checkpoint_due: None,
             barrier: spec.barrier,
-            fsync_barrier: spec.barrier && !spec.checkpoint_flushes,
-            discard: spec.discard,
+            fsync_mode: spec.fsync_mode,
+            unlinked: false,
+            discard: match (spec.discard, spec.ipu) {
+                (false, _) => Discarding::Never,
+                (true, true) => Discarding::AtRest,
+                (true, false) => Discarding::AtCheckpoint,
+            },
             in_place: spec.ipu,
             untrimmed: BTreeSet::new(),
+            cleaning: spec.background_cleaning.then_some(rest::CLEAN_EVERY),
         })
     }
 
@@ -176,6 +155,7 @@ impl F2fs {
                 inode.map.resize(page as usize + 1, HOLE);
             }
             self.promised += inode.change(node_of(page));
+            inode.appended = true;
             std::mem::replace(&mut inode.map[page as usize], block)
         });
         if let Some(old) = old.filter(|old| *old != HOLE) {
@@ -187,13 +167,14 @@ impl F2fs {
     /// Appends a new version of a node.
     fn append_node(&mut self, file: u32, node: u32) -> Result<Block, NoSpace> {
         let owner = Owner::Node { file, node };
-        let block = self.segments.append(Log::Node, owner).ok_or(NoSpace)?;
+        let block = self.segments.append(Log::WarmNode, owner).ok_or(NoSpace)?;
         let Some(inode) = self.files.get_mut(&file) else { return Ok(block) };
         while inode.nodes.len() <= node as usize {
             inode.nodes.push((self.next_node, HOLE));
             self.next_node += 1;
         }
         let was_dirty = inode.dirty.remove(&node);
+        inode.fresh &= node != 0;
         let (number, old) = inode.nodes[node as usize];
         inode.nodes[node as usize].1 = block;
         self.moved_nodes.insert(number);
@@ -231,7 +212,7 @@ impl F2fs {
         &mut self,
         file: FileId,
         (offset, length): (u64, u64),
-        reason: Reason,
+        (reason, log): (Reason, Log),
         (reads, runs): (&mut Vec<BlockRequest>, &mut Vec<Run>),
     ) -> Result<(), NoSpace> {
         let overwrites = self.overwrites(reason);
@@ -250,7 +231,7 @@ impl F2fs {
                 let old = self.locate(file, page * BLOCK, BLOCK);
                 reads.extend(old.into_iter().map(BlockRequest::Read));
             }
-            let block = self.append_page(file.0, page, Log::Data)?;
+            let block = self.append_page(file.0, page, log)?;
             push_run(runs, self.place(block));
         }
         Ok(())
@@ -293,7 +274,8 @@ impl Filesystem for F2fs {
         if self.left() == 0 {
             return Err(NoSpace);
         }
-        let mut inode = Inode { touched: true, inline: self.in_place, ..Inode::default() };
+        let mut inode =
+            Inode { touched: true, inline: self.in_place, fresh: true, ..Inode::default() };
         self.promised += inode.change(0);
         self.files.insert(file.0, inode);
         self.directory.changed = true;
@@ -301,7 +283,15 @@ impl Filesystem for F2fs {
         Ok(())
     }
 
+    fn name(&mut self, file: FileId, name: &str) {
+        if let Some(inode) = self.files.get_mut(&file.0) {
+            inode.by_name = Temperature::of(name);
+        }
+    }
+
     fn delete(&mut self, now: Nanos, file: FileId) {
+        self.segments.now = now;
+        self.unlinked = true;
         self.free_pages(file.0, 0);
         let Some(inode) = self.files.remove(&file.0) else { return };
         let is_promised = |node: &&u32| inode.nodes.get(**node as usize).is_none_or(is_nowhere);
@@ -317,6 +307,7 @@ impl Filesystem for F2fs {
     }
 
     fn resize(&mut self, now: Nanos, file: FileId, size: u64) {
+        self.segments.now = now;
         let Some(inode) = self.files.get_mut(&file.0) else { return };
         let old = std::mem::replace(&mut inode.size, size);
         if old == size {
@@ -356,6 +347,7 @@ impl Filesystem for F2fs {
         ranges: &[(u64, u64)],
         reason: Reason,
     ) -> Result<Plan, NoSpace> {
+        self.segments.now = now;
         if let Some(inode) = self.files.get_mut(&file.0) {
             let small = inode.size <= INLINE && reason != Reason::Direct;
             if inode.inline && small {
@@ -376,9 +368,14 @@ impl Filesystem for F2fs {
             return Err(NoSpace);
         }
         let mut plan = self.make_room(now);
+        let count = pages().count() as u64;
+        let log = self.files.get_mut(&file.0).map_or(Log::WarmData, |inode| {
+            inode.unflushed = true;
+            inode.log(reason, count, !self.in_place)
+        });
         let (mut reads, mut runs) = (Vec::new(), Vec::new());
         for &(offset, length) in ranges {
-            self.write_range(file, (offset, length), reason, (&mut reads, &mut runs))?;
+            self.write_range(file, (offset, length), (reason, log), (&mut reads, &mut runs))?;
         }
         self.resize(now, file, grown(self.size(file), ranges, reason));
         self.changed(now);
@@ -398,24 +395,21 @@ impl Filesystem for F2fs {
     }
 
     fn sync(&mut self, now: Nanos, file: Option<FileId>, data_only: bool) -> Plan {
-        let Some(file) = file else { return self.checkpoint(now) };
-        let mut plan = Plan::new();
-        let Some(inode) = self.files.get_mut(&file.0) else { return plan };
-        let mut nodes = inode.dirty.clone();
-        let inode_too = inode.touched && !data_only && (self.in_place || nodes.is_empty());
-        if inode_too {
-            nodes.insert(0);
+        self.segments.now = now;
+        match file {
+            Some(file) => self.sync_file(now, file, data_only),
+            None => self.checkpoint(now),
         }
-        if !data_only {
-            inode.touched = false;
-        }
-        if !nodes.is_empty() {
-            plan.then_plan(self.make_room(now));
-            plan.then_writes(self.write_nodes(file.0, &nodes));
-            self.changed(now);
-        }
-        plan.then_flush(self.fsync_barrier);
-        plan
+    }
+
+    fn write_atomically(
+        &mut self,
+        now: Nanos,
+        file: FileId,
+        pages: &[u64],
+    ) -> Result<Plan, NoSpace> {
+        self.segments.now = now;
+        self.commit_pages(now, file, pages)
     }
 
     fn next_tick(&self) -> Nanos {
@@ -423,18 +417,34 @@ impl Filesystem for F2fs {
     }
 
     fn tick(&mut self, now: Nanos) -> Plan {
+        self.segments.now = now;
         if self.checkpoint_due.is_some_and(|due| due <= now) {
             return self.checkpoint(now);
         }
         Plan::new()
     }
 
+    fn next_rest(&self, quiet: &Quiet) -> Nanos {
+        self.next_discards(quiet).min(self.next_cleaning(quiet))
+    }
+
+    fn rest(&mut self, quiet: &Quiet) -> Plan {
+        self.segments.now = quiet.now;
+        if self.next_discards(quiet) <= quiet.now {
+            return self.discard_some();
+        }
+        if self.next_cleaning(quiet) <= quiet.now {
+            return self.clean_at_rest(quiet.now);
+        }
+        Plan::new()
+    }
+
     fn trim(&mut self) -> (Plan, Bytes) {
         // A trim begins with a checkpoint, which frees deleted segments.
-        let mut plan = self.checkpoint(Nanos::ZERO);
+        let mut plan = self.checkpoint(self.segments.now);
         let segments = std::mem::take(&mut self.untrimmed);
-        let free: BTreeSet<Segment> = self.segments.free_list().collect();
-        let runs = self.segment_runs(segments.intersection(&free).copied());
+        let free = segments.into_iter().filter(|segment| self.segments.is_free(*segment));
+        let runs = self.segment_runs(free);
         let discarded = runs.iter().map(|run| run.length).sum();
         plan.then(runs.into_iter().map(BlockRequest::Discard).collect());
         (plan, Bytes(discarded))

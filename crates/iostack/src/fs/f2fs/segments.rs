@@ -1,6 +1,8 @@
-//! The main area: segments of blocks, filled by a few logs at once.
+//! The main area: segments of blocks, filled by six logs at once.
 
 use std::collections::BTreeSet;
+
+use flashlag_units::Nanos;
 
 use crate::fs::map::Block;
 
@@ -36,18 +38,33 @@ pub(super) enum Owner {
     Node { file: u32, node: u32 },
 }
 
-/// The logs of this model; F2FS has six.
+/// The six logs of F2FS (`active_logs=6`), by how soon their blocks are expected to change again
+/// (`__get_segment_type_6`). Not modelled: the log of nodes that point to nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Log {
-    /// Data.
-    Data,
-    /// Nodes.
-    Node,
-    /// Blocks moved by cleaning.
-    Cold,
+    /// Names of directories, databases, and files with few dirty pages.
+    HotData,
+    /// Other data.
+    WarmData,
+    /// Pictures, music and films, and data moved by cleaning.
+    ColdData,
+    /// Nodes of directories.
+    HotNode,
+    /// Nodes of files.
+    WarmNode,
 }
 
-const LOGS: usize = 3;
+impl Log {
+    const ALL: [Log; LOGS] =
+        [Log::HotData, Log::WarmData, Log::ColdData, Log::HotNode, Log::WarmNode];
+
+    /// Whether it is a log of data.
+    const fn is_data(self) -> bool {
+        matches!(self, Log::HotData | Log::WarmData | Log::ColdData)
+    }
+}
+
+const LOGS: usize = 5;
 const NOTHING: u32 = u32::MAX;
 const IS_NODE: u32 = 1 << 31;
 
@@ -65,6 +82,14 @@ pub(super) struct Segments {
     owners: Vec<(u32, u32)>,
     valid: Vec<u16>,
     open: [Option<LogPosition>; LOGS],
+    /// The log that filled each segment last.
+    filled_by: Vec<Log>,
+    /// When a block of each segment was last written or freed.
+    modified: Vec<Nanos>,
+    /// The time of the call that is being carried out.
+    pub(super) now: Nanos,
+    /// Whether a block was freed since cleaning last found nothing to do.
+    pub(super) has_new_holes: bool,
     free: BTreeSet<Segment>,
     /// Segments emptied since the last checkpoint, which will free them.
     prefree: BTreeSet<Segment>,
@@ -83,6 +108,10 @@ impl Segments {
             owners: vec![(NOTHING, 0); segments as usize * SEGMENT as usize],
             valid: vec![0; segments as usize],
             open: [None; LOGS],
+            filled_by: vec![Log::WarmData; segments as usize],
+            modified: vec![Nanos::ZERO; segments as usize],
+            now: Nanos::ZERO,
+            has_new_holes: false,
             free: (0..segments).map(Segment).collect(),
             prefree: BTreeSet::new(),
             changed: BTreeSet::new(),
@@ -128,6 +157,7 @@ impl Segments {
         };
         let segment = Segment::of(block);
         self.valid[segment.index()] += 1;
+        self.modified[segment.index()] = self.now;
         self.changed.insert(segment);
         self.used += 1;
         Some(block)
@@ -150,8 +180,8 @@ impl Segments {
         // A segment emptied while a log was in it is freed by the next checkpoint.
         let left = self.open[log as usize].take().map(|open| open.segment);
         self.prefree.extend(left.filter(|segment| self.valid[segment.index()] == 0));
-        let threads = self.free.len() <= self.thread_from && log != Log::Cold;
-        let threaded = if threads { self.fewest_valid() } else { None };
+        let threads = self.free.len() <= self.thread_from && log != Log::ColdData;
+        let threaded = if threads { self.to_thread(log) } else { None };
         let segment = match threaded {
             Some(segment) => segment,
             None => {
@@ -162,31 +192,61 @@ impl Segments {
                 segment
             }
         };
+        self.filled_by[segment.index()] = log;
         self.open[log as usize] =
             Some(LogPosition { segment, next: 0, threaded: threaded.is_some() });
         Some(())
     }
 
-    /// Blocks that the data log has passed in its segment; all of them if it fills holes.
-    pub(super) fn written_in_data_log(&self) -> u64 {
-        match self.open[Log::Data as usize] {
-            Some(open) if open.threaded => SEGMENT,
-            Some(open) => open.next,
-            None => 0,
-        }
+    /// Blocks that the data logs have passed in their segments; all of them in a segment whose
+    /// holes are filled.
+    pub(super) fn written_in_data_logs(&self) -> u64 {
+        let data = Log::ALL.into_iter().filter(|log| log.is_data());
+        let open = data.filter_map(|log| self.open[log as usize]);
+        open.map(|open| if open.threaded { SEGMENT } else { open.next }).sum()
     }
 
     fn is_open(&self, segment: Segment) -> bool {
         self.open.iter().flatten().any(|open| open.segment == segment)
     }
 
-    /// The segment in use with the fewest valid blocks and at least one hole.
-    pub(super) fn fewest_valid(&self) -> Option<Segment> {
-        let candidates = (0..self.valid.len() as u32).map(Segment).filter(|segment| {
+    /// Segments in use with at least one hole, but for those that logs are in.
+    fn with_holes(&self) -> impl Iterator<Item = Segment> {
+        (0..self.valid.len() as u32).map(Segment).filter(|segment| {
             let valid = u64::from(self.valid[segment.index()]);
             valid > 0 && valid < SEGMENT && !self.is_open(*segment)
-        });
-        candidates.min_by_key(|segment| self.valid[segment.index()])
+        })
+    }
+
+    /// The segment with holes that has the fewest valid blocks.
+    pub(super) fn fewest_valid(&self) -> Option<Segment> {
+        self.with_holes().min_by_key(|segment| self.valid[segment.index()])
+    }
+
+    /// The segment whose holes a log fills: of those that it filled itself, or else of its kind,
+    /// data or nodes, the one with the fewest valid blocks (`get_ssr_segment`).
+    fn to_thread(&self, log: Log) -> Option<Segment> {
+        let is_of_kind =
+            |segment: &Segment| self.filled_by[segment.index()].is_data() == log.is_data();
+        let key = |segment: &Segment| {
+            (self.filled_by[segment.index()] != log, self.valid[segment.index()])
+        };
+        self.with_holes().filter(is_of_kind).min_by_key(key)
+    }
+
+    /// The segment that is cheapest to clean for its age (`get_cb_cost`): few valid blocks, and
+    /// none written or freed for long.
+    pub(super) fn cheapest(&self) -> Option<Segment> {
+        let times = || self.with_holes().map(|segment| self.modified[segment.index()]);
+        let (oldest, newest) = (times().min()?, times().max()?);
+        let span = u128::from(newest.since(oldest).0).max(1);
+        let worth = |segment: &Segment| {
+            let used = u128::from(self.valid[segment.index()]) * 100 / u128::from(SEGMENT);
+            let since = self.modified[segment.index()].since(oldest);
+            let age = 100 - 100 * u128::from(since.0) / span;
+            100 * (100 - used) * age / (100 + used)
+        };
+        self.with_holes().max_by_key(|segment| (worth(segment), std::cmp::Reverse(*segment)))
     }
 
     /// Valid blocks of a segment.
@@ -202,6 +262,8 @@ impl Segments {
         *owner = (NOTHING, 0);
         let segment = Segment::of(block);
         self.valid[segment.index()] -= 1;
+        self.modified[segment.index()] = self.now;
+        self.has_new_holes = true;
         self.changed.insert(segment);
         self.used -= 1;
         if self.valid[segment.index()] == 0 && !self.is_open(segment) {
@@ -220,8 +282,8 @@ impl Segments {
         freed
     }
 
-    /// Free segments, ascending.
-    pub(super) fn free_list(&self) -> impl Iterator<Item = Segment> {
-        self.free.iter().copied()
+    /// Whether a segment is free.
+    pub(super) fn is_free(&self, segment: Segment) -> bool {
+        self.free.contains(&segment)
     }
 }

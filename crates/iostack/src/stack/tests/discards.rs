@@ -20,7 +20,7 @@ fn a_delete_discards_at_once_or_leaves_it_to_fstrim() {
     for (spec, at_once) in [
         ("ext4", false),
         ("ext4,discard", true),
-        ("f2fs", true),
+        ("f2fs,noipu", true),
         ("f2fs,nodiscard", false),
         ("raw", false),
         ("raw,discard", true),

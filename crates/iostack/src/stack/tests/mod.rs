@@ -8,6 +8,8 @@ mod costs;
 mod discards;
 mod durability;
 mod failures;
+mod pieces;
+mod rest;
 mod speeds;
 
 use flashlag_device::{Clock, Latency, RamDevice, Service, VirtualClock};

@@ -1,0 +1,83 @@
+//! Syncs of a file: fsync in its three modes, and atomic writes.
+
+use std::collections::BTreeSet;
+
+use flashlag_schema::target::FsyncMode;
+use flashlag_units::Nanos;
+
+use super::F2fs;
+use super::inode::node_of;
+use super::segments::Log;
+use crate::fs::{BLOCK, FileId, NoSpace};
+use crate::plan::{Plan, push_run};
+
+impl F2fs {
+    /// fsync or (`data_only`) fdatasync: the nodes that changed and a flush, as `f2fs_do_sync_file`
+    /// of Linux 6.12 sends them.
+    pub(super) fn sync_file(&mut self, now: Nanos, file: FileId, data_only: bool) -> Plan {
+        let mut plan = Plan::new();
+        let strict = self.fsync_mode == FsyncMode::Strict;
+        let Some(inode) = self.files.get_mut(&file.0) else { return plan };
+        // A new file in a directory that lost a name could come back without the loss
+        // (`CP_RECOVER_DIR`).
+        if strict && inode.fresh && self.unlinked {
+            inode.touched = false;
+            return self.checkpoint(now);
+        }
+        let mut nodes = inode.dirty.clone();
+        let inode_too = inode.touched && !data_only && (self.in_place || nodes.is_empty());
+        if inode_too {
+            nodes.insert(0);
+        }
+        if !data_only {
+            inode.touched = false;
+        }
+        inode.appended = false;
+        if nodes.is_empty() && !std::mem::take(&mut inode.unflushed) {
+            // Nothing was written since the last sync: nothing is flushed either.
+            return plan;
+        }
+        inode.unflushed = false;
+        if !nodes.is_empty() {
+            plan.then_plan(self.make_room(now));
+            plan.then_writes(self.write_nodes(file.0, &nodes));
+            self.changed(now);
+        }
+        plan.then_flush(self.barrier && self.fsync_mode != FsyncMode::NoBarrier);
+        plan
+    }
+
+    /// Writes pages of a file as one atomic write: all data is appended, to the hot log, and the
+    /// node that makes it valid follows a flush and is durable itself, in every mode but
+    /// `nobarrier`. Since Linux 5.19 the pages wait in a second inode whose blocks are swapped into
+    /// the file, before in memory: the same requests.
+    pub(super) fn commit_pages(
+        &mut self,
+        now: Nanos,
+        file: FileId,
+        pages: &[u64],
+    ) -> Result<Plan, NoSpace> {
+        let ranges: Vec<(u64, u64)> = pages.iter().map(|page| (page * BLOCK, BLOCK)).collect();
+        if pages.len() as u64 + self.fresh_nodes(file, &ranges) > self.left() {
+            return Err(NoSpace);
+        }
+        let mut plan = self.make_room(now);
+        let mut runs = Vec::new();
+        for page in pages {
+            let block = self.append_page(file.0, *page, Log::HotData)?;
+            push_run(&mut runs, self.place(block));
+        }
+        plan.then_writes(runs);
+        let mut nodes: BTreeSet<u32> = pages.iter().map(|page| node_of(*page)).collect();
+        if let Some(inode) = self.files.get_mut(&file.0) {
+            nodes.extend(&inode.dirty);
+            (inode.touched, inode.unflushed, inode.appended) = (false, false, false);
+        }
+        let last = nodes.pop_last();
+        plan.then_writes(self.write_nodes(file.0, &nodes));
+        let last = self.write_nodes(file.0, &last.into_iter().collect());
+        plan.then_seal(last, self.barrier);
+        self.changed(now);
+        Ok(plan)
+    }
+}
