@@ -91,6 +91,7 @@ impl Case {
             read_percent: 0,
             durability: if self.durable { Durability::Flush } else { Durability::None },
             arrivals: Arrivals::default(),
+            think: Nanos::ZERO,
             limits: Limits { time: Some(time), ..Limits::default() },
             seed: SEED,
             interval: Nanos::from_millis(100),

@@ -39,6 +39,7 @@ fn job(limits: Limits) -> Job {
         read_percent: 0,
         durability: Durability::Write,
         arrivals: Arrivals::default(),
+        think: Nanos::ZERO,
         limits,
         seed: 1,
         interval: Nanos::from_millis(100),

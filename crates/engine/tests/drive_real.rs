@@ -35,6 +35,7 @@ fn job(operation: IoOperation, pattern: Pattern, depth: u32, durability: Durabil
         read_percent: 0,
         durability,
         arrivals: Arrivals::default(),
+        think: Nanos::ZERO,
         limits: Limits { bytes: Some(Bytes::from_kib(512)), ..Limits::default() },
         seed: SEED,
         interval: Nanos::from_millis(100),

@@ -48,6 +48,7 @@ fn io(pattern: Pattern, block: Bytes) -> Io {
         direct: true,
         engine: EngineKind::Auto,
         arrivals: Arrivals::default(),
+        think: None,
         background: None,
         fresh: false,
         prepares: false,

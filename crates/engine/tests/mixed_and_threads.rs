@@ -36,6 +36,7 @@ fn job(ops: u64) -> Job {
         read_percent: 70,
         durability: Durability::None,
         arrivals: Arrivals::default(),
+        think: Nanos::ZERO,
         limits: Limits { bytes: Some(Bytes(ops * BLOCK.0)), ..Limits::default() },
         seed: 1,
         interval: Nanos::from_millis(10),

@@ -30,6 +30,7 @@ fn writes(depth: u32) -> Job {
         read_percent: 0,
         durability: Durability::None,
         arrivals: Arrivals::default(),
+        think: Nanos::ZERO,
         limits: Limits { bytes: Some(Bytes::from_kib(512)), ..Limits::default() },
         seed: 3,
         interval: Nanos::from_millis(100),

@@ -26,6 +26,7 @@ fn job(durability: Durability) -> Job {
         queue_depth: 1,
         durability,
         arrivals: Arrivals::default(),
+        think: Nanos::ZERO,
         limits: Limits { bytes: Some(SIZE), ..Limits::default() },
         read_percent: 0,
         threads: 1,

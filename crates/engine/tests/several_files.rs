@@ -120,6 +120,7 @@ fn random_writes_reach_every_file_and_every_byte_is_proved() {
             read_percent: 0,
             durability: Durability::None,
             arrivals: Arrivals::default(),
+            think: Nanos::ZERO,
             limits: Limits { bytes: Some(Bytes::from_mib(4)), ..Limits::default() },
             seed: 5,
             interval: Nanos::from_millis(100),

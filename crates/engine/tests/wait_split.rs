@@ -158,6 +158,7 @@ fn job(time: Nanos) -> Job {
         read_percent: 0,
         durability: flashlag_device::Durability::None,
         arrivals: Arrivals::default(),
+        think: Nanos::ZERO,
         limits: Limits { time: Some(time), ..Limits::default() },
         seed: 1,
         interval: Nanos::from_millis(100),

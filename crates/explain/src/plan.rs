@@ -1,6 +1,8 @@
 //! The scenario of a run, and the statements of its saves.
 
-use flashlag_schema::scenario::{JournalMode, Scenario, Statement, Step, Synchronous, Test};
+use flashlag_schema::scenario::{
+    JournalMode, Save, Scenario, Statement, Step, SyncCall, Synchronous, Test,
+};
 use flashlag_schema::{Operation, Phase, Run};
 
 /// The scenario of a run, where it can be read again.
@@ -32,12 +34,7 @@ impl Plan {
             return None;
         }
         match self.test(&phase.name) {
-            Some(Test::Save(save)) => Some(SaveKind {
-                statement: save.statement,
-                journal: save.journal,
-                synchronous: save.synchronous,
-                databases: save.databases,
-            }),
+            Some(Test::Save(save)) => Some(SaveKind::of_test(save)),
             _ => SaveKind::from_name(&phase.name),
         }
     }
@@ -63,9 +60,25 @@ pub struct SaveKind {
     pub synchronous: Synchronous,
     /// Databases changed by one save.
     pub databases: u32,
+    /// Statements in one transaction.
+    pub statements: u32,
+    /// The call by which SQLite makes a file durable.
+    pub sync_call: SyncCall,
 }
 
 impl SaveKind {
+    /// Of a test of a scenario.
+    pub fn of_test(save: &Save) -> SaveKind {
+        SaveKind {
+            statement: save.statement,
+            journal: save.journal,
+            synchronous: save.synchronous,
+            databases: save.databases,
+            statements: save.statements,
+            sync_call: save.sync_call,
+        }
+    }
+
     /// As [`Plan::save`], where it is asked for once only.
     pub fn of(run: &Run, phase: &Phase) -> Option<SaveKind> {
         // Views ask for each phase many times; reading the scenario again costs more than the rest.
@@ -95,7 +108,8 @@ impl SaveKind {
             Some(&"extra") => Synchronous::Extra,
             _ => Synchronous::Full,
         };
-        Some(SaveKind { statement, journal, synchronous, databases: 1 })
+        let (databases, statements, sync_call) = (1, 1, SyncCall::default());
+        Some(SaveKind { statement, journal, synchronous, databases, statements, sync_call })
     }
 
     /// Whether every commit is on storage when it returns.

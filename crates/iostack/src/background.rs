@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use flashlag_device::SyncCall;
 use flashlag_units::{Bytes, Nanos};
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
@@ -25,8 +26,10 @@ pub struct BackgroundJob {
     pub block: Bytes,
     /// Number of requests under way at once.
     pub depth: u32,
-    /// Whether each write is followed by an fdatasync.
-    pub durable: bool,
+    /// The call that follows each write; `None` if nothing makes a write durable.
+    pub durable: Option<SyncCall>,
+    /// Time between the end of a request and the begin of the next one in its place.
+    pub think: Nanos,
     /// Seed of the random addresses.
     pub seed: u64,
 }

@@ -94,9 +94,21 @@ fn io_cost(io: &Io) -> (Bytes, Nanos) {
         (_, Durability::None, Pattern::Random) => FASTEST_RANDOM,
         _ => FASTEST_DURABLE_4K.max(io.block.0.0 * 10_000),
     };
-    let by_time = bytes_in(fastest, time);
+    let by_time = bytes_in(fastest, time).min(between_rests(io, time));
     let written = io.bytes.map_or(by_time, |bytes| bytes.0.min(by_time));
     (written, time)
+}
+
+/// Bytes that a test moves at most if each operation is followed by its think time.
+fn between_rests(io: &Io, time: Nanos) -> Bytes {
+    let think = io.think.map(|think| think.0).unwrap_or_default();
+    match time.0.checked_div(think.0) {
+        Some(rests) => {
+            let ops = rests.saturating_add(1).saturating_mul(u64::from(io.in_flight()));
+            Bytes(ops.saturating_mul(io.block.0.0))
+        }
+        None => Bytes(u64::MAX),
+    }
 }
 
 /// Bytes that a mixed test writes at most of `moved` bytes: its expected share and five standard
@@ -110,10 +122,16 @@ fn written_of(io: &Io, moved: Bytes) -> Bytes {
 }
 
 fn save_cost(save: &Save) -> (Bytes, Nanos) {
-    let time = save.time.map_or(Nanos::from_secs(30), |time| time.0);
+    let think = save.think.map(|think| think.0).unwrap_or_default();
+    let rests = Nanos(think.0.saturating_mul(save.saves.unwrap_or_default()));
+    let time = save.time.map_or(Nanos::from_secs(30).plus(rests), |time| time.0);
     let scheduled = save.arrivals.per_second.map(|rate| (rate * time.as_secs_f64()) as u64);
-    let saves = save.saves.or(scheduled).unwrap_or(10_000 * (time.0 / 1_000_000_000));
-    let bytes_per_save = PAGES_PER_SAVE * PAGE + 2 * save.row.0.0;
+    let between_rests = time.0.checked_div(think.0).map(|rests| rests.saturating_add(1));
+    let by_time = (10_000 * (time.0 / 1_000_000_000)).min(between_rests.unwrap_or(u64::MAX));
+    let saves = save.saves.or(scheduled).unwrap_or(by_time);
+    // Rows of one transaction share pages, but never more than if each were a save.
+    let rows = u64::from(save.statements);
+    let bytes_per_save = (PAGES_PER_SAVE * PAGE + 2 * save.row.0.0).saturating_mul(rows);
     let databases = u64::from(save.databases);
     (Bytes(saves.saturating_mul(bytes_per_save).saturating_mul(databases)), time)
 }

@@ -1,4 +1,4 @@
-use flashlag_units::{Bytes, Nanos};
+use flashlag_units::{Bytes, Nanos, per_second};
 use serde::{Deserialize, Serialize};
 
 use crate::histogram::{LatencySummary, StoredHistogram};
@@ -39,6 +39,10 @@ pub struct Phase {
     pub engine: EngineKind,
     /// Whether the next operation waits for the last (closed loop); else a schedule gives its start.
     pub closed_loop: bool,
+    /// Time in which the app did something else between operations, by the scenario (closed loop
+    /// only).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub think: Option<Think>,
     /// The name of the workload that ran beside it, if one did; of a mixed test its other half.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub background: Option<String>,
@@ -48,7 +52,7 @@ pub struct Phase {
     pub ops: u64,
     /// Bytes moved by them.
     pub bytes: Bytes,
-    /// Duration, final flush included.
+    /// Duration, final flush and think times included.
     pub elapsed_ns: Nanos,
     /// How long the one flush at its end took, where writes were not durable each. It is in the
     /// elapsed time, and so in the rates, but in no latency and in no interval.
@@ -130,6 +134,26 @@ impl Phase {
         self.queue_depth.max(1).saturating_mul(self.threads.max(1))
     }
 
+    /// Whether its rate is set by the scenario and not by the storage alone: by a schedule, or by think
+    /// times between operations.
+    pub fn is_paced(&self) -> bool {
+        !self.closed_loop || self.think.is_some()
+    }
+
+    /// The sum of the think times within it, of all slots.
+    pub fn thought(&self) -> Nanos {
+        self.think.map_or(Nanos::ZERO, |think| think.total_ns)
+    }
+
+    /// Operations a second of the time that is no think time.
+    pub fn served_per_sec(&self) -> f64 {
+        if self.think.is_none() {
+            return self.ops_per_sec;
+        }
+        let each = Nanos(self.thought().0 / u64::from(self.in_flight()));
+        per_second(self.ops, self.elapsed_ns.saturating_since(each)).unwrap_or_default()
+    }
+
     /// Whether it is one durable 4 KiB random write at a time: the headline test.
     pub fn is_durable_write(&self) -> bool {
         self.operation == Operation::RandomWrite
@@ -147,6 +171,19 @@ impl Phase {
 pub struct Mixed {
     /// How many in a hundred operations of the test read, on average.
     pub read_percent: u32,
+}
+
+/// Time in which the app does something else between operations. In no latency and no interval's
+/// latencies; in the elapsed time, and so in the rates.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Think {
+    /// After each operation, before the next begins in its place.
+    pub each_ns: Nanos,
+    /// All rests during the phase, with how late each ended; of several operations in flight, the sum.
+    /// The halves of a mixed test share it.
+    pub total_ns: Nanos,
 }
 
 fn one() -> u32 {

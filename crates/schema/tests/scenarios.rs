@@ -150,3 +150,62 @@ fn scenarios_from_before_threads_and_mixtures_keep_their_hash() {
     let json = serde_json::to_string(&plain.tests["t"]).unwrap();
     assert!(!json.contains("threads") && !json.contains("read_percent"), "{json}");
 }
+
+/// A scenario with one `[[save]]` that has these lines besides what it needs.
+fn saving(lines: &str) -> Result<Scenario, String> {
+    let text = format!(
+        "name = \"x\"\n[[save]]\nname = \"t\"\njournal = \"wal\"\nsaves = 10\n{lines}\n\
+         [[step]]\nmeasure = [\"*\"]\n"
+    );
+    Scenario::parse(&text, &[]).map_err(|error| error.to_string())
+}
+
+#[test]
+fn scenarios_from_before_think_times_statements_and_the_call_keep_their_hash() {
+    let plain = saving("").unwrap();
+    let given = saving("statements = 1\nsync_call = \"fdatasync\"").unwrap();
+    assert_eq!(plain.hash(), given.hash());
+    let json = serde_json::to_string(&plain.tests["t"]).unwrap();
+    for key in ["think", "statements", "sync_call"] {
+        assert!(!json.contains(key), "{json}");
+    }
+    for lines in ["statements = 2", "sync_call = \"fsync\"", "think = \"5ms\""] {
+        assert_ne!(plain.hash(), saving(lines).unwrap().hash(), "{lines}");
+    }
+    let io = with("operation = \"read\"").unwrap();
+    assert_ne!(io.hash(), with("operation = \"read\"\nthink = \"5ms\"").unwrap().hash());
+    assert!(!serde_json::to_string(&io.tests["t"]).unwrap().contains("think"));
+}
+
+#[test]
+fn each_call_of_a_list_makes_a_test_of_its_own() {
+    let text = "name = \"x\"\n[[save]]\nname = \"save_{sync_call}\"\njournal = \"wal\"\nsaves = 1\n\
+                sync_call = [\"fdatasync\", \"fsync\"]\n[[step]]\nmeasure = [\"*\"]\n";
+    let scenario = Scenario::parse(text, &[]).unwrap();
+    let names: Vec<&String> = scenario.tests.keys().collect();
+    assert_eq!(names, ["save_fdatasync", "save_fsync"]);
+}
+
+#[test]
+fn think_times_and_statements_that_mean_nothing_are_refused_with_the_reason() {
+    let paced = "think = \"5ms\"\narrivals = { per_second = 5.0 }";
+    for (lines, said) in [
+        (paced, "belongs to a closed loop"),
+        ("think = \"200000h\"", "ten years"),
+        ("statements = 0", "1 to 10000"),
+        ("statements = 10001", "1 to 10000"),
+        ("statement = \"delete\"\nstatements = 501", "at most half of rows"),
+        ("statement = \"delete\"\nrows = 3\nstatements = 3", "at most half of rows"),
+    ] {
+        let error = saving(lines).unwrap_err();
+        assert!(error.contains(said), "{lines}: {error}");
+    }
+    assert!(saving("think = \"0s\"\narrivals = { per_second = 5.0 }").is_ok());
+    assert!(saving("statement = \"delete\"\nrows = 3\nstatements = 2").is_ok());
+    let error = with(&format!("operation = \"read\"\n{paced}")).unwrap_err();
+    assert!(error.contains("belongs to a closed loop"), "{error}");
+    let fill = "name = \"x\"\n[[io]]\nname = \"f\"\noperation = \"write\"\n\
+                pattern = \"sequential\"\nblock = \"1MiB\"\nthink = \"1ms\"\n[[step]]\nfill = \"f\"\n";
+    let error = Scenario::parse(fill, &[]).unwrap_err().to_string();
+    assert!(error.contains("have no think"), "{error}");
+}

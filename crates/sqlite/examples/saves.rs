@@ -5,7 +5,7 @@
 use std::sync::atomic::AtomicBool;
 
 use flashlag_engine::ThreadWaitMeter;
-use flashlag_schema::scenario::{Arrivals, JournalMode, Save, Statement, Synchronous};
+use flashlag_schema::scenario::{Arrivals, JournalMode, Save, Statement, SyncCall, Synchronous};
 use flashlag_sqlite::{PreparedSaves, SaveJob, SaveWatch, SavesOutcome, remove_databases};
 use flashlag_stats::Percentile;
 use flashlag_units::{Bytes, Nanos, Text, per_second};
@@ -45,6 +45,8 @@ fn save(journal: JournalMode, saves: u64, databases: u32) -> Save {
         statement: Statement::Insert,
         journal,
         synchronous: Synchronous::Full,
+        sync_call: SyncCall::default(),
+        statements: 1,
         row: Text(Bytes(100)),
         rows: 1000,
         databases,
@@ -52,6 +54,7 @@ fn save(journal: JournalMode, saves: u64, databases: u32) -> Save {
         time: Some(Text(Nanos::from_secs(5))),
         min_saves: None,
         arrivals: Arrivals::default(),
+        think: None,
         background: None,
     }
 }

@@ -1,6 +1,6 @@
 //! Upper bounds of what SQLite writes, to take from a budget before it is written.
 
-use flashlag_schema::scenario::{JournalMode, Save};
+use flashlag_schema::scenario::{FIRST_ROWS, JournalMode, Save};
 use flashlag_units::Bytes;
 
 const PAGE: u64 = 4096;
@@ -11,17 +11,19 @@ const CHECKPOINT_PAGES: u64 = 1000;
 /// page; each once in the database and once in the journal.
 const PAGES_PER_CHANGE: u64 = 64;
 
-/// Rows of an update or delete job whose scenario sets none, so that there are rows to change.
-pub(crate) const FIRST_ROWS: u64 = 1000;
-
 /// Most bytes that one save writes, including a checkpoint that it triggers.
 pub fn most_of_a_save(save: &Save) -> Bytes {
     let row = save.row.0.0.saturating_mul(4);
+    let changes = (PAGES_PER_CHANGE * PAGE)
+        .saturating_add(row)
+        .saturating_mul(u64::from(save.statements.max(1)));
+    // A log is checkpointed with the transaction that fills it.
     let checkpoint = match save.journal {
+        JournalMode::Wal if save.statements > 1 => changes.saturating_add(CHECKPOINT_PAGES * PAGE),
         JournalMode::Wal => CHECKPOINT_PAGES * PAGE,
         _ => 0,
     };
-    let of_one = PAGES_PER_CHANGE * PAGE + row + checkpoint;
+    let of_one = changes.saturating_add(checkpoint);
     Bytes(of_one.saturating_mul(u64::from(save.databases.max(1))))
 }
 

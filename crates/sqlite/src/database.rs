@@ -96,6 +96,23 @@ impl Database {
         transaction.commit().map_err(failed)
     }
 
+    /// Begins a transaction of several statements, which [`Database::commit`] ends.
+    pub(crate) fn begin(&self) -> Result<(), SqliteError> {
+        self.execute("BEGIN IMMEDIATE", "begin a transaction in")
+    }
+
+    /// Commits the transaction.
+    pub(crate) fn commit(&self) -> Result<(), SqliteError> {
+        self.execute("COMMIT", "save to")
+    }
+
+    fn execute(&self, sql: &str, operation: &'static str) -> Result<(), SqliteError> {
+        // Prepared once for a connection.
+        let prepared = self.connection.prepare_cached(sql);
+        let done = prepared.and_then(|mut statement| statement.raw_execute());
+        done.map(drop).map_err(|error| self.failure(operation, &error))
+    }
+
     /// Sets journal mode and `synchronous` and reads them back; the result lists what SQLite did
     /// not accept.
     pub(crate) fn set_modes(&self, save: &Save) -> Result<Vec<Downgrade>, SqliteError> {
@@ -173,7 +190,7 @@ fn synchronous_level(synchronous: Synchronous) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use flashlag_schema::scenario::Arrivals;
+    use flashlag_schema::scenario::{Arrivals, SyncCall};
     use flashlag_units::Text;
 
     #[test]
@@ -183,6 +200,8 @@ mod tests {
             statement: Statement::Insert,
             journal: JournalMode::Wal,
             synchronous: Synchronous::Full,
+            sync_call: SyncCall::default(),
+            statements: 1,
             row: Text(Bytes(100)),
             rows: 0,
             databases: 1,
@@ -190,6 +209,7 @@ mod tests {
             time: None,
             min_saves: None,
             arrivals: Arrivals::default(),
+            think: None,
             background: None,
         };
         assert_eq!(downgrades(&save, "wal", 2), vec![]);

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use flashlag_device::{Clock, MonotonicClock};
 use flashlag_schema::Reading;
+use flashlag_schema::scenario::SyncCall;
 use rusqlite::OpenFlags;
 use rustix::fs::{AtFlags, Mode, OFlags, open, statat, unlinkat};
 use rustix::io::Errno;
@@ -11,6 +12,7 @@ use rustix::io::Errno;
 use crate::error::SqliteError;
 use crate::redirect::Redirection;
 use crate::storage::Storage;
+use crate::sync_vfs;
 use crate::thread_io::ThreadIo;
 use crate::writes::Writes;
 
@@ -23,6 +25,8 @@ pub(crate) struct Directory {
     path: PathBuf,
     opened: Arc<OwnedFd>,
     counter: ThreadIo,
+    /// The VFS for SQLite to open files with; `None` is SQLite's own.
+    vfs: Option<&'static str>,
     /// SQLite's own files are opened through the same descriptor.
     _held: Redirection,
 }
@@ -50,7 +54,17 @@ impl Directory {
 
     fn holding(path: PathBuf, opened: Arc<OwnedFd>) -> Directory {
         let held = Redirection::new(&path, Arc::clone(&opened));
-        Directory { path, opened, counter: ThreadIo::open(), _held: held }
+        Directory { path, opened, counter: ThreadIo::open(), vfs: None, _held: held }
+    }
+
+    /// The same directory whose files SQLite makes durable by this call.
+    ///
+    /// # Errors
+    /// If SQLite refuses the VFS that makes another call than SQLite was built with.
+    pub(crate) fn syncing(self, call: SyncCall) -> Result<Directory, SqliteError> {
+        let vfs = sync_vfs::for_call(call);
+        let vfs = vfs.map_err(|reason| SqliteError::wrong("open", &self.path, reason))?;
+        Ok(Directory { vfs, ..self })
     }
 }
 
@@ -60,7 +74,7 @@ impl Storage for Directory {
     }
 
     fn vfs(&self) -> Option<&'static str> {
-        None
+        self.vfs
     }
 
     fn open_flags(&self) -> OpenFlags {

@@ -71,9 +71,12 @@ pub struct SavesOutcome {
     /// All saves. Elapsed time and the times of intervals and stalls leave out pauses
     /// ([`SavesOutcome::top_ups`]).
     pub recorded: PhaseRecord,
-    /// States of this thread, without pauses and without waits for the schedule of an open loop, so
-    /// that blocked means blocked on storage. `None` without a meter.
+    /// States of this thread, without pauses, think times and waits for the schedule of an open loop,
+    /// so that blocked means blocked on storage. `None` without a meter.
     pub time: Option<WaitSplit>,
+    /// The sum of the rests between saves, which is in the elapsed time: think times, and how late each
+    /// ended.
+    pub thought: Nanos,
     /// Saves that made a lasting file larger than ever before.
     pub grew: Histogram,
     /// All other saves.

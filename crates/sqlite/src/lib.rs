@@ -3,7 +3,13 @@
 //! A *save* is one row inserted, updated or deleted by one transaction on each database of the job:
 //! an autocommit statement, prepared and bound before. Its latency is the time from the first
 //! statement's step to the end of the last one's; making and binding content, reading sizes and
-//! reading waits are outside of it.
+//! reading waits are outside of it. With several statements a save is one transaction of all of them on
+//! each database, from `BEGIN IMMEDIATE` to the end of `COMMIT`; content is then made and bound within it.
+//!
+//! # Durability
+//! Every file of SQLite is made durable by the scenario's `sync_call`. SQLite makes the one call that it
+//! was built with; the other is made by a variant of its `unix` VFS (`sync_vfs`). `PRAGMA fullfsync` is
+//! another matter, of macOS.
 //!
 //! Left as SQLite ships it, on purpose: `page_size` 4096, `wal_autocheckpoint` 1000 pages (the save
 //! that reaches it does the checkpoint, and its stall is part of the truth), `locking_mode` NORMAL,
@@ -25,7 +31,7 @@
 //! With a schedule, every save has an intended start, and its *response* counts from that. A slot
 //! is *missed* if its save began more than one mean period late, or was due but had not begun at
 //! the end: as in block I/O.
-// Allowed only in the module of callbacks that SQLite makes to the VFS.
+// Allowed only in modules that SQLite calls, or that call SQLite by its C interface.
 #![deny(unsafe_code)]
 
 mod bound;
@@ -44,12 +50,12 @@ mod rows;
 mod run;
 mod simulated;
 mod storage;
+mod sync_vfs;
 mod thread_io;
 mod vfs;
 mod writes;
 
 use flashlag_device::WaitMeter;
-use flashlag_schema::scenario::Durability;
 
 pub use bound::{most_of_a_save, most_to_prepare};
 pub use error::SqliteError;
@@ -58,13 +64,6 @@ pub use job::{OnInterval, SaveJob, SaveWatch, SavesOutcome, TopUps};
 pub use prepare::{PreparedSaves, remove_databases, remove_databases_on};
 pub use redirect::be_an_app;
 pub use vfs::Files;
-
-/// The call by which this build of SQLite makes a commit durable: `fdatasync` if it was compiled
-/// with `HAVE_FDATASYNC` (`.cargo/config.toml` asks for it), else `fsync`.
-pub fn sync_call() -> Durability {
-    let flags = option_env!("LIBSQLITE3_FLAGS").unwrap_or_default();
-    if flags.contains("HAVE_FDATASYNC") { Durability::Fdatasync } else { Durability::Fsync }
-}
 
 /// Whether this build of SQLite can commit by F2FS's atomic writes (`.cargo/config.toml` asks for it).
 pub fn has_atomic_writes() -> bool {

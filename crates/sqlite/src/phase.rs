@@ -1,5 +1,8 @@
 //! The measuring loop of saves.
 
+mod changes;
+mod pacing;
+
 use std::ops::ControlFlow;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,7 +11,7 @@ use flashlag_device::{
     Budget, Clock, SchedulerTimes, WaitMeter, WaitReading, WaitSampler, WaitWindow,
 };
 use flashlag_schema::Reading;
-use flashlag_schema::scenario::{Save, Statement};
+use flashlag_schema::scenario::Save;
 use flashlag_stats::{Histogram, OpTimes, Recorder, RecorderConfig, WaitSplit};
 use flashlag_units::{Bytes, Nanos};
 use flashlag_workload::Arrivals;
@@ -64,8 +67,11 @@ struct Phase<'a, M> {
     save_bytes: Bytes,
     saves: u64,
     intervals: usize,
-    /// Sum of waits for the schedule.
+    /// Sum of waits for the schedule and of think times.
     idle: Nanos,
+    /// The end of the last save, and the sum of think times.
+    last_ended: Option<Nanos>,
+    thought: Nanos,
     /// The scheduler's times during those waits and during pauses.
     outside: SchedulerTimes,
     top_ups: TopUps,
@@ -98,7 +104,12 @@ pub(crate) fn run<M: WaitMeter>(
         databases: &databases,
         statements,
         rows,
-        save_bytes: Bytes(content.row_bytes().0.saturating_mul(databases.len() as u64)),
+        save_bytes: Bytes(
+            content
+                .row_bytes()
+                .0
+                .saturating_mul(databases.len() as u64 * u64::from(save.statements)),
+        ),
         content,
         sizes,
         start,
@@ -110,6 +121,8 @@ pub(crate) fn run<M: WaitMeter>(
         saves: 0,
         intervals: 0,
         idle: Nanos::ZERO,
+        last_ended: None,
+        thought: Nanos::ZERO,
         outside: SchedulerTimes::default(),
         top_ups: TopUps::default(),
         topped_up: Writes::default(),
@@ -211,7 +224,8 @@ impl<M: WaitMeter> Phase<'_, M> {
             return Ok(Some(EndReason::Stopped));
         }
         let intended = self.arrivals.as_ref().map(Arrivals::peek);
-        let begins = intended.unwrap_or_default().max(self.clock.now());
+        let rested = self.rest_ends();
+        let begins = intended.or(rested).unwrap_or_default().max(self.clock.now());
         if self.limit_reached(begins) {
             return Ok(Some(EndReason::Limit));
         }
@@ -225,28 +239,25 @@ impl<M: WaitMeter> Phase<'_, M> {
         let Some(allowed) = self.reserve(most_of_a_save(self.save)) else {
             return Ok(Some(EndReason::OutOfBudget));
         };
-        self.bind()?;
-        if let Some(intended) = intended {
-            if !self.wait_until(intended) {
-                self.settle(allowed);
-                return Ok(Some(EndReason::Stopped));
-            }
-            self.take_slot(intended);
+        // The rows of a transaction of several statements are bound within it.
+        if self.save.statements == 1 {
+            let row = self.next_row()?;
+            (0..self.databases.len()).try_for_each(|index| self.bind(index, row))?;
+        }
+        if !self.wait_to_begin(intended, rested) {
+            self.settle(allowed);
+            return Ok(Some(EndReason::Stopped));
         }
         let now = self.clock.now();
         self.sampler.read_if_due(now, &self.clock);
         let from = self.sampler.last();
         let started = self.clock.now();
-        for (statement, database) in self.statements.iter_mut().zip(self.databases) {
-            self.storage.compute();
-            let changed =
-                statement.raw_execute().map_err(|error| database.failure("save to", &error))?;
-            if changed != 1 {
-                let reason = format!("{changed} rows were changed, not one");
-                return Err(SqliteError::wrong("save to", &database.path, reason));
-            }
+        match self.save.statements {
+            1 => (0..self.databases.len()).try_for_each(|index| self.execute(index))?,
+            statements => self.transaction(statements)?,
         }
         let ended = self.clock.now();
+        self.last_ended = Some(ended);
         let bytes = self.save_bytes;
         self.settle(allowed);
         self.record(OpTimes { intended, started, flush_from: None, ended, bytes }, from)?;
@@ -309,79 +320,6 @@ impl<M: WaitMeter> Phase<'_, M> {
         Some(split)
     }
 
-    /// Makes the content of the next save and binds it; SQLite copies it.
-    fn bind(&mut self) -> Result<(), SqliteError> {
-        let row = self.rows.next().ok_or_else(|| {
-            let path = self.databases.first().map(|database| database.path.clone());
-            let reason = "there is no row left to change".to_owned();
-            SqliteError::wrong("save to", &path.unwrap_or_default(), reason)
-        })?;
-        let generation = (self.saves as u32).wrapping_add(1);
-        for (statement, database) in self.statements.iter_mut().zip(self.databases) {
-            let failed = |error| database.failure("bind a row of", &error);
-            statement.raw_bind_parameter(1, row).map_err(failed)?;
-            if self.save.statement != Statement::Delete {
-                let content = self.content.of(database.index, row, generation);
-                statement.raw_bind_parameter(2, content).map_err(failed)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether no save may begin at `time`.
-    fn limit_reached(&self, time: Nanos) -> bool {
-        if self.save.saves.is_some_and(|saves| self.saves >= saves) {
-            return true;
-        }
-        let Some(limit) = self.save.time.map(|time| time.0) else { return false };
-        let elapsed = time.since(self.start);
-        let enough = self.save.min_saves.is_none_or(|saves| self.saves >= saves);
-        elapsed >= limit && (enough || elapsed.0 >= limit.0.saturating_mul(STRETCH))
-    }
-
-    /// Whether the phase is to end by time but no time passes, as on a free simulated device.
-    fn time_stands_still(&self) -> bool {
-        let endless = self.save.saves.is_none() && self.arrivals.is_none();
-        endless && self.saves >= STILL && self.clock.now() == self.start
-    }
-
-    /// Waits for the schedule; `false` if the job was stopped meanwhile.
-    fn wait_until(&mut self, intended: Nanos) -> bool {
-        if self.clock.now() >= intended {
-            return true;
-        }
-        let from = self.sampler.read(&self.clock);
-        loop {
-            let now = self.clock.now();
-            if now >= intended {
-                break;
-            }
-            if self.stop.load(Ordering::Relaxed) {
-                return false;
-            }
-            self.clock.pass_until(intended.min(now.plus(LOOK_UP)));
-        }
-        if let (Some(from), Some(to)) = (from, self.sampler.read(&self.clock)) {
-            // Late wake-ups belong to the save: only the time until the intended start is idle.
-            let idle = intended.saturating_since(from.at);
-            self.idle = self.idle.plus(idle);
-            let on_cpu = to.times.on_cpu.saturating_since(from.times.on_cpu).min(idle);
-            self.outside.on_cpu = self.outside.on_cpu.plus(on_cpu);
-        }
-        true
-    }
-
-    /// Uses a slot of the schedule, which is missed if its save begins more than a period late.
-    fn take_slot(&mut self, intended: Nanos) {
-        let late = self.clock.now().since(intended);
-        if let Some(arrivals) = &mut self.arrivals {
-            arrivals.next_time();
-            if late > arrivals.period() {
-                self.recorder.miss_slots(1);
-            }
-        }
-    }
-
     /// Puts deleted rows back in a pause; `false` if the budget does not allow it.
     fn top_up(&mut self) -> Result<bool, SqliteError> {
         let Some(allowed) = self.reserve(most_to_prepare(self.save)) else { return Ok(false) };
@@ -442,20 +380,6 @@ impl<M: WaitMeter> Phase<'_, M> {
         ended
     }
 
-    /// Counts slots of the schedule that were due before the end but never began.
-    fn count_unissued(&mut self, now: Nanos) {
-        let limit = self.save.time.map(|time| self.start.plus(time.0));
-        let end = limit.map_or(now, |limit| limit.min(now));
-        let left = self.save.saves.map_or(u64::MAX, |saves| saves.saturating_sub(self.saves));
-        let Some(arrivals) = &mut self.arrivals else { return };
-        let mut slots = 0;
-        while slots < left && arrivals.peek() < end {
-            arrivals.next_time();
-            slots += 1;
-        }
-        self.recorder.miss_slots(slots);
-    }
-
     fn finish(mut self, ended: EndReason, end: End) -> SavesOutcome {
         let End { at, time, writes } = end;
         self.count_unissued(at);
@@ -477,6 +401,7 @@ impl<M: WaitMeter> Phase<'_, M> {
             app_bytes: recorded.bytes,
             recorded,
             time,
+            thought: self.thought,
             grew: self.grew,
             in_place: self.in_place,
             page_bytes: bytes_of(&writes),

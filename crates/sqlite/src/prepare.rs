@@ -3,12 +3,11 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use flashlag_schema::scenario::{JournalMode, Save, Statement, Synchronous};
+use flashlag_schema::scenario::{FIRST_ROWS, JournalMode, Save, Statement, Synchronous};
 use flashlag_schema::{Downgrade, Reading};
 use flashlag_units::{Bytes, Nanos};
 use rustix::io::Errno;
 
-use crate::bound::FIRST_ROWS;
 use crate::content::Content;
 use crate::database::{CHUNK, Database, file_name, remove_files};
 use crate::directory::Directory;
@@ -46,7 +45,8 @@ impl<'a> PreparedSaves<'a> {
     /// # Errors
     /// If the directory can't be used or SQLite fails.
     pub fn prepare(job: &SaveJob<'a>, stop: &AtomicBool) -> Result<Self, SqliteError> {
-        PreparedSaves::prepare_in(Rc::new(Directory::open(job.directory)?), job, stop)
+        let storage = Directory::open(job.directory)?.syncing(job.save.sync_call)?;
+        PreparedSaves::prepare_in(Rc::new(storage), job, stop)
     }
 
     /// As [`PreparedSaves::prepare`], in a directory that is open: all files of SQLite are created
@@ -60,6 +60,7 @@ impl<'a> PreparedSaves<'a> {
         stop: &AtomicBool,
     ) -> Result<Self, SqliteError> {
         let storage = Directory::opened(job.directory, opened)?;
+        let storage = storage.syncing(job.save.sync_call)?;
         PreparedSaves::prepare_in(Rc::new(storage), job, stop)
     }
 
@@ -74,7 +75,7 @@ impl<'a> PreparedSaves<'a> {
         cpu: Nanos,
         stop: &AtomicBool,
     ) -> Result<Self, SqliteError> {
-        let storage = Simulated::mount(files, cpu, job.seed)?;
+        let storage = Simulated::mount(files, cpu, job)?;
         PreparedSaves::prepare_in(Rc::new(storage), job, stop)
     }
 
@@ -150,7 +151,7 @@ pub fn remove_databases(job: &SaveJob<'_>) -> Result<(), SqliteError> {
 /// # Errors
 /// If one exists and can't be removed.
 pub fn remove_databases_on(files: Box<dyn Files>, job: &SaveJob<'_>) -> Result<(), SqliteError> {
-    remove_in(&Simulated::mount(files, Nanos::ZERO, job.seed)?, job.save)
+    remove_in(&Simulated::mount(files, Nanos::ZERO, job)?, job.save)
 }
 
 fn remove_in(storage: &dyn Storage, save: &Save) -> Result<(), SqliteError> {

@@ -12,6 +12,7 @@
 //! which an app's SQLite does not ([`be_an_app`]).
 #![allow(unsafe_code)]
 
+use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_int, c_ulong, c_void};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
@@ -80,6 +81,34 @@ fn find(path: &CStr) -> Option<(RawFd, &CStr)> {
     })
 }
 
+thread_local! {
+    /// The descriptor that SQLite opened last on this thread; negative if none.
+    static OPENED: Cell<RawFd> = const { Cell::new(-1) };
+}
+
+/// Forgets which descriptor SQLite opened last on this thread.
+pub(crate) fn forget_opened() {
+    OPENED.set(-1);
+}
+
+/// The descriptor that SQLite opened on this thread since [`forget_opened`].
+pub(crate) fn opened() -> Option<RawFd> {
+    Some(OPENED.get()).filter(|file| *file >= 0)
+}
+
+/// The directory of a file of a redirected path.
+///
+/// # Safety
+/// `path` is null or a string that ends with a zero.
+pub(crate) unsafe fn directory_of(path: *const c_char) -> Option<RawFd> {
+    if path.is_null() {
+        return None;
+    }
+    // SAFETY: the caller's promise; the string outlives the call.
+    let text = unsafe { CStr::from_ptr(path) };
+    find(text).map(|(directory, _)| directory)
+}
+
 /// `open` for SQLite.
 ///
 /// # Safety
@@ -87,7 +116,7 @@ fn find(path: &CStr) -> Option<(RawFd, &CStr)> {
 unsafe extern "C" fn open(path: *const c_char, flags: c_int, mode: c_int) -> c_int {
     // SAFETY: the caller's promise; the string outlives the call.
     let text = unsafe { CStr::from_ptr(path) };
-    match find(text) {
+    let opened = match find(text) {
         Some((directory, name)) => {
             let flags = flags | libc::O_NOFOLLOW;
             // SAFETY: `name` ends with a zero and lives on; a descriptor that was closed is an
@@ -96,7 +125,9 @@ unsafe extern "C" fn open(path: *const c_char, flags: c_int, mode: c_int) -> c_i
         }
         // SAFETY: the caller's promise, passed on.
         None => unsafe { libc::open(path, flags, mode as libc::mode_t) },
-    }
+    };
+    OPENED.set(opened);
+    opened
 }
 
 /// `unlink` for SQLite.

@@ -65,6 +65,7 @@ pub fn closed_loop_phase(
         direct: true,
         engine: EngineKind::Psync,
         closed_loop: true,
+        think: None,
         background: None,
         began_ns: Nanos::ZERO,
         ops,

@@ -6,7 +6,8 @@
 //! was spent outside of what was timed, and the throughput is then the harness's. Saves prepare
 //! their rows outside of the timed part, and a writer without durability ends with one flush that
 //! belongs to no operation: for these only the upper bound holds. At depth N the latencies may
-//! add up to N times the elapsed time (Little's law).
+//! add up to N times the elapsed time (Little's law). Think times, which the scenario puts between
+//! operations, are added to the latencies.
 
 use flashlag_schema::scenario::Durability;
 use flashlag_schema::{Check, CheckId, Operation, Phase};
@@ -35,15 +36,17 @@ fn judge_phase(phase: &Phase) -> Finding {
         let detail = "It took no time that could be added up to.";
         return Finding::unknown(Some(phase), detail, "Run it longer (--set time=).");
     }
-    let part = share(latency_sum(phase).0, most);
+    let thought = phase.thought();
+    let part = share(latency_sum(phase).0.saturating_add(thought.0), most);
     let lower_bound_holds = phase.closed_loop
         && depth == 1
         && phase.mixed.is_none()
         && phase.operation != Operation::Save
         && (reads(phase) || phase.durable != Durability::None);
     let detail = format!(
-        "{} latencies take up {} of {}{}{}.",
+        "{} latencies{} take up {} of {}{}{}.",
         flashlag_units::count(phase.ops),
+        if thought.0 > 0 { format!(" and {thought} of think time") } else { String::new() },
         percent(part),
         phase.elapsed_ns,
         if depth > 1 { format!(" × {depth}") } else { String::new() },
@@ -92,7 +95,7 @@ fn contradiction(phase: &Phase) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use flashlag_schema::{CheckStatus, Mixed};
+    use flashlag_schema::{CheckStatus, Mixed, Think};
     use flashlag_units::Nanos;
 
     use super::*;
@@ -139,6 +142,21 @@ mod tests {
     }
 
     type Change = fn(&mut Phase);
+
+    #[test]
+    fn think_times_are_added_to_the_latencies() {
+        let mut case = Case::quiet();
+        let elapsed = case.phases[0].elapsed_ns;
+        case.phases[0].elapsed_ns = Nanos(elapsed.0 * 10);
+        assert_eq!(case.status(check), Some(CheckStatus::Fail));
+        let (each_ns, total_ns) = (Nanos(1), Nanos(elapsed.0 * 9));
+        case.phases[0].think = Some(Think { each_ns, total_ns });
+        assert_eq!(case.status(check), Some(CheckStatus::Pass));
+        // More than there was room for.
+        let total_ns = Nanos(elapsed.0 * 10);
+        case.phases[0].think = Some(Think { each_ns, total_ns });
+        assert_eq!(case.status(check), Some(CheckStatus::Fail));
+    }
 
     /// One phase whose latencies add up to `sum` within `elapsed`.
     fn filling(sum: Nanos, elapsed: Nanos) -> Case {

@@ -250,12 +250,12 @@ fn stalls_heading(all: &[PhaseStalls]) -> String {
     }
 }
 
-/// The changes of all phases, in the order of the run. Steady throughput of an open loop is left out: it
-/// is set by the schedule.
+/// The changes of all phases, in the order of the run. Steady throughput of a paced phase is left out: it
+/// is set by the schedule or by think times.
 pub fn changes(run: &Run) -> Vec<PhaseChange<'_>> {
     let phases = run.phases.iter().enumerate();
     let all = phases.flat_map(|(index, phase)| {
-        let shown = |change: &&Change| phase.closed_loop || !is_steadiness(change.kind);
+        let shown = |change: &&Change| !phase.is_paced() || !is_steadiness(change.kind);
         phase.changes.iter().filter(shown).map(move |change| PhaseChange {
             phase: index,
             title: phase_title(run, phase),

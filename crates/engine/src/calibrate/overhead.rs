@@ -29,6 +29,7 @@ pub(super) fn measure(time: Nanos) -> Reading<EngineOverhead> {
         read_percent: 0,
         durability: Durability::None,
         arrivals: Arrivals::default(),
+        think: Nanos::ZERO,
         limits: Limits { time: Some(time), ..Limits::default() },
         seed: 1,
         interval: time,

@@ -36,6 +36,8 @@ pub struct Job {
     pub durability: Durability,
     /// When operations begin.
     pub arrivals: Arrivals,
+    /// In a closed loop: how long a slot rests between an operation and the next.
+    pub think: Nanos,
     /// When it ends.
     pub limits: Limits,
     /// The seed of addresses, arrivals and payload.
@@ -87,6 +89,7 @@ impl Job {
             thread_spans: io.thread_spans,
             durability: durability_of(io.durable),
             arrivals: io.arrivals,
+            think: io.think.map(|think| think.0).unwrap_or_default(),
             limits: Limits {
                 bytes: io.bytes.map(|bytes| bytes.0),
                 time: io.time.map(|time| time.0),
@@ -164,9 +167,11 @@ pub struct JobOutcome {
     pub recorded: PhaseRecord,
     /// The same for reads and for writes alone, where the job did both.
     pub sides: Option<Box<Sides>>,
-    /// The split of this thread's time, from the first counted moment to the end; `None` without a
-    /// meter.
+    /// The split of this thread's time, from the first counted moment to the end, without think times;
+    /// `None` without a meter.
     pub time: Option<WaitSplit>,
+    /// The sum of the rests between operations, of all slots: think times, and how late each ended.
+    pub thought: Nanos,
     /// The time of the final flush, after writes that were not durable each.
     pub final_flush: Option<Nanos>,
     /// Bytes written and read, warm-up included.

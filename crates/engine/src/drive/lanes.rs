@@ -3,6 +3,7 @@ use flashlag_units::Nanos;
 use flashlag_workload::{Addresses, Arrivals, Mixture};
 
 use super::job::Job;
+use super::rests::Rests;
 
 /// Keeps the arrivals' random numbers apart from the addresses'.
 const ARRIVALS_STREAM: u64 = 0x6172_7269_7661_6c73;
@@ -20,6 +21,7 @@ pub(super) struct Lane {
     pub(super) arrivals: Option<Arrivals>,
     mixture: Option<Mixture>,
     pub(super) free: Vec<u32>,
+    pub(super) rests: Rests,
 }
 
 /// The lanes of a job on a device of `slots`: all of its threads, or the one that it is a part of.
@@ -63,6 +65,7 @@ impl Lane {
             arrivals: arrivals(job, thread, seed, start),
             mixture: mixed.then(|| Mixture::new(job.read_percent, seed ^ MIXTURE_STREAM)),
             free,
+            rests: Rests::default(),
         }
     }
 
@@ -131,6 +134,7 @@ mod tests {
             thread_spans: ThreadSpans::Disjoint,
             durability: Durability::None,
             arrivals: Schedule::default(),
+            think: Nanos::ZERO,
             limits: Limits::default(),
             seed: 1,
             interval: Nanos(1),

@@ -12,6 +12,11 @@
 //! intended time, or had not begun when the phase ended although its time had come; the latter are
 //! in no histogram, for they never ran.
 //!
+//! # Thinking
+//! With a think time each slot rests after its operation before the next begins in its place, as an
+//! app that does something else between two saves. A rest is in no latency; it is in the elapsed
+//! time, and [`JobOutcome::thought`] says how much of it. The device goes on meanwhile.
+//!
 //! # Ends
 //! A phase of writes that are not durable each ends with a flush, which is in the elapsed time but
 //! in no latency. Operations in flight at the end are waited for and recorded.
@@ -29,6 +34,7 @@ mod lanes;
 mod pending;
 mod phase;
 mod recording;
+mod rests;
 mod threads;
 mod together;
 mod verify;

@@ -1,4 +1,5 @@
 mod ending;
+mod thinking;
 
 use std::sync::atomic::Ordering;
 
@@ -16,6 +17,7 @@ use super::pending::{NO_BLOCK, NOTHING, Pending, next_generation};
 use super::recording::Recording;
 use super::together::SharedLimits;
 use super::verify::Generations;
+use thinking::Thinking;
 
 /// Runs `job` on `device` until a limit, an error, or until `watch` ends it.
 ///
@@ -100,6 +102,7 @@ struct Phase<'a, D, M> {
     /// When counting began; `None` during the warm-up.
     counted_from: Option<Nanos>,
     first_reading: Option<WaitReading>,
+    thinking: Thinking,
     /// Operations issued since counting began; before, those of the warm-up.
     issued: u64,
     max_ops: u64,
@@ -147,6 +150,7 @@ impl<'a, D: Device, M: WaitMeter> Phase<'a, D, M> {
             now: start,
             counted_from: None,
             first_reading: None,
+            thinking: Thinking::default(),
             issued: 0,
             max_ops: job.limits.ops(job.block).unwrap_or(u64::MAX),
             generation: 0,
@@ -176,6 +180,7 @@ impl<'a, D: Device, M: WaitMeter> Phase<'a, D, M> {
         let from = shared.unwrap_or(self.now);
         self.recording = Recording::new(self.job, from, live, self.together.is_some());
         self.first_reading = self.sampler.read(self.device.clock());
+        self.thinking = Thinking::default();
         let now = shared.unwrap_or_else(|| self.device.clock().now().max(self.now));
         self.recording.begin_at(now);
         self.counted_from = Some(now);
@@ -204,6 +209,11 @@ impl<'a, D: Device, M: WaitMeter> Phase<'a, D, M> {
     fn turn(&mut self) -> Result<bool, DeviceError> {
         let mut wait_until: Option<Nanos> = None;
         for lane in 0..self.lanes.len() {
+            if self.job.think > Nanos::ZERO
+                && let Some(ends) = self.end_rests(lane)
+            {
+                wait_until = Some(wait_until.map_or(ends, |first| first.min(ends)));
+            }
             while !self.lanes[lane].free.is_empty() {
                 match self.next(lane) {
                     Next::Now(intended) => self.issue(lane, intended)?,
@@ -217,7 +227,9 @@ impl<'a, D: Device, M: WaitMeter> Phase<'a, D, M> {
         }
         if let Some(time) = wait_until {
             self.device.reap(0, &mut self.completed)?;
-            if self.completed.is_empty() {
+            if self.completed.is_empty() && self.job.think > Nanos::ZERO {
+                self.think_until(time);
+            } else if self.completed.is_empty() {
                 self.device.wait_until(time);
             }
         } else if self.in_flight > 0 {
@@ -231,9 +243,7 @@ impl<'a, D: Device, M: WaitMeter> Phase<'a, D, M> {
     /// Whether and when the next operation may begin.
     #[inline]
     fn next(&mut self, lane: usize) -> Next {
-        // A limit in bytes does not count the warm-up.
-        let all_issued = self.issued >= self.max_ops && self.counted_from.is_some();
-        if all_issued || self.out_of_budget {
+        if self.all_issued() {
             return Next::Never;
         }
         let arrivals = self.lanes[lane].arrivals.as_ref();
@@ -255,6 +265,12 @@ impl<'a, D: Device, M: WaitMeter> Phase<'a, D, M> {
             self.late = true;
         }
         Next::Now(Some(intended))
+    }
+
+    /// Whether the limit in bytes, which does not count the warm-up, or the budget is used up.
+    #[inline]
+    fn all_issued(&self) -> bool {
+        (self.issued >= self.max_ops && self.counted_from.is_some()) || self.out_of_budget
     }
 
     /// Takes one of the operations that all threads of the test may do together. What is issued in
@@ -373,7 +389,10 @@ impl<'a, D: Device, M: WaitMeter> Phase<'a, D, M> {
         let Pending { lane, reads, intended, reading, sampled, block, generation } =
             self.pending[slot as usize];
         self.pending[slot as usize].block = NO_BLOCK;
-        self.lanes[lane].free.push(slot);
+        match self.job.think {
+            Nanos::ZERO => self.lanes[lane].free.push(slot),
+            _ => self.lanes[lane].rests.begin(ended, slot),
+        }
         self.in_flight -= 1;
         if !reads && let Some(generations) = &mut self.generations {
             match &result {

@@ -256,6 +256,7 @@ impl Coordinator<'_> {
         JobOutcome {
             sides,
             time: times.and_then(|times| times.into_iter().reduce(|sum, time| sum.plus(&time))),
+            thought: parts.iter().fold(Nanos::ZERO, |sum, part| sum.plus(part.thought)),
             final_flush: flushes.max().map(|flush| flush.min(after)),
             recorded,
             moved: sum(|part| part.moved),
@@ -330,6 +331,7 @@ mod tests {
             thread_spans: ThreadSpans::Disjoint,
             durability: flashlag_device::Durability::None,
             arrivals: Arrivals::default(),
+            think: Nanos::ZERO,
             limits,
             seed: 1,
             interval: Nanos::from_millis(10),

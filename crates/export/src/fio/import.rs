@@ -333,6 +333,7 @@ fn blank(name: String, job: &Value) -> Phase {
         direct: false,
         engine: EngineKind::Fio,
         closed_loop: true,
+        think: None,
         background: None,
         began_ns: Nanos::ZERO,
         ops: 0,

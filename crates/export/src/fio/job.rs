@@ -138,6 +138,9 @@ fn section(text: &mut String, io: &Io) {
         let poisson = io.arrivals.schedule == Schedule::Poisson;
         set(text, "rate_process", if poisson { "poisson" } else { "linear" });
     }
+    if let Some(think) = io.think.filter(|think| think.0 > Nanos::ZERO) {
+        set(text, "thinktime", think.0.0.div_ceil(1_000));
+    }
     limits(text, io);
     set(text, "stonewall", 1);
 }
@@ -193,6 +196,9 @@ fn remarks(text: &mut String, io: &Io) {
     }
     if io.arrivals.per_second.is_some() {
         comment(text, "flashlag counts from the intended start, fio from the actual one.");
+    }
+    if io.think.is_some() && io.queue_depth > 1 {
+        comment(text, "flashlag rests after each operation in its place, fio before any other.");
     }
     if let Some(background) = &io.background {
         comment(text, &format!("flashlag runs `{background}` beside it."));

@@ -1,6 +1,6 @@
 //! Running plans in time: those of the caller, of the kernel's threads and of background jobs.
 
-use flashlag_device::{Device, DeviceError, VirtualClock};
+use flashlag_device::{Device, DeviceError, SyncCall, VirtualClock};
 use flashlag_units::{Bytes, Nanos, never};
 use rustix::io::Errno;
 
@@ -143,13 +143,13 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         self.end_background();
         self.background = Some(RunningJob::new(job, self.now(), due));
         for _ in 0..job.depth.max(1) {
-            self.background_next()?;
+            self.background_next(Nanos::ZERO)?;
         }
         Ok(())
     }
 
-    /// Begins the next request of the background job.
-    fn background_next(&mut self) -> Result<(), DeviceError> {
+    /// Begins the next request of the background job, after it has thought for so long.
+    fn background_next(&mut self, think: Nanos) -> Result<(), DeviceError> {
         let Some(mut running) = self.background.take() else {
             never!("the next request of a background job that is not running");
             return Ok(());
@@ -159,11 +159,12 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
             self.background = Some(running);
             return Ok(());
         };
+        let due = due.max(self.now().plus(think));
         let mut plan = Plan::new();
         // A request that is not due yet waits; a late one begins at once.
         plan.then_compute(due.saturating_since(self.now()));
         let call = self.call_time(job.block.0, true);
-        plan.then_compute(self.cpus.beside(due.max(self.now()), call));
+        plan.then_compute(self.cpus.beside(due, call));
         let planned = self.background_plan(&job, running.address(), plan);
         let begun = planned.map(|plan| {
             let pid = self.spawn(plan);
@@ -199,8 +200,10 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         let Some(running) = &mut self.background else { return };
         let Some(index) = running.under_way.iter().position(|one| one.pid == pid) else { return };
         let job = running.job;
-        if job.writes && job.durable && !running.under_way[index].is_written {
-            self.background_sync(index, job.file);
+        if let Some(call) = job.durable.filter(|_| job.writes)
+            && !running.under_way[index].is_written
+        {
+            self.background_sync(index, job.file, call);
             return;
         }
         running.under_way.swap_remove(index);
@@ -211,15 +214,15 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         }
         running.total.ops += 1;
         running.total.bytes = running.total.bytes.plus(job.block);
-        let next = self.background_next();
+        let next = self.background_next(job.think);
         self.keep_error(next.err());
     }
 
     /// Begins the sync of a background write after its data was written, since a commit holds only
     /// what changed before it.
-    fn background_sync(&mut self, index: usize, file: FileId) {
+    fn background_sync(&mut self, index: usize, file: FileId, call: SyncCall) {
         let now = self.now();
-        let plan = self.fs.sync(now, Some(file), true);
+        let plan = self.fs.sync(now, Some(file), call == SyncCall::Data);
         let mut before = Plan::new();
         before.then_compute(self.cpus.beside(now, self.sync_time()));
         let pid = self.spawn_sync(before, plan);

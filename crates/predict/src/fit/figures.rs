@@ -110,8 +110,8 @@ fn value(phase: &Phase, statistic: Statistic) -> Option<f64> {
     match statistic {
         Statistic::P50 => latency(response_summary(phase).p50),
         Statistic::P99 => latency(response_summary(phase).p99),
-        // The rate of an open loop is set by its schedule, not by the device.
-        Statistic::Rate if phase.closed_loop => positive(phase.ops_per_sec),
+        // The rate of a paced phase is set by its schedule or its think times, not by the device alone.
+        Statistic::Rate if !phase.is_paced() => positive(phase.ops_per_sec),
         Statistic::Rate => None,
         Statistic::Band(band) => {
             let histogram = phase.response_histogram.as_ref().unwrap_or(&phase.histogram);

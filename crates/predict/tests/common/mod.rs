@@ -200,6 +200,7 @@ fn phase(
         },
         direct: true,
         engine: Default::default(),
+        think: None,
         closed_loop: match test {
             Test::Io(io) => io.arrivals.per_second.is_none(),
             Test::Save(save) => save.arrivals.per_second.is_none(),

@@ -7,7 +7,7 @@ use flashlag_engine::ThreadWaitMeter;
 use flashlag_lab::LabError;
 use flashlag_lab::guest::{self, Link, Orders};
 use flashlag_lab::protocol::{CrashCheck, Mount, Report, SaveOrder};
-use flashlag_schema::scenario::{Arrivals, Save, Statement};
+use flashlag_schema::scenario::{Arrivals, Save, Statement, SyncCall};
 use flashlag_sqlite::{PreparedSaves, SaveJob, SaveWatch, SqliteError, examine};
 use flashlag_stats::Recorder;
 use flashlag_units::{Bytes, Nanos, Text};
@@ -31,6 +31,8 @@ pub(super) fn save(order: &SaveOrder, link: &Link, orders: &Orders) -> Result<()
         statement: Statement::Insert,
         journal: order.journal,
         synchronous: order.synchronous,
+        sync_call: SyncCall::default(),
+        statements: 1,
         row: Text(Bytes(100)),
         rows: 0,
         databases: 1,
@@ -38,6 +40,7 @@ pub(super) fn save(order: &SaveOrder, link: &Link, orders: &Orders) -> Result<()
         time: None,
         min_saves: None,
         arrivals: Arrivals::default(),
+        think: None,
         background: None,
     };
     let job =

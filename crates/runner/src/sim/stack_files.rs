@@ -3,7 +3,7 @@
 use flashlag_device::{Clock, DeviceError};
 use flashlag_flash::FlashDevice;
 use flashlag_iostack::{FileId, Stack};
-use flashlag_schema::scenario::{Save, Statement};
+use flashlag_schema::scenario::{Save, Statement, SyncCall};
 use flashlag_sqlite::Files;
 use flashlag_units::{Bytes, Nanos};
 
@@ -45,9 +45,8 @@ impl Files for StackFiles {
         self.0.truncate(id(file), Bytes(size))
     }
 
-    fn sync(&self, file: u64) -> Result<(), DeviceError> {
-        // fdatasync: what Android's SQLite was built with, and ours is.
-        self.0.sync(id(file), true)
+    fn sync(&self, file: u64, call: SyncCall) -> Result<(), DeviceError> {
+        self.0.sync(id(file), call == SyncCall::Fdatasync)
     }
 
     fn sync_directory(&self) -> Result<(), DeviceError> {
@@ -82,6 +81,7 @@ pub(super) fn fits_memory(save: &Save) -> Result<(), String> {
     // A row's overhead in a page of SQLite.
     const BESIDE: u64 = 16;
     let inserted = save.saves.filter(|_| save.statement == Statement::Insert).unwrap_or(0);
+    let inserted = inserted.saturating_mul(u64::from(save.statements));
     // The number of saves is unknown if time ends the test.
     let inserted = if save.time.is_some() { 0 } else { inserted };
     let rows = save.rows.saturating_add(inserted);
@@ -174,7 +174,7 @@ mod tests {
         let between = flushes();
         assert!(between > before, "{between} flushes after {before}");
         files.write(file, 0, &[7; 4096]).unwrap();
-        files.sync(file).unwrap();
+        files.sync(file, SyncCall::Fdatasync).unwrap();
         assert!(flushes() > between, "{} flushes after {between}", flushes());
         assert!(files.clock().now() > begun);
     }

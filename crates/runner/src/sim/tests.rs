@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use flashlag_device::Budget;
+use flashlag_device::{Budget, SyncCall};
 use flashlag_engine::Job;
 use flashlag_schema::scenario::{Durability, Io, Scenario, Test};
 use flashlag_sqlite::SaveJob;
@@ -188,9 +188,12 @@ fn a_background_has_the_pattern_operation_and_durability_of_its_test() {
         assert_eq!((job.file, job.span, job.block), (file, Bytes(7), Bytes(4096)));
         (job.writes, job.random, job.durable)
     };
-    assert_eq!(of("durable"), (true, true, true));
-    assert_eq!(of("paced"), (true, false, false));
-    assert_eq!(of("reads"), (false, true, false));
+    assert_eq!(of("durable"), (true, true, Some(SyncCall::Data)));
+    assert_eq!(of("paced"), (true, false, None));
+    let fsync = Io { durable: Durability::Fsync, ..io(&work, "durable") };
+    let order = BackgroundOrder { io: &fsync, span: Bytes(7), seed: 3 };
+    assert_eq!(super::world::background_job(file, order).durable, Some(SyncCall::All));
+    assert_eq!(of("reads"), (false, true, None));
 }
 
 /// Writes at the device for ten durable writes over a file that is laid out.

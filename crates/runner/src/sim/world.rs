@@ -32,6 +32,11 @@ fn name_of(role: Role) -> &'static str {
     }
 }
 
+/// The call that follows a write of a test; a write that is durable by itself needs only its data.
+fn sync_of(io: &Io) -> SyncCall {
+    if io.durable == Durability::Fsync { SyncCall::All } else { SyncCall::Data }
+}
+
 pub(super) fn background_job(file: FileId, order: BackgroundOrder<'_>) -> BackgroundJob {
     let BackgroundOrder { io, span, seed } = order;
     BackgroundJob {
@@ -41,7 +46,8 @@ pub(super) fn background_job(file: FileId, order: BackgroundOrder<'_>) -> Backgr
         span,
         block: io.block.0,
         depth: io.queue_depth,
-        durable: io.durable != Durability::None,
+        durable: (io.durable != Durability::None).then(|| sync_of(io)),
+        think: io.think.map(|think| think.0).unwrap_or_default(),
         seed,
     }
 }
@@ -56,8 +62,8 @@ impl Simulation {
 
     /// One file as a device of `span` bytes.
     pub(super) fn device(&self, file: FileId, io: &Io, span: Bytes) -> StackFile<FlashDevice> {
-        let sync = if io.durable == Durability::Fsync { SyncCall::All } else { SyncCall::Data };
-        StackFile::new(&self.stack, file, span, io.block.0, io.in_flight(), io.direct, sync)
+        let (slots, sync) = (io.in_flight(), sync_of(io));
+        StackFile::new(&self.stack, file, span, io.block.0, slots, io.direct, sync)
             .with_threads(io.threads)
     }
 

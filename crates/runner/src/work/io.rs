@@ -11,7 +11,7 @@ use flashlag_units::{Bytes, Nanos};
 
 use super::changes::{UNTIL_STEADY_ROUND, changes_of};
 use super::halves::{Half, halves};
-use super::phase::{PhaseHead, PhaseTail, phase, without_stops};
+use super::phase::{PhaseHead, PhaseTail, phase, thinks, without_stops};
 use super::world::{Edge, OpenedDevice, TestJob};
 use super::{Hindrance, INTERVAL, Outcome, STALL_OVER, Work, World};
 use crate::direction::Direction;
@@ -112,9 +112,15 @@ impl<W: World> Work<W> {
                 self.keep_verified(&half.head, driven);
             }
             notes.extend(self.world.phase_note());
+            // A stop in a think time is in no wait of an operation.
+            let within = match half.head.think {
+                None => stopped,
+                Some(_) => half.recorded.stopped_in_stalls(),
+            };
             let tail = PhaseTail {
-                time: without_stops(driven.time, stopped),
+                time: without_stops(driven.time, within),
                 in_real_time: self.world.in_real_time(),
+                thought: driven.thought,
                 final_flush: driven.final_flush.filter(|_| writes),
                 stopped,
                 ledger: self.world.ledger((&before, &after), half.direction, half.moved),
@@ -193,6 +199,7 @@ pub(super) fn io_head(io: &Io, state: State, run: u32, began: Nanos) -> PhaseHea
         direct: io.direct,
         engine: io.engine,
         closed_loop: io.arrivals.per_second.is_none(),
+        think: thinks(io.think),
         background: io.background.clone(),
         began,
         stall_over: STALL_OVER,

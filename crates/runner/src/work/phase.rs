@@ -3,10 +3,10 @@
 use flashlag_schema::scenario::{Durability, EngineKind};
 use flashlag_schema::{
     Growth, GrowthPart, IntervalRecord, Lag, LatencySummary, Ledger, Mixed, Operation, Phase,
-    Reading, StallRecord, State, StoredHistogram, Time, WaitRecord,
+    Reading, StallRecord, State, StoredHistogram, Think, Time, WaitRecord,
 };
 use flashlag_stats::{Histogram, PhaseRecord, WaitSplit};
-use flashlag_units::{Bytes, Nanos, per_second};
+use flashlag_units::{Bytes, Nanos, Text, per_second};
 
 use super::Access;
 
@@ -39,6 +39,8 @@ pub struct PhaseHead {
     pub engine: EngineKind,
     /// Whether the next operation waits for the last.
     pub closed_loop: bool,
+    /// How long the app does something else after each operation.
+    pub think: Option<Nanos>,
     /// The background test.
     pub background: Option<String>,
     /// The phase's begin, from the start of the run.
@@ -69,6 +71,8 @@ pub struct PhaseTail {
     pub in_real_time: bool,
     /// Bytes and calls by layer.
     pub ledger: Ledger,
+    /// The sum of the rests between operations.
+    pub thought: Nanos,
     /// Time of the flush at the end, if there was one.
     pub final_flush: Option<Nanos>,
     /// Time in which this process stood still, if that was watched.
@@ -87,6 +91,7 @@ pub fn phase(head: PhaseHead, recorded: &PhaseRecord, tail: PhaseTail) -> Phase 
     let is_save = head.operation == Operation::Save;
     let open = !head.closed_loop;
     let felt = if open { &recorded.response } else { &recorded.latency };
+    let think = head.think.map(|each_ns| Think { each_ns, total_ns: tail.thought });
     Phase {
         ops,
         bytes: recorded.bytes,
@@ -117,7 +122,7 @@ pub fn phase(head: PhaseHead, recorded: &PhaseRecord, tail: PhaseTail) -> Phase 
         }),
         lag: is_save.then(|| Lag::of(felt)),
         cut_short: tail.cut_short,
-        notes: tail.notes,
+        notes: tail.notes.into_iter().chain(think.map(think_in_words)).collect(),
         name: head.name,
         state: head.state,
         run: head.run,
@@ -131,9 +136,24 @@ pub fn phase(head: PhaseHead, recorded: &PhaseRecord, tail: PhaseTail) -> Phase 
         direct: head.direct,
         engine: head.engine,
         closed_loop: head.closed_loop,
+        think,
         background: head.background,
         began_ns: head.began,
     }
+}
+
+/// A think time of a scenario, if it is any time at all.
+pub(super) fn thinks(think: Option<Text<Nanos>>) -> Option<Nanos> {
+    think.map(|think| think.0).filter(|think| *think > Nanos::ZERO)
+}
+
+/// What a reader of rates must know of think times.
+fn think_in_words(think: Think) -> String {
+    let Think { each_ns, total_ns } = think;
+    format!(
+        "{each_ns} of think time after each operation, {total_ns} together: in the elapsed time and in \
+         the rates, in no latency"
+    )
 }
 
 fn summary_if_any(histogram: &Histogram) -> Option<LatencySummary> {

@@ -9,7 +9,7 @@ use flashlag_stats::Recorder;
 use flashlag_units::{Bytes, Nanos};
 
 use super::changes::changes_of;
-use super::phase::{PhaseHead, PhaseTail, phase, without_stops};
+use super::phase::{PhaseHead, PhaseTail, phase, thinks, without_stops};
 use super::world::Edge;
 use super::{Hindrance, INTERVAL, Outcome, STALL_OVER, Work, World};
 use crate::direction::Direction;
@@ -102,8 +102,9 @@ impl<W: World> Work<W> {
             saved.recorded.take_stops(&stops);
             saved.recorded.stopped(&stops)
         });
-        // A stop while a save waited for its schedule is in no wait of a save.
-        let in_saves = if head.closed_loop { stopped } else { saved.recorded.stopped_in_stalls() };
+        // A stop while a save waited for its schedule or in a think time is in no wait of a save.
+        let always_saves = head.closed_loop && head.think.is_none();
+        let in_saves = if always_saves { stopped } else { saved.recorded.stopped_in_stalls() };
         let mut ledger = self.world.ledger((&before, &after), Direction::Write, saved.app_bytes);
         // The process's own counter has the background's bytes in it; SQLite's thread knows its own.
         ledger.syscall_bytes = saved.page_bytes;
@@ -116,6 +117,7 @@ impl<W: World> Work<W> {
         let tail = PhaseTail {
             time: without_stops(saved.time, in_saves),
             in_real_time: self.world.in_real_time(),
+            thought: saved.thought,
             final_flush: None,
             stopped,
             ledger,
@@ -157,6 +159,7 @@ fn save_head(save: &Save, state: State, run: u32, began: Nanos) -> PhaseHead {
         direct: false,
         engine: EngineKind::Sqlite,
         closed_loop: save.arrivals.per_second.is_none(),
+        think: thinks(save.think),
         background: save.background.clone(),
         began,
         stall_over: STALL_OVER,
@@ -168,6 +171,6 @@ fn durable(save: &Save) -> Durability {
     match (save.journal, save.synchronous) {
         // In WAL mode with NORMAL a commit is only written; a checkpoint makes it durable.
         (JournalMode::Wal, Synchronous::Normal) => Durability::None,
-        _ => flashlag_sqlite::sync_call(),
+        _ => save.sync_call.durability(),
     }
 }

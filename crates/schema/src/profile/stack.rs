@@ -21,7 +21,7 @@ pub struct StackModel {
     /// An fsync call, beside its I/O.
     #[serde(default)]
     pub sync_call: Text<Nanos>,
-    /// SQLite's own CPU time of a save in one database, beside its system calls.
+    /// SQLite's own CPU time of a statement of a save in one database, beside its system calls.
     #[serde(default)]
     pub save_cpu: Text<Nanos>,
     /// What a request through FUSE costs more: two context switches and a copy.

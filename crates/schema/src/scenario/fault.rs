@@ -157,6 +157,16 @@ pub enum Combination {
     /// Saves without an end.
     #[error("needs saves or time, else it would never end")]
     EndlessSaves,
+    /// Thinking on a schedule.
+    #[error(
+        "think belongs to a closed loop: with arrivals the schedule says when operations begin"
+    )]
+    ThinkOnSchedule,
+    /// More deletes in a transaction than may be gone of the rows.
+    #[error(
+        "statements of a delete must be at most half of rows, which are 1000 where none are given"
+    )]
+    DeletesAndRows,
     /// A step of no kind or of several.
     #[error("a step has exactly one of measure, fill, delete, trim, idle")]
     StepKind,

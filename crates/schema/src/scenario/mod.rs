@@ -22,6 +22,7 @@ pub use fault::{Combination, ScenarioFault};
 pub use hash::hash_of_text;
 pub use repeats::{Repeats, Stretch};
 pub use types::{
-    Arrivals, Io, IoOperation, JournalMode, Save, Scenario, Schedule, Statement, Step, Synchronous,
-    Test, ThreadSpans, Until,
+    Arrivals, Io, IoOperation, JournalMode, Save, Scenario, Schedule, Statement, Step, SyncCall,
+    Synchronous, Test, ThreadSpans, Until,
 };
+pub use validate::FIRST_ROWS;

@@ -8,8 +8,8 @@ use super::error::ScenarioError;
 use super::fault::{Combination, ScenarioFault};
 use super::settings::{substitute, typed_as};
 use super::types::{
-    Arrivals, Io, JournalMode, Save, Scenario, Statement, Step, Synchronous, Test, hundred_bytes,
-    one,
+    Arrivals, Io, JournalMode, Save, Scenario, Statement, Step, SyncCall, Synchronous, Test,
+    hundred_bytes, one,
 };
 use super::validate::validate;
 use crate::hint::with_hint;
@@ -79,7 +79,8 @@ impl<T: Copy> OneOrMany<T> {
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 struct SaveMatrix {
-    /// Its name in the run file. `{statement}`, `{journal}` and `{synchronous}` in it are replaced.
+    /// Its name in the run file. `{statement}`, `{journal}`, `{synchronous}` and `{sync_call}` in it
+    /// are replaced.
     name: String,
     /// What each save does.
     #[serde(default = "insert")]
@@ -89,6 +90,14 @@ struct SaveMatrix {
     /// SQLite's `synchronous`.
     #[serde(default = "full")]
     synchronous: OneOrMany<Synchronous>,
+    /// The system call by which SQLite makes a file durable. Phones and distributions build SQLite
+    /// with fdatasync; fsync commits the file's times as well.
+    #[serde(default = "fdatasync")]
+    sync_call: OneOrMany<SyncCall>,
+    /// Statements in one transaction, each of a row of its own: a save is that transaction.
+    #[serde(default = "one")]
+    #[cfg_attr(feature = "json-schema", schemars(range(min = 1, max = 10_000)))]
+    statements: u32,
     /// Bytes of content in a row, at most 1 MiB.
     #[serde(default = "hundred_bytes")]
     row: Text<Bytes>,
@@ -111,6 +120,10 @@ struct SaveMatrix {
     /// When saves begin.
     #[serde(default)]
     arrivals: Arrivals,
+    /// How long the app does something else after each save, before the next begins. In no latency,
+    /// but in the elapsed time and in the rate. Not with `arrivals`.
+    #[serde(default)]
+    think: Option<Text<Nanos>>,
     /// The name of an `[[io]]` that runs beside it.
     #[serde(default)]
     background: Option<String>,
@@ -122,6 +135,10 @@ fn insert() -> OneOrMany<Statement> {
 
 fn full() -> OneOrMany<Synchronous> {
     OneOrMany::One(Synchronous::Full)
+}
+
+fn fdatasync() -> OneOrMany<SyncCall> {
+    OneOrMany::One(SyncCall::Fdatasync)
 }
 
 /// One step: exactly one of `measure`, `fill`, `delete`, `trim`, `idle`.
@@ -254,29 +271,48 @@ fn expand(matrix: &SaveMatrix) -> Vec<Save> {
     for statement in matrix.statement.all() {
         for journal in matrix.journal.all() {
             for synchronous in matrix.synchronous.all() {
-                let name = matrix
-                    .name
-                    .replace("{statement}", &word(&statement))
-                    .replace("{journal}", &word(&journal))
-                    .replace("{synchronous}", &word(&synchronous));
-                saves.push(Save {
-                    name,
-                    statement,
-                    journal,
-                    synchronous,
-                    row: matrix.row,
-                    rows: matrix.rows,
-                    databases: matrix.databases,
-                    saves: matrix.saves,
-                    time: matrix.time,
-                    min_saves: matrix.min_saves,
-                    arrivals: matrix.arrivals,
-                    background: matrix.background.clone(),
-                });
+                for sync_call in matrix.sync_call.all() {
+                    saves.push(matrix.save(statement, journal, synchronous, sync_call));
+                }
             }
         }
     }
     saves
+}
+
+impl SaveMatrix {
+    /// One test of the matrix.
+    fn save(
+        &self,
+        statement: Statement,
+        journal: JournalMode,
+        synchronous: Synchronous,
+        sync_call: SyncCall,
+    ) -> Save {
+        let name = self
+            .name
+            .replace("{statement}", &word(&statement))
+            .replace("{journal}", &word(&journal))
+            .replace("{synchronous}", &word(&synchronous))
+            .replace("{sync_call}", &word(&sync_call));
+        Save {
+            name,
+            statement,
+            journal,
+            synchronous,
+            sync_call,
+            statements: self.statements,
+            row: self.row,
+            rows: self.rows,
+            databases: self.databases,
+            saves: self.saves,
+            time: self.time,
+            min_saves: self.min_saves,
+            arrivals: self.arrivals,
+            think: self.think,
+            background: self.background.clone(),
+        }
+    }
 }
 
 /// The word by which a unit variant is written in files.

@@ -96,7 +96,7 @@ pub struct Io {
     #[serde(default, skip_serializing_if = "ThreadSpans::is_default")]
     #[cfg_attr(feature = "json-schema", schemars(extend("default" = "disjoint")))]
     pub thread_spans: ThreadSpans,
-    /// How each write is made durable.
+    /// How each write is made durable; `fdatasync` and `fsync` are calls of their own, after it.
     #[serde(default)]
     pub durable: Durability,
     /// Whether the page cache is bypassed.
@@ -109,6 +109,10 @@ pub struct Io {
     /// When operations begin.
     #[serde(default)]
     pub arrivals: Arrivals,
+    /// How long the app does something else after each operation, before the next begins in its
+    /// place. In no latency, but in the elapsed time and in the rates. Not with `arrivals`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub think: Option<Text<Nanos>>,
     /// The name of an `[[io]]` that runs beside it.
     #[serde(default)]
     pub background: Option<String>,
@@ -162,6 +166,12 @@ pub struct Save {
     pub journal: JournalMode,
     /// SQLite's `synchronous`.
     pub synchronous: Synchronous,
+    /// The system call by which SQLite makes a file durable.
+    #[serde(default, skip_serializing_if = "SyncCall::is_default")]
+    pub sync_call: SyncCall,
+    /// Statements in one transaction, each of a row of its own.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub statements: u32,
     /// Bytes of content in a row.
     #[serde(default = "hundred_bytes")]
     pub row: Text<Bytes>,
@@ -183,6 +193,9 @@ pub struct Save {
     /// When saves begin.
     #[serde(default)]
     pub arrivals: Arrivals,
+    /// How long the app does something else after each save.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub think: Option<Text<Nanos>>,
     /// The name of an `[[io]]` that runs beside it.
     #[serde(default)]
     pub background: Option<String>,
@@ -339,6 +352,32 @@ pub enum Synchronous {
     Full,
     /// In WAL mode a commit is durable only after the next checkpoint.
     Normal,
+}
+
+/// The system call by which SQLite makes a file durable.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum SyncCall {
+    /// `fdatasync`, as Android and most distributions build SQLite (`HAVE_FDATASYNC`).
+    #[default]
+    Fdatasync,
+    /// `fsync`, as SQLite is built without options: commits the file's times as well.
+    Fsync,
+}
+
+impl SyncCall {
+    fn is_default(&self) -> bool {
+        *self == SyncCall::default()
+    }
+
+    /// The same call as the durability of a phase.
+    pub fn durability(self) -> Durability {
+        match self {
+            SyncCall::Fdatasync => Durability::Fdatasync,
+            SyncCall::Fsync => Durability::Fsync,
+        }
+    }
 }
 
 impl Test {

@@ -4,7 +4,7 @@ use flashlag_units::{Bytes, Nanos};
 
 use super::error::ScenarioError;
 use super::fault::{Combination, ScenarioFault};
-use super::types::{Arrivals, Io, IoOperation, Save, Step, Test, Until};
+use super::types::{Arrivals, Io, IoOperation, Save, Statement, Step, Test, Until};
 use crate::words::{Durability, EngineKind};
 
 /// Checks that the parts fit together, and drops steps that do nothing (`repeat = 0`, `idle = 0`).
@@ -99,6 +99,7 @@ fn check_io(io: &Io) -> Result<(), ScenarioFault> {
     if io.operation == IoOperation::Read && durable {
         return Err(Combination::DurableRead.into());
     }
+    check_think(io.think.map(|think| think.0), &io.arrivals)?;
     check_arrivals(&io.arrivals)
 }
 
@@ -131,6 +132,8 @@ fn check_threads(io: &Io) -> Result<(), ScenarioFault> {
 const LONGEST: Nanos = Nanos::from_secs(10 * 366 * 86_400);
 /// More operations no test makes.
 const MOST_OPS: u64 = 1_000_000_000_000;
+/// Rows to change where a scenario gives none.
+pub const FIRST_ROWS: u64 = 1000;
 /// More rows no database begins with.
 const MOST_ROWS: u64 = 100_000_000;
 
@@ -184,7 +187,28 @@ fn check_save(save: &Save) -> Result<(), ScenarioFault> {
     if save.saves.is_none() && save.time.is_none() {
         return Err(Combination::EndlessSaves.into());
     }
+    check_statements(save)?;
+    check_think(save.think.map(|think| think.0), &save.arrivals)?;
     check_arrivals(&save.arrivals)
+}
+
+fn check_statements(save: &Save) -> Result<(), ScenarioFault> {
+    if !(1..=10_000).contains(&save.statements) {
+        return Err(range("statements", save.statements, "1 to 10000"));
+    }
+    // Deleted rows are put back between transactions, once half of them are gone.
+    let rows = if save.rows > 0 { save.rows } else { FIRST_ROWS };
+    if save.statement == Statement::Delete && u64::from(save.statements) > rows.div_ceil(2) {
+        return Err(Combination::DeletesAndRows.into());
+    }
+    Ok(())
+}
+
+fn check_think(think: Option<Nanos>, arrivals: &Arrivals) -> Result<(), ScenarioFault> {
+    if think.is_some_and(|think| think > Nanos::ZERO) && arrivals.per_second.is_some() {
+        return Err(Combination::ThinkOnSchedule.into());
+    }
+    check_time("think", think)
 }
 
 fn check_arrivals(arrivals: &Arrivals) -> Result<(), ScenarioFault> {
@@ -223,6 +247,7 @@ fn check_step(step: &Step, tests: &BTreeMap<&str, &Test>) -> Result<(), Scenario
         }
         Step::Fill { test, .. } => match tests.get(test.as_str()) {
             Some(Test::Io(io)) if io.threads > 1 => Err(fill(test, "have threads = 1")),
+            Some(Test::Io(io)) if io.think.is_some() => Err(fill(test, "have no think")),
             Some(Test::Io(io)) if io.operation == IoOperation::Write => Ok(()),
             Some(_) => Err(fill(test, "be an [[io]] that writes")),
             None => Err(unknown_test(test, tests)),

@@ -34,6 +34,7 @@ pub(super) fn verify(phase: &Phase, target: TargetKind, figures: &mut Figures) {
     if phase.closed_loop && (response.is_some() || phase.missed_slots.is_some()) {
         figures.differs("closed_loop", "true", "false: it has a schedule's figures");
     }
+    verify_think(phase, figures);
     let Some(latency) = latency else { return };
     figures.same("ops", &phase.ops, &latency.count());
     for (at, part) in [("flush_histogram", &flush), ("response_histogram", &response)] {
@@ -53,6 +54,17 @@ pub(super) fn verify(phase: &Phase, target: TargetKind, figures: &mut Figures) {
     for (index, change) in phase.changes.iter().enumerate() {
         figures.at_most(&format!("changes[{index}].t_ns"), change.t_ns.0, phase.elapsed_ns.0);
     }
+}
+
+/// Think times fit into the elapsed time of all slots, and belong to a closed loop.
+fn verify_think(phase: &Phase, figures: &mut Figures) {
+    let Some(think) = phase.think else { return };
+    if !phase.closed_loop {
+        figures.differs("think", "given", "absent: a schedule says when operations begin");
+    }
+    let slots = u64::from(phase.in_flight());
+    let most = phase.elapsed_ns.0.saturating_mul(slots);
+    figures.at_most("think.total_ns", think.total_ns.0, most);
 }
 
 /// A histogram and its summary, which are both there or both absent.

@@ -10,6 +10,7 @@ use rusqlite::OpenFlags;
 use rustix::io::Errno;
 
 use crate::error::SqliteError;
+use crate::job::SaveJob;
 use crate::storage::Storage;
 use crate::vfs::{Files, MountGuard, NAME, register};
 use crate::writes::Writes;
@@ -26,10 +27,11 @@ impl Simulated {
     pub(crate) fn mount(
         files: Box<dyn Files>,
         cpu: Nanos,
-        seed: u64,
+        job: &SaveJob<'_>,
     ) -> Result<Simulated, SqliteError> {
         register().map_err(|reason| SqliteError::wrong("open", Path::new(NAME), reason))?;
-        Ok(Simulated { mounted: MountGuard::new(files, seed), cpu })
+        let mounted = MountGuard::new(files, job.seed).syncing(job.save.sync_call);
+        Ok(Simulated { mounted, cpu })
     }
 
     fn os(&self, operation: &'static str, name: &str, error: &DeviceError) -> SqliteError {

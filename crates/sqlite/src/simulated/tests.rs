@@ -1,11 +1,15 @@
 //! Saves in virtual time, on fake files.
 #![allow(clippy::unwrap_used, reason = "a test that can't go on fails")]
 
+mod transactions;
+
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use flashlag_device::NoWaitMeter;
-use flashlag_schema::scenario::{Arrivals, JournalMode, Save, Schedule, Statement, Synchronous};
+use flashlag_schema::scenario::{
+    Arrivals, JournalMode, Save, Schedule, Statement, SyncCall, Synchronous,
+};
 use flashlag_stats::Percentile;
 use flashlag_units::{Bytes, Nanos, Text};
 use rusqlite::Connection;
@@ -29,6 +33,8 @@ fn save(statement: Statement, journal: JournalMode, rows: u64, saves: Option<u64
         statement,
         journal,
         synchronous: Synchronous::Full,
+        sync_call: SyncCall::default(),
+        statements: 1,
         row: Text(Bytes(100)),
         rows,
         databases: 1,
@@ -36,6 +42,7 @@ fn save(statement: Statement, journal: JournalMode, rows: u64, saves: Option<u64
         time: None,
         min_saves: None,
         arrivals: Arrivals::default(),
+        think: None,
         background: None,
     }
 }

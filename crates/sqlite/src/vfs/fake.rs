@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use flashlag_device::{Clock, DeviceError, VirtualClock};
+use flashlag_schema::scenario::SyncCall;
 use flashlag_units::Nanos;
 use rustix::io::Errno;
 
@@ -123,8 +124,12 @@ impl Files for Fake {
         })
     }
 
-    fn sync(&self, file: u64) -> Result<(), DeviceError> {
-        self.note("sync", file, (0, 0));
+    fn sync(&self, file: u64, call: SyncCall) -> Result<(), DeviceError> {
+        let name = match call {
+            SyncCall::Fdatasync => "sync",
+            SyncCall::Fsync => "fsync",
+        };
+        self.note(name, file, (0, 0));
         self.0.clock.advance_to(self.0.clock.now().plus(SYNC));
         self.content(file, |_| Ok(()))
     }

@@ -100,10 +100,9 @@ impl VfsFile for StackFile {
         self.call(VfsErrorCode::IoTruncate, |mount| mount.files.truncate(self.file, size))
     }
 
-    /// Syncs as the `unix` VFS does: whatever is asked for, by the one call that SQLite was built
-    /// with; then, once for a new journal or log, the directory, whose errors are ignored.
+    /// Syncs as the `unix` VFS does: whatever is asked for, by one call for all; then, once for a new journal or log, the directory, whose errors are ignored.
     fn sync(&mut self, _options: SyncOptions) -> VfsResult<()> {
-        self.call(VfsErrorCode::IoSync, |mount| mount.files.sync(self.file))?;
+        self.call(VfsErrorCode::IoSync, |mount| mount.files.sync(self.file, mount.sync.get()))?;
         if std::mem::take(&mut self.name_is_new) {
             let _ = self.call(VfsErrorCode::IoDirectorySync, |mount| mount.files.sync_directory());
         }

@@ -1,6 +1,7 @@
 use std::fmt;
 
 use flashlag_device::{Clock, DeviceError};
+use flashlag_schema::scenario::SyncCall;
 use flashlag_units::Nanos;
 
 /// Files of a simulated phone, as a program uses them: names are plain, files are numbers.
@@ -37,8 +38,8 @@ pub trait Files: fmt::Debug {
     /// Sets the size of a file.
     fn truncate(&self, file: u64, size: u64) -> Result<(), DeviceError>;
 
-    /// Makes a file durable, by the call that SQLite was built with.
-    fn sync(&self, file: u64) -> Result<(), DeviceError>;
+    /// Makes a file durable by this call.
+    fn sync(&self, file: u64, call: SyncCall) -> Result<(), DeviceError>;
 
     /// Makes the directory durable.
     fn sync_directory(&self) -> Result<(), DeviceError>;

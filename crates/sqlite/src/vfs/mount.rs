@@ -4,6 +4,7 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use flashlag_device::DeviceError;
+use flashlag_schema::scenario::SyncCall;
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::SeedableRng;
 use rsqlite_vfs::{SystemErrorCode, VfsError, VfsErrorCode, VfsResult};
@@ -32,6 +33,8 @@ pub(super) struct Mount {
     pub(super) files: Box<dyn Files>,
     pub(super) random: RefCell<Pcg64Mcg>,
     pub(super) writes: Cell<Writes>,
+    /// The call by which files are made durable.
+    pub(super) sync: Cell<SyncCall>,
     databases: RefCell<BTreeMap<String, DatabaseState>>,
     failure: RefCell<Option<DeviceError>>,
 }
@@ -119,12 +122,19 @@ impl MountGuard {
             files,
             random: RefCell::new(Pcg64Mcg::seed_from_u64(seed)),
             writes: Cell::default(),
+            sync: Cell::default(),
             databases: RefCell::default(),
             failure: RefCell::default(),
         });
         let number = next_number();
         MOUNTS.with_borrow_mut(|mounts| mounts.insert(number, Rc::clone(&mount)));
         MountGuard { number, mount }
+    }
+
+    /// The same mount whose files are made durable by this call.
+    pub(crate) fn syncing(self, call: SyncCall) -> MountGuard {
+        self.mount.sync.set(call);
+        self
     }
 
     /// Path by which SQLite finds a file here.

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use flashlag_engine::ThreadWaitMeter;
-use flashlag_schema::scenario::{Arrivals, JournalMode, Save, Statement, Synchronous};
+use flashlag_schema::scenario::{Arrivals, JournalMode, Save, Statement, SyncCall, Synchronous};
 use flashlag_sqlite::{SaveJob, SaveWatch, SavesOutcome, run};
 use flashlag_units::{Bytes, Nanos, Text};
 use rusqlite::Connection;
@@ -37,6 +37,8 @@ pub fn save(statement: Statement, journal: JournalMode, rows: u64, saves: u64) -
         statement,
         journal,
         synchronous: Synchronous::Full,
+        sync_call: SyncCall::default(),
+        statements: 1,
         row: Text(Bytes(100)),
         rows,
         databases: 1,
@@ -44,6 +46,7 @@ pub fn save(statement: Statement, journal: JournalMode, rows: u64, saves: u64) -
         time: None,
         min_saves: None,
         arrivals: Arrivals::default(),
+        think: None,
         background: None,
     }
 }

@@ -140,12 +140,7 @@ fn title_of(test: &Test) -> String {
         Test::Io(io) => return test_title(&io.name),
         Test::Save(save) => save,
     };
-    let kind = SaveKind {
-        statement: save.statement,
-        journal: save.journal,
-        synchronous: save.synchronous,
-        databases: save.databases,
-    };
+    let kind = SaveKind::of_test(save);
     let what = if save.name.starts_with("save") { "save" } else { kind.statement_name() };
     let busy = if save.background.is_some() { ", busy" } else { "" };
     format!("{} {what}{busy}", brief(&save_label(&kind)))

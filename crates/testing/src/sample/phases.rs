@@ -167,6 +167,7 @@ fn assemble(spec: &Spec, began: Nanos, seen: &PhaseRecord, grown: (Histogram, Hi
         direct: !is_save,
         engine: if is_save { EngineKind::Sqlite } else { EngineKind::Psync },
         closed_loop: !open,
+        think: None,
         background: spec.background.map(str::to_owned),
         began_ns: began,
         ops,

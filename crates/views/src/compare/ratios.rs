@@ -32,14 +32,15 @@ pub fn ratios(
     let usable = (0..repeats.len()).filter(|index| is_usable(sides, *index));
     let prepared: Vec<SideData> =
         usable.filter_map(|of| SideData::of(of, &repeats[of], seed)).collect();
-    let open = repeats.iter().flatten().any(|(_, phase)| !phase.closed_loop);
+    let paced = repeats.iter().flatten().any(|(_, phase)| phase.is_paced());
     let saves = repeats.iter().flatten().any(|(_, phase)| phase.operation == Operation::Save);
     let mut ratios = Ratios::default();
     for (place, against) in prepared.iter().enumerate() {
         for of in &prepared[place + 1..] {
             for (figure, (kind, _)) in KINDS.iter().enumerate() {
-                // A schedule decides the throughput of an open loop.
-                if *kind == RatioKind::Throughput && open {
+                // A schedule decides the throughput of an open loop, and think times have a part in
+                // that of a closed one.
+                if *kind == RatioKind::Throughput && paced {
                     continue;
                 }
                 let pair = Pair { kind: *kind, of: of.subject, against: against.subject, saves };

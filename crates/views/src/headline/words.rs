@@ -154,7 +154,7 @@ enum Undone {
 pub fn recovery(run: &Run, subjects: &Subjects<'_>) -> Option<String> {
     let rate = |state: State| {
         let trusted = |phase: &&&Phase| phase.state == state && failures_of(run, phase).is_empty();
-        subjects.writes.iter().rev().find(trusted).map(|phase| phase.ops_per_sec)
+        subjects.writes.iter().rev().find(trusted).map(|phase| phase.served_per_sec())
     };
     let (new, full) = (rate(State::New)?, rate(State::Filled)?);
     if full >= 0.8 * new {

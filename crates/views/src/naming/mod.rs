@@ -3,7 +3,7 @@
 mod device;
 
 use flashlag_explain::SaveKind;
-use flashlag_schema::scenario::{JournalMode, Synchronous};
+use flashlag_schema::scenario::{JournalMode, SyncCall, Synchronous};
 use flashlag_schema::{Phase, Run, State, TargetKind};
 
 use crate::format::decapitalized;
@@ -97,12 +97,13 @@ fn is_number(text: &str) -> bool {
 }
 
 /// A test as the title of a row: `SQLite insert, WAL`, `SQLite insert beside another writer, WAL`,
-/// `4K rand write`.
+/// `SQLite insert after a rest, WAL`, `4K rand write`.
 pub fn row_title(run: &Run, phase: &Phase) -> String {
     let Some(kind) = SaveKind::of(run, phase) else { return test_title(&phase.name) };
     let beside = match (phase.background.is_some(), phase.closed_loop) {
         (true, _) => " beside another writer",
         (false, false) => " on a schedule",
+        (false, true) if phase.think.is_some() => " after a rest",
         (false, true) => "",
     };
     format!("SQLite {}{beside}, {}", kind.statement_name(), decapitalized(&save_label(&kind)))
@@ -119,14 +120,21 @@ pub fn subject_name(run: &Run, phase: &Phase) -> String {
 }
 
 /// A kind of save as a row's name: `Rollback journal`, `WAL`, `WAL, NORMAL`, `Rollback journal
-/// (truncate)`.
+/// (truncate)`; with several statements or another call than usual `WAL, 10 statements, fsync`.
 pub fn save_label(kind: &SaveKind) -> String {
-    let journal = journal_name(kind.journal);
+    let mut label = journal_name(kind.journal).to_owned();
     match kind.synchronous {
-        Synchronous::Full => journal.to_owned(),
-        Synchronous::Extra => format!("{journal}, EXTRA"),
-        Synchronous::Normal => format!("{journal}, NORMAL"),
+        Synchronous::Full => {}
+        Synchronous::Extra => label += ", EXTRA",
+        Synchronous::Normal => label += ", NORMAL",
     }
+    if kind.statements > 1 {
+        label += &format!(", {} statements", kind.statements);
+    }
+    if kind.sync_call != SyncCall::default() {
+        label += ", fsync";
+    }
+    label
 }
 
 /// A journal mode as a row's name.

@@ -1,7 +1,7 @@
 //! How a phase ends: what is in flight is waited for, what is not durable is flushed, and everything
 //! is read back where that was asked for.
 
-use flashlag_device::{Clock, Device, DeviceError, Durability, Op, Request, WaitMeter, WaitWindow};
+use flashlag_device::{Clock, Device, DeviceError, Durability, Op, Request, WaitMeter};
 use flashlag_units::{Bytes, Nanos};
 
 use super::Phase;
@@ -39,7 +39,7 @@ impl<D: Device, M: WaitMeter> Phase<'_, D, M> {
         }
         let now = self.device.clock().now();
         let time = match (self.first_reading, self.sampler.read(self.device.clock())) {
-            (Some(first), Some(last)) => Some(WaitWindow { from: first, to: last }.split()),
+            (Some(first), Some(last)) => Some(self.split_without_rests(first, last)),
             _ => None,
         };
         self.count_unissued(now);
@@ -49,10 +49,12 @@ impl<D: Device, M: WaitMeter> Phase<'_, D, M> {
         }
         let (recorded, sides) = self.recording.finish(now);
         let (moved, written, out_of_budget) = (self.moved, self.written, self.out_of_budget);
+        let thought = self.thinking.thought;
         JobOutcome {
             recorded,
             sides,
             time,
+            thought,
             final_flush,
             moved,
             written,

@@ -1,5 +1,7 @@
 //! Writers beside what is measured.
 
+use flashlag_device::SyncCall;
+
 use super::*;
 use crate::background::BackgroundJob;
 use crate::fs::FileId;
@@ -12,7 +14,8 @@ fn job(file: FileId) -> BackgroundJob {
         span: Bytes::from_mib(16),
         block: Bytes::from_kib(64),
         depth: 4,
-        durable: false,
+        durable: None,
+        think: Nanos::ZERO,
         seed: 1,
     }
 }
@@ -79,7 +82,7 @@ fn a_durable_writer_flushes_for_each_of_its_writes() {
         let stack = stack(spec);
         let file = laid_out(&stack, "beside", Bytes::from_mib(16));
         let cost = sent(&stack, || {
-            let one = BackgroundJob { durable: true, depth: 1, ..job(file) };
+            let one = BackgroundJob { durable: Some(SyncCall::Data), depth: 1, ..job(file) };
             stack.start_background(one).unwrap();
             stack.pass_until(stack.clock().now().plus(Nanos::from_secs(1)));
             let total = stack.end_background().unwrap();

@@ -1,5 +1,6 @@
 //! Failing devices: every sync reports the error, and nothing waits for ever.
 
+use flashlag_device::SyncCall;
 use flashlag_testing::{FaultDevice, Faults};
 use rustix::io::Errno;
 
@@ -72,7 +73,8 @@ fn a_background_job_on_a_device_that_is_gone_ends_and_time_goes_on() {
             span: Bytes::from_mib(1),
             block: Bytes(4096),
             depth: 4,
-            durable: true,
+            durable: Some(SyncCall::Data),
+            think: Nanos::ZERO,
             seed: 1,
         };
         stack.start_background(job).unwrap();

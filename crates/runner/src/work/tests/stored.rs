@@ -2,7 +2,7 @@
 
 use flashlag_engine::Verification;
 use flashlag_schema::scenario::Durability;
-use flashlag_schema::{ChangeKind, Operation};
+use flashlag_schema::{ChangeKind, Operation, Think};
 
 use super::*;
 
@@ -163,4 +163,31 @@ fn a_wait_of_more_than_a_frame_is_a_stall_and_an_interval_a_quarter_of_a_second(
     let ends: Vec<u64> =
         phase.intervals.iter().map(|interval| interval.t_ns.0 / 1_000_000).collect();
     assert_eq!(ends, [250, 400], "of 400 ms, before the flush at the end");
+}
+
+#[test]
+fn think_times_are_stored_beside_the_elapsed_time_that_contains_them() {
+    let think = "bytes = \"64KiB\"\nthink = \"3ms\"";
+    let text = steps("[[step]]\nmeasure = [\"small\"]\nstate = \"new\"\n");
+    let ran = ran(&text.replacen("bytes = \"64KiB\"", think, 1), MockWorld::default());
+    let phase = &ran.run.phases[0];
+    let (each_ns, total_ns) = (Nanos::from_millis(3), Nanos::from_millis(15 * 3));
+    assert_eq!(phase.think, Some(Think { each_ns, total_ns }));
+    // Sixteen operations, a rest between each two, and the flush.
+    assert_eq!(phase.elapsed_ns, Nanos(SERVICE.0 * 17).plus(total_ns));
+    assert_eq!(phase.served_per_sec(), 16.0 / 0.017);
+    assert!((phase.ops_per_sec - 16.0 / 0.062).abs() < 1e-9, "{}", phase.ops_per_sec);
+    let said = "3.0 ms of think time after each operation, 45 ms together";
+    assert!(phase.notes.iter().any(|note| note.contains(said)), "{:?}", phase.notes);
+}
+
+#[test]
+fn a_save_of_several_statements_by_fsync_is_stored_as_one() {
+    let changed = "statement = \"insert\"\nstatements = 4\nsync_call = \"fsync\"\nthink = \"1ms\"";
+    let text = steps("[[step]]\nmeasure = [\"save\"]\nstate = \"new\"\n");
+    let ran = ran(&text.replacen("statement = \"insert\"", changed, 1), MockWorld::default());
+    let phase = &ran.run.phases[0];
+    assert_eq!((phase.ops, phase.durable), (5, Durability::Fsync));
+    assert_eq!(phase.bytes, Bytes(5 * 4 * 100));
+    assert!(phase.thought() >= Nanos::from_millis(4), "SQLite is real here, and so is its clock");
 }

@@ -1,0 +1,74 @@
+//! Think times: slots that rest after an operation, and this thread that sleeps meanwhile.
+
+use flashlag_device::{Clock, Device, SchedulerTimes, WaitMeter, WaitReading};
+use flashlag_stats::WaitSplit;
+use flashlag_units::Nanos;
+
+use super::Phase;
+
+/// Interval at which a thread that sleeps looks at the stop flag.
+const LOOK_UP: Nanos = Nanos::from_millis(100);
+
+/// Time in which the app does something else, since counting began.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Thinking {
+    /// The sum of all rests that have ended, of all slots.
+    pub(super) thought: Nanos,
+    /// Time that this thread slept with nothing in flight, and its scheduler's times in that.
+    asleep: Nanos,
+    outside: SchedulerTimes,
+}
+
+impl<D: Device, M: WaitMeter> Phase<'_, D, M> {
+    /// Frees the slots of a lane whose rest is over; returns when the next rest ends, if an operation
+    /// may still begin then.
+    pub(super) fn end_rests(&mut self, lane: usize) -> Option<Nanos> {
+        let think = self.job.think;
+        self.lanes[lane].rests.next_end(think)?;
+        self.now = self.now.max(self.device.clock().now());
+        while let Some((from, slot)) = self.lanes[lane].rests.end_one(think, self.now) {
+            self.lanes[lane].free.push(slot);
+            // Of a rest across the end of the warm-up the part after that counts.
+            let counted = self.counted_from.map_or(from, |counted| counted.max(from));
+            let rested = self.now.saturating_since(counted);
+            self.thinking.thought = self.thinking.thought.plus(rested);
+        }
+        let ends = self.lanes[lane].rests.next_end(think)?;
+        let over = self.all_issued() || self.time_is_up(ends);
+        (!over).then_some(ends)
+    }
+
+    /// Lets time pass until a rest ends; at most until the stop flag is to be looked at.
+    pub(super) fn think_until(&mut self, time: Nanos) {
+        let until = time.min(self.now.plus(LOOK_UP));
+        let idle = self.in_flight == 0;
+        let from = if idle { self.sampler.read(self.device.clock()) } else { None };
+        self.device.wait_until(until);
+        if let Some(from) = from
+            && let Some(to) = self.sampler.read(self.device.clock())
+        {
+            self.slept(from, to);
+        }
+        self.now = self.now.max(self.device.clock().now());
+    }
+
+    /// A thread that wakes late has rested longer: nothing waited for the operation that follows.
+    fn slept(&mut self, from: WaitReading, to: WaitReading) {
+        let Thinking { asleep, outside, .. } = &mut self.thinking;
+        let (before, after) = (from.times, to.times);
+        *asleep = asleep.plus(to.at.saturating_since(from.at));
+        outside.on_cpu = outside.on_cpu.plus(after.on_cpu.saturating_since(before.on_cpu));
+        let runnable = after.runnable.saturating_since(before.runnable);
+        outside.runnable = outside.runnable.plus(runnable);
+    }
+
+    /// The split of this thread's time between two readings, without what it slept by itself.
+    pub(super) fn split_without_rests(&self, first: WaitReading, last: WaitReading) -> WaitSplit {
+        let Thinking { asleep, outside, .. } = self.thinking;
+        let on_cpu = last.times.on_cpu.saturating_since(first.times.on_cpu);
+        let runnable = last.times.runnable.saturating_since(first.times.runnable);
+        let elapsed = last.at.since(first.at).saturating_since(asleep);
+        let on_cpu = on_cpu.saturating_since(outside.on_cpu);
+        WaitSplit::of(elapsed, on_cpu, runnable.saturating_since(outside.runnable))
+    }
+}
