@@ -101,6 +101,10 @@ pub(crate) trait Filesystem: Debug {
     fn outgrows(&mut self, _file: FileId, _size: u64) -> bool {
         false
     }
+    /// Whether a buffered write that makes a file larger first writes the page with its old end.
+    fn writes_old_end(&self, _file: FileId) -> bool {
+        false
+    }
     /// Updates a file's modification time after a call that changed its data.
     fn touch(&mut self, now: Nanos, file: FileId);
     /// Makes a file (or with `None` the directory) durable, after its data was written. `data_only`

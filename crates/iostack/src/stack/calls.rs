@@ -218,6 +218,7 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
             self.cache.write(now, file, 0, true);
             plan.then_plan(self.write_back(file, (0, 1), 1, Reason::Writeback)?);
         }
+        plan.then_plan(self.write_old_end(file, offset + length)?);
         let now = self.now();
         for page in first..end {
             let promised = !self.fs.is_mapped(file, page);
@@ -235,6 +236,20 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
             plan.then_plan(self.write_back(victim, (0, u64::MAX), pages, Reason::Writeback)?);
         }
         Ok(plan)
+    }
+
+    /// Plan of writing the page with a file's end before a write makes it `larger`, where the
+    /// filesystem does so.
+    fn write_old_end(&mut self, file: FileId, larger: u64) -> Result<Plan, DeviceError> {
+        let (size, now) = (self.fs.size(file), self.now());
+        let page = size / BLOCK;
+        let is_cut = !size.is_multiple_of(BLOCK);
+        if larger <= size || !is_cut || !self.fs.writes_old_end(file) {
+            return Ok(Plan::new());
+        }
+        let promised = !self.fs.is_mapped(file, page);
+        self.cache.write(now, file, page, promised);
+        self.write_back(file, (page, page + 1), 1, Reason::Sync { pages: 1 })
     }
 
     /// Whether `fresh` more pages, and their maps, can be promised blocks. A promise must be kept

@@ -42,8 +42,6 @@ pub(super) struct Inode {
     pub(super) inline: bool,
     /// Whether blocks were written that no flush followed.
     pub(super) unflushed: bool,
-    /// Whether a data block got a new address since the file's nodes were last synced.
-    pub(super) appended: bool,
     /// Whether no checkpoint and no fsync has written the inode yet.
     pub(super) fresh: bool,
     /// How soon the data is expected to change, by the file's name.

@@ -7,8 +7,9 @@
 //! of the segment with the fewest valid blocks, discards of segments that a checkpoint freed,
 //! fstrim. `noipu` is a kernel before 3.17: it always appends, also direct writes; an fsync writes
 //! the changed node without the inode; and no data is inline. Inline data (files of up to 3,488
-//! bytes, in their inodes) moves to a block before a buffered write makes the file larger. Not
-//! modelled: separate logs for hot and cold data, indirect nodes, compression, background cleaning.
+//! bytes, in their inodes) moves to a block before a buffered write makes the file larger. While
+//! nothing else happens, discards and (`background_gc=on`) cleaning. Not modelled: indirect nodes,
+//! compression, age-threshold cleaning.
 
 mod checkpoint;
 mod clean;
@@ -155,7 +156,6 @@ impl F2fs {
                 inode.map.resize(page as usize + 1, HOLE);
             }
             self.promised += inode.change(node_of(page));
-            inode.appended = true;
             std::mem::replace(&mut inode.map[page as usize], block)
         });
         if let Some(old) = old.filter(|old| *old != HOLE) {
@@ -331,6 +331,12 @@ impl Filesystem for F2fs {
         outgrows && inode.size > 0
     }
 
+    fn writes_old_end(&self, file: FileId) -> bool {
+        // As counted on Linux 6.12: a page for each call that makes a file larger.
+        self.fsync_mode == FsyncMode::Strict
+            && self.files.get(&file.0).is_some_and(|inode| !inode.inline)
+    }
+
     fn locate(&self, file: FileId, offset: u64, length: u64) -> Vec<Run> {
         let Some(inode) = self.files.get(&file.0) else { return Vec::new() };
         map::locate(&inode.map, (offset, length), |block| self.place(block).offset)
@@ -378,7 +384,10 @@ impl Filesystem for F2fs {
             self.write_range(file, (offset, length), (reason, log), (&mut reads, &mut runs))?;
         }
         self.resize(now, file, grown(self.size(file), ranges, reason));
-        self.changed(now);
+        // Blocks written in place leave a checkpoint nothing to do.
+        if !self.segments.changed.is_empty() {
+            self.changed(now);
+        }
         plan.then(reads);
         plan.then_writes(runs);
         Ok(plan)

@@ -32,7 +32,6 @@ impl F2fs {
         if !data_only {
             inode.touched = false;
         }
-        inode.appended = false;
         if nodes.is_empty() && !std::mem::take(&mut inode.unflushed) {
             // Nothing was written since the last sync: nothing is flushed either.
             return plan;
@@ -71,7 +70,7 @@ impl F2fs {
         let mut nodes: BTreeSet<u32> = pages.iter().map(|page| node_of(*page)).collect();
         if let Some(inode) = self.files.get_mut(&file.0) {
             nodes.extend(&inode.dirty);
-            (inode.touched, inode.unflushed, inode.appended) = (false, false, false);
+            (inode.touched, inode.unflushed) = (false, false);
         }
         let last = nodes.pop_last();
         plan.then_writes(self.write_nodes(file.0, &nodes));
