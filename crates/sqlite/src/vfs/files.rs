@@ -32,7 +32,7 @@ pub trait Files: fmt::Debug {
         for (offset, from) in writes {
             self.write(file, *offset, from)?;
         }
-        self.sync(file)
+        self.sync(file, SyncCall::Fdatasync)
     }
 
     /// Sets the size of a file.
