@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc;
+use std::sync::{Mutex, PoisonError, mpsc};
 use std::thread;
 
 thread_local! {
@@ -57,40 +57,71 @@ pub(crate) fn in_order<T: Sync, R: Send, E>(
     if threads < 2 || IS_WORKER.get() {
         return items.iter().try_for_each(|item| done(work(item)));
     }
+    let results: Vec<Mutex<Option<R>>> = items.iter().map(|_| Mutex::new(None)).collect();
+    let slot = |index: usize| {
+        // A panic ends the whole scope.
+        results.get(index).map(|slot| slot.lock().unwrap_or_else(PoisonError::into_inner))
+    };
+    let mut outcome = Ok(());
+    let one = |index: usize| {
+        if let (Some(item), Some(mut slot)) = (items.get(index), slot(index)) {
+            *slot = Some(work(item));
+        }
+    };
+    side_by_side(threads, items.len(), &one, &mut |index| {
+        if let Some(result) = slot(index).and_then(|mut slot| slot.take()) {
+            outcome = done(result);
+        }
+        outcome.is_ok()
+    });
+    outcome
+}
+
+/// Calls `work` for each index below `count` on `threads` threads, and `done` on this one in the order of
+/// the indices; once it returns false, no further index is begun. Not generic: the program has it once.
+fn side_by_side(
+    threads: usize,
+    count: usize,
+    work: &(dyn Fn(usize) + Sync),
+    done: &mut dyn FnMut(usize) -> bool,
+) {
     let next = AtomicUsize::new(0);
     thread::scope(|scope| {
         let (send, receive) = mpsc::channel();
         for _ in 0..threads {
-            let (send, next, work) = (send.clone(), &next, &work);
+            let (send, next) = (send.clone(), &next);
             scope.spawn(move || {
                 IS_WORKER.set(true);
                 loop {
                     let index = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(item) = items.get(index) else { return };
+                    if index >= count {
+                        return;
+                    }
+                    work(index);
                     // The receiver is gone after an error.
-                    if send.send((index, work(item))).is_err() {
+                    if send.send(index).is_err() {
                         return;
                     }
                 }
             });
         }
         drop(send);
-        let mut waiting: Vec<Option<R>> = items.iter().map(|_| None).collect();
-        let mut first = 0;
-        for (index, result) in receive {
-            waiting[index] = Some(result);
-            while let Some(result) = waiting.get_mut(first).and_then(Option::take) {
+        let (mut ready, mut first) = (vec![false; count], 0);
+        for index in receive {
+            ready[index] = true;
+            while ready.get(first) == Some(&true) {
+                if !done(first) {
+                    next.store(count, Ordering::Relaxed);
+                    return;
+                }
                 first += 1;
-                done(result).inspect_err(|_| next.store(items.len(), Ordering::Relaxed))?;
             }
         }
-        Ok(())
-    })
+    });
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Mutex;
     use std::time::Duration;
 
     use super::*;
