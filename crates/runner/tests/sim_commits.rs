@@ -44,7 +44,17 @@ fn counts(text: &str) -> Vec<Counted> {
 
 /// Saves of `rows` rows of this size. Less than a thousand pages come to the log: it is not
 /// checkpointed while they are counted.
-fn saved(on: &str, (journal, synchronous): (&str, &str), (saves, row): (u64, &str)) -> Phase {
+fn saved(on: &str, modes: (&str, &str), rows: (u64, &str)) -> Phase {
+    saved_by("fdatasync", on, modes, rows)
+}
+
+/// The same with files made durable by this call.
+fn saved_by(
+    call: &str,
+    on: &str,
+    (journal, synchronous): (&str, &str),
+    (saves, row): (u64, &str),
+) -> Phase {
     let scenario = format!(
         r#"
         name = "commits"
@@ -54,6 +64,7 @@ fn saved(on: &str, (journal, synchronous): (&str, &str), (saves, row): (u64, &st
         name = "save"
         journal = "{journal}"
         synchronous = "{synchronous}"
+        sync_call = "{call}"
         saves = {saves}
         row = "{row}"
 
@@ -62,8 +73,13 @@ fn saved(on: &str, (journal, synchronous): (&str, &str), (saves, row): (u64, &st
         state = "new"
         "#
     );
+    only_phase(&scenario, on)
+}
+
+/// The one phase of a scenario.
+fn only_phase(scenario: &str, on: &str) -> Phase {
     let request = Request::new(
-        Scenario::parse(&scenario, &[]).unwrap(),
+        Scenario::parse(scenario, &[]).unwrap(),
         Target::Simulated(SimTarget::parse(on).unwrap()),
         1,
     );
@@ -166,4 +182,77 @@ fn each_option_of_a_mount_costs_in_each_journal_mode_what_the_lab_counts() {
         }
     }
     assert_eq!(off, Vec::<String>::new());
+}
+
+/// What the lab counts where SQLite calls fsync in the place of fdatasync: KiB and flushes of a commit
+/// (docs/lab.md).
+const FSYNC: [(&str, &str, [f64; 2]); 8] = [
+    ("ext4", "delete", [84.2, 6.00]),
+    ("ext4", "truncate", [92.4, 8.02]),
+    ("ext4", "persist", [76.5, 8.00]),
+    ("ext4", "wal", [28.6, 2.02]),
+    ("f2fs", "delete", [57.3, 5.00]),
+    ("f2fs", "truncate", [52.2, 6.00]),
+    ("f2fs", "persist", [56.3, 6.00]),
+    ("f2fs", "wal", [12.4, 1.03]),
+];
+
+/// A cell's name and figures where it is further off than it may be.
+fn cell_off(cell: &str, phase: &Phase, counted: [f64; 2]) -> Option<String> {
+    let [_, kib, flushes] = costs(phase);
+    let pairs = [(kib, counted[0]), (flushes, counted[1])];
+    let any = pairs.iter().any(|(cost, counted)| (cost - counted).abs() > WITHIN * counted);
+    any.then(|| format!("{cell}: {kib:.2} KiB, {flushes:.2}; {counted:?}"))
+}
+
+#[test]
+fn a_commit_by_fsync_costs_what_the_lab_counts() {
+    let off = FSYNC.iter().filter_map(|(filesystem, journal, counted)| {
+        let on = format!("sim:nexus5-2013+{filesystem}");
+        let phase = saved_by("fsync", &on, (journal, "full"), (300, "100B"));
+        cell_off(&format!("{filesystem} {journal}"), &phase, *counted)
+    });
+    let off: Vec<String> = off.collect();
+    assert!(off.is_empty(), "{off:#?}");
+}
+
+/// The same of a direct write of 4 KiB in place, with the call after it: fsync has the times of the
+/// file to write as well, if they have changed since.
+const DURABLE_WRITES: [(&str, &str, [f64; 2]); 4] = [
+    ("ext4", "fdatasync", [4.0, 1.00]),
+    ("ext4", "fsync", [16.0, 2.01]),
+    ("f2fs", "fdatasync", [4.0, 1.00]),
+    ("f2fs", "fsync", [8.0, 1.00]),
+];
+
+#[test]
+fn a_durable_write_costs_what_the_lab_counts_by_either_call() {
+    let off = DURABLE_WRITES.iter().filter_map(|(filesystem, call, counted)| {
+        // In the guest, whose software is slow, each write falls into a tick of its own. A rest does that
+        // here.
+        let scenario = format!(
+            r#"
+            name = "writes"
+            about = "Durable writes in place."
+
+            [[io]]
+            name = "write"
+            operation = "write"
+            pattern = "random"
+            block = "4KiB"
+            span = "8MiB"
+            bytes = "800KiB"
+            durable = "{call}"
+            think = "20ms"
+
+            [[step]]
+            measure = ["write"]
+            state = "new"
+            "#
+        );
+        let phase = only_phase(&scenario, &format!("sim:nexus5-2013+{filesystem}"));
+        cell_off(&format!("{filesystem} {call}"), &phase, *counted)
+    });
+    let off: Vec<String> = off.collect();
+    assert!(off.is_empty(), "{off:#?}");
 }
