@@ -68,6 +68,8 @@ pub struct RunOrder {
     pub verify: bool,
     /// The directory to measure, below a mount of the setup.
     pub at: String,
+    /// Whether files lie in that directory itself, not in one that the run makes there.
+    pub rootdir: bool,
     /// The target as the user named it.
     pub target: String,
     /// The command line.

@@ -46,6 +46,8 @@ pub struct LabSpec {
     pub fast_commit: bool,
     /// Whether ext4 journals data as well.
     pub data_journal: bool,
+    /// Whether files lie in the root directory, not in one that an app has made.
+    pub rootdir: bool,
     /// The layers above the filesystem, lowest first.
     pub above: Vec<Layer>,
     /// The cipher below the filesystem; `None`: not encrypted.
@@ -123,6 +125,7 @@ impl LabSpec {
             discard: filesystem == Filesystem::F2fs,
             fast_commit: false,
             data_journal: false,
+            rootdir: false,
             above: Vec::new(),
             encrypt: None,
             host: false,
@@ -144,6 +147,7 @@ impl LabSpec {
             TargetOption::Discard(on) => self.discard = *on,
             TargetOption::FastCommit => self.fast_commit = true,
             TargetOption::DataJournal => self.data_journal = true,
+            TargetOption::RootDirectory => self.rootdir = true,
             TargetOption::Fuse => self.above.push(Layer::Fuse),
             TargetOption::Overlay => self.above.push(Layer::Overlay),
             TargetOption::Bind => self.above.push(Layer::Bind),
@@ -154,7 +158,7 @@ impl LabSpec {
             TargetOption::TimeScale(times) => self.time_scale = Some(times.clone()),
             TargetOption::FillTimeScale(times) => self.fill_time_scale = Some(times.clone()),
             // Of a simulation: refused before.
-            TargetOption::InPlace(_) | TargetOption::RootDirectory | TargetOption::Esdfs => {}
+            TargetOption::InPlace(_) | TargetOption::Esdfs => {}
         }
     }
 
@@ -216,6 +220,7 @@ impl LabSpec {
         }
         options.extend(self.fast_commit.then_some(TargetOption::FastCommit));
         options.extend(self.data_journal.then_some(TargetOption::DataJournal));
+        options.extend(self.rootdir.then_some(TargetOption::RootDirectory));
         options.extend(self.above.iter().map(|layer| match layer {
             Layer::Fuse => TargetOption::Fuse,
             Layer::Overlay => TargetOption::Overlay,

@@ -38,6 +38,7 @@ pub fn prepare(request: Request) -> Result<Prepared, RunError> {
                 path,
                 witness: None,
                 watches_stops: true,
+                rootdir: false,
             };
             let (work, first_task, cost) = real::prepare(request, on)?;
             Kind::Directory { work: Box::new(work), first_task, cost: Box::new(cost) }

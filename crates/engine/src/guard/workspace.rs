@@ -172,6 +172,18 @@ impl Workspace {
         Ok(Arc::new(opened))
     }
 
+    /// The directory that it is in, open.
+    ///
+    /// # Errors
+    /// No descriptor is left.
+    pub fn open_parent(&self) -> Result<Arc<OwnedFd>, GuardError> {
+        let opened = self.parent.try_clone().map_err(|error| {
+            let errno = Errno::from_io_error(&error).unwrap_or(Errno::IO);
+            GuardError::os("open", &self.path, errno)
+        })?;
+        Ok(Arc::new(opened))
+    }
+
     /// Whether the path of the directory still leads to it, and those of its subdirectories to
     /// directories.
     ///

@@ -69,6 +69,14 @@ pub fn cut_in_lab(request: &CutsRequest, observer: &mut dyn Observer) -> Result<
     Ok(cuts)
 }
 
+/// The directory of the database on a filesystem that is mounted there.
+fn directory_of(request: &CutsRequest, mounted_at: &str) -> String {
+    match request.target.spec.rootdir {
+        true => mounted_at.to_owned(),
+        false => format!("{mounted_at}/{DIRECTORY}"),
+    }
+}
+
 /// Has the guest save. Returns the device's time at each acknowledgement.
 fn save(
     lab: &mut Lab,
@@ -81,7 +89,7 @@ fn save(
         synchronous: request.synchronous,
         saves: request.saves,
         seed: request.seed,
-        directory: format!("{}/{DIRECTORY}", FLASH.1),
+        directory: directory_of(request, FLASH.1),
     }))?;
     let mut acknowledged_at = Vec::new();
     loop {
@@ -143,7 +151,7 @@ fn try_all(
         Recording::crash_image(&recording, *moment, Some(&lab.base()), &image).map_err(refuse)?;
         lab.load(&image)?;
         let mount = crashed(request);
-        let directory = format!("{}/{DIRECTORY}", mount.at);
+        let directory = directory_of(request, &mount.at);
         lab.machine.order(&Order::Check { mount, directory })?;
         let checked = match lab.machine.hear()? {
             Report::Checked(checked) => checked,

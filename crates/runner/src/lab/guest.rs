@@ -95,6 +95,7 @@ fn run(order: &RunOrder, link: &Link, orders: &Orders) -> Result<Run, RunError> 
         path: PathBuf::from(&order.at),
         witness: (!order.floor).then(|| Box::new(GuestWitness(link.clone())) as _),
         watches_stops: false,
+        rootdir: order.rootdir,
     };
     let request = Request {
         scenario,

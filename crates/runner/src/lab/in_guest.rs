@@ -48,6 +48,7 @@ fn order(LabRun { request, target }: LabRun<'_>, at: &str, floor: bool) -> Order
         budget: request.budget,
         verify: request.verify,
         at: at.to_owned(),
+        rootdir: target.spec.rootdir,
         target: target.text.clone(),
         command: request.command.clone(),
         floor,

@@ -100,6 +100,7 @@ fn perform(
         path: on.at.to_owned(),
         witness: on.witness,
         watches_stops: true,
+        rootdir: target.spec.rootdir,
     };
     let (work, first_task, _) = real::prepare(request, directory)?;
     real::finish(work, first_task, observer)

@@ -16,6 +16,8 @@ use crate::work::{Controls, Hindrance, Role};
 #[derive(Debug)]
 pub(crate) struct Files {
     workspace: Workspace,
+    /// The directory under test itself, where the files of tests and the databases lie with `rootdir`.
+    root: Option<OpenDirectory>,
     /// Directories of fills elsewhere.
     elsewhere: Vec<(PathBuf, Workspace)>,
     test: Option<LaidOut>,
@@ -27,7 +29,7 @@ pub(crate) struct Files {
 
 /// A directory of the run: its path and its descriptor. Another directory may be put at its path by a
 /// rename; what is made and removed through the descriptor stays in the directory of the run.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct OpenDirectory {
     pub path: PathBuf,
     pub directory: Arc<OwnedFd>,
@@ -75,12 +77,24 @@ impl Files {
         }
         Ok(Files {
             workspace,
+            root: None,
             elsewhere: Vec::new(),
             test: None,
             background: None,
             fills: 0,
             filled: Vec::new(),
         })
+    }
+
+    /// The same with the files of tests and the databases in the directory under test itself, as
+    /// `rootdir` asks for: only for filesystems that are made for the run and thrown away after it.
+    ///
+    /// # Errors
+    /// The directory can't be opened.
+    pub fn in_root(mut self, parent: &Path) -> Result<Files, GuardError> {
+        let directory = self.workspace.open_parent()?;
+        self.root = Some(OpenDirectory { path: parent.to_owned(), directory });
+        Ok(self)
     }
 
     /// The file set of that role, if it holds `span` already.
@@ -103,10 +117,19 @@ impl Files {
             Role::Test => ("test", &mut self.test),
             Role::Background => ("background", &mut self.background),
         };
-        let directory = self.workspace.subdirectory(name)?;
-        *kept = None;
-        self.workspace.clear(name)?;
-        let files = FileSet::new(&directory, name, span).opened(self.workspace.open(name)?);
+        let OpenDirectory { path, directory } = match &self.root {
+            Some(root) => {
+                kept.take().map_or(Ok(()), |kept| kept.files.remove())?;
+                root.clone()
+            }
+            None => {
+                *kept = None;
+                self.workspace.subdirectory(name)?;
+                self.workspace.clear(name)?;
+                OpenDirectory::of(&mut self.workspace, name)?
+            }
+        };
+        let files = FileSet::new(&path, name, span).opened(directory);
         let payload = Payload::new(controls.seed);
         let written = files.lay_out(&payload, &controls.stop, &mut |_| ())?;
         *kept = Some(LaidOut::of(files.clone())?);
@@ -115,18 +138,30 @@ impl Files {
 
     /// An empty directory for databases.
     pub fn saves(&mut self) -> Result<PathBuf, GuardError> {
-        self.workspace.clear("saves")?;
-        self.workspace.subdirectory("saves")
+        self.clear_saves()?;
+        match &self.root {
+            Some(root) => Ok(root.path.clone()),
+            None => self.workspace.subdirectory("saves"),
+        }
     }
 
     /// The directory for databases, opened.
     pub fn opened_saves(&mut self) -> Result<OpenDirectory, GuardError> {
-        OpenDirectory::of(&mut self.workspace, "saves")
+        match &self.root {
+            Some(root) => Ok(root.clone()),
+            None => OpenDirectory::of(&mut self.workspace, "saves"),
+        }
     }
 
     /// Removes the databases.
     pub fn clear_saves(&mut self) -> Result<(), GuardError> {
-        self.workspace.clear("saves").map(|_| ())
+        match &self.root {
+            Some(root) => {
+                remove_databases(root);
+                Ok(())
+            }
+            None => self.workspace.clear("saves").map(|_| ()),
+        }
     }
 
     /// A directory and a file name for the next fill, in the directory under test or in another.
@@ -208,6 +243,17 @@ impl Files {
             left.extend(kept.map(|kept| format!("{}: {}", kept.path.display(), kept.reason)));
         }
         left
+    }
+}
+
+/// Removes databases and what lies beside them by the names that saves give them. What can't be removed
+/// goes with the filesystem.
+fn remove_databases(root: &OpenDirectory) {
+    for entry in std::fs::read_dir(&root.path).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        if name.as_encoded_bytes().starts_with(b"save-") {
+            let _ = rustix::fs::unlinkat(&*root.directory, &name, rustix::fs::AtFlags::empty());
+        }
     }
 }
 
@@ -370,6 +416,33 @@ mod tests {
         assert!(!path.join("0.db").exists());
         std::fs::write(files.saves().unwrap().join("1.db"), "rows").unwrap();
         assert!(std::fs::read_dir(files.saves().unwrap()).unwrap().next().is_none());
+    }
+
+    #[test]
+    fn with_rootdir_tests_and_databases_lie_in_the_directory_itself_and_the_next_replace_them() {
+        let home = tempfile::tempdir().unwrap();
+        let mut files = files_in(&home).in_root(home.path()).unwrap();
+        let (small, _) = files.lay_out(Role::Test, MIB, &controls()).unwrap();
+        assert_eq!(small.path(0).parent(), Some(home.path()));
+        let (large, _) = files.lay_out(Role::Test, Bytes::from_mib(2), &controls()).unwrap();
+        assert_eq!(std::fs::metadata(large.path(0)).unwrap().len(), 2 << 20);
+        files.lay_out(Role::Background, MIB, &controls()).unwrap();
+        assert!(files.check_present().is_ok());
+        assert_eq!(files.saves().unwrap(), home.path());
+        assert_eq!(files.opened_saves().unwrap().path, home.path());
+        for name in ["save-0.db", "save-0.db-wal"] {
+            std::fs::write(home.path().join(name), "rows").unwrap();
+        }
+        files.clear_saves().unwrap();
+        let left = std::fs::read_dir(home.path()).unwrap().flatten();
+        let mut left: Vec<String> =
+            left.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        left.sort();
+        assert_eq!(
+            left.len(),
+            3,
+            "{left:?}: the run's own, and a file each for test and background"
+        );
     }
 
     #[test]

@@ -36,6 +36,8 @@ pub(crate) struct DirectoryRequest<'a> {
     /// Whether moments in which this process stood still are looked for: an emulated machine on a
     /// busy host is late by itself.
     pub watches_stops: bool,
+    /// Whether files lie in the directory itself, which is thrown away after the run.
+    pub rootdir: bool,
 }
 
 /// The cost of a run on a directory, known before anything is written.
@@ -82,11 +84,12 @@ pub(crate) fn prepare<'a>(
     let baseline = baseline(&probe);
     let (run, first_task) = frame(&request, &on, environment, leave.clone())?;
     let temporary = request.output.as_ref().map(|output| output.temporary());
+    let files = Files::create(&on.path, temporary.as_deref())?;
     let world = Directory {
         total: run.environment.filesystem.total_bytes.value().copied(),
         discards_at_once: discards_at_once(&run.environment),
         probe,
-        files: Files::create(&on.path, temporary.as_deref())?,
+        files: if on.rootdir { files.in_root(&on.path)? } else { files },
         path: on.path,
         began: MonotonicClock.now(),
         earlier: run
@@ -338,6 +341,7 @@ directory = "/elsewhere"
             path: PathBuf::from("/here"),
             witness: None,
             watches_stops: false,
+            rootdir: false,
         };
         frame(request, &on, Environment::default(), (MIB, "because".to_owned()))
     }

@@ -174,6 +174,7 @@ fn work(directory: &Path, witness: Option<Box<dyn Witness>>) -> Work<Directory<'
         path: directory.to_owned(),
         witness,
         watches_stops: true,
+        rootdir: false,
     };
     let (work, first, cost) = prepare(request(directory), on).unwrap();
     assert_eq!((first, cost.leave.0), (0, Bytes::from_mib(1)));

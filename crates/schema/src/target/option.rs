@@ -52,7 +52,7 @@ pub enum TargetOption {
     Discard(bool),
     /// `ipu`, `noipu`: whether F2FS writes in place in an fsync of a few pages.
     InPlace(bool),
-    /// `rootdir`: F2FS's files are in the root directory.
+    /// `rootdir`: files are in the root directory.
     RootDirectory,
     /// `fast_commit`.
     FastCommit,

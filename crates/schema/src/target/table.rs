@@ -133,9 +133,9 @@ pub const OPTIONS: [OptionRow; 27] = [
         word: "rootdir",
         value: None,
         sim: &[F2fs],
-        lab: NONE,
-        help: "Files are in the root directory, which has a block for names; by default in an \
-               app's directory, whose few names are in its inode.",
+        lab: LAB,
+        help: "Files are in the root directory, which on F2FS has a block for names; by default in \
+               an app's directory, whose few names F2FS has in its inode.",
         read: |_| Ok(TargetOption::RootDirectory),
     },
     OptionRow {
