@@ -91,11 +91,7 @@ pub(crate) fn run<M: WaitMeter>(
     let save = job.save;
     let clock = PhaseClock::new(Rc::clone(&storage));
     let sampler = WaitSampler::new(meter, &clock);
-    let statements = databases.iter().map(|database| {
-        let prepared = database.connection.prepare(sql_of(save.statement));
-        prepared.map_err(|error| database.failure("prepare", &error))
-    });
-    let statements = statements.collect::<Result<Vec<_>, _>>()?;
+    let statements = prepared_statements(save, &databases)?;
     let (interval, stall_over) = (job.interval, job.stall_over);
     let start = Nanos::ZERO;
     let mut phase = Phase {
@@ -104,12 +100,7 @@ pub(crate) fn run<M: WaitMeter>(
         databases: &databases,
         statements,
         rows,
-        save_bytes: Bytes(
-            content
-                .row_bytes()
-                .0
-                .saturating_mul(databases.len() as u64 * u64::from(save.statements)),
-        ),
+        save_bytes: bytes_of_a_save(save, &content),
         content,
         sizes,
         start,
@@ -155,6 +146,24 @@ pub(crate) fn run<M: WaitMeter>(
     saved.downgrades = downgrades;
     saved.notes.extend(notes);
     Ok(saved)
+}
+
+/// The statement of a save, prepared for each database.
+fn prepared_statements<'a>(
+    save: &Save,
+    databases: &'a [Database],
+) -> Result<Vec<Prepared<'a>>, SqliteError> {
+    let prepared = databases.iter().map(|database| {
+        let prepared = database.connection.prepare(sql_of(save.statement));
+        prepared.map_err(|error| database.failure("prepare", &error))
+    });
+    prepared.collect()
+}
+
+/// Bytes of content that one save inserts, updates or deletes.
+fn bytes_of_a_save(save: &Save, content: &Content) -> Bytes {
+    let rows = u64::from(save.databases.max(1)) * u64::from(save.statements);
+    Bytes(content.row_bytes().0.saturating_mul(rows))
 }
 
 /// The reservation of a save: bytes from the budget, and what was written before.
