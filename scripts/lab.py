@@ -129,6 +129,43 @@ def commits(flashlag, options):
     return lines
 
 
+# Mounts whose counts `crates/runner/tests/data/lab_options.csv` holds the model to.
+MOUNTS = {
+    "ext4": ["", "nobarrier", "discard", "encrypt", "fast_commit"],
+    "f2fs": ["", "nobarrier", "fsync_mode=nobarrier", "fsync_mode=strict", "nodiscard", "encrypt",
+             "background_gc=off", "atomic", "atomic,fsync_mode=nobarrier"],
+}
+
+
+def mounts(flashlag, options):
+    """What a commit costs on each mount in each journal mode, on a device that takes no time, real and
+    modelled."""
+    settings = inserts(options, 300, "120s", TWO if options.short else JOURNALS)
+    lines = [
+        "| mount | journal | writes | KiB | flushes | modelled: writes | KiB | flushes |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    off = 0
+    for filesystem, switched in MOUNTS.items():
+        for switch in switched[:2] if options.short else switched:
+            stack = ",".join(filter(None, [filesystem, switch]))
+            real = run(flashlag, f"lab:zero+{stack}", settings)
+            if real is None:
+                continue
+            model = run(flashlag, f"sim:{DEVICE}+{stack}", settings) or {}
+            for name, phase in real.items():
+                seen = costs(phase)
+                cells = [f"{seen[0]:.2f}", f"{seen[1]:.1f}", f"{seen[2]:.2f}"]
+                for said, there, digits in zip(costs(model[name]), seen, (2, 1, 2)):
+                    cell = f"{said:.{digits}f}"
+                    if abs(said - there) > ALIKE * there + 0.05:
+                        cell, off = f"**{cell}**", off + 1
+                    cells.append(cell)
+                lines.append(f"| {stack} | {name.split('_')[1].upper()} | " + " | ".join(cells) + " |")
+    lines += ["", f"Cells of the model that are off by more than {ALIKE:.0%}: {off}."]
+    return lines
+
+
 def speeds(flashlag, options):
     """Saves a second on a phone's flash, real and modelled."""
     settings = inserts(options, 300, "30s", TWO if options.short else JOURNALS)
@@ -473,7 +510,7 @@ def cut(flashlag, stack, journal, synchronous, count):
     return json.loads(output.read_text())
 
 
-TABLES = {"commits": commits, "speeds": speeds, "switches": switches, "host": host,
+TABLES = {"commits": commits, "mounts": mounts, "speeds": speeds, "switches": switches, "host": host,
           "lifecycle": lifecycle, "protocols": protocols, "busy": busy, "cuts": cuts}
 
 

@@ -24,7 +24,8 @@ struct Inside {
     names: RefCell<BTreeMap<String, u64>>,
     contents: RefCell<BTreeMap<u64, Vec<u8>>>,
     next: Cell<u64>,
-    limit: u64,
+    limit: Cell<u64>,
+    atomic: Cell<bool>,
     calls: RefCell<Vec<String>>,
 }
 
@@ -36,18 +37,31 @@ impl Fake {
             names: RefCell::default(),
             contents: RefCell::default(),
             next: Cell::new(0),
-            limit,
+            limit: Cell::new(limit),
+            atomic: Cell::new(false),
             calls: RefCell::default(),
         }))
     }
 
     /// An independent copy of the files.
     pub(crate) fn copy(&self) -> Fake {
-        let copy = Fake::new(self.0.limit);
+        let copy = Fake::new(self.0.limit.get());
+        copy.0.atomic.set(self.0.atomic.get());
         copy.0.names.replace(self.0.names.borrow().clone());
         copy.0.contents.replace(self.0.contents.borrow().clone());
         copy.0.next.set(self.0.next.get());
         copy
+    }
+
+    /// The same files, which take atomic writes.
+    pub(crate) fn atomic(self) -> Fake {
+        self.0.atomic.set(true);
+        self
+    }
+
+    /// Changes how many bytes the files may have together.
+    pub(crate) fn limit(&self, limit: u64) {
+        self.0.limit.set(limit);
     }
 
     /// Takes the log of calls.
@@ -105,7 +119,7 @@ impl Files for Fake {
         let total: u64 =
             self.0.contents.borrow().values().map(|content| content.len() as u64).sum();
         let end = offset + from.len() as u64;
-        if total - self.size(file)? + end.max(self.size(file)?) > self.0.limit {
+        if total - self.size(file)? + end.max(self.size(file)?) > self.0.limit.get() {
             return Err(DeviceError::os("write", "the fake", None, Errno::NOSPC));
         }
         self.0.clock.advance_to(self.0.clock.now().plus(WRITE));
@@ -114,6 +128,20 @@ impl Files for Fake {
             content[offset as usize..end as usize].copy_from_slice(from);
             Ok(())
         })
+    }
+
+    fn is_atomic(&self) -> bool {
+        self.0.atomic.get()
+    }
+
+    fn write_atomically(&self, file: u64, writes: &[(u64, &[u8])]) -> Result<(), DeviceError> {
+        let end = writes.iter().map(|(offset, from)| offset + from.len() as u64).max();
+        if end.unwrap_or_default() > self.0.limit.get() {
+            return Err(DeviceError::os("write", "the fake", None, Errno::NOSPC));
+        }
+        writes.iter().try_for_each(|(offset, from)| self.write(file, *offset, from))?;
+        self.note("commit", file, (0, writes.len()));
+        Ok(())
     }
 
     fn truncate(&self, file: u64, size: u64) -> Result<(), DeviceError> {

@@ -36,6 +36,52 @@ fn calls_of_a_commit(modes: &str) -> Vec<String> {
 }
 
 #[test]
+fn where_writes_are_atomic_a_save_is_one_of_them_and_has_no_journal() {
+    for journal in ["delete", "truncate", "persist"] {
+        register().unwrap();
+        let fake = Fake::new(1 << 20).atomic();
+        let mounted = MountGuard::new(Box::new(fake.clone()), 1);
+        let connection = open(&mounted, &format!("PRAGMA journal_mode={journal}"));
+        connection.execute_batch("CREATE TABLE t (c BLOB); INSERT INTO t VALUES (1)").unwrap();
+        fake.take_calls();
+        connection.execute("INSERT INTO t VALUES (zeroblob(100))", []).unwrap();
+        let calls: Vec<String> =
+            fake.take_calls().into_iter().filter(|call| !call.starts_with("read")).collect();
+        let expected = [
+            "write test.db 0+4096",
+            "write test.db 4096+4096",
+            "commit test.db 0+2",
+            // SQLite syncs the database all the same.
+            "sync test.db 0+0",
+        ];
+        assert_eq!(calls, expected, "{journal}");
+        assert_eq!(mounted.writes().bytes % 4096, 0);
+        drop(connection);
+        let rows = open(&mounted, "").query_row("SELECT count(*) FROM t", [], |row| row.get(0));
+        assert_eq!(rows, Ok(2), "{journal}");
+    }
+}
+
+#[test]
+fn an_atomic_write_without_room_leaves_the_database_as_it_was() {
+    register().unwrap();
+    let fake = Fake::new(1 << 20).atomic();
+    let mounted = MountGuard::new(Box::new(fake.clone()), 1);
+    let connection = open(&mounted, "PRAGMA journal_mode=DELETE");
+    connection.execute_batch("CREATE TABLE t (c BLOB); INSERT INTO t VALUES (1)").unwrap();
+    fake.limit(4 * 4096);
+    assert!(connection.execute("INSERT INTO t VALUES (zeroblob(100000))", []).is_err());
+    drop(connection);
+    fake.limit(1 << 20);
+    let connection = open(&mounted, "");
+    let whole = connection.query_row("PRAGMA integrity_check", [], |row| row.get::<_, String>(0));
+    assert_eq!(whole.as_deref(), Ok("ok"));
+    let rows = connection.query_row("SELECT count(*) FROM t", [], |row| row.get(0));
+    assert_eq!(rows, Ok(1));
+    connection.execute("INSERT INTO t VALUES (zeroblob(100000))", []).unwrap();
+}
+
+#[test]
 fn a_rollback_journal_makes_the_calls_that_the_unix_vfs_makes() {
     let calls = calls_of_a_commit("PRAGMA journal_mode=DELETE; PRAGMA synchronous=FULL");
     // As strace shows them on a real directory: header, two records of three writes each, both

@@ -202,3 +202,27 @@ fn after_a_fast_commit_the_transaction_is_committed_within_five_seconds() {
     assert_eq!((later.writes, later.flushes), (2, 2));
     assert!(later.written_bytes >= Bytes(7 * PAGE.0), "{later:?}");
 }
+
+#[test]
+fn a_strict_mount_writes_the_page_with_a_files_old_end_at_each_call_that_makes_it_larger() {
+    // Pages written by appending this many bytes at a time, behind a first call that leaves the
+    // inode, before any sync.
+    let written = |spec: &str, step: usize, calls: u64| {
+        let stack = stack(spec);
+        let file = stack.create("test").unwrap();
+        stack.write(file, Bytes::ZERO, &[1; 4000]).unwrap();
+        let mut at = 4000;
+        let sent = sent(&stack, || {
+            for _ in 0..calls {
+                stack.write(file, Bytes(at), &vec![1; step]).unwrap();
+                at += step as u64;
+            }
+        });
+        (sent.writes, sent.written_bytes)
+    };
+    assert_eq!(written("f2fs,fsync_mode=strict", 24, 4), (4, Bytes(4 * PAGE.0)));
+    // 4,000, 4,048 and 4,096: an end between two pages is no page's.
+    assert_eq!(written("f2fs,fsync_mode=strict", 48, 3), (2, Bytes(2 * PAGE.0)));
+    assert_eq!(written("f2fs", 24, 4), (0, Bytes::ZERO));
+    assert_eq!(written("ext4", 24, 4), (0, Bytes::ZERO));
+}
