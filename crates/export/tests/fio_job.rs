@@ -166,3 +166,18 @@ fn what_fio_measures_by_it_comes_back_under_the_same_names() {
     assert_eq!(run.phases[1].durable, Durability::Dsync);
     std::fs::remove_dir_all(&directory).unwrap();
 }
+
+#[test]
+fn a_think_time_is_fios_in_microseconds() {
+    let text = "name = \"x\"\n[[io]]\nname = \"t\"\noperation = \"write\"\npattern = \"random\"\n\
+                block = \"4KiB\"\nspan = \"1MiB\"\ntime = \"1s\"\nthink = \"5ms\"\n\
+                [[step]]\nmeasure = [\"t\"]\n";
+    let option = |text: &str| {
+        let sections = sections(&job_file(&Scenario::parse(text, &[]).unwrap()));
+        let (_, options) = sections.iter().find(|(name, _)| name == "t").unwrap();
+        options.get("thinktime").cloned()
+    };
+    assert_eq!(option(text).as_deref(), Some("5000"));
+    assert_eq!(option(&text.replace("5ms", "1ns")).as_deref(), Some("1"), "rounded up");
+    assert_eq!(option(&text.replace("think = \"5ms\"\n", "")), None);
+}

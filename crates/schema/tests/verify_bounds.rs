@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use flashlag_schema::verify::verify;
-use flashlag_schema::{Reading, Run, StallCause, Time};
+use flashlag_schema::{Reading, Run, StallCause, Think, Time};
 use flashlag_units::Nanos;
 
 fn is_found(path: &str, change: impl FnOnce(&mut Run)) -> bool {
@@ -15,7 +15,7 @@ fn is_found(path: &str, change: impl FnOnce(&mut Run)) -> bool {
 /// A change of the run by `steps` from the bound: 0 is the last value that holds.
 type Change = fn(&mut Run, u64);
 
-const BOUNDS: [(&str, Change); 18] = [
+const BOUNDS: [(&str, Change); 19] = [
     ("phases[0].intervals[4].t_ns", |run, steps| {
         run.phases[0].intervals[4].t_ns = Nanos(run.phases[0].elapsed_ns.0 + steps);
     }),
@@ -56,6 +56,12 @@ const BOUNDS: [(&str, Change); 18] = [
     }),
     ("phases[0].stopped_ns", |run, steps| {
         run.phases[0].stopped_ns = Some(Nanos(run.phases[0].elapsed_ns.0 + steps));
+    }),
+    ("phases[0].think.total_ns", |run, steps| {
+        let phase = &mut run.phases[0];
+        (phase.queue_depth, phase.threads) = (2, 3);
+        let total_ns = Nanos(phase.elapsed_ns.0 * 6 + steps);
+        phase.think = Some(Think { each_ns: Nanos(1), total_ns });
     }),
     ("phases[0].time.stopped_ns", |run, steps| {
         run.phases[0].stopped_ns = Some(Nanos(50));
@@ -128,4 +134,16 @@ fn a_final_flush_is_of_a_phase_that_writes_blocks() {
         })
     };
     assert_eq!([flush(0), flush(1), flush(2)], [false, true, true]);
+}
+
+#[test]
+fn a_think_time_is_of_a_closed_loop() {
+    let found = |closed_loop: bool| {
+        is_found("phases[0].think", |run| {
+            let phase = &mut run.phases[0];
+            phase.closed_loop = closed_loop;
+            phase.think = Some(Think { each_ns: Nanos(1), total_ns: Nanos(1) });
+        })
+    };
+    assert_eq!([found(true), found(false)], [false, true]);
 }

@@ -164,7 +164,27 @@ pub fn kind_name(kind: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::test_title;
+    use flashlag_schema::scenario::Statement;
+
+    use super::*;
+
+    #[test]
+    fn several_statements_and_another_call_are_in_the_name_of_a_save() {
+        let kind = SaveKind {
+            statement: Statement::Insert,
+            journal: JournalMode::Wal,
+            synchronous: Synchronous::Full,
+            databases: 1,
+            statements: 1,
+            sync_call: SyncCall::Fdatasync,
+        };
+        assert_eq!(save_label(&kind), "WAL");
+        assert_eq!(save_label(&SaveKind { statements: 10, ..kind }), "WAL, 10 statements");
+        let (statements, sync_call) = (10, SyncCall::Fsync);
+        let synchronous = Synchronous::Normal;
+        let both = SaveKind { statements, sync_call, synchronous, ..kind };
+        assert_eq!(save_label(&both), "WAL, NORMAL, 10 statements, fsync");
+    }
 
     #[test]
     fn names_of_tests_become_what_people_call_them() {
