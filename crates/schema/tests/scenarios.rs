@@ -193,6 +193,7 @@ fn think_times_and_statements_that_mean_nothing_are_refused_with_the_reason() {
         (paced, "belongs to a closed loop"),
         ("think = \"200000h\"", "ten years"),
         ("statements = 0", "1 to 10000"),
+        ("sync_call = \"sync\"", "not a word that this key takes"),
         ("statements = 10001", "1 to 10000"),
         ("statement = \"delete\"\nstatements = 501", "at most half of rows"),
         ("statement = \"delete\"\nrows = 3\nstatements = 3", "at most half of rows"),

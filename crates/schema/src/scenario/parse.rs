@@ -59,7 +59,10 @@ struct Head {
 /// One or several: several make a matrix of tests.
 #[derive(Clone, Deserialize, Serialize)]
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "not a word that this key takes, or a list of them: see `flashlag scenarios --keys`"
+)]
 enum OneOrMany<T> {
     One(T),
     Many(Vec<T>),
