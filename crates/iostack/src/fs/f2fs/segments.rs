@@ -103,7 +103,19 @@ pub(super) struct Segments {
 }
 
 impl Segments {
+    /// Segments with a log in each of the first, in the order of `mkfs.f2fs`.
     pub(super) fn new(segments: u32, thread_from: u32) -> Segments {
+        let mut made = Segments::empty(segments, thread_from);
+        let logs = [Log::HotNode, Log::WarmNode, Log::HotData, Log::ColdData, Log::WarmData];
+        for (log, segment) in logs.into_iter().zip((0..segments).map(Segment)) {
+            made.free.remove(&segment);
+            made.filled_by[segment.index()] = log;
+            made.open[log as usize] = Some(LogPosition { segment, next: 0, threaded: false });
+        }
+        made
+    }
+
+    fn empty(segments: u32, thread_from: u32) -> Segments {
         Segments {
             owners: vec![(NOTHING, 0); segments as usize * SEGMENT as usize],
             valid: vec![0; segments as usize],
