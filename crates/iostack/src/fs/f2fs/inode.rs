@@ -40,8 +40,8 @@ pub(super) struct Inode {
     pub(super) touched: bool,
     /// Whether the data is inline: the file was never larger than fits.
     pub(super) inline: bool,
-    /// Whether blocks were written that no flush followed.
-    pub(super) unflushed: bool,
+    /// Whether the last write was an atomic one, after which an fsync finds nothing to do.
+    pub(super) settled: bool,
     /// Whether no checkpoint and no fsync has written the inode yet.
     pub(super) fresh: bool,
     /// How soon the data is expected to change, by the file's name.

@@ -376,7 +376,7 @@ impl Filesystem for F2fs {
         let mut plan = self.make_room(now);
         let count = pages().count() as u64;
         let log = self.files.get_mut(&file.0).map_or(Log::WarmData, |inode| {
-            inode.unflushed = true;
+            inode.settled = false;
             inode.log(reason, count, !self.in_place)
         });
         let (mut reads, mut runs) = (Vec::new(), Vec::new());

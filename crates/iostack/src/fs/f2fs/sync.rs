@@ -32,11 +32,9 @@ impl F2fs {
         if !data_only {
             inode.touched = false;
         }
-        if nodes.is_empty() && !std::mem::take(&mut inode.unflushed) {
-            // Nothing was written since the last sync: nothing is flushed either.
+        if nodes.is_empty() && inode.settled {
             return plan;
         }
-        inode.unflushed = false;
         if !nodes.is_empty() {
             plan.then_plan(self.make_room(now));
             plan.then_writes(self.write_nodes(file.0, &nodes));
@@ -70,7 +68,7 @@ impl F2fs {
         let mut nodes: BTreeSet<u32> = pages.iter().map(|page| node_of(*page)).collect();
         if let Some(inode) = self.files.get_mut(&file.0) {
             nodes.extend(&inode.dirty);
-            (inode.touched, inode.unflushed) = (false, false);
+            (inode.touched, inode.settled) = (false, true);
         }
         let last = nodes.pop_last();
         plan.then_writes(self.write_nodes(file.0, &nodes));

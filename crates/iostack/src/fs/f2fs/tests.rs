@@ -279,3 +279,19 @@ fn an_atomic_write_is_data_then_a_node_that_is_durable_itself_in_every_mode_with
         assert!(fs.sync(Nanos::ZERO, Some(FILE), true).is_empty(), "{spec}: nothing is left");
     }
 }
+
+#[test]
+fn an_fsync_flushes_also_while_another_of_the_file_is_under_way() {
+    let mut fs = made("f2fs");
+    fs.create(Nanos::ZERO, FILE).unwrap();
+    fs.write(Nanos::ZERO, FILE, &[(0, 2 * BLOCK)], Reason::Direct).unwrap();
+    fs.sync(Nanos::ZERO, Some(FILE), false);
+    // Two threads write in place and sync: neither knows whether the other's flush came after its
+    // own write.
+    for page in 0..2 {
+        fs.write(Nanos::ZERO, FILE, &[(page * BLOCK, BLOCK)], Reason::Direct).unwrap();
+    }
+    for thread in 0..2 {
+        assert_eq!(flushes(fs.sync(Nanos::ZERO, Some(FILE), true)), 1, "thread {thread}");
+    }
+}
