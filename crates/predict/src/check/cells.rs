@@ -2,9 +2,8 @@ use flashlag_schema::profile::{Parameter, Profile};
 use flashlag_schema::published::Published;
 use flashlag_schema::{Phase, Run, RunStatus, State};
 
-use super::Protocol;
 use super::bars::{Bar, Verdict, bar};
-use super::plan::Pair;
+use super::{Pair, Protocol};
 use crate::FigureError;
 
 /// The simulated figure of a published row, over all seeds.

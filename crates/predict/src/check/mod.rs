@@ -8,13 +8,14 @@ mod parameters;
 mod plan;
 mod sensitivity;
 
+use flashlag_schema::Run;
 use flashlag_schema::profile::{Profile, ProfileCheck};
 use flashlag_schema::published::Published;
 use flashlag_schema::scenario::Scenario;
 use flashlag_schema::target::{Kind, MountSpec};
 use flashlag_units::Bytes;
 
-use crate::{PredictError, ProtocolError, Simulator, parallel};
+use crate::{ModelError, PredictError, ProtocolError, Simulation, Simulator, parallel};
 
 pub use bars::{Bar, Verdict};
 pub use cells::{Cell, SimulatedFigure};
@@ -23,7 +24,6 @@ pub use order::Inversion;
 pub(crate) use parameters::at_bound;
 pub use parameters::{FittedParameter, Overfitting};
 use plan::Plan;
-pub(crate) use plan::run_pair;
 pub use sensitivity::{Move, Sensitivity};
 
 /// The options of a check.
@@ -86,6 +86,12 @@ pub(crate) struct Protocol<'a> {
     pub against: Option<MountSpec>,
     pub scenario: Scenario,
     pub leave: Option<Bytes>,
+}
+
+/// The runs of one check with one seed: the run, and the one it is compared with, for changes.
+pub(crate) struct Pair {
+    pub run: Run,
+    pub against: Option<Run>,
 }
 
 /// Simulates the protocols of a profile and compares the rows. `scenario_text` returns the text of a
@@ -196,4 +202,25 @@ pub(crate) fn protocols<'a>(
             Ok(Protocol { check, mount, against, scenario, leave })
         })
         .collect()
+}
+
+pub(crate) fn run_pair(
+    profile: &Profile,
+    protocol: &Protocol<'_>,
+    seed: u64,
+    simulator: &dyn Simulator,
+) -> Result<Pair, PredictError> {
+    let scenario = &protocol.scenario;
+    let changed = profile.overridden(&protocol.check.model).map_err(ModelError::from)?;
+    let one = |mount: &MountSpec| {
+        let simulation =
+            Simulation { profile: &changed, mount, scenario, seed, leave: protocol.leave };
+        simulator.simulate(&simulation).map_err(|reason| PredictError::Simulation {
+            what: format!("{} on sim:{}+{mount}, seed {seed}", scenario.name, profile.name),
+            reason,
+        })
+    };
+    let run = one(&protocol.mount)?;
+    let against = protocol.against.as_ref().map(one).transpose()?;
+    Ok(Pair { run, against })
 }

@@ -1,20 +1,14 @@
 //! The simulations of a check, which are independent of one another: each protocol of a profile with each
 //! seed, and with each moved parameter.
 
-use flashlag_schema::Run;
 use flashlag_schema::profile::Profile;
 use flashlag_schema::published::Published;
-use flashlag_schema::target::MountSpec;
 
 use super::sensitivity::{Moved, moved, moves};
-use super::{CheckOptions, CheckReport, Protocol, cells, judge, order, parameters, protocols};
-use crate::{ModelError, PredictError, Simulation, Simulator};
-
-/// The runs of one check with one seed: the run, and the one it is compared with, for changes.
-pub(crate) struct Pair {
-    pub run: Run,
-    pub against: Option<Run>,
-}
+use super::{
+    CheckOptions, CheckReport, Pair, Protocol, cells, judge, order, parameters, protocols, run_pair,
+};
+use crate::{PredictError, Simulator};
 
 /// A check of one profile.
 pub(super) struct Plan<'a> {
@@ -110,25 +104,4 @@ impl<'a> Plan<'a> {
         }
         assumptions
     }
-}
-
-pub(crate) fn run_pair(
-    profile: &Profile,
-    protocol: &Protocol<'_>,
-    seed: u64,
-    simulator: &dyn Simulator,
-) -> Result<Pair, PredictError> {
-    let scenario = &protocol.scenario;
-    let changed = profile.overridden(&protocol.check.model).map_err(ModelError::from)?;
-    let one = |mount: &MountSpec| {
-        let simulation =
-            Simulation { profile: &changed, mount, scenario, seed, leave: protocol.leave };
-        simulator.simulate(&simulation).map_err(|reason| PredictError::Simulation {
-            what: format!("{} on sim:{}+{mount}, seed {seed}", scenario.name, profile.name),
-            reason,
-        })
-    };
-    let run = one(&protocol.mount)?;
-    let against = protocol.against.as_ref().map(one).transpose()?;
-    Ok(Pair { run, against })
 }

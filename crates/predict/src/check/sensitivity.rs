@@ -3,9 +3,8 @@
 use flashlag_schema::profile::Profile;
 use flashlag_schema::published::Published;
 
-use super::Protocol;
 use super::cells::{rows, value};
-use super::plan::Pair;
+use super::{Pair, Protocol};
 use crate::{PredictError, knob};
 
 /// The effect of a tenth less and a tenth more of a parameter.
