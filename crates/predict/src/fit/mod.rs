@@ -22,6 +22,7 @@ mod schedule;
 mod search;
 mod size;
 mod solve;
+mod stage;
 mod start;
 mod structure;
 
@@ -36,6 +37,7 @@ pub use identifiability::{ConfoundedGroup, Identifiability};
 pub use nearest::{Nearest, nearest};
 pub use outcome::{Fit, FitParameter};
 pub use rows::{Tuning, tune};
+pub use stage::FitStage;
 
 /// The options of a fit.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,11 +50,19 @@ pub struct FitOptions {
     pub simulations: usize,
     /// The parameters that may move; empty: all with a range.
     pub only: Vec<String>,
+    /// The stages that are left out, to measure what each is worth.
+    pub without: Vec<FitStage>,
 }
 
 impl Default for FitOptions {
     fn default() -> Self {
-        FitOptions { seed: None, starts: 3, simulations: 3000, only: Vec::new() }
+        FitOptions {
+            seed: None,
+            starts: 3,
+            simulations: 3000,
+            only: Vec::new(),
+            without: Vec::new(),
+        }
     }
 }
 

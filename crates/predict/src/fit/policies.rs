@@ -12,6 +12,7 @@ use rand_pcg::Pcg64Mcg;
 
 use super::axis::Axis;
 use super::search::{Point, Search, cost, profile_at};
+use super::stage::FitStage;
 use super::structure::{DeviceFit, Free, forms, options_of, same};
 use crate::knob::{self, Grain};
 
@@ -82,6 +83,9 @@ pub(super) fn candidates(
         Candidate { base: base.clone(), point: best.clone(), variant: usize::MAX, steps: vec![] };
     let random = Pcg64Mcg::seed_from_u64(search.seed());
     let mut population = Population::of(free, built, random);
+    if !search.does(FitStage::Policies) {
+        return vec![unchanged];
+    }
     if population.variants.len() < 2 && population.whole.is_empty() {
         return vec![unchanged];
     }
@@ -89,7 +93,7 @@ pub(super) fn candidates(
     let spread_until = from + until.saturating_sub(from) / SPREAD_PART;
     let mut all = population.spread(search, spread_until);
     rank(&mut all, free.fine);
-    if let Some(first) = all.first() {
+    if let (true, Some(first)) = (search.does(FitStage::Scatter), all.first()) {
         search.learn_scatter(&first.base, free.fine, &first.point.places);
         weigh_again(search, free.fine, &mut all);
     }

@@ -9,6 +9,7 @@ use super::axis::{Axis, axes};
 use super::figures::misfit;
 use super::policies::{self, Candidate};
 use super::search::{Point, Search, SearchResult, cost, determined, is_new, profile_at};
+use super::stage::FitStage;
 use super::structure::{self, DeviceFit, Free};
 use super::{FitOptions, solve};
 use crate::knob::Grain;
@@ -62,7 +63,8 @@ impl Search<'_> {
         }
         let more = determined(&jacobian);
         // A parameter without effect at the start may have one at the end.
-        if more.iter().any(|index| !active.contains(index)) && self.left() > fine.len() {
+        let shows_more = more.iter().any(|index| !active.contains(index));
+        if shows_more && self.does(FitStage::Last) && self.left() > fine.len() {
             active = more;
             let share = self.left() - fine.len();
             best = solve::solve(self, &base, &fine, &active, best, share);
@@ -97,7 +99,8 @@ impl Search<'_> {
     ) -> Vec<f64> {
         let mut points = vec![(base.clone(), best.clone())];
         points.extend(candidates.into_iter().skip(1).map(|way| (way.base, way.point)));
-        let more = options.starts.saturating_sub(points.len());
+        let starts = if self.does(FitStage::Starts) { options.starts } else { 1 };
+        let more = starts.saturating_sub(points.len());
         let drawn = self.random_starts(base, free.fine, best, free.active, more);
         points.extend(drawn.into_iter().map(|point| (base.clone(), point)));
         let (count, mut starts) = (points.len(), Vec::new());
@@ -121,7 +124,8 @@ impl Search<'_> {
         best: &mut Point,
         reserve: usize,
     ) {
-        for _ in 0..REFINED {
+        let rounds = if self.does(FitStage::Changes) { REFINED } else { 0 };
+        for _ in 0..rounds {
             let before = cost(free.fine, best);
             let until = self.simulations + self.left().saturating_sub(reserve) / 2;
             policies::refine(self, collecting, base, best, until);
@@ -148,7 +152,8 @@ impl Search<'_> {
         coarse: &[Axis],
         best: &mut Point,
     ) -> (Vec<usize>, Vec<DeviceFit>) {
-        if !self.labels().iter().any(|label| is_new(label)) {
+        let has_new = self.labels().iter().any(|label| is_new(label));
+        if !has_new || !self.does(FitStage::New) {
             return (Vec::new(), vec![(base.clone(), best.clone())]);
         }
         let before = (base.clone(), best.clone());
@@ -200,6 +205,9 @@ impl Search<'_> {
         jacobian: &DMatrix<f64>,
         best: &mut Point,
     ) {
+        if !self.does(FitStage::Reset) {
+            return;
+        }
         let determined = determined(jacobian);
         let mut places = best.places.clone();
         for index in (0..axes.len()).filter(|index| !determined.contains(index)) {

@@ -8,6 +8,7 @@ use nalgebra::DMatrix;
 use super::FitOptions;
 use super::axis::Axis;
 use super::figures::FAR;
+use super::stage::FitStage;
 use crate::{ModelError, PredictError, SimulationError, knob, parallel};
 
 /// The least effect of a parameter that a run determines: the change of a figure, as a logarithm, from
@@ -73,6 +74,8 @@ pub(super) struct Search<'a> {
     ahead_new: BTreeMap<Key, (Found, usize)>,
     /// Whether the user stopped a simulation.
     stopped: bool,
+    /// The stages that are left out.
+    without: Vec<FitStage>,
     /// Number of simulations of new storage alone since they last counted as a full one, and the
     /// number that counts as one.
     parts: usize,
@@ -134,6 +137,7 @@ impl<'a> Search<'a> {
             ahead: BTreeMap::new(),
             ahead_new: BTreeMap::new(),
             stopped: false,
+            without: options.without.clone(),
             parts: 0,
             whole: 1,
             only_new: false,
@@ -148,6 +152,11 @@ impl<'a> Search<'a> {
     /// Number of runs so far.
     pub fn runs(&self) -> usize {
         self.simulations * self.objective.runs()
+    }
+
+    /// Whether a stage is not left out.
+    pub fn does(&self, stage: FitStage) -> bool {
+        !self.without.contains(&stage)
     }
 
     /// Whether the user stopped a simulation: the search is over.
@@ -206,7 +215,7 @@ impl<'a> Search<'a> {
                 self.known_new.contains_key(&key) || self.ahead_new.contains_key(&key);
             // Where new storage alone costs no less, all figures are simulated for it.
             let is_known = self.known.contains_key(&key) || self.ahead.contains_key(&key);
-            if !is_known && !(only_new && is_known_new) {
+            if !(is_known || only_new && is_known_new) {
                 wanted.insert(key, profile);
             }
         }

@@ -8,6 +8,7 @@ use nalgebra::DMatrix;
 use super::axis::Axis;
 use super::search::{Point, Search, cost};
 use super::solve;
+use super::stage::FitStage;
 use crate::knob;
 
 /// A step is kept if it reduces the sum of squares below this share.
@@ -68,7 +69,8 @@ pub(super) fn pairs(
     let named = |keys: &[&str]| -> Vec<&Axis> {
         free.coarse.iter().filter(|axis| keys.contains(&&*axis.key)).collect()
     };
-    let (units, buffers) = (named(&UNITS), named(&BUFFER));
+    let units = if search.does(FitStage::Pairs) { named(&UNITS) } else { Vec::new() };
+    let buffers = if search.does(FitStage::Buffers) { named(&BUFFER) } else { Vec::new() };
     let mut built = Vec::new();
     for device in forms(base, &units) {
         built.extend(nearest_times(search, free, device, &start, FIRST_ROUNDS, first_until));
@@ -232,7 +234,8 @@ pub(super) fn improve(
     solve: bool,
     until: usize,
 ) {
-    for _ in 0..ROUNDS {
+    let rounds = if search.does(FitStage::Steps) { ROUNDS } else { 0 };
+    for _ in 0..rounds {
         let mut better = false;
         let mut taken: Option<usize> = None;
         for (which, step) in neighbours(base, free.coarse, free.switches) {
