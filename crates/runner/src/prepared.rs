@@ -106,3 +106,24 @@ impl Prepared {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHORT: &str = "name = \"short\"\n[[io]]\nname = \"writes\"\noperation = \"write\"\npattern = \"random\"\n\
+                         block = \"4KiB\"\nspan = \"64KiB\"\nbytes = \"64KiB\"\n\
+                         [[step]]\nmeasure = [\"writes\"]\n";
+
+    #[test]
+    fn a_run_that_is_given_up_leaves_the_directory_as_that_was() {
+        let directory = tempfile::tempdir().unwrap();
+        let entries = || std::fs::read_dir(directory.path()).unwrap().count();
+        let scenario = Scenario::parse(SHORT, &[]).unwrap();
+        let target = Target::Directory(directory.path().to_owned());
+        let prepared = prepare(Request::new(scenario, target, 1)).unwrap();
+        assert_eq!(entries(), 1, "flashlag's own directory");
+        prepared.abandon();
+        assert_eq!(entries(), 0);
+    }
+}

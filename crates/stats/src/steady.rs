@@ -60,10 +60,8 @@ impl Window {
         }
         let largest = window.iter().copied().fold(f64::MIN, f64::max);
         let smallest = window.iter().copied().fold(f64::MAX, f64::min);
-        // Least squares over x = 0, 1, …, 4: Σ(x−x̄)² = n(n²−1)/12.
-        let middle = (count - 1.0) / 2.0;
-        let covariance: f64 =
-            (0..).zip(window).map(|(x, y)| (f64::from(x) - middle) * (y - average)).sum();
+        // Least squares over x = 0, 1, …, 4: Σ(x−x̄)(y−ȳ) = Σx(y−ȳ), and Σ(x−x̄)² = n(n²−1)/12.
+        let covariance: f64 = (0..).zip(window).map(|(x, y)| f64::from(x) * (y - average)).sum();
         let per_round = covariance / (count * (count * count - 1.0) / 12.0);
         Some(Window {
             first,

@@ -82,6 +82,15 @@ fn a_percentile_needs_ten_values_beyond_it() {
 }
 
 #[test]
+fn values_are_counted_over_a_limit_by_their_buckets_middles() {
+    let histogram = of(&[10, 20, 20, 30]);
+    for (limit, over) in [(9, 4), (10, 3), (19, 3), (20, 1), (30, 0)] {
+        assert_eq!(histogram.count_over(Nanos(limit)), over, "over {limit} ns");
+    }
+    assert_eq!(of(&[]).count_over(Nanos::ZERO), 0);
+}
+
+#[test]
 fn stored_buckets_that_no_histogram_has_are_refused() {
     let exact = |min, max, sum| Some((Nanos(min), Nanos(max), Nanos(sum)));
     let parts = Histogram::from_parts;

@@ -203,3 +203,22 @@ fn instead_of_irregular(found: FileType, path: &Path, kind: OutputKind) -> Strin
         false => WHOLE.to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_directory_that_can_not_be_measured_has_its_own_way_out() {
+        let missing = std::io::Error::from(Errno::NOENT);
+        let faults = [
+            DirectoryFault::NoStorage,
+            DirectoryFault::System(missing),
+            DirectoryFault::NoDirectory,
+        ];
+        let advice = faults.map(|fault| fault.advice());
+        assert!(advice[0].contains("a directory on the storage that is to be measured"));
+        assert!(advice[1].contains("an existing directory"));
+        assert!(advice[2].contains("never the device itself"));
+    }
+}

@@ -154,6 +154,7 @@ fn databases_that_memory_does_not_hold_are_refused_before_they_are_made() {
 /// A background of this test for a second beside nothing: bytes moved, and flushes of the device.
 fn beside(name: &str) -> (Bytes, Nanos, u64) {
     let mut work = work();
+    assert_eq!(work.world.temperature(), None, "no sensor is modelled");
     let io = io(&work, name);
     let span = Bytes::from_mib(1);
     let (file, _) = work.world.lay_out(Role::Background, span, &controls()).unwrap();

@@ -133,6 +133,13 @@ mod tests {
     }
 
     #[test]
+    fn atomic_writes_are_taken_where_the_sqlite_that_is_built_in_has_them() {
+        assert!(flashlag_sqlite::has_atomic_writes(), "the build asks for them");
+        let target = LabTarget::parse("lab:pixel-2016+f2fs,atomic").unwrap();
+        assert!(target.spec.atomic);
+    }
+
+    #[test]
     fn a_value_that_makes_no_device_is_refused() {
         let error_of = |option: &str| {
             LabTarget::parse(&format!("lab:nexus5-2013+ext4,{option}")).unwrap_err().to_string()
