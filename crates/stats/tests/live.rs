@@ -41,3 +41,27 @@ fn a_watcher_can_tell_stretches_of_a_phase_apart_by_subtraction() {
     live.reset();
     assert_eq!(live.buckets().iter().sum::<u64>(), 0);
 }
+
+#[test]
+fn a_watcher_sees_latencies_of_a_closed_loop_and_response_times_of_a_schedule() {
+    let millis = Nanos::from_millis;
+    for (behind, felt) in [(None, 1), (Some(4), 5)] {
+        let live = Arc::new(Live::default());
+        let mut recorder = Recorder::new(RecorderConfig {
+            start: Nanos::ZERO,
+            interval: millis(10),
+            stall_over: Nanos::from_secs(1),
+            live: Some(live.clone()),
+        });
+        for number in 10..110 {
+            let started = millis(number);
+            let intended = behind.map(|behind| millis(number - behind));
+            let ended = millis(number + 1);
+            let (flush_from, bytes) = (None, Bytes(4096));
+            recorder.record(OpTimes { intended, started, flush_from, ended, bytes });
+        }
+        assert_eq!(live.snapshot().longest, millis(felt), "{behind:?} ms behind");
+        let error = live.snapshot().median.0.abs_diff(millis(felt).0);
+        assert!(error <= millis(felt).0 / 128, "{}", live.snapshot().median);
+    }
+}

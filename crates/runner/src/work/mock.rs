@@ -34,6 +34,8 @@ pub const SERVICE: Nanos = Nanos::from_millis(1);
 pub struct MockWorld {
     /// Calls in their order.
     pub calls: RefCell<Vec<String>>,
+    /// Seeds of tests and backgrounds, in the order in which those began.
+    pub seeds: RefCell<Vec<u64>>,
     pub free: Bytes,
     pub trimmed: Result<Trimmed, String>,
     pub stops: Option<Vec<Stop>>,
@@ -48,6 +50,8 @@ pub struct MockWorld {
     pub reads_back: Option<Verification>,
     /// Whether an idle wait ends at once.
     pub idle_ends_early: bool,
+    /// How a test's I/O is done, where that is not as was asked for.
+    pub falls_back_to: Option<Access>,
     /// How long each operation takes.
     pub service: Nanos,
     pub now: Cell<Nanos>,
@@ -62,6 +66,7 @@ impl Default for MockWorld {
     fn default() -> MockWorld {
         MockWorld {
             calls: RefCell::default(),
+            seeds: RefCell::default(),
             free: Bytes::from_mib(64),
             trimmed: Ok(Trimmed { bytes: Bytes::from_mib(1), discards_at_once: false }),
             stops: None,
@@ -71,6 +76,7 @@ impl Default for MockWorld {
             phase_note: None,
             reads_back: None,
             idle_ends_early: false,
+            falls_back_to: None,
             service: SERVICE,
             now: Cell::default(),
             written: Cell::default(),
@@ -163,7 +169,8 @@ impl World for MockWorld {
     ) -> Result<OpenedDevice<RamDevice<VirtualClock>>, DeviceError> {
         self.called("open");
         let device = self.device((*span).max(io.end()), io);
-        Ok(OpenedDevice { device, how: Access::of(io), downgrades: Vec::new() })
+        let how = self.falls_back_to.unwrap_or(Access::of(io));
+        Ok(OpenedDevice { device, how, downgrades: Vec::new() })
     }
 
     fn meter(&self) -> Option<NoWaitMeter> {
@@ -177,6 +184,7 @@ impl World for MockWorld {
         test: &TestJob<'_>,
     ) -> Result<JobOutcome, DeviceError> {
         self.called(format!("drive {}", test.io.name));
+        self.seeds.borrow_mut().push(test.job.seed);
         let mut driven = drive_device(self, device, test);
         driven.verified = self.reads_back.clone().or(driven.verified);
         self.ended(&driven);
@@ -190,6 +198,7 @@ impl World for MockWorld {
         _: &Controls,
     ) -> Result<BackgroundStart, Hindrance> {
         self.called(format!("start background {}", order.io.name));
+        self.seeds.borrow_mut().push(order.seed);
         self.beside = Some(self.beside_moves);
         Ok(BackgroundStart { live: Some(Arc::new(Live::default())), downgrades: Vec::new() })
     }
@@ -334,6 +343,8 @@ pub struct Listener {
     pub wrote: Vec<Bytes>,
     /// What was announced before phases.
     pub preparing: Vec<String>,
+    /// Backgrounds that were announced.
+    pub beside: usize,
     pub stop_after: Option<(usize, Arc<AtomicBool>)>,
     pub finished: Vec<String>,
 }
@@ -343,6 +354,7 @@ impl Observer for Listener {
         match event {
             Event::Note(note) => self.notes.push(note.to_owned()),
             Event::Wrote(bytes) => self.wrote.push(bytes),
+            Event::Beside(_) => self.beside += 1,
             Event::Preparing(what) => self.preparing.push(what.to_owned()),
             Event::PhaseFinished(phase) => {
                 self.finished.push(phase.label());

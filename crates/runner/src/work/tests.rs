@@ -123,6 +123,7 @@ fn a_test_is_laid_out_opened_and_driven_between_two_readings_of_the_counters() {
         ]
     );
     assert_eq!(ran.run.status, RunStatus::Complete);
+    assert_eq!(ran.listener.beside, 1, "its progress is shown");
 }
 
 #[test]
@@ -212,6 +213,11 @@ fn a_task_has_the_same_seed_whatever_comes_before_it() {
     let text = steps("[[step]]\nmeasure = [\"read\", \"mixed\"]\nstate = \"new\"\n");
     let after = ran(&text, MockWorld::default());
     assert_eq!(alone.run.phases[0].ops, after.run.phases[1].ops, "which operations read is drawn");
+    let [read, mixed] = after.world.seeds.take()[1..] else { panic!("a background and two tests") };
+    assert_eq!(alone.world.seeds.take(), [mixed]);
+    assert_ne!(read, mixed, "each task has its own");
+    let other = ran_with(&measure("mixed"), MockWorld::default(), |request| request.seed = 8);
+    assert_ne!(other.world.seeds.take(), [mixed], "and so has each run");
 }
 
 #[test]

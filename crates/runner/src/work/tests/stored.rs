@@ -1,9 +1,10 @@
 //! What is stored of a test: files, operations, figures and what was read back.
 
 use flashlag_engine::Verification;
-use flashlag_schema::scenario::Durability;
+use flashlag_schema::scenario::{Durability, EngineKind};
 use flashlag_schema::{ChangeKind, Operation, Think};
 
+use super::super::Access;
 use super::*;
 
 #[test]
@@ -179,6 +180,34 @@ fn think_times_are_stored_beside_the_elapsed_time_that_contains_them() {
     assert!((phase.ops_per_sec - 16.0 / 0.062).abs() < 1e-9, "{}", phase.ops_per_sec);
     let said = "3.0 ms of think time after each operation, 45 ms together";
     assert!(phase.notes.iter().any(|note| note.contains(said)), "{:?}", phase.notes);
+}
+
+#[test]
+fn a_phase_is_stored_with_its_io_as_that_was_really_done() {
+    let how = Access {
+        engine: EngineKind::Psync,
+        direct: true,
+        durable: Durability::Fdatasync,
+        queue_depth: 3,
+    };
+    let world = || MockWorld { falls_back_to: Some(how), ..MockWorld::default() };
+    let done = &ran(&measure("small"), world()).run.phases[0];
+    assert_eq!((done.engine, done.direct), (how.engine, how.direct));
+    assert_eq!((done.durable, done.queue_depth), (how.durable, how.queue_depth));
+    let other = Access { engine: EngineKind::IoUring, direct: false, ..how };
+    let world = MockWorld { falls_back_to: Some(other), ..MockWorld::default() };
+    let done = &ran(&measure("small"), world).run.phases[0];
+    assert_eq!((done.engine, done.direct), (EngineKind::IoUring, false));
+}
+
+#[test]
+fn saves_are_stored_with_the_size_of_their_database_and_its_log() {
+    let ran = ran(&measure("save"), MockWorld::default());
+    let span = ran.run.phases[0].span_bytes;
+    // Pages of 4 KiB, a header of 32 bytes, and frames of a page with 24 bytes each
+    // (sqlite.org/fileformat2.html, section 4.1).
+    let log = span.saturating_minus(Bytes(2 * 4096 + 32));
+    assert!(log > Bytes::ZERO && log.0.is_multiple_of(4096 + 24), "{} bytes", span.0);
 }
 
 #[test]
