@@ -24,9 +24,8 @@ pub fn changes_of(recorded: &PhaseRecord, operation: Operation, until_steady: bo
         Operation::SequentialWrite | Operation::RandomWrite => Workload::Writes,
         Operation::Save => Workload::Other,
     };
-    let paced = recorded.response.count() > 0;
     let steady = steady_change(recorded, until_steady)
-        .filter(|change| until_steady || (!paced && change.kind != ChangeKind::NotSteady));
+        .filter(|change| until_steady || change.kind != ChangeKind::NotSteady);
     let found = changes(&recorded.intervals, &recorded.stalls, workload);
     steady.into_iter().chain(found.iter().map(stored)).collect()
 }

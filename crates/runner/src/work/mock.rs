@@ -345,6 +345,8 @@ pub struct Listener {
     pub preparing: Vec<String>,
     /// Backgrounds that were announced.
     pub beside: usize,
+    /// A stop flag that is raised when a phase begins.
+    pub stop_within: Option<Arc<AtomicBool>>,
     pub stop_after: Option<(usize, Arc<AtomicBool>)>,
     pub finished: Vec<String>,
 }
@@ -356,6 +358,11 @@ impl Observer for Listener {
             Event::Wrote(bytes) => self.wrote.push(bytes),
             Event::Beside(_) => self.beside += 1,
             Event::Preparing(what) => self.preparing.push(what.to_owned()),
+            Event::PhaseStarted { .. } => {
+                if let Some(stop) = &self.stop_within {
+                    stop.store(true, Ordering::Relaxed);
+                }
+            }
             Event::PhaseFinished(phase) => {
                 self.finished.push(phase.label());
                 if let Some((phases, stop)) = &self.stop_after

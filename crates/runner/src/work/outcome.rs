@@ -69,3 +69,26 @@ impl Outcome {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rustix::io::Errno;
+
+    use super::*;
+
+    #[test]
+    fn files_that_are_gone_are_the_root_cause_of_an_error_and_named_once() {
+        let gone = || DeviceError::os("find", "a/test.dat", None, Errno::NOENT);
+        let failed = |error: &str| {
+            let outcome = Outcome::Failed(None, error.to_owned()).unless_gone(Err(gone()));
+            let Outcome::Failed(None, error) = outcome else { panic!("{outcome:?}") };
+            error
+        };
+        let same = DeviceError::os("open", "a/test.dat", None, Errno::NOENT);
+        assert_eq!(failed(&same.to_string()), gone().to_string());
+        assert_eq!(failed("write: no space"), format!("{}; then write: no space", gone()));
+        let Outcome::Failed(None, error) = Outcome::Done.unless_gone(Err(gone())) else { panic!() };
+        assert_eq!(error, gone().to_string());
+        assert!(matches!(Outcome::Done.unless_gone(Ok(())), Outcome::Done));
+    }
+}

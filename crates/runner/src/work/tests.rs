@@ -357,6 +357,18 @@ fn a_stop_between_tasks_keeps_what_was_done_and_names_the_next_step() {
 }
 
 #[test]
+fn a_stop_within_a_phase_keeps_the_phase_which_a_continued_run_does_again() {
+    let mut work = work(&measure("large"), MockWorld::default(), |_| {});
+    let stop_within = Some(Arc::clone(&work.request.stop));
+    let mut listener = Listener { stop_within, ..Listener::default() };
+    let scenario = work.request.scenario.clone();
+    let status = work.go_through(&tasks(&scenario), 0, &mut listener).unwrap();
+    assert_eq!(status, RunStatus::Interrupted { next_step: 0 });
+    assert!(work.run.phases.iter().all(|phase| phase.cut_short && phase.ops < 10));
+    assert_eq!(work.run.phases.len(), 1);
+}
+
+#[test]
 fn an_idle_wait_that_ends_early_reaches_no_idle_state() {
     let text = steps("[[step]]\nidle = \"1h\"\n");
     let world = MockWorld { idle_ends_early: true, ..MockWorld::default() };
