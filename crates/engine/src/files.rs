@@ -69,7 +69,12 @@ impl FileSet {
 
     /// The path of a file.
     pub fn path(&self, index: usize) -> PathBuf {
-        self.directory.join(format!("{}-{index:04}.dat", self.stem))
+        self.directory.join(self.name(index))
+    }
+
+    /// The name of a file in its directory.
+    pub fn name(&self, index: usize) -> String {
+        format!("{}-{index:04}.dat", self.stem)
     }
 
     /// All paths, in order.

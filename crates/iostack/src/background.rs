@@ -8,19 +8,20 @@ use flashlag_units::{Bytes, Nanos};
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
+use crate::file_row::FileRow;
 use crate::fs::FileId;
 use crate::scheduler::Pid;
 
 /// A background reader or writer.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct BackgroundJob {
     /// Whether it writes; else it reads.
     pub writes: bool,
     /// Whether addresses are random; else sequential.
     pub random: bool,
-    /// The file it uses, which must be laid out.
-    pub file: FileId,
-    /// The part of the file it uses, from its start.
+    /// The files it uses, which must be laid out.
+    pub files: FileRow,
+    /// The part of the files it uses, from their start.
     pub span: Bytes,
     /// Size of a request.
     pub block: Bytes,
@@ -51,6 +52,8 @@ pub(crate) struct Pending {
     pub(crate) pid: Pid,
     /// The data is written, and a sync is under way.
     pub(crate) is_written: bool,
+    /// Its file.
+    pub(crate) file: FileId,
 }
 
 /// Start times of the requests, from the start of the job.
@@ -94,8 +97,14 @@ impl RunningJob {
         }
     }
 
-    /// Offset of the next request.
-    pub(crate) fn address(&mut self) -> u64 {
+    /// The file of the next request, and its offset there.
+    pub(crate) fn place(&mut self) -> (FileId, u64) {
+        let address = self.address();
+        let (index, at) = self.job.files.locate(Bytes(address));
+        (self.job.files.files()[index], at)
+    }
+
+    fn address(&mut self) -> u64 {
         let blocks = (self.job.span.0 / self.job.block.0.max(1)).max(1);
         let block = if self.job.random {
             // The high half of a product is uniform to within one in 2^32 blocks.

@@ -24,6 +24,7 @@ mod contents;
 mod cpu;
 mod crypt;
 mod driver;
+mod file_row;
 mod fs;
 mod governor;
 mod ledger;
@@ -35,6 +36,7 @@ mod stack;
 mod stack_file;
 
 pub use background::{BackgroundJob, BackgroundTotal};
+pub use file_row::FileRow;
 pub use fs::FileId;
 pub use ledger::Ledger;
 pub use spec::{FilesystemKind, StackSpec};

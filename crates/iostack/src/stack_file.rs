@@ -1,4 +1,4 @@
-//! A file of a stack as a device, for the measuring loop.
+//! Files of a stack as a device, for the measuring loop.
 
 use flashlag_device::{
     Clock, Completion, Device, DeviceError, Durability, Geometry, Op, Request, SyncCall,
@@ -6,7 +6,7 @@ use flashlag_device::{
 };
 use flashlag_units::{Bytes, Nanos};
 
-use crate::fs::FileId;
+use crate::file_row::FileRow;
 use crate::plan::Plan;
 use crate::scheduler::Pid;
 use crate::stack::{Inner, Stack};
@@ -19,6 +19,9 @@ struct Pending {
     durability: Durability,
     /// Whether its thread has been woken.
     is_awake: bool,
+    /// Index of the file that it is for; a flush goes through all of them.
+    file: usize,
+    op: Op,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -31,13 +34,14 @@ enum Stage {
     Syncing(Nanos),
 }
 
-/// A file as a device with `depth` slots.
+/// Files as a device with `depth` slots.
 ///
-/// Requests that wait for a sync when one begins share it, as writers of a file share a commit.
+/// Requests that wait for a sync of their file when one begins share it, as writers of a file share a
+/// commit.
 #[derive(Debug)]
 pub struct StackFile<D> {
     stack: Stack<D>,
-    file: FileId,
+    files: FileRow,
     span: Bytes,
     block: Bytes,
     direct: bool,
@@ -55,16 +59,18 @@ pub struct StackFile<D> {
 
 impl<D> Drop for StackFile<D> {
     fn drop(&mut self) {
-        self.stack.close(self.file);
+        for &file in self.files.files() {
+            self.stack.close(file);
+        }
     }
 }
 
 impl<D: Device<Clock = VirtualClock>> StackFile<D> {
-    /// The first `span` bytes of a file that is laid out, with requests of at most `block` bytes,
+    /// The first `span` bytes of files that are laid out, with requests of at most `block` bytes,
     /// `depth` at once.
     pub fn new(
         stack: &Stack<D>,
-        file: FileId,
+        files: impl Into<FileRow>,
         span: Bytes,
         block: Bytes,
         depth: u32,
@@ -73,7 +79,7 @@ impl<D: Device<Clock = VirtualClock>> StackFile<D> {
     ) -> StackFile<D> {
         StackFile {
             stack: stack.clone(),
-            file,
+            files: files.into(),
             span,
             block,
             direct,
@@ -102,6 +108,8 @@ impl<D: Device<Clock = VirtualClock>> StackFile<D> {
         request: &Request,
     ) -> Result<(Nanos, Stage), DeviceError> {
         let Request { op, offset, length, slot, .. } = *request;
+        let (index, at) = self.files.locate(offset);
+        let file = self.files.files()[index];
         let now = inner.now();
         let (mut started, mut plan) = (now, Plan::new());
         if matches!(op, Op::Read | Op::Write) {
@@ -117,14 +125,14 @@ impl<D: Device<Clock = VirtualClock>> StackFile<D> {
         let stage = match op {
             Op::Read => {
                 plan.then_plan(if self.direct {
-                    inner.direct_read_plan(self.file, offset.0, length.0)
+                    inner.direct_read_plan(file, at, length.0)
                 } else {
-                    inner.read_plan(self.file, offset.0, length.0)
+                    inner.read_plan(file, at, length.0)
                 });
                 Stage::Data(inner.scheduler.spawn(plan, &[]))
             }
             Op::Write => {
-                plan.then_plan(inner.write_plan(self.file, offset.0, length.0, self.direct)?);
+                plan.then_plan(inner.write_plan(file, at, length.0, self.direct)?);
                 Stage::Data(inner.spawn(plan))
             }
             Op::Flush => Stage::Written,
@@ -153,7 +161,8 @@ impl<D: Device<Clock = VirtualClock>> StackFile<D> {
         }
         for slot in 0..self.slots.len() {
             let Some(pending) = self.slots[slot] else { continue };
-            let Pending { started, stage: Stage::Data(pid), durability, is_awake } = pending else {
+            let Pending { started, stage: Stage::Data(pid), durability, is_awake, .. } = pending
+            else {
                 continue;
             };
             let Some(result) = inner.scheduler.take(pid) else { continue };
@@ -177,10 +186,10 @@ impl<D: Device<Clock = VirtualClock>> StackFile<D> {
     }
 
     fn begin_sync(&mut self, inner: &mut Inner<D>) {
-        let written = |one: &Pending| matches!(one.stage, Stage::Written);
-        if self.syncing.is_some() || !self.slots.iter().flatten().any(written) {
-            return;
-        }
+        let is_written = |one: &&Pending| matches!(one.stage, Stage::Written);
+        let first = self.slots.iter().flatten().find(is_written).map(|one| one.file);
+        let Some(file) = first.filter(|_| self.syncing.is_none()) else { return };
+        let written = |one: &Pending| is_written(&one) && one.file == file;
         let from = inner.now();
         for one in self.slots.iter_mut().flatten().filter(|one| written(one)) {
             one.stage = Stage::Syncing(from);
@@ -188,7 +197,7 @@ impl<D: Device<Clock = VirtualClock>> StackFile<D> {
         // A write that is durable by itself needs only its data, too.
         let asked = |one: &Pending| one.durability == Durability::Flush;
         let all = self.sync == SyncCall::All && self.slots.iter().flatten().any(asked);
-        match inner.begin_sync(Some(self.file), !all) {
+        match inner.begin_sync(Some(self.files.files()[file]), !all) {
             Ok(pid) => self.syncing = Some(pid),
             Err(error) => self.synced_at(inner.now(), &Err(error)),
         }
@@ -202,9 +211,14 @@ impl<D: Device<Clock = VirtualClock>> StackFile<D> {
 
     fn synced_at(&mut self, ended: Nanos, result: &Result<(), DeviceError>) {
         for slot in 0..self.slots.len() {
-            if let Some(Pending { started, stage: Stage::Syncing(from), durability, .. }) =
-                self.slots[slot]
-            {
+            let Some(one) = self.slots[slot] else { continue };
+            if let Pending { started, stage: Stage::Syncing(from), durability, .. } = one {
+                if one.op == Op::Flush && result.is_ok() && one.file + 1 < self.files.files().len()
+                {
+                    let next = Pending { stage: Stage::Written, file: one.file + 1, ..one };
+                    self.slots[slot] = Some(next);
+                    continue;
+                }
                 let flush = (durability == Durability::Flush).then_some(from);
                 self.complete(slot, (started, flush, ended), result.clone());
             }
@@ -290,8 +304,13 @@ impl<D: Device<Clock = VirtualClock>> Device for StackFile<D> {
         };
         match self.begin(&mut inner, &request) {
             Ok((started, stage)) => {
-                let is_awake = false;
-                self.slots[slot] = Some(Pending { started, stage, durability, is_awake });
+                let file = match request.op {
+                    Op::Flush => 0,
+                    _ => self.files.locate(request.offset).0,
+                };
+                let (op, is_awake) = (request.op, false);
+                let pending = Pending { started, stage, durability, is_awake, file, op };
+                self.slots[slot] = Some(pending);
             }
             Err(error) => {
                 let now = inner.now();

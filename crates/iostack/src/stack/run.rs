@@ -141,8 +141,9 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         due: Option<DueTimes>,
     ) -> Result<(), DeviceError> {
         self.end_background();
+        let depth = job.depth.max(1);
         self.background = Some(RunningJob::new(job, self.now(), due));
-        for _ in 0..job.depth.max(1) {
+        for _ in 0..depth {
             self.background_next(Nanos::ZERO)?;
         }
         Ok(())
@@ -154,7 +155,6 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
             never!("the next request of a background job that is not running");
             return Ok(());
         };
-        let job = running.job;
         let Some(due) = running.next_due() else {
             self.background = Some(running);
             return Ok(());
@@ -163,12 +163,13 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         let mut plan = Plan::new();
         // A request that is not due yet waits; a late one begins at once.
         plan.then_compute(due.saturating_since(self.now()));
-        let call = self.call_time(job.block.0, true);
+        let call = self.call_time(running.job.block.0, true);
         plan.then_compute(self.cpus.beside(due, call));
-        let planned = self.background_plan(&job, running.address(), plan);
+        let (file, at) = running.place();
+        let planned = self.background_plan(&running.job, (file, at), plan);
         let begun = planned.map(|plan| {
             let pid = self.spawn(plan);
-            running.under_way.push(Pending { pid, is_written: false });
+            running.under_way.push(Pending { pid, is_written: false, file });
         });
         self.background = Some(running);
         begun
@@ -177,33 +178,33 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
     fn background_plan(
         &mut self,
         job: &BackgroundJob,
-        at: u64,
+        (file, at): (FileId, u64),
         mut plan: Plan,
     ) -> Result<Plan, DeviceError> {
         let now = self.now();
         if !job.writes {
-            let runs = self.fs.locate(job.file, at, job.block.0);
+            let runs = self.fs.locate(file, at, job.block.0);
             if runs.is_empty() {
-                let name = self.named.get(&job.file).map_or("a file", String::as_str);
+                let name = self.named.get(&file).map_or("a file", String::as_str);
                 return Err(DeviceError::os("read", name, Some(Bytes(at)), Errno::NXIO));
             }
             plan.then(runs.into_iter().map(BlockRequest::Read).collect());
             return Ok(plan);
         }
-        let written = self.fs.write(now, job.file, &[(at, job.block.0)], Reason::Direct);
-        plan.then_plan(written.map_err(|_| self.no_room("write", job.file))?);
-        self.fs.touch(now, job.file);
+        let written = self.fs.write(now, file, &[(at, job.block.0)], Reason::Direct);
+        plan.then_plan(written.map_err(|_| self.no_room("write", file))?);
+        self.fs.touch(now, file);
         Ok(plan)
     }
 
     fn background_ended(&mut self, pid: Pid) {
         let Some(running) = &mut self.background else { return };
         let Some(index) = running.under_way.iter().position(|one| one.pid == pid) else { return };
-        let job = running.job;
-        if let Some(call) = job.durable.filter(|_| job.writes)
-            && !running.under_way[index].is_written
+        let (one, block, think) = (running.under_way[index], running.job.block, running.job.think);
+        if let Some(call) = running.job.durable.filter(|_| running.job.writes)
+            && !one.is_written
         {
-            self.background_sync(index, job.file, call);
+            self.background_sync(index, one.file, call);
             return;
         }
         running.under_way.swap_remove(index);
@@ -213,8 +214,8 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
             return;
         }
         running.total.ops += 1;
-        running.total.bytes = running.total.bytes.plus(job.block);
-        let next = self.background_next(job.think);
+        running.total.bytes = running.total.bytes.plus(block);
+        let next = self.background_next(think);
         self.keep_error(next.err());
     }
 
@@ -231,7 +232,7 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
             never!("a background job lost a request while that was made durable");
             return;
         };
-        let written = std::mem::replace(one, Pending { pid, is_written: true });
+        let written = std::mem::replace(one, Pending { pid, is_written: true, file });
         let result = self.scheduler.take(written.pid);
         self.keep_error(result.and_then(Result::err));
     }

@@ -36,7 +36,8 @@ use crate::work::{
     drive_device,
 };
 use counters::EdgeCounters;
-use files::{Files, OpenDirectory};
+pub(crate) use files::Files;
+use files::OpenDirectory;
 
 pub(crate) use finish::finish;
 pub use prepare::Cost;

@@ -4,35 +4,39 @@ use std::cell::Cell;
 
 use flashlag_device::{Completion, Device, DeviceError, Geometry, NoWaitMeter, Request};
 use flashlag_engine::{Job, Watch, drive};
-use flashlag_iostack::FileId;
 use flashlag_schema::scenario::{Io, Pattern};
 use flashlag_units::{Bytes, Nanos};
 use flashlag_workload::Permutation;
 
-use super::Simulation;
+use super::{SimFiles, Simulation};
 use crate::work::{Access, Controls, FillEnd, FillOrder, INTERVAL, STALL_OVER};
 
 /// Space that the filesystem needs beside a fill, which ends at most this much above its level.
 const FILL_STEP: Bytes = Bytes::from_mib(1);
 
-/// Fills a new file until only the order's `leave` is free.
+/// Bytes of a fill that leaves only the order's `leave` free.
+pub(super) fn span(simulation: &Simulation, order: &FillOrder<'_>) -> Bytes {
+    let room = simulation.stack.free().saturating_minus(order.leave);
+    room.round_down(order.io.block.0.max(FILL_STEP))
+}
+
+/// Fills new files, which hold `span` bytes.
 pub(super) fn fill(
     simulation: &Simulation,
-    file: FileId,
+    files: &SimFiles,
+    span: Bytes,
     order: FillOrder<'_>,
     controls: &Controls,
 ) -> FillEnd {
     let stack = &simulation.stack;
-    let FillOrder { io, leave, seed, live } = order;
-    let room = stack.free().saturating_minus(leave);
-    let span = room.round_down(io.block.0.max(FILL_STEP));
+    let FillOrder { io, seed, live, .. } = order;
     let filled = Cell::new(stack.total().saturating_minus(stack.free()));
     let mut job = Job { interval: INTERVAL, stall_over: STALL_OVER, ..Job::of(io, span, seed) };
     job.pattern = Pattern::Sequential;
     job.limits.bytes = Some(job.limits.bytes.map_or(span, |bytes| bytes.min(span)));
     job.limits.warmup = None;
     let mut device = Placement {
-        device: simulation.device(file, io, span),
+        device: simulation.device(files, io, span),
         block: io.block.0,
         order: order_of(io, span, seed),
         filled: &filled,

@@ -3,6 +3,8 @@
 
 mod environment;
 mod fill;
+#[cfg(test)]
+mod layout_tests;
 mod ledger;
 mod repeats;
 mod stack_files;
@@ -12,8 +14,9 @@ mod trust;
 mod world;
 
 use flashlag_device::Clock;
+use flashlag_engine::FileSet;
 use flashlag_flash::{Flash, FlashDevice, Order, Past};
-use flashlag_iostack::{FileId, Stack, StackSpec};
+use flashlag_iostack::{FileRow, Stack, StackSpec};
 use flashlag_schema::profile::Profile;
 use flashlag_schema::target::MountSpec;
 use flashlag_schema::{Reading, Run, Target, TargetKind};
@@ -41,14 +44,23 @@ type SimStack = Stack<FlashDevice>;
 #[derive(Debug)]
 pub(crate) struct Simulation {
     stack: SimStack,
-    /// The file under test and its size.
-    test: Option<(FileId, Bytes)>,
-    /// The file of background writers and its size.
-    beside: Option<(FileId, Bytes)>,
+    /// The file under test.
+    test: Option<SimFiles>,
+    /// The file of background writers.
+    beside: Option<SimFiles>,
     /// The time that SQLite computes for a save.
     save_cpu: Nanos,
-    /// Names of the files of fills.
-    fills: Vec<String>,
+    /// Number of fills so far.
+    fills: u32,
+    /// The files of fills that are not deleted yet.
+    filled: Vec<SimFiles>,
+}
+
+/// Files of a modelled filesystem, of the names and sizes that they have in a directory.
+#[derive(Clone, Debug)]
+pub(crate) struct SimFiles {
+    set: FileSet,
+    row: FileRow,
 }
 
 /// Room for files on the empty filesystem of a simulated device.
@@ -113,7 +125,8 @@ pub(crate) fn prepare(
         test: None,
         beside: None,
         save_cpu: model.stack.save_cpu.0,
-        fills: Vec::new(),
+        fills: 0,
+        filled: Vec::new(),
     };
     Ok(Work::new(request, run, world, estimate, leave.0))
 }

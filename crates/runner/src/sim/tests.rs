@@ -183,18 +183,22 @@ fn a_background_goes_on_while_time_passes_durable_or_paced_as_it_is_asked_to() {
 #[test]
 fn a_background_has_the_pattern_operation_and_durability_of_its_test() {
     let work = work();
-    let file = work.world.stack.create("beside").unwrap();
+    let files = work
+        .world
+        .make(FileSet::new(std::path::Path::new(""), "beside", Bytes::from_mib(1)))
+        .unwrap();
     let of = |name: &str| {
         let order = BackgroundOrder { io: &io(&work, name), span: Bytes(7), seed: 3 };
-        let job = super::world::background_job(file, order);
-        assert_eq!((job.file, job.span, job.block), (file, Bytes(7), Bytes(4096)));
+        let job = super::world::background_job(&files, order);
+        assert_eq!((job.span, job.block), (Bytes(7), Bytes(4096)));
+        assert_eq!(job.files, files.row);
         (job.writes, job.random, job.durable)
     };
     assert_eq!(of("durable"), (true, true, Some(SyncCall::Data)));
     assert_eq!(of("paced"), (true, false, None));
     let fsync = Io { durable: Durability::Fsync, ..io(&work, "durable") };
     let order = BackgroundOrder { io: &fsync, span: Bytes(7), seed: 3 };
-    assert_eq!(super::world::background_job(file, order).durable, Some(SyncCall::All));
+    assert_eq!(super::world::background_job(&files, order).durable, Some(SyncCall::All));
     assert_eq!(of("reads"), (false, true, None));
 }
 

@@ -1,12 +1,12 @@
 //! A simulation as a world.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use flashlag_device::{Clock, DeviceError, NoWaitMeter, SyncCall};
-use flashlag_engine::JobOutcome;
+use flashlag_engine::{FileSet, JobOutcome};
 use flashlag_flash::FlashDevice;
-use flashlag_iostack::{BackgroundJob, FileId, StackFile};
+use flashlag_iostack::{BackgroundJob, FileId, FileRow, StackFile};
 use flashlag_schema::scenario::{Durability, Io, Pattern, Save};
 use flashlag_schema::{Ledger, Run};
 use flashlag_sqlite::{PreparedSaves, SaveJob, remove_databases_on};
@@ -15,7 +15,7 @@ use flashlag_workload::Arrivals;
 
 use super::ledger::LayerCounters;
 use super::stack_files::{StackFiles, fits_memory};
-use super::{Simulation, fill};
+use super::{SimFiles, Simulation, fill};
 use crate::direction::Direction;
 use crate::work::{
     Access, BackgroundEnd, BackgroundOrder, BackgroundStart, Controls, Edge, Evidence, FillEnd,
@@ -37,13 +37,13 @@ fn sync_of(io: &Io) -> SyncCall {
     if io.durable == Durability::Fsync { SyncCall::All } else { SyncCall::Data }
 }
 
-pub(super) fn background_job(file: FileId, order: BackgroundOrder<'_>) -> BackgroundJob {
+pub(super) fn background_job(files: &SimFiles, order: BackgroundOrder<'_>) -> BackgroundJob {
     let BackgroundOrder { io, span, seed } = order;
     BackgroundJob {
         writes: io.operation.writes(),
         random: io.pattern == Pattern::Random,
-        file,
-        span,
+        files: files.row.clone(),
+        span: span.min(files.set.span()),
         block: io.block.0,
         depth: io.queue_depth,
         durable: (io.durable != Durability::None).then(|| sync_of(io)),
@@ -53,34 +53,49 @@ pub(super) fn background_job(file: FileId, order: BackgroundOrder<'_>) -> Backgr
 }
 
 impl Simulation {
-    fn kept(&mut self, role: Role) -> &mut Option<(FileId, Bytes)> {
+    fn kept(&mut self, role: Role) -> &mut Option<SimFiles> {
         match role {
             Role::Test => &mut self.test,
             Role::Background => &mut self.beside,
         }
     }
 
-    /// One file as a device of `span` bytes.
-    pub(super) fn device(&self, file: FileId, io: &Io, span: Bytes) -> StackFile<FlashDevice> {
-        let (slots, sync) = (io.in_flight(), sync_of(io));
-        StackFile::new(&self.stack, file, span, io.block.0, slots, io.direct, sync)
+    /// Files as a device of `span` bytes.
+    pub(super) fn device(&self, files: &SimFiles, io: &Io, span: Bytes) -> StackFile<FlashDevice> {
+        let (row, slots, sync) = (files.row.clone(), io.in_flight(), sync_of(io));
+        StackFile::new(&self.stack, row, span, io.block.0, slots, io.direct, sync)
             .with_threads(io.threads)
     }
 
+    /// Makes the files of a set, empty.
+    pub(super) fn make(&self, set: FileSet) -> Result<SimFiles, DeviceError> {
+        let made: Result<Vec<FileId>, DeviceError> =
+            (0..set.count()).map(|index| self.stack.create(&set.name(index))).collect();
+        Ok(SimFiles { row: FileRow::new(made?, FileSet::FILE_BYTES), set })
+    }
+
     /// Every byte written once, in order, and made durable.
-    fn write_all(&self, file: FileId, span: Bytes) -> Result<(), DeviceError> {
-        let mut at = Bytes::ZERO;
-        while at < span {
-            let length = LAY_OUT_BLOCK.min(span.saturating_minus(at));
-            self.stack.write_nothing(file, at, length, true)?;
-            at = at.plus(length);
+    fn write_all(&self, files: &SimFiles) -> Result<(), DeviceError> {
+        for (index, file) in files.row.files().iter().enumerate() {
+            let (mut at, length) = (Bytes::ZERO, files.set.length(index));
+            while at < length {
+                let step = LAY_OUT_BLOCK.min(length.saturating_minus(at));
+                self.stack.write_nothing(*file, at, step, true)?;
+                at = at.plus(step);
+            }
+            self.stack.sync(*file, false)?;
         }
-        self.stack.sync(file, false)
+        Ok(())
+    }
+
+    /// Deletes files.
+    pub(super) fn unmake(&self, files: &SimFiles) -> Result<(), DeviceError> {
+        (0..files.set.count()).try_for_each(|index| self.stack.delete(&files.set.name(index)))
     }
 }
 
 impl World for Simulation {
-    type File = FileId;
+    type File = SimFiles;
     type Device = StackFile<FlashDevice>;
     type Meter = NoWaitMeter;
     type Counters = LayerCounters;
@@ -102,12 +117,12 @@ impl World for Simulation {
         Some(self.stack.total())
     }
 
-    fn files(&self, role: Role, span: Bytes) -> Option<FileId> {
+    fn files(&self, role: Role, span: Bytes) -> Option<SimFiles> {
         let kept = match role {
-            Role::Test => self.test,
-            Role::Background => self.beside,
+            Role::Test => &self.test,
+            Role::Background => &self.beside,
         };
-        kept.filter(|(_, size)| *size >= span).map(|(file, _)| file)
+        kept.as_ref().filter(|kept| kept.set.span() >= span.round_down(FileSet::GRAIN)).cloned()
     }
 
     fn lay_out(
@@ -115,29 +130,27 @@ impl World for Simulation {
         role: Role,
         span: Bytes,
         _: &Controls,
-    ) -> Result<(FileId, Bytes), Hindrance> {
-        let name = name_of(role);
-        if self.kept(role).take().is_some() {
-            self.stack.delete(name)?;
+    ) -> Result<(SimFiles, Bytes), Hindrance> {
+        if let Some(kept) = self.kept(role).take() {
+            self.unmake(&kept)?;
         }
-        let file = self.stack.create(name)?;
-        // Whole blocks, as direct I/O has to be.
-        let whole = span.plus(Bytes(4095)).round_down(Bytes(4096));
-        self.write_all(file, whole)?;
-        *self.kept(role) = Some((file, span));
-        Ok((file, whole))
+        let files = self.make(FileSet::new(Path::new(""), name_of(role), span))?;
+        self.write_all(&files)?;
+        let written = files.set.span();
+        *self.kept(role) = Some(files.clone());
+        Ok((files, written))
     }
 
-    fn size_of(&self, file: &FileId) -> Bytes {
-        self.stack.size(*file)
+    fn size_of(&self, files: &SimFiles) -> Bytes {
+        files.set.span()
     }
 
     fn open(
         &mut self,
-        file: &FileId,
+        files: &SimFiles,
         io: &Io,
     ) -> Result<OpenedDevice<StackFile<FlashDevice>>, DeviceError> {
-        let device = self.device(*file, io, io.end());
+        let device = self.device(files, io, io.end().min(files.set.span()));
         Ok(OpenedDevice { device, how: Access::of(io), downgrades: Vec::new() })
     }
 
@@ -148,7 +161,7 @@ impl World for Simulation {
     fn drive(
         &self,
         device: StackFile<FlashDevice>,
-        _: &FileId,
+        _: &SimFiles,
         test: &TestJob<'_>,
     ) -> Result<JobOutcome, DeviceError> {
         // Threads are submitters in virtual time, on one device.
@@ -157,11 +170,11 @@ impl World for Simulation {
 
     fn start_background(
         &mut self,
-        file: &FileId,
+        files: &SimFiles,
         order: BackgroundOrder<'_>,
         _: &Controls,
     ) -> Result<BackgroundStart, Hindrance> {
-        let job = background_job(*file, order);
+        let job = background_job(files, order);
         match Arrivals::new(&order.io.arrivals, Nanos::ZERO, order.seed) {
             None => self.stack.start_background(job)?,
             Some(mut arrivals) => {
@@ -219,15 +232,17 @@ impl World for Simulation {
         order: FillOrder<'_>,
         controls: &Controls,
     ) -> Result<FillEnd, DeviceError> {
-        let name = format!("fill-{}", self.fills.len() + 1);
-        let file = self.stack.create(&name)?;
-        self.fills.push(name);
-        Ok(fill::fill(self, file, order, controls))
+        self.fills += 1;
+        let stem = format!("fill{}-1", self.fills - 1);
+        let span = fill::span(self, &order);
+        let files = self.make(FileSet::new(Path::new(""), &stem, span))?;
+        self.filled.push(files.clone());
+        Ok(fill::fill(self, &files, span, order, controls))
     }
 
     fn delete_fills(&mut self) -> Result<Option<Bytes>, Hindrance> {
-        for name in std::mem::take(&mut self.fills) {
-            self.stack.delete(&name)?;
+        for files in std::mem::take(&mut self.filled) {
+            self.unmake(&files)?;
         }
         Ok(None)
     }

@@ -10,7 +10,7 @@ fn job(file: FileId) -> BackgroundJob {
     BackgroundJob {
         writes: true,
         random: false,
-        file,
+        files: file.into(),
         span: Bytes::from_mib(16),
         block: Bytes::from_kib(64),
         depth: 4,

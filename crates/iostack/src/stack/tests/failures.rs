@@ -69,7 +69,7 @@ fn a_background_job_on_a_device_that_is_gone_ends_and_time_goes_on() {
         let job = BackgroundJob {
             writes: true,
             random: true,
-            file,
+            files: file.into(),
             span: Bytes::from_mib(1),
             block: Bytes(4096),
             depth: 4,
