@@ -27,6 +27,7 @@ mod driver;
 mod file_row;
 mod fs;
 mod governor;
+mod host_queue;
 mod ledger;
 mod plan;
 mod ranges;

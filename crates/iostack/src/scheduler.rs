@@ -11,6 +11,7 @@ use flashlag_units::{Bytes, Nanos, always};
 
 use crate::crypt::Encryption;
 use crate::driver::Driver;
+use crate::host_queue::{Command, HostQueue, Piece};
 use crate::ledger::Ledger;
 use crate::plan::{BlockRequest, Plan, Run};
 use crate::ranges::Ranges;
@@ -21,6 +22,14 @@ use crate::ranges::Ranges;
 pub(crate) struct Pid {
     index: u32,
     generation: u32,
+}
+
+#[cfg(test)]
+impl Pid {
+    /// The first process of an entry.
+    pub(crate) fn of(index: u32) -> Pid {
+        Pid { index, generation: 0 }
+    }
 }
 
 /// An entry of the process table, used by one process after another.
@@ -45,16 +54,6 @@ struct Process {
     ended: Option<Nanos>,
     /// Whether the entry is freed when the process ends, because nobody waits for its result.
     detached: bool,
-}
-
-/// The part of a request that one slot of the device carries.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Piece {
-    pid: Pid,
-    op: Op,
-    run: Run,
-    /// Whether a write is durable when it ends.
-    durable: bool,
 }
 
 /// The range of a request without one.
@@ -90,11 +89,11 @@ pub(crate) struct Scheduler<D> {
     table: Vec<Entry>,
     /// Entries of the table without a process.
     vacant: Vec<u32>,
-    /// The last piece that each slot of the device carried.
-    carried: Vec<Piece>,
+    /// The last command that each slot of the device carried.
+    carried: Vec<Command>,
     free_slots: Vec<u32>,
-    /// Pieces that wait for a slot.
-    waiting: VecDeque<Piece>,
+    /// Commands that wait for a slot.
+    waiting: HostQueue,
     /// Most bytes that a piece has, discards aside.
     largest: u64,
     completions: Vec<Completion>,
@@ -112,6 +111,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
         let tags = model.tags.map_or(geometry.slots, |tags| tags.clamp(1, geometry.slots));
         let no_process = Pid { index: 0, generation: 0 };
         let nothing = Piece { pid: no_process, op: Op::Flush, run: NOWHERE, durable: false };
+        let largest = geometry.buffer.0.max(1);
         Scheduler {
             clock: device.clock().clone(),
             device,
@@ -124,10 +124,10 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
             ordinal: 0,
             table: Vec::new(),
             vacant: Vec::new(),
-            carried: vec![nothing; tags as usize],
+            carried: vec![Command::of(nothing); tags as usize],
             free_slots: (0..tags).rev().collect(),
-            waiting: VecDeque::new(),
-            largest: geometry.buffer.0.max(1),
+            waiting: HostQueue::new(largest),
+            largest,
             completions: Vec::new(),
             finished: Vec::new(),
             discards: Ranges::default(),
@@ -250,11 +250,8 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
     }
 
     fn completed(&mut self, completion: Completion) {
-        let piece = self.carried[completion.slot as usize];
-        if let Err(error) = completion.result
-            && let Some(process) = self.live_mut(piece.pid)
-        {
-            process.error.get_or_insert(error);
+        if let Err(error) = completion.result {
+            self.fail(completion.slot, &error);
         }
         match self.driver.complete(self.now()) {
             Some(until) => self.at(until, Event::Completed(completion.slot)),
@@ -262,17 +259,37 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
         }
     }
 
+    /// Gives every process that waits for a command its error.
+    fn fail(&mut self, slot: u32, error: &DeviceError) {
+        let pids: Vec<Pid> = self.carried[slot as usize].pids().collect();
+        for pid in pids {
+            if let Some(process) = self.live_mut(pid) {
+                process.error.get_or_insert_with(|| error.clone());
+            }
+        }
+    }
+
     /// Goes on after a command that has completed and whose slot is free again.
     fn freed(&mut self, slot: u32) {
-        self.free_slots.push(slot);
-        let piece = self.carried[slot as usize];
-        if piece.op != Op::Discard {
+        let command = &mut self.carried[slot as usize];
+        let is_discard = command.whole.op == Op::Discard;
+        let (first, merged) = command.take_pieces();
+        if !is_discard {
             self.in_use -= 1;
             self.last_use = self.now();
         }
-        if let Some(next) = self.waiting.pop_front() {
-            self.send(next);
+        match self.waiting.pop() {
+            Some(next) => self.begin(slot, next),
+            None => self.free_slots.push(slot),
         }
+        self.read_or_written(first);
+        for piece in merged {
+            self.read_or_written(piece);
+        }
+    }
+
+    /// Decrypts a piece where that is due, and then reports it to its process.
+    fn read_or_written(&mut self, piece: Piece) {
         let cost = match (&self.crypt, piece.op) {
             (Some(crypt), Op::Read) => crypt.cost(Op::Read, piece.run.length),
             _ => Nanos::ZERO,
@@ -375,7 +392,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
     }
 
     fn send_whole(&mut self, pid: Pid, request: BlockRequest) {
-        self.count(&request);
+        self.ledger.count(&request);
         let (op, run) = match request {
             BlockRequest::Read(run) => (Op::Read, run),
             BlockRequest::Write(run) | BlockRequest::WriteDurable(run) => (Op::Write, run),
@@ -405,32 +422,18 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
         }
     }
 
-    fn count(&mut self, request: &BlockRequest) {
-        let ledger = &mut self.ledger;
-        match request {
-            BlockRequest::Read(run) => {
-                ledger.reads += 1;
-                ledger.read_bytes = ledger.read_bytes.plus(Bytes(run.length));
-            }
-            BlockRequest::Write(run) | BlockRequest::WriteDurable(run) => {
-                ledger.writes += 1;
-                ledger.written_bytes = ledger.written_bytes.plus(Bytes(run.length));
-            }
-            BlockRequest::Flush => ledger.flushes += 1,
-            BlockRequest::Compute(_) => {}
-            BlockRequest::Discard(run) => {
-                ledger.discarded_bytes = ledger.discarded_bytes.plus(Bytes(run.length));
-            }
+    fn send(&mut self, piece: Piece) {
+        match self.free_slots.pop() {
+            Some(slot) => self.begin(slot, Command::of(piece)),
+            None if self.waiting.push(piece) => self.ledger.merged(piece.op),
+            None => {}
         }
     }
 
-    fn send(&mut self, piece: Piece) {
-        let Some(slot) = self.free_slots.pop() else {
-            self.waiting.push_back(piece);
-            return;
-        };
-        self.carried[slot as usize] = piece;
-        self.in_use += u32::from(piece.op != Op::Discard);
+    /// Has the driver issue a command in a free slot.
+    fn begin(&mut self, slot: u32, command: Command) {
+        self.in_use += u32::from(command.whole.op != Op::Discard);
+        self.carried[slot as usize] = command;
         match self.driver.issue(self.now()) {
             Some(until) => self.at(until, Event::Issued(slot)),
             None => self.submit(slot),
@@ -439,7 +442,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
 
     /// Hands the command in a slot to the device.
     fn submit(&mut self, slot: u32) {
-        let piece = self.carried[slot as usize];
+        let piece = self.carried[slot as usize].whole;
         let request = Request {
             slot,
             op: piece.op,
@@ -448,12 +451,12 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
             durability: if piece.durable { Durability::Write } else { Durability::None },
         };
         if let Err(error) = self.device.submit(request) {
+            self.fail(slot, &error);
             self.free_slots.push(slot);
             self.in_use -= u32::from(piece.op != Op::Discard);
-            if let Some(process) = self.live_mut(piece.pid) {
-                process.error.get_or_insert(error);
-            }
-            self.piece_done(piece.pid);
+            let (first, merged) = self.carried[slot as usize].take_pieces();
+            self.piece_done(first.pid);
+            merged.into_iter().for_each(|piece| self.piece_done(piece.pid));
         }
     }
 }

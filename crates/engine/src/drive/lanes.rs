@@ -55,6 +55,7 @@ impl Lane {
             ThreadSpans::Disjoint if threads > 1 => (begin, part, 0),
             ThreadSpans::Disjoint => (0, blocks, 0),
             ThreadSpans::Shared => (0, blocks, begin),
+            ThreadSpans::Same => (0, blocks, 0),
         };
         let span = flashlag_units::Bytes(count.saturating_mul(job.block.0));
         let addresses = Addresses::new(job.pattern, job.block, span, seed).starting_at(from);
@@ -163,11 +164,13 @@ mod tests {
     }
 
     #[test]
-    fn threads_divide_the_span_or_begin_at_equal_distances_in_all_of_it() {
+    fn threads_divide_the_span_or_begin_at_equal_distances_in_all_of_it_or_at_its_start() {
         assert_eq!(first_blocks(&job(1)), [[0, 1]]);
         assert_eq!(first_blocks(&job(4)), [[0, 1], [25, 26], [50, 51], [75, 76]]);
         let shared = Job { thread_spans: ThreadSpans::Shared, ..job(4) };
         assert_eq!(first_blocks(&shared), first_blocks(&job(4)), "both begin alike");
+        let same = Job { thread_spans: ThreadSpans::Same, ..job(4) };
+        assert_eq!(first_blocks(&same), [[0, 1]; 4]);
         let last = |job: &Job| {
             let mut lane = lanes(job, 100, 64, Nanos::ZERO).remove(3);
             (0..26).map(|_| lane.next_block()).last().unwrap()

@@ -401,7 +401,7 @@ mod tests {
             part_of(&Job { verify, thread_spans, ..job(2, Limits::default()) }, 0).verify
         };
         assert!(asked(true, ThreadSpans::Disjoint));
-        assert!(!asked(true, ThreadSpans::Shared));
+        assert!(!asked(true, ThreadSpans::Shared) && !asked(true, ThreadSpans::Same));
         assert!(!asked(false, ThreadSpans::Disjoint) && !asked(false, ThreadSpans::Shared));
     }
 

@@ -152,10 +152,10 @@ fn threads(text: &mut String, io: &Io) {
     let part = io.span.map_or(0, |span| span.0.0) / u64::from(io.threads);
     let part = part - part % io.block.0.0.max(1);
     match (io.thread_spans, io.pattern) {
-        (ThreadSpans::Disjoint, _) | (_, Pattern::Sequential) => {
+        (ThreadSpans::Disjoint, _) | (ThreadSpans::Shared, Pattern::Sequential) => {
             set(text, "offset_increment", part);
         }
-        (ThreadSpans::Shared, Pattern::Random) => {}
+        (ThreadSpans::Shared, Pattern::Random) | (ThreadSpans::Same, _) => {}
     }
 }
 
@@ -211,7 +211,7 @@ fn remarks(text: &mut String, io: &Io) {
 /// The part of the file that a thread works on.
 fn size(io: &Io) -> u64 {
     let (span, block) = (io.span.map_or(0, |span| span.0.0), io.block.0.0.max(1));
-    if io.threads <= 1 || io.thread_spans == ThreadSpans::Shared {
+    if io.threads <= 1 || io.thread_spans != ThreadSpans::Disjoint {
         return span.max(block);
     }
     let part = span / u64::from(io.threads);

@@ -109,9 +109,9 @@ fn a_file_is_laid_out_in_whole_blocks_and_used_again_for_a_span_that_it_holds() 
     let mut world = work().world;
     let empty = world.free_at(&());
     let (file, written) = world.lay_out(Role::Test, Bytes(5000), &controls()).unwrap();
-    assert_eq!((written, world.size_of(&file)), (Bytes(8192), Bytes(8192)));
-    assert!(world.files(Role::Test, Bytes(5000)).is_some());
-    assert!(world.files(Role::Test, Bytes(5001)).is_none());
+    assert_eq!((written, world.size_of(&file)), (Bytes(4096), Bytes(4096)));
+    assert!(world.files(Role::Test, Bytes(5000)).is_some(), "as a directory's, down to a grain");
+    assert!(world.files(Role::Test, Bytes(8192)).is_none());
     assert!(world.files(Role::Background, Bytes(1)).is_none());
     let (large, span) = (Bytes::from_mib(3), Bytes(2 * 1024 * 1024 + 512 * 1024));
     let (beside, written) = world.lay_out(Role::Background, span, &controls()).unwrap();

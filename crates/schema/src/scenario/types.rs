@@ -262,6 +262,8 @@ pub enum ThreadSpans {
     Disjoint,
     /// Each on the whole; ascending ones begin at equal distances.
     Shared,
+    /// Each on the whole from its start, as jobs of fio do that have no offset.
+    Same,
 }
 
 impl ThreadSpans {

@@ -7,8 +7,18 @@ use flashlag_device::{Completion, Device, Durability, Op, Request, SyncCall};
 const KIB: u64 = 1024;
 
 /// When each of as many reads of 4 KiB as there are slots begins and ends, in microseconds, handed
-/// over at once to a device that does `units` things at once.
+/// over at once to a device that does `units` things at once. No two are neighbours.
 fn read_at_once(model: &StackModel, units: u32, threads: u32, depth: u32) -> Vec<(u64, u64)> {
+    read_each(8 * KIB, model, units, (threads, depth))
+}
+
+/// The same with reads that begin at multiples of `step`.
+fn read_each(
+    step: u64,
+    model: &StackModel,
+    units: u32,
+    (threads, depth): (u32, u32),
+) -> Vec<(u64, u64)> {
     let stack = stack_of("raw", units, model);
     let file = stack.create("test").unwrap();
     let span = Bytes::from_mib(1);
@@ -20,7 +30,7 @@ fn read_at_once(model: &StackModel, units: u32, threads: u32, depth: u32) -> Vec
     let mut device = device.with_threads(threads);
     let from = stack.clock().now();
     for slot in 0..slots {
-        let (offset, length) = (Bytes(u64::from(slot) * 4 * KIB), Bytes(4 * KIB));
+        let (offset, length) = (Bytes(u64::from(slot) * step), Bytes(4 * KIB));
         let request = Request { slot, op: Op::Read, offset, length, durability: Durability::None };
         device.submit(request).unwrap();
     }
@@ -71,6 +81,19 @@ fn with_one_tag_a_command_takes_the_driver_and_the_device_one_after_the_other() 
         assert_eq!(last_of(count, &two), 10 + n * 100 + 28);
         assert_eq!(last_of(count, &model), 10 + n * 100 + 28);
     }
+}
+
+#[test]
+fn neighbours_that_wait_for_a_tag_are_one_command_and_end_together() {
+    let model = StackModel { issue: micros(10), complete: micros(28), ..StackModel::default() };
+    let ends = |tags| -> Vec<u64> {
+        let model = StackModel { tags: Some(tags), ..model.clone() };
+        let times = read_each(4 * KIB, &model, 1, (1, 8));
+        times.into_iter().map(|(_, ended)| ended).collect()
+    };
+    // The first goes alone; the other seven wait, and are read at once.
+    assert_eq!(ends(1), [138, 276, 276, 276, 276, 276, 276, 276]);
+    assert_eq!(ends(2), [138, 238, 338, 338, 338, 338, 338, 338]);
 }
 
 #[test]

@@ -1,0 +1,195 @@
+//! The host's queue of requests that wait for a tag of the device, where neighbours become one command.
+//!
+//! As in Linux's block layer, a request is appended to one that waits, is of the same kind and ends where
+//! the new one begins (a back merge: `elv_merge` in block/elevator.c), up to the largest command. Flushes,
+//! discards and durable writes stay alone (`REQ_NOMERGE_FLAGS` in include/linux/blk_types.h).
+
+use std::collections::VecDeque;
+
+use flashlag_device::Op;
+
+use crate::plan::Run;
+use crate::scheduler::Pid;
+
+/// A request, or the part of a request that fits one command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Piece {
+    pub(crate) pid: Pid,
+    pub(crate) op: Op,
+    pub(crate) run: Run,
+    /// Whether a write is durable when it ends.
+    pub(crate) durable: bool,
+}
+
+impl Piece {
+    fn may_merge(&self) -> bool {
+        matches!(self.op, Op::Read | Op::Write) && !self.durable
+    }
+}
+
+/// A command for the device: one piece, or several neighbours.
+#[derive(Clone, Debug)]
+pub(crate) struct Command {
+    /// The whole command, with the process of its first piece.
+    pub(crate) whole: Piece,
+    /// Its pieces where there are several; else empty, so that a single one needs no memory.
+    merged: Vec<Piece>,
+}
+
+impl Command {
+    pub(crate) fn of(piece: Piece) -> Command {
+        Command { whole: piece, merged: Vec::new() }
+    }
+
+    /// Its pieces, which are then forgotten: the first, and those that were appended.
+    pub(crate) fn take_pieces(&mut self) -> (Piece, Vec<Piece>) {
+        let mut merged = std::mem::take(&mut self.merged);
+        if merged.is_empty() {
+            return (self.whole, merged);
+        }
+        (merged.remove(0), merged)
+    }
+
+    /// Processes of its pieces.
+    pub(crate) fn pids(&self) -> impl Iterator<Item = Pid> + '_ {
+        let only = self.merged.is_empty().then_some(self.whole.pid);
+        only.into_iter().chain(self.merged.iter().map(|piece| piece.pid))
+    }
+
+    fn append(&mut self, piece: Piece) {
+        if self.merged.is_empty() {
+            self.merged.push(self.whole);
+        }
+        self.merged.push(piece);
+        self.whole.run.length += piece.run.length;
+    }
+}
+
+/// Commands that wait for a tag, in the order of their first pieces.
+#[derive(Debug)]
+pub(crate) struct HostQueue {
+    waiting: VecDeque<Command>,
+    /// Most bytes of a command.
+    largest: u64,
+}
+
+impl HostQueue {
+    /// An empty queue of commands of at most `largest` bytes.
+    pub(crate) fn new(largest: u64) -> HostQueue {
+        HostQueue { waiting: VecDeque::new(), largest }
+    }
+
+    /// Queues a piece; returns whether that became a part of a command that was waiting.
+    pub(crate) fn push(&mut self, piece: Piece) -> bool {
+        let place = self.neighbour(&piece);
+        match place.and_then(|index| self.waiting.get_mut(index)) {
+            Some(command) => command.append(piece),
+            None => self.waiting.push_back(Command::of(piece)),
+        }
+        place.is_some()
+    }
+
+    /// The command that the device gets next.
+    pub(crate) fn pop(&mut self) -> Option<Command> {
+        self.waiting.pop_front()
+    }
+
+    /// The last command that ends where a piece begins, where the two can be one. Who has two requests
+    /// for the same bytes under way leaves their order to chance, here as on a kernel.
+    fn neighbour(&self, piece: &Piece) -> Option<usize> {
+        if !piece.may_merge() {
+            return None;
+        }
+        self.waiting.iter().rposition(|Command { whole, .. }| {
+            whole.run.end() == piece.run.offset
+                && whole.op == piece.op
+                && whole.may_merge()
+                && whole.run.length + piece.run.length <= self.largest
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LARGEST: u64 = 64 << 10;
+
+    fn piece(process: u32, op: Op, offset: u64, length: u64) -> Piece {
+        Piece { pid: Pid::of(process), op, run: Run { offset, length }, durable: false }
+    }
+
+    /// The commands that pieces become: kind, offset, length and number of processes.
+    fn commands(pieces: &[Piece]) -> Vec<(Op, u64, u64, usize)> {
+        let mut queue = HostQueue::new(LARGEST);
+        let merged = pieces.iter().filter(|piece| queue.push(**piece)).count();
+        let left: Vec<_> = std::iter::from_fn(|| queue.pop())
+            .map(|command| {
+                let Piece { op, run, .. } = command.whole;
+                (op, run.offset, run.length, command.pids().count())
+            })
+            .collect();
+        assert_eq!(left.len() + merged, pieces.len(), "each piece is a command or a part of one");
+        assert_eq!(left.iter().map(|one| one.3).sum::<usize>(), pieces.len());
+        left
+    }
+
+    #[test]
+    fn neighbours_that_wait_become_one_command_up_to_the_largest() {
+        let run =
+            |from: u64, to: u64| (from..to).map(|at| piece(at as u32, Op::Read, at << 12, 4096));
+        let all: Vec<Piece> = run(0, 20).collect();
+        assert_eq!(
+            commands(&all),
+            [(Op::Read, 0, LARGEST, 16), (Op::Read, LARGEST, 4 << 12, 4)],
+            "sixteen of 4 KiB are the largest command"
+        );
+        let apart: Vec<Piece> = [5, 3, 9, 1].map(|at| piece(at, Op::Read, at.into(), 1)).into();
+        assert_eq!(commands(&apart).len(), 4, "neither front merges nor gaps");
+    }
+
+    #[test]
+    fn a_neighbour_is_found_behind_others_and_the_latest_is_taken() {
+        let first = piece(1, Op::Write, 0, 4096);
+        let elsewhere = piece(2, Op::Write, 1 << 20, 4096);
+        let next = piece(3, Op::Write, 4096, 4096);
+        let merged = [(Op::Write, 0, 8192, 2), (Op::Write, 1 << 20, 4096, 1)];
+        assert_eq!(commands(&[first, elsewhere, next]), merged);
+        // Jobs over the same bytes: the second job's next block goes with the first job's last.
+        let again = piece(4, Op::Write, 0, 4096);
+        let pair = [(Op::Write, 0, 4096, 1), (Op::Write, 0, 8192, 2)];
+        assert_eq!(commands(&[first, again, next]), pair);
+        let full = piece(5, Op::Write, 0, LARGEST);
+        let after = piece(6, Op::Write, LARGEST, 4096);
+        assert_eq!(commands(&[full, after]).len(), 2, "the largest command is full");
+    }
+
+    #[test]
+    fn other_kinds_flushes_discards_and_durable_writes_stay_alone() {
+        let durable = |at| Piece { durable: true, ..piece(1, Op::Write, at, 4096) };
+        for [first, second] in [
+            [piece(1, Op::Read, 0, 4096), piece(2, Op::Write, 4096, 4096)],
+            [piece(1, Op::Discard, 0, 4096), piece(2, Op::Discard, 4096, 4096)],
+            [piece(1, Op::Flush, 0, 0), piece(2, Op::Flush, 0, 0)],
+            [durable(0), durable(4096)],
+            [piece(1, Op::Write, 0, 4096), durable(4096)],
+            [durable(0), piece(1, Op::Write, 4096, 4096)],
+        ] {
+            assert_eq!(commands(&[first, second]).len(), 2, "{first:?}, {second:?}");
+        }
+    }
+
+    #[test]
+    fn a_command_gives_each_of_its_pieces_back_once() {
+        let mut queue = HostQueue::new(LARGEST);
+        for at in 0..3 {
+            queue.push(piece(at, Op::Read, u64::from(at) << 12, 4096));
+        }
+        let mut command = queue.pop().unwrap();
+        let (first, others) = command.take_pieces();
+        let offsets: Vec<u64> = others.iter().map(|piece| piece.run.offset).collect();
+        assert_eq!((first.run, offsets), (Run { offset: 0, length: 4096 }, vec![4096, 8192]));
+        let mut alone = Command::of(first);
+        assert_eq!(alone.take_pieces(), (first, Vec::new()));
+    }
+}
