@@ -142,9 +142,18 @@ fn with_barriers_a_power_cut_takes_no_save_that_was_acknowledged_for_good() {
             let (cuts, lost) = cut(&target, mode);
             let damage = (of(&cuts, "damaged"), of(&cuts, "unmountable"));
             assert_eq!(damage, (0, 0), "seed {SEED}: {cuts}");
+            let is_new_log = (filesystem, mode) == ("f2fs", ("wal", "full"));
+            if is_new_log {
+                // F2FS sends the flush of a new file's first fsync beside the file's node, not after:
+                // recordings show both under way at once. Where the flush comes first, the first save
+                // of a new log is not durable until the second (2 of 51 recordings); no later one.
+                let failures = cuts["failures"].as_array().unwrap();
+                let first = |failure: &Value| failure.as_str().unwrap().contains(" 1 of 1 ");
+                assert!(failures.iter().all(first), "seed {SEED}: {cuts}");
+            }
             // With FULL the deletion that commits may not have reached the device: the last
             // save is rolled back, and no other.
-            let may_lose = u64::from(mode == ("delete", "full"));
+            let may_lose = u64::from(mode == ("delete", "full") || is_new_log);
             assert!(of(&cuts, "most_lost") <= may_lose, "seed {SEED}: {cuts}");
             assert_eq!(lost, of(&cuts, "lost") > 0, "seed {SEED}: {cuts}");
         }

@@ -166,7 +166,7 @@ impl<D: Device> Device for Watched<'_, D> {
 
 #[test]
 fn submitters_in_virtual_time_are_as_many_in_flight_and_each_on_its_own_part() {
-    for spans in [ThreadSpans::Disjoint, ThreadSpans::Shared] {
+    for spans in [ThreadSpans::Disjoint, ThreadSpans::Shared, ThreadSpans::Same] {
         let seen = Mutex::new(Vec::new());
         let reads = Job {
             operation: IoOperation::Read,
@@ -184,12 +184,16 @@ fn submitters_in_virtual_time_are_as_many_in_flight_and_each_on_its_own_part() {
         // 256 blocks: the four begin at 0, 64, 128 and 192, and 100 blocks each are longer than 64.
         let mut first: Vec<u64> = seen[..8].to_vec();
         first.sort_unstable();
-        assert_eq!(first, [0, 1, 64, 65, 128, 129, 192, 193]);
+        let apart = [0, 1, 64, 65, 128, 129, 192, 193];
+        let same = [0, 0, 0, 0, 1, 1, 1, 1];
+        assert_eq!(first, if spans == ThreadSpans::Same { same } else { apart });
         let times = |block: u64| seen.iter().filter(|one| **one == block).count();
         match spans {
             // Of its 200 reads each thread does its 64 blocks three times, and eight once more.
             ThreadSpans::Disjoint => assert_eq!((times(0), times(8), times(63)), (4, 3, 3)),
             ThreadSpans::Shared => assert!((0..256).all(|block| times(block) >= 3)),
+            // Each the first 200 blocks.
+            ThreadSpans::Same => assert_eq!((times(0), times(199), times(200)), (4, 4, 0)),
         }
     }
 }
