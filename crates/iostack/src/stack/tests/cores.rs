@@ -13,20 +13,19 @@ fn read_at_once(model: &StackModel, units: u32, threads: u32, depth: u32) -> Vec
 }
 
 /// The same with reads that begin at multiples of `step`.
-fn read_each(
-    step: u64,
-    model: &StackModel,
-    units: u32,
-    (threads, depth): (u32, u32),
-) -> Vec<(u64, u64)> {
-    let stack = stack_of("raw", units, model);
+fn read_each(step: u64, model: &StackModel, units: u32, lanes: (u32, u32)) -> Vec<(u64, u64)> {
+    read_from(&stack_of("raw", units, model), step, lanes)
+}
+
+/// The same on a stack that there is, by threads of a depth.
+fn read_from(stack: &RamStack, step: u64, (threads, depth): (u32, u32)) -> Vec<(u64, u64)> {
     let file = stack.create("test").unwrap();
     let span = Bytes::from_mib(1);
     stack.write_nothing(file, Bytes::ZERO, span, true).unwrap();
     // What was laid out has left the driver.
     stack.pass_until(Nanos::from_secs(1));
     let slots = threads * depth;
-    let device = StackFile::new(&stack, file, span, span, slots, true, SyncCall::Data);
+    let device = StackFile::new(stack, file, span, span, slots, true, SyncCall::Data);
     let mut device = device.with_threads(threads);
     let from = stack.clock().now();
     for slot in 0..slots {
@@ -121,4 +120,17 @@ fn direct_calls_cost_their_own_time_per_kib_and_buffered_calls_that_of_the_copy(
         |direct| timed(&stack, || stack.write_nothing(file, Bytes::ZERO, bytes, direct).unwrap());
     assert_eq!(write(true), WRITE.plus(Nanos::from_micros(64)));
     assert_eq!(write(false), Nanos::from_micros(4 * 64));
+}
+
+#[test]
+fn a_merged_read_is_decrypted_piece_by_piece() {
+    let mut model = StackModel { tags: Some(1), ..StackModel::default() };
+    model.encryption.read_per_kib = micros(1);
+    let ends = |spec: &str| -> Vec<u64> {
+        let times = read_from(&stack_of(spec, 1, &model), 4 * KIB, (1, 4));
+        times.into_iter().map(|(_, ended)| ended).collect()
+    };
+    assert_eq!(ends("raw"), [100, 200, 200, 200]);
+    // One thread decrypts: 4 us for each of the three that came together.
+    assert_eq!(ends("raw,encrypt"), [104, 204, 208, 212]);
 }

@@ -1,12 +1,13 @@
 //! Failing devices: every sync reports the error, and nothing waits for ever.
 
-use flashlag_device::SyncCall;
+use flashlag_device::{Completion, Device, Durability, Op, Request, SyncCall};
 use flashlag_testing::{FaultDevice, Faults};
 use rustix::io::Errno;
 
 use super::*;
 use crate::background::BackgroundJob;
 use crate::fs::FileId;
+use crate::stack_file::StackFile;
 
 type Faulty = Stack<FaultDevice<RamDevice<VirtualClock>>>;
 
@@ -84,4 +85,24 @@ fn a_background_job_on_a_device_that_is_gone_ends_and_time_goes_on() {
         assert!(total.ops > 50 && total.ops < 300, "{spec}: {total:?}");
         assert!(stack.sync(file, true).is_err(), "{spec}: the next sync tells");
     }
+}
+
+#[test]
+fn the_error_of_a_merged_command_is_that_of_each_request_in_it() {
+    let stack = gone_from("raw", 1);
+    let file = stack.create("test").unwrap();
+    // Sixteen have a slot, the others wait and are one command.
+    let (depth, block) = (24, Bytes(4096));
+    let span = Bytes(u64::from(depth) * block.0);
+    let mut device = StackFile::new(&stack, file, span, block, depth, true, SyncCall::Data);
+    for slot in 0..depth {
+        let offset = Bytes(u64::from(slot) * block.0);
+        let request =
+            Request { slot, op: Op::Write, offset, length: block, durability: Durability::None };
+        device.submit(request).unwrap();
+    }
+    let mut done = Vec::new();
+    device.reap(depth, &mut done).unwrap();
+    assert_eq!(done.len(), 24);
+    assert!(done.iter().all(|one: &Completion| one.result.is_err()), "{done:?}");
 }
