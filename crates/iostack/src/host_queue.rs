@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 
 use flashlag_device::Op;
 
+use crate::pid::Pid;
 use crate::plan::Run;
-use crate::scheduler::Pid;
 
 /// A request, or the part of a request that fits one command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -116,7 +116,12 @@ mod tests {
     const LARGEST: u64 = 64 << 10;
 
     fn piece(process: u32, op: Op, offset: u64, length: u64) -> Piece {
-        Piece { pid: Pid::of(process), op, run: Run { offset, length }, durable: false }
+        Piece {
+            pid: Pid { index: process, generation: 0 },
+            op,
+            run: Run { offset, length },
+            durable: false,
+        }
     }
 
     /// The commands that pieces become: kind, offset, length and number of processes.

@@ -29,6 +29,7 @@ mod fs;
 mod governor;
 mod host_queue;
 mod ledger;
+mod pid;
 mod plan;
 mod ranges;
 mod scheduler;

@@ -13,24 +13,9 @@ use crate::crypt::Encryption;
 use crate::driver::Driver;
 use crate::host_queue::{Command, HostQueue, Piece};
 use crate::ledger::Ledger;
+use crate::pid::Pid;
 use crate::plan::{BlockRequest, Plan, Run};
 use crate::ranges::Ranges;
-
-/// A process, running or ended: its entry in the table and the generation of that entry, which tells
-/// it from processes that had the entry before or after.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Pid {
-    index: u32,
-    generation: u32,
-}
-
-#[cfg(test)]
-impl Pid {
-    /// The first process of an entry.
-    pub(crate) fn of(index: u32) -> Pid {
-        Pid { index, generation: 0 }
-    }
-}
 
 /// An entry of the process table, used by one process after another.
 #[derive(Debug, Default)]

@@ -7,8 +7,8 @@ use flashlag_device::{
 use flashlag_units::{Bytes, Nanos};
 
 use crate::file_row::FileRow;
+use crate::pid::Pid;
 use crate::plan::Plan;
-use crate::scheduler::Pid;
 use crate::stack::{Inner, Stack};
 
 /// One request under way.

@@ -9,8 +9,8 @@ use rustix::io::Errno;
 use super::Inner;
 use crate::cache::{DIRTY_PAGES, pages};
 use crate::fs::{BLOCK, FileId, Reason, blocks};
+use crate::pid::Pid;
 use crate::plan::{BlockRequest, Plan, Run, push_run};
-use crate::scheduler::Pid;
 
 /// Pages mapped by one block of a map, if none are contiguous.
 const MAPPED_BY_BLOCK: u64 = 256;

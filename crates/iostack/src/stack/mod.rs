@@ -23,7 +23,8 @@ use crate::cpu::Cpus;
 use crate::crypt::Encryption;
 use crate::fs::{self, FileId, Filesystem};
 use crate::ledger::Ledger;
-use crate::scheduler::{Pid, Scheduler};
+use crate::pid::Pid;
+use crate::scheduler::Scheduler;
 use crate::spec::StackSpec;
 
 /// A filesystem mounted on a device. Clones are the same stack.

@@ -7,8 +7,8 @@ use rustix::io::Errno;
 use super::Inner;
 use crate::background::{BackgroundJob, BackgroundTotal, DueTimes, Pending, RunningJob};
 use crate::fs::{FileId, Quiet, Reason};
+use crate::pid::Pid;
 use crate::plan::{BlockRequest, Plan};
-use crate::scheduler::Pid;
 
 impl<D: Device<Clock = VirtualClock>> Inner<D> {
     pub(crate) fn now(&self) -> Nanos {
