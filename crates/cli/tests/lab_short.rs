@@ -144,9 +144,9 @@ fn with_barriers_a_power_cut_takes_no_save_that_was_acknowledged_for_good() {
             assert_eq!(damage, (0, 0), "seed {SEED}: {cuts}");
             let is_new_log = (filesystem, mode) == ("f2fs", ("wal", "full"));
             if is_new_log {
-                // F2FS sends the flush of a new file's first fsync beside the file's node, not after:
-                // recordings show both under way at once. Where the flush comes first, the first save
-                // of a new log is not durable until the second (2 of 51 recordings); no later one.
+                // F2FS seems not to wait for a new file's node before the flush of the first fsync: in a
+                // recording the flush came first, and the first save of a new log was not durable until
+                // the second. 2 of 51 recordings lost it, none a later one (docs/lab.md).
                 let failures = cuts["failures"].as_array().unwrap();
                 let first = |failure: &Value| failure.as_str().unwrap().contains(" 1 of 1 ");
                 assert!(failures.iter().all(first), "seed {SEED}: {cuts}");

@@ -30,38 +30,36 @@ impl Piece {
 /// A command for the device: one piece, or several neighbours.
 #[derive(Clone, Debug)]
 pub(crate) struct Command {
-    /// The whole command, with the process of its first piece.
-    pub(crate) whole: Piece,
-    /// Its pieces where there are several; else empty, so that a single one needs no memory.
-    merged: Vec<Piece>,
+    pub(crate) first: Piece,
+    /// What was appended to the first piece, in order.
+    appended: Vec<Piece>,
+    /// Bytes of all pieces.
+    length: u64,
 }
 
 impl Command {
     pub(crate) fn of(piece: Piece) -> Command {
-        Command { whole: piece, merged: Vec::new() }
+        Command { first: piece, appended: Vec::new(), length: piece.run.length }
     }
 
-    /// Its pieces, which are then forgotten: the first, and those that were appended.
+    /// The range of all pieces.
+    pub(crate) fn run(&self) -> Run {
+        Run { length: self.length, ..self.first.run }
+    }
+
+    /// The first piece, and those that were appended, which are then forgotten.
     pub(crate) fn take_pieces(&mut self) -> (Piece, Vec<Piece>) {
-        let mut merged = std::mem::take(&mut self.merged);
-        if merged.is_empty() {
-            return (self.whole, merged);
-        }
-        (merged.remove(0), merged)
+        (self.first, std::mem::take(&mut self.appended))
     }
 
     /// Processes of its pieces.
     pub(crate) fn pids(&self) -> impl Iterator<Item = Pid> + '_ {
-        let only = self.merged.is_empty().then_some(self.whole.pid);
-        only.into_iter().chain(self.merged.iter().map(|piece| piece.pid))
+        std::iter::once(&self.first).chain(&self.appended).map(|piece| piece.pid)
     }
 
     fn append(&mut self, piece: Piece) {
-        if self.merged.is_empty() {
-            self.merged.push(self.whole);
-        }
-        self.merged.push(piece);
-        self.whole.run.length += piece.run.length;
+        self.length += piece.run.length;
+        self.appended.push(piece);
     }
 }
 
@@ -100,11 +98,11 @@ impl HostQueue {
         if !piece.may_merge() {
             return None;
         }
-        self.waiting.iter().rposition(|Command { whole, .. }| {
-            whole.run.end() == piece.run.offset
-                && whole.op == piece.op
-                && whole.may_merge()
-                && whole.run.length + piece.run.length <= self.largest
+        self.waiting.iter().rposition(|command| {
+            command.run().end() == piece.run.offset
+                && command.first.op == piece.op
+                && command.first.may_merge()
+                && command.length + piece.run.length <= self.largest
         })
     }
 }
@@ -130,8 +128,8 @@ mod tests {
         let merged = pieces.iter().filter(|piece| queue.push(**piece)).count();
         let left: Vec<_> = std::iter::from_fn(|| queue.pop())
             .map(|command| {
-                let Piece { op, run, .. } = command.whole;
-                (op, run.offset, run.length, command.pids().count())
+                let Run { offset, length } = command.run();
+                (command.first.op, offset, length, command.pids().count())
             })
             .collect();
         assert_eq!(left.len() + merged, pieces.len(), "each piece is a command or a part of one");

@@ -257,9 +257,8 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
     /// Goes on after a command that has completed and whose slot is free again.
     fn freed(&mut self, slot: u32) {
         let command = &mut self.carried[slot as usize];
-        let is_discard = command.whole.op == Op::Discard;
-        let (first, merged) = command.take_pieces();
-        if !is_discard {
+        let (first, appended) = command.take_pieces();
+        if first.op != Op::Discard {
             self.in_use -= 1;
             self.last_use = self.now();
         }
@@ -268,7 +267,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
             None => self.free_slots.push(slot),
         }
         self.read_or_written(first);
-        for piece in merged {
+        for piece in appended {
             self.read_or_written(piece);
         }
     }
@@ -417,7 +416,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
 
     /// Has the driver issue a command in a free slot.
     fn begin(&mut self, slot: u32, command: Command) {
-        self.in_use += u32::from(command.whole.op != Op::Discard);
+        self.in_use += u32::from(command.first.op != Op::Discard);
         self.carried[slot as usize] = command;
         match self.driver.issue(self.now()) {
             Some(until) => self.at(until, Event::Issued(slot)),
@@ -427,21 +426,22 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
 
     /// Hands the command in a slot to the device.
     fn submit(&mut self, slot: u32) {
-        let piece = self.carried[slot as usize].whole;
+        let command = &self.carried[slot as usize];
+        let (piece, run) = (command.first, command.run());
         let request = Request {
             slot,
             op: piece.op,
-            offset: Bytes(piece.run.offset),
-            length: Bytes(piece.run.length),
+            offset: Bytes(run.offset),
+            length: Bytes(run.length),
             durability: if piece.durable { Durability::Write } else { Durability::None },
         };
         if let Err(error) = self.device.submit(request) {
             self.fail(slot, &error);
             self.free_slots.push(slot);
             self.in_use -= u32::from(piece.op != Op::Discard);
-            let (first, merged) = self.carried[slot as usize].take_pieces();
+            let (first, appended) = self.carried[slot as usize].take_pieces();
             self.piece_done(first.pid);
-            merged.into_iter().for_each(|piece| self.piece_done(piece.pid));
+            appended.into_iter().for_each(|piece| self.piece_done(piece.pid));
         }
     }
 }

@@ -111,7 +111,8 @@ impl Prepared {
 mod tests {
     use super::*;
 
-    const SHORT: &str = "name = \"short\"\n[[io]]\nname = \"writes\"\noperation = \"write\"\npattern = \"random\"\n\
+    const SHORT: &str = "name = \"short\"\n[[io]]\nname = \"writes\"\noperation = \"write\"\n\
+                         pattern = \"random\"\n\
                          block = \"4KiB\"\nspan = \"64KiB\"\nbytes = \"64KiB\"\n\
                          [[step]]\nmeasure = [\"writes\"]\n";
 

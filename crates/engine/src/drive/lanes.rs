@@ -53,9 +53,8 @@ impl Lane {
         let begin = (part * u64::from(thread)).min(blocks.saturating_sub(1));
         let (first, count, from) = match job.thread_spans {
             ThreadSpans::Disjoint if threads > 1 => (begin, part, 0),
-            ThreadSpans::Disjoint => (0, blocks, 0),
             ThreadSpans::Shared => (0, blocks, begin),
-            ThreadSpans::Same => (0, blocks, 0),
+            ThreadSpans::Disjoint | ThreadSpans::Same => (0, blocks, 0),
         };
         let span = flashlag_units::Bytes(count.saturating_mul(job.block.0));
         let addresses = Addresses::new(job.pattern, job.block, span, seed).starting_at(from);
