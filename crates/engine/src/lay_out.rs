@@ -68,4 +68,54 @@ impl FileSet {
         self.evict()?;
         Ok(Bytes(offset))
     }
+
+    /// Writes every byte once, 4 KiB at a time through the page cache, each followed by `fdatasync`
+    /// and by the same write to `beside`, which has the same span. So the filesystem finds blocks for
+    /// one file and for the other by turns, as it does for databases and logs that grow beside one
+    /// another; with longer writes, or without the sync of each, it would find them for a longer piece
+    /// at once.
+    ///
+    /// Returns the bytes written to both: less than two spans if `stop` was raised.
+    ///
+    /// # Errors
+    /// Any error of the filesystem; the bytes written until then stay.
+    pub fn grow_by_turns(
+        &self,
+        beside: &FileSet,
+        payload: &Payload,
+        stop: &AtomicBool,
+    ) -> Result<Bytes, DeviceError> {
+        let options = OpenOptions {
+            direct: false,
+            engine: scenario::EngineKind::Psync,
+            queue_depth: 1,
+            durable: scenario::Durability::Fdatasync,
+            block: FileSet::GRAIN,
+            buffer: FileSet::GRAIN,
+            write: true,
+            create: true,
+        };
+        let mut devices = [open(self, &options)?.device, open(beside, &options)?.device];
+        let mut completed = Vec::with_capacity(1);
+        let mut written = Bytes::ZERO;
+        let mut offset = Bytes::ZERO;
+        while offset < self.span() && !stop.load(Ordering::Relaxed) {
+            for device in &mut devices {
+                payload.fill(&mut device.buffer(0)[..FileSet::GRAIN.0 as usize], offset, 0);
+                let write = Request {
+                    slot: 0,
+                    op: Op::Write,
+                    offset,
+                    length: FileSet::GRAIN,
+                    durability: Durability::Flush,
+                };
+                run_one(device, write, &mut completed)?;
+                written = written.plus(FileSet::GRAIN);
+            }
+            offset = offset.plus(FileSet::GRAIN);
+        }
+        self.evict()?;
+        beside.evict()?;
+        Ok(written)
+    }
 }

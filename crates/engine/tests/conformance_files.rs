@@ -171,3 +171,22 @@ fn a_span_is_laid_out_whole_and_removed_whole() {
     assert!(files.check_present().is_err());
     files.remove().expect("removing nothing is no error");
 }
+
+#[test]
+fn a_file_that_grows_by_turns_holds_what_one_that_is_laid_out_does_and_so_does_the_other() {
+    let directory = tempfile::tempdir().expect("directory");
+    let span = Bytes::from_kib(40);
+    let set = |name: &str| FileSet::new(directory.path(), name, span);
+    let (files, beside) = (set("grown"), set("grown-beside"));
+    let payload = Payload::new(8);
+    let stop = AtomicBool::new(false);
+    let written = files.grow_by_turns(&beside, &payload, &stop).expect("growth");
+    assert_eq!(written, span.plus(span));
+    for grown in [&files, &beside] {
+        let data = std::fs::read(grown.path(0)).expect("data");
+        assert_eq!(data.len() as u64, span.0);
+        assert_eq!(payload.check(&data, Bytes::ZERO, 0), Ok(()));
+    }
+    stop.store(true, std::sync::atomic::Ordering::Relaxed);
+    assert_eq!(files.grow_by_turns(&beside, &payload, &stop), Ok(Bytes::ZERO), "stopped at once");
+}

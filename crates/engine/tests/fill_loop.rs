@@ -51,6 +51,7 @@ fn io(pattern: Pattern, block: Bytes) -> Io {
         think: None,
         background: None,
         fresh: false,
+        grown: false,
         prepares: false,
     }
 }

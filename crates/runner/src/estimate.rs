@@ -3,6 +3,7 @@
 use flashlag_schema::scenario::{Durability, Io, IoOperation, Pattern, Save, Scenario, Test};
 use flashlag_units::{Bytes, Nanos};
 
+use crate::role::Role;
 use crate::task::{Task, tasks};
 
 /// An upper estimate of a run's cost.
@@ -16,12 +17,14 @@ pub struct Estimate {
     pub test_file: Bytes,
     /// Size of the background's file: the largest that a background needs.
     pub beside_file: Bytes,
+    /// Size of the file that grows by turns with a second one: the largest that a test needs.
+    pub grown_file: Bytes,
 }
 
 impl Estimate {
     /// Space that the run's files need.
     pub fn files(&self) -> Bytes {
-        self.test_file.plus(self.beside_file)
+        self.test_file.plus(self.beside_file).plus(Role::Grown.to_write(self.grown_file))
     }
 }
 
@@ -49,7 +52,8 @@ pub fn estimate(scenario: &Scenario, fillable: Bytes) -> Estimate {
             Task::Measure { test, .. } => {
                 let (written, time) = test_cost(test);
                 if let Test::Io(io) = test {
-                    total.test_file = total.test_file.max(io.end());
+                    let file = if io.grown { &mut total.grown_file } else { &mut total.test_file };
+                    *file = io.end().max(*file);
                 }
                 let beside = test.background().and_then(io);
                 if let Some(io) = beside {
@@ -66,8 +70,16 @@ pub fn estimate(scenario: &Scenario, fillable: Bytes) -> Estimate {
         total.time = total.time.plus(time);
     }
     // The background's file is in the cost of the tests.
-    total.written = total.written.plus(total.test_file);
+    let grown = Role::Grown.to_write(total.grown_file);
+    total.written = total.written.plus(total.test_file).plus(grown);
+    total.time = total.time.plus(growth_time(grown));
     total
+}
+
+/// Duration of durable 4 KiB writes of as many bytes on storage of ordinary speed.
+fn growth_time(bytes: Bytes) -> Nanos {
+    const ORDINARY_DURABLE_WRITE: u64 = 2_000_000;
+    Nanos((bytes.0 / PAGE).saturating_mul(ORDINARY_DURABLE_WRITE))
 }
 
 /// Duration of a fill of this size on storage of ordinary speed.
@@ -183,6 +195,25 @@ mod tests {
         let cost = cost_of(&format!("[[io]]\nname = \"t\"\nspan = \"1MB\"\n{fields}\n"));
         assert_eq!(cost.test_file, Bytes::from_mb(1));
         (cost.written.0 - cost.test_file.0, cost.time)
+    }
+
+    #[test]
+    fn a_file_that_grows_is_written_twice_over_a_page_at_a_time_and_lies_beside_the_others() {
+        let test = |name: &str, span: &str, more: &str| {
+            format!(
+                "[[io]]\nname = \"{name}\"\noperation = \"read\"\npattern = \"sequential\"\n\
+                 block = \"4KiB\"\nspan = \"{span}\"\ntime = \"1s\"\n{more}\n"
+            )
+        };
+        let tests = test("t", "8192kB", "grown = true") + &test("u", "4096kB", "grown = true");
+        let both = tests + &test("whole", "1MB", "");
+        let text = format!("name = \"x\"\n{both}[[step]]\nmeasure = [\"*\"]\n");
+        let cost = estimate(&Scenario::parse(&text, &[]).unwrap(), Bytes::ZERO);
+        assert_eq!((cost.grown_file.0, cost.test_file.0), (8_192_000, 1_000_000));
+        assert_eq!(cost.files().0, 2 * 8_192_000 + 1_000_000);
+        assert_eq!(cost.written, cost.files(), "three tests that read write nothing else");
+        // 4,000 durable writes of 4 KiB, 2 ms each.
+        assert_eq!(cost.time, Nanos::from_secs(3 + 8));
     }
 
     #[test]

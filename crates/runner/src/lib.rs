@@ -18,6 +18,7 @@ mod prepared;
 mod real;
 mod record;
 mod request;
+mod role;
 pub mod sim;
 mod target;
 mod task;

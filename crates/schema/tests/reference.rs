@@ -131,7 +131,7 @@ fn defaults_are_what_the_reference_says() {
     assert_eq!(default("name"), None);
     let implicit = with("").unwrap();
     let mut given = String::new();
-    for name in ["queue_depth", "threads", "direct", "fresh", "prepares"] {
+    for name in ["queue_depth", "threads", "direct", "fresh", "grown", "prepares"] {
         given += &format!("{name} = {}\n", default(name).unwrap());
     }
     for name in ["durable", "engine", "until", "thread_spans"] {

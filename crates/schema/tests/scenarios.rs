@@ -124,6 +124,22 @@ fn a_mixed_test_has_a_share_of_reads_and_two_results() {
 }
 
 #[test]
+fn a_file_that_grew_is_measured_and_neither_filled_nor_written_beside_a_test() {
+    let grown = "operation = \"write\"\ngrown = true\n";
+    let scenario = with(grown).unwrap();
+    assert!(matches!(&scenario.tests["t"], flashlag_schema::scenario::Test::Io(io) if io.grown));
+    let same = with(&grown.replace("true", "false")).unwrap();
+    assert_eq!(same.hash(), with("operation = \"write\"").unwrap().hash());
+    let beside = "[[io]]\nname = \"b\"\noperation = \"read\"\npattern = \"random\"\nblock = \"4KiB\"\nbackground = \"t\"\n";
+    let fill = "[[step]]\nfill = \"t\"\n";
+    for more in [beside, fill] {
+        assert!(with(&format!("operation = \"write\"\n{more}")).is_ok(), "{more}");
+        let error = with(&format!("{grown}{more}")).unwrap_err();
+        assert!(error.contains("must not be of a file that grew"), "{error}");
+    }
+}
+
+#[test]
 fn threads_are_bounded_and_each_has_a_block_of_its_own() {
     let threads = |more: &str| with(&format!("operation = \"read\"\n{more}"));
     assert!(threads("threads = 64").is_ok());

@@ -206,6 +206,9 @@ fn remarks(text: &mut String, io: &Io) {
     if io.fresh {
         comment(text, "flashlag writes the file anew before it.");
     }
+    if io.grown {
+        comment(text, "flashlag's file has grown 4 KiB at a time by turns with a second one.");
+    }
 }
 
 /// The part of the file that a thread works on.

@@ -1,5 +1,5 @@
-//! The files of a run: one span for the tests, one for backgrounds, and the fills, in directories of
-//! flashlag's own.
+//! The files of a run: one span for the tests, one for backgrounds, one that grew, and the fills, in
+//! directories of flashlag's own.
 
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use flashlag_engine::{FileSet, GuardError, Presence, Workspace};
 use flashlag_units::Bytes;
 use flashlag_workload::Payload;
 
-use crate::work::{Controls, Hindrance, Role};
+use crate::work::{Controls, GROWN_BESIDE, Hindrance, Role};
 
 /// The files of a run, in directories of flashlag's own.
 #[derive(Debug)]
@@ -20,8 +20,8 @@ pub(crate) struct Files {
     root: Option<OpenDirectory>,
     /// Directories of fills elsewhere.
     elsewhere: Vec<(PathBuf, Workspace)>,
-    test: Option<LaidOut>,
-    background: Option<LaidOut>,
+    /// By [`Role`].
+    laid_out: [Option<LaidOut>; 3],
     fills: u32,
     /// Files of fills that are not deleted yet.
     filled: Vec<FileSet>,
@@ -47,12 +47,18 @@ impl OpenDirectory {
 struct LaidOut {
     files: FileSet,
     presence: Presence,
+    /// What grew by turns with the files.
+    beside: Option<FileSet>,
 }
 
 impl LaidOut {
     fn of(files: FileSet) -> Result<LaidOut, DeviceError> {
         let presence = files.presence()?;
-        Ok(LaidOut { files, presence })
+        Ok(LaidOut { files, presence, beside: None })
+    }
+
+    fn remove(&self) -> Result<(), DeviceError> {
+        self.beside.iter().chain([&self.files]).try_for_each(FileSet::remove)
     }
 
     fn holds(&self, span: Bytes) -> bool {
@@ -72,15 +78,14 @@ impl Files {
             workspace.also_temporary(temporary)?;
         }
         // Made now, since a full storage may have no room for a directory.
-        for name in ["test", "background", "saves", FILL] {
+        for name in Role::ALL.map(Role::name).into_iter().chain(["saves", FILL]) {
             workspace.subdirectory(name)?;
         }
         Ok(Files {
             workspace,
             root: None,
             elsewhere: Vec::new(),
-            test: None,
-            background: None,
+            laid_out: [None, None, None],
             fills: 0,
             filled: Vec::new(),
         })
@@ -99,11 +104,8 @@ impl Files {
 
     /// The file set of that role, if it holds `span` already.
     pub fn laid_out(&self, role: Role, span: Bytes) -> Option<FileSet> {
-        let kept = match role {
-            Role::Test => &self.test,
-            Role::Background => &self.background,
-        };
-        kept.as_ref().filter(|kept| kept.holds(span)).map(|kept| kept.files.clone())
+        let kept = self.laid_out[role as usize].as_ref();
+        kept.filter(|kept| kept.holds(span)).map(|kept| kept.files.clone())
     }
 
     /// Writes a file set of at least `span` bytes anew. Returns the set and the bytes written.
@@ -113,13 +115,10 @@ impl Files {
         span: Bytes,
         controls: &Controls,
     ) -> Result<(FileSet, Bytes), Hindrance> {
-        let (name, kept) = match role {
-            Role::Test => ("test", &mut self.test),
-            Role::Background => ("background", &mut self.background),
-        };
+        let (name, kept) = (role.name(), &mut self.laid_out[role as usize]);
         let OpenDirectory { path, directory } = match &self.root {
             Some(root) => {
-                kept.take().map_or(Ok(()), |kept| kept.files.remove())?;
+                kept.take().map_or(Ok(()), |kept| kept.remove())?;
                 root.clone()
             }
             None => {
@@ -129,10 +128,15 @@ impl Files {
                 OpenDirectory::of(&mut self.workspace, name)?
             }
         };
-        let files = FileSet::new(&path, name, span).opened(directory);
+        let set = |name: &str| FileSet::new(&path, name, span).opened(Arc::clone(&directory));
+        let files = set(name);
         let payload = Payload::new(controls.seed);
-        let written = files.lay_out(&payload, &controls.stop, &mut |_| ())?;
-        *kept = Some(LaidOut::of(files.clone())?);
+        let beside = (role == Role::Grown).then(|| set(GROWN_BESIDE));
+        let written = match &beside {
+            Some(beside) => files.grow_by_turns(beside, &payload, &controls.stop)?,
+            None => files.lay_out(&payload, &controls.stop, &mut |_| ())?,
+        };
+        *kept = Some(LaidOut { beside, ..LaidOut::of(files.clone())? });
         Ok((files, written))
     }
 
@@ -204,7 +208,7 @@ impl Files {
         for (_, workspace) in &self.elsewhere {
             workspace.check_present()?;
         }
-        for laid in self.test.iter().chain(&self.background) {
+        for laid in self.laid_out.iter().flatten() {
             laid.presence.check()?;
         }
         self.filled.iter().try_for_each(FileSet::check_present)
@@ -223,7 +227,7 @@ impl Files {
 
     /// Removes all data, but not the manifest, by which [`Files::remove`] finds the rest.
     pub fn clear(&mut self) {
-        (self.test, self.background) = (None, None);
+        self.laid_out = [None, None, None];
         self.filled.clear();
         let elsewhere = self.elsewhere.iter_mut().map(|(_, workspace)| workspace);
         for workspace in std::iter::once(&mut self.workspace).chain(elsewhere) {
@@ -234,7 +238,7 @@ impl Files {
     /// Removes everything. Returns a description of what could not be removed.
     pub fn remove(mut self) -> Vec<String> {
         // An open file keeps its space.
-        (self.test, self.background) = (None, None);
+        self.laid_out = [None, None, None];
         let workspaces = self.elsewhere.into_iter().map(|(_, workspace)| workspace);
         let mut left = Vec::new();
         for workspace in workspaces.chain([self.workspace]) {

@@ -109,8 +109,8 @@ impl World for Directory<'_> {
         self.files.lay_out(role, span, controls)
     }
 
-    fn most_to_lay_out(&self, span: Bytes) -> Bytes {
-        span.plus(FileSet::GRAIN)
+    fn most_to_lay_out(&self, role: Role, span: Bytes) -> Bytes {
+        role.to_write(span.plus(FileSet::GRAIN))
     }
 
     fn size_of(&self, files: &FileSet) -> Bytes {

@@ -359,7 +359,7 @@ fn files_are_sized_in_grains_and_missed_where_they_are_gone() {
     let span = Bytes::from_mib(1);
     let (files, written) = world.lay_out(Role::Test, span, &controls(None)).unwrap();
     assert_eq!((world.size_of(&files), written), (span, span));
-    assert!(world.most_to_lay_out(span) >= written.plus(Bytes(1)));
+    assert!(world.most_to_lay_out(Role::Test, span) >= written.plus(Bytes(1)));
     assert!(world.files(Role::Test, span).is_some());
     assert!(world.files(Role::Background, span).is_none());
     assert!(world.check_present().is_ok());

@@ -28,16 +28,19 @@ fn controls() -> Controls {
 
 /// Name and size of each file of a simulation's set.
 fn in_simulation(work: &Work<Simulation>, role: Role) -> Vec<(String, u64)> {
-    let kept = match role {
-        Role::Test => &work.world.test,
-        Role::Background => &work.world.beside,
-    };
-    let Some(kept) = kept else { return Vec::new() };
+    let Some(kept) = &work.world.laid_out[role as usize] else { return Vec::new() };
     let named = |name: String| {
         let file = work.world.stack.find(&name).unwrap();
         (name, work.world.stack.size(file).0)
     };
-    (0..kept.set.count()).map(|index| named(kept.set.name(index))).collect()
+    let beside = work.world.grown_beside.iter().filter(|_| role == Role::Grown);
+    let of = |files: &super::SimFiles| {
+        (0..files.set.count()).map(|index| files.set.name(index)).collect()
+    };
+    let mut names: Vec<String> =
+        beside.chain([kept]).flat_map(|files| -> Vec<String> { of(files) }).collect();
+    names.sort();
+    names.into_iter().map(named).collect()
 }
 
 /// Name and size of each file in a directory.
@@ -54,7 +57,7 @@ fn in_directory(directory: &Path) -> Vec<(String, u64)> {
 fn a_span_is_the_same_files_in_a_simulation_and_in_a_directory() {
     let quick = Scenario::parse(builtin("quick").unwrap().text, &[]).unwrap();
     for span in [1, 4096, 5000, 1_000_000, 3 << 20].map(Bytes) {
-        for role in [Role::Test, Role::Background] {
+        for role in Role::ALL {
             let parent = tempfile::tempdir().unwrap();
             let mut files = Files::create(parent.path(), None).unwrap();
             let mut work = simulated(&quick, "sim:nexus5-2013+ext4,size=1GiB");
@@ -82,8 +85,7 @@ fn every_built_in_scenario_has_the_files_that_a_directory_has() {
                 estimate(&parsed, work.world.free_at(&()).saturating_minus(work.leave()))
             );
             work.world.lay_out(role, span, &controls()).unwrap();
-            let name = if role == Role::Test { "test" } else { "background" };
-            let set = FileSet::new(Path::new("any"), name, span);
+            let set = FileSet::new(Path::new("any"), role.name(), span);
             let expected: Vec<(String, u64)> =
                 (0..set.count()).map(|index| (set.name(index), set.length(index).0)).collect();
             assert_eq!(in_simulation(&work, role), expected, "{}", scenario.name);

@@ -44,10 +44,10 @@ type SimStack = Stack<FlashDevice>;
 #[derive(Debug)]
 pub(crate) struct Simulation {
     stack: SimStack,
-    /// The file under test.
-    test: Option<SimFiles>,
-    /// The file of background writers.
-    beside: Option<SimFiles>,
+    /// The files that were laid out, by [`Role`].
+    laid_out: [Option<SimFiles>; 3],
+    /// What grew by turns with the file of [`Role::Grown`].
+    grown_beside: Option<SimFiles>,
     /// The time that SQLite computes for a save.
     save_cpu: Nanos,
     /// Number of fills so far.
@@ -122,8 +122,8 @@ pub(crate) fn prepare(
     let run = new_run(&request, recorded, leave.clone(), environment);
     let world = Simulation {
         stack,
-        test: None,
-        beside: None,
+        laid_out: [None, None, None],
+        grown_beside: None,
         save_cpu: model.stack.save_cpu.0,
         fills: 0,
         filled: Vec::new(),

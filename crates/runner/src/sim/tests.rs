@@ -323,3 +323,40 @@ fn a_card_without_a_page_map_can_be_simulated_new_and_not_worn() {
     let error = worn("sd-c10+ext4", 1).unwrap_err();
     assert!(matches!(error, RunError::Simulation { .. }), "{error}");
 }
+
+/// Reads at the device for each 128 KiB of a megabyte, and the share of the span that free space lost.
+fn reads_of(filesystem: &str, role: Role) -> (u64, f64) {
+    let mut work = worn(&format!("nexus5-2013+{filesystem},size=256MiB"), 0).unwrap();
+    let io = Io {
+        grown: role == Role::Grown,
+        block: flashlag_units::Text(Bytes::from_kib(128)),
+        pattern: flashlag_schema::scenario::Pattern::Sequential,
+        ..io(&work, "reads")
+    };
+    let (span, controls) = (Bytes::from_mib(1), controls());
+    let free = work.world.free_at(&());
+    let (file, written) = work.world.lay_out(role, span, &controls).unwrap();
+    let (again, _) = work.world.lay_out(role, span, &controls).unwrap();
+    assert_eq!(work.world.size_of(&file), work.world.size_of(&again));
+    assert_eq!(written, role.to_write(span));
+    let taken = free.minus(work.world.free_at(&()));
+    let device = work.world.open(&again, &io).unwrap().device;
+    let mut job = Job::of(&io, span, 1);
+    (job.limits.bytes, job.limits.time) = (Some(span), None);
+    let before = work.world.stack.ledger().reads;
+    let test = TestJob { io: &io, job: &job, live: Arc::default(), controls: &controls };
+    assert_eq!(work.world.drive(device, &again, &test).unwrap().moved, span);
+    (work.world.stack.ledger().reads - before, taken.0 as f64 / span.0 as f64)
+}
+
+#[test]
+fn a_file_that_grew_by_turns_is_read_in_the_pieces_that_its_filesystem_made_of_it() {
+    for (filesystem, pieces) in [("ext4", 24), ("f2fs", 256), ("raw", 8)] {
+        let (whole, taken) = reads_of(filesystem, Role::Test);
+        assert_eq!(whole, 8, "{filesystem}: 128 KiB at a time");
+        assert!((1.0..1.5).contains(&taken), "{filesystem}: {taken}");
+        let (grown, taken) = reads_of(filesystem, Role::Grown);
+        assert_eq!(grown, pieces, "{filesystem}");
+        assert!((2.0..2.5).contains(&taken), "{filesystem}: it and the other, once: {taken}");
+    }
+}

@@ -19,18 +19,11 @@ use super::{SimFiles, Simulation, fill};
 use crate::direction::Direction;
 use crate::work::{
     Access, BackgroundEnd, BackgroundOrder, BackgroundStart, Controls, Edge, Evidence, FillEnd,
-    FillOrder, Hindrance, OpenedDevice, Role, TestJob, Trimmed, World, drive_device,
+    FillOrder, GROWN_BESIDE, Hindrance, OpenedDevice, Role, TestJob, Trimmed, World, drive_device,
 };
 
 /// The largest write by which a file is laid out.
 const LAY_OUT_BLOCK: Bytes = Bytes::from_mib(1);
-
-fn name_of(role: Role) -> &'static str {
-    match role {
-        Role::Test => "test",
-        Role::Background => "background",
-    }
-}
 
 /// The call that follows a write of a test; a write that is durable by itself needs only its data.
 fn sync_of(io: &Io) -> SyncCall {
@@ -53,13 +46,6 @@ pub(super) fn background_job(files: &SimFiles, order: BackgroundOrder<'_>) -> Ba
 }
 
 impl Simulation {
-    fn kept(&mut self, role: Role) -> &mut Option<SimFiles> {
-        match role {
-            Role::Test => &mut self.test,
-            Role::Background => &mut self.beside,
-        }
-    }
-
     /// Files as a device of `span` bytes.
     pub(super) fn device(&self, files: &SimFiles, io: &Io, span: Bytes) -> StackFile<FlashDevice> {
         let (row, slots, sync) = (files.row.clone(), io.in_flight(), sync_of(io));
@@ -84,6 +70,21 @@ impl Simulation {
                 at = at.plus(step);
             }
             self.stack.sync(*file, false)?;
+        }
+        Ok(())
+    }
+
+    /// Every byte written once, a page at a time by turns with the other files, and each made durable.
+    fn grow_by_turns(&self, files: &SimFiles, beside: &SimFiles) -> Result<(), DeviceError> {
+        for (index, pair) in files.row.files().iter().zip(beside.row.files()).enumerate() {
+            let (mut at, length) = (Bytes::ZERO, files.set.length(index));
+            while at < length {
+                for file in [*pair.0, *pair.1] {
+                    self.stack.write_nothing(file, at, FileSet::GRAIN, false)?;
+                    self.stack.sync(file, true)?;
+                }
+                at = at.plus(FileSet::GRAIN);
+            }
         }
         Ok(())
     }
@@ -118,10 +119,7 @@ impl World for Simulation {
     }
 
     fn files(&self, role: Role, span: Bytes) -> Option<SimFiles> {
-        let kept = match role {
-            Role::Test => &self.test,
-            Role::Background => &self.beside,
-        };
+        let kept = &self.laid_out[role as usize];
         kept.as_ref().filter(|kept| kept.set.span() >= span.round_down(FileSet::GRAIN)).cloned()
     }
 
@@ -131,13 +129,21 @@ impl World for Simulation {
         span: Bytes,
         _: &Controls,
     ) -> Result<(SimFiles, Bytes), Hindrance> {
-        if let Some(kept) = self.kept(role).take() {
-            self.unmake(&kept)?;
+        let beside = self.grown_beside.take_if(|_| role == Role::Grown);
+        for kept in self.laid_out[role as usize].take().iter().chain(&beside) {
+            self.unmake(kept)?;
         }
-        let files = self.make(FileSet::new(Path::new(""), name_of(role), span))?;
-        self.write_all(&files)?;
-        let written = files.set.span();
-        *self.kept(role) = Some(files.clone());
+        let set = |name: &str| FileSet::new(Path::new(""), name, span);
+        let files = self.make(set(role.name()))?;
+        if role == Role::Grown {
+            let beside = self.make(set(GROWN_BESIDE))?;
+            self.grow_by_turns(&files, &beside)?;
+            self.grown_beside = Some(beside);
+        } else {
+            self.write_all(&files)?;
+        }
+        let written = role.to_write(files.set.span());
+        self.laid_out[role as usize] = Some(files.clone());
         Ok((files, written))
     }
 

@@ -25,11 +25,17 @@ impl<W: World> Work<W> {
         observer: &mut dyn Observer,
     ) -> Result<W::File, Hindrance> {
         self.may_begin(io)?;
-        let span = io.end().max(self.estimate.test_file);
-        if io.fresh || self.world.files(Role::Test, span).is_none() {
-            observer.event(Event::Preparing("writing the file under test"));
+        let (role, span, preparing) = if io.grown {
+            let span = io.end().max(self.estimate.grown_file);
+            (Role::Grown, span, "growing the file under test by turns with a second one")
+        } else {
+            let span = io.end().max(self.estimate.test_file);
+            (Role::Test, span, "writing the file under test")
+        };
+        if io.fresh || self.world.files(role, span).is_none() {
+            observer.event(Event::Preparing(preparing));
         }
-        self.laid_out(Role::Test, span, io.fresh)
+        self.laid_out(role, span, io.fresh)
     }
 
     /// The files of that role, written where that is needed and the budget allows for it.
@@ -42,9 +48,9 @@ impl<W: World> Work<W> {
         if let Some(files) = self.world.files(role, span).filter(|_| !fresh) {
             return Ok(files);
         }
-        let most = self.world.most_to_lay_out(span);
+        let most = self.world.most_to_lay_out(role, span);
         let purpose = match role {
-            Role::Test => "the file under test",
+            Role::Test | Role::Grown => "the file under test",
             Role::Background => "the background's file",
         };
         self.allow(most, purpose)?;
@@ -62,6 +68,9 @@ impl<W: World> Work<W> {
         }
         if self.estimate.beside_file > Bytes::ZERO {
             self.laid_out(Role::Background, self.estimate.beside_file, false)?;
+        }
+        if self.estimate.grown_file > Bytes::ZERO {
+            self.laid_out(Role::Grown, self.estimate.grown_file, false)?;
         }
         Ok(())
     }

@@ -57,7 +57,7 @@ pub struct MockWorld {
     pub now: Cell<Nanos>,
     pub written: Cell<Bytes>,
     pub phases: Cell<u32>,
-    pub files: [Option<Bytes>; 2],
+    pub files: [Option<Bytes>; 3],
     pub beside: Option<Bytes>,
     pub saves: tempfile::TempDir,
 }
@@ -81,7 +81,7 @@ impl Default for MockWorld {
             now: Cell::default(),
             written: Cell::default(),
             phases: Cell::default(),
-            files: [None, None],
+            files: [None; 3],
             beside: None,
             saves: tempfile::tempdir().expect("a directory in memory"),
         }
@@ -100,7 +100,7 @@ impl MockWorld {
     }
 
     fn slot(role: Role) -> usize {
-        usize::from(role == Role::Background)
+        role as usize
     }
 
     fn ended(&self, driven: &JobOutcome) {
@@ -148,7 +148,7 @@ impl World for MockWorld {
     ) -> Result<(Bytes, Bytes), Hindrance> {
         self.called(format!("lay out {role:?} {span}"));
         self.files[MockWorld::slot(role)] = Some(span);
-        Ok((span, span))
+        Ok((span, role.to_write(span)))
     }
 
     fn size_of(&self, span: &Bytes) -> Bytes {

@@ -29,13 +29,14 @@ use flashlag_schema::{Downgrade, Lag, Run, State};
 use flashlag_stats::live::Live;
 use flashlag_units::Bytes;
 
+pub(crate) use crate::role::{GROWN_BESIDE, Role};
 pub(crate) use evidence::Evidence;
 pub(crate) use hindrance::Hindrance;
 pub(crate) use io::drive_device;
 pub(crate) use outcome::Outcome;
 pub(crate) use world::{
     Access, BackgroundEnd, BackgroundOrder, BackgroundStart, Controls, Edge, FillEnd, FillOrder,
-    OpenedDevice, Role, TestJob, Trimmed, World,
+    OpenedDevice, TestJob, Trimmed, World,
 };
 
 use crate::error::RunError;

@@ -17,15 +17,7 @@ use flashlag_units::{Bytes, Nanos};
 use super::evidence::Evidence;
 use super::hindrance::Hindrance;
 use crate::direction::Direction;
-
-/// The purpose of a file that is laid out before a test.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// The file under test.
-    Test,
-    /// The file of what runs beside a test.
-    Background,
-}
+use crate::role::Role;
 
 /// The edge of a phase at which counters are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -200,8 +192,8 @@ pub trait World {
     ) -> Result<(Self::File, Bytes), Hindrance>;
 
     /// The most that [`World::lay_out`] writes for a span.
-    fn most_to_lay_out(&self, span: Bytes) -> Bytes {
-        span
+    fn most_to_lay_out(&self, role: Role, span: Bytes) -> Bytes {
+        role.to_write(span)
     }
 
     /// Size of files that were laid out.

@@ -119,6 +119,12 @@ pub struct Io {
     /// Whether its file is written anew before it begins.
     #[serde(default)]
     pub fresh: bool,
+    /// Whether its file is one of its own that grew 4 KiB at a time, each made durable, by turns
+    /// with a second file, as databases and logs grow beside one another: it lies in as many pieces
+    /// as the filesystem makes of it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(feature = "json-schema", schemars(extend("default" = false)))]
+    pub grown: bool,
     /// Whether nothing is wanted of it but the state that it leaves, as of a fill: a virtual device
     /// may live faster meanwhile.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

@@ -226,6 +226,7 @@ fn check_background(name: &str, tests: &BTreeMap<&str, &Test>) -> Result<(), Sce
         Some(Test::Io(io)) if io.operation == IoOperation::Mixed || io.threads > 1 => {
             Err(background("read or write, in one thread"))
         }
+        Some(Test::Io(io)) if io.grown => Err(background("not be of a file that grew")),
         Some(Test::Io(io)) if io.background.is_none() => Ok(()),
         Some(_) => Err(background("be an [[io]] without a background")),
         None => Err(unknown_test(name, tests)),
@@ -248,6 +249,7 @@ fn check_step(step: &Step, tests: &BTreeMap<&str, &Test>) -> Result<(), Scenario
         Step::Fill { test, .. } => match tests.get(test.as_str()) {
             Some(Test::Io(io)) if io.threads > 1 => Err(fill(test, "have threads = 1")),
             Some(Test::Io(io)) if io.think.is_some() => Err(fill(test, "have no think")),
+            Some(Test::Io(io)) if io.grown => Err(fill(test, "not be of a file that grew")),
             Some(Test::Io(io)) if io.operation == IoOperation::Write => Ok(()),
             Some(_) => Err(fill(test, "be an [[io]] that writes")),
             None => Err(unknown_test(test, tests)),

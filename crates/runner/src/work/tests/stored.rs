@@ -40,6 +40,34 @@ fn writing_the_file_under_test_is_announced_where_it_is_written() {
 }
 
 #[test]
+fn a_file_that_grew_is_another_than_the_file_under_test_and_as_large_as_its_largest_test_needs() {
+    let mut text = steps("[[step]]\nmeasure = [\"read\", \"small\", \"grown\"]\nstate = \"new\"\n");
+    for (name, span) in [("grown", "32KiB"), ("more", "64KiB")] {
+        text += &format!(
+            "[[io]]\nname = \"{name}\"\noperation = \"read\"\npattern = \"random\"\nblock = \"4KiB\"\n\
+             span = \"{span}\"\nbytes = \"32KiB\"\ngrown = true\n"
+        );
+    }
+    text += "[[step]]\nmeasure = [\"more\"]\nstate = \"new\"\n";
+    let ran = ran(&text, MockWorld::default());
+    let laid_out: Vec<_> =
+        calls(&ran).into_iter().filter(|call| call.starts_with("lay out")).collect();
+    assert_eq!(
+        laid_out,
+        ["lay out Test 1.0 MB", "lay out Background 2.1 MB", "lay out Grown 66 kB"]
+    );
+    let said = &ran.listener.preparing;
+    assert!(
+        said.contains(&"growing the file under test by turns with a second one".to_owned()),
+        "{said:?}"
+    );
+    let files = (1 << 20) + (2 << 20) + 2 * 65_536;
+    let small = 65_536;
+    let beside = ran.run.wear.written_bytes.0 - files - small;
+    assert_eq!(beside, Bytes::from_mib(3).0, "what ran beside the reads");
+}
+
+#[test]
 fn before_a_fill_only_files_that_a_test_needs_are_laid_out() {
     let fill = "[[step]]\nfill = \"large\"\n";
     let alone = ran(&steps(fill), MockWorld::default());
