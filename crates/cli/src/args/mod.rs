@@ -222,9 +222,9 @@ pub struct PredictArgs {
     /// Bytes written on each day of use, and at least for full=
     #[arg(long, value_name = "SIZE", default_value = "5GB")]
     pub daily: Bytes,
-    /// Number of seeds to average
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=100))]
-    pub seeds: u64,
+    /// Number of seeds to average [default: 3 with age=, else 1]
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..=100))]
+    pub seeds: Option<u64>,
     /// Use a run although it failed a trust check or has too few operations
     #[arg(long)]
     pub force: bool,

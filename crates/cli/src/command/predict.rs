@@ -3,7 +3,7 @@ use std::path::Path;
 use anyhow::Result;
 use flashlag_predict::change;
 use flashlag_predict::change::{
-    PredictOptions, Situation, parse, parse_levels, situation_of, sweep,
+    Change, PredictOptions, Situation, parse, parse_levels, situation_of, sweep,
 };
 use flashlag_runner::sim;
 use flashlag_schema::published::checked;
@@ -15,13 +15,18 @@ use crate::load::run_from;
 use crate::say;
 use crate::terminal::Terminal;
 
+/// Seeds of a forecast over days of use, whose figures scatter.
+const SEEDS_OF_YEARS: u64 = 3;
+
 /// Simulates a device before and after each change, or at each level of a sweep.
 pub fn predict(args: &PredictArgs, terminal: &Terminal) -> Result<Exit> {
     let start = situation(args)?;
     let changes = args.change.iter().map(|text| parse(text)).collect::<Result<Vec<_>, _>>()?;
     let changes: Vec<_> = changes.into_iter().flatten().collect();
     let levels = args.sweep.as_deref().map(parse_levels).transpose()?;
-    let options = PredictOptions { daily: args.daily, seeds: (1..=args.seeds).collect() };
+    let ages = changes.iter().any(|change| matches!(change, Change::Age(_)));
+    let seeds = args.seeds.unwrap_or(if ages { SEEDS_OF_YEARS } else { 1 });
+    let options = PredictOptions { daily: args.daily, seeds: (1..=seeds).collect() };
     let simulations = counted(&start.profile.name, None, terminal)?;
     let mut situation = start.clone();
     if !changes.is_empty() {

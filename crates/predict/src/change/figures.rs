@@ -2,8 +2,9 @@ use flashlag_schema::{Phase, Run};
 use flashlag_units::Nanos;
 
 use super::PredictOptions;
-use super::scenario::{LEAVE, SETTLE, scenario};
+use super::scenario::{LEAVE, READ_GROWN, SETTLE, scenario};
 use super::situation::Situation;
+use super::spread::{Range, SeedSpread, latency_range};
 use super::steady::{self, DaysOfUse, Settling, Use};
 use crate::{PredictError, Simulation, SimulationError, Simulator, parallel};
 
@@ -11,8 +12,13 @@ use crate::{PredictError, Simulation, SimulationError, Simulator, parallel};
 pub const DURABLE: &str = "rand_write_4k";
 /// Saves through SQLite.
 pub const SAVE: &str = "save";
+/// Reads of what is stored, in order.
+pub(super) const READ: &str = "seq_read_256k";
 /// All tests of a forecast.
-const TESTS: [&str; 5] = ["seq_read_256k", "seq_write_256k", "rand_read_4k", DURABLE, SAVE];
+const TESTS: [&str; 6] = [READ, "seq_write_256k", "rand_read_4k", DURABLE, SAVE, READ_GROWN];
+
+/// Latencies at neighbouring ranks that are this many times apart make p99 a range.
+const LEAP: f64 = 2.0;
 
 /// The figures of a device by test, averaged over seeds.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -28,6 +34,9 @@ pub struct Figures {
     pub sustained: Option<TestFigures>,
     /// The share of the rated cycles used up by then, if the device has a rating.
     pub life_used: Option<f64>,
+    /// The tests of the same device without the wear of the days that were left out; empty if none were,
+    /// or if that wear changes nothing or can't be simulated.
+    pub unworn: Vec<TestFigures>,
 }
 
 /// One test.
@@ -39,6 +48,11 @@ pub struct TestFigures {
     pub p50_ns: Option<f64>,
     /// 99 %.
     pub p99_ns: Option<f64>,
+    /// The latencies of 98 % and of 99.5 % of the operations, of the lowest and the highest seed: where
+    /// 99 % would be if what is rare and slow met twice or half as many.
+    pub around_p99_ns: Option<Range>,
+    /// How far seeds are apart; `None` of one seed.
+    pub seeds: Option<SeedSpread>,
     /// Operations a second.
     pub per_second: f64,
     /// Bytes a second.
@@ -53,6 +67,15 @@ pub struct TestFigures {
     pub amplification: Option<f64>,
 }
 
+impl TestFigures {
+    /// The range of p99, where operations that are many times slower come about once in a hundred: a
+    /// p99 then lies on one side of them or on the other. `None` where p99 is one figure.
+    pub fn p99_range(&self) -> Option<Range> {
+        self.p99_ns?;
+        self.around_p99_ns.filter(|around| around.high >= LEAP * around.low)
+    }
+}
+
 impl Figures {
     /// The figures of one test.
     pub fn test(&self, name: &str) -> Option<&TestFigures> {
@@ -62,6 +85,16 @@ impl Figures {
     /// Durable writes.
     pub fn durable(&self) -> Option<&TestFigures> {
         self.test(DURABLE)
+    }
+
+    /// Reads of what is stored, in order.
+    pub fn reads(&self) -> Option<&TestFigures> {
+        self.test(READ)
+    }
+
+    /// Reads of a file that grew in pieces; `None` of a device without days of use.
+    pub fn reads_of_grown(&self) -> Option<&TestFigures> {
+        self.test(READ_GROWN)
     }
 
     /// Saves.
@@ -77,6 +110,7 @@ pub(super) type Named = (Situation, String);
 struct Measured {
     /// By test; `None` for a test that the run lacks.
     tests: Vec<Option<TestFigures>>,
+    unworn: Vec<Option<TestFigures>>,
     sustained: Option<TestFigures>,
     used: Use,
 }
@@ -111,7 +145,7 @@ fn with_seed(
 ) -> Result<Measured, SimulationError> {
     let room = simulator.room(&situation.profile, &situation.mount)?;
     let scenario = scenario(situation, room)?;
-    let (run, used) = if situation.plan.is_used() {
+    let (run, used) = if situation.plan.settles() {
         steady::live(situation, &scenario, seed, simulator)?
     } else {
         let simulation = Simulation {
@@ -129,8 +163,9 @@ fn with_seed(
     if last_phase(DURABLE, &run).is_none() {
         return Err(SimulationError::NoDurableWrites);
     }
-    let tests = TESTS.iter().map(|name| last_phase(name, &run)).collect();
-    Ok(Measured { tests, sustained: sustained(&run), used })
+    let tests = |run: &Run| TESTS.iter().map(|name| last_phase(name, run)).collect();
+    let unworn = used.unworn.as_ref().map(tests).unwrap_or_default();
+    Ok(Measured { tests: tests(&run), unworn, sustained: sustained(&run), used })
 }
 
 /// The means over seeds.
@@ -138,8 +173,10 @@ fn figures(measured: &[Measured]) -> Figures {
     let lives: Vec<DaysOfUse> = measured.iter().filter_map(|one| one.used.days.clone()).collect();
     let settlings = measured.iter().filter_map(|one| one.used.settling).collect();
     let test = |index: usize| mean(measured, |one| one.tests.get(index)?.as_ref());
+    let unworn = |index: usize| mean(measured, |one| one.unworn.get(index)?.as_ref());
     Figures {
         tests: (0..TESTS.len()).filter_map(test).collect(),
+        unworn: (0..TESTS.len()).filter_map(unworn).collect(),
         sustained: mean(measured, |one| one.sustained.as_ref()),
         settling: furthest(settlings, |settling| settling.changing),
         life_used: mean_life(&lives),
@@ -200,6 +237,8 @@ fn mean(
     };
     Some(TestFigures {
         name,
+        around_p99_ns: Range::of_ranges(all.iter().map(|test| test.around_p99_ns)),
+        seeds: SeedSpread::of(&all),
         p50_ns: average(&|test| test.p50_ns),
         p99_ns: average(&|test| test.p99_ns),
         per_second: average(&|test| Some(test.per_second))?,
@@ -221,6 +260,8 @@ fn of_phase(phase: &Phase) -> TestFigures {
         name: phase.name.clone(),
         p50_ns: nanos(phase.latency_ns.p50),
         p99_ns: nanos(phase.latency_ns.p99),
+        around_p99_ns: latency_range(&phase.histogram),
+        seeds: None,
         per_second: phase.ops_per_sec,
         bytes_per_second: phase.bytes_per_sec,
         flushes: ledger.flushes.value().map(|flushes| *flushes as f64 / ops),

@@ -11,23 +11,27 @@ mod plan;
 mod reason;
 mod scenario;
 mod situation;
+mod spread;
 mod steady;
 mod sweep;
+mod years;
 
 use flashlag_schema::Run;
 use flashlag_schema::profile::{FittedFrom, Profile};
 use flashlag_schema::published::Published;
-use flashlag_units::Bytes;
+use flashlag_units::{Bytes, Nanos};
 
 use crate::{PredictError, RunInputError, Simulator, doubts};
 
 pub use figures::{DURABLE, Figures, SAVE, TestFigures};
 pub use maintenance::{Maintenance, Moment};
 pub use parse::{Change, parse};
-pub use plan::Plan;
+pub use plan::{Cause, Plan};
 pub use situation::Situation;
+pub use spread::{Range, SeedSpread};
 pub use steady::{DaysOfUse, STEADY, Settling, WINDOW};
 pub use sweep::{Level, Sweep, parse_levels, sweep};
+pub use years::{Absence, CauseFigures, Years};
 
 /// The options of a forecast.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,6 +83,8 @@ pub struct Stage {
     pub reasons: Vec<String>,
     /// Extrapolations beyond published measurements.
     pub beyond: Vec<String>,
+    /// What the years change, cause by cause; `None` of a change that makes the device no older.
+    pub years: Option<Years>,
 }
 
 impl Forecast {
@@ -126,11 +132,24 @@ pub fn predict(
         })?;
         situations.push((next, change.to_string()));
     }
-    let mut figures = figures::measure(&situations, simulator, options)?.into_iter();
-    let before = figures.next().unwrap_or_default();
+    let count = situations.len();
+    let mut chains = Vec::new();
+    for (index, change) in changes.iter().enumerate() {
+        let ages = matches!(change, Change::Age(age) if *age > Nanos::ZERO);
+        let chain = ages.then(|| years::chain(index + 1, &mut situations)).transpose();
+        let chain = chain.map_err(|error| PredictError::Change {
+            change: change.to_string(),
+            reason: error.into(),
+        })?;
+        chains.push(chain);
+    }
+    let measured = figures::measure(&situations, simulator, options)?;
+    situations.truncate(count);
+    let before = measured.first().cloned().unwrap_or_default();
     let mut assumptions = plan::assumptions(&situations[0].0.plan);
     let mut steps: Vec<Stage> = Vec::new();
-    for ((pair, change), after) in situations.windows(2).zip(changes).zip(figures) {
+    let each = situations.windows(2).zip(changes).zip(&chains);
+    for (((pair, change), chain), after) in each.zip(measured.iter().skip(1).cloned()) {
         let ((previous, _), (next, what)) = (&pair[0], &pair[1]);
         let last = steps.last().map_or(&before, |step| &step.after);
         steps.push(Stage {
@@ -140,6 +159,7 @@ pub fn predict(
             share_of_saves: None,
             reasons: reason::reasons(last, &after),
             beyond: beyond::beyond(previous, next, change, published),
+            years: chain.as_ref().map(|chain| chain.years(&measured)),
             after,
         });
         for assumption in plan::assumptions(&next.plan) {

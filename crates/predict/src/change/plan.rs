@@ -3,6 +3,23 @@
 use flashlag_schema::scenario::{JournalMode, Synchronous};
 use flashlag_units::{Bytes, Nanos};
 
+use super::scenario::READ_GROWN;
+
+/// What use changes on a device, in the order in which a forecast adds one to the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Cause {
+    /// Files are stored, each written once and in order.
+    Fill,
+    /// The flash's map: what is stored was written again in any order, and collection has begun.
+    Map,
+    /// Files were deleted, and the device was not told so or not at once: it copies what nobody reads.
+    Deleted,
+    /// Files that grew lie in pieces on the filesystem.
+    Fragmentation,
+    /// Blocks are worn, and reading them takes retries.
+    Wear,
+}
+
 /// The use of a device before it is measured, and how apps save on it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Plan {
@@ -18,6 +35,9 @@ pub struct Plan {
     pub daily: Bytes,
     /// Whether Android's idle maintenance trims the filesystem.
     pub idle_maintenance: bool,
+    /// The last cause of what use changes that is simulated; [`Cause::Wear`] for all of them. Wear is
+    /// left out by the profile, and fragmentation is a test of its own.
+    pub up_to: Cause,
 }
 
 impl Default for Plan {
@@ -29,6 +49,7 @@ impl Default for Plan {
             age: Nanos::ZERO,
             daily: Bytes(5_000_000_000),
             idle_maintenance: false,
+            up_to: Cause::Wear,
         }
     }
 }
@@ -42,14 +63,19 @@ pub(super) const MOST_DAYS: u64 = 3;
 pub(super) const DAY: u64 = 86_400_000_000_000;
 
 impl Plan {
-    /// Days of use, the last one in part.
+    /// Days of use that are simulated, the last one in part.
     pub(super) fn days(&self) -> u64 {
-        self.age.0.div_ceil(DAY)
+        if self.up_to < Cause::Deleted { 0 } else { self.age.0.div_ceil(DAY) }
     }
 
     /// Whether the device was used before it is measured.
     pub(super) fn is_used(&self) -> bool {
         self.full.is_some() || self.age > Nanos::ZERO
+    }
+
+    /// Whether what is stored is written again at random before the tests.
+    pub(super) fn settles(&self) -> bool {
+        self.is_used() && self.up_to >= Cause::Map
     }
 
     /// Bytes of a round of writes before the tests.
@@ -77,6 +103,10 @@ pub(super) fn assumptions(plan: &Plan) -> Vec<String> {
              sequentially over its first part, two fifths as new files that are deleted the \
              next day, as far as they fit.",
             plan.daily
+        ));
+        all.push(format!(
+            "{READ_GROWN}: a file that grew 4 KiB at a time by turns with a second one, as databases \
+             and logs do, and was then written over at random like all that is stored."
         ));
         all.push(
             "Each day has two hours' rest at noon off the charger, and a night's on it.".to_owned(),

@@ -23,6 +23,13 @@ const SPAN: u64 = 256 << 20;
 /// Free space that every fill leaves.
 pub(super) const LEAVE: Bytes = Bytes::from_mb(64);
 
+/// The test that reads a file which grew in pieces.
+pub(super) const READ_GROWN: &str = "read_grown";
+/// The writes over that file before it is read.
+const WRITE_GROWN: &str = "write_grown";
+/// Size of that file, where there is room for eight of it.
+const GROWN: u64 = 16 << 20;
+
 /// The rest before the tests: a night.
 const REST: &str = "\n[[step]]\nidle = \"8h\"\n";
 /// The test whose rounds make a used device steady.
@@ -52,7 +59,7 @@ pub(super) fn scenario(situation: &Situation, room: Bytes) -> Result<Scenario, S
         use_tests(&mut text, plan, (span, stored));
         days(&mut text, plan);
     }
-    if plan.is_used() {
+    if plan.settles() {
         let durable = "durable = \"fdatasync\"".to_owned();
         let each = [spanned(stored), sized(plan.round().0), durable];
         io(&mut text, SETTLE, "write", "random", "4KiB", &each);
@@ -64,6 +71,11 @@ pub(super) fn scenario(situation: &Situation, room: Bytes) -> Result<Scenario, S
     let mut names = vec!["seq_read_256k", "seq_write_256k", "rand_read_4k", "rand_write_4k"];
     if situation.mount.filesystem != FilesystemKind::Raw {
         names.push("save");
+    }
+    let grown = GROWN.min(room.0.saturating_sub(stored) / 8) / MIB * MIB;
+    if plan.days() > 0 && grown > 0 {
+        grown_tests(&mut text, grown);
+        names.extend([WRITE_GROWN, READ_GROWN]);
     }
     let names: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
     let _ = write!(text, "\n[[step]]\nmeasure = [{}]\nstate = \"{state}\"\n", names.join(", "));
@@ -106,6 +118,16 @@ fn tests(text: &mut String, situation: &Situation, span: u64) {
             synchronous_name(situation.plan.synchronous),
         );
     }
+}
+
+/// Overwrites a file that grew in pieces, twice over, and reads it: as often written at random as
+/// what else is stored, so that only its pieces tell it from that.
+fn grown_tests(text: &mut String, span: u64) {
+    let of = |bytes: u64| vec![spanned(span), sized(bytes), "grown = true".to_owned()];
+    let mut over = of(2 * span);
+    over.push("durable = \"fdatasync\"".to_owned());
+    io(text, WRITE_GROWN, "write", "random", "4KiB", &over);
+    io(text, READ_GROWN, "read", "sequential", "256KiB", &of(span));
 }
 
 /// The writes of a day of use.

@@ -60,6 +60,9 @@ pub struct Settling {
 pub(super) struct Use {
     pub days: Option<DaysOfUse>,
     pub settling: Option<Settling>,
+    /// The same tests on the device without the wear of the days that were left out; `None` if none
+    /// were, or if that wear changes nothing or can't be simulated.
+    pub unworn: Option<Run>,
 }
 
 /// Simulates a plan's use until it no longer changes, then the tests. If wear changes the device, it
@@ -87,7 +90,7 @@ pub(super) fn live(
         })?;
     let Some(asked) = asked else {
         let settling = watch.settling(&run);
-        return Ok((run, Use { days: None, settling }));
+        return Ok((run, Use { settling, ..Use::default() }));
     };
     let simulated = counts.first().copied().unwrap_or_default();
     let left_out = asked.saturating_sub(simulated);
@@ -117,11 +120,11 @@ pub(super) fn live(
             lived.cycles = Some(repeats.cycles);
             lived.changing = again.days.changing();
             let settling = again.settling(&worn);
-            return Ok((worn, Use { days: Some(lived), settling }));
+            return Ok((worn, Use { days: Some(lived), settling, unworn: Some(run) }));
         }
     }
     let settling = watch.settling(&run);
-    Ok((run, Use { days: Some(lived), settling }))
+    Ok((run, Use { days: Some(lived), settling, unworn: None }))
 }
 
 /// The days and the rounds so far.

@@ -3,9 +3,11 @@
 use flashlag_predict::change::{
     DaysOfUse, Figures, Forecast, Level, SAVE, STEADY, Settling, Sweep, TestFigures, WINDOW,
 };
-use flashlag_units::{Bytes, Nanos};
+use flashlag_units::Bytes;
 
-use super::{NONE, figures, item, list, number, page, row, warnings};
+use super::spread::{p99, with_scatter};
+use super::years::years;
+use super::{NONE, figures, item, list, number, page, row, time, warnings};
 use crate::line::Page;
 use crate::style::{Role, Style};
 
@@ -35,6 +37,10 @@ pub fn forecast(forecast: &Forecast, style: Style) -> String {
         days(&mut page, &step.after);
         if let Some(settling) = &step.after.settling {
             item(&mut page, "  written before: ", 4, &settled(settling));
+        }
+        if let Some(causes) = &step.years {
+            page.gap();
+            years(&mut page, causes);
         }
     }
     if !forecast.steps.is_empty() {
@@ -122,6 +128,24 @@ fn steps(page: &mut Page, forecast: &Forecast) {
         add(&step.change, &step.after, [step.share, step.share_of_saves]);
     }
     table.print(page);
+    ranges(page, forecast);
+}
+
+/// What the ranges in the table are.
+fn ranges(page: &mut Page, forecast: &Forecast) {
+    let all =
+        || [&forecast.before].into_iter().chain(forecast.steps.iter().map(|step| &step.after));
+    let durable = || all().filter_map(Figures::durable);
+    if durable().any(|test| test.p99_range().is_some()) {
+        let about = "p99 a–b: slow ones come about once in a hundred; half as many and p99 would be a, \
+                     twice as many and p99 would be b";
+        page.paragraph(Role::Muted, about);
+    }
+    if let Some(seeds) = durable().find_map(|test| test.seeds) {
+        let seeds = seeds.seeds;
+        let about = format!("means of {seeds} seeds; ±: the farthest of them, from 1% on");
+        page.paragraph(Role::Muted, &about);
+    }
 }
 
 /// p50, p99, MB/s and sustained MB/s of durable writes; saves a second.
@@ -129,37 +153,37 @@ fn summary(figures: &Figures) -> [String; 5] {
     let durable = figures.durable();
     [
         durable.and_then(|test| test.p50_ns).map_or(NONE.to_owned(), time),
-        durable.and_then(|test| test.p99_ns).map_or(NONE.to_owned(), time),
-        durable.map_or(NONE.to_owned(), |test| number(test.bytes_per_second / 1e6)),
-        figures
-            .sustained
-            .as_ref()
-            .map_or(NONE.to_owned(), |test| number(test.bytes_per_second / 1e6)),
-        figures.saves().map_or(NONE.to_owned(), |test| number(test.per_second)),
+        durable.and_then(p99).unwrap_or_else(|| NONE.to_owned()),
+        durable.map_or(NONE.to_owned(), megabytes),
+        figures.sustained.as_ref().map_or(NONE.to_owned(), megabytes),
+        figures.saves().map_or(NONE.to_owned(), |test| {
+            with_scatter(test.per_second, test.seeds.map(|seeds| seeds.per_second), 1.0)
+        }),
     ]
 }
 
-fn time(nanos: f64) -> String {
-    Nanos(nanos.max(0.0).round() as u64).to_string()
+fn megabytes(test: &TestFigures) -> String {
+    with_scatter(test.bytes_per_second, test.seeds.map(|seeds| seeds.bytes_per_second), 1e6)
 }
 
 fn tests(page: &mut Page, before: &Figures, after: &Figures) {
     let titles = ["test", "p50", "after", "p99", "after", "rate", "after", "sent each", "after"];
     let mut table = figures(&titles);
-    for was in &before.tests {
-        let is = after.test(&was.name);
-        let figure =
-            |say: &dyn Fn(&TestFigures) -> String| [say(was), is.map_or(NONE.to_owned(), say)];
+    let new = after.tests.iter().filter(|test| before.test(&test.name).is_none());
+    for name in before.tests.iter().chain(new).map(|test| &test.name) {
+        let figure = |say: &dyn Fn(&TestFigures) -> String| {
+            [before, after].map(|figures| figures.test(name).map_or(NONE.to_owned(), say))
+        };
         let latency = |value: Option<f64>| value.map_or(NONE.to_owned(), time);
         let mut cells = Vec::new();
         cells.extend(figure(&|test| latency(test.p50_ns)));
-        cells.extend(figure(&|test| latency(test.p99_ns)));
+        cells.extend(figure(&|test| p99(test).unwrap_or_else(|| NONE.to_owned())));
         cells.extend(figure(&rate));
         cells.extend(figure(&|test| {
             let sent = test.request_bytes.map(|bytes| Bytes(bytes as u64).to_string());
             sent.unwrap_or_else(|| NONE.to_owned())
         }));
-        row(&mut table, &was.name, cells);
+        row(&mut table, name, cells);
     }
     table.print(page);
 }

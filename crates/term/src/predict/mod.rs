@@ -6,10 +6,14 @@
 mod change;
 mod check;
 mod fit;
+mod spread;
+mod years;
 
 pub use change::{forecast, sweep};
 pub use check::check;
 pub use fit::fit;
+
+use flashlag_units::Nanos;
 
 use crate::line::{Line, Page};
 use crate::style::{Role, Style};
@@ -77,6 +81,10 @@ fn number(value: f64) -> String {
         _ => 4,
     };
     format!("{value:.digits$}")
+}
+
+fn time(nanos: f64) -> String {
+    Nanos(nanos.max(0.0).round() as u64).to_string()
 }
 
 /// A change with its sign: `+4.2`, `-31`.

@@ -1,0 +1,109 @@
+//! How far figures are apart: from seed to seed, and at the ranks next to a percentile.
+
+use flashlag_schema::StoredHistogram;
+use flashlag_stats::Percentile;
+
+use super::figures::TestFigures;
+
+/// The ranks around p99: what is rare and slow would have to come twice or half as often for p99 to
+/// lie there.
+const AROUND_P99: [Percentile; 2] = [Percentile(9800), Percentile(9950)];
+
+/// The lowest and the highest of several values.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Range {
+    /// The lowest.
+    pub low: f64,
+    /// The highest.
+    pub high: f64,
+}
+
+impl Range {
+    /// The range of values; `None` without any.
+    fn of(values: impl Iterator<Item = f64>) -> Option<Range> {
+        values.fold(None, |range: Option<Range>, value| {
+            let range = range.unwrap_or(Range { low: value, high: value });
+            Some(Range { low: range.low.min(value), high: range.high.max(value) })
+        })
+    }
+
+    /// The range of ranges; `None` if one is missing.
+    pub(super) fn of_ranges(ranges: impl Iterator<Item = Option<Range>>) -> Option<Range> {
+        let all: Option<Vec<Range>> = ranges.collect();
+        Range::of(all?.into_iter().flat_map(|range| [range.low, range.high]))
+    }
+}
+
+/// How far the figures of one test are apart from seed to seed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SeedSpread {
+    /// Number of seeds.
+    pub seeds: usize,
+    /// Median, in nanoseconds.
+    pub p50_ns: Option<Range>,
+    /// Operations a second.
+    pub per_second: Range,
+    /// Bytes a second.
+    pub bytes_per_second: Range,
+}
+
+impl SeedSpread {
+    /// The spread of one test's figures, a seed each; `None` of fewer than two.
+    pub(super) fn of(all: &[&TestFigures]) -> Option<SeedSpread> {
+        if all.len() < 2 {
+            return None;
+        }
+        let medians: Option<Vec<f64>> = all.iter().map(|test| test.p50_ns).collect();
+        Some(SeedSpread {
+            seeds: all.len(),
+            p50_ns: medians.and_then(|medians| Range::of(medians.into_iter())),
+            per_second: Range::of(all.iter().map(|test| test.per_second))?,
+            bytes_per_second: Range::of(all.iter().map(|test| test.bytes_per_second))?,
+        })
+    }
+}
+
+/// The latencies at the ranks around p99; `None` where too few operations are slower.
+pub(super) fn latency_range(histogram: &StoredHistogram) -> Option<Range> {
+    let histogram = histogram.restore().ok()?;
+    let [low, high] = AROUND_P99.map(|percentile| histogram.percentile(percentile));
+    Some(Range { low: low?.0 as f64, high: high?.0 as f64 })
+}
+
+#[cfg(test)]
+mod tests {
+    use flashlag_stats::Histogram;
+    use flashlag_units::Nanos;
+
+    use super::*;
+
+    /// 10,000 operations of 1 ms, of which some take 100 ms.
+    fn with_slow(slow: usize) -> Option<Range> {
+        let mut histogram = Histogram::new();
+        for operation in 0..10_000 {
+            histogram.record(Nanos::from_millis(if operation < slow { 100 } else { 1 }));
+        }
+        latency_range(&StoredHistogram::from(&histogram))
+    }
+
+    fn leaps(slow: usize) -> bool {
+        let range = with_slow(slow).unwrap();
+        range.high > 2.0 * range.low
+    }
+
+    #[test]
+    fn ranks_around_p99_are_apart_where_half_to_two_in_a_hundred_are_slow() {
+        assert!(!leaps(0) && !leaps(50), "half of one in a hundred");
+        assert!(leaps(51) && leaps(100) && leaps(200));
+        assert!(!leaps(201) && !leaps(5000), "p99 is slow whether there are half as many or not");
+    }
+
+    #[test]
+    fn too_few_operations_have_no_ranks_around_p99() {
+        let mut histogram = Histogram::new();
+        (0..1999).for_each(|_| histogram.record(Nanos(5)));
+        assert_eq!(latency_range(&StoredHistogram::from(&histogram)), None, "9 beyond 99.5 %");
+        histogram.record(Nanos(5));
+        assert!(latency_range(&StoredHistogram::from(&histogram)).is_some());
+    }
+}

@@ -1,0 +1,204 @@
+//! What years of use change, cause by cause, and by how much figures scatter.
+
+#![allow(clippy::unwrap_used)]
+
+mod common;
+
+use std::sync::Mutex;
+
+use common::{ClosedForm, profile};
+use flashlag_predict::change::{
+    Absence, Cause, Forecast, PredictOptions, Range, Situation, parse, predict,
+};
+use flashlag_predict::{Simulation, SimulationError, Simulator};
+use flashlag_schema::profile::Profile;
+use flashlag_schema::scenario::{Io, Repeats, Scenario, Step, Stretch, Test};
+use flashlag_schema::{Reading, Run};
+use flashlag_term::{Style, predict as draw};
+
+/// Keeps what it is asked to simulate, in order: one simulation at a time.
+#[derive(Default)]
+struct Listener {
+    inner: ClosedForm,
+    heard: Mutex<Vec<Scenario>>,
+}
+
+impl Simulator for Listener {
+    fn threads(&self) -> usize {
+        1
+    }
+
+    fn simulate(&self, simulation: &Simulation<'_>) -> Result<Run, SimulationError> {
+        self.heard.lock().unwrap().push(simulation.scenario.clone());
+        self.inner.simulate(simulation)
+    }
+}
+
+fn forecast(profile: &Profile, changes: &str) -> (Forecast, Vec<Scenario>) {
+    let listener = Listener::default();
+    let start = Situation::new(profile, "ext4").unwrap();
+    let options = PredictOptions::default();
+    let changes = parse(changes).unwrap();
+    let forecast = predict(&start, &changes, &[], &listener, &options).unwrap();
+    (forecast, listener.heard.into_inner().unwrap())
+}
+
+/// Days that are all alike; a device with cycles behind it takes twice as long.
+struct Wearing(ClosedForm);
+
+impl Simulator for Wearing {
+    fn simulate(&self, simulation: &Simulation<'_>) -> Result<Run, SimulationError> {
+        self.0.simulate(simulation)
+    }
+
+    fn simulate_repeats(
+        &self,
+        simulation: &Simulation<'_>,
+        repeats: &Repeats,
+        enough: &mut dyn FnMut(&Run, usize, usize) -> bool,
+    ) -> Result<(Run, Vec<usize>), SimulationError> {
+        let mut run = self.simulate(simulation)?;
+        run.wear.life_percent = Reading::Value(1.0);
+        for phase in &mut run.phases {
+            phase.ops_per_sec /= if repeats.cycles > 0 { 2.0 } else { 1.0 };
+        }
+        let simulated = |stretch: &Stretch| {
+            let most = stretch.begin.len();
+            (1..=most).find(|count| *count == most || *count >= 13).unwrap_or(most)
+        };
+        let counts: Vec<usize> = repeats.stretches.iter().map(simulated).collect();
+        for (which, count) in counts.iter().enumerate() {
+            enough(&run, which, *count);
+        }
+        Ok((run, counts))
+    }
+}
+
+fn wearing() -> Profile {
+    let text = profile().to_toml();
+    let wear = "retries = { value = 3.0, source = \"assumed\" }\n\
+                endurance = { value = 3000, source = \"assumed\" }\n";
+    let text = match text.find("[wear]\n") {
+        Some(at) => text[..at + 7].to_owned() + wear + &text[at + 7..],
+        None => text + "\n[wear]\n" + wear,
+    };
+    Profile::parse(&text).unwrap()
+}
+
+/// Days of use, and rounds of writes over what is stored.
+fn days_and_rounds(scenario: &Scenario) -> (usize, usize) {
+    let count =
+        |wanted: &dyn Fn(&Step) -> bool| scenario.steps.iter().filter(|step| wanted(step)).count();
+    let settles = |step: &Step| matches!(step, Step::Measure { tests, .. } if tests.contains(&"settle".to_owned()));
+    (count(&|step| matches!(step, Step::Fill { .. })), count(&settles))
+}
+
+fn io<'a>(scenario: &'a Scenario, name: &str) -> Option<&'a Io> {
+    match scenario.tests.get(name)? {
+        Test::Io(io) => Some(io),
+        Test::Save(_) => None,
+    }
+}
+
+#[test]
+fn each_cause_is_a_simulation_with_all_before_it_and_that_cause_besides() {
+    let (forecast, heard) = forecast(&wearing(), "age=5d");
+    let stored = |index: usize| io(&heard[index], "rand_write_4k").unwrap().span.unwrap().0;
+    // As it is, aged; then filled, and written at random. New is as it is.
+    let found: Vec<_> = heard.iter().map(days_and_rounds).collect();
+    assert_eq!(found, [(0, 0), (5, 30), (0, 0), (0, 30)]);
+    assert!(stored(1) > stored(0), "days of use need room");
+    assert!([2, 3].map(stored).iter().all(|span| *span == stored(1)), "the same is stored");
+    let years = forecast.steps[0].years.as_ref().unwrap();
+    assert_eq!(years.new, forecast.before);
+    let causes: Vec<Cause> = years.causes.iter().map(|cause| cause.cause).collect();
+    let all = [Cause::Fill, Cause::Map, Cause::Deleted, Cause::Fragmentation, Cause::Wear];
+    assert_eq!(causes, all);
+    assert_eq!(years.causes[3].figures.as_ref(), Ok(forecast.after()));
+    assert_eq!(years.causes[4].figures, Err(Absence::Included), "of five days none is left out");
+    let text = draw::forecast(&forecast, Style::PLAIN);
+    assert!(text.contains("blocks are worn: in the days above"), "{text}");
+}
+
+#[test]
+fn wear_is_what_a_second_simulation_with_the_cycles_of_the_days_left_out_takes_longer() {
+    let simulator = Wearing(ClosedForm::default());
+    let changes = parse("full=50%,age=60d").unwrap();
+    let start = Situation::new(&wearing(), "ext4").unwrap();
+    let forecast = predict(&start, &changes, &[], &simulator, &PredictOptions::default()).unwrap();
+    let years = forecast.steps[1].years.as_ref().unwrap();
+    let rate =
+        |index: usize| years.causes[index].figures.as_ref().unwrap().durable().unwrap().per_second;
+    assert_eq!(years.causes[4].figures.as_ref(), Ok(forecast.after()));
+    assert!((rate(3) / rate(4) - 2.0).abs() < 1e-9, "{} and {}", rate(3), rate(4));
+    assert_eq!(rate(2), rate(3), "the same device");
+    assert!(forecast.after().lived.as_ref().unwrap().cycles.is_some());
+}
+
+#[test]
+fn a_stage_that_is_full_already_is_no_simulation_of_its_own() {
+    let (forecast, heard) = forecast(&profile(), "full=90%,age=5d");
+    // As it is, full, aged; and filled without a write at random. The profile does not wear.
+    assert_eq!(heard.len(), 4);
+    let years = forecast.steps[1].years.as_ref().unwrap();
+    let figures =
+        |cause: Cause| years.causes.iter().find(|one| one.cause == cause).unwrap().figures.clone();
+    assert_eq!(figures(Cause::Map).as_ref(), Ok(&forecast.steps[0].after));
+    assert_eq!(figures(Cause::Deleted).as_ref(), Ok(forecast.after()));
+    assert_eq!(figures(Cause::Fragmentation), figures(Cause::Deleted));
+    assert_eq!(figures(Cause::Wear), Err(Absence::NotModelled), "this profile has no retries");
+    assert!(forecast.steps[0].years.is_none(), "a full device is no older");
+    let text = draw::forecast(&forecast, Style::PLAIN);
+    assert!(text.contains("not in the model: blocks are worn"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+}
+
+#[test]
+fn a_file_that_grew_is_overwritten_like_what_is_stored_and_read_by_itself_where_it_has_room() {
+    let (forecast, heard) = forecast(&profile(), "full=90%,age=5d");
+    let aged = &heard[2];
+    let (write, read) = (io(aged, "write_grown").unwrap(), io(aged, "read_grown").unwrap());
+    assert!(write.grown && read.grown && write.span == read.span);
+    let span = read.span.unwrap().0.0;
+    assert_eq!(write.bytes.unwrap().0.0, 2 * span);
+    let room = profile().model().unwrap().map.capacity.0.0;
+    assert!(8 * span <= room / 10, "{span} beside 90 % of {room}");
+    assert!(io(&heard[0], "read_grown").is_none() && io(&heard[1], "read_grown").is_none());
+    let years = forecast.steps[1].years.as_ref().unwrap();
+    let reads = |index: usize| years.causes[index].reads().unwrap().name.clone();
+    assert_eq!(
+        [0, 1, 2, 3].map(reads),
+        ["seq_read_256k", "seq_read_256k", "seq_read_256k", "read_grown"]
+    );
+    // So full that no room is left for it.
+    let small = profile().with("map.capacity", "128MiB").unwrap();
+    let small = small.with("map.spare", "8MiB").unwrap();
+    let (full, heard) = self::forecast(&small, "full=97%,age=5d");
+    assert!(io(&heard[2], "read_grown").is_none());
+    assert!(full.after().reads_of_grown().is_none());
+}
+
+#[test]
+fn figures_of_several_seeds_are_means_with_the_lowest_and_the_highest() {
+    let one = |seeds: Vec<u64>| {
+        let simulator = ClosedForm { scatter: 0.1, ..ClosedForm::default() };
+        let start = Situation::new(&profile(), "ext4").unwrap();
+        let options = PredictOptions { seeds, ..PredictOptions::default() };
+        predict(&start, &parse("full=50%").unwrap(), &[], &simulator, &options).unwrap()
+    };
+    let each: Vec<f64> =
+        (1..=3).map(|seed| one(vec![seed]).after().durable().unwrap().per_second).collect();
+    let all = one(vec![1, 2, 3]);
+    let durable = all.after().durable().unwrap();
+    assert!((durable.per_second - each.iter().sum::<f64>() / 3.0).abs() < 1e-6);
+    let (low, high) =
+        each.iter().fold((f64::MAX, 0.0f64), |(low, high), one| (low.min(*one), high.max(*one)));
+    let spread = durable.seeds.unwrap();
+    assert_eq!((spread.seeds, spread.per_second), (3, Range { low, high }));
+    assert!(high > 1.02 * low, "seeds scatter: {each:?}");
+    let farthest = (high - durable.per_second).max(durable.per_second - low) / durable.per_second;
+    let text = draw::forecast(&all, Style::PLAIN);
+    assert!(text.contains(&format!("±{:.0}%", 100.0 * farthest)), "{text}");
+    assert!(text.contains("means of 3 seeds"), "{text}");
+    assert!(one(vec![1]).after().durable().unwrap().seeds.is_none());
+}

@@ -1,0 +1,60 @@
+//! Figures with what they scatter by: from seed to seed, and at the ranks next to a percentile.
+
+use flashlag_predict::change::{Range, TestFigures};
+
+use super::{number, time};
+
+/// A smaller scatter than this share of the mean is not printed.
+const SEEN: f64 = 0.01;
+
+/// The mean of seeds in a unit, and how far the farthest is from the mean: `0.58 ±3%`.
+pub(super) fn with_scatter(mean: f64, range: Option<Range>, unit: f64) -> String {
+    let figure = number(mean / unit);
+    let farthest = range.map_or(0.0, |range| (range.high - mean).max(mean - range.low) / mean);
+    if farthest.is_finite() && farthest >= SEEN {
+        format!("{figure} ±{:.0}%", 100.0 * farthest)
+    } else {
+        figure
+    }
+}
+
+/// p99: one figure, or a range where it lies between the fast and the slow.
+pub(super) fn p99(test: &TestFigures) -> Option<String> {
+    let Some(Range { low, high }) = test.p99_range() else { return test.p99_ns.map(time) };
+    let (low, high) = (time(low), time(high));
+    // One unit is enough: `3.3–133 ms`.
+    let number_and_unit =
+        |text: &str| text.split_once(' ').map(|(a, b)| (a.to_owned(), b.to_owned()));
+    Some(match (number_and_unit(&low), number_and_unit(&high)) {
+        (Some((number, one)), Some((_, other))) if one == other => format!("{number}–{high}"),
+        _ => format!("{low}–{high}"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_scatter_is_that_of_the_farthest_seed_and_left_out_below_a_hundredth() {
+        let range = |low: f64, high: f64| Some(Range { low, high });
+        assert_eq!(with_scatter(2e6, range(1.9e6, 2.06e6), 1e6), "2.00 ±5%");
+        assert_eq!(with_scatter(2e6, range(1.99e6, 2.06e6), 1e6), "2.00 ±3%");
+        assert_eq!(with_scatter(2e6, range(1.981e6, 2.01e6), 1e6), "2.00");
+        assert_eq!(with_scatter(48.94, None, 1.0), "48.9");
+        assert_eq!(with_scatter(0.0, range(0.0, 0.0), 1.0), "0.00");
+    }
+
+    #[test]
+    fn a_p99_is_a_range_where_neighbouring_ranks_are_twice_apart() {
+        let test = |low: f64, high: f64| TestFigures {
+            p99_ns: Some(3.4e6),
+            around_p99_ns: Some(Range { low, high }),
+            ..TestFigures::default()
+        };
+        assert_eq!(p99(&test(3.3e6, 6.5e6)).unwrap(), "3.4 ms");
+        assert_eq!(p99(&test(3.3e6, 133e6)).unwrap(), "3.3–133 ms");
+        assert_eq!(p99(&test(0.28e6, 41e6)).unwrap(), "280 µs–41 ms");
+        assert_eq!(p99(&TestFigures { p99_ns: None, ..test(1e6, 9e6) }), None);
+    }
+}

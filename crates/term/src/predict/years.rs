@@ -1,0 +1,65 @@
+//! What years of use change on a device, as a table with a row for each cause.
+
+use flashlag_predict::change::{Absence, Cause, Figures, TestFigures, Years};
+
+use super::spread::{p99, with_scatter};
+use super::{NONE, figures, item, row};
+use crate::line::Page;
+
+/// The table of one aged device.
+pub(super) fn years(page: &mut Page, years: &Years) {
+    let titles = ["  as new, and then", "durable MB/s", "p99", "saves/s", "reads MB/s"];
+    let mut table = figures(&titles);
+    row(&mut table, "  as new", cells(&years.new, years.new.reads()));
+    let mut absent = Vec::new();
+    for cause in &years.causes {
+        match &cause.figures {
+            Ok(figures) => {
+                let label = format!("  + {}", name(cause.cause));
+                row(&mut table, &label, cells(figures, cause.reads()));
+            }
+            Err(absence) => absent.push((name(cause.cause), *absence)),
+        }
+    }
+    table.print(page);
+    let about = "each on top of those above it; durable: writes of 4 KiB; reads: in order, of a file \
+                 that was written at once, and last of one that grew by turns with another";
+    item(page, "  ", 2, about);
+    for (name, absence) in absent {
+        match absence {
+            Absence::NotModelled => item(page, "  not in the model: ", 4, &format!("{name}")),
+            Absence::Included => {
+                let text = format!("{name}: in the days above, all of which were simulated");
+                item(page, "  ", 4, &text);
+            }
+        }
+    }
+}
+
+fn cells(figures: &Figures, reads: Option<&TestFigures>) -> [String; 4] {
+    let or_none = |cell: Option<String>| cell.unwrap_or_else(|| NONE.to_owned());
+    let durable = figures.durable();
+    let megabytes = |test: &TestFigures| {
+        let range = test.seeds.map(|seeds| seeds.bytes_per_second);
+        with_scatter(test.bytes_per_second, range, 1e6)
+    };
+    [
+        or_none(durable.map(megabytes)),
+        or_none(durable.and_then(p99)),
+        or_none(figures.saves().map(|test| {
+            with_scatter(test.per_second, test.seeds.map(|seeds| seeds.per_second), 1.0)
+        })),
+        or_none(reads.map(megabytes)),
+    ]
+}
+
+/// A cause in a few words.
+fn name(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Fill => "files are stored",
+        Cause::Map => "they are written at random",
+        Cause::Deleted => "files come and go",
+        Cause::Fragmentation => "files lie in pieces",
+        Cause::Wear => "blocks are worn",
+    }
+}
