@@ -109,6 +109,9 @@ impl Prepared {
 
 #[cfg(test)]
 mod tests {
+    use flashlag_schema::Reading;
+    use flashlag_units::Bytes;
+
     use super::*;
 
     const SHORT: &str = "name = \"short\"\n[[io]]\nname = \"writes\"\noperation = \"write\"\n\
@@ -126,5 +129,21 @@ mod tests {
         assert_eq!(entries(), 1, "flashlag's own directory");
         prepared.abandon();
         assert_eq!(entries(), 0);
+    }
+
+    #[test]
+    fn what_is_known_before_a_run_is_its_storage_and_what_it_costs_on_the_users_own() {
+        let directory = tempfile::tempdir().unwrap();
+        let scenario = Scenario::parse(SHORT, &[]).unwrap();
+        let on = |target: Target| prepare(Request::new(scenario.clone(), target, 1)).unwrap();
+        let real = on(Target::Directory(directory.path().to_owned()));
+        assert!(real.cost().is_some_and(|cost| cost.estimate.written >= Bytes::from_kib(128)));
+        let kind = |prepared: &Prepared| prepared.environment().unwrap().filesystem.kind.clone();
+        assert!(matches!(kind(&real), Reading::Value(name) if !name.is_empty()));
+        assert_eq!(real.scenario().name, "short");
+        real.abandon();
+        let simulated = on(Target::parse("sim:nexus5-2013+f2fs,size=256MiB").unwrap());
+        assert!(simulated.cost().is_none(), "nothing of the user's is written");
+        assert_eq!(kind(&simulated), Reading::Value("f2fs".to_owned()));
     }
 }

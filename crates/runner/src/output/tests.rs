@@ -281,3 +281,13 @@ fn a_refusal_of_the_operating_system_is_reported_without_its_number_and_with_wha
         assert!(try_next.contains(advice), "{try_next}");
     }
 }
+
+#[test]
+fn what_a_death_can_leave_is_beside_the_run_file_by_a_name_of_flashlags_own() {
+    let directory = tempdir().unwrap();
+    let file = RunFile::new(&directory.path().join("run.json"), false).unwrap();
+    let temporary = file.temporary();
+    assert_eq!(temporary.parent(), Some(directory.path()));
+    let name = temporary.file_name().unwrap().to_string_lossy().into_owned();
+    assert!(name.starts_with("flashlag-") && name.ends_with(".flashlag-tmp"), "{name}");
+}

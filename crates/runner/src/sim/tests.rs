@@ -155,6 +155,7 @@ fn databases_that_memory_does_not_hold_are_refused_before_they_are_made() {
 fn beside(name: &str) -> (Bytes, Nanos, u64) {
     let mut work = work();
     assert_eq!(work.world.temperature(), None, "no sensor is modelled");
+    assert_eq!(work.world.phase_note(), None, "nor anything else that a phase has to say");
     assert!(work.world.stops().is_none(), "nothing stands still in virtual time");
     let io = io(&work, name);
     let span = Bytes::from_mib(1);

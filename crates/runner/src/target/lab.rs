@@ -126,6 +126,15 @@ mod tests {
     }
 
     #[test]
+    fn a_filesystem_that_the_hosts_kernel_is_not_asked_to_mount_is_refused_before_anything_begins()
+    {
+        let check = |text: &str| LabTarget::parse(text).unwrap().check_host();
+        let error = check("lab:nexus5-2013+f2fs,host").unwrap_err().to_string();
+        assert!(error.contains("f2fs"), "{error}");
+        assert!(check("lab:nexus5-2013+f2fs").is_ok(), "a guest mounts all of them");
+    }
+
+    #[test]
     fn fills_are_as_fast_as_the_rest_by_default() {
         let target = LabTarget::parse("lab:nexus5-2013+ext4,time-scale=3").unwrap();
         assert_eq!(target.pace.fills, target.pace.usual);

@@ -41,11 +41,15 @@ pub struct MockWorld {
     pub stops: Option<Vec<Stop>>,
     /// What is gone from its place, from the end of the next phase on.
     pub gone_after_phase: Option<DeviceError>,
+    /// The error by which a fill can't begin.
+    pub fill_fails: Option<DeviceError>,
     /// The fill ends here by itself: no more space.
     pub full_after: Option<Bytes>,
     /// What a background moves.
     pub beside_moves: Bytes,
     pub phase_note: Option<String>,
+    /// The temperature of the storage, in thousandths of a degree Celsius.
+    pub temperature: Option<i64>,
     /// What is found where a test is read back.
     pub reads_back: Option<Verification>,
     /// Whether an idle wait ends at once.
@@ -71,9 +75,11 @@ impl Default for MockWorld {
             trimmed: Ok(Trimmed { bytes: Bytes::from_mib(1), discards_at_once: false }),
             stops: None,
             gone_after_phase: None,
+            fill_fails: None,
             full_after: None,
             beside_moves: Bytes::from_mib(3),
             phase_note: None,
+            temperature: None,
             reads_back: None,
             idle_ends_early: false,
             falls_back_to: None,
@@ -177,6 +183,10 @@ impl World for MockWorld {
         None
     }
 
+    fn temperature(&self) -> Option<i64> {
+        self.temperature
+    }
+
     fn drive(
         &self,
         device: RamDevice<VirtualClock>,
@@ -243,6 +253,9 @@ impl World for MockWorld {
         controls: &Controls,
     ) -> Result<FillEnd, DeviceError> {
         self.called(format!("fill, leaving {}", order.leave));
+        if let Some(error) = &self.fill_fails {
+            return Err(error.clone());
+        }
         let room = self.free.saturating_minus(order.leave);
         let span = self.full_after.map_or(room, |full| full.min(room));
         let job = Job {

@@ -91,4 +91,21 @@ mod tests {
         assert_eq!(error, gone().to_string());
         assert!(matches!(Outcome::Done.unless_gone(Ok(())), Outcome::Done));
     }
+
+    #[test]
+    fn an_error_of_two_phases_that_names_what_is_gone_is_said_once_and_another_is_kept() {
+        let gone = || DeviceError::os("find", "a/test.dat", None, Errno::NOENT);
+        let both = |error: &str| {
+            let phase = flashlag_testing::small_run().phases.remove(0);
+            let phases = Box::new([phase.clone(), phase]);
+            let outcome = Outcome::Both(phases, Some(error.to_owned()));
+            match outcome.unless_gone(Err(gone())) {
+                Outcome::Both(_, Some(error)) => error,
+                other => panic!("{other:?}"),
+            }
+        };
+        let same = DeviceError::os("open", "a/test.dat", None, Errno::NOENT);
+        assert_eq!(both(&same.to_string()), gone().to_string());
+        assert_eq!(both("write: no space"), format!("{}; then write: no space", gone()));
+    }
 }

@@ -1,5 +1,6 @@
 //! The recipes, on a world that is made up: what is done in which order, and what is counted.
 
+mod kept;
 mod stored;
 
 use std::sync::Arc;
