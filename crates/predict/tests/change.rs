@@ -259,7 +259,11 @@ impl Simulator for Daily {
                 }
             }
         }
-        so_far.phases.extend(whole.phases.iter().rev().take(5).rev().cloned());
+        let prepares = ["settle", "day_", "lay_out"];
+        let measured = |phase: &&flashlag_schema::Phase| {
+            !prepares.iter().any(|name| phase.name.starts_with(name))
+        };
+        so_far.phases.extend(whole.phases.iter().filter(measured).cloned());
         Ok((so_far, counts))
     }
 }

@@ -2,7 +2,8 @@ use flashlag_schema::{Phase, Run};
 use flashlag_units::Nanos;
 
 use super::PredictOptions;
-use super::scenario::{LEAVE, READ_GROWN, SETTLE, scenario};
+use super::plan::{READ_FILE, READ_GROWN};
+use super::scenario::{LEAVE, SETTLE, scenario};
 use super::situation::Situation;
 use super::spread::{Range, SeedSpread, latency_range};
 use super::steady::{self, DaysOfUse, Settling, Use};
@@ -15,7 +16,8 @@ pub const SAVE: &str = "save";
 /// Reads of what is stored, in order.
 pub(super) const READ: &str = "seq_read_256k";
 /// All tests of a forecast.
-const TESTS: [&str; 6] = [READ, "seq_write_256k", "rand_read_4k", DURABLE, SAVE, READ_GROWN];
+const TESTS: [&str; 7] =
+    [READ, "seq_write_256k", "rand_read_4k", DURABLE, SAVE, READ_FILE, READ_GROWN];
 
 /// Latencies at neighbouring ranks that are this many times apart make p99 a range.
 const LEAP: f64 = 2.0;
@@ -92,7 +94,12 @@ impl Figures {
         self.test(READ)
     }
 
-    /// Reads of a file that grew in pieces; `None` of a device without days of use.
+    /// Reads of a part of what is stored, of the size of a database.
+    pub fn reads_of_file(&self) -> Option<&TestFigures> {
+        self.test(READ_FILE)
+    }
+
+    /// Reads of a file of that size that grew in pieces; `None` of a device without days of use.
     pub fn reads_of_grown(&self) -> Option<&TestFigures> {
         self.test(READ_GROWN)
     }
@@ -238,7 +245,7 @@ fn mean(
     Some(TestFigures {
         name,
         around_p99_ns: Range::of_ranges(all.iter().map(|test| test.around_p99_ns)),
-        seeds: SeedSpread::of(&all),
+        seeds: seed_spread(&all),
         p50_ns: average(&|test| test.p50_ns),
         p99_ns: average(&|test| test.p99_ns),
         per_second: average(&|test| Some(test.per_second))?,
@@ -247,6 +254,20 @@ fn mean(
         requests: average(&|test| test.requests),
         request_bytes: average(&|test| test.request_bytes),
         amplification: average(&|test| test.amplification),
+    })
+}
+
+/// The spread of one test's figures, a seed each; `None` of fewer than two.
+fn seed_spread(all: &[&TestFigures]) -> Option<SeedSpread> {
+    if all.len() < 2 {
+        return None;
+    }
+    let medians: Option<Vec<f64>> = all.iter().map(|test| test.p50_ns).collect();
+    Some(SeedSpread {
+        seeds: all.len(),
+        p50_ns: medians.and_then(|medians| Range::of(medians.into_iter())),
+        per_second: Range::of(all.iter().map(|test| test.per_second))?,
+        bytes_per_second: Range::of(all.iter().map(|test| test.bytes_per_second))?,
     })
 }
 

@@ -3,8 +3,6 @@
 use flashlag_schema::scenario::{JournalMode, Synchronous};
 use flashlag_units::{Bytes, Nanos};
 
-use super::scenario::READ_GROWN;
-
 /// What use changes on a device, in the order in which a forecast adds one to the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cause {
@@ -12,7 +10,7 @@ pub enum Cause {
     Fill,
     /// The flash's map: what is stored was written again in any order, and collection has begun.
     Map,
-    /// Files were deleted, and the device was not told so or not at once: it copies what nobody reads.
+    /// Files were deleted without a discard, or with a late one: the device copies what nobody reads.
     Deleted,
     /// Files that grew lie in pieces on the filesystem.
     Fragmentation,
@@ -54,6 +52,10 @@ impl Default for Plan {
     }
 }
 
+/// The test that reads a part of what is stored, of the size of a database.
+pub(super) const READ_FILE: &str = "read_file";
+/// The test that reads a file which grew in pieces, of the same size.
+pub(super) const READ_GROWN: &str = "read_grown";
 /// Rounds of writes in a day's writes, after which steadiness is first looked at.
 pub(super) const ROUNDS_A_DAY: u64 = 10;
 /// Days whose writes are simulated at most until figures are steady.
@@ -105,8 +107,9 @@ pub(super) fn assumptions(plan: &Plan) -> Vec<String> {
             plan.daily
         ));
         all.push(format!(
-            "{READ_GROWN}: a file that grew 4 KiB at a time by turns with a second one, as databases \
-             and logs do, and was then written over at random like all that is stored."
+            "{READ_GROWN} reads a file that grew 4 KiB at a time by turns with a second one, as \
+             databases and logs do, and {READ_FILE} as much of what was stored at once; both were \
+             then written over at random."
         ));
         all.push(
             "Each day has two hours' rest at noon off the charger, and a night's on it.".to_owned(),

@@ -9,7 +9,7 @@ use flashlag_units::{Bytes, Nanos};
 
 use super::maintenance::{ANDROID, Moment};
 use super::parse::{journal_name, synchronous_name};
-use super::plan::{DAY, MOST_DAYS, Plan, ROUNDS_A_DAY};
+use super::plan::{DAY, MOST_DAYS, Plan, READ_FILE, READ_GROWN, ROUNDS_A_DAY};
 use super::situation::Situation;
 use crate::SimulationError;
 
@@ -23,12 +23,11 @@ const SPAN: u64 = 256 << 20;
 /// Free space that every fill leaves.
 pub(super) const LEAVE: Bytes = Bytes::from_mb(64);
 
-/// The test that reads a file which grew in pieces.
-pub(super) const READ_GROWN: &str = "read_grown";
-/// The writes over that file before it is read.
+/// The writes over a file before it is read.
+const WRITE_FILE: &str = "write_file";
 const WRITE_GROWN: &str = "write_grown";
-/// Size of that file, where there is room for eight of it.
-const GROWN: u64 = 16 << 20;
+/// Size of that file, on a large device.
+const FILE: u64 = 16 << 20;
 
 /// The rest before the tests: a night.
 const REST: &str = "\n[[step]]\nidle = \"8h\"\n";
@@ -72,10 +71,11 @@ pub(super) fn scenario(situation: &Situation, room: Bytes) -> Result<Scenario, S
     if situation.mount.filesystem != FilesystemKind::Raw {
         names.push("save");
     }
-    let grown = GROWN.min(room.0.saturating_sub(stored) / 8) / MIB * MIB;
-    if plan.days() > 0 && grown > 0 {
-        grown_tests(&mut text, grown);
-        names.extend([WRITE_GROWN, READ_GROWN]);
+    let file = FILE.min(span);
+    names.extend(file_tests(&mut text, plan.settles(), (WRITE_FILE, READ_FILE), &[spanned(file)]));
+    if plan.days() > 0 && room.0.saturating_sub(stored) >= 4 * file {
+        let grown = [spanned(file), "grown = true".to_owned()];
+        names.extend(file_tests(&mut text, true, (WRITE_GROWN, READ_GROWN), &grown));
     }
     let names: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
     let _ = write!(text, "\n[[step]]\nmeasure = [{}]\nstate = \"{state}\"\n", names.join(", "));
@@ -120,14 +120,24 @@ fn tests(text: &mut String, situation: &Situation, span: u64) {
     }
 }
 
-/// Overwrites a file that grew in pieces, twice over, and reads it: as often written at random as
-/// what else is stored, so that only its pieces tell it from that.
-fn grown_tests(text: &mut String, span: u64) {
-    let of = |bytes: u64| vec![spanned(span), sized(bytes), "grown = true".to_owned()];
-    let mut over = of(2 * span);
-    over.push("durable = \"fdatasync\"".to_owned());
-    io(text, WRITE_GROWN, "write", "random", "4KiB", &over);
-    io(text, READ_GROWN, "read", "sequential", "256KiB", &of(span));
+/// Reads a file in order, after random writes over it where the device is used: twice over, so that a
+/// file in one piece and one in many have the same past. Returns the tests' names.
+fn file_tests(
+    text: &mut String,
+    is_used: bool,
+    (write, read): (&'static str, &'static str),
+    of: &[String],
+) -> Vec<&'static str> {
+    let mut names = Vec::new();
+    if is_used {
+        let durable = "durable = \"fdatasync\"".to_owned();
+        let over = [of, &[sized(2 * FILE), durable]].concat();
+        io(text, write, "write", "random", "4KiB", &over);
+        names.push(write);
+    }
+    io(text, read, "read", "sequential", "256KiB", &[of, &[sized(FILE)]].concat());
+    names.push(read);
+    names
 }
 
 /// The writes of a day of use.

@@ -3,8 +3,6 @@
 use flashlag_schema::StoredHistogram;
 use flashlag_stats::Percentile;
 
-use super::figures::TestFigures;
-
 /// The ranks around p99: what is rare and slow would have to come twice or half as often for p99 to
 /// lie there.
 const AROUND_P99: [Percentile; 2] = [Percentile(9800), Percentile(9950)];
@@ -20,7 +18,7 @@ pub struct Range {
 
 impl Range {
     /// The range of values; `None` without any.
-    fn of(values: impl Iterator<Item = f64>) -> Option<Range> {
+    pub(super) fn of(values: impl Iterator<Item = f64>) -> Option<Range> {
         values.fold(None, |range: Option<Range>, value| {
             let range = range.unwrap_or(Range { low: value, high: value });
             Some(Range { low: range.low.min(value), high: range.high.max(value) })
@@ -45,22 +43,6 @@ pub struct SeedSpread {
     pub per_second: Range,
     /// Bytes a second.
     pub bytes_per_second: Range,
-}
-
-impl SeedSpread {
-    /// The spread of one test's figures, a seed each; `None` of fewer than two.
-    pub(super) fn of(all: &[&TestFigures]) -> Option<SeedSpread> {
-        if all.len() < 2 {
-            return None;
-        }
-        let medians: Option<Vec<f64>> = all.iter().map(|test| test.p50_ns).collect();
-        Some(SeedSpread {
-            seeds: all.len(),
-            p50_ns: medians.and_then(|medians| Range::of(medians.into_iter())),
-            per_second: Range::of(all.iter().map(|test| test.per_second))?,
-            bytes_per_second: Range::of(all.iter().map(|test| test.bytes_per_second))?,
-        })
-    }
 }
 
 /// The latencies at the ranks around p99; `None` where too few operations are slower.

@@ -39,11 +39,14 @@ pub enum Absence {
 }
 
 impl CauseFigures {
-    /// Reads in order of what the cause concerns: from [`Cause::Fragmentation`] on of a file that lies
-    /// in pieces.
-    pub fn reads(&self) -> Option<&TestFigures> {
+    /// Reads of a file in order: from [`Cause::Fragmentation`] on of one that lies in pieces.
+    pub fn reads_of_file(&self) -> Option<&TestFigures> {
         let figures = self.figures.as_ref().ok()?;
-        if self.cause < Cause::Fragmentation { figures.reads() } else { figures.reads_of_grown() }
+        if self.cause < Cause::Fragmentation {
+            figures.reads_of_file()
+        } else {
+            figures.reads_of_grown()
+        }
     }
 }
 

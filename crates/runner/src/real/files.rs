@@ -322,6 +322,25 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_grew_in_the_root_is_removed_with_what_grew_by_turns_with_it() {
+        let home = tempfile::tempdir().unwrap();
+        let parent = home.path();
+        let mut files = files_in(&home).in_root(parent).unwrap();
+        let sizes = || -> Vec<u64> {
+            let entries = std::fs::read_dir(parent).unwrap().map(Result::unwrap);
+            let data =
+                entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("grown"));
+            data.map(|entry| entry.metadata().unwrap().len()).collect()
+        };
+        for pages in [8, 4] {
+            let span = Bytes(pages * FileSet::GRAIN.0);
+            let (_, written) = files.lay_out(Role::Grown, span, &controls()).unwrap();
+            assert_eq!(written, span.plus(span));
+            assert_eq!(sizes(), [span.0; 2], "{pages} pages");
+        }
+    }
+
+    #[test]
     fn a_file_set_is_used_again_for_a_span_that_it_holds_and_for_its_own_role() {
         let home = tempfile::tempdir().unwrap();
         let mut files = files_in(&home);

@@ -8,26 +8,27 @@ use crate::line::Page;
 
 /// The table of one aged device.
 pub(super) fn years(page: &mut Page, years: &Years) {
-    let titles = ["  as new, and then", "durable MB/s", "p99", "saves/s", "reads MB/s"];
+    let titles =
+        ["  as new, and then", "durable MB/s", "p99", "saves/s", "reads MB/s", "of a file"];
     let mut table = figures(&titles);
-    row(&mut table, "  as new", cells(&years.new, years.new.reads()));
+    row(&mut table, "  as new", cells(&years.new, years.new.reads_of_file()));
     let mut absent = Vec::new();
     for cause in &years.causes {
         match &cause.figures {
             Ok(figures) => {
                 let label = format!("  + {}", name(cause.cause));
-                row(&mut table, &label, cells(figures, cause.reads()));
+                row(&mut table, &label, cells(figures, cause.reads_of_file()));
             }
             Err(absence) => absent.push((name(cause.cause), *absence)),
         }
     }
     table.print(page);
-    let about = "each on top of those above it; durable: writes of 4 KiB; reads: in order, of a file \
-                 that was written at once, and last of one that grew by turns with another";
+    let about = "each on top of those above it; durable: writes of 4 KiB; reads: in order, of all that is \
+                 stored, and of a file: 16 MiB of it, last of a file that grew by turns with another";
     item(page, "  ", 2, about);
     for (name, absence) in absent {
         match absence {
-            Absence::NotModelled => item(page, "  not in the model: ", 4, &format!("{name}")),
+            Absence::NotModelled => item(page, "  not in the model: ", 4, name),
             Absence::Included => {
                 let text = format!("{name}: in the days above, all of which were simulated");
                 item(page, "  ", 4, &text);
@@ -36,7 +37,7 @@ pub(super) fn years(page: &mut Page, years: &Years) {
     }
 }
 
-fn cells(figures: &Figures, reads: Option<&TestFigures>) -> [String; 4] {
+fn cells(figures: &Figures, file: Option<&TestFigures>) -> [String; 5] {
     let or_none = |cell: Option<String>| cell.unwrap_or_else(|| NONE.to_owned());
     let durable = figures.durable();
     let megabytes = |test: &TestFigures| {
@@ -49,7 +50,8 @@ fn cells(figures: &Figures, reads: Option<&TestFigures>) -> [String; 4] {
         or_none(figures.saves().map(|test| {
             with_scatter(test.per_second, test.seeds.map(|seeds| seeds.per_second), 1.0)
         })),
-        or_none(reads.map(megabytes)),
+        or_none(figures.reads().map(megabytes)),
+        or_none(file.map(megabytes)),
     ]
 }
 

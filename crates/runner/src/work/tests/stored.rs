@@ -139,6 +139,10 @@ fn a_test_ends_when_it_is_steady_only_where_it_was_to_run_until_then() {
     let steady = ran_of("until = \"steady\"\n");
     assert!((25..30).contains(&(steady.elapsed_ns.0 / 1_000_000_000)), "{}", steady.elapsed_ns);
     assert_eq!(steady.changes[0].kind, ChangeKind::SteadyState);
+    // Rounds of 5 s where the test asks for steadiness, else of a twentieth of the phase.
+    let rounds = |phase: &flashlag_schema::Phase| phase.changes[0].detail.clone();
+    assert!(rounds(&steady).contains("rounds of 5.0 s"), "{}", rounds(&steady));
+    assert!(rounds(&whole).contains("rounds of 3.0 s"), "{}", rounds(&whole));
     // Not before so much was moved: 8,192 operations a second's thousand are 32 s.
     let more = ran_of("until = \"steady\"\nat_least = \"128MiB\"\n");
     assert!(more.elapsed_ns >= Nanos::from_secs(32), "{}", more.elapsed_ns);
