@@ -362,6 +362,8 @@ pub struct Listener {
     pub stop_within: Option<Arc<AtomicBool>>,
     pub stop_after: Option<(usize, Arc<AtomicBool>)>,
     pub finished: Vec<String>,
+    /// The progress of each phase.
+    pub lives: Vec<Arc<Live>>,
 }
 
 impl Observer for Listener {
@@ -371,7 +373,8 @@ impl Observer for Listener {
             Event::Wrote(bytes) => self.wrote.push(bytes),
             Event::Beside(_) => self.beside += 1,
             Event::Preparing(what) => self.preparing.push(what.to_owned()),
-            Event::PhaseStarted { .. } => {
+            Event::PhaseStarted { live, .. } => {
+                self.lives.push(Arc::clone(live));
                 if let Some(stop) = &self.stop_within {
                     stop.store(true, Ordering::Relaxed);
                 }

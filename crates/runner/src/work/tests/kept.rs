@@ -78,3 +78,13 @@ fn a_fill_that_can_not_be_made_again_is_an_error_of_the_continued_run() {
     let error = work.fill_again(&tasks(&scenario), &mut Listener::default()).unwrap();
     assert!(error.as_ref().is_some_and(|error| error.contains("mock/fill-1")), "{error:?}");
 }
+
+#[test]
+fn the_progress_of_a_phase_can_be_followed_while_the_phase_goes_on() {
+    let text = measure("small").replacen("bytes = \"64KiB\"", "bytes = \"4MiB\"", 1);
+    let ran = ran(&text, MockWorld::default());
+    let progress = ran.listener.lives[0].snapshot();
+    let done = &ran.run.phases[0];
+    assert!(progress.ops > done.ops / 2 && progress.ops <= done.ops, "{}", progress.ops);
+    assert_eq!(progress.bytes.0, 4096 * progress.ops);
+}
