@@ -72,7 +72,10 @@ pub(super) fn scenario(situation: &Situation, room: Bytes) -> Result<Scenario, S
         names.push("save");
     }
     let file = FILE.min(span);
-    names.extend(file_tests(&mut text, plan.settles(), (WRITE_FILE, READ_FILE), &[spanned(file)]));
+    let of_file = file_tests(&mut text, plan.settles(), (WRITE_FILE, READ_FILE), &[spanned(file)]);
+    // Nothing was written over a new file yet: that is read before the tests write.
+    let at = if plan.settles() { names.len() } else { 0 };
+    names.splice(at..at, of_file);
     if plan.days() > 0 && room.0.saturating_sub(stored) >= 4 * file {
         let grown = [spanned(file), "grown = true".to_owned()];
         names.extend(file_tests(&mut text, true, (WRITE_GROWN, READ_GROWN), &grown));
