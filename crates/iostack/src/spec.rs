@@ -13,6 +13,8 @@ pub enum FilesystemKind {
     Ext4,
     /// F2FS.
     F2fs,
+    /// Btrfs.
+    Btrfs,
 }
 
 /// A modelled mount: a filesystem and the effects of its options.
@@ -28,6 +30,10 @@ pub struct StackSpec {
     pub atomic: bool,
     /// Whether F2FS cleans while nothing else happens (`background_gc=on`).
     pub background_cleaning: bool,
+    /// Whether F2FS's callers that need a checkpoint at once share one (`checkpoint_merge`).
+    pub checkpoint_merge: bool,
+    /// Whether Btrfs copies data on write (`nodatacow` turns it off).
+    pub copy_on_write: bool,
     /// Whether ext4 has fast commits (`fast_commit`).
     pub fast_commit: bool,
     /// Whether freed space is discarded at once; the default on F2FS.
@@ -49,6 +55,7 @@ impl fmt::Display for FilesystemKind {
             FilesystemKind::Raw => "raw",
             FilesystemKind::Ext4 => "ext4",
             FilesystemKind::F2fs => "f2fs",
+            FilesystemKind::Btrfs => "btrfs",
         })
     }
 }
@@ -71,6 +78,7 @@ impl StackSpec {
         let kind = match mount.filesystem {
             target::FilesystemKind::Ext4 => FilesystemKind::Ext4,
             target::FilesystemKind::F2fs => FilesystemKind::F2fs,
+            target::FilesystemKind::Btrfs => FilesystemKind::Btrfs,
             // The check leaves no other.
             _ => FilesystemKind::Raw,
         };
@@ -80,6 +88,8 @@ impl StackSpec {
             fsync_mode: FsyncMode::Posix,
             atomic: false,
             background_cleaning: false,
+            checkpoint_merge: false,
+            copy_on_write: true,
             fast_commit: false,
             discard: kind == FilesystemKind::F2fs,
             ipu: true,
@@ -97,6 +107,8 @@ impl StackSpec {
             TargetOption::FsyncMode(mode) => self.fsync_mode = *mode,
             TargetOption::AtomicWrites => self.atomic = true,
             TargetOption::BackgroundCleaning(on) => self.background_cleaning = *on,
+            TargetOption::CheckpointMerge => self.checkpoint_merge = true,
+            TargetOption::NoDataCopy => self.copy_on_write = false,
             TargetOption::FastCommit => self.fast_commit = true,
             TargetOption::Discard(on) => self.discard = *on,
             TargetOption::InPlace(on) => self.ipu = *on,
@@ -142,7 +154,7 @@ mod tests {
     fn a_mount_of_the_lab_is_refused() {
         let lab = |text| StackSpec::of(&MountSpec::parse(Kind::Lab, text).unwrap());
         assert!(lab("ext4,nobarrier").is_ok());
-        assert!(lab("btrfs").unwrap_err().to_string().contains("raw, ext4 and f2fs"));
+        assert!(lab("xfs").unwrap_err().to_string().contains("raw, ext4, f2fs and btrfs"));
         assert!(lab("ext4,overlay").unwrap_err().to_string().contains("lab: has it"));
     }
 }

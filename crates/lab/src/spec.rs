@@ -40,6 +40,10 @@ pub struct LabSpec {
     pub atomic: bool,
     /// Whether F2FS cleans while it rests; the kernel's default if `None`.
     pub background_cleaning: Option<bool>,
+    /// Whether F2FS's callers that need a checkpoint at once share one.
+    pub checkpoint_merge: bool,
+    /// Whether Btrfs copies data on write.
+    pub copy_on_write: bool,
     /// Whether freed space is discarded at once: F2FS's default.
     pub discard: bool,
     /// Whether ext4 commits small changes in its fast area.
@@ -122,6 +126,8 @@ impl LabSpec {
             fsync_mode: FsyncMode::Posix,
             atomic: false,
             background_cleaning: None,
+            checkpoint_merge: false,
+            copy_on_write: true,
             discard: filesystem == Filesystem::F2fs,
             fast_commit: false,
             data_journal: false,
@@ -144,6 +150,8 @@ impl LabSpec {
             TargetOption::FsyncMode(mode) => self.fsync_mode = *mode,
             TargetOption::AtomicWrites => self.atomic = true,
             TargetOption::BackgroundCleaning(on) => self.background_cleaning = Some(*on),
+            TargetOption::CheckpointMerge => self.checkpoint_merge = true,
+            TargetOption::NoDataCopy => self.copy_on_write = false,
             TargetOption::Discard(on) => self.discard = *on,
             TargetOption::FastCommit => self.fast_commit = true,
             TargetOption::DataJournal => self.data_journal = true,
@@ -180,9 +188,12 @@ impl LabSpec {
             Some(true) => options.push("background_gc=on"),
             Some(false) => options.push("background_gc=off"),
         }
+        options.extend(self.checkpoint_merge.then_some("checkpoint_merge"));
+        options.extend((!self.copy_on_write).then_some("nodatacow"));
         match (self.filesystem, self.discard) {
             (_, true) => options.push("discard"),
-            (F2fs, false) => options.push("nodiscard"),
+            // Btrfs discards by a thread of its own by default, since Linux 6.2.
+            (F2fs | Btrfs, false) => options.push("nodiscard"),
             _ => {}
         }
         if self.filesystem == Xfs {
@@ -215,6 +226,8 @@ impl LabSpec {
         }
         options.extend(self.atomic.then_some(TargetOption::AtomicWrites));
         options.extend(self.background_cleaning.map(TargetOption::BackgroundCleaning));
+        options.extend(self.checkpoint_merge.then_some(TargetOption::CheckpointMerge));
+        options.extend((!self.copy_on_write).then_some(TargetOption::NoDataCopy));
         if self.discard != (self.filesystem == Filesystem::F2fs) {
             options.push(TargetOption::Discard(self.discard));
         }

@@ -34,7 +34,7 @@ const LONGEST_LABEL: usize = 40;
 
 const PREDICT_HELP: &str = "\
 Changes:
-  fs=raw|ext4|f2fs  nobarrier=on|off  discard=on|off  encrypt=on|off  fuse=on|off
+  fs=raw|ext4|f2fs|btrfs  nobarrier=on|off  discard=on|off  encrypt=on|off  fuse=on|off
   journal=wal|delete|truncate|persist|memory|off  sync=extra|full|normal
   full=90%  age=12mo (at --daily)  idle_maintenance=on|off  spare=512MB  buffer=1MB|none
   or any parameter of the profile: nand.program=1.5ms

@@ -3,11 +3,13 @@
 //! A filesystem does its own bookkeeping of blocks and answers calls with plans; it never uses the
 //! device and never waits.
 
+mod btrfs;
 mod error;
 mod ext4;
 mod f2fs;
 mod map;
 mod raw;
+mod space;
 #[cfg(test)]
 mod tests;
 
@@ -86,6 +88,11 @@ pub(crate) trait Filesystem: Debug {
     fn locate(&self, file: FileId, offset: u64, length: u64) -> Vec<Run>;
     /// Whether a page of a file has a block.
     fn is_mapped(&self, file: FileId, page: u64) -> bool;
+    /// Whether writing a page of a file takes a free block: on a copying filesystem also where the page
+    /// has one.
+    fn takes_room(&self, file: FileId, page: u64) -> bool {
+        !self.is_mapped(file, page)
+    }
     /// Allocates blocks for ranges (offset and length) that are about to be written, and returns
     /// the plan of writing them. A direct write extends its file if necessary; files of cached
     /// pages are large enough already.
@@ -154,6 +161,7 @@ pub(crate) fn make(spec: &StackSpec, capacity: Bytes) -> Result<Box<dyn Filesyst
         FilesystemKind::Raw => Box::new(raw::Raw::new(capacity, spec)),
         FilesystemKind::Ext4 => Box::new(ext4::Ext4::new(capacity, spec)?),
         FilesystemKind::F2fs => Box::new(f2fs::F2fs::new(capacity, spec)?),
+        FilesystemKind::Btrfs => Box::new(btrfs::Btrfs::new(capacity, spec)?),
     })
 }
 

@@ -187,7 +187,7 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         } else {
             Plan::new()
         };
-        let fresh = (first..end).filter(|page| !self.fs.is_mapped(file, *page)).count() as u64;
+        let fresh = (first..end).filter(|page| self.fs.takes_room(file, *page)).count() as u64;
         if self.cache.promised_pages() > 0 && !self.has_room(fresh) {
             return Err(self.no_room("write", file));
         }
@@ -207,7 +207,7 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
     ) -> Result<Plan, DeviceError> {
         let (first, end) = blocks(offset, length);
         let fresh = (first..end)
-            .filter(|page| !self.fs.is_mapped(file, *page) && !self.cache.is_dirty(file, *page));
+            .filter(|page| self.fs.takes_room(file, *page) && !self.cache.is_dirty(file, *page));
         let fresh = fresh.count() as u64;
         if !self.has_room(fresh) {
             return Err(self.no_room("write", file));
@@ -221,7 +221,7 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         plan.then_plan(self.write_old_end(file, offset + length)?);
         let now = self.now();
         for page in first..end {
-            let promised = !self.fs.is_mapped(file, page);
+            let promised = self.fs.takes_room(file, page);
             self.cache.write(now, file, page, promised);
         }
         self.fs.touch(now, file);
@@ -247,7 +247,7 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         if larger <= size || !is_cut || !self.fs.writes_old_end(file) {
             return Ok(Plan::new());
         }
-        let promised = !self.fs.is_mapped(file, page);
+        let promised = self.fs.takes_room(file, page);
         self.cache.write(now, file, page, promised);
         self.write_back(file, (page, page + 1), 1, Reason::Sync { pages: 1 })
     }

@@ -34,7 +34,7 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
                 let (first, end) = blocks(*offset, *length);
                 first..end
             }) {
-                let promised = !self.fs.is_mapped(file, page);
+                let promised = self.fs.takes_room(file, page);
                 self.cache.write(now, file, page, promised);
             }
             self.no_room("write", file)

@@ -24,12 +24,12 @@ pub(super) fn with(mount: &MountSpec, option: &TargetOption, on: bool) -> MountS
     next
 }
 
-/// The mount with discards after a delete, or without: the default on F2FS, not on ext4.
+/// The mount with discards after a delete, or without: the default on F2FS, not on the others.
 pub(super) fn discarding(mount: &MountSpec, on: bool) -> MountSpec {
     let mut next = mount.clone();
     next.options.retain(|one| !matches!(one, TargetOption::Discard(_)));
     match (mount.filesystem, on) {
-        (FilesystemKind::Ext4, true) | (FilesystemKind::F2fs, false) => {
+        (FilesystemKind::Ext4 | FilesystemKind::Btrfs, true) | (FilesystemKind::F2fs, false) => {
             with(&next, &TargetOption::Discard(on), true)
         }
         _ => next,
@@ -64,6 +64,7 @@ mod tests {
         let on = |text: &str, on: bool| discarding(&mount(text), on).to_string();
         assert_eq!(on("ext4", true), "ext4,discard");
         assert_eq!(on("ext4,discard", false), "ext4");
+        assert_eq!(on("btrfs", true), "btrfs,discard");
         assert_eq!(on("f2fs", false), "f2fs,nodiscard");
         assert_eq!(on("f2fs,nodiscard", true), "f2fs");
     }

@@ -44,6 +44,7 @@ pub(super) fn mount_of(run: &Run) -> Result<(MountSpec, Option<String>), RunInpu
     let (filesystem, note) = match seen {
         Some("ext4") => (FilesystemKind::Ext4, None),
         Some("f2fs") => (FilesystemKind::F2fs, None),
+        Some("btrfs") => (FilesystemKind::Btrfs, None),
         other => {
             let other = other.unwrap_or("an unknown filesystem");
             (FilesystemKind::Ext4, Some(format!("{other} is not modelled: ext4 stands in for it.")))
@@ -55,7 +56,11 @@ pub(super) fn mount_of(run: &Run) -> Result<(MountSpec, Option<String>), RunInpu
     if has(&["nobarrier", "barrier=0"]) {
         mount.options.push(TargetOption::Barrier(false));
     }
-    if filesystem == FilesystemKind::Ext4 && has(&["discard"]) {
+    let is_btrfs = filesystem == FilesystemKind::Btrfs;
+    if is_btrfs && has(&["nodatacow"]) {
+        mount.options.push(TargetOption::NoDataCopy);
+    }
+    if (filesystem == FilesystemKind::Ext4 || is_btrfs) && has(&["discard"]) {
         mount.options.push(TargetOption::Discard(true));
     }
     if filesystem == FilesystemKind::F2fs && has(&["nodiscard"]) {

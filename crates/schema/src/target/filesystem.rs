@@ -40,7 +40,7 @@ impl FilesystemKind {
     /// The filesystems of a kind of target.
     pub const fn of(kind: Kind) -> &'static [FilesystemKind] {
         match kind {
-            Kind::Sim => &[Raw, Ext4, F2fs],
+            Kind::Sim => &[Raw, Ext4, F2fs, Btrfs],
             Kind::Lab => &[Ext4, F2fs, Btrfs, Xfs, Nilfs2],
         }
     }

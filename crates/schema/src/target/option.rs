@@ -48,6 +48,10 @@ pub enum TargetOption {
     AtomicWrites,
     /// `background_gc=on`, `background_gc=off`: whether F2FS cleans while it rests.
     BackgroundCleaning(bool),
+    /// `checkpoint_merge`: F2FS's callers that need a checkpoint at once share one.
+    CheckpointMerge,
+    /// `nodatacow`: Btrfs writes data in place, without checksums.
+    NoDataCopy,
     /// `discard`, `nodiscard`: whether freed space is discarded at once.
     Discard(bool),
     /// `ipu`, `noipu`: whether F2FS writes in place in an fsync of a few pages.
@@ -94,6 +98,8 @@ impl TargetOption {
             | TargetOption::FsyncMode(_)
             | TargetOption::AtomicWrites
             | TargetOption::BackgroundCleaning(_)
+            | TargetOption::CheckpointMerge
+            | TargetOption::NoDataCopy
             | TargetOption::Discard(_)
             | TargetOption::InPlace(_)
             | TargetOption::RootDirectory
@@ -117,6 +123,8 @@ impl fmt::Display for TargetOption {
             TargetOption::AtomicWrites => "atomic",
             TargetOption::BackgroundCleaning(true) => "background_gc=on",
             TargetOption::BackgroundCleaning(false) => "background_gc=off",
+            TargetOption::CheckpointMerge => "checkpoint_merge",
+            TargetOption::NoDataCopy => "nodatacow",
             TargetOption::Discard(true) => "discard",
             TargetOption::Discard(false) => "nodiscard",
             TargetOption::InPlace(true) => "ipu",

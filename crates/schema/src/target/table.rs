@@ -29,7 +29,7 @@ const LAB: &[FilesystemKind] = FilesystemKind::of(Kind::Lab);
 const NONE: &[FilesystemKind] = &[];
 
 /// Every option of a target.
-pub const OPTIONS: [OptionRow; 27] = [
+pub const OPTIONS: [OptionRow; 29] = [
     OptionRow {
         word: "barrier",
         value: None,
@@ -96,6 +96,23 @@ pub const OPTIONS: [OptionRow; 27] = [
         help: "F2FS cleans only when it runs out of free segments: the default of `sim:`, since a \
                phone that rests is suspended.",
         read: |_| Ok(TargetOption::BackgroundCleaning(false)),
+    },
+    OptionRow {
+        word: "checkpoint_merge",
+        value: None,
+        sim: &[F2fs],
+        lab: &[F2fs],
+        help: "Checkpoints that several threads need at once are made as one by a thread of the \
+               kernel; nothing changes for a single one.",
+        read: |_| Ok(TargetOption::CheckpointMerge),
+    },
+    OptionRow {
+        word: "nodatacow",
+        value: None,
+        sim: &[Btrfs],
+        lab: &[Btrfs],
+        help: "Data is overwritten in place, without checksums; trees are copied still.",
+        read: |_| Ok(TargetOption::NoDataCopy),
     },
     OptionRow {
         word: "discard",

@@ -150,7 +150,7 @@ fn a_mistyped_word_is_answered_with_the_one_that_was_meant() {
 #[test]
 fn what_only_the_other_kind_has_is_said() {
     let cases = [
-        ("sim:zero+btrfs", "lab: has btrfs"),
+        ("sim:zero+xfs", "lab: has xfs"),
         ("lab:zero+raw", "sim: has raw"),
         ("sim:zero+ext4,data=journal", "sim: has no option \"data=journal\"; lab: has it (ext4)"),
         ("lab:zero+f2fs,noipu", "lab: has no option \"noipu\"; sim: has it (f2fs)"),

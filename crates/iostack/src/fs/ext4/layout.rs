@@ -5,10 +5,10 @@
 
 use flashlag_units::Bytes;
 
-use super::space::{GROUP, Space};
 use crate::fs::BLOCK;
 use crate::fs::error::LayoutError;
 use crate::fs::map::{Block, BlockRun};
+use crate::fs::space::{GROUP, Space};
 
 const INODE_BYTES: u64 = 256;
 const INODES_PER_GROUP: u64 = GROUP * BLOCK / (16 * 1024);

@@ -11,7 +11,6 @@
 mod growth;
 mod journal;
 mod layout;
-mod space;
 
 use std::collections::BTreeMap;
 
@@ -19,9 +18,9 @@ use flashlag_units::{Bytes, Nanos};
 
 use self::journal::Journal;
 use self::layout::Layout;
-use self::space::{GROUP, Space, group_of};
 use super::error::LayoutError;
 use super::map::{self, Block, BlockRun, HOLE, tick};
+use super::space::{GROUP, Space, group_of};
 use super::{BLOCK, FileId, Filesystem, NoSpace, Reason, blocks, grown};
 use crate::plan::{BlockRequest, Plan, Run, push_run};
 use crate::spec::StackSpec;

@@ -1,0 +1,91 @@
+//! Room for data.
+
+use super::chunks::{Chunks, count, usable};
+use super::extents::Extents;
+use crate::fs::map::{Block, BlockRun};
+use crate::fs::space::Space;
+use crate::plan::{Run, push_run};
+
+/// Blocks of the largest extent (`BTRFS_MAX_EXTENT_SIZE`).
+const LARGEST: u64 = (128 << 20) / crate::fs::BLOCK;
+
+#[derive(Debug)]
+pub(super) struct Data {
+    space: Space,
+    extents: Extents,
+    /// Extents that were freed since the last commit of a transaction: still what a power cut goes
+    /// back to.
+    pinned: Vec<BlockRun>,
+}
+
+impl Data {
+    pub(super) fn new(chunks: &Chunks) -> Data {
+        let mut space = Space::new(chunks.end());
+        space.take(BlockRun { first: Block(0), count: chunks.end() });
+        Data { space, extents: Extents::default(), pinned: Vec::new() }
+    }
+
+    /// Blocks that can be allocated now.
+    pub(super) fn ready(&self, chunks: &Chunks) -> u64 {
+        self.space.free() + count(&usable(chunks.unallocated()))
+    }
+
+    /// Blocks that can be allocated once the transaction is committed.
+    pub(super) fn free(&self, chunks: &Chunks) -> u64 {
+        self.ready(chunks) + count(&self.pinned)
+    }
+
+    /// Allocates an extent of at most `wanted` blocks, in a new chunk if none is free elsewhere.
+    pub(super) fn allocate(
+        &mut self,
+        chunks: &mut Chunks,
+        goal: Block,
+        wanted: u64,
+    ) -> Option<BlockRun> {
+        if self.space.free() < wanted
+            && let Some(chunk) = chunks.take(chunks.data)
+        {
+            for block in usable(chunk).into_iter().flat_map(BlockRun::blocks) {
+                self.space.give_back(block);
+            }
+        }
+        let run = self.space.allocate(goal, wanted.min(LARGEST))?;
+        self.extents.add(run);
+        Some(run)
+    }
+
+    /// Takes blocks out of use; returns the extent that is free with them, which is kept until the
+    /// transaction is committed.
+    pub(super) fn release(&mut self, run: BlockRun) -> Option<BlockRun> {
+        let extent = self.extents.release(run)?;
+        self.pinned.push(extent);
+        Some(extent)
+    }
+
+    /// Frees what was kept; returns its places on the device.
+    pub(super) fn unpin(&mut self) -> Vec<Run> {
+        let mut freed = std::mem::take(&mut self.pinned);
+        freed.sort_unstable_by_key(|run| run.first);
+        let mut runs = Vec::new();
+        for run in freed {
+            run.blocks().for_each(|block| self.space.give_back(block));
+            push_run(&mut runs, run.bytes());
+        }
+        runs
+    }
+
+    /// Places that no file uses, those without a chunk included.
+    pub(super) fn free_places(&self, chunks: &Chunks) -> Vec<Run> {
+        let free = (0..self.space.groups()).flat_map(|group| self.space.free_runs(group));
+        let mut runs = Vec::new();
+        for run in free.chain(usable(chunks.unallocated())) {
+            push_run(&mut runs, run.bytes());
+        }
+        runs
+    }
+
+    #[cfg(test)]
+    pub(super) fn held(&self) -> Vec<Run> {
+        self.extents.runs().map(BlockRun::bytes).collect()
+    }
+}

@@ -1,0 +1,151 @@
+use super::*;
+
+const FILE: FileId = FileId(1);
+const MIB: u64 = 1 << 20;
+
+fn made(spec: &str) -> Btrfs {
+    let mut fs = Btrfs::new(Bytes::from_mib(1024), &StackSpec::parse(spec).unwrap()).unwrap();
+    fs.create(Nanos::ZERO, FILE).unwrap();
+    fs.name(FILE, "file");
+    fs
+}
+
+fn write(fs: &mut Btrfs, page: u64, pages: u64) -> Plan {
+    fs.write(Nanos::ZERO, FILE, &[(page * BLOCK, pages * BLOCK)], Reason::Direct).unwrap()
+}
+
+fn synced(fs: &mut Btrfs) -> Plan {
+    fs.sync(Nanos::ZERO, Some(FILE), true)
+}
+
+/// A plan in short: KiB of writes, `F` for a flush, `D` behind a write that is durable itself.
+fn said(plan: Plan) -> Vec<String> {
+    let of = |request: &BlockRequest| match request {
+        BlockRequest::Write(run) => (run.length >> 10).to_string(),
+        BlockRequest::WriteDurable(run) => format!("{}D", run.length >> 10),
+        BlockRequest::Flush => "F".to_owned(),
+        other => format!("{other:?}"),
+    };
+    plan.into_groups().map(|group| group.iter().map(of).collect::<Vec<_>>().join(" ")).collect()
+}
+
+#[test]
+fn an_fsync_writes_two_copies_of_two_nodes_and_seals_them_by_the_superblock() {
+    // As Linux 6.18 was seen to send it: the log's leaf and the leaf with its root, twice.
+    let mut fs = made("btrfs");
+    assert_eq!(said(write(&mut fs, 0, 3)), ["12"]);
+    assert_eq!(said(synced(&mut fs)), ["32 32", "F", "4D"]);
+    assert_eq!(said(synced(&mut fs)), [""; 0], "nothing has changed");
+    fs.touch(Nanos::ZERO, FILE);
+    assert_eq!(said(synced(&mut fs)), ["32 32", "F", "4D"]);
+    let mut fs = made("btrfs,nobarrier");
+    assert_eq!(said(synced(&mut fs)), ["32 32", "4"]);
+}
+
+#[test]
+fn a_log_that_outgrows_its_leaf_writes_a_root_and_two_leaves() {
+    let mut fs = made("btrfs");
+    write(&mut fs, 0, 2048);
+    fs.commit();
+    // A write logs a piece of the file (53 bytes) and its checksum (4), each with a head of 25, beside
+    // the inode (160).
+    let fit = (16_384 - 101 - 185) / (53 + 4 + 50);
+    for number in 0..fit + 20 {
+        write(&mut fs, 2 * number, 1);
+        // Leaves of pieces and of checksums: the write is logged in both.
+        let nodes = if number < fit { "32 32" } else { "64 64" };
+        assert_eq!(said(synced(&mut fs)), [nodes, "F", "4D"], "write {number}");
+    }
+}
+
+#[test]
+fn the_trees_are_committed_every_thirty_seconds_and_the_log_begins_anew() {
+    let mut fs = made("btrfs");
+    write(&mut fs, 0, 1);
+    assert_eq!(fs.next_tick(), Nanos::from_secs(30));
+    assert!(fs.tick(Nanos::from_secs(29)).is_empty());
+    // Files, checksums, free space, roots and extents: a leaf each, twice; the superblock, and the
+    // copy that a device of this size has.
+    let plan = fs.tick(Nanos::from_secs(30));
+    assert!(plan.commits);
+    assert_eq!(said(plan), ["80 80", "F", "4D 4"]);
+    assert_eq!(fs.next_tick(), Nanos::MAX);
+    assert!(synced(&mut fs).is_empty(), "the commit made it durable");
+}
+
+#[test]
+fn a_block_is_written_again_only_after_the_transaction_that_freed_it() {
+    let mut fs = made("btrfs");
+    write(&mut fs, 0, 1);
+    let mut places = vec![fs.locate(FILE, 0, BLOCK)];
+    for _ in 0..100 {
+        write(&mut fs, 0, 1);
+        let place = fs.locate(FILE, 0, BLOCK);
+        assert!(!places.contains(&place), "{place:?}");
+        places.push(place);
+    }
+    assert_eq!(fs.free().0, fs.total().0 - BLOCK, "what was freed is free, if not yet to be used");
+    // A new file begins in front.
+    fs.commit();
+    let other = FileId(2);
+    fs.create(Nanos::ZERO, other).unwrap();
+    fs.write(Nanos::ZERO, other, &[(0, BLOCK)], Reason::Direct).unwrap();
+    assert_eq!(fs.locate(other, 0, BLOCK), places[0]);
+}
+
+#[test]
+fn an_extent_stays_until_its_last_block_is_overwritten() {
+    let mut fs = made("btrfs");
+    write(&mut fs, 0, 256);
+    let free = fs.free().0;
+    for page in 0..255 {
+        write(&mut fs, page, 1);
+        assert_eq!(free - fs.free().0, (page + 1) * BLOCK, "page {page}");
+    }
+    write(&mut fs, 255, 1);
+    assert_eq!(fs.free().0, free);
+}
+
+#[test]
+fn a_full_filesystem_has_no_room_to_overwrite_what_it_has() {
+    for (spec, fits) in [("btrfs", false), ("btrfs,nodatacow", true)] {
+        let mut fs = made(spec);
+        let mut at = 0;
+        while fs.write(Nanos::ZERO, FILE, &[(at, MIB)], Reason::Direct).is_ok() {
+            at += MIB;
+        }
+        let rest = fs.free().0;
+        assert!(rest < MIB, "{spec}: {rest} bytes are left");
+        assert!(at + 2 * MIB > fs.total().0, "{spec}: {at}");
+        assert_eq!(fs.takes_room(FILE, 0), !fits, "{spec}");
+        let again = fs.write(Nanos::ZERO, FILE, &[(0, MIB)], Reason::Direct);
+        assert_eq!(again.is_ok(), fits, "{spec}");
+        assert!((0..at / BLOCK).all(|page| fs.is_mapped(FILE, page)), "{spec}: nothing was lost");
+    }
+}
+
+#[test]
+fn without_copies_of_data_a_page_stays_where_it_is_and_its_log_is_an_inode() {
+    let mut fs = made("btrfs,nodatacow");
+    write(&mut fs, 0, 4000);
+    let place = fs.locate(FILE, 0, 4000 * BLOCK);
+    fs.commit();
+    for page in 0..400 {
+        write(&mut fs, page, 1);
+        // However many: no piece and no checksum is logged.
+        assert_eq!(said(synced(&mut fs)), ["32 32", "F", "4D"]);
+    }
+    assert_eq!(fs.locate(FILE, 0, 4000 * BLOCK), place);
+}
+
+#[test]
+fn nothing_is_written_about_the_copies_of_the_superblock() {
+    let mut fs = made("btrfs");
+    let mut runs = Vec::new();
+    for at in 0..100 {
+        let plan = write(&mut fs, at * 2048, 2048);
+        runs.extend(plan.into_groups().flatten().filter_map(|request| request.written()));
+    }
+    let copy = chunks::SUPERBLOCKS[1];
+    assert!(runs.iter().all(|run| run.end() <= copy || run.offset >= copy + (64 << 10)));
+}
