@@ -7,7 +7,7 @@ use std::process::Command;
 use flashlag_export::fio::{FioFileError, export, histogram_of, import, looks_like_fio};
 use flashlag_schema::scenario::{Durability, EngineKind};
 use flashlag_schema::verify::verify;
-use flashlag_schema::{CheckStatus, Operation, Run, TargetKind};
+use flashlag_schema::{CheckStatus, Operation, Run, TargetKind, Think};
 use flashlag_stats::{Histogram, Percentile};
 use flashlag_testing::small_run;
 use flashlag_units::{Bytes, Nanos};
@@ -304,5 +304,53 @@ proptest! {
         run.phases[0].histogram = (&histogram).into();
         let back = import(&export(&run).unwrap()).unwrap();
         prop_assert_eq!(&back.phases[0].histogram, &run.phases[0].histogram);
+    }
+}
+
+/// The rests of the only job of `DURABLE`, with these options.
+fn rests(options: &[(&str, &str)]) -> (Option<Think>, Vec<String>) {
+    let mut file = value(DURABLE);
+    for (name, option) in options {
+        file["jobs"][0]["job options"][name] = json!(option);
+    }
+    let run = import(&file.to_string()).unwrap();
+    assert_eq!(verify(&run), []);
+    let notes = run.phases[0].notes.iter().filter(|note| note.contains("rested"));
+    (run.phases[0].think, notes.cloned().collect())
+}
+
+#[test]
+fn a_think_time_of_fio_is_the_rest_after_each_operation() {
+    let phase = import(DURABLE).unwrap().phases.remove(0);
+    assert_eq!(phase.think, None);
+    for (typed, each) in [("7", 7_000), ("7us", 7_000), ("2ms", 2_000_000), ("1s", 1_000_000_000)] {
+        let (think, notes) = rests(&[("thinktime", typed)]);
+        // A rest ends with the job at the latest.
+        let total = (each * phase.ops).min(phase.elapsed_ns.0);
+        assert_eq!(think, Some(Think { each_ns: Nanos(each), total_ns: Nanos(total) }), "{typed}");
+        assert!(notes.is_empty(), "{notes:?}");
+    }
+    for nothing in ["0", "soon", "-4", "99999999999999999999s", "18446744073709551615d"] {
+        assert_eq!(rests(&[("thinktime", nothing)]).0, None, "{nothing}");
+    }
+    let (think, notes) = rests(&[("thinktime", "10us"), ("thinktime_blocks", "4")]);
+    let think = think.unwrap();
+    assert_eq!((think.each_ns, think.total_ns), (Nanos(2_500), Nanos(phase.ops / 4 * 10_000)));
+    assert_eq!(notes.len(), 1, "{notes:?}");
+}
+
+#[test]
+fn rests_survive_the_way_to_fios_shape_and_back() {
+    let mut run = small_run();
+    for each in [1, 999, 5_000_000] {
+        let phase = &mut run.phases[0];
+        let (each_ns, total_ns) = (Nanos(each), Nanos(each).min(phase.elapsed_ns));
+        phase.think = Some(Think { each_ns, total_ns });
+        phase.closed_loop = true;
+        let text = export(&run).unwrap();
+        // fio counts whole microseconds.
+        let micros = value(&text)["jobs"][0]["job options"]["thinktime"].clone();
+        assert_eq!(micros, json!(each.div_ceil(1_000).to_string()));
+        assert_eq!(import(&text).unwrap().phases[0].think, run.phases[0].think, "{each} ns");
     }
 }

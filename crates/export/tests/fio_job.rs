@@ -145,6 +145,7 @@ fn what_fio_measures_by_it_comes_back_under_the_same_names() {
     let text = "name = \"short\"\n\
         [[io]]\nname = \"reads\"\noperation = \"read\"\npattern = \"random\"\nblock = \"4KiB\"\n\
         span = \"2MiB\"\nbytes = \"256KiB\"\ntime = \"5s\"\ndirect = false\n\
+        think = \"1ms\"\n\
         [[io]]\nname = \"writes\"\noperation = \"write\"\npattern = \"sequential\"\n\
         block = \"64KiB\"\nspan = \"1MiB\"\noffset = \"1MiB\"\nbytes = \"1MiB\"\ntime = \"5s\"\n\
         durable = \"dsync\"\ndirect = false\n\
@@ -164,6 +165,9 @@ fn what_fio_measures_by_it_comes_back_under_the_same_names() {
     let seen: Vec<_> = run.phases.iter().map(|p| (p.name.as_str(), p.ops, p.bytes.0)).collect();
     assert_eq!(seen, [("reads", 64, 256 << 10), ("writes", 16, 1 << 20)]);
     assert_eq!(run.phases[1].durable, Durability::Dsync);
+    let rests: Vec<Option<u64>> =
+        run.phases.iter().map(|phase| phase.think.map(|think| think.each_ns.0)).collect();
+    assert_eq!(rests, [Some(1_000_000), None]);
     std::fs::remove_dir_all(&directory).unwrap();
 }
 

@@ -82,6 +82,7 @@ fn extension_of(phase: &Phase, response: Option<&Histogram>) -> Result<Value, Fi
         stall_over_ns: Some(phase.stall_over_ns),
         stalls_seen: Some(phase.stalls_seen),
         missed_slots: phase.missed_slots,
+        think: phase.think,
         notes: phase.notes.clone(),
     })?;
     if let (Some(response), Some(fields)) = (response, extension.as_object_mut()) {

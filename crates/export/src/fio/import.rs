@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use flashlag_schema::scenario::{Durability, EngineKind, hash_of_text};
 use flashlag_schema::{
     Environment, Integrity, Lag, LatencySummary, Ledger, Operation, Phase, Program, Reading, Run,
-    RunStatus, SCHEMA, ScenarioRecord, Skipped, State, StoredHistogram, Target, TargetKind, Wear,
+    RunStatus, SCHEMA, ScenarioRecord, Skipped, State, StoredHistogram, Target, TargetKind, Think,
+    Wear,
 };
 use flashlag_stats::Histogram;
 use flashlag_units::{Bytes, Nanos, per_second};
@@ -124,8 +125,14 @@ impl Imported {
         let durable = self.durable(direction, options, &mut notes);
         note_what_differs(&mut notes, options, side, &latency);
         let run = self.repetition(&title);
+        let elapsed = elapsed_of(job, side);
+        // Rests belong to a closed loop.
+        let rests = extension.as_ref().is_none_or(|ours| ours.think.is_none());
+        let think = options.think(done_by(job), elapsed).filter(|_| rests && response.is_none());
+        notes.extend(think.iter().filter_map(|(_, note)| note.clone()));
         let phase = Phase {
             run,
+            think: think.map(|(think, _)| think),
             operation: options.operation(direction),
             block_bytes: options.block(direction).unwrap_or(Bytes(bytes.0 / latency.count())),
             span_bytes: options.span().unwrap_or_default(),
@@ -133,7 +140,7 @@ impl Imported {
             durable,
             direct: options.direct(),
             bytes,
-            elapsed_ns: elapsed_of(job, side),
+            elapsed_ns: elapsed,
             missed_slots: response.as_ref().map(|_| 0),
             notes,
             ..blank(title, job)
@@ -246,6 +253,7 @@ pub(super) struct Extension {
     pub(super) stall_over_ns: Option<Nanos>,
     pub(super) stalls_seen: Option<u64>,
     pub(super) missed_slots: Option<u64>,
+    pub(super) think: Option<Think>,
     pub(super) notes: Vec<String>,
 }
 
@@ -264,10 +272,17 @@ impl Extension {
             stall_over_ns: self.stall_over_ns.unwrap_or(phase.stall_over_ns),
             stalls_seen: self.stalls_seen.unwrap_or(phase.stalls_seen),
             missed_slots: phase.missed_slots.map(|missed| self.missed_slots.unwrap_or(missed)),
+            think: self.think.or(phase.think),
             notes: [phase.notes, self.notes].concat(),
             ..phase
         }
     }
+}
+
+/// Operations of a job, reads and writes.
+fn done_by(job: &Value) -> u64 {
+    let of = |direction| job.get(direction)?.get("total_ios")?.as_u64();
+    ["read", "write"].into_iter().filter_map(of).fold(0, u64::saturating_add)
 }
 
 /// The run time of the direction; the job's if that is below fio's millisecond.

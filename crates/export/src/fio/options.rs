@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use flashlag_schema::scenario::Durability;
-use flashlag_schema::{Operation, Phase};
+use flashlag_schema::{Operation, Phase, Think};
 use flashlag_units::{Bytes, Nanos};
 use serde_json::Value;
 
@@ -112,6 +112,18 @@ impl Options {
         self.flag("rate_iops") || self.flag("rate")
     }
 
+    /// The rests of a phase with `done` operations (`thinktime`), and a note where fio rested otherwise
+    /// than after each operation (`thinktime_blocks`). Such a rest counts in parts, one for each of
+    /// its operations.
+    pub(super) fn think(&self, done: u64, elapsed: Nanos) -> Option<(Think, Option<String>)> {
+        let rest = self.get("thinktime").and_then(time).filter(|rest| *rest > Nanos::ZERO)?;
+        let blocks = self.number("thinktime_blocks").unwrap_or(1).max(1);
+        let total = Nanos(rest.0.saturating_mul(done / blocks)).min(elapsed);
+        let each = Nanos(rest.0.div_ceil(blocks));
+        let note = || format!("fio rested {rest} after each {blocks} operations.");
+        Some((Think { each_ns: each, total_ns: total }, (blocks > 1).then(note)))
+    }
+
     /// Depth of the asynchronous engines; the others do one operation at a time.
     pub(super) fn queue_depth(&self) -> u32 {
         let engine = self.get("ioengine").unwrap_or("psync");
@@ -138,6 +150,9 @@ impl Options {
             ("direct", u8::from(phase.direct).to_string()),
             ("randseed", seed.to_string()),
         ];
+        if let Some(think) = phase.think {
+            options.push(("thinktime", think.each_ns.0.div_ceil(1_000).to_string()));
+        }
         match phase.durable {
             Durability::None => {}
             Durability::Fdatasync => options.push(("fdatasync", "1".to_owned())),
@@ -174,6 +189,24 @@ pub(super) fn size(text: &str) -> Option<Bytes> {
         _ => return None,
     };
     number.checked_mul(1 << power).map(Bytes)
+}
+
+/// fio's times: digits and an optional unit, microseconds without one (`5000`, `5ms`, `1s`). `None` for
+/// anything else.
+fn time(text: &str) -> Option<Nanos> {
+    let text = text.trim();
+    let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let number: u64 = text[..split].parse().ok()?;
+    let unit = match text[split..].to_ascii_lowercase().as_str() {
+        "" | "us" | "usec" => 1_000,
+        "ms" | "msec" => 1_000_000,
+        "s" | "sec" => 1_000_000_000,
+        "m" => 60_000_000_000,
+        "h" => 3_600_000_000_000,
+        "d" => 86_400_000_000_000,
+        _ => return None,
+    };
+    number.checked_mul(unit).map(Nanos)
 }
 
 /// A field of milliseconds as time; saturates.
