@@ -47,6 +47,9 @@ pub(crate) struct Plan {
     groups: Vec<Vec<BlockRequest>>,
     /// Whether the plan is a commit or a checkpoint, of which one is under way at a time.
     pub(crate) commits: bool,
+    /// Whether the flush before a durable write is a request of its own, and not a part of the write
+    /// (`REQ_PREFLUSH`), which device-mapper makes two flushes of.
+    pub(crate) flushes_apart: bool,
 }
 
 impl Plan {
@@ -90,10 +93,11 @@ impl Plan {
 
     /// The plan for a device without FUA: a flush after each group with durable writes, which are
     /// plain writes. Below device-mapper (`mapped`), one flush more before them, as counted on Linux
-    /// 6.12.
+    /// 6.12, unless the flush before them is a request of its own.
     #[must_use]
     pub(crate) fn without_fua(self, mapped: bool) -> Plan {
-        let mut plain = Plan { commits: self.commits, ..Plan::new() };
+        let flushes_apart = self.flushes_apart;
+        let mut plain = Plan { commits: self.commits, flushes_apart, ..Plan::new() };
         for mut group in self.groups {
             let mut seals = false;
             for request in &mut group {
@@ -102,7 +106,7 @@ impl Plan {
                     seals = true;
                 }
             }
-            plain.then_flush(seals && mapped);
+            plain.then_flush(seals && mapped && !flushes_apart);
             plain.then(group);
             plain.then_flush(seals);
         }
@@ -120,6 +124,7 @@ impl Plan {
     pub(crate) fn then_plan(&mut self, other: Plan) {
         self.groups.extend(other.groups);
         self.commits |= other.commits;
+        self.flushes_apart |= other.flushes_apart;
     }
 
     /// Ranges that the plan discards.

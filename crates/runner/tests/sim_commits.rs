@@ -159,7 +159,7 @@ fn a_leaf_that_is_not_beside_the_first_page_costs_one_write_more_and_no_more_byt
 #[test]
 fn each_option_of_a_mount_costs_in_each_journal_mode_what_the_lab_counts() {
     let rows = counts(include_str!("data/lab_options.csv"));
-    assert_eq!(rows.len(), 56);
+    assert_eq!(rows.len(), 80);
     let mut off = Vec::new();
     for counted in &rows {
         let mount = counted.filesystem.replace(' ', ",");
@@ -221,11 +221,15 @@ fn a_commit_by_fsync_costs_what_the_lab_counts() {
 
 /// The same of a direct write of 4 KiB in place, with the call after it: fsync has the times of the
 /// file to write as well, if they have changed since.
-const DURABLE_WRITES: [(&str, &str, [f64; 2]); 4] = [
+const DURABLE_WRITES: [(&str, &str, [f64; 2]); 8] = [
     ("ext4", "fdatasync", [4.0, 1.00]),
     ("ext4", "fsync", [16.0, 2.01]),
     ("f2fs", "fdatasync", [4.0, 1.00]),
     ("f2fs", "fsync", [8.0, 1.00]),
+    ("btrfs", "fdatasync", [86.3, 2.00]),
+    ("btrfs", "fsync", [86.3, 2.00]),
+    ("btrfs,nodatacow", "fdatasync", [72.0, 2.00]),
+    ("btrfs,nodatacow", "fsync", [72.0, 2.00]),
 ];
 
 #[test]

@@ -24,6 +24,9 @@ pub(super) struct Chunks {
     /// Sizes of chunks in blocks (`init_alloc_chunk_ctl_policy_regular`).
     pub(super) data: u64,
     pub(super) nodes: u64,
+    /// Whether a chunk was taken since the last commit of a transaction: a log can't be read before the
+    /// tree of chunks has it (`btrfs_set_log_full_commit`).
+    pub(super) is_grown: bool,
 }
 
 impl Chunks {
@@ -35,7 +38,8 @@ impl Chunks {
         let end = (capacity.0 / BLOCK).min(HOLE.number());
         let tenth = end / 10 / STRIPE * STRIPE;
         let nodes = if end > 50 * GIB { GIB } else { GIB / 4 };
-        Ok(Chunks { next: FRONT, end, data: GIB.min(tenth), nodes: nodes.min(tenth) })
+        let (data, nodes) = (GIB.min(tenth), nodes.min(tenth));
+        Ok(Chunks { next: FRONT, end, data, nodes, is_grown: false })
     }
 
     /// Blocks of the device.
@@ -49,6 +53,7 @@ impl Chunks {
         let count = blocks.min(self.end - self.next);
         let run = BlockRun { first: Block::at(self.next), count };
         self.next += count;
+        self.is_grown = true;
         (count > 0).then_some(run)
     }
 

@@ -79,15 +79,15 @@ impl Btrfs {
     }
 
     /// Writes the log, and then the superblock that says where it is; or commits the transaction if
-    /// there is no room for a log.
+    /// there is no room for a log, or a new chunk.
     fn commit_log(&mut self, now: Nanos) -> Plan {
         self.began.get_or_insert(now);
-        if self.nodes.free() < RESERVE + 2 * self.log.dirty() && !self.nodes.grow(&mut self.chunks)
-        {
+        let has_room = self.nodes.free() >= RESERVE + 2 * self.log.dirty();
+        if self.chunks.is_grown || !(has_room || self.nodes.grow(&mut self.chunks)) {
             return self.commit();
         }
         let mut plan = Plan::new();
-        plan.commits = true;
+        (plan.commits, plan.flushes_apart) = (true, true);
         let written = self.log.write_out(&mut self.nodes);
         plan.then_writes(self.nodes.places(&written));
         plan.then_seal(vec![superblock(SUPERBLOCKS[0])], self.barrier);
@@ -101,7 +101,7 @@ impl Btrfs {
         if self.began.take().is_none() {
             return plan;
         }
-        plan.commits = true;
+        (plan.commits, plan.flushes_apart) = (true, true);
         self.log.end(&mut self.nodes);
         let written = self.write_trees();
         plan.then_writes(self.nodes.places(&written));
@@ -117,6 +117,7 @@ impl Btrfs {
         }
         plan.then(supers);
         self.transaction += 1;
+        self.chunks.is_grown = false;
         self.directory.new.clear();
         let mut freed = self.data.unpin();
         freed.extend(self.nodes.unpin());

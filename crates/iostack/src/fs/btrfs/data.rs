@@ -6,6 +6,8 @@ use crate::fs::map::{Block, BlockRun};
 use crate::fs::space::Space;
 use crate::plan::{Run, push_run};
 
+/// Blocks of the chunk that `mkfs.btrfs` makes.
+const FIRST_CHUNK: u64 = (8 << 20) / crate::fs::BLOCK;
 /// Blocks of the largest extent (`BTRFS_MAX_EXTENT_SIZE`).
 const LARGEST: u64 = (128 << 20) / crate::fs::BLOCK;
 
@@ -19,10 +21,18 @@ pub(super) struct Data {
 }
 
 impl Data {
-    pub(super) fn new(chunks: &Chunks) -> Data {
+    pub(super) fn new(chunks: &mut Chunks) -> Data {
         let mut space = Space::new(chunks.end());
         space.take(BlockRun { first: Block(0), count: chunks.end() });
-        Data { space, extents: Extents::default(), pinned: Vec::new() }
+        let mut data = Data { space, extents: Extents::default(), pinned: Vec::new() };
+        data.grow(chunks.take(FIRST_CHUNK));
+        data
+    }
+
+    fn grow(&mut self, chunk: Option<BlockRun>) {
+        for block in chunk.into_iter().flat_map(usable).flat_map(BlockRun::blocks) {
+            self.space.give_back(block);
+        }
     }
 
     /// Blocks that can be allocated now.
@@ -42,12 +52,8 @@ impl Data {
         goal: Block,
         wanted: u64,
     ) -> Option<BlockRun> {
-        if self.space.free() < wanted
-            && let Some(chunk) = chunks.take(chunks.data)
-        {
-            for block in usable(chunk).into_iter().flat_map(BlockRun::blocks) {
-                self.space.give_back(block);
-            }
+        if self.space.free() < wanted {
+            self.grow(chunks.take(chunks.data));
         }
         let run = self.space.allocate(goal, wanted.min(LARGEST))?;
         self.extents.add(run);

@@ -25,7 +25,7 @@ use std::collections::BTreeMap;
 
 use flashlag_units::{Bytes, Nanos};
 
-use self::chunks::{Chunks, count, usable};
+use self::chunks::Chunks;
 use self::data::Data;
 use self::extents::Piece;
 use self::inode::{Activity, Inode, file_extent, last_of};
@@ -81,11 +81,13 @@ struct Directory {
 impl Btrfs {
     pub(crate) fn new(capacity: Bytes, spec: &StackSpec) -> Result<Btrfs, LayoutError> {
         let mut chunks = Chunks::new(capacity)?;
+        let data = Data::new(&mut chunks);
         let nodes = Nodes::new(&mut chunks);
+        chunks.is_grown = false;
         let tree = Tree::new;
         Ok(Btrfs {
-            data: Data::new(&chunks),
-            total: count(&usable(chunks.unallocated())),
+            total: data.free(&chunks),
+            data,
             chunks,
             nodes,
             trees: Trees {

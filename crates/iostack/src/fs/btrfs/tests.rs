@@ -45,7 +45,7 @@ fn an_fsync_writes_two_copies_of_two_nodes_and_seals_them_by_the_superblock() {
 #[test]
 fn a_log_that_outgrows_its_leaf_writes_a_root_and_two_leaves() {
     let mut fs = made("btrfs");
-    write(&mut fs, 0, 2048);
+    write(&mut fs, 0, 1024);
     fs.commit();
     // A write logs a piece of the file (53 bytes) and its checksum (4), each with a head of 25, beside
     // the inode (160).
@@ -71,6 +71,18 @@ fn the_trees_are_committed_every_thirty_seconds_and_the_log_begins_anew() {
     assert_eq!(said(plan), ["80 80", "F", "4D 4"]);
     assert_eq!(fs.next_tick(), Nanos::MAX);
     assert!(synced(&mut fs).is_empty(), "the commit made it durable");
+}
+
+#[test]
+fn a_new_chunk_has_the_next_fsync_commit_the_transaction() {
+    let mut fs = made("btrfs");
+    // The chunk of data that mkfs makes.
+    write(&mut fs, 0, 2048);
+    assert_eq!(said(synced(&mut fs)), ["32 32", "F", "4D"]);
+    write(&mut fs, 2048, 1);
+    assert_eq!(said(synced(&mut fs)), ["80 80", "F", "4D 4"]);
+    write(&mut fs, 2049, 1);
+    assert_eq!(said(synced(&mut fs)), ["32 32", "F", "4D"]);
 }
 
 #[test]

@@ -86,11 +86,14 @@ fn a_durable_writer_flushes_for_each_of_its_writes() {
             stack.start_background(one).unwrap();
             stack.pass_until(stack.clock().now().plus(Nanos::from_secs(1)));
             let total = stack.end_background().unwrap();
-            // A write and a flush each, one after the other.
-            let each = WRITE.plus(FLUSH);
-            assert!(total.ops.abs_diff(1_000_000_000 / each.0) <= 1, "{spec}: {total:?}");
+            // A write and a flush each, one after the other; on Btrfs two copies of a log as well, and
+            // a superblock with a flush of its own.
+            let (writes, flushes) = if spec == "btrfs" { (4, 2) } else { (1, 1) };
+            let each = writes * WRITE.0 + flushes * FLUSH.0;
+            // The first is a commit of all trees where it made a chunk.
+            assert!(total.ops.abs_diff(1_000_000_000 / each) <= 1, "{spec}: {total:?}");
         });
-        assert!(cost.flushes >= 760, "{spec}: {cost:?}");
+        assert!(cost.flushes >= if spec == "btrfs" { 620 } else { 760 }, "{spec}: {cost:?}");
     }
 }
 

@@ -226,3 +226,27 @@ fn a_strict_mount_writes_the_page_with_a_files_old_end_at_each_call_that_makes_i
     assert_eq!(written("f2fs", 24, 4), (0, Bytes::ZERO));
     assert_eq!(written("ext4", 24, 4), (0, Bytes::ZERO));
 }
+
+#[test]
+fn callers_that_need_a_checkpoint_at_once_share_one() {
+    for spec in ["f2fs", "f2fs,checkpoint_merge"] {
+        for callers in [1, 2, 8] {
+            let stack = stack(spec);
+            let ledger = sent(&stack, || {
+                (0..callers).for_each(|number| {
+                    stack.create(&number.to_string()).unwrap();
+                });
+                let inner = &mut *stack.0.borrow_mut();
+                let begun: Vec<_> =
+                    (0..callers).map(|_| inner.begin_sync(None, false).unwrap()).collect();
+                begun.into_iter().for_each(|pid| {
+                    inner.wait(pid).unwrap();
+                });
+            });
+            assert_eq!(ledger.flushes, 2, "{spec}, {callers} callers");
+            // The directory and an inode each; the pack's head with its summary, and its tail.
+            let blocks = 1 + callers + 2 + 1;
+            assert_eq!(ledger.written_bytes, Bytes(blocks * 4096), "{spec}, {callers} callers");
+        }
+    }
+}

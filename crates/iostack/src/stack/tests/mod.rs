@@ -26,7 +26,7 @@ const CAPACITY: Bytes = Bytes::from_mib(256);
 const READ: Nanos = Nanos::from_micros(100);
 const WRITE: Nanos = Nanos::from_micros(300);
 const FLUSH: Nanos = Nanos::from_micros(1000);
-const FILESYSTEMS: [&str; 3] = ["raw", "ext4", "f2fs"];
+const FILESYSTEMS: [&str; 4] = ["raw", "ext4", "f2fs", "btrfs"];
 
 /// Software that takes no time, on a device that does `units` things at once.
 fn stack_of(spec: &str, units: u32, model: &StackModel) -> RamStack {
