@@ -53,7 +53,7 @@ fn file(
 
 #[test]
 fn files_of_every_filesystem_keep_the_promises_of_a_device() {
-    for spec in ["raw", "ext4", "ext4,nobarrier,fuse", "f2fs", "f2fs,noipu,encrypt"] {
+    for spec in ["raw", "ext4", "ext4,nobarrier,fuse", "f2fs", "f2fs,noipu,encrypt", "btrfs"] {
         for (depth, direct) in [(1, true), (8, true), (1, false), (8, false)] {
             for sync in [SyncCall::Data, SyncCall::All] {
                 let report = conformance::check(|| file(spec, depth, direct, sync));

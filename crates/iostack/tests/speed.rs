@@ -77,7 +77,7 @@ fn stack(spec: &str) -> Stack<Quick> {
 
 #[test]
 fn twenty_gigabytes_one_after_the_other_take_far_less_than_a_second_of_cpu_each() {
-    for spec in ["raw", "ext4", "f2fs"] {
+    for spec in ["raw", "ext4", "f2fs", "btrfs"] {
         for direct in [true, false] {
             let stack = stack(spec);
             let file = stack.create("test").unwrap();
@@ -119,7 +119,7 @@ fn each(spec: &str, depth: u32) -> Duration {
 
 #[test]
 fn a_write_of_256_under_way_costs_no_more_cpu_than_a_few_of_one() {
-    for spec in ["raw", "ext4", "f2fs"] {
+    for spec in ["raw", "ext4", "f2fs", "btrfs"] {
         let (one, many) = (each(spec, 1), each(spec, SLOTS));
         assert!(many < one * 8, "{spec}: {many:?} against {one:?}");
     }

@@ -169,7 +169,7 @@ fn mixed_tests_and_threads_are_measured_on_real_files_and_every_byte_is_proved()
 
 #[test]
 fn mixed_tests_and_threads_are_simulated_and_the_same_seed_is_the_same_file() {
-    for filesystem in ["ext4", "f2fs", "raw"] {
+    for filesystem in ["ext4", "f2fs", "btrfs", "raw"] {
         let file = |seed| run_file(SCENARIO, small(filesystem, "256MiB"), seed);
         let text = file(1);
         assert!(text == file(1), "{filesystem}");

@@ -90,9 +90,9 @@ fn targets_that_there_are_not_are_refused_with_those_that_there_are() {
 #[test]
 fn filesystems_and_options_that_there_are_not_are_refused_with_those_that_there_are() {
     for (on, wrong, right) in [
-        ("sim:zero+ext3", "ext3", "raw, ext4 and f2fs"),
-        ("sim:zero+", "\"\"", "raw, ext4 and f2fs"),
-        ("sim:zero+EXT4", "EXT4", "raw, ext4 and f2fs"),
+        ("sim:zero+ext3", "ext3", "raw, ext4, f2fs and btrfs"),
+        ("sim:zero+", "\"\"", "raw, ext4, f2fs and btrfs"),
+        ("sim:zero+EXT4", "EXT4", "raw, ext4, f2fs and btrfs"),
         ("sim:zero+ext4,fast", "fast", "nobarrier"),
         ("sim:zero+ext4,", "\"\"", "nobarrier"),
         ("sim:zero+ext4,noipu", "noipu", "f2fs"),
@@ -105,7 +105,7 @@ fn filesystems_and_options_that_there_are_not_are_refused_with_those_that_there_
 
 #[test]
 fn a_device_that_is_too_small_for_its_filesystem_is_refused() {
-    for (filesystem, capacity) in [("f2fs", "64MiB"), ("ext4", "16MiB")] {
+    for (filesystem, capacity) in [("f2fs", "64MiB"), ("ext4", "16MiB"), ("btrfs", "96MiB")] {
         let asked = request(SHORT, small(filesystem, capacity), 1);
         let error = run(asked.clone(), &mut Silent).unwrap_err().to_string();
         assert!(error.contains("MiB at least") && error.contains(filesystem), "{error}");
@@ -115,7 +115,7 @@ fn a_device_that_is_too_small_for_its_filesystem_is_refused() {
 #[test]
 fn a_test_that_does_not_fit_ends_the_run_and_says_so() {
     let scenario = SHORT.replace("\"8MiB\"", "\"2GiB\"");
-    for filesystem in ["raw", "ext4", "f2fs"] {
+    for filesystem in ["raw", "ext4", "f2fs", "btrfs"] {
         let asked = request(&scenario, small(filesystem, "512MiB"), 1);
         let run = run(asked.clone(), &mut Silent).unwrap();
         let RunStatus::Failed { next_step: 0, error } = &run.status else {
@@ -128,7 +128,7 @@ fn a_test_that_does_not_fit_ends_the_run_and_says_so() {
 
 #[test]
 fn a_fill_where_less_is_free_than_is_to_be_left_ends_at_once_or_says_why() {
-    for filesystem in ["raw", "ext4", "f2fs"] {
+    for filesystem in ["raw", "ext4", "f2fs", "btrfs"] {
         let asked = Request {
             leave: Some(Bytes::from_mib(2048)),
             ..request(LIFE, small(filesystem, "512MiB"), 1)

@@ -9,7 +9,7 @@ use flashlag_runner::sim::profile_names;
 use flashlag_schema::{Run, RunStatus};
 use sim_support::{LIFE, SHORT, run_file, small, target, valid};
 
-const FILESYSTEMS: [&str; 8] = [
+const FILESYSTEMS: [&str; 10] = [
     "raw",
     "raw,discard,encrypt",
     "ext4",
@@ -18,6 +18,8 @@ const FILESYSTEMS: [&str; 8] = [
     "f2fs",
     "f2fs,noipu,nodiscard",
     "f2fs,nobarrier,esdfs",
+    "btrfs",
+    "btrfs,nodatacow,discard,encrypt",
 ];
 
 #[test]

@@ -37,8 +37,7 @@ impl Chunks {
         }
         let end = (capacity.0 / BLOCK).min(HOLE.number());
         let tenth = end / 10 / STRIPE * STRIPE;
-        let nodes = if end > 50 * GIB { GIB } else { GIB / 4 };
-        let (data, nodes) = (GIB.min(tenth), nodes.min(tenth));
+        let (data, nodes) = (GIB.min(tenth), nodes_chunk(end));
         Ok(Chunks { next: FRONT, end, data, nodes, is_grown: false })
     }
 
@@ -61,6 +60,14 @@ impl Chunks {
     pub(super) fn unallocated(&self) -> BlockRun {
         BlockRun { first: Block::at(self.next), count: self.end - self.next }
     }
+}
+
+/// Blocks of a chunk of nodes, each copy, on a device of `end` blocks: as `mkfs.btrfs` 6.2 makes it. Two
+/// copies are a tenth of a small device.
+fn nodes_chunk(end: u64) -> u64 {
+    let usual = if end > 50 * GIB { GIB } else { GIB / 4 };
+    let tenth = end / 10;
+    if tenth < usual { (tenth / 2 / STRIPE * STRIPE).max(GIB / 32) } else { usual }
 }
 
 /// Whether a block is kept for a copy of the superblock.
@@ -86,4 +93,39 @@ pub(super) fn usable(run: BlockRun) -> Vec<BlockRun> {
 /// The number of blocks in runs.
 pub(super) fn count(runs: &[BlockRun]) -> u64 {
     runs.iter().map(|run| run.count).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_of_nodes_are_as_large_as_mkfs_makes_them() {
+        // MiB of a device, and of each copy, as mkfs.btrfs 6.2 prints them.
+        let sizes = [
+            (128, 32),
+            (512, 32),
+            (1024, 51),
+            (2048, 102),
+            (3072, 256),
+            (16_384, 256),
+            (65_536, 1024),
+        ];
+        for (device, copy) in sizes {
+            let chunks = Chunks::new(Bytes::from_mib(device)).unwrap();
+            assert_eq!(chunks.nodes * BLOCK >> 20, copy, "{device} MiB");
+        }
+        assert!(Chunks::new(Bytes::from_mib(127)).is_err());
+    }
+
+    #[test]
+    fn what_is_kept_for_superblocks_is_no_part_of_a_run() {
+        let at = SUPERBLOCKS[1] / BLOCK;
+        let run = BlockRun { first: Block::at(at - 4), count: 4 + STRIPE + 4 };
+        let parts = usable(run);
+        assert_eq!(count(&parts), 8);
+        assert!(parts.iter().flat_map(|part| part.blocks()).all(|block| !is_kept(block.number())));
+        let inside = BlockRun { first: Block::at(at), count: STRIPE };
+        assert_eq!(usable(inside), []);
+    }
 }

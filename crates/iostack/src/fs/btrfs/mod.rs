@@ -165,6 +165,9 @@ impl Btrfs {
         (first, end): (u64, u64),
         runs: &mut Vec<Run>,
     ) -> Result<(), NoSpace> {
+        if first >= end {
+            return Ok(());
+        }
         let goal = self.goal(file, first);
         self.cut(file, first, end);
         let mut at = first;

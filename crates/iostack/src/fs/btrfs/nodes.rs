@@ -40,13 +40,16 @@ impl Nodes {
         nodes
     }
 
-    /// Adds a chunk; returns whether there was room for one.
+    /// Adds a chunk; returns whether there was room for one. Where a commit frees half of all nodes, it
+    /// is to be made in the place of a chunk.
     pub(super) fn grow(&mut self, chunks: &mut Chunks) -> bool {
-        if chunks.unallocated().count < 2 * chunks.nodes {
+        let all = self.chunks.last().map_or(0, |last| last.first + last.nodes);
+        let is_full = 2 * self.free_then() <= all;
+        if !is_full || chunks.unallocated().count < 2 * chunks.nodes {
             return false;
         }
         let Some(run) = chunks.take(2 * chunks.nodes) else { return false };
-        let first = self.chunks.last().map_or(0, |last| last.first + last.nodes);
+        let first = all;
         let half = run.count / 2;
         let copies = [run.first, run.first.plus(half)];
         let nodes = half / BLOCKS;
