@@ -113,7 +113,7 @@ mod tests {
         ];
         for (device, copy) in sizes {
             let chunks = Chunks::new(Bytes::from_mib(device)).unwrap();
-            assert_eq!(chunks.nodes * BLOCK >> 20, copy, "{device} MiB");
+            assert_eq!((chunks.nodes * BLOCK) >> 20, copy, "{device} MiB");
         }
         assert!(Chunks::new(Bytes::from_mib(127)).is_err());
     }
