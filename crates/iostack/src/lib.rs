@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! calls (create, write, fsync, …)        Stack: names, page cache, CPU time, FUSE
-//!   └─ plans of block requests           fs: raw, ext4, F2FS decide what is written where
+//!   └─ plans of block requests           fs: raw, ext4, F2FS, Btrfs decide what is written where
 //!        └─ processes, step by step      Scheduler: waits, background work, encryption
 //!             └─ device::Device          the simulated flash, or any other
 //! ```

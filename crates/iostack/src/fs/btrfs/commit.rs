@@ -2,10 +2,10 @@
 
 use flashlag_units::Nanos;
 
-use super::Btrfs;
 use super::chunks::SUPERBLOCKS;
 use super::inode::{Activity, directory};
-use super::tree::{Key, Kind};
+use super::tree::{Key, Kind, Tree};
+use super::{Btrfs, Trees};
 use crate::fs::map::Block;
 use crate::fs::{BLOCK, FileId, NoSpace};
 use crate::plan::{BlockRequest, Plan, Run};
@@ -52,7 +52,9 @@ impl Btrfs {
 
     /// Nodes that changed, the log's included.
     fn dirty(&self) -> u64 {
-        self.log.dirty() + self.trees.files.dirty() + self.trees.extents.dirty()
+        let Trees { files, checksums, free_space, extents, roots } = &self.trees;
+        let trees = [files, checksums, free_space, extents, roots];
+        self.log.dirty() + trees.into_iter().map(Tree::dirty).sum::<u64>()
     }
 
     /// fsync of a file: logs what the running transaction did to it.

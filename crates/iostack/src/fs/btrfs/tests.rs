@@ -193,3 +193,33 @@ fn random_overwrites_fill_a_filesystem_as_soon_as_on_a_real_kernel() {
         assert!((92..=99).contains(&mib), "seed {seed}: {mib} MiB");
     }
 }
+
+#[test]
+fn files_in_tens_of_thousands_of_pieces_come_and_go_on_the_smallest_device() {
+    let spec = StackSpec::parse("btrfs").unwrap();
+    let mut fs = Btrfs::new(Bytes::from_mib(128), &spec).unwrap();
+    let mut random = Pcg64Mcg::seed_from_u64(1);
+    for round in 0..6 {
+        let file = FileId(round);
+        fs.create(Nanos::ZERO, file).unwrap();
+        let (mut refused, mut written) = (0, 0);
+        while refused < 100 {
+            // A piece each: no page is beside another that was written with it.
+            let range = [(random.next_u64() % 20_000 * 2 * BLOCK, BLOCK)];
+            match fs.write(Nanos::ZERO, file, &range, Reason::Direct) {
+                Ok(_) => written += 1,
+                Err(NoSpace) => refused += 1,
+            }
+            if written % 7 == 0 {
+                fs.sync(Nanos::ZERO, Some(file), true);
+            }
+            if written > 60_000 {
+                break;
+            }
+        }
+        assert!(written > 5_000, "round {round}: {written}");
+        fs.delete(Nanos::ZERO, file);
+        fs.commit();
+        assert_eq!(fs.free(), fs.total(), "round {round}");
+    }
+}

@@ -340,11 +340,11 @@ impl Tree {
         let mut written = Vec::new();
         for (level, parents) in self.inner.iter_mut().zip(changed).rev() {
             for index in parents {
-                written.push(level[index].renew(nodes, left));
+                written.extend(level[index].renew(nodes, left));
             }
         }
         for leaf in self.leaves.iter_mut().filter(|leaf| leaf.place.is_dirty) {
-            written.push(leaf.place.renew(nodes, left));
+            written.extend(leaf.place.renew(nodes, left));
         }
         (self.is_reshaped, self.changed) = (false, 0);
         written
@@ -394,11 +394,14 @@ fn dirty_of(level: &[Place], children: &[usize]) -> Vec<usize> {
 }
 
 impl Place {
-    fn renew(&mut self, nodes: &mut Nodes, left: &mut Vec<Block>) -> Block {
-        let new = nodes.allocate().or(self.at).unwrap_or(Block(0));
-        left.extend(self.at.filter(|old| *old != new));
-        *self = Place { at: Some(new), is_dirty: false };
-        new
+    /// Gives the node a new address. Where no node is free the old one stays: the kernel keeps nodes in
+    /// reserve for that.
+    fn renew(&mut self, nodes: &mut Nodes, left: &mut Vec<Block>) -> Option<Block> {
+        if let Some(new) = nodes.allocate() {
+            left.extend(self.at.replace(new));
+        }
+        self.is_dirty = false;
+        self.at
     }
 }
 
