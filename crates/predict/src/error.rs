@@ -56,6 +56,12 @@ pub enum SimulationError {
     /// An invalid scenario of a forecast.
     #[error("the forecast's scenario: {0}")]
     Scenario(#[from] ScenarioError),
+    /// A filesystem that is too full for what a forecast writes.
+    #[error("{filesystem} has no room left for writes over what is stored: take a lower full=")]
+    Full {
+        /// The filesystem and its options.
+        filesystem: String,
+    },
     /// A run without the main test of a forecast.
     #[error("the run has no durable writes")]
     NoDurableWrites,

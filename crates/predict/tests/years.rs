@@ -13,7 +13,7 @@ use flashlag_predict::change::{
 use flashlag_predict::{Simulation, SimulationError, Simulator};
 use flashlag_schema::profile::Profile;
 use flashlag_schema::scenario::{Io, Repeats, Scenario, Step, Stretch, Test};
-use flashlag_schema::{Reading, Run};
+use flashlag_schema::{Reading, Run, RunStatus};
 use flashlag_term::{Style, predict as draw};
 
 /// Keeps what it is asked to simulate, in order: one simulation at a time.
@@ -205,4 +205,28 @@ fn figures_of_several_seeds_are_means_with_the_lowest_and_the_highest() {
     assert!(text.contains(&format!("±{:.0}%", 100.0 * farthest)), "{text}");
     assert!(text.contains("means of 3 seeds"), "{text}");
     assert!(one(vec![1]).after().durable().unwrap().seeds.is_none());
+}
+
+/// Storage that has no room for one more block.
+struct TooFull(ClosedForm);
+
+impl Simulator for TooFull {
+    fn simulate(&self, simulation: &Simulation<'_>) -> Result<Run, SimulationError> {
+        let full =
+            flashlag_device::DeviceError::os("write", "test", None, rustix::io::Errno::NOSPC);
+        let status = RunStatus::Failed { next_step: 0, error: full.to_string() };
+        Ok(Run { status, ..self.0.simulate(simulation)? })
+    }
+}
+
+#[test]
+fn a_filesystem_without_room_for_what_a_forecast_writes_is_an_error_that_says_what_to_change() {
+    let start = Situation::new(&profile(), "ext4").unwrap();
+    let options = PredictOptions::default();
+    let full = TooFull(ClosedForm::default());
+    let refused =
+        |start: &Situation| predict(start, &[], &[], &full, &options).unwrap_err().to_string();
+    let filled = start.with(&parse("full=90%").unwrap()[0]).unwrap();
+    assert!(refused(&filled).contains("take a lower full="), "{}", refused(&filled));
+    assert!(refused(&start).contains("No space left"), "{}", refused(&start));
 }

@@ -110,6 +110,9 @@ impl Figures {
     }
 }
 
+/// The words of the operating system for ENOSPC, by which the run of a full device ends.
+const NO_SPACE: &str = "No space left on device";
+
 /// A situation with its name in errors.
 pub(super) type Named = (Situation, String);
 
@@ -165,6 +168,9 @@ fn with_seed(
         (simulator.simulate(&simulation)?, Use::default())
     };
     if let flashlag_schema::RunStatus::Failed { error, .. } = &run.status {
+        if situation.plan.full.is_some() && error.contains(NO_SPACE) {
+            return Err(SimulationError::Full { filesystem: situation.mount.to_string() });
+        }
         return Err(SimulationError::refused(error));
     }
     if last_phase(DURABLE, &run).is_none() {
