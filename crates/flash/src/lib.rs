@@ -21,7 +21,8 @@
 //!   units.
 //! - **Write cache** in SLC mode: `(static + dynamic · F / b) / (1 + dynamic / b)` bytes at SLC
 //!   speed while F bytes are free and a cell otherwise has b bits; then the cliff. Its content is
-//!   folded to the main area in idle time, or to make room.
+//!   folded to the main area in idle time, or to make room. Small writes to a full cache go to a
+//!   reserve in SLC mode, which gathers them to whole program units.
 //! - **Page map.** Any unit can be anywhere. A block is one erase block of each plane of each die,
 //!   and program units are striped over the dies. A program unit that a command does not fill is
 //!   padded; a mapping unit that it writes in part is read first and written whole.

@@ -48,6 +48,41 @@ fn a_durable_write_of_4_kib_takes_two_pages_of_a_plane_and_two_programs() {
     }
 }
 
+#[test]
+fn a_durable_write_to_a_full_cache_takes_as_long_and_pads_no_unit_of_the_main_area() {
+    for name in ["ufs21-phone", "ufs31-phone"] {
+        let mut model = model(name);
+        let slc = model.slc.as_mut().unwrap();
+        (slc.fixed, slc.dynamic) = (flashlag_units::Text(Bytes::ZERO), 0.0);
+        let slc = slc.clone();
+        // Half of the reserve: nothing has to leave it.
+        let count = slc.reserve.unwrap().0.0 / (2 * 16 * KIB) / 2;
+        let run = |model: &Model| {
+            let mut flash = Flash::new(model, 1).unwrap();
+            let mut at = Nanos::ZERO;
+            for index in 0..count {
+                at = flash.submit(at, write(index * 4 * KIB, 4 * KIB)).unwrap().ended;
+                at = flash.submit(at, Command::Flush).unwrap().ended;
+            }
+            (at.0 as f64 / count as f64, flash.stats().programmed().unwrap().0 / count)
+        };
+        let (each, bytes) = run(&model);
+        assert_eq!(bytes, 2 * 16 * KIB, "{name}");
+        let (host, bus) = (&model.host, at_rate(4 * KIB, model.nand.bus_per_second.0.0));
+        let command = (host.write_command.0.0 + host.flush_command.0.0) as f64
+            + at_rate(4 * KIB, host.write_per_second.0.0);
+        let expected = command + 2.0 * (slc.program.0.0 as f64 + bus);
+        assert!((each / expected - 1.0).abs() < 0.01, "{name}: {each} ns, not {expected}");
+        // Without the reserve it pads a program unit, and the journal takes its time and no room.
+        let mut padding = model.clone();
+        padding.slc.as_mut().unwrap().reserve = None;
+        let (each, bytes) = run(&padding);
+        assert_eq!(bytes, model.map.program_unit.0.0 + 16 * KIB, "{name}");
+        let expected = command + (slc.program.0.0 + model.nand.program.0.0) as f64 + 2.0 * bus;
+        assert!((each / expected - 1.0).abs() < 0.05, "{name}: {each} ns, not {expected}");
+    }
+}
+
 /// Bytes that one client writes in a row in a second beside others that read 4 KiB at random, all
 /// without a write cache.
 fn written_beside(model: &Model, readers: u64) -> f64 {

@@ -235,6 +235,9 @@ fn other_maps_and_the_write_cache_keep_what_was_flushed() {
         ("slc.fold_after", "\"1ms\""),
     ];
     assert!(lives(&[&BUFFER[..], &slc[..]].concat()) > 0);
+    let units = [("map.program_unit", "\"16KiB\""), ("slc.reserve", "\"512KiB\"")];
+    let reserve = [&BUFFER[..], &slc[1..4], &units[..], &[("slc.static", "\"16KiB\"")]];
+    assert!(lives(&reserve.concat()) > 0);
 }
 
 #[test]

@@ -75,7 +75,7 @@ impl Front {
 
     /// Counts of the write cache.
     pub(crate) fn slc_counts(&self) -> SlcCounts {
-        self.slc.as_ref().map(|slc| slc.counts).unwrap_or_default()
+        self.slc.as_ref().map(SlcCache::counts).unwrap_or_default()
     }
 
     /// Adds the counts of the write cache.
@@ -166,7 +166,7 @@ impl Front {
                 self.buffer = Some(buffer);
                 drained?;
                 if let Some(slc) = &mut self.slc {
-                    ended = slc.journal(store, ended);
+                    ended = slc.journal(store, ended)?;
                     self.programmed = self.programmed.max(ended);
                 }
             } else {

@@ -60,8 +60,7 @@ impl Front {
             return Ok(quiet);
         }
         while now < until
-            && slc.is_worth_folding(store)
-            && let Some(end) = slc.fold(store, now)?
+            && let Some(end) = slc.fold_idle(store, now)?
         {
             now = end;
         }

@@ -24,7 +24,6 @@ mod power;
 mod queue;
 mod rate;
 mod read;
-mod ring;
 mod slc;
 mod store;
 #[cfg(test)]

@@ -128,6 +128,12 @@ pub struct SlcModel {
     /// choice of this model). What is less stays in the cache, unless half of that is in use.
     #[serde(default)]
     pub fold_whole: bool,
+    /// Capacity of blocks in SLC mode apart from the cache, which take what is written while the
+    /// cache is full and fills no program unit, and gather it to whole ones: a "small chunk SLC
+    /// cursor" (Micron, US 12602170), 4 blocks of each die or more in a model of phones (ConZone,
+    /// DATE 2025, ssd_config.h). Without them a program unit is padded.
+    #[serde(default)]
+    pub reserve: Option<Text<Bytes>>,
 }
 
 /// A write buffer in RAM.

@@ -90,6 +90,16 @@ fn strings_are_written_in_one_line_and_read_back_as_they_were() {
 }
 
 #[test]
+fn a_reserve_stands_beside_a_cache_that_is_passed_by_where_it_is_full() {
+    let text = builtin_profile("ufs31-phone").unwrap();
+    assert!(Profile::parse(text).unwrap().model().unwrap().slc.unwrap().reserve.is_some());
+    let full = "[slc]\nfull = { value = \"fold\", source = \"test\" }\n";
+    let error = Profile::parse(&text.replace("[slc]\n", full)).unwrap_err();
+    let fault = ParameterFault::Without("slc.full = \"direct\"");
+    assert_eq!(error, ProfileError::Fault { key: "slc.reserve", fault });
+}
+
+#[test]
 fn a_check_may_change_the_model_and_names_what_makes_no_device() {
     let text = builtin_profile("sd-a1").unwrap();
     let with = |line: &str| {

@@ -3,6 +3,7 @@
 use flashlag_units::{Bytes, Nanos};
 
 use super::error::{ParameterFault, ProfileError};
+use super::front::SlcFull;
 use super::model::{GcPolicy, MapKind, Model};
 use super::stack::StackModel;
 
@@ -158,6 +159,9 @@ fn geometry(model: &Model) -> Result<(), ProfileError> {
         }
         if slc.flush_pages > 64 {
             return Err(ProfileError::range("slc.flush_pages", "0", "64"));
+        }
+        if slc.reserve.is_some() && slc.full == SlcFull::Fold {
+            return wrong("slc.reserve", ParameterFault::Without("slc.full = \"direct\""));
         }
     }
     if map.open_units == Some(0) {

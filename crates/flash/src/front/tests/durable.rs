@@ -3,21 +3,21 @@
 use super::write_cache::SLC;
 use super::*;
 
-const PAGE: u64 = 16 * KIB;
+pub(super) const PAGE: u64 = 16 * KIB;
 
 /// Four dies of four planes, and a volatile buffer.
-fn phone(changes: &[(&str, &str)]) -> (Front, Dies) {
+pub(super) fn phone(changes: &[(&str, &str)]) -> (Front, Dies) {
     let four = [("nand.planes", "4"), ("map.program_unit", "\"192KiB\""), BUFFER[0], BUFFER[1]];
     front(&[&SLC, &four[..], changes].concat())
 }
 
 /// Writes of 4 KiB at addresses of their own, each followed by a flush.
-fn durable(from: u64, count: u64) -> impl Iterator<Item = Command> {
+pub(super) fn durable(from: u64, count: u64) -> impl Iterator<Item = Command> {
     (from..from + count).flat_map(|index| [write(index * 4096, 4096), Command::Flush])
 }
 
 /// Bytes programmed in the cache: data, padding and journal.
-fn programmed(front: &Front) -> u64 {
+pub(super) fn programmed(front: &Front) -> u64 {
     let counts = front.slc_counts();
     (counts.written + counts.padded + counts.journal) * 4096
 }

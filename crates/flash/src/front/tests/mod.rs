@@ -4,6 +4,7 @@ mod buffer;
 mod durable;
 mod link;
 mod power;
+mod reserve;
 mod stops;
 mod write_cache;
 

@@ -170,6 +170,11 @@ proptest! {
         changes.extend([("buffer.size", "\"128KiB\""), BUFFER[1], ("slc.full", "\"fold\""),
             ("slc.fold_after", "\"1ms\"")]);
         survive(&changes, false, &lives)?;
+        let mut small = write_cache::SLC.to_vec();
+        small[0] = ("slc.static", "\"128KiB\"");
+        small.extend([("nand.pages_per_block", "3"), ("slc.reserve", "\"128KiB\""), BUFFER[1],
+            ("buffer.size", "\"128KiB\""), ("slc.fold_after", "\"1ms\"")]);
+        survive(&small, false, &lives)?;
     }
 }
 

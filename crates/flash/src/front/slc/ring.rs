@@ -1,8 +1,8 @@
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
-use super::units::UnitMap;
 use crate::address::Unit;
+use crate::front::units::UnitMap;
 
 /// The unit of a dead slot.
 const DEAD: Unit = Unit::NONE;
