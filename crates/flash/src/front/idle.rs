@@ -6,8 +6,8 @@ use crate::command::FlashError;
 
 impl Front {
     /// Idle work between the end of the last command and the next one at `until`: empties the
-    /// buffer after `drain_after`, folds the write cache after `fold_after`, one program unit at a
-    /// time, and leaves the rest of the time to the store.
+    /// buffer after `drain_after`, folds the write cache after `fold_after`, a step at a time, and
+    /// leaves the rest of the time to the store.
     ///
     /// # Errors
     /// As the store's writes.
@@ -52,14 +52,17 @@ impl Front {
         let Some(slc) = &mut self.slc else {
             return Ok(quiet);
         };
-        let Some(after) = slc.fold_after else {
+        let folding = slc.idle();
+        let Some(after) = folding.after else {
             return Ok(quiet);
         };
         let mut now = quiet.plus(after);
         if now >= until || slc.units() == 0 {
             return Ok(quiet);
         }
+        let power = folding.until.map_or(Nanos::MAX, |rest| quiet.plus(rest));
         while now < until
+            && (now < power || slc.must_go_on(store))
             && let Some(end) = slc.fold_idle(store, now)?
         {
             now = end;

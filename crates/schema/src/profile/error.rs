@@ -168,6 +168,9 @@ pub enum ParameterFault {
     /// A parameter that has no meaning without another one.
     #[error("it needs {0}")]
     Without(&'static str),
+    /// A rest that is no longer than the one it has to follow.
+    #[error("it is not longer than {0}")]
+    NotAfter(&'static str),
     /// Levels of rest that are too many or not in order.
     #[error("up to 8 levels, each after a longer rest")]
     Rests,

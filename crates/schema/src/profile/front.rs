@@ -86,6 +86,19 @@ pub enum SlcFull {
     Fold,
 }
 
+/// The room of a write cache of constant capacity.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum SlcSpace {
+    /// Apart from what the user has (JESD220E: user space reduction).
+    #[default]
+    Apart,
+    /// Part of what the user has (JESD220E: preserve user space): the cache shrinks where less is
+    /// free than its room in ordinary cells, and folds what no longer fits.
+    Shared,
+}
+
 /// A write cache of cells used with one bit each (WriteBooster).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
@@ -134,6 +147,25 @@ pub struct SlcModel {
     /// DATE 2025, ssd_config.h). Without them a program unit is padded.
     #[serde(default)]
     pub reserve: Option<Text<Bytes>>,
+    /// The room of the constant capacity: apart from what the user has, or part of it. A shared
+    /// cache of C bytes has `min(C, F / b)` while F bytes are free, where a cell otherwise has b
+    /// bits (JESD220E, bWriteBoosterBufferPreserveUserSpaceEn).
+    #[serde(default)]
+    pub space: SlcSpace,
+    /// Rest after which idle folding stops, because the host takes the power away: Linux suspends UFS
+    /// after 2 s, Qualcomm's driver after 3 s (ufshcd.c, RPM_AUTOSUSPEND_DELAY_MS; ufs-qcom.h).
+    /// Never by default.
+    #[serde(default)]
+    pub fold_until: Option<Text<Nanos>>,
+    /// Share of the cache that is available below which folding goes on beyond `fold_until` until as
+    /// much is available again: Linux leaves the power on below 0.1 of a cache that is apart and
+    /// below 0.4 of a shared one, 0.8 on MediaTek (ufshcd_wb_need_flush, wb_flush_threshold).
+    #[serde(default)]
+    pub fold_below: f64,
+    /// Program units that idle time folds at once, on as many dies. No figure of a part is published;
+    /// the 164 MB/s or more of a Pixel 4 take one.
+    #[serde(default = "one")]
+    pub fold_streams: u32,
 }
 
 /// A write buffer in RAM.

@@ -100,6 +100,46 @@ fn a_reserve_stands_beside_a_cache_that_is_passed_by_where_it_is_full() {
 }
 
 #[test]
+fn a_write_booster_that_contradicts_itself_is_refused_by_name() {
+    let text = builtin_profile("ufs31-phone").unwrap();
+    let text = text.lines().filter(|line| !line.starts_with("fold_"));
+    let text = text.collect::<Vec<_>>().join("\n");
+    let fault = |keys: &[(&str, &str)]| {
+        let lines = keys
+            .iter()
+            .map(|(key, value)| format!("{key} = {{ value = {value}, source = \"test\" }}\n"));
+        let slc = format!("[slc]\n{}", lines.collect::<String>());
+        match Profile::parse(&text.replace("[slc]\n", &slc)) {
+            Err(ProfileError::Fault { key, fault }) => (key, fault),
+            other => panic!("{keys:?}: {other:?}"),
+        }
+    };
+    let (after, until) = (("fold_after", "\"3s\""), ("fold_until", "\"3s\""));
+    assert_eq!(
+        fault(&[("space", "\"shared\"")]),
+        ("slc.space", ParameterFault::Instead("slc.dynamic"))
+    );
+    assert_eq!(fault(&[until]), ("slc.fold_until", ParameterFault::Without("slc.fold_after")));
+    assert_eq!(
+        fault(&[after, until]),
+        ("slc.fold_until", ParameterFault::NotAfter("slc.fold_after"))
+    );
+    assert_eq!(
+        fault(&[after, ("fold_below", "0.4")]),
+        ("slc.fold_below", ParameterFault::Without("slc.fold_until"))
+    );
+    let (least, most) = ("0", "1");
+    assert_eq!(
+        fault(&[("fold_below", "1.5")]),
+        ("slc.fold_below", ParameterFault::Range { least, most })
+    );
+    assert_eq!(
+        fault(&[("fold_streams", "0")]),
+        ("slc.fold_streams", ParameterFault::Count { count: 0, most: 64 })
+    );
+}
+
+#[test]
 fn a_check_may_change_the_model_and_names_what_makes_no_device() {
     let text = builtin_profile("sd-a1").unwrap();
     let with = |line: &str| {

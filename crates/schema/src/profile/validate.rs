@@ -3,7 +3,7 @@
 use flashlag_units::{Bytes, Nanos};
 
 use super::error::{ParameterFault, ProfileError};
-use super::front::SlcFull;
+use super::front::{SlcFull, SlcModel, SlcSpace};
 use super::model::{GcPolicy, MapKind, Model};
 use super::stack::StackModel;
 
@@ -160,6 +160,7 @@ fn geometry(model: &Model) -> Result<(), ProfileError> {
         if slc.flush_pages > 64 {
             return Err(ProfileError::range("slc.flush_pages", "0", "64"));
         }
+        write_booster(slc)?;
         if slc.reserve.is_some() && slc.full == SlcFull::Fold {
             return wrong("slc.reserve", ParameterFault::Without("slc.full = \"direct\""));
         }
@@ -171,6 +172,31 @@ fn geometry(model: &Model) -> Result<(), ProfileError> {
         return wrong("gc.choices", ParameterFault::Choices);
     }
     Ok(())
+}
+
+/// When a write cache is emptied, and where its room is.
+fn write_booster(slc: &SlcModel) -> Result<(), ProfileError> {
+    let wrong = |key, fault| Err(ProfileError::Fault { key, fault });
+    if slc.space == SlcSpace::Shared && slc.dynamic > 0.0 {
+        return wrong("slc.space", ParameterFault::Instead("slc.dynamic"));
+    }
+    if slc.fold_streams == 0 || slc.fold_streams > 64 {
+        let fault = ParameterFault::Count { count: slc.fold_streams, most: 64 };
+        return wrong("slc.fold_streams", fault);
+    }
+    if !(0.0..=1.0).contains(&slc.fold_below) {
+        return Err(ProfileError::range("slc.fold_below", "0", "1"));
+    }
+    match (slc.fold_after, slc.fold_until) {
+        (_, None) if slc.fold_below > 0.0 => {
+            wrong("slc.fold_below", ParameterFault::Without("slc.fold_until"))
+        }
+        (None, Some(_)) => wrong("slc.fold_until", ParameterFault::Without("slc.fold_after")),
+        (Some(after), Some(until)) if until.0 <= after.0 => {
+            wrong("slc.fold_until", ParameterFault::NotAfter("slc.fold_after"))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn shares(model: &Model) -> Result<(), ProfileError> {

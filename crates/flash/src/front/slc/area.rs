@@ -181,8 +181,8 @@ impl Area {
         store.work(ready, die, DieWork::Program { time, bytes })
     }
 
-    /// Folds up to one program unit of the main area and returns when its room can be used; `None`
-    /// if there was nothing to fold.
+    /// Folds up to `most` program units of the main area, which are read at once and programmed on as
+    /// many dies; returns when their room can be used, or `None` if there was nothing to fold.
     ///
     /// # Errors
     /// As the store's writes.
@@ -190,9 +190,10 @@ impl Area {
         &mut self,
         store: &mut S,
         at: Nanos,
+        most: u32,
     ) -> Result<Option<Nanos>, FlashError> {
         let mut oldest = std::mem::take(&mut self.oldest);
-        self.ring.take_oldest(self.shape.fold, &mut oldest);
+        self.ring.take_oldest(self.shape.fold * most as usize, &mut oldest);
         let mut ready = at;
         let program = self.shape.program;
         // Units of one SLC page are read at once.
@@ -205,8 +206,8 @@ impl Area {
         self.oldest = oldest;
         self.counts.folded += self.moved.len() as u64;
         let mut end = ready;
-        if !self.moved.is_empty() {
-            end = store.write(ready, &self.moved)?;
+        for unit in self.moved.chunks(self.shape.fold) {
+            end = end.max(store.write(ready, unit)?);
         }
         let erased = self.reclaim(store, end);
         let done = self.moved.is_empty() && erased.is_none();

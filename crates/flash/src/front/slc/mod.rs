@@ -1,7 +1,7 @@
 mod area;
 mod ring;
 
-use flashlag_schema::profile::{CellKind, EraseTime, Model, SlcFull};
+use flashlag_schema::profile::{CellKind, EraseTime, Model, SlcFull, SlcSpace};
 use flashlag_units::Nanos;
 use serde::{Deserialize, Serialize};
 
@@ -31,7 +31,14 @@ const RESERVED: u64 = 1 << 63;
 /// folded there (`fold`). Folding reads as many units as fit a program unit, oldest first, and
 /// programs them in the main area; overwritten and discarded units are not copied. A group of
 /// blocks, one on each die, is erased when folding has passed it, or with late erases when it is
-/// opened. In idle time a step begins before the next command and may end after it.
+/// opened. In idle time a step folds `fold_streams` program units, read and then programmed at once: in
+/// `pages / dies · tR + tPROG`. It begins before the next command and may end after it. Steps begin
+/// after `fold_after` and stop after `fold_until`, or later, when a share of `fold_below` is
+/// available.
+///
+/// A shared cache has `min(static, free / b)` bytes. A write beside one that holds more folds a
+/// program unit, until it fits: of the data written then, one part in b. It takes nothing then until it is
+/// empty and holds a group of blocks again, so that no data passes through room that is given back.
 ///
 /// A program takes as many pages of one plane (`program_page`) as its units need: n durable writes
 /// of a unit each program `n · program_page · (1 + flush_pages)` bytes, the second term being the
@@ -45,14 +52,31 @@ pub(crate) struct SlcCache {
     cache: Area,
     reserve: Option<Box<Reserve>>,
     fixed: u64,
+    /// If the constant capacity is part of the user's: the bits of a cell otherwise.
+    shared: Option<u64>,
+    /// Whether a shared cache has given room back, and takes nothing until it is empty.
+    giving_back: bool,
     /// SLC bytes lent per free byte, as a share of 2³².
     lent: u64,
     capacity_units: u64,
     /// Whether idle time folds whole program units only.
     fold_whole: bool,
     journal: Journal,
-    pub(crate) fold_after: Option<Nanos>,
+    idle: IdleFolding,
     full: SlcFull,
+}
+
+/// When idle time folds.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct IdleFolding {
+    /// The rest after which folding begins; never if `None`.
+    pub(crate) after: Option<Nanos>,
+    /// The rest after which folding stops, unless too little is available.
+    pub(crate) until: Option<Nanos>,
+    /// The share that has to be available then, of 2³².
+    below: u64,
+    /// Program units of a step.
+    streams: u32,
 }
 
 /// Blocks apart for small writes while the cache is full.
@@ -90,7 +114,7 @@ impl Reserve {
         let mut at = at;
         self.area.reclaim(store, at);
         while self.area.occupied() + room > self.most {
-            match self.area.fold(store, at)? {
+            match self.area.fold(store, at, 1)? {
                 Some(end) => at = end,
                 None => return Ok(None),
             }
@@ -107,7 +131,7 @@ impl Reserve {
             return Ok(());
         }
         if self.until_fold < units {
-            self.area.fold(store, at)?;
+            self.area.fold(store, at, 1)?;
             self.until_fold += self.area.shape.fold as u64;
         }
         self.until_fold -= units;
@@ -143,7 +167,13 @@ impl SlcCache {
             late: model.gc.erase == EraseTime::Late,
             times: Times { read: slc.read.0, program: slc.program.0, erase: slc.erase.0 },
         };
-        let lent = (slc.dynamic * (1u64 << PLACES) as f64) as u64 / bits(nand.cell);
+        let share = |share: f64| (share * (1u64 << PLACES) as f64) as u64;
+        let idle = IdleFolding {
+            after: slc.fold_after.map(|after| after.0),
+            until: slc.fold_until.map(|until| until.0),
+            below: share(slc.fold_below),
+            streams: slc.fold_streams,
+        };
         let reserve = slc.reserve.map(|reserve| {
             let most = reserve.0.0 / unit;
             Box::new(Reserve { area: Area::new(shape), most, until_fold: 0 })
@@ -152,11 +182,13 @@ impl SlcCache {
             cache: Area::new(shape),
             reserve,
             fixed: slc.fixed.0.0,
-            lent,
+            shared: (slc.space == SlcSpace::Shared).then(|| bits(nand.cell)),
+            giving_back: false,
+            lent: share(slc.dynamic) / bits(nand.cell),
             capacity_units: model.map.capacity.0.0 / unit,
             fold_whole: slc.fold_whole,
             journal: Journal { pages: slc.flush_pages, pack: slc.pack, due: false, padding: 0 },
-            fold_after: slc.fold_after.map(|after| after.0),
+            idle,
             full: slc.full,
         })
     }
@@ -202,13 +234,20 @@ impl SlcCache {
     pub(crate) fn most<S: Store>(&self, store: &S) -> u64 {
         let free = self.capacity_units.saturating_sub(store.mapped_units() + self.units());
         let unit_bytes = self.cache.shape.unit_bytes;
+        if let Some(bits) = self.shared {
+            return (self.fixed / unit_bytes).min(free / bits);
+        }
         let lent = (u128::from(self.lent) * u128::from(free) * u128::from(unit_bytes)) >> PLACES;
         (self.fixed + lent as u64) / unit_bytes
     }
 
     fn has_room<S: Store>(&mut self, store: &mut S, at: Nanos, units: u64) -> bool {
         self.cache.reclaim(store, at);
-        self.cache.occupied() + units <= self.most(store)
+        let (occupied, most) = (self.cache.occupied(), self.most(store));
+        // Emptied, and blocks of a row of dies fit in again.
+        let group = self.cache.shape.group.min(self.fixed / self.cache.shape.unit_bytes);
+        self.giving_back &= occupied > 0 || most < group;
+        !self.giving_back && occupied + units <= most
     }
 
     /// The page of a unit, counted over all pages ever programmed, with a mark if it is one of the
@@ -257,9 +296,13 @@ impl SlcCache {
         let mut at = at;
         while !self.has_room(store, at, room) {
             if self.full == SlcFull::Direct {
+                if self.shared.is_some() && self.cache.occupied() > self.most(store) {
+                    self.giving_back = true;
+                    self.cache.fold(store, at, 1)?;
+                }
                 return self.write_reserve(store, at, units, is_whole);
             }
-            match self.cache.fold(store, at)? {
+            match self.cache.fold(store, at, 1)? {
                 Some(end) => at = end,
                 None => return Ok(None),
             }
@@ -381,6 +424,18 @@ impl SlcCache {
         self.journal.padding = 0;
     }
 
+    /// When idle time folds.
+    pub(crate) fn idle(&self) -> IdleFolding {
+        self.idle
+    }
+
+    /// Whether less is available than has to be before the power may go.
+    pub(crate) fn must_go_on<S: Store>(&self, store: &S) -> bool {
+        let most = self.most(store);
+        let available = most.saturating_sub(self.cache.occupied());
+        u128::from(available) << PLACES < u128::from(self.idle.below) * u128::from(most)
+    }
+
     /// A step of folding in idle time, of the cache and then of its reserve; returns its end, or
     /// `None` if there is nothing that is worth it.
     ///
@@ -393,7 +448,7 @@ impl SlcCache {
     ) -> Result<Option<Nanos>, FlashError> {
         let most = if self.fold_whole { self.most(store) } else { 0 };
         if self.is_worth_folding(&self.cache, most)
-            && let Some(end) = self.cache.fold(store, at)?
+            && let Some(end) = self.cache.fold(store, at, self.idle.streams)?
         {
             return Ok(Some(end));
         }
@@ -401,7 +456,8 @@ impl SlcCache {
             None => Ok(None),
             Some(mut reserve) => {
                 let worth = self.is_worth_folding(&reserve.area, reserve.most);
-                let folded = if worth { reserve.area.fold(store, at) } else { Ok(None) };
+                let folded =
+                    if worth { reserve.area.fold(store, at, self.idle.streams) } else { Ok(None) };
                 self.reserve = Some(reserve);
                 folded
             }

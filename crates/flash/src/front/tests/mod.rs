@@ -6,6 +6,7 @@ mod link;
 mod power;
 mod reserve;
 mod stops;
+mod write_booster;
 mod write_cache;
 
 use flashlag_schema::profile::Model;

@@ -10,7 +10,12 @@ pub(super) const SLC: [(&str, &str); 4] = [
 ];
 
 /// Writes until the rate falls for good; the bytes before the cliff, the rates before and after.
-fn cliff(front: &mut Front, dies: &mut Dies, from: Nanos, bytes: u64) -> (u64, f64, f64) {
+pub(super) fn cliff(
+    front: &mut Front,
+    dies: &mut Dies,
+    from: Nanos,
+    bytes: u64,
+) -> (u64, f64, f64) {
     let (mut at, mut ends) = (from, Vec::new());
     for command in sequential(0, bytes, 192 * KIB) {
         at = front.submit(dies, at, command).unwrap().ended;
