@@ -28,6 +28,7 @@
 //!   padded; a mapping unit that it writes in part is read first and written whole.
 //! - **Map on flash.** If the map does not fit in RAM, some of its pages are cached; a command that
 //!   needs another one waits for a read, and for a program if the page that is evicted has changed.
+//!   A host may hold entries itself (HPB), and its reads of these wait for none.
 //! - **Log-block maps** (FAST): switch, partial and full merges; at most `open_units` allocation
 //!   units have data in logs.
 //! - **Garbage collection.** In the foreground while too few blocks are free to open one for the

@@ -2,6 +2,7 @@ use flashlag_schema::profile::Model;
 use flashlag_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
+use super::host_map::HostMap;
 use super::map_cache::{Lookup, MapCache};
 use crate::address::{Die, Unit};
 use crate::command::FlashError;
@@ -28,11 +29,15 @@ pub(crate) struct MapTraffic {
 /// are spread over the dies and take time there; a block of them is erased per block's worth of map
 /// programs.
 ///
+/// A read whose entries the host sends (HPB) needs no page.
+///
 /// Collection changes entries too, which is not charged here.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct CachedMap<S> {
     pub(crate) inner: S,
     cache: MapCache,
+    /// The entries that the host holds, if any.
+    host: Option<Box<HostMap>>,
     /// Entries per map page.
     entries: u32,
     page_bytes: u64,
@@ -56,6 +61,7 @@ impl<S: Store> CachedMap<S> {
         CachedMap {
             inner,
             cache: MapCache::new(pages, (cache / page_bytes) as usize),
+            host: HostMap::new(model, pages, entries as u32).map(Box::new),
             entries: entries as u32,
             page_bytes,
             read: nand.read.0,
@@ -105,6 +111,23 @@ impl<S: Store> CachedMap<S> {
         end
     }
 
+    /// Finds the entries of a read; returns when they can be used.
+    fn find_read(&mut self, at: Nanos, unit: Unit, count: u32) -> Nanos {
+        let Some(host) = &mut self.host else {
+            return self.find_range(at, unit, count, false);
+        };
+        if host.read(unit, count) {
+            return at;
+        }
+        let due = host.due(unit, count);
+        let found = self.find_range(at, unit, count, false);
+        // The pages are at hand now; the host's own read of them holds up nobody.
+        if let Some(host) = &mut self.host {
+            due.for_each(|page| host.load(page));
+        }
+        found
+    }
+
     fn find_range(&mut self, at: Nanos, unit: Unit, count: u32, change: bool) -> Nanos {
         let last = unit.0 + count.max(1) - 1;
         let pages = unit.0 / self.entries..=last / self.entries;
@@ -114,18 +137,21 @@ impl<S: Store> CachedMap<S> {
 
 impl<S: Store> Store for CachedMap<S> {
     fn read(&mut self, at: Nanos, unit: Unit, count: u32) -> Nanos {
-        let found = self.find_range(at, unit, count, false);
+        let found = self.find_read(at, unit, count);
         self.inner.read(found, unit, count)
     }
 
     fn read_part(&mut self, at: Nanos, unit: Unit, bytes: u64) -> Nanos {
-        let found = self.find_range(at, unit, 1, false);
+        let found = self.find_read(at, unit, 1);
         self.inner.read_part(found, unit, bytes)
     }
 
     fn write(&mut self, at: Nanos, units: &[UnitWrite]) -> Result<Nanos, FlashError> {
         let found =
             units.iter().map(|write| self.find(at, write.unit.0 / self.entries, true)).max();
+        if let Some(host) = &mut self.host {
+            units.iter().for_each(|write| host.change(write.unit, 1));
+        }
         self.inner.write(found.unwrap_or(at), units)
     }
 
@@ -135,6 +161,9 @@ impl<S: Store> Store for CachedMap<S> {
 
     fn discard(&mut self, at: Nanos, unit: Unit, count: u32) {
         let found = self.find_range(at, unit, count, true);
+        if let Some(host) = &mut self.host {
+            host.change(unit, count);
+        }
         self.inner.discard(found, unit, count);
     }
 
@@ -153,6 +182,9 @@ impl<S: Store> Store for CachedMap<S> {
     /// Map pages are read again on demand: recovery takes only the scan of the store below.
     fn power_cut(&mut self, at: Nanos) -> Nanos {
         self.cache.clear();
+        if let Some(host) = &mut self.host {
+            host.clear();
+        }
         self.inner.power_cut(at)
     }
 

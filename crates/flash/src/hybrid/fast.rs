@@ -8,7 +8,17 @@ use super::medium::{Medium, Place, Shape};
 use crate::address::{Block, Logical, Slot, Unit};
 use crate::front::units::UnitMap;
 
-/// The sequential log: the log block of one logical block that is written from its start.
+/// Numbers of log blocks, and of logical blocks with units in them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Logs {
+    pub(crate) all: u32,
+    /// Log blocks for sequential writes among them.
+    pub(crate) sequential: u32,
+    /// Logical blocks with units in logs, at most.
+    pub(crate) most_open: Option<u32>,
+}
+
+/// A sequential log: the log block of one logical block that is written from its start.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct SequentialLog {
     logical: Logical,
@@ -25,12 +35,12 @@ struct RandomLog {
     units: Vec<Unit>,
 }
 
-/// Fully associative sector translation (FAST): one log block for sequential writes, the others
-/// shared by all random writes.
+/// Fully associative sector translation (FAST): one log block or several for sequential writes, the
+/// others shared by all random writes.
 ///
-/// A write to the start of a logical block opens the sequential log for it, after merging the
-/// previous one; a write that continues that log is appended to it; any other write goes to the
-/// next slots of the random logs. A full sequential log replaces the data block (*switch* merge);
+/// A write to the start of a logical block opens a sequential log for it, after merging the one that
+/// was not written to for longest if there are as many as there may be; a write that continues such
+/// a log is appended to it; any other write goes to the next slots of the random logs. A full sequential log replaces the data block (*switch* merge);
 /// one that is closed earlier is completed with the latest copy of each missing unit (*partial*
 /// merge). When all random logs are full, the oldest is reclaimed: each logical block with a latest
 /// copy in it is rewritten from wherever its units are (*full* merge), which can be as many merges
@@ -39,7 +49,9 @@ struct RandomLog {
 pub(crate) struct Fast {
     pub(crate) blocks: DataBlocks,
     most_logs: usize,
-    sequential: Option<SequentialLog>,
+    most_sequential: usize,
+    /// Sequential logs, the one that was written to last at the end.
+    sequential: Vec<SequentialLog>,
     /// Random logs, the oldest in front; the one at the back is being written.
     random: VecDeque<RandomLog>,
     /// Place of each unit whose latest copy is in a random log.
@@ -52,18 +64,20 @@ pub(crate) struct Fast {
 }
 
 impl Fast {
-    /// A map with `logs` log blocks, at least two, one of them for sequential writes; there must be
-    /// more blocks than `logical_blocks + logs`. At most `open` logical blocks have units in logs.
-    pub(crate) fn new(shape: Shape, logs: u32, open: Option<u32>) -> Fast {
+    /// A map with two log blocks at least, one of them or more for sequential writes; there must be
+    /// more blocks than `logical_blocks` and log blocks.
+    pub(crate) fn new(shape: Shape, logs: Logs) -> Fast {
+        let most_sequential = logs.sequential.max(1) as usize;
         Fast {
             blocks: DataBlocks::new(shape),
-            most_logs: logs.max(2) as usize - 1,
-            sequential: None,
+            most_logs: (logs.all as usize).saturating_sub(most_sequential).max(1),
+            most_sequential,
+            sequential: Vec::new(),
             random: VecDeque::new(),
             latest: UnitMap::default(),
             open: VecDeque::new(),
             in_random: vec![0; shape.logical_blocks as usize],
-            most_open: open.map_or(usize::MAX, |open| open as usize),
+            most_open: logs.most_open.map_or(usize::MAX, |open| open as usize),
         }
     }
 
@@ -76,12 +90,15 @@ impl Fast {
             return *place;
         }
         let (logical, offset) = self.blocks.split(unit);
-        match self.sequential {
-            Some(log) if log.logical == logical && offset < log.next => {
-                Place { block: log.block, slot: Slot(offset) }
-            }
+        match self.sequential_of(logical) {
+            Some(log) if offset < log.next => Place { block: log.block, slot: Slot(offset) },
             _ => self.blocks.place(unit),
         }
+    }
+
+    /// The sequential log of a logical block.
+    fn sequential_of(&self, logical: Logical) -> Option<SequentialLog> {
+        self.sequential.iter().find(|log| log.logical == logical).copied()
     }
 
     /// Writes `count` units; returns the end of the last program.
@@ -101,15 +118,13 @@ impl Fast {
             let take = program.min(last.0 - unit.0).min(units - offset);
             run.clear();
             run.extend(unit.run(take));
-            let follows = self.sequential.is_some_and(|log| {
-                log.logical == logical && log.next == offset && self.fills(offset, take)
-            });
+            let log = self.sequential_of(logical);
+            let follows = log.is_some_and(|log| log.next == offset && self.fills(offset, take));
             let (ready, written) = if follows {
-                self.append_sequential(medium, at, &run)
+                (at, self.append_sequential(medium, at, logical, &run))
             } else if offset == 0 && self.fills(0, take) {
                 let ready = self.open_sequential(medium, at, logical);
-                let (_, written) = self.append_sequential(medium, ready, &run);
-                (ready, written)
+                (ready, self.append_sequential(medium, ready, logical, &run))
             } else {
                 self.append_random(medium, at, &run)
             };
@@ -126,19 +141,21 @@ impl Fast {
         count == program.min(units - offset)
     }
 
-    /// Appends to the sequential log; returns when the data may be programmed, and when it is.
+    /// Appends to the sequential log of a logical block; returns the end.
     fn append_sequential<M: Medium>(
         &mut self,
         medium: &mut M,
         at: Nanos,
+        logical: Logical,
         run: &[Unit],
-    ) -> (Nanos, Nanos) {
-        let Some(log) = self.sequential.as_mut() else {
+    ) -> Nanos {
+        let Some(mut log) = self.take_sequential(logical) else {
             never!("a write to a sequential log that is not open");
-            return (at, at);
+            return at;
         };
-        let SequentialLog { logical, block, next } = *log;
+        let SequentialLog { block, next, .. } = log;
         log.next += run.len() as u32;
+        self.sequential.push(log);
         let full = log.next == self.blocks.shape.units;
         let end = medium.program(at, block, Slot(next), run);
         for unit in run {
@@ -147,21 +164,35 @@ impl Fast {
         }
         self.note_open(logical);
         if full {
-            self.merge_sequential(medium, end);
+            self.merge_sequential(medium, end, logical);
         }
-        (at, end)
+        end
+    }
+
+    fn take_sequential(&mut self, logical: Logical) -> Option<SequentialLog> {
+        let index = self.sequential.iter().position(|log| log.logical == logical)?;
+        Some(self.sequential.remove(index))
     }
 
     fn open_sequential<M: Medium>(&mut self, medium: &mut M, at: Nanos, logical: Logical) -> Nanos {
-        let at = self.merge_sequential(medium, at);
+        let mut at = self.merge_sequential(medium, at, logical);
+        if self.sequential.len() == self.most_sequential {
+            at = self.merge_sequential(medium, at, self.sequential[0].logical);
+        }
         let block = self.blocks.free.take();
-        self.sequential = Some(SequentialLog { logical, block, next: 0 });
+        self.sequential.push(SequentialLog { logical, block, next: 0 });
         at
     }
 
-    /// Replaces the data block by the sequential log, completed if necessary; returns the end.
-    fn merge_sequential<M: Medium>(&mut self, medium: &mut M, at: Nanos) -> Nanos {
-        let Some(SequentialLog { logical, block, next }) = self.sequential.take() else {
+    /// Replaces the data block by its sequential log, if there is one, completed if necessary; returns
+    /// the end.
+    fn merge_sequential<M: Medium>(
+        &mut self,
+        medium: &mut M,
+        at: Nanos,
+        logical: Logical,
+    ) -> Nanos {
+        let Some(SequentialLog { block, next, .. }) = self.take_sequential(logical) else {
             return at;
         };
         let mut end = at;
@@ -256,7 +287,7 @@ impl Fast {
         self.blocks.merges.fulls += 1;
         let fresh = self.blocks.free.take();
         let units = self.blocks.shape.units;
-        let sequential = self.sequential.filter(|log| log.logical == logical);
+        let sequential = self.sequential_of(logical);
         let latest = |blocks: &DataBlocks, unit: Unit| {
             let (_, offset) = blocks.split(unit);
             match (self.latest.get(&unit), sequential) {
@@ -273,7 +304,7 @@ impl Fast {
         }
         self.blocks.replace(medium, end, logical, fresh);
         if let Some(log) = sequential {
-            self.sequential = None;
+            self.take_sequential(logical);
             self.blocks.give_back(medium, end, log.block);
         }
         self.note_closed(logical);
@@ -295,7 +326,7 @@ impl Fast {
 
     /// Notes that a logical block is closed, unless it still has units in logs.
     fn note_closed(&mut self, logical: Logical) {
-        let sequential = self.sequential.is_some_and(|log| log.logical == logical);
+        let sequential = self.sequential_of(logical).is_some();
         if self.in_random[logical.index()] == 0 && !sequential {
             self.open.retain(|other| *other != logical);
         }
@@ -310,9 +341,8 @@ impl Fast {
             never!("a limit of no open blocks, which a profile can't have");
             return at;
         };
-        let sequential = self.sequential.is_some_and(|log| log.logical == oldest);
-        if sequential && self.in_random[oldest.index()] == 0 {
-            return self.merge_sequential(medium, at);
+        if self.in_random[oldest.index()] == 0 && self.sequential_of(oldest).is_some() {
+            return self.merge_sequential(medium, at, oldest);
         }
         self.merge_full(medium, at, oldest)
     }
@@ -330,7 +360,7 @@ impl Fast {
             }
             if self.blocks.is_empty(logical) {
                 self.blocks.replace(medium, at, logical, Block::NONE);
-                if let Some(log) = self.sequential.take_if(|log| log.logical == logical) {
+                if let Some(log) = self.take_sequential(logical) {
                     self.blocks.give_back(medium, at, log.block);
                 }
             }
@@ -342,6 +372,6 @@ impl Fast {
     /// Programmed slots of open blocks.
     pub(crate) fn open_slots(&self) -> u64 {
         let random: u64 = self.random.iter().map(|log| log.units.len() as u64).sum();
-        random + self.sequential.map_or(0, |log| u64::from(log.next))
+        random + self.sequential.iter().map(|log| u64::from(log.next)).sum::<u64>()
     }
 }

@@ -2,7 +2,7 @@ use flashlag_schema::profile::Model;
 use flashlag_units::{Nanos, never};
 use serde::{Deserialize, Serialize};
 
-use super::fast::Fast;
+use super::fast::{Fast, Logs};
 use super::layout::{Layout, Spot};
 use super::medium::{Medium, Merges, Place};
 use crate::address::{Block, Die, Slot, Unit};
@@ -109,10 +109,14 @@ impl LogBlocks {
     /// As [`Layout::new`].
     pub(crate) fn new(model: &Model) -> Result<LogBlocks, FlashError> {
         let layout = Layout::new(model)?;
-        let (shape, logs) = (layout.shape, Layout::logs(model));
+        let logs = Logs {
+            all: Layout::logs(model),
+            sequential: model.map.sequential_logs,
+            most_open: model.map.open_units,
+        };
         Ok(LogBlocks {
             layout,
-            map: Fast::new(shape, logs, model.map.open_units),
+            map: Fast::new(layout.shape, logs),
             idle_after: model.gc.idle_after.map(|after| after.0),
             idle_until: model.gc.idle_until.map_or(usize::MAX, |until| until as usize),
             page_read: model.nand.read.0,

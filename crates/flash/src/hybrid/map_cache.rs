@@ -76,6 +76,21 @@ impl MapCache {
         if before.changed { Lookup::MissAndEvict } else { Lookup::Miss }
     }
 
+    /// Whether a map page is cached.
+    #[inline]
+    pub(crate) fn holds(&self, page: u32) -> bool {
+        self.slot_of[page as usize] != NONE
+    }
+
+    /// Uses a map page if it is cached; returns whether it is.
+    pub(crate) fn touch(&mut self, page: u32) -> bool {
+        let held = self.holds(page);
+        if held {
+            self.find(page, false);
+        }
+        held
+    }
+
     /// Empties the cache, after a power cut.
     pub(crate) fn clear(&mut self) {
         *self = MapCache::new(self.slot_of.len(), self.capacity);

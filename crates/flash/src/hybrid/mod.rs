@@ -8,6 +8,7 @@
 mod blocks;
 mod cached;
 mod fast;
+mod host_map;
 mod layout;
 mod log_blocks;
 mod map_cache;

@@ -162,6 +162,9 @@ pub enum ParameterFault {
     /// A log-block map with too few log blocks.
     #[error("a log-block map needs two or more")]
     LogBlocks,
+    /// Log blocks for writes in order that leave none for others.
+    #[error("one or more, and fewer than map.log_blocks")]
+    SequentialLogs,
     /// A parameter that excludes another one that is given, too.
     #[error("it stands instead of {0}")]
     Instead(&'static str),

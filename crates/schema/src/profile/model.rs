@@ -150,9 +150,26 @@ pub struct MapModel {
     /// Bytes of an entry.
     #[serde(default = "four")]
     pub entry: u32,
+    /// Addresses whose map entries the host holds and sends with its reads (HPB, `cached_page`): these
+    /// need none of the device's. It takes 8 bytes of the host's memory for each 4 KiB, and left
+    /// Linux with 6.6 (ufshpb.h, ufshpb.c). None by default.
+    #[serde(default)]
+    pub hpb: Option<Text<Bytes>>,
+    /// The longest read with an entry: 32 KiB in one command of HPB 2.0 (ufshpb.h,
+    /// HPB_MULTI_CHUNK_LOW), 4 KiB in HPB 1.0; pages of all planes at most.
+    #[serde(default = "longest_hpb")]
+    pub hpb_most: Text<Bytes>,
+    /// Reads of a page of the map after which the host loads its entries, those that writes have
+    /// changed too (ufshpb.c, ACTIVATION_THRESHOLD).
+    #[serde(default = "eight")]
+    pub hpb_reads: u32,
     /// Log blocks (`fast`).
     #[serde(default)]
     pub log_blocks: Option<u32>,
+    /// Log blocks among them that each take one allocation unit's writes in order: as many such
+    /// writers cost no more than one. Cards have 1 to 10 (flashbench, README).
+    #[serde(default = "one")]
+    pub sequential_logs: u32,
     /// Allocation units that can be written to at once (SD cards); the oldest is closed, at the
     /// price of copying what is left of it, before another is opened.
     #[serde(default)]
@@ -164,6 +181,18 @@ pub struct MapModel {
     /// stops: about 2000 on a Pixel 4 (fio's stops of 6 to 17 ms); never by default.
     #[serde(default)]
     pub journal: Option<u32>,
+}
+
+const fn one() -> u32 {
+    1
+}
+
+const fn longest_hpb() -> Text<Bytes> {
+    Text(Bytes::from_kib(32))
+}
+
+const fn eight() -> u32 {
+    8
 }
 
 const fn four() -> u32 {

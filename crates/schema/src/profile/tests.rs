@@ -140,6 +140,28 @@ fn a_write_booster_that_contradicts_itself_is_refused_by_name() {
 }
 
 #[test]
+fn entries_of_the_host_and_log_blocks_of_writers_need_a_map_that_has_them() {
+    let refused = |name: &str, line: &str| {
+        let text = builtin_profile(name).unwrap();
+        let map = format!("[map]\n{line}, source = \"test\" }}\n");
+        match Profile::parse(&text.replace("[map]\n", &map)) {
+            Err(ProfileError::Fault { key, fault }) => (key, fault),
+            other => panic!("{line}: {other:?}"),
+        }
+    };
+    let cached = ParameterFault::Without("map.kind = \"cached_page\"");
+    let hpb = "hpb = { value = \"1GiB\"";
+    assert_eq!(refused("sd-a1", hpb), ("map.hpb", cached));
+    let none = "hpb_reads = { value = 0";
+    let count = ParameterFault::Count { count: 0, most: 255 };
+    assert_eq!(refused("ufs31-phone", none), ("map.hpb_reads", count));
+    for logs in ["sequential_logs = { value = 0", "sequential_logs = { value = 6"] {
+        let fault = ParameterFault::SequentialLogs;
+        assert_eq!(refused("sd-c10", logs), ("map.sequential_logs", fault));
+    }
+}
+
+#[test]
 fn a_check_may_change_the_model_and_names_what_makes_no_device() {
     let text = builtin_profile("sd-a1").unwrap();
     let with = |line: &str| {

@@ -144,8 +144,19 @@ fn geometry(model: &Model) -> Result<(), ProfileError> {
     if map.kind == MapKind::CachedPage && map.cache.is_none_or(|cache| cache.0 < Bytes(4096)) {
         return wrong("map.cache", ParameterFault::MapCache);
     }
+    if map.hpb.is_some() && map.kind != MapKind::CachedPage {
+        return wrong("map.hpb", ParameterFault::Without("map.kind = \"cached_page\""));
+    }
+    if map.hpb_reads == 0 || map.hpb_reads > 255 {
+        let fault = ParameterFault::Count { count: map.hpb_reads, most: 255 };
+        return wrong("map.hpb_reads", fault);
+    }
     if map.kind == MapKind::Fast && map.log_blocks.is_none_or(|blocks| blocks < 2) {
         return wrong("map.log_blocks", ParameterFault::LogBlocks);
+    }
+    let logs = map.log_blocks.filter(|_| map.kind == MapKind::Fast).unwrap_or(u32::MAX);
+    if map.sequential_logs == 0 || map.sequential_logs >= logs {
+        return wrong("map.sequential_logs", ParameterFault::SequentialLogs);
     }
     if let Some(slc) = &model.slc {
         let (unit, stripe) = (map.unit.0.0, nand.page.0.0 * u64::from(nand.planes));

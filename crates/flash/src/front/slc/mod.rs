@@ -31,14 +31,15 @@ const RESERVED: u64 = 1 << 63;
 /// folded there (`fold`). Folding reads as many units as fit a program unit, oldest first, and
 /// programs them in the main area; overwritten and discarded units are not copied. A group of
 /// blocks, one on each die, is erased when folding has passed it, or with late erases when it is
-/// opened. In idle time a step folds `fold_streams` program units, read and then programmed at once: in
-/// `pages / dies · tR + tPROG`. It begins before the next command and may end after it. Steps begin
-/// after `fold_after` and stop after `fold_until`, or later, when a share of `fold_below` is
-/// available.
+/// opened. In idle time a step folds `fold_streams` program units, read and then programmed at
+/// once: in `pages / dies · tR + tPROG`. It begins before the next command and may end after it.
+/// Steps begin after `fold_after` and stop after `fold_until`, or later, when a share of
+/// `fold_below` is available.
 ///
 /// A shared cache has `min(static, free / b)` bytes. A write beside one that holds more folds a
-/// program unit, until it fits: of the data written then, one part in b. It takes nothing then until it is
-/// empty and holds a group of blocks again, so that no data passes through room that is given back.
+/// program unit, until it fits: of the data written then, one part in b. It takes nothing then until
+/// it is empty and holds a group of blocks again, so that no data passes through room that is given
+/// back.
 ///
 /// A program takes as many pages of one plane (`program_page`) as its units need: n durable writes
 /// of a unit each program `n · program_page · (1 + flush_pages)` bytes, the second term being the

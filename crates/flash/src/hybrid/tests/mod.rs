@@ -1,10 +1,12 @@
+mod cards;
+mod host_map;
 mod timing;
 
 use proptest::prelude::*;
 
 use flashlag_units::Nanos;
 
-use super::fast::Fast;
+use super::fast::{Fast, Logs};
 use super::medium::{Medium, Merges, Place, Shape};
 use crate::address::{Block, Slot, Unit};
 
@@ -92,13 +94,18 @@ fn shape(units: u32, program: u32) -> Shape {
     Shape { logical_blocks: 6, blocks: 6 + LOGS + 1, units, program }
 }
 
+/// Log blocks, one of them for sequential writes.
+fn logs(all: u32, most_open: Option<u32>) -> Logs {
+    Logs { all, sequential: 1, most_open }
+}
+
 fn write(map: &mut Fast, flash: &mut Flash, unit: u32, count: u32) {
     map.write(flash, Nanos::ZERO, Unit(unit), count);
 }
 
 /// A map whose every unit was written once, in order.
 fn filled(shape: Shape) -> (Fast, Flash) {
-    let (mut map, mut flash) = (Fast::new(shape, LOGS, None), Flash::new(shape));
+    let (mut map, mut flash) = (Fast::new(shape, logs(LOGS, None)), Flash::new(shape));
     fill(&mut map, &mut flash, shape);
     (map, flash)
 }
@@ -161,7 +168,7 @@ fn a_limit_of_open_blocks_closes_the_oldest() {
     let shape = Shape { logical_blocks: 6, blocks: 12, units: 8, program: 1 };
     let copied = |open: u32, streams: u32| {
         let mut flash = Flash::new(shape);
-        let mut map = Fast::new(shape, 5, Some(open));
+        let mut map = Fast::new(shape, logs(5, Some(open)));
         for unit in 0..48 {
             write(&mut map, &mut flash, unit, 1);
         }
@@ -232,10 +239,14 @@ proptest! {
     fn every_unit_reads_back_its_latest_version(
         steps in steps(60),
         program in prop_oneof![Just(1u32), Just(2), Just(4)],
-        open in prop_oneof![Just(None), Just(Some(1u32)), Just(Some(2))],
+        most_open in prop_oneof![Just(None), Just(Some(1u32)), Just(Some(2))],
+        sequential in 1u32..LOGS,
     ) {
         let shape = shape(10, program);
-        let (mut map, mut flash) = (Fast::new(shape, LOGS, open), Flash::new(shape));
+        let (mut map, mut flash) = (
+            Fast::new(shape, Logs { all: LOGS, sequential, most_open }),
+            Flash::new(shape),
+        );
         let mut reference = vec![false; 60];
         let mut host = 0;
         for step in &steps {

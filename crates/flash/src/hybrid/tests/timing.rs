@@ -37,19 +37,19 @@ const CARD: [(&str, &str); 20] = [
     ("map.cache", "\"64KiB\""),
 ];
 
-fn model(changes: &[(&str, &str)]) -> Model {
+pub(super) fn model(changes: &[(&str, &str)]) -> Model {
     flashlag_testing::model(&[&CARD, changes].concat())
 }
 
 /// One die, or several, that remember what is programmed where.
-struct Timed {
-    busy: Vec<Nanos>,
+pub(super) struct Timed {
+    pub(super) busy: Vec<Nanos>,
     model: Model,
     programmed: std::collections::BTreeMap<(Die, Block), u32>,
 }
 
 impl Timed {
-    fn new(model: &Model) -> Timed {
+    pub(super) fn new(model: &Model) -> Timed {
         let dies = model.nand.channels * model.nand.dies_per_channel;
         Timed {
             busy: vec![Nanos::ZERO; dies as usize],
@@ -111,7 +111,7 @@ impl Dies for Timed {
 }
 
 /// Bytes per second of 256 KiB writes that go to `streams` allocation units in turn, each in order.
-fn interleaved(model: &Model, streams: u64) -> f64 {
+pub(super) fn interleaved(model: &Model, streams: u64) -> f64 {
     let (mut map, mut dies) = (LogBlocks::new(model).unwrap(), Timed::new(model));
     let unit_bytes = model.map.unit.0.0;
     let mut at = Nanos::ZERO;
@@ -199,7 +199,7 @@ fn idle_time_merges_what_is_open() {
 }
 
 /// A store of nothing but times, below a map on flash.
-struct Bare(Timed);
+pub(super) struct Bare(pub(super) Timed);
 
 impl Store for Bare {
     fn read(&mut self, at: Nanos, unit: Unit, _: u32) -> Nanos {
