@@ -57,6 +57,10 @@ impl<S: Store> CachedMap<S> {
         let page_bytes = nand.page.0.0.min((cache / 2).max(512));
         let entries = (page_bytes / u64::from(map.entry)).max(1);
         let units = map.capacity.0.0.div_ceil(map.unit.0.0);
+        let (read, program, erase, bits) = match &model.slc {
+            Some(slc) if map.slc => (slc.read.0, slc.program.0, slc.erase.0, nand.cell.bits()),
+            _ => (nand.read.0, nand.program.0, nand.erase.0, 1),
+        };
         let pages = units.div_ceil(entries) as usize;
         CachedMap {
             inner,
@@ -64,10 +68,10 @@ impl<S: Store> CachedMap<S> {
             host: HostMap::new(model, pages, entries as u32).map(Box::new),
             entries: entries as u32,
             page_bytes,
-            read: nand.read.0,
-            program: nand.program.0,
-            erase: nand.erase.0,
-            pages_per_block: u64::from(nand.pages_per_block),
+            read,
+            program,
+            erase,
+            pages_per_block: (u64::from(nand.pages_per_block) / bits).max(1),
             traffic: MapTraffic::default(),
         }
     }

@@ -51,6 +51,18 @@ pub enum CellKind {
     Qlc,
 }
 
+impl CellKind {
+    /// Bits that a cell stores.
+    pub const fn bits(self) -> u64 {
+        match self {
+            CellKind::Slc => 1,
+            CellKind::Mlc => 2,
+            CellKind::Tlc => 3,
+            CellKind::Qlc => 4,
+        }
+    }
+}
+
 /// The memory: channels × dies × planes × blocks × pages.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
@@ -150,6 +162,11 @@ pub struct MapModel {
     /// Bytes of an entry.
     #[serde(default = "four")]
     pub entry: u32,
+    /// Whether pages of the map on flash are in SLC mode, with the times of `[slc]` (`cached_page`).
+    /// No source says so of a part; but a program of TLC or QLC takes all pages of a word line, and a
+    /// page of the map is one. In ordinary cells by default.
+    #[serde(default)]
+    pub slc: bool,
     /// Addresses whose map entries the host holds and sends with its reads (HPB, `cached_page`): these
     /// need none of the device's. It takes 8 bytes of the host's memory for each 4 KiB, and left
     /// Linux with 6.6 (ufshpb.h, ufshpb.c). None by default.

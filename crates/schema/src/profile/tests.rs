@@ -151,7 +151,8 @@ fn entries_of_the_host_and_log_blocks_of_writers_need_a_map_that_has_them() {
     };
     let cached = ParameterFault::Without("map.kind = \"cached_page\"");
     let hpb = "hpb = { value = \"1GiB\"";
-    assert_eq!(refused("sd-a1", hpb), ("map.hpb", cached));
+    assert_eq!(refused("sd-a1", hpb), ("map.hpb", cached.clone()));
+    assert_eq!(refused("sd-a1", "slc = { value = true"), ("map.slc", cached));
     let none = "hpb_reads = { value = 0";
     let count = ParameterFault::Count { count: 0, most: 255 };
     assert_eq!(refused("ufs31-phone", none), ("map.hpb_reads", count));

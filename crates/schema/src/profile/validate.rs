@@ -144,6 +144,12 @@ fn geometry(model: &Model) -> Result<(), ProfileError> {
     if map.kind == MapKind::CachedPage && map.cache.is_none_or(|cache| cache.0 < Bytes(4096)) {
         return wrong("map.cache", ParameterFault::MapCache);
     }
+    if map.slc && map.kind != MapKind::CachedPage {
+        return wrong("map.slc", ParameterFault::Without("map.kind = \"cached_page\""));
+    }
+    if map.slc && model.slc.is_none() {
+        return wrong("map.slc", ParameterFault::Without("[slc]"));
+    }
     if map.hpb.is_some() && map.kind != MapKind::CachedPage {
         return wrong("map.hpb", ParameterFault::Without("map.kind = \"cached_page\""));
     }

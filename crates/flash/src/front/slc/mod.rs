@@ -1,7 +1,7 @@
 mod area;
 mod ring;
 
-use flashlag_schema::profile::{CellKind, EraseTime, Model, SlcFull, SlcSpace};
+use flashlag_schema::profile::{EraseTime, Model, SlcFull, SlcSpace};
 use flashlag_units::Nanos;
 use serde::{Deserialize, Serialize};
 
@@ -140,15 +140,6 @@ impl Reserve {
     }
 }
 
-fn bits(cell: CellKind) -> u64 {
-    match cell {
-        CellKind::Slc => 1,
-        CellKind::Mlc => 2,
-        CellKind::Tlc => 3,
-        CellKind::Qlc => 4,
-    }
-}
-
 impl SlcCache {
     /// The write cache of a model on `dies` dies; `None` if it has none.
     pub(crate) fn new(model: &Model, dies: u32) -> Option<SlcCache> {
@@ -158,7 +149,7 @@ impl SlcCache {
         let program = (stripe / unit).max(1);
         let page = slc.program_page.map_or(program, |page| page.0.0 / unit);
         // A block keeps its cells and stores one bit in each.
-        let pages = u64::from(nand.pages_per_block) / bits(nand.cell);
+        let pages = u64::from(nand.pages_per_block) / nand.cell.bits();
         let shape = Shape {
             unit_bytes: unit,
             program,
@@ -183,9 +174,9 @@ impl SlcCache {
             cache: Area::new(shape),
             reserve,
             fixed: slc.fixed.0.0,
-            shared: (slc.space == SlcSpace::Shared).then(|| bits(nand.cell)),
+            shared: (slc.space == SlcSpace::Shared).then(|| nand.cell.bits()),
             giving_back: false,
-            lent: share(slc.dynamic) / bits(nand.cell),
+            lent: share(slc.dynamic) / nand.cell.bits(),
             capacity_units: model.map.capacity.0.0 / unit,
             fold_whole: slc.fold_whole,
             journal: Journal { pages: slc.flush_pages, pack: slc.pack, due: false, padding: 0 },

@@ -281,6 +281,34 @@ fn a_map_on_flash_costs_a_read_for_each_miss_and_a_program_for_each_changed_page
 }
 
 #[test]
+fn a_map_in_slc_mode_takes_the_times_of_the_write_cache() {
+    // Eight map pages of 32 are cached; each write is to the page that was used longest ago.
+    let time = |changes: &[(&str, &str)]| {
+        let flash = [
+            ("map.capacity", "\"1GiB\""),
+            ("map.spare", "\"64MiB\""),
+            ("map.kind", "\"cached_page\""),
+            ("slc.static", "\"1MiB\""),
+            ("slc.read", "\"20us\""),
+            ("slc.program", "\"100us\""),
+            ("slc.erase", "\"2ms\""),
+        ];
+        let model = model(&[&flash[..], changes].concat());
+        let mut map = CachedMap::new(&model, Bare(Timed::new(&model)));
+        let write = |map: &mut CachedMap<Bare>, at, turn: u32| {
+            map.write(at, &[UnitWrite { unit: Unit(turn % 32 * 2048), whole: true }]).unwrap()
+        };
+        let from = (0..8).fold(Nanos::ZERO, |at, turn| write(&mut map, at, turn));
+        let end = (8..108).fold(from, |at, turn| write(&mut map, at, turn));
+        assert_eq!((map.traffic.reads, map.traffic.programs), (108, 100));
+        end.since(from).0 / 100
+    };
+    let (bus, data) = (8192 * 25, 1_000_000);
+    assert_eq!(time(&[]), 1_000_000 + bus + 75_000 + bus + data);
+    assert_eq!(time(&[("map.slc", "true")]), 100_000 + bus + 20_000 + bus + data);
+}
+
+#[test]
 fn a_whole_card_reads_and_writes_at_the_speed_of_its_one_die_and_its_link() {
     let model = model(&[]);
     let mut store = LogBlockStore::new(&model, Timed::new(&model)).unwrap();
