@@ -34,7 +34,7 @@ fn the_storages_temperature_is_in_each_interval() {
         assert!(series.len() > 2, "a second of operations");
         series.iter().map(|interval| interval.temperature_millicelsius).collect::<Vec<_>>()
     };
-    assert!(of(Some(41_500)).iter().any(|reading| *reading == Some(41_500)));
+    assert!(of(Some(41_500)).contains(&Some(41_500)));
     assert!(of(None).iter().all(Option::is_none));
 }
 
