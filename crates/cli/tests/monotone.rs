@@ -55,7 +55,9 @@ fn numbers(line: &str) -> Vec<f64> {
     let words: Vec<&str> = line.split_whitespace().skip(1).collect();
     let last_unit = words.iter().rposition(|word| ["ns", "µs", "ms", "s"].contains(word));
     let from = last_unit.map_or(0, |unit| unit + 1);
-    words[from..].iter().take(3).map(|word| word.parse().unwrap()).collect()
+    // What seeds scatter by is behind a figure.
+    let figures = words[from..].iter().filter(|word| !word.starts_with('±'));
+    figures.take(3).map(|word| word.parse().unwrap()).collect()
 }
 
 /// What is wrong with one device on one mount, a line each.

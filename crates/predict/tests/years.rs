@@ -230,3 +230,14 @@ fn a_filesystem_without_room_for_what_a_forecast_writes_is_an_error_that_says_wh
     assert!(refused(&filled).contains("take a lower full="), "{}", refused(&filled));
     assert!(refused(&start).contains("No space left"), "{}", refused(&start));
 }
+
+#[test]
+fn causes_are_left_out_with_their_simulations_where_nobody_asks_for_them() {
+    let listener = Listener::default();
+    let start = Situation::new(&profile(), "ext4").unwrap();
+    let options = PredictOptions { causes: false, ..PredictOptions::default() };
+    let changes = parse("full=90%,age=5d").unwrap();
+    let forecast = predict(&start, &changes, &[], &listener, &options).unwrap();
+    assert_eq!(listener.heard.into_inner().unwrap().len(), 3, "as it is, full, aged");
+    assert!(forecast.steps.iter().all(|step| step.years.is_none()));
+}

@@ -26,7 +26,8 @@ pub fn predict(args: &PredictArgs, terminal: &Terminal) -> Result<Exit> {
     let levels = args.sweep.as_deref().map(parse_levels).transpose()?;
     let ages = changes.iter().any(|change| matches!(change, Change::Age(_)));
     let seeds = args.seeds.unwrap_or(if ages { SEEDS_OF_YEARS } else { 1 });
-    let options = PredictOptions { daily: args.daily, seeds: (1..=seeds).collect() };
+    let (daily, causes) = (args.daily, !terminal.quiet);
+    let options = PredictOptions { daily, seeds: (1..=seeds).collect(), causes };
     let simulations = counted(&start.profile.name, None, terminal)?;
     let mut situation = start.clone();
     if !changes.is_empty() {

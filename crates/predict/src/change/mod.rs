@@ -40,11 +40,13 @@ pub struct PredictOptions {
     pub daily: Bytes,
     /// The seeds that are averaged.
     pub seeds: Vec<u64>,
+    /// Whether what years change is simulated cause by cause besides.
+    pub causes: bool,
 }
 
 impl Default for PredictOptions {
     fn default() -> Self {
-        PredictOptions { daily: Bytes(5_000_000_000), seeds: vec![1] }
+        PredictOptions { daily: Bytes(5_000_000_000), seeds: vec![1], causes: true }
     }
 }
 
@@ -136,7 +138,8 @@ pub fn predict(
     let mut chains = Vec::new();
     for (index, change) in changes.iter().enumerate() {
         let ages = matches!(change, Change::Age(age) if *age > Nanos::ZERO);
-        let chain = ages.then(|| years::chain(index + 1, &mut situations)).transpose();
+        let chain =
+            (ages && options.causes).then(|| years::chain(index + 1, &mut situations)).transpose();
         let chain = chain.map_err(|error| PredictError::Change {
             change: change.to_string(),
             reason: error.into(),
