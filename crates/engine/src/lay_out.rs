@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use flashlag_device::{Device, DeviceError, Durability, Op, Request};
+use flashlag_device::{Completion, Device, DeviceError, Durability, Op, Request};
 use flashlag_schema::scenario;
 use flashlag_units::Bytes;
 use flashlag_workload::Payload;
@@ -45,15 +45,8 @@ impl FileSet {
         let mut offset = 0;
         while offset < self.span().0 && !stop.load(Ordering::Relaxed) {
             let length = STEP.min(self.span().0 - offset);
-            payload.fill(&mut device.buffer(0)[..length as usize], Bytes(offset), 0);
-            let write = Request {
-                slot: 0,
-                op: Op::Write,
-                offset: Bytes(offset),
-                length: Bytes(length),
-                durability: Durability::None,
-            };
-            run_one(&mut device, write, &mut completed)?;
+            let write = write_of(Bytes(offset), Bytes(length), Durability::None);
+            write_first(&mut device, payload, write, &mut completed)?;
             offset += length;
             on_progress(Bytes(offset));
         }
@@ -101,15 +94,8 @@ impl FileSet {
         let mut offset = Bytes::ZERO;
         while offset < self.span() && !stop.load(Ordering::Relaxed) {
             for device in &mut devices {
-                payload.fill(&mut device.buffer(0)[..FileSet::GRAIN.0 as usize], offset, 0);
-                let write = Request {
-                    slot: 0,
-                    op: Op::Write,
-                    offset,
-                    length: FileSet::GRAIN,
-                    durability: Durability::Flush,
-                };
-                run_one(device, write, &mut completed)?;
+                let write = write_of(offset, FileSet::GRAIN, Durability::Flush);
+                write_first(device, payload, write, &mut completed)?;
                 written = written.plus(FileSet::GRAIN);
             }
             offset = offset.plus(FileSet::GRAIN);
@@ -118,4 +104,19 @@ impl FileSet {
         beside.evict()?;
         Ok(written)
     }
+}
+
+fn write_of(offset: Bytes, length: Bytes, durability: Durability) -> Request {
+    Request { slot: 0, op: Op::Write, offset, length, durability }
+}
+
+/// Writes a range for the first time: stamped as generation 0.
+fn write_first<D: Device>(
+    device: &mut D,
+    payload: &Payload,
+    write: Request,
+    completed: &mut Vec<Completion>,
+) -> Result<(), DeviceError> {
+    payload.fill(&mut device.buffer(0)[..write.length.0 as usize], write.offset, 0);
+    run_one(device, write, completed)
 }

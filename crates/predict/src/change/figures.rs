@@ -268,10 +268,8 @@ fn seed_spread(all: &[&TestFigures]) -> Option<SeedSpread> {
     if all.len() < 2 {
         return None;
     }
-    let medians: Option<Vec<f64>> = all.iter().map(|test| test.p50_ns).collect();
     Some(SeedSpread {
         seeds: all.len(),
-        p50_ns: medians.and_then(|medians| Range::of(medians.into_iter())),
         per_second: Range::of(all.iter().map(|test| test.per_second))?,
         bytes_per_second: Range::of(all.iter().map(|test| test.bytes_per_second))?,
     })

@@ -37,8 +37,6 @@ impl Range {
 pub struct SeedSpread {
     /// Number of seeds.
     pub seeds: usize,
-    /// Median, in nanoseconds.
-    pub p50_ns: Option<Range>,
     /// Operations a second.
     pub per_second: Range,
     /// Bytes a second.

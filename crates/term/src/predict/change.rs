@@ -5,7 +5,7 @@ use flashlag_predict::change::{
 };
 use flashlag_units::Bytes;
 
-use super::spread::{p99, with_scatter};
+use super::spread::{self, megabytes, p99};
 use super::years::years;
 use super::{NONE, figures, item, list, number, page, row, time, warnings};
 use crate::line::Page;
@@ -156,14 +156,8 @@ fn summary(figures: &Figures) -> [String; 5] {
         durable.and_then(p99).unwrap_or_else(|| NONE.to_owned()),
         durable.map_or(NONE.to_owned(), megabytes),
         figures.sustained.as_ref().map_or(NONE.to_owned(), megabytes),
-        figures.saves().map_or(NONE.to_owned(), |test| {
-            with_scatter(test.per_second, test.seeds.map(|seeds| seeds.per_second), 1.0)
-        }),
+        figures.saves().map_or(NONE.to_owned(), spread::rate),
     ]
-}
-
-fn megabytes(test: &TestFigures) -> String {
-    with_scatter(test.bytes_per_second, test.seeds.map(|seeds| seeds.bytes_per_second), 1e6)
 }
 
 fn tests(page: &mut Page, before: &Figures, after: &Figures) {

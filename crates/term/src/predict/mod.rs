@@ -83,6 +83,7 @@ fn number(value: f64) -> String {
     format!("{value:.digits$}")
 }
 
+/// A time in nanoseconds, with its unit.
 fn time(nanos: f64) -> String {
     Nanos(nanos.max(0.0).round() as u64).to_string()
 }

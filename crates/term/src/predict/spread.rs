@@ -8,7 +8,7 @@ use super::{number, time};
 const SEEN: f64 = 0.01;
 
 /// The mean of seeds in a unit, and how far the farthest is from the mean: `0.58 ±3%`.
-pub(super) fn with_scatter(mean: f64, range: Option<Range>, unit: f64) -> String {
+fn with_scatter(mean: f64, range: Option<Range>, unit: f64) -> String {
     let figure = number(mean / unit);
     let farthest = range.map_or(0.0, |range| (range.high - mean).max(mean - range.low) / mean);
     if farthest.is_finite() && farthest >= SEEN {
@@ -22,13 +22,22 @@ pub(super) fn with_scatter(mean: f64, range: Option<Range>, unit: f64) -> String
 pub(super) fn p99(test: &TestFigures) -> Option<String> {
     let Some(Range { low, high }) = test.p99_range() else { return test.p99_ns.map(time) };
     let (low, high) = (time(low), time(high));
-    // One unit is enough: `3.3–133 ms`.
-    let number_and_unit =
-        |text: &str| text.split_once(' ').map(|(a, b)| (a.to_owned(), b.to_owned()));
-    Some(match (number_and_unit(&low), number_and_unit(&high)) {
-        (Some((number, one)), Some((_, other))) if one == other => format!("{number}–{high}"),
+    let unit_of_high = high.split_once(' ').map(|(_, unit)| unit);
+    Some(match low.split_once(' ') {
+        // One unit is enough: `3.3–133 ms`.
+        Some((number, unit)) if unit_of_high == Some(unit) => format!("{number}–{high}"),
         _ => format!("{low}–{high}"),
     })
+}
+
+/// Megabytes a second.
+pub(super) fn megabytes(test: &TestFigures) -> String {
+    with_scatter(test.bytes_per_second, test.seeds.map(|seeds| seeds.bytes_per_second), 1e6)
+}
+
+/// Operations a second.
+pub(super) fn rate(test: &TestFigures) -> String {
+    with_scatter(test.per_second, test.seeds.map(|seeds| seeds.per_second), 1.0)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use flashlag_predict::change::{Absence, Cause, Figures, TestFigures, Years};
 
-use super::spread::{p99, with_scatter};
+use super::spread::{megabytes, p99, rate};
 use super::{NONE, figures, item, row};
 use crate::line::Page;
 
@@ -40,16 +40,10 @@ pub(super) fn years(page: &mut Page, years: &Years) {
 fn cells(figures: &Figures, file: Option<&TestFigures>) -> [String; 5] {
     let or_none = |cell: Option<String>| cell.unwrap_or_else(|| NONE.to_owned());
     let durable = figures.durable();
-    let megabytes = |test: &TestFigures| {
-        let range = test.seeds.map(|seeds| seeds.bytes_per_second);
-        with_scatter(test.bytes_per_second, range, 1e6)
-    };
     [
         or_none(durable.map(megabytes)),
         or_none(durable.and_then(p99)),
-        or_none(figures.saves().map(|test| {
-            with_scatter(test.per_second, test.seeds.map(|seeds| seeds.per_second), 1.0)
-        })),
+        or_none(figures.saves().map(rate)),
         or_none(figures.reads().map(megabytes)),
         or_none(file.map(megabytes)),
     ]
