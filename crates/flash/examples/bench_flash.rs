@@ -2,6 +2,7 @@
 //!
 //! A device of 16 GiB in pages of 4 KiB, 256 a block, with 7 % more flash than that, greedy: write
 //! amplification 7.597 by the formula. `cargo run --release -p flashlag-flash --example bench_flash`
+//! (`-- steady`, `-- year`: that part alone)
 #![allow(clippy::print_stdout, reason = "a bench prints")]
 
 use std::error::Error;
@@ -131,6 +132,13 @@ fn year(meter: &ThreadWaitMeter) -> Result<(), Box<dyn Error>> {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let meter = ThreadWaitMeter::open()?;
-    steady_state(&meter)?;
-    year(&meter)
+    let only = std::env::args().nth(1);
+    let is_wanted = |part| only.as_deref().is_none_or(|only| only == part);
+    if is_wanted("steady") {
+        steady_state(&meter)?;
+    }
+    if is_wanted("year") {
+        year(&meter)?;
+    }
+    Ok(())
 }

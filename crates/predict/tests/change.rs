@@ -12,6 +12,7 @@ use flashlag_predict::change::{
     situation_of, sweep,
 };
 use flashlag_predict::{PredictError, Simulation, SimulationError, Simulator};
+use flashlag_schema::Reading;
 use flashlag_schema::published::Published;
 use flashlag_schema::scenario::{Repeats, Scenario, Step};
 use flashlag_schema::target::{Kind, MountSpec};
@@ -211,8 +212,8 @@ fn a_forecast_fits_a_terminal() {
     }
 }
 
-/// Simulates no more days, and rounds of writes, than are asked for, each like the first, but that each takes longer than the one before, by so much
-/// less from day to day that the last ones are alike.
+/// Simulates as many days, and rounds of writes, as are asked for, all alike but in their times: each takes
+/// longer than the one before, by less and less.
 struct Daily {
     inner: ClosedForm,
     /// By how much the first day is quicker than those far off.
@@ -254,6 +255,10 @@ impl Simulator for Daily {
                     phase
                 }));
                 counts[which] = part + 1;
+                // Filling took 2 % of the rated cycles, a day takes 0.1 %, a round of writes 1 %.
+                let days = counts[0] as f64;
+                let rounds = if last && which > 0 { counts[which] as f64 } else { 0.0 };
+                so_far.wear.life_percent = Reading::Value(2.0 + 0.1 * days + rounds);
                 if enough(&so_far, which, part + 1) {
                     break;
                 }
@@ -286,6 +291,17 @@ fn days_are_simulated_until_they_are_alike_and_the_rest_is_extrapolated() {
     let (drifting, _) = lived(0.5, "full=50%,age=60d");
     assert!((13..40).contains(&drifting.simulated), "{drifting:?}");
     assert!(drifting.changing.unwrap().abs() < 0.02, "{drifting:?}");
+}
+
+#[test]
+fn the_days_left_out_wear_as_simulated_days_do_and_neither_filling_nor_tests_count_as_daily() {
+    for (days, simulated) in [(60, 12), (11, 11), (1, 1)] {
+        let (lived, text) = lived(0.0, &format!("full=50%,age={days}d"));
+        assert_eq!((lived.simulated, lived.asked), (simulated, days));
+        let expected = (2.0 + 0.1 * days as f64) / 100.0;
+        assert!((lived.life_used.unwrap() - expected).abs() < 1e-9, "{lived:?}");
+        assert!(text.contains("of the rated cycles are used"), "{text}");
+    }
 }
 
 #[test]

@@ -199,18 +199,20 @@ impl Front {
             None => None,
             Some(slc) => slc.write(store, at, group, |part| self.units.is_whole(part))?,
         };
-        let (end, line) = match cached {
-            Some(end) => (end, None),
+        let is_cached = cached.is_some();
+        let end = match cached {
+            Some(end) => end,
             None => {
                 let end = self.program_main(store, at, group)?;
                 if let Some(slc) = &mut self.slc {
                     slc.passed_by();
                 }
-                (end, store.word_line())
+                end
             }
         };
         self.programmed = self.programmed.max(end);
         if let Some(ledger) = &mut self.ledger {
+            let line = if is_cached { None } else { store.word_line() };
             group.iter().for_each(|(unit, _)| ledger.program(*unit, end, line));
         }
         Ok(end)

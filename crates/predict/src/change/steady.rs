@@ -94,20 +94,18 @@ pub(super) fn live(
     };
     let simulated = counts.first().copied().unwrap_or_default();
     let left_out = asked.saturating_sub(simulated);
-    let used = run.wear.life_percent.value().map(|percent| percent / 100.0);
-    let life_used = used.map(|used| used * asked as f64 / simulated.max(1) as f64);
+    let wear_of_days = watch.days.wear();
     let mut lived = DaysOfUse {
         simulated: simulated as u64,
         asked: asked as u64,
         changing: watch.days.changing(),
         cycles: None,
-        life_used,
+        life_used: wear_of_days.map(|wear| wear.used + wear.daily * left_out as f64),
     };
     let wear = profile.model()?.wear;
     let rated = wear.endurance.filter(|_| left_out > 0 && wear.retries > 0.0);
-    repeats.cycles = rated.zip(used).map_or(0, |(rated, used)| {
-        let daily = used * f64::from(rated) / simulated.max(1) as f64;
-        (daily * left_out as f64).round() as u32
+    repeats.cycles = rated.zip(wear_of_days).map_or(0, |(rated, wear)| {
+        (wear.daily * f64::from(rated) * left_out as f64).round() as u32
     });
     if repeats.cycles > 0 {
         let mut again = Watch::of(&repeats.stretches, true);
@@ -203,20 +201,40 @@ struct Log {
     window: usize,
     is_of: fn(&Phase) -> bool,
     parts: Vec<Part>,
+    /// The share of the rated cycles used up at the end of each part, if the device has a rating.
+    used: Vec<Option<f64>>,
     /// Phases of the run that were looked at.
     phases: usize,
 }
 
+/// The wear of a device by the end of some parts of its use.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Wear {
+    /// The share of the rated cycles used up so far.
+    used: f64,
+    /// The share that a part used up: the mean of the last window, or of what parts there are.
+    daily: f64,
+}
+
 impl Log {
     fn new(window: usize, is_of: fn(&Phase) -> bool) -> Log {
-        Log { window, is_of, parts: Vec::new(), phases: 0 }
+        Log { window, is_of, parts: Vec::new(), used: Vec::new(), phases: 0 }
     }
 
     /// Adds the last part of a run.
     fn add(&mut self, run: &Run) {
         let new = run.phases.iter().skip(self.phases);
         self.parts.push(Part::of(new.filter(|phase| (self.is_of)(phase))));
+        self.used.push(run.wear.life_percent.value().map(|percent| percent / 100.0));
         self.phases = run.phases.len();
+    }
+
+    /// The wear by now. What filled the device before the first part counts as used, and not as daily.
+    fn wear(&self) -> Option<Wear> {
+        let used = (*self.used.last()?)?;
+        let parts = self.window.min(self.used.len() - 1);
+        let before = self.used[self.used.len() - 1 - parts]?;
+        Some(Wear { used, daily: (used - before) / parts.max(1) as f64 })
     }
 
     /// The last window but one, and the last.
