@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use flashlag_predict::{Simulation, SimulationError, Simulator};
 use flashlag_runner::{Event, Observer, Request, SimTarget, Target, builtin, sim};
 use flashlag_schema::profile::Profile;
-use flashlag_schema::scenario::Repeats;
+use flashlag_schema::scenario::{After, Stretch};
 use flashlag_schema::target::MountSpec;
 use flashlag_schema::{Run, RunStatus};
 use flashlag_term::{Counter, ProgressMode};
@@ -142,20 +142,19 @@ impl Simulator for Simulations {
     fn simulate_repeats(
         &self,
         simulation: &Simulation<'_>,
-        repeats: &Repeats,
-        enough: &mut dyn FnMut(&Run, usize, usize) -> bool,
+        stretches: &[Stretch],
+        follow: &mut dyn FnMut(&Run, usize, usize) -> After,
     ) -> Result<(Run, Vec<usize>), SimulationError> {
         let request = self.request(simulation);
-        let most: Vec<usize> =
-            repeats.stretches.iter().map(|stretch| stretch.begin.len()).collect();
+        let most: Vec<usize> = stretches.iter().map(|stretch| stretch.begin.len()).collect();
         // Both the observer and `after_part` write the progress line.
         let progress = RefCell::new(Progress::of(self));
         let mut after_part = |run: &Run, stretch: usize, done: usize| {
             progress.borrow_mut().part(done + 1, most.get(stretch).copied());
-            enough(run, stretch, done)
+            follow(run, stretch, done)
         };
         let done =
-            sim::simulate_repeats(&request, repeats, &mut Shared(&progress), &mut after_part);
+            sim::simulate_repeats(&request, stretches, &mut Shared(&progress), &mut after_part);
         self.ended();
         let (run, counts) = done.map_err(SimulationError::refused)?;
         Ok((ended(run)?, counts))

@@ -92,6 +92,11 @@ impl FlashDevice {
         self.flash.scatter()
     }
 
+    /// Adds program/erase cycles to every good block.
+    pub fn wear_out(&mut self, cycles: u32) {
+        self.flash.wear_out(cycles);
+    }
+
     /// Statistics of the flash.
     pub fn stats(&self) -> Stats {
         self.flash.stats()

@@ -125,6 +125,12 @@ impl Flash {
         self.ftl.scatter()
     }
 
+    /// Adds program/erase cycles to every good block, as if each had been erased and programmed that
+    /// many times more. Content and its layout stay as they are.
+    pub fn wear_out(&mut self, cycles: u32) {
+        self.ftl.wear_out(cycles);
+    }
+
     /// Prefetches the map entries of the next commands' addresses: a hint that only makes the
     /// simulation faster. A few dozen addresses at a time are best.
     pub fn expect(&self, offsets: &[Bytes]) {

@@ -82,6 +82,15 @@ impl Ftl {
         }
     }
 
+    /// Adds cycles to every good block.
+    pub(crate) fn wear_out(&mut self, cycles: u32) {
+        match self {
+            Ftl::Pages(store) => store.nand.age(cycles),
+            Ftl::Cached(cached) => cached.inner.nand.age(cycles),
+            Ftl::Logs(store) => store.dies.age(cycles),
+        }
+    }
+
     /// The page map, if the device has one.
     pub(crate) fn pages(&self) -> Option<&PageStore> {
         match self {

@@ -12,7 +12,7 @@ use flashlag_predict::change::{self, Figures, PredictOptions, Situation};
 use flashlag_predict::{Simulation, SimulationError, Simulator};
 use flashlag_schema::Run;
 use flashlag_schema::profile::Profile;
-use flashlag_schema::scenario::Repeats;
+use flashlag_schema::scenario::{After, Stretch};
 use flashlag_schema::target::MountSpec;
 use flashlag_units::Bytes;
 
@@ -37,14 +37,14 @@ impl Simulator for EveryDay {
     fn simulate_repeats(
         &self,
         simulation: &Simulation<'_>,
-        repeats: &Repeats,
-        enough: &mut dyn FnMut(&Run, usize, usize) -> bool,
+        stretches: &[Stretch],
+        follow: &mut dyn FnMut(&Run, usize, usize) -> After,
     ) -> Result<(Run, Vec<usize>), SimulationError> {
         let mut all_days = |run: &Run, stretch: usize, count: usize| {
-            let is_enough = enough(run, stretch, count);
-            stretch > 0 && is_enough
+            let after = follow(run, stretch, count);
+            if stretch == 0 { After::Next } else { after }
         };
-        SIMULATED.simulate_repeats(simulation, repeats, &mut all_days)
+        SIMULATED.simulate_repeats(simulation, stretches, &mut all_days)
     }
 }
 

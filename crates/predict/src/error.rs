@@ -41,9 +41,6 @@ pub enum SimulationError {
         /// The simulator's message.
         reason: String,
     },
-    /// A simulator that cannot begin with worn blocks: [`flashlag_schema::scenario::Days::cycles`].
-    #[error("this simulator cannot begin with worn blocks")]
-    NoCycles,
     /// An invalid device.
     #[error(transparent)]
     Model(#[from] ModelError),

@@ -18,7 +18,7 @@ mod parallel;
 
 use flashlag_schema::Run;
 use flashlag_schema::profile::Profile;
-use flashlag_schema::scenario::{Repeats, Scenario};
+use flashlag_schema::scenario::{After, Scenario, Stretch};
 use flashlag_schema::target::MountSpec;
 use flashlag_units::Bytes;
 
@@ -66,24 +66,21 @@ pub trait Simulator: Sync {
         Ok(profile.model()?.map.capacity.0)
     }
 
-    /// One run of a scenario with stretches of equal parts. After each part `enough` is called with the
-    /// run so far, the stretch's index and its number of parts; once it returns true, the other
-    /// parts of the stretch are left out. Returns the run and the number of parts of each stretch. The
-    /// default simulates every part, and begins no stretch with scattered content.
+    /// One run of a scenario with stretches of equal parts, in the order of their steps. After each part
+    /// `follow` is called with the run so far, the stretch's index and its number of parts, and says
+    /// what comes next. Returns the run and the number of parts of each stretch. The default
+    /// simulates every part, asks nothing, and begins no stretch with scattered content.
     ///
     /// # Errors
-    /// As [`Simulator::simulate`]; also where the device cannot begin with worn blocks.
+    /// As [`Simulator::simulate`].
     fn simulate_repeats(
         &self,
         simulation: &Simulation<'_>,
-        repeats: &Repeats,
-        enough: &mut dyn FnMut(&Run, usize, usize) -> bool,
+        stretches: &[Stretch],
+        follow: &mut dyn FnMut(&Run, usize, usize) -> After,
     ) -> Result<(Run, Vec<usize>), SimulationError> {
-        let _ = enough;
-        if repeats.cycles > 0 {
-            return Err(SimulationError::NoCycles);
-        }
-        let counts = repeats.stretches.iter().map(|stretch| stretch.begin.len()).collect();
+        let _ = follow;
+        let counts = stretches.iter().map(|stretch| stretch.begin.len()).collect();
         Ok((self.simulate(simulation)?, counts))
     }
 }

@@ -6,15 +6,15 @@ mod common;
 
 use std::sync::Mutex;
 
+use common::daily::Daily;
 use common::{ClosedForm, lifecycle, profile};
 use flashlag_predict::change::{
     Change, DaysOfUse, Forecast, PredictOptions, Situation, parse, parse_levels, predict,
     situation_of, sweep,
 };
 use flashlag_predict::{PredictError, Simulation, SimulationError, Simulator};
-use flashlag_schema::Reading;
 use flashlag_schema::published::Published;
-use flashlag_schema::scenario::{Repeats, Scenario, Step};
+use flashlag_schema::scenario::{Scenario, Step};
 use flashlag_schema::target::{Kind, MountSpec};
 use flashlag_term::{Style, predict as draw};
 
@@ -212,69 +212,8 @@ fn a_forecast_fits_a_terminal() {
     }
 }
 
-/// Simulates as many days, and rounds of writes, as are asked for, all alike but in their times: each takes
-/// longer than the one before, by less and less.
-struct Daily {
-    inner: ClosedForm,
-    /// By how much the first day is quicker than those far off.
-    quicker: f64,
-    /// What is left of that from part to part.
-    nearer: f64,
-}
-
-impl Simulator for Daily {
-    fn simulate(
-        &self,
-        simulation: &Simulation<'_>,
-    ) -> Result<flashlag_schema::Run, SimulationError> {
-        self.inner.simulate(simulation)
-    }
-
-    fn simulate_repeats(
-        &self,
-        simulation: &Simulation<'_>,
-        repeats: &Repeats,
-        enough: &mut dyn FnMut(&flashlag_schema::Run, usize, usize) -> bool,
-    ) -> Result<(flashlag_schema::Run, Vec<usize>), SimulationError> {
-        let whole = self.simulate(simulation)?;
-        let mut so_far = flashlag_schema::Run { phases: Vec::new(), ..whole.clone() };
-        let mut counts = Vec::new();
-        for (which, stretch) in repeats.stretches.iter().enumerate() {
-            let last = which + 1 == repeats.stretches.len();
-            let name = if last { "settle" } else { "day_" };
-            let phases: Vec<_> =
-                whole.phases.iter().filter(|phase| phase.name.starts_with(name)).collect();
-            let phases = &phases[..phases.len() / stretch.begin.len()];
-            let mut parts = 0..stretch.begin.len();
-            counts.push(0);
-            for part in parts.by_ref() {
-                let factor = 1.0 - self.quicker * self.nearer.powi(part as i32);
-                so_far.phases.extend(phases.iter().map(|phase| {
-                    let mut phase = flashlag_schema::Phase::clone(phase);
-                    phase.elapsed_ns.0 = (phase.elapsed_ns.0 as f64 * factor) as u64;
-                    phase
-                }));
-                counts[which] = part + 1;
-                // Filling took 2 % of the rated cycles, a day takes 0.1 %, a round of writes 1 %.
-                let days = counts[0] as f64;
-                let rounds = if last && which > 0 { counts[which] as f64 } else { 0.0 };
-                so_far.wear.life_percent = Reading::Value(2.0 + 0.1 * days + rounds);
-                if enough(&so_far, which, part + 1) {
-                    break;
-                }
-            }
-        }
-        let prepares = ["settle", "day_", "lay_out"];
-        let measured = |phase: &&flashlag_schema::Phase| {
-            !prepares.iter().any(|name| phase.name.starts_with(name))
-        };
-        so_far.phases.extend(whole.phases.iter().filter(measured).cloned());
-        Ok((so_far, counts))
-    }
-}
-
 fn lived(quicker: f64, change: &str) -> (DaysOfUse, String) {
-    let simulator = Daily { inner: ClosedForm::default(), quicker, nearer: 0.8 };
+    let simulator = Daily { quicker, ..Daily::default() };
     let changes = parse(change).unwrap();
     let options = PredictOptions::default();
     let forecast = predict(&start("ext4"), &changes, &[], &simulator, &options).unwrap();
@@ -319,7 +258,7 @@ fn days_that_never_become_alike_are_all_simulated() {
 #[test]
 fn writes_over_what_is_stored_go_on_until_figures_are_steady_and_the_forecast_says_so() {
     let settled = |quicker: f64, nearer: f64| {
-        let simulator = Daily { inner: ClosedForm::default(), quicker, nearer };
+        let simulator = Daily { quicker, nearer, ..Daily::default() };
         let changes = parse("full=90%").unwrap();
         let options = PredictOptions::default();
         let forecast = predict(&start("ext4"), &changes, &[], &simulator, &options).unwrap();

@@ -5,15 +5,17 @@
 mod common;
 
 use std::sync::Mutex;
+use std::sync::atomic::Ordering;
 
+use common::daily::Daily;
 use common::{ClosedForm, profile};
 use flashlag_predict::change::{
     Absence, Cause, Forecast, PredictOptions, Range, Situation, parse, predict,
 };
 use flashlag_predict::{Simulation, SimulationError, Simulator};
 use flashlag_schema::profile::Profile;
-use flashlag_schema::scenario::{Io, Repeats, Scenario, Step, Stretch, Test};
-use flashlag_schema::{Reading, Run, RunStatus};
+use flashlag_schema::scenario::{After, Io, Scenario, Step, Stretch, Test};
+use flashlag_schema::{Run, RunStatus};
 use flashlag_term::{Style, predict as draw};
 
 /// Keeps what it is asked to simulate, in order: one simulation at a time.
@@ -43,40 +45,10 @@ fn forecast(profile: &Profile, changes: &str) -> (Forecast, Vec<Scenario>) {
     (forecast, listener.heard.into_inner().unwrap())
 }
 
-/// Days that are all alike and take 0.1 % of the rated cycles each; a device with cycles behind it takes
-/// twice as long.
-struct Wearing(ClosedForm);
-
-impl Simulator for Wearing {
-    fn simulate(&self, simulation: &Simulation<'_>) -> Result<Run, SimulationError> {
-        self.0.simulate(simulation)
-    }
-
-    fn simulate_repeats(
-        &self,
-        simulation: &Simulation<'_>,
-        repeats: &Repeats,
-        enough: &mut dyn FnMut(&Run, usize, usize) -> bool,
-    ) -> Result<(Run, Vec<usize>), SimulationError> {
-        let mut run = self.simulate(simulation)?;
-        for phase in &mut run.phases {
-            phase.ops_per_sec /= if repeats.cycles > 0 { 2.0 } else { 1.0 };
-        }
-        let simulated = |stretch: &Stretch| {
-            let most = stretch.begin.len();
-            (1..=most).find(|count| *count == most || *count >= 13).unwrap_or(most)
-        };
-        let counts: Vec<usize> = repeats.stretches.iter().map(simulated).collect();
-        for (which, count) in counts.iter().enumerate() {
-            for part in 1..=*count {
-                if which == 0 {
-                    run.wear.life_percent = Reading::Value(2.0 + 0.1 * part as f64);
-                }
-                enough(&run, which, part);
-            }
-        }
-        Ok((run, counts))
-    }
+/// Days that take a share of the rated cycles each, in percent; a device that gets the cycles of the days
+/// left out takes twice as long.
+fn lives(wear: f64) -> Daily {
+    Daily { wear, worn: 2.0, ..Daily::default() }
 }
 
 fn wearing() -> Profile {
@@ -126,8 +98,8 @@ fn each_cause_is_a_simulation_with_all_before_it_and_that_cause_besides() {
 }
 
 #[test]
-fn wear_is_what_a_second_simulation_with_the_cycles_of_the_days_left_out_takes_longer() {
-    let simulator = Wearing(ClosedForm::default());
+fn wear_is_what_takes_longer_than_a_second_simulation_without_the_cycles_of_the_days_left_out() {
+    let simulator = lives(0.1);
     let changes = parse("full=50%,age=60d").unwrap();
     let start = Situation::new(&wearing(), "ext4").unwrap();
     let forecast = predict(&start, &changes, &[], &simulator, &PredictOptions::default()).unwrap();
@@ -140,6 +112,62 @@ fn wear_is_what_a_second_simulation_with_the_cycles_of_the_days_left_out_takes_l
     let lived = forecast.after().lived.as_ref().unwrap();
     // 3 of 3000 cycles on each day that was left out.
     assert_eq!(lived.cycles, Some(3 * (60 - lived.simulated as u32)), "{lived:?}");
+    assert_eq!(
+        simulator.simulations.load(Ordering::Relaxed),
+        3,
+        "full, aged, and that without wear"
+    );
+}
+
+#[test]
+fn wear_that_nobody_would_notice_is_not_simulated_apart() {
+    // 60 days take 0.6 % of the life: three retries at its end make reads 0.05 % longer by then.
+    let simulator = lives(0.01);
+    let changes = parse("full=50%,age=60d").unwrap();
+    let start = Situation::new(&wearing(), "ext4").unwrap();
+    let forecast = predict(&start, &changes, &[], &simulator, &PredictOptions::default()).unwrap();
+    assert_eq!(simulator.simulations.load(Ordering::Relaxed), 2, "full, and aged");
+    let years = forecast.steps[1].years.as_ref().unwrap();
+    let tests = |index: usize| years.causes[index].figures.as_ref().unwrap().tests.clone();
+    assert_eq!(tests(4), forecast.after().tests);
+    assert_eq!(tests(3), tests(4));
+    assert_eq!(forecast.after().lived.as_ref().unwrap().cycles, Some(14), "of 47 days");
+}
+
+/// A device that is worn out by the days that were left out.
+struct WornOut(Daily);
+
+impl Simulator for WornOut {
+    fn simulate(&self, simulation: &Simulation<'_>) -> Result<Run, SimulationError> {
+        self.0.simulate(simulation)
+    }
+
+    fn simulate_repeats(
+        &self,
+        simulation: &Simulation<'_>,
+        stretches: &[Stretch],
+        follow: &mut dyn FnMut(&Run, usize, usize) -> After,
+    ) -> Result<(Run, Vec<usize>), SimulationError> {
+        let mut worn = 0;
+        let lived = self.0.simulate_repeats(simulation, stretches, &mut |run, which, count| {
+            let after = follow(run, which, count);
+            if let After::End { cycles } = after {
+                worn += cycles;
+            }
+            after
+        });
+        if worn > 0 { Err(SimulationError::refused("no good blocks are left")) } else { lived }
+    }
+}
+
+#[test]
+fn a_device_that_those_days_wear_out_is_forecast_without_their_wear() {
+    let simulator = WornOut(lives(3.0));
+    let start = Situation::new(&wearing(), "ext4").unwrap();
+    let changes = parse("full=50%,age=60d").unwrap();
+    let forecast = predict(&start, &changes, &[], &simulator, &PredictOptions::default()).unwrap();
+    let lived = forecast.after().lived.clone().unwrap();
+    assert!(lived.cycles.is_none() && lived.life_used.unwrap() > 1.0, "{lived:?}");
 }
 
 #[test]

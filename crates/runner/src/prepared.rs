@@ -43,7 +43,7 @@ pub fn prepare(request: Request) -> Result<Prepared, RunError> {
             let (work, first_task, cost) = real::prepare(request, on)?;
             Kind::Directory { work: Box::new(work), first_task, cost: Box::new(cost) }
         }
-        Target::Simulated(target) => Kind::Simulated(Box::new(sim::prepare(request, &target, 0)?)),
+        Target::Simulated(target) => Kind::Simulated(Box::new(sim::prepare(request, &target)?)),
         Target::Lab(target) => {
             target.check_host()?;
             Kind::Lab { request: Box::new(request), target: Box::new(target) }

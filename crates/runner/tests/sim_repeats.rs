@@ -9,12 +9,14 @@ use flashlag_runner::sim::{builtin_profile, simulate_repeats};
 use flashlag_runner::{Request, RunFile, run};
 use flashlag_schema::Run;
 use flashlag_schema::profile::Profile;
-use flashlag_schema::scenario::{Repeats, Stretch};
+use flashlag_schema::scenario::{After, Stretch};
 use flashlag_schema::target::{Kind, MountSpec};
 use sim_support::{Silent, request, small};
 
+const END: After = After::End { cycles: 0 };
+
 /// Four days, which begin with the steps 0, 3, 6 and 9, and what follows them.
-fn life() -> (String, Repeats) {
+fn life() -> (String, [Stretch; 1]) {
     let mut text = "name = \"days\"\nabout = \"\"\n\
          [[io]]\nname = \"w\"\noperation = \"write\"\npattern = \"random\"\nblock = \"4KiB\"\n\
          span = \"64MiB\"\nbytes = \"4MiB\"\n"
@@ -27,13 +29,15 @@ fn life() -> (String, Repeats) {
     }
     text.push_str("[[step]]\nmeasure = [\"w\"]\nstate = \"new\"\n");
     let days = Stretch { begin: vec![0, 3, 6, 9], end: 12, scatter: false };
-    (text, Repeats { stretches: vec![days], cycles: 0 })
+    (text, [days])
 }
 
-fn lived(days: &Repeats, until: usize) -> (Run, usize) {
+fn lived(days: &[Stretch], until: usize) -> (Run, usize) {
     let asked = request(&life().0, small("ext4", "512MiB"), 1);
-    let mut enough = |_: &Run, _: usize, lived: usize| lived == until;
-    let (run, counts) = simulate_repeats(&asked, days, &mut Silent, &mut enough).unwrap();
+    let mut follow = |_: &Run, _: usize, lived: usize| {
+        if lived == until { After::End { cycles: 0 } } else { After::Next }
+    };
+    let (run, counts) = simulate_repeats(&asked, days, &mut Silent, &mut follow).unwrap();
     (run, counts[0])
 }
 
@@ -66,28 +70,35 @@ fn a_life_that_is_simulated_is_not_stored() {
         output: Some(Arc::new(RunFile::new(&output, false).unwrap())),
         ..request(&text, small("ext4", "512MiB"), 1)
     };
-    let (run, _) = simulate_repeats(&asked, &days, &mut Silent, &mut |_, _, _| true).unwrap();
+    let (run, _) = simulate_repeats(&asked, &days, &mut Silent, &mut |_, _, _| END).unwrap();
     assert_eq!(run.phases.len(), 3);
     assert!(!output.exists());
 }
 
 #[test]
-fn cycles_that_are_behind_a_device_count_as_its_life() {
+fn cycles_of_the_parts_left_out_count_as_life_of_a_map_of_pages_and_of_log_blocks() {
     let (text, days) = life();
-    let profile = Profile::parse(builtin_profile("nexus7-2012").unwrap()).unwrap();
-    let target = flashlag_runner::sim::SimTarget {
-        text: "sim:worn+ext4".to_owned(),
-        profile,
-        mount: MountSpec::parse(Kind::Sim, "ext4").unwrap(),
-    };
-    let used = |cycles: u32| {
-        let days = Repeats { cycles, ..days.clone() };
-        let asked = request(&text, target.clone(), 1);
-        let (run, _) = simulate_repeats(&asked, &days, &mut Silent, &mut |_, _, _| true).unwrap();
-        *run.wear.life_percent.value().unwrap()
-    };
-    // Of 3000 rated ones.
-    assert!((used(300) - used(0) - 10.0).abs() < 0.1, "{} {}", used(300), used(0));
+    // The card with a rating, as it has none of its own.
+    let rated = "[wear]\nendurance = { value = 3000, source = \"assumed\" }\n";
+    let card = builtin_profile("sd-c10").unwrap().to_owned();
+    let card = if card.contains("\n[wear]\n") { card } else { card + "\n" + rated };
+    for text_of in [builtin_profile("nexus7-2012").unwrap().to_owned(), card] {
+        let profile = Profile::parse(&text_of).unwrap();
+        let rated = f64::from(profile.model().unwrap().wear.endurance.unwrap());
+        let target = flashlag_runner::sim::SimTarget {
+            text: "sim:worn+ext4".to_owned(),
+            profile,
+            mount: MountSpec::parse(Kind::Sim, "ext4").unwrap(),
+        };
+        let used = |cycles: u32| {
+            let asked = request(&text, target.clone(), 1);
+            let mut follow = |_: &Run, _: usize, _: usize| After::End { cycles };
+            let (run, _) = simulate_repeats(&asked, &days, &mut Silent, &mut follow).unwrap();
+            *run.wear.life_percent.value().unwrap()
+        };
+        let (worn, new) = (used(300), used(0));
+        assert!((worn - new - 100.0 * 300.0 / rated).abs() < 0.1, "{worn} {new}");
+    }
 }
 
 /// A file of 7/8 of a device, and rounds of random writes to it that never end early.
@@ -103,11 +114,10 @@ fn a_stretch_that_begins_scattered_costs_from_the_start_what_it_costs_in_the_end
     }
     let amplification = |scatter: bool| -> Vec<f64> {
         let stretch = Stretch { begin: (1..rounds).collect(), end: rounds, scatter };
-        let repeats = Repeats { stretches: vec![stretch], cycles: 0 };
         let target = flashlag_runner::sim::SimTarget::parse("nexus5-2013+raw,size=512MiB").unwrap();
         let asked = request(&text, target, 1);
         let (run, counts) =
-            simulate_repeats(&asked, &repeats, &mut Silent, &mut |_, _, _| false).unwrap();
+            simulate_repeats(&asked, &[stretch], &mut Silent, &mut |_, _, _| After::Next).unwrap();
         assert_eq!(counts, [rounds - 1]);
         let written = |phase: &flashlag_schema::Phase| {
             let ledger = &phase.ledger;

@@ -233,7 +233,7 @@ impl Nand {
         self.wear.cycles(row, Die(0))
     }
 
-    /// Sets the cycles of all rows that are not bad.
+    /// Adds cycles to all rows that are not bad.
     pub(crate) fn age(&mut self, cycles: u32) {
         self.wear.age(cycles);
     }

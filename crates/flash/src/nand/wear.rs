@@ -59,13 +59,15 @@ impl Wear {
         self.erases += 1;
     }
 
+    /// Adds cycles to all rows that are not bad.
     pub(super) fn age(&mut self, cycles: u32) {
-        self.cycles.fill(cycles);
-        for row in &self.bad {
-            let first = row.index() * self.dies as usize;
-            self.cycles[first..first + self.dies as usize].fill(0);
+        let mut bad = self.bad.iter().peekable();
+        for (row, of_row) in (0..).map(Block).zip(self.cycles.chunks_mut(self.dies as usize)) {
+            if bad.next_if_eq(&&row).is_none() {
+                of_row.iter_mut().for_each(|count| *count = count.saturating_add(cycles));
+            }
         }
-        self.erases = u64::from(cycles) * self.good();
+        self.erases += u64::from(cycles) * self.good();
     }
 
     /// Number of good blocks, each of all planes.

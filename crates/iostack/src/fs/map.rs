@@ -66,6 +66,22 @@ pub(super) fn is_mapped(map: &[Block], page: u64) -> bool {
     map.get(page as usize).is_some_and(|block| *block != HOLE)
 }
 
+/// Number of pages without a block among those from `first` to before `end`.
+pub(super) fn holes(map: &[Block], first: u64, end: u64) -> u64 {
+    (end - first) - pages_of(map, first, end).filter(|block| **block != HOLE).count() as u64
+}
+
+/// Number of pages with a block from `first` on, up to the first hole or `end`.
+pub(super) fn mapped_run(map: &[Block], first: u64, end: u64) -> u64 {
+    pages_of(map, first, end).take_while(|block| **block != HOLE).count() as u64
+}
+
+/// The entries of pages; none of those behind the map's end.
+fn pages_of(map: &[Block], first: u64, end: u64) -> std::slice::Iter<'_, Block> {
+    let length = map.len() as u64;
+    map[first.min(length) as usize..end.min(length) as usize].iter()
+}
+
 /// Ranges of the device with a range of a file; holes are left out. `begins` gives the offset of a
 /// block.
 pub(super) fn locate(

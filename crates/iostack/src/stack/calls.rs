@@ -187,9 +187,11 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         } else {
             Plan::new()
         };
-        let fresh = (first..end).filter(|page| self.fs.takes_room(file, *page)).count() as u64;
-        if self.cache.promised_pages() > 0 && !self.has_room(fresh) {
-            return Err(self.no_room("write", file));
+        if self.cache.promised_pages() > 0 {
+            let fresh = (first..end).filter(|page| self.fs.takes_room(file, *page)).count() as u64;
+            if !self.has_room(fresh) {
+                return Err(self.no_room("write", file));
+            }
         }
         self.cache.invalidate(file, first, end);
         let now = self.now();

@@ -3,7 +3,7 @@
 use flashlag_predict::{Simulation, SimulationError, Simulator};
 use flashlag_runner::{Event, Observer, Request, SimTarget, Target, run, sim};
 use flashlag_schema::profile::Profile;
-use flashlag_schema::scenario::Repeats;
+use flashlag_schema::scenario::{After, Stretch};
 use flashlag_schema::target::MountSpec;
 use flashlag_schema::{Run, RunStatus};
 use flashlag_units::Bytes;
@@ -49,10 +49,10 @@ impl Simulator for Simulated {
     fn simulate_repeats(
         &self,
         simulation: &Simulation<'_>,
-        repeats: &Repeats,
-        enough: &mut dyn FnMut(&Run, usize, usize) -> bool,
+        stretches: &[Stretch],
+        follow: &mut dyn FnMut(&Run, usize, usize) -> After,
     ) -> Result<(Run, Vec<usize>), SimulationError> {
-        let done = sim::simulate_repeats(&request(simulation), repeats, &mut Silent, enough);
+        let done = sim::simulate_repeats(&request(simulation), stretches, &mut Silent, follow);
         let (run, counts) = done.map_err(SimulationError::refused)?;
         Ok((ended(run)?, counts))
     }

@@ -6,7 +6,7 @@ use super::plan::{READ_FILE, READ_GROWN};
 use super::scenario::{LEAVE, SETTLE, scenario};
 use super::situation::Situation;
 use super::spread::{Range, SeedSpread, latency_range};
-use super::steady::{self, DaysOfUse, Settling, Use};
+use super::steady::{self, DaysOfUse, Settling, Unworn, Use};
 use crate::{PredictError, Simulation, SimulationError, Simulator, parallel};
 
 /// The main test of a forecast: durable writes of 4 KiB.
@@ -37,7 +37,7 @@ pub struct Figures {
     /// The share of the rated cycles used up by then, if the device has a rating.
     pub life_used: Option<f64>,
     /// The tests of the same device without the wear of the days that were left out; empty if none were,
-    /// or if that wear changes nothing or can't be simulated.
+    /// if that wear changes nothing, or without [`PredictOptions::causes`].
     pub unworn: Vec<TestFigures>,
 }
 
@@ -142,7 +142,7 @@ pub(super) fn measure(
     let jobs: Vec<(&Named, u64)> =
         situations.iter().flat_map(|one| seeds.iter().map(move |&seed| (one, seed))).collect();
     let measured = parallel::try_map(simulator.threads(), &jobs, |((situation, what), seed)| {
-        with_seed(situation, *seed, simulator)
+        with_seed(situation, (*seed, options.causes), simulator)
             .map_err(|reason| PredictError::Simulation { what: what.clone(), reason })
     })?;
     Ok(measured.chunks(seeds.len().max(1)).map(figures).collect())
@@ -150,13 +150,13 @@ pub(super) fn measure(
 
 fn with_seed(
     situation: &Situation,
-    seed: u64,
+    (seed, causes): (u64, bool),
     simulator: &dyn Simulator,
 ) -> Result<Measured, SimulationError> {
     let room = simulator.room(&situation.profile, &situation.mount)?;
     let scenario = scenario(situation, room)?;
     let (run, used) = if situation.plan.settles() {
-        steady::live(situation, &scenario, seed, simulator)?
+        steady::live(situation, &scenario, (seed, causes), simulator)?
     } else {
         let simulation = Simulation {
             profile: &situation.profile,
@@ -177,7 +177,11 @@ fn with_seed(
         return Err(SimulationError::NoDurableWrites);
     }
     let tests = |run: &Run| TESTS.iter().map(|name| last_phase(name, run)).collect();
-    let unworn = used.unworn.as_ref().map(tests).unwrap_or_default();
+    let unworn = match &used.unworn {
+        None => Vec::new(),
+        Some(Unworn::Alike) => tests(&run),
+        Some(Unworn::Run(unworn)) => tests(unworn),
+    };
     Ok(Measured { tests: tests(&run), unworn, sustained: sustained(&run), used })
 }
 

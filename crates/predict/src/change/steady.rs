@@ -1,7 +1,7 @@
 //! Use before the tests: days of months, then writes over all that is stored; both are simulated until
 //! they no longer change.
 
-use flashlag_schema::scenario::{Repeats, Scenario, Stretch};
+use flashlag_schema::scenario::{After, Scenario, Stretch};
 use flashlag_schema::{Phase, Run};
 use flashlag_units::Bytes;
 
@@ -29,17 +29,26 @@ pub struct DaysOfUse {
     /// The relative change of the time of writes, or of the bytes the flash programmed, from the last
     /// window but one to the last, whichever changed more; `None` for fewer days.
     pub changing: Option<f64>,
-    /// Program/erase cycles added to each block for the days that were left out; `None` if the device
-    /// can't begin worn, or wear changes nothing.
+    /// Program/erase cycles added to each block for the days that were left out; `None` if none were, or
+    /// if wear changes nothing or wears blocks out.
     pub cycles: Option<u32>,
     /// The share of the rated cycles used up at the end of all days.
     pub life_used: Option<f64>,
+    /// The share of the rated cycles used up at the end of the simulated days.
+    pub life_simulated: Option<f64>,
 }
 
 impl DaysOfUse {
     /// Whether days were left out.
     pub fn extrapolated(&self) -> bool {
         self.simulated < self.asked
+    }
+
+    /// By what share the wear of the days that were left out makes reads longer: retries grow with the
+    /// square of the cycles, up to `retries` at the end of the rated ones.
+    fn slower(&self, retries: f64) -> f64 {
+        let at = |used: Option<f64>| used.unwrap_or_default().min(1.0).powi(2);
+        retries * (at(self.life_used) - at(self.life_simulated))
     }
 }
 
@@ -60,69 +69,125 @@ pub struct Settling {
 pub(super) struct Use {
     pub days: Option<DaysOfUse>,
     pub settling: Option<Settling>,
-    /// The same tests on the device without the wear of the days that were left out; `None` if none
-    /// were, or if that wear changes nothing or can't be simulated.
-    pub unworn: Option<Run>,
+    /// The tests without the wear of the days that were left out; `None` if none were, if that wear
+    /// changes nothing, or if nobody asks for it.
+    pub unworn: Option<Unworn>,
 }
 
-/// Simulates a plan's use until it no longer changes, then the tests. If wear changes the device, it
-/// is simulated again with the wear of the days that were left out.
+/// The tests of a device without the wear of the days that were left out.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Unworn {
+    /// Those of the worn device: its reads take longer by less than [`UNNOTICED`].
+    Alike,
+    /// Those of a simulation of its own.
+    Run(Box<Run>),
+}
+
+/// Wear that makes reads longer by a smaller share is not simulated apart: a thousandth of the time of
+/// one part of a request is below what seeds scatter by.
+const UNNOTICED: f64 = 0.001;
+
+/// Simulates a plan's use until it no longer changes, then the tests on blocks that have the wear of
+/// the days that were left out. With `causes`, the tests without that wear are simulated besides.
 ///
 /// # Errors
 /// As the simulator's.
 pub(super) fn live(
     situation: &Situation,
     scenario: &Scenario,
-    seed: u64,
+    (seed, causes): (u64, bool),
     simulator: &dyn Simulator,
 ) -> Result<(Run, Use), SimulationError> {
     let profile = &situation.profile;
-    let mount = &situation.mount;
-    let simulation = Simulation { profile, mount, scenario, seed, leave: Some(LEAVE) };
     let (days, rounds) = stretches(&situation.plan, scenario);
-    let mut repeats = Repeats { stretches: Vec::new(), cycles: 0 };
-    let asked = days.as_ref().map(|days| days.begin.len());
-    repeats.stretches.extend(days.into_iter().chain(rounds));
-    let mut watch = Watch::of(&repeats.stretches, asked.is_some());
-    let (run, counts) =
-        simulator.simulate_repeats(&simulation, &repeats, &mut |run, which, _| {
-            watch.enough(run, which)
-        })?;
-    let Some(asked) = asked else {
-        let settling = watch.settling(&run);
-        return Ok((run, Use { settling, ..Use::default() }));
-    };
-    let simulated = counts.first().copied().unwrap_or_default();
-    let left_out = asked.saturating_sub(simulated);
-    let wear_of_days = watch.days.wear();
-    let mut lived = DaysOfUse {
-        simulated: simulated as u64,
-        asked: asked as u64,
-        changing: watch.days.changing(),
-        cycles: None,
-        life_used: wear_of_days.map(|wear| wear.used + wear.daily * left_out as f64),
-    };
     let wear = profile.model()?.wear;
-    let rated = wear.endurance.filter(|_| left_out > 0 && wear.retries > 0.0);
-    repeats.cycles = rated.zip(wear_of_days).map_or(0, |(rated, wear)| {
-        (wear.daily * f64::from(rated) * left_out as f64).round() as u32
-    });
-    if repeats.cycles > 0 {
-        let mut again = Watch::of(&repeats.stretches, true);
-        let mut as_many = |run: &Run, which: usize, count: usize| {
-            let enough = again.enough(run, which);
-            if which == 0 { count >= simulated } else { enough }
-        };
-        // A map that can't begin worn: the first simulation stands, and `cycles` is `None`.
-        if let Ok((worn, _)) = simulator.simulate_repeats(&simulation, &repeats, &mut as_many) {
-            lived.cycles = Some(repeats.cycles);
-            lived.changing = again.days.changing();
-            let settling = again.settling(&worn);
-            return Ok((worn, Use { days: Some(lived), settling, unworn: Some(run) }));
+    let asked = days.as_ref().map(|days| days.begin.len());
+    let mount = &situation.mount;
+    let life = Life {
+        simulation: Simulation { profile, mount, scenario, seed, leave: Some(LEAVE) },
+        stretches: days.into_iter().chain(rounds).collect(),
+        asked,
+        rated: wear.endurance.filter(|_| wear.retries > 0.0),
+    };
+    let (run, mut used) = match life.simulate(simulator, None, true) {
+        // Blocks that are worn out by then: the device without the wear of those days stands.
+        Err(SimulationError::Refused { .. }) if life.rated.is_some() && asked.is_some() => {
+            life.simulate(simulator, None, false)?
         }
+        simulated => simulated?,
+    };
+    let worn = used.days.as_ref().filter(|lived| causes && lived.cycles.is_some());
+    if let Some(lived) = worn {
+        used.unworn = Some(if lived.slower(wear.retries) < UNNOTICED {
+            Unworn::Alike
+        } else {
+            let days = Some(lived.simulated as usize);
+            Unworn::Run(Box::new(life.simulate(simulator, days, false)?.0))
+        });
     }
-    let settling = watch.settling(&run);
-    Ok((run, Use { days: Some(lived), settling, unworn: None }))
+    Ok((run, used))
+}
+
+/// A plan's use and its tests.
+struct Life<'a> {
+    simulation: Simulation<'a>,
+    stretches: Vec<Stretch>,
+    /// Number of requested days; `None` of a device that is not aged.
+    asked: Option<usize>,
+    /// Rated cycles, if wear changes the device.
+    rated: Option<u32>,
+}
+
+impl Life<'_> {
+    /// Simulates `days` days, by default until they are alike. With `wears`, blocks then get the cycles
+    /// of the days that were left out.
+    fn simulate(
+        &self,
+        simulator: &dyn Simulator,
+        days: Option<usize>,
+        wears: bool,
+    ) -> Result<(Run, Use), SimulationError> {
+        let mut watch = Watch::of(&self.stretches, self.asked.is_some());
+        let rated = self.rated.filter(|_| wears);
+        let (run, counts) = simulator.simulate_repeats(
+            &self.simulation,
+            &self.stretches,
+            &mut |run, which, count| {
+                let enough = watch.enough(run, which);
+                let is_last = if which == watch.settles {
+                    enough
+                } else {
+                    days.map_or(enough, |days| count >= days)
+                };
+                if !is_last {
+                    return After::Next;
+                }
+                let left_out = self.asked.map_or(0, |asked| asked - count.min(asked));
+                let wear = watch.days.wear().filter(|_| which != watch.settles);
+                After::End {
+                    cycles: rated.zip(wear).map_or(0, |(rated, wear)| wear.cycles(rated, left_out)),
+                }
+            },
+        )?;
+        let settling = watch.settling(&run);
+        let lived = self.asked.map(|asked| {
+            let simulated = counts.first().copied().unwrap_or_default();
+            let left_out = asked.saturating_sub(simulated);
+            let wear = watch.days.wear();
+            DaysOfUse {
+                simulated: simulated as u64,
+                asked: asked as u64,
+                changing: watch.days.changing(),
+                cycles: rated
+                    .zip(wear)
+                    .filter(|_| left_out > 0)
+                    .map(|(rated, wear)| wear.cycles(rated, left_out)),
+                life_used: wear.map(|wear| wear.used + wear.daily * left_out as f64),
+                life_simulated: wear.map(|wear| wear.used),
+            }
+        });
+        Ok((run, Use { days: lived, settling, unworn: None }))
+    }
 }
 
 /// The days and the rounds so far.
@@ -214,6 +279,13 @@ struct Wear {
     used: f64,
     /// The share that a part used up: the mean of the last window, or of what parts there are.
     daily: f64,
+}
+
+impl Wear {
+    /// The cycles of each block by that many further parts.
+    fn cycles(self, rated: u32, parts: usize) -> u32 {
+        (self.daily * f64::from(rated) * parts as f64).round() as u32
+    }
 }
 
 impl Log {

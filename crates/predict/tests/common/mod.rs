@@ -2,6 +2,7 @@
 //! a forecast must find is known.
 #![allow(dead_code)]
 
+pub mod daily;
 mod model;
 
 use std::collections::BTreeMap;

@@ -19,7 +19,7 @@ use crate::work::{Controls, FillOrder, Role, Work, World};
 fn simulated(scenario: &Scenario, target: &str) -> Work<Simulation> {
     let target = SimTarget::parse(target).unwrap();
     let asked = Request::new(scenario.clone(), Target::Simulated(target.clone()), 1);
-    prepare(asked, &target, 0).unwrap()
+    prepare(asked, &target).unwrap()
 }
 
 fn controls() -> Controls {

@@ -15,7 +15,7 @@ mod world;
 
 use flashlag_device::Clock;
 use flashlag_engine::FileSet;
-use flashlag_flash::{Flash, FlashDevice, Order, Past};
+use flashlag_flash::{Flash, FlashDevice};
 use flashlag_iostack::{FileRow, Stack, StackSpec};
 use flashlag_schema::profile::Profile;
 use flashlag_schema::target::MountSpec;
@@ -24,7 +24,7 @@ use flashlag_units::{Bytes, Nanos};
 
 pub use flashlag_schema::profile::{builtin_profile, names as profile_names};
 pub use flashlag_schema::profile::{builtin_protocol, protocol_names};
-pub use repeats::{Enough, simulate_repeats};
+pub use repeats::{Follow, simulate_repeats};
 pub(crate) use trust::flushes;
 
 pub use crate::target::{SimTarget, profile};
@@ -77,26 +77,17 @@ pub fn room(profile: &Profile, mount: &MountSpec) -> Result<Bytes, RunError> {
     flashlag_iostack::room(&spec, model.map.capacity.0).map_err(|error| refuse(error.into()))
 }
 
-/// Prepares a run on a new simulated device whose blocks have that many program/erase cycles behind
-/// them.
+/// Prepares a run on a new simulated device.
 ///
 /// # Errors
 /// Where the profile or the filesystem's options make no device.
-pub(crate) fn prepare(
-    request: Request,
-    target: &SimTarget,
-    cycles: u32,
-) -> Result<Work<Simulation>, RunError> {
+pub(crate) fn prepare(request: Request, target: &SimTarget) -> Result<Work<Simulation>, RunError> {
     let refuse = |source: VirtualError| RunError::Simulation {
         target: target.text.clone(),
         source: Box::new(source),
     };
     let model = target.profile.model().map_err(|error| refuse(error.into()))?;
-    let mut flash = Flash::new(&model, request.seed).map_err(|error| refuse(error.into()))?;
-    if cycles > 0 {
-        let worn = Past { written: Bytes::ZERO, order: Order::Sequential, cycles };
-        flash.prepare(&worn).map_err(|error| refuse(error.into()))?;
-    }
+    let flash = Flash::new(&model, request.seed).map_err(|error| refuse(error.into()))?;
     let spec = StackSpec::of(&target.mount).map_err(|error| refuse(error.into()))?;
     if spec.atomic && !flashlag_sqlite::has_atomic_writes() {
         return Err(refuse(VirtualError::NoAtomicWrites));

@@ -1,7 +1,7 @@
 //! Repeated parts of a scenario, simulated until further ones would change nothing.
 
 use flashlag_flash::FlashError;
-use flashlag_schema::scenario::{Repeats, Scenario, Stretch};
+use flashlag_schema::scenario::{After, Scenario, Stretch};
 use flashlag_schema::{Run, RunStatus};
 
 use super::{Simulation, prepare};
@@ -11,23 +11,22 @@ use crate::request::Request;
 use crate::task::{Task, tasks, tasks_of};
 use crate::work::Work;
 
-/// Asked after each part, with the run so far, the stretch's index and its number of parts: whether the
-/// stretch may end.
-pub type Enough<'a> = &'a mut dyn FnMut(&Run, usize, usize) -> bool;
+/// Asked after each part, with the run so far, the stretch's index and its number of parts: what follows.
+pub type Follow<'a> = &'a mut dyn FnMut(&Run, usize, usize) -> After;
 
-/// Simulates a scenario whose stretches end once `enough` returns true. Returns the run, which is not
+/// Simulates a scenario whose stretches end where `follow` says so. Returns the run, which is not
 /// stored, and the number of simulated parts of each stretch.
 ///
 /// # Errors
-/// As [`crate::run`]; also where the device cannot begin with worn blocks.
+/// As [`crate::run`].
 pub fn simulate_repeats(
     request: &Request,
-    repeats: &Repeats,
+    stretches: &[Stretch],
     observer: &mut dyn Observer,
-    enough: Enough<'_>,
+    follow: Follow<'_>,
 ) -> Result<(Run, Vec<usize>), RunError> {
     let unstored = Request { output: None, ..request.clone() };
-    let mut work = prepare(unstored, request.target.simulated()?, repeats.cycles)?;
+    let mut work = prepare(unstored, request.target.simulated()?)?;
     let tasks = tasks(&request.scenario);
     let mut passage = Passage {
         scenario: &request.scenario,
@@ -36,9 +35,9 @@ pub fn simulate_repeats(
         status: RunStatus::Complete,
     };
     let mut counts = Vec::new();
-    for (index, stretch) in repeats.stretches.iter().enumerate() {
-        let mut ended = |run: &Run, count: usize| enough(run, index, count);
-        counts.push(passage.stretch(&mut work, stretch, observer, &mut ended)?);
+    for (index, stretch) in stretches.iter().enumerate() {
+        let mut after = |run: &Run, count: usize| follow(run, index, count);
+        counts.push(passage.stretch(&mut work, stretch, observer, &mut after)?);
     }
     passage.go_to(&mut work, tasks.len(), observer)?;
     work.refresh();
@@ -77,14 +76,14 @@ impl Passage<'_> {
         Ok(())
     }
 
-    /// Does the parts of a stretch until `enough`, and leaves out the others. Returns the number of
-    /// parts.
+    /// Does the parts of a stretch until one that is followed by its end, and leaves out the others.
+    /// Returns the number of parts.
     fn stretch(
         &mut self,
         work: &mut Work<Simulation>,
         stretch: &Stretch,
         observer: &mut dyn Observer,
-        enough: &mut dyn FnMut(&Run, usize) -> bool,
+        after: &mut dyn FnMut(&Run, usize) -> After,
     ) -> Result<usize, RunError> {
         let Some(first) = stretch.begin.first() else { return Ok(0) };
         self.go_to(work, self.task_of(*first), observer)?;
@@ -96,8 +95,13 @@ impl Passage<'_> {
         for end in ends {
             self.go_to(work, self.task_of(*end), observer)?;
             count += 1;
-            work.refresh();
-            if self.status != RunStatus::Complete || enough(&work.run, count) {
+            // What `after` asks of the run: no findings, which take long in a run of many phases.
+            work.world.refresh(&mut work.run, &work.evidence);
+            if self.status != RunStatus::Complete {
+                break;
+            }
+            if let After::End { cycles } = after(&work.run, count) {
+                work.world.stack.with_device_mut(|device| device.wear_out(cycles));
                 break;
             }
         }

@@ -20,7 +20,7 @@ pub use crate::words::{Durability, EngineKind, Pattern};
 pub use error::ScenarioError;
 pub use fault::{Combination, ScenarioFault};
 pub use hash::hash_of_text;
-pub use repeats::{Repeats, Stretch};
+pub use repeats::{After, Stretch};
 pub use types::{
     Arrivals, Io, IoOperation, JournalMode, Save, Scenario, Schedule, Statement, Step, SyncCall,
     Synchronous, Test, ThreadSpans, Until,

@@ -215,7 +215,8 @@ impl Scenario {
         let replaced = substitute(text, &head.settings)?;
         let file: ScenarioFile =
             toml::from_str(&replaced).map_err(|error| text_error(&replaced, &error))?;
-        let line_of = |span: std::ops::Range<usize>| line_at(&replaced, span.start);
+        let lines = LineStarts::of(&replaced);
+        let line_of = |span: std::ops::Range<usize>| lines.line_at(span.start);
         let mut tests: Vec<(usize, Test)> = Vec::new();
         for io in file.io {
             tests.push((line_of(io.span()), Test::Io(io.into_inner())));
@@ -360,13 +361,22 @@ fn step_from(text: StepText) -> Result<Step, Combination> {
 }
 
 fn text_error(text: &str, error: &toml::de::Error) -> ScenarioError {
-    let line = error.span().map_or(1, |span| line_at(text, span.start));
+    let line = error.span().map_or(1, |span| LineStarts::of(text).line_at(span.start));
     ScenarioError::File { line, fault: ScenarioFault::Text(with_hint(error.message())) }
 }
 
-fn line_at(text: &str, offset: usize) -> usize {
-    let before = text.as_bytes().iter().take(offset);
-    before.filter(|byte| **byte == b'\n').count() + 1
+/// The offsets at which the lines of a text after the first begin.
+struct LineStarts(Vec<usize>);
+
+impl LineStarts {
+    fn of(text: &str) -> LineStarts {
+        LineStarts(text.match_indices('\n').map(|(offset, _)| offset + 1).collect())
+    }
+
+    /// The number of the line with a byte, from 1 on.
+    fn line_at(&self, offset: usize) -> usize {
+        self.0.partition_point(|start| *start <= offset) + 1
+    }
 }
 
 /// `--set a=1 --set b=2`

@@ -1,14 +1,5 @@
-/// The parts of a scenario that are repeated until further ones would change nothing, so that not all
-/// need to be simulated.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Repeats {
-    /// The stretches of equal parts, in the order of their steps.
-    pub stretches: Vec<Stretch>,
-    /// Program/erase cycles of each block before the first step.
-    pub cycles: u32,
-}
-
-/// A stretch of a scenario whose parts are alike: days of use, or rounds of writes.
+/// A stretch of a scenario whose parts are alike: days of use, or rounds of writes. Further parts can be
+/// left out once they would change nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stretch {
     /// Index of the first step of each part, ascending.
@@ -18,4 +9,16 @@ pub struct Stretch {
     /// Whether the stretch begins with the flash's content where random overwrites would have put it
     /// in the long run. A map of log blocks begins as the steps before have left it.
     pub scatter: bool,
+}
+
+/// What follows a part of a stretch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum After {
+    /// The next part, if there is one.
+    Next,
+    /// What follows the stretch: its other parts are left out.
+    End {
+        /// Program/erase cycles that the parts left out add to each block.
+        cycles: u32,
+    },
 }

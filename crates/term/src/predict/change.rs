@@ -57,9 +57,7 @@ fn days(page: &mut Page, after: &Figures) {
     let Some(lived) = &after.lived else { return };
     let mut said = how_many(lived);
     if let Some(cycles) = lived.cycles {
-        said.push_str(&format!(
-            "; each block begins with the {cycles} cycles of the days left out"
-        ));
+        said.push_str(&format!("; each block then gets the {cycles} cycles of the days left out"));
     }
     if let Some(used) = after.life_used {
         said.push_str(&format!("; by their end {} of the rated cycles are used", share(used)));

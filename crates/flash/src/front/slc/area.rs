@@ -94,7 +94,7 @@ impl Area {
     }
 
     pub(super) fn holds(&self, unit: Unit) -> bool {
-        self.ring.locate(unit).is_some()
+        self.ring.holds(unit)
     }
 
     pub(super) fn forget(&mut self, unit: Unit) -> bool {

@@ -22,6 +22,9 @@ pub(crate) struct SlotRing {
     erased: u64,
     group: u64,
     position: UnitMap<u64>,
+    /// Whether a unit has a position, a bit for each: most questions are about units that have none,
+    /// and the map of a full cache is far larger than a processor's cache.
+    held: Vec<u64>,
 }
 
 impl SlotRing {
@@ -33,6 +36,7 @@ impl SlotRing {
             erased: 0,
             group: group.max(1),
             position: UnitMap::default(),
+            held: Vec::new(),
         }
     }
 
@@ -58,19 +62,41 @@ impl SlotRing {
         self.position.len() as u64
     }
 
+    /// Whether a unit has a slot.
+    #[inline]
+    pub(crate) fn holds(&self, unit: Unit) -> bool {
+        let word = self.held.get(unit.index() / 64).copied().unwrap_or_default();
+        word >> (unit.index() % 64) & 1 == 1
+    }
+
     /// Position of a unit.
     #[inline]
     pub(crate) fn locate(&self, unit: Unit) -> Option<u64> {
-        if self.position.is_empty() {
+        if !self.holds(unit) {
             return None;
         }
         self.position.get(&unit).copied()
+    }
+
+    fn hold(&mut self, unit: Unit) {
+        let word = unit.index() / 64;
+        if word >= self.held.len() {
+            self.held.resize(word + 1, 0);
+        }
+        self.held[word] |= 1 << (unit.index() % 64);
+    }
+
+    /// Removes a unit that has a slot; returns its position.
+    fn remove(&mut self, unit: Unit) -> Option<u64> {
+        self.held[unit.index() / 64] &= !(1 << (unit.index() % 64));
+        self.position.remove(&unit)
     }
 
     /// Adds a unit and returns its position; an older slot of the unit is dead.
     pub(crate) fn append(&mut self, unit: Unit) -> u64 {
         let position = self.head();
         self.slots.push_back(unit);
+        self.hold(unit);
         if let Some(before) = self.position.insert(unit, position) {
             self.slots[(before - self.tail) as usize] = DEAD;
         }
@@ -84,12 +110,10 @@ impl SlotRing {
 
     /// Removes a unit; returns whether it was there.
     pub(crate) fn forget(&mut self, unit: Unit) -> bool {
-        if self.position.is_empty() {
+        if !self.holds(unit) {
             return false;
         }
-        let Some(position) = self.position.remove(&unit) else {
-            return false;
-        };
+        let Some(position) = self.remove(unit) else { return false };
         self.slots[(position - self.tail) as usize] = DEAD;
         true
     }
@@ -103,7 +127,7 @@ impl SlotRing {
             let position = self.tail;
             self.tail += 1;
             if unit != DEAD {
-                self.position.remove(&unit);
+                self.remove(unit);
                 into.push((unit, position));
             }
         }

@@ -216,14 +216,16 @@ impl F2fs {
         (reads, runs): (&mut Vec<BlockRequest>, &mut Vec<Run>),
     ) -> Result<(), NoSpace> {
         let overwrites = self.overwrites(reason);
-        let (first, end) = blocks(offset, length);
-        for page in first..end {
+        let (mut page, end) = blocks(offset, length);
+        while page < end {
+            let in_place = if overwrites { self.mapped_run(file, page, end) } else { 0 };
             let from = offset.max(page * BLOCK);
-            let to = (offset + length).min((page + 1) * BLOCK);
-            if overwrites && self.is_mapped(file, page) {
+            let to = (offset + length).min((page + in_place.max(1)) * BLOCK);
+            if in_place > 0 {
                 for run in self.locate(file, from, to - from) {
                     push_run(runs, run);
                 }
+                page += in_place;
                 continue;
             }
             // A page that is written in part and moves is read first.
@@ -233,8 +235,21 @@ impl F2fs {
             }
             let block = self.append_page(file.0, page, log)?;
             push_run(runs, self.place(block));
+            page += 1;
         }
         Ok(())
+    }
+
+    /// Number of a file's pages with a block from `first` on, up to the first hole or `end`.
+    fn mapped_run(&self, file: FileId, first: u64, end: u64) -> u64 {
+        self.files.get(&file.0).map_or(0, |inode| map::mapped_run(&inode.map, first, end))
+    }
+
+    /// Number of pages of ranges of a file that have no block.
+    fn holes(&self, file: FileId, ranges: &[(u64, u64)]) -> u64 {
+        let map = self.files.get(&file.0).map_or(&[][..], |inode| &inode.map);
+        let holes = |(first, end): (u64, u64)| map::holes(map, first, end);
+        ranges.iter().map(|(offset, length)| holes(blocks(*offset, *length))).sum()
     }
 
     fn free_pages(&mut self, file: u32, from: u64) {
@@ -363,18 +378,16 @@ impl Filesystem for F2fs {
             }
             inode.inline = false;
         }
-        let pages = || {
-            ranges.iter().flat_map(|(offset, length)| {
-                let (first, end) = blocks(*offset, *length);
-                first..end
-            })
+        let pages = |(offset, length): &(u64, u64)| {
+            let (first, end) = blocks(*offset, *length);
+            end - first
         };
-        let fresh = pages().filter(|page| !self.is_mapped(file, *page)).count() as u64;
+        let fresh = self.holes(file, ranges);
         if fresh > 0 && fresh + self.fresh_nodes(file, ranges) > self.left() {
             return Err(NoSpace);
         }
         let mut plan = self.make_room(now);
-        let count = pages().count() as u64;
+        let count = ranges.iter().map(pages).sum();
         let log = self.files.get_mut(&file.0).map_or(Log::WarmData, |inode| {
             inode.settled = false;
             inode.log(reason, count, !self.in_place)
