@@ -118,3 +118,24 @@ fn a_device_falls_asleep_while_the_app_thinks() {
     assert!(within(asleep.since(at_once), 455, 1_000), "{said}");
     assert!(within(gated.since(asleep), 12_445 - 100, 12_445 + 100), "{said}");
 }
+
+/// The Pixel 4's link sleeps after 1 ms and its clocks stop after 50 ms: what waking costs is in its profile.
+#[test]
+fn a_write_after_a_rest_takes_what_waking_the_device_takes_besides() {
+    let wake = flashlag_runner::builtin("wake").unwrap().text;
+    let target = target("pixel4-2019");
+    let rests = target.profile.model().unwrap().host.rests;
+    let run: Run = serde_json::from_str(&run_file(wake, target, 1)).unwrap();
+    let median = |name: &str| {
+        let phase = run.phases.iter().find(|phase| phase.name == name);
+        phase.unwrap().latency_ns.p50.unwrap().0 as f64
+    };
+    let awake = median("rand_write_4k");
+    for (name, rest) in [("1ms", 1), ("10ms", 10), ("100ms", 100), ("1s", 1000)] {
+        let rested = Nanos::from_millis(rest);
+        let sleeps = rests.iter().filter(|sleep| sleep.after.0 <= rested);
+        let waking = sleeps.map(|sleep| sleep.wake.0.0).max().unwrap() as f64;
+        let found = median(&format!("rand_write_4k_after_{name}")) - awake;
+        assert!((found / waking - 1.0).abs() < 0.05, "after {name}: {found} for {waking} ns");
+    }
+}

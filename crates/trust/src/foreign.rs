@@ -17,7 +17,9 @@
 //!
 //! Below 2 % of our bytes, or 256 KiB a phase (a log file's trickle), passes; above 5 %, where it
 //! is at least 1 MiB, fails: at QD1 every foreign request delays one of ours, so 5 % of the bytes
-//! is about what the p95 is made of. Between: unknown. Where no phase at all could be judged for
+//! is about what the p95 is made of. Between: unknown. In a phase with rests (`think`) only what falls
+//! beside an operation can delay one, by the share of the time that is no rest; what falls into the
+//! rests may keep the storage awake, and leaves the phase unknown. Where no phase at all could be judged for
 //! writes: unknown. The moment before the run, in which we did nothing, is reported beside.
 
 use flashlag_schema::counters::{CounterDelta, Counters};
@@ -92,14 +94,25 @@ fn judge_phase(
         if part < 2.0 { percent(part) + " of" } else { percent(part) },
         mover(counted, foreign)
     );
-    let finding = if part > LARGE && foreign >= NOTABLE {
+    let finding = if part * busy(phase) > LARGE && foreign >= NOTABLE {
         Finding::fail(Some(phase), detail, ADVICE)
+    } else if part > LARGE && foreign >= NOTABLE {
+        let detail =
+            detail + " Nearly all of it fell into the rests, and may have kept the storage awake.";
+        Finding::unknown(Some(phase), detail, ADVICE)
     } else if part > SMALL && foreign >= TRICKLE {
         Finding::unknown(Some(phase), detail, ADVICE)
     } else {
         Finding::pass(Some(phase), detail)
     };
     Some(finding.weighing(part))
+}
+
+/// The share of a phase's time in which an operation was under way.
+fn busy(phase: &Phase) -> f64 {
+    let rested =
+        phase.think.map_or(0, |think| think.total_ns.0 / u64::from(phase.in_flight()).max(1));
+    1.0 - share(rested, phase.elapsed_ns.0).min(1.0)
 }
 
 /// What an inode whose modification time changed has written during a phase of durable writes.
@@ -168,7 +181,7 @@ fn baseline(evidence: &Evidence<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use flashlag_schema::counters::Neighbour;
-    use flashlag_schema::{CheckStatus, Reading};
+    use flashlag_schema::{CheckStatus, Reading, Think};
 
     use super::*;
     use crate::testing::Case;
@@ -275,8 +288,16 @@ mod tests {
 
     /// A phase in which we read `ours` and others read `foreign`.
     fn beside(ours: u64, foreign: u64) -> CheckStatus {
+        beside_while_resting(ours, foreign, 0)
+    }
+
+    /// The same, where our operations rested for that many thousandths of the time.
+    fn beside_while_resting(ours: u64, foreign: u64, rests: u64) -> CheckStatus {
         let mut case = Case::quiet();
         case.keep_only("rand_read_4k");
+        let elapsed = case.phases[0].elapsed_ns;
+        let think = Think { each_ns: Nanos(1), total_ns: Nanos(elapsed.0 / 1000 * rests) };
+        case.phases[0].think = (rests > 0).then_some(think);
         case.after(0, |(before, after)| {
             if let (Reading::Value(a), Reading::Value(b)) = (&before.self_io, &mut after.self_io) {
                 b.read_bytes = a.read_bytes.plus(Bytes(ours));
@@ -293,6 +314,21 @@ mod tests {
         assert_eq!(beside(OURS, 2_000_001), CheckStatus::Unknown);
         assert_eq!(beside(OURS, 5_000_000), CheckStatus::Unknown);
         assert_eq!(beside(OURS, 5_000_001), CheckStatus::Fail);
+    }
+
+    #[test]
+    fn what_falls_into_rests_delays_nothing_and_is_no_pass_either() {
+        const OURS: u64 = 10_000_000;
+        for (rests, expected) in [
+            (0, CheckStatus::Fail),
+            (400, CheckStatus::Fail),
+            (600, CheckStatus::Unknown),
+            (999, CheckStatus::Unknown),
+        ] {
+            // A tenth of our bytes: from half of the time on less than 5 % fall beside our operations.
+            assert_eq!(beside_while_resting(OURS, OURS / 10 + 100_000, rests), expected, "{rests}");
+        }
+        assert_eq!(beside_while_resting(OURS, 100_000, 999), CheckStatus::Pass);
     }
 
     #[test]

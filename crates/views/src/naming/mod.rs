@@ -60,8 +60,8 @@ pub fn stage_of(run: &Run, phase: &Phase) -> String {
 }
 
 /// A test as a person would call it: `4K rand write` for `rand_write_4k`, `1M seq read Q8` for
-/// `seq_read_1m_q8`, `4K rand read, mixed` for `rand_mixed_4k_read`, `1M seq fill` for `fill_seq_1m`; a
-/// name of another form as it is.
+/// `seq_read_1m_q8`, `4K rand read, mixed` for `rand_mixed_4k_read`, `1M seq fill` for `fill_seq_1m`,
+/// `4K rand write, after 10 ms` for `rand_write_4k_after_10ms`; a name of another form as it is.
 pub fn test_title(name: &str) -> String {
     titled(name).unwrap_or_else(|| name.to_owned())
 }
@@ -87,9 +87,18 @@ fn titled(name: &str) -> Option<String> {
             format!(" {}", depth.to_uppercase())
         }
         ["rest"] => ", rest".to_owned(),
+        ["after", rest] => format!(", after {}", rest_title(rest)?),
         _ => return None,
     };
     known.then(|| format!("{} {pattern} {operation}{depth}{mixed}", block.to_uppercase()))
+}
+
+/// `100 ms` for `100ms`.
+fn rest_title(text: &str) -> Option<String> {
+    let unit = ["us", "ms", "s"]
+        .into_iter()
+        .find(|unit| text.strip_suffix(unit).is_some_and(is_number))?;
+    Some(format!("{} {}", text.strip_suffix(unit)?, unit.replace("us", "µs")))
 }
 
 fn is_number(text: &str) -> bool {
@@ -197,6 +206,9 @@ mod tests {
             ("rand_mixed_4k_read", "4K rand read, mixed"),
             ("rand_mixed_4k_q8_write", "4K rand write Q8, mixed"),
             ("rand_write_4k_rest", "4K rand write, rest"),
+            ("rand_write_4k_after_100ms", "4K rand write, after 100 ms"),
+            ("rand_write_4k_after_2s", "4K rand write, after 2 s"),
+            ("rand_write_4k_after_lunch", "rand_write_4k_after_lunch"),
             ("fill_seq_1m", "1M seq fill"),
             ("soak", "Sustained write"),
         ];
