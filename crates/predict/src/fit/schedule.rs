@@ -2,8 +2,6 @@
 
 use flashlag_schema::profile::Profile;
 use nalgebra::DMatrix;
-use rand::{RngExt, SeedableRng};
-use rand_pcg::Pcg64Mcg;
 
 use super::axis::{Axis, axes};
 use super::figures::misfit;
@@ -14,8 +12,6 @@ use super::structure::{self, DeviceFit, Free};
 use super::{FitOptions, solve};
 use crate::knob::Grain;
 
-/// Random points tried for each further start.
-const DRAWN: usize = 4;
 /// Maximum relative increase of the sum of squares by resetting a parameter to its starting value.
 const NO_WORSE: f64 = 1.02;
 /// At most this many rounds of small changes and least squares; a round below the share `WORTH_IT` of
@@ -53,7 +49,7 @@ impl Search<'_> {
         // The remaining simulations show which parameters are determined.
         let reserve = 2 * (fine.len() + coarse.len());
         let free = Free { fine: &fine, coarse: &coarse, switches: &switches, active: &active };
-        let starts = self.follow(&free, candidates, &mut base, &mut best, reserve, options);
+        let starts = self.follow(&free, candidates, &mut base, &mut best, reserve);
         solve::refresh(self, &base, &fine, &active, &best, &mut jacobian);
         structure::improve(self, &free, &mut base, &mut best, &mut jacobian, true, usize::MAX);
         let collecting = Free { active: &unseen, ..free };
@@ -86,8 +82,7 @@ impl Search<'_> {
         }
     }
 
-    /// Fits the times to all figures from several starts: the best policies, and random points if these
-    /// are too few. Returns the final point of each.
+    /// Fits the times to all figures from the best ways to collect. Returns the final point of each.
     fn follow(
         &mut self,
         free: &Free<'_>,
@@ -95,14 +90,9 @@ impl Search<'_> {
         base: &mut Profile,
         best: &mut Point,
         reserve: usize,
-        options: &FitOptions,
     ) -> Vec<f64> {
         let mut points = vec![(base.clone(), best.clone())];
         points.extend(candidates.into_iter().skip(1).map(|way| (way.base, way.point)));
-        let starts = if self.does(FitStage::Starts) { options.starts } else { 1 };
-        let more = starts.saturating_sub(points.len());
-        let drawn = self.random_starts(base, free.fine, best, free.active, more);
-        points.extend(drawn.into_iter().map(|point| (base.clone(), point)));
         let (count, mut starts) = (points.len(), Vec::new());
         for (index, (of, point)) in points.into_iter().enumerate() {
             // Half is for the steps that only show once the times are right.
@@ -222,39 +212,5 @@ impl Search<'_> {
         if cost(axes, &point) <= NO_WORSE * cost(axes, best) {
             *best = point;
         }
-    }
-
-    /// Further starts: the best of some points that are spread evenly over the ranges.
-    fn random_starts(
-        &mut self,
-        base: &Profile,
-        axes: &[Axis],
-        start: &Point,
-        active: &[usize],
-        wanted: usize,
-    ) -> Vec<Point> {
-        let count = wanted * DRAWN;
-        let mut random = Pcg64Mcg::seed_from_u64(self.seed());
-        let strata: Vec<Vec<usize>> =
-            active.iter().map(|_| policies::shuffled(count, &mut random)).collect();
-        let mut all = Vec::new();
-        for number in 0..count {
-            let mut places = start.places.clone();
-            for (&axis, order) in active.iter().zip(&strata) {
-                let within: f64 = random.random();
-                places[axis] = (order[number] as f64 + within) / count as f64;
-            }
-            all.push(places);
-        }
-        let profiles = all.iter().filter_map(|places| profile_at(base, axes, places).ok());
-        self.prepare(&profiles.collect::<Vec<_>>());
-        let mut points = Vec::new();
-        for places in all {
-            let Some(residuals) = self.at(base, axes, &places) else { break };
-            points.push(Point { places, residuals });
-        }
-        points.sort_by(|one, other| cost(axes, one).total_cmp(&cost(axes, other)));
-        points.truncate(wanted);
-        points
     }
 }

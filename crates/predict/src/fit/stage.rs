@@ -7,14 +7,10 @@ pub enum FitStage {
     New,
     /// Every pair of mapping unit and program unit, each with its best times.
     Pairs,
-    /// Every size of the write buffer with the leading pairs.
-    Buffers,
     /// Figures that scatter from seed to seed weigh less.
     Scatter,
     /// Candidates of every garbage collection policy.
     Policies,
-    /// Further starts at random points.
-    Starts,
     /// One step of one parameter after another, while one improves.
     Steps,
     /// Small changes of all parameters of collection, alternating with least squares.
@@ -27,13 +23,11 @@ pub enum FitStage {
 
 impl FitStage {
     /// All stages, in their order.
-    pub const ALL: [FitStage; 10] = [
+    pub const ALL: [FitStage; 8] = [
         FitStage::New,
         FitStage::Pairs,
-        FitStage::Buffers,
         FitStage::Scatter,
         FitStage::Policies,
-        FitStage::Starts,
         FitStage::Steps,
         FitStage::Changes,
         FitStage::Reset,
@@ -45,10 +39,8 @@ impl FitStage {
         match self {
             FitStage::New => "new",
             FitStage::Pairs => "pairs",
-            FitStage::Buffers => "buffers",
             FitStage::Scatter => "scatter",
             FitStage::Policies => "policies",
-            FitStage::Starts => "starts",
             FitStage::Steps => "steps",
             FitStage::Changes => "changes",
             FitStage::Reset => "reset",

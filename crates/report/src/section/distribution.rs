@@ -197,13 +197,17 @@ fn save_name(kind: &SaveKind) -> String {
     }
 }
 
-/// A name cut for the end of a line; the table has it in full.
+/// A name cut for the end of a line: its first word and its last ones, by which tests of one kind differ.
+/// The table has it in full.
 fn short(name: &str) -> String {
     const MOST: usize = 18;
-    match name.chars().count() {
-        0..=MOST => name.to_owned(),
-        _ => name.chars().take(MOST - 1).chain(['…']).collect(),
+    if name.chars().count() <= MOST {
+        return name.to_owned();
     }
+    let cut = |end: &str| name.split(' ').next().map(|first| format!("{first} … {end}"));
+    let ends = name.match_indices(' ').map(|(space, _)| &name[space + 1..]);
+    let fitting = ends.filter_map(cut).find(|cut| cut.chars().count() <= MOST);
+    fitting.unwrap_or_else(|| name.chars().take(MOST - 1).chain(['…']).collect())
 }
 
 /// The mark of a state, the same in every panel.
@@ -245,4 +249,23 @@ fn plot(axis: &LatencyAxis, panel: Lines<'_>) -> Option<DrawnPanel> {
         plot.add(line.name, line.mark, &histogram);
     }
     (!plot.is_empty()).then_some(DrawnPanel { title, plot, words, left_out })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_name_keeps_its_first_word_and_what_tells_it_from_others() {
+        for (name, expected) in [
+            ("4K rand write", "4K rand write"),
+            ("4K rand write, after 100 ms", "4K … after 100 ms"),
+            ("4K rand write, after 10 ms", "4K … after 10 ms"),
+            ("4K rand read, mixed", "4K … read, mixed"),
+            ("a_test_with_one_very_long_word", "a_test_with_one_v…"),
+            ("twelve_chars a_word_of_fifteen", "twelve_chars a_wo…"),
+        ] {
+            assert_eq!(short(name), expected);
+        }
+    }
 }
