@@ -241,6 +241,7 @@ def simulation():
             "writes a CPU second, write amplification within 0.5 % of the formula's, 12 bytes); "
             "then a phone of 128 GB (bars: aged in a second, a year in 600 s, from five days).",
             "", "```", done.stdout.rstrip(), "```", "",
+            "The bare counting loop is the same map without dies, times, buffers and errors.", "",
             "`make round-trip` fits simulated runs of hidden parameters and forecasts with both.",
             ""]
 

@@ -7,6 +7,8 @@ pub enum FitStage {
     New,
     /// Every pair of mapping unit and program unit, each with its best times.
     Pairs,
+    /// Every size of the write buffer with the leading pairs.
+    Buffers,
     /// Figures that scatter from seed to seed weigh less.
     Scatter,
     /// Candidates of every garbage collection policy.
@@ -23,9 +25,10 @@ pub enum FitStage {
 
 impl FitStage {
     /// All stages, in their order.
-    pub const ALL: [FitStage; 8] = [
+    pub const ALL: [FitStage; 9] = [
         FitStage::New,
         FitStage::Pairs,
+        FitStage::Buffers,
         FitStage::Scatter,
         FitStage::Policies,
         FitStage::Steps,
@@ -39,6 +42,7 @@ impl FitStage {
         match self {
             FitStage::New => "new",
             FitStage::Pairs => "pairs",
+            FitStage::Buffers => "buffers",
             FitStage::Scatter => "scatter",
             FitStage::Policies => "policies",
             FitStage::Steps => "steps",

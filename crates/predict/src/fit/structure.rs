@@ -25,6 +25,8 @@ const SWITCHES: [(&str, &[&str]); 2] = [
 /// Parameters that new storage determines only together: other times compensate a smaller unit, and
 /// times fitted to a wrong pair are wrong afterwards.
 const UNITS: [&str; 2] = ["map.unit", "map.program_unit"];
+/// The parameter that changes writes that are not durable; times compensate it too.
+const BUFFER: [&str; 1] = ["buffer.size"];
 /// Rounds of least squares for each device at first, and for the leading ones.
 const FIRST_ROUNDS: usize = 3;
 const LAST_ROUNDS: usize = 8;
@@ -41,8 +43,9 @@ const AS_GOOD_BY: f64 = 0.005;
 /// A device with its best times.
 pub(super) type DeviceFit = (Profile, Point);
 
-/// Tries every pair of units within their ranges with its best times. Continues with the best and
-/// returns all pairs that new storage does not distinguish from it, the best first.
+/// Tries every pair of units within their ranges with its best times, and the leading pairs with
+/// every size of the write buffer. Continues with the best and returns all pairs that new storage
+/// does not distinguish from it, the best first.
 pub(super) fn pairs(
     search: &mut Search<'_>,
     free: &Free<'_>,
@@ -67,13 +70,27 @@ pub(super) fn pairs(
         free.coarse.iter().filter(|axis| keys.contains(&&*axis.key)).collect()
     };
     let units = if search.does(FitStage::Pairs) { named(&UNITS) } else { Vec::new() };
+    let buffers = if search.does(FitStage::Buffers) { named(&BUFFER) } else { Vec::new() };
     let mut built = Vec::new();
     for device in forms(base, &units) {
         built.extend(nearest_times(search, free, device, &start, FIRST_ROUNDS, first_until));
     }
     rank(&mut built);
-    let mut leaders = built;
-    leaders.truncate(LEADERS);
+    for (device, _) in built.clone() {
+        let others = forms(&device, &buffers).into_iter();
+        for other in others.filter(|other| *other != device) {
+            built.extend(nearest_times(search, free, other, &start, FIRST_ROUNDS, first_until));
+        }
+    }
+    rank(&mut built);
+    // The best buffer for each pair of units.
+    let mut leaders: Vec<DeviceFit> = Vec::new();
+    for one in built {
+        let known = leaders.iter().any(|other| same(&other.0, &one.0, &UNITS));
+        if !known && leaders.len() < LEADERS {
+            leaders.push(one);
+        }
+    }
     for (device, point) in &mut leaders {
         if let Some(last) = nearest_times(search, free, device.clone(), point, LAST_ROUNDS, until) {
             *point = last.1;
