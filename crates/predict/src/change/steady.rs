@@ -154,39 +154,35 @@ impl Life<'_> {
             &self.stretches,
             &mut |run, which, count| {
                 let enough = watch.enough(run, which);
-                let is_last = if which == watch.settles {
-                    enough
-                } else {
-                    days.map_or(enough, |days| count >= days)
-                };
-                if !is_last {
+                if which == watch.settles {
+                    return if enough { After::End { cycles: 0 } } else { After::Next };
+                }
+                if !days.map_or(enough, |days| count >= days) {
                     return After::Next;
                 }
-                let left_out = self.asked.map_or(0, |asked| asked - count.min(asked));
-                let wear = watch.days.wear().filter(|_| which != watch.settles);
-                After::End {
-                    cycles: rated.zip(wear).map_or(0, |(rated, wear)| wear.cycles(rated, left_out)),
-                }
+                let lived = self.lived(&watch, count, rated);
+                After::End { cycles: lived.and_then(|lived| lived.cycles).unwrap_or_default() }
             },
         )?;
-        let settling = watch.settling(&run);
-        let lived = self.asked.map(|asked| {
-            let simulated = counts.first().copied().unwrap_or_default();
-            let left_out = asked.saturating_sub(simulated);
-            let wear = watch.days.wear();
-            DaysOfUse {
-                simulated: simulated as u64,
-                asked: asked as u64,
-                changing: watch.days.changing(),
-                cycles: rated
-                    .zip(wear)
-                    .filter(|_| left_out > 0)
-                    .map(|(rated, wear)| wear.cycles(rated, left_out)),
-                life_used: wear.map(|wear| wear.used + wear.daily * left_out as f64),
-                life_simulated: wear.map(|wear| wear.used),
-            }
-        });
-        Ok((run, Use { days: lived, settling, unworn: None }))
+        let simulated = counts.first().copied().unwrap_or_default();
+        let (settling, days) = (watch.settling(&run), self.lived(&watch, simulated, rated));
+        Ok((run, Use { days, settling, unworn: None }))
+    }
+
+    /// The days after `simulated` of them; `None` of a device that is not aged.
+    fn lived(&self, watch: &Watch, simulated: usize, rated: Option<u32>) -> Option<DaysOfUse> {
+        let asked = self.asked?;
+        let left_out = asked.saturating_sub(simulated);
+        let wear = watch.days.wear();
+        let worn = rated.zip(wear).filter(|_| left_out > 0);
+        Some(DaysOfUse {
+            simulated: simulated as u64,
+            asked: asked as u64,
+            changing: watch.days.changing(),
+            cycles: worn.map(|(rated, wear)| wear.cycles(rated, left_out)),
+            life_used: wear.map(|wear| wear.used + wear.daily * left_out as f64),
+            life_simulated: wear.map(|wear| wear.used),
+        })
     }
 }
 

@@ -378,7 +378,7 @@ fn within(place: f64) -> f64 {
 }
 
 /// The numbers below `count` in random order.
-pub(super) fn shuffled(count: usize, random: &mut Pcg64Mcg) -> Vec<usize> {
+fn shuffled(count: usize, random: &mut Pcg64Mcg) -> Vec<usize> {
     let mut order: Vec<usize> = (0..count).collect();
     for last in (1..count).rev() {
         order.swap(last, random.random_range(0..=last));
