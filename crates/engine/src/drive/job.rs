@@ -115,7 +115,7 @@ pub fn durability_of(durable: scenario::Durability) -> Durability {
 
 /// Called with all intervals so far at the end of each: whether it is enough.
 pub type Enough<'a> = &'a mut dyn FnMut(&[Interval]) -> bool;
-/// Called at the end of each interval: the storage's temperature, in millidegrees Celsius.
+/// Called at the beginning of each interval: the storage's temperature, in millidegrees Celsius.
 pub type Temperature<'a> = &'a mut dyn FnMut() -> Option<i64>;
 
 /// The watch over a running job: stop flag, progress, budget, meter.

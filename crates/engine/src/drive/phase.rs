@@ -11,7 +11,7 @@ use flashlag_stats::OpTimes;
 use flashlag_units::{Bytes, Nanos};
 use flashlag_workload::Payload;
 
-use super::job::{EndReason, Job, JobOutcome, STRETCH, Watch};
+use super::job::{EndReason, Job, JobOutcome, STRETCH, Temperature, Watch};
 use super::lanes::{Lane, blocks_of, lanes};
 use super::pending::{NO_BLOCK, NOTHING, Pending, next_generation};
 use super::recording::Recording;
@@ -38,6 +38,7 @@ pub fn drive<D: Device, M: WaitMeter>(
     phase.budget = watch.budget.clone();
     if job.limits.warmup.is_none() {
         phase.count_from_now(watch.together.map(|_| start), live.take());
+        phase.read_temperature(&mut temperature);
     }
     if watch.filled.is_some() {
         let whole = job.limits.bytes.unwrap_or(job.span).min(job.span);
@@ -60,13 +61,10 @@ pub fn drive<D: Device, M: WaitMeter>(
             if phase.now.saturating_since(start) >= warm {
                 let from = watch.together.map(|_| start.plus(warm));
                 phase.count_from_now(from, live.take());
+                phase.read_temperature(&mut temperature);
             }
         } else if phase.interval_ended() {
-            if let Some(read) = &mut temperature
-                && let Some(millicelsius) = read()
-            {
-                phase.recording.set_temperature(millicelsius);
-            }
+            phase.read_temperature(&mut temperature);
             if let Some(enough) = &mut enough
                 && enough(phase.recording.intervals())
             {
@@ -193,6 +191,13 @@ impl<'a, D: Device, M: WaitMeter> Phase<'a, D, M> {
         self.issued = 0;
         self.intervals_seen = 0;
         self.now = self.now.max(now);
+    }
+
+    /// Reads the temperature for the interval that begins.
+    fn read_temperature(&mut self, temperature: &mut Option<Temperature<'_>>) {
+        if let Some(millicelsius) = temperature.as_mut().and_then(|read| read()) {
+            self.recording.set_temperature(millicelsius);
+        }
     }
 
     #[inline]
