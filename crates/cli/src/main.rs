@@ -48,6 +48,7 @@ fn main() -> std::process::ExitCode {
         Command::Schema => command::schema::schema(),
         Command::Clean(args) => command::clean::clean(&args),
         Command::Completions(args) => command::completions::completions(&args),
+        Command::OnPhone(args) => command::on_phone::on_phone(&args),
     };
     match done {
         Ok(exit) => exit.into(),

@@ -8,12 +8,13 @@ use std::process::{Child, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use flashlag_schema::remote;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::time::Timespec;
 
 use crate::error::LabError;
 use crate::program::{BINDER, bound_to_us, find_program};
-use crate::protocol::{self, Order, PORT, Report};
+use crate::protocol::{Order, PORT, Report};
 
 const QEMU: &str = "qemu-system-x86_64";
 /// Longest silence of a guest, which sends signs of life every second or so.
@@ -204,7 +205,7 @@ impl Machine {
     /// # Errors
     /// The guest is gone.
     pub fn order(&mut self, order: &Order) -> Result<(), LabError> {
-        let sent = protocol::send(&mut self.port, order);
+        let sent = remote::send(&mut self.port, order);
         sent.map_err(|error| self.lost(&format!("does not listen any more ({error})")))
     }
 
@@ -234,7 +235,7 @@ impl Machine {
         if let Err(error) = self.port.set_read_timeout(Some(time)) {
             return Err(self.lost(&format!("can't be waited for ({error})")));
         }
-        match protocol::receive(&mut self.reader) {
+        match remote::receive(&mut self.reader) {
             Ok(Some(report)) => Ok(report),
             Ok(None) => Err(self.lost("ended")),
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {

@@ -6,6 +6,7 @@
 //! `sim` and `lab` are what the recipes work on.
 #![forbid(unsafe_code)]
 
+pub mod android;
 mod builtin;
 mod direction;
 mod error;
@@ -17,6 +18,7 @@ mod output;
 mod prepared;
 mod real;
 mod record;
+mod remote;
 mod request;
 mod role;
 pub mod sim;

@@ -3,6 +3,7 @@
 use flashlag_schema::scenario::Scenario;
 use flashlag_schema::{Environment, Run};
 
+use crate::android::{self, PhoneRun};
 use crate::error::RunError;
 use crate::events::Observer;
 use crate::real::{self, Cost, Directory, DirectoryRequest};
@@ -21,6 +22,7 @@ enum Kind {
     Directory { work: Box<Work<Directory<'static>>>, first_task: usize, cost: Box<Cost> },
     Simulated(Box<Work<Simulation>>),
     Lab { request: Box<Request>, target: Box<LabTarget> },
+    Phone { request: Box<Request>, phone: Box<PhoneRun> },
 }
 
 /// Checks that a run can be made. In a directory, removes the files of killed runs and adds up the
@@ -48,6 +50,10 @@ pub fn prepare(request: Request) -> Result<Prepared, RunError> {
             target.check_host()?;
             Kind::Lab { request: Box::new(request), target: Box::new(target) }
         }
+        Target::Phone(spec) => {
+            let phone = android::prepare(&request, &spec)?;
+            Kind::Phone { request: Box::new(request), phone: Box::new(phone) }
+        }
     }))
 }
 
@@ -64,6 +70,7 @@ impl Prepared {
     pub fn cost(&self) -> Option<&Cost> {
         match &self.0 {
             Kind::Directory { cost, .. } => Some(cost),
+            Kind::Phone { phone, .. } => phone.cost(),
             Kind::Simulated(_) | Kind::Lab { .. } => None,
         }
     }
@@ -73,7 +80,7 @@ impl Prepared {
         match &self.0 {
             Kind::Directory { work, .. } => &work.request.scenario,
             Kind::Simulated(work) => &work.request.scenario,
-            Kind::Lab { request, .. } => &request.scenario,
+            Kind::Lab { request, .. } | Kind::Phone { request, .. } => &request.scenario,
         }
     }
 
@@ -83,13 +90,16 @@ impl Prepared {
             Kind::Directory { work, .. } => Some(&work.run.environment),
             Kind::Simulated(work) => Some(&work.run.environment),
             Kind::Lab { .. } => None,
+            Kind::Phone { phone, .. } => phone.frame().map(|run| &run.environment),
         }
     }
 
-    /// Ends without running: removes the empty directory.
+    /// Ends without running: removes the empty directory, or what was put on a phone.
     pub fn abandon(self) {
-        if let Kind::Directory { work, .. } = self.0 {
-            work.world.abandon();
+        match self.0 {
+            Kind::Directory { work, .. } => work.world.abandon(),
+            Kind::Phone { phone, .. } => phone.abandon(),
+            Kind::Simulated(_) | Kind::Lab { .. } => {}
         }
     }
 
@@ -103,6 +113,7 @@ impl Prepared {
             Kind::Directory { work, first_task, .. } => real::finish(*work, first_task, observer),
             Kind::Simulated(work) => sim::finish(*work, observer),
             Kind::Lab { request, target } => lab::run(&request, &target, observer),
+            Kind::Phone { request, phone } => android::run(&request, *phone, observer),
         }
     }
 }

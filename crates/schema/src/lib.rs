@@ -23,6 +23,7 @@ mod reading;
 mod recorded;
 #[cfg(feature = "json-schema")]
 pub mod reference;
+pub mod remote;
 mod run;
 pub mod scenario;
 mod seal;

@@ -144,6 +144,8 @@ pub enum TargetKind {
     Simulated,
     /// A real kernel and filesystem on a virtual flash device.
     Lab,
+    /// A directory on a phone, reached over a cable or the network.
+    Phone,
     /// Imported from another tool's results.
     Imported,
 }

@@ -159,6 +159,21 @@ impl Live {
         }
     }
 
+    /// Shows what another process has done: all latencies so far, the longest wait of the latest
+    /// interval, the time and the bytes. Nothing changes if no time has passed since the last call.
+    pub fn imitate(
+        &self,
+        total: &Histogram,
+        recent: Nanos,
+        elapsed: Nanos,
+        bytes: Bytes,
+        filled: Option<Bytes>,
+    ) {
+        if elapsed.0 > self.elapsed.load(Relaxed) {
+            self.publish((total, total), recent, elapsed, bytes, filled);
+        }
+    }
+
     /// Bucket counts of the phase so far, by bucket index.
     pub fn buckets(&self) -> Vec<u64> {
         self.buckets.iter().map(|bucket| bucket.load(Relaxed)).collect()

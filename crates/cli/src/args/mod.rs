@@ -90,6 +90,9 @@ pub enum Command {
     Clean(CleanArgs),
     /// Print a completion script for a shell
     Completions(CompletionsArgs),
+    /// The phone's end of a run on a phone: started by flashlag itself
+    #[command(hide = true)]
+    OnPhone(OnPhoneArgs),
 }
 
 /// `flashlag run`
@@ -99,7 +102,8 @@ pub struct RunArgs {
     #[arg(default_value = "quick")]
     pub scenario: String,
     /// The directory whose storage is measured, sim:PROFILE[+FS[,OPTION]...] for a simulated
-    /// device, or lab:PROFILE+FS[,OPTION]... for a real kernel on a virtual one
+    /// device, lab:PROFILE+FS[,OPTION]... for a real kernel on a virtual one, or
+    /// adb:[SERIAL][:PATH] for a phone on a cable
     #[arg(long, value_name = "TARGET", default_value = ".")]
     pub on: String,
     /// The run file [default: flashlag-run-SCENARIO-TIME.json here]
@@ -320,12 +324,24 @@ pub enum ScenarioFormat {
 /// `flashlag clean`
 #[derive(Debug, Args)]
 pub struct CleanArgs {
-    /// Directories of earlier runs
+    /// Directories of earlier runs, or adb:[SERIAL] for a phone, where a run under way is ended
     #[arg(default_value = ".", value_name = "DIR")]
-    pub directories: Vec<PathBuf>,
+    pub targets: Vec<String>,
     /// Also remove files of runs on other machines, which you know to have ended
     #[arg(long)]
     pub force: bool,
+}
+
+/// `flashlag on-phone`
+#[derive(Debug, Args)]
+pub struct OnPhoneArgs {
+    /// The question
+    pub question: String,
+    /// The folder of the run
+    pub folder: String,
+    /// The number of the last step that is known
+    #[arg(default_value_t = 0)]
+    pub after: u64,
 }
 
 /// `flashlag completions`

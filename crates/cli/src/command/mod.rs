@@ -6,6 +6,7 @@ pub mod completions;
 pub mod cuts;
 pub mod device;
 pub mod fit;
+pub mod on_phone;
 pub mod predict;
 pub mod profiles;
 pub mod report;

@@ -3,7 +3,7 @@
 use crate::{crate_names, none, root};
 
 /// The house: each crate's floor. A crate appears here when it appears at all.
-const FLOORS: [(&str, u32); 24] = [
+const FLOORS: [(&str, u32); 25] = [
     ("units", 0),
     ("stats", 0),
     ("schema", 1),
@@ -16,6 +16,7 @@ const FLOORS: [(&str, u32); 24] = [
     ("inspect", 2),
     ("serve", 2),
     ("lab", 2),
+    ("android", 2),
     ("trust", 3),
     ("explain", 3),
     ("runner", 4),

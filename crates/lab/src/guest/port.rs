@@ -10,8 +10,9 @@ use std::time::{Duration, Instant};
 
 use crate::error::LabError;
 use flashlag_schema::DeviceCount;
+use flashlag_schema::remote::{self, RunOrder};
 
-use crate::protocol::{self, Mount, Order, PORT, Report, RunOrder, SaveOrder};
+use crate::protocol::{Mount, Order, PORT, Report, SaveOrder};
 
 /// Interval of the guest's signs of life.
 const ALIVE: Duration = Duration::from_secs(2);
@@ -49,7 +50,7 @@ impl Link {
     /// Sends a report. Errors are ignored: without a host this machine ends soon.
     pub fn tell(&self, report: &Report) {
         let mut port = self.port.lock().unwrap_or_else(PoisonError::into_inner);
-        let _ = protocol::send(&mut *port, report);
+        let _ = remote::send(&mut *port, report);
     }
 
     /// The device's counters now; `None` if the host is gone.
@@ -105,7 +106,7 @@ fn listen(
     // Until the kernel knows of the host's end, the port reads as closed.
     let until = Instant::now() + PATIENCE;
     loop {
-        let passed = match protocol::receive(&mut reader) {
+        let passed = match remote::receive(&mut reader) {
             Ok(Some(Order::Run(order))) => wanted.send(NextOrder::Run(order)).is_ok(),
             Ok(Some(Order::Save(order))) => wanted.send(NextOrder::Save(order)).is_ok(),
             Ok(Some(Order::Check { mount, directory })) => {

@@ -2,6 +2,7 @@ mod faults;
 
 use std::path::PathBuf;
 
+use flashlag_android::PhoneError;
 use flashlag_device::DeviceError;
 use flashlag_flash::{FlashError, SizeError};
 use flashlag_lab::LabError;
@@ -108,6 +109,17 @@ pub enum RunError {
         /// Why not.
         source: Box<VirtualError>,
     },
+    /// A phone that can't be reached or measured.
+    #[error("cannot run on {target}: {source}")]
+    Phone {
+        /// The target as the user named it, or with the phone's serial number.
+        target: String,
+        /// Why not, and what to try.
+        source: PhoneError,
+    },
+    /// An error at the phone's end, in the words of its cause.
+    #[error("{0}")]
+    OnPhone(String),
     /// A run in the lab that can't begin, or whose lab failed.
     #[error("cannot run on {target}: {source}")]
     Lab {
@@ -116,6 +128,13 @@ pub enum RunError {
         /// Why not, and what to try.
         source: Box<VirtualError>,
     },
+}
+
+impl RunError {
+    /// An error of the phone's end.
+    pub(crate) fn on_phone(error: PhoneError) -> RunError {
+        RunError::OnPhone(error.to_string())
+    }
 }
 
 /// Why a virtual device can't be made, mounted or used.

@@ -6,16 +6,17 @@ use std::sync::Arc;
 
 use flashlag_lab::LabError;
 use flashlag_lab::guest::{self, Link, NextOrder, Orders};
-use flashlag_lab::protocol::{Report, RunOrder, Setup};
+use flashlag_lab::protocol::{Report, Setup};
+use flashlag_schema::remote::RunOrder;
 use flashlag_schema::scenario::Scenario;
 use flashlag_schema::{DeviceCount, Run};
 
 use super::floor::lessen;
 use super::saving;
 use crate::error::RunError;
-use crate::events::{Event, Observer};
 use crate::output::RunFile;
 use crate::real::{self, DirectoryRequest, Witness};
+use crate::remote::Forward;
 use crate::request::Request;
 use crate::target::Target;
 
@@ -101,7 +102,7 @@ fn run(order: &RunOrder, link: &Link, orders: &Orders) -> Result<Run, RunError> 
         scenario,
         target: Target::Directory(directory.path.clone()),
         seed: order.seed,
-        leave: Some(order.leave),
+        leave: order.leave,
         budget: order.budget,
         verify: order.verify,
         label: None,
@@ -111,7 +112,12 @@ fn run(order: &RunOrder, link: &Link, orders: &Orders) -> Result<Run, RunError> 
         stop: orders.stop(),
     };
     let (work, first_task, _) = real::prepare(request, directory)?;
-    real::finish(work, first_task, &mut Forward { link, silent: order.floor })
+    let mut forward = Forward(|progress| {
+        if !order.floor {
+            link.tell(&Report::Progress(progress));
+        }
+    });
+    real::finish(work, first_task, &mut forward)
 }
 
 /// The device under test, asked through the host.
@@ -123,32 +129,5 @@ impl Witness for GuestWitness {
 
     fn count(&mut self) -> Option<DeviceCount> {
         self.0.sample()
-    }
-}
-
-/// Forwards the run's events to the host.
-struct Forward<'a> {
-    link: &'a Link,
-    silent: bool,
-}
-
-impl Observer for Forward<'_> {
-    fn event(&mut self, event: Event<'_>) {
-        if self.silent {
-            return;
-        }
-        let report = match event {
-            Event::Preparing(text) => Report::Preparing { text: text.to_owned() },
-            Event::PhaseStarted { label, expected, limit, live: _ } => {
-                Report::PhaseStarted { label: label.to_owned(), expected, limit }
-            }
-            Event::PhaseFinished(phase) => Report::PhaseFinished { phase: Box::new(phase.clone()) },
-            Event::Note(text) => Report::Note { text: text.to_owned() },
-            Event::Wrote(bytes) => Report::Wrote { bytes },
-            Event::Filling(storage) => Report::Filling { storage },
-            // The host has no thread that could read it.
-            Event::Beside(_) => return,
-        };
-        self.link.tell(&report);
     }
 }

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use flashlag_lab::LabError;
-use flashlag_lab::protocol::{Order, Report, RunOrder};
+use flashlag_lab::protocol::{Order, Report};
+use flashlag_schema::remote::{Progress, RunOrder};
 use flashlag_schema::{Phase, Reading, Run};
 use flashlag_stats::live::Live;
 
@@ -15,6 +16,7 @@ use super::paces::{fills, note_paces};
 use crate::error::RunError;
 use crate::events::{Event, Observer};
 use crate::record::REVIEWERS_LEAVE;
+use crate::remote::pass_on;
 
 /// Runs a scenario in a guest. Returns the run and the number of flushes that the device took.
 pub(super) fn run(asked: LabRun<'_>, observer: &mut dyn Observer) -> Result<(Run, u64), RunError> {
@@ -44,7 +46,7 @@ fn order(LabRun { request, target }: LabRun<'_>, at: &str, floor: bool) -> Order
         scenario: request.scenario.text.clone(),
         settings: settings.iter().map(|(key, value)| (key.clone(), value.clone())).collect(),
         seed: request.seed,
-        leave: request.leave.unwrap_or(REVIEWERS_LEAVE),
+        leave: Some(request.leave.unwrap_or(REVIEWERS_LEAVE)),
         budget: request.budget,
         verify: request.verify,
         at: at.to_owned(),
@@ -93,20 +95,14 @@ fn perform(
                 let counted = lab.flash.sample(segments.as_deref())?;
                 lab.machine.order(&Order::Sampled(counted))?;
             }
-            Report::Preparing { text } => observer.event(Event::Preparing(&text)),
-            Report::PhaseStarted { label, expected, limit } => {
-                live.reset();
-                pace = lab.flash.begins(&label)?;
-                let (label, live) = (label.as_str(), &live);
-                observer.event(Event::PhaseStarted { label, expected, limit, live });
+            Report::Progress(progress) => {
+                match &progress {
+                    Progress::PhaseStarted { label, .. } => pace = lab.flash.begins(label)?,
+                    Progress::PhaseFinished { .. } => paces.push(pace),
+                    _ => {}
+                }
+                pass_on(&progress, &live, observer);
             }
-            Report::PhaseFinished { phase } => {
-                paces.push(pace);
-                observer.event(Event::PhaseFinished(&phase));
-            }
-            Report::Wrote { bytes } => observer.event(Event::Wrote(bytes)),
-            Report::Filling { storage } => observer.event(Event::Filling(storage)),
-            Report::Note { text } => observer.event(Event::Note(&text)),
             Report::Ran { mut run } => {
                 note_paces(&mut run, &paces);
                 return Ok(*run);

@@ -5,7 +5,7 @@ mod simulated;
 
 use std::path::PathBuf;
 
-use flashlag_schema::target::{Kind, TargetError, TargetSpec};
+use flashlag_schema::target::{Kind, PhoneSpec, TargetError, TargetSpec};
 
 pub use lab::LabTarget;
 pub(crate) use lab::Pace;
@@ -22,11 +22,13 @@ pub enum Target {
     Simulated(SimTarget),
     /// A virtual device below a real kernel.
     Lab(LabTarget),
+    /// A phone on a cable.
+    Phone(PhoneSpec),
 }
 
 impl Target {
-    /// Reads `DIR`, `sim:PROFILE[+FS[,OPTION]...]` or `lab:PROFILE+FS[,OPTION]...`. A path that exists
-    /// is a directory whatever its name.
+    /// Reads `DIR`, `sim:PROFILE[+FS[,OPTION]...]`, `lab:PROFILE+FS[,OPTION]...` or
+    /// `adb:[SERIAL][:PATH]`. A path that exists is a directory whatever its name.
     ///
     /// # Errors
     /// A kind, profile, filesystem or option that does not exist.
@@ -38,6 +40,7 @@ impl Target {
                 Kind::Sim => SimTarget::of(text, &device).map(Target::Simulated),
                 Kind::Lab => LabTarget::of(text, &device).map(Target::Lab),
             },
+            TargetSpec::Phone(phone) => Ok(Target::Phone(phone)),
         }
     }
 
@@ -47,6 +50,7 @@ impl Target {
             Target::Directory(path) => path.display().to_string(),
             Target::Simulated(target) => target.text.clone(),
             Target::Lab(target) => target.text.clone(),
+            Target::Phone(phone) => phone.to_string(),
         }
     }
 
@@ -58,7 +62,7 @@ impl Target {
     pub fn check_options(&self, resume: bool, verify: bool, budget: bool) -> Result<(), RunError> {
         let given = [("--resume", resume), ("--verify", verify), ("--budget", budget)];
         let refused: &[&str] = match self {
-            Target::Directory(_) => &[],
+            Target::Directory(_) | Target::Phone(_) => &[],
             Target::Simulated(_) => &["--resume", "--verify", "--budget"],
             // A guest's device is gone with the guest.
             Target::Lab(_) => &["--resume"],
@@ -107,9 +111,10 @@ mod tests {
             assert_eq!(parsed(path), Target::Directory(PathBuf::from(path)));
             assert_eq!(parsed(path).name(), path);
         }
-        assert!(Target::parse("adb:phone").unwrap_err().to_string().contains("this version"));
+        assert!(matches!(parsed("adb:0A1B2C:/sdcard"), Target::Phone(_)));
+        assert!(Target::parse("adb:$(reboot)").unwrap_err().to_string().contains("serial number"));
         assert!(Target::parse("other:thing").unwrap_err().to_string().contains("other"));
-        for text in ["sim:zero+ext4", "lab:zero+ext4"] {
+        for text in ["sim:zero+ext4", "lab:zero+ext4", "adb:", "adb:0A1B2C:/sdcard"] {
             assert_eq!(parsed(text).name(), text);
         }
         let folder = tempfile::tempdir().unwrap();
@@ -138,6 +143,7 @@ mod tests {
             let in_lab = (place == 0).then_some(option);
             assert_eq!(refused("lab:zero+ext4", one(place)).as_deref(), in_lab);
         }
+        assert_eq!(refused("adb:", [true; 3]), None);
         for text in [".", "sim:zero+ext4", "lab:zero+ext4"] {
             assert_eq!(refused(text, [false; 3]), None);
         }
@@ -146,7 +152,7 @@ mod tests {
     #[test]
     fn only_a_simulated_target_can_be_forecast() {
         assert!(parsed("sim:zero+ext4").simulated().is_ok());
-        for text in [".", "lab:zero+ext4"] {
+        for text in [".", "lab:zero+ext4", "adb:"] {
             let error = parsed(text).simulated().unwrap_err().to_string();
             assert!(error.contains("give sim:PROFILE"), "{error}");
         }

@@ -2,24 +2,30 @@ use flashlag_units::{did_you_mean, nearest};
 use thiserror::Error;
 
 use super::table::{OPTIONS, listed, named};
-use super::{FilesystemKind, Kind, ValueError};
+use super::{FilesystemKind, Kind, PHONE_KIND, ValueError};
 
 /// Why a target is refused, and what is there instead.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum TargetError {
     /// An unknown word before the colon.
     #[error(
-        "there is no kind \"{0}:\" of target; there are a directory, sim:PROFILE[+FS] and \
-         lab:PROFILE+FS{near}",
-        near = did_you_mean(.0, Kind::ALL.map(Kind::name))
+        "there is no kind \"{0}:\" of target; there are a directory, sim:PROFILE[+FS], \
+         lab:PROFILE+FS and adb:[SERIAL][:PATH]{near}",
+        near = did_you_mean(.0, Kind::ALL.map(Kind::name).into_iter().chain([PHONE_KIND]))
     )]
     Kind(String),
-    /// A kind of target that this version does not have.
+    /// A phone where a device with a profile is needed.
+    #[error("adb: is a phone, which has no profile: give sim:PROFILE or lab:PROFILE+FS")]
+    NoProfile,
+    /// Characters that no serial number of a phone has.
     #[error(
-        "this version measures directories (--on DIR), simulates (--on sim:PROFILE) and boots \
-         (--on lab:PROFILE+FS)"
+        "\"{0}\" is no phone's serial number: `adb devices` lists the connected phones; a path begins \
+         with a slash, as in adb:SERIAL:/sdcard"
     )]
-    NotYet,
+    Serial(String),
+    /// Control characters in the path of a phone.
+    #[error("the path on the phone contains control characters, such as a line break")]
+    PhonePath,
     /// No filesystem, which the lab needs.
     #[error("\"{0}\" names no filesystem: write lab:PROFILE+FS, e.g. lab:nexus5-2013+ext4")]
     NoFilesystem(String),

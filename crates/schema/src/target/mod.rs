@@ -1,4 +1,4 @@
-//! The grammar of targets: `DIR`, or `KIND:PROFILE[+FS[,OPTION]...]`.
+//! The grammar of targets: `DIR`, `KIND:PROFILE[+FS[,OPTION]...]`, or `adb:[SERIAL][:PATH]`.
 //!
 //! ```text
 //! sim:nexus5-2013+f2fs,nobarrier,size=4GiB
@@ -16,6 +16,7 @@ mod error;
 mod filesystem;
 mod mount;
 mod option;
+mod phone;
 mod table;
 mod value;
 
@@ -26,6 +27,7 @@ pub use error::TargetError;
 pub use filesystem::FilesystemKind;
 pub use mount::MountSpec;
 pub use option::{Cipher, FsyncMode, TargetOption};
+pub use phone::{PHONE_DIRECTORY, PHONE_KIND, PhoneChoice, PhoneSpec};
 pub use table::{OPTIONS, OptionRow, options_as_markdown};
 pub use value::{Age, Literal, TimeScale, ValueError};
 
@@ -78,6 +80,8 @@ pub enum TargetSpec {
     Directory(PathBuf),
     /// A virtual device.
     Device(DeviceSpec),
+    /// A phone on a cable.
+    Phone(PhoneSpec),
 }
 
 impl TargetSpec {
@@ -87,10 +91,13 @@ impl TargetSpec {
     /// An unknown kind, filesystem or option, an option without a meaning there, or a value that an
     /// option can't have.
     pub fn parse(text: &str) -> Result<TargetSpec, TargetError> {
-        let device = match Path::new(text).exists() {
-            true => None,
-            false => DeviceSpec::parse(text)?,
-        };
+        if Path::new(text).exists() {
+            return Ok(TargetSpec::Directory(text.into()));
+        }
+        if let Some((PHONE_KIND, rest)) = text.split_once(':') {
+            return PhoneSpec::parse(rest).map(TargetSpec::Phone);
+        }
+        let device = DeviceSpec::parse(text)?;
         Ok(device.map_or_else(|| TargetSpec::Directory(text.into()), TargetSpec::Device))
     }
 }
@@ -118,7 +125,7 @@ impl DeviceSpec {
             return DeviceSpec::parse_as(kind, rest).map(Some);
         }
         match word {
-            "adb" => Err(TargetError::NotYet),
+            PHONE_KIND => Err(TargetError::NoProfile),
             _ if word.is_empty() || !word.bytes().all(|byte| byte.is_ascii_alphanumeric()) => {
                 Ok(None)
             }

@@ -53,7 +53,9 @@ fn disk(run: &Run) -> Option<String> {
     let Environment { device, filesystem, .. } = &run.environment;
     let kind = text(&device.kind)?;
     let at = match run.target.kind {
-        TargetKind::Path => place(run).or_else(|| text(&filesystem.mount_point)),
+        TargetKind::Path | TargetKind::Phone => {
+            place(run).or_else(|| text(&filesystem.mount_point))
+        }
         _ => None,
     };
     let disk = format!("{} disk", kind_name(&kind));

@@ -115,7 +115,7 @@ fn request(
     let resume = args.resume.then(|| earlier(&results.run.path())).transpose()?;
     let command = match &target {
         Target::Directory(_) => std::env::args().collect(),
-        Target::Simulated(_) | Target::Lab(_) => words,
+        Target::Simulated(_) | Target::Lab(_) | Target::Phone(_) => words,
     };
     Ok(Request {
         scenario,
@@ -238,7 +238,7 @@ fn decide(run: &Run, output: &Path, thresholds: &[Threshold]) -> Result<Exit> {
         RunStatus::Interrupted { .. } => {
             let output = output.to_string_lossy();
             match run.target.kind {
-                TargetKind::Path => return Err(typed::resumed(&output)),
+                TargetKind::Path | TargetKind::Phone => return Err(typed::resumed(&output)),
                 _ => {
                     let output = typed::quoted(&output);
                     bail!("stopped; its measurements are kept in {output}")

@@ -58,7 +58,7 @@ pub fn applied(args: &RunArgs) -> Result<Option<RunArgs>> {
 fn profile_of(on: &str) -> Result<Option<Profile>> {
     // A protocol brings a filesystem where the target names none, so the profile's name is enough.
     match TargetSpec::parse(on)? {
-        TargetSpec::Directory(_) => Ok(None),
+        TargetSpec::Directory(_) | TargetSpec::Phone(_) => Ok(None),
         TargetSpec::Device(device) => Ok(Some(sim::profile(&device.profile)?)),
     }
 }

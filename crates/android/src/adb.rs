@@ -1,0 +1,300 @@
+//! The `adb` program.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Seek};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+use wait_timeout::ChildExt;
+
+use crate::connected::{Connected, Connection};
+use crate::error::PhoneError;
+use crate::identity::printable;
+use crate::quote::ShellCommand;
+use crate::transport::{PhoneLines, ShellAnswer, Transport};
+
+/// Environment variable with the adb program, as other tools read it.
+const VARIABLE: &str = "ADB";
+/// The time for a question to the adb server.
+const QUESTION: Duration = Duration::from_secs(15);
+/// The time for copying a file of some megabytes over a slow cable.
+const COPY: Duration = Duration::from_secs(300);
+/// The first version of adb whose shell and copying work as they are used here (2014).
+const OLDEST: (u32, u32, u32) = (1, 0, 32);
+/// What is printed behind the output of a command, before its status: phones before Android 7 pass on
+/// no status by themselves.
+const STATUS: &str = "flashlag-status:";
+/// The longest output of a program that is kept.
+const LONGEST: u64 = 64 << 20;
+
+/// The adb program of this machine, whose server is running.
+#[derive(Clone, Debug)]
+pub struct Adb {
+    program: PathBuf,
+}
+
+/// A program that ended.
+struct Done {
+    status: ExitStatus,
+    output: String,
+    errors: String,
+}
+
+impl Adb {
+    /// Finds the program, checks its version and starts its server.
+    ///
+    /// # Errors
+    /// There is no adb program, or it is too old, or its server does not start.
+    pub fn find() -> Result<Adb, PhoneError> {
+        let program =
+            std::env::var_os(VARIABLE).map_or_else(|| PathBuf::from("adb"), PathBuf::from);
+        let adb = Adb { program };
+        let version = adb.ask(&["version"], QUESTION)?.output;
+        check_version(&version)?;
+        // On its own, since a server that begins keeps what it inherits.
+        let started = adb.ask(&["start-server"], QUESTION)?;
+        match started.status.success() {
+            true => Ok(adb),
+            false => Err(refused("start-server", &started)),
+        }
+    }
+
+    /// The phones that are connected.
+    ///
+    /// # Errors
+    /// The adb server does not answer.
+    pub fn connected(&self) -> Result<Vec<Connected>, PhoneError> {
+        let done = self.ask(&["devices", "-l"], QUESTION)?;
+        match done.status.success() {
+            true => Ok(Connected::list(&done.output)),
+            false => Err(refused("devices", &done)),
+        }
+    }
+
+    /// The way to one phone.
+    pub fn phone(&self, serial: &str) -> impl Transport + use<> {
+        AdbPhone { adb: self.clone(), serial: serial.to_owned() }
+    }
+
+    fn ask(&self, words: &[&str], limit: Duration) -> Result<Done, PhoneError> {
+        self.run(self.command(words), words.first().copied().unwrap_or_default(), limit)
+    }
+
+    fn command(&self, words: &[impl AsRef<OsStr>]) -> Command {
+        let mut command = Command::new(&self.program);
+        command.args(words).stdin(Stdio::null());
+        command
+    }
+
+    /// Runs the program within a time. Its output goes to files, since a server that the program
+    /// starts would keep a pipe open.
+    fn run(&self, mut command: Command, action: &str, limit: Duration) -> Result<Done, PhoneError> {
+        let temporary = || {
+            let made = tempfile::tempfile();
+            made.map_err(PhoneError::file("make a temporary file in", std::env::temp_dir()))
+        };
+        let (mut output, mut errors) = (temporary()?, temporary()?);
+        let copy = |file: &File| {
+            file.try_clone().map_err(PhoneError::file("open a file in", std::env::temp_dir()))
+        };
+        command.stdout(copy(&output)?).stderr(copy(&errors)?);
+        let mut child = command.spawn().map_err(|source| self.not_started(source))?;
+        let waited = child.wait_timeout(limit);
+        let Ok(Some(status)) = waited else {
+            end(&mut child);
+            return Err(PhoneError::Late { action: action.to_owned(), limit });
+        };
+        Ok(Done { status, output: text_of(&mut output), errors: text_of(&mut errors) })
+    }
+
+    fn not_started(&self, source: std::io::Error) -> PhoneError {
+        match source.kind() {
+            std::io::ErrorKind::NotFound => PhoneError::NoAdb,
+            _ => PhoneError::Start { program: self.program.clone(), source },
+        }
+    }
+}
+
+/// Ends a program. An error says that it has ended already.
+fn end(child: &mut Child) {
+    let _ = child.kill();
+    let _ = child.wait();
+}
+
+fn text_of(file: &mut File) -> String {
+    let mut bytes = Vec::new();
+    // What can't be read is as if it had not been printed.
+    let _ = file.rewind().and_then(|()| file.take(LONGEST).read_to_end(&mut bytes));
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn refused(action: &str, done: &Done) -> PhoneError {
+    let text = if done.errors.trim().is_empty() { &done.output } else { &done.errors };
+    let lines = text.lines().filter(|line| !line.trim_start().starts_with('*'));
+    let reason = lines.last().map(printable).filter(|line| !line.is_empty());
+    PhoneError::Adb {
+        action: action.to_owned(),
+        reason: reason.unwrap_or_else(|| format!("it failed ({})", done.status)),
+    }
+}
+
+/// `Android Debug Bridge version 1.0.41`.
+fn check_version(text: &str) -> Result<(), PhoneError> {
+    let line = text.lines().next().unwrap_or_default();
+    let found = line.rsplit(' ').next().unwrap_or_default();
+    let mut numbers = found.split('.').map(|number| number.parse::<u32>().unwrap_or(0));
+    let mut next = || numbers.next().unwrap_or(0);
+    match (next(), next(), next()) < OLDEST {
+        true => Err(PhoneError::OldAdb { found: printable(line) }),
+        false => Ok(()),
+    }
+}
+
+/// A phone that adb reaches.
+#[derive(Debug)]
+struct AdbPhone {
+    adb: Adb,
+    serial: String,
+}
+
+impl AdbPhone {
+    fn ask(&self, words: &[&str], limit: Duration) -> Result<Done, PhoneError> {
+        self.adb.run(self.command(words), words.first().copied().unwrap_or_default(), limit)
+    }
+
+    fn command(&self, words: &[&str]) -> Command {
+        let mut command = self.adb.command(&["-s", &self.serial]);
+        command.args(words);
+        command
+    }
+
+    fn copied(&self, words: &[&str]) -> Result<(), PhoneError> {
+        let done = self.ask(words, COPY)?;
+        match done.status.success() {
+            true => Ok(()),
+            false => Err(refused(words.first().copied().unwrap_or_default(), &done)),
+        }
+    }
+}
+
+impl Transport for AdbPhone {
+    fn serial(&self) -> &str {
+        &self.serial
+    }
+
+    fn shell(&self, command: &ShellCommand, limit: Duration) -> Result<ShellAnswer, PhoneError> {
+        let text = format!("{command}; echo {STATUS}$?");
+        let done = self.ask(&["shell", &text], limit)?;
+        // A terminal, which old phones put between, ends lines by two characters.
+        let output = done.output.replace('\r', "");
+        let (printed, status) =
+            output.rsplit_once(STATUS).ok_or_else(|| refused("shell", &done))?;
+        let status = status.trim().parse().map_err(|_| refused("shell", &done))?;
+        let errors = done.errors.replace('\r', "");
+        Ok(ShellAnswer { status, output: printed.to_owned(), errors })
+    }
+
+    fn follow(&self, command: &ShellCommand) -> Result<Box<dyn PhoneLines>, PhoneError> {
+        let mut adb = self.command(&["shell", command.text()]);
+        adb.stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = adb.spawn().map_err(|source| self.adb.not_started(source))?;
+        let output = child.stdout.take().map(BufReader::new);
+        Ok(Box::new(AdbLines { child, output }))
+    }
+
+    fn push(&self, from: &Path, to: &str) -> Result<(), PhoneError> {
+        self.copied(&["push", &from.to_string_lossy(), to])
+    }
+
+    fn pull(&self, from: &str, to: &Path) -> Result<(), PhoneError> {
+        self.copied(&["pull", from, &to.to_string_lossy()])
+    }
+
+    fn is_there(&self) -> bool {
+        let ready = || {
+            let connected = self.adb.connected().unwrap_or_default();
+            connected
+                .iter()
+                .any(|phone| phone.serial == self.serial && phone.connection == Connection::Ready)
+        };
+        if ready() {
+            return true;
+        }
+        if !is_an_address(&self.serial) {
+            return false;
+        }
+        // The server forgets a phone of the network that did not come back within some seconds. An
+        // offline entry is connected again only after it is taken away.
+        let _ = self.adb.ask(&["disconnect", &self.serial], QUESTION);
+        let _ = self.adb.ask(&["connect", &self.serial], QUESTION);
+        ready()
+    }
+}
+
+/// `HOST:PORT`.
+fn is_an_address(serial: &str) -> bool {
+    serial.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok())
+}
+
+/// The output of `adb shell`, line by line. The program ends when this is dropped.
+struct AdbLines {
+    child: Child,
+    output: Option<BufReader<ChildStdout>>,
+}
+
+impl PhoneLines for AdbLines {
+    fn next_line(&mut self) -> Option<String> {
+        let mut line = Vec::new();
+        let read = self.output.as_mut()?.take(LONGEST).read_until(b'\n', &mut line).ok()?;
+        // A line without an end was cut off with the cable.
+        if read == 0 || line.pop() != Some(b'\n') {
+            return None;
+        }
+        let line = String::from_utf8_lossy(&line);
+        Some(line.strip_suffix('\r').unwrap_or(&line).to_owned())
+    }
+}
+
+impl Drop for AdbLines {
+    fn drop(&mut self) {
+        end(&mut self.child);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_adb_from_before_2014_is_too_old() {
+        assert!(
+            check_version("Android Debug Bridge version 1.0.41\nVersion 29.0.6-debian\n").is_ok()
+        );
+        assert!(check_version("Android Debug Bridge version 1.0.32").is_ok());
+        assert!(check_version("Android Debug Bridge version 2.0.0").is_ok());
+        for old in ["Android Debug Bridge version 1.0.31", "", "what is this"] {
+            let error = check_version(old).unwrap_err().to_string();
+            assert!(error.contains("too old"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_serial_number_with_a_port_is_an_address() {
+        assert!(is_an_address("192.168.1.7:5555") && is_an_address("[fe80::1]:5555"));
+        assert!(!is_an_address("0A1B2C") && !is_an_address("adb-1._adb-tls-connect._tcp"));
+    }
+
+    #[test]
+    fn a_missing_adb_says_how_to_get_it_and_one_that_hangs_is_ended() {
+        let none = Adb { program: "/nowhere/adb".into() };
+        assert!(matches!(none.ask(&["version"], QUESTION), Err(PhoneError::NoAdb)));
+        let slow = Adb { program: "sleep".into() };
+        let late = slow.ask(&["1000"], Duration::from_millis(50));
+        assert!(matches!(late, Err(PhoneError::Late { .. })));
+        let fails = Adb { program: "cat".into() };
+        let done = fails.ask(&["/nowhere/file"], QUESTION).unwrap();
+        assert!(refused("cat", &done).to_string().contains("No such file"));
+    }
+}

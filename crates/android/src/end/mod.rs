@@ -1,0 +1,10 @@
+//! The phone's end: the process of a run apart from the shell that started it, and the socket by
+//! which the run is followed.
+
+mod apart;
+mod hub;
+mod state;
+
+pub use apart::{begin_apart, start_apart};
+pub use hub::{Hub, ask};
+pub use state::{Lock, order, outcome, state, store_outcome};

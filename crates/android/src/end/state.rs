@@ -1,0 +1,88 @@
+use std::fs::File;
+
+use rustix::fs::{FlockOperation, flock};
+
+use crate::error::PhoneError;
+use crate::folder::Folder;
+use crate::protocol::{Outcome, PhoneOrder, RunState};
+
+/// The lock of a run's process; free once the process ended, however it ended.
+#[derive(Debug)]
+pub struct Lock(#[allow(dead_code, reason = "held, not read")] File);
+
+impl Lock {
+    /// Takes the lock; `None` if another process holds it.
+    ///
+    /// # Errors
+    /// The lock's file can't be made.
+    pub fn take(folder: &Folder) -> Result<Option<Lock>, PhoneError> {
+        let path = folder.lock();
+        let opened = File::options().create(true).truncate(false).write(true).open(&path);
+        let file = opened.map_err(PhoneError::file("make", &path))?;
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Some(Lock(file))),
+            Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
+            Err(errno) => Err(PhoneError::file("lock", &path)(errno.into())),
+        }
+    }
+}
+
+/// The order in a folder.
+///
+/// # Errors
+/// There is none, or it can't be read.
+pub fn order(folder: &Folder) -> Result<PhoneOrder, PhoneError> {
+    let path = folder.order();
+    let text = std::fs::read_to_string(&path).map_err(PhoneError::file("read", &path))?;
+    serde_json::from_str(&text).map_err(|error| PhoneError::file("read", &path)(error.into()))
+}
+
+/// The state of the folder's run.
+///
+/// # Errors
+/// The lock can't be looked at.
+pub fn state(folder: &Folder) -> Result<RunState, PhoneError> {
+    let free = Lock::take(folder)?.is_some();
+    Ok(match (free, outcome(folder)) {
+        (false, _) => RunState::UnderWay,
+        (true, Some(outcome)) => RunState::Ended(outcome),
+        (true, None) => RunState::Dead,
+    })
+}
+
+/// How the folder's run ended, if it did.
+pub fn outcome(folder: &Folder) -> Option<Outcome> {
+    let text = std::fs::read_to_string(folder.outcome()).ok()?;
+    serde_json::from_str(&text).ok()
+}
+
+/// Stores how the run ended.
+///
+/// # Errors
+/// The file can't be written.
+pub fn store_outcome(folder: &Folder, outcome: &Outcome) -> Result<(), PhoneError> {
+    let path = folder.outcome();
+    let text = serde_json::to_vec(outcome)
+        .map_err(|error| PhoneError::file("write", &path)(error.into()))?;
+    std::fs::write(&path, text).map_err(PhoneError::file("write", &path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_is_under_way_while_its_lock_is_held_and_then_ended_or_dead() {
+        let home = tempfile::tempdir().unwrap();
+        let folder = Folder::at(&home.path().to_string_lossy());
+        assert_eq!(state(&folder).unwrap(), RunState::Dead);
+        let lock = Lock::take(&folder).unwrap().unwrap();
+        assert!(Lock::take(&folder).unwrap().is_none());
+        let ended = Outcome { error: Some("no room".to_owned()) };
+        store_outcome(&folder, &ended).unwrap();
+        assert_eq!(state(&folder).unwrap(), RunState::UnderWay);
+        drop(lock);
+        assert_eq!(state(&folder).unwrap(), RunState::Ended(ended));
+        assert!(state(&Folder::at("/nowhere/folder")).is_err());
+    }
+}

@@ -1,0 +1,217 @@
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use thiserror::Error;
+
+use crate::connected::{Connected, Connection};
+
+/// Why a phone can't be measured or reached, and what to do.
+#[derive(Debug, Error)]
+pub enum PhoneError {
+    /// The adb program is not installed.
+    #[error(
+        "a phone is reached through `adb`, which is not on this machine (on Debian: apt install adb; \
+         else Android's platform-tools), or set ADB to where it is"
+    )]
+    NoAdb,
+    /// The adb program does not begin.
+    #[error("cannot start {}: {source}", program.display())]
+    Start {
+        /// The program.
+        program: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// An adb program that lacks what is needed.
+    #[error(
+        "adb {found} is too old: it is from before 2014; install a newer one (1.0.32 or later)"
+    )]
+    OldAdb {
+        /// Its version.
+        found: String,
+    },
+    /// The adb program refused.
+    #[error("adb {action}: {reason}")]
+    Adb {
+        /// The operation: `push`.
+        action: String,
+        /// What adb printed.
+        reason: String,
+    },
+    /// The adb program did not end in time.
+    #[error("adb {action}: no answer within {} s; is the phone still connected?", limit.as_secs())]
+    Late {
+        /// The operation.
+        action: String,
+        /// The time that it had.
+        limit: Duration,
+    },
+    /// No phone is connected.
+    #[error(
+        "no phone is connected: plug it in, unlock it, switch on USB debugging in its developer options, \
+         and accept this computer there; `adb devices` lists what is connected"
+    )]
+    NoPhone,
+    /// Several phones, and none was chosen.
+    #[error("{} phones are connected: name one ({}), or adb:all for all", .0.len(), choices(.0))]
+    Several(Vec<Connected>),
+    /// The chosen phone is not connected.
+    #[error("no phone {serial} is connected; {}", there_are(.others))]
+    Absent {
+        /// The serial number.
+        serial: String,
+        /// The phones that are connected.
+        others: Vec<Connected>,
+    },
+    /// A phone that is connected and can't be used as it is.
+    #[error("the phone {serial} is {connection}: {}", connection.advice())]
+    NotReady {
+        /// The serial number.
+        serial: String,
+        /// Its state.
+        connection: Connection,
+    },
+    /// A command on the phone failed.
+    #[error("on the phone, {what} failed: {reason}")]
+    Command {
+        /// The operation, as a noun: `making the folder /data/local/tmp/flashlag`.
+        what: String,
+        /// What the command printed.
+        reason: String,
+    },
+    /// A phone without properties, which is none.
+    #[error("the phone does not say what it is: getprop printed nothing ({0})")]
+    NoProperties(String),
+    /// A processor that there is no program for.
+    #[error(
+        "flashlag has no program for the phone's processor ({0}): there are programs for arm64-v8a, \
+         armeabi-v7a and x86_64"
+    )]
+    Processor(String),
+    /// The phone's program is not on this machine.
+    #[error(
+        "the program for the phone, {name}, is not beside this program (looked in {}): `make dist` in \
+         flashlag's source builds it, and releases contain it; or set FLASHLAG_PHONE_PROGRAMS to its \
+         folder",
+        listed(looked)
+    )]
+    NoProgram {
+        /// The file's name.
+        name: String,
+        /// The folders that were searched.
+        looked: Vec<PathBuf>,
+    },
+    /// The program does not run on the phone.
+    #[error("flashlag does not run on the phone: {0}")]
+    DoesNotRun(String),
+    /// Another run is under way on the phone.
+    #[error(
+        "flashlag is measuring that phone already (scenario {scenario}): `flashlag run … --resume -o FILE` \
+         with that run's arguments follows it, `flashlag clean {target}` ends it and removes its files"
+    )]
+    Busy {
+        /// The scenario under way.
+        scenario: String,
+        /// The phone as a target.
+        target: String,
+    },
+    /// A run to resume that is not the one on the phone.
+    #[error(
+        "cannot resume: the phone has another run (scenario {found}, seed {seed}): give the same scenario, \
+         settings and seed, or end it with `flashlag clean {target}`"
+    )]
+    OtherRun {
+        /// The scenario of the run on the phone.
+        found: String,
+        /// Its seed.
+        seed: u64,
+        /// The phone as a target.
+        target: String,
+    },
+    /// A run by another version of flashlag.
+    #[error(
+        "the run on the phone is of {there}, this is {here}: go on with that version, or end it with \
+         `flashlag clean {target}`"
+    )]
+    OtherVersion {
+        /// The version on the phone.
+        there: String,
+        /// This version.
+        here: String,
+        /// The phone as a target.
+        target: String,
+    },
+    /// The run on the phone ended without a result: the phone was switched off, or the run was
+    /// killed.
+    #[error(
+        "the run on the phone was ended from outside (did the phone restart?): its measurements so far are \
+         kept on the phone; the same command with --resume continues it"
+    )]
+    Ended,
+    /// The phone went away and did not come back before the user stopped waiting.
+    #[error(
+        "stopped waiting for the phone {0}: the run goes on there by itself; once the phone is connected \
+         again, the same command with --resume takes its result"
+    )]
+    Left(String),
+    /// An error that the phone's end reported.
+    #[error("on the phone: {0}")]
+    Reported(String),
+    /// An answer that is none.
+    #[error("the phone's end of flashlag answered `{0}`: is another version there?")]
+    Answer(String),
+    /// A run file that can't be read or does not hold.
+    #[error("the run from the phone can't be used: {0}")]
+    Result(String),
+    /// A file of this machine can't be read or written.
+    #[error("cannot {action} {}: {source}", path.display())]
+    File {
+        /// The operation.
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+}
+
+impl PhoneError {
+    /// Whether the phone may be gone: what failed can be tried again once the phone is back.
+    pub fn is_of_the_cable(&self) -> bool {
+        matches!(
+            self,
+            PhoneError::Adb { .. }
+                | PhoneError::Late { .. }
+                | PhoneError::NoPhone
+                | PhoneError::Absent { .. }
+                | PhoneError::NotReady { .. }
+        )
+    }
+
+    /// For `map_err` after an operation on a file.
+    pub(crate) fn file(
+        action: &'static str,
+        path: impl Into<PathBuf>,
+    ) -> impl FnOnce(io::Error) -> PhoneError {
+        let path = path.into();
+        move |source| PhoneError::File { action, path, source }
+    }
+}
+
+fn choices(phones: &[Connected]) -> String {
+    let names: Vec<_> = phones.iter().map(|phone| format!("adb:{}", phone.named())).collect();
+    names.join(", ")
+}
+
+fn there_are(others: &[Connected]) -> String {
+    match others {
+        [] => "no other is: plug it in, unlock it and switch on USB debugging".to_owned(),
+        _ => format!("there is {}", choices(others)),
+    }
+}
+
+fn listed(folders: &[PathBuf]) -> String {
+    let names: Vec<_> = folders.iter().map(|folder| folder.display().to_string()).collect();
+    names.join(", ")
+}

@@ -1,0 +1,28 @@
+//! A phone on a cable: finds the phone by the `adb` program, puts flashlag and a scenario into a
+//! folder of the phone, follows the run and takes the result.
+//!
+//! The phone makes the run by itself: a cable that is pulled interrupts only the view of the run.
+//! What flashlag does at the phone's end is in [`end`].
+#![forbid(unsafe_code)]
+
+mod adb;
+mod connected;
+pub mod end;
+mod error;
+mod folder;
+mod identity;
+mod program;
+pub mod protocol;
+mod quote;
+mod run_on_phone;
+mod transport;
+
+pub use adb::Adb;
+pub use connected::{Connected, Connection};
+pub use error::PhoneError;
+pub use folder::Folder;
+pub use identity::{Abi, Identity};
+pub use program::{PROGRAMS_VARIABLE, program_for};
+pub use quote::ShellCommand;
+pub use run_on_phone::{Following, Heard, RunOnPhone};
+pub use transport::{PhoneLines, ShellAnswer, Transport};

@@ -1,0 +1,267 @@
+//! A run on a phone, from this machine: what is put there, asked, followed and taken away.
+
+use std::path::Path;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
+
+use flashlag_schema::Run;
+
+use crate::error::PhoneError;
+use crate::folder::Folder;
+use crate::identity::{Identity, printable};
+use crate::protocol::{Answer, Line, PhoneOrder, Prepared, RunState, SUBCOMMAND};
+use crate::quote::ShellCommand;
+use crate::transport::{ShellAnswer, Transport};
+
+/// The time for a command that only looks.
+const LOOK: Duration = Duration::from_secs(20);
+/// The time for the checks before a run, which remove the files of killed runs.
+const PREPARE: Duration = Duration::from_secs(300);
+
+/// A run on a phone.
+pub struct RunOnPhone {
+    transport: Box<dyn Transport>,
+    folder: Folder,
+}
+
+/// What was heard of a run.
+#[derive(Debug)]
+pub enum Heard {
+    /// A line.
+    Line(Box<Line>),
+    /// Nothing, for now.
+    Nothing,
+    /// The end of the stream: the run ended, or the phone is gone.
+    Gone,
+}
+
+/// A run that is followed.
+#[derive(Debug)]
+pub struct Following(Receiver<Line>);
+
+impl Following {
+    /// Waits for the next line.
+    pub fn hear(&self, limit: Duration) -> Heard {
+        match self.0.recv_timeout(limit) {
+            Ok(line) => Heard::Line(Box::new(line)),
+            Err(RecvTimeoutError::Timeout) => Heard::Nothing,
+            Err(RecvTimeoutError::Disconnected) => Heard::Gone,
+        }
+    }
+}
+
+impl RunOnPhone {
+    /// The run of a phone.
+    pub fn new(transport: Box<dyn Transport>) -> RunOnPhone {
+        RunOnPhone { transport, folder: Folder::default() }
+    }
+
+    /// The way to the phone.
+    pub fn transport(&self) -> &dyn Transport {
+        &*self.transport
+    }
+
+    /// What the phone says it is.
+    ///
+    /// # Errors
+    /// The phone can't be reached, or there is no program for its processor.
+    pub fn identity(&self) -> Result<Identity, PhoneError> {
+        Identity::of(&self.shell(&["getprop"], LOOK)?.output)
+    }
+
+    /// The run that the phone has, and its state; `None` if there is no folder of flashlag.
+    ///
+    /// # Errors
+    /// The phone can't be reached, or the folder is not flashlag's.
+    pub fn found(&self) -> Result<Option<(PhoneOrder, RunState)>, PhoneError> {
+        let path = self.folder.path();
+        if !self.exists(path)? {
+            return Ok(None);
+        }
+        let read = self.shell(&["cat", &self.folder.order()], LOOK)?;
+        let order = read.output.lines().find_map(|line| serde_json::from_str(line).ok());
+        let Some(order) = order.filter(|_| read.status == 0) else {
+            // A folder without an order: putting it there was cut short.
+            self.remove()?;
+            return Ok(None);
+        };
+        // A program that was not copied whole has begun nothing.
+        let state = match self.ask("state", LOOK) {
+            Ok(Answer::State(state)) => state,
+            Err(error) if error.is_of_the_cable() => return Err(error),
+            _ => RunState::Dead,
+        };
+        Ok(Some((order, state)))
+    }
+
+    /// Whether the phone has a run file that can be continued.
+    ///
+    /// # Errors
+    /// The phone can't be reached.
+    pub fn has_run_file(&self) -> Result<bool, PhoneError> {
+        self.exists(&self.folder.run())
+    }
+
+    /// Makes the folder and puts the program there. Returns what the program says it is.
+    ///
+    /// # Errors
+    /// The phone can't be reached, has no room, or does not run the program.
+    pub fn install(&self, program: &Path) -> Result<String, PhoneError> {
+        let path = self.folder.path();
+        if !self.exists(path)? {
+            self.must(&format!("making the folder {path}"), &["mkdir", path])?;
+        }
+        let there = self.folder.program();
+        self.transport.push(program, &there)?;
+        self.must("making the program executable", &["chmod", "755", &there])?;
+        match self.ask("hello", LOOK) {
+            Ok(Answer::Hello { program }) => Ok(program),
+            Ok(other) => Err(PhoneError::Answer(format!("{other:?}"))),
+            Err(PhoneError::Answer(text)) => Err(PhoneError::DoesNotRun(text)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Puts the order into the folder.
+    ///
+    /// # Errors
+    /// The phone can't be reached or has no room.
+    pub fn give(&self, order: &PhoneOrder) -> Result<(), PhoneError> {
+        let made = tempfile::NamedTempFile::new();
+        let mut file = made.map_err(PhoneError::file("make a file in", std::env::temp_dir()))?;
+        let sent = flashlag_schema::remote::send(&mut file, order);
+        sent.map_err(PhoneError::file("write", file.path()))?;
+        self.transport.push(file.path(), &self.folder.order())
+    }
+
+    /// Puts an earlier run into the folder, to be continued.
+    ///
+    /// # Errors
+    /// The phone can't be reached or has no room.
+    pub fn bring(&self, earlier: &Run) -> Result<(), PhoneError> {
+        let made = tempfile::NamedTempFile::new();
+        let file = made.map_err(PhoneError::file("make a file in", std::env::temp_dir()))?;
+        let written = std::fs::write(file.path(), earlier.to_json());
+        written.map_err(PhoneError::file("write", file.path()))?;
+        self.transport.push(file.path(), &self.folder.run())
+    }
+
+    /// Has the phone check that the run can be made, and add up its cost.
+    ///
+    /// # Errors
+    /// The phone can't be reached, or the run can't be made.
+    pub fn prepare(&self) -> Result<Prepared, PhoneError> {
+        match self.ask("prepare", PREPARE)? {
+            Answer::Prepared(prepared) => Ok(*prepared),
+            other => Err(PhoneError::Answer(format!("{other:?}"))),
+        }
+    }
+
+    /// Begins the run, apart from this machine.
+    ///
+    /// # Errors
+    /// The phone can't be reached, or the run does not begin.
+    pub fn start(&self) -> Result<(), PhoneError> {
+        match self.ask("start", PREPARE)? {
+            Answer::Started => Ok(()),
+            other => Err(PhoneError::Answer(format!("{other:?}"))),
+        }
+    }
+
+    /// Tells the run to end; its result can then be taken.
+    ///
+    /// # Errors
+    /// The phone can't be reached.
+    pub fn stop(&self) -> Result<(), PhoneError> {
+        self.ask("stop", LOOK).map(drop)
+    }
+
+    /// Follows the run from the step after that number.
+    ///
+    /// # Errors
+    /// The adb program does not begin.
+    pub fn follow(&self, after: u64) -> Result<Following, PhoneError> {
+        let number = after.to_string();
+        let words = [&*self.folder.program(), SUBCOMMAND, "follow", self.folder.path(), &number];
+        let mut lines = self.transport.follow(&ShellCommand::of(&words))?;
+        let (sender, receiver) = channel();
+        std::thread::spawn(move || {
+            while let Some(line) = lines.next_line() {
+                // What is no line of the protocol is a message of the shell.
+                let Ok(line) = serde_json::from_str(&line) else { continue };
+                if sender.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        Ok(Following(receiver))
+    }
+
+    /// Takes the run file.
+    ///
+    /// # Errors
+    /// The phone can't be reached, or its file is not a run that verifies.
+    pub fn take(&self) -> Result<Run, PhoneError> {
+        let folder = tempfile::tempdir();
+        let folder = folder.map_err(PhoneError::file("make a folder in", std::env::temp_dir()))?;
+        let here = folder.path().join("run.json");
+        self.transport.pull(&self.folder.run(), &here)?;
+        let text = std::fs::read_to_string(&here).map_err(PhoneError::file("read", &here))?;
+        let refuse = |error: flashlag_schema::RunFileError| PhoneError::Result(error.to_string());
+        let wrong = flashlag_schema::verify::verify_text(&text).map_err(refuse)?;
+        match wrong.first() {
+            Some(first) => Err(PhoneError::Result(first.to_string())),
+            None => Run::from_json(&text).map_err(refuse),
+        }
+    }
+
+    /// Has the phone remove the files that killed runs left in a directory.
+    ///
+    /// # Errors
+    /// The phone can't be reached, or something is left.
+    pub fn sweep(&self, directory: &str) -> Result<(), PhoneError> {
+        let words = [&*self.folder.program(), "clean", directory];
+        self.must(&format!("removing flashlag's files in {directory}"), &words)
+    }
+
+    /// Removes everything that was put on the phone.
+    ///
+    /// # Errors
+    /// The phone can't be reached, or something is left.
+    pub fn remove(&self) -> Result<(), PhoneError> {
+        let (path, files) = (self.folder.path(), self.folder.files());
+        let mut words = vec!["rm", "-f"];
+        words.extend(files.iter().map(String::as_str));
+        self.must("removing flashlag's files", &words)?;
+        self.must(&format!("removing the folder {path}"), &["rmdir", path])
+    }
+
+    fn exists(&self, path: &str) -> Result<bool, PhoneError> {
+        // `[` is part of every shell that Android has had; `test` and `stat` are not.
+        Ok(self.shell(&["[", "-e", path, "]"], LOOK)?.status == 0)
+    }
+
+    fn shell(&self, words: &[&str], limit: Duration) -> Result<ShellAnswer, PhoneError> {
+        self.transport.shell(&ShellCommand::of(words), limit)
+    }
+
+    fn must(&self, what: &str, words: &[&str]) -> Result<(), PhoneError> {
+        let answer = self.shell(words, LOOK)?;
+        match answer.status {
+            0 => Ok(()),
+            _ => Err(PhoneError::Command { what: what.to_owned(), reason: answer.reason() }),
+        }
+    }
+
+    /// Asks the phone's end.
+    fn ask(&self, question: &str, limit: Duration) -> Result<Answer, PhoneError> {
+        let program = self.folder.program();
+        let answer = self.shell(&[&program, SUBCOMMAND, question, self.folder.path()], limit)?;
+        let parsed = answer.output.lines().rev().find_map(|line| serde_json::from_str(line).ok());
+        match parsed {
+            Some(Answer::Failed { error }) => Err(PhoneError::Reported(error)),
+            Some(answer) => Ok(answer),
+            None => Err(PhoneError::Answer(printable(&answer.reason()))),
+        }
+    }
+}

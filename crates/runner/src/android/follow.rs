@@ -1,0 +1,58 @@
+//! A run on a phone, as it goes on there.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use flashlag_android::protocol::{Line, Outcome, RunState};
+use flashlag_android::{Heard, PhoneError, RunOnPhone};
+use flashlag_stats::live::Live;
+
+use super::connection::{patiently, wait};
+use crate::events::Observer;
+use crate::remote::pass_on;
+
+/// From one look at the stop flag to the next.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// Follows a run until it ended, over any number of pulled cables.
+///
+/// # Errors
+/// The run was killed on the phone, or the user stopped waiting for a phone that is gone.
+pub(super) fn follow(
+    on: &RunOnPhone,
+    stop: &AtomicBool,
+    observer: &mut dyn Observer,
+) -> Result<Outcome, PhoneError> {
+    let live = Arc::new(Live::default());
+    let mut known = 0;
+    let mut stopping = false;
+    loop {
+        let following = on.follow(known)?;
+        loop {
+            if stop.load(Ordering::Relaxed) && !stopping {
+                // A phone that is gone is told once it is back.
+                stopping = on.stop().is_ok();
+            }
+            match following.hear(LOOK) {
+                Heard::Nothing => {}
+                Heard::Gone => break,
+                Heard::Line(line) => match *line {
+                    Line::Step { number, step } => {
+                        known = number;
+                        pass_on(&step, &live, observer);
+                    }
+                    Line::Tick { tick } => pass_on(&tick, &live, observer),
+                    Line::Ended(outcome) => return Ok(outcome),
+                },
+            }
+        }
+        wait(on, stop, observer)?;
+        let found = patiently(on, stop, observer, || on.found())?;
+        match found.map(|(_, state)| state) {
+            Some(RunState::UnderWay) => {}
+            Some(RunState::Ended(outcome)) => return Ok(outcome),
+            Some(RunState::Dead) | None => return Err(PhoneError::Ended),
+        }
+    }
+}

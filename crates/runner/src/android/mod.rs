@@ -1,0 +1,64 @@
+//! A scenario on a phone: this program is put there and makes the run as on any directory, and this
+//! end follows and takes the result.
+
+mod connection;
+mod follow;
+mod on_phone;
+mod order;
+mod phone;
+
+pub use on_phone::be_on_the_phone;
+pub(crate) use phone::{PhoneRun, prepare, run};
+
+use flashlag_android::{Adb, Connected, PhoneError, RunOnPhone};
+use flashlag_schema::target::PhoneSpec;
+
+use crate::error::RunError;
+
+/// The phones that a target means.
+///
+/// # Errors
+/// There is no adb program, no phone, or one that can't be used as it is.
+pub fn phones(spec: &PhoneSpec) -> Result<Vec<Connected>, RunError> {
+    let refuse = |source: PhoneError| RunError::Phone { target: spec.to_string(), source };
+    let connected = Adb::find().and_then(|adb| adb.connected()).map_err(refuse)?;
+    Connected::chosen(&connected, &spec.choice).map_err(refuse)
+}
+
+/// Ends the run on each phone of a target and removes everything that was put there. Returns a
+/// sentence for each phone.
+///
+/// # Errors
+/// As [`phones`], and phones that go away meanwhile.
+pub fn clean_phones(spec: &PhoneSpec) -> Result<Vec<String>, RunError> {
+    let refuse = |source: PhoneError| RunError::Phone { target: spec.to_string(), source };
+    let adb = Adb::find().map_err(refuse)?;
+    let mut said = Vec::new();
+    for phone in phones(spec)? {
+        let on = RunOnPhone::new(Box::new(adb.phone(&phone.serial)));
+        said.push(format!("{}: {}", phone.serial, clean(&on).map_err(refuse)?));
+    }
+    Ok(said)
+}
+
+/// How long a run may take to end after it was told to.
+const ENDING: std::time::Duration = std::time::Duration::from_secs(120);
+
+fn clean(on: &RunOnPhone) -> Result<&'static str, PhoneError> {
+    use flashlag_android::protocol::RunState;
+    let Some((order, state)) = on.found()? else { return Ok("no files of flashlag here") };
+    let was_under_way = state == RunState::UnderWay;
+    if was_under_way {
+        on.stop()?;
+        let until = std::time::Instant::now() + ENDING;
+        while matches!(on.found()?, Some((_, RunState::UnderWay))) {
+            if std::time::Instant::now() > until {
+                return Err(PhoneError::Reported("the run does not end".to_owned()));
+            }
+            std::thread::sleep(std::time::Duration::from_millis(500));
+        }
+    }
+    on.sweep(&order.run.at)?;
+    on.remove()?;
+    Ok(if was_under_way { "the run was ended, its files removed" } else { "files removed" })
+}

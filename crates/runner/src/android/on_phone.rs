@@ -1,0 +1,242 @@
+//! The phone's end: checks, begins, makes and follows a run.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use flashlag_android::protocol::{Answer, Ask, Line, Outcome, PhoneOrder, Prepared, RunState};
+use flashlag_android::{Folder, end};
+use flashlag_schema::Run;
+use flashlag_schema::remote::Progress;
+use flashlag_schema::scenario::Scenario;
+use flashlag_stats::live::Live;
+
+use super::order::this_program;
+use crate::error::RunError;
+use crate::events::{Event, Observer};
+use crate::output::RunFile;
+use crate::real::{self, DirectoryRequest};
+use crate::remote::{Forward, reading};
+use crate::request::Request;
+use crate::target::Target;
+
+/// From one reading of a phase's progress to the next.
+const TICK: Duration = Duration::from_secs(1);
+
+/// Answers one question of the machine that the phone is connected to, or makes the run. `say` prints a
+/// line.
+///
+/// # Errors
+/// The lines can't be printed: the cable is gone.
+pub fn be_on_the_phone(
+    question: &str,
+    folder: &str,
+    after: u64,
+    stop: &Arc<AtomicBool>,
+    say: &mut dyn FnMut(&str) -> std::io::Result<()>,
+) -> std::io::Result<()> {
+    let folder = &Folder::at(folder);
+    let answer = match question {
+        "run" => return run(folder, stop),
+        "follow" => return follow(folder, after, say),
+        "hello" => Ok(Answer::Hello { program: this_program() }),
+        "state" => end::state(folder).map(Answer::State).map_err(RunError::on_phone),
+        "prepare" => prepared(folder, stop).map(|one| Answer::Prepared(Box::new(one))),
+        "start" => start(folder),
+        "stop" => ask_to_stop(folder),
+        other => Ok(Answer::Failed { error: format!("there is no question {other}") }),
+    };
+    let answer = answer.unwrap_or_else(|error| Answer::Failed { error: error.to_string() });
+    say(&serde_json::to_string(&answer)?)
+}
+
+fn start(folder: &Folder) -> Result<Answer, RunError> {
+    // What an earlier process left would be taken for the answer of the new one.
+    let _ = std::fs::remove_file(folder.outcome());
+    end::start_apart(folder).map(|()| Answer::Started).map_err(RunError::on_phone)
+}
+
+fn ask_to_stop(folder: &Folder) -> Result<Answer, RunError> {
+    let order = end::order(folder).map_err(RunError::on_phone)?;
+    // A run that has ended does not have to be stopped.
+    let _ = end::ask(&order.token, Ask::Stop, &mut |_| {});
+    Ok(Answer::Stopping)
+}
+
+/// Prints the steps of the run; of a run without a process, how it ended.
+fn follow(
+    folder: &Folder,
+    after: u64,
+    say: &mut dyn FnMut(&str) -> std::io::Result<()>,
+) -> std::io::Result<()> {
+    let mut said = Ok(());
+    if let Ok(order) = end::order(folder) {
+        // Without a process nothing is printed.
+        let _ = end::ask(&order.token, Ask::Follow { after }, &mut |line| {
+            if said.is_ok() {
+                said = say(line);
+            }
+            if said.is_err() {
+                // No one reads any more: there is nothing else for this process to do.
+                std::process::exit(1);
+            }
+        });
+    }
+    if let Ok(RunState::Ended(outcome)) = end::state(folder) {
+        return say(&serde_json::to_string(&Line::Ended(outcome))?);
+    }
+    said
+}
+
+/// The request of an order, and the directory to measure.
+fn request(
+    order: &PhoneOrder,
+    output: Option<Arc<RunFile>>,
+    resume: Option<Box<Run>>,
+    stop: &Arc<AtomicBool>,
+) -> Result<(Request, DirectoryRequest<'static>), RunError> {
+    let PhoneOrder { run, label, .. } = order;
+    let scenario = Scenario::parse(&run.scenario, &run.settings);
+    let path = PathBuf::from(&run.at);
+    let request = Request {
+        scenario: scenario.map_err(|error| RunError::OnPhone(error.to_string()))?,
+        target: Target::Directory(path.clone()),
+        seed: run.seed,
+        leave: run.leave,
+        budget: run.budget,
+        verify: run.verify,
+        label: label.clone(),
+        command: run.command.clone(),
+        output,
+        resume,
+        stop: Arc::clone(stop),
+    };
+    let directory = DirectoryRequest {
+        name: run.target.clone(),
+        path,
+        witness: None,
+        watches_stops: true,
+        rootdir: run.rootdir,
+    };
+    Ok((request, directory))
+}
+
+fn earlier(folder: &Folder, order: &PhoneOrder) -> Result<Option<Box<Run>>, RunError> {
+    if !order.resume {
+        return Ok(None);
+    }
+    let unreadable = |error: &dyn std::fmt::Display| {
+        RunError::OnPhone(format!("cannot read {}: {error}", folder.run()))
+    };
+    let text = std::fs::read_to_string(folder.run()).map_err(|error| unreadable(&error))?;
+    Run::from_json(&text).map(|run| Some(Box::new(run))).map_err(|error| unreadable(&error))
+}
+
+/// The checks of a run and its cost. Nothing is left behind but the removal of dead runs' files.
+fn prepared(folder: &Folder, stop: &Arc<AtomicBool>) -> Result<Prepared, RunError> {
+    let order = end::order(folder).map_err(RunError::on_phone)?;
+    let (request, directory) = request(&order, None, earlier(folder, &order)?, stop)?;
+    let (work, _, cost) = real::prepare(request, directory)?;
+    let run = Box::new(work.run.clone());
+    work.world.abandon();
+    let free = cost.free;
+    let notes = cost.cleaned.iter().map(|cleaned| {
+        let path = cleaned.directory.display();
+        format!("removed {path}, which an earlier run left ({})", cleaned.removed.bytes)
+    });
+    Ok(Prepared {
+        written: cost.estimate.written,
+        time_ns: cost.estimate.time,
+        storage: [free.total, free.free, free.available],
+        block: free.block,
+        leave: cost.leave.0,
+        leave_reason: cost.leave.1,
+        notes: notes.collect(),
+        run,
+    })
+}
+
+/// Makes the run, apart from the shell that started this process.
+fn run(folder: &Folder, stop: &Arc<AtomicBool>) -> std::io::Result<()> {
+    end::begin_apart();
+    let Ok(Some(_lock)) = end::Lock::take(folder) else {
+        return Err(std::io::Error::other("another process makes the run"));
+    };
+    let order = end::order(folder).map_err(std::io::Error::other)?;
+    let hub = end::Hub::open(&order.token, Arc::clone(stop)).map_err(std::io::Error::other)?;
+    let hub = Arc::new(hub);
+    let error = measured(folder, &order, stop, &hub).err().map(|error| error.to_string());
+    let outcome = Outcome { error };
+    // Without this file the run counts as killed, and is continued.
+    let stored = end::store_outcome(folder, &outcome);
+    hub.end(outcome);
+    stored.map_err(std::io::Error::other)
+}
+
+fn measured(
+    folder: &Folder,
+    order: &PhoneOrder,
+    stop: &Arc<AtomicBool>,
+    hub: &Arc<end::Hub>,
+) -> Result<Run, RunError> {
+    let earlier = earlier(folder, order)?;
+    let path = folder.run();
+    let path = Path::new(&path);
+    let output = match earlier {
+        Some(_) => RunFile::resumed(path)?,
+        None => RunFile::new(path, true)?,
+    };
+    let (request, directory) = request(order, Some(Arc::new(output)), earlier, stop)?;
+    let (work, first_task, _) = real::prepare(request, directory)?;
+    let mut shown = Shown::new(hub);
+    real::finish(work, first_task, &mut shown)
+}
+
+/// The events of the run, for those who follow.
+struct Shown {
+    hub: Arc<end::Hub>,
+    live: Arc<Mutex<Option<Arc<Live>>>>,
+    ended: Arc<AtomicBool>,
+}
+
+impl Shown {
+    fn new(hub: &Arc<end::Hub>) -> Shown {
+        let shown = Shown { hub: Arc::clone(hub), live: Arc::default(), ended: Arc::default() };
+        let (hub, live, ended) =
+            (Arc::clone(hub), Arc::clone(&shown.live), Arc::clone(&shown.ended));
+        // Without the thread a phase shows no progress of its own.
+        let _ = std::thread::Builder::new().name("ticks".to_owned()).spawn(move || {
+            while !ended.load(Ordering::Relaxed) {
+                std::thread::sleep(TICK);
+                let live = live.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                if let Some(reading) = live.filter(|_| hub.is_followed()).and_then(|l| reading(&l))
+                {
+                    hub.tick(Progress::Live(reading));
+                }
+            }
+        });
+        shown
+    }
+}
+
+impl Observer for Shown {
+    fn event(&mut self, event: Event<'_>) {
+        let live = match &event {
+            Event::PhaseStarted { live, .. } => Some(Some(Arc::clone(live))),
+            Event::PhaseFinished(_) => Some(None),
+            _ => None,
+        };
+        if let Some(live) = live {
+            *self.live.lock().unwrap_or_else(PoisonError::into_inner) = live;
+        }
+        let hub = &self.hub;
+        Forward(|progress| hub.step(progress)).event(event);
+    }
+}
+
+impl Drop for Shown {
+    fn drop(&mut self) {
+        self.ended.store(true, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,195 @@
+//! A run on one phone, from this machine.
+
+use flashlag_android::protocol::{PhoneOrder, Prepared, RunState};
+use flashlag_android::{Adb, Connected, Identity, PhoneError, RunOnPhone, program_for};
+use flashlag_engine::fill::FreeSpace;
+use flashlag_schema::target::{PhoneChoice, PhoneSpec};
+use flashlag_schema::{Run, Target, TargetKind};
+
+use super::connection::patiently;
+use super::follow::follow;
+use super::order::{Next, next, order};
+use super::phones;
+use crate::error::RunError;
+use crate::estimate::Estimate;
+use crate::events::{Event, Observer};
+use crate::real::Cost;
+use crate::request::Request;
+
+/// A run on a phone that is ready to begin.
+pub(crate) struct PhoneRun {
+    on: RunOnPhone,
+    order: PhoneOrder,
+    /// The run without phases, and its cost; `None` where the run is under way or has ended.
+    fresh: Option<Box<(Run, Cost)>>,
+    notes: Vec<String>,
+}
+
+impl std::fmt::Debug for PhoneRun {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PhoneRun").field("order", &self.order).finish_non_exhaustive()
+    }
+}
+
+impl PhoneRun {
+    /// The cost of the run; `None` where the run has begun already.
+    pub(crate) fn cost(&self) -> Option<&Cost> {
+        self.fresh.as_ref().map(|fresh| &fresh.1)
+    }
+
+    /// The run without phases; `None` where the run has begun already.
+    pub(crate) fn frame(&self) -> Option<&Run> {
+        self.fresh.as_ref().map(|fresh| &fresh.0)
+    }
+
+    /// Ends without running: removes what was put on the phone. A phone that is gone keeps the
+    /// files until the next run or `flashlag clean`.
+    pub(crate) fn abandon(self) {
+        if self.fresh.is_some() {
+            let _ = self.on.remove();
+        }
+    }
+}
+
+/// Connects, puts flashlag on the phone and has the phone add up the cost.
+///
+/// # Errors
+/// No phone can be used, there is no program for it, or the run can't be made there.
+pub(crate) fn prepare(request: &Request, spec: &PhoneSpec) -> Result<PhoneRun, RunError> {
+    let refuse = |source: PhoneError| RunError::Phone { target: spec.to_string(), source };
+    let phones = phones(spec)?;
+    let [phone] = phones.as_slice() else { return Err(refuse(PhoneError::Several(phones))) };
+    let adb = Adb::find().map_err(refuse)?;
+    let on = RunOnPhone::new(Box::new(adb.phone(&phone.serial)));
+    prepare_on(request, spec, phone, on).map_err(refuse)
+}
+
+fn prepare_on(
+    request: &Request,
+    spec: &PhoneSpec,
+    phone: &Connected,
+    on: RunOnPhone,
+) -> Result<PhoneRun, PhoneError> {
+    let identity = on.identity()?;
+    let mut notes = vec![about(phone, &identity)];
+    let target = PhoneSpec { choice: PhoneChoice::Serial(phone.serial.clone()), ..spec.clone() };
+    let mut order = order(request, &target.to_string(), spec.directory());
+    let found = on.found()?;
+    let found = found.as_ref().map(|(there, state)| (there, state));
+    let next = next(request.resume.is_some(), &order, found)?;
+    if let (Next::Follow, Some((there, state))) = (next, found) {
+        notes.push(match state {
+            RunState::UnderWay => "following the run that is under way on the phone".to_owned(),
+            _ => "taking the run that has ended on the phone".to_owned(),
+        });
+        return Ok(PhoneRun { on, order: there.clone(), fresh: None, notes });
+    }
+    let program = program_for(identity.abi)?;
+    if next == Next::Begin && found.is_some() {
+        notes.push("removed what an earlier run left on the phone".to_owned());
+        on.remove()?;
+    }
+    order.resume = next == Next::Bring || next == Next::Continue && on.has_run_file()?;
+    let brought = request.resume.as_deref().filter(|_| next == Next::Bring);
+    match ready(&on, &program, &order, brought) {
+        Ok(prepared) => {
+            notes.extend(prepared.notes.iter().cloned());
+            let fresh = Some(Box::new(fresh(prepared)));
+            Ok(PhoneRun { on, order, fresh, notes })
+        }
+        Err(error) => {
+            // A killed run's file stays for the next try. What can't be removed from a phone that is
+            // gone is removed by the next run.
+            if next != Next::Continue {
+                let _ = on.remove();
+            }
+            Err(error)
+        }
+    }
+}
+
+fn ready(
+    on: &RunOnPhone,
+    program: &std::path::Path,
+    order: &PhoneOrder,
+    brought: Option<&Run>,
+) -> Result<Prepared, PhoneError> {
+    on.install(program)?;
+    if let Some(earlier) = brought {
+        on.bring(earlier)?;
+    }
+    on.give(order)?;
+    on.prepare()
+}
+
+/// `Google Pixel 4 (0A1B2C), Android 13`.
+fn about(phone: &Connected, identity: &Identity) -> String {
+    let Identity { model, release, .. } = identity;
+    format!("{model} ({}), Android {release}", phone.serial)
+}
+
+fn fresh(prepared: Prepared) -> (Run, Cost) {
+    let [total, free, available] = prepared.storage;
+    let estimate =
+        Estimate { written: prepared.written, time: prepared.time_ns, ..Estimate::default() };
+    let cost = Cost {
+        estimate,
+        cleaned: Vec::new(),
+        free: FreeSpace { total, free, available, block: prepared.block },
+        leave: (prepared.leave, prepared.leave_reason),
+    };
+    (*prepared.run, cost)
+}
+
+/// Makes the run on the phone, or goes on with the one there, takes its result and removes
+/// everything from the phone.
+///
+/// # Errors
+/// The phone goes away for good, the run ends without a result, or its file can't be written here.
+pub(crate) fn run(
+    request: &Request,
+    phone: PhoneRun,
+    observer: &mut dyn Observer,
+) -> Result<Run, RunError> {
+    let target = phone.order.run.target.clone();
+    let refuse = |source: PhoneError| RunError::Phone { target: target.clone(), source };
+    let PhoneRun { on, order, fresh, notes } = phone;
+    notes.iter().for_each(|note| observer.event(Event::Note(note)));
+    let begins = fresh.is_some();
+    if let (Some(fresh), Some(output)) = (fresh, &request.output) {
+        // Before the run, so that there is a file to resume.
+        let mut frame = fresh.0;
+        complete(&mut frame, &order);
+        output.store(&mut frame)?;
+    }
+    if begins {
+        on.start().map_err(refuse)?;
+    }
+    let outcome = follow(&on, &request.stop, observer).map_err(refuse)?;
+    let stop = &request.stop;
+    if let Some(error) = outcome.error {
+        patiently(&on, stop, observer, || on.remove()).map_err(refuse)?;
+        return Err(refuse(PhoneError::Reported(error)));
+    }
+    observer.event(Event::Preparing("taking the run from the phone"));
+    let mut run = patiently(&on, stop, observer, || on.take()).map_err(refuse)?;
+    complete(&mut run, &order);
+    match &request.output {
+        Some(output) => output.store(&mut run)?,
+        None => run.seal(),
+    }
+    // Only now: until here the phone's file was the only one.
+    patiently(&on, stop, observer, || on.remove()).map_err(refuse)?;
+    Ok(run)
+}
+
+/// Adds what only this end knows.
+fn complete(run: &mut Run, order: &PhoneOrder) {
+    run.target = Target {
+        kind: TargetKind::Phone,
+        name: order.run.target.clone(),
+        directory: Some(order.run.at.clone()),
+        profile: None,
+    };
+    run.label.clone_from(&order.label);
+}
