@@ -47,14 +47,20 @@ impl Folder {
         self.file("lock")
     }
 
+    /// The phone's settings before it was kept awake.
+    pub fn awake(&self) -> String {
+        self.file("awake.json")
+    }
+
     /// What the process of the run printed.
     pub fn log(&self) -> String {
         self.file("log")
     }
 
     /// Every file that is made in the folder.
-    pub fn files(&self) -> [String; 6] {
-        [self.program(), self.order(), self.run(), self.outcome(), self.lock(), self.log()]
+    pub fn files(&self) -> [String; 7] {
+        let [program, order, run] = [self.program(), self.order(), self.run()];
+        [program, order, run, self.outcome(), self.lock(), self.log(), self.awake()]
     }
 
     fn file(&self, name: &str) -> String {

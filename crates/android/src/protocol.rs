@@ -48,6 +48,8 @@ pub enum Answer {
     State(RunState),
     /// The run was told to end.
     Stopping,
+    /// The phone has its own settings again.
+    Sleeps,
     /// The question could not be answered.
     Failed {
         /// What failed, why, and what to try.

@@ -230,6 +230,9 @@ impl RunOnPhone {
     /// The phone can't be reached, or something is left.
     pub fn remove(&self) -> Result<(), PhoneError> {
         let (path, files) = (self.folder.path(), self.folder.files());
+        if self.exists(&self.folder.awake())? {
+            self.ask("sleep", LOOK)?;
+        }
         let mut words = vec!["rm", "-f"];
         words.extend(files.iter().map(String::as_str));
         self.must("removing flashlag's files", &words)?;

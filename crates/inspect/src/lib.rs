@@ -6,7 +6,9 @@
 //! `procfs` crate's because one odd line must cost one value, not a whole file.
 #![forbid(unsafe_code)]
 
+pub mod android;
 mod block;
+mod conditions;
 mod counters;
 mod disk;
 mod encryption;
@@ -21,5 +23,6 @@ mod software;
 mod thermal;
 mod ufs;
 
+pub use conditions::conditions;
 pub use probe::{Probe, environment};
 pub use root::Root;

@@ -85,6 +85,9 @@ const HYPERVISORS: &[&str] = &[
 /// Signs of a hypervisor: on x86 the CPU's flags, for Xen `/sys/hypervisor`, for virtual boards the
 /// device tree. An ARM machine without a sign counts as real only if its device tree names a board.
 fn virtualized(root: &Root) -> Result<bool, String> {
+    if let Some(emulated) = emulated_phone(root) {
+        return Ok(emulated);
+    }
     if root.line("/sys/hypervisor/type").is_ok() || root.has("/proc/device-tree/hypervisor") {
         return Ok(true);
     }
@@ -102,6 +105,19 @@ fn virtualized(root: &Root) -> Result<bool, String> {
         Ok(model) => Ok(model.contains("dummy-virt") || model.contains("virtual")),
         Err(_) => Err("no sign of a hypervisor, and nothing that names a real board".to_owned()),
     }
+}
+
+/// Whether an Android on ARM is an emulator, by the properties that emulators set; `None` elsewhere. On
+/// x86 the general signs hold.
+fn emulated_phone(root: &Root) -> Option<bool> {
+    property(root, "ro.build.version.release")?;
+    let marked = ["ro.kernel.qemu", "ro.boot.qemu"];
+    if marked.iter().any(|key| property(root, key).as_deref() == Some("1")) {
+        return Some(true);
+    }
+    let abi = property(root, "ro.product.cpu.abi")
+        .or_else(|| property(root, "ro.product.cpu.abilist"))?;
+    abi.starts_with("arm").then_some(false)
 }
 
 /// An Android property: from the build's files, which older releases let everyone read, else by

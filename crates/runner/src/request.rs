@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use flashlag_schema::Run;
 use flashlag_schema::scenario::Scenario;
+use flashlag_schema::{ConditionLimits, Run};
 use flashlag_units::Bytes;
 
 use crate::output::RunFile;
@@ -25,6 +25,8 @@ pub struct Request {
     pub budget: Option<Bytes>,
     /// Whether every byte is read back and compared.
     pub verify: bool,
+    /// Limits of charge and heat on a device with a battery.
+    pub limits: ConditionLimits,
     /// The user's name for the device under test.
     pub label: Option<String>,
     /// The command line, as it is recorded.
@@ -47,6 +49,7 @@ impl Request {
             leave: None,
             budget: None,
             verify: false,
+            limits: ConditionLimits::default(),
             label: None,
             command: Vec::new(),
             output: None,

@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod calibration;
+mod conditions;
 pub mod counters;
 mod cuts;
 mod environment;
@@ -34,6 +35,7 @@ pub mod verify;
 mod words;
 
 pub use calibration::{Calibration, ClockCalibration, EngineOverhead};
+pub use conditions::{ConditionLimits, Conditions, Power, Throttling};
 pub use cuts::Cuts;
 pub use environment::{
     Cpu, Device, DeviceLife, Encryption, Environment, Filesystem, PressureStall, Queue, Software,

@@ -7,7 +7,7 @@ use flashlag_units::{Bytes, Nanos};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::Phase;
+use crate::{ConditionLimits, Phase};
 
 /// The longest message: a run file of many hours is a few megabytes.
 const LONGEST: u64 = 256 << 20;
@@ -27,6 +27,8 @@ pub struct RunOrder {
     pub budget: Option<Bytes>,
     /// Whether every byte is read back.
     pub verify: bool,
+    /// Limits of charge and heat.
+    pub limits: ConditionLimits,
     /// The directory to measure.
     pub at: String,
     /// Whether files lie in that directory itself, not in one that the run makes there.

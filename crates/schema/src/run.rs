@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 use flashlag_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
+use crate::conditions::{ConditionLimits, Conditions};
 use crate::environment::Environment;
 use crate::finding::Findings;
 use crate::lag::Lag;
@@ -45,6 +46,9 @@ pub struct Run {
     pub options: Options,
     /// The machine, kernel, filesystem and device.
     pub environment: Environment,
+    /// Charge, power and heat before each test and at the end, of a device with a battery.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<Conditions>,
     /// What was measured, in order.
     pub phases: Vec<Phase>,
     /// Steps of the scenario that were not run, and why.
@@ -190,6 +194,9 @@ pub struct Options {
     pub budget_bytes: Option<Bytes>,
     /// Whether every byte was read back.
     pub verify: bool,
+    /// Limits of charge and heat, where any were set.
+    #[serde(default, skip_serializing_if = "ConditionLimits::is_none")]
+    pub limits: ConditionLimits,
     /// `flashlag`; in runs of early versions also the fio that did the I/O, `fio 3.33`.
     pub engine: String,
 }

@@ -179,6 +179,7 @@ pub fn bare_run(phases: Vec<Phase>) -> Run {
         status: RunStatus::Complete,
         options: Options::default(),
         environment: Environment::default(),
+        conditions: vec![],
         phases,
         skipped: vec![],
         downgrades: vec![],

@@ -4,7 +4,9 @@
 mod apart;
 mod hub;
 mod state;
+mod system;
 
 pub use apart::{begin_apart, start_apart};
 pub use hub::{Hub, ask};
 pub use state::{Lock, order, outcome, state, store_outcome};
+pub use system::{Ask, keep_awake, let_sleep, trim_by_system};

@@ -2,6 +2,7 @@
 
 mod cuts;
 mod device;
+mod limits;
 
 use std::path::PathBuf;
 
@@ -14,6 +15,7 @@ pub use cuts::{CutsArgs, JournalArg, SynchronousArg};
 pub use device::{
     CutArgs, DeviceAction, DeviceArgs, FaultArgs, FaultWhat, RecordArgs, ServeArgs, StatFormat,
 };
+pub use limits::LimitArgs;
 
 const AFTER_HELP: &str = "\
 Begin with:
@@ -144,6 +146,9 @@ pub struct RunArgs {
     /// Read back everything written and check every byte
     #[arg(help_heading = "Procedure", long)]
     pub verify: bool,
+    /// Charge and heat
+    #[command(flatten)]
+    pub limits: LimitArgs,
     /// Exit with 1 if a figure crosses a limit, e.g. 'rand_write_4k.p99>20ms'
     #[arg(help_heading = "Results", long, value_name = "PHASE.METRIC>VALUE")]
     pub fail_if: Vec<String>,

@@ -211,6 +211,7 @@ impl Imported {
             status: RunStatus::Complete,
             options: flashlag_schema::Options { engine: version.to_owned(), ..Default::default() },
             environment: environment_of(root),
+            conditions: Vec::new(),
             phases: self.phases,
             skipped: self.skipped,
             downgrades: Vec::new(),

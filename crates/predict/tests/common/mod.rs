@@ -272,6 +272,7 @@ fn run(
             seed,
             assumptions: scenario.assumptions.clone(),
         },
+        conditions: Vec::new(),
         target: Target {
             kind: TargetKind::Simulated,
             name: format!("sim:{}+{filesystem}", profile.name),

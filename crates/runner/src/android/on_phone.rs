@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use flashlag_android::protocol::{Answer, Ask, Line, Outcome, PhoneOrder, Prepared, RunState};
 use flashlag_android::{Folder, end};
+use flashlag_inspect::{Root, android};
 use flashlag_schema::Run;
 use flashlag_schema::remote::Progress;
 use flashlag_schema::scenario::Scenario;
@@ -45,6 +46,9 @@ pub fn be_on_the_phone(
         "prepare" => prepared(folder, stop).map(|one| Answer::Prepared(Box::new(one))),
         "start" => start(folder),
         "stop" => ask_to_stop(folder),
+        "sleep" => {
+            end::let_sleep(folder, &ask).map(|()| Answer::Sleeps).map_err(RunError::on_phone)
+        }
         other => Ok(Answer::Failed { error: format!("there is no question {other}") }),
     };
     let answer = answer.unwrap_or_else(|error| Answer::Failed { error: error.to_string() });
@@ -106,6 +110,7 @@ fn request(
         leave: run.leave,
         budget: run.budget,
         verify: run.verify,
+        limits: run.limits,
         label: label.clone(),
         command: run.command.clone(),
         output,
@@ -190,7 +195,29 @@ fn measured(
     let (request, directory) = request(order, Some(Arc::new(output)), earlier, stop)?;
     let (work, first_task, _) = real::prepare(request, directory)?;
     let mut shown = Shown::new(hub);
-    real::finish(work, first_task, &mut shown)
+    if let Err(reason) = keep_awake(folder) {
+        shown.event(Event::Note(&format!("the phone may fall asleep during the run: {reason}")));
+    }
+    let run = real::finish(work, first_task, &mut shown);
+    if let Err(error) = end::let_sleep(folder, &ask) {
+        shown.event(Event::Note(&error.to_string()));
+    }
+    run
+}
+
+/// Runs a program of Android.
+fn ask(program: &str, words: &[&str]) -> Result<String, String> {
+    android::program(&Root::system(), program, words)
+}
+
+/// Keeps a phone awake; elsewhere there is nothing to do.
+fn keep_awake(folder: &Folder) -> Result<(), String> {
+    let root = Root::system();
+    if !android::is_android(&root) {
+        return Ok(());
+    }
+    let screen_on = android::screen_on(&root)?;
+    end::keep_awake(folder, screen_on, &ask)
 }
 
 /// The events of the run, for those who follow.

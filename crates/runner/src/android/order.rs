@@ -35,6 +35,7 @@ pub(super) fn order(request: &Request, target: &str, at: &str) -> PhoneOrder {
             leave: request.leave,
             budget: request.budget,
             verify: request.verify,
+            limits: request.limits,
             at: at.to_owned(),
             rootdir: false,
             target: target.to_owned(),

@@ -105,6 +105,7 @@ fn run(order: &RunOrder, link: &Link, orders: &Orders) -> Result<Run, RunError> 
         leave: order.leave,
         budget: order.budget,
         verify: order.verify,
+        limits: order.limits,
         label: None,
         command: order.command.clone(),
         output: Some(Arc::new(RunFile::new(Path::new(OUTPUT), true)?)),

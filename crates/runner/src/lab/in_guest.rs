@@ -49,6 +49,7 @@ fn order(LabRun { request, target }: LabRun<'_>, at: &str, floor: bool) -> Order
         leave: Some(request.leave.unwrap_or(REVIEWERS_LEAVE)),
         budget: request.budget,
         verify: request.verify,
+        limits: request.limits,
         at: at.to_owned(),
         rootdir: target.spec.rootdir,
         target: target.text.clone(),

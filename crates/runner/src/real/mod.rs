@@ -21,10 +21,10 @@ use flashlag_engine::{
     AnyDevice, Background, FileSet, JobOutcome, OpenOptions, Presence, ThreadWaitMeter,
     ThreadsWatch, Watch, drive_threads, open,
 };
-use flashlag_inspect::Probe;
+use flashlag_inspect::{Probe, Root, android};
 use flashlag_schema::counters::Counters;
 use flashlag_schema::scenario::Io;
-use flashlag_schema::{Ledger, Run};
+use flashlag_schema::{Conditions, Ledger, Run};
 use flashlag_sqlite::{PreparedSaves, SaveJob};
 use flashlag_stats::Stop;
 use flashlag_units::{Bytes, Nanos};
@@ -50,6 +50,12 @@ pub(crate) struct Directory<'a> {
     path: PathBuf,
     /// Size of the filesystem, where it is known.
     total: Option<Bytes>,
+    /// Whether the machine has a battery, whose state is then recorded.
+    has_battery: bool,
+    /// Where the filesystem is mounted, where that is known.
+    mount_point: Option<String>,
+    /// Whether this is Android, whose own commands trim without root.
+    is_android: bool,
     /// Whether the filesystem tells the device of free space as soon as there is any.
     discards_at_once: bool,
     probe: Probe,
@@ -73,6 +79,17 @@ impl Directory<'_> {
     }
 }
 
+impl Directory<'_> {
+    /// Has Android trim the filesystem of the directory. Returns the bytes.
+    fn trim_by_android(&self) -> Result<u64, String> {
+        let root = Root::system();
+        let ask = |program: &str, words: &[&str]| android::program(&root, program, words);
+        let sdk = ask("getprop", &["ro.build.version.sdk"])?.trim().parse().ok();
+        let mount = self.mount_point.as_deref().unwrap_or("/data");
+        flashlag_android::end::trim_by_system(mount, sdk, &ask)
+    }
+}
+
 impl World for Directory<'_> {
     type File = FileSet;
     type Device = AnyDevice;
@@ -90,6 +107,10 @@ impl World for Directory<'_> {
             let left = until.saturating_since(self.now());
             std::thread::sleep(left.min(Nanos::from_millis(200)).into());
         }
+    }
+
+    fn conditions(&self) -> Option<Conditions> {
+        self.has_battery.then(|| flashlag_inspect::conditions(&Root::system(), self.now()))?
     }
 
     fn storage_size(&self) -> Option<Bytes> {
@@ -259,7 +280,14 @@ impl World for Directory<'_> {
     }
 
     fn trim(&mut self) -> Result<Trimmed, String> {
-        let bytes = trim(&self.path).map_err(|error| error.to_string())?;
+        let bytes = match trim(&self.path) {
+            Ok(bytes) => bytes,
+            // Without root Android trims by a command of its own.
+            Err(error) if self.is_android => {
+                Bytes(self.trim_by_android().map_err(|reason| format!("{error}; {reason}"))?)
+            }
+            Err(error) => return Err(error.to_string()),
+        };
         Ok(Trimmed { bytes, discards_at_once: self.discards_at_once })
     }
 

@@ -12,7 +12,7 @@ use flashlag_inspect::{Probe, Root};
 use flashlag_schema::counters::Counters;
 use flashlag_schema::scenario::EngineKind;
 use flashlag_schema::{Environment, Reading, Run, RunStatus, Target, TargetKind};
-use flashlag_units::Bytes;
+use flashlag_units::{Bytes, Nanos};
 
 use super::files::Files;
 use super::{Directory, Witness};
@@ -87,6 +87,9 @@ pub(crate) fn prepare<'a>(
     let files = Files::create(&on.path, temporary.as_deref())?;
     let world = Directory {
         total: run.environment.filesystem.total_bytes.value().copied(),
+        mount_point: run.environment.filesystem.mount_point.value().cloned(),
+        is_android: flashlag_inspect::android::is_android(&root),
+        has_battery: flashlag_inspect::conditions(&root, Nanos::ZERO).is_some(),
         discards_at_once: discards_at_once(&run.environment),
         probe,
         files: if on.rootdir { files.in_root(&on.path)? } else { files },

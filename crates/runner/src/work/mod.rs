@@ -3,6 +3,7 @@
 
 mod background;
 mod changes;
+mod conditions;
 mod evidence;
 mod files;
 mod fill;

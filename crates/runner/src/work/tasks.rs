@@ -25,6 +25,10 @@ impl<W: World> Work<W> {
                 return Ok(RunStatus::Interrupted { next_step });
             }
             self.run.status = RunStatus::Running { next_step };
+            let measures = matches!(task, Task::Measure { .. } | Task::Fill { .. });
+            if measures && let Some(error) = self.look_at_conditions(observer) {
+                return Ok(RunStatus::Failed { next_step, error });
+            }
             let outcome = match reached(tasks, index, self.trimmed) {
                 Ok(()) => self.perform(task, observer)?,
                 Err(reason) => Outcome::Skipped(reason),
@@ -40,6 +44,7 @@ impl<W: World> Work<W> {
             self.run.status = RunStatus::Running { next_step: next_step + 1 };
             self.save()?;
         }
+        self.note_conditions();
         Ok(RunStatus::Complete)
     }
 

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use flashlag_device::{Budget, Device, DeviceError, WaitMeter};
 use flashlag_engine::{Job, JobOutcome};
 use flashlag_schema::scenario::{Durability, EngineKind, Io, Save};
-use flashlag_schema::{Downgrade, Ledger, Run};
+use flashlag_schema::{Conditions, Downgrade, Ledger, Run};
 use flashlag_sqlite::{PreparedSaves, SaveJob};
 use flashlag_stats::Stop;
 use flashlag_stats::live::Live;
@@ -173,6 +173,11 @@ pub trait World {
 
     /// Lets time pass, looking now and then whether the run is to end.
     fn idle(&mut self, time: Nanos, stop: &AtomicBool);
+
+    /// Charge, power and heat of a device with a battery.
+    fn conditions(&self) -> Option<Conditions> {
+        None
+    }
 
     /// The storage's size, where it is known.
     fn storage_size(&self) -> Option<Bytes>;

@@ -182,7 +182,7 @@ fn values_are_refused_with_their_option_and_what_to_write() {
 
 #[test]
 fn kinds_that_do_not_exist_are_refused_and_paths_are_directories() {
-    assert!(error_of("adb:SERIAL").contains("this version measures directories"));
+    assert!(error_of("adb:SERIAL").contains("is a phone, which has no profile"));
     assert!(error_of("usb:x").contains("sim:PROFILE"));
     for path in ["/mnt/a:b", "./sim:x/..", "here", "", ":"] {
         assert_eq!(DeviceSpec::parse(path), Ok(None), "{path}");

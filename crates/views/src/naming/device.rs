@@ -25,8 +25,8 @@ fn unlabelled(run: &Run) -> String {
     }
     let environment = &run.environment;
     let machine = match environment.software.virtualized.value() {
-        // A hypervisor's machine says nothing of what is below it.
-        Some(true) => None,
+        // A hypervisor's machine says nothing of what is below it; a phone is known by its name.
+        Some(true) if run.target.kind != TargetKind::Phone => None,
         _ => text(&environment.software.machine),
     };
     let known = machine.or_else(|| text(&environment.device.model));

@@ -12,7 +12,7 @@ use flashlag_term::Progress;
 use flashlag_units::{Bytes, Nanos};
 use flashlag_views::{PhaseName, Threshold};
 
-use crate::args::RunArgs;
+use crate::args::{LimitArgs, RunArgs};
 use crate::exit::Exit;
 use crate::load::scenario_text;
 use crate::observer::ProgressObserver;
@@ -35,6 +35,7 @@ pub(super) fn once(args: &RunArgs, terminal: &Terminal) -> Result<Exit> {
     check_phases(&thresholds, &scenario)?;
     let target = Target::parse(&args.on)?;
     target.check_options(args.resume, args.verify, args.budget.is_some())?;
+    check_limits(&target, &args.limits)?;
     let results = Results::plan(args, &scenario.name)?;
     enter_own_mounts(&target)?;
     let title =
@@ -64,6 +65,17 @@ pub(super) fn once(args: &RunArgs, terminal: &Terminal) -> Result<Exit> {
         say::note(&format!("Took    {} of real time", Nanos(took.as_nanos() as u64)));
     }
     Ok(exit)
+}
+
+/// Refuses limits of charge and heat on a virtual device.
+fn check_limits(target: &Target, limits: &LimitArgs) -> Result<()> {
+    match (target, limits.given()) {
+        (Target::Simulated(_) | Target::Lab(_), Some(option)) => {
+            let (option, target) = (option.to_owned(), target.name());
+            Err(RunError::Option { option, target }.into())
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Makes the mounts of a lab on the host's own kernel private to this process.
@@ -113,6 +125,7 @@ fn request(
     results: &Results,
 ) -> Result<Request> {
     let resume = args.resume.then(|| earlier(&results.run.path())).transpose()?;
+    let is_phone = matches!(target, Target::Phone(_));
     let command = match &target {
         Target::Directory(_) => std::env::args().collect(),
         Target::Simulated(_) | Target::Lab(_) | Target::Phone(_) => words,
@@ -124,6 +137,7 @@ fn request(
         leave: args.leave,
         budget: args.budget,
         verify: args.verify,
+        limits: args.limits.limits(is_phone),
         label: args.label.clone(),
         command,
         output: Some(Arc::clone(&results.run)),

@@ -1,0 +1,57 @@
+use std::io::Read;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use wait_timeout::ChildExt;
+
+use crate::root::Root;
+use crate::software::property;
+
+/// Where Android's own programs are.
+const PROGRAMS: &str = "/system/bin";
+/// The time that a program of Android may take.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// The longest output that is read.
+const LONGEST: u64 = 4 << 20;
+
+/// Whether this is Android, by its version property.
+pub fn is_android(root: &Root) -> bool {
+    property(root, "ro.build.version.release").is_some()
+}
+
+/// The output of a program of Android, such as `dumpsys battery`. A captured tree keeps that of
+/// `dumpsys battery` as `/dumpsys/battery.txt`.
+///
+/// # Errors
+/// There is no such program, the program fails or takes too long, in words.
+pub fn program(root: &Root, name: &str, arguments: &[&str]) -> Result<String, String> {
+    let said = || format!("{name} {}", arguments.join(" "));
+    if !root.is_live() {
+        return root.line(format!("/{name}/{}.txt", arguments.join("-")));
+    }
+    let path = format!("{PROGRAMS}/{name}");
+    if !root.has(&path) {
+        return Err(format!("there is no {path}"));
+    }
+    let mut command = Command::new(path);
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn().map_err(|error| format!("{}: {error}", said()))?;
+    let output = child.stdout.take();
+    let reader = std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        // What can't be read is as if it had not been printed.
+        let _ = output.map(|output| output.take(LONGEST).read_to_end(&mut bytes));
+        bytes
+    });
+    match child.wait_timeout(PATIENCE) {
+        Ok(Some(status)) if status.success() => {}
+        Ok(Some(status)) => return Err(format!("{}: {status}", said())),
+        _ => {
+            let _ = child.kill();
+            let _ = child.wait();
+            return Err(format!("{}: no answer within {} s", said(), PATIENCE.as_secs()));
+        }
+    }
+    let bytes = reader.join().map_err(|_| format!("{}: its output can't be read", said()))?;
+    Ok(String::from_utf8_lossy(&bytes).replace('\r', ""))
+}

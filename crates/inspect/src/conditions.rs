@@ -1,0 +1,94 @@
+//! The state of a device with a battery: charge, power, heat, screen.
+
+use flashlag_schema::{Conditions, Power, Reading};
+use flashlag_units::Nanos;
+
+use crate::android::{Battery, Heat, is_android, screen_on};
+use crate::root::Root;
+use crate::thermal::Sensors;
+
+const SUPPLIES: &str = "/sys/class/power_supply";
+
+/// Reads the conditions; `None` for a machine without a battery. On Android this asks its services,
+/// which takes a tenth of a second, so it is for the time between tests.
+pub fn conditions(root: &Root, at_ns: Nanos) -> Option<Conditions> {
+    let battery = supply(root, "Battery");
+    match is_android(root) {
+        true => Some(of_android(root, at_ns, battery.as_deref())),
+        false => battery.map(|battery| of_linux(root, at_ns, &battery)),
+    }
+}
+
+fn of_android(root: &Root, at_ns: Nanos, supply: Option<&str>) -> Conditions {
+    let battery = Battery::read(root);
+    let heat = Heat::read(root);
+    let of_battery = |read: &dyn Fn(&Battery) -> Result<i64, String>| {
+        battery.as_ref().map_err(Clone::clone).and_then(read)
+    };
+    let of_heat = |read: &dyn Fn(&Heat) -> Result<i64, String>| {
+        heat.as_ref().map_err(Clone::clone).and_then(read)
+    };
+    // Some makers change the service; the kernel's own files are then what is left.
+    let percent = of_battery(&|battery| battery.percent().map(i64::from))
+        .or_else(|reason| charge(root, supply).map_err(|_| reason));
+    let warmth = of_battery(&Battery::millicelsius)
+        .or_else(|reason| supply_warmth(root, supply).map_err(|_| reason));
+    let cpu = of_heat(&Heat::cpu)
+        .or_else(|reason| Sensors::find(root, &[]).cpu(root).map_err(|_| reason));
+    Conditions {
+        at_ns,
+        battery_percent: percent.and_then(in_percent).into(),
+        power: battery.as_ref().map_err(Clone::clone).and_then(Battery::power).into(),
+        battery_millicelsius: warmth.into(),
+        cpu_millicelsius: cpu.into(),
+        skin_millicelsius: of_heat(&Heat::skin).into(),
+        throttling: heat.as_ref().map_err(Clone::clone).and_then(Heat::throttling).into(),
+        screen_on: screen_on(root).into(),
+    }
+}
+
+fn of_linux(root: &Root, at_ns: Nanos, battery: &str) -> Conditions {
+    let status = root.line(format!("{SUPPLIES}/{battery}/status"));
+    let power = status.map(|status| match status.as_str() {
+        "Discharging" => Power::Battery,
+        _ => Power::Charger,
+    });
+    Conditions {
+        at_ns,
+        battery_percent: charge(root, Some(battery)).and_then(in_percent).into(),
+        power: power.into(),
+        battery_millicelsius: supply_warmth(root, Some(battery)).into(),
+        cpu_millicelsius: Sensors::find(root, &[]).cpu(root).into(),
+        skin_millicelsius: Reading::unavailable("only Android's thermal service knows it"),
+        throttling: Reading::unavailable("only Android's thermal service knows it"),
+        screen_on: Reading::unavailable("not read on this system"),
+    }
+}
+
+fn in_percent(number: i64) -> Result<u8, String> {
+    let percent = u8::try_from(number).ok().filter(|percent| *percent <= 100);
+    percent.ok_or_else(|| format!("a charge of {number}% is none"))
+}
+
+/// The first supply of that type that powers the machine itself: a mouse has a battery too.
+fn supply(root: &Root, kind: &str) -> Option<String> {
+    root.names(SUPPLIES).into_iter().find(|name| {
+        let file = |file: &str| root.line(format!("{SUPPLIES}/{name}/{file}"));
+        file("type").as_deref() == Ok(kind) && file("scope").as_deref() != Ok("Device")
+    })
+}
+
+fn charge(root: &Root, supply: Option<&str>) -> Result<i64, String> {
+    let supply = supply.ok_or("no battery in /sys")?;
+    root.signed(format!("{SUPPLIES}/{supply}/capacity"))
+}
+
+/// In thousandths of a degree; the kernel's file has tenths.
+fn supply_warmth(root: &Root, supply: Option<&str>) -> Result<i64, String> {
+    let supply = supply.ok_or("no battery in /sys")?;
+    let tenths = root.signed(format!("{SUPPLIES}/{supply}/temp"))?;
+    match tenths {
+        -500..=2000 => Ok(tenths * 100),
+        _ => Err(format!("a battery temperature of {tenths} tenths of a degree is none")),
+    }
+}

@@ -1,0 +1,98 @@
+use flashlag_units::Nanos;
+use serde::{Deserialize, Serialize};
+
+use crate::reading::Reading;
+
+/// The state of a device with a battery before a test, or at the end of the run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields, default)]
+pub struct Conditions {
+    /// When this was read, from the start of the run.
+    pub at_ns: Nanos,
+    /// The battery's charge.
+    pub battery_percent: Reading<u8>,
+    /// What the device is powered by.
+    pub power: Reading<Power>,
+    /// The battery's temperature, in thousandths of a degree Celsius.
+    pub battery_millicelsius: Reading<i64>,
+    /// The hottest processor, in thousandths of a degree Celsius.
+    pub cpu_millicelsius: Reading<i64>,
+    /// The outside of the device, in thousandths of a degree Celsius.
+    pub skin_millicelsius: Reading<i64>,
+    /// What the system does against heat.
+    pub throttling: Reading<Throttling>,
+    /// Whether the screen is on.
+    pub screen_on: Reading<bool>,
+}
+
+/// What a device with a battery is powered by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Power {
+    /// The battery.
+    Battery,
+    /// A charger.
+    Charger,
+    /// A USB port.
+    Usb,
+    /// A wireless charger.
+    Wireless,
+    /// A dock.
+    Dock,
+}
+
+/// Android's levels of throttling, in rising order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Throttling {
+    /// None.
+    None,
+    /// What a user does not notice.
+    Light,
+    /// What a user hardly notices.
+    Moderate,
+    /// What a user notices.
+    Severe,
+    /// All that the system can do.
+    Critical,
+    /// Parts of the device are being switched off.
+    Emergency,
+    /// The device switches itself off.
+    Shutdown,
+}
+
+impl Throttling {
+    /// The level of Android's number: `Temperature.ThrottlingSeverity`, 0 to 6.
+    pub fn of_number(number: u8) -> Option<Throttling> {
+        use Throttling::{Critical, Emergency, Light, Moderate, None, Severe, Shutdown};
+        [None, Light, Moderate, Severe, Critical, Emergency, Shutdown]
+            .get(usize::from(number))
+            .copied()
+    }
+}
+
+/// Limits that a run keeps on a device with a battery.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields, default)]
+pub struct ConditionLimits {
+    /// The run ends below this charge, unless the battery is being charged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub battery_percent: Option<u8>,
+    /// The run ends above this temperature of the battery, in thousandths of a degree Celsius.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hottest_millicelsius: Option<i64>,
+    /// Each test waits until the battery is not warmer than this.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cool_to_millicelsius: Option<i64>,
+}
+
+impl ConditionLimits {
+    /// Whether nothing is limited.
+    pub fn is_none(&self) -> bool {
+        *self == ConditionLimits::default()
+    }
+}
