@@ -6,6 +6,7 @@ import hashlib, json, os, pathlib, re, struct, subprocess, sys, time, tomllib
 FOLDER, TOOLS = map(pathlib.Path, sys.argv[1:3])
 TARGETS = {"aarch64": "aarch64-unknown-linux-musl", "armv7": "armv7-unknown-linux-musleabihf",
            "x86_64": "x86_64-unknown-linux-musl"}
+PROGRAMS = [f"flashlag-{name}" for name in TARGETS]
 LARGEST = 8_000_000
 INTERPRETER, DYNAMIC, NEEDED = 3, 2, 1
 
@@ -109,29 +110,35 @@ def zig():
     return printed(str(TOOLS / "bin/python"), "-m", "ziglang", "version")
 
 
-def sums(names):
-    return "".join(f"{hashlib.sha256((FOLDER / name).read_bytes()).hexdigest()}  {name}\n" for name in names)
+def sha256(name):
+    return hashlib.sha256((FOLDER / name).read_bytes()).hexdigest()
+
+
+def tools():
+    wrapper = printed(str(TOOLS / "bin/cargo-zigbuild"), "--version").split()[-1]
+    versions = {"rustc": rustc(), "zig": zig(), "cargo-zigbuild": wrapper}
+    return [{"type": "application", "name": name, "version": version} for name, version in versions.items()]
 
 
 def bill():
+    """The list: the programs with their sums, all that is in them, and what built them."""
     components, edges = crates()
-    own = [one for one in components if one["name"] == "flashlag-cli"][0]
+    own = next(one for one in components if one["name"] == "flashlag-cli")
     components.remove(own)
     others = beside_cargo()
     for edge in edges:
         if edge["ref"] == own["bom-ref"]:
             edge["dependsOn"] = sorted(edge["dependsOn"] + [one["bom-ref"] for one in others])
-    tools = [("rustc", rustc()), ("zig", zig()), ("cargo-zigbuild", printed(str(TOOLS / "bin/cargo-zigbuild"), "--version").split()[-1])]
-    epoch = int(os.environ.get("SOURCE_DATE_EPOCH", "0"))
-    files = [{"type": "file", "name": f"flashlag-{name}", "bom-ref": f"flashlag-{name}",
-              "hashes": [{"alg": "SHA-256", "content": hashlib.sha256((FOLDER / f"flashlag-{name}").read_bytes()).hexdigest()}]}
-             for name in sorted(TARGETS)]
+    files = [{"type": "file", "name": name, "bom-ref": name, "hashes": [{"alg": "SHA-256", "content": sha256(name)}]}
+             for name in PROGRAMS]
+    # The time of the commit, not of the build.
+    time_ = time.gmtime(int(os.environ.get("SOURCE_DATE_EPOCH", "0")))
     return {
         "$schema": "http://cyclonedx.org/schema/bom-1.5.schema.json",
         "bomFormat": "CycloneDX", "specVersion": "1.5", "version": 1,
         "metadata": {
-            "timestamp": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(epoch)),
-            "tools": {"components": [{"type": "application", "name": name, "version": version} for name, version in tools]},
+            "timestamp": time.strftime("%Y-%m-%dT%H:%M:%SZ", time_),
+            "tools": {"components": tools()},
             "component": {**own, "type": "application", "name": "flashlag", "components": files},
         },
         "components": components + others,
@@ -140,18 +147,17 @@ def bill():
 
 
 def main():
-    programs = [f"flashlag-{name}" for name in sorted(TARGETS)]
-    for name in programs:
-        program = FOLDER / name
-        size = program.stat().st_size
-        print(f"dist: {name}: {size:,} bytes")
+    for name in PROGRAMS:
+        size = (FOLDER / name).stat().st_size
+        print(f"dist: {name}: {size:,} bytes", file=sys.stderr)
         if size >= LARGEST:
             sys.exit(f"dist: {name} is not below {LARGEST:,} bytes")
-        if not needs_nothing(program):
+        if not needs_nothing(FOLDER / name):
             sys.exit(f"dist: {name} asks for a dynamic linker or a library: it would not start on a phone")
     listed = "flashlag.cdx.json"
     (FOLDER / listed).write_text(json.dumps(bill(), indent=1) + "\n")
-    (FOLDER / "SHA256SUMS").write_text(sums(programs + [listed]))
+    lines = [f"{sha256(name)}  {name}\n" for name in [*PROGRAMS, listed]]
+    (FOLDER / "SHA256SUMS").write_text("".join(lines))
 
 
 main()
