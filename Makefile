@@ -5,7 +5,7 @@ SHELL := /bin/bash
 CARGO ?= cargo
 FLASHLAG := target/release/flashlag
 
-.PHONY: help build run test quick checks lint unit setup-test bench round-trip monotone lab pictures fuzz clean
+.PHONY: help build run test quick checks lint unit setup-test bench round-trip monotone lab pictures dist dist-twice fuzz clean
 
 help: ## This list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -51,6 +51,12 @@ lab: ## The lab's questions, in real kernels: tables into docs/lab.md; hours, ne
 
 pictures: build ## The README's pictures, from real runs; needs chromium
 	scripts/pictures
+
+dist: ## Static programs for phones and PCs (aarch64, armv7, x86_64) with their sums, into dist/; 15 minutes
+	scripts/dist
+
+dist-twice: ## The same, and again from a clone elsewhere: both must have the same bytes; half an hour
+	scripts/dist --twice
 
 fuzz: ## Each parser for a minute under libFuzzer; needs nightly and cargo-fuzz
 	cd fuzz && for target in $$(cargo +nightly fuzz list); do \

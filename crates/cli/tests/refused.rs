@@ -5,12 +5,13 @@
 mod common;
 
 use std::fs;
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use common::canary::{plant, snapshot};
-use common::refused::refused;
+use common::refused::{killed, refused};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -118,4 +119,30 @@ fn a_run_by_a_forbidden_io_uring_says_what_did_its_reads() {
     let downgrades = run["downgrades"].as_array().unwrap();
     let is_reported = |what: &str| downgrades.iter().any(|one| one["requested"] == what);
     assert!(is_reported("io_uring") && is_reported("queue depth 8"), "{downgrades:?}");
+}
+
+#[test]
+fn android_which_kills_for_an_io_uring_is_never_asked_for_one() {
+    let scene = Scene::new();
+    let deep = |android: bool| {
+        let mut command = scene.run(&["--set", "time=200ms", "--force"]);
+        if android {
+            command.env("ANDROID_ROOT", "/system")
+        } else {
+            command.env_remove("ANDROID_ROOT")
+        };
+        command.output().unwrap()
+    };
+    let both = killed(libc::SYS_io_uring_setup, || (deep(false), deep(true)));
+    let (elsewhere, android) = flashlag_need::or_skip!(both);
+    assert_eq!(elsewhere.status.signal(), Some(libc::SIGSYS), "the filter kills: {elsewhere:?}");
+    let said = String::from_utf8_lossy(&android.stderr).into_owned();
+    assert!(matches!(android.status.code(), Some(0 | 3)), "{said}");
+    let run = fs::read(scene.home.path().join("run.json")).unwrap();
+    let run: Value = serde_json::from_slice(&run).unwrap();
+    assert_eq!(run["phases"][0]["engine"].as_str(), Some("psync"));
+    let downgrades = run["downgrades"].as_array().unwrap();
+    let ring = downgrades.iter().find(|one| one["requested"] == "io_uring").unwrap();
+    assert_eq!(ring["effective"], "pread and pwrite");
+    assert!(ring["reason"].as_str().unwrap().contains("Android"), "{ring:?}");
 }

@@ -3,6 +3,7 @@
 //! flash. All pass one conformance suite, which is in the crate `flashlag-testing`.
 #![forbid(unsafe_code)]
 
+mod android;
 mod budget;
 mod clock;
 mod error;
@@ -14,6 +15,7 @@ mod sampler;
 mod shifted;
 mod wait;
 
+pub use android::{is_android, is_android_at};
 pub use budget::Budget;
 pub use clock::{Clock, MonotonicClock, VirtualClock};
 pub use error::{DeviceError, advice_for_errno};

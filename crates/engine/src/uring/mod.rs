@@ -12,6 +12,7 @@ use std::mem::ManuallyDrop;
 
 use flashlag_device::{
     Clock, Completion, Device, DeviceError, Durability, Geometry, MonotonicClock, Op, Request,
+    is_android,
 };
 use flashlag_units::{Bytes, Nanos, never};
 use rustix::io::Errno;
@@ -72,15 +73,18 @@ pub struct UringDevice {
 impl UringDevice {
     /// A device over the files of a table; the table back, and why, where there can't be one.
     ///
-    /// Android is never asked: it kills apps for trying.
+    /// Android is never asked: it kills an app for trying.
     pub(crate) fn new(
         table: FileTable,
         geometry: Geometry,
         memory_alignment: usize,
         durable: DurableWrite,
     ) -> Result<UringDevice, (FileTable, String)> {
-        if cfg!(target_os = "android") {
-            return Err((table, "Android forbids io_uring to apps".to_owned()));
+        if is_android() {
+            return Err((
+                table,
+                "on Android io_uring is not tried: an app is killed for it".to_owned(),
+            ));
         }
         let (slots, each) = (geometry.slots as usize, geometry.buffer.0 as usize);
         // A request that crosses a file's end would need two entries: only powers of two never do.

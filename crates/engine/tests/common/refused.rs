@@ -12,7 +12,22 @@ pub fn refused<T: Send>(
     errno: i32,
     then: impl FnOnce() -> T + Send,
 ) -> Result<T, String> {
-    let program = program(call, errno)?;
+    filtered(call, SeccompAction::Errno(errno as u32), then)
+}
+
+/// Runs `then` where this call ends the process that makes it, as Android does to an app: for
+/// processes that `then` starts.
+#[allow(dead_code, reason = "not every test that has this module starts programs")]
+pub fn killed<T: Send>(call: i64, then: impl FnOnce() -> T + Send) -> Result<T, String> {
+    filtered(call, SeccompAction::KillProcess, then)
+}
+
+fn filtered<T: Send>(
+    call: i64,
+    action: SeccompAction,
+    then: impl FnOnce() -> T + Send,
+) -> Result<T, String> {
+    let program = program(call, action)?;
     std::thread::scope(|scope| {
         let run = || {
             apply_filter(&program).map_err(|error| format!("seccomp: {error}"))?;
@@ -22,13 +37,12 @@ pub fn refused<T: Send>(
     })
 }
 
-fn program(call: i64, errno: i32) -> Result<BpfProgram, String> {
+fn program(call: i64, this: SeccompAction) -> Result<BpfProgram, String> {
     let machine = std::env::consts::ARCH.try_into();
     let machine = machine.map_err(|error| format!("seccomp: {error}"))?;
     // No conditions: whatever its arguments are.
     let rules = BTreeMap::from([(call, Vec::new())]);
-    let (others, this) = (SeccompAction::Allow, SeccompAction::Errno(errno as u32));
-    let filter = SeccompFilter::new(rules, others, this, machine);
+    let filter = SeccompFilter::new(rules, SeccompAction::Allow, this, machine);
     let program = filter.and_then(BpfProgram::try_from);
     program.map_err(|error| format!("seccomp: {error}"))
 }

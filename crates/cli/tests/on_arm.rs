@@ -1,0 +1,72 @@
+//! The programs for phones run: those for ARM under qemu's user mode, a whole `quick` each, verified by
+//! the program of this machine.
+#![allow(clippy::unwrap_used, reason = "a test that can't go on fails")]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// The folder of the ARM programs, as they are now. The script that runs all tests has built them.
+///
+/// # Errors
+/// Why they can't be built here.
+fn programs() -> Result<PathBuf, String> {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    let build = || {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        // The test is in TARGET/PROFILE/deps.
+        let test = std::env::current_exe().unwrap();
+        let target = test.ancestors().nth(3).unwrap();
+        if std::env::var_os("FLASHLAG_TEST_BUILT").is_none() {
+            let mut script = Command::new(root.join("scripts/dist"));
+            let status = script.arg("--test").env("CARGO_TARGET_DIR", target).status();
+            assert!(status.unwrap().success(), "cannot build the ARM programs");
+        }
+        target.join("arm-programs")
+    };
+    let folder = BUILT.get_or_init(build);
+    match std::fs::read_to_string(folder.join("missing")) {
+        Ok(reason) => Err(reason),
+        Err(_) => Ok(folder.clone()),
+    }
+}
+
+/// A `quick` on a directory by the program for one machine; `kernel` is what its run calls that machine.
+fn quick(name: &str, emulator: &str, kernel: &str) {
+    if flashlag_need::slow("a whole `quick` on an emulated processor") {
+        return;
+    }
+    let Some(emulator) = flashlag_need::program(emulator, "qemu-user-static") else { return };
+    let program = flashlag_need::or_skip!(programs()).join(format!("flashlag-{name}"));
+    let home = TempDir::new().unwrap();
+    let run = home.path().join("run.json");
+    let mut quick = Command::new(emulator);
+    quick.arg(program).args(["run", "quick", "-q", "--on"]).arg(home.path()).arg("-o").arg(&run);
+    let output = quick.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    // A run that can't be trusted, on a disk that answers from memory, is a run all the same.
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{:?}: {said}", output.status);
+
+    let verified = Command::new(env!("CARGO_BIN_EXE_flashlag")).arg("verify").arg(&run).output();
+    let verified = verified.unwrap();
+    assert!(verified.status.success(), "{}", String::from_utf8_lossy(&verified.stderr));
+    let run: Value = serde_json::from_slice(&std::fs::read(&run).unwrap()).unwrap();
+    let software = run["environment"]["software"]["kernel"].as_str().unwrap();
+    assert!(software.contains(kernel), "{software}");
+    let phases = run["phases"].as_array().unwrap();
+    let idle = phases.iter().find(|phase| phase["ops"].as_u64() == Some(0));
+    assert!(phases.len() > 6 && idle.is_none(), "{} phases, {idle:?}", phases.len());
+}
+
+#[test]
+fn the_program_for_aarch64_measures_a_directory() {
+    quick("aarch64", "qemu-aarch64-static", "aarch64");
+}
+
+#[test]
+fn the_program_for_armv7_measures_a_directory() {
+    quick("armv7", "qemu-arm-static", "armv7");
+}
