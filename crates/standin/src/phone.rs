@@ -92,7 +92,8 @@ impl Builder {
         self
     }
 
-    /// Runs ARM programs by `qemu-aarch64-static` and the like.
+    /// Runs ARM programs by `qemu-aarch64-static` or `qemu-arm-static` of this machine. The kernel
+    /// does so in this phone alone: a pushed file stays as it is.
     pub fn runner(mut self, program: &str) -> Builder {
         self.runners.push(program.to_owned());
         self
@@ -135,10 +136,10 @@ impl Builder {
         tree::mode(home.path(), 0o755)?;
         let root = home.path().join("root");
         self.make_root(&root, &model)?;
-        let runners = self.runners.iter().map(|name| runner(name)).collect::<Result<_>>()?;
+        let runners = self.runners.iter().map(|name| Runner::of(name)).collect::<Result<_>>()?;
         let data = self.data(home.path(), &root)?;
         let plan = Plan { root, data, unreadable: self.unreadable.clone(), runners };
-        let space = Arc::new(Space::start(&plan).map_err(Error::other)?);
+        let space = Arc::new(Space::start(&plan)?);
         let features = self.features.clone().unwrap_or_else(|| model.features());
         let banner = self.banner.clone().unwrap_or_else(|| banner(&model, &features));
         let (version, largest) =
@@ -192,10 +193,6 @@ fn banner(model: &Model, features: &[String]) -> Vec<u8> {
     let parts = properties.map(|name| format!("{name}={};", model.property(name)));
     let features = format!("features={}", features.join(","));
     format!("device::{}{features}", parts.concat()).into_bytes()
-}
-
-fn runner(_name: &str) -> Result<Runner> {
-    Err(Error::other("no runner"))
 }
 
 /// A running stand-in phone. It ends with the value, and with all its processes.

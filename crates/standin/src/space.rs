@@ -1,6 +1,6 @@
 //! The phone's own namespaces: its processes, its mounts, and how a command gets into them.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Error, Read, Result};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 
@@ -16,7 +16,7 @@ pub struct Plan {
     pub data: Data,
     /// Files and folders that the user `shell` can't read.
     pub unreadable: Vec<String>,
-    /// A program on this machine that runs ELF files of 64-bit ARM, and one for 32 bits.
+    /// What runs programs of other machines.
     pub runners: Vec<Runner>,
 }
 
@@ -26,10 +26,35 @@ pub enum Data {
     Image(PathBuf),
 }
 
-/// A program that runs programs of another machine.
+/// A program of this machine that runs programs of another machine, as the kernel's `binfmt_misc`
+/// takes it.
 pub struct Runner {
-    /// A line for the kernel's `binfmt_misc`.
-    pub line: String,
+    line: String,
+}
+
+/// The start of an ELF file up to its machine, and which of its bits count.
+const ELF: &str = "\\x7fELF\\xCLASS\\x01\\x01\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x02\\x00\\xMACHINE\\x00";
+const MASK: &str = "\\xff\\xff\\xff\\xff\\xff\\xff\\xff\\x00\\xff\\xff\\xff\\xff\\xff\\xff\\xff\\xff\\xfe\\xff\\xff\\xff";
+
+impl Runner {
+    /// `qemu-aarch64-static`, `qemu-arm-static`, or another program with such a name.
+    ///
+    /// # Errors
+    /// For a program that is not there, and for another machine.
+    pub fn of(name: &str) -> Result<Runner> {
+        let path = find(name).ok_or_else(|| Error::other(format!("there is no {name}")))?;
+        let (machine, class, number) = if name.contains("aarch64") {
+            ("aarch64", "02", "b7")
+        } else if name.contains("arm") {
+            ("arm", "01", "28")
+        } else {
+            return Err(Error::other(format!("{name}: runs neither aarch64 nor arm")));
+        };
+        let magic = ELF.replace("CLASS", class).replace("MACHINE", number);
+        // F: opened now, since the phone's root does not have it.
+        let line = format!(":{machine}:M::{magic}:{MASK}:{}:F", path.display());
+        Ok(Runner { line })
+    }
 }
 
 const MOUNT: &str = include_str!("scripts/mount.sh");
@@ -66,8 +91,8 @@ impl Space {
     ///
     /// # Errors
     /// What could not be mounted.
-    pub fn start(plan: &Plan) -> Result<Space, String> {
-        let nsenter = find("nsenter").ok_or("there is no nsenter")?;
+    pub fn start(plan: &Plan) -> Result<Space> {
+        let nsenter = program("nsenter")?;
         let users = if plan.runners.is_empty() { None } else { Some(Users::start()?) };
         let mut command = unshare()?;
         command.args(["--mount", "--propagation", "private", "sh", "-c", MOUNT, "mount"]);
@@ -81,12 +106,13 @@ impl Space {
         command.env("USERS", users_pid).env("WITHIN", WITHIN);
         command.env("UNREADABLE", plan.unreadable.join("\n")).env("RUNNERS", runners.join("\n"));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut holder = command.spawn().map_err(|error| format!("unshare: {error}"))?;
+        let mut holder = command.spawn()?;
         let alive = holder.stdin.take().expect("a pipe");
         if first_line(&mut holder) != "ready" {
             return Err(failed(holder));
         }
-        let target = child_of(holder.id()).ok_or("the phone's first process is gone")?;
+        let target =
+            child_of(holder.id()).ok_or_else(|| Error::other("the first process is gone"))?;
         Ok(Space { holder, _alive: alive, target, own_users: users.is_some(), nsenter })
     }
 
@@ -153,19 +179,19 @@ impl Drop for Space {
 struct Users(Child);
 
 impl Users {
-    fn start() -> Result<Users, String> {
+    fn start() -> Result<Users> {
         let mut command = unshare()?;
         command.args(["--user", "sh", "-c", "echo users; read -r line"]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        let child = command.spawn().map_err(|error| format!("unshare: {error}"))?;
+        let child = command.spawn()?;
         let mut users = Users(child);
         if first_line(&mut users.0) != "users" {
-            return Err("a namespace of users can't be had".to_owned());
+            return Err(Error::other("a namespace of users can't be had"));
         }
         // All users as they are.
         for file in ["uid_map", "gid_map"] {
             let path = format!("/proc/{}/{file}", users.0.id());
-            std::fs::write(&path, "0 0 4294967295").map_err(|error| format!("{path}: {error}"))?;
+            std::fs::write(path, "0 0 4294967295")?;
         }
         Ok(users)
     }
@@ -178,8 +204,12 @@ impl Drop for Users {
     }
 }
 
-fn unshare() -> Result<Command, String> {
-    find("unshare").map(Command::new).ok_or_else(|| "there is no unshare".to_owned())
+fn program(name: &str) -> Result<PathBuf> {
+    find(name).ok_or_else(|| Error::other(format!("there is no {name}")))
+}
+
+fn unshare() -> Result<Command> {
+    program("unshare").map(Command::new)
 }
 
 fn first_line(child: &mut Child) -> String {
@@ -191,14 +221,14 @@ fn first_line(child: &mut Child) -> String {
     line.trim_end().to_owned()
 }
 
-fn failed(mut holder: Child) -> String {
+fn failed(mut holder: Child) -> Error {
     let mut said = String::new();
     let _ = holder.kill();
     if let Some(mut stderr) = holder.stderr.take() {
         let _ = stderr.read_to_string(&mut said);
     }
     let _ = holder.wait();
-    format!("the phone's mounts failed: {}", said.trim())
+    Error::other(format!("the phone's mounts failed: {}", said.trim()))
 }
 
 /// The number of a process as the kernel takes it.
