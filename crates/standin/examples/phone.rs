@@ -1,9 +1,13 @@
 //! A stand-in phone to play with by hand:
 //! `cargo run -p flashlag-standin --example phone -- --model pixel4-android13`.
 //!
-//! It prints its address and serves until its input ends or Ctrl-C.
+//! It prints its address and serves until Ctrl-C.
 
-use std::io::{Error, Read, Result};
+use std::io::{Error, Result};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use flashlag_standin::{Model, Phone, State};
 
@@ -31,7 +35,13 @@ fn main() -> Result<()> {
     let phone = builder.start()?;
     println!("adb connect {}", phone.address());
     println!("root: {}", phone.root().display());
-    std::io::stdin().read_to_end(&mut Vec::new())?;
+    let ends = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        signal_hook::flag::register(signal, Arc::clone(&ends))?;
+    }
+    while !ends.load(Ordering::Relaxed) {
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
     Ok(())
 }
 

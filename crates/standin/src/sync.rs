@@ -172,7 +172,8 @@ impl Session<'_> {
             return self.receive_link(path);
         }
         // The owner's rights are the group's and everyone's too, as adbd sets them.
-        let mode = mode & 0o777 | mode >> 3 & 0o070 | mode >> 3 & 0o007;
+        let mode = mode & 0o777 | mode >> 3 & 0o070;
+        let mode = mode | mode >> 3 & 0o007;
         const SCRIPT: &str = "case $1 in */*) toybox mkdir -p \"${1%/*}\" 2>/dev/null ;; esac
             toybox rm -f \"$1\" 2>/dev/null
             exec 3>\"$1\" || exit
