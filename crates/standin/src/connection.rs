@@ -79,7 +79,7 @@ const SIGNATURE: u32 = 2;
 impl Connection {
     fn run(&mut self, end: &mut End) -> Result<()> {
         loop {
-            let message = Message::read(end, self.link.version())?;
+            let message = Message::read(end, || self.link.version())?;
             if self.daemon.cable.ends_at(&message, Way::ToPhone) {
                 return Err(Error::from(ErrorKind::ConnectionAborted));
             }

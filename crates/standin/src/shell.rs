@@ -143,8 +143,11 @@ fn code(status: ExitStatus) -> u8 {
 fn start(space: &Space, request: &Request) -> Result<(Child, Ends)> {
     // A session of its own, as adbd makes it.
     let mut command = space.tool("setsid");
-    if request.terminal {
-        command.arg("-c");
+    let terminal = if request.terminal { Some(Terminal::new()?) } else { None };
+    if let Some(terminal) = &terminal {
+        // A terminal that the first process of a session opens is the session's own.
+        command.args(["/system/bin/sh", "-c", "exec <>$0 >&0 2>&1; exec \"$@\""]);
+        command.arg(&terminal.name);
     }
     if let Some(term) = &request.term {
         command.env("TERM", term);
@@ -155,7 +158,10 @@ fn start(space: &Space, request: &Request) -> Result<(Child, Ends)> {
     } else {
         command.arg("-c").arg(&request.command);
     }
-    if request.terminal { on_terminal(command) } else { on_pipes(command, request.packets) }
+    match terminal {
+        Some(terminal) => terminal.start(command),
+        None => on_pipes(command, request.packets),
+    }
 }
 
 fn on_pipes(mut command: Command, apart: bool) -> Result<(Child, Ends)> {
@@ -175,18 +181,33 @@ fn on_pipes(mut command: Command, apart: bool) -> Result<(Child, Ends)> {
     Ok((child, Ends { stdin: Some(stdin.into()), stdout: stdout.into(), stderr }))
 }
 
-fn on_terminal(mut command: Command) -> Result<(Child, Ends)> {
-    let main = rustix::pty::openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
-    rustix::pty::grantpt(&main)?;
-    rustix::pty::unlockpt(&main)?;
-    let name = rustix::pty::ptsname(&main, Vec::new())?;
-    let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let other = rustix::fs::open(&name, flags, rustix::fs::Mode::empty())?;
-    rustix::fs::fchown(&other, Some(rustix::fs::Uid::from_raw(crate::space::SHELL)), None)?;
-    command.stdin(Stdio::from(other.try_clone()?)).stdout(Stdio::from(other.try_clone()?));
-    command.stderr(Stdio::from(other));
-    let child = command.spawn()?;
-    Ok((child, Ends { stdin: Some(main.try_clone()?), stdout: main, stderr: None }))
+/// A new pseudoterminal.
+struct Terminal {
+    main: OwnedFd,
+    other: OwnedFd,
+    name: String,
+}
+
+impl Terminal {
+    fn new() -> Result<Terminal> {
+        let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+        let main = rustix::pty::openpt(flags)?;
+        rustix::pty::grantpt(&main)?;
+        rustix::pty::unlockpt(&main)?;
+        let name = rustix::pty::ptsname(&main, Vec::new())?.to_string_lossy().into_owned();
+        let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let other = rustix::fs::open(&name, flags, rustix::fs::Mode::empty())?;
+        let user = rustix::fs::Uid::from_raw(crate::space::SHELL);
+        rustix::fs::fchown(&other, Some(user), None)?;
+        Ok(Terminal { main, other, name })
+    }
+
+    fn start(self, mut command: Command) -> Result<(Child, Ends)> {
+        command.stdin(Stdio::from(self.other.try_clone()?));
+        command.stdout(Stdio::from(self.other.try_clone()?)).stderr(Stdio::from(self.other));
+        let child = command.spawn()?;
+        Ok((child, Ends { stdin: Some(self.main.try_clone()?), stdout: self.main, stderr: None }))
+    }
 }
 
 /// Sends what a command writes, until it or the client is gone.

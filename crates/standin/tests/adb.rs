@@ -112,7 +112,7 @@ fn what_the_user_shell_may_not_do_fails_as_on_a_phone() {
     assert!(text(&pair.shell("ls /data").stderr).contains("Permission denied"));
     assert!(text(&pair.shell("cat /proc/diskstats").stderr).contains("Permission denied"));
     let pulled = pair.run(&["pull", "/data/local/tmp/nothing", "/tmp"]);
-    assert!(text(&pulled.stderr).contains("No such file or directory"), "{pulled:?}");
+    assert!(text(&pulled.stdout).contains("No such file or directory"), "{pulled:?}");
     assert!(!pulled.status.success());
 }
 
