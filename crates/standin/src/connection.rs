@@ -31,6 +31,8 @@ pub struct Daemon {
     pub space: Arc<Space>,
     pub cable: Arc<Cable>,
     pub features: Vec<String>,
+    /// Paths that a command finds in the model, and not in the kernel.
+    pub paths: Vec<String>,
     pub banner: Vec<u8>,
     pub version: u32,
     pub largest: u32,
@@ -157,7 +159,7 @@ impl Connection {
             return self.link.send(&Message::new(Kind::Close, 0, theirs, &[]));
         }
         let name = message.payload.split(|byte| *byte == 0).next().unwrap_or_default();
-        let Some(service) = Service::of(&String::from_utf8_lossy(name)) else {
+        let Some(service) = Service::of(&String::from_utf8_lossy(name), &self.daemon.paths) else {
             return self.link.send(&Message::new(Kind::Close, 0, theirs, &[]));
         };
         self.next += 1;
@@ -175,6 +177,31 @@ fn welcome(daemon: &Daemon, link: &Link, version: u32, largest: u32) -> Result<(
     link.send(&banner)
 }
 
+/// A command with these paths replaced by those of the model's texts.
+fn of_model(command: &str, paths: &[String]) -> String {
+    let continues = |c: char| c.is_alphanumeric() || "/_.-".contains(c);
+    let mut command = command.to_owned();
+    for path in paths {
+        let mut done = String::new();
+        let mut rest = command.as_str();
+        while let Some(at) = rest.find(path.as_str()) {
+            let (before, after) = (&rest[..at], &rest[at + path.len()..]);
+            let whole = !before.ends_with(continues) && !after.starts_with(continues);
+            done.push_str(before);
+            if whole {
+                done.push_str("/.phone");
+            }
+            done.push_str(path);
+            if whole {
+                done.push_str(".txt");
+            }
+            rest = after;
+        }
+        command = done + rest;
+    }
+    command
+}
+
 /// What a client can open.
 enum Service {
     Shell(Request),
@@ -186,8 +213,9 @@ enum Service {
 }
 
 impl Service {
-    fn of(name: &str) -> Option<Service> {
-        if let Some(request) = Request::of(name) {
+    fn of(name: &str, paths: &[String]) -> Option<Service> {
+        if let Some(mut request) = Request::of(name) {
+            request.command = of_model(&request.command, paths);
             return Some(Service::Shell(request));
         }
         if let Some(port) = name.strip_prefix("tcp:") {
@@ -230,4 +258,19 @@ fn forward(port: u16, mut input: Input, mut output: Output) {
     }
     output.close();
     let _ = feeding.join();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_paths_of_the_model_are_replaced_and_no_parts_of_others() {
+        let paths = ["/proc/mounts".to_owned(), "/sys/a".to_owned()];
+        let replaced =
+            of_model("cat /proc/mounts;cat '/sys/a' /proc/mounts2 x/proc/mounts", &paths);
+        let expected =
+            "cat /.phone/proc/mounts.txt;cat '/.phone/sys/a.txt' /proc/mounts2 x/proc/mounts";
+        assert_eq!(replaced, expected);
+    }
 }

@@ -87,6 +87,19 @@ impl Model {
         list.iter().map(|feature| (*feature).to_owned()).collect()
     }
 
+    /// Paths below `/proc` and `/sys` that the model has a text for: `/proc/mounts`.
+    pub fn paths(&self) -> Vec<String> {
+        let within = |path: &&String| path.starts_with("proc/") || path.starts_with("sys/");
+        let names = self.texts.keys().filter(within);
+        names.map(|name| format!("/{}", name.trim_end_matches(".txt"))).collect()
+    }
+
+    /// The lines of a text, none without it.
+    pub fn lines(&self, path: &str) -> Vec<String> {
+        let text = String::from_utf8_lossy(self.text(path).unwrap_or_default()).into_owned();
+        text.lines().map(str::to_owned).collect()
+    }
+
     /// Writes all texts below `folder`.
     pub fn write(&self, folder: &Path) -> Result<()> {
         for (path, text) in &self.texts {

@@ -46,6 +46,7 @@ pub struct Builder {
     runners: Vec<String>,
     data_size: Option<u64>,
     data_folder: Option<PathBuf>,
+    model_files: bool,
     state: State,
 }
 
@@ -86,7 +87,15 @@ impl Builder {
         self
     }
 
-    /// Files and folders that the user `shell` can't read: `/proc/diskstats`.
+    /// Lets commands that name `/proc/mounts` and the like read the model's text, if it has one. A
+    /// program that opens such a file by itself still sees this machine's kernel.
+    pub fn model_files(mut self) -> Builder {
+        self.model_files = true;
+        self
+    }
+
+    /// Files and folders that the user `shell` can't read, beside those of the model:
+    /// `/proc/diskstats`.
     pub fn unreadable<'a>(mut self, paths: impl IntoIterator<Item = &'a str>) -> Builder {
         self.unreadable.extend(paths.into_iter().map(str::to_owned));
         self
@@ -138,7 +147,8 @@ impl Builder {
         self.make_root(&root, &model)?;
         let runners = self.runners.iter().map(|name| Runner::of(name)).collect::<Result<_>>()?;
         let data = self.data(home.path(), &root)?;
-        let plan = Plan { root, data, unreadable: self.unreadable.clone(), runners };
+        let unreadable = [self.unreadable.clone(), model.lines("unreadable")].concat();
+        let plan = Plan { root, data, unreadable, runners };
         let space = Arc::new(Space::start(&plan)?);
         let features = self.features.clone().unwrap_or_else(|| model.features());
         let banner = self.banner.clone().unwrap_or_else(|| banner(&model, &features));
@@ -146,7 +156,9 @@ impl Builder {
             if model.sdk() < 28 { (CHECKSUM, 256 << 10) } else { (NO_CHECKSUM, 1 << 20) };
         let cable = Arc::new(Cable::default());
         let (state, changed) = (Mutex::new(self.state), Condvar::new());
-        let daemon = Daemon { space, cable, features, banner, version, largest, state, changed };
+        let paths = if self.model_files { model.paths() } else { Vec::new() };
+        let daemon =
+            Daemon { space, cable, features, paths, banner, version, largest, state, changed };
         Phone::listen(Arc::new(daemon), home)
     }
 
@@ -159,6 +171,13 @@ impl Builder {
         for folder in writable.iter().chain(&["settings/global"]) {
             fs::create_dir_all(own.join(folder))?;
             tree::give(&own.join(folder))?;
+        }
+        for line in model.lines("settings") {
+            let (space, setting) = line.split_once(' ').unwrap_or_default();
+            let (key, value) = setting.split_once('=').unwrap_or_default();
+            let file = own.join("settings").join(space).join(key);
+            fs::write(&file, format!("{value}\n"))?;
+            tree::give(&file)?;
         }
         fs::write(own.join("calls.log"), "")?;
         tree::give(&own.join("calls.log"))?;
