@@ -3,6 +3,8 @@
 //!
 //! It prints its address and serves until Ctrl-C.
 
+#![allow(clippy::print_stdout, reason = "it prints its address")]
+
 use std::io::{Error, Result};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

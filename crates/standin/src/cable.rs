@@ -2,7 +2,7 @@
 
 use std::io::{Error, ErrorKind, Read, Result, Write};
 use std::net::{Shutdown, TcpStream};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use crate::message::{Kind, Message};
 
@@ -27,15 +27,19 @@ struct State {
     cuts: u64,
     refuse_after_cut: bool,
     refuses: bool,
+    stalls: bool,
 }
 
 /// All connections of a phone, and its faults.
 #[derive(Default)]
-pub struct Cable(Mutex<State>);
+pub struct Cable {
+    state: Mutex<State>,
+    changed: Condvar,
+}
 
 impl Cable {
     fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Registers a connection; `None` while the phone refuses.
@@ -61,6 +65,13 @@ impl Cable {
     /// Ends every connection.
     pub fn cut(&self) {
         cut(&mut self.state());
+        self.changed.notify_all();
+    }
+
+    /// Lets nothing pass, or again all.
+    pub fn set_stalls(&self, stalls: bool) {
+        self.state().stalls = stalls;
+        self.changed.notify_all();
     }
 
     pub fn cut_after(&self, bytes: u64) {
@@ -88,10 +99,6 @@ impl Cable {
         self.state().refuses = refuses;
     }
 
-    pub fn refuses(&self) -> bool {
-        self.state().refuses
-    }
-
     pub fn cuts(&self) -> u64 {
         self.state().cuts
     }
@@ -107,6 +114,10 @@ impl Cable {
     /// How many of `wanted` bytes pass, and whether the cable is cut behind them.
     fn pass(&self, wanted: usize) -> (usize, bool) {
         let mut state = self.state();
+        let cuts = state.cuts;
+        while state.stalls && state.cuts == cuts {
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
         let wanted = wanted as u64;
         let passed = state.left.map_or(wanted, |left| left.min(wanted));
         state.traffic += passed;

@@ -6,7 +6,8 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use tempfile::TempDir;
@@ -19,7 +20,8 @@ use crate::space::{Data, Plan, Runner, Space};
 use crate::tree;
 
 /// Scripts that answer like programs of Android.
-const SCRIPTS: [(&str, &str); 8] = [
+const SCRIPTS: [(&str, &str); 9] = [
+    ("uname", include_str!("scripts/bin/uname")),
     ("getprop", include_str!("scripts/bin/getprop")),
     ("setprop", include_str!("scripts/bin/setprop")),
     ("dumpsys", include_str!("scripts/bin/dumpsys")),
@@ -61,6 +63,13 @@ impl Builder {
     pub fn property(mut self, name: &str, value: impl AsRef<[u8]>) -> Builder {
         self.properties.push((name.to_owned(), value.as_ref().to_vec()));
         self
+    }
+
+    /// What the phone says that it can run: `x86_64`, or `arm64-v8a,armeabi-v7a`. `uname` says so
+    /// too.
+    pub fn abis(self, list: &str) -> Builder {
+        let first = list.split(',').next().unwrap_or_default();
+        self.property("ro.product.cpu.abilist", list).property("ro.product.cpu.abi", first)
     }
 
     /// Sets a text of the model: `dumpsys/battery`, `pm/list`.
@@ -218,7 +227,7 @@ fn banner(model: &Model, features: &[String]) -> Vec<u8> {
 pub struct Phone {
     daemon: Arc<Daemon>,
     address: SocketAddr,
-    listening: Option<JoinHandle<()>>,
+    listening: Mutex<Option<Listening>>,
     home: TempDir,
 }
 
@@ -231,7 +240,7 @@ impl Phone {
     fn listen(daemon: Arc<Daemon>, home: TempDir) -> Result<Phone> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let address = listener.local_addr()?;
-        let listening = Some(answer(&daemon, listener));
+        let listening = Mutex::new(Some(Listening::start(&daemon, listener)));
         Ok(Phone { daemon, address, listening, home })
     }
 
@@ -298,35 +307,46 @@ impl Phone {
         self.daemon.cable.connections()
     }
 
+    /// Lets nothing pass, without an end of the connections: until [`Phone::resume`] or a cut.
+    pub fn stall(&self) {
+        self.daemon.cable.set_stalls(true);
+    }
+
+    /// Ends [`Phone::stall`].
+    pub fn resume(&self) {
+        self.daemon.cable.set_stalls(false);
+    }
+
     /// Refuses new connections until [`Phone::accept`]. Those that are open stay.
-    pub fn refuse(&mut self) {
+    pub fn refuse(&self) {
         self.daemon.cable.set_refuses(true);
-        self.stop_listening();
+        if let Some(listening) = self.listening().take() {
+            listening.end(self.address);
+        }
     }
 
     /// Accepts connections again, at the same address.
     ///
     /// # Errors
     /// If another program has taken the port.
-    pub fn accept(&mut self) -> Result<()> {
+    pub fn accept(&self) -> Result<()> {
         self.daemon.cable.set_refuses(false);
-        if self.listening.is_none() {
-            self.listening = Some(answer(&self.daemon, TcpListener::bind(self.address)?));
+        let mut listening = self.listening();
+        if listening.is_none() {
+            let listener = TcpListener::bind(self.address)?;
+            *listening = Some(Listening::start(&self.daemon, listener));
         }
         Ok(())
     }
 
-    /// Whether the next cut also refuses new connections, as [`Phone::refuse`] does.
+    /// Whether a cut also refuses new connections, until [`Phone::accept`]: they are closed at
+    /// once.
     pub fn refuse_after_cut(&self, refuse: bool) {
         self.daemon.cable.refuse_after_cut(refuse);
     }
 
-    fn stop_listening(&mut self) {
-        // A connection wakes the listener, which then sees that it is to end.
-        let _ = TcpStream::connect(self.address);
-        if let Some(listening) = self.listening.take() {
-            let _ = listening.join();
-        }
+    fn listening(&self) -> MutexGuard<'_, Option<Listening>> {
+        self.listening.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -334,19 +354,38 @@ impl Drop for Phone {
     fn drop(&mut self) {
         self.refuse();
         self.cut();
+        // Streams that still wait for their commands keep the namespaces.
+        self.daemon.space.end();
     }
 }
 
-/// Serves all connections until the phone refuses.
-fn answer(daemon: &Arc<Daemon>, listener: TcpListener) -> JoinHandle<()> {
-    let daemon = Arc::clone(daemon);
-    thread::spawn(move || {
-        for socket in listener.incoming().map_while(std::result::Result::ok) {
-            if daemon.cable.refuses() {
-                return;
+/// The thread that accepts connections.
+struct Listening {
+    ends: Arc<AtomicBool>,
+    thread: JoinHandle<()>,
+}
+
+impl Listening {
+    fn start(daemon: &Arc<Daemon>, listener: TcpListener) -> Listening {
+        let (daemon, ends) = (Arc::clone(daemon), Arc::new(AtomicBool::new(false)));
+        let ended = Arc::clone(&ends);
+        let thread = thread::spawn(move || {
+            for socket in listener.incoming().flatten() {
+                if ended.load(Ordering::SeqCst) {
+                    return;
+                }
+                let daemon = Arc::clone(&daemon);
+                thread::spawn(move || connection::serve(&daemon, socket));
             }
-            let daemon = Arc::clone(&daemon);
-            thread::spawn(move || connection::serve(&daemon, socket));
-        }
-    })
+        });
+        Listening { ends, thread }
+    }
+
+    /// Closes the port.
+    fn end(self, address: SocketAddr) {
+        self.ends.store(true, Ordering::SeqCst);
+        // A connection wakes the thread, which then sees that it is to end.
+        let _ = TcpStream::connect(address);
+        let _ = self.thread.join();
+    }
 }

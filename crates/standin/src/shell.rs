@@ -91,8 +91,9 @@ struct Ends {
     stderr: Option<OwnedFd>,
 }
 
-/// Runs a command until its outputs end or the stream does.
+/// Runs a command until its outputs end or the client is gone.
 pub fn serve(space: &Arc<Space>, request: &Request, input: Input, output: Output) {
+    let gone = output.gone();
     let sink = Arc::new(Sink { output: Mutex::new(output), packets: request.packets });
     let (mut child, ends) = match start(space, request) {
         Ok(started) => started,
@@ -101,31 +102,26 @@ pub fn serve(space: &Arc<Space>, request: &Request, input: Input, output: Output
             return sink.close();
         }
     };
-    // Its end tells both pumps that the client is gone.
-    let Ok((gone, open)) = pipe() else { return sink.close() };
-    let gone = Arc::new(gone);
-    let pumps: Vec<JoinHandle<()>> =
-        [(packet::STDOUT, Some(ends.stdout)), (packet::STDERR, ends.stderr)]
-            .into_iter()
-            .filter_map(|(kind, from)| Some((kind, from?)))
-            .map(|(kind, from)| {
-                let (sink, gone) = (Arc::clone(&sink), Arc::clone(&gone));
-                thread::spawn(move || pump(&sink, kind, from, &gone))
-            })
-            .collect();
-    let shell = child.id();
-    let packets = request.packets;
-    let stdin = ends.stdin;
-    thread::spawn(move || {
-        feed(input, stdin, packets);
-        if packets && let Some(pid) = child_of(shell).and_then(pid) {
-            // What adbd does when the client goes before the command has ended.
-            let _ = kill_process(pid, Signal::HUP);
-        }
-        drop(open);
-    });
+    let outputs = [(packet::STDOUT, Some(ends.stdout)), (packet::STDERR, ends.stderr)];
+    let pumps: Vec<JoinHandle<()>> = outputs
+        .into_iter()
+        .filter_map(|(kind, from)| Some((kind, from?)))
+        .map(|(kind, from)| {
+            let (sink, gone) = (Arc::clone(&sink), Arc::clone(&gone));
+            thread::spawn(move || pump(&sink, kind, from, &gone))
+        })
+        .collect();
+    let (packets, stdin) = (request.packets, ends.stdin);
+    thread::spawn(move || feed(input, stdin, packets));
     for pump in pumps {
         let _ = pump.join();
+    }
+    // What adbd does when the client goes before the command has ended.
+    if packets
+        && is_gone(&gone)
+        && let Some(shell) = child_of(child.id()).and_then(pid)
+    {
+        let _ = kill_process(shell, Signal::HUP);
     }
     if let Ok(status) = child.wait()
         && packets
@@ -133,6 +129,12 @@ pub fn serve(space: &Arc<Space>, request: &Request, input: Input, output: Output
         let _ = sink.send(packet::EXIT, &[code(status)]);
     }
     sink.close();
+}
+
+fn is_gone(gone: &PipeReader) -> bool {
+    let mut waits = [PollFd::from_borrowed_fd(gone.as_fd(), PollFlags::IN)];
+    let now = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut waits, Some(&now)).is_ok_and(|ready| ready > 0)
 }
 
 fn code(status: ExitStatus) -> u8 {
@@ -146,8 +148,11 @@ fn start(space: &Space, request: &Request) -> Result<(Child, Ends)> {
     let terminal = if request.terminal { Some(Terminal::new()?) } else { None };
     if let Some(terminal) = &terminal {
         // A terminal that the first process of a session opens is the session's own.
-        command.args(["/system/bin/sh", "-c", "exec <>$0 >&0 2>&1; exec \"$@\""]);
+        command.args(["/system/bin/sh", "-c", "exec <>$0 >&0 2>&1; umask 0; exec \"$@\""]);
         command.arg(&terminal.name);
+    } else {
+        // Everyone may do with a new file what its owner may.
+        command.args(["/system/bin/sh", "-c", "umask 0; exec \"$@\"", "sh"]);
     }
     if let Some(term) = &request.term {
         command.env("TERM", term);

@@ -3,8 +3,10 @@
 use std::io::{BufRead, BufReader, Error, Read, Result};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 
 use flashlag_need::find;
+use rustix::process::{Signal, kill_process};
 
 /// The user `shell` of Android, as whom everything runs that a client starts.
 pub const SHELL: u32 = 2000;
@@ -62,7 +64,7 @@ const WITHIN: &str = include_str!("scripts/within.sh");
 
 /// The running namespaces. They end with the value, and with all their processes.
 pub struct Space {
-    holder: Child,
+    holder: Mutex<Child>,
     /// The first process within waits for its end.
     _alive: ChildStdin,
     target: u32,
@@ -83,7 +85,14 @@ pub fn lacks() -> Option<String> {
         ("ldd", "libc-bin"),
     ];
     let missing = needs.iter().find(|(name, _)| find(name).is_none());
-    missing.map(|(name, package)| format!("there is no {name} (install the package {package})"))
+    if let Some((name, package)) = missing {
+        return Some(format!("there is no {name} (install the package {package})"));
+    }
+    let made = unshare().and_then(|mut unshare| {
+        unshare.args(["--mount", "--pid", "--fork", "true"]).stdout(Stdio::null()).output()
+    });
+    let fine = made.is_ok_and(|made| made.status.success());
+    (!fine).then(|| "namespaces of mounts and processes can't be had".to_owned())
 }
 
 impl Space {
@@ -113,7 +122,13 @@ impl Space {
         }
         let target =
             child_of(holder.id()).ok_or_else(|| Error::other("the first process is gone"))?;
-        Ok(Space { holder, _alive: alive, target, own_users: users.is_some(), nsenter })
+        Ok(Space {
+            holder: Mutex::new(holder),
+            _alive: alive,
+            target,
+            own_users: users.is_some(),
+            nsenter,
+        })
     }
 
     /// A path to the phone's root as it is within. An absolute link below leads to this machine's
@@ -124,18 +139,14 @@ impl Space {
 
     /// A program within, run by the user `shell`.
     pub fn command(&self, program: impl AsRef<Path>) -> Command {
-        self.command_as(SHELL, program)
-    }
-
-    /// A program within, run by any user.
-    pub fn command_as(&self, user: u32, program: impl AsRef<Path>) -> Command {
         let mut command = Command::new(&self.nsenter);
         command.arg("--target").arg(self.target.to_string());
         command.args(["--mount", "--pid", "--root", "--wd"]);
         if self.own_users {
             command.arg("--user");
         }
-        command.args(["--setuid", &user.to_string(), "--setgid", &user.to_string(), "--"]);
+        let user = SHELL.to_string();
+        command.args(["--setuid", &user, "--setgid", &user, "--"]);
         command.arg(program.as_ref());
         command.env_clear().envs(ENVIRONMENT);
         command
@@ -163,15 +174,24 @@ const ENVIRONMENT: [(&str, &str); 10] = [
     ("EXTERNAL_STORAGE", "/sdcard"),
 ];
 
+impl Space {
+    /// Ends all processes.
+    pub fn end(&self) {
+        let mut holder = self.holder.lock().unwrap_or_else(PoisonError::into_inner);
+        // The kernel ends all others with the first. Its number is its own until the holder, which
+        // waits for it, has ended too.
+        if let Ok(None) = holder.try_wait()
+            && let Some(first) = pid(self.target)
+        {
+            let _ = kill_process(first, Signal::KILL);
+        }
+        let _ = holder.wait();
+    }
+}
+
 impl Drop for Space {
     fn drop(&mut self) {
-        // `unshare --kill-child` takes the first process with it, and that one takes all others.
-        let _ = self.holder.kill();
-        let _ = self.holder.wait();
-        // Mounts are gone when the last process is.
-        if let Some(pid) = pid(self.target) {
-            let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
-        }
+        self.end();
     }
 }
 

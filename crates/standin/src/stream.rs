@@ -1,6 +1,6 @@
 //! One stream of a connection: bytes in both directions, each piece acknowledged.
 
-use std::io::{Error, ErrorKind, Read, Result, Write};
+use std::io::{Error, ErrorKind, PipeReader, PipeWriter, Read, Result, Write, pipe};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -76,6 +76,7 @@ pub struct Inlet {
     pub ends: Arc<Ends>,
     data: Sender<Vec<u8>>,
     okays: Sender<()>,
+    _open: PipeWriter,
 }
 
 impl Inlet {
@@ -101,6 +102,7 @@ pub struct Input {
 pub struct Output {
     ends: Arc<Ends>,
     okays: Receiver<()>,
+    gone: Arc<PipeReader>,
 }
 
 /// A new stream, which the client is informed of: where its messages go, what comes, what goes.
@@ -110,12 +112,13 @@ pub struct Output {
 pub fn open(link: &Arc<Link>, ours: u32, theirs: u32) -> Result<(Inlet, Input, Output)> {
     let link = Arc::clone(link);
     let ends = Arc::new(Ends { link, ours, theirs, closed: AtomicBool::new(false) });
+    let (gone, open) = pipe()?;
     ends.send(Kind::Okay, &[])?;
     let (data_in, data) = channel();
     let (okays_in, okays) = channel();
-    let inlet = Inlet { ends: Arc::clone(&ends), data: data_in, okays: okays_in };
+    let inlet = Inlet { ends: Arc::clone(&ends), data: data_in, okays: okays_in, _open: open };
     let input = Input { ends: Arc::clone(&ends), data, rest: Vec::new(), read: 0 };
-    Ok((inlet, input, Output { ends, okays }))
+    Ok((inlet, input, Output { ends, okays, gone: Arc::new(gone) }))
 }
 
 impl Read for Input {
@@ -133,6 +136,11 @@ impl Read for Input {
 }
 
 impl Output {
+    /// A pipe that ends when the client or the connection is gone.
+    pub fn gone(&self) -> Arc<PipeReader> {
+        Arc::clone(&self.gone)
+    }
+
     /// Ends the stream.
     pub fn close(&self) {
         self.ends.close();

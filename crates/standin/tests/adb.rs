@@ -48,6 +48,25 @@ fn before_android_7_a_command_has_a_terminal_and_no_exit_code() {
 }
 
 #[test]
+fn a_terminal_has_an_exit_code_too() {
+    let Some(pair) = pair(Phone::builder()) else { return };
+    let output = pair.run(&["shell", "-tt", "tty; echo err >&2; exit 7"]);
+    assert_eq!(output.status.code(), Some(7));
+    let said = text(&output.stdout);
+    assert!(said.starts_with("/dev/pts/") && said.ends_with("\r\nerr\r\n"), "{said:?}");
+}
+
+#[test]
+fn a_phone_says_which_programs_it_runs() {
+    let Some(pair) = pair(Phone::builder().model("pixel8-android15")) else { return };
+    assert_eq!(pair.says("uname -m; getprop ro.product.cpu.abilist"), "aarch64\narm64-v8a\n");
+    let Some(pair) = common::pair(Phone::builder().model("pixel8-android15").abis("x86_64")) else {
+        return;
+    };
+    assert_eq!(pair.says("uname -m; getprop ro.product.cpu.abilist"), "x86_64\nx86_64\n");
+}
+
+#[test]
 fn input_reaches_a_command_and_ends() {
     let Some(pair) = pair(Phone::builder()) else { return };
     let bytes = vec![7; 100_000];
@@ -163,6 +182,7 @@ fn two_clients_use_one_phone_at_once() {
     assert_eq!(other.shell(&serial, "cat /data/local/tmp/file").unwrap().stdout, b"one\n");
     drop(other);
     assert_eq!(pair.says("cat /data/local/tmp/file"), "one\n");
+    assert_eq!(pair.says("stat -c %a /data/local/tmp/file"), "666\n");
 }
 
 #[test]

@@ -138,7 +138,7 @@ fn a_terminal_hangs_up_when_the_cable_is_cut() {
 
 #[test]
 fn a_phone_that_refuses_is_gone_until_it_accepts_again() {
-    let Some(mut pair) = pair(Phone::builder()) else { return };
+    let Some(pair) = pair(Phone::builder()) else { return };
     pair.phone.refuse();
     pair.phone.cut();
     until("adb notices", || state(&pair.adb) != "device");
@@ -149,6 +149,53 @@ fn a_phone_that_refuses_is_gone_until_it_accepts_again() {
     pair.phone.accept().unwrap();
     pair.adb.connect(&pair.phone).unwrap();
     assert_eq!(pair.says("echo again"), "again\n");
+}
+
+#[test]
+fn a_cut_can_refuse_what_comes_after_it() {
+    let Some(pair) = pair(Phone::builder()) else { return };
+    pair.phone.refuse_after_cut(true);
+    pair.phone.cut_after(2000);
+    pair.shell("seq 1 100000");
+    let _ = pair.adb.run(&["disconnect"]).unwrap();
+    pair.adb.run(&["connect", &pair.serial]).unwrap();
+    assert_ne!(state(&pair.adb), "device");
+    assert_eq!(pair.phone.connections(), 0);
+    pair.phone.accept().unwrap();
+    pair.adb.connect(&pair.phone).unwrap();
+    assert_eq!(pair.says("echo again"), "again\n");
+}
+
+#[test]
+fn a_stall_holds_a_client_until_it_ends_or_the_cable_is_cut() {
+    let Some(pair) = pair(Phone::builder()) else { return };
+    for cut in [false, true] {
+        pair.phone.stall();
+        let mut client = client(&pair, &["shell", "echo said; exit 3"]);
+        std::thread::sleep(Duration::from_millis(200));
+        assert!(client.try_wait().unwrap().is_none(), "it waits");
+        if cut {
+            pair.phone.cut();
+        }
+        pair.phone.resume();
+        let code = client.wait().unwrap().code();
+        assert_eq!(code == Some(3), !cut);
+    }
+}
+
+#[test]
+fn a_cut_ends_a_command_that_does_not_read_its_input() {
+    let Some(pair) = pair(Phone::builder()) else { return };
+    let mut client = client(&pair, &["shell", "echo begun; exec sleep 1003"]);
+    client.stdout.take().unwrap().read_exact(&mut [0; 6]).unwrap();
+    let mut stdin = client.stdin.take().unwrap();
+    let writing = std::thread::spawn(move || stdin.write_all(&vec![0; 4 << 20]));
+    std::thread::sleep(Duration::from_millis(200));
+    pair.phone.cut();
+    client.wait().unwrap();
+    let _ = writing.join().unwrap();
+    pair.adb.connect(&pair.phone).unwrap();
+    until("the command ends", || !pair.says("ps -A -o args").contains("sleep 1003"));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! What several test programs use.
 #![allow(clippy::unwrap_used, reason = "a test that can't go on fails")]
+#![allow(clippy::print_stdout, reason = "a test that fails says its seed")]
 #![allow(dead_code, reason = "each test program uses some of it")]
 
 use std::hash::{BuildHasher, RandomState};
