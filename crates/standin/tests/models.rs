@@ -1,0 +1,179 @@
+//! Models of phones, and phones that mean harm.
+#![allow(clippy::unwrap_used, reason = "a test that can't go on fails")]
+
+mod common;
+
+use common::{pair, text};
+use flashlag_standin::{Model, Phone};
+
+#[test]
+fn every_model_has_the_texts_that_a_phone_of_its_android_has() {
+    let names = Model::names();
+    assert!(names.len() >= 8, "{names:?}");
+    for name in names {
+        let model = Model::named(&name).unwrap();
+        let sdk = model.sdk();
+        assert!((25..=35).contains(&sdk) && name.contains("-android"), "{name}: {sdk}");
+        for property in ["ro.product.model", "ro.product.cpu.abilist", "ro.crypto.type"] {
+            assert_ne!(model.property(property), "", "{name}: {property}");
+        }
+        let has = |path: &str, line: &str| {
+            let text = text(model.text(path).unwrap_or_default());
+            assert!(text.contains(line), "{name}: {path} lacks {line:?}");
+        };
+        has("dumpsys/battery", "\n  temperature: ");
+        has("dumpsys/diskstats", "\nData-Free: ");
+        has("dumpsys/power", "\n  mWakefulness=Asleep\n");
+        has("proc/mounts", " /data ");
+        has("proc/mounts", " /storage/emulated ");
+        if sdk >= 29 {
+            has("dumpsys/thermalservice", "\nHAL Ready: ");
+        }
+        let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+        let source = source.join("../../fixtures/android").join(&name).join("SOURCE.md");
+        assert!(source.is_file(), "{name} says where it comes from");
+    }
+}
+
+#[test]
+fn services_answer_with_the_texts_of_the_model() {
+    let Some(pair) = pair(Phone::builder().model("galaxy-s20fe-android11").model_files()) else {
+        return;
+    };
+    assert!(pair.says("dumpsys battery").contains("\n  mSecPlugTypeSummary: 2\n"));
+    assert!(pair.says("cat /proc/mounts | grep ' /data '").contains(" f2fs "));
+    assert!(pair.says("getprop").contains("[ro.product.model]: [SM-G780F]\n"));
+    assert!(pair.says("sm list-volumes").starts_with("private mounted"));
+    assert!(text(&pair.shell("cat /proc/diskstats").stderr).contains("Permission denied"));
+    assert!(text(&pair.shell("dumpsys nothing").stderr).contains("Can't find service: nothing"));
+    assert!(pair.says("dumpsys -l").contains("\n  thermalservice\n"));
+    assert_eq!(pair.says("getprop no.such; getprop no.such default"), "\ndefault\n");
+}
+
+#[test]
+fn what_is_changed_on_a_phone_is_kept_and_logged() {
+    let Some(pair) = pair(Phone::builder().model("pixel4-android13")) else { return };
+    assert_eq!(pair.says("settings get global stay_on_while_plugged_in"), "0\n");
+    pair.says("svc power stayon usb; settings put system screen_brightness 7");
+    assert_eq!(pair.says("settings get global stay_on_while_plugged_in"), "2\n");
+    assert_eq!(pair.says("cmd settings get system screen_brightness"), "7\n");
+    assert_eq!(pair.says("settings delete system screen_brightness"), "Deleted 1 rows\n");
+    assert_eq!(pair.says("settings get system screen_brightness"), "null\n");
+    assert!(pair.says("dumpsys power").contains("mWakefulness=Awake"));
+    pair.says("input keyevent KEYCODE_SLEEP");
+    let power = pair.says("dumpsys power");
+    assert!(power.contains("mWakefulness=Asleep") && power.contains("state=OFF"), "{power}");
+    pair.says("input keyevent 224");
+    assert!(pair.says("dumpsys power").contains("Display Power: state=ON"));
+    let log = pair.phone.log();
+    for call in ["svc power stayon usb", "settings put system screen_brightness 7"] {
+        assert!(log.iter().any(|line| line == call), "{log:?}");
+    }
+    assert!(log.contains(&"input keyevent KEYCODE_SLEEP".to_owned()), "{log:?}");
+}
+
+#[test]
+fn names_that_mean_harm_come_through_as_they_are() {
+    let names: [&[u8]; 6] = [
+        b"$(reboot)",
+        b"'; rm -rf /; '",
+        b"<script>alert(1)</script>",
+        b"two\nlines",
+        b"\xff\xfe\x00\x1b[31m",
+        b"] [ro.x]: [y",
+    ];
+    for name in names {
+        let builder = Phone::builder().model("pixel4-android13").property("ro.product.model", name);
+        let Some(pair) = pair(builder) else { return };
+        // A colon hides the features from this adb: then it asks for a terminal.
+        let mut said = pair.shell("getprop ro.product.model").stdout;
+        said.retain(|byte| *byte != b'\r');
+        // A shell's variable has no zero byte.
+        let expected: Vec<u8> = name.iter().copied().filter(|byte| *byte != 0).collect();
+        assert_eq!(said, [expected, b"\n".to_vec()].concat(), "{:?}", text(name));
+        let all = pair.shell("getprop").stdout;
+        assert!(all.windows(name.len()).any(|window| window == name));
+        let devices = pair.adb.run(&["devices", "-l"]).unwrap();
+        assert!(text(&devices.stdout).contains(" device "), "{devices:?}");
+        assert!(!pair.phone.log().iter().any(|line| line.starts_with("reboot")));
+    }
+}
+
+#[test]
+fn long_and_garbled_texts_come_through_whole() {
+    let long = "x".repeat(1 << 20);
+    let garbled =
+        "État actuel du service de batterie :\n  niveau : \u{661}\u{662}\n  température\n\0\u{7}";
+    let builder = Phone::builder().text("dumpsys/battery", garbled).text("dumpsys/power", &long);
+    let Some(pair) = pair(builder) else { return };
+    assert_eq!(pair.says("dumpsys battery"), garbled);
+    assert!(pair.says("dumpsys power") == long);
+}
+
+#[test]
+fn a_banner_that_means_harm_harms_no_client() {
+    let banners: [&[u8]; 5] = [
+        b"",
+        b"device",
+        b"device::ro.product.model=\n\x1b[2J;features=shell_v2,cmd",
+        b"device::\xff\xff;;;===;features=,,,",
+        &[b'x'; 100_000],
+    ];
+    for banner in banners {
+        if let Some(lack) = flashlag_standin::lacks() {
+            return flashlag_need::skip(lack);
+        }
+        let phone = Phone::builder().banner(banner).start().unwrap();
+        let adb = flashlag_standin::AdbServer::start().unwrap();
+        let serial = phone.address().to_string();
+        adb.run(&["connect", &serial]).unwrap();
+        let devices = adb.run(&["devices", "-l"]).unwrap();
+        assert!(devices.status.success(), "{devices:?}");
+        let _ = adb.shell(&serial, "echo alive").unwrap();
+    }
+}
+
+#[test]
+fn programs_for_arm_run_as_they_were_pushed() {
+    if flashlag_need::program("qemu-aarch64-static", "qemu-user-static").is_none() {
+        return;
+    }
+    let Some(pair) = pair(Phone::builder().runner("qemu-aarch64-static")) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("program");
+    std::fs::write(&file, elf_for_arm()).unwrap();
+    let pushed = pair.run(&["push", file.to_str().unwrap(), "/data/local/tmp/program"]);
+    assert!(pushed.status.success(), "{pushed:?}");
+    let output = pair.shell("chmod 755 /data/local/tmp/program; /data/local/tmp/program");
+    assert_eq!(output.status.code(), Some(42), "{output:?}");
+}
+
+/// A program of four instructions for 64-bit ARM that ends with 42.
+fn elf_for_arm() -> Vec<u8> {
+    let mut elf = b"\x7fELF\x02\x01\x01\0\0\0\0\0\0\0\0\0".to_vec();
+    let short = |elf: &mut Vec<u8>, value: u16| elf.extend(value.to_le_bytes());
+    let word = |elf: &mut Vec<u8>, value: u32| elf.extend(value.to_le_bytes());
+    let long = |elf: &mut Vec<u8>, value: u64| elf.extend(value.to_le_bytes());
+    // A program, AArch64, version 1, entry, headers of segments behind this one, none of sections.
+    short(&mut elf, 2);
+    short(&mut elf, 0xb7);
+    word(&mut elf, 1);
+    for value in [0x40_0078, 64, 0] {
+        long(&mut elf, value);
+    }
+    word(&mut elf, 0);
+    for value in [64, 56, 1, 0, 0, 0] {
+        short(&mut elf, value);
+    }
+    // One segment: loaded, read and executed, the whole file.
+    word(&mut elf, 1);
+    word(&mut elf, 5);
+    for value in [0, 0x40_0000, 0x40_0000, 132, 132, 0x1000] {
+        long(&mut elf, value);
+    }
+    // mov x0, #42; mov x8, #93; svc #0
+    for instruction in [0xd280_0540, 0xd280_0ba8, 0xd400_0001] {
+        word(&mut elf, instruction);
+    }
+    elf
+}
