@@ -24,6 +24,7 @@ fn main() -> Result<()> {
             "--without" => builder.without([value()?.as_str()]),
             "--unreadable" => builder.unreadable([value()?.as_str()]),
             "--runner" => builder.runner(&value()?),
+            "--abis" => builder.abis(&value()?),
             "--features" => builder.features(value()?.split(',').filter(|name| !name.is_empty())),
             "--data-mib" => {
                 let mib: u64 = value()?.parse().map_err(Error::other)?;
@@ -50,7 +51,7 @@ fn main() -> Result<()> {
 fn usage() -> Result<()> {
     println!(
         "phone [--model NAME] [--without PROGRAM]... [--unreadable PATH]... [--features A,B]\n      \
-         [--data-mib N] [--runner qemu-aarch64-static] [--unauthorised | --silent]\nmodels: {}",
+         [--data-mib N] [--runner qemu-aarch64-static] [--abis A,B] [--unauthorised | --silent]\nmodels: {}",
         Model::names().join(" ")
     );
     Ok(())
