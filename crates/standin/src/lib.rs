@@ -6,6 +6,24 @@
 //! [`AdbServer`] is an adb of its own for one test.
 //!
 //! A phone needs root and some programs. A test asks [`lacks`] and skips by `flashlag_need`.
+//!
+//! ```no_run
+//! use flashlag_standin::{AdbServer, Phone};
+//!
+//! fn main() -> std::io::Result<()> {
+//!     let phone = Phone::builder().model("pixel4-android13").without(["setsid"]).start()?;
+//!     let adb = AdbServer::start()?;
+//!     let serial = adb.connect(&phone)?;
+//!     assert_eq!(adb.shell(&serial, "getprop ro.product.model")?.stdout, b"Pixel 4\n");
+//!     phone.cut_after(500);
+//!     assert_ne!(adb.shell(&serial, "seq 1 1000; exit 3")?.status.code(), Some(3));
+//!     Ok(())
+//! }
+//! ```
+//!
+//! Where it differs from a phone: the kernel is this machine's, with its `/proc`, `/sys` and `/dev`;
+//! there is no SELinux, hence [`Builder::unreadable`]; the user `shell` has no further groups; the
+//! shared storage is a part of `/data` without FUSE. ARM programs run by [`Builder::runner`].
 #![forbid(unsafe_code)]
 
 mod cable;

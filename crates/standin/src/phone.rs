@@ -158,7 +158,7 @@ impl Builder {
         let data = self.data(home.path(), &root)?;
         let unreadable = [self.unreadable.clone(), model.lines("unreadable")].concat();
         let plan = Plan { root, data, unreadable, runners };
-        let space = Arc::new(Space::start(&plan)?);
+        let space = Mutex::new(Arc::new(Space::start(&plan)?));
         let features = self.features.clone().unwrap_or_else(|| model.features());
         let banner = self.banner.clone().unwrap_or_else(|| banner(&model, &features));
         let (version, largest) =
@@ -168,7 +168,7 @@ impl Builder {
         let paths = if self.model_files { model.paths() } else { Vec::new() };
         let daemon =
             Daemon { space, cable, features, paths, banner, version, largest, state, changed };
-        Phone::listen(Arc::new(daemon), home)
+        Phone::listen(Arc::new(daemon), plan, home)
     }
 
     fn make_root(&self, root: &Path, model: &Model) -> Result<()> {
@@ -228,6 +228,7 @@ pub struct Phone {
     daemon: Arc<Daemon>,
     address: SocketAddr,
     listening: Mutex<Option<Listening>>,
+    plan: Plan,
     home: TempDir,
 }
 
@@ -237,11 +238,11 @@ impl Phone {
         Builder::default()
     }
 
-    fn listen(daemon: Arc<Daemon>, home: TempDir) -> Result<Phone> {
+    fn listen(daemon: Arc<Daemon>, plan: Plan, home: TempDir) -> Result<Phone> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let address = listener.local_addr()?;
         let listening = Mutex::new(Some(Listening::start(&daemon, listener)));
-        Ok(Phone { daemon, address, listening, home })
+        Ok(Phone { daemon, address, listening, plan, home })
     }
 
     /// Where adb connects to.
@@ -252,12 +253,12 @@ impl Phone {
     /// A path to the phone's root, with all that is mounted. An absolute link below leads to this
     /// machine's own root.
     pub fn root(&self) -> PathBuf {
-        self.daemon.space.root()
+        self.daemon.space().root()
     }
 
     /// A command in the phone, past adb, run by the user `shell`.
     pub fn command(&self, program: &str) -> Command {
-        self.daemon.space.command(program)
+        self.daemon.space().command(program)
     }
 
     /// The calls of `settings`, `svc`, `dumpsys` and the like, a line each.
@@ -305,6 +306,23 @@ impl Phone {
     /// How many connections there are.
     pub fn connections(&self) -> usize {
         self.daemon.cable.connections()
+    }
+
+    /// Ends all connections and all processes, and starts anew with the files as they are.
+    /// [`Phone::root`] is another one then.
+    ///
+    /// # Errors
+    /// What can't be mounted again.
+    pub fn reboot(&self) -> Result<()> {
+        let refused = self.daemon.cable.set_refuses(true);
+        self.cut();
+        let mut space = self.daemon.space();
+        space.end();
+        // The screen is off after a boot.
+        let _ = fs::remove_file(self.home.path().join("root/.phone/state/wakefulness"));
+        *space = Arc::new(Space::start(&self.plan)?);
+        self.daemon.cable.set_refuses(refused);
+        Ok(())
     }
 
     /// Lets nothing pass, without an end of the connections: until [`Phone::resume`] or a cut.
@@ -355,7 +373,7 @@ impl Drop for Phone {
         self.refuse();
         self.cut();
         // Streams that still wait for their commands keep the namespaces.
-        self.daemon.space.end();
+        self.daemon.space().end();
     }
 }
 
