@@ -5,7 +5,7 @@
 //! like `getprop` and `dumpsys` answer with the texts of a model in `fixtures/android`. An
 //! [`AdbServer`] is an adb of its own for one test.
 //!
-//! A phone needs root and some programs. A test asks [`lacks`] and skips by `flashlag_need`.
+//! A phone needs root and some programs. A test asks [`Builder::lacks`] and skips by `flashlag_need`.
 //!
 //! ```no_run
 //! use flashlag_standin::{AdbServer, Phone};
@@ -30,6 +30,7 @@ mod cable;
 mod connection;
 mod message;
 mod model;
+mod needs;
 mod phone;
 mod server;
 mod shell;
@@ -42,5 +43,6 @@ pub use cable::Way;
 pub use connection::State;
 pub use message::Kind;
 pub use model::Model;
+pub use needs::lacks;
 pub use phone::{Builder, Phone};
-pub use server::{AdbServer, lacks};
+pub use server::AdbServer;

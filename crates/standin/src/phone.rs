@@ -16,6 +16,7 @@ use crate::cable::{Cable, Way};
 use crate::connection::{self, Daemon, State};
 use crate::message::{CHECKSUM, Kind, NO_CHECKSUM};
 use crate::model::Model;
+use crate::needs;
 use crate::space::{Data, Plan, Runner, Space};
 use crate::tree;
 
@@ -135,10 +136,28 @@ impl Builder {
         self
     }
 
+    /// What the machine lacks for this phone and for adb; `None` if it has all.
+    pub fn lacks(&self) -> Option<String> {
+        let image = || {
+            let mkfs = flashlag_need::find("mkfs.ext4").is_some();
+            let loops = Path::new("/dev/loop-control").exists();
+            let wanted = self.data_size.is_some() && !(mkfs && loops);
+            wanted.then(|| "an image as /data needs mkfs.ext4 and loop devices".to_owned())
+        };
+        let runner = || {
+            let lacks = |name: &&String| flashlag_need::find(name).is_none();
+            let missing = self.runners.iter().find(lacks);
+            let missing = missing.map(|name| format!("there is no {name}"));
+            let old = !self.runners.is_empty() && needs::kernel() < (6, 7);
+            missing.or(old.then(|| "a runner of a phone's own needs Linux 6.7".to_owned()))
+        };
+        needs::lacks().or_else(image).or_else(runner)
+    }
+
     /// Makes and starts the phone.
     ///
     /// # Errors
-    /// What can't be made: see [`lacks`](crate::lacks).
+    /// What can't be made: see [`Builder::lacks`].
     pub fn start(self) -> Result<Phone> {
         let mut model = match &self.model {
             Some(name) => Model::named(name)?,
