@@ -286,6 +286,20 @@ impl Phone {
         String::from_utf8_lossy(&log).lines().map(str::to_owned).collect()
     }
 
+    /// Sets a text of the model from now on: a battery that gets warm.
+    ///
+    /// # Errors
+    /// If it can't be written.
+    pub fn set_text(&self, path: &str, text: impl AsRef<[u8]>) -> Result<()> {
+        let own = self.home.path().join("root/.phone");
+        let file = own.join(format!("{path}.txt"));
+        fs::create_dir_all(file.parent().unwrap_or(&own))?;
+        // Whole at any time: a command may be reading it.
+        let new = own.join("new-text");
+        fs::write(&new, text)?;
+        fs::rename(new, file)
+    }
+
     /// Changes how the phone answers. A client that waits for leave goes on.
     pub fn set_state(&self, state: State) {
         *self.daemon.state() = state;
