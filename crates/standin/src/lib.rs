@@ -26,6 +26,7 @@
 //! shared storage is a part of `/data` without FUSE. ARM programs run by [`Builder::runner`].
 #![forbid(unsafe_code)]
 
+mod builder;
 mod cable;
 mod connection;
 mod message;
@@ -39,10 +40,11 @@ mod stream;
 mod sync;
 mod tree;
 
+pub use builder::Builder;
 pub use cable::Way;
 pub use connection::State;
 pub use message::Kind;
 pub use model::Model;
 pub use needs::lacks;
-pub use phone::{Builder, Phone};
+pub use phone::Phone;
 pub use server::AdbServer;
