@@ -95,8 +95,9 @@ impl Cable {
         self.state().refuse_after_cut = refuse;
     }
 
-    pub fn set_refuses(&self, refuses: bool) {
-        self.state().refuses = refuses;
+    /// Whether new connections are refused from now on; returns whether they were before.
+    pub fn set_refuses(&self, refuses: bool) -> bool {
+        std::mem::replace(&mut self.state().refuses, refuses)
     }
 
     pub fn cuts(&self) -> u64 {

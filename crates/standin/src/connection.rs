@@ -28,7 +28,7 @@ pub enum State {
 
 /// What every connection of a phone needs.
 pub struct Daemon {
-    pub space: Arc<Space>,
+    pub space: Mutex<Arc<Space>>,
     pub cable: Arc<Cable>,
     pub features: Vec<String>,
     /// Paths that a command finds in the model, and not in the kernel.
@@ -41,6 +41,11 @@ pub struct Daemon {
 }
 
 impl Daemon {
+    /// The namespaces since the last boot.
+    pub fn space(&self) -> MutexGuard<'_, Arc<Space>> {
+        self.space.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     pub fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -230,9 +235,10 @@ impl Service {
     }
 
     fn run(self, daemon: &Arc<Daemon>, input: Input, mut output: Output) {
+        let space = Arc::clone(&daemon.space());
         match self {
-            Service::Shell(request) => shell::serve(&daemon.space, &request, input, output),
-            Service::Sync => sync::serve(&daemon.space, &daemon.features, input, output),
+            Service::Shell(request) => shell::serve(&space, &request, input, output),
+            Service::Sync => sync::serve(&space, &daemon.features, input, output),
             Service::Port(port) => forward(port, input, output),
             Service::Says(sentence) => {
                 let _ = output.write_all(sentence.as_bytes());

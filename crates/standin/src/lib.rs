@@ -5,13 +5,33 @@
 //! like `getprop` and `dumpsys` answer with the texts of a model in `fixtures/android`. An
 //! [`AdbServer`] is an adb of its own for one test.
 //!
-//! A phone needs root and some programs. A test asks [`lacks`] and skips by `flashlag_need`.
+//! A phone needs root and some programs. A test asks [`Builder::lacks`] and skips by `flashlag_need`.
+//!
+//! ```no_run
+//! use flashlag_standin::{AdbServer, Phone};
+//!
+//! fn main() -> std::io::Result<()> {
+//!     let phone = Phone::builder().model("pixel4-android13").without(["setsid"]).start()?;
+//!     let adb = AdbServer::start()?;
+//!     let serial = adb.connect(&phone)?;
+//!     assert_eq!(adb.shell(&serial, "getprop ro.product.model")?.stdout, b"Pixel 4\n");
+//!     phone.cut_after(500);
+//!     assert_ne!(adb.shell(&serial, "seq 1 1000; exit 3")?.status.code(), Some(3));
+//!     Ok(())
+//! }
+//! ```
+//!
+//! Where it differs from a phone: the kernel is this machine's, with its `/proc`, `/sys` and `/dev`;
+//! there is no SELinux, hence [`Builder::unreadable`]; the user `shell` has no further groups; the
+//! shared storage is a part of `/data` without FUSE. ARM programs run by [`Builder::runner`].
 #![forbid(unsafe_code)]
 
+mod builder;
 mod cable;
 mod connection;
 mod message;
 mod model;
+mod needs;
 mod phone;
 mod server;
 mod shell;
@@ -20,9 +40,11 @@ mod stream;
 mod sync;
 mod tree;
 
+pub use builder::Builder;
 pub use cable::Way;
 pub use connection::State;
 pub use message::Kind;
 pub use model::Model;
-pub use phone::{Builder, Phone};
-pub use server::{AdbServer, lacks};
+pub use needs::lacks;
+pub use phone::Phone;
+pub use server::AdbServer;

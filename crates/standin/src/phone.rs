@@ -1,247 +1,37 @@
-//! The phone itself: how it is made, and what a test can do to it.
+//! A running phone, and what a test can do to it.
 
 use std::fs;
-use std::io::{Error, Result};
+use std::io::Result;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
-use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
 use tempfile::TempDir;
 
-use crate::cable::{Cable, Way};
+use crate::cable::Way;
 use crate::connection::{self, Daemon, State};
-use crate::message::{CHECKSUM, Kind, NO_CHECKSUM};
-use crate::model::Model;
-use crate::space::{Data, Plan, Runner, Space};
-use crate::tree;
-
-/// Scripts that answer like programs of Android.
-const SCRIPTS: [(&str, &str); 9] = [
-    ("uname", include_str!("scripts/bin/uname")),
-    ("getprop", include_str!("scripts/bin/getprop")),
-    ("setprop", include_str!("scripts/bin/setprop")),
-    ("dumpsys", include_str!("scripts/bin/dumpsys")),
-    ("settings", include_str!("scripts/bin/settings")),
-    ("svc", include_str!("scripts/bin/svc")),
-    ("input", include_str!("scripts/bin/input")),
-    ("cmd", include_str!("scripts/bin/cmd")),
-    ("sm", include_str!("scripts/bin/texts")),
-];
-
-/// Names of the script that `sm` is too.
-const TEXTS: [&str; 6] = ["am", "pm", "wm", "logcat", "reboot", "log"];
-
-/// How a phone is made.
-#[derive(Clone, Debug, Default)]
-pub struct Builder {
-    model: Option<String>,
-    properties: Vec<(String, Vec<u8>)>,
-    texts: Vec<(String, Vec<u8>)>,
-    features: Option<Vec<String>>,
-    banner: Option<Vec<u8>>,
-    without: Vec<String>,
-    unreadable: Vec<String>,
-    runners: Vec<String>,
-    data_size: Option<u64>,
-    data_folder: Option<PathBuf>,
-    model_files: bool,
-    state: State,
-}
-
-impl Builder {
-    /// The name of a folder in `fixtures/android`.
-    pub fn model(mut self, name: &str) -> Builder {
-        self.model = Some(name.to_owned());
-        self
-    }
-
-    /// Sets a property of the model.
-    pub fn property(mut self, name: &str, value: impl AsRef<[u8]>) -> Builder {
-        self.properties.push((name.to_owned(), value.as_ref().to_vec()));
-        self
-    }
-
-    /// What the phone says that it can run: `x86_64`, or `arm64-v8a,armeabi-v7a`. `uname` says so
-    /// too.
-    pub fn abis(self, list: &str) -> Builder {
-        let first = list.split(',').next().unwrap_or_default();
-        self.property("ro.product.cpu.abilist", list).property("ro.product.cpu.abi", first)
-    }
-
-    /// Sets a text of the model: `dumpsys/battery`, `pm/list`.
-    pub fn text(mut self, path: &str, text: impl AsRef<[u8]>) -> Builder {
-        self.texts.push((path.to_owned(), text.as_ref().to_vec()));
-        self
-    }
-
-    /// What adbd offers, instead of what the model's Android does.
-    pub fn features<'a>(mut self, features: impl IntoIterator<Item = &'a str>) -> Builder {
-        self.features = Some(features.into_iter().map(str::to_owned).collect());
-        self
-    }
-
-    /// The whole banner, instead of one made of properties and features.
-    pub fn banner(mut self, banner: impl AsRef<[u8]>) -> Builder {
-        self.banner = Some(banner.as_ref().to_vec());
-        self
-    }
-
-    /// Leaves programs out: `setsid`, `dumpsys`.
-    pub fn without<'a>(mut self, names: impl IntoIterator<Item = &'a str>) -> Builder {
-        self.without.extend(names.into_iter().map(str::to_owned));
-        self
-    }
-
-    /// Lets commands that name `/proc/mounts` and the like read the model's text, if it has one. A
-    /// program that opens such a file by itself still sees this machine's kernel.
-    pub fn model_files(mut self) -> Builder {
-        self.model_files = true;
-        self
-    }
-
-    /// Files and folders that the user `shell` can't read, beside those of the model:
-    /// `/proc/diskstats`.
-    pub fn unreadable<'a>(mut self, paths: impl IntoIterator<Item = &'a str>) -> Builder {
-        self.unreadable.extend(paths.into_iter().map(str::to_owned));
-        self
-    }
-
-    /// Runs ARM programs by `qemu-aarch64-static` or `qemu-arm-static` of this machine. The kernel
-    /// does so in this phone alone: a pushed file stays as it is.
-    pub fn runner(mut self, program: &str) -> Builder {
-        self.runners.push(program.to_owned());
-        self
-    }
-
-    /// A file system of its own as `/data`: ext4 of that many bytes.
-    pub fn data_size(mut self, bytes: Option<u64>) -> Builder {
-        self.data_size = bytes;
-        self
-    }
-
-    /// A folder of this machine as `/data`.
-    pub fn data_folder(mut self, folder: &Path) -> Builder {
-        self.data_folder = Some(folder.to_owned());
-        self
-    }
-
-    /// How the phone answers at first.
-    pub fn state(mut self, state: State) -> Builder {
-        self.state = state;
-        self
-    }
-
-    /// Makes and starts the phone.
-    ///
-    /// # Errors
-    /// What can't be made: see [`lacks`](crate::lacks).
-    pub fn start(self) -> Result<Phone> {
-        let mut model = match &self.model {
-            Some(name) => Model::named(name)?,
-            None => Model::default(),
-        };
-        for (name, value) in &self.properties {
-            model.set_property(name, value);
-        }
-        for (path, text) in &self.texts {
-            model.set_text(path, text.clone());
-        }
-        let home = tempfile::Builder::new().prefix("flashlag-phone").tempdir()?;
-        tree::mode(home.path(), 0o755)?;
-        let root = home.path().join("root");
-        self.make_root(&root, &model)?;
-        let runners = self.runners.iter().map(|name| Runner::of(name)).collect::<Result<_>>()?;
-        let data = self.data(home.path(), &root)?;
-        let unreadable = [self.unreadable.clone(), model.lines("unreadable")].concat();
-        let plan = Plan { root, data, unreadable, runners };
-        let space = Arc::new(Space::start(&plan)?);
-        let features = self.features.clone().unwrap_or_else(|| model.features());
-        let banner = self.banner.clone().unwrap_or_else(|| banner(&model, &features));
-        let (version, largest) =
-            if model.sdk() < 28 { (CHECKSUM, 256 << 10) } else { (NO_CHECKSUM, 1 << 20) };
-        let cable = Arc::new(Cable::default());
-        let (state, changed) = (Mutex::new(self.state), Condvar::new());
-        let paths = if self.model_files { model.paths() } else { Vec::new() };
-        let daemon =
-            Daemon { space, cable, features, paths, banner, version, largest, state, changed };
-        Phone::listen(Arc::new(daemon), home)
-    }
-
-    fn make_root(&self, root: &Path, model: &Model) -> Result<()> {
-        fs::create_dir(root)?;
-        tree::make(root, &self.without)?;
-        let own = root.join(".phone");
-        model.write(&own)?;
-        let writable = ["properties", "state", "settings", "settings/system", "settings/secure"];
-        for folder in writable.iter().chain(&["settings/global"]) {
-            fs::create_dir_all(own.join(folder))?;
-            tree::give(&own.join(folder))?;
-        }
-        for line in model.lines("settings") {
-            let (space, setting) = line.split_once(' ').unwrap_or_default();
-            let (key, value) = setting.split_once('=').unwrap_or_default();
-            let file = own.join("settings").join(space).join(key);
-            fs::write(&file, format!("{value}\n"))?;
-            tree::give(&file)?;
-        }
-        fs::write(own.join("calls.log"), "")?;
-        tree::give(&own.join("calls.log"))?;
-        let bin = root.join("system/bin");
-        let has = |name: &str| !self.without.iter().any(|without| without == name);
-        for (name, script) in SCRIPTS.iter().filter(|(name, _)| has(name)) {
-            fs::write(bin.join(name), script)?;
-            tree::mode(&bin.join(name), 0o755)?;
-        }
-        TEXTS.iter().filter(|name| has(name)).try_for_each(|name| symlink("sm", bin.join(name)))
-    }
-
-    fn data(&self, home: &Path, root: &Path) -> Result<Data> {
-        let Some(size) = self.data_size else {
-            let folder = self.data_folder.clone().unwrap_or_else(|| root.join("data"));
-            return Ok(Data::Folder(folder));
-        };
-        let image = home.join("data.img");
-        fs::File::create(&image)?.set_len(size)?;
-        let mkfs = flashlag_need::find("mkfs.ext4")
-            .ok_or_else(|| Error::other("there is no mkfs.ext4 (install the package e2fsprogs)"))?;
-        let made = Command::new(mkfs).args(["-q", "-F", "-m", "0"]).arg(&image).output()?;
-        if made.status.success() {
-            return Ok(Data::Image(image));
-        }
-        Err(Error::other(String::from_utf8_lossy(&made.stderr).into_owned()))
-    }
-}
-
-fn banner(model: &Model, features: &[String]) -> Vec<u8> {
-    let properties = ["ro.product.name", "ro.product.model", "ro.product.device"];
-    let parts = properties.map(|name| format!("{name}={};", model.property(name)));
-    let features = format!("features={}", features.join(","));
-    format!("device::{}{features}", parts.concat()).into_bytes()
-}
+use crate::message::Kind;
+use crate::space::{Plan, Space};
 
 /// A running stand-in phone. It ends with the value, and with all its processes.
 pub struct Phone {
     daemon: Arc<Daemon>,
     address: SocketAddr,
     listening: Mutex<Option<Listening>>,
+    plan: Plan,
     home: TempDir,
 }
 
 impl Phone {
-    /// How a phone is made.
-    pub fn builder() -> Builder {
-        Builder::default()
-    }
-
-    fn listen(daemon: Arc<Daemon>, home: TempDir) -> Result<Phone> {
+    /// Lets clients connect to the phone of these namespaces.
+    pub(crate) fn listen(daemon: Arc<Daemon>, plan: Plan, home: TempDir) -> Result<Phone> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let address = listener.local_addr()?;
         let listening = Mutex::new(Some(Listening::start(&daemon, listener)));
-        Ok(Phone { daemon, address, listening, home })
+        Ok(Phone { daemon, address, listening, plan, home })
     }
 
     /// Where adb connects to.
@@ -252,18 +42,32 @@ impl Phone {
     /// A path to the phone's root, with all that is mounted. An absolute link below leads to this
     /// machine's own root.
     pub fn root(&self) -> PathBuf {
-        self.daemon.space.root()
+        self.daemon.space().root()
     }
 
     /// A command in the phone, past adb, run by the user `shell`.
     pub fn command(&self, program: &str) -> Command {
-        self.daemon.space.command(program)
+        self.daemon.space().command(program)
     }
 
     /// The calls of `settings`, `svc`, `dumpsys` and the like, a line each.
     pub fn log(&self) -> Vec<String> {
         let log = fs::read(self.home.path().join("root/.phone/calls.log")).unwrap_or_default();
         String::from_utf8_lossy(&log).lines().map(str::to_owned).collect()
+    }
+
+    /// Sets a text of the model from now on: a battery that gets warm.
+    ///
+    /// # Errors
+    /// If it can't be written.
+    pub fn set_text(&self, path: &str, text: impl AsRef<[u8]>) -> Result<()> {
+        let own = self.home.path().join("root/.phone");
+        let file = own.join(format!("{path}.txt"));
+        fs::create_dir_all(file.parent().unwrap_or(&own))?;
+        // Whole at any time: a command may be reading it.
+        let new = own.join("new-text");
+        fs::write(&new, text)?;
+        fs::rename(new, file)
     }
 
     /// Changes how the phone answers. A client that waits for leave goes on.
@@ -305,6 +109,23 @@ impl Phone {
     /// How many connections there are.
     pub fn connections(&self) -> usize {
         self.daemon.cable.connections()
+    }
+
+    /// Ends all connections and all processes, and starts anew with the files as they are.
+    /// [`Phone::root`] is another one then.
+    ///
+    /// # Errors
+    /// What can't be mounted again.
+    pub fn reboot(&self) -> Result<()> {
+        let refused = self.daemon.cable.set_refuses(true);
+        self.cut();
+        let mut space = self.daemon.space();
+        space.end();
+        // The screen is off after a boot.
+        let _ = fs::remove_file(self.home.path().join("root/.phone/state/wakefulness"));
+        *space = Arc::new(Space::start(&self.plan)?);
+        self.daemon.cable.set_refuses(refused);
+        Ok(())
     }
 
     /// Lets nothing pass, without an end of the connections: until [`Phone::resume`] or a cut.
@@ -355,7 +176,7 @@ impl Drop for Phone {
         self.refuse();
         self.cut();
         // Streams that still wait for their commands keep the namespaces.
-        self.daemon.space.end();
+        self.daemon.space().end();
     }
 }
 

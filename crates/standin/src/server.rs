@@ -17,13 +17,6 @@ use crate::space::pid;
 /// How long the client may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What the machine lacks for a stand-in phone and adb; `None` if it has all.
-pub fn lacks() -> Option<String> {
-    let adb = flashlag_need::find("adb").is_none();
-    let adb = adb.then(|| "there is no adb (install the package adb)".to_owned());
-    adb.or_else(crate::space::lacks)
-}
-
 /// An adb server on a port of its own. It ends with the value.
 pub struct AdbServer {
     port: u16,

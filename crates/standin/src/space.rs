@@ -72,29 +72,6 @@ pub struct Space {
     nsenter: PathBuf,
 }
 
-/// What the machine lacks for a phone; `None` if it has all.
-pub fn lacks() -> Option<String> {
-    if !rustix::process::geteuid().is_root() {
-        return Some("a stand-in phone needs root".to_owned());
-    }
-    let needs = [
-        ("unshare", "util-linux"),
-        ("nsenter", "util-linux"),
-        ("mksh-static", "mksh"),
-        ("toybox", "toybox"),
-        ("ldd", "libc-bin"),
-    ];
-    let missing = needs.iter().find(|(name, _)| find(name).is_none());
-    if let Some((name, package)) = missing {
-        return Some(format!("there is no {name} (install the package {package})"));
-    }
-    let made = unshare().and_then(|mut unshare| {
-        unshare.args(["--mount", "--pid", "--fork", "true"]).stdout(Stdio::null()).output()
-    });
-    let fine = made.is_ok_and(|made| made.status.success());
-    (!fine).then(|| "namespaces of mounts and processes can't be had".to_owned())
-}
-
 impl Space {
     /// Mounts everything and starts the phone's first process.
     ///
@@ -228,7 +205,8 @@ fn program(name: &str) -> Result<PathBuf> {
     find(name).ok_or_else(|| Error::other(format!("there is no {name}")))
 }
 
-fn unshare() -> Result<Command> {
+/// `unshare`, without arguments.
+pub fn unshare() -> Result<Command> {
     program("unshare").map(Command::new)
 }
 

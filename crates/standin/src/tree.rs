@@ -16,11 +16,11 @@ const TOOLS: &str = "base64 basename blockdev cal cat chgrp chmod chown chrt cks
     mountpoint mv nc netcat netstat nice nl nohup nproc od paste patch pgrep pidof pkill pmap \
     printenv printf ps pwd readlink realpath renice rev rm rmdir sed seq setsid sha1sum sha224sum \
     sha256sum sha384sum sha512sum sleep sort split stat strings sync sysctl tac tail tar taskset \
-    tee test time timeout top touch true truncate tty ulimit umount uniq unix2dos unlink \
+    tee test time top touch true truncate tty ulimit umount uniq unix2dos unlink \
     uptime usleep uudecode uuencode vmstat wc which whoami xargs xxd yes zcat";
 
-/// Tools that Android has and Debian's toybox lacks.
-const OTHER_TOOLS: [&str; 4] = ["dd", "tr", "expr", "stty"];
+/// Tools that Android has and Debian's toybox lacks. Its `timeout` ends with 127 after a short command.
+const OTHER_TOOLS: [&str; 5] = ["dd", "tr", "expr", "stty", "timeout"];
 
 /// Libraries that a program linked on this machine may need.
 const LIBRARIES: [&str; 4] = ["libgcc_s.so.1", "libpthread.so.0", "libdl.so.2", "librt.so.1"];

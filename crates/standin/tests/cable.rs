@@ -157,13 +157,30 @@ fn a_cut_can_refuse_what_comes_after_it() {
     pair.phone.refuse_after_cut(true);
     pair.phone.cut_after(2000);
     pair.shell("seq 1 100000");
-    let _ = pair.adb.run(&["disconnect"]).unwrap();
-    pair.adb.run(&["connect", &pair.serial]).unwrap();
-    assert_ne!(state(&pair.adb), "device");
+    let mut socket = std::net::TcpStream::connect(pair.phone.address()).unwrap();
+    assert_eq!(socket.read(&mut [0]).unwrap_or(0), 0);
     assert_eq!(pair.phone.connections(), 0);
     pair.phone.accept().unwrap();
     pair.adb.connect(&pair.phone).unwrap();
     assert_eq!(pair.says("echo again"), "again\n");
+}
+
+#[test]
+fn a_reboot_ends_all_and_keeps_what_is_stored() {
+    let Some(pair) = pair(Phone::builder().model("pixel4-android13").data_size(Some(16 << 20)))
+    else {
+        return;
+    };
+    let boot = pair.says("cat /proc/sys/kernel/random/boot_id");
+    assert_eq!(boot, pair.says("cat /proc/sys/kernel/random/boot_id"));
+    pair.says("echo kept >/data/local/tmp/file; settings put global x 1; input keyevent 224");
+    pair.says("setsid sleep 1004 </dev/null >/dev/null 2>&1 &");
+    pair.phone.reboot().unwrap();
+    pair.adb.connect(&pair.phone).unwrap();
+    assert_ne!(boot, pair.says("cat /proc/sys/kernel/random/boot_id"));
+    assert_eq!(pair.says("cat /data/local/tmp/file; settings get global x"), "kept\n1\n");
+    assert!(!pair.says("ps -A -o args").contains("sleep 1004"));
+    assert!(pair.says("dumpsys power").contains("mWakefulness=Asleep"));
 }
 
 #[test]
@@ -242,7 +259,8 @@ fn bytes_that_are_no_adb_end_their_own_connection_only() {
         let mut socket = std::net::TcpStream::connect(pair.phone.address()).unwrap();
         let bytes: Vec<u8> = (0..length).map(|_| random.random()).collect();
         socket.write_all(&bytes).unwrap();
-        socket.shutdown(std::net::Shutdown::Write).unwrap();
+        // A connection that the phone has ended has no end to be shut.
+        let _ = socket.shutdown(std::net::Shutdown::Write);
         let mut said = Vec::new();
         let _ = socket.read_to_end(&mut said);
         assert!(said.is_empty());

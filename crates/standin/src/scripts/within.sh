@@ -3,6 +3,9 @@
 set -e
 root=$1
 mount -t proc proc "$root/proc"
+# A new name for each boot.
+cat /proc/sys/kernel/random/uuid >"$root/.phone/boot_id"
+mount --bind "$root/.phone/boot_id" "$root/proc/sys/kernel/random/boot_id"
 printf '%s\n' "$UNREADABLE" | while IFS= read -r path; do
   if [ -z "$path" ] || [ ! -e "$root$path" ]; then continue; fi
   hidden=file

@@ -19,7 +19,7 @@ pub struct Pair {
 
 /// The phone that a builder makes, connected; skips where that can't be.
 pub fn pair(builder: Builder) -> Option<Pair> {
-    if let Some(lack) = flashlag_standin::lacks() {
+    if let Some(lack) = builder.lacks() {
         flashlag_need::skip(lack);
         return None;
     }
