@@ -132,12 +132,20 @@ fn text_of(file: &mut File) -> String {
 
 fn refused(action: &str, done: &Done) -> PhoneError {
     let text = if done.errors.trim().is_empty() { &done.output } else { &done.errors };
-    let lines = text.lines().filter(|line| !line.trim_start().starts_with('*'));
-    let reason = lines.last().map(printable).filter(|line| !line.is_empty());
-    PhoneError::Adb {
-        action: action.to_owned(),
-        reason: reason.unwrap_or_else(|| format!("it failed ({})", done.status)),
-    }
+    let reason = reason_in(text).unwrap_or_else(|| format!("it failed ({})", done.status));
+    PhoneError::Adb { action: action.to_owned(), reason }
+}
+
+/// The line of adb's output that says why: the last one about an error, else the last one. Lines with
+/// a star are about the server; a copy that failed ends with how much was copied.
+fn reason_in(text: &str) -> Option<String> {
+    let lines: Vec<&str> = text
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && !line.starts_with('*'))
+        .collect();
+    let says_why = |line: &&&str| line.contains("error") || line.contains("failed");
+    lines.iter().rev().find(says_why).or(lines.last()).map(|line| printable(line))
 }
 
 /// `Android Debug Bridge version 1.0.41`.
@@ -284,6 +292,16 @@ mod tests {
     fn a_serial_number_with_a_port_is_an_address() {
         assert!(is_an_address("192.168.1.7:5555") && is_an_address("[fe80::1]:5555"));
         assert!(!is_an_address("0A1B2C") && !is_an_address("adb-1._adb-tls-connect._tcp"));
+    }
+
+    #[test]
+    fn the_reason_of_a_failed_copy_is_the_line_about_the_error() {
+        let full = "a: 0 files pushed. 297.9 MB/s\nadb: error: failed to copy 'a': remote No space left \
+                    on device\na: 0 files pushed, 0 skipped.\n";
+        assert!(reason_in(full).unwrap().ends_with("No space left on device"));
+        let server = "* daemon not running\nadb: device offline\n";
+        assert_eq!(reason_in(server).as_deref(), Some("adb: device offline"));
+        assert_eq!(reason_in("* daemon started\n"), None);
     }
 
     #[test]

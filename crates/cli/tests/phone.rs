@@ -50,7 +50,8 @@ fn programs() -> &'static Path {
     static FOLDER: OnceLock<TempDir> = OnceLock::new();
     let folder = FOLDER.get_or_init(|| {
         let folder = TempDir::new().unwrap();
-        std::fs::copy(env!("CARGO_BIN_EXE_flashlag"), folder.path().join("flashlag-x86_64")).unwrap();
+        std::fs::copy(env!("CARGO_BIN_EXE_flashlag"), folder.path().join("flashlag-x86_64"))
+            .unwrap();
         folder
     });
     folder.path()
@@ -149,7 +150,8 @@ impl Bench {
             let ours = left.iter().find(|name| name.to_string_lossy().contains("flashlag"));
             assert!(ours.is_none(), "{}: {left:?}", path.display());
         }
-        let timeout = self.adb.shell(&self.serial, "settings get system screen_off_timeout").unwrap();
+        let timeout =
+            self.adb.shell(&self.serial, "settings get system screen_off_timeout").unwrap();
         assert_ne!(String::from_utf8_lossy(&timeout.stdout).trim(), "2147483647");
     }
 
@@ -190,7 +192,19 @@ fn a_run_on_a_phone_ends_in_a_verified_file_and_a_clean_phone() {
 #[test]
 fn a_lifecycle_with_two_pulled_cables_ends_in_a_verified_file_and_a_clean_phone() {
     let Some(bench) = Bench::of(pixel().data_size(Some(160 << 20))) else { return };
-    let words = ["lifecycle", "--on", "adb:", "--set", "span=8MB", "--set", "runs=1", "--leave", "40MB"];
+    let words = [
+        "lifecycle",
+        "--on",
+        "adb:",
+        "--set",
+        "span=8MB",
+        "--set",
+        "runs=1",
+        "--set",
+        "time=3s",
+        "--leave",
+        "40MB",
+    ];
     let child = bench.begin(&words);
     bench.wait_for("4K rand write", 1);
     bench.phone.refuse();
@@ -237,7 +251,11 @@ fn a_killed_flashlag_leaves_the_run_to_the_phone_and_another_one_follows_it_or_e
     child.wait().unwrap();
     let cleaned = bench.command(&["clean", "adb:"]).output().unwrap();
     let said = String::from_utf8_lossy(&cleaned.stdout).into_owned();
-    assert!(cleaned.status.success() && said.contains("the run was ended"), "{said}{}", text(&cleaned));
+    assert!(
+        cleaned.status.success() && said.contains("the run was ended"),
+        "{said}{}",
+        text(&cleaned)
+    );
     bench.is_clean();
 }
 
@@ -268,9 +286,14 @@ fn a_phone_of_2016_without_exit_codes_and_without_setsid_is_measured_too() {
 
 #[test]
 fn hostile_names_reach_no_shell_and_no_page() {
-    let hostile = "X$(touch /data/local/tmp/owned)'; touch /data/local/tmp/owned; '<script>alert(1)</script>";
-    let phone = pixel().property("ro.product.model", hostile).property("ro.product.manufacturer", "");
-    let Some(bench) = Bench::of(phone.text("dumpsys/battery", "Akkustand: viel\n\u{1b}[31m")) else { return };
+    let hostile =
+        "X$(touch /data/local/tmp/owned)'; touch /data/local/tmp/owned; '<script>alert(1)</script>";
+    let phone =
+        pixel().property("ro.product.model", hostile).property("ro.product.manufacturer", "");
+    let Some(bench) = Bench::of(phone.text("dumpsys/battery", "Akkustand: viel\n\u{1b}[31m"))
+    else {
+        return;
+    };
     let run = bench.complete(bench.begin(&["short.toml", "--on", "adb:"]));
     assert!(run.environment.software.machine.value().unwrap().contains("<script>"));
     assert!(run.conditions[0].power.value().is_none());
@@ -282,15 +305,23 @@ fn hostile_names_reach_no_shell_and_no_page() {
 
 #[test]
 fn a_phone_that_can_not_be_used_says_what_to_do() {
-    let Some(bench) = Bench::of(pixel().data_size(Some(64 << 20))) else { return };
+    let Some(bench) = Bench::of(pixel().data_size(Some(130 << 20))) else { return };
     let run = |on: &str| bench.refused(&["run", "short.toml", "--on", on, "-o", "x.json"]);
     let absent = run("adb:0A1B2C");
-    assert!(absent.contains("no phone 0A1B2C is connected") && absent.contains(&bench.serial), "{absent}");
+    assert!(
+        absent.contains("no phone 0A1B2C is connected") && absent.contains(&bench.serial),
+        "{absent}"
+    );
     let nowhere = run("adb:/no/such/folder");
     assert!(nowhere.contains("No such file"), "{nowhere}");
     let full = bench.refused(&["run", "quick", "--on", "adb:", "-o", "x.json"]);
-    assert!(full.contains("not enough free space") || full.contains("No space left"), "{full}");
+    assert!(full.contains("not enough free space"), "{full}");
     bench.is_clean();
+    // Not even the program fits, and what was copied of it is removed.
+    let Some(small) = Bench::of(pixel().data_size(Some(24 << 20))) else { return };
+    let full = small.refused(&["run", "short.toml", "--on", "adb:", "-o", "x.json"]);
+    assert!(full.contains("No space left"), "{full}");
+    small.is_clean();
     bench.phone.set_state(State::Unauthorised);
     bench.phone.cut();
     let until = Instant::now() + Duration::from_secs(20);
@@ -300,7 +331,8 @@ fn a_phone_that_can_not_be_used_says_what_to_do() {
         said = run("adb:");
     }
     assert!(said.contains("accept this computer"), "{said}");
-    let without = bench.command(&["run", "--on", "adb:"]).env("ADB", "/nowhere/adb").output().unwrap();
+    let without =
+        bench.command(&["run", "--on", "adb:"]).env("ADB", "/nowhere/adb").output().unwrap();
     assert!(text(&without).contains("apt install adb"), "{}", text(&without));
 }
 
@@ -318,4 +350,28 @@ fn of_several_phones_one_is_named_and_a_processor_without_a_program_is_an_error(
     let mut command = bench.command(&["run", "--on", &on, "-o", "x.json"]);
     let output = command.env("FLASHLAG_PHONE_PROGRAMS", empty.path()).output().unwrap();
     assert!(text(&output).contains("flashlag-x86_64") && text(&output).contains("make dist"));
+}
+
+#[test]
+fn all_phones_are_measured_side_by_side_and_one_that_fails_stops_no_other() {
+    let Some(bench) = Bench::of(pixel()) else { return };
+    let model = |name: &str| Phone::builder().model(name);
+    let second = model("pixel8-android15").abis("x86_64").start().unwrap();
+    let third = model("pixel6-android14").abis("mips").start().unwrap();
+    let serials = [&second, &third].map(|phone| bench.adb.connect(phone).unwrap());
+    let mut command = bench.command(&["run", "short.toml", "--on", "adb:all", "-o", "run.json"]);
+    let output = command.output().unwrap();
+    let said = text(&output);
+    assert_eq!(output.status.code(), Some(2), "one could not be measured: {said}");
+    assert!(
+        said.contains(&format!("{}: flashlag: cannot run", serials[1])) && said.contains("mips")
+    );
+    let shown = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(shown.contains("Google Pixel 4") && shown.contains("Pixel 8"), "{shown}{said}");
+    for serial in [&bench.serial, &serials[0]] {
+        let file = bench.home.path().join(format!("run-{}.json", serial.replace(':', "-")));
+        let run = Run::from_json(&std::fs::read_to_string(file).unwrap()).unwrap();
+        assert_eq!((run.status, run.phases.len()), (RunStatus::Complete, 3));
+    }
+    bench.is_clean();
 }

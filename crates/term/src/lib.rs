@@ -26,7 +26,7 @@ pub use comparison::{comparison, comparison_in_full, comparison_verdict};
 pub use cuts::power_cuts;
 pub use device::{device_stats, power_cut};
 pub use profiles::profiles;
-pub use progress::{Counter, Progress, ProgressMode};
+pub use progress::{Counter, Progress, ProgressMode, SideBySide};
 pub use repeats::repeats;
 pub use scenarios::{scenario, scenarios};
 pub use style::Style;

@@ -105,7 +105,7 @@ pub struct RunArgs {
     pub scenario: String,
     /// The directory whose storage is measured, sim:PROFILE[+FS[,OPTION]...] for a simulated
     /// device, lab:PROFILE+FS[,OPTION]... for a real kernel on a virtual one, or
-    /// adb:[SERIAL][:PATH] for a phone on a cable
+    /// adb:[SERIAL|all][:PATH] for a phone on a cable, or for all of them
     #[arg(long, value_name = "TARGET", default_value = ".")]
     pub on: String,
     /// The run file [default: flashlag-run-SCENARIO-TIME.json here]

@@ -9,6 +9,7 @@ mod frame;
 mod output;
 mod pace;
 mod plan;
+mod side_by_side;
 mod state;
 
 use std::io::Write;
@@ -27,6 +28,7 @@ use crate::style::{Style, is_dumb};
 pub use counter::Counter;
 use output::Output;
 use plan::Plan;
+pub use side_by_side::SideBySide;
 use state::State;
 
 /// At most five drawings a second.

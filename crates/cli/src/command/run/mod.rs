@@ -2,6 +2,7 @@
 
 mod once;
 mod own_mounts;
+mod phones;
 mod protocol;
 mod repeats;
 
@@ -13,5 +14,8 @@ use crate::terminal::Terminal;
 
 /// Runs a scenario, once or several times.
 pub fn run(args: &RunArgs, terminal: &Terminal) -> Result<Exit> {
+    if let Some(every) = phones::every(&args.on) {
+        return phones::side_by_side(args, &every, terminal);
+    }
     if args.runs > 1 { repeats::repeats(args, terminal) } else { once::once(args, terminal) }
 }

@@ -128,7 +128,7 @@ fn complete(file: &Path) -> Result<Option<Run>> {
 }
 
 /// The graver exit status: a failed check is graver than a crossed threshold.
-fn worse(one: Exit, other: Exit) -> Exit {
+pub(super) fn worse(one: Exit, other: Exit) -> Exit {
     let rank = |exit: Exit| match exit {
         Exit::Done => 0,
         Exit::Crossed => 1,
