@@ -375,3 +375,25 @@ fn all_phones_are_measured_side_by_side_and_one_that_fails_stops_no_other() {
     }
     bench.is_clean();
 }
+
+#[test]
+fn the_shared_storage_is_measured_beside_the_own_and_filled_by_a_fill() {
+    let Some(bench) = Bench::of(pixel().data_size(Some(200 << 20))) else { return };
+    let words = ["run", "quick", "--on", "adb:", "-o", "run.json", "--set", "both=true"];
+    let small = ["--set", "span=8MB", "--leave", "30MB"];
+    let output = bench.command(&[&words[..], &small].concat()).output().unwrap();
+    assert!(matches!(output.status.code(), Some(0 | 3)), "{}", text(&output));
+    let shown = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(shown.contains("own storage") && shown.contains("shared storage"), "{shown}");
+    for (name, directory) in [("own", "/data/local/tmp"), ("shared", "/sdcard")] {
+        let file = bench.home.path().join(format!("run-{name}.json"));
+        let run = Run::from_json(&std::fs::read_to_string(file).unwrap()).unwrap();
+        assert_eq!(run.target.directory.as_deref(), Some(directory));
+    }
+    let words =
+        ["fill", "--on", "adb:", "--set", "span=8MB", "--set", "time=3s", "--leave", "60MB"];
+    let run = bench.complete(bench.begin(&words));
+    assert_eq!(run.scenario.settings.get("fill_dir").map(String::as_str), Some("/sdcard"));
+    let here = bench.refused(&["run", "quick", "--set", "both=true"]);
+    assert!(here.contains("adb:[SERIAL]"), "{here}");
+}

@@ -5,6 +5,7 @@ mod own_mounts;
 mod phones;
 mod protocol;
 mod repeats;
+mod shared;
 
 use anyhow::Result;
 
@@ -17,5 +18,10 @@ pub fn run(args: &RunArgs, terminal: &Terminal) -> Result<Exit> {
     if let Some(every) = phones::every(&args.on) {
         return phones::side_by_side(args, &every, terminal);
     }
+    if let Some(both) = shared::both(args)? {
+        return shared::pair(&both, terminal);
+    }
+    let filling = shared::filling(args);
+    let args = filling.as_ref().unwrap_or(args);
     if args.runs > 1 { repeats::repeats(args, terminal) } else { once::once(args, terminal) }
 }
