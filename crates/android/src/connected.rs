@@ -1,10 +1,6 @@
-//! The phones that adb lists, and the choice among them.
+//! The phones that adb lists.
 
 use std::fmt;
-
-use flashlag_schema::target::PhoneChoice;
-
-use crate::error::PhoneError;
 
 /// A phone's connection, as `adb devices` names the states.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -113,46 +109,6 @@ impl Connected {
             None => self.serial.clone(),
         }
     }
-
-    /// The phones that a target means, all of them ready.
-    ///
-    /// # Errors
-    /// No phone, several without a choice, an absent one, or one that can't be used as it is.
-    pub fn chosen(
-        connected: &[Connected],
-        choice: &PhoneChoice,
-    ) -> Result<Vec<Connected>, PhoneError> {
-        let chosen: Vec<Connected> = match choice {
-            PhoneChoice::Serial(serial) => {
-                let found = connected.iter().find(|phone| phone.serial == *serial);
-                let absent =
-                    || PhoneError::Absent { serial: serial.clone(), others: connected.to_vec() };
-                vec![found.ok_or_else(absent)?.clone()]
-            }
-            PhoneChoice::Every => connected.to_vec(),
-            PhoneChoice::TheOne => {
-                let ready = |phone: &&Connected| phone.connection == Connection::Ready;
-                // A phone that can't be used does not hide one that can.
-                let usable: Vec<Connected> = connected.iter().filter(ready).cloned().collect();
-                match (usable.as_slice(), connected) {
-                    ([one], _) => vec![one.clone()],
-                    ([], [one]) => vec![one.clone()],
-                    ([], []) => Vec::new(),
-                    _ => return Err(PhoneError::Several(connected.to_vec())),
-                }
-            }
-        };
-        if chosen.is_empty() {
-            return Err(PhoneError::NoPhone);
-        }
-        match chosen.iter().find(|phone| phone.connection != Connection::Ready) {
-            Some(Connected { serial, connection, .. }) if *choice != PhoneChoice::Every => {
-                let (serial, connection) = (serial.clone(), connection.clone());
-                Err(PhoneError::NotReady { serial, connection })
-            }
-            _ => Ok(chosen),
-        }
-    }
 }
 
 #[cfg(test)]
@@ -191,45 +147,5 @@ XYZ\trecovery
             Connected::list("").is_empty()
                 && Connected::list("List of devices attached\n\n").is_empty()
         );
-    }
-
-    fn refused(list: &str, choice: &PhoneChoice) -> String {
-        Connected::chosen(&Connected::list(list), choice).unwrap_err().to_string()
-    }
-
-    fn serials(list: &str, choice: &PhoneChoice) -> Vec<String> {
-        let chosen = Connected::chosen(&Connected::list(list), choice).unwrap();
-        chosen.into_iter().map(|one| one.serial).collect()
-    }
-
-    #[test]
-    fn the_only_usable_phone_is_chosen_and_of_several_one_must_be_named() {
-        let one = PhoneChoice::TheOne;
-        assert_eq!(serials(SEVERAL, &one), ["0A1B2C3D"]);
-        assert!(refused("", &one).contains("plug it in"));
-        let two = "A device model:Pixel_4\nB device\n";
-        assert_eq!(
-            refused(two, &one),
-            "2 phones are connected: name one (adb:A (Pixel 4), adb:B), or adb:all for all"
-        );
-        assert_eq!(serials(two, &PhoneChoice::Every), ["A", "B"]);
-        assert_eq!(serials(two, &PhoneChoice::Serial("B".to_owned())), ["B"]);
-        let absent = refused(two, &PhoneChoice::Serial("C".to_owned()));
-        assert!(absent.contains("no phone C") && absent.contains("adb:A (Pixel 4), adb:B"));
-    }
-
-    #[test]
-    fn a_phone_that_can_not_be_used_says_what_to_do() {
-        for (line, advice) in [
-            ("A unauthorized", "accept this computer"),
-            ("A offline", "plug it in again"),
-            ("A no permissions (missing udev rules?)", "udev rules"),
-            ("A sideload", "in the state sideload: start Android"),
-        ] {
-            for choice in [PhoneChoice::TheOne, PhoneChoice::Serial("A".to_owned())] {
-                let said = refused(line, &choice);
-                assert!(said.contains("the phone A is") && said.contains(advice), "{said}");
-            }
-        }
     }
 }

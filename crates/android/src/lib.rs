@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod adb;
+mod choice;
 mod connected;
 pub mod end;
 mod error;
@@ -18,6 +19,7 @@ mod run_on_phone;
 mod transport;
 
 pub use adb::Adb;
+pub use choice::chosen;
 pub use connected::{Connected, Connection};
 pub use error::PhoneError;
 pub use folder::Folder;

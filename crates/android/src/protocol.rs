@@ -46,7 +46,7 @@ pub enum Answer {
     Started,
     /// The state of the folder's run.
     State(RunState),
-    /// The run was told to end.
+    /// The run was asked to end.
     Stopping,
     /// The phone has its own settings again.
     Sleeps,

@@ -211,7 +211,7 @@ fn a_lifecycle_with_two_pulled_cables_ends_in_a_verified_file_and_a_clean_phone(
     bench.phone.cut();
     bench.wait_for("the phone is gone", 1);
     std::thread::sleep(Duration::from_secs(3));
-    bench.phone.accept();
+    bench.phone.accept().unwrap();
     bench.wait_for("the phone is back", 1);
     bench.wait_for("4K rand write", 2);
     bench.phone.cut();

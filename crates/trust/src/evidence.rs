@@ -1,6 +1,6 @@
 use flashlag_schema::counters::{CounterDelta, Counters};
 use flashlag_schema::scenario::Durability;
-use flashlag_schema::{Environment, Operation, Phase, Reading};
+use flashlag_schema::{Conditions, Environment, Operation, Phase, Reading};
 use flashlag_units::{Bytes, Nanos};
 
 /// Everything that the checks look at. What is not known is left as [`Evidence::new`] sets it,
@@ -11,6 +11,8 @@ pub struct Evidence<'a> {
     pub environment: &'a Environment,
     /// What was measured.
     pub phases: &'a [Phase],
+    /// Charge, power and heat before each test and at the end, of a device with a battery.
+    pub conditions: &'a [Conditions],
     /// Counters right before and right after each phase, in the same order; `None`, or a shorter
     /// list, where they were not read (a phase of an earlier process).
     pub counters: &'a [Option<(Counters, Counters)>],
@@ -65,6 +67,7 @@ impl<'a> Evidence<'a> {
         Evidence {
             environment,
             phases,
+            conditions: &[],
             counters: &[],
             baseline: None,
             ended: None,

@@ -3,16 +3,17 @@
 //! **fail**: a phase in which throughput fell while the device was hot; a throttle counter that
 //! rose during the run; a cooling device that slows a processor and was not at work when the run
 //! began; a CPU frequency limit that fell by more than 5 % of the maximum (less is rounding); a
-//! Raspberry Pi's low-voltage alarm, which slows it as heat does; a storage temperature of 80 °C or
+//! Raspberry Pi's low-voltage alarm, which slows it as heat does; Android's own word that the phone
+//! throttles so that its user can notice (moderate or more), before a test or at the end; a storage temperature of 80 °C or
 //! more, where NVMe disks (WCTEMP is 70 to 85 °C in data sheets) and eMMC and UFS packages (rated to
 //! 85 °C) slow themselves down.
-//! **pass** needs a storage temperature below 70 °C, and processors that report their throttling and
-//! reported none. Cooling that was at work before the run began, or a frequency limit that was there
+//! **pass** needs a storage temperature below 70 °C, and processors, or Android's thermal service,
+//! that report throttling and reported none. Cooling that was at work before the run began, or a frequency limit that was there
 //! all along, may be a setting: unknown. Without a sensor it is unknown: a device that throttles
 //! without a sensor looks just like a slow one.
 
 use flashlag_schema::counters::Throttle;
-use flashlag_schema::{ChangeKind, Check, CheckId};
+use flashlag_schema::{ChangeKind, Check, CheckId, CheckStatus, Throttling};
 
 use crate::evidence::Evidence;
 use crate::finding::{Finding, combine};
@@ -36,9 +37,33 @@ pub(super) fn check(evidence: &Evidence<'_>) -> Option<Check> {
             Finding::fail(Some(phase), detail, COOL)
         }));
     }
-    findings.push(processors(evidence));
+    let by_system = system(evidence);
+    let by_kernel = processors(evidence);
+    // What the kernel does not report is known if the system says so.
+    if by_system.is_none() || by_kernel.status != CheckStatus::Unknown {
+        findings.push(by_kernel);
+    }
+    findings.extend(by_system);
     findings.push(storage(evidence));
     combine(CheckId::ThermalThrottling, CLAIM, findings)
+}
+
+/// What Android's thermal service reported; `None` where no such service was asked.
+fn system(evidence: &Evidence<'_>) -> Option<Finding> {
+    let known = evidence.conditions.iter().filter_map(|read| read.throttling.value().copied());
+    let known: Vec<Throttling> = known.collect();
+    let worst = known.iter().max()?;
+    let times = known.len();
+    if *worst < Throttling::Moderate {
+        let detail = format!("Android reported no throttling that is noticed ({times} looks).");
+        return Some(Finding::pass(None, detail));
+    }
+    let noticed = known.iter().filter(|level| **level >= Throttling::Moderate).count();
+    let level = format!("{worst:?}").to_lowercase();
+    let detail =
+        format!("Android throttled the phone at {noticed} of {times} looks, at worst: {level}.");
+    let advice = "Let it cool, then run again; --cool-to 32C waits before each test.";
+    Some(Finding::fail(None, detail, advice))
 }
 
 /// The hottest storage reading of the run.
@@ -125,7 +150,7 @@ fn sign_of_throttling(before: &Throttle, after: &Throttle) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use flashlag_schema::{Change, CheckStatus, Reading};
+    use flashlag_schema::{Change, Reading};
     use flashlag_units::{Bytes, Nanos};
 
     use super::*;
@@ -134,6 +159,26 @@ mod tests {
     #[test]
     fn cool_and_measured_passes() {
         assert_eq!(Case::quiet().status(check), Some(CheckStatus::Pass));
+    }
+
+    fn with(levels: &[Throttling]) -> Option<CheckStatus> {
+        let case = Case::quiet();
+        let read = |level: &Throttling| flashlag_schema::Conditions {
+            throttling: Reading::Value(*level),
+            ..Default::default()
+        };
+        let conditions: Vec<_> = levels.iter().map(read).collect();
+        let evidence = Evidence { conditions: &conditions, ..case.evidence() };
+        check(&evidence).map(|check| check.status)
+    }
+
+    #[test]
+    fn androids_word_on_throttling_counts_from_what_a_user_notices() {
+        use Throttling::{Light, Moderate, None, Severe};
+        assert_eq!(with(&[None, Light, None]), Some(CheckStatus::Pass));
+        assert_eq!(with(&[None, Moderate]), Some(CheckStatus::Fail));
+        assert_eq!(with(&[Severe, None]), Some(CheckStatus::Fail));
+        assert_eq!(with(&[]), Some(CheckStatus::Pass), "the kernel's own counters");
     }
 
     #[test]

@@ -7,6 +7,7 @@
 
 mod beside;
 mod compare;
+mod conditions;
 mod cost;
 mod doubt;
 pub mod fail_if;
@@ -34,6 +35,7 @@ pub use compare::{
     CheckDifference, CompareError, CompareOptions, CompareRow, CompareSide, Comparison, Difference,
     Group, Ratio, RatioKind, Subject, compare,
 };
+pub use conditions::conditions;
 pub use cost::cost;
 pub use doubt::{CheckCounts, Failure, failures_of};
 pub use fail_if::{PhaseName, Threshold, ThresholdError, ThresholdOutcome};

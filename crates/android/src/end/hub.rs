@@ -135,9 +135,9 @@ fn serve(stream: UnixStream, shared: &Shared) -> std::io::Result<()> {
         }
         Ok(Ask::Follow { after }) => {
             shared.followers.fetch_add(1, Ordering::Relaxed);
-            let told = tell(stream, shared, after);
+            let sent = tell(stream, shared, after);
             shared.followers.fetch_sub(1, Ordering::Relaxed);
-            told
+            sent
         }
         Err(_) => Ok(()),
     }
@@ -170,15 +170,19 @@ fn tell(mut stream: UnixStream, shared: &Shared, after: u64) -> std::io::Result<
     }
 }
 
-/// Asks the process of a run, and hands each line of the answer to `take`.
+/// Asks the process of a run, and hands each line of the answer to `take`, until that fails.
 ///
 /// # Errors
-/// There is no such process.
-pub fn ask(token: &str, question: Ask, take: &mut dyn FnMut(&str)) -> std::io::Result<()> {
+/// There is no such process, or the error of `take`.
+pub fn ask(
+    token: &str,
+    question: Ask,
+    take: &mut dyn FnMut(&str) -> std::io::Result<()>,
+) -> std::io::Result<()> {
     let mut stream = UnixStream::connect_addr(&address(token)?)?;
     send(&mut stream, &question)?;
     for line in BufReader::new(stream).lines() {
-        take(&line?);
+        take(&line?)?;
     }
     Ok(())
 }
@@ -205,7 +209,10 @@ mod tests {
     /// Follows a run from a step on until it ends.
     fn followed(token: &str, after: u64) -> Vec<Line> {
         let mut lines = Vec::new();
-        let mut take = |line: &str| lines.push(serde_json::from_str(line).unwrap());
+        let mut take = |line: &str| {
+            lines.push(serde_json::from_str(line).unwrap());
+            Ok(())
+        };
         ask(token, Ask::Follow { after }, &mut take).unwrap();
         lines
     }
@@ -247,7 +254,7 @@ mod tests {
             }
             hub.tick(note("half"));
             std::thread::sleep(Duration::from_millis(100));
-            ask(&token, Ask::Stop, &mut |_| {}).unwrap();
+            ask(&token, Ask::Stop, &mut |_| Ok(())).unwrap();
             while !stop.load(Ordering::Relaxed) {
                 std::thread::sleep(Duration::from_millis(1));
             }
@@ -258,7 +265,7 @@ mod tests {
             lines,
             [Line::Tick { tick: note("half") }, Line::Ended(Outcome { error: None })]
         );
-        assert!(ask("flashlag-test-nobody", Ask::Stop, &mut |_| {}).is_err());
+        assert!(ask("flashlag-test-nobody", Ask::Stop, &mut |_| Ok(())).is_err());
     }
 
     #[test]

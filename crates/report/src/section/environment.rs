@@ -66,6 +66,9 @@ pub(super) fn section(run: &Run) -> Option<Section> {
     };
     facts.add("Storage at", &environment.storage_temperature_millicelsius, degrees);
     facts.add("CPU at", &environment.cpu_temperature_millicelsius, degrees);
+    for (name, text) in flashlag_views::conditions(run) {
+        facts.known.push(Fact { name, text });
+    }
     facts.add("Cost of measuring", &environment.calibration, ruler);
     let body = Body { facts: facts.known, unknown: by_reason(run, facts.unknown) };
     Some(Section {

@@ -31,7 +31,7 @@ pub(super) fn follow(
         let following = on.follow(known)?;
         loop {
             if stop.load(Ordering::Relaxed) && !stopping {
-                // A phone that is gone is told once it is back.
+                // A phone that is gone is asked once it is back.
                 stopping = on.stop().is_ok();
             }
             match following.hear(LOOK) {

@@ -10,7 +10,7 @@ mod phone;
 pub use on_phone::be_on_the_phone;
 pub(crate) use phone::{PhoneRun, prepare, run};
 
-use flashlag_android::{Adb, Connected, PhoneError, RunOnPhone};
+use flashlag_android::{Adb, Connected, PhoneError, RunOnPhone, chosen};
 use flashlag_schema::target::PhoneSpec;
 
 use crate::error::RunError;
@@ -22,7 +22,7 @@ use crate::error::RunError;
 pub fn phones(spec: &PhoneSpec) -> Result<Vec<Connected>, RunError> {
     let refuse = |source: PhoneError| RunError::Phone { target: spec.to_string(), source };
     let connected = Adb::find().and_then(|adb| adb.connected()).map_err(refuse)?;
-    Connected::chosen(&connected, &spec.choice).map_err(refuse)
+    chosen(&connected, &spec.choice).map_err(refuse)
 }
 
 /// Ends the run on each phone of a target and removes everything that was put there. Returns a
@@ -41,7 +41,7 @@ pub fn clean_phones(spec: &PhoneSpec) -> Result<Vec<String>, RunError> {
     Ok(said)
 }
 
-/// How long a run may take to end after it was told to.
+/// How long a run may take to end after it was asked to.
 const ENDING: std::time::Duration = std::time::Duration::from_secs(120);
 
 fn clean(on: &RunOnPhone) -> Result<&'static str, PhoneError> {

@@ -64,7 +64,7 @@ fn start(folder: &Folder) -> Result<Answer, RunError> {
 fn ask_to_stop(folder: &Folder) -> Result<Answer, RunError> {
     let order = end::order(folder).map_err(RunError::on_phone)?;
     // A run that has ended does not have to be stopped.
-    let _ = end::ask(&order.token, Ask::Stop, &mut |_| {});
+    let _ = end::ask(&order.token, Ask::Stop, &mut |_| Ok(()));
     Ok(Answer::Stopping)
 }
 
@@ -74,23 +74,24 @@ fn follow(
     after: u64,
     say: &mut dyn FnMut(&str) -> std::io::Result<()>,
 ) -> std::io::Result<()> {
-    let mut said = Ok(());
+    let mut unread = None;
     if let Ok(order) = end::order(folder) {
         // Without a process nothing is printed.
         let _ = end::ask(&order.token, Ask::Follow { after }, &mut |line| {
-            if said.is_ok() {
-                said = say(line);
-            }
-            if said.is_err() {
-                // No one reads any more: there is nothing else for this process to do.
-                std::process::exit(1);
-            }
+            say(line).map_err(|error| {
+                unread = Some(std::io::Error::from(error.kind()));
+                error
+            })
         });
+    }
+    if let Some(error) = unread {
+        // The cable is gone.
+        return Err(error);
     }
     if let Ok(RunState::Ended(outcome)) = end::state(folder) {
         return say(&serde_json::to_string(&Line::Ended(outcome))?);
     }
-    said
+    Ok(())
 }
 
 /// The request of an order, and the directory to measure.

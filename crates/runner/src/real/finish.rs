@@ -34,6 +34,7 @@ pub(super) fn refresh(directory: &Directory<'_>, run: &mut Run, evidence: &Evide
     });
     let edges: Vec<_> = edges.collect();
     let judged = flashlag_trust::Evidence {
+        conditions: &run.conditions,
         counters: &edges,
         baseline: Some(&directory.baseline),
         ended: Some(&now),
