@@ -172,3 +172,18 @@ fn without_barriers_the_same_power_cuts_take_saves_that_were_acknowledged_for_go
     let (cuts, lost) = cut(&target, ("wal", "full"));
     assert!(of(&cuts, "lost") > 0 && lost, "seed {SEED}: {cuts}");
 }
+
+#[test]
+fn a_power_cut_takes_nothing_from_saves_that_are_f2fs_s_atomic_writes() {
+    if !can_boot("mkfs.f2fs") {
+        return;
+    }
+    // What an atomic write promises: all of it or nothing, and durable when it returns, whatever an fsync
+    // flushes.
+    for options in ["", ",fsync_mode=nobarrier"] {
+        let target = format!("lab:{CACHING_DEVICE}+f2fs,atomic{options},size=1GiB");
+        let (cuts, lost) = cut(&target, ("truncate", "full"));
+        let taken = ["lost", "damaged", "unmountable"].map(|key| of(&cuts, key));
+        assert_eq!((taken, lost), ([0, 0, 0], false), "seed {SEED}: {cuts}");
+    }
+}

@@ -64,6 +64,8 @@ pub struct SaveKind {
     pub statements: u32,
     /// The call by which SQLite makes a file durable.
     pub sync_call: SyncCall,
+    /// Whether its test asks for F2FS's atomic writes.
+    pub atomic: bool,
 }
 
 impl SaveKind {
@@ -76,6 +78,7 @@ impl SaveKind {
             databases: save.databases,
             statements: save.statements,
             sync_call: save.sync_call,
+            atomic: save.atomic == Some(true),
         }
     }
 
@@ -108,8 +111,15 @@ impl SaveKind {
             Some(&"extra") => Synchronous::Extra,
             _ => Synchronous::Full,
         };
-        let (databases, statements, sync_call) = (1, 1, SyncCall::default());
-        Some(SaveKind { statement, journal, synchronous, databases, statements, sync_call })
+        Some(SaveKind {
+            statement,
+            journal,
+            synchronous,
+            databases: 1,
+            statements: 1,
+            sync_call: SyncCall::default(),
+            atomic: words.contains(&"atomic"),
+        })
     }
 
     /// Whether every commit is on storage when it returns.

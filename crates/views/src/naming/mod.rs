@@ -143,6 +143,9 @@ pub fn save_label(kind: &SaveKind) -> String {
     if kind.sync_call != SyncCall::default() {
         label += ", fsync";
     }
+    if kind.atomic {
+        label += ", atomic";
+    }
     label
 }
 
@@ -186,6 +189,7 @@ mod tests {
             databases: 1,
             statements: 1,
             sync_call: SyncCall::Fdatasync,
+            atomic: false,
         };
         assert_eq!(save_label(&kind), "WAL");
         assert_eq!(save_label(&SaveKind { statements: 10, ..kind }), "WAL, 10 statements");
@@ -193,6 +197,8 @@ mod tests {
         let synchronous = Synchronous::Normal;
         let both = SaveKind { statements, sync_call, synchronous, ..kind };
         assert_eq!(save_label(&both), "WAL, NORMAL, 10 statements, fsync");
+        let atomic = SaveKind { atomic: true, journal: JournalMode::Truncate, ..kind };
+        assert_eq!(save_label(&atomic), "Rollback journal (truncate), atomic");
     }
 
     #[test]
