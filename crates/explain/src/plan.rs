@@ -66,6 +66,13 @@ pub struct SaveKind {
     pub sync_call: SyncCall,
     /// Whether its test asks for F2FS's atomic writes.
     pub atomic: bool,
+    /// The first Android that saved so by default, where the test's name has it: `…_android4_2012_…`.
+    pub android: Option<u32>,
+}
+
+/// The version in a test's name that has `androidN` as one of its words.
+fn android_of(name: &str) -> Option<u32> {
+    name.split('_').find_map(|word| word.strip_prefix("android")?.parse().ok())
 }
 
 impl SaveKind {
@@ -79,6 +86,7 @@ impl SaveKind {
             statements: save.statements,
             sync_call: save.sync_call,
             atomic: save.atomic == Some(true),
+            android: android_of(&save.name),
         }
     }
 
@@ -119,6 +127,7 @@ impl SaveKind {
             statements: 1,
             sync_call: SyncCall::default(),
             atomic: words.contains(&"atomic"),
+            android: android_of(name),
         })
     }
 

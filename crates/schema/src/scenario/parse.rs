@@ -217,6 +217,7 @@ impl Scenario {
 
     fn parse_with(text: &str, set: &[(String, String)]) -> Result<Scenario, ScenarioError> {
         let mut head: Head = toml::from_str(text).map_err(|error| text_error(text, &error))?;
+        let mut changed = Vec::new();
         for (key, value) in set {
             let Some(default) = head.settings.get(key) else {
                 let allowed: Vec<_> = head.settings.keys().map(String::as_str).collect();
@@ -230,6 +231,10 @@ impl Scenario {
                 set: format!("--set {key}={value}"),
                 fault,
             })?;
+            // A guest and a phone are given all settings, those of the file among them.
+            if typed != *default {
+                changed.push((key.as_str(), value.as_str()));
+            }
             head.settings.insert(key.clone(), typed);
         }
         let replaced = substitute(text, &head.settings)?;
@@ -242,7 +247,7 @@ impl Scenario {
             tests.push((line_of(io.span()), Test::Io(io.into_inner())));
         }
         let there = |matrix: &Spanned<SaveMatrix>| matrix.get_ref().is_there();
-        refuse_idle_settings(text, set, &file.save.iter().map(there).collect::<Vec<_>>())?;
+        refuse_idle_settings(text, &changed, &file.save.iter().map(there).collect::<Vec<_>>())?;
         for matrix in file.save.into_iter().filter(there) {
             let line = line_of(matrix.span());
             tests.extend(expand(matrix.get_ref()).into_iter().map(|save| (line, Test::Save(save))));

@@ -62,11 +62,11 @@ pub(super) fn typed_as(default: &toml::Value, text: &str) -> Result<toml::Value,
     })
 }
 
-/// Refuses a `--set` that changes nothing since `when` or `unless` leaves out every `[[save]]` that has
+/// Refuses a `--set` of another value than the file's that changes nothing since `when` or `unless` leaves out every `[[save]]` that has
 /// it: `--set android=true --set journal=wal`. `there` says of each `[[save]]` whether it is left in.
 pub(super) fn refuse_idle_settings(
     text: &str,
-    set: &[(String, String)],
+    set: &[(&str, &str)],
     there: &[bool],
 ) -> Result<(), ScenarioError> {
     // The text was read before: it has no fault.
@@ -99,7 +99,7 @@ pub(super) fn refuse_idle_settings(
             }
             return Err(ScenarioError::IdleSetting {
                 set: format!("--set {key}={value}"),
-                key: key.clone(),
+                key: (*key).to_owned(),
                 left_out: left_out.join(" or "),
             });
         }
