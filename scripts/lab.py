@@ -483,10 +483,14 @@ def cuts(flashlag, options):
             switches = ["", ",nobarrier"]
             if filesystem == "f2fs" and profile == DEVICE:
                 switches.append(",fsync_mode=nobarrier")
+            if filesystem == "f2fs":
+                switches += [",atomic", ",atomic,fsync_mode=nobarrier"]
             for switch in switches:
                 # The deletion that commits is made durable where it is asked for.
                 extra = [("delete", "extra")] if not switch and profile == DEVICE else []
-                for journal, synchronous in modes + extra:
+                # An atomic write takes the place of a rollback journal, as Android commits; a log has none.
+                atomic = [("truncate", "full")] if ",atomic" in switch else None
+                for journal, synchronous in atomic or modes + extra:
                     count = options.cuts if profile == DEVICE else max(options.cuts // 5, 20)
                     count = 20 if options.short else count
                     lost = cut(flashlag, f"{profile}+{filesystem}{switch}", journal, synchronous, count)

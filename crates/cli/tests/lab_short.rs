@@ -172,3 +172,20 @@ fn without_barriers_the_same_power_cuts_take_saves_that_were_acknowledged_for_go
     let (cuts, lost) = cut(&target, ("wal", "full"));
     assert!(of(&cuts, "lost") > 0 && lost, "seed {SEED}: {cuts}");
 }
+
+#[test]
+fn of_saves_that_are_f2fs_s_atomic_writes_a_power_cut_takes_the_last_whole_or_none() {
+    if !can_boot("mkfs.f2fs") {
+        return;
+    }
+    // F2FS promises all of an atomic write or nothing of it, and their order. It does not wait for the node
+    // that commits one: the last that was acknowledged may be missing, and no other (docs/lab.md).
+    for options in ["", ",fsync_mode=nobarrier"] {
+        let target = format!("lab:{CACHING_DEVICE}+f2fs,atomic{options},size=1GiB");
+        let (cuts, lost) = cut(&target, ("truncate", "full"));
+        let damage = (of(&cuts, "damaged"), of(&cuts, "unmountable"));
+        assert_eq!(damage, (0, 0), "seed {SEED}: {cuts}");
+        assert!(of(&cuts, "most_lost") <= 1, "seed {SEED}: {cuts}");
+        assert_eq!(lost, of(&cuts, "lost") > 0, "seed {SEED}: {cuts}");
+    }
+}

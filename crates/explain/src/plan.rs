@@ -64,6 +64,15 @@ pub struct SaveKind {
     pub statements: u32,
     /// The call by which SQLite makes a file durable.
     pub sync_call: SyncCall,
+    /// Whether its test asks for F2FS's atomic writes.
+    pub atomic: bool,
+    /// The first Android that saved so by default, where the test's name has it: `…_android4_2012_…`.
+    pub android: Option<u32>,
+}
+
+/// The version in a test's name that has `androidN` as one of its words.
+fn android_of(name: &str) -> Option<u32> {
+    name.split('_').find_map(|word| word.strip_prefix("android")?.parse().ok())
 }
 
 impl SaveKind {
@@ -76,6 +85,8 @@ impl SaveKind {
             databases: save.databases,
             statements: save.statements,
             sync_call: save.sync_call,
+            atomic: save.atomic == Some(true),
+            android: android_of(&save.name),
         }
     }
 
@@ -108,8 +119,16 @@ impl SaveKind {
             Some(&"extra") => Synchronous::Extra,
             _ => Synchronous::Full,
         };
-        let (databases, statements, sync_call) = (1, 1, SyncCall::default());
-        Some(SaveKind { statement, journal, synchronous, databases, statements, sync_call })
+        Some(SaveKind {
+            statement,
+            journal,
+            synchronous,
+            databases: 1,
+            statements: 1,
+            sync_call: SyncCall::default(),
+            atomic: words.contains(&"atomic"),
+            android: android_of(name),
+        })
     }
 
     /// Whether every commit is on storage when it returns.

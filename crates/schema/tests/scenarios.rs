@@ -226,3 +226,61 @@ fn think_times_and_statements_that_mean_nothing_are_refused_with_the_reason() {
     let error = Scenario::parse(fill, &[]).unwrap_err().to_string();
     assert!(error.contains("have no think"), "{error}");
 }
+
+#[test]
+fn saves_are_left_out_by_when_and_unless() {
+    let text = "name = \"x\"\n[settings]\nphone = false\njournal = \"wal\"\n\
+                [[save]]\nname = \"own\"\nunless = \"$phone\"\njournal = \"$journal\"\nsaves = 1\n\
+                [[save]]\nname = \"as_a_phone\"\nwhen = \"$phone\"\njournal = \"persist\"\nsaves = 1\n\
+                [[step]]\nmeasure = [\"*\"]\n";
+    let with = |set: &[(&str, &str)]| {
+        let set: Vec<_> =
+            set.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+        let scenario = Scenario::parse(text, &set).map_err(|error| error.to_string())?;
+        Ok::<_, String>(scenario.tests.into_keys().collect::<Vec<_>>())
+    };
+    assert_eq!(with(&[]).unwrap(), ["own"]);
+    assert_eq!(with(&[("phone", "true")]).unwrap(), ["as_a_phone"]);
+    assert_eq!(with(&[("journal", "off"), ("phone", "false")]).unwrap(), ["own"]);
+    let error = with(&[("journal", "off"), ("phone", "true")]).unwrap_err();
+    assert_eq!(
+        error,
+        "--set journal=off: no test that is left uses `journal`: each that does is left out by \
+         `unless = \"$phone\"`"
+    );
+    // All settings in force may be given again, as a guest is given them.
+    assert_eq!(with(&[("journal", "wal"), ("phone", "true")]).unwrap(), ["as_a_phone"]);
+    assert!(with(&[("phone", "yes")]).unwrap_err().contains("true or false"));
+}
+
+#[test]
+fn atomic_writes_and_limits_of_journals_that_mean_nothing_are_refused_with_the_reason() {
+    let rolled_back = |lines: &str| {
+        let text = format!(
+            "name = \"x\"\n[[save]]\nname = \"t\"\njournal = \"persist\"\nsaves = 10\n{lines}\n\
+             [[step]]\nmeasure = [\"*\"]\n"
+        );
+        Scenario::parse(&text, &[]).map_err(|error| error.to_string())
+    };
+    for (refused, said) in [
+        (saving("atomic = true"), "replaces a rollback journal"),
+        (saving("wal_autocheckpoint = 0"), "1 to 1000"),
+        (saving("wal_autocheckpoint = 1001"), "1 to 1000"),
+        (saving("journal_size_limit = \"2TiB\""), "1 TiB at most"),
+        (rolled_back("wal_autocheckpoint = 100"), "belongs to journal"),
+    ] {
+        let error = refused.unwrap_err();
+        assert!(error.contains(said), "{error}");
+    }
+    let plain = rolled_back("").unwrap();
+    let json = serde_json::to_string(&plain.tests["t"]).unwrap();
+    for (key, lines) in
+        [("atomic", "atomic = true"), ("journal_size_limit", "journal_size_limit = \"512KiB\"")]
+    {
+        assert!(!json.contains(key), "{json}");
+        assert_ne!(plain.hash(), rolled_back(lines).unwrap().hash(), "{lines}");
+    }
+    let (log, checkpointed) = (saving("").unwrap(), saving("wal_autocheckpoint = 100").unwrap());
+    assert_ne!(log.hash(), checkpointed.hash());
+    assert_eq!(saving("atomic = false").unwrap().tests.len(), 1);
+}

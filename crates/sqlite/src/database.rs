@@ -129,6 +129,15 @@ impl Database {
             .connection
             .pragma_query_value(None, "synchronous", |row| row.get(0))
             .map_err(failed)?;
+        let failed = |error| self.failure("set the limits of the journal of", &error);
+        if let Some(pages) = save.wal_autocheckpoint {
+            self.connection.pragma_update(None, "wal_autocheckpoint", pages).map_err(failed)?;
+        }
+        if let Some(limit) = save.journal_size_limit {
+            // At most a tebibyte: it fits.
+            let limit = limit.0.0 as i64;
+            self.connection.pragma_update(None, "journal_size_limit", limit).map_err(failed)?;
+        }
         Ok(downgrades(save, &journal, effective))
     }
 }
@@ -201,6 +210,9 @@ mod tests {
             journal: JournalMode::Wal,
             synchronous: Synchronous::Full,
             sync_call: SyncCall::default(),
+            atomic: None,
+            wal_autocheckpoint: None,
+            journal_size_limit: None,
             statements: 1,
             row: Text(Bytes(100)),
             rows: 0,

@@ -10,7 +10,7 @@ use rustix::fs::{AtFlags, Mode, OFlags, open, statat, unlinkat};
 use rustix::io::Errno;
 
 use crate::error::SqliteError;
-use crate::redirect::Redirection;
+use crate::redirect::{Redirection, commit_atomically, refused_atomic_writes};
 use crate::storage::Storage;
 use crate::sync_vfs;
 use crate::thread_io::ThreadIo;
@@ -55,6 +55,13 @@ impl Directory {
     fn holding(path: PathBuf, opened: Arc<OwnedFd>) -> Directory {
         let held = Redirection::new(&path, Arc::clone(&opened));
         Directory { path, opened, counter: ThreadIo::open(), vfs: None, _held: held }
+    }
+
+    /// The same directory, in which this thread's saves commit by F2FS's atomic writes, or not; with `None`
+    /// as the process does.
+    pub(crate) fn committing(self, atomic: Option<bool>) -> Directory {
+        commit_atomically(atomic);
+        self
     }
 
     /// The same directory whose files SQLite makes durable by this call.
@@ -103,6 +110,10 @@ impl Storage for Directory {
     }
 
     fn compute(&self) {}
+
+    fn refused_atomic_writes(&self) -> u64 {
+        refused_atomic_writes()
+    }
 
     fn failure(
         &self,

@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use flashlag_device::{
     Budget, Clock, SchedulerTimes, WaitMeter, WaitReading, WaitSampler, WaitWindow,
 };
-use flashlag_schema::Reading;
 use flashlag_schema::scenario::Save;
+use flashlag_schema::{Downgrade, Reading};
 use flashlag_stats::{Histogram, OpTimes, Recorder, RecorderConfig, WaitSplit};
 use flashlag_units::{Bytes, Nanos};
 use flashlag_workload::Arrivals;
@@ -81,12 +81,22 @@ struct Phase<'a, M> {
     budget: Option<Budget>,
 }
 
+/// What SQLite did instead of atomic writes that the filesystem refused.
+fn refused(save: &Save, count: u64) -> Option<Downgrade> {
+    (count > 0).then(|| Downgrade {
+        requested: format!("atomic writes in {}", save.name),
+        effective: format!("{count} refused: those commits used the rollback journal"),
+        reason: "the filesystem refused them, as F2FS does where memory or space is short"
+            .to_owned(),
+    })
+}
+
 pub(crate) fn run<M: WaitMeter>(
     prepared: PreparedSaves<'_>,
     watch: SaveWatch<'_, M>,
 ) -> Result<SavesOutcome, SqliteError> {
-    let PreparedSaves { job, storage, databases, rows, content, sizes, written, downgrades, notes } =
-        prepared;
+    let PreparedSaves { job, storage, databases, rows, content, sizes, written, .. } = prepared;
+    let (downgrades, notes) = (prepared.downgrades, prepared.notes);
     let SaveWatch { stop, live, meter, mut on_interval, budget, on_end } = watch;
     let save = job.save;
     let clock = PhaseClock::new(Rc::clone(&storage));
@@ -136,7 +146,7 @@ pub(crate) fn run<M: WaitMeter>(
         call();
     }
     let mut saved = phase.finish(ended, end);
-    let before = storage.written();
+    let (before, refused_writes) = (storage.written(), storage.refused_atomic_writes());
     drop(databases);
     saved.closed_bytes = bytes_of(&written_since(storage.as_ref(), &before));
     if let Some(budget) = budget.filter(|_| keeps_back) {
@@ -144,6 +154,7 @@ pub(crate) fn run<M: WaitMeter>(
     }
     saved.prepared_bytes = written;
     saved.downgrades = downgrades;
+    saved.downgrades.extend(refused(save, refused_writes));
     saved.notes.extend(notes);
     Ok(saved)
 }

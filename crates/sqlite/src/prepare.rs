@@ -8,11 +8,13 @@ use flashlag_schema::{Downgrade, Reading};
 use flashlag_units::{Bytes, Nanos};
 use rustix::io::Errno;
 
+use crate::batch::is_atomic;
 use crate::content::Content;
 use crate::database::{CHUNK, Database, file_name, remove_files};
 use crate::directory::Directory;
 use crate::error::SqliteError;
 use crate::growth::Sizes;
+use crate::has_atomic_writes;
 use crate::job::SaveJob;
 use crate::rows::Rows;
 use crate::simulated::Simulated;
@@ -35,6 +37,7 @@ pub struct PreparedSaves<'a> {
     pub(crate) written: Reading<Bytes>,
     pub(crate) downgrades: Vec<Downgrade>,
     pub(crate) notes: Vec<String>,
+    lacks: Option<&'static str>,
 }
 
 impl<'a> PreparedSaves<'a> {
@@ -46,6 +49,7 @@ impl<'a> PreparedSaves<'a> {
     /// If the directory can't be used or SQLite fails.
     pub fn prepare(job: &SaveJob<'a>, stop: &AtomicBool) -> Result<Self, SqliteError> {
         let storage = Directory::open(job.directory)?.syncing(job.save.sync_call)?;
+        let storage = storage.committing(job.save.atomic);
         PreparedSaves::prepare_in(Rc::new(storage), job, stop)
     }
 
@@ -60,7 +64,7 @@ impl<'a> PreparedSaves<'a> {
         stop: &AtomicBool,
     ) -> Result<Self, SqliteError> {
         let storage = Directory::opened(job.directory, opened)?;
-        let storage = storage.syncing(job.save.sync_call)?;
+        let storage = storage.syncing(job.save.sync_call)?.committing(job.save.atomic);
         PreparedSaves::prepare_in(Rc::new(storage), job, stop)
     }
 
@@ -94,7 +98,8 @@ impl<'a> PreparedSaves<'a> {
         let mut rows = Rows::new(save.statement, full, job.seed ^ ROWS_STREAM);
         let mut content = Content::new(save.row.0, job.seed);
         let most = (CHUNK.0 / content.row_bytes().0.max(16)).max(1);
-        while !stop.load(Ordering::Relaxed) {
+        let lacks = lacks_atomic_writes(save, &databases);
+        while lacks.is_none() && !stop.load(Ordering::Relaxed) {
             let added = rows.add(most);
             if added.is_empty() {
                 break;
@@ -124,7 +129,13 @@ impl<'a> PreparedSaves<'a> {
             written,
             downgrades,
             notes,
+            lacks,
         })
+    }
+
+    /// Why these saves can't be made as their test wants them, where they can't: no rows were made.
+    pub fn lacks(&self) -> Option<&'static str> {
+        self.lacks
     }
 
     /// Bytes written to prepare.
@@ -157,6 +168,19 @@ pub fn remove_databases_on(files: Box<dyn Files>, job: &SaveJob<'_>) -> Result<(
 fn remove_in(storage: &dyn Storage, save: &Save) -> Result<(), SqliteError> {
     let mut indices = 0..save.databases.max(1);
     indices.try_for_each(|index| remove_files(storage, &file_name(index)))
+}
+
+/// Why the databases can't commit by atomic writes, where the test wants that and they can't.
+fn lacks_atomic_writes(save: &Save, databases: &[Database]) -> Option<&'static str> {
+    if save.atomic != Some(true) || databases.iter().all(|one| is_atomic(&one.connection)) {
+        return None;
+    }
+    Some(if has_atomic_writes() {
+        "no batch atomic writes here: only F2FS has them, by the feature atomic_write"
+    } else {
+        "this build's SQLite has no atomic writes: build flashlag in its own folder, whose \
+         .cargo/config.toml asks for them"
+    })
 }
 
 fn first_rows(save: &Save, notes: &mut Vec<String>) -> u64 {

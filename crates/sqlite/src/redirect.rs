@@ -30,6 +30,26 @@ static ATOMIC_WRITES: AtomicBool = AtomicBool::new(false);
 /// Whether files keep the owner that they were made with.
 static KEEP_OWNERS: AtomicBool = AtomicBool::new(false);
 
+thread_local! {
+    /// The same for the saves of this thread, where their test says it.
+    static ATOMIC_HERE: Cell<Option<bool>> = const { Cell::new(None) };
+    /// Atomic writes that the filesystem refused to begin or to commit, since this was last set.
+    static REFUSED: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Lets the databases that this thread opens from here on commit by atomic writes, or not; with `None` as
+/// [`be_an_app`] says.
+pub(crate) fn commit_atomically(atomic: Option<bool>) {
+    ATOMIC_HERE.set(atomic);
+    REFUSED.set(0);
+}
+
+/// Atomic writes of this thread that the filesystem refused since [`commit_atomically`]: SQLite makes such
+/// a commit with its journal.
+pub(crate) fn refused_atomic_writes() -> u64 {
+    REFUSED.get()
+}
+
 /// Lets SQLite behave on real directories as in an app's process: no file's owner is changed, as root
 /// would, and with `atomic_writes` it commits by those of F2FS, as Android's build does. For the whole
 /// process.
@@ -191,16 +211,25 @@ unsafe extern "C" fn fchown(file: c_int, owner: libc::uid_t, group: libc::gid_t)
     unsafe { libc::fchown(file, owner, group) }
 }
 
+/// `F2FS_IOC_START_ATOMIC_WRITE` and `F2FS_IOC_COMMIT_ATOMIC_WRITE`: `_IO(0xf5, 1)` and `_IO(0xf5, 2)`, on
+/// every machine that Android or flashlag runs on.
+const START_ATOMIC_WRITE: c_ulong = 0xf501;
+const COMMIT_ATOMIC_WRITE: c_ulong = 0xf502;
+
 /// `ioctl` for SQLite, which has no other calls of it than those of F2FS's atomic writes.
 ///
 /// # Safety
 /// `argument` is what the request takes, as SQLite's VFS hands it over.
 unsafe extern "C" fn ioctl(file: c_int, request: c_ulong, argument: *mut c_void) -> c_int {
-    if !ATOMIC_WRITES.load(Ordering::Relaxed) {
+    if !ATOMIC_HERE.get().unwrap_or_else(|| ATOMIC_WRITES.load(Ordering::Relaxed)) {
         return -1;
     }
     // SAFETY: the caller's promise, passed on.
-    unsafe { libc::ioctl(file, request as _, argument) }
+    let answer = unsafe { libc::ioctl(file, request as _, argument) };
+    if answer != 0 && (request == START_ATOMIC_WRITE || request == COMMIT_ATOMIC_WRITE) {
+        REFUSED.set(REFUSED.get() + 1);
+    }
+    answer
 }
 
 /// A system call in SQLite's table: called with the arguments of the call that it replaces.

@@ -39,6 +39,11 @@ pub(crate) trait Storage: fmt::Debug {
     /// itself.
     fn compute(&self);
 
+    /// Atomic writes that the filesystem refused, so that SQLite used its journal for them.
+    fn refused_atomic_writes(&self) -> u64 {
+        0
+    }
+
     /// The error for a failure of SQLite; to be called right after it.
     fn failure(&self, operation: &'static str, path: &Path, error: &rusqlite::Error)
     -> SqliteError;

@@ -184,6 +184,11 @@ impl<D: Device<Clock = VirtualClock>> Stack<D> {
         self.0.borrow().spec.atomic
     }
 
+    /// Whether the filesystem has atomic writes, asked for or not.
+    pub fn can_be_atomic(&self) -> bool {
+        self.0.borrow().spec.kind == crate::spec::FilesystemKind::F2fs
+    }
+
     /// Writes ranges of a file, offset and content of each, as one atomic write that is durable
     /// when it ends.
     ///

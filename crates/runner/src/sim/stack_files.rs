@@ -37,6 +37,10 @@ impl Files for StackFiles {
         self.0.is_atomic()
     }
 
+    fn can_be_atomic(&self) -> bool {
+        self.0.can_be_atomic() && flashlag_sqlite::has_atomic_writes()
+    }
+
     fn write_atomically(&self, file: u64, writes: &[(u64, &[u8])]) -> Result<(), DeviceError> {
         self.0.write_atomically(id(file), writes)
     }

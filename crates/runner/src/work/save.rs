@@ -86,7 +86,11 @@ impl<W: World> Work<W> {
         self.allow(most, "making the databases")?;
         let prepared = self.world.prepare_saves(job, &self.controls.stop)?;
         self.settle(most, prepared.written().value().copied().unwrap_or(most));
-        Ok(prepared)
+        let Some(reason) = prepared.lacks() else { return Ok(prepared) };
+        drop(prepared);
+        self.world.check_databases()?;
+        self.world.remove_saves(job)?;
+        Err(Hindrance::Skip(format!("{}: {reason}", job.save.name)))
     }
 
     fn save_outcome(

@@ -24,6 +24,16 @@ pub enum ScenarioError {
         /// The scenario's settings.
         allowed: String,
     },
+    /// `--set` of a setting that only tests use which other settings leave out.
+    #[error("{set}: no test that is left uses `{key}`: each that does is left out by {left_out}")]
+    IdleSetting {
+        /// As given: `--set journal=wal`.
+        set: String,
+        /// The setting.
+        key: String,
+        /// The keys that leave tests out, as the file has them: `unless = "$android"`.
+        left_out: String,
+    },
     /// A value of `--set` that the scenario can't take: the file itself has no fault.
     #[error("{set}: {fault}")]
     Setting {

@@ -154,6 +154,14 @@ pub enum Combination {
     /// A mixed test with a background.
     #[error("a mixed test has no background: its halves run beside each other")]
     MixedBackground,
+    /// Atomic writes of a journal that SQLite does not replace by them.
+    #[error(
+        "atomic = true replaces a rollback journal: journal must be delete, truncate or persist"
+    )]
+    AtomicJournal,
+    /// A checkpoint of a mode that has no log.
+    #[error("wal_autocheckpoint belongs to journal = \"wal\"")]
+    CheckpointWithoutLog,
     /// Saves without an end.
     #[error("needs saves or time, else it would never end")]
     EndlessSaves,

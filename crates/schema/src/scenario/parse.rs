@@ -6,10 +6,10 @@ use toml::Spanned;
 
 use super::error::ScenarioError;
 use super::fault::{Combination, ScenarioFault};
-use super::settings::{substitute, typed_as};
+use super::settings::{refuse_idle_settings, substitute, typed_as};
 use super::types::{
     Arrivals, Io, JournalMode, Save, Scenario, Statement, Step, SyncCall, Synchronous, Test,
-    hundred_bytes, one,
+    hundred_bytes, one, yes,
 };
 use super::validate::validate;
 use crate::hint::with_hint;
@@ -85,6 +85,12 @@ struct SaveMatrix {
     /// Its name in the run file. `{statement}`, `{journal}`, `{synchronous}` and `{sync_call}` in it
     /// are replaced.
     name: String,
+    /// Whether the tests are there at all: `when = "$android"`, with a setting that is true or false.
+    #[serde(default = "yes")]
+    when: bool,
+    /// The reverse of `when`: the tests are left out where this is true.
+    #[serde(default)]
+    unless: bool,
     /// What each save does.
     #[serde(default = "insert")]
     statement: OneOrMany<Statement>,
@@ -97,6 +103,20 @@ struct SaveMatrix {
     /// with fdatasync; fsync commits the file's times as well.
     #[serde(default = "fdatasync")]
     sync_call: OneOrMany<SyncCall>,
+    /// Whether SQLite commits by F2FS's batch atomic writes, without a rollback journal. `true`: where the
+    /// target has none, the test is skipped with the reason. `false`: never. Not given: as the target's
+    /// option `atomic` says. Not with `journal = "wal"`, "memory" or "off".
+    #[serde(default)]
+    atomic: Option<bool>,
+    /// With `journal = "wal"`: pages in the log at which a save does a checkpoint, 1 to 1000. SQLite's
+    /// own default is 1000, Android's 100.
+    #[serde(default)]
+    #[cfg_attr(feature = "json-schema", schemars(range(min = 1, max = 1000)))]
+    wal_autocheckpoint: Option<u32>,
+    /// The size that a journal or a log which remains is cut to, where it grew larger
+    /// (`PRAGMA journal_size_limit`). Not given: none, as SQLite has it; Android's is 512 KiB.
+    #[serde(default)]
+    journal_size_limit: Option<Text<Bytes>>,
     /// Statements in one transaction, each of a row of its own: a save is that transaction.
     #[serde(default = "one")]
     #[cfg_attr(feature = "json-schema", schemars(range(min = 1, max = 10_000)))]
@@ -197,6 +217,7 @@ impl Scenario {
 
     fn parse_with(text: &str, set: &[(String, String)]) -> Result<Scenario, ScenarioError> {
         let mut head: Head = toml::from_str(text).map_err(|error| text_error(text, &error))?;
+        let mut changed = Vec::new();
         for (key, value) in set {
             let Some(default) = head.settings.get(key) else {
                 let allowed: Vec<_> = head.settings.keys().map(String::as_str).collect();
@@ -210,6 +231,10 @@ impl Scenario {
                 set: format!("--set {key}={value}"),
                 fault,
             })?;
+            // A guest and a phone are given all settings, those of the file among them.
+            if typed != *default {
+                changed.push((key.as_str(), value.as_str()));
+            }
             head.settings.insert(key.clone(), typed);
         }
         let replaced = substitute(text, &head.settings)?;
@@ -221,7 +246,9 @@ impl Scenario {
         for io in file.io {
             tests.push((line_of(io.span()), Test::Io(io.into_inner())));
         }
-        for matrix in file.save {
+        let there = |matrix: &Spanned<SaveMatrix>| matrix.get_ref().is_there();
+        refuse_idle_settings(text, &changed, &file.save.iter().map(there).collect::<Vec<_>>())?;
+        for matrix in file.save.into_iter().filter(there) {
             let line = line_of(matrix.span());
             tests.extend(expand(matrix.get_ref()).into_iter().map(|save| (line, Test::Save(save))));
         }
@@ -285,6 +312,11 @@ fn expand(matrix: &SaveMatrix) -> Vec<Save> {
 }
 
 impl SaveMatrix {
+    /// Whether its tests are there.
+    fn is_there(&self) -> bool {
+        self.when && !self.unless
+    }
+
     /// One test of the matrix.
     fn save(
         &self,
@@ -305,6 +337,9 @@ impl SaveMatrix {
             journal,
             synchronous,
             sync_call,
+            atomic: self.atomic,
+            wal_autocheckpoint: self.wal_autocheckpoint,
+            journal_size_limit: self.journal_size_limit,
             statements: self.statements,
             row: self.row,
             rows: self.rows,

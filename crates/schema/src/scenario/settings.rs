@@ -61,3 +61,61 @@ pub(super) fn typed_as(default: &toml::Value, text: &str) -> Result<toml::Value,
         _ => toml::Value::String(text.to_owned()),
     })
 }
+
+/// Refuses a `--set` of another value than the file's that changes nothing since `when` or `unless` leaves out every `[[save]]` that has
+/// it: `--set android=true --set journal=wal`. `there` says of each `[[save]]` whether it is left in.
+pub(super) fn refuse_idle_settings(
+    text: &str,
+    set: &[(&str, &str)],
+    there: &[bool],
+) -> Result<(), ScenarioError> {
+    // The text was read before: it has no fault.
+    let Ok(mut file) = toml::from_str::<toml::Table>(text) else { return Ok(()) };
+    let Some(toml::Value::Array(saves)) = file.remove("save") else { return Ok(()) };
+    let rest = toml::Value::Table(file);
+    for (key, value) in set {
+        let reference = format!("${key}");
+        let users: Vec<(&toml::Value, bool)> = saves
+            .iter()
+            .zip(there.iter().copied())
+            .filter(|(save, _)| refers(save, &reference))
+            .collect();
+        // Keys that decide whether a test is there are used by it either way.
+        let decides = |save: &toml::Value| {
+            CONDITIONS
+                .iter()
+                .any(|key| save.get(key).is_some_and(|value| refers(value, &reference)))
+        };
+        let in_use = refers(&rest, &reference)
+            || users.is_empty()
+            || users.iter().any(|(save, there)| *there || decides(save));
+        if !in_use {
+            let mut left_out: Vec<String> = Vec::new();
+            for (save, _) in users {
+                for key in CONDITIONS {
+                    let condition = save.get(key).map(|value| format!("`{key} = {value}`"));
+                    left_out.extend(condition.filter(|condition| !left_out.contains(condition)));
+                }
+            }
+            return Err(ScenarioError::IdleSetting {
+                set: format!("--set {key}={value}"),
+                key: (*key).to_owned(),
+                left_out: left_out.join(" or "),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The keys that leave tests out.
+const CONDITIONS: [&str; 2] = ["when", "unless"];
+
+/// Whether a text in the value is this reference.
+fn refers(value: &toml::Value, reference: &str) -> bool {
+    match value {
+        toml::Value::String(text) => text == reference,
+        toml::Value::Array(items) => items.iter().any(|item| refers(item, reference)),
+        toml::Value::Table(table) => table.values().any(|value| refers(value, reference)),
+        _ => false,
+    }
+}

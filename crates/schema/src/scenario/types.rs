@@ -175,6 +175,15 @@ pub struct Save {
     /// The system call by which SQLite makes a file durable.
     #[serde(default, skip_serializing_if = "SyncCall::is_default")]
     pub sync_call: SyncCall,
+    /// Whether SQLite commits by F2FS's batch atomic writes; as the target says where it is not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub atomic: Option<bool>,
+    /// Pages in a write-ahead log at which a save does a checkpoint; SQLite's 1000 where it is not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wal_autocheckpoint: Option<u32>,
+    /// The size that a journal or a log which remains is cut to; none where it is not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub journal_size_limit: Option<Text<Bytes>>,
     /// Statements in one transaction, each of a row of its own.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub statements: u32,
@@ -422,7 +431,7 @@ fn is_one(count: &u32) -> bool {
     *count == 1
 }
 
-fn yes() -> bool {
+pub(super) fn yes() -> bool {
     true
 }
 

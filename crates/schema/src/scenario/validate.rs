@@ -4,7 +4,7 @@ use flashlag_units::{Bytes, Nanos};
 
 use super::error::ScenarioError;
 use super::fault::{Combination, ScenarioFault};
-use super::types::{Arrivals, Io, IoOperation, Save, Statement, Step, Test, Until};
+use super::types::{Arrivals, Io, IoOperation, JournalMode, Save, Statement, Step, Test, Until};
 use crate::words::{Durability, EngineKind};
 
 /// Checks that the parts fit together, and drops steps that do nothing (`repeat = 0`, `idle = 0`).
@@ -134,6 +134,8 @@ const LONGEST: Nanos = Nanos::from_secs(10 * 366 * 86_400);
 const MOST_OPS: u64 = 1_000_000_000_000;
 /// Rows to change where a scenario gives none.
 pub const FIRST_ROWS: u64 = 1000;
+/// Larger no journal grows.
+const MOST_JOURNAL: Bytes = Bytes(1 << 40);
 /// More rows no database begins with.
 const MOST_ROWS: u64 = 100_000_000;
 
@@ -188,8 +190,31 @@ fn check_save(save: &Save) -> Result<(), ScenarioFault> {
         return Err(Combination::EndlessSaves.into());
     }
     check_statements(save)?;
+    check_journal(save)?;
     check_think(save.think.map(|think| think.0), &save.arrivals)?;
     check_arrivals(&save.arrivals)
+}
+
+fn check_journal(save: &Save) -> Result<(), ScenarioFault> {
+    let is_rolled_back =
+        matches!(save.journal, JournalMode::Delete | JournalMode::Truncate | JournalMode::Persist);
+    if save.atomic == Some(true) && !is_rolled_back {
+        return Err(Combination::AtomicJournal.into());
+    }
+    match save.wal_autocheckpoint {
+        None => {}
+        Some(_) if save.journal != JournalMode::Wal => {
+            return Err(Combination::CheckpointWithoutLog.into());
+        }
+        Some(1..=1000) => {}
+        Some(pages) => return Err(range("wal_autocheckpoint", pages, "1 to 1000")),
+    }
+    match save.journal_size_limit {
+        Some(limit) if limit.0 > MOST_JOURNAL => {
+            Err(range("journal_size_limit", limit.0, "1 TiB at most"))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn check_statements(save: &Save) -> Result<(), ScenarioFault> {

@@ -31,6 +31,7 @@ impl Simulated {
     ) -> Result<Simulated, SqliteError> {
         register().map_err(|reason| SqliteError::wrong("open", Path::new(NAME), reason))?;
         let mounted = MountGuard::new(files, job.seed).syncing(job.save.sync_call);
+        let mounted = mounted.committing(job.save.atomic);
         Ok(Simulated { mounted, cpu })
     }
 

@@ -26,6 +26,11 @@ pub trait Files: fmt::Debug {
         false
     }
 
+    /// Whether it could, where a test asks for it: [`Files::is_atomic`] says what happens otherwise.
+    fn can_be_atomic(&self) -> bool {
+        self.is_atomic()
+    }
+
     /// Makes several writes, offset and bytes of each, as one that is durable when it ends. Called
     /// only if [`Files::is_atomic`].
     fn write_atomically(&self, file: u64, writes: &[(u64, &[u8])]) -> Result<(), DeviceError> {

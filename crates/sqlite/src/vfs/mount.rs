@@ -35,6 +35,8 @@ pub(super) struct Mount {
     pub(super) writes: Cell<Writes>,
     /// The call by which files are made durable.
     pub(super) sync: Cell<SyncCall>,
+    /// Whether databases commit by atomic writes; `None` is as the files say.
+    atomic: Cell<Option<bool>>,
     databases: RefCell<BTreeMap<String, DatabaseState>>,
     failure: RefCell<Option<DeviceError>>,
 }
@@ -54,6 +56,14 @@ impl Mount {
         match databases.get_mut(name) {
             Some(found) => work(found),
             None => work(databases.entry(name.to_owned()).or_default()),
+        }
+    }
+
+    /// Whether a database that is opened now commits by atomic writes.
+    pub(super) fn is_atomic(&self) -> bool {
+        match self.atomic.get() {
+            None => self.files.is_atomic(),
+            Some(asked) => asked && self.files.can_be_atomic(),
         }
     }
 
@@ -123,6 +133,7 @@ impl MountGuard {
             random: RefCell::new(Pcg64Mcg::seed_from_u64(seed)),
             writes: Cell::default(),
             sync: Cell::default(),
+            atomic: Cell::default(),
             databases: RefCell::default(),
             failure: RefCell::default(),
         });
@@ -134,6 +145,12 @@ impl MountGuard {
     /// The same mount whose files are made durable by this call.
     pub(crate) fn syncing(self, call: SyncCall) -> MountGuard {
         self.mount.sync.set(call);
+        self
+    }
+
+    /// The same mount in which databases commit by atomic writes, or not; with `None` as the files say.
+    pub(crate) fn committing(self, atomic: Option<bool>) -> MountGuard {
+        self.mount.atomic.set(atomic);
         self
     }
 

@@ -50,7 +50,7 @@ impl VfsStore for Store {
                 is_database,
                 held: LockLevel::None,
                 name_is_new,
-                is_atomic: is_database && found.files.is_atomic(),
+                is_atomic: is_database && found.is_atomic(),
                 begun: None,
             };
             Ok(OpenedFile { file, access: options.access() })

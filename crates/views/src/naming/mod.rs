@@ -129,7 +129,8 @@ pub fn subject_name(run: &Run, phase: &Phase) -> String {
 }
 
 /// A kind of save as a row's name: `Rollback journal`, `WAL`, `WAL, NORMAL`, `Rollback journal
-/// (truncate)`; with several statements or another call than usual `WAL, 10 statements, fsync`.
+/// (truncate)`; with several statements or another call than usual `WAL, 10 statements, fsync`; as an
+/// Android saved by default `Rollback journal (persist), Android 4`.
 pub fn save_label(kind: &SaveKind) -> String {
     let mut label = journal_name(kind.journal).to_owned();
     match kind.synchronous {
@@ -142,6 +143,12 @@ pub fn save_label(kind: &SaveKind) -> String {
     }
     if kind.sync_call != SyncCall::default() {
         label += ", fsync";
+    }
+    if kind.atomic {
+        label += ", atomic";
+    }
+    if let Some(version) = kind.android {
+        label += &format!(", Android {version}");
     }
     label
 }
@@ -186,6 +193,8 @@ mod tests {
             databases: 1,
             statements: 1,
             sync_call: SyncCall::Fdatasync,
+            atomic: false,
+            android: None,
         };
         assert_eq!(save_label(&kind), "WAL");
         assert_eq!(save_label(&SaveKind { statements: 10, ..kind }), "WAL, 10 statements");
@@ -193,6 +202,10 @@ mod tests {
         let synchronous = Synchronous::Normal;
         let both = SaveKind { statements, sync_call, synchronous, ..kind };
         assert_eq!(save_label(&both), "WAL, NORMAL, 10 statements, fsync");
+        let atomic = SaveKind { atomic: true, journal: JournalMode::Truncate, ..kind };
+        assert_eq!(save_label(&atomic), "Rollback journal (truncate), atomic");
+        let persist = SaveKind { android: Some(4), journal: JournalMode::Persist, ..kind };
+        assert_eq!(save_label(&persist), "Rollback journal (persist), Android 4");
     }
 
     #[test]
