@@ -78,10 +78,7 @@ fn follow(
     if let Ok(order) = end::order(folder) {
         // Without a process nothing is printed.
         let _ = end::ask(&order.token, Ask::Follow { after }, &mut |line| {
-            say(line).map_err(|error| {
-                unread = Some(std::io::Error::from(error.kind()));
-                error
-            })
+            say(line).inspect_err(|error| unread = Some(std::io::Error::from(error.kind())))
         });
     }
     if let Some(error) = unread {
