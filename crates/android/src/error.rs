@@ -116,6 +116,17 @@ pub enum PhoneError {
         /// The phone as a target.
         target: String,
     },
+    /// Measurements on the phone that a new run would remove.
+    #[error(
+        "the phone has a run (scenario {scenario}) that was not taken: its command with --resume takes or \
+         continues it, `flashlag clean {target}` removes it"
+    )]
+    Kept {
+        /// The scenario of the run on the phone.
+        scenario: String,
+        /// The phone as a target.
+        target: String,
+    },
     /// A run to resume that is not the one on the phone.
     #[error(
         "cannot resume: the phone has another run (scenario {found}, seed {seed}): give the same scenario, \

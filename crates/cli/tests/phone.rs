@@ -63,6 +63,7 @@ struct Bench {
     adb: AdbServer,
     serial: String,
     home: TempDir,
+    programs: PathBuf,
 }
 
 fn pixel() -> Builder {
@@ -80,7 +81,8 @@ impl Bench {
         let serial = adb.connect(&phone).unwrap();
         let home = TempDir::new().unwrap();
         std::fs::write(home.path().join("short.toml"), SHORT).unwrap();
-        Some(Bench { phone, adb, serial, home })
+        let programs = programs().to_owned();
+        Some(Bench { phone, adb, serial, home, programs })
     }
 
     fn output(&self) -> PathBuf {
@@ -90,7 +92,7 @@ impl Bench {
     fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_flashlag"));
         command.args(words).current_dir(self.home.path()).envs(self.adb.variables());
-        command.env("FLASHLAG_PHONE_PROGRAMS", programs()).stdin(Stdio::null());
+        command.env("FLASHLAG_PHONE_PROGRAMS", &self.programs).stdin(Stdio::null());
         command
     }
 
@@ -187,6 +189,36 @@ fn a_run_on_a_phone_ends_in_a_verified_file_and_a_clean_phone() {
     assert!(read.battery_percent.value().is_some() && read.battery_millicelsius.value().is_some());
     let asked = bench.phone.log().join("\n");
     assert!(asked.contains("settings put global stay_on_while_plugged_in 15"), "{asked}");
+}
+
+/// The programs for ARM, which the script that runs all tests has built.
+fn arm_programs() -> Option<PathBuf> {
+    // The test is in TARGET/PROFILE/deps.
+    let test = std::env::current_exe().unwrap();
+    let folder = test.ancestors().nth(3).unwrap().join("arm-programs");
+    folder.join("flashlag-aarch64").is_file().then_some(folder)
+}
+
+#[test]
+fn a_phone_of_arm_is_measured_by_the_program_for_arm() {
+    if flashlag_need::slow("a run on an emulated processor") {
+        return;
+    }
+    let Some(programs) = arm_programs() else {
+        return flashlag_need::skip("the ARM programs are not built: scripts/dist --test");
+    };
+    for (runner, abis, kernel) in [
+        ("qemu-aarch64-static", "arm64-v8a,armeabi-v7a", "aarch64"),
+        ("qemu-arm-static", "armeabi-v7a,armeabi", "armv7"),
+    ] {
+        let phone = Phone::builder().model("pixel6-android14").abis(abis).runner(runner);
+        let Some(bench) = Bench::of(phone) else { return };
+        let bench = Bench { programs: programs.clone(), ..bench };
+        let run = bench.complete(bench.begin(&["short.toml", "--on", "adb:"]));
+        let software = run.environment.software;
+        assert!(software.kernel.value().unwrap().contains(kernel), "{software:?}");
+        assert_eq!(software.virtualized.value(), Some(&false), "by its properties");
+    }
 }
 
 #[test]
@@ -396,4 +428,34 @@ fn the_shared_storage_is_measured_beside_the_own_and_filled_by_a_fill() {
     assert_eq!(run.scenario.settings.get("fill_dir").map(String::as_str), Some("/sdcard"));
     let here = bench.refused(&["run", "quick", "--set", "both=true"]);
     assert!(here.contains("adb:[SERIAL]"), "{here}");
+}
+
+/// Anywhere from the first question to the removal: what is put on the phone first is the program,
+/// tens of megabytes here, so that some cuts are within that and some within the rest.
+#[test]
+fn a_cable_pulled_at_any_byte_loses_nothing_and_leaves_nothing_for_good() {
+    let Some(bench) = Bench::of(pixel()) else { return };
+    let seed: u64 = std::env::var("FLASHLAG_TEST_SEED").map_or(1, |seed| seed.parse().unwrap());
+    let program = std::fs::metadata(programs().join("flashlag-x86_64")).unwrap().len();
+    for (index, share) in [0.0001, 0.5, 1.0001, 1.0003, 1.001].into_iter().enumerate() {
+        let bytes = (program as f64 * share) as u64 + seed * 997 + index as u64;
+        let _ = std::fs::remove_file(bench.output());
+        bench.phone.cut_after(bytes);
+        let mut child = bench.begin(&["short.toml", "--on", "adb:", "--force"]);
+        let code = child.wait().unwrap().code();
+        let said = bench.log();
+        bench.phone.keep();
+        let _ = bench.adb.connect(&bench.phone);
+        if matches!(code, Some(0 | 3)) {
+            assert_eq!(bench.stored().phases.len(), 3, "seed {seed}, {bytes} bytes");
+        } else {
+            assert!(
+                said.contains("adb") || said.contains("phone"),
+                "seed {seed}, {bytes} bytes: {said}"
+            );
+            let cleaned = bench.command(&["clean", "adb:"]).output().unwrap();
+            assert!(cleaned.status.success(), "seed {seed}, {bytes} bytes: {}", text(&cleaned));
+        }
+        bench.is_clean();
+    }
 }

@@ -4,11 +4,15 @@ use crate::source::{Kind, Source, Token};
 use crate::{none, root};
 
 /// Files whose sleeps are a measurement's own or a person's wait.
-const SLEEPS: [(&str, &str); 18] = [
+const SLEEPS: [(&str, &str); 19] = [
     ("crates/android/src/end/apart.rs", "a process that was started answers after a while"),
     ("crates/android/src/end/hub.rs", "those who follow have a moment to read the end"),
     ("crates/android/src/end/system.rs", "Android logs after a while that a trim has ended"),
     ("crates/runner/src/android/connection.rs", "a phone comes back when someone plugs it in"),
+    (
+        "crates/runner/src/android/follow.rs",
+        "a run that can not be followed is looked at now and then",
+    ),
     ("crates/runner/src/android/mod.rs", "a run on a phone ends after a while"),
     ("crates/runner/src/android/on_phone.rs", "progress is shown once a second"),
     ("crates/device/src/clock.rs", "the real clock passes time by sleeping"),

@@ -9,6 +9,9 @@ use crate::events::{Event, Observer};
 
 /// From one look for the phone to the next.
 const LOOK: Duration = Duration::from_millis(500);
+/// How often something is tried on a phone that is there all the while: adb may need a moment after a
+/// cable is back, and what fails again and again has another reason.
+const TRIES: u32 = 6;
 
 /// Does something on the phone, again whenever the phone went away and came back.
 ///
@@ -20,15 +23,22 @@ pub(super) fn patiently<T>(
     observer: &mut dyn Observer,
     mut action: impl FnMut() -> Result<T, PhoneError>,
 ) -> Result<T, PhoneError> {
+    let mut failed = 0;
     loop {
-        match action() {
-            Err(error) if error.is_of_the_cable() => wait(on, stop, observer)?,
+        let error = match action() {
+            Err(error) if error.is_of_the_cable() => error,
             other => return other,
+        };
+        let was_gone = wait(on, stop, observer)?;
+        failed = if was_gone { 1 } else { failed + 1 };
+        if failed >= TRIES {
+            return Err(error);
         }
+        std::thread::sleep(LOOK);
     }
 }
 
-/// Waits until the phone can be used.
+/// Waits until the phone can be used. Returns whether it was gone.
 ///
 /// # Errors
 /// [`PhoneError::Left`] once the user stops waiting.
@@ -36,7 +46,7 @@ pub(super) fn wait(
     on: &RunOnPhone,
     stop: &AtomicBool,
     observer: &mut dyn Observer,
-) -> Result<(), PhoneError> {
+) -> Result<bool, PhoneError> {
     let mut noted = false;
     while !on.transport().is_there() {
         if !noted {
@@ -53,5 +63,5 @@ pub(super) fn wait(
     if noted {
         observer.event(Event::Note("the phone is back"));
     }
-    Ok(())
+    Ok(noted)
 }

@@ -14,6 +14,8 @@ use crate::remote::pass_on;
 
 /// From one look at the stop flag to the next.
 const LOOK: Duration = Duration::from_millis(200);
+/// From the end of a stream to the next.
+const AGAIN: Duration = Duration::from_millis(500);
 
 /// Follows a run until it ended, over any number of pulled cables.
 ///
@@ -50,7 +52,8 @@ pub(super) fn follow(
         wait(on, stop, observer)?;
         let found = patiently(on, stop, observer, || on.found())?;
         match found.map(|(_, state)| state) {
-            Some(RunState::UnderWay) => {}
+            // Where the run can't be followed, its end is waited for.
+            Some(RunState::UnderWay) => std::thread::sleep(AGAIN),
             Some(RunState::Ended(outcome)) => return Ok(outcome),
             Some(RunState::Dead) | None => return Err(PhoneError::Ended),
         }

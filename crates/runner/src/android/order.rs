@@ -1,7 +1,7 @@
 //! The order of a run on a phone.
 
 use flashlag_android::PhoneError;
-use flashlag_android::protocol::{PhoneOrder, RunState};
+use flashlag_android::protocol::{Outcome, PhoneOrder, RunState};
 use flashlag_schema::remote::RunOrder;
 use flashlag_schema::{Program, Reading};
 use sha2::{Digest, Sha256};
@@ -72,20 +72,28 @@ pub(super) enum Next {
 /// Decides about a run that the phone has already.
 ///
 /// # Errors
-/// Another run is under way, or another is to be resumed.
+/// Another run is under way, the phone has measurements that were not taken, or another run is to be
+/// resumed.
 pub(super) fn next(
     resumes: bool,
     wanted: &PhoneOrder,
     found: Option<(&PhoneOrder, &RunState)>,
+    has_run_file: bool,
 ) -> Result<Next, PhoneError> {
     let target = || wanted.run.target.clone();
+    let keeps = |state: &RunState| {
+        has_run_file && !matches!(state, RunState::Ended(Outcome { error: Some(_) }))
+    };
     match found {
         None if resumes => Ok(Next::Bring),
         None => Ok(Next::Begin),
         Some((there, RunState::UnderWay)) if !resumes => {
             Err(PhoneError::Busy { scenario: there.name.clone(), target: target() })
         }
-        // What a dead or an ended run left is replaced by a new one.
+        Some((there, state)) if !resumes && keeps(state) => {
+            Err(PhoneError::Kept { scenario: there.name.clone(), target: target() })
+        }
+        // What a run left that measured nothing is replaced by a new one.
         Some(_) if !resumes => Ok(Next::Begin),
         Some((there, _)) if !there.is_of_the_run_of(wanted) => Err(PhoneError::OtherRun {
             found: there.name.clone(),
@@ -99,5 +107,68 @@ pub(super) fn next(
         }),
         Some((_, RunState::Dead)) => Ok(Next::Continue),
         Some(_) => Ok(Next::Follow),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use flashlag_schema::scenario::Scenario;
+
+    use super::*;
+    use crate::target::Target;
+
+    fn wanted(seed: u64) -> PhoneOrder {
+        let scenario = Scenario::parse("name = \"idle\"\n[[step]]\nidle = \"1ms\"\n", &[]).unwrap();
+        let target = Target::parse("adb:A").unwrap();
+        order(&Request::new(scenario, target, seed), "adb:A", "/data/local/tmp")
+    }
+
+    fn ended(error: Option<&str>) -> RunState {
+        RunState::Ended(Outcome { error: error.map(str::to_owned) })
+    }
+
+    /// What is done about a run of seed 1, or the error in words.
+    fn decided(
+        resumes: bool,
+        seed: u64,
+        state: &RunState,
+        has_run_file: bool,
+    ) -> Result<Next, String> {
+        let (there, wanted) = (wanted(1), wanted(seed));
+        next(resumes, &wanted, Some((&there, state)), has_run_file)
+            .map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_new_run_replaces_only_what_holds_no_measurements() {
+        let new = |state: &RunState, has_run_file| decided(false, 1, state, has_run_file);
+        assert!(
+            new(&RunState::UnderWay, true).unwrap_err().contains("measuring that phone already")
+        );
+        assert!(new(&ended(None), true).unwrap_err().contains("not taken"));
+        assert!(new(&RunState::Dead, true).unwrap_err().contains("clean adb:A"));
+        assert_eq!(new(&RunState::Dead, false), Ok(Next::Begin));
+        assert_eq!(new(&ended(Some("no room")), true), Ok(Next::Begin));
+        assert_eq!(next(false, &wanted(1), None, false).unwrap(), Next::Begin);
+    }
+
+    #[test]
+    fn a_resumed_run_follows_continues_or_is_brought_and_another_one_is_refused() {
+        let resumed = |state: &RunState| decided(true, 1, state, true);
+        assert_eq!(resumed(&RunState::UnderWay), Ok(Next::Follow));
+        assert_eq!(resumed(&ended(None)), Ok(Next::Follow));
+        assert_eq!(resumed(&RunState::Dead), Ok(Next::Continue));
+        assert_eq!(next(true, &wanted(1), None, false).unwrap(), Next::Bring);
+        assert!(decided(true, 2, &RunState::UnderWay, true).unwrap_err().contains("another run"));
+        let (mut there, wanted) = (wanted(1), wanted(1));
+        "flashlag 0.0.1".clone_into(&mut there.program);
+        let other = next(true, &wanted, Some((&there, &RunState::Dead)), true).unwrap_err();
+        assert!(other.to_string().contains("of flashlag 0.0.1, this is"), "{other}");
+    }
+
+    #[test]
+    fn each_run_has_a_socket_of_its_own() {
+        assert_ne!(wanted(1).token, wanted(1).token);
+        assert!(wanted(1).is_of_the_run_of(&wanted(1)) && !wanted(1).is_of_the_run_of(&wanted(2)));
     }
 }

@@ -76,7 +76,8 @@ fn prepare_on(
     let mut order = order(request, &target.to_string(), spec.directory());
     let found = on.found()?;
     let found = found.as_ref().map(|(there, state)| (there, state));
-    let next = next(request.resume.is_some(), &order, found)?;
+    let has_run_file = found.is_some() && on.has_run_file()?;
+    let next = next(request.resume.is_some(), &order, found, has_run_file)?;
     if let (Next::Follow, Some((there, state))) = (next, found) {
         notes.push(match state {
             RunState::UnderWay => "following the run that is under way on the phone".to_owned(),
@@ -89,7 +90,7 @@ fn prepare_on(
         notes.push("removed what an earlier run left on the phone".to_owned());
         on.remove()?;
     }
-    order.resume = next == Next::Bring || next == Next::Continue && on.has_run_file()?;
+    order.resume = next == Next::Bring || next == Next::Continue && has_run_file;
     let brought = request.resume.as_deref().filter(|_| next == Next::Bring);
     match ready(&on, &program, &order, brought) {
         Ok(prepared) => {
