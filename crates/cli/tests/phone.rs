@@ -409,7 +409,16 @@ fn all_phones_are_measured_side_by_side_and_one_that_fails_stops_no_other() {
 }
 
 #[test]
-fn the_shared_storage_is_measured_beside_the_own_and_filled_by_a_fill() {
+fn a_fill_on_a_phone_fills_the_shared_storage() {
+    let Some(bench) = Bench::of(pixel().data_size(Some(200 << 20))) else { return };
+    let words =
+        ["fill", "--on", "adb:", "--set", "span=8MB", "--set", "time=3s", "--leave", "60MB"];
+    let run = bench.complete(bench.begin(&words));
+    assert_eq!(run.scenario.settings.get("fill_dir").map(String::as_str), Some("/sdcard"));
+}
+
+#[test]
+fn the_shared_storage_is_measured_beside_the_own() {
     let Some(bench) = Bench::of(pixel().data_size(Some(200 << 20))) else { return };
     let words = ["run", "quick", "--on", "adb:", "-o", "run.json", "--set", "both=true"];
     let small = ["--set", "span=8MB", "--leave", "30MB"];
@@ -422,10 +431,7 @@ fn the_shared_storage_is_measured_beside_the_own_and_filled_by_a_fill() {
         let run = Run::from_json(&std::fs::read_to_string(file).unwrap()).unwrap();
         assert_eq!(run.target.directory.as_deref(), Some(directory));
     }
-    let words =
-        ["fill", "--on", "adb:", "--set", "span=8MB", "--set", "time=3s", "--leave", "60MB"];
-    let run = bench.complete(bench.begin(&words));
-    assert_eq!(run.scenario.settings.get("fill_dir").map(String::as_str), Some("/sdcard"));
+    bench.is_clean();
     let here = bench.refused(&["run", "quick", "--set", "both=true"]);
     assert!(here.contains("adb:[SERIAL]"), "{here}");
 }
