@@ -75,6 +75,7 @@ pub struct Prepared {
     /// Messages for the user.
     pub notes: Vec<String>,
     /// The run without phases.
+    #[serde(with = "flashlag_schema::remote::as_text")]
     pub run: Box<Run>,
 }
 

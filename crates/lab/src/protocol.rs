@@ -116,6 +116,7 @@ pub enum Report {
     /// A run has ended, completely or not.
     Ran {
         /// The run.
+        #[serde(with = "flashlag_schema::remote::as_text")]
         run: Box<Run>,
     },
     /// Saves were acknowledged.

@@ -72,6 +72,7 @@ pub enum Progress {
     /// A phase has ended.
     PhaseFinished {
         /// The phase.
+        #[serde(with = "as_text")]
         phase: Box<Phase>,
     },
     /// A message for the user.
@@ -100,6 +101,35 @@ pub struct LiveReading {
     pub index: Vec<u32>,
     /// The number of latencies in each of them.
     pub count: Vec<u64>,
+}
+
+/// A run or a phase within a message, as JSON in a string: read by the code that reads run files, of which
+/// a message with a tag would need a second copy (350 kB of program).
+pub mod as_text {
+    use serde::de::{DeserializeOwned, Error as _};
+    use serde::ser::Error as _;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    /// Writes a value as a string.
+    ///
+    /// # Errors
+    /// The value is no JSON.
+    pub fn serialize<T: Serialize, S: Serializer>(
+        value: &T,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serde_json::to_string(value).map_err(S::Error::custom)?.serialize(serializer)
+    }
+
+    /// Reads a value from a string.
+    ///
+    /// # Errors
+    /// The string is no such value.
+    pub fn deserialize<'a, T: DeserializeOwned, D: Deserializer<'a>>(
+        deserializer: D,
+    ) -> Result<T, D::Error> {
+        serde_json::from_str(&String::deserialize(deserializer)?).map_err(D::Error::custom)
+    }
 }
 
 /// Writes a message.
