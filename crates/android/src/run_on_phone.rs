@@ -127,11 +127,10 @@ impl RunOnPhone {
     /// # Errors
     /// The phone can't be reached or has no room.
     pub fn give(&self, order: &PhoneOrder) -> Result<(), PhoneError> {
-        let made = tempfile::NamedTempFile::new();
-        let mut file = made.map_err(PhoneError::file("make a file in", std::env::temp_dir()))?;
-        let sent = flashlag_schema::remote::send(&mut file, order);
-        sent.map_err(PhoneError::file("write", file.path()))?;
-        self.transport.push(file.path(), &self.folder.order())
+        let mut line = Vec::new();
+        let sent = flashlag_schema::remote::send(&mut line, order);
+        sent.map_err(PhoneError::file("write", self.folder.order()))?;
+        self.put(&line, &self.folder.order())
     }
 
     /// Puts an earlier run into the folder, to be continued.
@@ -139,11 +138,7 @@ impl RunOnPhone {
     /// # Errors
     /// The phone can't be reached or has no room.
     pub fn bring(&self, earlier: &Run) -> Result<(), PhoneError> {
-        let made = tempfile::NamedTempFile::new();
-        let file = made.map_err(PhoneError::file("make a file in", std::env::temp_dir()))?;
-        let written = std::fs::write(file.path(), earlier.to_json());
-        written.map_err(PhoneError::file("write", file.path()))?;
-        self.transport.push(file.path(), &self.folder.run())
+        self.put(earlier.to_json().as_bytes(), &self.folder.run())
     }
 
     /// Has the phone check that the run can be made, and add up its cost.
@@ -237,6 +232,15 @@ impl RunOnPhone {
         words.extend(files.iter().map(String::as_str));
         self.must("removing flashlag's files", &words)?;
         self.must(&format!("removing the folder {path}"), &["rmdir", path])
+    }
+
+    /// Puts a file of these contents on the phone.
+    fn put(&self, contents: &[u8], to: &str) -> Result<(), PhoneError> {
+        let made = tempfile::NamedTempFile::new();
+        let file = made.map_err(PhoneError::file("make a file in", std::env::temp_dir()))?;
+        let written = std::fs::write(file.path(), contents);
+        written.map_err(PhoneError::file("write", file.path()))?;
+        self.transport.push(file.path(), to)
     }
 
     fn exists(&self, path: &str) -> Result<bool, PhoneError> {

@@ -96,10 +96,15 @@ fn repeat(args: &RunArgs, number: u32, file: &Path) -> RunArgs {
 
 /// `NAME-2.json` of `NAME.json`.
 fn numbered(path: &Path, number: u32) -> PathBuf {
+    beside(path, &number.to_string())
+}
+
+/// `NAME-WORD.json` of `NAME.json`: a file of one of several runs that belong together.
+pub(super) fn beside(path: &Path, word: &str) -> PathBuf {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let name = match path.extension() {
-        Some(ending) => format!("{stem}-{number}.{}", ending.to_string_lossy()),
-        None => format!("{stem}-{number}"),
+        Some(ending) => format!("{stem}-{word}.{}", ending.to_string_lossy()),
+        None => format!("{stem}-{word}"),
     };
     path.with_file_name(name)
 }

@@ -1,15 +1,13 @@
 //! The shared storage of a phone: filled by `fill`, and beside the apps' own storage with
 //! `quick --set both=true`.
 
-use std::path::{Path, PathBuf};
-
 use anyhow::{Result, bail};
 use flashlag_schema::RunStatus;
 use flashlag_schema::target::{PhoneSpec, TargetSpec};
 use flashlag_views::CompareOptions;
 
 use super::once::once;
-use super::repeats::worse;
+use super::repeats::{beside, worse};
 use crate::args::RunArgs;
 use crate::exit::Exit;
 use crate::load::run_from;
@@ -64,9 +62,9 @@ pub(super) fn both(args: &RunArgs) -> Result<Option<[RunArgs; 2]>> {
     let base = args.output.clone().unwrap_or_else(|| default_output(QUICK));
     let one = |on: String, name: &str| RunArgs {
         on,
-        output: Some(named(&base, name)),
-        report: args.report.as_ref().map(|report| named(report, name)),
-        resume: args.resume && named(&base, name).exists(),
+        output: Some(beside(&base, name)),
+        report: args.report.as_ref().map(|report| beside(report, name)),
+        resume: args.resume && beside(&base, name).exists(),
         ..args.clone()
     };
     let shared = PhoneSpec { path: Some(SHARED.to_owned()), ..spec };
@@ -94,11 +92,4 @@ pub(super) fn pair(pair: &[RunArgs; 2], terminal: &Terminal) -> Result<Exit> {
     let options = CompareOptions { labels, ..CompareOptions::default() };
     say::view(&terminal.comparison(&flashlag_views::compare(&runs, &options)?))?;
     Ok(exit)
-}
-
-/// `run-own.json` of `run.json`.
-fn named(path: &Path, name: &str) -> PathBuf {
-    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
-    let ending = path.extension().map(|ending| format!(".{}", ending.to_string_lossy()));
-    path.with_file_name(format!("{stem}-{name}{}", ending.unwrap_or_default()))
 }
