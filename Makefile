@@ -44,10 +44,11 @@ round-trip: build ## Fits of simulated devices with hidden parameters, 20 of the
 monotone: ## Every profile on every mount: fuller, older, less spare area is never faster; minutes
 	$(CARGO) test --release --locked -p flashlag-cli --test monotone -- --ignored
 
-lab: ## The lab's questions, in real kernels: tables into docs/lab.md; hours, needs QEMU
+lab: ## The lab's questions, in real kernels, and a phone that boots: tables into docs/; hours, needs QEMU
 	$(CARGO) build --release --locked -p flashlag-cli -p flashlag-nbd
 	scripts/lab-packages
 	python3 scripts/lab.py $(FLASHLAG) --write docs/lab.md
+	scripts/phone-guest $(FLASHLAG) --write docs/phones.md
 
 pictures: build ## The README's pictures, from real runs; needs chromium
 	scripts/pictures

@@ -6,7 +6,8 @@ import hashlib, json, os, pathlib, re, struct, subprocess, sys, time, tomllib
 FOLDER, TOOLS = map(pathlib.Path, sys.argv[1:3])
 TARGETS = {"aarch64": "aarch64-unknown-linux-musl", "armv7": "armv7-unknown-linux-musleabihf",
            "x86_64": "x86_64-unknown-linux-musl"}
-PROGRAMS = [f"flashlag-{name}" for name in TARGETS]
+# Those that were built.
+PROGRAMS = [f"flashlag-{name}" for name in TARGETS if (FOLDER / f"flashlag-{name}").exists()]
 LARGEST = 8_000_000
 INTERPRETER, DYNAMIC, NEEDED = 3, 2, 1
 

@@ -54,18 +54,57 @@ impl Initramfs {
         self.add(at, size, &mut text.as_bytes()).map_err(LabError::file("write", &self.path))
     }
 
+    /// Adds everything below a folder of the host, links as links. The folder's own name is not added;
+    /// a link in the place of a folder that the archive has already is left out.
+    ///
+    /// # Errors
+    /// A file can't be read, or the archive can't be written.
+    pub fn add_tree(&mut self, at: &Path, folder: &Path) -> Result<(), LabError> {
+        let entries = std::fs::read_dir(folder).map_err(LabError::file("read", folder))?;
+        let mut entries: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        entries.sort();
+        for source in entries {
+            let at = at.join(source.file_name().unwrap_or_default());
+            let known = source.symlink_metadata().map_err(LabError::file("look at", &source))?;
+            if known.is_symlink() {
+                self.add_link(&at, &source).map_err(LabError::file("pack", &source))?;
+            } else if known.is_dir() {
+                self.add_tree(&at, &source)?;
+            } else {
+                self.add_file(&at, &source)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn add_link(&mut self, at: &Path, source: &Path) -> io::Result<()> {
+        let target = std::fs::read_link(source)?;
+        let at = at.strip_prefix("/").unwrap_or(at);
+        if self.folders.contains(at) || !self.files.insert(at.to_owned()) {
+            return Ok(());
+        }
+        self.add_parents(at)?;
+        let target = target.as_os_str().as_encoded_bytes();
+        self.entry(at, ModeFileType::Symlink, target.len() as u64, &mut &*target)
+    }
+
     fn add(&mut self, at: &Path, size: u64, contents: &mut dyn Read) -> io::Result<()> {
         let at = at.strip_prefix("/").unwrap_or(at);
         // Programs share libraries: each is added once.
         if !self.files.insert(at.to_owned()) {
             return Ok(());
         }
+        self.add_parents(at)?;
+        self.entry(at, ModeFileType::Regular, size, contents)
+    }
+
+    fn add_parents(&mut self, at: &Path) -> io::Result<()> {
         for folder in at.ancestors().skip(1).collect::<Vec<_>>().into_iter().rev() {
             if !folder.as_os_str().is_empty() && self.folders.insert(folder.to_owned()) {
                 self.entry(folder, ModeFileType::Directory, 0, &mut io::empty())?;
             }
         }
-        self.entry(at, ModeFileType::Regular, size, contents)
+        Ok(())
     }
 
     fn entry(
@@ -111,21 +150,40 @@ mod tests {
         archive.add_text(Path::new("/lib/x/one"), "1").unwrap();
         archive.add_text(Path::new("/lib/x/two"), "22").unwrap();
         archive.add_file(Path::new("/init"), Path::new("/proc/self/exe")).unwrap();
-        let path = archive.finish().unwrap();
-        let mut file = File::open(path).unwrap();
-        let mut names = Vec::new();
-        loop {
-            let reader = cpio::newc::Reader::new(file).unwrap();
-            if reader.entry().is_trailer() {
-                break;
-            }
-            names.push((reader.entry().name().to_owned(), reader.entry().file_size()));
-            file = reader.finish().unwrap();
-        }
+        let names = names_in(&archive.finish().unwrap());
         let own = std::fs::metadata("/proc/self/exe").unwrap().len() as u32;
         let expected =
             [("lib", 0), ("lib/x", 0), ("lib/x/one", 1), ("lib/x/two", 2), ("init", own)];
         assert_eq!(names, expected.map(|(name, size)| (name.to_owned(), size)));
+    }
+
+    #[test]
+    fn a_tree_keeps_its_links_and_no_link_hides_a_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let tree = folder.path().join("tree");
+        std::fs::create_dir_all(tree.join("lib")).unwrap();
+        std::fs::write(tree.join("lib/real"), "1234").unwrap();
+        std::os::unix::fs::symlink("real", tree.join("lib/name")).unwrap();
+        std::os::unix::fs::symlink("usr/lib", tree.join("proc")).unwrap();
+        let mut archive = Initramfs::create(&folder.path().join("a.cpio")).unwrap();
+        archive.add_text(Path::new("/proc/own"), "").unwrap();
+        archive.add_tree(Path::new("/"), &tree).unwrap();
+        let names = names_in(&archive.finish().unwrap());
+        let expected = [("proc", 0), ("proc/own", 0), ("lib", 0), ("lib/name", 4), ("lib/real", 4)];
+        assert_eq!(names, expected.map(|(name, size)| (name.to_owned(), size)));
+    }
+
+    fn names_in(archive: &Path) -> Vec<(String, u32)> {
+        let mut file = File::open(archive).unwrap();
+        let mut names = Vec::new();
+        loop {
+            let reader = cpio::newc::Reader::new(file).unwrap();
+            if reader.entry().is_trailer() {
+                return names;
+            }
+            names.push((reader.entry().name().to_owned(), reader.entry().file_size()));
+            file = reader.finish().unwrap();
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{Error, Result};
+use std::net::{Ipv4Addr, SocketAddr};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -33,8 +34,9 @@ const SCRIPTS: [(&str, &str); 9] = [
 const TEXTS: [&str; 6] = ["am", "pm", "wm", "logcat", "reboot", "log"];
 
 /// How a phone is made.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Builder {
+    address: SocketAddr,
     model: Option<String>,
     properties: Vec<(String, Vec<u8>)>,
     texts: Vec<(String, Vec<u8>)>,
@@ -56,8 +58,34 @@ impl Phone {
     }
 }
 
+impl Default for Builder {
+    fn default() -> Builder {
+        Builder {
+            address: (Ipv4Addr::LOCALHOST, 0).into(),
+            model: None,
+            properties: Vec::new(),
+            texts: Vec::new(),
+            features: None,
+            banner: None,
+            without: Vec::new(),
+            unreadable: Vec::new(),
+            runners: Vec::new(),
+            data_size: None,
+            data_folder: None,
+            model_files: false,
+            state: State::default(),
+        }
+    }
+}
+
 impl Builder {
-    /// The name of a folder in `fixtures/android`.
+    /// Where adb connects to, in place of a free port of this machine.
+    pub fn address(mut self, address: SocketAddr) -> Builder {
+        self.address = address;
+        self
+    }
+
+    /// The name of a folder in `fixtures/android`, or the path of another one.
     pub fn model(mut self, name: &str) -> Builder {
         self.model = Some(name.to_owned());
         self
@@ -190,7 +218,7 @@ impl Builder {
         let paths = if self.model_files { model.paths() } else { Vec::new() };
         let daemon =
             Daemon { space, cable, features, paths, banner, version, largest, state, changed };
-        Phone::listen(Arc::new(daemon), plan, home)
+        Phone::listen(Arc::new(daemon), plan, home, self.address)
     }
 
     fn make_root(&self, root: &Path, model: &Model) -> Result<()> {

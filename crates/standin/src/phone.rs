@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::Result;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,8 +27,13 @@ pub struct Phone {
 
 impl Phone {
     /// Lets clients connect to the phone of these namespaces.
-    pub(crate) fn listen(daemon: Arc<Daemon>, plan: Plan, home: TempDir) -> Result<Phone> {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+    pub(crate) fn listen(
+        daemon: Arc<Daemon>,
+        plan: Plan,
+        home: TempDir,
+        address: SocketAddr,
+    ) -> Result<Phone> {
+        let listener = TcpListener::bind(address)?;
         let address = listener.local_addr()?;
         let listening = Mutex::new(Some(Listening::start(&daemon, listener)));
         Ok(Phone { daemon, address, listening, plan, home })

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use rustix::system::{RebootCommand, reboot, uname};
 
+pub use mounts::system as mount_system;
 pub use port::{Link, NextOrder, Orders};
 
 use crate::error::LabError;

@@ -15,8 +15,11 @@ use crate::protocol::Mount;
 /// Limit for a driver to find its disks.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Mounts `/proc`, `/sys`, `/dev` and filesystems in memory.
-pub(super) fn system() -> Result<(), LabError> {
+/// Mounts `/proc`, `/sys`, `/dev` and a filesystem in memory at `/tmp`.
+///
+/// # Errors
+/// The mount that failed, and why.
+pub fn system() -> Result<(), LabError> {
     for (kind, at) in
         [("proc", "/proc"), ("sysfs", "/sys"), ("devtmpfs", "/dev"), ("tmpfs", "/tmp")]
     {
