@@ -4,6 +4,7 @@
 //! [`findings`] derives, [`attach`] stores, [`verify`] compares what is stored with what follows.
 #![forbid(unsafe_code)]
 
+mod advice;
 mod candidate;
 mod doubt;
 mod effect;
@@ -30,6 +31,7 @@ use flashlag_schema::finding::Findings;
 
 use candidate::{Candidate, Context};
 
+pub use advice::advice;
 pub use doubt::{cpu_cause, failed, failed_for, is_trusted};
 pub use effect::{lowers_median, slowest_remain};
 pub use figures::Figures;

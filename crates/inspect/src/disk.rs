@@ -122,7 +122,7 @@ pub(crate) fn kind(root: &Root, disk: &Path) -> String {
     bus.to_owned()
 }
 
-fn model(root: &Root, disk: &Path, kind: &str) -> Reading<String> {
+pub(crate) fn model(root: &Root, disk: &Path, kind: &str) -> Reading<String> {
     if kind == "loop" {
         let file = root.line(disk.join("loop/backing_file"));
         return file.map(|file| format!("file {file}")).into();

@@ -38,7 +38,7 @@ pub(crate) fn encryption(
 }
 
 /// fscrypt: by the directory's statx attribute, else by Android's properties.
-fn per_file(root: &Root, directory: &Path, found: &FilesystemStack) -> bool {
+pub(crate) fn per_file(root: &Root, directory: &Path, found: &FilesystemStack) -> bool {
     if root.is_live() {
         // The same bit for every architecture: include/uapi/linux/stat.h, STATX_ATTR_ENCRYPTED.
         const ENCRYPTED: u64 = 0x800;
@@ -51,7 +51,7 @@ fn per_file(root: &Root, directory: &Path, found: &FilesystemStack) -> bool {
     android_data && property(root, "ro.crypto.type").as_deref() == Some("file")
 }
 
-fn mapped(root: &Root, node: &Path, found: &FilesystemStack) -> Option<&'static str> {
+pub(crate) fn mapped(root: &Root, node: &Path, found: &FilesystemStack) -> Option<&'static str> {
     let target = mapped_target(root, node)?;
     if target == "crypt" {
         return Some("dm-crypt");

@@ -13,6 +13,8 @@ mod counters;
 mod disk;
 mod encryption;
 mod filesystem;
+mod internals;
+mod layers;
 mod life;
 mod mount;
 mod pressure;

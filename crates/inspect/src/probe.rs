@@ -10,6 +10,8 @@ use crate::counters::{cpu_times, disk, self_io};
 use crate::disk::device;
 use crate::encryption::encryption;
 use crate::filesystem::{filesystem, find};
+use crate::internals::internals;
+use crate::layers::layers;
 use crate::pressure::{cpu, load, pressure};
 use crate::processes::processes;
 use crate::root::Root;
@@ -31,6 +33,8 @@ pub fn environment(root: &Root, directory: &Path) -> Environment {
         filesystem: filesystem(root, directory, &found, &stack),
         device: device(root, &stack),
         encryption: encryption(root, directory, &found, &stack).into(),
+        layers: layers(root, directory, &found, &stack),
+        internals: Some(internals(root, &found, &stack)),
         storage_temperature_millicelsius: both(sensors.storage(root)),
         cpu_temperature_millicelsius: both(sensors.cpu(root)),
         // Measured by the engine when a run begins.

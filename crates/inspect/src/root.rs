@@ -3,6 +3,7 @@ use std::io::{ErrorKind, Read};
 use std::path::{Component, Path, PathBuf};
 
 use flashlag_schema::Reading;
+use flashlag_units::Nanos;
 
 /// The longest file that is read: a mountinfo of thousands of mounts is a few hundred kilobytes.
 const LONGEST: u64 = 4 << 20;
@@ -103,6 +104,19 @@ impl Root {
     /// Whether a path exists.
     pub(crate) fn has(&self, path: impl AsRef<Path>) -> bool {
         self.real(path.as_ref()).exists()
+    }
+
+    /// Whether a path exists, be it a link that leads nowhere: those below `/etc` lead to other places of
+    /// a captured tree.
+    pub(crate) fn is_there(&self, path: &Path) -> bool {
+        self.real(path).symlink_metadata().is_ok()
+    }
+
+    /// How long ago a file was changed; `None` for a captured tree, whose files have no times of their own.
+    pub(crate) fn age(&self, path: &Path) -> Option<Nanos> {
+        let changed = self.real(path).metadata().ok().filter(|_| self.live)?.modified().ok()?;
+        let age = changed.elapsed().ok()?;
+        Some(Nanos(u64::try_from(age.as_nanos()).unwrap_or(u64::MAX)))
     }
 
     /// The path with every link resolved, absolute in the tree; `None` if it leads nowhere or out of the

@@ -1,7 +1,10 @@
-use flashlag_units::{Bytes, Nanos};
+use flashlag_units::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::calibration::Calibration;
+use crate::internals::Internals;
+use crate::layer::Layer;
+use crate::pressure::PressureStall;
 use crate::reading::Reading;
 
 /// What the run ran on. Every string comes from the device and is data, never markup.
@@ -21,6 +24,13 @@ pub struct Environment {
     pub device: Device,
     /// Encryption between the two.
     pub encryption: Reading<Encryption>,
+    /// What a write passes through, the path under test first, the disk last. Empty in files of older
+    /// versions and in simulations.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub layers: Vec<Layer>,
+    /// The state of filesystem, device and memory; absent in files of older versions and in simulations.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub internals: Option<Internals>,
     /// Storage temperature before and after, in thousandths of a degree Celsius.
     pub storage_temperature_millicelsius: Reading<(i64, i64)>,
     /// Hottest CPU zone before and after, in thousandths of a degree Celsius.
@@ -62,17 +72,6 @@ pub struct Cpu {
     pub pressure_after: Reading<PressureStall>,
     /// Runnable threads in the last minute × 100, before the run (`/proc/loadavg`).
     pub load_before_hundredths: Reading<u64>,
-}
-
-/// One line of pressure-stall information.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub struct PressureStall {
-    /// `some avg10`, in hundredths of a percent.
-    pub avg10_hundredths: u64,
-    /// `some total`.
-    pub total_ns: Nanos,
 }
 
 /// The filesystem.

@@ -8,6 +8,7 @@
 //! ([`Reading`]), never 0.
 #![forbid(unsafe_code)]
 
+pub mod advice;
 mod calibration;
 mod conditions;
 pub mod counters;
@@ -16,8 +17,11 @@ mod environment;
 pub mod finding;
 mod hint;
 mod histogram;
+pub mod internals;
 mod lag;
+mod layer;
 mod phase;
+mod pressure;
 pub mod profile;
 pub mod published;
 mod reading;
@@ -38,14 +42,16 @@ pub use calibration::{Calibration, ClockCalibration, EngineOverhead};
 pub use conditions::{ConditionLimits, Conditions, Power, Throttling};
 pub use cuts::Cuts;
 pub use environment::{
-    Cpu, Device, DeviceLife, Encryption, Environment, Filesystem, PressureStall, Queue, Software,
+    Cpu, Device, DeviceLife, Encryption, Environment, Filesystem, Queue, Software,
 };
 pub use histogram::{LatencySummary, StoredHistogram};
 pub use lag::Lag;
+pub use layer::{Layer, LayerKind};
 pub use phase::{
     BlockKinds, Change, ChangeKind, Cleanup, Floor, Growth, GrowthPart, IntervalRecord, KindCount,
     Ledger, Mixed, Phase, StallCause, StallRecord, Think, Time, WaitRecord,
 };
+pub use pressure::PressureStall;
 pub use reading::Reading;
 pub use run::{
     Downgrade, Integrity, Options, ProfileRecord, Program, Run, RunStatus, SCHEMA, ScenarioRecord,

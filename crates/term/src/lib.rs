@@ -10,6 +10,7 @@ mod axis;
 mod comparison;
 mod cuts;
 mod device;
+pub mod explain;
 mod line;
 mod picture;
 pub mod predict;

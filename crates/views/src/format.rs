@@ -125,6 +125,19 @@ pub fn plural(n: usize, one: &str, many: &str) -> String {
     format!("{} {}", count(n as u64), if n == 1 { one } else { many })
 }
 
+/// A small count at the beginning of a sentence: `Two`, `Three`, `12`.
+pub(crate) fn counted(n: usize) -> String {
+    match n {
+        1 => "One".to_owned(),
+        2 => "Two".to_owned(),
+        3 => "Three".to_owned(),
+        4 => "Four".to_owned(),
+        5 => "Five".to_owned(),
+        6 => "Six".to_owned(),
+        more => count(more as u64),
+    }
+}
+
 /// A limit of waits; one frame at 60 Hz with two decimals.
 pub fn limit(limit: Nanos) -> String {
     if limit == flashlag_schema::Lag::FRAME_60HZ { "16.67 ms".to_owned() } else { time(limit) }

@@ -5,6 +5,7 @@
 //! is the views' job.
 #![forbid(unsafe_code)]
 
+mod advice;
 mod beside;
 mod compare;
 mod conditions;
@@ -31,6 +32,7 @@ mod verdict;
 mod waits;
 mod worst;
 
+pub use advice::{Advice, LayerRow, SetUp, advice, layers, machine, state};
 pub use compare::{
     CheckDifference, CompareError, CompareOptions, CompareRow, CompareSide, Comparison, Difference,
     Group, Ratio, RatioKind, Subject, compare,

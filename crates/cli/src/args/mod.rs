@@ -34,6 +34,13 @@ Exit status: 0 done; 1 a --fail-if threshold was crossed; 2 it could not run;
 /// The longest label, in characters.
 const LONGEST_LABEL: usize = 40;
 
+const EXPLAIN_HELP: &str = "\
+Nothing is measured or written: of a directory it is read what the system says about the path to
+the disk. As root more can be read. With -v each piece of advice has its ground.
+
+  flashlag explain            what this directory lies on, and what to change about it
+  flashlag explain RUN.json   why that run lagged";
+
 const PREDICT_HELP: &str = "\
 Changes:
   fs=raw|ext4|f2fs|btrfs  nobarrier=on|off  discard=on|off  encrypt=on|off  fuse=on|off
@@ -72,6 +79,8 @@ pub enum Command {
     Compare(CompareArgs),
     /// Write a run as HTML, Markdown, CSV, OpenMetrics, fio json+ or text
     Report(ReportArgs),
+    /// Say why a run lagged, or what a directory lies on, and what to change
+    Explain(ExplainArgs),
     /// Recompute every figure of a run file from the histograms in it
     Verify(VerifyArgs),
     /// Forecast the effect of a change: another filesystem, no barriers, full storage, a year of use
@@ -210,6 +219,18 @@ pub struct VerifyArgs {
     /// Run files
     #[arg(required = true, value_name = "RUN")]
     pub runs: Vec<PathBuf>,
+}
+
+/// `flashlag explain`
+#[derive(Debug, Args)]
+#[command(after_help = EXPLAIN_HELP)]
+pub struct ExplainArgs {
+    /// A run file, or a directory on the storage in question
+    #[arg(value_name = "RUN.json|DIR", default_value = ".")]
+    pub subject: PathBuf,
+    /// Print what was seen and found as JSON
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `flashlag predict`

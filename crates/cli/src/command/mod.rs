@@ -5,6 +5,7 @@ pub mod compare;
 pub mod completions;
 pub mod cuts;
 pub mod device;
+pub mod explain;
 pub mod fit;
 pub mod on_phone;
 pub mod predict;

@@ -37,7 +37,8 @@ pub fn boot([kernel, program, socket, port]: [&str; 4]) -> Outcome {
         signal_hook::flag::register(signal, Arc::clone(&ends))?;
     }
     let begin = Instant::now();
-    let said = || String::from_utf8_lossy(&std::fs::read(&console).unwrap_or_default()).into_owned();
+    let said =
+        || String::from_utf8_lossy(&std::fs::read(&console).unwrap_or_default()).into_owned();
     let mut ready = false;
     while !ends.load(Ordering::Relaxed) {
         std::thread::sleep(Duration::from_millis(100));

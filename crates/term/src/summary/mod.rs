@@ -107,6 +107,24 @@ fn write(run: &Run, style: Style, depth: Depth) -> String {
     page.finish()
 }
 
+/// The story of a run: how the device lags and whether to believe that, what slow operations waited for,
+/// the causes by what they cost.
+pub(crate) fn story(page: &mut Page, run: &Run, full: bool) {
+    let depth = if full { Depth::Full } else { Depth::Short };
+    title(page, run);
+    page.gap();
+    let headline = headline(run);
+    answer(page, &headline);
+    if headline.no_verdict.is_some() {
+        page.gap();
+        trust::in_short(page, run, headline.no_verdict.as_ref());
+    }
+    for section in [why::waits, stages::events, why::findings] {
+        page.gap();
+        section(page, run, depth);
+    }
+}
+
 /// The scenario, the device and the machine.
 fn title(page: &mut Page, run: &Run) {
     let program = format!("flashlag {}", run.flashlag.version);

@@ -132,14 +132,10 @@ fn heading(causes: &[Finding], nothing_ruled_out: bool) -> String {
         };
     };
     let first = format::decapitalized(&first.cause);
-    let number = match causes.len() {
-        1 => return format!("One cause: {first}"),
-        2 => "Two".to_owned(),
-        3 => "Three".to_owned(),
-        4 => "Four".to_owned(),
-        more => more.to_string(),
-    };
-    format!("{number} causes, costliest first: {first}")
+    match causes.len() {
+        1 => format!("One cause: {first}"),
+        more => format!("{} causes, costliest first: {first}", format::counted(more)),
+    }
 }
 
 /// The phase that a side names.

@@ -1,0 +1,174 @@
+//! What a filesystem's options and state say.
+
+use flashlag_schema::advice::{Advice, AdviceId, Severity};
+use flashlag_schema::internals::{Ext4Journal, FilesystemInternals};
+
+use super::{Seen, fact, found};
+
+/// Share of a filesystem that is in use above which flash and filesystem run short of room, in percent.
+const FULL_PERCENT: u64 = 80;
+/// Free segments for each segment that F2FS keeps for cleaning, below which a write may wait for one.
+const FREE_FOR_EACH_SPARE: u64 = 2;
+/// Days without a trim after which most of what was deleted is still data to the flash.
+const DAYS: u64 = 30;
+
+pub(super) fn no_barrier(seen: &Seen<'_>) -> Option<Advice> {
+    let by_option = seen.option(|option| {
+        matches!(option, "nobarrier" | "barrier=0" | "fsync_mode=nobarrier" | "nolog")
+    });
+    let evidence = match (by_option, seen.filesystem()) {
+        (Some(option), _) => fact("filesystem.options", option),
+        (None, Some(FilesystemInternals::Ext4 { barrier, .. }))
+            if barrier.value() == Some(&false) =>
+        {
+            fact("internals.filesystem.barrier", "off")
+        }
+        _ => return None,
+    };
+    Some(found(
+        AdviceId::NoBarrier,
+        Severity::Danger,
+        "docs/lab.md, power cuts: saves that were acknowledged are lost",
+        vec![evidence],
+    ))
+}
+
+pub(super) fn no_journal(seen: &Seen<'_>) -> Option<Advice> {
+    let FilesystemInternals::Ext4 { journal, .. } = seen.filesystem()? else { return None };
+    (journal.value() == Some(&Ext4Journal::None)).then(|| {
+        found(
+            AdviceId::NoJournal,
+            Severity::Danger,
+            "ext4(5): without a journal a crash can leave directories and maps half changed",
+            vec![fact("internals.filesystem.journal", "none")],
+        )
+    })
+}
+
+pub(super) fn errors(seen: &Seen<'_>) -> Option<Advice> {
+    let FilesystemInternals::Ext4 { errors, .. } = seen.filesystem()? else { return None };
+    let count = errors.value().filter(|count| **count > 0)?;
+    Some(found(
+        AdviceId::FilesystemErrors,
+        Severity::Danger,
+        "Documentation/ABI/testing/sysfs-fs-ext4: errors_count",
+        vec![fact("internals.filesystem.errors", count.to_string())],
+    ))
+}
+
+pub(super) fn data_journal(seen: &Seen<'_>) -> Option<Advice> {
+    let by_option = seen.option(|option| option == "data=journal").is_some();
+    let by_account = matches!(
+        seen.filesystem(),
+        Some(FilesystemInternals::Ext4 { journal, .. })
+            if journal.value() == Some(&Ext4Journal::Journal)
+    );
+    (by_option || by_account).then(|| {
+        found(
+            AdviceId::DataJournal,
+            Severity::Costly,
+            "docs/lab.md: a save by a rollback journal writes 108 KiB with data=journal, 57 KiB without",
+            vec![fact("filesystem.options", "data=journal")],
+        )
+    })
+}
+
+pub(super) fn sync_mount(seen: &Seen<'_>) -> Option<Advice> {
+    let option = seen.option(|option| matches!(option, "sync" | "dirsync"))?;
+    Some(found(
+        AdviceId::SyncMount,
+        Severity::Costly,
+        "mount(8): sync and dirsync make each write, or each change of a directory, wait for the device",
+        vec![fact("filesystem.options", option)],
+    ))
+}
+
+pub(super) fn nearly_full(seen: &Seen<'_>) -> Option<Advice> {
+    let filesystem = &seen.0.filesystem;
+    let (total, free) = (filesystem.total_bytes.value()?.0, filesystem.free_bytes.value()?.0);
+    let used = total.checked_sub(free).filter(|_| total > 0)?;
+    let percent = u64::try_from(u128::from(used) * 100 / u128::from(total)).ok()?;
+    (percent >= FULL_PERCENT && seen.is_flash()).then(|| {
+        found(
+            AdviceId::NearlyFull,
+            Severity::Costly,
+            "docs/lab.md: a Nexus 7 writes 0.14 MB/s full and 0.45 new",
+            vec![fact("filesystem.free_bytes", format!("{percent}% in use"))],
+        )
+    })
+}
+
+pub(super) fn few_free_segments(seen: &Seen<'_>) -> Option<Advice> {
+    let FilesystemInternals::F2fs { free_segments, dirty_segments, spare_segments, .. } =
+        seen.filesystem()?
+    else {
+        return None;
+    };
+    let (free, spare) = (*free_segments.value()?, *spare_segments.value()?);
+    if spare == 0 || free > spare.saturating_mul(FREE_FOR_EACH_SPARE) {
+        return None;
+    }
+    let mut evidence = vec![
+        fact("internals.filesystem.free_segments", free.to_string()),
+        fact("internals.filesystem.spare_segments", spare.to_string()),
+    ];
+    if let Some(dirty) = dirty_segments.value() {
+        evidence.push(fact("internals.filesystem.dirty_segments", dirty.to_string()));
+    }
+    Some(found(
+        AdviceId::FewFreeSegments,
+        Severity::Costly,
+        "fs/f2fs/segment.h, has_not_enough_free_secs: below its reserve a write cleans first",
+        evidence,
+    ))
+}
+
+pub(super) fn discard_on_delete(seen: &Seen<'_>) -> Option<Advice> {
+    // F2FS and, with `discard=async`, Btrfs discard in the background.
+    if !matches!(seen.kind(), Some("ext4" | "btrfs" | "xfs")) {
+        return None;
+    }
+    let option = seen.option(|option| matches!(option, "discard" | "discard=sync"))?;
+    let supported = seen.0.device.queue.discard_max_bytes.value()?.0 > 0;
+    (supported && seen.is_flash()).then(|| {
+        found(
+            AdviceId::DiscardOnDelete,
+            Severity::Minor,
+            "fstrim(8) and ext4(5): discards are part of a commit, for which an fsync waits",
+            vec![fact("filesystem.options", option)],
+        )
+    })
+}
+
+pub(super) fn never_trimmed(seen: &Seen<'_>) -> Option<Advice> {
+    let queue = &seen.0.device.queue;
+    let supported = queue.discard_max_bytes.value()?.0 > 0;
+    let discards = seen.option(|option| option.starts_with("discard")).is_some();
+    // Android trims by itself, when it is idle and charged.
+    if !supported || discards || seen.is_android() || !seen.is_flash() {
+        return None;
+    }
+    let trimmed = &seen.internals()?.trimmed_before_ns;
+    let long = trimmed.value().map(|age| age.0 / 86_400_000_000_000);
+    let evidence = match (long, trimmed.reason()) {
+        (Some(days), _) if days < DAYS => return None,
+        (Some(days), _) => format!("{days} days ago"),
+        (None, reason) => reason.unwrap_or("unknown").to_owned(),
+    };
+    Some(found(
+        AdviceId::NeverTrimmed,
+        Severity::Costly,
+        "docs/lab.md: a Nexus 7 that was filled and emptied writes 0.46 MB/s after a trim",
+        vec![fact("internals.trimmed_before_ns", evidence)],
+    ))
+}
+
+pub(super) fn access_times(seen: &Seen<'_>) -> Option<Advice> {
+    let option = seen.option(|option| option == "strictatime")?;
+    Some(found(
+        AdviceId::AccessTimes,
+        Severity::Minor,
+        "mount(8): strictatime changes the file's node at each read",
+        vec![fact("filesystem.options", option)],
+    ))
+}

@@ -1,0 +1,110 @@
+//! Advice from the set-up of a machine alone, without a measurement: a rule each, over the environment
+//! of a run or of a path.
+
+mod device;
+mod filesystem;
+mod path;
+#[cfg(test)]
+mod tests;
+
+use flashlag_schema::advice::{Advice, AdviceId, Fact, Severity};
+use flashlag_schema::internals::{DeviceInternals, FilesystemInternals, Internals};
+use flashlag_schema::{Environment, Layer, LayerKind};
+
+/// A rule: the advice, where its condition is seen to hold. What could not be read triggers nothing.
+type Rule = fn(&Seen<'_>) -> Option<Advice>;
+
+const RULES: [Rule; 22] = [
+    filesystem::no_barrier,
+    filesystem::no_journal,
+    filesystem::errors,
+    device::worn,
+    filesystem::data_journal,
+    filesystem::sync_mount,
+    filesystem::nearly_full,
+    filesystem::few_free_segments,
+    filesystem::discard_on_delete,
+    filesystem::never_trimmed,
+    path::fuse,
+    path::software_encryption,
+    device::cache_off,
+    device::write_booster,
+    device::no_app_class,
+    device::scheduler,
+    device::swapping,
+    filesystem::access_times,
+    path::loop_device,
+    path::virtual_disk,
+    path::not_on_flash,
+    path::overlay,
+];
+
+/// What the set-up says: data in danger first, then by how much it matters.
+pub fn advice(environment: &Environment) -> Vec<Advice> {
+    let seen = Seen(environment);
+    let mut found: Vec<Advice> = RULES.iter().filter_map(|rule| rule(&seen)).collect();
+    // Equal ones stay in the order of the rules.
+    found.sort_by_key(|advice| advice.severity);
+    found
+}
+
+/// An environment, with the questions that several rules ask.
+struct Seen<'a>(&'a Environment);
+
+impl Seen<'_> {
+    fn kind(&self) -> Option<&str> {
+        self.0.filesystem.kind.value().map(String::as_str)
+    }
+
+    fn disk(&self) -> Option<&str> {
+        self.0.device.kind.value().map(String::as_str)
+    }
+
+    /// Whether the disk is flash that is seen as such: not another machine's software, not memory.
+    fn is_flash(&self) -> bool {
+        matches!(self.disk(), Some("emmc" | "sd" | "ufs" | "nvme"))
+            || (matches!(self.disk(), Some("sata" | "usb"))
+                && self.0.device.queue.rotational.value() == Some(&false))
+    }
+
+    fn is_android(&self) -> bool {
+        let system = self.0.software.system.value();
+        system.is_some_and(|system| system.starts_with("Android"))
+    }
+
+    /// The first of the filesystem's mount options for which this holds.
+    fn option(&self, wanted: impl Fn(&str) -> bool) -> Option<&str> {
+        let options = self.0.filesystem.options.value()?;
+        options.iter().map(String::as_str).find(|option| wanted(option))
+    }
+
+    fn layer(&self, kind: LayerKind) -> Option<&Layer> {
+        self.0.layers.iter().find(|layer| layer.kind == kind)
+    }
+
+    fn internals(&self) -> Option<&Internals> {
+        self.0.internals.as_ref()
+    }
+
+    fn filesystem(&self) -> Option<&FilesystemInternals> {
+        self.internals()?.filesystem.value()
+    }
+
+    fn device(&self) -> Option<&DeviceInternals> {
+        self.internals()?.device.value()
+    }
+}
+
+fn found(id: AdviceId, severity: Severity, source: &str, evidence: Vec<Fact>) -> Advice {
+    Advice { id, severity, evidence, source: source.to_owned() }
+}
+
+fn fact(field: &str, value: impl Into<String>) -> Fact {
+    Fact { field: field.to_owned(), value: value.into() }
+}
+
+/// A layer as evidence.
+fn of_layer(layer: &Layer) -> Fact {
+    let detail = layer.detail.as_ref().map(|detail| format!(" ({detail})"));
+    fact("layers", layer.name.clone() + &detail.unwrap_or_default())
+}

@@ -1,0 +1,76 @@
+//! What the layers between a path and its disk say.
+
+use flashlag_schema::LayerKind;
+use flashlag_schema::advice::{Advice, AdviceId, Severity};
+
+use super::{Seen, fact, found, of_layer};
+
+pub(super) fn fuse(seen: &Seen<'_>) -> Option<Advice> {
+    let layer = seen.layer(LayerKind::Fuse)?;
+    Some(found(
+        AdviceId::FuseOnPath,
+        Severity::Costly,
+        "profiles/pixel-2016.toml: slower by up to 30 % as published, 0.1 ms a call as assumed there",
+        vec![of_layer(layer)],
+    ))
+}
+
+/// Encryption of a block device, or of files, by a processor that has no instructions for AES.
+pub(super) fn software_encryption(seen: &Seen<'_>) -> Option<Advice> {
+    let layer = seen.layer(LayerKind::BlockEncryption).or(seen.layer(LayerKind::FileEncryption))?;
+    // Inline encryption, by the storage controller, takes no time of the processor.
+    if seen.option(|option| option == "inlinecrypt").is_some() {
+        return None;
+    }
+    let aes = seen.internals()?.aes_instructions.value()?;
+    (!aes).then(|| {
+        found(
+            AdviceId::SoftwareEncryption,
+            Severity::Costly,
+            "Adiantum (Crowley and Biggers, 2018): AES-XTS without instructions is 5 times slower on ARM",
+            vec![of_layer(layer), fact("internals.aes_instructions", "none")],
+        )
+    })
+}
+
+pub(super) fn loop_device(seen: &Seen<'_>) -> Option<Advice> {
+    let layer = seen.layer(LayerKind::Loop)?;
+    Some(misleading(AdviceId::LoopDevice, "each write passes a second filesystem", of_layer(layer)))
+}
+
+pub(super) fn virtual_disk(seen: &Seen<'_>) -> Option<Advice> {
+    let kind = seen.disk().filter(|kind| matches!(*kind, "virtio" | "xen" | "hyper-v" | "nbd"));
+    let evidence = match (kind, seen.0.software.virtualized.value()) {
+        (Some(kind), _) => fact("device.kind", kind),
+        (None, Some(true)) if seen.disk().is_some() => {
+            fact("software.virtualized", "a hypervisor is below")
+        }
+        _ => return None,
+    };
+    let source = "the host's caches, limits and other guests answer, not the flash";
+    Some(misleading(AdviceId::VirtualDisk, source, evidence))
+}
+
+pub(super) fn not_on_flash(seen: &Seen<'_>) -> Option<Advice> {
+    let layer = seen.layer(LayerKind::Memory).or(seen.layer(LayerKind::Remote))?;
+    Some(misleading(
+        AdviceId::NotOnFlash,
+        "no block device of this machine is below",
+        of_layer(layer),
+    ))
+}
+
+pub(super) fn overlay(seen: &Seen<'_>) -> Option<Advice> {
+    let mut stacked = seen.0.layers.iter().filter(|layer| layer.kind == LayerKind::Stacked);
+    let layer = stacked.find(|layer| layer.detail.as_deref() == Some("overlay"))?;
+    Some(found(
+        AdviceId::Overlay,
+        Severity::Minor,
+        "Documentation/filesystems/overlayfs.rst: copy up before the first change of a file",
+        vec![of_layer(layer)],
+    ))
+}
+
+fn misleading(id: AdviceId, source: &str, evidence: flashlag_schema::advice::Fact) -> Advice {
+    found(id, Severity::Misleading, source, vec![evidence])
+}

@@ -1,0 +1,292 @@
+//! Each rule has a planted case in which it must speak, and healthy machines on which none may.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use flashlag_schema::internals::{Calls, Ext4Journal, MemoryState};
+use flashlag_schema::{DeviceLife, PressureStall, Reading};
+use flashlag_units::{Bytes, Nanos};
+
+use super::*;
+
+const DAY: u64 = 86_400_000_000_000;
+
+fn known<T>(value: T) -> Reading<T> {
+    Reading::Value(value)
+}
+
+fn layer(kind: LayerKind, name: &str, detail: &str) -> Layer {
+    Layer { kind, name: name.to_owned(), detail: Some(detail.to_owned()) }
+}
+
+/// A laptop with ext4 on NVMe, trimmed yesterday.
+fn laptop() -> Environment {
+    let mut seen = Environment::default();
+    seen.software.system = known("Debian GNU/Linux 12".to_owned());
+    seen.software.virtualized = known(false);
+    seen.filesystem.kind = known("ext4".to_owned());
+    seen.filesystem.options = known(vec!["rw".to_owned(), "relatime".to_owned()]);
+    seen.filesystem.total_bytes = known(Bytes::from_mib(100_000));
+    seen.filesystem.free_bytes = known(Bytes::from_mib(50_000));
+    seen.device.kind = known("nvme".to_owned());
+    seen.device.queue.scheduler = known("none".to_owned());
+    seen.device.queue.discard_max_bytes = known(Bytes::from_mib(2048));
+    seen.layers =
+        vec![layer(LayerKind::Filesystem, "/", "ext4"), layer(LayerKind::Disk, "nvme0n1", "nvme")];
+    seen.internals = Some(Internals {
+        filesystem: known(FilesystemInternals::Ext4 {
+            journal: known(Ext4Journal::Ordered),
+            barrier: known(true),
+            commit_s: known(5),
+            fast_commits: known(0),
+            lifetime_written_bytes: known(Bytes::from_mib(1)),
+            errors: known(0),
+        }),
+        device: known(DeviceInternals::Nvme { wakes_within_ns: known(Nanos::from_millis(100)) }),
+        memory: MemoryState::default(),
+        trimmed_before_ns: known(Nanos(DAY)),
+        aes_instructions: known(true),
+    });
+    seen
+}
+
+/// A phone with F2FS on UFS.
+fn phone() -> Environment {
+    let mut seen = laptop();
+    seen.software.system = known("Android 13".to_owned());
+    seen.filesystem.kind = known("f2fs".to_owned());
+    seen.filesystem.options = known(vec!["rw".to_owned(), "discard".to_owned()]);
+    seen.device.kind = known("ufs".to_owned());
+    seen.layers =
+        vec![layer(LayerKind::Filesystem, "/data", "f2fs"), layer(LayerKind::Disk, "sda", "ufs")];
+    let internals = seen.internals.as_mut().unwrap();
+    let calls = Calls { foreground: 10, background: 100 };
+    internals.filesystem = known(FilesystemInternals::F2fs {
+        free_segments: known(9000),
+        dirty_segments: known(100),
+        spare_segments: known(500),
+        ipu_policy: known("16".to_owned()),
+        checkpoints: known(calls),
+        cleanings: known(calls),
+        lifetime_written_bytes: known(Bytes::from_mib(1)),
+    });
+    internals.device = known(DeviceInternals::Ufs {
+        version: known("3.1".to_owned()),
+        write_booster: known(true),
+        write_booster_free_percent: known(90),
+        host_map: known(true),
+        gear: known("HS_GEAR4".to_owned()),
+        lanes: known(2),
+        sleeps_after_ns: known(Nanos::from_millis(1)),
+    });
+    internals.trimmed_before_ns = Reading::unavailable("no timer of systemd trims here");
+    seen
+}
+
+fn card(app_class: u8) -> Environment {
+    let mut seen = laptop();
+    seen.device.kind = known("sd".to_owned());
+    seen.internals.as_mut().unwrap().device = known(DeviceInternals::Sd {
+        speed_class: known(10),
+        uhs_grade: known(1),
+        video_class: known(10),
+        app_class: known(app_class),
+        allocation_unit_bytes: known(Bytes::from_mib(4)),
+    });
+    seen
+}
+
+fn emmc(cache_on: bool) -> Environment {
+    let mut seen = laptop();
+    seen.device.kind = known("emmc".to_owned());
+    seen.internals.as_mut().unwrap().device = known(DeviceInternals::Emmc {
+        command_queue: known(true),
+        cache_bytes: known(Bytes::from_kib(65_536)),
+        cache_on: known(cache_on),
+        background_operations: known(true),
+    });
+    seen
+}
+
+fn with(mut seen: Environment, change: impl FnOnce(&mut Environment)) -> Environment {
+    change(&mut seen);
+    seen
+}
+
+fn option(seen: Environment, option: &str) -> Environment {
+    with(seen, |seen| {
+        let Reading::Value(options) = &mut seen.filesystem.options else { return };
+        options.push(option.to_owned());
+    })
+}
+
+fn above(seen: Environment, kind: LayerKind, detail: &str) -> Environment {
+    with(seen, |seen| seen.layers.insert(0, layer(kind, "x", detail)))
+}
+
+fn ext4(
+    change: impl FnOnce(&mut Reading<Ext4Journal>, &mut Reading<bool>, &mut Reading<u64>),
+) -> Environment {
+    with(laptop(), |seen| {
+        let filesystem = &mut seen.internals.as_mut().unwrap().filesystem;
+        if let Reading::Value(FilesystemInternals::Ext4 { journal, barrier, errors, .. }) =
+            filesystem
+        {
+            change(journal, barrier, errors);
+        }
+    })
+}
+
+fn few_free() -> Environment {
+    with(phone(), |seen| {
+        let filesystem = &mut seen.internals.as_mut().unwrap().filesystem;
+        if let Reading::Value(FilesystemInternals::F2fs { free_segments, .. }) = filesystem {
+            *free_segments = known(1000);
+        }
+    })
+}
+
+fn boosting(on: bool, free: u8) -> Environment {
+    with(phone(), |seen| {
+        let device = &mut seen.internals.as_mut().unwrap().device;
+        if let Reading::Value(DeviceInternals::Ufs {
+            write_booster,
+            write_booster_free_percent,
+            ..
+        }) = device
+        {
+            (*write_booster, *write_booster_free_percent) = (known(on), known(free));
+        }
+    })
+}
+
+fn trimmed(days: u64) -> Environment {
+    with(laptop(), |seen| {
+        seen.internals.as_mut().unwrap().trimmed_before_ns = known(Nanos(days * DAY));
+    })
+}
+
+fn swapped(mib: u64, hundredths: u64) -> Environment {
+    with(laptop(), |seen| {
+        let memory = &mut seen.internals.as_mut().unwrap().memory;
+        memory.swapped_to_disk_bytes = known(Bytes::from_mib(mib));
+        memory.pressure =
+            known(PressureStall { avg10_hundredths: hundredths, total_ns: Nanos::ZERO });
+    })
+}
+
+fn used(percent: u8, pre_eol: Option<&str>) -> Environment {
+    with(laptop(), |seen| {
+        seen.device.life = known(DeviceLife {
+            used_percent_at_most: percent,
+            pre_eol: pre_eol.map(str::to_owned),
+            source: "eMMC life_time".to_owned(),
+        });
+    })
+}
+
+fn full(free_mib: u64) -> Environment {
+    with(laptop(), |seen| seen.filesystem.free_bytes = known(Bytes::from_mib(free_mib)))
+}
+
+fn aes(seen: Environment, has: bool) -> Environment {
+    with(seen, |seen| seen.internals.as_mut().unwrap().aes_instructions = known(has))
+}
+
+fn scheduled(kind: &str, scheduler: &str) -> Environment {
+    with(laptop(), |seen| {
+        seen.device.kind = known(kind.to_owned());
+        seen.device.queue.scheduler = known(scheduler.to_owned());
+    })
+}
+
+/// Each kind of advice: a machine on which it alone must be given, and one close to it on which nothing
+/// may be said.
+fn planted() -> Vec<(AdviceId, Environment, Environment)> {
+    use AdviceId::*;
+    let encrypted = |has| aes(above(laptop(), LayerKind::BlockEncryption, "dm-crypt"), has);
+    vec![
+        (NoBarrier, option(laptop(), "nobarrier"), option(laptop(), "barrier")),
+        (NoBarrier, option(phone(), "fsync_mode=nobarrier"), option(phone(), "fsync_mode=posix")),
+        (NoBarrier, ext4(|_, barrier, _| *barrier = known(false)), laptop()),
+        (NoJournal, ext4(|journal, _, _| *journal = known(Ext4Journal::None)), laptop()),
+        (FilesystemErrors, ext4(|_, _, errors| *errors = known(3)), laptop()),
+        (WornFlash, used(90, Some("normal")), used(70, Some("normal"))),
+        (WornFlash, used(10, Some("warning")), used(10, None)),
+        (
+            DataJournal,
+            ext4(|journal, _, _| *journal = known(Ext4Journal::Journal)),
+            ext4(|journal, _, _| *journal = known(Ext4Journal::Writeback)),
+        ),
+        (SyncMount, option(laptop(), "dirsync"), option(laptop(), "async")),
+        (NearlyFull, full(20_000), full(20_001)),
+        (FewFreeSegments, few_free(), phone()),
+        (DiscardOnDelete, option(laptop(), "discard"), phone()),
+        (NeverTrimmed, trimmed(30), trimmed(29)),
+        (FuseOnPath, above(phone(), LayerKind::Fuse, "fuse"), phone()),
+        (SoftwareEncryption, encrypted(false), encrypted(true)),
+        (SoftwareEncryption, encrypted(false), option(encrypted(false), "inlinecrypt")),
+        (DeviceCacheOff, emmc(false), emmc(true)),
+        (WriteBoosterOff, boosting(false, 90), boosting(true, 10)),
+        (WriteBoosterOff, boosting(true, 0), phone()),
+        (NoAppClass, card(0), card(1)),
+        (Scheduler, scheduled("nvme", "bfq"), scheduled("emmc", "bfq")),
+        (Swapping, swapped(64, 100), swapped(64, 99)),
+        (Swapping, swapped(64, 100), swapped(63, 100)),
+        (AccessTimes, option(laptop(), "strictatime"), option(laptop(), "noatime")),
+        (LoopDevice, above(laptop(), LayerKind::Loop, "/images/one"), laptop()),
+        (VirtualDisk, scheduled("virtio", "none"), scheduled("emmc", "none")),
+        (NotOnFlash, above(laptop(), LayerKind::Memory, "tmpfs"), laptop()),
+        (
+            Overlay,
+            above(laptop(), LayerKind::Stacked, "overlay"),
+            above(laptop(), LayerKind::Stacked, "sdcardfs"),
+        ),
+    ]
+}
+
+#[test]
+fn each_kind_of_advice_is_given_where_its_cause_is_planted_and_not_beside_it() {
+    for (id, sick, healthy) in planted() {
+        let given: Vec<AdviceId> = advice(&sick).into_iter().map(|one| one.id).collect();
+        assert_eq!(given, [id], "where it was planted");
+        assert_eq!(advice(&healthy), Vec::new(), "close to {id:?}");
+    }
+}
+
+#[test]
+fn every_rule_has_a_planted_case() {
+    let kinds: std::collections::HashSet<AdviceId> =
+        planted().into_iter().map(|(id, ..)| id).collect();
+    assert_eq!(kinds.len(), RULES.len());
+}
+
+#[test]
+fn each_piece_of_advice_names_fields_that_exist_with_what_was_seen() {
+    for (id, sick, _) in planted() {
+        let text = serde_json::to_value(&sick).unwrap();
+        for fact in advice(&sick).into_iter().flat_map(|one| one.evidence) {
+            let mut at = &text;
+            for name in fact.field.split('.') {
+                at = at.get(name).unwrap_or_else(|| panic!("{id:?}: no field {}", fact.field));
+            }
+            assert!(!fact.value.is_empty(), "{id:?}");
+        }
+    }
+}
+
+#[test]
+fn nothing_is_said_of_what_could_not_be_read() {
+    assert_eq!(advice(&Environment::default()), Vec::new());
+    assert_eq!(advice(&with(laptop(), |seen| seen.internals = None)), Vec::new());
+}
+
+#[test]
+fn what_endangers_data_comes_first() {
+    let seen = above(
+        option(above(full(1000), LayerKind::Loop, "x"), "nobarrier"),
+        LayerKind::Fuse,
+        "fuse",
+    );
+    let given: Vec<Severity> = advice(&seen).into_iter().map(|one| one.severity).collect();
+    assert!(given.is_sorted() && given.len() == 4, "{given:?}");
+    assert_eq!(given.first(), Some(&Severity::Danger));
+}

@@ -1,0 +1,101 @@
+//! Devices' own accounts.
+//!
+//! eMMC: JESD84-B51, EXT_CSD, which the kernel shows to root in debugfs. UFS:
+//! Documentation/ABI/testing/sysfs-driver-ufs. NVMe: the parameter of the kernel's module.
+
+use std::path::Path;
+
+use flashlag_schema::Reading;
+use flashlag_schema::internals::DeviceInternals;
+use flashlag_units::{Bytes, Nanos};
+
+use super::{flag, sd};
+use crate::block::name;
+use crate::disk::kind;
+use crate::root::Root;
+use crate::ufs::ufs_host;
+
+/// The account of a disk.
+pub(super) fn internals(root: &Root, disk: &Path) -> Result<DeviceInternals, String> {
+    match kind(root, disk).as_str() {
+        "emmc" => Ok(emmc(root, disk)),
+        "sd" => root.line(disk.join("device/ssr")).and_then(|text| sd::of_register(&text)),
+        "ufs" => ufs(root, disk),
+        "nvme" => Ok(nvme(root)),
+        other => Err(format!("a {other} disk says nothing more about itself")),
+    }
+}
+
+fn emmc(root: &Root, disk: &Path) -> DeviceInternals {
+    let registers = ext_csd(root, disk);
+    let byte = |index: usize| registers.as_ref().map(|bytes| bytes[index]).map_err(Clone::clone);
+    let kib = || -> Result<Bytes, String> {
+        let all = (249..253).map(byte).collect::<Result<Vec<u8>, String>>()?;
+        let size = all.iter().rev().fold(0u64, |size, byte| size << 8 | u64::from(*byte));
+        // The kernel takes CACHE_SIZE as KiB (include/linux/mmc/card.h).
+        Ok(Bytes::from_kib(size))
+    };
+    DeviceInternals::Emmc {
+        command_queue: flag(root, disk.join("device/cmdq_en")),
+        cache_bytes: kib().into(),
+        cache_on: byte(33).map(|control| control & 1 == 1).into(),
+        background_operations: byte(163).map(|enabled| enabled & 3 != 0).into(),
+    }
+}
+
+/// The 512 registers as 1024 hexadecimal digits.
+fn ext_csd(root: &Root, disk: &Path) -> Result<Vec<u8>, String> {
+    let device = root.resolve(disk.join("device")).unwrap_or_else(|| disk.join("device"));
+    let card = name(&device);
+    let host = card.split(':').next().unwrap_or(&card);
+    let text = root.line(format!("/sys/kernel/debug/{host}/{card}/ext_csd"))?;
+    let digits = text.as_bytes();
+    let pair = |pair: &[u8]| {
+        let text = std::str::from_utf8(pair).ok()?;
+        u8::from_str_radix(text, 16).ok()
+    };
+    let bytes: Option<Vec<u8>> = digits.chunks(2).map(pair).collect();
+    bytes.filter(|bytes| bytes.len() == 512).ok_or_else(|| "EXT_CSD is not 512 bytes".to_owned())
+}
+
+fn ufs(root: &Root, disk: &Path) -> Result<DeviceInternals, String> {
+    let host = ufs_host(root, disk).ok_or("no UFS host above the disk")?;
+    let in_host = |file: &str| host.join(file);
+    Ok(DeviceInternals::Ufs {
+        version: version(root, &in_host("device_descriptor/specification_version")).into(),
+        write_booster: match flag(root, in_host("wb_on")) {
+            Reading::Value(on) => Reading::Value(on),
+            Reading::Unavailable { .. } => flag(root, in_host("flags/wb_enable")),
+        },
+        write_booster_free_percent: root
+            .line(in_host("attributes/wb_avail_buf"))
+            .and_then(|text| tenths(&text))
+            .into(),
+        host_map: flag(root, in_host("flags/hpb_enable")),
+        gear: root.reading(in_host("power_info/gear")),
+        lanes: root.number(in_host("power_info/lane")).into(),
+        // In microseconds, 0 for off.
+        sleeps_after_ns: root.number(in_host("auto_hibern8")).map(Nanos::from_micros).into(),
+    })
+}
+
+/// `0x0310`: version 3.1.
+fn version(root: &Root, file: &Path) -> Result<String, String> {
+    let text = root.line(file)?;
+    let code = text.strip_prefix("0x").and_then(|digits| u16::from_str_radix(digits, 16).ok());
+    let code = code.ok_or_else(|| format!("{} is no version: {text:.40}", file.display()))?;
+    Ok(format!("{}.{}", code >> 8, code >> 4 & 0xF))
+}
+
+/// `0x0A` is 100 %, `0x00` nothing.
+fn tenths(text: &str) -> Result<u8, String> {
+    let digits = text.strip_prefix("0x").unwrap_or(text);
+    let tenth = u8::from_str_radix(digits, 16).ok().filter(|tenth| *tenth <= 10);
+    tenth.map(|tenth| tenth * 10).ok_or_else(|| format!("{text:.40} is no tenth"))
+}
+
+/// The kernel lets a disk sleep so deep that its wake-up stays below this parameter, in microseconds.
+fn nvme(root: &Root) -> DeviceInternals {
+    let file = "/sys/module/nvme_core/parameters/default_ps_max_latency_us";
+    DeviceInternals::Nvme { wakes_within_ns: root.number(file).map(Nanos::from_micros).into() }
+}

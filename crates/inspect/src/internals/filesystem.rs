@@ -1,0 +1,103 @@
+//! Filesystems' own accounts.
+//!
+//! ext4: Documentation/ABI/testing/sysfs-fs-ext4, `/proc/fs/ext4/DEVICE/options`. F2FS:
+//! Documentation/ABI/testing/sysfs-fs-f2fs.
+
+use std::path::{Path, PathBuf};
+
+use flashlag_schema::Reading;
+use flashlag_schema::internals::{Calls, Ext4Journal, FilesystemInternals};
+use flashlag_units::Bytes;
+
+use crate::mount::Mount;
+use crate::root::Root;
+
+/// The account of a mounted filesystem on the device `top`.
+pub(super) fn internals(
+    root: &Root,
+    mount: &Mount,
+    top: Result<String, String>,
+) -> Result<FilesystemInternals, String> {
+    match mount.kind.as_str() {
+        "ext4" => Ok(ext4(root, &top?)),
+        "f2fs" => Ok(f2fs(root, &top?)),
+        "btrfs" => Ok(btrfs(mount)),
+        kind => Err(format!("{kind} has no account that is read here")),
+    }
+}
+
+fn ext4(root: &Root, device: &str) -> FilesystemInternals {
+    let options = root.line(Path::new("/proc/fs/ext4").join(device).join("options"));
+    let has = |word: &str| -> Result<bool, String> {
+        Ok(options.clone()?.lines().any(|line| line.trim() == word))
+    };
+    let value = |key: &str| -> Result<String, String> {
+        let text = options.clone()?;
+        let value = text.lines().find_map(|line| line.trim().strip_prefix(key)?.strip_prefix('='));
+        value.map(str::to_owned).ok_or_else(|| format!("no {key} among ext4's options"))
+    };
+    let sysfs = Path::new("/sys/fs/ext4").join(device);
+    FilesystemInternals::Ext4 {
+        journal: options.clone().and_then(|text| journal(&text)).into(),
+        barrier: has("barrier").and_then(|on| Ok(on && !has("nobarrier")?)).into(),
+        commit_s: value("commit")
+            .and_then(|text| text.parse().map_err(|_| format!("commit={text:.40} is no number")))
+            .into(),
+        fast_commits: fast_commits(root, device).into(),
+        lifetime_written_bytes: lifetime(root, &sysfs),
+        errors: root.number(sysfs.join("errors_count")).into(),
+    }
+}
+
+/// The list has `data=` where there is a journal.
+fn journal(options: &str) -> Result<Ext4Journal, String> {
+    let mode = options.lines().find_map(|line| line.trim().strip_prefix("data="));
+    Ok(match mode {
+        None => Ext4Journal::None,
+        Some("writeback") => Ext4Journal::Writeback,
+        Some("ordered") => Ext4Journal::Ordered,
+        Some("journal") => Ext4Journal::Journal,
+        Some(other) => return Err(format!("ext4 says data={other:.40}")),
+    })
+}
+
+/// `fc stats:`, then `12 commits`.
+fn fast_commits(root: &Root, device: &str) -> Result<u64, String> {
+    let file = format!("/proc/fs/ext4/{device}/fc_info");
+    let text = root.line(&file)?;
+    let count = text.lines().find_map(|line| line.trim().strip_suffix(" commits")?.parse().ok());
+    count.ok_or_else(|| format!("{file} counts no commits"))
+}
+
+fn f2fs(root: &Root, device: &str) -> FilesystemInternals {
+    let sysfs = Path::new("/sys/fs/f2fs").join(device);
+    let number = |name: &str| -> Reading<u64> { root.number(sysfs.join(name)).into() };
+    let calls = |name: &str| -> Reading<Calls> {
+        let count = |way: &str| root.number(sysfs.join(format!("{name}_{way}_calls")));
+        let both = count("foreground")
+            .and_then(|foreground| Ok(Calls { foreground, background: count("background")? }));
+        both.into()
+    };
+    FilesystemInternals::F2fs {
+        free_segments: number("free_segments"),
+        dirty_segments: number("dirty_segments"),
+        spare_segments: number("ovp_segments"),
+        ipu_policy: root.reading(sysfs.join("ipu_policy")),
+        checkpoints: calls("cp"),
+        cleanings: calls("gc"),
+        lifetime_written_bytes: lifetime(root, &sysfs),
+    }
+}
+
+fn lifetime(root: &Root, sysfs: &Path) -> Reading<Bytes> {
+    let file: PathBuf = sysfs.join("lifetime_write_kbytes");
+    root.number(file).map(Bytes::from_kib).into()
+}
+
+fn btrfs(mount: &Mount) -> FilesystemInternals {
+    let packed = ["compress", "compress-force"].iter().find_map(|key| mount.option(key));
+    FilesystemInternals::Btrfs {
+        compression: packed.filter(|kind| *kind != "no" && *kind != "none").map(str::to_owned),
+        nodatacow: mount.options.iter().any(|option| option == "nodatacow"),
+    }
+}

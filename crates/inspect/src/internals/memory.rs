@@ -1,0 +1,35 @@
+//! Memory, its pressure, and what was swapped to disks.
+
+use flashlag_schema::internals::MemoryState;
+use flashlag_units::Bytes;
+
+use crate::pressure::pressure;
+use crate::root::Root;
+
+pub(super) fn state(root: &Root) -> MemoryState {
+    MemoryState {
+        available_bytes: available(root).into(),
+        pressure: pressure(root, "memory").into(),
+        io_pressure: pressure(root, "io").into(),
+        swapped_to_disk_bytes: swapped(root).into(),
+    }
+}
+
+fn available(root: &Root) -> Result<Bytes, String> {
+    let text = root.line("/proc/meminfo")?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+    let kib = line.and_then(|rest| rest.split_whitespace().next()?.parse().ok());
+    kib.map(Bytes::from_kib).ok_or_else(|| "/proc/meminfo has no MemAvailable".to_owned())
+}
+
+/// `/proc/swaps` has a heading, then `NAME TYPE SIZE USED PRIORITY` with sizes in KiB.
+fn swapped(root: &Root) -> Result<Bytes, String> {
+    let text = root.line("/proc/swaps")?;
+    let used = text.lines().skip(1).filter_map(|line| {
+        let mut words = line.split_whitespace();
+        let name = words.next().filter(|name| !name.contains("zram"))?;
+        let _ = name;
+        words.nth(2)?.parse::<u64>().ok()
+    });
+    Ok(Bytes::from_kib(used.fold(0, u64::saturating_add)))
+}

@@ -1,0 +1,66 @@
+//! What filesystem, device and memory say about themselves.
+
+mod device;
+mod filesystem;
+mod memory;
+mod sd;
+
+use std::path::Path;
+
+use flashlag_schema::Reading;
+use flashlag_schema::internals::Internals;
+use flashlag_units::Nanos;
+
+use crate::block::{Stack, name};
+use crate::filesystem::FilesystemStack;
+use crate::root::Root;
+
+/// The state below a directory. What can't be read is absent with its reason.
+pub(crate) fn internals(
+    root: &Root,
+    found: &Result<FilesystemStack, String>,
+    stack: &Result<Stack, String>,
+) -> Internals {
+    let top = stack.as_ref().map(|stack| name(&stack.top)).map_err(Clone::clone);
+    let mount = found.as_ref().map(|found| &found.mount).map_err(Clone::clone);
+    let disk = stack.as_ref().map_err(Clone::clone);
+    let disk = disk.and_then(|stack| stack.disks.first().cloned().ok_or_else(String::new));
+    Internals {
+        filesystem: mount.and_then(|mount| filesystem::internals(root, mount, top)).into(),
+        device: disk.and_then(|disk| device::internals(root, &disk)).into(),
+        memory: memory::state(root),
+        trimmed_before_ns: trimmed(root).into(),
+        aes_instructions: aes(root).into(),
+    }
+}
+
+/// systemd's timer leaves an empty file whose time is that of its last run.
+fn trimmed(root: &Root) -> Result<Nanos, String> {
+    const STAMP: &str = "/var/lib/systemd/timers/stamp-fstrim.timer";
+    let enabled = ["/etc/systemd/system/timers.target.wants/fstrim.timer"];
+    if !enabled.iter().any(|path| root.is_there(Path::new(path))) {
+        return Err("no timer of systemd trims here".to_owned());
+    }
+    root.age(Path::new(STAMP))
+        .ok_or_else(|| format!("{STAMP}: not there: the timer is on, and has not run"))
+}
+
+/// Instructions for AES: `aes` among x86's flags and ARM's features.
+fn aes(root: &Root) -> Result<bool, String> {
+    let text = root.line("/proc/cpuinfo")?;
+    let lists = text.lines().filter_map(|line| line.split_once(':'));
+    let mut lists = lists.filter(|(key, _)| matches!(key.trim(), "flags" | "Features"));
+    let (_, list) = lists.next().ok_or("/proc/cpuinfo lists no features")?;
+    Ok(list.split_whitespace().any(|word| word == "aes"))
+}
+
+/// A number in a file as a flag.
+fn flag(root: &Root, path: impl AsRef<Path>) -> Reading<bool> {
+    let path = path.as_ref();
+    let read = root.line(path).and_then(|text| match text.as_str() {
+        "1" | "true" | "Y" | "on" | "enabled" => Ok(true),
+        "0" | "false" | "N" | "off" | "disabled" => Ok(false),
+        other => Err(format!("{} is neither on nor off: {other:.40}", path.display())),
+    });
+    read.into()
+}

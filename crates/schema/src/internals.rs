@@ -1,0 +1,165 @@
+//! What a filesystem, a device and the memory say about themselves, beyond options and sizes.
+
+use flashlag_units::{Bytes, Nanos};
+use serde::{Deserialize, Serialize};
+
+use crate::pressure::PressureStall;
+use crate::reading::Reading;
+
+/// The state of what is below a path, at the beginning of a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields, default)]
+pub struct Internals {
+    /// The filesystem's own account.
+    pub filesystem: Reading<FilesystemInternals>,
+    /// The device's own account.
+    pub device: Reading<DeviceInternals>,
+    /// Memory and its pressure.
+    pub memory: MemoryState,
+    /// When the filesystem was last trimmed by a timer of the system, before the run.
+    pub trimmed_before_ns: Reading<Nanos>,
+    /// Whether the processor has instructions for AES.
+    pub aes_instructions: Reading<bool>,
+}
+
+/// What a filesystem says about itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum FilesystemInternals {
+    /// ext4, by `/proc/fs/ext4` and `/sys/fs/ext4`.
+    Ext4 {
+        /// What the journal holds.
+        journal: Reading<Ext4Journal>,
+        /// Whether a sync flushes the device.
+        barrier: Reading<bool>,
+        /// Seconds from one commit to the next where nothing asks for one.
+        commit_s: Reading<u64>,
+        /// Fast commits since the mount.
+        fast_commits: Reading<u64>,
+        /// Written in the filesystem's life.
+        lifetime_written_bytes: Reading<Bytes>,
+        /// Errors that the filesystem has noted.
+        errors: Reading<u64>,
+    },
+    /// F2FS, by `/sys/fs/f2fs`.
+    F2fs {
+        /// Segments of 2 MiB without data.
+        free_segments: Reading<u64>,
+        /// Segments of which a part is outdated.
+        dirty_segments: Reading<u64>,
+        /// Segments that are kept for cleaning.
+        spare_segments: Reading<u64>,
+        /// When data is overwritten in place: the kernel's bits (`fs/f2fs/segment.h`).
+        ipu_policy: Reading<String>,
+        /// Checkpoints that something waited for, and others.
+        checkpoints: Reading<Calls>,
+        /// Segments cleaned while something waited, and others.
+        cleanings: Reading<Calls>,
+        /// Written in the filesystem's life.
+        lifetime_written_bytes: Reading<Bytes>,
+    },
+    /// Btrfs, by mount options.
+    Btrfs {
+        /// `zstd:1`; absent without compression.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        compression: Option<String>,
+        /// Whether data is overwritten in place.
+        nodatacow: bool,
+    },
+}
+
+/// What ext4's journal holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Ext4Journal {
+    /// There is no journal.
+    None,
+    /// Metadata; data at any time.
+    Writeback,
+    /// Metadata; data before it.
+    Ordered,
+    /// Metadata and data, which are so written twice.
+    Journal,
+}
+
+/// How often something was done since the mount.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Calls {
+    /// While a call waited.
+    pub foreground: u64,
+    /// By the filesystem's own thread.
+    pub background: u64,
+}
+
+/// What a device says about itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
+#[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
+pub enum DeviceInternals {
+    /// An eMMC, by sysfs; cache and background operations by EXT_CSD, which only root can read.
+    Emmc {
+        /// Whether the command queue is in use.
+        command_queue: Reading<bool>,
+        /// The volatile write cache's size; 0 without one.
+        cache_bytes: Reading<Bytes>,
+        /// Whether the cache is switched on.
+        cache_on: Reading<bool>,
+        /// Whether the device may tidy up by itself (AUTO_EN) or when asked (MANUAL_EN).
+        background_operations: Reading<bool>,
+    },
+    /// A UFS device, by the host controller's sysfs.
+    Ufs {
+        /// `3.1`: the version of the standard.
+        version: Reading<String>,
+        /// Whether writes go to the WriteBooster buffer.
+        write_booster: Reading<bool>,
+        /// Part of the WriteBooster buffer that is free, in percent, in steps of 10.
+        write_booster_free_percent: Reading<u8>,
+        /// Whether the host keeps a part of the device's map (HPB).
+        host_map: Reading<bool>,
+        /// `HS_GEAR3`.
+        gear: Reading<String>,
+        /// Lanes of the link.
+        lanes: Reading<u64>,
+        /// Rest after which the link sleeps by itself (hibern8); 0: never.
+        sleeps_after_ns: Reading<Nanos>,
+    },
+    /// An SD card, by its status register.
+    Sd {
+        /// `10`: 10 MB/s in sequence at least.
+        speed_class: Reading<u8>,
+        /// `1` or `3`: U1 and U3.
+        uhs_grade: Reading<u8>,
+        /// `30`: V30.
+        video_class: Reading<u8>,
+        /// `1` or `2`: A1 and A2; 0 without such a promise.
+        app_class: Reading<u8>,
+        /// The allocation unit.
+        allocation_unit_bytes: Reading<Bytes>,
+    },
+    /// An NVMe disk.
+    Nvme {
+        /// The longest wake-up that the kernel allows the disk, by its module's parameter.
+        wakes_within_ns: Reading<Nanos>,
+    },
+}
+
+/// Memory, and how much is waited for.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields, default)]
+pub struct MemoryState {
+    /// Available without swapping (`MemAvailable`).
+    pub available_bytes: Reading<Bytes>,
+    /// Tasks that waited for memory.
+    pub pressure: Reading<PressureStall>,
+    /// Tasks that waited for I/O.
+    pub io_pressure: Reading<PressureStall>,
+    /// Swapped out, to disks and not to compressed memory.
+    pub swapped_to_disk_bytes: Reading<Bytes>,
+}
