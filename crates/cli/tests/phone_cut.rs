@@ -5,8 +5,6 @@
 #[path = "support/phone.rs"]
 mod support;
 
-use std::time::Duration;
-
 use flashlag_standin::{Kind, Way};
 use support::{Bench, pixel, programs, text};
 
@@ -74,18 +72,45 @@ fn a_cable_pulled_at_each_request_of_a_run_loses_nothing() {
         "a request without a name"
     );
 }
+/// Requests after which the phone has changed, so that asking again finds the change made.
+const CHANGES: [usize; 6] = [3, 4, 9, 11, 14, 15];
+
+#[test]
+fn an_answer_that_is_lost_with_the_cable_is_asked_for_again() {
+    let Some(bench) = Bench::of(pixel()) else { return };
+    brief(&bench);
+    for index in CHANGES {
+        assert!(pulled_at(&bench, Kind::Close, Way::FromPhone, index), "no answer {index}");
+    }
+}
+
+#[test]
+fn a_cable_pulled_in_each_phase_loses_no_phase() {
+    let Some(bench) = Bench::of(pixel()) else { return };
+    let child = bench.begin(&["short.toml", "--on", "adb:"]);
+    for (pulled, phase) in ["4K rand write", "WAL save", "4K rand read"].into_iter().enumerate() {
+        bench.wait_for(phase, 1);
+        bench.phone.cut();
+        assert_eq!(bench.phone.cuts(), pulled as u64 + 1);
+    }
+    let run = bench.complete(child);
+    let ops: Vec<_> = run.phases.iter().map(|phase| phase.ops).collect();
+    assert!(ops.len() == 3 && ops.iter().all(|ops| *ops > 10), "{ops:?}");
+}
+
 /// Anywhere from the first question to the removal: what is put on the phone first is the program,
 /// tens of megabytes here, so that some cuts are within that and some within the rest.
 #[test]
 fn a_cable_pulled_at_any_byte_loses_nothing_and_leaves_nothing_for_good() {
     let Some(bench) = Bench::of(pixel()) else { return };
+    brief(&bench);
     let seed: u64 = std::env::var("FLASHLAG_TEST_SEED").map_or(1, |seed| seed.parse().unwrap());
     let program = std::fs::metadata(programs().join("flashlag-x86_64")).unwrap().len();
     for (index, share) in [0.0001, 0.5, 1.0001, 1.0003, 1.001].into_iter().enumerate() {
         let bytes = (program as f64 * share) as u64 + seed * 997 + index as u64;
         let _ = std::fs::remove_file(bench.output());
         bench.phone.cut_after(bytes);
-        let mut child = bench.begin(&["short.toml", "--on", "adb:", "--force"]);
+        let mut child = bench.begin(&["brief.toml", "--on", "adb:", "--force"]);
         let code = child.wait().unwrap().code();
         let said = bench.log();
         bench.phone.keep();
