@@ -36,6 +36,25 @@ fn a_run_on_a_phone_ends_in_a_verified_file_and_a_clean_phone() {
     assert!(asked.contains("settings put global stay_on_while_plugged_in 15"), "{asked}");
 }
 
+#[test]
+fn what_other_apps_wrote_during_a_test_is_in_the_run_and_in_the_report() {
+    let Some(bench) = Bench::of(pixel()) else { return };
+    let child = bench.begin(&["short.toml", "--on", "adb:"]);
+    bench.wait_for("4K rand write", 1);
+    // What the storage daemon counts from here on: a time after any that the test can take.
+    let counted = "4102444800,4102444860\ncom.android.chrome 0 0 0 0 0 5000000 0 0\n\
+                   shared:android.uid.shell 0 0 0 0 0 7000000 0 0\n";
+    bench.phone.set_text("dumpsys/storaged", counted).unwrap();
+    let run = bench.complete(child);
+    let said: Vec<_> = run.conditions.iter().map(|read| &read.other_io).collect();
+    let known: Vec<u64> =
+        said.iter().filter_map(|io| io.value()).map(|io| io.write_bytes.0).collect();
+    assert_eq!(known, [5_000_000], "{said:?}");
+    assert!(said[0].reason().unwrap().contains("counting began"), "{said:?}");
+    let page = std::fs::read_to_string(bench.output().with_extension("html")).unwrap();
+    assert!(page.contains("Other apps") && page.contains("5.0 MB written"));
+}
+
 /// A phone whose program is a shell script, which prints one answer to all that is asked.
 fn scripted(answer: &str) -> Option<(Bench, TempDir)> {
     let bench = Bench::of(pixel())?;
