@@ -153,6 +153,34 @@ pub enum PhoneError {
         /// The phone as a target.
         target: String,
     },
+    /// The phone went away before a run began.
+    #[error(
+        "{0} (nothing was measured yet: once the phone is connected again, run the command again)"
+    )]
+    BeforeRun(Box<PhoneError>),
+    /// A program for phones that is of another version than this end.
+    #[error(
+        "the program for the phone, {}, is {there}, and this one is {here}{}: both ends must be of one \
+         version: `make dist` in the source of this one builds the other, or take the files of one release",
+        program.display(),
+        forms(*formats)
+    )]
+    OtherProgram {
+        /// The program on this machine.
+        program: PathBuf,
+        /// Its version and commit.
+        there: String,
+        /// Version and commit of this end.
+        here: String,
+        /// The form of the messages there and here.
+        formats: [u32; 2],
+    },
+    /// A folder on the phone with an order that this version can't read.
+    #[error(
+        "the phone has a run of {0}, which this version can't read: go on with that version, or end the \
+         run and remove its files with `flashlag clean adb:[SERIAL]`"
+    )]
+    OtherOrder(String),
     /// The run on the phone ended without a result: the phone was switched off, or the run was
     /// killed.
     #[error(
@@ -219,6 +247,13 @@ fn there_are(others: &[Connected]) -> String {
     match others {
         [] => "no other is: plug it in, unlock it and switch on USB debugging".to_owned(),
         _ => format!("there is {}", choices(others)),
+    }
+}
+
+fn forms([there, here]: [u32; 2]) -> String {
+    match there == here {
+        true => String::new(),
+        false => format!(" (messages of form {there} there, of form {here} here)"),
     }
 }
 

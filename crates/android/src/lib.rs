@@ -17,6 +17,7 @@ pub mod protocol;
 mod quote;
 mod run_on_phone;
 mod transport;
+mod version;
 
 pub use adb::Adb;
 pub use choice::chosen;

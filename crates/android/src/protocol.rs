@@ -5,6 +5,10 @@ use flashlag_schema::remote::{Progress, RunOrder};
 use flashlag_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
+/// The number of this form of the messages. A change after which another version can't read them raises
+/// the number.
+pub const FORMAT: u32 = 1;
+
 /// The order of a run, stored on the phone.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PhoneOrder {
@@ -39,6 +43,9 @@ pub enum Answer {
     Hello {
         /// Its version and commit.
         program: String,
+        /// Its [`FORMAT`]; 0 of a program from before there was a number.
+        #[serde(default)]
+        format: u32,
     },
     /// A run can begin.
     Prepared(Box<Prepared>),

@@ -12,6 +12,7 @@ use crate::identity::{Identity, printable};
 use crate::protocol::{Answer, Line, PhoneOrder, Prepared, RunState, SUBCOMMAND};
 use crate::quote::ShellCommand;
 use crate::transport::{ShellAnswer, Transport};
+use crate::version;
 
 /// The time for a command that only looks.
 const LOOK: Duration = Duration::from_secs(20);
@@ -81,17 +82,27 @@ impl RunOnPhone {
         let read = self.shell(&["cat", &self.folder.order()], LOOK)?;
         let order = read.output.lines().find_map(|line| serde_json::from_str(line).ok());
         let Some(order) = order.filter(|_| read.status == 0) else {
+            if let Some(there) = read.output.lines().find_map(version::of_order) {
+                return Err(PhoneError::OtherOrder(there));
+            }
             // A folder without an order: putting it there was cut short.
             self.remove()?;
             return Ok(None);
         };
-        // A program that was not copied whole has begun nothing.
-        let state = match self.ask("state", LOOK) {
-            Ok(Answer::State(state)) => state,
-            Err(error) if error.is_of_the_cable() => return Err(error),
-            _ => RunState::Dead,
-        };
-        Ok(Some((order, state)))
+        Ok(Some((order, self.state()?)))
+    }
+
+    /// The state of the run in the phone's folder.
+    ///
+    /// # Errors
+    /// The phone can't be reached.
+    pub fn state(&self) -> Result<RunState, PhoneError> {
+        match self.ask("state", LOOK) {
+            Ok(Answer::State(state)) => Ok(state),
+            Err(error) if error.is_of_the_cable() => Err(error),
+            // A program that was not copied whole has begun nothing.
+            _ => Ok(RunState::Dead),
+        }
     }
 
     /// Whether the phone has a run file that can be continued.
@@ -102,11 +113,13 @@ impl RunOnPhone {
         self.exists(&self.folder.run())
     }
 
-    /// Makes the folder and puts the program there. Returns what the program says it is.
+    /// Makes the folder, puts the program there and asks the program what it is. `here` is the version
+    /// and commit of this end.
     ///
     /// # Errors
-    /// The phone can't be reached, has no room, or does not run the program.
-    pub fn install(&self, program: &Path) -> Result<String, PhoneError> {
+    /// The phone can't be reached, has no room, or does not run the program, or the program is of
+    /// another version.
+    pub fn install(&self, program: &Path, here: &str) -> Result<(), PhoneError> {
         let path = self.folder.path();
         if !self.exists(path)? {
             self.must(&format!("making the folder {path}"), &["mkdir", path])?;
@@ -115,7 +128,9 @@ impl RunOnPhone {
         self.transport.push(program, &there)?;
         self.must("making the program executable", &["chmod", "755", &there])?;
         match self.ask("hello", LOOK) {
-            Ok(Answer::Hello { program }) => Ok(program),
+            Ok(Answer::Hello { program: there, format }) => {
+                version::same(program, (&there, format), here)
+            }
             Ok(other) => Err(PhoneError::Answer(format!("{other:?}"))),
             Err(PhoneError::Answer(text)) => Err(PhoneError::DoesNotRun(text)),
             Err(error) => Err(error),
@@ -219,12 +234,15 @@ impl RunOnPhone {
         self.must(&format!("removing flashlag's files in {directory}"), &words)
     }
 
-    /// Removes everything that was put on the phone.
+    /// Removes everything that was put on the phone; nothing, where that was done already.
     ///
     /// # Errors
     /// The phone can't be reached, or something is left.
     pub fn remove(&self) -> Result<(), PhoneError> {
         let (path, files) = (self.folder.path(), self.folder.files());
+        if !self.exists(path)? {
+            return Ok(());
+        }
         if self.exists(&self.folder.awake())? {
             self.ask("sleep", LOOK)?;
         }

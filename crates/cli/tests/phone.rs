@@ -2,172 +2,17 @@
 //! cables pulled, clients killed, phones that restart, and phones that can't be used.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test that can't go on fails")]
 
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
-use std::sync::OnceLock;
+#[path = "support/phone.rs"]
+mod support;
+
+use std::path::PathBuf;
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use flashlag_schema::{Power, Run, RunStatus, TargetKind};
-use flashlag_standin::{AdbServer, Builder, Phone, State};
+use flashlag_standin::{Phone, State};
+use support::{Bench, pixel, text};
 use tempfile::TempDir;
-
-/// Three tests of two seconds each.
-const SHORT: &str = r#"
-name = "short"
-about = "Durable writes, saves, reads."
-[[io]]
-name = "rand_write_4k"
-operation = "write"
-pattern = "random"
-block = "4KiB"
-span = "1MiB"
-time = "2s"
-durable = "fdatasync"
-[[save]]
-name = "save_wal"
-statement = "insert"
-journal = "wal"
-synchronous = "full"
-saves = 100000
-time = "2s"
-[[io]]
-name = "rand_read_4k"
-operation = "read"
-pattern = "random"
-block = "4KiB"
-span = "1MiB"
-time = "2s"
-[[step]]
-measure = ["rand_write_4k", "save_wal", "rand_read_4k"]
-state = "new"
-"#;
-/// How long a run may take here before a test gives up.
-const PATIENCE: Duration = Duration::from_secs(150);
-
-/// The folder with the program for a phone of this machine's kind: the program under test itself,
-/// whose libraries the stand-in has.
-fn programs() -> &'static Path {
-    static FOLDER: OnceLock<TempDir> = OnceLock::new();
-    let folder = FOLDER.get_or_init(|| {
-        let folder = TempDir::new().unwrap();
-        std::fs::copy(env!("CARGO_BIN_EXE_flashlag"), folder.path().join("flashlag-x86_64"))
-            .unwrap();
-        folder
-    });
-    folder.path()
-}
-
-/// A phone with an adb server and a folder for results.
-struct Bench {
-    phone: Phone,
-    adb: AdbServer,
-    serial: String,
-    home: TempDir,
-    programs: PathBuf,
-}
-
-fn pixel() -> Builder {
-    Phone::builder().model("pixel4-android13").abis("x86_64")
-}
-
-impl Bench {
-    /// Connects a phone; `None`, with a visible skip, where a phone can't be made here.
-    fn of(builder: Builder) -> Option<Bench> {
-        if let Some(reason) = builder.lacks() {
-            flashlag_need::skip(reason);
-            return None;
-        }
-        let (phone, adb) = (builder.start().unwrap(), AdbServer::start().unwrap());
-        let serial = adb.connect(&phone).unwrap();
-        let home = TempDir::new().unwrap();
-        std::fs::write(home.path().join("short.toml"), SHORT).unwrap();
-        let programs = programs().to_owned();
-        Some(Bench { phone, adb, serial, home, programs })
-    }
-
-    fn output(&self) -> PathBuf {
-        self.home.path().join("run.json")
-    }
-
-    fn command(&self, words: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_flashlag"));
-        command.args(words).current_dir(self.home.path()).envs(self.adb.variables());
-        command.env("FLASHLAG_PHONE_PROGRAMS", &self.programs).stdin(Stdio::null());
-        command
-    }
-
-    /// Begins a run, whose messages go to a file.
-    fn begin(&self, words: &[&str]) -> Child {
-        let log = std::fs::File::create(self.home.path().join("log")).unwrap();
-        let mut run = self.command(&["run", "-o", "run.json"]);
-        run.args(words).stdout(Stdio::null()).stderr(log).spawn().unwrap()
-    }
-
-    fn log(&self) -> String {
-        std::fs::read_to_string(self.home.path().join("log")).unwrap_or_default()
-    }
-
-    /// Waits until the run has said something that many times.
-    fn wait_for(&self, text: &str, times: usize) {
-        let until = Instant::now() + PATIENCE;
-        while self.log().matches(text).count() < times {
-            assert!(Instant::now() < until, "no `{text}` in: {}", self.log());
-            std::thread::sleep(Duration::from_millis(50));
-        }
-    }
-
-    /// Waits for the end of a run that is complete, verifies it, and checks that the phone is clean.
-    fn complete(&self, mut child: Child) -> Run {
-        let until = Instant::now() + PATIENCE;
-        let status = loop {
-            if let Some(status) = child.try_wait().unwrap() {
-                break status;
-            }
-            if Instant::now() > until {
-                let _ = child.kill();
-                panic!("the run does not end: {}", self.log());
-            }
-            std::thread::sleep(Duration::from_millis(50));
-        };
-        // A stand-in on a busy machine is not to be trusted as a benchmark.
-        assert!(matches!(status.code(), Some(0 | 3)), "{status}: {}", self.log());
-        let run = self.stored();
-        assert_eq!(run.status, RunStatus::Complete, "{}", self.log());
-        let verified = self.command(&["verify", "run.json"]).output().unwrap();
-        assert!(verified.status.success(), "{}", text(&verified));
-        self.is_clean();
-        run
-    }
-
-    fn stored(&self) -> Run {
-        Run::from_json(&std::fs::read_to_string(self.output()).unwrap()).unwrap()
-    }
-
-    /// Nothing of flashlag is left, and the settings are the user's own again.
-    fn is_clean(&self) {
-        for folder in ["data/local/tmp", "data/media/0", "sdcard"] {
-            let path = self.phone.root().join(folder);
-            let left = std::fs::read_dir(&path).into_iter().flatten().flatten();
-            let left: Vec<_> = left.map(|entry| entry.file_name()).collect();
-            let ours = left.iter().find(|name| name.to_string_lossy().contains("flashlag"));
-            assert!(ours.is_none(), "{}: {left:?}", path.display());
-        }
-        let timeout =
-            self.adb.shell(&self.serial, "settings get system screen_off_timeout").unwrap();
-        assert_ne!(String::from_utf8_lossy(&timeout.stdout).trim(), "2147483647");
-    }
-
-    /// What a command that can't be done says.
-    fn refused(&self, words: &[&str]) -> String {
-        let output = self.command(words).output().unwrap();
-        assert_eq!(output.status.code(), Some(2), "{}", text(&output));
-        text(&output)
-    }
-}
-
-fn text(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).split_whitespace().collect::<Vec<_>>().join(" ")
-}
 
 #[test]
 fn a_run_on_a_phone_ends_in_a_verified_file_and_a_clean_phone() {
@@ -191,12 +36,96 @@ fn a_run_on_a_phone_ends_in_a_verified_file_and_a_clean_phone() {
     assert!(asked.contains("settings put global stay_on_while_plugged_in 15"), "{asked}");
 }
 
+#[test]
+fn what_other_apps_wrote_during_a_test_is_in_the_run_and_in_the_report() {
+    let Some(bench) = Bench::of(pixel()) else { return };
+    let child = bench.begin(&["short.toml", "--on", "adb:"]);
+    bench.wait_for("4K rand write", 1);
+    // What the storage daemon counts from here on: a time after any that the test can take.
+    let counted = "4102444800,4102444860\ncom.android.chrome 0 0 0 0 0 5000000 0 0\n\
+                   shared:android.uid.shell 0 0 0 0 0 7000000 0 0\n";
+    bench.phone.set_text("dumpsys/storaged", counted).unwrap();
+    let run = bench.complete(child);
+    let said: Vec<_> = run.conditions.iter().map(|read| &read.other_io).collect();
+    let known: Vec<u64> =
+        said.iter().filter_map(|io| io.value()).map(|io| io.write_bytes.0).collect();
+    assert_eq!(known, [5_000_000], "{said:?}");
+    assert!(said[0].reason().unwrap().contains("counting began"), "{said:?}");
+    let page = std::fs::read_to_string(bench.output().with_extension("html")).unwrap();
+    assert!(page.contains("Other apps") && page.contains("MB written, "), "{page}");
+}
+
+/// A phone whose program is a shell script, which prints one answer to all that is asked.
+fn scripted(answer: &str) -> Option<(Bench, TempDir)> {
+    let bench = Bench::of(pixel())?;
+    let folder = TempDir::new().unwrap();
+    let script = format!("#!/system/bin/sh\necho '{answer}'\n");
+    std::fs::write(folder.path().join("flashlag-x86_64"), script).unwrap();
+    Some((Bench { programs: folder.path().to_owned(), ..bench }, folder))
+}
+
+#[test]
+fn a_program_of_another_version_or_form_of_messages_is_refused_before_the_run() {
+    let here = format!("flashlag {}", env!("CARGO_PKG_VERSION"));
+    let other = r#"{"answer":"hello","program":"flashlag 9.9.9 (0123456789ab)","format":1}"#;
+    let older = r#"{"answer":"hello","program":"flashlag 0.0.1"}"#;
+    let form = format!(r#"{{"answer":"hello","program":"{here}","format":99}}"#);
+    for (answer, there) in
+        [(other, "9.9.9 (0123456789ab)"), (older, "flashlag 0.0.1"), (&form, "form 99")]
+    {
+        let Some((bench, _folder)) = scripted(answer) else { return };
+        let said = bench.refused(&["run", "short.toml", "--on", "adb:", "-o", "run.json"]);
+        assert!(said.contains(there) && said.contains(&here), "{said}");
+        assert!(said.contains("flashlag-x86_64") && said.contains("make dist"), "{said}");
+        bench.is_clean();
+        assert!(!bench.output().exists());
+        let asked = bench.phone.log().join("\n");
+        assert!(!asked.contains("settings put"), "{asked}");
+    }
+}
+
+#[test]
+fn a_run_of_a_version_with_other_orders_is_left_alone_until_it_is_cleaned() {
+    let Some(bench) = Bench::of(pixel()) else { return };
+    let folder = bench.phone.root().join("data/local/tmp/flashlag-run");
+    let program = bench.programs.join("flashlag-x86_64").display().to_string();
+    let made = bench.adb.shell(&bench.serial, "mkdir /data/local/tmp/flashlag-run").unwrap();
+    assert!(made.status.success());
+    for (name, text) in
+        [("order.json", r#"{"program":"flashlag 9.0.0 (abc)","unheard":"of"}"#), ("run.json", "{}")]
+    {
+        let file = bench.home.path().join(name);
+        std::fs::write(&file, text).unwrap();
+        let to = format!("/data/local/tmp/flashlag-run/{name}");
+        bench.adb.run(&["push", &file.display().to_string(), &to]).unwrap();
+    }
+    bench.adb.run(&["push", &program, "/data/local/tmp/flashlag-run/flashlag"]).unwrap();
+    let said = bench.refused(&["run", "short.toml", "--on", "adb:", "-o", "x.json"]);
+    assert!(said.contains("flashlag 9.0.0 (abc)") && said.contains("flashlag clean"), "{said}");
+    assert!(folder.join("run.json").is_file());
+    let cleaned = bench.command(&["clean", "adb:"]).output().unwrap();
+    assert!(cleaned.status.success(), "{}", text(&cleaned));
+    bench.is_clean();
+}
+
 /// The programs for ARM, which the script that runs all tests has built.
 fn arm_programs() -> Option<PathBuf> {
     // The test is in TARGET/PROFILE/deps.
     let test = std::env::current_exe().unwrap();
     let folder = test.ancestors().nth(3).unwrap().join("arm-programs");
     folder.join("flashlag-aarch64").is_file().then_some(folder)
+}
+
+/// Whether the program for ARM says the same about itself as the one under test.
+fn is_of_this_version(bench: &Bench, runner: &str) -> bool {
+    let hello = |mut command: Command| {
+        let output = command.args(["on-phone", "hello", "/nowhere"]).output().unwrap();
+        String::from_utf8_lossy(&output.stdout).replace("-dirty", "")
+    };
+    let name = if runner.contains("aarch64") { "flashlag-aarch64" } else { "flashlag-armv7" };
+    let mut arm = Command::new(runner);
+    arm.arg(bench.programs.join(name));
+    hello(arm) == hello(bench.command(&[]))
 }
 
 #[test]
@@ -214,6 +143,12 @@ fn a_phone_of_arm_is_measured_by_the_program_for_arm() {
         let phone = Phone::builder().model("pixel6-android14").abis(abis).runner(runner);
         let Some(bench) = Bench::of(phone) else { return };
         let bench = Bench { programs: programs.clone(), ..bench };
+        if std::env::var_os("FLASHLAG_TEST_BUILT").is_none() && !is_of_this_version(&bench, runner)
+        {
+            return flashlag_need::skip(
+                "the ARM programs are of another commit: scripts/dist --test",
+            );
+        }
         let run = bench.complete(bench.begin(&["short.toml", "--on", "adb:"]));
         let software = run.environment.software;
         assert!(software.kernel.value().unwrap().contains(kernel), "{software:?}");
@@ -434,34 +369,4 @@ fn the_shared_storage_is_measured_beside_the_own() {
     bench.is_clean();
     let here = bench.refused(&["run", "quick", "--set", "both=true"]);
     assert!(here.contains("adb:[SERIAL]"), "{here}");
-}
-
-/// Anywhere from the first question to the removal: what is put on the phone first is the program,
-/// tens of megabytes here, so that some cuts are within that and some within the rest.
-#[test]
-fn a_cable_pulled_at_any_byte_loses_nothing_and_leaves_nothing_for_good() {
-    let Some(bench) = Bench::of(pixel()) else { return };
-    let seed: u64 = std::env::var("FLASHLAG_TEST_SEED").map_or(1, |seed| seed.parse().unwrap());
-    let program = std::fs::metadata(programs().join("flashlag-x86_64")).unwrap().len();
-    for (index, share) in [0.0001, 0.5, 1.0001, 1.0003, 1.001].into_iter().enumerate() {
-        let bytes = (program as f64 * share) as u64 + seed * 997 + index as u64;
-        let _ = std::fs::remove_file(bench.output());
-        bench.phone.cut_after(bytes);
-        let mut child = bench.begin(&["short.toml", "--on", "adb:", "--force"]);
-        let code = child.wait().unwrap().code();
-        let said = bench.log();
-        bench.phone.keep();
-        let _ = bench.adb.connect(&bench.phone);
-        if matches!(code, Some(0 | 3)) {
-            assert_eq!(bench.stored().phases.len(), 3, "seed {seed}, {bytes} bytes");
-        } else {
-            assert!(
-                said.contains("adb") || said.contains("phone"),
-                "seed {seed}, {bytes} bytes: {said}"
-            );
-            let cleaned = bench.command(&["clean", "adb:"]).output().unwrap();
-            assert!(cleaned.status.success(), "seed {seed}, {bytes} bytes: {}", text(&cleaned));
-        }
-        bench.is_clean();
-    }
 }

@@ -10,7 +10,8 @@ use crate::thermal::Sensors;
 const SUPPLIES: &str = "/sys/class/power_supply";
 
 /// Reads the conditions; `None` for a machine without a battery. On Android this asks its services,
-/// which takes a tenth of a second, so it is for the time between tests.
+/// which takes a tenth of a second, so it is for the time between tests. What other apps do is left to
+/// [`OtherApps`](crate::android::OtherApps), which counts from one reading to the next.
 pub fn conditions(root: &Root, at_ns: Nanos) -> Option<Conditions> {
     let battery = supply(root, "Battery");
     match is_android(root) {
@@ -44,6 +45,7 @@ fn of_android(root: &Root, at_ns: Nanos, supply: Option<&str>) -> Conditions {
         skin_millicelsius: of_heat(&Heat::skin).into(),
         throttling: heat.as_ref().map_err(Clone::clone).and_then(Heat::throttling).into(),
         screen_on: screen_on(root).into(),
+        other_io: Reading::default(),
     }
 }
 
@@ -62,6 +64,7 @@ fn of_linux(root: &Root, at_ns: Nanos, battery: &str) -> Conditions {
         skin_millicelsius: Reading::unavailable("only Android's thermal service knows it"),
         throttling: Reading::unavailable("only Android's thermal service knows it"),
         screen_on: Reading::unavailable("not read on this system"),
+        other_io: Reading::default(),
     }
 }
 

@@ -1,4 +1,4 @@
-use flashlag_units::Nanos;
+use flashlag_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
 use crate::reading::Reading;
@@ -24,6 +24,34 @@ pub struct Conditions {
     pub throttling: Reading<Throttling>,
     /// Whether the screen is on.
     pub screen_on: Reading<bool>,
+    /// What other apps and services did since the reading before, so mostly during the test between:
+    /// absent in the first reading of a process.
+    pub other_io: Reading<OtherIo>,
+}
+
+/// Bytes that users of the system other than the run's own have read and written. On Android each app is a
+/// user, and system services are some: its storage daemon counts them. Bytes count when a file's page
+/// becomes dirty, which may be before they are written to storage, and what the kernel does by itself is
+/// not among them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct OtherIo {
+    /// Bytes fetched from storage.
+    pub read_bytes: Bytes,
+    /// Bytes to be sent to storage.
+    pub write_bytes: Bytes,
+}
+
+impl OtherIo {
+    /// The sum of two.
+    pub fn plus(self, other: OtherIo) -> OtherIo {
+        let add = |a: Bytes, b: Bytes| Bytes(a.0.saturating_add(b.0));
+        OtherIo {
+            read_bytes: add(self.read_bytes, other.read_bytes),
+            write_bytes: add(self.write_bytes, other.write_bytes),
+        }
+    }
 }
 
 /// What a device with a battery is powered by.

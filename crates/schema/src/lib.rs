@@ -39,7 +39,7 @@ pub mod verify;
 mod words;
 
 pub use calibration::{Calibration, ClockCalibration, EngineOverhead};
-pub use conditions::{ConditionLimits, Conditions, Power, Throttling};
+pub use conditions::{ConditionLimits, Conditions, OtherIo, Power, Throttling};
 pub use cuts::Cuts;
 pub use environment::{
     Cpu, Device, DeviceLife, Encryption, Environment, Filesystem, Queue, Software,

@@ -85,6 +85,10 @@ fn label_width(bar: &Bar<'_>, short: bool) -> usize {
     columns + if bar.judgement.failures().is_empty() { 1 } else { 3 }
 }
 
+/// Width to which the plot is shortened before labels are cut.
+const SHORT_PLOT: usize = 14;
+/// Minimum width of the plot.
+const LEAST_PLOT: usize = 8;
 /// Maximum width of the plot: 14 columns a decade.
 const WIDEST_PLOT: usize = 71;
 
@@ -107,9 +111,15 @@ impl Picture {
             labels.max().unwrap_or(0)
         };
         let brief = widest(false) > most;
+        let taken = |columns: &[Column]| -> usize { columns.iter().copied().map(room_of).sum() };
+        // What differs between two tests is often the end of their labels: a bar is shortened first.
+        let most = most.max(room.saturating_sub(taken(&columns) + SHORT_PLOT));
         let label = widest(brief).clamp(10, most);
-        let taken: usize = columns.iter().map(|column| room_of(*column)).sum();
-        let plot = room.saturating_sub(label + taken).clamp(8, WIDEST_PLOT);
+        // The rate is in a table below, and the verdict stays whole.
+        if label + taken(&columns) + LEAST_PLOT > room {
+            columns.retain(|column| *column != Column::Rate);
+        }
+        let plot = room.saturating_sub(label + taken(&columns)).clamp(LEAST_PLOT, WIDEST_PLOT);
         let values = bars.flat_map(|bar| {
             let figures = bar.figures;
             [figures.p50, figures.p99, figures.p999, figures.max].into_iter().flatten()

@@ -2,7 +2,8 @@
 
 use std::fmt::Display;
 
-use flashlag_schema::{Conditions, Power, Reading, Run, Throttling};
+use flashlag_schema::{Conditions, OtherIo, Power, Reading, Run, Throttling};
+use flashlag_units::Bytes;
 
 /// What was read before each test and at the end, as names and texts; empty for a device without a
 /// battery. A value that was never read is left out.
@@ -23,8 +24,22 @@ pub fn conditions(run: &Run) -> Vec<(&'static str, String)> {
         ("CPU between tests", warmth(|read| &read.cpu_millicelsius)),
         ("Throttling", throttling),
         ("Screen", screen),
+        ("Other apps", others(all)),
     ];
     known.into_iter().filter_map(|(name, text)| Some((name, text?))).collect()
+}
+
+/// What other apps did over the tests after which that was read.
+fn others(all: &[Conditions]) -> Option<String> {
+    let known: Vec<OtherIo> =
+        all.iter().filter_map(|read| read.other_io.value().copied()).collect();
+    let most = known.iter().map(|io| io.write_bytes).max()?;
+    let sum = known.iter().fold(OtherIo::default(), |sum, io| sum.plus(*io));
+    let of_one = match known.len() > 1 && most > Bytes::ZERO && most < sum.write_bytes {
+        true => format!(", {most} of it in one test"),
+        false => String::new(),
+    };
+    Some(format!("{} written{of_one}, {} read", sum.write_bytes, sum.read_bytes))
 }
 
 /// The first and the last value, and the highest where that is neither: `27.4 °C to 30.1 °C, 33.0 °C
@@ -112,6 +127,23 @@ mod tests {
                 ("Screen", "on, then off".to_owned()),
             ]
         );
+    }
+
+    #[test]
+    fn what_other_apps_wrote_is_summed_and_the_most_of_one_test_is_named() {
+        let others = |write: u64| Conditions {
+            other_io: Reading::Value(OtherIo {
+                read_bytes: Bytes(1_000_000),
+                write_bytes: Bytes(write),
+            }),
+            ..Conditions::default()
+        };
+        let row = |all| said(all).pop();
+        let said_of = |text: &str| Some(("Other apps", text.to_owned()));
+        let all = vec![Conditions::default(), others(3_000_000), others(9_000_000)];
+        assert_eq!(row(all), said_of("12 MB written, 9.0 MB of it in one test, 2.0 MB read"));
+        assert_eq!(row(vec![others(0), others(0)]), said_of("0 B written, 2.0 MB read"));
+        assert_eq!(row(vec![others(5)]), said_of("5 B written, 1.0 MB read"));
     }
 
     #[test]

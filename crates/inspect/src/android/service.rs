@@ -14,9 +14,13 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// The longest output that is read.
 const LONGEST: u64 = 4 << 20;
 
-/// Whether this is Android, by its version property.
+/// Whether this is Android. A captured tree, which may lack Android's own files, says so by its version
+/// property.
 pub fn is_android(root: &Root) -> bool {
-    property(root, "ro.build.version.release").is_some()
+    match root.is_live() {
+        true => flashlag_device::is_android(),
+        false => property(root, "ro.build.version.release").is_some(),
+    }
 }
 
 /// The output of a program of Android, such as `dumpsys battery`. A captured tree keeps that of

@@ -11,7 +11,7 @@ pub use on_phone::be_on_the_phone;
 pub(crate) use phone::{PhoneRun, prepare, run};
 
 use flashlag_android::{Adb, Connected, PhoneError, RunOnPhone, chosen};
-use flashlag_schema::target::PhoneSpec;
+use flashlag_schema::target::{PHONE_DIRECTORY, PhoneSpec};
 
 use crate::error::RunError;
 
@@ -46,19 +46,26 @@ const ENDING: std::time::Duration = std::time::Duration::from_secs(120);
 
 fn clean(on: &RunOnPhone) -> Result<&'static str, PhoneError> {
     use flashlag_android::protocol::RunState;
-    let Some((order, state)) = on.found()? else { return Ok("no files of flashlag here") };
-    let was_under_way = state == RunState::UnderWay;
+    let (at, was_under_way) = match on.found() {
+        Ok(None) => return Ok("no files of flashlag here"),
+        Ok(Some((order, state))) => (order.run.at, state == RunState::UnderWay),
+        // The program there is of the order's version, and understands what it is asked.
+        Err(PhoneError::OtherOrder(_)) => {
+            (PHONE_DIRECTORY.to_owned(), on.state()? == RunState::UnderWay)
+        }
+        Err(error) => return Err(error),
+    };
     if was_under_way {
         on.stop()?;
         let until = std::time::Instant::now() + ENDING;
-        while matches!(on.found()?, Some((_, RunState::UnderWay))) {
+        while on.state()? == RunState::UnderWay {
             if std::time::Instant::now() > until {
                 return Err(PhoneError::Reported("the run does not end".to_owned()));
             }
             std::thread::sleep(std::time::Duration::from_millis(500));
         }
     }
-    on.sweep(&order.run.at)?;
+    on.sweep(&at)?;
     on.remove()?;
     Ok(if was_under_way { "the run was ended, its files removed" } else { "files removed" })
 }

@@ -5,7 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use flashlag_android::protocol::{Answer, Ask, Line, Outcome, PhoneOrder, Prepared, RunState};
+use flashlag_android::protocol::{
+    Answer, Ask, FORMAT, Line, Outcome, PhoneOrder, Prepared, RunState,
+};
 use flashlag_android::{Folder, end};
 use flashlag_inspect::{Root, android};
 use flashlag_schema::Run;
@@ -41,7 +43,7 @@ pub fn be_on_the_phone(
     let answer = match question {
         "run" => return run(folder, stop),
         "follow" => return follow(folder, after, say),
-        "hello" => Ok(Answer::Hello { program: this_program() }),
+        "hello" => Ok(Answer::Hello { program: this_program(), format: FORMAT }),
         "state" => end::state(folder).map(Answer::State).map_err(RunError::on_phone),
         "prepare" => prepared(folder, stop).map(|one| Answer::Prepared(Box::new(one))),
         "start" => start(folder),

@@ -1,5 +1,7 @@
 //! A run on one phone, from this machine.
 
+use std::sync::atomic::AtomicBool;
+
 use flashlag_android::protocol::{PhoneOrder, Prepared, RunState};
 use flashlag_android::{Adb, Connected, Identity, PhoneError, RunOnPhone, program_for};
 use flashlag_engine::fill::FreeSpace;
@@ -61,7 +63,11 @@ pub(crate) fn prepare(request: &Request, spec: &PhoneSpec) -> Result<PhoneRun, R
     let [phone] = phones.as_slice() else { return Err(refuse(PhoneError::Several(phones))) };
     let adb = Adb::find().map_err(refuse)?;
     let on = RunOnPhone::new(Box::new(adb.phone(&phone.serial)));
-    prepare_on(request, spec, phone, on).map_err(refuse)
+    let before = |error: PhoneError| match error.is_of_the_cable() {
+        true => PhoneError::BeforeRun(Box::new(error)),
+        false => error,
+    };
+    prepare_on(request, spec, phone, on).map_err(before).map_err(refuse)
 }
 
 fn prepare_on(
@@ -115,7 +121,7 @@ fn ready(
     order: &PhoneOrder,
     brought: Option<&Run>,
 ) -> Result<Prepared, PhoneError> {
-    on.install(program)?;
+    on.install(program, &order.program)?;
     if let Some(earlier) = brought {
         on.bring(earlier)?;
     }
@@ -163,11 +169,11 @@ pub(crate) fn run(
         complete(&mut frame, &order);
         output.store(&mut frame)?;
     }
-    if begins {
-        on.start().map_err(refuse)?;
-    }
-    let outcome = follow(&on, &request.stop, observer).map_err(refuse)?;
     let stop = &request.stop;
+    if begins {
+        start(&on, stop, observer).map_err(refuse)?;
+    }
+    let outcome = follow(&on, stop, observer).map_err(refuse)?;
     if let Some(error) = outcome.error {
         patiently(&on, stop, observer, || on.remove()).map_err(refuse)?;
         return Err(refuse(PhoneError::Reported(error)));
@@ -182,6 +188,21 @@ pub(crate) fn run(
     // Only now: until here the phone's file was the only one.
     patiently(&on, stop, observer, || on.remove()).map_err(refuse)?;
     Ok(run)
+}
+
+/// Begins the run. Whether a phone that went away meanwhile had begun is asked once it is back.
+fn start(
+    on: &RunOnPhone,
+    stop: &AtomicBool,
+    observer: &mut dyn Observer,
+) -> Result<(), PhoneError> {
+    let mut is_first = true;
+    patiently(on, stop, observer, || {
+        if !std::mem::take(&mut is_first) && on.state()? != RunState::Dead {
+            return Ok(());
+        }
+        on.start()
+    })
 }
 
 /// Adds what only this end knows.

@@ -21,10 +21,11 @@ use flashlag_engine::{
     AnyDevice, Background, FileSet, JobOutcome, OpenOptions, Presence, ThreadWaitMeter,
     ThreadsWatch, Watch, drive_threads, open,
 };
+use flashlag_inspect::android::OtherApps;
 use flashlag_inspect::{Probe, Root, android};
 use flashlag_schema::counters::Counters;
 use flashlag_schema::scenario::Io;
-use flashlag_schema::{Conditions, Ledger, Run};
+use flashlag_schema::{Conditions, Ledger, OtherIo, Reading, Run};
 use flashlag_sqlite::{PreparedSaves, SaveJob};
 use flashlag_stats::Stop;
 use flashlag_units::{Bytes, Nanos};
@@ -52,6 +53,8 @@ pub(crate) struct Directory<'a> {
     total: Option<Bytes>,
     /// Whether the machine has a battery, whose state is then recorded.
     has_battery: bool,
+    /// The I/O of other apps between tests, or why that can't be separated from the run's own.
+    other_apps: Result<OtherApps, String>,
     /// Where the filesystem is mounted, where that is known.
     mount_point: Option<String>,
     /// Whether this is Android, whose own commands trim without root.
@@ -111,6 +114,13 @@ impl World for Directory<'_> {
 
     fn conditions(&self) -> Option<Conditions> {
         self.has_battery.then(|| flashlag_inspect::conditions(&Root::system(), self.now()))?
+    }
+
+    fn other_io(&self) -> Reading<OtherIo> {
+        match &self.other_apps {
+            Ok(apps) => apps.read(&Root::system()),
+            Err(reason) => Reading::unavailable(reason.clone()),
+        }
     }
 
     fn storage_size(&self) -> Option<Bytes> {

@@ -8,6 +8,7 @@ use flashlag_engine::calibrate::calibrate;
 use flashlag_engine::fill::{FreeSpace, free_space, leave_default};
 use flashlag_engine::guard::{self, Cleanup};
 use flashlag_engine::heartbeat::Heartbeat;
+use flashlag_inspect::android::OtherApps;
 use flashlag_inspect::{Probe, Root};
 use flashlag_schema::counters::Counters;
 use flashlag_schema::scenario::EngineKind;
@@ -90,6 +91,7 @@ pub(crate) fn prepare<'a>(
         mount_point: run.environment.filesystem.mount_point.value().cloned(),
         is_android: flashlag_inspect::android::is_android(&root),
         has_battery: flashlag_inspect::conditions(&root, Nanos::ZERO).is_some(),
+        other_apps: other_apps(&run.environment),
         discards_at_once: discards_at_once(&run.environment),
         probe,
         files: if on.rootdir { files.in_root(&on.path)? } else { files },
@@ -114,6 +116,18 @@ fn heartbeat(probe: &Probe) -> Option<Heartbeat> {
     let warm = probe.clone();
     let temperature = Box::new(move || warm.storage_temperature().value().copied());
     Heartbeat::start(temperature).ok()
+}
+
+/// Counts other apps, unless one of them does the run's own I/O too.
+fn other_apps(environment: &Environment) -> Result<OtherApps, String> {
+    match environment.filesystem.kind.value().map(String::as_str) {
+        Some("fuse") => {
+            Err("the directory is served by another app (FUSE): its I/O and the run's own \
+                             can't be separated"
+                .to_owned())
+        }
+        _ => Ok(OtherApps::default()),
+    }
 }
 
 /// Whether the filesystem tells the device of free space as soon as there is any.

@@ -21,13 +21,15 @@ impl<W: World> Work<W> {
             now = self.cool(now, limit, observer);
         }
         let crossed = crossed(limits, &now);
+        now.other_io = self.world.other_io();
         self.run.conditions.push(now);
         crossed
     }
 
     /// Records the conditions at the end of the run.
     pub(super) fn note_conditions(&mut self) {
-        self.run.conditions.extend(self.world.conditions());
+        let other_io = |now| Conditions { other_io: self.world.other_io(), ..now };
+        self.run.conditions.extend(self.world.conditions().map(other_io));
     }
 
     /// Waits until the battery is not warmer than `limit`.

@@ -8,7 +8,7 @@ use std::sync::atomic::AtomicBool;
 use flashlag_device::{Budget, Device, DeviceError, WaitMeter};
 use flashlag_engine::{Job, JobOutcome};
 use flashlag_schema::scenario::{Durability, EngineKind, Io, Save};
-use flashlag_schema::{Conditions, Downgrade, Ledger, Run};
+use flashlag_schema::{Conditions, Downgrade, Ledger, OtherIo, Reading, Run};
 use flashlag_sqlite::{PreparedSaves, SaveJob};
 use flashlag_stats::Stop;
 use flashlag_stats::live::Live;
@@ -177,6 +177,11 @@ pub trait World {
     /// Charge, power and heat of a device with a battery.
     fn conditions(&self) -> Option<Conditions> {
         None
+    }
+
+    /// What other apps read and wrote since the last call. The first call begins to count.
+    fn other_io(&self) -> Reading<OtherIo> {
+        Reading::default()
     }
 
     /// The storage's size, where it is known.
