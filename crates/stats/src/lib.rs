@@ -15,6 +15,7 @@ mod stall;
 pub mod steady;
 mod stop;
 mod wait;
+mod waited;
 
 pub use histogram::{BUCKETS, GROUPING_POWER, Histogram, HistogramError};
 pub use interval::{Interval, IntervalSeries};
@@ -24,3 +25,4 @@ pub use recorder::{OpTimes, PhaseRecord, Recorder, RecorderConfig};
 pub use stall::{Stall, StallList};
 pub use stop::{Stop, stopped_within};
 pub use wait::{WaitClass, WaitSplit, WaitTable};
+pub use waited::{Wait, Waited};
