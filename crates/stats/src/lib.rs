@@ -22,7 +22,7 @@ pub use interval::{Interval, IntervalSeries};
 pub use merge::merge_threads;
 pub use percentile::{Percentile, supports};
 pub use recorder::{OpTimes, PhaseRecord, Recorder, RecorderConfig};
-pub use stall::{Stall, StallList};
+pub use stall::{Stall, StallList, Stalls};
 pub use stop::{Stop, stopped_within};
 pub use wait::{WaitClass, WaitSplit, WaitTable};
 pub use waited::{Wait, Waited};

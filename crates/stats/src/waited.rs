@@ -1,9 +1,10 @@
 use flashlag_units::Nanos;
 
 /// What an operation can wait for, where a model knows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Wait {
+    #[default]
     /// The storage, at its own work for the operation: reads, programs, transfers.
     Storage,
     /// Nothing: the operation's own work on a CPU.

@@ -40,6 +40,7 @@ fn interval(ends: u64, values: &[u64]) -> Interval {
         bytes: Bytes(values.len() as u64),
         filled: None,
         temperature_millicelsius: None,
+        waited: None,
         exact: (
             histogram.min().unwrap_or_default(),
             histogram.max().unwrap_or_default(),
@@ -162,7 +163,13 @@ fn the_longest_stalls_are_kept_and_all_are_counted() {
     let mut list = StallList::default();
     for number in 0..3_000u64 {
         let length = Nanos(number * 7_919 % 3_000 + 1);
-        list.push(Stall { at: Nanos(number), length, behind: Nanos::ZERO, split: None });
+        list.push(Stall {
+            at: Nanos(number),
+            length,
+            behind: Nanos::ZERO,
+            split: None,
+            waited: None,
+        });
     }
     let kept = list.in_order();
     assert_eq!(list.seen(), 3_000);
