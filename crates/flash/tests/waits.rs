@@ -160,9 +160,8 @@ fn writes_beyond_the_write_cache_wait_for_its_room() {
         }
     }
     assert!(early.total() > Nanos::ZERO && late.total() > Nanos::ZERO, "{cache}");
-    let share = |waited: &Waited| {
-        waited.of(Wait::WriteCacheFull).0 as f64 / waited.total().0.max(1) as f64
-    };
+    let share =
+        |waited: &Waited| waited.of(Wait::WriteCacheFull).0 as f64 / waited.total().0.max(1) as f64;
     assert!(share(&early) < 0.01, "{early:?}");
     assert!(share(&late) > 0.5, "{late:?}");
 }
@@ -197,7 +196,8 @@ fn a_flush_after_queued_discards_and_a_command_after_an_immediate_one_wait_for_t
 #[test]
 fn a_command_that_finds_another_waits_for_it() {
     let (mut flash, at) = filled(&small("nexus7-2012"), 0.2);
-    let write = |offset| Command::Write { offset: Bytes(offset), length: Bytes(1 << 18), fua: false };
+    let write =
+        |offset| Command::Write { offset: Bytes(offset), length: Bytes(1 << 18), fua: false };
     let first = flash.submit(at, write(0)).unwrap();
     let alone = flash.waited().unwrap();
     assert_eq!(alone.of(Wait::OtherIo), Nanos::ZERO, "{alone:?}");

@@ -119,28 +119,48 @@ impl Front {
         at: Nanos,
         command: Command,
     ) -> Result<Timing, FlashError> {
+        if store.trace().is_some() {
+            return self.submit_with_account(store, at, command);
+        }
+        self.carry_out(store, at, command)
+    }
+
+    #[cold]
+    fn submit_with_account<S: Store>(
+        &mut self,
+        store: &mut S,
+        at: Nanos,
+        command: Command,
+    ) -> Result<Timing, FlashError> {
         let before = self.host.quiet_from();
         if let Some(trace) = store.trace() {
             trace.begin(at);
         }
-        if at > before {
+        let timing = self.carry_out(store, at, command)?;
+        self.account(store, (at, before), command, timing);
+        Ok(timing)
+    }
+
+    #[inline]
+    fn carry_out<S: Store>(
+        &mut self,
+        store: &mut S,
+        at: Nanos,
+        command: Command,
+    ) -> Result<Timing, FlashError> {
+        if at > self.host.quiet_from() {
             self.idle(store, at)?;
         }
-        let timing = match command {
-            Command::Read { offset, length } => self.read(store, at, offset, length),
-            Command::Write { offset, length, fua } => self.write(store, at, offset, length, fua)?,
-            Command::Flush => self.flush(store, at)?,
-            Command::Discard { offset, length } => self.discard(store, at, offset, length),
-        };
-        if store.trace().is_some() {
-            self.account(store, (at, before), command, timing);
+        match command {
+            Command::Read { offset, length } => Ok(self.read(store, at, offset, length)),
+            Command::Write { offset, length, fua } => self.write(store, at, offset, length, fua),
+            Command::Flush => self.flush(store, at),
+            Command::Discard { offset, length } => Ok(self.discard(store, at, offset, length)),
         }
-        Ok(timing)
     }
 
     /// Divides the time of a command among what it waited for. `before` is the end of the commands
     /// before it.
-    #[cold]
     fn account<S: Store>(
         &mut self,
         store: &mut S,

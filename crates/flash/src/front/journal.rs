@@ -71,9 +71,8 @@ impl MapJournal {
     pub(super) fn write<S: Store>(&mut self, store: &mut S, at: Nanos) -> Nanos {
         let mut end = at;
         let mut left = self.count;
-        let before = store.trace().map(|trace| {
-            (trace.reason(Wait::DevicePeriod), trace.aside(true))
-        });
+        let before =
+            store.trace().map(|trace| (trace.reason(Wait::DevicePeriod), trace.aside(true)));
         while left > 0 {
             let pages = left.min(self.planes);
             let work = DieWork::Program { time: self.program, bytes: pages * self.page_bytes };

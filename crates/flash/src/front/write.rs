@@ -121,7 +121,8 @@ impl Front {
                     self.drain(store, &mut buffer.held, now)?;
                 }
                 if let Some(trace) = store.trace() {
-                    trace.stop(Wait::WriteCacheFull, there, from);
+                    // Room comes with programs of what was written before.
+                    trace.stop(Wait::OtherIo, there, from);
                 }
                 buffer.cursor = from;
                 there = self.host.receive(from, bytes);
