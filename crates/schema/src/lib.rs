@@ -44,7 +44,7 @@ pub use histogram::{LatencySummary, StoredHistogram};
 pub use lag::Lag;
 pub use phase::{
     BlockKinds, Change, ChangeKind, Cleanup, Floor, Growth, GrowthPart, IntervalRecord, KindCount,
-    Ledger, Mixed, Phase, StallCause, StallRecord, Think, Time, WaitRecord,
+    Ledger, Mixed, Phase, StallCause, StallRecord, Think, Time, WaitPart, WaitRecord,
 };
 pub use reading::Reading;
 pub use run::{
