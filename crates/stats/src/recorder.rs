@@ -324,7 +324,7 @@ impl PhaseRecord {
     /// only now. Where more waits were recorded than are kept, those that are stalls are counted in
     /// the histogram, as a reader of the stored phase can.
     pub fn final_stalls(&self, least: Nanos) -> Stalls {
-        let median = self.latency.percentile(Percentile::P50).unwrap_or_default();
+        let median = self.latency.quantile(Percentile::P50).unwrap_or_default();
         let usual = Nanos(median.0.saturating_mul(Stalls::TIMES));
         let over = self.stall_over.max(least).max(usual);
         let stalls = self.stalls.iter().filter(|stall| stall.length > over);

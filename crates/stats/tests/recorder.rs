@@ -317,3 +317,23 @@ fn a_fill_ends_its_intervals_by_level_too() {
     assert_eq!(ops, [11, 9]);
     assert_eq!(recorded.intervals[0].filled, Some(Bytes(1_100)));
 }
+
+#[test]
+fn a_stall_is_over_the_least_and_over_ten_times_the_median() {
+    const MS: u64 = 1_000_000;
+    let stalls = |usual: u64, count: usize, long: &[u64]| {
+        let lengths: Vec<u64> = std::iter::repeat_n(usual * MS, count)
+            .chain(long.iter().map(|long| long * MS))
+            .collect();
+        let found = recorded(&lengths, 1000 * MS, MS).final_stalls(Nanos(100 * MS));
+        (found.over.0.div_ceil(MS), found.seen, found.listed.len())
+    };
+    assert_eq!(stalls(2, 100, &[60, 101, 150]), (100, 2, 2));
+    // Ten times 20 ms, to within a bucket.
+    let (over, seen, listed) = stalls(20, 100, &[101, 150, 230, 5000]);
+    assert!((198..=203).contains(&over), "{over}");
+    assert_eq!((seen, listed), (2, 2));
+    // More waits over the limit of what is recorded than are kept: counted in the histogram.
+    let (_, seen, listed) = stalls(20, 3000, &[300; 40]);
+    assert_eq!((seen, listed), (40, 40));
+}
