@@ -1,3 +1,4 @@
+use flashlag_stats::Waited;
 use flashlag_units::{Bytes, Nanos};
 
 use crate::clock::Clock;
@@ -196,4 +197,18 @@ pub trait Device {
     /// Lets time pass until `time` while requests go on. Returns early where a completion is
     /// ready, if the device reports it.
     fn wait_until(&mut self, time: Nanos);
+
+    /// Where the time went of the request that was given back last in a slot: parts that add up to
+    /// its `ended - started`. `None` where the device does not know, as no real one does.
+    #[inline]
+    fn waited(&mut self, _slot: u32) -> Option<Waited> {
+        None
+    }
+
+    /// What held the device up between two times, for a request that could not be handed over yet:
+    /// parts that add up to that time. `None` where the device does not know.
+    #[inline]
+    fn held_up(&mut self, _from: Nanos, _until: Nanos) -> Option<Waited> {
+        None
+    }
 }

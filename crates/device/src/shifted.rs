@@ -1,3 +1,4 @@
+use flashlag_stats::Waited;
 use flashlag_units::{Bytes, Nanos};
 
 use crate::error::DeviceError;
@@ -47,6 +48,11 @@ impl<D: Device> Device for Shifted<D> {
 
     fn wait_until(&mut self, time: Nanos) {
         self.device.wait_until(time);
+    }
+
+    #[inline]
+    fn waited(&mut self, slot: u32) -> Option<Waited> {
+        self.device.waited(slot)
     }
 }
 

@@ -96,6 +96,7 @@ mod tests {
                 max: Nanos::ZERO,
                 temperature_millicelsius: None,
                 histogram: StoredHistogram::default(),
+                waited: Vec::new(),
             })
             .collect();
         phase

@@ -4,6 +4,7 @@ use std::collections::BinaryHeap;
 use flashlag_device::{
     Clock, Completion, Device, DeviceError, Durability, Geometry, Op, Request, VirtualClock,
 };
+use flashlag_stats::Waited;
 use flashlag_units::{Bytes, Nanos, never};
 
 use crate::command::{Command, FlashError};
@@ -33,6 +34,8 @@ pub struct FlashDevice {
     line: BinaryHeap<Reverse<(Nanos, u64, u32)>>,
     submitted: u64,
     content: Option<Content>,
+    /// What the last request of each slot waited for, if anyone asks.
+    waits: Option<Vec<Waited>>,
 }
 
 /// A request under way.
@@ -76,7 +79,17 @@ impl FlashDevice {
             line: BinaryHeap::with_capacity(SLOTS as usize),
             submitted: 0,
             content,
+            waits: None,
         }
+    }
+
+    /// The same device, keeping account from now on of what its requests wait for: of 1 GiB written
+    /// at random in 4 KiB, a tenth of the time of the model.
+    #[must_use]
+    pub fn with_waits(mut self) -> FlashDevice {
+        self.flash.keep_waits();
+        self.waits = Some(vec![Waited::default(); SLOTS as usize]);
+        self
     }
 
     /// The flash.
@@ -152,7 +165,14 @@ impl FlashDevice {
             self.line.pop();
             under_way.flush_from = Some(ended);
             let flushed = match self.flash.submit(ended, Command::Flush) {
-                Ok(timing) => timing.ended,
+                Ok(timing) => {
+                    let flush = timing.ended.max(ended).since(ended);
+                    let waits = self.waits.as_mut().and_then(|all| all.get_mut(slot as usize));
+                    if let Some((waits, flushed)) = waits.zip(self.flash.waited()) {
+                        *waits = waits.plus(&flushed.scaled_to(flush));
+                    }
+                    timing.ended
+                }
                 Err(error) => {
                     under_way.error = Some(error);
                     ended
@@ -240,6 +260,10 @@ impl Device for FlashDevice {
         self.follow_up();
         let came = self.clock.now();
         let (_, ended, error) = self.hand_over(command);
+        if let Some(waits) = &mut self.waits {
+            let waited = self.flash.waited().unwrap_or_default();
+            waits[slot] = waited.scaled_to(ended.since(came));
+        }
         if error.is_none() {
             self.move_data(&request);
         }
@@ -278,5 +302,13 @@ impl Device for FlashDevice {
                 _ => return,
             }
         }
+    }
+
+    fn waited(&mut self, slot: u32) -> Option<Waited> {
+        self.waits.as_ref()?.get(slot as usize).copied()
+    }
+
+    fn held_up(&mut self, from: Nanos, until: Nanos) -> Option<Waited> {
+        self.flash.held_up(from, until)
     }
 }

@@ -1,4 +1,5 @@
 use flashlag_schema::profile::Model;
+use flashlag_stats::Waited;
 use flashlag_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
@@ -159,6 +160,26 @@ impl Flash {
     pub fn power_cut(&mut self, at: Nanos) -> Result<PowerCut, FlashError> {
         self.last = self.last.max(at);
         self.ftl.power_cut(&mut self.front, self.last)
+    }
+
+    /// Keeps account from now on of what commands wait for.
+    pub fn keep_waits(&mut self) {
+        self.ftl.keep_trace();
+    }
+
+    /// Where the time of the last command went, from its submission to its end; the parts add up to
+    /// that. `None` unless [`Flash::keep_waits`] was called.
+    ///
+    /// [`Wait::OtherIo`](flashlag_stats::Wait::OtherIo) are commands that were submitted before,
+    /// whoever sent them.
+    pub fn waited(&mut self) -> Option<Waited> {
+        self.ftl.trace().map(|trace| trace.last())
+    }
+
+    /// What stopped commands between two times, as far as it is remembered; the parts add up to
+    /// that time. `None` unless [`Flash::keep_waits`] was called.
+    pub fn held_up(&mut self, from: Nanos, until: Nanos) -> Option<Waited> {
+        self.ftl.trace().map(|trace| trace.between(from, until))
     }
 
     /// Statistics since the device was made.

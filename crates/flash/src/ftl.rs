@@ -4,12 +4,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::command::{Command, FlashError, Timing};
 use crate::front::{Front, Store};
-use crate::hybrid::{CachedMap, Layout, LogBlockStore};
+use crate::hybrid::{CachedMap, Dies, Layout, LogBlockStore};
 use crate::nand::Nand;
 use crate::page_map::PageStore;
 use crate::past::Past;
 use crate::power::PowerCut;
 use crate::stats::Stats;
+use crate::trace::Trace;
 
 /// The flash translation layer, by kind of map: one match per command.
 #[derive(Debug, Serialize, Deserialize)]
@@ -59,6 +60,22 @@ impl Ftl {
         at: Nanos,
     ) -> Result<PowerCut, FlashError> {
         each!(self, store => front.power_cut(store.as_mut(), at))
+    }
+
+    /// The account of what commands wait for, if one is kept.
+    pub(crate) fn trace(&mut self) -> Option<&mut Trace> {
+        each!(self, store => store.trace())
+    }
+
+    /// Keeps account from now on of what commands wait for.
+    pub(crate) fn keep_trace(&mut self) {
+        let nand = match self {
+            Ftl::Pages(store) => &mut store.nand,
+            Ftl::Cached(cached) => &mut cached.inner.nand,
+            Ftl::Logs(store) => &mut store.dies,
+        };
+        let dies = nand.count();
+        nand.trace.get_or_insert_with(|| Box::new(Trace::new(dies)));
     }
 
     /// Gives a new page map a past of `count` units.

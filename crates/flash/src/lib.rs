@@ -65,6 +65,7 @@ mod past;
 mod power;
 mod sizing;
 mod stats;
+mod trace;
 
 pub use command::{Command, FlashError, Timing};
 pub use device::FlashDevice;

@@ -18,6 +18,8 @@ pub(crate) struct Cpus {
     governor: Governor,
     chance: Chance,
     idle: Option<Idle>,
+    /// For how long the last work of a thread did not run.
+    preempted: Nanos,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -44,6 +46,7 @@ impl Cpus {
             governor: Governor::new(model),
             chance: Chance::new(model, 0),
             idle: model.idle_after.map(|after| Idle { after: after.0, exit: model.idle_exit.0 }),
+            preempted: Nanos::ZERO,
         }
     }
 
@@ -61,9 +64,16 @@ impl Cpus {
     pub(crate) fn caller(&mut self, now: Nanos, work: Nanos) -> Nanos {
         let thread = &mut self.threads[0];
         let work = self.chance.spread(work);
-        let time = self.governor.run(&mut thread.load, now, work).plus(self.chance.preempted());
+        self.preempted = self.chance.preempted();
+        let time = self.governor.run(&mut thread.load, now, work).plus(self.preempted);
         thread.free = now.plus(time);
         time
+    }
+
+    /// For how long the last work of a thread of the test waited for its core again after it had
+    /// begun.
+    pub(crate) fn preempted(&self) -> Nanos {
+        self.preempted
     }
 
     /// How long work of the background job takes that begins now.
@@ -82,7 +92,8 @@ impl Cpus {
         let core = self.cores.iter_mut().min_by_key(|free| **free);
         let from = now.max(thread.free).max(core.as_deref().copied().unwrap_or(now));
         let work = self.chance.spread(work);
-        let time = self.governor.run(&mut thread.load, from, work).plus(self.chance.preempted());
+        self.preempted = self.chance.preempted();
+        let time = self.governor.run(&mut thread.load, from, work).plus(self.preempted);
         thread.free = from.plus(time);
         if let Some(core) = core {
             *core = thread.free;

@@ -7,9 +7,17 @@
 use std::collections::VecDeque;
 
 use flashlag_device::Op;
+use flashlag_units::Nanos;
 
 use crate::pid::Pid;
 use crate::plan::Run;
+
+/// A time, and for how long by then others had requests under way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Moment {
+    pub(crate) at: Nanos,
+    pub(crate) others: Nanos,
+}
 
 /// A request, or the part of a request that fits one command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -19,9 +27,15 @@ pub(crate) struct Piece {
     pub(crate) run: Run,
     /// Whether a write is durable when it ends.
     pub(crate) durable: bool,
+    /// When the driver could have it.
+    pub(crate) ready: Moment,
 }
 
 impl Piece {
+    pub(crate) fn new(pid: Pid, op: Op, run: Run, durable: bool) -> Piece {
+        Piece { pid, op, run, durable, ready: Moment::default() }
+    }
+
     fn may_merge(&self) -> bool {
         matches!(self.op, Op::Read | Op::Write) && !self.durable
     }
@@ -114,12 +128,7 @@ mod tests {
     const LARGEST: u64 = 64 << 10;
 
     fn piece(process: u32, op: Op, offset: u64, length: u64) -> Piece {
-        Piece {
-            pid: Pid { index: process, generation: 0 },
-            op,
-            run: Run { offset, length },
-            durable: false,
-        }
+        Piece::new(Pid { index: process, generation: 0 }, op, Run { offset, length }, false)
     }
 
     /// The commands that pieces become: kind, offset, length and number of processes.

@@ -32,6 +32,7 @@ mod ledger;
 mod pid;
 mod plan;
 mod ranges;
+mod request_waits;
 mod scheduler;
 mod spec;
 mod stack;

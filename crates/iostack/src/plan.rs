@@ -1,5 +1,6 @@
 //! Plans: the requests that a call makes of the device.
 
+use flashlag_stats::Wait;
 #[cfg(test)]
 use flashlag_units::Bytes;
 use flashlag_units::Nanos;
@@ -45,6 +46,10 @@ impl Run {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Plan {
     groups: Vec<Vec<BlockRequest>>,
+    /// What each group's own work counts as.
+    steps: Vec<Wait>,
+    /// What groups that are added count as: [`Wait::Storage`] for the data of a call.
+    pub(crate) step: Wait,
     /// Whether the plan is a commit or a checkpoint, of which one is under way at a time.
     pub(crate) commits: bool,
     /// Whether the flush before a durable write is a request of its own, and not a part of the write
@@ -63,9 +68,18 @@ impl Plan {
 
     /// Adds a group behind all others.
     pub(crate) fn then(&mut self, group: Vec<BlockRequest>) {
-        if !group.is_empty() {
-            self.groups.push(group);
+        if group.is_empty() {
+            return;
         }
+        let all = |kind: fn(&BlockRequest) -> bool| group.iter().all(kind);
+        self.steps.push(if all(|one| matches!(one, BlockRequest::Discard(_))) {
+            Wait::Discard
+        } else if all(|one| matches!(one, BlockRequest::Compute(_))) {
+            Wait::Executing
+        } else {
+            self.step
+        });
+        self.groups.push(group);
     }
 
     /// Adds a group of writes.
@@ -96,9 +110,10 @@ impl Plan {
     /// 6.12, unless the flush before them is a request of its own.
     #[must_use]
     pub(crate) fn without_fua(self, mapped: bool) -> Plan {
-        let flushes_apart = self.flushes_apart;
+        let (step, flushes_apart) = (self.step, self.flushes_apart);
         let mut plain = Plan { commits: self.commits, flushes_apart, ..Plan::new() };
-        for mut group in self.groups {
+        for (step, mut group) in self.steps.into_iter().zip(self.groups) {
+            plain.step = step;
             let mut seals = false;
             for request in &mut group {
                 if let BlockRequest::WriteDurable(run) = *request {
@@ -110,6 +125,7 @@ impl Plan {
             plain.then(group);
             plain.then_flush(seals);
         }
+        plain.step = step;
         plain
     }
 
@@ -123,6 +139,7 @@ impl Plan {
     /// Adds the whole of another plan.
     pub(crate) fn then_plan(&mut self, other: Plan) {
         self.groups.extend(other.groups);
+        self.steps.extend(other.steps);
         self.commits |= other.commits;
         self.flushes_apart |= other.flushes_apart;
     }
@@ -135,6 +152,12 @@ impl Plan {
         })
     }
 
+    /// The groups, and what the work of each counts as.
+    pub(crate) fn into_steps(self) -> impl Iterator<Item = (Wait, Vec<BlockRequest>)> {
+        self.steps.into_iter().zip(self.groups)
+    }
+
+    #[cfg(test)]
     pub(crate) fn into_groups(self) -> impl Iterator<Item = Vec<BlockRequest>> {
         self.groups.into_iter()
     }

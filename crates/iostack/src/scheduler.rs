@@ -1,5 +1,7 @@
 //! The scheduler: carries plans out, several side by side, over one device in virtual time.
 
+mod account;
+
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -7,6 +9,7 @@ use flashlag_device::{
     Clock, Completion, Device, DeviceError, Durability, Op, Request, VirtualClock,
 };
 use flashlag_schema::profile::StackModel;
+use flashlag_stats::Wait;
 use flashlag_units::{Bytes, Nanos, always};
 
 use crate::crypt::Encryption;
@@ -17,6 +20,8 @@ use crate::pid::Pid;
 use crate::plan::{BlockRequest, Plan, Run};
 use crate::ranges::Ranges;
 
+use account::{Account, Accounts};
+
 /// An entry of the process table, used by one process after another.
 #[derive(Debug, Default)]
 struct Entry {
@@ -25,11 +30,10 @@ struct Entry {
 }
 
 /// A plan that is being carried out, group by group.
-
 #[derive(Debug, Default)]
 struct Process {
     /// Groups that were not sent yet.
-    left: VecDeque<Vec<BlockRequest>>,
+    left: VecDeque<(Wait, Vec<BlockRequest>)>,
     in_flight: u32,
     /// Number of processes that must end before its first group is sent.
     waits_for: u32,
@@ -39,6 +43,8 @@ struct Process {
     ended: Option<Nanos>,
     /// Whether the entry is freed when the process ends, because nobody waits for its result.
     detached: bool,
+    /// What it waits for, if anyone asks.
+    account: Option<Box<Account>>,
 }
 
 /// The range of a request without one.
@@ -88,6 +94,7 @@ pub(crate) struct Scheduler<D> {
     /// Requests at the device, discards aside, and the end of the last.
     in_use: u32,
     last_use: Nanos,
+    accounts: Option<Box<Accounts>>,
 }
 
 impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
@@ -95,7 +102,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
         let geometry = device.geometry();
         let tags = model.tags.map_or(geometry.slots, |tags| tags.clamp(1, geometry.slots));
         let no_process = Pid { index: 0, generation: 0 };
-        let nothing = Piece { pid: no_process, op: Op::Flush, run: NOWHERE, durable: false };
+        let nothing = Piece::new(no_process, Op::Flush, NOWHERE, false);
         let largest = geometry.buffer.0.max(1);
         Scheduler {
             clock: device.clock().clone(),
@@ -118,6 +125,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
             discards: Ranges::default(),
             in_use: 0,
             last_use: Nanos::ZERO,
+            accounts: None,
         }
     }
 
@@ -153,7 +161,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
             self.discards.add(run);
         }
         let plan = if self.fua { plan } else { plan.without_fua(self.crypt.is_some()) };
-        let process = Process { left: plan.into_groups().collect(), ..Process::default() };
+        let process = Process { left: plan.into_steps().collect(), ..Process::default() };
         let index = self.vacant.pop().unwrap_or_else(|| {
             self.table.push(Entry::default());
             self.table.len() as u32 - 1
@@ -162,11 +170,13 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
         entry.generation = entry.generation.wrapping_add(1);
         entry.process = Some(process);
         let pid = Pid { index, generation: entry.generation };
+        self.opened(pid);
         let mut waits_for = 0;
         for before in after.iter().copied().filter(|before| *before != pid) {
             if let Some(process) = self.process_mut(before).filter(|one| one.ended.is_none()) {
                 process.followers.push(pid);
                 waits_for += 1;
+                self.follows(pid, before);
             }
         }
         if waits_for == 0 {
@@ -193,6 +203,8 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
     /// The result of a process that has ended, which is then forgotten.
     pub(crate) fn take(&mut self, pid: Pid) -> Option<Result<Nanos, DeviceError>> {
         let ended = self.process(pid)?.ended?;
+        let waited = self.waited_of(pid);
+        self.was_taken(waited);
         let process = self.release(pid)?;
         Some(process.error.map_or(Ok(ended), Err))
     }
@@ -238,6 +250,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
         if let Err(error) = completion.result {
             self.fail(completion.slot, &error);
         }
+        self.has_completed(completion.slot);
         match self.driver.complete(self.now()) {
             Some(until) => self.at(until, Event::Completed(completion.slot)),
             None => self.freed(completion.slot),
@@ -261,6 +274,11 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
         if first.op != Op::Discard {
             self.in_use -= 1;
             self.last_use = self.now();
+        }
+        if self.accounts.is_some() {
+            std::iter::once(&first)
+                .chain(&appended)
+                .for_each(|piece| self.piece_freed(slot, piece));
         }
         match self.waiting.pop() {
             Some(next) => self.begin(slot, next),
@@ -300,6 +318,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
         let Some(process) = self.live_mut(pid) else { return };
         process.in_flight -= 1;
         if process.in_flight == 0 {
+            self.step_done(pid);
             self.go_on(pid);
         }
     }
@@ -309,9 +328,10 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
         let Some(process) = self.live_mut(pid) else { return };
         let failed = process.error.is_some();
         match process.left.pop_front().filter(|_| !failed) {
-            Some(group) => {
+            Some((step, group)) => {
                 // One more than is sent, so that the group does not end while it is being sent.
                 process.in_flight = 1;
+                self.begins(pid, step);
                 for request in group {
                     self.send_request(pid, request);
                 }
@@ -327,6 +347,8 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
         process.ended = Some(now);
         let followers = std::mem::take(&mut process.followers);
         let error = process.error.clone();
+        let waited = self.waited_of(pid);
+        let Some(process) = self.live_mut(pid) else { return };
         if process.detached {
             self.release(pid);
         } else {
@@ -338,6 +360,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
             process.error = process.error.take().or_else(|| error.clone());
             process.waits_for -= 1;
             if process.waits_for == 0 {
+                self.may_begin(follower, pid, waited);
                 self.go_on(follower);
             }
         }
@@ -371,7 +394,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
     fn compute(&mut self, pid: Pid, time: Nanos) {
         let Some(process) = self.live_mut(pid) else { return };
         process.in_flight += 1;
-        let then = Event::Done(Piece { pid, op: Op::Flush, run: NOWHERE, durable: false });
+        let then = Event::Done(Piece::new(pid, Op::Flush, NOWHERE, false));
         self.at(self.now().plus(time), then);
     }
 
@@ -388,7 +411,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
         let mut offset = run.offset;
         loop {
             let length = most.min(run.end() - offset);
-            let piece = Piece { pid, op, run: Run { offset, length }, durable };
+            let piece = Piece::new(pid, op, Run { offset, length }, durable);
             if let Some(process) = self.live_mut(pid) {
                 process.in_flight += 1;
             }
@@ -406,7 +429,8 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
         }
     }
 
-    fn send(&mut self, piece: Piece) {
+    fn send(&mut self, mut piece: Piece) {
+        self.ready(&mut piece);
         match self.free_slots.pop() {
             Some(slot) => self.begin(slot, Command::of(piece)),
             None if self.waiting.push(piece) => self.ledger.merged(piece.op),
@@ -418,6 +442,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
     fn begin(&mut self, slot: u32, command: Command) {
         self.in_use += u32::from(command.first.op != Op::Discard);
         self.carried[slot as usize] = command;
+        self.begun(slot);
         match self.driver.issue(self.now()) {
             Some(until) => self.at(until, Event::Issued(slot)),
             None => self.submit(slot),
@@ -426,6 +451,7 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
 
     /// Hands the command in a slot to the device.
     fn submit(&mut self, slot: u32) {
+        self.submitted(slot);
         let command = &self.carried[slot as usize];
         let (piece, run) = (command.first, command.run());
         let request = Request {

@@ -4,11 +4,13 @@ use flashlag_device::{
     Clock, Completion, Device, DeviceError, Durability, Geometry, Op, Request, SyncCall,
     VirtualClock,
 };
+use flashlag_stats::{Wait, Waited};
 use flashlag_units::{Bytes, Nanos};
 
 use crate::file_row::FileRow;
 use crate::pid::Pid;
 use crate::plan::Plan;
+use crate::request_waits::RequestWaits;
 use crate::stack::{Inner, Stack};
 
 /// One request under way.
@@ -55,6 +57,18 @@ pub struct StackFile<D> {
     is_waking: bool,
     done: Vec<Completion>,
     buffer: Vec<u8>,
+    waits: Option<Waits>,
+}
+
+/// What requests wait for.
+#[derive(Debug)]
+struct Waits {
+    /// Of each slot's request under way.
+    under_way: Vec<RequestWaits>,
+    /// Of each slot's request that completed last.
+    done: Vec<Waited>,
+    /// What the last sync of the files waited for.
+    sync: Waited,
 }
 
 impl<D> Drop for StackFile<D> {
@@ -77,15 +91,22 @@ impl<D: Device<Clock = VirtualClock>> StackFile<D> {
         direct: bool,
         sync: SyncCall,
     ) -> StackFile<D> {
+        let slots = depth.max(1) as usize;
+        let waits = stack.waited().map(|_| Waits {
+            under_way: vec![RequestWaits::default(); slots],
+            done: vec![Waited::default(); slots],
+            sync: Waited::default(),
+        });
         StackFile {
+            waits,
             stack: stack.clone(),
             files: files.into(),
             span,
             block,
             direct,
             sync,
-            slots: vec![None; depth.max(1) as usize],
-            depth: depth.max(1) as usize,
+            slots: vec![None; slots],
+            depth: slots,
             syncing: None,
             is_waking: false,
             done: Vec::new(),
@@ -147,6 +168,7 @@ impl<D: Device<Clock = VirtualClock>> StackFile<D> {
         if let Some(pid) = self.syncing
             && let Some(result) = inner.scheduler.take(pid)
         {
+            self.sync_took(inner, &result);
             self.syncing = None;
             match waking(inner, 0, !self.is_waking && result.is_ok()) {
                 Some(pid) => {
@@ -166,6 +188,7 @@ impl<D: Device<Clock = VirtualClock>> StackFile<D> {
                 continue;
             };
             let Some(result) = inner.scheduler.take(pid) else { continue };
+            self.data_took(inner, slot, is_awake, &result);
             let wakes = !is_awake && durability == Durability::None && result.is_ok();
             if let Some(pid) = waking(inner, slot / self.depth, wakes) {
                 let stage = Stage::Data(pid);
@@ -191,8 +214,12 @@ impl<D: Device<Clock = VirtualClock>> StackFile<D> {
         let Some(file) = first.filter(|_| self.syncing.is_none()) else { return };
         let written = |one: &Pending| is_written(&one) && one.file == file;
         let from = inner.now();
-        for one in self.slots.iter_mut().flatten().filter(|one| written(one)) {
+        for (slot, one) in self.slots.iter_mut().enumerate() {
+            let Some(one) = one.as_mut().filter(|one| written(one)) else { continue };
             one.stage = Stage::Syncing(from);
+            if let Some(waits) = &mut self.waits {
+                waits.under_way[slot].followed(waits.sync, from);
+            }
         }
         // A write that is durable by itself needs only its data, too.
         let asked = |one: &Pending| one.durability == Durability::Flush;
@@ -232,7 +259,49 @@ impl<D: Device<Clock = VirtualClock>> StackFile<D> {
         result: Result<(), DeviceError>,
     ) {
         self.slots[slot] = None;
+        if let Some(waits) = &mut self.waits {
+            waits.done[slot] = waits.under_way[slot].of(ended.saturating_since(started));
+        }
         self.done.push(Completion { slot: slot as u32, started, flush_from, ended, result });
+    }
+
+    /// A request has begun, during whose call the caller's account went from one sum to another.
+    fn begun(&mut self, slot: usize, started: Nanos, sums: (Option<Waited>, Option<Waited>)) {
+        if let (Some(waits), (Some(before), Some(after))) = (&mut self.waits, sums) {
+            waits.under_way[slot] = RequestWaits::new(started, after.since(&before));
+        }
+    }
+
+    /// A process of a request in a slot has ended: of its data, or its thread's waking.
+    fn data_took(
+        &mut self,
+        inner: &Inner<D>,
+        slot: usize,
+        wakes: bool,
+        result: &Result<Nanos, DeviceError>,
+    ) {
+        let Some(waits) = &mut self.waits else { return };
+        let ended = result.as_ref().ok().copied().unwrap_or_else(|| inner.now());
+        let taken = inner.scheduler.taken().unwrap_or_default();
+        let taken = if wakes { Waited::all(Wait::Cpu, taken.total()) } else { taken };
+        waits.under_way[slot].ended(taken, ended);
+    }
+
+    /// The sync under way has ended, or the waking of those that wait for it.
+    fn sync_took(&mut self, inner: &Inner<D>, result: &Result<Nanos, DeviceError>) {
+        let Some(waits) = &mut self.waits else { return };
+        let ended = result.as_ref().ok().copied().unwrap_or_else(|| inner.now());
+        let mut taken = inner.scheduler.taken().unwrap_or_default();
+        if self.is_waking {
+            taken = Waited::all(Wait::Cpu, taken.total());
+        } else {
+            waits.sync = taken;
+        }
+        for (one, slot) in waits.under_way.iter_mut().zip(&self.slots) {
+            if let Some(Pending { stage: Stage::Syncing(_), .. }) = slot {
+                one.ended(taken, ended);
+            }
+        }
     }
 
     /// Lets time pass until a request completes, or to `until`.
@@ -297,6 +366,7 @@ impl<D: Device<Clock = VirtualClock>> Device for StackFile<D> {
         let stack = self.stack.clone();
         let mut inner = stack.0.borrow_mut();
         let started = inner.now();
+        let before = inner.waited;
         let durability = match request.op {
             Op::Write => request.durability,
             Op::Flush => Durability::Write,
@@ -309,11 +379,13 @@ impl<D: Device<Clock = VirtualClock>> Device for StackFile<D> {
                     _ => self.files.locate(request.offset).0,
                 };
                 let (op, is_awake) = (request.op, false);
+                self.begun(slot, started, (before, inner.waited));
                 let pending = Pending { started, stage, durability, is_awake, file, op };
                 self.slots[slot] = Some(pending);
             }
             Err(error) => {
                 let now = inner.now();
+                self.begun(slot, started, (before, inner.waited));
                 self.complete(slot, (started, None, now), Err(error));
             }
         }
@@ -338,5 +410,9 @@ impl<D: Device<Clock = VirtualClock>> Device for StackFile<D> {
 
     fn wait_until(&mut self, time: Nanos) {
         self.pass(time);
+    }
+
+    fn waited(&mut self, slot: u32) -> Option<Waited> {
+        self.waits.as_ref()?.done.get(slot as usize).copied()
     }
 }

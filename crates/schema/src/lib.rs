@@ -49,7 +49,7 @@ pub use lag::Lag;
 pub use layer::{Layer, LayerKind};
 pub use phase::{
     BlockKinds, Change, ChangeKind, Cleanup, Floor, Growth, GrowthPart, IntervalRecord, KindCount,
-    Ledger, Mixed, Phase, StallCause, StallRecord, Think, Time, WaitRecord,
+    Ledger, Mixed, Phase, StallCause, StallRecord, Think, Time, WaitPart, WaitRecord,
 };
 pub use pressure::PressureStall;
 pub use reading::Reading;

@@ -99,12 +99,12 @@ pub struct Phase {
     /// The course over time, by interval.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub intervals: Vec<IntervalRecord>,
-    /// The longest stalls.
+    /// The longest stalls: waits far beyond the phase's usual one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stalls: Vec<StallRecord>,
     /// Number of all stalls, and their threshold.
     pub stalls_seen: u64,
-    /// A wait longer than this is a stall.
+    /// A wait longer than this is a stall: 100 ms, or ten times the median where that is longer.
     pub stall_over_ns: Nanos,
     /// What the interval series shows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -359,6 +359,10 @@ pub struct IntervalRecord {
     pub temperature_millicelsius: Option<i64>,
     /// Histogram of the interval, so that neighbours can be joined.
     pub histogram: StoredHistogram,
+    /// What its operations waited for in all, where a model knows: the parts add up to the sum of
+    /// their latencies.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waited: Vec<WaitPart>,
 }
 
 /// One long wait.
@@ -375,18 +379,36 @@ pub struct StallRecord {
     /// Where its time went.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time: Option<Time>,
+    /// What it waited for, each cause once, where a model knows: the parts add up to `ns`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waited: Vec<WaitPart>,
+}
+
+/// The time that was waited for one cause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct WaitPart {
+    /// The cause.
+    pub cause: StallCause,
+    /// The time, more than none.
+    pub ns: Nanos,
 }
 
 /// What a stall waited for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+///
+/// On real storage the first six, from the scheduler's account of the thread. A model knows more: the
+/// cause is the one that the largest part of the wait was for. Where the flash's own work held up a
+/// filesystem's, the flash's counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum StallCause {
-    /// More than half of it blocked on storage.
+    /// More than half of it blocked on storage; of a model, the device's plain work for it.
     Storage,
-    /// More than half of it waiting for a CPU.
+    /// Waiting for a CPU: the run queue.
     Cpu,
-    /// More than half of it executing.
+    /// Executing.
     Executing,
     /// More than half of it with the whole process stopped: no wait for storage at all.
     Stopped,
@@ -394,6 +416,28 @@ pub enum StallCause {
     Mixed,
     /// The split could not be read.
     Unknown,
+    /// A commit of the filesystem's journal or log.
+    FilesystemCommit,
+    /// A checkpoint of the filesystem, or of its journal.
+    Checkpoint,
+    /// The filesystem's cleaning of segments.
+    Cleaning,
+    /// Discards.
+    Discard,
+    /// Requests of another process.
+    OtherIo,
+    /// Garbage collection in the flash: copies out of a block and its erase, merges of log blocks.
+    GarbageCollection,
+    /// Wear levelling in the flash.
+    WearLevelling,
+    /// Room in the device's write cache, or writes past it.
+    WriteCacheFull,
+    /// The device or its link waking up.
+    WakeUp,
+    /// Throttling.
+    Throttling,
+    /// What the device does after each so many writes, as writing its map out.
+    DevicePeriod,
 }
 
 /// What a series of intervals shows.

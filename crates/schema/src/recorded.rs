@@ -1,10 +1,12 @@
 //! From what a recorder saw to what is stored: one place, so that every world stores it alike.
 
-use flashlag_stats::{Histogram, Interval, Percentile, Stall, WaitSplit, WaitTable};
+use flashlag_stats::{Histogram, Interval, Percentile, Stall, Wait, WaitSplit, WaitTable, Waited};
 use flashlag_units::Nanos;
 
 use crate::histogram::{LatencySummary, StoredHistogram};
-use crate::phase::{GrowthPart, IntervalRecord, StallCause, StallRecord, Time, WaitRecord};
+use crate::phase::{
+    GrowthPart, IntervalRecord, StallCause, StallRecord, Time, WaitPart, WaitRecord,
+};
 
 impl From<WaitSplit> for Time {
     fn from(split: WaitSplit) -> Time {
@@ -44,6 +46,7 @@ impl From<&Interval> for IntervalRecord {
             max: histogram.max().unwrap_or_default(),
             temperature_millicelsius: interval.temperature_millicelsius,
             histogram: StoredHistogram::from(&histogram),
+            waited: interval.waited.map(|waited| WaitPart::all(&waited)).unwrap_or_default(),
         }
     }
 }
@@ -61,12 +64,50 @@ impl From<&Histogram> for GrowthPart {
 impl From<&Stall> for StallRecord {
     fn from(stall: &Stall) -> StallRecord {
         let time = stall.split.map(Time::from);
-        let cause = time.as_ref().map_or(StallCause::Unknown, StallCause::of);
-        StallRecord { t_ns: stall.at, ns: stall.length, cause, time }
+        let waited = stall.waited.map(|waited| WaitPart::all(&waited)).unwrap_or_default();
+        let cause = StallCause::known(&waited, time.as_ref());
+        StallRecord { t_ns: stall.at, ns: stall.length, cause, time, waited }
+    }
+}
+
+impl WaitPart {
+    /// The parts of a time, none of them empty.
+    pub fn all(waited: &Waited) -> Vec<WaitPart> {
+        let parts = waited.parts();
+        parts.map(|(cause, ns)| WaitPart { cause: StallCause::from(cause), ns }).collect()
+    }
+}
+
+impl From<Wait> for StallCause {
+    fn from(wait: Wait) -> StallCause {
+        match wait {
+            Wait::Storage => StallCause::Storage,
+            Wait::Executing => StallCause::Executing,
+            Wait::Cpu => StallCause::Cpu,
+            Wait::FilesystemCommit => StallCause::FilesystemCommit,
+            Wait::Checkpoint => StallCause::Checkpoint,
+            Wait::Cleaning => StallCause::Cleaning,
+            Wait::Discard => StallCause::Discard,
+            Wait::OtherIo => StallCause::OtherIo,
+            Wait::GarbageCollection => StallCause::GarbageCollection,
+            Wait::WearLevelling => StallCause::WearLevelling,
+            Wait::WriteCacheFull => StallCause::WriteCacheFull,
+            Wait::WakeUp => StallCause::WakeUp,
+            Wait::Throttling => StallCause::Throttling,
+            Wait::DevicePeriod => StallCause::DevicePeriod,
+        }
     }
 }
 
 impl StallCause {
+    /// The cause of a stall: the largest of its parts (of equal ones the first), or without parts
+    /// what the scheduler's account says.
+    pub fn known(waited: &[WaitPart], time: Option<&Time>) -> StallCause {
+        let largest = waited.iter().rev().max_by_key(|part| part.ns);
+        let by_time = || time.map_or(StallCause::Unknown, StallCause::of);
+        largest.map_or_else(by_time, |part| part.cause)
+    }
+
     /// The part that has more than half of the wait.
     pub fn of(time: &Time) -> StallCause {
         let half = Nanos(time.total().0 / 2);

@@ -12,7 +12,7 @@ use flashlag_device::{
 };
 use flashlag_schema::scenario::Save;
 use flashlag_schema::{Downgrade, Reading};
-use flashlag_stats::{Histogram, OpTimes, Recorder, RecorderConfig, WaitSplit};
+use flashlag_stats::{Histogram, OpTimes, Recorder, RecorderConfig, WaitSplit, Waited};
 use flashlag_units::{Bytes, Nanos};
 use flashlag_workload::Arrivals;
 use rusqlite::Statement as Prepared;
@@ -271,16 +271,23 @@ impl<M: WaitMeter> Phase<'_, M> {
         let now = self.clock.now();
         self.sampler.read_if_due(now, &self.clock);
         let from = self.sampler.last();
+        let waited = self.storage.waited();
         let started = self.clock.now();
         match self.save.statements {
             1 => (0..self.databases.len()).try_for_each(|index| self.execute(index))?,
             statements => self.transaction(statements)?,
         }
         let ended = self.clock.now();
+        let waited = self
+            .storage
+            .waited()
+            .zip(waited)
+            .map(|(now, before)| now.since(&before).scaled_to(ended.since(started)));
         self.last_ended = Some(ended);
         let bytes = self.save_bytes;
         self.settle(allowed);
-        self.record(OpTimes { intended, started, flush_from: None, ended, bytes }, from)?;
+        let times = OpTimes { intended, started, flush_from: None, ended, bytes };
+        self.record(times, from, waited)?;
         Ok(None)
     }
 
@@ -307,7 +314,12 @@ impl<M: WaitMeter> Phase<'_, M> {
     }
 
     /// Records a save that was done.
-    fn record(&mut self, times: OpTimes, from: Option<WaitReading>) -> Result<(), SqliteError> {
+    fn record(
+        &mut self,
+        times: OpTimes,
+        from: Option<WaitReading>,
+        waited: Option<Waited>,
+    ) -> Result<(), SqliteError> {
         let latency = times.ended.since(times.started);
         let stalled = latency > self.recorder.stall_over();
         let split = from.and_then(|from| self.split(times, from, stalled));
@@ -317,6 +329,9 @@ impl<M: WaitMeter> Phase<'_, M> {
             false => self.in_place.record(latency),
         }
         self.saves += 1;
+        if let Some(waited) = waited {
+            self.recorder.set_waited(waited);
+        }
         self.recorder.record(times);
         if stalled {
             self.recorder.set_behind(self.clock.paused());

@@ -3,6 +3,7 @@ use std::path::{Path, PathBuf};
 
 use flashlag_device::Clock;
 use flashlag_schema::Reading;
+use flashlag_stats::Waited;
 use rusqlite::OpenFlags;
 use rustix::io::Errno;
 
@@ -38,6 +39,11 @@ pub(crate) trait Storage: fmt::Debug {
     /// Lets the time pass that SQLite computes for a statement, if computing takes no time by
     /// itself.
     fn compute(&self);
+
+    /// What was waited for in all up to now, where the place knows.
+    fn waited(&self) -> Option<Waited> {
+        None
+    }
 
     /// Atomic writes that the filesystem refused, so that SQLite used its journal for them.
     fn refused_atomic_writes(&self) -> u64 {

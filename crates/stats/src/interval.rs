@@ -1,6 +1,7 @@
 use flashlag_units::{Bytes, Nanos};
 
 use crate::histogram::Histogram;
+use crate::waited::Waited;
 
 /// An interval of a phase.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +18,8 @@ pub struct Interval {
     pub exact: (Nanos, Nanos, Nanos),
     /// Non-empty histogram buckets: index and count.
     pub buckets: Vec<(u32, u64)>,
+    /// What its operations waited for in all, where a model knows.
+    pub waited: Option<Waited>,
 }
 
 impl Interval {
@@ -49,6 +52,10 @@ impl Interval {
             temperature_millicelsius: next.temperature_millicelsius,
             exact,
             buckets: joined_buckets(&self.buckets, &next.buckets),
+            waited: match (self.waited, next.waited) {
+                (Some(first), Some(second)) => Some(first.plus(&second)),
+                (first, second) => first.or(second),
+            },
         }
     }
 }

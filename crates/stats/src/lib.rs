@@ -15,12 +15,14 @@ mod stall;
 pub mod steady;
 mod stop;
 mod wait;
+mod waited;
 
 pub use histogram::{BUCKETS, GROUPING_POWER, Histogram, HistogramError};
 pub use interval::{Interval, IntervalSeries};
 pub use merge::merge_threads;
 pub use percentile::{Percentile, supports};
 pub use recorder::{OpTimes, PhaseRecord, Recorder, RecorderConfig};
-pub use stall::{Stall, StallList};
+pub use stall::{Stall, StallList, Stalls};
 pub use stop::{Stop, stopped_within};
 pub use wait::{WaitClass, WaitSplit, WaitTable};
+pub use waited::{Wait, Waited};

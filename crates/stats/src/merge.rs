@@ -23,6 +23,7 @@ pub fn merge_threads(parts: &[&PhaseRecord], width: Nanos, warmth: &[(Nanos, i64
         response: Histogram::new(),
         missed_slots: 0,
         intervals: intervals(parts, width, elapsed, warmth),
+        stall_over: parts.iter().map(|part| part.stall_over).min().unwrap_or_default(),
         stalls: Vec::new(),
         stalls_seen: 0,
         waits: WaitTable::default(),

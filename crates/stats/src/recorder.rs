@@ -5,8 +5,10 @@ use flashlag_units::{Bytes, Nanos};
 use crate::histogram::Histogram;
 use crate::interval::{Interval, IntervalSeries};
 use crate::live::Live;
-use crate::stall::{Stall, StallList};
+use crate::percentile::Percentile;
+use crate::stall::{Stall, StallList, Stalls};
 use crate::wait::{WaitSplit, WaitTable};
+use crate::waited::Waited;
 
 /// Times of one operation, all on the same clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +32,7 @@ pub struct RecorderConfig {
     pub start: Nanos,
     /// Width of intervals at first; doubles as needed.
     pub interval: Nanos,
-    /// Waits longer than this are stalls.
+    /// Only waits longer than this can be stalls ([`PhaseRecord::final_stalls`]).
     pub stall_over: Nanos,
     /// Where to publish progress, if anywhere.
     pub live: Option<Arc<Live>>,
@@ -59,6 +61,9 @@ pub struct Recorder {
     aligned: bool,
     series_ended: bool,
     behind: Nanos,
+    /// What the operation waited for that is recorded next, and all of the present interval.
+    waited: Option<Waited>,
+    current_waited: Option<Waited>,
 }
 
 /// Intervals by fill level: in a fill, intervals also end by level, since a fast fill can pass half
@@ -92,9 +97,11 @@ pub struct PhaseRecord {
     pub missed_slots: u64,
     /// Interval series.
     pub intervals: Vec<Interval>,
-    /// The longest stalls, in order of time.
+    /// The limit that a stall is over at least.
+    pub stall_over: Nanos,
+    /// The longest waits over that limit, in order of time.
     pub stalls: Vec<Stall>,
-    /// Number of stalls.
+    /// Number of waits over that limit.
     pub stalls_seen: u64,
     /// Sampled wait splits by latency class.
     pub waits: WaitTable,
@@ -122,6 +129,8 @@ impl Recorder {
             aligned: false,
             series_ended: false,
             behind: Nanos::ZERO,
+            waited: None,
+            current_waited: None,
         }
     }
 
@@ -140,7 +149,14 @@ impl Recorder {
         self.current_ends = start.plus(self.config.interval);
     }
 
-    /// Records an operation. Returns whether it was a stall, whose split the caller then adds by
+    /// Says what the operation waited for that is recorded next: parts of its latency.
+    pub fn set_waited(&mut self, waited: Waited) {
+        let sum = self.current_waited.get_or_insert_default();
+        *sum = sum.plus(&waited);
+        self.waited = Some(waited);
+    }
+
+    /// Records an operation. Returns whether it may be a stall, whose split the caller then adds by
     /// [`Recorder::record_stall`].
     #[inline]
     pub fn record(&mut self, op: OpTimes) -> bool {
@@ -159,11 +175,12 @@ impl Recorder {
         latency > self.config.stall_over
     }
 
-    /// Records a stall and its split, if known.
+    /// Records what may be a stall: the operation that was recorded last, and its split, if known.
     pub fn record_stall(&mut self, op: OpTimes, split: Option<WaitSplit>) {
         let at = op.started.since(self.config.start);
         let length = op.ended.since(op.started);
-        self.stalls.push(Stall { at, length, behind: self.behind, split });
+        let (behind, waited) = (self.behind, self.waited);
+        self.stalls.push(Stall { at, length, behind, split, waited });
     }
 
     /// Records the split of a sampled operation.
@@ -211,7 +228,7 @@ impl Recorder {
         self.config.live.as_deref()
     }
 
-    /// Length above which a wait is a stall.
+    /// Length above which a wait may be a stall.
     pub fn stall_over(&self) -> Nanos {
         self.config.stall_over
     }
@@ -249,6 +266,7 @@ impl Recorder {
                 temperature_millicelsius: self.temperature_millicelsius,
                 exact,
                 buckets: self.current.occupied().collect(),
+                waited: self.current_waited,
             });
         }
         if let Some(live) = &self.config.live {
@@ -257,6 +275,7 @@ impl Recorder {
             live.publish((&self.total, felt), exact.1, ends, self.total_bytes, self.filled);
         }
         self.current.clear();
+        self.current_waited = None;
         self.current_bytes = Bytes::ZERO;
         let width = self.series.width();
         self.current_ends = match self.aligned {
@@ -292,9 +311,32 @@ impl Recorder {
             response: self.response,
             missed_slots: self.missed_slots,
             intervals: self.series.as_slice().to_vec(),
+            stall_over: self.config.stall_over,
             stalls: self.stalls.in_order(),
             stalls_seen: self.stalls.seen(),
             waits: self.waits,
         }
+    }
+}
+
+impl PhaseRecord {
+    /// The stalls: waits over `least` and over [`Stalls::TIMES`] times the median, which is known
+    /// only now. Where more waits were recorded than are kept, those that are stalls are counted in
+    /// the histogram, as a reader of the stored phase can.
+    pub fn final_stalls(&self, least: Nanos) -> Stalls {
+        let median = self.latency.quantile(Percentile::P50).unwrap_or_default();
+        let usual = Nanos(median.0.saturating_mul(Stalls::TIMES));
+        let over = self.stall_over.max(least).max(usual);
+        let stalls = self.stalls.iter().filter(|stall| stall.length > over);
+        let listed: Vec<Stall> = stalls.copied().collect();
+        let known = listed.len() as u64;
+        let seen = if over == self.stall_over {
+            self.stalls_seen
+        } else if self.stalls_seen == self.stalls.len() as u64 {
+            known
+        } else {
+            self.latency.count_over(over).max(known)
+        };
+        Stalls { over, seen, listed }
     }
 }

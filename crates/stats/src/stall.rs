@@ -1,6 +1,7 @@
 use flashlag_units::Nanos;
 
 use crate::wait::WaitSplit;
+use crate::waited::Waited;
 
 /// A wait that was longer than the limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,9 +14,29 @@ pub struct Stall {
     pub behind: Nanos,
     /// Where the time went, if known.
     pub split: Option<WaitSplit>,
+    /// What it waited for, where a model knows.
+    pub waited: Option<Waited>,
 }
 
-/// The longest stalls of a phase, and the number of all.
+/// The stalls of a phase once its median is known: the waits that are far beyond it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stalls {
+    /// Waits longer than this are stalls.
+    pub over: Nanos,
+    /// Number of stalls.
+    pub seen: u64,
+    /// The longest, in order of time.
+    pub listed: Vec<Stall>,
+}
+
+impl Stalls {
+    /// A stall is longer than this.
+    pub const LEAST: Nanos = Nanos::from_millis(100);
+    /// A stall is longer than this many times the median of its phase.
+    pub const TIMES: u64 = 10;
+}
+
+/// The longest of the waits over a limit, and the number of all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StallList {
     kept: Vec<Stall>,

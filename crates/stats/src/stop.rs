@@ -79,8 +79,13 @@ mod tests {
         let mut recorded = Recorder::new(config).finish(MS(4_000));
         let blocked = WaitSplit::of(MS(2_003), MS(1), MS(1));
         recorded.waits.record(MS(2_003), blocked);
-        recorded.stalls =
-            vec![Stall { at: MS(400), length: MS(2_003), behind: MS(100), split: Some(blocked) }];
+        recorded.stalls = vec![Stall {
+            at: MS(400),
+            length: MS(2_003),
+            behind: MS(100),
+            split: Some(blocked),
+            waited: None,
+        }];
         let stops = [Stop { from: MS(1_501), to: MS(3_501) }];
         assert_eq!(recorded.stopped_in_stalls(), Some(MS(0)));
         recorded.take_stops(&stops);

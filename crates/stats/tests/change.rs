@@ -27,6 +27,7 @@ fn series(rates: &[f64]) -> Vec<Interval> {
             bytes: Bytes(*rate as u64),
             filled: None,
             temperature_millicelsius: None,
+            waited: None,
             exact: (latency, latency, Nanos(latency.0 * ops)),
             buckets: vec![(index, ops)],
         }
@@ -154,7 +155,7 @@ fn a_change_of_latency_at_an_even_rate_is_found() {
 
 fn stall(at: f64, length: f64) -> Stall {
     let (at, length) = (Nanos((at * 1e9) as u64), Nanos((length * 1e9) as u64));
-    Stall { at, length, behind: Nanos::ZERO, split: None }
+    Stall { at, length, behind: Nanos::ZERO, split: None, waited: None }
 }
 
 fn flat(random: &mut Pcg64Mcg) -> Vec<Interval> {

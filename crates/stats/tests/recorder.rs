@@ -40,6 +40,7 @@ fn interval(ends: u64, values: &[u64]) -> Interval {
         bytes: Bytes(values.len() as u64),
         filled: None,
         temperature_millicelsius: None,
+        waited: None,
         exact: (
             histogram.min().unwrap_or_default(),
             histogram.max().unwrap_or_default(),
@@ -162,7 +163,13 @@ fn the_longest_stalls_are_kept_and_all_are_counted() {
     let mut list = StallList::default();
     for number in 0..3_000u64 {
         let length = Nanos(number * 7_919 % 3_000 + 1);
-        list.push(Stall { at: Nanos(number), length, behind: Nanos::ZERO, split: None });
+        list.push(Stall {
+            at: Nanos(number),
+            length,
+            behind: Nanos::ZERO,
+            split: None,
+            waited: None,
+        });
     }
     let kept = list.in_order();
     assert_eq!(list.seen(), 3_000);
@@ -309,4 +316,24 @@ fn a_fill_ends_its_intervals_by_level_too() {
     // A level of 100 bytes is reached after ten steps, and the interval ends with the next operation.
     assert_eq!(ops, [11, 9]);
     assert_eq!(recorded.intervals[0].filled, Some(Bytes(1_100)));
+}
+
+#[test]
+fn a_stall_is_over_the_least_and_over_ten_times_the_median() {
+    const MS: u64 = 1_000_000;
+    let stalls = |usual: u64, count: usize, long: &[u64]| {
+        let lengths: Vec<u64> = std::iter::repeat_n(usual * MS, count)
+            .chain(long.iter().map(|long| long * MS))
+            .collect();
+        let found = recorded(&lengths, 1000 * MS, MS).final_stalls(Nanos(100 * MS));
+        (found.over.0.div_ceil(MS), found.seen, found.listed.len())
+    };
+    assert_eq!(stalls(2, 100, &[60, 101, 150]), (100, 2, 2));
+    // Ten times 20 ms, to within a bucket.
+    let (over, seen, listed) = stalls(20, 100, &[101, 150, 230, 5000]);
+    assert!((198..=203).contains(&over), "{over}");
+    assert_eq!((seen, listed), (2, 2));
+    // More waits over the limit of what is recorded than are kept: counted in the histogram.
+    let (_, seen, listed) = stalls(20, 3000, &[300; 40]);
+    assert_eq!((seen, listed), (40, 40));
 }

@@ -14,6 +14,7 @@ fn series(bytes: &[u64]) -> Vec<Interval> {
         bytes: Bytes(*bytes),
         filled: None,
         temperature_millicelsius: None,
+        waited: None,
         exact: (Nanos(100), Nanos(100), Nanos(100)),
         buckets: vec![(Histogram::index_of(Nanos(100)) as u32, 1)],
     };

@@ -62,7 +62,8 @@ mod tests {
     fn stall(cause: StallCause) -> StallRecord {
         let ns = Nanos::from_millis(120);
         let time = Some(Time { stopped_ns: ns, ..Time::default() });
-        StallRecord { t_ns: Nanos::from_millis(3), ns, cause, time }
+        let waited = Vec::new();
+        StallRecord { t_ns: Nanos::from_millis(3), ns, cause, time, waited }
     }
 
     #[test]

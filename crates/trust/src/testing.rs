@@ -243,6 +243,7 @@ fn phase(name: &str, operation: Operation, block: u64, durable: Durability) -> P
         max: stored.max_ns,
         temperature_millicelsius: None,
         histogram: histogram_of(ops / INTERVALS),
+        waited: Vec::new(),
     });
     let intervals = intervals.collect();
     Phase {

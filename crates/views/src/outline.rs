@@ -156,6 +156,17 @@ pub fn cause_name(cause: StallCause) -> &'static str {
         StallCause::Stopped => "the program was stopped",
         StallCause::Mixed => "several causes",
         StallCause::Unknown => "cause unknown",
+        StallCause::FilesystemCommit => "filesystem commit",
+        StallCause::Checkpoint => "checkpoint",
+        StallCause::Cleaning => "filesystem cleaning",
+        StallCause::Discard => "discard",
+        StallCause::OtherIo => "another process's I/O",
+        StallCause::GarbageCollection => "garbage collection",
+        StallCause::WearLevelling => "wear levelling",
+        StallCause::WriteCacheFull => "write cache full",
+        StallCause::WakeUp => "waking up",
+        StallCause::Throttling => "throttling",
+        StallCause::DevicePeriod => "the device's own period",
     }
 }
 

@@ -139,7 +139,7 @@ fn heading(found: &WaitFinding) -> String {
         StallCause::Storage => ("Storage is to blame", |group| group.blocked),
         StallCause::Cpu => ("Waiting for a CPU is to blame", |group| group.waiting_for_cpu),
         StallCause::Executing => ("The work itself takes most", |group| group.on_cpu),
-        StallCause::Stopped | StallCause::Mixed | StallCause::Unknown => {
+        _ => {
             return format!(
                 "No single cause: storage takes {} of {first}, waiting for a CPU {}, the work itself \
                  {}",

@@ -39,6 +39,7 @@ fn fill(durable: Durability, stretches: &[Stretch<'_>], flush: Option<Nanos>) ->
             bytes: Bytes(writes * block.0),
             filled: Some(Bytes((TOTAL as f64 * full) as u64)),
             temperature_millicelsius: None,
+            waited: None,
             exact,
             buckets: histogram.occupied().collect(),
         }));

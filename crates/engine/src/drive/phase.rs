@@ -411,6 +411,9 @@ impl<'a, D: Device, M: WaitMeter> Phase<'a, D, M> {
             return Ok(());
         }
         let times = OpTimes { intended, started, flush_from, ended, bytes: self.job.block };
+        if let Some(waited) = self.device.waited(slot) {
+            self.recording.set_waited(reads, waited);
+        }
         let stalled = self.recording.record(reads, times);
         if let Some(from) = reading {
             self.split(reads, times, from, (sampled, stalled));

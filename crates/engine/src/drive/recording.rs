@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use flashlag_schema::scenario::IoOperation;
 use flashlag_stats::live::Live;
-use flashlag_stats::{Interval, OpTimes, PhaseRecord, Recorder, RecorderConfig, WaitSplit};
+use flashlag_stats::{Interval, OpTimes, PhaseRecord, Recorder, RecorderConfig, WaitSplit, Waited};
 use flashlag_units::{Bytes, Nanos};
 
 use super::job::{Job, Sides};
@@ -37,6 +37,14 @@ impl Recording {
     fn side(&mut self, reads: bool) -> Option<&mut Recorder> {
         let (read, write) = &mut **self.sides.as_mut()?;
         Some(if reads { read } else { write })
+    }
+
+    /// As [`Recorder::set_waited`].
+    pub(super) fn set_waited(&mut self, reads: bool, waited: Waited) {
+        if let Some(side) = self.side(reads) {
+            side.set_waited(waited);
+        }
+        self.all.set_waited(waited);
     }
 
     /// As [`Recorder::record`].

@@ -2,6 +2,7 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use flashlag_device::{Completion, Device, DeviceError, Durability, Geometry, Op, Request};
+use flashlag_stats::Waited;
 use flashlag_units::{Bytes, Nanos};
 
 use super::gauge::Gauge;
@@ -173,5 +174,10 @@ impl<D: Device> Device for Filling<'_, D> {
     #[inline]
     fn wait_until(&mut self, time: Nanos) {
         self.device.wait_until(time);
+    }
+
+    #[inline]
+    fn waited(&mut self, slot: u32) -> Option<Waited> {
+        self.device.waited(slot)
     }
 }

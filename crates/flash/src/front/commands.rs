@@ -1,4 +1,5 @@
 use flashlag_schema::profile::{Model, TrimKind};
+use flashlag_stats::Wait;
 use flashlag_units::{Bytes, Nanos, never};
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +14,7 @@ use crate::address::Unit;
 use crate::command::{Command, FlashError, Timing};
 use crate::power::Ledger;
 use crate::stats::Stats;
+use crate::trace::Span;
 
 /// The front of the device: all that lies between the host and the map.
 #[derive(Debug, Serialize, Deserialize)]
@@ -117,6 +119,35 @@ impl Front {
         at: Nanos,
         command: Command,
     ) -> Result<Timing, FlashError> {
+        if store.trace().is_some() {
+            return self.submit_with_account(store, at, command);
+        }
+        self.carry_out(store, at, command)
+    }
+
+    #[cold]
+    fn submit_with_account<S: Store>(
+        &mut self,
+        store: &mut S,
+        at: Nanos,
+        command: Command,
+    ) -> Result<Timing, FlashError> {
+        let before = self.host.quiet_from();
+        if let Some(trace) = store.trace() {
+            trace.begin(at);
+        }
+        let timing = self.carry_out(store, at, command)?;
+        self.account(store, (at, before), command, timing);
+        Ok(timing)
+    }
+
+    #[inline]
+    fn carry_out<S: Store>(
+        &mut self,
+        store: &mut S,
+        at: Nanos,
+        command: Command,
+    ) -> Result<Timing, FlashError> {
         if at > self.host.quiet_from() {
             self.idle(store, at)?;
         }
@@ -126,6 +157,34 @@ impl Front {
             Command::Flush => self.flush(store, at),
             Command::Discard { offset, length } => Ok(self.discard(store, at, offset, length)),
         }
+    }
+
+    /// Divides the time of a command among what it waited for. `before` is the end of the commands
+    /// before it.
+    fn account<S: Store>(
+        &mut self,
+        store: &mut S,
+        (at, before): (Nanos, Nanos),
+        command: Command,
+        timing: Timing,
+    ) {
+        let Some(trace) = store.trace() else { return };
+        let (begin, later) = self.host.begin_of_last();
+        trace.stop(Wait::WakeUp, begin.taken, begin.awake);
+        let ended = timing.ended;
+        trace.stop(Wait::OtherIo, Nanos(ended.0.saturating_sub(later.0)), ended);
+        // What is in the buffer is programmed for one command after another, and a flush is for all.
+        let shares = match command {
+            Command::Write { .. } => self.buffer.is_some(),
+            Command::Flush => true,
+            Command::Read { .. } | Command::Discard { .. } => false,
+        };
+        trace.end(Span {
+            came: at,
+            others_until: begin.turn.min(before),
+            shared_until: if shares { ended } else { begin.turn },
+            ended,
+        });
     }
 
     /// Splits a range into commands of the largest size and joins their times.
@@ -156,6 +215,10 @@ impl Front {
         // A flush covers the commands before it, so it begins when all of them have ended.
         let from = ready.max(self.changed);
         let mut ended = from.max(self.trims.done());
+        if let Some(trace) = store.trace() {
+            trace.stop(Wait::OtherIo, ready, from);
+            trace.stop(Wait::Discard, from, ended);
+        }
         if let Some(mut buffer) = self.buffer.take() {
             if buffer.volatile {
                 let mut drained = Ok(());
@@ -193,6 +256,9 @@ impl Front {
             TrimKind::Ignored => (ready, ready),
             TrimKind::Immediate => {
                 self.host.occupy(ready.plus(cost));
+                if let Some(trace) = store.trace() {
+                    trace.stop(Wait::Discard, ready, ready.plus(cost));
+                }
                 (ready.plus(cost), ready.plus(cost))
             }
             TrimKind::Queued => (ready, self.trims.queue(ready, cost)),

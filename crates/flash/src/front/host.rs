@@ -60,6 +60,20 @@ pub(crate) struct Host {
     random: Pcg64Mcg,
     /// End of the last command.
     quiet_from: Nanos,
+    /// The begin of the command that was started last, for what it waits for.
+    #[serde(skip)]
+    begin: Begin,
+}
+
+/// When a command got on.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Begin {
+    /// It left the queue.
+    pub(crate) taken: Nanos,
+    /// The device was awake.
+    pub(crate) awake: Nanos,
+    /// The controller was free for it.
+    pub(crate) turn: Nanos,
 }
 
 impl Host {
@@ -89,6 +103,7 @@ impl Host {
             wake: (shortest, model.wake_most.map_or(shortest, |most| most.0.max(shortest))),
             random: Pcg64Mcg::seed_from_u64(seed),
             quiet_from: Nanos::ZERO,
+            begin: Begin::default(),
         }
     }
 
@@ -110,6 +125,7 @@ impl Host {
         self.inward.pass(now);
         self.outward.pass(now);
         let mut taken = self.queue.begin(now);
+        let from_queue = taken;
         let rest = now.saturating_since(self.quiet_from);
         if self.sleep_after.is_some_and(|after| rest >= after) {
             taken = taken.plus(self.draw_wake(rest));
@@ -129,7 +145,9 @@ impl Host {
                 CommandKind::Flush | CommandKind::Discard => Nanos::ZERO,
             };
         }
-        self.controller = self.controller.max(taken).plus(overhead);
+        let turn = self.controller.max(taken);
+        self.begin = Begin { taken: from_queue, awake: taken, turn };
+        self.controller = turn.plus(overhead);
         (taken, self.controller)
     }
 
@@ -188,6 +206,12 @@ impl Host {
     pub(crate) fn send(&mut self, ready: Nanos, bytes: u64) -> Nanos {
         let line = if self.duplex { &mut self.outward } else { &mut self.inward };
         line.reserve(ready, self.read_rate.time(bytes))
+    }
+
+    /// When the command that was started last got on, and how much later it ends for being passed
+    /// over.
+    pub(crate) fn begin_of_last(&self) -> (Begin, Nanos) {
+        (self.begin, self.later)
     }
 
     /// Keeps the controller busy until `end`.

@@ -13,6 +13,15 @@ impl Front {
     /// As the store's writes.
     #[cold]
     pub(crate) fn idle<S: Store>(&mut self, store: &mut S, until: Nanos) -> Result<(), FlashError> {
+        let before = store.trace().map(|trace| trace.aside(true));
+        let done = self.idle_work(store, until);
+        if let (Some(trace), Some(before)) = (store.trace(), before) {
+            trace.aside(before);
+        }
+        done
+    }
+
+    fn idle_work<S: Store>(&mut self, store: &mut S, until: Nanos) -> Result<(), FlashError> {
         let quiet = self.host.quiet_from();
         let mut from = quiet;
         from = from.max(self.drain_idle(store, quiet, until)?);

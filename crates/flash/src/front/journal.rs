@@ -1,6 +1,7 @@
 //! The journal of a map in RAM: after many changes, the pages of the map that changed are written.
 
 use flashlag_schema::profile::Model;
+use flashlag_stats::Wait;
 use flashlag_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
@@ -70,12 +71,18 @@ impl MapJournal {
     pub(super) fn write<S: Store>(&mut self, store: &mut S, at: Nanos) -> Nanos {
         let mut end = at;
         let mut left = self.count;
+        let before =
+            store.trace().map(|trace| (trace.reason(Wait::DevicePeriod), trace.aside(true)));
         while left > 0 {
             let pages = left.min(self.planes);
             let work = DieWork::Program { time: self.program, bytes: pages * self.page_bytes };
             end = end.max(store.work(at, Die::in_turn(self.turn, store.dies()), work));
             self.turn += 1;
             left -= pages;
+        }
+        if let (Some(trace), Some((reason, aside))) = (store.trace(), before) {
+            trace.reason(reason);
+            trace.aside(aside);
         }
         self.written += self.count;
         (self.count, self.commands) = (0, 0);

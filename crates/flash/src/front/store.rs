@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use crate::address::{Die, Unit};
 use crate::command::FlashError;
 use crate::power::WordLine;
+use crate::trace::Trace;
 
 /// A unit to write. Unless it is `whole`, the rest of it is read first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,6 +58,12 @@ pub(crate) trait Store {
 
     /// Reserves a die for an operation that is not the map's own; returns the end.
     fn work(&mut self, at: Nanos, die: Die, work: DieWork) -> Nanos;
+
+    /// The account of what commands wait for, if one is kept.
+    #[inline]
+    fn trace(&mut self) -> Option<&mut Trace> {
+        None
+    }
 }
 
 /// An operation on a die with a time of its own; its bytes are transferred in addition.

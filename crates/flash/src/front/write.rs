@@ -1,3 +1,4 @@
+use flashlag_stats::Wait;
 use flashlag_units::{Bytes, Nanos, never};
 
 use super::buffer::WriteBuffer;
@@ -40,6 +41,9 @@ impl Front {
             {
                 let written = journal.write(store, ready);
                 self.host.occupy(written);
+                if let Some(trace) = store.trace() {
+                    trace.stop_later(Wait::DevicePeriod, ready, written);
+                }
             }
             Ok(Timing { started, ended })
         })?;
@@ -115,6 +119,10 @@ impl Front {
                     }
                 } {
                     self.drain(store, &mut buffer.held, now)?;
+                }
+                if let Some(trace) = store.trace() {
+                    // Room comes with programs of what was written before.
+                    trace.stop(Wait::OtherIo, there, from);
                 }
                 buffer.cursor = from;
                 there = self.host.receive(from, bytes);
@@ -206,6 +214,9 @@ impl Front {
                 let end = self.program_main(store, at, group)?;
                 if let Some(slc) = &mut self.slc {
                     slc.passed_by();
+                    if let Some(trace) = store.trace() {
+                        trace.stop(Wait::WriteCacheFull, at, end);
+                    }
                 }
                 end
             }

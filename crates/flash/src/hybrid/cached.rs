@@ -8,6 +8,7 @@ use crate::address::{Die, Unit};
 use crate::command::FlashError;
 use crate::front::{DieWork, Store, UnitWrite};
 use crate::power::WordLine;
+use crate::trace::Trace;
 
 /// Operations on the pages of a map on flash.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -198,5 +199,10 @@ impl<S: Store> Store for CachedMap<S> {
 
     fn work(&mut self, at: Nanos, die: Die, work: DieWork) -> Nanos {
         self.inner.work(at, die, work)
+    }
+
+    #[inline]
+    fn trace(&mut self) -> Option<&mut Trace> {
+        self.inner.trace()
     }
 }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use flashlag_units::{Nanos, never};
 
 use super::blocks::DataBlocks;
-use super::medium::{Medium, Place, Shape};
+use super::medium::{Medium, Place, Shape, merging, waits_for_merges};
 use crate::address::{Block, Logical, Slot, Unit};
 use crate::front::units::UnitMap;
 
@@ -114,7 +114,8 @@ impl Fast {
         let mut run = Vec::with_capacity(program as usize);
         while unit < last {
             let (logical, offset) = self.blocks.split(unit);
-            at = self.limit_open(medium, at, logical);
+            let came = at;
+            at = merging(medium, |medium| self.limit_open(medium, at, logical));
             let take = program.min(last.0 - unit.0).min(units - offset);
             run.clear();
             run.extend(unit.run(take));
@@ -123,11 +124,12 @@ impl Fast {
             let (ready, written) = if follows {
                 (at, self.append_sequential(medium, at, logical, &run))
             } else if offset == 0 && self.fills(0, take) {
-                let ready = self.open_sequential(medium, at, logical);
+                let ready = merging(medium, |medium| self.open_sequential(medium, at, logical));
                 (ready, self.append_sequential(medium, ready, logical, &run))
             } else {
                 self.append_random(medium, at, &run)
             };
+            waits_for_merges(medium, came, ready);
             (at, end) = (ready, end.max(written));
             unit = unit.plus(take);
         }
@@ -164,7 +166,7 @@ impl Fast {
         }
         self.note_open(logical);
         if full {
-            self.merge_sequential(medium, end, logical);
+            merging(medium, |medium| self.merge_sequential(medium, end, logical));
         }
         end
     }
@@ -223,7 +225,7 @@ impl Fast {
         let Shape { units, program, .. } = self.blocks.shape;
         let (mut at, mut end, mut rest) = (at, at, run);
         while !rest.is_empty() {
-            at = self.make_room(medium, at);
+            at = merging(medium, |medium| self.make_room(medium, at));
             let Some(log) = self.random.back_mut() else {
                 never!("room was made, but there is no random log");
                 break;

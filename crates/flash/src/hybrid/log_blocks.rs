@@ -4,11 +4,12 @@ use serde::{Deserialize, Serialize};
 
 use super::fast::{Fast, Logs};
 use super::layout::{Layout, Spot};
-use super::medium::{Medium, Merges, Place};
+use super::medium::{Medium, Merges, Place, merging};
 use crate::address::{Block, Die, Slot, Unit};
 use crate::command::FlashError;
 use crate::front::{DieWork, UnitWrite};
 use crate::power::WordLine;
+use crate::trace::Trace;
 
 /// The dies that a log-block map works on. Calls return the end of their work.
 pub(crate) trait Dies {
@@ -26,6 +27,11 @@ pub(crate) trait Dies {
 
     /// The page of a word line that the last program wrote, where that matters.
     fn word_line(&self) -> Option<WordLine>;
+
+    /// The account of what commands wait for, if one is kept.
+    fn trace(&mut self) -> Option<&mut Trace> {
+        None
+    }
 
     /// Number of dies.
     fn count(&self) -> u32;
@@ -47,6 +53,10 @@ struct Slots<'a, D> {
 }
 
 impl<D: Dies> Medium for Slots<'_, D> {
+    fn trace(&mut self) -> Option<&mut Trace> {
+        self.dies.trace()
+    }
+
     fn read(&mut self, at: Nanos, block: Block, slot: Slot, count: u32) -> Nanos {
         let program = self.layout.shape.program;
         let (mut slot, last, mut end) = (slot, slot.plus(count), at);
@@ -209,7 +219,7 @@ impl LogBlocks {
             let mut slots = Slots { dies, layout: &self.layout };
             // Reclaiming a log without valid units only takes an erase, which overlaps the next
             // merge.
-            let Some(end) = self.map.reclaim_oldest(&mut slots, now) else {
+            let Some(end) = merging(&mut slots, |slots| self.map.reclaim_oldest(slots, now)) else {
                 return;
             };
             now = end;

@@ -1,7 +1,9 @@
+use flashlag_stats::Wait;
 use flashlag_units::Nanos;
 use serde::{Deserialize, Serialize};
 
 use crate::address::{Block, Slot, Unit};
+use crate::trace::Trace;
 
 /// Place of a unit: a block and a slot in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,6 +35,28 @@ pub(crate) trait Medium {
 
     /// Erases a block.
     fn erase(&mut self, at: Nanos, block: Block) -> Nanos;
+
+    /// The account of what commands wait for, if one is kept.
+    fn trace(&mut self) -> Option<&mut Trace> {
+        None
+    }
+}
+
+/// Does work of the map itself, which counts as collection for what waits for it.
+pub(crate) fn merging<M: Medium, T>(medium: &mut M, work: impl FnOnce(&mut M) -> T) -> T {
+    let before = medium.trace().map(|trace| trace.reason(Wait::GarbageCollection));
+    let done = work(medium);
+    if let (Some(trace), Some(before)) = (medium.trace(), before) {
+        trace.reason(before);
+    }
+    done
+}
+
+/// Notes that the host waits for merges between two times.
+pub(crate) fn waits_for_merges<M: Medium>(medium: &mut M, from: Nanos, to: Nanos) {
+    if let Some(trace) = medium.trace() {
+        trace.stop(Wait::GarbageCollection, from, to);
+    }
 }
 
 /// Dimensions of a log-block map.

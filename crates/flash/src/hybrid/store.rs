@@ -7,6 +7,7 @@ use crate::address::{Die, Unit};
 use crate::command::FlashError;
 use crate::front::{DieWork, Store, UnitWrite};
 use crate::power::WordLine;
+use crate::trace::Trace;
 
 /// A log-block map with its dies, as a [`Store`].
 #[derive(Debug, Serialize, Deserialize)]
@@ -68,5 +69,10 @@ impl<D: Dies> Store for LogBlockStore<D> {
 
     fn work(&mut self, at: Nanos, die: Die, work: DieWork) -> Nanos {
         self.dies.work(at, die, work)
+    }
+
+    #[inline]
+    fn trace(&mut self) -> Option<&mut Trace> {
+        self.dies.trace()
     }
 }

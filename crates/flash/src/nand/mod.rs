@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 
 use flashlag_schema::profile::Model;
+use flashlag_stats::Wait;
 use flashlag_units::Nanos;
 
 use crate::address::{Block, Die, Page};
@@ -28,6 +29,7 @@ use crate::command::FlashError;
 use crate::front::DieWork;
 use crate::hybrid::{Dies, Spot};
 use crate::power::WordLine;
+use crate::trace::Trace;
 
 use bus::Buses;
 pub(crate) use relocation::DieMoves;
@@ -76,6 +78,9 @@ pub(crate) struct Nand {
     variation: Option<Box<Variation>>,
     word_line: Option<WordLine>,
     pub(crate) counts: NandCounts,
+    /// What commands wait for, if anyone asks.
+    #[serde(skip)]
+    pub(crate) trace: Option<Box<Trace>>,
 }
 
 impl Nand {
@@ -93,6 +98,7 @@ impl Nand {
             variation: Variation::new(model, seed).map(Box::new),
             word_line: None,
             counts: NandCounts::default(),
+            trace: None,
         }
     }
 
@@ -146,11 +152,14 @@ impl Nand {
             _ => (at.max(busy_until), Nanos::ZERO),
         };
         let end = self.buses.move_bytes(at, die, begin.plus(time), bytes);
+        let number = die;
         let die = &mut self.dies[die.index()];
         die.reads_until = end;
         die.held = None;
         // All of the suspended operation's remaining time is still to come.
         die.busy_until = end.max(resumed.plus(end.since(free)));
+        let busy_until = die.busy_until;
+        self.note_read(number, (at, begin, end), busy_until);
         self.counts.busy = self.counts.busy.plus(end.since(begin));
         end
     }
@@ -167,6 +176,8 @@ impl Nand {
         state.reads_until = end;
         state.held = None;
         state.busy_until = state.busy_until.max(limits.serve(die, turn, end));
+        let busy_until = state.busy_until;
+        self.note_read(die, (at, turn.begin, end), busy_until);
         self.counts.suspended += u64::from(turn.suspends);
         self.counts.busy = self.counts.busy.plus(end.since(turn.begin));
         end
@@ -190,7 +201,7 @@ impl Nand {
             time = variation.program((die, row, page), time);
         }
         self.word_line = self.times.word_line(page, loaded, || self.wear.row_number(row, die));
-        self.keep(die, begin, loaded.plus(time), Busy::Programs(1))
+        self.keep(die, (at, begin, loaded.plus(time)), Busy::Programs(1))
     }
 
     /// Erases a block of all planes; returns the end.
@@ -212,11 +223,26 @@ impl Nand {
             time = variation.erase(die, row, self.wear.cycles(row, die), time);
         }
         let begin = at.max(self.dies[die.index()].busy_until);
-        self.keep(die, begin, begin.plus(time), Busy::Erase)
+        self.keep(die, (at, begin, begin.plus(time)), Busy::Erase)
     }
 
+    /// Notes a read that was asked for, begins and ends at these times, for what commands wait for.
     #[inline]
-    fn keep(&mut self, die: Die, begin: Nanos, end: Nanos, busy: Busy) -> Nanos {
+    fn note_read(&mut self, die: Die, (at, begin, end): (Nanos, Nanos, Nanos), busy_until: Nanos) {
+        if let Some(trace) = &mut self.trace {
+            trace.waits(die, at, begin);
+            trace.works(die, begin, end);
+            trace.goes_on(die, end, busy_until);
+        }
+    }
+
+    /// Keeps a die busy with what was asked for, begins and ends at these times; returns the end.
+    #[inline]
+    fn keep(&mut self, die: Die, (at, begin, end): (Nanos, Nanos, Nanos), busy: Busy) -> Nanos {
+        if let Some(trace) = &mut self.trace {
+            trace.waits(die, at, begin);
+            trace.works(die, begin, end);
+        }
         if let Some(limits) = &mut self.limits {
             limits.add(die, begin, end, busy);
         }
@@ -225,6 +251,12 @@ impl Nand {
         kept.held = None;
         self.counts.busy = self.counts.busy.plus(end.since(begin));
         end
+    }
+
+    /// Sets why the dies work from now on; returns the reason before.
+    #[inline]
+    pub(crate) fn reason(&mut self, reason: Wait) -> Wait {
+        self.trace.as_mut().map_or(Wait::Storage, |trace| trace.reason(reason))
     }
 
     /// Program/erase cycles of a row; all its blocks are erased together.
@@ -291,12 +323,12 @@ impl Dies for Nand {
                 self.counts.programs += 1;
                 let begin = at.max(self.dies[die.index()].busy_until);
                 let loaded = self.buses.move_bytes(at, die, begin, bytes);
-                self.keep(die, begin, loaded.plus(time), Busy::Programs(1))
+                self.keep(die, (at, begin, loaded.plus(time)), Busy::Programs(1))
             }
             DieWork::Erase { time } => {
                 self.counts.erases += 1;
                 let begin = at.max(self.dies[die.index()].busy_until);
-                self.keep(die, begin, begin.plus(time), Busy::Erase)
+                self.keep(die, (at, begin, begin.plus(time)), Busy::Erase)
             }
         }
     }
@@ -309,7 +341,14 @@ impl Dies for Nand {
         self.dies.len() as u32
     }
 
+    fn trace(&mut self) -> Option<&mut Trace> {
+        self.trace.as_deref_mut()
+    }
+
     fn power_cut(&mut self, at: Nanos) {
+        if let Some(trace) = &mut self.trace {
+            trace.clear();
+        }
         self.dies.fill(DieState { busy_until: at, reads_until: at, held: None });
         self.buses.clear();
         if let Some(limits) = &mut self.limits {

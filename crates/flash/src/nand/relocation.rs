@@ -35,7 +35,8 @@ impl Nand {
                 + u64::from(odd) * self.times.program(Page(1)).0
                 + self.buses.time(work.bytes).0;
             let begin = at.max(self.dies[die.index()].busy_until);
-            let done = self.keep(die, begin, begin.plus(Nanos(time)), Busy::Programs(even + odd));
+            let times = (at, begin, begin.plus(Nanos(time)));
+            let done = self.keep(die, times, Busy::Programs(even + odd));
             end = end.max(done);
             self.counts.page_reads += u64::from(work.reads);
             self.counts.programs += u64::from(even + odd);
@@ -55,7 +56,11 @@ impl Nand {
             let dies = (0..).zip(&mut self.dies).zip(moves).skip(channel).step_by(channels);
             for ((number, die), work) in dies {
                 if work.bytes > 0 {
+                    let before = die.busy_until;
                     die.busy_until = die.busy_until.max(least);
+                    if let Some(trace) = self.trace.as_mut().filter(|_| before < least) {
+                        trace.works(Die(number), before, least);
+                    }
                     if let Some(limits) = &mut self.limits {
                         limits.extend(Die(number), least);
                     }

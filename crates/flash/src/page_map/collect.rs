@@ -1,6 +1,7 @@
 //! Garbage collection: in the foreground when blocks run low, in the background in idle time.
 
 use flashlag_schema::profile::{EraseTime, Model};
+use flashlag_stats::Wait;
 use flashlag_units::{Nanos, never};
 use serde::{Deserialize, Serialize};
 
@@ -107,7 +108,10 @@ impl PageMap {
     /// Spends the time of the erase of a block that is opened; returns the end.
     fn erase_late(&self, nand: &mut Nand, at: Nanos, block: Block) -> Nanos {
         let dies = (0..self.shape.dies).map(Die);
-        dies.map(|die| nand.spend_erase(at, die, block)).max().unwrap_or(at)
+        let before = nand.reason(Wait::GarbageCollection);
+        let end = dies.map(|die| nand.spend_erase(at, die, block)).max().unwrap_or(at);
+        nand.reason(before);
+        end
     }
 
     fn end(&mut self, nand: &Nand) -> Result<(), FlashError> {
@@ -121,7 +125,9 @@ impl PageMap {
 
     /// Takes a victim; `None` if no victim would gain anything, or its units would have no room.
     fn choose(&mut self, nand: &Nand) -> Option<Block> {
-        let victim = match self.level(nand) {
+        let cold = self.level(nand);
+        self.levels = cold.is_some();
+        let victim = match cold {
             Some(cold) => {
                 self.victims.remove(cold, self.blocks.valid(cold));
                 self.counts.levelled += 1;
@@ -205,6 +211,8 @@ impl PageMap {
         }
         self.place_copies(&owners);
         self.owners = owners;
+        let reason = if self.levels { Wait::WearLevelling } else { Wait::GarbageCollection };
+        let before = nand.reason(reason);
         while let Some(opened) = self.opened.pop() {
             self.erase_late(nand, at, opened);
         }
@@ -221,6 +229,7 @@ impl PageMap {
             }
             self.erased(nand, victim);
         }
+        nand.reason(before);
         end
     }
 

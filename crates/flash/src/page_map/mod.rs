@@ -74,6 +74,9 @@ pub(crate) struct PageMap {
     #[serde(skip)]
     policy: Option<GcModel>,
     moving: Option<Relocation>,
+    /// Whether the last victim was chosen by wear levelling.
+    #[serde(skip)]
+    levels: bool,
     /// Blocks opened for copies whose late erase takes its time with the copies.
     opened: Vec<Block>,
     random: Pcg64Mcg,
@@ -113,6 +116,7 @@ impl PageMap {
             collection: Collection::new(model),
             policy: Some(model.gc.clone()),
             moving: None,
+            levels: false,
             opened: Vec::new(),
             random,
             counts: MapCounts::default(),

@@ -9,6 +9,7 @@ use crate::front::{DieWork, Store, UnitWrite};
 use crate::hybrid::Dies;
 use crate::nand::Nand;
 use crate::power::WordLine;
+use crate::trace::Trace;
 
 impl PageMap {
     /// Programs units together; a program unit that they do not fill is padded.
@@ -160,5 +161,10 @@ impl Store for PageStore {
 
     fn work(&mut self, at: Nanos, die: Die, work: DieWork) -> Nanos {
         self.nand.work(at, die, work)
+    }
+
+    #[inline]
+    fn trace(&mut self) -> Option<&mut Trace> {
+        self.nand.trace.as_deref_mut()
     }
 }

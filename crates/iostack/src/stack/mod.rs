@@ -13,6 +13,7 @@ use std::rc::Rc;
 
 use flashlag_device::{Clock, Device, DeviceError, VirtualClock};
 use flashlag_schema::profile::StackModel;
+use flashlag_stats::Waited;
 use flashlag_units::{Bytes, Nanos};
 use rustix::io::Errno;
 
@@ -67,6 +68,8 @@ pub(crate) struct Inner<D> {
     next_writeback: Nanos,
     /// An error of a background write, which the next sync reports.
     late_error: Option<DeviceError>,
+    /// What the caller has waited for in its calls, if anyone asks.
+    pub(crate) waited: Option<Waited>,
 }
 
 impl<D> Stack<D> {
@@ -105,6 +108,7 @@ impl<D: Device<Clock = VirtualClock>> Stack<D> {
             background: None,
             next_writeback: Nanos::MAX,
             late_error: None,
+            waited: None,
         };
         Ok(Stack(Rc::new(RefCell::new(inner)), clock))
     }
@@ -116,6 +120,20 @@ impl<D: Device<Clock = VirtualClock>> Stack<D> {
         inner.cpus.seed(&inner.model, seed);
         inner.scheduler.driver.seed(&inner.model, seed);
         self.clone()
+    }
+
+    /// Keeps account from now on of what calls wait for.
+    pub fn keep_waits(&self) {
+        let inner = &mut *self.0.borrow_mut();
+        inner.scheduler.keep_accounts();
+        inner.waited.get_or_insert_default();
+    }
+
+    /// What the caller's calls have waited for in all, its own work included, since
+    /// [`Stack::keep_waits`] was called; `None` if it was not. The difference around a call adds up
+    /// to the time of the call.
+    pub fn waited(&self) -> Option<Waited> {
+        self.0.borrow().waited
     }
 
     /// Lets the caller do work on its CPU that takes this long at full speed.

@@ -1,6 +1,7 @@
 //! Running plans in time: those of the caller, of the kernel's threads and of background jobs.
 
 use flashlag_device::{Device, DeviceError, SyncCall, VirtualClock};
+use flashlag_stats::Wait;
 use flashlag_units::{Bytes, Nanos, never};
 use rustix::io::Errno;
 
@@ -30,6 +31,12 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
 
     /// Starts the work of the kernel's threads that is due.
     fn run_threads(&mut self) {
+        self.scheduler.for_others(true);
+        self.start_threads();
+        self.scheduler.for_others(false);
+    }
+
+    fn start_threads(&mut self) {
         let now = self.now();
         if self.next_writeback <= now {
             self.write_expired();
@@ -85,6 +92,10 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         loop {
             if let Some(result) = self.scheduler.take(pid) {
                 let waking = self.cpus.wake(0, self.now());
+                if let Some(waited) = &mut self.waited {
+                    *waited = waited.plus(&self.scheduler.taken().unwrap_or_default());
+                    waited.add(Wait::Cpu, waking);
+                }
                 self.pass_until(self.now().plus(waking));
                 return result;
             }
@@ -130,6 +141,11 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
     /// Lets the caller do work that takes this long at full speed.
     pub(crate) fn compute(&mut self, work: Nanos) {
         let time = self.cpus.caller(self.now(), work);
+        if let Some(waited) = &mut self.waited {
+            let lost = self.cpus.preempted().min(time);
+            waited.add(Wait::Cpu, lost);
+            waited.add(Wait::Executing, time.since(lost));
+        }
         if time > Nanos::ZERO {
             self.pass_until(self.now().plus(time));
         }
@@ -151,6 +167,13 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
 
     /// Begins the next request of the background job, after it has thought for so long.
     fn background_next(&mut self, think: Nanos) -> Result<(), DeviceError> {
+        self.scheduler.for_others(true);
+        let begun = self.begin_background(think);
+        self.scheduler.for_others(false);
+        begun
+    }
+
+    fn begin_background(&mut self, think: Nanos) -> Result<(), DeviceError> {
         let Some(mut running) = self.background.take() else {
             never!("the next request of a background job that is not running");
             return Ok(());
@@ -226,7 +249,9 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         let plan = self.fs.sync(now, Some(file), call == SyncCall::Data);
         let mut before = Plan::new();
         before.then_compute(self.cpus.beside(now, self.sync_time()));
+        self.scheduler.for_others(true);
         let pid = self.spawn_sync(before, plan);
+        self.scheduler.for_others(false);
         let Some(one) = self.background.as_mut().and_then(|job| job.under_way.get_mut(index))
         else {
             never!("a background job lost a request while that was made durable");

@@ -9,8 +9,8 @@ use flashlag_units::Nanos;
 use flashlag_views::format;
 
 use super::axis::LatencyAxis;
+use super::cause::{Kind, shape};
 use super::svg::{Anchor, Pct, Svg, dots, polyline};
-use crate::markup::Markup;
 
 /// One stretch of time, at its end.
 #[derive(Clone, Copy, Debug)]
@@ -136,7 +136,7 @@ impl SeriesPlot<'_> {
         let mut kept: BTreeMap<(&'static str, u32), SeriesStall> = BTreeMap::new();
         for stall in self.stalls.iter().filter(|stall| of(stall)) {
             let best =
-                kept.entry((cause_class(stall.cause), column(x(stall.at)))).or_insert(*stall);
+                kept.entry((Kind::of(stall.cause).class(), column(x(stall.at)))).or_insert(*stall);
             if stall.length > best.length {
                 *best = *stall;
             }
@@ -174,37 +174,6 @@ const NUMBER_WIDTH: f64 = 6.0;
 
 fn column(x: f64) -> u32 {
     (x.clamp(0.0, 100.0) / 100.0 * COLUMNS).floor() as u32
-}
-
-/// The mark of a cause, for a key.
-pub(crate) fn cause_key(cause: StallCause) -> Markup {
-    let class = cause_class(cause);
-    let mut svg = Svg::new();
-    let shape = shape(class);
-    svg.shape(format_args!(
-        "<path transform=\"translate(7,6)\" class=\"st {class}\" d=\"{shape}\"/>"
-    ));
-    svg.hidden(12)
-}
-
-/// The class of a cause, which sets colour and shape.
-fn cause_class(cause: StallCause) -> &'static str {
-    match cause {
-        StallCause::Storage => "by-sto",
-        StallCause::Cpu => "by-wai",
-        StallCause::Executing => "by-cpu",
-        StallCause::Stopped | StallCause::Mixed | StallCause::Unknown => "by-unk",
-    }
-}
-
-/// Triangle for storage, diamond for waiting for a CPU, square for executing, else a circle.
-fn shape(class: &str) -> &'static str {
-    match class {
-        "by-sto" => "M0-5.5L5 3.5H-5Z",
-        "by-wai" => "M-5.5 0L0-5.5L5.5 0L0 5.5Z",
-        "by-cpu" => "M-4-4H4V4H-4Z",
-        _ => "M-4.5 0A4.5 4.5 0 1 0 4.5 0A4.5 4.5 0 1 0-4.5 0Z",
-    }
 }
 
 /// One point for each column: where a median moves within it, the last.

@@ -10,14 +10,16 @@ use flashlag_views::{Column, PhaseStalls, cause_name, failures_of, format, stall
 
 use super::figures::{Frame, table};
 use super::{Flag, Section};
-use crate::chart::{LatencyAxis, SeriesPlot, SeriesPoint, SeriesStall, Svg, cause_key};
+use crate::chart::{
+    Kind, LatencyAxis, Layers, SeriesPlot, SeriesPoint, SeriesStall, Svg, cause_mark, swatch,
+};
 use crate::markup::Markup;
 
 #[derive(Template)]
 #[template(path = "section/stalls.html")]
 struct Body {
     charts: Vec<Chart>,
-    key: Vec<(Markup, &'static str)>,
+    key: Vec<(Markup, String)>,
     /// The phases that stalled longest; empty if none stalled.
     table: Option<Markup>,
     /// Number of phases with stalls that have no row.
@@ -31,6 +33,8 @@ struct Chart {
     flag: Option<Flag>,
     svg: Markup,
     longest: Vec<String>,
+    /// What its operations waited for over time, with a key.
+    layers: Option<(Markup, Vec<(Markup, String)>)>,
 }
 
 /// Maximum number of charts; the table has the rest.
@@ -49,22 +53,16 @@ pub(super) fn section(run: &Run) -> Option<Section> {
         .collect();
     let causes: Vec<StallCause> =
         phases.iter().flat_map(|phase| &phase.causes).map(|(cause, _)| *cause).collect();
-    let all = [
-        StallCause::Storage,
-        StallCause::Cpu,
-        StallCause::Executing,
-        StallCause::Stopped,
-        StallCause::Mixed,
-    ];
-    let key = all.into_iter().filter(|cause| {
-        let unknown = *cause == StallCause::Mixed && causes.contains(&StallCause::Unknown);
-        causes.contains(cause) || unknown
-    });
+    let kinds =
+        Kind::ALL.into_iter().filter(|kind| causes.iter().any(|cause| Kind::of(*cause) == *kind));
     let explained = causes.iter().any(|cause| *cause != StallCause::Unknown);
     let (rows, more) = longest_rows(&phases);
     let body = Body {
         more,
-        key: key.filter(|_| explained).map(|cause| (cause_key(cause), key_words(cause))).collect(),
+        key: kinds
+            .filter(|_| explained)
+            .map(|kind| (cause_mark(kind), kind_in_words(kind, &causes)))
+            .collect(),
         table: table_of(run, rows, explained),
         usual: usual_in_words(run, &usual),
         charts,
@@ -133,14 +131,46 @@ fn usual_in_words(run: &Run, usual: &[PhaseStalls]) -> Option<String> {
 /// Maximum number of named tests; of more only the number is printed.
 const NAMED: usize = 6;
 
-fn key_words(cause: StallCause) -> &'static str {
-    match cause {
-        StallCause::Storage => "blocked on storage",
-        StallCause::Cpu => "waiting for a CPU",
-        StallCause::Executing => "executing",
-        StallCause::Stopped => "the program itself was stopped",
-        StallCause::Mixed | StallCause::Unknown => "several things, or unknown",
+/// The causes of a kind, of those that there are.
+fn kind_in_words(kind: Kind, causes: &[StallCause]) -> String {
+    match kind {
+        Kind::Storage => return "blocked on storage".to_owned(),
+        Kind::Cpu => return "waiting for a CPU".to_owned(),
+        Kind::Executing => return "executing".to_owned(),
+        Kind::Unknown if causes.contains(&StallCause::Stopped) => {
+            return "the program itself was stopped, several things, or unknown".to_owned();
+        }
+        Kind::Unknown => return "several things, or unknown".to_owned(),
+        Kind::Filesystem | Kind::OtherIo | Kind::WakeUp | Kind::WriteCache | Kind::Flash => {}
     }
+    let mut names: Vec<String> = Vec::new();
+    for cause in causes.iter().filter(|cause| Kind::of(**cause) == kind) {
+        let name = cause_name(*cause).to_owned();
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    format::list(&names)
+}
+
+/// The layers of a phase with their key, from the top.
+fn layers(run: &Run, phase: &Phase) -> Option<(Markup, Vec<(Markup, String)>)> {
+    const HEIGHT: u32 = 56;
+    let layers = Layers::of(&phase.intervals)?;
+    let parts = phase.intervals.iter().flat_map(|interval| &interval.waited);
+    let causes: Vec<StallCause> = parts.map(|part| part.cause).collect();
+    let named: Vec<(Kind, String)> = layers
+        .key()
+        .into_iter()
+        .map(|(kind, share)| {
+            (kind, format!("{} {}", kind_in_words(kind, &causes), format::share(share)))
+        })
+        .collect();
+    let words: Vec<String> = named.iter().map(|(_, words)| words.clone()).collect();
+    let title = flashlag_views::phase_title(run, phase);
+    let label = format!("What {title} waited for: {}", words.join(", "));
+    let key = named.into_iter().map(|(kind, words)| (swatch(kind), words)).collect();
+    Some((layers.drawing().named(HEIGHT, &label), key))
 }
 
 /// The phases to draw, in the order of the run: those that stalled longest, then those with changes;
@@ -172,6 +202,7 @@ fn chart(run: &Run, stalls: &PhaseStalls, phase: &Phase) -> Option<Chart> {
         flag: Flag::of(run, &stalls.failures),
         svg: drawing.named(HEIGHT, &label),
         longest: longest_in_words(&phase.stalls),
+        layers: layers(run, phase),
     })
 }
 

@@ -5,6 +5,7 @@ use std::cell::Cell;
 use flashlag_device::{Completion, Device, DeviceError, Geometry, NoWaitMeter, Request};
 use flashlag_engine::{Job, Watch, drive};
 use flashlag_schema::scenario::{Io, Pattern};
+use flashlag_stats::Waited;
 use flashlag_units::{Bytes, Nanos};
 use flashlag_workload::Permutation;
 
@@ -109,6 +110,11 @@ impl<D: Device> Device for Placement<'_, D> {
 
     fn wait_until(&mut self, time: Nanos) {
         self.device.wait_until(time);
+    }
+
+    #[inline]
+    fn waited(&mut self, slot: u32) -> Option<Waited> {
+        self.device.waited(slot)
     }
 }
 

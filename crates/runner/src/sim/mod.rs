@@ -11,6 +11,8 @@ mod stack_files;
 #[cfg(test)]
 mod tests;
 mod trust;
+#[cfg(test)]
+mod waits_tests;
 mod world;
 
 use flashlag_device::Clock;
@@ -92,9 +94,11 @@ pub(crate) fn prepare(request: Request, target: &SimTarget) -> Result<Work<Simul
     if spec.atomic && !flashlag_sqlite::has_atomic_writes() {
         return Err(refuse(VirtualError::NoAtomicWrites));
     }
-    let stack = Stack::mount(FlashDevice::new(flash), spec, &model.stack)
+    let device = FlashDevice::new(flash).with_waits();
+    let stack = Stack::mount(device, spec, &model.stack)
         .map_err(|error| refuse(error.into()))?
         .seeded(request.seed);
+    stack.keep_waits();
     let environment = environment::environment(
         &target.profile,
         &model,

@@ -5,6 +5,7 @@ use flashlag_flash::FlashDevice;
 use flashlag_iostack::{FileId, Stack};
 use flashlag_schema::scenario::{Save, Statement, SyncCall};
 use flashlag_sqlite::Files;
+use flashlag_stats::Waited;
 use flashlag_units::{Bytes, Nanos};
 
 /// A modelled filesystem for SQLite.
@@ -67,6 +68,10 @@ impl Files for StackFiles {
 
     fn clock(&self) -> &dyn Clock {
         &self.0
+    }
+
+    fn waited(&self) -> Option<Waited> {
+        self.0.waited()
     }
 
     fn compute(&self, work: Nanos) {

@@ -202,7 +202,6 @@ pub(super) fn io_head(io: &Io, state: State, run: u32, began: Nanos) -> PhaseHea
         think: thinks(io.think),
         background: io.background.clone(),
         began,
-        stall_over: STALL_OVER,
     }
 }
 

@@ -49,7 +49,8 @@ use flashlag_units::Nanos;
 
 /// Width of an interval at first: a tenth of the shortest test, and four a second on the screen.
 pub(crate) const INTERVAL: Nanos = Nanos::from_millis(250);
-/// A wait longer than one frame at 60 Hz is listed as a stall, with its cause.
+/// A wait longer than one frame at 60 Hz is recorded with its cause: periods are found among these, and
+/// the stalls are those of them that are far beyond the usual wait.
 pub(crate) const STALL_OVER: Nanos = Lag::FRAME_60HZ;
 
 /// A run under way on a world.

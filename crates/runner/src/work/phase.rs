@@ -5,7 +5,7 @@ use flashlag_schema::{
     Growth, GrowthPart, IntervalRecord, Lag, LatencySummary, Ledger, Mixed, Operation, Phase,
     Reading, StallRecord, State, StoredHistogram, Think, Time, WaitRecord,
 };
-use flashlag_stats::{Histogram, PhaseRecord, WaitSplit};
+use flashlag_stats::{Histogram, PhaseRecord, Stalls, WaitSplit};
 use flashlag_units::{Bytes, Nanos, Text, per_second};
 
 use super::Access;
@@ -45,8 +45,6 @@ pub struct PhaseHead {
     pub background: Option<String>,
     /// The phase's begin, from the start of the run.
     pub began: Nanos,
-    /// The threshold of stalls.
-    pub stall_over: Nanos,
 }
 
 impl PhaseHead {
@@ -91,6 +89,7 @@ pub fn phase(head: PhaseHead, recorded: &PhaseRecord, tail: PhaseTail) -> Phase 
     let is_save = head.operation == Operation::Save;
     let open = !head.closed_loop;
     let felt = if open { &recorded.response } else { &recorded.latency };
+    let stalls = recorded.final_stalls(Stalls::LEAST);
     let think = head.think.map(|each_ns| Think { each_ns, total_ns: tail.thought });
     Phase {
         ops,
@@ -112,9 +111,9 @@ pub fn phase(head: PhaseHead, recorded: &PhaseRecord, tail: PhaseTail) -> Phase 
         final_flush_ns: tail.final_flush,
         stopped_ns: tail.stopped,
         intervals: recorded.intervals.iter().map(IntervalRecord::from).collect(),
-        stalls: recorded.stalls.iter().map(StallRecord::from).collect(),
-        stalls_seen: recorded.stalls_seen,
-        stall_over_ns: head.stall_over,
+        stalls: stalls.listed.iter().map(StallRecord::from).collect(),
+        stalls_seen: stalls.seen,
+        stall_over_ns: stalls.over,
         changes: Vec::new(),
         growth: tail.growth.map(|(grew, in_place)| Growth {
             grew: GrowthPart::from(&grew),

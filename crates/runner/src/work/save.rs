@@ -166,7 +166,6 @@ fn save_head(save: &Save, state: State, run: u32, began: Nanos) -> PhaseHead {
         think: thinks(save.think),
         background: save.background.clone(),
         began,
-        stall_over: STALL_OVER,
     }
 }
 

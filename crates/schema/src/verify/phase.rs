@@ -1,5 +1,7 @@
 //! The figures of one phase.
 
+use std::collections::HashSet;
+
 use flashlag_stats::{Histogram, Percentile};
 use flashlag_units::{Nanos, per_second};
 
@@ -7,7 +9,7 @@ use super::figures::Figures;
 use super::{restored, verify_histogram};
 use crate::histogram::{LatencySummary, StoredHistogram};
 use crate::lag::Lag;
-use crate::phase::{Phase, StallCause};
+use crate::phase::{Phase, StallCause, WaitPart};
 use crate::run::TargetKind;
 use crate::scenario::EngineKind;
 use crate::words::Operation;
@@ -137,6 +139,7 @@ fn verify_intervals(phase: &Phase, latency: &Histogram, figures: &mut Figures) {
             figures.time("p90", interval.p90, histogram.percentile(Percentile::P90));
             figures.time("p99", interval.p99, histogram.percentile(Percentile::P99));
             figures.time("max", Some(interval.max), histogram.max().or(Some(Nanos::ZERO)));
+            verify_parts(&interval.waited, histogram.sum(), figures);
             sum.merge(&histogram);
         });
     }
@@ -159,6 +162,20 @@ fn same_histogram(figures: &mut Figures, at: &str, parts: &Histogram, whole: &Hi
             format!("parts of {}", text(parts)),
             format!("the phase's histogram of {}", text(whole)),
         );
+    }
+}
+
+/// What was waited for: each cause once, no part empty, and all together the whole.
+fn verify_parts(parts: &[WaitPart], whole: Nanos, figures: &mut Figures) {
+    if parts.is_empty() {
+        return;
+    }
+    let sum = parts.iter().fold(Nanos::ZERO, |sum, part| Nanos(sum.0.saturating_add(part.ns.0)));
+    figures.same("waited", &sum.0, &whole.0);
+    let causes: HashSet<StallCause> = parts.iter().map(|part| part.cause).collect();
+    figures.same("waited", &causes.len(), &parts.len());
+    if parts.iter().any(|part| part.ns == Nanos::ZERO) {
+        figures.differs("waited", "an empty part", "parts of more than nothing");
     }
 }
 
@@ -191,8 +208,9 @@ fn verify_stalls(phase: &Phase, latency: &Histogram, target: TargetKind, figures
             figures.at_most("t_ns", stall.t_ns.0, phase.elapsed_ns.0);
             figures.holds("t_ns", stall.t_ns.0, "at least", before.0, |a, b| a >= b);
             before = stall.t_ns;
-            let cause = stall.time.as_ref().map_or(StallCause::Unknown, StallCause::of);
+            let cause = StallCause::known(&stall.waited, stall.time.as_ref());
             figures.same("cause", &stall.cause, &cause);
+            verify_parts(&stall.waited, stall.ns, figures);
         });
     }
 }

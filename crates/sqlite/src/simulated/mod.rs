@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use flashlag_device::{Clock, DeviceError};
 use flashlag_schema::Reading;
+use flashlag_stats::Waited;
 use flashlag_units::Nanos;
 use rusqlite::OpenFlags;
 use rustix::io::Errno;
@@ -75,6 +76,10 @@ impl Storage for Simulated {
 
     fn written(&self) -> Reading<Writes> {
         Reading::Value(self.mounted.writes())
+    }
+
+    fn waited(&self) -> Option<Waited> {
+        self.mounted.files().waited()
     }
 
     fn compute(&self) {

@@ -2,6 +2,7 @@ use std::fmt;
 
 use flashlag_device::{Clock, DeviceError};
 use flashlag_schema::scenario::SyncCall;
+use flashlag_stats::Waited;
 use flashlag_units::Nanos;
 
 /// Files of a simulated phone, as a program uses them: names are plain, files are numbers.
@@ -54,6 +55,11 @@ pub trait Files: fmt::Debug {
 
     /// Size of a file in bytes.
     fn size(&self, file: u64) -> Result<u64, DeviceError>;
+
+    /// What calls on the files have waited for in all, and [`Files::compute`], where the place knows.
+    fn waited(&self) -> Option<Waited> {
+        None
+    }
 
     /// The virtual clock; background work goes on while time passes.
     fn clock(&self) -> &dyn Clock;

@@ -50,6 +50,7 @@ fn drifting(median: f64, correlation: f64, random: &mut Pcg64Mcg) -> Sample {
             bytes: Bytes(50 * 4096),
             filled: None,
             temperature_millicelsius: None,
+            waited: None,
             exact: (part.min().unwrap(), part.max().unwrap(), part.sum()),
             buckets: part.occupied().collect(),
         });
@@ -206,6 +207,7 @@ fn two_levels(levels: [f64; 2], fast_share: f64, random: &mut Pcg64Mcg) -> Sampl
             bytes: Bytes(20 * 4096),
             filled: None,
             temperature_millicelsius: None,
+            waited: None,
             exact: (part.min().unwrap(), part.max().unwrap(), part.sum()),
             buckets: part.occupied().collect(),
         });

@@ -171,6 +171,7 @@ mod tests {
                 bytes: Bytes(bytes),
                 filled: None,
                 temperature_millicelsius: None,
+                waited: None,
                 exact: (Nanos::from_millis(*millis), Nanos::from_millis(*millis), histogram.sum()),
                 buckets: histogram.occupied().collect(),
             }
@@ -219,6 +220,7 @@ mod tests {
             length: Nanos::from_millis(100),
             behind: Nanos::ZERO,
             split: None,
+            waited: None,
         };
         let stalls: Vec<Stall> = (0..8).map(stall).collect();
         let found = periodic_stalls(&series(&[5; 20], 4096), &stalls).unwrap();

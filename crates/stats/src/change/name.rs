@@ -102,6 +102,7 @@ mod tests {
             bytes: Bytes(*bytes),
             filled: None,
             temperature_millicelsius: warmth(index),
+            waited: None,
             exact: (Nanos::ZERO, Nanos::ZERO, Nanos::ZERO),
             buckets: Vec::new(),
         };

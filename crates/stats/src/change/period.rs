@@ -195,6 +195,7 @@ mod tests {
             bytes: Bytes(1),
             filled: None,
             temperature_millicelsius: None,
+            waited: None,
             exact: (Nanos(1), MS(longest), MS(longest)),
             buckets: Vec::new(),
         }

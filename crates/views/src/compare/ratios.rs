@@ -135,6 +135,7 @@ fn intervals(phase: &Phase) -> Vec<Interval> {
                 temperature_millicelsius: record.temperature_millicelsius,
                 exact: (record.histogram.min_ns, record.histogram.max_ns, record.histogram.sum_ns),
                 buckets: histogram.occupied().collect(),
+                waited: None,
             })
         })
         .collect();

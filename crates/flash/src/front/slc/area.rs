@@ -1,3 +1,4 @@
+use flashlag_stats::Wait;
 use flashlag_units::Nanos;
 use serde::{Deserialize, Serialize};
 
@@ -187,6 +188,20 @@ impl Area {
     /// # Errors
     /// As the store's writes.
     pub(super) fn fold<S: Store>(
+        &mut self,
+        store: &mut S,
+        at: Nanos,
+        most: u32,
+    ) -> Result<Option<Nanos>, FlashError> {
+        let before = store.trace().map(|trace| trace.reason(Wait::WriteCacheFull));
+        let folded = self.fold_oldest(store, at, most);
+        if let (Some(trace), Some(before)) = (store.trace(), before) {
+            trace.reason(before);
+        }
+        folded
+    }
+
+    fn fold_oldest<S: Store>(
         &mut self,
         store: &mut S,
         at: Nanos,

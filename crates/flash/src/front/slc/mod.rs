@@ -2,6 +2,7 @@ mod area;
 mod ring;
 
 use flashlag_schema::profile::{EraseTime, Model, SlcFull, SlcSpace};
+use flashlag_stats::Wait;
 use flashlag_units::Nanos;
 use serde::{Deserialize, Serialize};
 
@@ -103,6 +104,13 @@ struct Journal {
     padding: u64,
 }
 
+/// Notes that the host waits for room between two times.
+fn waits_for_room<S: Store>(store: &mut S, from: Nanos, to: Nanos) {
+    if let Some(trace) = store.trace() {
+        trace.stop(Wait::WriteCacheFull, from, to);
+    }
+}
+
 impl Reserve {
     /// Folds the oldest until `room` slots are free; returns when they are, or `None` if there will
     /// never be as many.
@@ -116,7 +124,10 @@ impl Reserve {
         self.area.reclaim(store, at);
         while self.area.occupied() + room > self.most {
             match self.area.fold(store, at, 1)? {
-                Some(end) => at = end,
+                Some(end) => {
+                    waits_for_room(store, at, end);
+                    at = end;
+                }
                 None => return Ok(None),
             }
         }
@@ -295,7 +306,10 @@ impl SlcCache {
                 return self.write_reserve(store, at, units, is_whole);
             }
             match self.cache.fold(store, at, 1)? {
-                Some(end) => at = end,
+                Some(end) => {
+                    waits_for_room(store, at, end);
+                    at = end;
+                }
                 None => return Ok(None),
             }
         }

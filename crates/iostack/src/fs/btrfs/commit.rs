@@ -1,5 +1,6 @@
 //! Commits: of the log, by an fsync, and of the transaction, with all trees.
 
+use flashlag_stats::Wait;
 use flashlag_units::Nanos;
 
 use super::chunks::SUPERBLOCKS;
@@ -90,6 +91,7 @@ impl Btrfs {
         }
         let mut plan = Plan::new();
         (plan.commits, plan.flushes_apart) = (true, true);
+        plan.step = Wait::FilesystemCommit;
         let written = self.log.write_out(&mut self.nodes);
         plan.then_writes(self.nodes.places(&written));
         plan.then_seal(vec![superblock(SUPERBLOCKS[0])], self.barrier);
@@ -104,6 +106,7 @@ impl Btrfs {
             return plan;
         }
         (plan.commits, plan.flushes_apart) = (true, true);
+        plan.step = Wait::FilesystemCommit;
         self.log.end(&mut self.nodes);
         let written = self.write_trees();
         plan.then_writes(self.nodes.places(&written));

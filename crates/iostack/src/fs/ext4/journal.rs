@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use flashlag_stats::Wait;
 use flashlag_units::Nanos;
 
 use crate::fs::BLOCK;
@@ -88,7 +89,7 @@ impl Journal {
     pub(super) fn fast_commit(&mut self) -> Option<Plan> {
         let area = self.fast.filter(|area| self.fast_used < area.count)?;
         let mut plan = Plan::new();
-        plan.commits = true;
+        (plan.commits, plan.step) = (true, Wait::FilesystemCommit);
         let block = BlockRun { first: area.first.plus(self.fast_used), count: 1 };
         plan.then_seal(vec![block.bytes()], self.barrier);
         self.fast_used += 1;
@@ -104,13 +105,16 @@ impl Journal {
             self.began = None;
             return plan;
         }
-        plan.commits = true;
+        (plan.commits, plan.step) = (true, Wait::FilesystemCommit);
         let changed = std::mem::take(&mut self.changed);
         let blocks = changed.len() as u64;
         let logged = blocks + blocks.div_ceil(TAGS);
         if self.since_checkpoint + logged + 1 > self.ring.count {
+            // What Linux calls the checkpoint of the journal.
+            plan.step = Wait::Checkpoint;
             plan.then_writes(self.write_back(Nanos::MAX));
             plan.then_flush(self.barrier);
+            plan.step = Wait::FilesystemCommit;
             self.since_checkpoint = 0;
         }
         self.oldest.get_or_insert(now);

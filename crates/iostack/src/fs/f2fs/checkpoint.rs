@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use flashlag_stats::Wait;
 use flashlag_units::Nanos;
 
 use super::segments::SEGMENT;
@@ -28,7 +29,7 @@ impl F2fs {
         if self.checkpoint_due.take().is_none() {
             return plan;
         }
-        plan.commits = true;
+        (plan.commits, plan.step) = (true, Wait::Checkpoint);
         plan.then_writes(self.write_directory());
         plan.then_writes(self.write_all_nodes());
         plan.then_writes(self.write_tables());

@@ -1,5 +1,6 @@
 //! Cleaning: moves the valid blocks of a segment away: data to the cold log, nodes to theirs.
 
+use flashlag_stats::Wait;
 use flashlag_units::Nanos;
 
 use super::F2fs;
@@ -58,8 +59,10 @@ impl F2fs {
             push_run(&mut reads, self.place(block));
             push_run(&mut writes, self.place(new));
         }
+        let step = std::mem::replace(&mut plan.step, Wait::Cleaning);
         plan.then(reads.into_iter().map(BlockRequest::Read).collect());
         plan.then_writes(writes);
+        plan.step = step;
         all
     }
 }

@@ -1,3 +1,4 @@
+use flashlag_stats::Wait;
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
@@ -99,6 +100,7 @@ fn where_holes_are_too_few_to_thread_a_segment_is_cleaned() {
     assert!(reads > 0 && reads < SEGMENT, "{reads}");
     assert_eq!(reads, writes, "what is valid is moved, and no more");
     assert_eq!(held(&fs), before);
+    assert!(plan.into_steps().all(|(step, _)| step == Wait::Cleaning));
 }
 
 #[test]

@@ -119,6 +119,7 @@ fn interval(ends: u64, bytes: u64, values: &[u64]) -> Interval {
         bytes: Bytes(bytes),
         filled: None,
         temperature_millicelsius: None,
+        waited: None,
         exact: (
             histogram.min().unwrap_or_default(),
             histogram.max().unwrap_or_default(),

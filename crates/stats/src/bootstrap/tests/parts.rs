@@ -153,6 +153,7 @@ fn series(megabytes_per_second: f64, intervals: u64) -> Sample {
         bytes: Bytes((megabytes_per_second * (1.0 + 0.05 * (number % 2) as f64) * 1e6) as u64),
         filled: None,
         temperature_millicelsius: None,
+        waited: None,
         exact: (Nanos::ZERO, Nanos::ZERO, Nanos::ZERO),
         buckets: Vec::new(),
     };
