@@ -83,6 +83,8 @@ pub enum Command {
     Explain(ExplainArgs),
     /// Recompute every figure of a run file from the histograms in it
     Verify(VerifyArgs),
+    /// Write a run without paths, mount sources, command lines and names, to give to others
+    Share(ShareArgs),
     /// Forecast the effect of a change: another filesystem, no barriers, full storage, a year of use
     Predict(PredictArgs),
     /// Make a device profile from a measured run
@@ -226,6 +228,26 @@ pub struct VerifyArgs {
     /// Run files
     #[arg(required = true, value_name = "RUN")]
     pub runs: Vec<PathBuf>,
+}
+
+/// `flashlag share`
+#[derive(Debug, Args)]
+pub struct ShareArgs {
+    /// Run files, or fio json+ files
+    #[arg(required = true, value_name = "RUN")]
+    pub runs: Vec<PathBuf>,
+    /// The file for others [default: RUN-shared.json beside each run]
+    #[arg(short, long, value_name = "FILE.json")]
+    pub output: Option<PathBuf>,
+    /// Only list what would go and what would stay
+    #[arg(long)]
+    pub list: bool,
+    /// Do not ask before writing
+    #[arg(long, conflicts_with = "list")]
+    pub yes: bool,
+    /// Overwrite the files, whatever is in them
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// `flashlag explain`
