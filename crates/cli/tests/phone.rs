@@ -6,7 +6,7 @@
 mod support;
 
 use std::os::unix::fs::PermissionsExt;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use flashlag_schema::{Power, Run, RunStatus, TargetKind};
