@@ -1,0 +1,103 @@
+//! Makes a trace from events as a source has them.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+
+use flashlag_schema::trace::{
+    Trace, TraceAction, TraceDevice, TraceEvent, TraceFile, TraceSource, TraceTask,
+};
+use flashlag_units::Nanos;
+
+/// Makes a trace: numbers tasks, files and devices by what tells them apart, and sorts events by time.
+#[derive(Debug, Default)]
+pub struct Builder {
+    trace: Trace,
+    tasks: HashMap<TaskKey, u32>,
+    files: HashMap<FileKey, u32>,
+    devices: HashMap<String, u32>,
+}
+
+/// What tells threads apart: the number, or where there is none the names.
+#[derive(Debug, PartialEq, Eq, Hash)]
+enum TaskKey {
+    Number(u32),
+    Names(Option<String>, Option<String>),
+}
+
+/// What tells files apart: the path, or where there is none device and inode.
+#[derive(Debug, PartialEq, Eq, Hash)]
+enum FileKey {
+    Path(String),
+    Inode(Option<u32>, Option<u64>),
+}
+
+impl Builder {
+    /// A trace without events.
+    pub fn new(source: TraceSource) -> Builder {
+        Builder { trace: Trace { source, ..Trace::default() }, ..Builder::default() }
+    }
+
+    /// The index of a thread. A later name for the same number replaces an earlier one.
+    pub fn task(&mut self, task: TraceTask) -> u32 {
+        let key = match task.tid {
+            Some(tid) => TaskKey::Number(tid),
+            None => TaskKey::Names(task.process.clone(), task.thread.clone()),
+        };
+        let index = number(&mut self.tasks, key, &mut self.trace.tasks, &task);
+        let known = &mut self.trace.tasks[index as usize];
+        known.pid = task.pid.or(known.pid);
+        known.process = task.process.or(known.process.take());
+        known.thread = task.thread.or(known.thread.take());
+        index
+    }
+
+    /// The index of a file.
+    pub fn file(&mut self, file: TraceFile) -> u32 {
+        let key = match &file.path {
+            Some(path) => FileKey::Path(path.clone()),
+            None => FileKey::Inode(file.device, file.inode),
+        };
+        number(&mut self.files, key, &mut self.trace.files, &file)
+    }
+
+    /// The index of a block device.
+    pub fn device(&mut self, name: &str) -> u32 {
+        let device = TraceDevice { name: name.to_owned() };
+        number(&mut self.devices, name.to_owned(), &mut self.trace.devices, &device)
+    }
+
+    /// Adds an event, in any order of time.
+    pub fn event(
+        &mut self,
+        t_ns: Nanos,
+        took_ns: Option<Nanos>,
+        task: Option<u32>,
+        action: TraceAction,
+    ) {
+        self.trace.events.push(TraceEvent { t_ns, took_ns, task, action });
+    }
+
+    /// What the trace says of its source.
+    pub fn source(&mut self) -> &mut TraceSource {
+        &mut self.trace.source
+    }
+
+    /// The trace, its events by time.
+    pub fn finish(mut self) -> Trace {
+        self.trace.events.sort_by_key(|event| event.t_ns);
+        self.trace
+    }
+}
+
+/// The index of what a key stands for, which is added where the key is new.
+fn number<K: Eq + Hash, T: Clone>(
+    known: &mut HashMap<K, u32>,
+    key: K,
+    list: &mut Vec<T>,
+    item: &T,
+) -> u32 {
+    *known.entry(key).or_insert_with(|| {
+        list.push(item.clone());
+        u32::try_from(list.len() - 1).unwrap_or(u32::MAX)
+    })
+}
