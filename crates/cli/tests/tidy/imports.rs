@@ -20,6 +20,7 @@ const FLOORS: [(&str, u32); 27] = [
     ("android", 2),
     ("trust", 3),
     ("explain", 3),
+    ("share", 3),
     ("runner", 4),
     ("predict", 4),
     ("views", 5),
