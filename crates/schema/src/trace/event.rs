@@ -100,7 +100,8 @@ pub enum TraceAction {
         /// The device.
         device: u32,
     },
-    /// A request to a block device, from its issue on; `took_ns` goes to its completion.
+    /// A request to a block device, from its issue on, or from its queueing on in a source without the
+    /// issue; `took_ns` goes to its completion.
     Block {
         /// The device.
         device: u32,

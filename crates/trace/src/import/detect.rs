@@ -60,6 +60,9 @@ impl InputFormat {
     }
 }
 
+/// Whether a line is one of a format.
+type IsLine = fn(&str) -> bool;
+
 /// The format whose lines the beginning has the most of.
 pub(super) fn detect(head: &[u8]) -> Option<InputFormat> {
     if perfetto::is_trace(head) {
@@ -72,8 +75,8 @@ pub(super) fn detect(head: &[u8]) -> Option<InputFormat> {
     if text.lines().find(|line| !line.trim().is_empty()).is_some_and(block_table::is_head) {
         return Some(InputFormat::BlockTable);
     }
-    let counted = |is: fn(&str) -> bool| text.lines().take(LINES).filter(|line| is(line)).count();
-    let kinds: [(InputFormat, fn(&str) -> bool); 4] = [
+    let counted = |is: IsLine| text.lines().take(LINES).filter(|line| is(line)).count();
+    let kinds: [(InputFormat, IsLine); 4] = [
         (InputFormat::Blkparse, blkparse::is_line),
         (InputFormat::Ftrace, ftrace::is_line),
         (InputFormat::Strace, strace::is_line),
