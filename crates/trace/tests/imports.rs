@@ -71,11 +71,13 @@ fn facebooks_calls_have_997_fsyncs_and_316_rollback_transactions_of_25_kb() {
                     *in_database |= fd != journal;
                 }
             }
-            [thread, _, "fsync", fd, ..] => {
-                if under_way.get(thread).is_some_and(|(journal, _, done)| *done && fd != journal) {
-                    ended += 1;
-                    bytes += under_way.remove(thread).unwrap().1;
-                }
+            [thread, _, "fsync", fd, ..]
+                if under_way
+                    .get(thread)
+                    .is_some_and(|(journal, _, done)| *done && fd != journal) =>
+            {
+                ended += 1;
+                bytes += under_way.remove(thread).unwrap().1;
             }
             _ => {}
         }
