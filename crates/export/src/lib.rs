@@ -14,6 +14,7 @@ mod json;
 mod junit;
 mod markdown;
 mod openmetrics;
+pub mod perfetto;
 mod tsv;
 
 pub use format::{ExportError, Format};

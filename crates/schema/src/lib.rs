@@ -34,6 +34,7 @@ pub mod scenario;
 mod seal;
 mod served;
 pub mod target;
+pub mod trace;
 mod trust;
 pub mod verify;
 mod words;

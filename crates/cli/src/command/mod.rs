@@ -15,4 +15,5 @@ pub mod run;
 pub mod scenarios;
 pub mod schema;
 pub mod share;
+pub mod trace;
 pub mod verify;

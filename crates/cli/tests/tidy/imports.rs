@@ -3,7 +3,7 @@
 use crate::{crate_names, none, root};
 
 /// The house: each crate's floor. A crate appears here when it appears at all.
-const FLOORS: [(&str, u32); 27] = [
+const FLOORS: [(&str, u32); 28] = [
     ("units", 0),
     ("stats", 0),
     ("schema", 1),
@@ -14,6 +14,7 @@ const FLOORS: [(&str, u32); 27] = [
     ("iostack", 2),
     ("sqlite", 2),
     ("inspect", 2),
+    ("trace", 2),
     ("serve", 2),
     ("lab", 2),
     ("android", 2),

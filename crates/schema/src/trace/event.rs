@@ -1,0 +1,161 @@
+//! One event of a trace.
+
+use flashlag_units::{Bytes, Nanos};
+use serde::{Deserialize, Serialize};
+
+/// One event.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TraceEvent {
+    /// When the event began, from the beginning of the trace.
+    pub t_ns: Nanos,
+    /// How long the event took; absent where the source has only one of its ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub took_ns: Option<Nanos>,
+    /// The thread that caused the event, by index; absent where the source does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task: Option<u32>,
+    /// What was done.
+    pub action: TraceAction,
+}
+
+/// What was done. Files and devices are indices into a trace's lists.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
+pub enum TraceAction {
+    /// A file was opened.
+    Open {
+        /// The file.
+        file: u32,
+        /// Whether what was in the file is gone.
+        truncated: bool,
+        /// Whether the file is made if it does not exist.
+        created: bool,
+    },
+    /// A file was closed.
+    Close {
+        /// The file.
+        file: u32,
+    },
+    /// Bytes were read by a system call.
+    Read {
+        /// The file.
+        file: u32,
+        /// Where; absent where the source does not say and the position can't be followed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        offset: Option<u64>,
+        /// How many.
+        bytes: Bytes,
+    },
+    /// Bytes were written by a system call.
+    Write {
+        /// The file.
+        file: u32,
+        /// Where; absent where the source does not say and the position can't be followed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        offset: Option<u64>,
+        /// How many.
+        bytes: Bytes,
+    },
+    /// A file was made durable: fsync or fdatasync.
+    Sync {
+        /// The file.
+        file: u32,
+        /// Whether only the data was asked for: fdatasync.
+        data_only: bool,
+    },
+    /// All of a filesystem, or of the machine, was made durable: sync or syncfs.
+    SyncAll,
+    /// A file's size was set.
+    Truncate {
+        /// The file.
+        file: u32,
+        /// The new size.
+        bytes: Bytes,
+    },
+    /// A file's name was removed.
+    Unlink {
+        /// The file.
+        file: u32,
+    },
+    /// A file's name was changed.
+    Rename {
+        /// The file.
+        file: u32,
+        /// The file that has the new name from then on.
+        to: u32,
+    },
+    /// The filesystem's journal was committed: jbd2 of ext4.
+    Commit {
+        /// The device.
+        device: u32,
+    },
+    /// The filesystem wrote a checkpoint: F2FS.
+    Checkpoint {
+        /// The device.
+        device: u32,
+    },
+    /// The filesystem cleaned segments: F2FS.
+    Clean {
+        /// The device.
+        device: u32,
+    },
+    /// A request to a block device, from its issue on, or from its queueing on in a source without the
+    /// issue; `took_ns` goes to its completion.
+    Block {
+        /// The device.
+        device: u32,
+        /// What was asked for.
+        operation: BlockOperation,
+        /// Where, in bytes from the device's beginning.
+        offset: u64,
+        /// How many bytes: 0 of a flush alone.
+        bytes: Bytes,
+        /// How.
+        flags: BlockFlags,
+        /// Time in the queue before the issue; absent where the source does not say.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        queued_ns: Option<Nanos>,
+        /// The file whose content the request carries; absent where the source does not say.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        file: Option<u32>,
+    },
+}
+
+/// What is asked of a block device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BlockOperation {
+    /// Read.
+    Read,
+    /// Write.
+    Write,
+    /// Flush the device's write cache.
+    Flush,
+    /// Discard (TRIM).
+    Discard,
+}
+
+/// How a block request is marked, as in the column `RWBS` of blktrace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct BlockFlags {
+    /// Somebody waits for the request.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub sync: bool,
+    /// Metadata of a filesystem.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub meta: bool,
+    /// The journal of a filesystem, where the source says so.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub journal: bool,
+    /// Flushed before: the write cache is made durable first.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub preflush: bool,
+    /// Forced unit access: the request itself is durable when it completes.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub fua: bool,
+    /// Read ahead.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub ahead: bool,
+}

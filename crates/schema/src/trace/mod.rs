@@ -1,0 +1,202 @@
+//! A trace: what processes and the kernel did to storage, event by event, with the names of tasks,
+//! files and devices beside the events. Every importer and every live source makes one; the table of
+//! writers, the replay and the exports take one.
+
+mod event;
+mod ledger;
+mod stored;
+
+use flashlag_units::Nanos;
+use serde::{Deserialize, Serialize};
+
+pub use event::{BlockFlags, BlockOperation, TraceAction, TraceEvent};
+pub use ledger::{
+    TraceDatabase, TraceLayers, TraceLedger, TraceStall, TraceStalled, TraceStalls, TraceSyncs,
+    TraceWriter, TraceWrites, TraceWrittenKind,
+};
+pub use stored::{TraceHead, TraceLine};
+
+/// The version of the stored form.
+pub const TRACE_SCHEMA: &str = "flashlag.trace/1";
+
+/// What a source recorded.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Trace {
+    /// Where the events come from, and what that source can't see.
+    pub source: TraceSource,
+    /// Threads, in the order of their first event.
+    pub tasks: Vec<TraceTask>,
+    /// Files, in the order of their first event.
+    pub files: Vec<TraceFile>,
+    /// Block devices, in the order of their first event.
+    pub devices: Vec<TraceDevice>,
+    /// Events by time; at equal times in the order of the source.
+    pub events: Vec<TraceEvent>,
+}
+
+/// Where the events of a trace come from.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TraceSource {
+    /// The kind of source.
+    pub kind: TraceSourceKind,
+    /// Layers whose events the source records completely: no event of a layer that is not in here says
+    /// that nothing happened there.
+    pub layers: Vec<TraceLayer>,
+    /// How long the source recorded.
+    pub lasted_ns: Nanos,
+    /// Events that the source is known to have lost; absent where the source does not count them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost: Option<u64>,
+    /// Lines or records that could not be read.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub damaged: u64,
+    /// Requests and calls of which only one end is in the source.
+    #[serde(default, skip_serializing_if = "TraceUnmatched::is_none")]
+    pub unmatched: TraceUnmatched,
+    /// What the source can't see, and what was left out of it, in plain sentences.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<String>,
+}
+
+/// Events of which only one end is in the source: the other is before its beginning, after its end, or
+/// lost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TraceUnmatched {
+    /// Those that begin and do not end.
+    pub begins: u64,
+    /// Those that end and did not begin.
+    pub ends: u64,
+}
+
+impl TraceUnmatched {
+    /// Whether every event has both ends.
+    pub fn is_none(&self) -> bool {
+        *self == TraceUnmatched::default()
+    }
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+/// The kinds of sources.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TraceSourceKind {
+    /// Programs in the kernel on its tracepoints.
+    Ebpf,
+    /// The kernel's tracepoints, read as text.
+    Tracefs,
+    /// File events of fanotify and counters of /proc.
+    Fanotify,
+    /// Android's atrace, over a cable.
+    Atrace,
+    /// Text of `blkparse`.
+    Blkparse,
+    /// Text of ftrace or atrace from a file.
+    Ftrace,
+    /// A Perfetto trace.
+    Perfetto,
+    /// Text of `strace`.
+    Strace,
+    /// A list of an application's system calls.
+    SystemCalls,
+    /// A table of block requests.
+    BlockTable,
+    /// Not known.
+    #[default]
+    Unknown,
+}
+
+/// Where in the stack an event was seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TraceLayer {
+    /// System calls of processes.
+    SystemCalls,
+    /// Commits, checkpoints and cleaning of the filesystem.
+    Filesystem,
+    /// Requests to block devices.
+    Block,
+}
+
+/// A thread.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TraceTask {
+    /// The thread's number; absent where the source has names only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tid: Option<u32>,
+    /// The process's number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pid: Option<u32>,
+    /// The process's name, as the source has it: any text at all, not yet fit for a terminal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<String>,
+    /// The thread's name, likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread: Option<String>,
+}
+
+impl TraceTask {
+    /// Whether this is its process's main thread, which an app's user waits for; `None` where the
+    /// source has not both numbers.
+    pub fn is_main(&self) -> Option<bool> {
+        Some(self.tid? == self.pid?)
+    }
+}
+
+/// A file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TraceFile {
+    /// The path, as the source has it; absent where the source has inode numbers or descriptors only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// The inode's number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inode: Option<u64>,
+    /// The number that a process has for the open file; present only where the source has nothing else
+    /// to tell the file by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub descriptor: Option<u32>,
+    /// The device of the file, by index.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<u32>,
+    /// The kind.
+    pub kind: TraceFileKind,
+}
+
+/// The kinds of files, by name and content.
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum TraceFileKind {
+    /// An SQLite database.
+    Database,
+    /// A rollback journal of SQLite.
+    Journal,
+    /// A write-ahead log of SQLite.
+    Wal,
+    /// The index of a write-ahead log, which is shared memory and never made durable.
+    WalIndex,
+    /// A directory.
+    Directory,
+    /// A pipe, a socket, a terminal or a device: not storage.
+    NotStorage,
+    /// Any other file.
+    #[default]
+    Other,
+}
+
+/// A block device.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TraceDevice {
+    /// The name, as `mmcblk0p28` or `253,5`.
+    pub name: String,
+}

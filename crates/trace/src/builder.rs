@@ -1,0 +1,155 @@
+//! Makes a trace from events as a source has them.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+
+use flashlag_schema::trace::{
+    Trace, TraceAction, TraceDevice, TraceEvent, TraceFile, TraceSource, TraceTask,
+};
+use flashlag_units::Nanos;
+
+/// The most tasks, files or devices that are told from others: memory is bounded whatever a source
+/// names. All beyond are one without a name.
+const MOST_NAMED: usize = 1 << 20;
+
+/// Makes a trace: numbers tasks, files and devices by what tells them apart, and sorts events by time.
+#[derive(Debug, Default)]
+pub struct Builder {
+    trace: Trace,
+    tasks: HashMap<TaskKey, u32>,
+    files: HashMap<FileKey, u32>,
+    devices: HashMap<String, u32>,
+}
+
+/// What tells threads apart: the number, or without one the names.
+#[derive(Debug, PartialEq, Eq, Hash)]
+enum TaskKey {
+    Number(u32),
+    Names(Option<String>, Option<String>),
+}
+
+/// What tells files apart: the path, or without one device and inode.
+#[derive(Debug, PartialEq, Eq, Hash)]
+enum FileKey {
+    Path(String),
+    Inode(Option<u32>, Option<u64>),
+}
+
+impl Builder {
+    /// A trace without events.
+    pub fn new(source: TraceSource) -> Builder {
+        Builder { trace: Trace { source, ..Trace::default() }, ..Builder::default() }
+    }
+
+    /// The index of a thread. A later name for the same number replaces an earlier one.
+    pub fn task(&mut self, task: TraceTask) -> u32 {
+        let key = match task.tid {
+            Some(tid) => TaskKey::Number(tid),
+            None => TaskKey::Names(task.process.clone(), task.thread.clone()),
+        };
+        let index = number(&mut self.tasks, key, &mut self.trace.tasks, &task);
+        if index as usize >= MOST_NAMED {
+            return index;
+        }
+        let known = &mut self.trace.tasks[index as usize];
+        known.pid = task.pid.or(known.pid);
+        known.process = task.process.or(known.process.take());
+        known.thread = task.thread.or(known.thread.take());
+        index
+    }
+
+    /// The index of a file.
+    pub fn file(&mut self, file: TraceFile) -> u32 {
+        let key = match &file.path {
+            Some(path) => FileKey::Path(path.clone()),
+            None => FileKey::Inode(file.device, file.inode),
+        };
+        number(&mut self.files, key, &mut self.trace.files, &file)
+    }
+
+    /// The index of a file of which nothing is known that tells it from other files: a new one on each
+    /// call.
+    pub fn another_file(&mut self, file: TraceFile) -> u32 {
+        added(&mut self.trace.files, file)
+    }
+
+    /// What is known of a file, to be added to.
+    pub fn known_file(&mut self, index: u32) -> Option<&mut TraceFile> {
+        self.trace.files.get_mut(index as usize)
+    }
+
+    /// The index of a block device.
+    pub fn device(&mut self, name: &str) -> u32 {
+        let device = TraceDevice { name: name.to_owned() };
+        number(&mut self.devices, name.to_owned(), &mut self.trace.devices, &device)
+    }
+
+    /// Adds an event, in any order of time.
+    pub fn event(
+        &mut self,
+        t_ns: Nanos,
+        took_ns: Option<Nanos>,
+        task: Option<u32>,
+        action: TraceAction,
+    ) {
+        self.trace.events.push(TraceEvent { t_ns, took_ns, task, action });
+    }
+
+    /// What the trace says of its source.
+    pub fn source(&mut self) -> &mut TraceSource {
+        &mut self.trace.source
+    }
+
+    /// The trace, its events by time.
+    pub fn finish(mut self) -> Trace {
+        self.trace.events.sort_by_key(|event| event.t_ns);
+        self.trace
+    }
+}
+
+/// The index of what a key stands for, which is added where the key is new.
+fn number<K: Eq + Hash, T: Clone + Default>(
+    known: &mut HashMap<K, u32>,
+    key: K,
+    list: &mut Vec<T>,
+    item: &T,
+) -> u32 {
+    if let Some(index) = known.get(&key) {
+        return *index;
+    }
+    let index = added(list, item.clone());
+    if (index as usize) < MOST_NAMED {
+        known.insert(key, index);
+    }
+    index
+}
+
+/// The index of a new item; of a full list that of the one item without a name.
+fn added<T: Default>(list: &mut Vec<T>, item: T) -> u32 {
+    match list.len() {
+        length if length < MOST_NAMED => list.push(item),
+        MOST_NAMED => list.push(T::default()),
+        _ => {}
+    }
+    u32::try_from(list.len() - 1).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_source_with_any_number_of_names_takes_bounded_memory() {
+        let mut builder = Builder::new(TraceSource::default());
+        let mut named = |tid: u32| {
+            let process = Some(tid.to_string());
+            builder.task(TraceTask { tid: Some(tid), process, ..TraceTask::default() })
+        };
+        let most = MOST_NAMED as u32;
+        (0..most).for_each(|tid| assert_eq!(named(tid), tid));
+        assert_eq!((named(most), named(most + 1), named(7)), (most, most, 7));
+        let trace = builder.finish();
+        assert_eq!(trace.tasks.len(), MOST_NAMED + 1);
+        assert_eq!(trace.tasks.last(), Some(&TraceTask::default()));
+    }
+}

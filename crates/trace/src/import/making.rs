@@ -1,0 +1,162 @@
+//! What every importer of a file has in common: the trace that is made, and what was left out of it.
+
+use flashlag_schema::trace::{
+    Trace, TraceAction, TraceFile, TraceFileKind, TraceLayer, TraceSource, TraceSourceKind,
+    TraceTask,
+};
+use flashlag_units::{Nanos, count};
+
+use crate::Builder;
+use crate::bounds::{lasted, left_out};
+
+/// What a line was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// Something of a trace of storage.
+    Taken,
+    /// Empty, a comment, or an event that is not of storage.
+    Ignored,
+    /// Not a line of this format.
+    Damaged,
+}
+
+/// A trace that is made of a file. Times are those of the file until the end.
+pub(super) struct Making {
+    pub(super) builder: Builder,
+    most_events: usize,
+    events: usize,
+    left_out: u64,
+    line: u64,
+    taken: u64,
+    first_damaged: Option<u64>,
+}
+
+impl Making {
+    pub(super) fn new(kind: TraceSourceKind, most_events: usize) -> Making {
+        let source = TraceSource { kind, ..TraceSource::default() };
+        Making {
+            builder: Builder::new(source),
+            most_events,
+            events: 0,
+            left_out: 0,
+            line: 0,
+            taken: 0,
+            first_damaged: None,
+        }
+    }
+
+    pub(super) fn next_line(&mut self) {
+        self.line += 1;
+    }
+
+    pub(super) fn taken(&mut self) {
+        self.taken += 1;
+    }
+
+    pub(super) fn has_taken(&self) -> bool {
+        self.taken > 0
+    }
+
+    /// Counts a line that can't be read.
+    pub(super) fn damaged(&mut self) {
+        self.builder.source().damaged += 1;
+        self.first_damaged.get_or_insert(self.line);
+    }
+
+    pub(super) fn damage(&mut self) -> u64 {
+        self.builder.source().damaged
+    }
+
+    /// Adds a sentence of what the source can't see.
+    pub(super) fn limit(&mut self, sentence: impl Into<String>) {
+        let sentence = sentence.into();
+        let limits = &mut self.builder.source().limits;
+        if !limits.contains(&sentence) {
+            limits.push(sentence);
+        }
+    }
+
+    /// Notes that the source records a layer.
+    pub(super) fn sees(&mut self, layer: TraceLayer) {
+        let layers = &mut self.builder.source().layers;
+        if let Err(at) = layers.binary_search(&layer) {
+            layers.insert(at, layer);
+        }
+    }
+
+    /// Counts an event that begins and does not end.
+    pub(super) fn unmatched_begin(&mut self) {
+        self.builder.source().unmatched.begins += 1;
+    }
+
+    /// Counts an event that ends and did not begin.
+    pub(super) fn unmatched_end(&mut self) {
+        self.builder.source().unmatched.ends += 1;
+    }
+
+    /// The index of a thread.
+    pub(super) fn task(&mut self, task: TraceTask) -> u32 {
+        self.builder.task(task)
+    }
+
+    /// The index of a file with a path.
+    pub(super) fn file(&mut self, path: &str) -> u32 {
+        self.builder.file(TraceFile { path: Some(path.to_owned()), ..TraceFile::default() })
+    }
+
+    /// Notes the kind of a file.
+    pub(super) fn kind(&mut self, file: u32, kind: TraceFileKind) {
+        if let Some(known) = self.builder.known_file(file) {
+            known.kind = kind;
+        }
+    }
+
+    /// The most events that are kept.
+    pub(super) fn most_events(&self) -> usize {
+        self.most_events
+    }
+
+    /// Counts events that are not kept.
+    pub(super) fn leave_out(&mut self, events: u64) {
+        self.left_out += events;
+    }
+
+    /// Adds an event at a time of the file's clock.
+    pub(super) fn event(
+        &mut self,
+        t_ns: Nanos,
+        took_ns: Option<Nanos>,
+        task: Option<u32>,
+        action: TraceAction,
+    ) {
+        if self.events == self.most_events {
+            self.left_out += 1;
+            return;
+        }
+        self.events += 1;
+        self.builder.event(t_ns, took_ns, task, action);
+    }
+
+    /// The trace, its times from its first event.
+    pub(super) fn finish(mut self) -> Trace {
+        let damaged = self.builder.source().damaged;
+        if let Some(first) = self.first_damaged {
+            let lines = if damaged == 1 { "line" } else { "lines" };
+            let first = count(first);
+            self.limit(format!(
+                "{} {lines} can't be read, the first at line {first}.",
+                count(damaged)
+            ));
+        }
+        if self.left_out > 0 {
+            self.limit(left_out(self.left_out, self.most_events));
+        }
+        let mut trace = self.builder.finish();
+        let first = trace.events.first().map_or(Nanos::ZERO, |event| event.t_ns);
+        for event in &mut trace.events {
+            event.t_ns = event.t_ns.saturating_since(first);
+        }
+        trace.source.lasted_ns = lasted(&trace.events);
+        trace
+    }
+}

@@ -1,0 +1,21 @@
+//! Who writes what: traces of storage, imported from the files of other tools or recorded live, and
+//! added up by process, file and layer.
+//!
+//! [`Builder`] is the one way to make a trace: it numbers tasks, files and devices, and puts events in
+//! the order of time. [`import`] reads the files of other tools, [`write_trace`] and [`read_trace`] the
+//! stored form.
+#![forbid(unsafe_code)]
+
+mod bounds;
+mod builder;
+mod import;
+mod ledger;
+mod sqlite;
+mod stored;
+
+pub use bounds::MOST_EVENTS;
+pub use builder::Builder;
+pub use import::{ImportError, Imported, InputFormat, import, import_at_most};
+pub use ledger::add_up;
+pub use sqlite::recognize;
+pub use stored::{StoredError, TraceWriter, read_trace, write_trace};
