@@ -108,11 +108,8 @@ fn the_faster_side_passes_where_the_slower_one_fails() {
 fn junit_has_a_case_for_each_figure_and_counts_them_right() {
     let gate = Gate::of(&tablet_against_phone(), 0.05).unwrap();
     let xml = junit(&gate);
-    let expected = [
-        gate.cases.len(),
-        gate.count(GateOutcome::Slower),
-        gate.count(GateOutcome::Undecided),
-    ];
+    let expected =
+        [gate.cases.len(), gate.count(GateOutcome::Slower), gate.count(GateOutcome::Undecided)];
     assert_eq!((counted(&xml), announced(&xml)), (expected, expected), "{xml}");
 }
 
@@ -138,8 +135,7 @@ fn a_schedule_that_is_no_longer_kept_fails_and_one_that_is_kept_again_passes() {
 
 #[test]
 fn nothing_to_decide_by_is_an_error_and_never_a_pass() {
-    let (before, mut after) =
-        (short(SampleDevice::Phone, "A"), short(SampleDevice::Phone, "B"));
+    let (before, mut after) = (short(SampleDevice::Phone, "A"), short(SampleDevice::Phone, "B"));
     after.scenario.seed = 2;
     let untrusted = |mut run: Run| {
         run.trust.checks[0].status = CheckStatus::Fail;
