@@ -10,6 +10,7 @@ mod doubt;
 mod effect;
 mod figures;
 mod histograms;
+pub mod infer;
 mod overload;
 mod pairs;
 mod plan;

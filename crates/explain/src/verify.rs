@@ -4,14 +4,14 @@ use flashlag_schema::Run;
 use flashlag_schema::verify::Discrepancy;
 use serde_json::Value;
 
-/// Stored findings that do not follow from the run's phases and checks, down to the field. Empty also
-/// for a file without findings, and for findings of other rules than [`crate::RULES`], which no view
+/// Inferred causes that do not follow from the counters in the run, and stored findings that do not
+/// follow from its phases and checks, down to the field. Without findings also for a file without them, and for findings of other rules than [`crate::RULES`], which no view
 /// shows.
 pub fn verify(run: &Run) -> Vec<Discrepancy> {
+    let mut found = crate::infer::verify(run);
     let stored = run.findings.as_ref().filter(|stored| stored.rules == crate::RULES);
-    let Some(stored) = stored else { return Vec::new() };
+    let Some(stored) = stored else { return found };
     let derived = crate::findings(run);
-    let mut found = Vec::new();
     if *stored != derived {
         // Findings always become JSON: no map in them has a key that is no text.
         let value = |findings| serde_json::to_value(findings).unwrap_or_default();

@@ -42,6 +42,7 @@ pub(crate) fn disk(root: &Root, directory: &std::path::Path) -> Result<DiskCount
             io_ticks: Nanos::from_millis(at(9)?),
             discards: at(11),
             discard_bytes: bytes(13),
+            discard_ns: at(14).map(Nanos::from_millis),
             flushes: at(15),
             flush_ns: at(16).map(Nanos::from_millis),
         })

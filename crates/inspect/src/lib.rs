@@ -24,7 +24,9 @@ mod root;
 mod software;
 mod thermal;
 mod ufs;
+mod watch;
 
 pub use conditions::conditions;
 pub use probe::{Probe, environment};
 pub use root::Root;
+pub use watch::CounterWatch;

@@ -59,6 +59,16 @@ impl Probe {
         Probe { root: root.clone(), stack, sensors }
     }
 
+    /// The devices below the directory, or why there are none.
+    pub(crate) fn stack(&self) -> &Result<Stack, String> {
+        &self.stack
+    }
+
+    /// The real path of one that is absolute in the tree.
+    pub(crate) fn real(&self, path: &Path) -> std::path::PathBuf {
+        self.root.real(path)
+    }
+
     /// Reads all counters. The clocks are read first.
     pub fn counters(&self) -> Counters {
         let root = &self.root;

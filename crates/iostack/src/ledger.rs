@@ -1,5 +1,6 @@
 use flashlag_device::Op;
-use flashlag_units::Bytes;
+use flashlag_stats::Wait;
+use flashlag_units::{Bytes, Nanos};
 
 use crate::plan::BlockRequest;
 
@@ -21,6 +22,49 @@ pub struct Ledger {
     pub flushes: u64,
     /// Bytes discarded.
     pub discarded_bytes: Bytes,
+    /// What a kernel counts besides; only where account is kept of what processes wait for.
+    pub counted: Counted,
+}
+
+/// Work of the filesystem and time at the device, as a kernel counts them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counted {
+    /// Discards that completed.
+    pub discards: u64,
+    /// How long they took, one after the other.
+    pub discard_time: Nanos,
+    /// How long flushes took, one after the other.
+    pub flush_time: Nanos,
+    /// Steps of commits of a journal or log.
+    pub commits: u64,
+    /// Steps of checkpoints.
+    pub checkpoints: u64,
+    /// Steps of cleaning.
+    pub cleanings: u64,
+}
+
+impl Counted {
+    /// Counts a command that took so long.
+    pub(crate) fn completed(&mut self, op: Op, took: Nanos) {
+        match op {
+            Op::Discard => {
+                self.discards += 1;
+                self.discard_time = self.discard_time.plus(took);
+            }
+            Op::Flush => self.flush_time = self.flush_time.plus(took),
+            Op::Read | Op::Write => {}
+        }
+    }
+
+    /// Counts the beginning of a step of a filesystem's work.
+    pub(crate) fn begins(&mut self, step: Wait) {
+        match step {
+            Wait::FilesystemCommit => self.commits += 1,
+            Wait::Checkpoint => self.checkpoints += 1,
+            Wait::Cleaning => self.cleanings += 1,
+            _ => {}
+        }
+    }
 }
 
 impl Ledger {

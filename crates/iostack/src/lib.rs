@@ -41,7 +41,7 @@ mod stack_file;
 pub use background::{BackgroundJob, BackgroundTotal};
 pub use file_row::FileRow;
 pub use fs::FileId;
-pub use ledger::Ledger;
+pub use ledger::{Counted, Ledger};
 pub use spec::{FilesystemKind, StackSpec};
 pub use stack::{Stack, room};
 pub use stack_file::StackFile;

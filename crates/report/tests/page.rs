@@ -296,8 +296,7 @@ fn ten_thousand_stalls_make_a_bounded_page_that_keeps_the_longest() {
             t_ns: Nanos::from_millis(index),
             ns: Nanos::from_millis(if index == 7_777 { 9_300 } else { 1_000 + index % 50 }),
             cause: if index % 2 == 0 { StallCause::Storage } else { StallCause::Cpu },
-            time: None,
-            waited: Vec::new(),
+            ..StallRecord::default()
         })
         .collect();
     phase.stalls_seen = 10_000;

@@ -4,7 +4,7 @@
 use flashlag_units::Nanos;
 use serde::{Deserialize, Serialize};
 
-use crate::phase::StallCause;
+use crate::stall::StallCause;
 use crate::trust::CheckId;
 
 /// Everything that explains the waits of a run.

@@ -33,10 +33,12 @@ mod run;
 pub mod scenario;
 mod seal;
 mod served;
+mod stall;
 pub mod target;
 pub mod trace;
 mod trust;
 pub mod verify;
+mod watched;
 mod words;
 
 pub use calibration::{Calibration, ClockCalibration, EngineOverhead};
@@ -50,7 +52,7 @@ pub use lag::Lag;
 pub use layer::{Layer, LayerKind};
 pub use phase::{
     BlockKinds, Change, ChangeKind, Cleanup, Floor, Growth, GrowthPart, IntervalRecord, KindCount,
-    Ledger, Mixed, Phase, StallCause, StallRecord, Think, Time, WaitPart, WaitRecord,
+    Ledger, Mixed, Phase, Think, WaitRecord,
 };
 pub use pressure::PressureStall;
 pub use reading::Reading;
@@ -59,8 +61,12 @@ pub use run::{
     SharedRecord, Skipped, Target, TargetKind, Wear,
 };
 pub use seal::RunFileError;
-pub use served::{CutReport, DeviceCount, DeviceStats, FlashState, HostRequests, Lateness};
+pub use served::{
+    CutReport, DeviceCount, DeviceStats, FlashState, HostRequests, Lateness, SlowRequest,
+};
+pub use stall::{CauseBasis, StallCause, StallRecord, Time, WaitPart};
 pub use trust::{Check, CheckCause, CheckId, CheckStatus, Trust, Verdict};
+pub use watched::{Look, Looks, Surroundings, Watched};
 pub use words::{Operation, State};
 
 /// The JSON Schema of a run file, as indented JSON.

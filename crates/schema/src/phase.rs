@@ -4,6 +4,8 @@ use serde::{Deserialize, Serialize};
 use crate::histogram::{LatencySummary, StoredHistogram};
 use crate::lag::Lag;
 use crate::reading::Reading;
+use crate::stall::{StallRecord, Time, WaitPart};
+use crate::watched::Watched;
 use crate::words::{Durability, EngineKind, Operation, State};
 
 /// One measured stretch of one workload: what was asked, what was seen.
@@ -106,6 +108,9 @@ pub struct Phase {
     pub stalls_seen: u64,
     /// A wait longer than this is a stall: 100 ms, or ten times the median where that is longer.
     pub stall_over_ns: Nanos,
+    /// Counters of the kernel that were read while it ran, from which causes of stalls are inferred.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub watched: Option<Watched>,
     /// What the interval series shows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub changes: Vec<Change>,
@@ -192,43 +197,6 @@ fn one() -> u32 {
 
 fn is_one(count: &u32) -> bool {
     *count == 1
-}
-
-/// Where a thread's time went.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub struct Time {
-    /// Executing.
-    pub on_cpu_ns: Nanos,
-    /// Able to run, but no CPU was free.
-    pub runnable_ns: Nanos,
-    /// Asleep until something completed.
-    pub blocked_ns: Nanos,
-    /// Stopped with the whole process: by a signal, a frozen cgroup, a suspended machine.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub stopped_ns: Nanos,
-}
-
-impl Time {
-    /// All parts together.
-    pub fn total(&self) -> Nanos {
-        self.on_cpu_ns.plus(self.runnable_ns).plus(self.blocked_ns).plus(self.stopped_ns)
-    }
-
-    /// The sum, part by part.
-    pub fn plus(&self, other: &Time) -> Time {
-        Time {
-            on_cpu_ns: self.on_cpu_ns.plus(other.on_cpu_ns),
-            runnable_ns: self.runnable_ns.plus(other.runnable_ns),
-            blocked_ns: self.blocked_ns.plus(other.blocked_ns),
-            stopped_ns: self.stopped_ns.plus(other.stopped_ns),
-        }
-    }
-}
-
-fn is_zero(time: &Nanos) -> bool {
-    *time == Nanos::ZERO
 }
 
 /// Sampled operations of one power of two of latency.
@@ -363,81 +331,6 @@ pub struct IntervalRecord {
     /// their latencies.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waited: Vec<WaitPart>,
-}
-
-/// One long wait.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub struct StallRecord {
-    /// Begin, from the start of the phase.
-    pub t_ns: Nanos,
-    /// Duration.
-    pub ns: Nanos,
-    /// The cause: what the operation waited for, most of the time.
-    pub cause: StallCause,
-    /// Where its time went.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub time: Option<Time>,
-    /// What it waited for, each cause once, where a model knows: the parts add up to `ns`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub waited: Vec<WaitPart>,
-}
-
-/// The time that was waited for one cause.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
-pub struct WaitPart {
-    /// The cause.
-    pub cause: StallCause,
-    /// The time, more than none.
-    pub ns: Nanos,
-}
-
-/// What a stall waited for.
-///
-/// On real storage the first six, from the scheduler's account of the thread. A model knows more: the
-/// cause is the one that the largest part of the wait was for. Where the flash's own work held up a
-/// filesystem's, the flash's counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum StallCause {
-    /// More than half of it blocked on storage; of a model, the device's plain work for it.
-    Storage,
-    /// Waiting for a CPU: the run queue.
-    Cpu,
-    /// Executing.
-    Executing,
-    /// More than half of it with the whole process stopped: no wait for storage at all.
-    Stopped,
-    /// No part has more than half.
-    Mixed,
-    /// The split could not be read.
-    Unknown,
-    /// A commit of the filesystem's journal or log.
-    FilesystemCommit,
-    /// A checkpoint of the filesystem, or of its journal.
-    Checkpoint,
-    /// The filesystem's cleaning of segments.
-    Cleaning,
-    /// Discards.
-    Discard,
-    /// Requests of another process.
-    OtherIo,
-    /// Garbage collection in the flash: copies out of a block and its erase, merges of log blocks.
-    GarbageCollection,
-    /// Wear levelling in the flash.
-    WearLevelling,
-    /// Room in the device's write cache, or writes past it.
-    WriteCacheFull,
-    /// The device or its link waking up.
-    WakeUp,
-    /// Throttling.
-    Throttling,
-    /// What the device does after each so many writes, as writing its map out.
-    DevicePeriod,
 }
 
 /// What a series of intervals shows.

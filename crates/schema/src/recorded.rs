@@ -4,9 +4,8 @@ use flashlag_stats::{Histogram, Interval, Percentile, Stall, Wait, WaitSplit, Wa
 use flashlag_units::Nanos;
 
 use crate::histogram::{LatencySummary, StoredHistogram};
-use crate::phase::{
-    GrowthPart, IntervalRecord, StallCause, StallRecord, Time, WaitPart, WaitRecord,
-};
+use crate::phase::{GrowthPart, IntervalRecord, WaitRecord};
+use crate::stall::{CauseBasis, StallCause, StallRecord, Time, WaitPart};
 
 impl From<WaitSplit> for Time {
     fn from(split: WaitSplit) -> Time {
@@ -66,7 +65,19 @@ impl From<&Stall> for StallRecord {
         let time = stall.split.map(Time::from);
         let waited = stall.waited.map(|waited| WaitPart::all(&waited)).unwrap_or_default();
         let cause = StallCause::known(&waited, time.as_ref());
-        StallRecord { t_ns: stall.at, ns: stall.length, cause, time, waited }
+        let cause_basis = match waited.is_empty() {
+            true => CauseBasis::Measured,
+            false => CauseBasis::Modelled,
+        };
+        StallRecord {
+            t_ns: stall.at,
+            ns: stall.length,
+            cause,
+            cause_basis,
+            time,
+            waited,
+            around: None,
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::BlockKinds;
 use crate::histogram::{LatencySummary, StoredHistogram};
+use crate::stall::WaitPart;
 
 /// The statistics of a device that is served, from its start on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -42,7 +43,7 @@ pub struct DeviceStats {
 }
 
 /// Counts of a device since its start, as the host and the guest of a lab exchange them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceCount {
     /// Requests of the host.
     pub host: HostRequests,
@@ -50,6 +51,27 @@ pub struct DeviceCount {
     pub programmed: Option<Bytes>,
     /// Bytes written, by their purpose; `None` from where the purpose is no longer known.
     pub kinds: Option<BlockKinds>,
+    /// When it was counted, in the device's own time.
+    #[serde(default)]
+    pub at_ns: Option<Nanos>,
+    /// How long answering took before that moment and after it.
+    #[serde(default)]
+    pub took_ns: (Nanos, Nanos),
+    /// Slow requests since the count before.
+    #[serde(default)]
+    pub slow: Vec<SlowRequest>,
+}
+
+/// A request that took long at a virtual device, and what it waited for there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SlowRequest {
+    /// When it came, in the device's own time.
+    pub at_ns: Nanos,
+    /// How long it took, in that time.
+    pub ns: Nanos,
+    /// What it waited for: the parts add up to that.
+    pub waited: Vec<WaitPart>,
 }
 
 /// What hosts asked of a device.

@@ -31,7 +31,7 @@ pub enum Wait {
     WakeUp,
     /// Throttling.
     Throttling,
-    /// Work that the device does after each so many writes, as writing its map out.
+    /// Work that the device does after a number of writes, as writing its map out.
     DevicePeriod,
 }
 

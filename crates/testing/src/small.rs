@@ -90,6 +90,7 @@ pub fn closed_loop_phase(
         stalls: Vec::new(),
         stalls_seen: 0,
         stall_over_ns: STALL_OVER,
+        watched: None,
         changes: Vec::new(),
         growth: None,
         lag: (operation == Operation::Save).then(|| Lag::of(latency)),

@@ -62,8 +62,7 @@ mod tests {
     fn stall(cause: StallCause) -> StallRecord {
         let ns = Nanos::from_millis(120);
         let time = Some(Time { stopped_ns: ns, ..Time::default() });
-        let waited = Vec::new();
-        StallRecord { t_ns: Nanos::from_millis(3), ns, cause, time, waited }
+        StallRecord { t_ns: Nanos::from_millis(3), ns, cause, time, ..StallRecord::default() }
     }
 
     #[test]

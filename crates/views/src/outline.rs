@@ -3,7 +3,9 @@
 
 use flashlag_explain::{Figures, SaveKind, failed, findings_of, stalls_of};
 use flashlag_schema::finding::StallFinding;
-use flashlag_schema::{Change, ChangeKind, Mixed, Operation, Phase, Run, StallCause};
+use flashlag_schema::{
+    CauseBasis, Change, ChangeKind, Mixed, Operation, Phase, Run, StallCause, WaitPart,
+};
 use flashlag_units::Nanos;
 
 use crate::doubt::{CheckCounts, Failure, failures_of};
@@ -168,6 +170,25 @@ pub fn cause_name(cause: StallCause) -> &'static str {
         StallCause::Throttling => "throttling",
         StallCause::DevicePeriod => "the device's own period",
     }
+}
+
+/// How the causes of a phase's stalls are known, where that is more than the scheduler's account.
+pub fn basis_in_words(phase: &Phase) -> Option<&'static str> {
+    let of = |basis: CauseBasis| phase.stalls.iter().any(|stall| stall.cause_basis == basis);
+    match (of(CauseBasis::Reported), of(CauseBasis::Inferred), of(CauseBasis::Modelled)) {
+        (true, true, _) => Some("reported by the device or inferred from counters"),
+        (true, false, _) => Some("reported by the device"),
+        (false, true, _) => Some("inferred from counters"),
+        (false, false, true) => Some("as modelled"),
+        (false, false, false) => None,
+    }
+}
+
+/// What the operations of each interval waited for, with the interval's end; empty parts where that is
+/// not known.
+pub fn wait_layers(phase: &Phase) -> Vec<(Nanos, Vec<WaitPart>)> {
+    let ends = phase.intervals.iter().map(|interval| interval.t_ns);
+    ends.zip(flashlag_explain::infer::layers(phase)).collect()
 }
 
 /// A change in a word or two. A fill that slows down at its end has not used up a cache.

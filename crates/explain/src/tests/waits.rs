@@ -107,8 +107,7 @@ fn stalls_are_counted_by_cause_and_are_usual_where_the_median_is_over_the_limit(
         t_ns: Nanos::ZERO,
         ns: Nanos::from_millis(ms),
         cause,
-        time: None,
-        waited: Vec::new(),
+        ..StallRecord::default()
     };
     let mut phase = writes("rand_write_4k", State::New, &[10; 50]);
     phase.stalls = vec![

@@ -379,6 +379,7 @@ fn blank(name: String, job: &Value) -> Phase {
         stalls: Vec::new(),
         stalls_seen: 0,
         stall_over_ns: Lag::FRAME_60HZ,
+        watched: None,
         changes: Vec::new(),
         growth: None,
         lag: None,

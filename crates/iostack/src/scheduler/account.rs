@@ -128,8 +128,11 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
     }
 
     pub(super) fn begins(&mut self, pid: Pid, step: Wait) {
-        if let Some(account) = self.account(pid) {
-            (account.step, account.piece) = (step, None);
+        let Some(account) = self.account(pid) else { return };
+        let before = std::mem::replace(&mut account.step, step);
+        account.piece = None;
+        if before != step {
+            self.ledger.counted.begins(step);
         }
     }
 
@@ -169,6 +172,8 @@ impl<D: Device<Clock = VirtualClock>> Scheduler<D> {
         if let Some(accounts) = &mut self.accounts {
             let path = &mut accounts.paths[slot as usize];
             (path.completed, path.waited) = (now, self.device.waited(slot));
+            let took = now.saturating_since(path.begun);
+            self.ledger.counted.completed(self.carried[slot as usize].first.op, took);
         }
     }
 

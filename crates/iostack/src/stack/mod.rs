@@ -2,6 +2,7 @@
 
 mod calls;
 mod run;
+mod sampling;
 #[cfg(test)]
 mod tests;
 mod writeback;
@@ -70,6 +71,8 @@ pub(crate) struct Inner<D> {
     late_error: Option<DeviceError>,
     /// What the caller has waited for in its calls, if anyone asks.
     pub(crate) waited: Option<Waited>,
+    /// Samples of the traffic, if anyone asks.
+    sampling: Option<Box<sampling::Sampling>>,
 }
 
 impl<D> Stack<D> {
@@ -109,6 +112,7 @@ impl<D: Device<Clock = VirtualClock>> Stack<D> {
             next_writeback: Nanos::MAX,
             late_error: None,
             waited: None,
+            sampling: None,
         };
         Ok(Stack(Rc::new(RefCell::new(inner)), clock))
     }
@@ -301,8 +305,7 @@ impl<D: Device<Clock = VirtualClock>> Stack<D> {
 
     /// Traffic of each layer so far.
     pub fn ledger(&self) -> Ledger {
-        let inner = self.0.borrow();
-        Ledger { call_bytes: inner.call_bytes, ..inner.scheduler.ledger }
+        self.0.borrow().ledger()
     }
 
     /// Calls a function with the device.

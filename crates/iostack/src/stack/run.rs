@@ -24,6 +24,7 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         let tick = if idle { self.fs.next_tick().min(self.next_rest()) } else { Nanos::MAX };
         let next = tick.min(self.next_writeback);
         let ended = self.scheduler.step(until.min(next));
+        self.sample();
         for pid in ended {
             self.background_ended(pid);
         }

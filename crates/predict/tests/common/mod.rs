@@ -230,6 +230,7 @@ fn phase(
         stalls: Vec::new(),
         stalls_seen: 0,
         stall_over_ns: Lag::FRAME_60HZ,
+        watched: None,
         changes: Vec::new(),
         growth: None,
         lag: None,

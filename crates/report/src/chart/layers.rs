@@ -1,7 +1,7 @@
 //! What the operations of a phase waited for over time: layers that fill the drawing, one for each
 //! kind of cause, as high as its share of each stretch of time.
 
-use flashlag_schema::{IntervalRecord, WaitPart};
+use flashlag_schema::WaitPart;
 use flashlag_units::Nanos;
 
 use super::cause::{Kind, by_kind};
@@ -26,11 +26,12 @@ pub(crate) struct Layers {
 const MOST: usize = 160;
 
 impl Layers {
-    /// The layers of a series; `None` if it does not say what was waited for.
-    pub(crate) fn of(intervals: &[IntervalRecord]) -> Option<Layers> {
+    /// The layers of intervals, each at its end with what its operations waited for; `None` if that
+    /// is not known.
+    pub(crate) fn of(intervals: &[(Nanos, Vec<WaitPart>)]) -> Option<Layers> {
         let each = intervals.len().div_ceil(MOST).max(1);
         let stretches: Vec<Stretch> = intervals.chunks(each).filter_map(stretch).collect();
-        let parts: Vec<WaitPart> = intervals.iter().flat_map(|one| one.waited.clone()).collect();
+        let parts: Vec<WaitPart> = intervals.iter().flat_map(|(_, parts)| parts.clone()).collect();
         (!stretches.is_empty()).then(|| Layers { stretches, times: by_kind(&parts) })
     }
 
@@ -76,11 +77,11 @@ impl Layers {
 }
 
 /// Intervals as one stretch; `None` if they do not say what was waited for.
-fn stretch(intervals: &[IntervalRecord]) -> Option<Stretch> {
-    let parts: Vec<WaitPart> = intervals.iter().flat_map(|one| one.waited.clone()).collect();
+fn stretch(intervals: &[(Nanos, Vec<WaitPart>)]) -> Option<Stretch> {
+    let parts: Vec<WaitPart> = intervals.iter().flat_map(|(_, parts)| parts.clone()).collect();
     let times = by_kind(&parts);
     let whole: f64 = times.iter().map(|time| time.0 as f64).sum();
-    let ends = intervals.last()?.t_ns;
+    let ends = intervals.last()?.0;
     (whole > 0.0).then(|| Stretch { ends, shares: times.map(|time| time.0 as f64 / whole) })
 }
 
@@ -91,26 +92,13 @@ fn height(stretch: &Stretch, count: usize) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use flashlag_schema::{StallCause, StoredHistogram};
-    use flashlag_units::Bytes;
+    use flashlag_schema::StallCause;
 
     use super::*;
 
-    fn interval(second: u64, parts: &[(StallCause, u64)]) -> IntervalRecord {
+    fn interval(second: u64, parts: &[(StallCause, u64)]) -> (Nanos, Vec<WaitPart>) {
         let part = |(cause, ns): &(StallCause, u64)| WaitPart { cause: *cause, ns: Nanos(*ns) };
-        IntervalRecord {
-            t_ns: Nanos::from_secs(second),
-            filled_bytes: None,
-            ops: 1,
-            bytes: Bytes::ZERO,
-            p50: None,
-            p90: None,
-            p99: None,
-            max: Nanos::ZERO,
-            temperature_millicelsius: None,
-            histogram: StoredHistogram::default(),
-            waited: parts.iter().map(part).collect(),
-        }
+        (Nanos::from_secs(second), parts.iter().map(part).collect())
     }
 
     #[test]

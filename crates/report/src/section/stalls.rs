@@ -6,7 +6,10 @@ use std::collections::HashSet;
 use askama::Template;
 use flashlag_schema::{Phase, Run, StallCause, StallRecord};
 use flashlag_units::Nanos;
-use flashlag_views::{Column, PhaseStalls, cause_name, failures_of, format, stalls, stalls_table};
+use flashlag_views::{
+    Column, PhaseStalls, basis_in_words, cause_name, failures_of, format, stalls, stalls_table,
+    wait_layers,
+};
 
 use super::figures::{Frame, table};
 use super::{Flag, Section};
@@ -86,16 +89,23 @@ const ROWS: usize = 8;
 fn table_of(run: &Run, phases: Vec<&PhaseStalls>, explained: bool) -> Option<Markup> {
     let model = stalls_table(phases).without(&[Column::At, Column::Cause]);
     let (model, caption) = match explained {
-        true => (model, "Waits longer than the limit, and their causes."),
-        false => (model.without(&[Column::Causes]), "Waits longer than the limit."),
+        true => (model, format!("Waits longer than the limit, and their causes{}.", how(run))),
+        false => (model.without(&[Column::Causes]), "Waits longer than the limit.".to_owned()),
     };
-    let frame = Frame {
-        about: "Stalls by phase",
-        caption: caption.to_owned(),
-        class: "fold dense",
-        units: false,
-    };
+    let frame = Frame { about: "Stalls by phase", caption, class: "fold dense", units: false };
     (!model.is_empty()).then(|| table(Some(run), &model, frame))
+}
+
+/// How the causes of a run's stalls are known: `, inferred from counters`.
+fn how(run: &Run) -> String {
+    let mut words: Vec<String> = Vec::new();
+    for how in run.phases.iter().filter_map(basis_in_words) {
+        if !words.iter().any(|word| word == how) {
+            words.push(how.to_owned());
+        }
+    }
+    let before = if words.is_empty() { "" } else { ": " };
+    format!("{before}{}", format::list(&words))
 }
 
 /// The phases that stalled longest, in the order of the run, and the number of other stalled phases.
@@ -156,9 +166,10 @@ fn kind_in_words(kind: Kind, causes: &[StallCause]) -> String {
 /// The layers of a phase with their key, from the top.
 fn layers(run: &Run, phase: &Phase) -> Option<(Markup, Vec<(Markup, String)>)> {
     const HEIGHT: u32 = 56;
-    let layers = Layers::of(&phase.intervals)?;
-    let parts = phase.intervals.iter().flat_map(|interval| &interval.waited);
-    let causes: Vec<StallCause> = parts.map(|part| part.cause).collect();
+    let parts = wait_layers(phase);
+    let causes: Vec<StallCause> =
+        parts.iter().flat_map(|(_, parts)| parts).map(|part| part.cause).collect();
+    let layers = Layers::of(&parts)?;
     let named: Vec<(Kind, String)> = layers
         .key()
         .into_iter()
@@ -168,7 +179,8 @@ fn layers(run: &Run, phase: &Phase) -> Option<(Markup, Vec<(Markup, String)>)> {
         .collect();
     let words: Vec<String> = named.iter().map(|(_, words)| words.clone()).collect();
     let title = flashlag_views::phase_title(run, phase);
-    let label = format!("What {title} waited for: {}", words.join(", "));
+    let how = basis_in_words(phase).map(|how| format!(", {how}")).unwrap_or_default();
+    let label = format!("What {title} waited for{how}: {}", words.join(", "));
     let key = named.into_iter().map(|(kind, words)| (swatch(kind), words)).collect();
     Some((layers.drawing().named(HEIGHT, &label), key))
 }

@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use flashlag_device::{Clock, MonotonicClock};
 use flashlag_lab::{LabError, Layout};
-use flashlag_schema::{BlockKinds, DeviceCount};
+use flashlag_schema::{BlockKinds, DeviceCount, SlowRequest};
 use flashlag_serve::{Answer, Command, Control, Launch, Listen, RecordKind, Recording, Running};
 use flashlag_serve::{ServeError, Settings, TimeScale};
 use flashlag_units::{Bytes, Nanos};
@@ -15,6 +16,9 @@ const RECORDED_AT_MOST: Bytes = Bytes::from_mib(512);
 
 /// Limit of the recording of a whole run, for power cuts.
 const ALL_AT_MOST: Bytes = Bytes::from_mib(4096);
+
+/// A request that takes longer may be a part of a stall.
+const SLOW: Nanos = Nanos::from_millis(10);
 
 /// A served device with its control connection and the recording of its requests.
 #[derive(Debug)]
@@ -68,7 +72,8 @@ impl DeviceWatch {
         layout: Option<Layout>,
         recordings: &Path,
     ) -> Result<DeviceWatch, LabError> {
-        let control = device.control().map_err(refuse)?;
+        let mut control = device.control().map_err(refuse)?;
+        control.ask(&Command::KeepSlow { over_ns: SLOW }).map_err(refuse)?;
         let kinds = layout.is_some().then(BlockKinds::default);
         let recordings = recordings.to_owned();
         Ok(DeviceWatch {
@@ -141,10 +146,20 @@ impl DeviceWatch {
 
     /// The device's counters now. `segments` are F2FS's segments as the kernel prints them.
     pub fn sample(&mut self, segments: Option<&str>) -> Result<DeviceCount, LabError> {
+        let asked = MonotonicClock.now();
         self.end_recording(segments)?;
+        let slow = self.slow()?;
         let stats = self.control.stat().map_err(refuse)?;
+        let counted_at = MonotonicClock.now();
         let programmed = stats.flash.and_then(|flash| flash.programmed_bytes);
-        let counted = DeviceCount { host: stats.host, programmed, kinds: self.kinds };
+        let mut counted = DeviceCount {
+            host: stats.host,
+            programmed,
+            kinds: self.kinds,
+            at_ns: Some(stats.virtual_ns),
+            took_ns: (counted_at.saturating_since(asked), Nanos::ZERO),
+            slow,
+        };
         if self.edges > 0 {
             self.edges -= 1;
             if self.edges == 0 {
@@ -152,7 +167,16 @@ impl DeviceWatch {
             }
         }
         self.begin_recording()?;
+        counted.took_ns.1 = MonotonicClock.now().saturating_since(counted_at);
         Ok(counted)
+    }
+
+    /// The slow requests since the last call.
+    fn slow(&mut self) -> Result<Vec<SlowRequest>, LabError> {
+        match self.control.ask(&Command::Slow).map_err(refuse)? {
+            Answer::Slow(slow) => Ok(slow),
+            _ => Ok(Vec::new()),
+        }
     }
 
     fn begin_recording(&mut self) -> Result<(), LabError> {

@@ -2,7 +2,7 @@
 
 use flashlag_schema::counters::{CounterDelta, Counters, DiskCounters, SelfIo};
 use flashlag_schema::{DeviceCount, HostRequests, Ledger, Reading};
-use flashlag_units::Bytes;
+use flashlag_units::{Bytes, Nanos};
 
 use crate::direction::Direction;
 
@@ -13,6 +13,8 @@ pub struct EdgeCounters {
     pub kernel: Counters,
     /// The device's own counters, if it is a virtual one.
     pub device: Option<DeviceCount>,
+    /// When the device was asked and when it had answered, on the machine's clock.
+    pub asked: (Nanos, Nanos),
 }
 
 /// Bytes and calls between two edges. `app` is what the application asked for.
@@ -23,7 +25,7 @@ pub fn ledger(
     app: Bytes,
 ) -> Ledger {
     let mut ledger = kernel_ledger(&after.kernel.since(&before.kernel), direction, app);
-    if let (Some(before), Some(after)) = (before.device, after.device) {
+    if let (Some(before), Some(after)) = (&before.device, &after.device) {
         take_device(&mut ledger, direction, before, after);
     }
     ledger
@@ -52,7 +54,12 @@ fn kernel_ledger(delta: &CounterDelta, direction: Direction, app: Bytes) -> Ledg
 
 /// Replaces the kernel's counts by the device's own. A kernel counts a request that only flushes as a
 /// write, and a write with force unit access as the flushes that the kernel made of it.
-fn take_device(ledger: &mut Ledger, direction: Direction, before: DeviceCount, after: DeviceCount) {
+fn take_device(
+    ledger: &mut Ledger,
+    direction: Direction,
+    before: &DeviceCount,
+    after: &DeviceCount,
+) {
     let (from, to) = (before.host, after.host);
     let (requests, bytes) = match direction {
         Direction::Read => {
@@ -93,11 +100,15 @@ fn map<T, U>(reading: &Reading<T>, field: impl Fn(&T) -> U) -> Reading<U> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use flashlag_schema::BlockKinds;
-    use flashlag_units::Nanos;
 
     use super::*;
+
+    /// An edge whose counts do not matter.
+    pub(in crate::real) fn edge() -> EdgeCounters {
+        at(1, None)
+    }
 
     /// Counters that are all `factor` times as far as at the start.
     fn at(factor: u64, flushes: Option<u64>) -> EdgeCounters {
@@ -133,7 +144,7 @@ mod tests {
             cpu_millicelsius: Reading::default(),
             processes: Reading::default(),
         };
-        EdgeCounters { kernel, device: None }
+        EdgeCounters { kernel, device: None, asked: (Nanos::ZERO, Nanos::ZERO) }
     }
 
     fn between(before: &EdgeCounters, after: &EdgeCounters, direction: Direction) -> Ledger {
@@ -185,7 +196,12 @@ mod tests {
         };
         let mut kinds = BlockKinds::default();
         kinds.journal.writes = factor * 4;
-        DeviceCount { host, programmed: Some(Bytes(factor * 5000)), kinds: Some(kinds) }
+        DeviceCount {
+            host,
+            programmed: Some(Bytes(factor * 5000)),
+            kinds: Some(kinds),
+            ..DeviceCount::default()
+        }
     }
 
     #[test]

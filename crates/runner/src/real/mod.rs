@@ -2,8 +2,10 @@
 
 mod background;
 mod counters;
+mod device_waits;
 mod files;
 mod finish;
+mod looks;
 mod prepare;
 #[cfg(test)]
 mod tests;
@@ -25,20 +27,21 @@ use flashlag_inspect::android::OtherApps;
 use flashlag_inspect::{Probe, Root, android};
 use flashlag_schema::counters::Counters;
 use flashlag_schema::scenario::Io;
-use flashlag_schema::{Conditions, Ledger, OtherIo, Reading, Run};
+use flashlag_schema::{Conditions, Ledger, Looks, OtherIo, Reading, Run};
 use flashlag_sqlite::{PreparedSaves, SaveJob};
 use flashlag_stats::Stop;
 use flashlag_units::{Bytes, Nanos};
 
 use crate::direction::Direction;
 use crate::work::{
-    Access, BackgroundEnd, BackgroundOrder, BackgroundStart, Controls, Edge, Evidence, FillEnd,
-    FillOrder, Hindrance, INTERVAL, OpenedDevice, Role, STALL_OVER, TestJob, Trimmed, World,
-    drive_device,
+    Access, BackgroundEnd, BackgroundOrder, BackgroundStart, Controls, DeviceWait, Edge, Evidence,
+    FillEnd, FillOrder, Hindrance, INTERVAL, OpenedDevice, Role, STALL_OVER, TestJob, Trimmed,
+    World, drive_device,
 };
 use counters::EdgeCounters;
 pub(crate) use files::Files;
 use files::OpenDirectory;
+use looks::LooksThread;
 
 pub(crate) use finish::finish;
 pub use prepare::Cost;
@@ -68,6 +71,8 @@ pub(crate) struct Directory<'a> {
     earlier: Nanos,
     /// The heartbeat that notices when this process stands still; `None` where that can't be known.
     heartbeat: Option<Heartbeat>,
+    /// What reads counters around stalls; `None` where no thread can be had.
+    looks: Option<LooksThread>,
     /// The device's traffic by other programs, read before the run began.
     baseline: (Counters, Counters),
     background: Option<Background>,
@@ -305,6 +310,13 @@ impl World for Directory<'_> {
         if let Some(witness) = &self.witness {
             witness.borrow_mut().phase_begins(label);
         }
+        if let Some(looks) = &self.looks {
+            looks.begin();
+        }
+    }
+
+    fn looks(&self) -> Option<Looks> {
+        self.looks.as_ref().map(LooksThread::all)
     }
 
     fn phase_note(&self) -> Option<String> {
@@ -313,15 +325,20 @@ impl World for Directory<'_> {
 
     fn counters(&self, edge: Edge) -> EdgeCounters {
         // The kernel's are read next to the phase: asking the device is no part of it.
-        let count = || self.witness.as_ref()?.borrow_mut().count();
+        let count = || {
+            let asked = MonotonicClock.now();
+            let device = self.witness.as_ref().and_then(|witness| witness.borrow_mut().count());
+            (device, (asked, MonotonicClock.now()))
+        };
         match edge {
             Edge::Begin => {
-                let device = count();
-                EdgeCounters { device, kernel: self.probe.counters() }
+                let (device, asked) = count();
+                EdgeCounters { device, asked, kernel: self.probe.counters() }
             }
             Edge::End => {
                 let kernel = self.probe.counters();
-                EdgeCounters { kernel, device: count() }
+                let (device, asked) = count();
+                EdgeCounters { kernel, device, asked }
             }
         }
     }
@@ -333,6 +350,10 @@ impl World for Directory<'_> {
         app: Bytes,
     ) -> Ledger {
         counters::ledger(before, after, direction, app)
+    }
+
+    fn slow(&self, before: &EdgeCounters, after: &EdgeCounters) -> Vec<DeviceWait> {
+        device_waits::between(before, after)
     }
 
     fn stops(&self) -> Option<Vec<Stop>> {

@@ -16,6 +16,7 @@ use flashlag_schema::{Environment, Reading, Run, RunStatus, Target, TargetKind};
 use flashlag_units::{Bytes, Nanos};
 
 use super::files::Files;
+use super::looks::LooksThread;
 use super::{Directory, Witness};
 use crate::error::{DirectoryFault, ResumeFault, RunError};
 use crate::estimate::{Estimate, estimate};
@@ -72,8 +73,9 @@ pub(crate) fn prepare<'a>(
     }
     let root = Root::system();
     let probe = Probe::open(&root, &on.path);
-    // Before the clock is calibrated, so that the heartbeat's cost is in those figures.
+    // Before the clock is calibrated, so that the cost of both threads is in those figures.
     let heartbeat = heartbeat(&probe);
+    let looks = LooksThread::start(&probe).ok();
     let mut environment = flashlag_inspect::environment(&root, &on.path);
     environment.calibration = Reading::Value(calibrate());
     let free = storage_of(&on.path)?;
@@ -103,6 +105,7 @@ pub(crate) fn prepare<'a>(
             .map(|last| last.began_ns.plus(last.elapsed_ns))
             .unwrap_or_default(),
         heartbeat: heartbeat.filter(|_| on.watches_stops),
+        looks,
         baseline,
         background: None,
         databases: None,

@@ -1,7 +1,7 @@
 //! Bytes and calls by layer, all of which a simulation knows.
 
-use flashlag_schema::{Ledger, Reading};
-use flashlag_units::Bytes;
+use flashlag_schema::{Ledger, Look, Looks, Reading, Surroundings};
+use flashlag_units::{Bytes, Nanos};
 
 use super::SimStack;
 use crate::direction::Direction;
@@ -67,6 +67,33 @@ impl LayerCounters {
             kinds: None,
         }
     }
+}
+
+/// The traffic at several moments as a program above a kernel would read it; `None` where none was
+/// sampled.
+pub(super) fn looks(samples: Vec<(Nanos, flashlag_iostack::Ledger)>) -> Option<Looks> {
+    if samples.is_empty() {
+        return None;
+    }
+    let mut looks = Looks::default();
+    for (at, seen) in samples {
+        let counted = seen.counted;
+        let counts = Surroundings {
+            own_bytes: Some(seen.call_bytes),
+            disk_bytes: Some(seen.read_bytes.plus(seen.written_bytes)),
+            disk_requests: Some(seen.reads + seen.writes),
+            discards: Some(counted.discards),
+            discard_ns: Some(counted.discard_time),
+            flushes: Some(seen.flushes),
+            flush_ns: Some(counted.flush_time),
+            commits: Some(counted.commits),
+            checkpoints: Some(counted.checkpoints),
+            cleanings: Some(counted.cleanings),
+            ..Surroundings::default()
+        };
+        looks.push(Look { at, counts });
+    }
+    Some(looks)
 }
 
 #[cfg(test)]

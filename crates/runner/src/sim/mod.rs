@@ -4,6 +4,8 @@
 mod environment;
 mod fill;
 #[cfg(test)]
+mod inferred_tests;
+#[cfg(test)]
 mod layout_tests;
 mod ledger;
 mod repeats;

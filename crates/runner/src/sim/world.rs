@@ -8,7 +8,7 @@ use flashlag_engine::{FileSet, JobOutcome};
 use flashlag_flash::FlashDevice;
 use flashlag_iostack::{BackgroundJob, FileId, FileRow, StackFile};
 use flashlag_schema::scenario::{Durability, Io, Pattern, Save};
-use flashlag_schema::{Ledger, Run};
+use flashlag_schema::{Ledger, Looks, Run};
 use flashlag_sqlite::{PreparedSaves, SaveJob, remove_databases_on};
 use flashlag_units::{Bytes, Nanos};
 use flashlag_workload::Arrivals;
@@ -257,6 +257,10 @@ impl World for Simulation {
         let bytes = self.stack.trim().map_err(|error| error.to_string())?;
         // Where nothing is left to trim, the modelled filesystem has discarded everything itself.
         Ok(Trimmed { bytes, discards_at_once: true })
+    }
+
+    fn looks(&self) -> Option<Looks> {
+        super::ledger::looks(self.stack.samples())
     }
 
     fn counters(&self, _: Edge) -> LayerCounters {

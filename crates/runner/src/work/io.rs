@@ -98,6 +98,7 @@ impl<W: World> Work<W> {
     ) -> Outcome {
         let error = driven.ended.error().map(ToString::to_string);
         let until_steady = io.until == Until::Steady;
+        let looks = self.world.looks();
         let mut measured = Vec::new();
         for half in halves {
             let writes = half.direction == Direction::Write;
@@ -125,11 +126,14 @@ impl<W: World> Work<W> {
                 stopped,
                 ledger: self.world.ledger((&before, &after), half.direction, half.moved),
                 growth: None,
+                looks: looks.clone(),
+                slow: self.world.slow(&before, &after),
                 cut_short: driven.ended == EndReason::Stopped || error.is_some(),
                 notes,
             };
             let changes = changes_of(half.recorded, half.head.operation, until_steady);
-            measured.push(Phase { changes, ..phase(half.head, half.recorded, tail) });
+            let whole = Phase { changes, ..phase(half.head, half.recorded, tail) };
+            measured.push(self.with_causes(whole));
             self.evidence.phases.push(Some((before.clone(), after.clone())));
         }
         Outcome::of(measured, error)

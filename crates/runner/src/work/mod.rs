@@ -4,6 +4,7 @@
 mod background;
 mod changes;
 mod conditions;
+mod device_wait;
 mod evidence;
 mod files;
 mod fill;
@@ -26,11 +27,12 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use flashlag_device::Budget;
-use flashlag_schema::{Downgrade, Lag, Run, State};
+use flashlag_schema::{Downgrade, Lag, Phase, Run, State};
 use flashlag_stats::live::Live;
 use flashlag_units::Bytes;
 
 pub(crate) use crate::role::{GROWN_BESIDE, Role};
+pub(crate) use device_wait::DeviceWait;
 pub(crate) use evidence::Evidence;
 pub(crate) use hindrance::Hindrance;
 pub(crate) use io::drive_device;
@@ -112,6 +114,12 @@ impl<W: World> Work<W> {
             1 => self.task_seed(label),
             time => self.task_seed(&format!("{label}, time {time}")),
         }
+    }
+
+    /// A phase whose stalls have their causes, as far as counters show them.
+    fn with_causes(&self, mut phase: Phase) -> Phase {
+        flashlag_explain::infer::name_causes(&mut phase, &self.run);
+        phase
     }
 
     /// Counts bytes that this run handed to the filesystem.

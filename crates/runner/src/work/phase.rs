@@ -2,13 +2,13 @@
 
 use flashlag_schema::scenario::{Durability, EngineKind};
 use flashlag_schema::{
-    Growth, GrowthPart, IntervalRecord, Lag, LatencySummary, Ledger, Mixed, Operation, Phase,
-    Reading, StallRecord, State, StoredHistogram, Think, Time, WaitRecord,
+    Growth, GrowthPart, IntervalRecord, Lag, LatencySummary, Ledger, Looks, Mixed, Operation,
+    Phase, Reading, StallRecord, State, StoredHistogram, Think, Time, WaitRecord, Watched,
 };
-use flashlag_stats::{Histogram, PhaseRecord, Stalls, WaitSplit};
+use flashlag_stats::{Histogram, PhaseRecord, Stall, Stalls, WaitSplit};
 use flashlag_units::{Bytes, Nanos, Text, per_second};
 
-use super::Access;
+use super::{Access, DeviceWait, device_wait};
 
 /// The facts of a phase before it runs.
 #[derive(Clone, Debug)]
@@ -77,6 +77,10 @@ pub struct PhaseTail {
     pub stopped: Option<Nanos>,
     /// Times of saves that grew a file, and of those that did not.
     pub growth: Option<(Histogram, Histogram)>,
+    /// Readings of counters while it ran, if there were any.
+    pub looks: Option<Looks>,
+    /// Slow requests at a device that says what they waited for.
+    pub slow: Vec<DeviceWait>,
     /// Whether the phase ended before its time.
     pub cut_short: bool,
     /// Notes for the reader.
@@ -90,6 +94,9 @@ pub fn phase(head: PhaseHead, recorded: &PhaseRecord, tail: PhaseTail) -> Phase 
     let open = !head.closed_loop;
     let felt = if open { &recorded.response } else { &recorded.latency };
     let stalls = recorded.final_stalls(Stalls::LEAST);
+    let listed = stalls.listed.iter().map(|stall| stored(stall, recorded, &tail)).collect();
+    let looks = tail.looks.as_ref();
+    let watched = looks.map(|looks| watched(looks, recorded, &stalls.listed));
     let think = head.think.map(|each_ns| Think { each_ns, total_ns: tail.thought });
     Phase {
         ops,
@@ -111,9 +118,10 @@ pub fn phase(head: PhaseHead, recorded: &PhaseRecord, tail: PhaseTail) -> Phase 
         final_flush_ns: tail.final_flush,
         stopped_ns: tail.stopped,
         intervals: recorded.intervals.iter().map(IntervalRecord::from).collect(),
-        stalls: stalls.listed.iter().map(StallRecord::from).collect(),
+        stalls: listed,
         stalls_seen: stalls.seen,
         stall_over_ns: stalls.over,
+        watched,
         changes: Vec::new(),
         growth: tail.growth.map(|(grew, in_place)| Growth {
             grew: GrowthPart::from(&grew),
@@ -138,6 +146,36 @@ pub fn phase(head: PhaseHead, recorded: &PhaseRecord, tail: PhaseTail) -> Phase 
         think,
         background: head.background,
         began_ns: head.began,
+    }
+}
+
+/// When a stall began and ended, on the machine's clock.
+fn moments(stall: &Stall, recorded: &PhaseRecord) -> (Nanos, Nanos) {
+    let from = recorded.began.plus(stall.at).plus(stall.behind);
+    (from, from.plus(stall.length))
+}
+
+/// A stall as it is stored, with what counters showed around it and what the device says of it.
+fn stored(stall: &Stall, recorded: &PhaseRecord, tail: &PhaseTail) -> StallRecord {
+    let (from, to) = moments(stall, recorded);
+    let around = tail.looks.as_ref().and_then(|looks| looks.around(from, to));
+    let mut stored = StallRecord { around, ..StallRecord::from(stall) };
+    if stored.waited.is_empty() {
+        device_wait::report(&mut stored, (from, to), &tail.slow);
+    }
+    stored
+}
+
+/// What counters showed while a phase ran, apart from its stalls.
+fn watched(looks: &Looks, recorded: &PhaseRecord, stalls: &[Stall]) -> Watched {
+    let ends = recorded.began.plus(recorded.elapsed).plus(recorded.behind);
+    let mut stalled: Vec<_> = stalls.iter().map(|stall| moments(stall, recorded)).collect();
+    stalled.sort_unstable();
+    Watched {
+        rules: flashlag_explain::infer::RULES,
+        readings: looks.between(recorded.began, ends),
+        calm: looks.apart_from((recorded.began, ends), &stalled),
+        missing: looks.missing.clone(),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use flashlag_schema::scenario::{Durability, EngineKind, JournalMode, Save, Synchronous};
-use flashlag_schema::{Operation, Reading, State};
+use flashlag_schema::{Operation, Phase, Reading, State};
 use flashlag_sqlite::{PreparedSaves, SaveJob, SaveWatch, SavesOutcome, most_to_prepare};
 use flashlag_stats::Recorder;
 use flashlag_units::{Bytes, Nanos};
@@ -126,12 +126,14 @@ impl<W: World> Work<W> {
             stopped,
             ledger,
             growth: Some((saved.grew, saved.in_place)),
+            looks: self.world.looks(),
+            slow: self.world.slow(&before, &after),
             cut_short: saved.cut_short,
             notes: saved.notes,
         };
         let head = PhaseHead { span: saved.database_bytes, ..head };
-        let mut measured = Box::new(phase(head, &saved.recorded, tail));
-        measured.changes = changes;
+        let whole = Phase { changes, ..phase(head, &saved.recorded, tail) };
+        let measured = Box::new(self.with_causes(whole));
         self.evidence.phases.push(Some((before, after)));
         match saved.error {
             Some(error) => Outcome::Failed(Some(measured), error.to_string()),

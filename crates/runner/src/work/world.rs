@@ -8,12 +8,13 @@ use std::sync::atomic::AtomicBool;
 use flashlag_device::{Budget, Device, DeviceError, WaitMeter};
 use flashlag_engine::{Job, JobOutcome};
 use flashlag_schema::scenario::{Durability, EngineKind, Io, Save};
-use flashlag_schema::{Conditions, Downgrade, Ledger, OtherIo, Reading, Run};
+use flashlag_schema::{Conditions, Downgrade, Ledger, Looks, OtherIo, Reading, Run};
 use flashlag_sqlite::{PreparedSaves, SaveJob};
 use flashlag_stats::Stop;
 use flashlag_stats::live::Live;
 use flashlag_units::{Bytes, Nanos};
 
+use super::device_wait::DeviceWait;
 use super::evidence::Evidence;
 use super::hindrance::Hindrance;
 use crate::direction::Direction;
@@ -333,6 +334,11 @@ pub trait World {
     /// A phase is about to begin.
     fn phase_begins(&self, _label: &str) {}
 
+    /// Readings of counters since the last phase began, where the kernel or the like of it has any.
+    fn looks(&self) -> Option<Looks> {
+        None
+    }
+
     /// A note about the phase that has ended, where the world has one.
     fn phase_note(&self) -> Option<String> {
         None
@@ -348,6 +354,11 @@ pub trait World {
         direction: Direction,
         app: Bytes,
     ) -> Ledger;
+
+    /// Slow requests at a device that says what they waited for, between two edges of a phase.
+    fn slow(&self, _before: &Self::Counters, _after: &Self::Counters) -> Vec<DeviceWait> {
+        Vec::new()
+    }
 
     /// The moments in which this process stood still; `None` where that can't be known.
     fn stops(&self) -> Option<Vec<Stop>> {

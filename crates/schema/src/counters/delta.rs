@@ -97,6 +97,7 @@ fn sub_disk(a: &DiskCounters, b: &DiskCounters) -> Option<DiskCounters> {
         write_bytes: sub_bytes(b.write_bytes, a.write_bytes)?,
         discards: pair(a.discards, b.discards),
         discard_bytes: pair(bytes(a.discard_bytes), bytes(b.discard_bytes)).map(Bytes),
+        discard_ns: pair(time(a.discard_ns), time(b.discard_ns)).map(Nanos),
         flushes: pair(a.flushes, b.flushes),
         flush_ns: pair(time(a.flush_ns), time(b.flush_ns)).map(Nanos),
         io_ticks: sub_time(b.io_ticks, a.io_ticks)?,

@@ -78,6 +78,8 @@ pub struct DiskCounters {
     pub discards: Option<u64>,
     /// Bytes discarded (Linux 4.18).
     pub discard_bytes: Option<Bytes>,
+    /// Time spent in discards, one after the other (Linux 4.18).
+    pub discard_ns: Option<Nanos>,
     /// Flushes completed (Linux 5.5); whole disks only. Concurrent flushes are merged into one.
     pub flushes: Option<u64>,
     /// Time spent in flushes (Linux 5.5).
@@ -99,6 +101,7 @@ impl DiskCounters {
             write_bytes: self.write_bytes.plus(other.write_bytes),
             discards: add(self.discards, other.discards),
             discard_bytes: add(bytes(self.discard_bytes), bytes(other.discard_bytes)).map(Bytes),
+            discard_ns: add(time(self.discard_ns), time(other.discard_ns)).map(Nanos),
             flushes: add(self.flushes, other.flushes),
             flush_ns: add(time(self.flush_ns), time(other.flush_ns)).map(Nanos),
             io_ticks: self.io_ticks.plus(other.io_ticks),

@@ -9,9 +9,10 @@ use super::figures::Figures;
 use super::{restored, verify_histogram};
 use crate::histogram::{LatencySummary, StoredHistogram};
 use crate::lag::Lag;
-use crate::phase::{Phase, StallCause, WaitPart};
+use crate::phase::Phase;
 use crate::run::TargetKind;
 use crate::scenario::EngineKind;
+use crate::stall::{CauseBasis, StallCause, StallRecord, WaitPart};
 use crate::words::Operation;
 
 /// The most stalls that a phase lists; it counts the rest.
@@ -208,10 +209,44 @@ fn verify_stalls(phase: &Phase, latency: &Histogram, target: TargetKind, figures
             figures.at_most("t_ns", stall.t_ns.0, phase.elapsed_ns.0);
             figures.holds("t_ns", stall.t_ns.0, "at least", before.0, |a, b| a >= b);
             before = stall.t_ns;
-            let cause = StallCause::known(&stall.waited, stall.time.as_ref());
-            figures.same("cause", &stall.cause, &cause);
+            verify_cause(stall, figures);
             verify_parts(&stall.waited, stall.ns, figures);
         });
+    }
+}
+
+/// The cause is that of the parts or of the split; an inferred one says more of what was blocked on
+/// storage, which only its rules can repeat.
+fn verify_cause(stall: &StallRecord, figures: &mut Figures) {
+    let known = StallCause::known(&stall.waited, stall.time.as_ref());
+    let basis = stall.cause_basis;
+    match basis {
+        CauseBasis::Inferred => {
+            figures.same("the split's cause", &StallCause::Storage, &known);
+            let measured = matches!(
+                stall.cause,
+                StallCause::Cpu
+                    | StallCause::Executing
+                    | StallCause::Stopped
+                    | StallCause::Mixed
+                    | StallCause::Unknown
+            );
+            if measured || stall.around.is_none() {
+                figures.differs(
+                    "cause_basis",
+                    "inferred",
+                    "measured: no counter shows such a cause",
+                );
+            }
+        }
+        CauseBasis::Measured | CauseBasis::Modelled | CauseBasis::Reported => {
+            figures.same("cause", &stall.cause, &known);
+            // Before 0.4 a file did not say what a cause rests on.
+            let parts = basis != CauseBasis::Measured;
+            if parts && stall.waited.is_empty() {
+                figures.differs("cause_basis", "of parts", "measured: there are no parts");
+            }
+        }
     }
 }
 

@@ -5,7 +5,7 @@ mod server;
 
 use std::path::PathBuf;
 
-use flashlag_schema::DeviceStats;
+use flashlag_schema::{DeviceStats, SlowRequest};
 use flashlag_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
@@ -56,6 +56,14 @@ pub enum Command {
         /// The file.
         image: PathBuf,
     },
+    /// Keep a list of the requests from now on that take longer than this in the device's own time,
+    /// with what they waited for.
+    KeepSlow {
+        /// The limit.
+        over_ns: Nanos,
+    },
+    /// Hand over the list, which then begins anew.
+    Slow,
     /// End the server.
     Quit,
 }
@@ -168,6 +176,8 @@ pub enum Answer {
     Cut(CutReport),
     /// The command is done, or planned.
     Done,
+    /// Slow requests since the list began, the newest of them where there were too many.
+    Slow(Vec<SlowRequest>),
     /// A recording has ended.
     Recorded {
         /// The number of requests recorded.

@@ -10,6 +10,7 @@ use flashlag_units::Bytes;
 
 use super::core::Core;
 use super::power::Plan;
+use super::slow::SlowRequests;
 use super::{ModelledFlash, ServedDevice};
 use crate::control::{Answer, Command, CutMoment, Fault, FaultKind};
 use crate::error::CommandError;
@@ -52,6 +53,13 @@ impl ServedDevice {
             Command::TimeScale { times } => {
                 core.clock.set_scale(TimeScale::of(*times)?);
                 Ok(Answer::Done)
+            }
+            Command::KeepSlow { over_ns } => {
+                core.keep_slow(*over_ns);
+                Ok(Answer::Done)
+            }
+            Command::Slow => {
+                Ok(Answer::Slow(core.slow.as_mut().map(SlowRequests::take).unwrap_or_default()))
             }
             Command::Quit => {
                 self.shut(&mut core).map(|()| Answer::Done).map_err(CommandError::Serve)

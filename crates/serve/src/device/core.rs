@@ -30,6 +30,8 @@ pub(crate) struct Core {
     pub(super) recorder: Option<Recorder>,
     /// The store of the flash's state.
     pub(super) store: Option<Store>,
+    /// Requests that took long, if anyone asks.
+    pub(super) slow: Option<super::slow::SlowRequests>,
 }
 
 /// An accepted request.
@@ -61,6 +63,7 @@ impl Core {
             read_only: None,
             recorder: None,
             store,
+            slow: None,
         }
     }
 
@@ -83,6 +86,14 @@ impl Core {
 
     pub(super) fn now(&self) -> Nanos {
         self.clock.now()
+    }
+
+    /// Keeps a list from now on of the requests that take longer than `over`.
+    pub(super) fn keep_slow(&mut self, over: Nanos) {
+        if let Some(modelled) = &mut self.flash {
+            modelled.flash.keep_waits();
+            self.slow = Some(super::slow::SlowRequests::over(over));
+        }
     }
 
     /// Until when requests wait because of a stall: its end, or a power cut before that. `None` where
@@ -160,6 +171,10 @@ impl Core {
             Err(error) => return Err(Refusal::new(Errno::IO, error.to_string())),
         };
         record.ended = timing.ended;
+        if let Some(slow) = &mut self.slow {
+            let waited = modelled.flash.waited().unwrap_or_default();
+            slow.note(record.at, record.ended, &waited);
+        }
         if let Err(error) = modelled.apply(data, record, work) {
             // The flash did it, and the log will not have it.
             if let Some(store) = &mut self.store {

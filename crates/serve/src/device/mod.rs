@@ -11,6 +11,7 @@ mod modelled;
 mod open;
 mod power;
 mod request;
+mod slow;
 
 mod wait;
 

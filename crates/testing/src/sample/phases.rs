@@ -192,6 +192,7 @@ fn assemble(spec: &Spec, began: Nanos, seen: &PhaseRecord, grown: (Histogram, Hi
         stalls: stalls(seen),
         stalls_seen: seen.stalls_seen,
         stall_over_ns: STALL_OVER,
+        watched: None,
         changes: Vec::new(),
         growth: spec.growth.map(|_| Growth {
             grew: GrowthPart::from(&grown.0),

@@ -1,0 +1,206 @@
+//! The rules, in the order in which they are asked. The first that has its evidence names the cause.
+
+use flashlag_schema::scenario::Durability;
+use flashlag_schema::{
+    ChangeKind, Operation, Phase, Run, StallCause, StallRecord, Surroundings, Watched,
+};
+use flashlag_units::{Bytes, Nanos};
+
+use super::speed::{Speed, best, writes};
+
+/// From this share of the bytes at the disk on, others move almost all of them.
+const ALMOST_ALL: f64 = 0.8;
+/// Others' bytes explain a stall where the disk's best speed takes this many times as long for them.
+const EXPLAINED: f64 = 1.1;
+/// A stall is not explained by bytes where the disk's best speed takes less than this part of it.
+const UNEXPLAINED: f64 = 0.3;
+/// The disk moved few bytes where its best speed takes less than this part of the stall for them.
+const FEW: f64 = 0.5;
+/// Others are quiet while they move less than this part of what the disk could.
+const QUIET: f64 = 0.05;
+/// A window that is more than this many times as long as its stall, and half a second, shows too much
+/// of what was before and after.
+const LOOSE: u64 = 3;
+/// A device sleeps after a rest of this length at the earliest.
+const REST: Nanos = Nanos::from_secs(1);
+/// Stalls of a phase that must agree before a rule that rests on their likeness may speak.
+const ALIKE: usize = 3;
+/// What a filesystem writes of its own for each durable write, at most: blocks of a journal and a commit.
+const OVERHEAD: u64 = 12 << 10;
+
+/// The inferred cause of each stall.
+pub(super) fn causes(phase: &Phase, watched: &Watched, run: &Run) -> Vec<Option<StallCause>> {
+    let scene = Scene {
+        phase,
+        watched,
+        speed: best(phase, &run.phases),
+        flash: is_flash(run),
+        write_back: writes_back(run),
+        wakes: wakes(phase),
+    };
+    phase.stalls.iter().map(|stall| scene.cause(stall)).collect()
+}
+
+/// All that does not change from stall to stall.
+struct Scene<'a> {
+    phase: &'a Phase,
+    watched: &'a Watched,
+    speed: Option<Speed>,
+    flash: bool,
+    write_back: bool,
+    wakes: bool,
+}
+
+impl Scene<'_> {
+    fn cause(&self, stall: &StallRecord) -> Option<StallCause> {
+        let time = stall.time?;
+        if StallCause::of(&time) != StallCause::Storage {
+            return None;
+        }
+        let around = stall.around.as_ref()?;
+        let blocked = time.blocked_ns;
+        let loose = stall.ns.0.saturating_mul(LOOSE).max(Nanos::from_millis(500).0);
+        if around.window_ns.0 > loose {
+            return None;
+        }
+        self.discarding(around, blocked)
+            .or_else(|| self.throttled(stall, around))
+            .or_else(|| self.by_filesystem(around, blocked))
+            .or_else(|| self.by_others(around, blocked))
+            .or_else(|| self.waking_up())
+            .or_else(|| self.collecting(stall, around, blocked))
+    }
+
+    /// The disk worked on discards for more than half of the time, and moved few bytes meanwhile: behind
+    /// others' bytes discards only wait themselves.
+    fn discarding(&self, around: &Surroundings, blocked: Nanos) -> Option<StallCause> {
+        let busy = around.discard_ns.filter(|_| around.discards > Some(0))?;
+        let few = self.expected(around, blocked)? < FEW;
+        (few && busy.0 > blocked.0 / 2).then_some(StallCause::Discard)
+    }
+
+    /// Throughput had fallen while the storage was hot, and the storage is as hot as then.
+    fn throttled(&self, stall: &StallRecord, around: &Surroundings) -> Option<StallCause> {
+        let hot = around.hottest_millicelsius?;
+        let mut changes = self.phase.changes.iter().filter(|change| change.t_ns <= stall.t_ns);
+        let fell = changes.any(|change| change.kind == ChangeKind::Throttled);
+        let hottest = self.watched.calm.hottest_millicelsius.is_none_or(|calm| hot >= calm);
+        (fell && hottest).then_some(StallCause::Throttling)
+    }
+
+    /// The filesystem checkpointed or cleaned within this and most other stalls, hardly ever outside,
+    /// and moved the bytes that take that long.
+    fn by_filesystem(&self, around: &Surroundings, blocked: Nanos) -> Option<StallCause> {
+        if self.expected(around, blocked)? < EXPLAINED {
+            return None;
+        }
+        let cleaned = |seen: &Surroundings| seen.cleanings;
+        if self.coincides(around, cleaned) {
+            return Some(StallCause::Cleaning);
+        }
+        let checkpointed = |seen: &Surroundings| seen.checkpoints;
+        self.coincides(around, checkpointed).then_some(StallCause::Checkpoint)
+    }
+
+    /// Whether something that is counted happens in stalls and hardly ever else.
+    fn coincides(&self, around: &Surroundings, count: fn(&Surroundings) -> Option<u64>) -> bool {
+        if count(around).is_none_or(|count| count == 0) {
+            return false;
+        }
+        let seen: Vec<&Surroundings> =
+            self.phase.stalls.iter().filter_map(|stall| stall.around.as_ref()).collect();
+        let hits = seen.iter().filter(|around| count(around) > Some(0)).count();
+        let Some(calm) = count(&self.watched.calm) else { return false };
+        let length = self.watched.calm.window_ns.0.max(1) as f64;
+        let by_chance = calm as f64 / length * around.window_ns.0 as f64;
+        hits >= ALIKE && hits * 10 >= seen.len() * 9 && by_chance < 0.05
+    }
+
+    /// Others moved almost all bytes, and even at its best speed the disk takes longer for them than the
+    /// stall took; and neither a commit nor a flush has a claim. A device that writes past a cache can't
+    /// tell others' bytes from its own limits.
+    fn by_others(&self, around: &Surroundings, blocked: Nanos) -> Option<StallCause> {
+        let (others, all) = (around.others_bytes()?, around.disk_bytes?);
+        let almost_all = others.0 as f64 >= ALMOST_ALL * all.0 as f64;
+        let few_flushes = around.flush_ns.is_some_and(|flush| flush.0 <= blocked.0 / 2);
+        let unsynced = around.commits == Some(0) || (few_flushes && !self.commits());
+        let explained = self.time_of(others)? >= EXPLAINED * blocked.0 as f64;
+        (self.write_back && almost_all && unsynced && explained).then_some(StallCause::OtherIo)
+    }
+
+    /// Whether the measured operations ask for commits themselves: these hold others' bytes too.
+    fn commits(&self) -> bool {
+        self.phase.durable == Durability::Fsync || self.phase.operation == Operation::Save
+    }
+
+    /// Every stall of the phase follows a rest of the device, and all are about as long.
+    fn waking_up(&self) -> Option<StallCause> {
+        self.wakes.then_some(StallCause::WakeUp)
+    }
+
+    /// A flash that is written to moved hardly any bytes while it was waited for, for nobody: others
+    /// are quiet and no writer of the scenario runs beside, nothing was discarded, no cache had been used up, and it did not sleep.
+    fn collecting(
+        &self,
+        stall: &StallRecord,
+        around: &Surroundings,
+        blocked: Nanos,
+    ) -> Option<StallCause> {
+        let wrote = around.own_bytes.is_some_and(|own| own > Bytes::ZERO);
+        let quiet = self.is_quiet(around)? && self.is_quiet(&self.watched.calm)?;
+        let alone = quiet && self.phase.background.is_none();
+        let idle = around.quiet_before_ns.is_none_or(|quiet| quiet >= REST);
+        let exhausted =
+            self.phase.changes.iter().any(|change| {
+                change.kind == ChangeKind::CacheExhausted && change.t_ns <= stall.t_ns
+            });
+        let unexplained = self.expected(around, blocked)? < UNEXPLAINED;
+        let writes = writes(self.phase) && wrote;
+        let free = around.discards.is_none_or(|discards| discards == 0);
+        let here = self.flash && writes && free && !idle && !exhausted;
+        (here && alone && unexplained).then_some(StallCause::GarbageCollection)
+    }
+
+    /// How long the disk's best speed takes for all bytes of the window, in parts of the stall.
+    fn expected(&self, around: &Surroundings, blocked: Nanos) -> Option<f64> {
+        Some(self.time_of(around.disk_bytes?)? / blocked.0.max(1) as f64)
+    }
+
+    /// How long the disk's best speed takes, in nanoseconds.
+    fn time_of(&self, bytes: Bytes) -> Option<f64> {
+        Some(bytes.0 as f64 / self.speed?.bytes_per_ns)
+    }
+
+    /// Whether others move next to nothing: beyond the filesystem's own for these operations.
+    fn is_quiet(&self, seen: &Surroundings) -> Option<bool> {
+        let own = seen.own_bytes?.0;
+        let operations = own / self.phase.block_bytes.0.max(1) + 1;
+        let own = own.saturating_add(operations.saturating_mul(OVERHEAD));
+        let beyond = seen.disk_bytes?.saturating_minus(Bytes(own));
+        Some(self.time_of(beyond)? < QUIET * seen.window_ns.0.max(1) as f64)
+    }
+}
+
+/// Whether every stall of the phase follows a rest, and all are about as long.
+fn wakes(phase: &Phase) -> bool {
+    let rested = |stall: &StallRecord| {
+        stall.around.as_ref().and_then(|around| around.quiet_before_ns) >= Some(REST)
+    };
+    let longest = phase.stalls.iter().map(|stall| stall.ns).max().unwrap_or_default();
+    let shortest = phase.stalls.iter().map(|stall| stall.ns).min().unwrap_or_default();
+    let alike = longest.0 <= shortest.0.saturating_add(shortest.0 / 4);
+    phase.stalls.len() >= ALIKE && alike && phase.stalls.iter().all(rested)
+}
+
+/// Whether the device is known to be flash: by its kind, and not by a virtual machine's word.
+fn is_flash(run: &Run) -> bool {
+    let device = &run.environment.device;
+    let kind = device.kind.value().map(String::as_str);
+    let turns = device.queue.rotational.value() == Some(&true);
+    matches!(kind, Some("emmc" | "sd" | "ufs" | "nvme")) && !turns
+}
+
+/// Whether the device takes writes into a cache that a flush empties.
+fn writes_back(run: &Run) -> bool {
+    run.environment.device.queue.write_cache.value().is_some_and(|cache| cache == "write back")
+}
