@@ -56,6 +56,16 @@ pub enum Operation {
     RandomWrite,
     /// SQLite transactions.
     Save,
+    /// Reads of a trace.
+    ReplayRead,
+    /// Writes of a trace.
+    ReplayWrite,
+    /// Syncs and flushes of a trace.
+    ReplaySync,
+    /// Files that a trace opens, makes, truncates, renames and removes.
+    ReplayNames,
+    /// Discards of a trace.
+    ReplayDiscard,
 }
 
 impl Operation {
@@ -67,7 +77,35 @@ impl Operation {
             Operation::RandomRead => "random_read",
             Operation::RandomWrite => "random_write",
             Operation::Save => "save",
+            Operation::ReplayRead => "replay_read",
+            Operation::ReplayWrite => "replay_write",
+            Operation::ReplaySync => "replay_sync",
+            Operation::ReplayNames => "replay_names",
+            Operation::ReplayDiscard => "replay_discard",
         }
+    }
+
+    /// Whether a phase of this operation is a part of a replayed trace: of calls or requests of all sizes, at
+    /// the trace's addresses. Replayed transactions are saves.
+    pub fn is_replay(self) -> bool {
+        matches!(
+            self,
+            Operation::ReplayRead
+                | Operation::ReplayWrite
+                | Operation::ReplaySync
+                | Operation::ReplayNames
+                | Operation::ReplayDiscard
+        )
+    }
+
+    /// Whether a phase of this operation is a test of block I/O: of one size, in one order.
+    pub fn is_block_test(self) -> bool {
+        self != Operation::Save && !self.is_replay()
+    }
+
+    /// Whether bytes a second say anything of a phase of this operation.
+    pub fn moves_bytes(self) -> bool {
+        self.is_block_test() || matches!(self, Operation::ReplayRead | Operation::ReplayWrite)
     }
 
     /// Whether a phase of this operation wrote blocks of its own. Saves write through SQLite, whose

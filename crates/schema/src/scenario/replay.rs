@@ -1,0 +1,136 @@
+//! The test that replays a trace.
+
+use flashlag_units::{Bytes, Nanos, Text};
+use serde::{Deserialize, Serialize};
+
+use super::fault::ScenarioFault;
+use crate::replay::{ReplayKind, ReplayLevel, ReplayPace};
+
+/// A trace that is replayed: its system calls on files of flashlag's own, or its block requests. Each kind
+/// of operation is a phase of its own in the run file: `NAME_read`, `NAME_write`, `NAME_sync`,
+/// `NAME_names`, `NAME_discard`, and `NAME_save` for SQLite transactions that were recognised.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Replay {
+    /// The beginning of the names of its phases in the run file.
+    pub name: String,
+    /// The file with the trace, in any form that `flashlag trace --from` reads.
+    // The content decides what is done, and not the path.
+    #[serde(skip_serializing)]
+    pub trace: String,
+    /// SHA-256 of that file, once it has been read.
+    #[serde(default, skip_deserializing)]
+    #[cfg_attr(feature = "json-schema", schemars(skip))]
+    pub sha256: Option<String>,
+    /// What is replayed: system calls where the trace has any, else block requests.
+    #[serde(default, rename = "as")]
+    pub level: ReplayAs,
+    /// When operations begin: at the trace's own times, or each as soon as its thread is free.
+    #[serde(default)]
+    pub pace: ReplayPace,
+    /// With `pace = "own"`: how many times as fast, 0.001 to 1000.
+    #[serde(default = "once")]
+    pub speed: f64,
+    /// Larger no file of a replay grows, and no space of block addresses: what lies beyond is folded into
+    /// it. 1 MiB to 1 TiB.
+    #[serde(default = "gibibyte")]
+    pub span: Text<Bytes>,
+    /// Ends after this many operations.
+    #[serde(default)]
+    pub ops: Option<u64>,
+    /// Replays only this much of the trace's time.
+    #[serde(default)]
+    pub time: Option<Text<Nanos>>,
+    /// Of block requests: the most in flight, 1 to 256.
+    #[serde(default = "thirty_two")]
+    #[cfg_attr(feature = "json-schema", schemars(range(min = 1, max = 256)))]
+    pub queue_depth: u32,
+    /// Of block requests: whether the page cache is bypassed.
+    #[serde(default = "super::types::yes")]
+    pub direct: bool,
+}
+
+/// What is replayed of a trace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum ReplayAs {
+    /// System calls where the trace has any, else block requests.
+    #[default]
+    Auto,
+    /// System calls.
+    Calls,
+    /// Block requests.
+    Blocks,
+}
+
+impl ReplayAs {
+    /// The layer, where the scenario says which.
+    pub fn level(self) -> Option<ReplayLevel> {
+        match self {
+            ReplayAs::Auto => None,
+            ReplayAs::Calls => Some(ReplayLevel::Calls),
+            ReplayAs::Blocks => Some(ReplayLevel::Blocks),
+        }
+    }
+}
+
+fn once() -> f64 {
+    1.0
+}
+
+fn gibibyte() -> Text<Bytes> {
+    Text(Bytes::from_mib(1024))
+}
+
+fn thirty_two() -> u32 {
+    32
+}
+
+impl Replay {
+    /// The name of the phase of a kind of operation.
+    pub fn phase_name(&self, kind: ReplayKind) -> String {
+        format!("{}_{}", self.name, kind.name())
+    }
+
+    /// The names that its phases can have: a trace without an operation of a kind gives no such phase.
+    pub fn phase_names(&self) -> Vec<String> {
+        ReplayKind::ALL.into_iter().map(|kind| self.phase_name(kind)).collect()
+    }
+
+    /// The speed in thousandths, since no time is computed with floating point.
+    pub fn per_mille(&self) -> u64 {
+        (self.speed * 1000.0).round().max(1.0) as u64
+    }
+
+    /// When an operation of the trace is due, from the first one on; `None` flat out.
+    pub fn due(&self, at: Nanos) -> Option<Nanos> {
+        if self.pace == ReplayPace::Flat {
+            return None;
+        }
+        let due = u128::from(at.0) * 1000 / u128::from(self.per_mille());
+        Some(Nanos(u64::try_from(due).unwrap_or(u64::MAX)))
+    }
+}
+
+/// Checks the values of a replay.
+pub(super) fn check_replay(replay: &Replay) -> Result<(), ScenarioFault> {
+    let range = |key, value: String, allowed: &str| {
+        Err(ScenarioFault::Range { key, value, allowed: allowed.to_owned() })
+    };
+    let span = replay.span.0;
+    if !(Bytes::from_mib(1)..=Bytes(1 << 40)).contains(&span) {
+        return range("span", span.to_string(), "1 MiB to 1 TiB");
+    }
+    if !(0.001..=1000.0).contains(&replay.speed) {
+        return range("speed", replay.speed.to_string(), "0.001 to 1000");
+    }
+    if !(1..=256).contains(&replay.queue_depth) {
+        return range("queue_depth", replay.queue_depth.to_string(), "1 to 256");
+    }
+    if replay.ops == Some(0) {
+        return range("ops", "0".to_owned(), "1 or more");
+    }
+    Ok(())
+}
