@@ -105,6 +105,7 @@ pub(crate) fn prepare<'a>(
         heartbeat: heartbeat.filter(|_| on.watches_stops),
         baseline,
         background: None,
+        replay: None,
         databases: None,
         witness: on.witness.map(RefCell::new),
     };

@@ -14,6 +14,7 @@ mod io;
 mod mock;
 mod outcome;
 mod phase;
+mod replay;
 mod save;
 mod seed;
 mod tasks;

@@ -107,6 +107,8 @@ pub struct ReplayStream {
     pub threads: u32,
     /// The files of system calls.
     pub files: Vec<ReplayFile>,
+    /// Space that the files of system calls need at most.
+    pub room: Bytes,
     /// The space of addresses of block requests.
     pub span: Bytes,
     /// The operations by time; those of one thread in its order.

@@ -22,7 +22,7 @@ pub use error::ScenarioError;
 pub use fault::{Combination, ScenarioFault};
 pub use hash::hash_of_text;
 pub use repeats::{After, Stretch};
-pub use replay::{Replay, ReplayAs};
+pub use replay::{Replay, ReplayAs, ReplayFacts};
 pub use types::{
     Arrivals, Io, IoOperation, JournalMode, Save, Scenario, Schedule, Statement, Step, SyncCall,
     Synchronous, Test, ThreadSpans, Until,

@@ -4,7 +4,7 @@ use flashlag_units::{Bytes, Nanos, Text};
 use serde::{Deserialize, Serialize};
 
 use super::fault::ScenarioFault;
-use crate::replay::{ReplayKind, ReplayLevel, ReplayPace};
+use crate::replay::{ReplayKind, ReplayLevel, ReplayPace, ReplayStream};
 
 /// A trace that is replayed: its system calls on files of flashlag's own, or its block requests. Each kind
 /// of operation is a phase of its own in the run file: `NAME_read`, `NAME_write`, `NAME_sync`,
@@ -23,6 +23,9 @@ pub struct Replay {
     #[serde(default, skip_deserializing)]
     #[cfg_attr(feature = "json-schema", schemars(skip))]
     pub sha256: Option<String>,
+    /// What is known of the trace, once it has been read.
+    #[serde(skip)]
+    pub facts: Option<ReplayFacts>,
     /// What is replayed: system calls where the trace has any, else block requests.
     #[serde(default, rename = "as")]
     pub level: ReplayAs,
@@ -49,6 +52,23 @@ pub struct Replay {
     /// Of block requests: whether the page cache is bypassed.
     #[serde(default = "super::types::yes")]
     pub direct: bool,
+}
+
+/// What a replay costs, by its trace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReplayFacts {
+    /// The layer.
+    pub level: ReplayLevel,
+    /// Bytes that are written before the first operation.
+    pub laid_out: Bytes,
+    /// Space that the files need at most.
+    pub room: Bytes,
+    /// Bytes that the operations write.
+    pub written: Bytes,
+    /// When the last operation is due in the trace, from the first one on.
+    pub lasts: Nanos,
+    /// Number of operations.
+    pub ops: u64,
 }
 
 /// What is replayed of a trace.
@@ -97,6 +117,19 @@ impl Replay {
     /// The names that its phases can have: a trace without an operation of a kind gives no such phase.
     pub fn phase_names(&self) -> Vec<String> {
         ReplayKind::ALL.into_iter().map(|kind| self.phase_name(kind)).collect()
+    }
+
+    /// Takes what is known of the trace.
+    pub fn read(&mut self, stream: &ReplayStream) {
+        self.sha256 = Some(stream.sha256.clone());
+        self.facts = Some(ReplayFacts {
+            level: stream.level,
+            laid_out: stream.laid_out(),
+            room: stream.room.max(stream.span),
+            written: stream.written(),
+            lasts: stream.lasts(),
+            ops: stream.ops.len() as u64,
+        });
     }
 
     /// The speed in thousandths, since no time is computed with floating point.

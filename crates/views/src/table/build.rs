@@ -26,7 +26,7 @@ impl RowFigures<'_> {
     fn of_phase<'a>(figures: &'a Figures, phase: &'a Phase) -> RowFigures<'a> {
         RowFigures {
             figures,
-            bytes_per_sec: (phase.operation != Operation::Save).then_some(phase.bytes_per_sec),
+            bytes_per_sec: phase.operation.moves_bytes().then_some(phase.bytes_per_sec),
             ops_per_sec: Some(phase.ops_per_sec),
             lag: phase.lag.as_ref(),
         }

@@ -20,6 +20,8 @@ struct Known {
     is_known: bool,
     /// Where the last call without an offset ended.
     at: u64,
+    /// The largest size so far.
+    largest: u64,
 }
 
 /// Counts of what is not as in the trace.
@@ -52,7 +54,9 @@ pub(super) fn stream(trace: &Trace, events: &[(Nanos, &TraceEvent)], asked: &Rep
     for (at, event) in events {
         calls.add(*at, event);
     }
-    let Calls { mut stream, threads, changed, .. } = calls;
+    let Calls { mut stream, threads, changed, known, .. } = calls;
+    let sizes = known.iter().map(|file| file.largest);
+    stream.room = Bytes(sizes.fold(0u64, u64::saturating_add));
     stream.threads = u32::try_from(threads.len()).unwrap_or(u32::MAX).clamp(1, MOST_THREADS);
     stream.saves = saves::saves(&stream);
     let notes = &mut stream.notes;
@@ -128,6 +132,7 @@ impl Calls {
                 let size = self.within(bytes.0);
                 let known = &mut self.known[file as usize];
                 (known.size, known.is_known) = (size, true);
+                known.largest = known.largest.max(size);
                 (ReplayCall::Truncate, index, 0, size)
             }
             TraceAction::Unlink { file } => {
@@ -216,6 +221,7 @@ impl Calls {
         if writes {
             known.size = known.size.max(end);
         }
+        known.largest = known.largest.max(known.size);
         known.at = offset.saturating_add(bytes.0);
         Some((index, at))
     }
