@@ -8,7 +8,7 @@ use flashlag_device::{
 use flashlag_stats::{Wait, Waited};
 use flashlag_units::{Bytes, Nanos};
 
-use crate::fs::FileId;
+use crate::fs::{BLOCK, FileId};
 use crate::pid::Pid;
 use crate::plan::Plan;
 use crate::request_waits::RequestWaits;
@@ -365,10 +365,13 @@ impl<D: Device<Clock = VirtualClock>> StackCalls<D> {
         let id = self.stack.create(name)?;
         let mut at = Bytes::ZERO;
         while at < size {
-            let step = Bytes(PIECE).min(size.saturating_minus(at));
+            // Past the page cache only whole blocks are written; the last is cut.
+            let left = size.saturating_minus(at).0.next_multiple_of(BLOCK);
+            let step = Bytes(left.min(PIECE));
             self.stack.write_nothing(id, at, step, true)?;
             at = at.plus(step);
         }
+        self.stack.truncate(id, size)?;
         self.stack.sync(id, false)
     }
 

@@ -164,6 +164,15 @@ impl World for Simulation {
         Ok(OpenedDevice { device, how: Access::of(io), downgrades: Vec::new() })
     }
 
+    fn open_for_requests(
+        &mut self,
+        files: &SimFiles,
+        io: &Io,
+    ) -> Result<OpenedDevice<StackFile<FlashDevice>>, DeviceError> {
+        let opened = self.open(files, io)?;
+        Ok(OpenedDevice { device: opened.device.as_requests(), ..opened })
+    }
+
     fn meter(&self) -> Option<NoWaitMeter> {
         None
     }

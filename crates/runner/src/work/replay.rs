@@ -79,7 +79,7 @@ impl<W: World> Work<W> {
     ) -> Result<Outcome, Hindrance> {
         let io = &requests(replay, stream);
         let file = self.test_file(io, observer)?;
-        let OpenedDevice { mut device, how, downgrades } = self.world.open(&file, io)?;
+        let OpenedDevice { mut device, how, downgrades } = self.world.open_for_requests(&file, io)?;
         self.note_downgrades(&downgrades);
         let durable = durable_of(stream);
         let head = head(replay, stream, state, run, self.world.now());

@@ -229,6 +229,18 @@ pub trait World {
         io: &Io,
     ) -> Result<OpenedDevice<Self::Device>, DeviceError>;
 
+    /// Opens files for block requests of a trace, of which a model has no call to charge for.
+    ///
+    /// # Errors
+    /// As [`World::open`].
+    fn open_for_requests(
+        &mut self,
+        file: &Self::File,
+        io: &Io,
+    ) -> Result<OpenedDevice<Self::Device>, DeviceError> {
+        self.open(file, io)
+    }
+
     /// A meter of the calling thread, where there is one.
     fn meter(&self) -> Option<Self::Meter>;
 
