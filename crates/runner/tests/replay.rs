@@ -227,9 +227,10 @@ fn a_trace_that_a_device_can_not_keep_up_with_is_overloaded_and_one_that_it_can_
 }
 
 #[test]
-fn a_budget_ends_a_replay_and_says_how_much_of_the_trace_is_left() {
+fn a_budget_below_the_room_that_a_replay_needs_is_refused() {
     let home = tempfile::tempdir().unwrap();
-    let write = |n| TraceAction::Write { file: 0, offset: Some(n * 4096), bytes: Bytes(4096) };
+    let write =
+        |n: u64| TraceAction::Write { file: 0, offset: Some(n * 4096), bytes: Bytes(4096) };
     let events = (0..10).map(|n| event(0, 0, write(n))).collect();
     let path = stored(home.path(), &[TraceFileKind::Other], events);
     let text = flashlag_runner::builtin("app").unwrap().text;
