@@ -49,16 +49,21 @@ pub(crate) fn sent(replays: &Replays) -> BTreeMap<String, ReplayStream> {
     replays.iter().map(|(name, stream)| (name.clone(), (**stream).clone())).collect()
 }
 
-/// Operations as they came from the machine that asks for the run.
+/// Operations as they came from the machine that asks for the run; those that refer to what is not there are
+/// left out, and their tests fail.
 pub(crate) fn received(replays: &BTreeMap<String, ReplayStream>) -> Replays {
-    replays.iter().map(|(name, stream)| (name.clone(), Arc::new(stream.clone()))).collect()
+    let whole = replays.iter().filter(|(_, stream)| stream.is_whole());
+    whole.map(|(name, stream)| (name.clone(), Arc::new(stream.clone()))).collect()
 }
 
 fn read(replay: &Replay, scenario: &Scenario) -> Result<ReplayStream, RunError> {
     let path = PathBuf::from(&replay.trace);
     let refuse = |reason: String| RunError::Trace { path: path.clone(), reason };
     if replay.trace.is_empty() {
-        return Err(RunError::NoTrace { scenario: scenario.name.clone(), test: replay.name.clone() });
+        return Err(RunError::NoTrace {
+            scenario: scenario.name.clone(),
+            test: replay.name.clone(),
+        });
     }
     let open = || File::open(&path).map_err(|error| refuse(error.to_string()));
     let sha256 = sha256_of(open()?).map_err(|error| refuse(error.to_string()))?;

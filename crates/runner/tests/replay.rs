@@ -180,7 +180,10 @@ fn odd_is_done(run: &Run) {
     assert_eq!(phase(run, "replay_write").threads, 2);
     let traced = phase(run, "replay_sync").replay.as_ref().unwrap();
     assert_eq!(traced.traced_ns.as_ref().and_then(|traced| traced.max), Some(Nanos(5)));
-    assert!(run.wear.written_bytes >= Bytes(8192 + 512 + 4096 + (3 << 20)), "the files before count");
+    assert!(
+        run.wear.written_bytes >= Bytes(8192 + 512 + 4096 + (3 << 20)),
+        "the files before count"
+    );
     verified(run);
 }
 
@@ -192,7 +195,8 @@ fn an_odd_trace_is_replayed_in_a_directory_and_nothing_of_it_stays_or_gets_out()
     let path = odd(home.path());
     let before = std::fs::read_to_string("/etc/passwd").ok();
     for pace in ["own", "flat"] {
-        let run = replayed(&path, under_test.to_str().unwrap(), &[("pace", pace), ("span", "16MiB")]);
+        let run =
+            replayed(&path, under_test.to_str().unwrap(), &[("pace", pace), ("span", "16MiB")]);
         odd_is_done(&run);
         assert_eq!(std::fs::read_dir(&under_test).unwrap().count(), 0, "all is removed");
     }
@@ -229,8 +233,7 @@ fn a_trace_that_a_device_can_not_keep_up_with_is_overloaded_and_one_that_it_can_
 #[test]
 fn a_budget_below_the_room_that_a_replay_needs_is_refused() {
     let home = tempfile::tempdir().unwrap();
-    let write =
-        |n: u64| TraceAction::Write { file: 0, offset: Some(n * 4096), bytes: Bytes(4096) };
+    let write = |n: u64| TraceAction::Write { file: 0, offset: Some(n * 4096), bytes: Bytes(4096) };
     let events = (0..10).map(|n| event(0, 0, write(n))).collect();
     let path = stored(home.path(), &[TraceFileKind::Other], events);
     let text = flashlag_runner::builtin("app").unwrap().text;

@@ -61,8 +61,8 @@ pub use outline::{
 pub use overload::{OVERLOAD_RULE, Overload, Overloads, overload};
 pub use place::{Place, places};
 pub use rates::{RateRow, rates};
-pub use replayed::{REPLAY_RULE, ReplayedTrace, replayed_traces};
 pub use repeats::{RepeatRow, Repeats, Spread, repeats};
+pub use replayed::{REPLAY_RULE, ReplayedTrace, replayed_traces};
 pub use standing::{Standing, standings};
 pub use strip::{Strip, StripGroup, StripRow, strip};
 pub use table::{

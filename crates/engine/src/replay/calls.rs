@@ -32,9 +32,8 @@ struct UnderWay {
 impl Lane {
     fn of(job: &ReplayJob<'_>, thread: u32) -> Lane {
         let ops = (0u32..).zip(&job.stream.ops).filter(|(_, op)| op.thread == thread);
-        let of_thread = |index: u32| {
-            job.stream.ops.get(index as usize).is_some_and(|op| op.thread == thread)
-        };
+        let of_thread =
+            |index: u32| job.stream.ops.get(index as usize).is_some_and(|op| op.thread == thread);
         let saves = job.stream.saves.iter().filter(|save| of_thread(save.first)).copied();
         Lane {
             ops: ops.map(|(index, _)| index).collect(),
@@ -178,8 +177,7 @@ impl<D: CallDevice, M: WaitMeter> Calls<'_, D, M> {
         } else {
             self.read = Bytes(self.read.0.saturating_add(bytes.0));
         }
-        let submitted =
-            self.device.submit(CallRequest { slot: lane as u32, file: op.file, call });
+        let submitted = self.device.submit(CallRequest { slot: lane as u32, file: op.file, call });
         if submitted.is_err() {
             self.lanes[lane].under_way = None;
         }

@@ -68,13 +68,15 @@ impl ReplayFiles {
                 at += piece;
             }
             written = written.plus(Bytes(at));
-            retry(|| rustix::fs::fsync(&opened)).map_err(|errno| self.error("fsync", file, errno))?;
+            retry(|| rustix::fs::fsync(&opened))
+                .map_err(|errno| self.error("fsync", file, errno))?;
             // Without it reads come from memory: a pity, but no fault of the file.
             let _ = rustix::fs::fadvise(&opened, 0, None, Advice::DontNeed);
             self.close(file);
         }
-        retry(|| rustix::fs::fsync(&self.directory))
-            .map_err(|errno| DeviceError::os("fsync", self.path.display().to_string(), None, errno))?;
+        retry(|| rustix::fs::fsync(&self.directory)).map_err(|errno| {
+            DeviceError::os("fsync", self.path.display().to_string(), None, errno)
+        })?;
         Ok(written)
     }
 
@@ -135,13 +137,7 @@ impl ReplayFiles {
         self.opened(file, OFlags::CREATE)
     }
 
-    fn write(
-        &self,
-        opened: &OwnedFd,
-        file: u32,
-        at: u64,
-        bytes: &[u8],
-    ) -> Result<(), DeviceError> {
+    fn write(&self, opened: &OwnedFd, file: u32, at: u64, bytes: &[u8]) -> Result<(), DeviceError> {
         let mut done = 0;
         while done < bytes.len() {
             match retry(|| rustix::io::pwrite(opened, &bytes[done..], at + done as u64)) {
@@ -248,12 +244,11 @@ impl<'a> FileCalls<'a> {
             (Call::Sync { data_only: false }, Some(opened)) => {
                 retry(|| rustix::fs::fsync(opened)).map_err(|errno| error("fsync", errno))
             }
-            (Call::Truncate(size), Some(opened)) => {
-                retry(|| rustix::fs::ftruncate(opened, size.0))
-                    .map_err(|errno| error("truncate", errno))
+            (Call::Truncate(size), Some(opened)) => retry(|| rustix::fs::ftruncate(opened, size.0))
+                .map_err(|errno| error("truncate", errno)),
+            (Call::SyncDirectory, _) => {
+                retry(|| rustix::fs::fsync(&files.directory)).map_err(|errno| error("fsync", errno))
             }
-            (Call::SyncDirectory, _) => retry(|| rustix::fs::fsync(&files.directory))
-                .map_err(|errno| error("fsync", errno)),
             (Call::SyncAll, _) => retry(|| rustix::fs::syncfs(&files.directory))
                 .map_err(|errno| error("syncfs", errno)),
             (Call::Unlink, _) => files.unlink(file),

@@ -144,8 +144,7 @@ impl Saves {
             let (intended, started) = (times.intended, times.started);
             let (bytes, traced_from) = (Bytes::ZERO, op.at);
             let waited = waited.map(|_| Waited::default());
-            self.under_way =
-                Some(UnderWay { save, intended, started, traced_from, bytes, waited });
+            self.under_way = Some(UnderWay { save, intended, started, traced_from, bytes, waited });
         }
         let Some(one) = &mut self.under_way else { return };
         if op.call.kind() == ReplayKind::Write {

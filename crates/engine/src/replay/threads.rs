@@ -56,10 +56,9 @@ pub fn drive_call_threads<M: WaitMeter, N: Fn() -> M + Sync>(
         for thread in 0..threads {
             let (worker, (gate, passes)) = (&worker, channel::<Nanos>());
             // Without a start, where not all threads could be had, a thread ends.
-            let begun = Builder::new().name(format!("replay-{thread}")).spawn_scoped(
-                scope,
-                move || passes.recv().ok().map(|start| worker(thread, start)),
-            );
+            let begun = Builder::new()
+                .name(format!("replay-{thread}"))
+                .spawn_scoped(scope, move || passes.recv().ok().map(|start| worker(thread, start)));
             running.push(begun.map_err(|error| (error, thread))?);
             gates.push(gate);
         }
@@ -92,7 +91,8 @@ pub fn drive_call_threads<M: WaitMeter, N: Fn() -> M + Sync>(
 fn merged(outcomes: Vec<ReplayOutcome>, width: Nanos, stopped: bool) -> ReplayOutcome {
     let elapsed = outcomes.iter().map(|one| one.elapsed).max().unwrap_or_default();
     let parts = ReplayKind::ALL.into_iter().filter_map(|kind| {
-        let of_kind = || outcomes.iter().flat_map(|one| &one.parts).filter(|part| part.kind == kind);
+        let of_kind =
+            || outcomes.iter().flat_map(|one| &one.parts).filter(|part| part.kind == kind);
         let recorded: Vec<&PhaseRecord> = of_kind().map(|part| &part.recorded).collect();
         if recorded.is_empty() {
             return None;

@@ -237,11 +237,7 @@ impl World for Simulation {
             .map_err(|error| Hindrance::Failure(error.to_string()))
     }
 
-    fn lay_out_replay(
-        &mut self,
-        files: &[ReplayFile],
-        _: &Controls,
-    ) -> Result<Bytes, Hindrance> {
+    fn lay_out_replay(&mut self, files: &[ReplayFile], _: &Controls) -> Result<Bytes, Hindrance> {
         let names = files.iter().enumerate().map(|(index, file)| file.name(index)).collect();
         let calls = StackCalls::new(&self.stack, names, MOST_THREADS);
         let mut written = Bytes::ZERO;

@@ -404,7 +404,13 @@ impl CallDevice for MockCalls {
         let now = self.clock.now();
         for (slot, place) in (0..).zip(&mut self.ends) {
             if let Some((started, ended)) = place.take_if(|(_, ends)| *ends <= now) {
-                completed.push(Completion { slot, started, flush_from: None, ended, result: Ok(()) });
+                completed.push(Completion {
+                    slot,
+                    started,
+                    flush_from: None,
+                    ended,
+                    result: Ok(()),
+                });
             }
         }
         Ok(())

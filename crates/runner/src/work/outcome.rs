@@ -39,7 +39,11 @@ impl Outcome {
         match &mut self {
             Outcome::Measured(phase) | Outcome::Failed(Some(phase), _) => phase.notes.extend(notes),
             Outcome::Several(phases, _) => {
-                phases.iter_mut().last().into_iter().for_each(|phase| phase.notes.extend(notes.by_ref()));
+                phases
+                    .iter_mut()
+                    .last()
+                    .into_iter()
+                    .for_each(|phase| phase.notes.extend(notes.by_ref()));
             }
             Outcome::Done | Outcome::Skipped(_) | Outcome::Failed(None, _) => {}
         }

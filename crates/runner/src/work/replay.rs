@@ -79,7 +79,8 @@ impl<W: World> Work<W> {
     ) -> Result<Outcome, Hindrance> {
         let io = &requests(replay, stream);
         let file = self.test_file(io, observer)?;
-        let OpenedDevice { mut device, how, downgrades } = self.world.open_for_requests(&file, io)?;
+        let OpenedDevice { mut device, how, downgrades } =
+            self.world.open_for_requests(&file, io)?;
         self.note_downgrades(&downgrades);
         let durable = durable_of(stream);
         let head = head(replay, stream, state, run, self.world.now());
@@ -241,13 +242,7 @@ fn durable_of(stream: &ReplayStream) -> Durability {
 }
 
 /// The facts of all phases of a replay before it runs.
-fn head(
-    replay: &Replay,
-    stream: &ReplayStream,
-    state: State,
-    run: u32,
-    began: Nanos,
-) -> PhaseHead {
+fn head(replay: &Replay, stream: &ReplayStream, state: State, run: u32, began: Nanos) -> PhaseHead {
     PhaseHead {
         name: replay.name.clone(),
         state,

@@ -169,6 +169,23 @@ impl ReplayStream {
         files.max(self.span)
     }
 
+    /// Whether every number of an operation is that of a thread, a file or an operation that there is. What
+    /// another process sent is looked at before anything is done.
+    pub fn is_whole(&self) -> bool {
+        let file = |index: u64| index < self.files.len() as u64;
+        let known = |op: &ReplayOp| {
+            let target = op.call != ReplayCall::Rename || file(op.offset);
+            let has_file = match self.level {
+                ReplayLevel::Calls => op.call.has_file(),
+                ReplayLevel::Blocks => false,
+            };
+            op.thread < self.threads.max(1) && target && (!has_file || file(u64::from(op.file)))
+        };
+        let count = self.ops.len();
+        let saves = self.saves.iter().all(|save| (save.last as usize) < count);
+        saves && self.ops.iter().all(known)
+    }
+
     /// When the last operation is due, from the first one on.
     pub fn lasts(&self) -> Nanos {
         self.ops.last().map(|op| op.at).unwrap_or_default()

@@ -100,6 +100,20 @@ impl ReplayCall {
         self != ReplayCall::Close
     }
 
+    /// Whether the operation is one on a file.
+    pub fn has_file(self) -> bool {
+        !matches!(
+            self,
+            ReplayCall::SyncDirectory
+                | ReplayCall::SyncAll
+                | ReplayCall::BlockRead
+                | ReplayCall::BlockWrite
+                | ReplayCall::BlockWriteDurable
+                | ReplayCall::BlockFlush
+                | ReplayCall::BlockDiscard
+        )
+    }
+
     /// Whether the operation moves bytes.
     pub fn moves(self) -> bool {
         matches!(self.kind(), ReplayKind::Read | ReplayKind::Write)

@@ -21,7 +21,9 @@ impl CompareRow {
             Spread { mean, deviation }
         };
         match self.operation {
-            operation if !operation.moves_bytes() => spread(side.ops_per_sec).in_words(1.0, format::per_second),
+            operation if !operation.moves_bytes() => {
+                spread(side.ops_per_sec).in_words(1.0, format::per_second)
+            }
             _ => spread(side.bytes_per_sec).in_words(1e6, format::mb_per_s),
         }
     }

@@ -1,6 +1,5 @@
 //! Every figure of a comparison, test by test.
 
-
 use super::build::RowFigures;
 use super::{Cell, Column, Missing, Table, TableGroup, TableRow};
 use crate::compare::{CompareRow, CompareSide, Comparison, RatioKind};

@@ -74,7 +74,8 @@ pub(super) fn stream(events: &[(Nanos, &TraceEvent)], asked: &Replay) -> ReplayS
     let (mut cut, mut split, mut empty) = (0, 0, 0);
     let mut in_flight: BinaryHeap<Reverse<Nanos>> = BinaryHeap::new();
     for (at, event) in events {
-        let TraceAction::Block { device, operation, offset, bytes, flags, .. } = event.action else {
+        let TraceAction::Block { device, operation, offset, bytes, flags, .. } = event.action
+        else {
             continue;
         };
         while in_flight.peek().is_some_and(|Reverse(ends)| ends <= at) {
@@ -116,10 +117,17 @@ pub(super) fn stream(events: &[(Nanos, &TraceEvent)], asked: &Replay) -> ReplayS
         }
     }
     if let Places::Folded = places {
-        let text = format!("the requests reach over more than {}, into which they are folded", asked.span.0);
+        let text = format!(
+            "the requests reach over more than {}, into which they are folded",
+            asked.span.0
+        );
         stream.notes.push(text);
     }
-    note(&mut stream.notes, split, "requests are several, for they are larger than 1 MiB or folded");
+    note(
+        &mut stream.notes,
+        split,
+        "requests are several, for they are larger than 1 MiB or folded",
+    );
     note(&mut stream.notes, cut, "discards are cut to 1 MiB");
     note(&mut stream.notes, empty, "requests of no bytes are left out");
     stream

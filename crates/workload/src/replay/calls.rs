@@ -42,7 +42,11 @@ struct Calls {
     changed: Changed,
 }
 
-pub(super) fn stream(trace: &Trace, events: &[(Nanos, &TraceEvent)], asked: &Replay) -> ReplayStream {
+pub(super) fn stream(
+    trace: &Trace,
+    events: &[(Nanos, &TraceEvent)],
+    asked: &Replay,
+) -> ReplayStream {
     let mut calls = Calls {
         known: vec![Known::default(); trace.files.len()],
         kinds: trace.files.iter().map(|file| file.kind).collect(),
@@ -62,7 +66,8 @@ pub(super) fn stream(trace: &Trace, events: &[(Nanos, &TraceEvent)], asked: &Rep
     let notes = &mut stream.notes;
     note(notes, changed.not_storage, "calls on pipes, sockets and directories are left out");
     note(notes, changed.no_file, "calls name no file of the trace and are left out");
-    let folded = format!("calls reach beyond {} of a file, into which they are folded", asked.span.0);
+    let folded =
+        format!("calls reach beyond {} of a file, into which they are folded", asked.span.0);
     note(notes, changed.folded, &folded);
     let shared = format!("threads beyond the first {MOST_THREADS} share a thread with another one");
     note(notes, changed.shared, &shared);

@@ -84,7 +84,11 @@ fn is_call(action: &TraceAction) -> bool {
 }
 
 /// The events of a layer by time, from the first one on, as far as the scenario asks for them.
-fn ordered<'a>(trace: &'a Trace, level: ReplayLevel, asked: &Replay) -> Vec<(Nanos, &'a TraceEvent)> {
+fn ordered<'a>(
+    trace: &'a Trace,
+    level: ReplayLevel,
+    asked: &Replay,
+) -> Vec<(Nanos, &'a TraceEvent)> {
     let of_level = |event: &&TraceEvent| match level {
         ReplayLevel::Calls => is_call(&event.action),
         ReplayLevel::Blocks => matches!(event.action, TraceAction::Block { .. }),

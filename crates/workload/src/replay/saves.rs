@@ -38,7 +38,10 @@ pub(super) fn saves(stream: &ReplayStream) -> Vec<ReplaySave> {
                 *of = Open::default();
                 false
             }
-            (TraceFileKind::Journal, ReplayCall::Write | ReplayCall::Create | ReplayCall::CreateEmpty) => {
+            (
+                TraceFileKind::Journal,
+                ReplayCall::Write | ReplayCall::Create | ReplayCall::CreateEmpty,
+            ) => {
                 of.first.get_or_insert(index);
                 false
             }

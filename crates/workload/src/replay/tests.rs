@@ -140,7 +140,8 @@ fn events_in_any_order_begin_with_the_first_and_one_event_is_a_trace() {
     assert_eq!((stream.threads, stream.lasts()), (2, Nanos(500)));
     let one = of(&trace(&[OTHER], vec![event(7, 1, read(0, Some(0), 5))]), "");
     assert_eq!((one.ops.len(), one.lasts(), one.level), (1, Nanos::ZERO, ReplayLevel::Calls));
-    let limited = |keys| of(&trace(&[OTHER], (0..9).map(|t| event(t, 1, write(0, t, 1))).collect()), keys);
+    let limited =
+        |keys| of(&trace(&[OTHER], (0..9).map(|t| event(t, 1, write(0, t, 1))).collect()), keys);
     assert_eq!(limited("ops = 3").ops.len(), 3);
     assert_eq!(limited("time = \"5ns\"").ops.len(), 5);
 }
@@ -155,7 +156,8 @@ fn threads_beyond_the_most_share_one_and_the_order_within_each_stays() {
 }
 
 #[test]
-fn a_rollback_transaction_ends_with_the_sync_of_its_database_and_one_of_a_log_with_that_of_the_log() {
+fn a_rollback_transaction_ends_with_the_sync_of_its_database_and_one_of_a_log_with_that_of_the_log()
+{
     let sync = |file| TraceAction::Sync { file, data_only: true };
     let actions = vec![
         TraceAction::Open { file: 1, truncated: false, created: true },
@@ -268,10 +270,12 @@ fn any_event() -> impl Strategy<Value = TraceEvent> {
     ];
     let small = prop_oneof![0..1u64 << 24, Just(1 << 32)];
     let action = prop_oneof![
-        (file.clone(), offset.clone(), small.clone())
-            .prop_map(|(file, offset, bytes)| TraceAction::Write { file, offset, bytes: Bytes(bytes) }),
-        (file.clone(), offset, any::<u64>().prop_map(|bytes| bytes >> 30))
-            .prop_map(|(file, offset, bytes)| TraceAction::Read { file, offset, bytes: Bytes(bytes) }),
+        (file.clone(), offset.clone(), small.clone()).prop_map(|(file, offset, bytes)| {
+            TraceAction::Write { file, offset, bytes: Bytes(bytes) }
+        }),
+        (file.clone(), offset, any::<u64>().prop_map(|bytes| bytes >> 30)).prop_map(
+            |(file, offset, bytes)| TraceAction::Read { file, offset, bytes: Bytes(bytes) }
+        ),
         (file.clone(), any::<u64>())
             .prop_map(|(file, bytes)| TraceAction::Truncate { file, bytes: Bytes(bytes) }),
         (file.clone(), file.clone()).prop_map(|(file, to)| TraceAction::Rename { file, to }),
