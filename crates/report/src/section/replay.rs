@@ -15,6 +15,8 @@ struct Body {
 
 struct Trace {
     sentence: String,
+    /// Medians where the trace was made and here; empty where it does not say.
+    traced: String,
     sha256: String,
     notes: Vec<String>,
 }
@@ -25,7 +27,7 @@ pub(super) fn section(run: &Run) -> Option<Section> {
         .into_iter()
         .map(|trace| {
             let (sentence, sha256) = (trace.sentence + ".", trace.sha256);
-            Trace { sentence, sha256, notes: trace.notes }
+            Trace { sentence, traced: trace.traced, sha256, notes: trace.notes }
         })
         .collect();
     let heading = match traces.as_slice() {

@@ -10,11 +10,11 @@ use flashlag_schema::replay::{
 use flashlag_schema::scenario::{
     Arrivals, Durability, EngineKind, Io, IoOperation, Pattern, Replay, ThreadSpans, Until,
 };
-use flashlag_schema::{LatencySummary, Ledger, Operation, Phase, State, StoredHistogram};
+use flashlag_schema::{LatencySummary, Ledger, Operation, Phase, Reading, State, StoredHistogram};
+use flashlag_stats::WaitSplit;
 use flashlag_units::{Bytes, Nanos, Text, count};
 
-use super::changes::changes_of;
-use super::phase::{PhaseHead, PhaseTail, phase, without_stops};
+use super::phase::{PhaseHead, PhaseTail, phase};
 use super::world::{Access, Edge, OpenedDevice};
 use super::{Hindrance, INTERVAL, Outcome, STALL_OVER, Work, World};
 use crate::direction::Direction;
@@ -137,6 +137,10 @@ impl<W: World> Work<W> {
         if driven.left > 0 {
             notes.push(format!("{} operations of the trace were not begun", count(driven.left)));
         }
+        notes.extend(driven.time.map(|time| {
+            let WaitSplit { on_cpu, runnable, blocked, .. } = time;
+            format!("its threads were {on_cpu} on a CPU, {runnable} waiting for one, {blocked} blocked")
+        }));
         if self.controls.verify {
             notes.push("a replay is not read back: its threads write as the trace says".to_owned());
         }
@@ -156,8 +160,7 @@ impl<W: World> Work<W> {
                 .unwrap_or_else(|| no_ledger(replay));
             let stopped = stops.as_ref().map(|stops| part.recorded.stopped(stops));
             let tail = PhaseTail {
-                // The operations of all kinds share the threads.
-                time: without_stops(driven.time, part.recorded.stopped_in_stalls()),
+                time: None,
                 in_real_time: self.world.in_real_time(),
                 thought: Nanos::ZERO,
                 final_flush: None,
@@ -207,8 +210,14 @@ fn replayed(
         traced_ns: has_traced.then(|| LatencySummary::from(&part.traced)),
         traced_histogram: has_traced.then(|| StoredHistogram::from(&part.traced)),
     };
-    let changes = changes_of(&part.recorded, operation, false);
-    Phase { changes, replay: Some(record), ..phase(head, &part.recorded, tail) }
+    // What changes over time in a replay is the trace, not the device.
+    let real = tail.in_real_time;
+    let phase = phase(head, &part.recorded, tail);
+    let time = match real {
+        true => Reading::unavailable("operations of all kinds share the threads"),
+        false => phase.time.clone(),
+    };
+    Phase { replay: Some(record), time, ..phase }
 }
 
 fn job<'a>(replay: &'a Replay, stream: &'a ReplayStream, seed: u64) -> ReplayJob<'a> {
@@ -219,13 +228,13 @@ fn job<'a>(replay: &'a Replay, stream: &'a ReplayStream, seed: u64) -> ReplayJob
 fn no_ledger(replay: &Replay) -> Ledger {
     let reason = format!("counted with {}_write and {}_read", replay.name, replay.name);
     Ledger {
-        app_bytes: flashlag_schema::Reading::unavailable(reason.clone()),
-        syscall_bytes: flashlag_schema::Reading::unavailable(reason.clone()),
-        storage_bytes: flashlag_schema::Reading::unavailable(reason.clone()),
-        block_bytes: flashlag_schema::Reading::unavailable(reason.clone()),
-        block_writes: flashlag_schema::Reading::unavailable(reason.clone()),
-        flushes: flashlag_schema::Reading::unavailable(reason.clone()),
-        device_bytes: flashlag_schema::Reading::unavailable(reason),
+        app_bytes: Reading::unavailable(reason.clone()),
+        syscall_bytes: Reading::unavailable(reason.clone()),
+        storage_bytes: Reading::unavailable(reason.clone()),
+        block_bytes: Reading::unavailable(reason.clone()),
+        block_writes: Reading::unavailable(reason.clone()),
+        flushes: Reading::unavailable(reason.clone()),
+        device_bytes: Reading::unavailable(reason),
         kinds: None,
     }
 }
