@@ -34,6 +34,8 @@ pub struct TraceArgs {
 pub enum TraceFormat {
     /// flashlag's own, a JSON object a line
     Jsonl,
+    /// JSON for <https://ui.perfetto.dev>, with stalls marked
+    Perfetto,
 }
 
 /// The formats of a trace that is read, as values of an option.
