@@ -139,7 +139,9 @@ impl<W: World> Work<W> {
         }
         notes.extend(driven.time.map(|time| {
             let WaitSplit { on_cpu, runnable, blocked, .. } = time;
-            format!("its threads were {on_cpu} on a CPU, {runnable} waiting for one, {blocked} blocked")
+            format!(
+                "its threads were {on_cpu} on a CPU, {runnable} waiting for one, {blocked} blocked"
+            )
         }));
         if self.controls.verify {
             notes.push("a replay is not read back: its threads write as the trace says".to_owned());

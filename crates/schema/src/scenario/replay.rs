@@ -167,3 +167,64 @@ pub(super) fn check_replay(replay: &Replay) -> Result<(), ScenarioFault> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::{Scenario, Test};
+
+    fn parsed(keys: &str) -> Result<Scenario, String> {
+        let text = format!(
+            "name = \"x\"\n[[replay]]\nname = \"r\"\ntrace = \"t\"\n{keys}\n[[step]]\nmeasure = [\"r\"]\n"
+        );
+        Scenario::parse(&text, &[]).map_err(|error| error.to_string())
+    }
+
+    fn replay(keys: &str) -> Replay {
+        match parsed(keys).unwrap().tests.remove("r") {
+            Some(Test::Replay(replay)) => replay,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn an_operation_is_due_at_its_time_by_the_speed_and_never_flat_out() {
+        let at = Nanos(3_000_000_001);
+        assert_eq!(replay("").due(at), Some(at));
+        assert_eq!(replay("speed = 2.0").due(at), Some(Nanos(1_500_000_000)));
+        assert_eq!(replay("speed = 0.001").due(Nanos(7)), Some(Nanos(7000)));
+        assert_eq!(replay("speed = 0.001").due(Nanos(u64::MAX)), Some(Nanos(u64::MAX)));
+        assert_eq!(replay("pace = \"flat\"").due(at), None);
+    }
+
+    #[test]
+    fn what_no_replay_can_have_is_refused_with_what_is_allowed() {
+        for (keys, allowed) in [
+            ("span = \"1KiB\"", "1 MiB to 1 TiB"),
+            ("span = \"2TiB\"", "1 MiB to 1 TiB"),
+            ("speed = 0.0", "0.001 to 1000"),
+            ("speed = nan", "0.001 to 1000"),
+            ("queue_depth = 0", "1 to 256"),
+            ("ops = 0", "1 or more"),
+            ("sha256 = \"0\"", "sha256"),
+            ("as = \"files\"", "calls"),
+        ] {
+            let refused = parsed(keys).unwrap_err();
+            assert!(refused.contains(allowed), "{keys}: {refused}");
+        }
+        assert_eq!(replay("").phase_names().len(), 6);
+    }
+
+    #[test]
+    fn the_content_of_a_trace_and_not_its_path_is_in_the_hash() {
+        let hash = |path: &str, sha256: Option<&str>| {
+            let mut scenario = parsed("").unwrap();
+            if let Some(Test::Replay(replay)) = scenario.tests.get_mut("r") {
+                (replay.trace, replay.sha256) = (path.to_owned(), sha256.map(str::to_owned));
+            }
+            scenario.hash()
+        };
+        assert_eq!(hash("a", Some("1")), hash("b", Some("1")));
+        assert_ne!(hash("a", Some("1")), hash("a", Some("2")));
+    }
+}
