@@ -37,7 +37,7 @@ pub struct Replay {
     pub speed: f64,
     /// Larger no file of a replay grows, and no space of block addresses: what lies beyond is folded into
     /// it. 1 MiB to 1 TiB.
-    #[serde(default = "gibibyte")]
+    #[serde(default = "gigabyte")]
     pub span: Text<Bytes>,
     /// Ends after this many operations.
     #[serde(default)]
@@ -100,8 +100,8 @@ fn once() -> f64 {
     1.0
 }
 
-fn gibibyte() -> Text<Bytes> {
-    Text(Bytes::from_mib(1024))
+fn gigabyte() -> Text<Bytes> {
+    Text(Bytes::from_mb(1000))
 }
 
 fn thirty_two() -> u32 {
