@@ -176,3 +176,81 @@ pub enum EngineKind {
     /// Discards writes and reads zeroes at once: for measuring the ruler.
     Null,
 }
+
+/// The layer at which a trace is replayed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum ReplayLevel {
+    /// System calls on files.
+    #[default]
+    Calls,
+    /// Requests to a block device.
+    Blocks,
+}
+
+/// When the operations of a replay begin.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum ReplayPace {
+    /// At the trace's own times, or those divided by a speed.
+    #[default]
+    Own,
+    /// As soon as the operation before it in its thread has ended.
+    Flat,
+}
+
+/// The kinds of operations of a replay. Each kind is a phase of its own in the run file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReplayKind {
+    /// Reads.
+    Read,
+    /// Writes.
+    Write,
+    /// fsync, fdatasync, sync; flushes of a device.
+    Sync,
+    /// Opening, creating, truncating, renaming and removing files.
+    Names,
+    /// Discards.
+    Discard,
+    /// SQLite transactions that were recognised in the trace.
+    Save,
+}
+
+impl ReplayKind {
+    /// Every kind, in the order of the phases.
+    pub const ALL: [ReplayKind; 6] = [
+        ReplayKind::Read,
+        ReplayKind::Write,
+        ReplayKind::Sync,
+        ReplayKind::Names,
+        ReplayKind::Discard,
+        ReplayKind::Save,
+    ];
+
+    /// The end of a phase's name: `replay_write`.
+    pub fn name(self) -> &'static str {
+        match self {
+            ReplayKind::Read => "read",
+            ReplayKind::Write => "write",
+            ReplayKind::Sync => "sync",
+            ReplayKind::Names => "names",
+            ReplayKind::Discard => "discard",
+            ReplayKind::Save => "save",
+        }
+    }
+
+    /// The operation of its phase.
+    pub fn operation(self) -> Operation {
+        match self {
+            ReplayKind::Read => Operation::ReplayRead,
+            ReplayKind::Write => Operation::ReplayWrite,
+            ReplayKind::Sync => Operation::ReplaySync,
+            ReplayKind::Names => Operation::ReplayNames,
+            ReplayKind::Discard => Operation::ReplayDiscard,
+            ReplayKind::Save => Operation::Save,
+        }
+    }
+}

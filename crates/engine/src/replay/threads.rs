@@ -1,7 +1,7 @@
 //! A replay of system calls in as many threads as the trace has, on real files.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::channel;
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread::Builder;
 use std::time::Duration;
 
@@ -53,12 +53,16 @@ pub fn drive_call_threads<M: WaitMeter, N: Fn() -> M + Sync>(
     };
     let outcomes = std::thread::scope(|scope| {
         let (mut running, mut gates) = (Vec::new(), Vec::new());
+        let (ends, ended) = channel::<()>();
         for thread in 0..threads {
             let (worker, (gate, passes)) = (&worker, channel::<Nanos>());
+            let ends = ends.clone();
             // Without a start, where not all threads could be had, a thread ends.
-            let begun = Builder::new()
-                .name(format!("replay-{thread}"))
-                .spawn_scoped(scope, move || passes.recv().ok().map(|start| worker(thread, start)));
+            let begun =
+                Builder::new().name(format!("replay-{thread}")).spawn_scoped(scope, move || {
+                    let _ends = ends;
+                    passes.recv().ok().map(|start| worker(thread, start))
+                });
             running.push(begun.map_err(|error| (error, thread))?);
             gates.push(gate);
         }
@@ -67,11 +71,12 @@ pub fn drive_call_threads<M: WaitMeter, N: Fn() -> M + Sync>(
             // A thread that is gone is missed below.
             let _ = gate.send(start);
         }
-        while running.iter().any(|thread| !thread.is_finished()) {
+        drop(ends);
+        // Nothing is sent: the last thread to end closes the channel.
+        while ended.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
             if watch.stop.load(Ordering::Relaxed) {
                 halt.store(true, Ordering::Relaxed);
             }
-            std::thread::sleep(LOOK);
         }
         let joined = running.into_iter().filter_map(|thread| thread.join().ok().flatten());
         Ok::<_, (std::io::Error, u32)>(joined.collect::<Vec<_>>())

@@ -7,91 +7,14 @@ use flashlag_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
 use crate::histogram::{LatencySummary, StoredHistogram};
+use crate::scenario::ReplayFacts;
 use crate::trace::{TraceFileKind, TraceSourceKind};
-use crate::words::Operation;
 
+pub use crate::words::{ReplayKind, ReplayLevel, ReplayPace};
 pub use op::{ReplayCall, ReplayOp};
 
 /// Larger no block request of a replay is: larger ones of a trace are several, as a kernel splits them.
 pub const LARGEST_REQUEST: Bytes = Bytes::from_mib(1);
-
-/// The layer at which a trace is replayed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum ReplayLevel {
-    /// System calls on files.
-    #[default]
-    Calls,
-    /// Requests to a block device.
-    Blocks,
-}
-
-/// When the operations of a replay begin.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum ReplayPace {
-    /// At the trace's own times, or those divided by a speed.
-    #[default]
-    Own,
-    /// As soon as the operation before it in its thread has ended.
-    Flat,
-}
-
-/// The kinds of operations of a replay. Each kind is a phase of its own in the run file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ReplayKind {
-    /// Reads.
-    Read,
-    /// Writes.
-    Write,
-    /// fsync, fdatasync, sync; flushes of a device.
-    Sync,
-    /// Opening, creating, truncating, renaming and removing files.
-    Names,
-    /// Discards.
-    Discard,
-    /// SQLite transactions that were recognised in the trace.
-    Save,
-}
-
-impl ReplayKind {
-    /// Every kind, in the order of the phases.
-    pub const ALL: [ReplayKind; 6] = [
-        ReplayKind::Read,
-        ReplayKind::Write,
-        ReplayKind::Sync,
-        ReplayKind::Names,
-        ReplayKind::Discard,
-        ReplayKind::Save,
-    ];
-
-    /// The end of a phase's name: `replay_write`.
-    pub fn name(self) -> &'static str {
-        match self {
-            ReplayKind::Read => "read",
-            ReplayKind::Write => "write",
-            ReplayKind::Sync => "sync",
-            ReplayKind::Names => "names",
-            ReplayKind::Discard => "discard",
-            ReplayKind::Save => "save",
-        }
-    }
-
-    /// The operation of its phase.
-    pub fn operation(self) -> Operation {
-        match self {
-            ReplayKind::Read => Operation::ReplayRead,
-            ReplayKind::Write => Operation::ReplayWrite,
-            ReplayKind::Sync => Operation::ReplaySync,
-            ReplayKind::Names => Operation::ReplayNames,
-            ReplayKind::Discard => Operation::ReplayDiscard,
-            ReplayKind::Save => Operation::Save,
-        }
-    }
-}
 
 /// The operations of a trace, ready to be done again: no path of the traced machine is in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -184,6 +107,18 @@ impl ReplayStream {
         let count = self.ops.len();
         let saves = self.saves.iter().all(|save| (save.last as usize) < count);
         saves && self.ops.iter().all(known)
+    }
+
+    /// What is known of the trace for the test that replays it.
+    pub fn facts(&self) -> ReplayFacts {
+        ReplayFacts {
+            level: self.level,
+            laid_out: self.laid_out(),
+            room: self.room.max(self.span),
+            written: self.written(),
+            lasts: self.lasts(),
+            ops: self.ops.len() as u64,
+        }
     }
 
     /// When the last operation is due, from the first one on.

@@ -12,7 +12,7 @@ pub enum ReplayCall {
     /// Opens a file that is there.
     #[default]
     Open,
-    /// Opens a file, which is made where there is none.
+    /// Opens a file, which is made if it does not exist.
     Create,
     /// Opens a file, of which nothing is left but the name, or makes it.
     CreateEmpty,

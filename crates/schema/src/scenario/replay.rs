@@ -4,7 +4,7 @@ use flashlag_units::{Bytes, Nanos, Text};
 use serde::{Deserialize, Serialize};
 
 use super::fault::ScenarioFault;
-use crate::replay::{ReplayKind, ReplayLevel, ReplayPace, ReplayStream};
+use crate::words::{ReplayKind, ReplayLevel, ReplayPace};
 
 /// A trace that is replayed: its system calls on files of flashlag's own, or its block requests. Each kind
 /// of operation is a phase of its own in the run file: `NAME_read`, `NAME_write`, `NAME_sync`,
@@ -117,19 +117,6 @@ impl Replay {
     /// The names that its phases can have: a trace without an operation of a kind gives no such phase.
     pub fn phase_names(&self) -> Vec<String> {
         ReplayKind::ALL.into_iter().map(|kind| self.phase_name(kind)).collect()
-    }
-
-    /// Takes what is known of the trace.
-    pub fn read(&mut self, stream: &ReplayStream) {
-        self.sha256 = Some(stream.sha256.clone());
-        self.facts = Some(ReplayFacts {
-            level: stream.level,
-            laid_out: stream.laid_out(),
-            room: stream.room.max(stream.span),
-            written: stream.written(),
-            lasts: stream.lasts(),
-            ops: stream.ops.len() as u64,
-        });
     }
 
     /// The speed in thousandths, since no time is computed with floating point.
