@@ -3,6 +3,10 @@
 use flashlag_schema::trace::TraceEvent;
 use flashlag_units::{Nanos, count};
 
+/// The most events that are kept of a file: memory is bounded whatever the file is. One takes 100 to
+/// 150 bytes.
+pub const MOST_EVENTS: usize = 10_000_000;
+
 /// The time from zero to the end of the last event.
 pub(crate) fn lasted(events: &[TraceEvent]) -> Nanos {
     let end = |event: &TraceEvent| event.t_ns.plus(event.took_ns.unwrap_or_default());

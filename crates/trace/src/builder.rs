@@ -8,6 +8,10 @@ use flashlag_schema::trace::{
 };
 use flashlag_units::Nanos;
 
+/// The most tasks, files or devices that are told from others: memory is bounded whatever a source
+/// names. All beyond are one without a name.
+const MOST_NAMED: usize = 1 << 20;
+
 /// Makes a trace: numbers tasks, files and devices by what tells them apart, and sorts events by time.
 #[derive(Debug, Default)]
 pub struct Builder {
@@ -17,14 +21,14 @@ pub struct Builder {
     devices: HashMap<String, u32>,
 }
 
-/// What tells threads apart: the number, or where there is none the names.
+/// What tells threads apart: the number, or without one the names.
 #[derive(Debug, PartialEq, Eq, Hash)]
 enum TaskKey {
     Number(u32),
     Names(Option<String>, Option<String>),
 }
 
-/// What tells files apart: the path, or where there is none device and inode.
+/// What tells files apart: the path, or without one device and inode.
 #[derive(Debug, PartialEq, Eq, Hash)]
 enum FileKey {
     Path(String),
@@ -44,6 +48,9 @@ impl Builder {
             None => TaskKey::Names(task.process.clone(), task.thread.clone()),
         };
         let index = number(&mut self.tasks, key, &mut self.trace.tasks, &task);
+        if index as usize >= MOST_NAMED {
+            return index;
+        }
         let known = &mut self.trace.tasks[index as usize];
         known.pid = task.pid.or(known.pid);
         known.process = task.process.or(known.process.take());
@@ -63,8 +70,7 @@ impl Builder {
     /// The index of a file of which nothing is known that tells it from other files: a new one on each
     /// call.
     pub fn another_file(&mut self, file: TraceFile) -> u32 {
-        self.trace.files.push(file);
-        u32::try_from(self.trace.files.len() - 1).unwrap_or(u32::MAX)
+        added(&mut self.trace.files, file)
     }
 
     /// What is known of a file, to be added to.
@@ -102,14 +108,48 @@ impl Builder {
 }
 
 /// The index of what a key stands for, which is added where the key is new.
-fn number<K: Eq + Hash, T: Clone>(
+fn number<K: Eq + Hash, T: Clone + Default>(
     known: &mut HashMap<K, u32>,
     key: K,
     list: &mut Vec<T>,
     item: &T,
 ) -> u32 {
-    *known.entry(key).or_insert_with(|| {
-        list.push(item.clone());
-        u32::try_from(list.len() - 1).unwrap_or(u32::MAX)
-    })
+    if let Some(index) = known.get(&key) {
+        return *index;
+    }
+    let index = added(list, item.clone());
+    if (index as usize) < MOST_NAMED {
+        known.insert(key, index);
+    }
+    index
+}
+
+/// The index of a new item; of a full list that of the one item without a name.
+fn added<T: Default>(list: &mut Vec<T>, item: T) -> u32 {
+    match list.len() {
+        length if length < MOST_NAMED => list.push(item),
+        MOST_NAMED => list.push(T::default()),
+        _ => {}
+    }
+    u32::try_from(list.len() - 1).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_source_with_any_number_of_names_takes_bounded_memory() {
+        let mut builder = Builder::new(TraceSource::default());
+        let mut named = |tid: u32| {
+            let process = Some(tid.to_string());
+            builder.task(TraceTask { tid: Some(tid), process, ..TraceTask::default() })
+        };
+        let most = MOST_NAMED as u32;
+        (0..most).for_each(|tid| assert_eq!(named(tid), tid));
+        assert_eq!((named(most), named(most + 1), named(7)), (most, most, 7));
+        let trace = builder.finish();
+        assert_eq!(trace.tasks.len(), MOST_NAMED + 1);
+        assert_eq!(trace.tasks.last(), Some(&TraceTask::default()));
+    }
 }

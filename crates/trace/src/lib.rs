@@ -13,8 +13,9 @@ mod ledger;
 mod sqlite;
 mod stored;
 
+pub use bounds::MOST_EVENTS;
 pub use builder::Builder;
-pub use import::{ImportError, Imported, InputFormat, MOST_EVENTS, import, import_at_most};
+pub use import::{ImportError, Imported, InputFormat, import, import_at_most};
 pub use ledger::add_up;
 pub use sqlite::recognize;
 pub use stored::{StoredError, TraceWriter, read_trace, write_trace};

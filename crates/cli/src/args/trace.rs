@@ -6,8 +6,19 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use flashlag_trace::InputFormat;
 
+const HELP: &str = "\
+Read are: text of blkparse, ftrace, atrace (systrace's page too) and strace, Perfetto traces,
+lists of system calls as Mobibench's, and tables of block requests.
+
+  strace -f -tt -T -y -o app.strace COMMAND           records one
+  flashlag trace --from trace.txt.gz
+  flashlag trace --from app.strace -o app.jsonl       keep it, for the next look
+  flashlag trace --from app.jsonl --format perfetto -o app.json
+                                                      for https://ui.perfetto.dev";
+
 /// `flashlag trace`
 #[derive(Debug, Args)]
+#[command(after_help = HELP)]
 pub struct TraceArgs {
     /// A file of another tool, or of flashlag; may be compressed by gzip. `-` is standard input
     #[arg(long, value_name = "FILE", required = true)]

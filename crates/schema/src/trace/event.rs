@@ -29,7 +29,7 @@ pub enum TraceAction {
         file: u32,
         /// Whether what was in the file is gone.
         truncated: bool,
-        /// Whether the file is made where there is none.
+        /// Whether the file is made if it does not exist.
         created: bool,
     },
     /// A file was closed.
@@ -100,7 +100,8 @@ pub enum TraceAction {
         /// The device.
         device: u32,
     },
-    /// A request to a block device, from its issue on; `took_ns` goes to its completion.
+    /// A request to a block device, from its issue on, or from its queueing on in a source without the
+    /// issue; `took_ns` goes to its completion.
     Block {
         /// The device.
         device: u32,

@@ -2,8 +2,6 @@
 
 use super::{blkparse, block_table, calls, ftrace, perfetto, strace};
 
-/// Bytes of a file's beginning that show its format.
-pub(super) const HEAD: u64 = 1 << 16;
 /// Lines of the beginning that are looked at.
 const LINES: usize = 400;
 
@@ -62,6 +60,9 @@ impl InputFormat {
     }
 }
 
+/// Whether a line is one of a format.
+type IsLine = fn(&str) -> bool;
+
 /// The format whose lines the beginning has the most of.
 pub(super) fn detect(head: &[u8]) -> Option<InputFormat> {
     if perfetto::is_trace(head) {
@@ -74,8 +75,8 @@ pub(super) fn detect(head: &[u8]) -> Option<InputFormat> {
     if text.lines().find(|line| !line.trim().is_empty()).is_some_and(block_table::is_head) {
         return Some(InputFormat::BlockTable);
     }
-    let counted = |is: fn(&str) -> bool| text.lines().take(LINES).filter(|line| is(line)).count();
-    let kinds: [(InputFormat, fn(&str) -> bool); 4] = [
+    let counted = |is: IsLine| text.lines().take(LINES).filter(|line| is(line)).count();
+    let kinds: [(InputFormat, IsLine); 4] = [
         (InputFormat::Blkparse, blkparse::is_line),
         (InputFormat::Ftrace, ftrace::is_line),
         (InputFormat::Strace, strace::is_line),

@@ -116,9 +116,9 @@ impl Making {
         self.most_events
     }
 
-    /// Counts an event that is not kept.
-    pub(super) fn leave_out(&mut self) {
-        self.left_out += 1;
+    /// Counts events that are not kept.
+    pub(super) fn leave_out(&mut self, events: u64) {
+        self.left_out += events;
     }
 
     /// Adds an event at a time of the file's clock.

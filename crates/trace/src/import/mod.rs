@@ -21,16 +21,14 @@ use std::io::{BufRead, BufReader, Read};
 use flashlag_schema::trace::{Trace, TraceSourceKind};
 use flate2::bufread::MultiGzDecoder;
 
+use crate::bounds::MOST_EVENTS;
 use crate::{recognize, stored};
 pub use detect::InputFormat;
-use detect::{HEAD, detect};
+use detect::detect;
 pub use error::ImportError;
 use lines::{Lines, Piece};
 use making::{Making, Verdict};
-
-/// The most events that are kept of a file: memory is bounded whatever the file is. One takes 100 to
-/// 150 bytes.
-pub const MOST_EVENTS: usize = 10_000_000;
+use text::HEAD;
 
 /// A trace from a file.
 #[derive(Clone, Debug, PartialEq)]

@@ -7,6 +7,7 @@ use flashlag_units::{Bytes, Nanos, count};
 
 use super::making::Making;
 use super::text::SECTOR;
+use crate::bounds::MOST_EVENTS;
 
 /// Requests that wait for an end at most. A device has hundreds under way; a damaged trace could leave
 /// any number.
@@ -100,6 +101,8 @@ pub(super) struct Requests {
     /// Completions that came without a beginning.
     early: Waiting,
     done: Vec<Request>,
+    /// Requests beyond the bound of events.
+    beyond: u64,
 }
 
 impl Requests {
@@ -108,7 +111,7 @@ impl Requests {
         let end = end.or_flush();
         let request = Request::of(end, Some(end.t), None);
         if let Some(completed) = self.already_completed(&end) {
-            self.done.push(Request { completed: Some(completed), left: 0, ..request });
+            self.ended(Request { completed: Some(completed), left: 0, ..request });
             return;
         }
         self.queued.push(request, end.sector);
@@ -134,7 +137,7 @@ impl Requests {
             }
         }
         if let Some(completed) = self.already_completed(&end) {
-            self.done.push(Request { completed: Some(completed), left: 0, ..request });
+            self.ended(Request { completed: Some(completed), left: 0, ..request });
             return;
         }
         self.issued.push(request, end.sector);
@@ -170,7 +173,7 @@ impl Requests {
             if let Some((rest, sector)) = request.completed_in_part(end) {
                 self.issued.push(rest, sector);
             } else {
-                self.done.push(Request { completed: Some(end.t), left: 0, ..request });
+                self.ended(Request { completed: Some(end.t), left: 0, ..request });
             }
             return;
         }
@@ -182,7 +185,7 @@ impl Requests {
                 self.queued.push(rest, sector);
                 break;
             }
-            self.done.push(Request { completed: Some(end.t), left: 0, ..request });
+            self.ended(Request { completed: Some(end.t), left: 0, ..request });
             if end.sectors == 0 {
                 break;
             }
@@ -210,6 +213,7 @@ impl Requests {
         if done.is_empty() {
             return;
         }
+        making.leave_out(self.beyond);
         making.sees(TraceLayer::Block);
         let clock = Clock::of(&done);
         let mut strange = 0_u64;
@@ -231,6 +235,14 @@ impl Requests {
                 "{} {requests} a time of another clock: no latency is known of such a request.",
                 count(strange)
             ));
+        }
+    }
+
+    /// Keeps a request with all of its ends.
+    fn ended(&mut self, request: Request) {
+        match self.done.len() < MOST_EVENTS {
+            true => self.done.push(request),
+            false => self.beyond += 1,
         }
     }
 

@@ -27,7 +27,7 @@ impl LineImporter for Calls {
     fn line(&mut self, line: &str, making: &mut Making) -> Verdict {
         match parse(line) {
             Some(line) if self.lines.len() < making.most_events() => self.lines.push(line),
-            Some(_) => making.leave_out(),
+            Some(_) => making.leave_out(1),
             None if line.trim().is_empty() => return Verdict::Ignored,
             None => return Verdict::Damaged,
         }

@@ -106,15 +106,7 @@ impl Kernel {
         match point {
             Point::SyncEnter { device, inode, data_only } => {
                 let file = self.files.of_inode(&device, inode, making);
-                if !self.calls.is_sync_of(at.tid, file, data_only) {
-                    if let Some((t, file, data_only)) =
-                        self.syncs.insert(at.tid, (at.t, file, data_only))
-                    {
-                        // The end was lost.
-                        making.unmatched_begin();
-                        making.event(t, None, at.task, TraceAction::Sync { file, data_only });
-                    }
-                }
+                self.sync_enter(at, file, data_only, making);
             }
             Point::SyncExit { device, inode, data_only } => {
                 let file = self.files.of_inode(&device, inode, making);
@@ -146,6 +138,18 @@ impl Kernel {
             }
             Point::CallEnter { name, fd, offset } => self.calls.enter(at, name, fd, offset, making),
             Point::CallExit { name, returned } => self.calls.exit(at, name, returned, making),
+        }
+    }
+
+    fn sync_enter(&mut self, at: At, file: u32, data_only: bool, making: &mut Making) {
+        if self.calls.is_sync_of(at.tid, file, data_only) {
+            return;
+        }
+        let begun = self.syncs.insert(at.tid, (at.t, file, data_only));
+        if let Some((t, file, data_only)) = begun {
+            // The end was lost.
+            making.unmatched_begin();
+            making.event(t, None, at.task, TraceAction::Sync { file, data_only });
         }
     }
 
