@@ -55,6 +55,23 @@ fn what_other_apps_wrote_during_a_test_is_in_the_run_and_in_the_report() {
     assert!(page.contains("Other apps") && page.contains("MB written, "), "{page}");
 }
 
+#[test]
+fn a_trace_on_this_machine_is_replayed_on_a_phone_that_never_sees_its_file() {
+    let Some(bench) = Bench::of(pixel()) else { return };
+    let calls: String = (0..20u32)
+        .map(|n| {
+            format!("1 {} pwrite 3 {} 4096\n1 {} fsync 3\n", n * 900 + 20, n * 4096, n * 900 + 30)
+        })
+        .collect();
+    let trace = format!("1 0 open /data/data/app.db O_RDWR|O_CREAT 3\n{calls}");
+    std::fs::write(bench.home.path().join("app.txt"), trace).unwrap();
+    let run = bench.complete(bench.begin(&["app", "--on", "adb:", "--set", "trace=app.txt"]));
+    let ops = |name: &str| run.phases.iter().find(|phase| phase.name == name).map(|one| one.ops);
+    assert_eq!((ops("replay_write"), ops("replay_sync")), (Some(20), Some(20)));
+    let asked = bench.phone.log().join("\n");
+    assert!(!asked.contains("app.txt"), "{asked}");
+}
+
 /// A phone whose program is a shell script, which prints one answer to all that is asked.
 fn scripted(answer: &str) -> Option<(Bench, TempDir)> {
     let bench = Bench::of(pixel())?;

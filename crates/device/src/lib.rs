@@ -5,6 +5,7 @@
 
 mod android;
 mod budget;
+mod calls;
 mod clock;
 mod error;
 mod latency;
@@ -17,6 +18,7 @@ mod wait;
 
 pub use android::{is_android, is_android_at};
 pub use budget::Budget;
+pub use calls::{Call, CallDevice, CallRequest};
 pub use clock::{Clock, MonotonicClock, VirtualClock};
 pub use error::{DeviceError, advice_for_errno};
 pub use latency::Latency;

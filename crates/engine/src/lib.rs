@@ -18,6 +18,7 @@ mod one;
 mod open;
 mod presence;
 mod psync;
+pub mod replay;
 mod table;
 #[allow(unsafe_code)]
 mod uring;

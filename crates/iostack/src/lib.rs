@@ -36,6 +36,7 @@ mod request_waits;
 mod scheduler;
 mod spec;
 mod stack;
+mod stack_calls;
 mod stack_file;
 
 pub use background::{BackgroundJob, BackgroundTotal};
@@ -44,4 +45,5 @@ pub use fs::FileId;
 pub use ledger::{Counted, Ledger};
 pub use spec::{FilesystemKind, StackSpec};
 pub use stack::{Stack, room};
+pub use stack_calls::StackCalls;
 pub use stack_file::StackFile;

@@ -58,6 +58,8 @@ pub struct StackFile<D> {
     done: Vec<Completion>,
     buffer: Vec<u8>,
     waits: Option<Waits>,
+    /// Whether requests are those of a kernel: no call is made for them, and no thread wakes.
+    are_requests: bool,
 }
 
 /// What requests wait for.
@@ -111,6 +113,7 @@ impl<D: Device<Clock = VirtualClock>> StackFile<D> {
             is_waking: false,
             done: Vec::new(),
             buffer: Vec::new(),
+            are_requests: false,
         }
     }
 
@@ -119,6 +122,14 @@ impl<D: Device<Clock = VirtualClock>> StackFile<D> {
     #[must_use]
     pub fn with_threads(mut self, threads: u32) -> StackFile<D> {
         self.depth = self.slots.len().div_ceil(threads.max(1) as usize);
+        self
+    }
+
+    /// The same file for requests as a kernel hands them to a device, without the system calls that led to
+    /// them: no time of a CPU is theirs.
+    #[must_use]
+    pub fn as_requests(mut self) -> StackFile<D> {
+        self.are_requests = true;
         self
     }
 
@@ -133,7 +144,7 @@ impl<D: Device<Clock = VirtualClock>> StackFile<D> {
         let file = self.files.files()[index];
         let now = inner.now();
         let (mut started, mut plan) = (now, Plan::new());
-        if matches!(op, Op::Read | Op::Write) {
+        if matches!(op, Op::Read | Op::Write) && !self.are_requests {
             let call = inner.call_time(length.0, self.direct);
             if inner.cpus.are_several() {
                 let (from, until) = inner.cpus.reserve(slot as usize / self.depth, now, call);
@@ -170,7 +181,7 @@ impl<D: Device<Clock = VirtualClock>> StackFile<D> {
         {
             self.sync_took(inner, &result);
             self.syncing = None;
-            match waking(inner, 0, !self.is_waking && result.is_ok()) {
+            match waking(inner, 0, !self.is_waking && !self.are_requests && result.is_ok()) {
                 Some(pid) => {
                     self.syncing = Some(pid);
                     self.is_waking = true;
@@ -190,6 +201,7 @@ impl<D: Device<Clock = VirtualClock>> StackFile<D> {
             let Some(result) = inner.scheduler.take(pid) else { continue };
             self.data_took(inner, slot, is_awake, &result);
             let wakes = !is_awake && durability == Durability::None && result.is_ok();
+            let wakes = wakes && !self.are_requests;
             if let Some(pid) = waking(inner, slot / self.depth, wakes) {
                 let stage = Stage::Data(pid);
                 self.slots[slot] = Some(Pending { stage, is_awake: true, ..pending });

@@ -1,6 +1,9 @@
 //! What a run will write, before it writes it.
 
-use flashlag_schema::scenario::{Durability, Io, IoOperation, Pattern, Save, Scenario, Test};
+use flashlag_schema::replay::ReplayLevel;
+use flashlag_schema::scenario::{
+    Durability, Io, IoOperation, Pattern, Replay, Save, Scenario, Test,
+};
 use flashlag_units::{Bytes, Nanos};
 
 use crate::role::Role;
@@ -17,6 +20,8 @@ pub struct Estimate {
     pub test_file: Bytes,
     /// Size of the background's file: the largest that a background needs.
     pub beside_file: Bytes,
+    /// Space for the files of replayed system calls: the most that a replay needs.
+    pub replay_files: Bytes,
     /// Size of the file that grows by turns with a second one: the largest that a test needs.
     pub grown_file: Bytes,
 }
@@ -24,7 +29,9 @@ pub struct Estimate {
 impl Estimate {
     /// Space that the run's files need.
     pub fn files(&self) -> Bytes {
-        self.test_file.plus(self.beside_file).plus(Role::Grown.to_write(self.grown_file))
+        let tests = self.test_file.plus(self.beside_file);
+        let tests = tests.plus(Role::Grown.to_write(self.grown_file));
+        Bytes(tests.0.saturating_add(self.replay_files.0))
     }
 }
 
@@ -55,6 +62,14 @@ pub fn estimate(scenario: &Scenario, fillable: Bytes) -> Estimate {
                     let file = if io.grown { &mut total.grown_file } else { &mut total.test_file };
                     *file = io.end().max(*file);
                 }
+                if let Test::Replay(replay) = test {
+                    let facts = replay.facts.unwrap_or_default();
+                    let file = match facts.level {
+                        ReplayLevel::Calls => &mut total.replay_files,
+                        ReplayLevel::Blocks => &mut total.test_file,
+                    };
+                    *file = facts.room.max(*file);
+                }
                 let beside = test.background().and_then(io);
                 if let Some(io) = beside {
                     total.beside_file = total.beside_file.max(span_beside(io));
@@ -66,7 +81,7 @@ pub fn estimate(scenario: &Scenario, fillable: Bytes) -> Estimate {
             Task::Delete | Task::Trim => (Bytes::ZERO, Nanos::from_secs(1)),
             Task::Idle(time) => (Bytes::ZERO, *time),
         };
-        total.written = total.written.plus(written);
+        total.written = Bytes(total.written.0.saturating_add(written.0));
         total.time = total.time.plus(time);
     }
     // The background's file is in the cost of the tests.
@@ -91,7 +106,20 @@ fn test_cost(test: &Test) -> (Bytes, Nanos) {
     match test {
         Test::Io(io) => io_cost(io),
         Test::Save(save) => save_cost(save),
+        Test::Replay(replay) => replay_cost(replay),
     }
+}
+
+/// What a replay writes, its files included, and how long it takes. The file of block requests is a test's.
+fn replay_cost(replay: &Replay) -> (Bytes, Nanos) {
+    let facts = replay.facts.unwrap_or_default();
+    let files = match facts.level {
+        ReplayLevel::Calls => facts.laid_out,
+        ReplayLevel::Blocks => Bytes::ZERO,
+    };
+    // Flat out: as long as durable writes take on ordinary storage.
+    let time = replay.due(facts.lasts).unwrap_or(Nanos(facts.ops.saturating_mul(2_000_000)));
+    (Bytes(files.0.saturating_add(facts.written.0)), time)
 }
 
 fn io_cost(io: &Io) -> (Bytes, Nanos) {

@@ -33,6 +33,7 @@ enum Kind {
 pub fn prepare(request: Request) -> Result<Prepared, RunError> {
     let resumes = request.resume.is_some();
     request.target.check_options(resumes, request.verify, request.budget.is_some())?;
+    let request = request.with_traces()?;
     Ok(Prepared(match request.target.clone() {
         Target::Directory(path) => {
             let on = DirectoryRequest {

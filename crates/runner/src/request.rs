@@ -1,8 +1,10 @@
 //! The request for a run.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use flashlag_schema::replay::ReplayStream;
 use flashlag_schema::scenario::Scenario;
 use flashlag_schema::{ConditionLimits, Run};
 use flashlag_units::Bytes;
@@ -10,11 +12,17 @@ use flashlag_units::Bytes;
 use crate::output::RunFile;
 use crate::target::Target;
 
+/// The operations of traces, by the name of the test that replays them.
+pub type Replays = BTreeMap<String, Arc<ReplayStream>>;
+
 /// A run to be made, on any target.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// The steps and tests.
     pub scenario: Scenario,
+    /// The operations of the traces that it replays, by the name of the test; read by [`crate::prepare`]
+    /// where they are not there.
+    pub replays: Replays,
     /// The storage that is measured.
     pub target: Target,
     /// The seed of every random choice.
@@ -44,6 +52,7 @@ impl Request {
     pub fn new(scenario: Scenario, target: Target, seed: u64) -> Request {
         Request {
             scenario,
+            replays: Replays::new(),
             target,
             seed,
             leave: None,

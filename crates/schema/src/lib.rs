@@ -29,6 +29,7 @@ mod recorded;
 #[cfg(feature = "json-schema")]
 pub mod reference;
 pub mod remote;
+pub mod replay;
 mod run;
 pub mod scenario;
 mod seal;

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use crate::histogram::{LatencySummary, StoredHistogram};
 use crate::lag::Lag;
 use crate::reading::Reading;
+use crate::replay::Replayed;
 use crate::stall::{StallRecord, Time, WaitPart};
 use crate::watched::Watched;
 use crate::words::{Durability, EngineKind, Operation, State};
@@ -21,7 +22,7 @@ pub struct Phase {
     pub run: u32,
     /// What was done.
     pub operation: Operation,
-    /// Bytes for each operation; a page for saves.
+    /// Bytes for each operation; a page for saves; 0 for a replay, whose operations differ.
     pub block_bytes: Bytes,
     /// Addresses were drawn from this many bytes.
     pub span_bytes: Bytes,
@@ -33,6 +34,9 @@ pub struct Phase {
     /// Of one half of a mixed test: the share of the test's operations that read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mixed: Option<Mixed>,
+    /// Of a part of a replayed trace, or of its recognised transactions: the trace.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replay: Option<Replayed>,
     /// How each operation was made durable.
     pub durable: Durability,
     /// Whether the page cache was bypassed.

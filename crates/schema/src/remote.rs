@@ -1,12 +1,14 @@
 //! Messages between a program that asks for a run and the program that makes the run elsewhere, in a
 //! guest or on a phone: one message a line, as JSON.
 
+use std::collections::BTreeMap;
 use std::io::{BufRead, Read, Write};
 
 use flashlag_units::{Bytes, Nanos};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::replay::ReplayStream;
 use crate::{ConditionLimits, Phase};
 
 /// The longest message: a run file of many hours is a few megabytes.
@@ -39,6 +41,9 @@ pub struct RunOrder {
     pub command: Vec<String>,
     /// Whether each test is reduced to the least, for the software's floor.
     pub floor: bool,
+    /// The operations of the traces that the scenario replays, by the name of the test.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub replays: BTreeMap<String, ReplayStream>,
 }
 
 /// Progress of a run.

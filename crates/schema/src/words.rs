@@ -56,6 +56,16 @@ pub enum Operation {
     RandomWrite,
     /// SQLite transactions.
     Save,
+    /// Reads of a trace.
+    ReplayRead,
+    /// Writes of a trace.
+    ReplayWrite,
+    /// Syncs and flushes of a trace.
+    ReplaySync,
+    /// Files that a trace opens, makes, truncates, renames and removes.
+    ReplayNames,
+    /// Discards of a trace.
+    ReplayDiscard,
 }
 
 impl Operation {
@@ -67,7 +77,35 @@ impl Operation {
             Operation::RandomRead => "random_read",
             Operation::RandomWrite => "random_write",
             Operation::Save => "save",
+            Operation::ReplayRead => "replay_read",
+            Operation::ReplayWrite => "replay_write",
+            Operation::ReplaySync => "replay_sync",
+            Operation::ReplayNames => "replay_names",
+            Operation::ReplayDiscard => "replay_discard",
         }
+    }
+
+    /// Whether a phase of this operation is a part of a replayed trace: of calls or requests of all sizes, at
+    /// the trace's addresses. Replayed transactions are saves.
+    pub fn is_replay(self) -> bool {
+        matches!(
+            self,
+            Operation::ReplayRead
+                | Operation::ReplayWrite
+                | Operation::ReplaySync
+                | Operation::ReplayNames
+                | Operation::ReplayDiscard
+        )
+    }
+
+    /// Whether a phase of this operation is a test of block I/O: of one size, in one order.
+    pub fn is_block_test(self) -> bool {
+        self != Operation::Save && !self.is_replay()
+    }
+
+    /// Whether bytes a second say anything of a phase of this operation.
+    pub fn moves_bytes(self) -> bool {
+        self.is_block_test() || matches!(self, Operation::ReplayRead | Operation::ReplayWrite)
     }
 
     /// Whether a phase of this operation wrote blocks of its own. Saves write through SQLite, whose
@@ -137,4 +175,82 @@ pub enum EngineKind {
     Fio,
     /// Discards writes and reads zeroes at once: for measuring the ruler.
     Null,
+}
+
+/// The layer at which a trace is replayed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum ReplayLevel {
+    /// System calls on files.
+    #[default]
+    Calls,
+    /// Requests to a block device.
+    Blocks,
+}
+
+/// When the operations of a replay begin.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum ReplayPace {
+    /// At the trace's own times, or those divided by a speed.
+    #[default]
+    Own,
+    /// As soon as the operation before it in its thread has ended.
+    Flat,
+}
+
+/// The kinds of operations of a replay. Each kind is a phase of its own in the run file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReplayKind {
+    /// Reads.
+    Read,
+    /// Writes.
+    Write,
+    /// fsync, fdatasync, sync; flushes of a device.
+    Sync,
+    /// Opening, creating, truncating, renaming and removing files.
+    Names,
+    /// Discards.
+    Discard,
+    /// SQLite transactions that were recognised in the trace.
+    Save,
+}
+
+impl ReplayKind {
+    /// Every kind, in the order of the phases.
+    pub const ALL: [ReplayKind; 6] = [
+        ReplayKind::Read,
+        ReplayKind::Write,
+        ReplayKind::Sync,
+        ReplayKind::Names,
+        ReplayKind::Discard,
+        ReplayKind::Save,
+    ];
+
+    /// The end of a phase's name: `replay_write`.
+    pub fn name(self) -> &'static str {
+        match self {
+            ReplayKind::Read => "read",
+            ReplayKind::Write => "write",
+            ReplayKind::Sync => "sync",
+            ReplayKind::Names => "names",
+            ReplayKind::Discard => "discard",
+            ReplayKind::Save => "save",
+        }
+    }
+
+    /// The operation of its phase.
+    pub fn operation(self) -> Operation {
+        match self {
+            ReplayKind::Read => Operation::ReplayRead,
+            ReplayKind::Write => Operation::ReplayWrite,
+            ReplayKind::Sync => Operation::ReplaySync,
+            ReplayKind::Names => Operation::ReplayNames,
+            ReplayKind::Discard => Operation::ReplayDiscard,
+            ReplayKind::Save => Operation::Save,
+        }
+    }
 }

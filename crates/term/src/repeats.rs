@@ -36,7 +36,11 @@ pub fn repeats(repeats: &Repeats, style: Style) -> String {
 }
 
 fn label(row: &RepeatRow, runs: usize) -> String {
-    let unit = if row.operation == Operation::Save { "saves/s" } else { "MB/s" };
+    let unit = match row.operation {
+        Operation::Save => "saves/s",
+        operation if !operation.moves_bytes() => "ops/s",
+        _ => "MB/s",
+    };
     match row.runs == runs {
         true => format!("{}, {unit}", row.title),
         false => format!("{}, {unit} ({} of {runs} runs)", row.title, row.runs),
@@ -45,7 +49,7 @@ fn label(row: &RepeatRow, runs: usize) -> String {
 
 fn cells(row: &RepeatRow) -> Vec<(Role, String)> {
     let rate = match row.operation {
-        Operation::Save => row.ops_per_sec.in_words(1.0, format::per_second),
+        operation if !operation.moves_bytes() => row.ops_per_sec.in_words(1.0, format::per_second),
         _ => row.bytes_per_sec.in_words(1e6, format::mb_per_s),
     };
     let time = |spread: &Option<Spread>| {

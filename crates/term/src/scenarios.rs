@@ -1,4 +1,5 @@
-use flashlag_schema::scenario::{Io, IoOperation, Pattern, Save, Scenario, Step, Test};
+use flashlag_schema::replay::ReplayPace;
+use flashlag_schema::scenario::{Io, IoOperation, Pattern, Replay, Save, Scenario, Step, Test};
 use flashlag_units::{Bytes, sanitize};
 use flashlag_views::format;
 
@@ -67,11 +68,29 @@ fn tests(page: &mut Page, scenario: &Scenario) {
         let cells = match test {
             Test::Io(io) => io_cells(io),
             Test::Save(save) => save_cells(save),
+            Test::Replay(replay) => replay_cells(replay),
         };
         let cells = cells.into_iter().map(|cell| (Role::Ink, cell)).collect();
         table.row((Role::Strong, &sanitize(test.name())), cells);
     }
     table.print(page);
+}
+
+fn replay_cells(replay: &Replay) -> Vec<String> {
+    let pace = match replay.pace {
+        ReplayPace::Own => "own times",
+        ReplayPace::Flat => "flat out",
+    };
+    let until = replay.time.map(|time| time.0.to_string());
+    let ops = replay.ops.map(|ops| format!("{ops} operations"));
+    vec![
+        format!("trace, {pace}"),
+        String::new(),
+        replay.queue_depth.to_string(),
+        String::new(),
+        replay.span.0.to_string(),
+        until.or(ops).unwrap_or_else(|| "its end".to_owned()),
+    ]
 }
 
 fn io_cells(io: &Io) -> Vec<String> {

@@ -61,6 +61,7 @@ pub fn closed_loop_phase(
         queue_depth: 1,
         threads: 1,
         mixed: None,
+        replay: None,
         durable: Durability::Fdatasync,
         direct: true,
         engine: EngineKind::Psync,

@@ -10,7 +10,7 @@
 //! operations, are added to the latencies.
 
 use flashlag_schema::scenario::Durability;
-use flashlag_schema::{Check, CheckId, Operation, Phase};
+use flashlag_schema::{Check, CheckId, Phase};
 
 use crate::evidence::{Evidence, latency_sum, reads};
 use crate::finding::{Finding, combine, percent, share};
@@ -41,7 +41,7 @@ fn judge_phase(phase: &Phase) -> Finding {
     let lower_bound_holds = phase.closed_loop
         && depth == 1
         && phase.mixed.is_none()
-        && phase.operation != Operation::Save
+        && phase.operation.is_block_test()
         && (reads(phase) || phase.durable != Durability::None);
     let detail = format!(
         "{} latencies{} take up {} of {}{}{}.",
@@ -80,7 +80,7 @@ fn contradiction(phase: &Phase) -> Option<String> {
     if !phase.intervals.is_empty() && in_series != phase.ops {
         return Some(format!("{} operations, but {in_series} in the intervals.", phase.ops));
     }
-    if phase.operation != Operation::Save
+    if phase.operation.is_block_test()
         && phase.bytes.0 != phase.ops.saturating_mul(phase.block_bytes.0)
         && !phase.cut_short
     {
@@ -95,6 +95,7 @@ fn contradiction(phase: &Phase) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use flashlag_schema::Operation;
     use flashlag_schema::{CheckStatus, Mixed, Think};
     use flashlag_units::Nanos;
 

@@ -132,7 +132,7 @@ fn advice(evidence: &Evidence<'_>, phase: &Phase) -> &'static str {
     if compresses(evidence) {
         return "The filesystem compresses: switch it off for the directory (chattr +m).";
     }
-    if !phase.direct && phase.operation != flashlag_schema::Operation::Save {
+    if !phase.direct && phase.operation.is_block_test() {
         return "The page cache took them: measure with direct I/O (--set direct=true).";
     }
     "Something between the program and the disk caches: choose a directory on the storage itself."

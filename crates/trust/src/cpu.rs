@@ -97,7 +97,8 @@ fn judge_phase(phase: &Phase, counted: Option<CounterDelta>) -> Finding {
 
 /// Whether the thread's time is of operations only: saves leave the sleep of a schedule out.
 fn never_sleeps(phase: &Phase) -> bool {
-    phase.closed_loop || phase.operation == Operation::Save
+    // The parts of a replay share their threads, whose time is of all of them.
+    phase.replay.is_none() && (phase.closed_loop || phase.operation == Operation::Save)
 }
 
 /// The thread's time; for a phase that sleeps by schedule, the time of its sampled operations.

@@ -7,7 +7,7 @@
 //! SQLite, whose own cost an application pays as well: they are not judged.
 
 use flashlag_schema::scenario::EngineKind;
-use flashlag_schema::{Check, CheckId, EngineOverhead, Operation, Phase};
+use flashlag_schema::{Check, CheckId, EngineOverhead, Phase};
 
 use crate::evidence::Evidence;
 use crate::finding::{Finding, combine, percent, share};
@@ -18,7 +18,7 @@ const TOO_MUCH: f64 = 0.05;
 
 pub(super) fn check(evidence: &Evidence<'_>) -> Option<Check> {
     let measured = |phase: &&Phase| {
-        phase.operation != Operation::Save
+        phase.operation.is_block_test()
             && phase.engine != EngineKind::Sqlite
             && phase.latency_ns.p50.is_some()
     };

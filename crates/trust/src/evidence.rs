@@ -140,18 +140,24 @@ impl<'a> Evidence<'a> {
 
 /// Whether a phase reads.
 pub(super) fn reads(phase: &Phase) -> bool {
-    matches!(phase.operation, Operation::SequentialRead | Operation::RandomRead)
+    matches!(
+        phase.operation,
+        Operation::SequentialRead | Operation::RandomRead | Operation::ReplayRead
+    )
 }
 
-/// Whether each operation of a phase ends durable.
+/// Whether each operation of a phase ends durable, with something that has to be flushed. A sync of a trace
+/// may find nothing to do.
 pub(super) fn durable(phase: &Phase) -> bool {
-    phase.durable != Durability::None && !reads(phase)
+    phase.durable != Durability::None && !reads(phase) && phase.replay.is_none()
 }
 
 /// The bytes of a phase that have to reach storage, and so must be seen there. A save changes at
 /// least a page; one that is not durable may stay in memory.
 pub(super) fn payload_bytes(phase: &Phase) -> Bytes {
     match phase.operation {
+        // The page cache may keep what a trace writes and never syncs, and may have what it reads.
+        _ if phase.replay.is_some() => Bytes::ZERO,
         Operation::Save if phase.durable == Durability::None => Bytes::ZERO,
         Operation::Save => Bytes(phase.ops.saturating_mul(phase.block_bytes.0)),
         _ => phase.bytes,

@@ -24,7 +24,7 @@
 
 use flashlag_schema::counters::{CounterDelta, Counters};
 use flashlag_schema::scenario::Durability;
-use flashlag_schema::{Check, CheckId, Operation, Phase};
+use flashlag_schema::{Check, CheckId, Phase};
 use flashlag_units::{Bytes, Nanos, per_second};
 
 use crate::evidence::{Evidence, durable, reads};
@@ -145,7 +145,7 @@ fn judges_writes(evidence: &Evidence<'_>, phase: &Phase) -> bool {
     let one_disk = evidence.disks == Some(1);
     let looped = device.kind.value().is_some_and(|kind| kind == "loop")
         || device.stack.iter().any(|layer| layer.starts_with("loop"));
-    let alone = phase.background.is_none() && phase.operation != Operation::Save;
+    let alone = phase.background.is_none() && phase.operation.is_block_test();
     let in_place =
         matches!(evidence.filesystem_kind(), "ext4" | "ext3" | "ext2" | "xfs" | "vfat" | "exfat");
     alone && one_disk && !looped && (reads(phase) || (in_place && phase.direct))
@@ -180,6 +180,7 @@ fn baseline(evidence: &Evidence<'_>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use flashlag_schema::Operation;
     use flashlag_schema::counters::Neighbour;
     use flashlag_schema::{CheckStatus, Reading, Think};
 

@@ -8,7 +8,7 @@
 //! what comes after a write cache of some gigabytes. Both are unknown, since nothing claimed is
 //! false, but the row is not a figure of the device for good.
 
-use flashlag_schema::{ChangeKind, Check, CheckId, IntervalRecord, Operation, Phase};
+use flashlag_schema::{ChangeKind, Check, CheckId, IntervalRecord, Phase};
 use flashlag_stats::{Histogram, Percentile};
 use flashlag_units::Nanos;
 
@@ -21,7 +21,7 @@ const SHORT: Nanos = Nanos::from_secs(60);
 const ADVICE: &str = "For figures that last, run `flashlag run soak`, or longer (--set time=).";
 
 pub(super) fn check(evidence: &Evidence<'_>) -> Option<Check> {
-    let writes = |phase: &&Phase| !reads(phase) && phase.operation != Operation::Save;
+    let writes = |phase: &&Phase| !reads(phase) && phase.operation.is_block_test();
     let findings = evidence.phases.iter().filter(writes).map(judge_phase).collect();
     combine(CheckId::SteadyState, CLAIM, findings)
 }
@@ -80,6 +80,7 @@ fn median(intervals: &[IntervalRecord]) -> Option<Nanos> {
 
 #[cfg(test)]
 mod tests {
+    use flashlag_schema::Operation;
     use flashlag_schema::{Change, CheckStatus, StoredHistogram};
     use flashlag_units::Bytes;
 

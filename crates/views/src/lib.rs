@@ -25,6 +25,7 @@ mod place;
 mod published;
 mod rates;
 mod repeats;
+mod replayed;
 mod standing;
 mod strip;
 mod table;
@@ -61,6 +62,7 @@ pub use overload::{OVERLOAD_RULE, Overload, Overloads, overload};
 pub use place::{Place, places};
 pub use rates::{RateRow, rates};
 pub use repeats::{RepeatRow, Repeats, Spread, repeats};
+pub use replayed::{REPLAY_RULE, ReplayedTrace, replayed_traces};
 pub use standing::{Standing, standings};
 pub use strip::{Strip, StripGroup, StripRow, strip};
 pub use table::{

@@ -149,7 +149,7 @@ pub fn sizes(run: &Run) -> Option<Lifecycle> {
 }
 
 fn is_test(plan: &Plan, phase: &Phase) -> bool {
-    phase.operation != Operation::Save && phase.background.is_none() && !is_fill(plan, phase)
+    phase.operation.is_block_test() && phase.background.is_none() && !is_fill(plan, phase)
 }
 
 /// Whether it is a durable random write of another size, beside those of 4 KiB.

@@ -35,9 +35,11 @@ pub fn overload(run: &Run, phase: &Phase) -> Option<Overload> {
     let planned = match Plan::of(run).test(&phase.name) {
         Some(Test::Save(save)) => save.arrivals.per_second,
         Some(Test::Io(io)) => io.arrivals.per_second,
-        None => None,
+        Some(Test::Replay(_)) | None => None,
     };
-    let counted = per_second(due(phase), phase.elapsed_ns).unwrap_or_default();
+    let scheduled = phase.replay.as_ref().and_then(|replay| replay.scheduled_ns);
+    let within = scheduled.unwrap_or(phase.elapsed_ns);
+    let counted = per_second(due(phase), within).unwrap_or_default();
     let what = if phase.operation == Operation::Save { "saves" } else { "operations" };
     let done_per_sec = phase.ops_per_sec;
     Some(Overload { done_per_sec, due_per_sec: planned.unwrap_or(counted), what })

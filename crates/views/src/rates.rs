@@ -66,7 +66,12 @@ fn shape(phase: &Phase) -> Option<(Shape, bool)> {
         Operation::SequentialWrite => (true, false),
         Operation::RandomRead => (false, true),
         Operation::RandomWrite => (false, false),
-        Operation::Save => return None,
+        Operation::Save
+        | Operation::ReplayRead
+        | Operation::ReplayWrite
+        | Operation::ReplaySync
+        | Operation::ReplayNames
+        | Operation::ReplayDiscard => return None,
     };
     let (block, depth, threads) = (phase.block_bytes, phase.queue_depth, phase.threads);
     let read_percent = phase.mixed.map(|mixed| mixed.read_percent);

@@ -87,7 +87,11 @@ fn place_of(run: &Run, plan: &Plan, phase: &Phase) -> Option<(GroupKind, String,
         return Some((GroupKind::DurableWrite, title, stage_of(run, phase)));
     }
     let kind = SaveKind::of(run, phase);
-    let label = kind.map_or_else(|| phase.name.clone(), |kind| save_label(&kind));
+    let label = match (kind, &phase.replay) {
+        (Some(kind), _) => save_label(&kind),
+        (None, Some(_)) => "Transactions of a trace".to_owned(),
+        (None, None) => phase.name.clone(),
+    };
     if group == GroupKind::BusySave {
         let busy = match phase.background {
             Some(_) => "SQLite save beside another writer, from its intended start",

@@ -15,13 +15,18 @@ use super::options::Options;
 /// fio's tools ignore and [`super::import`] reads back.
 ///
 /// # Errors
-/// A run without phases, or with an invalid histogram.
+/// A run without phases or with replays only, or with an invalid histogram. Replays beside other tests are
+/// left out: no option of fio describes a trace's operations.
 pub fn export(run: &Run) -> Result<String, FioExportError> {
     if run.phases.is_empty() {
         return Err(FioExportError::NoPhases);
     }
+    let mut phases = run.phases.iter().filter(|phase| phase.replay.is_none()).peekable();
+    if phases.peek().is_none() {
+        return Err(FioExportError::OnlyReplays);
+    }
     let jobs: Result<Vec<Value>, FioExportError> =
-        run.phases.iter().map(|phase| job_of(phase, run.scenario.seed)).collect();
+        phases.map(|phase| job_of(phase, run.scenario.seed)).collect();
     let stamp = run.started.as_deref().and_then(|text| text.parse::<jiff::Timestamp>().ok());
     let file = json!({
         "fio version": format!("flashlag-{}", run.flashlag.version),

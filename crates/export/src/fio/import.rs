@@ -346,6 +346,7 @@ fn blank(name: String, job: &Value) -> Phase {
         queue_depth: 1,
         threads: 1,
         mixed: None,
+        replay: None,
         durable: Durability::None,
         direct: false,
         engine: EngineKind::Fio,

@@ -30,6 +30,15 @@ pub fn job_file(scenario: &Scenario) -> String {
                     &format!("{}: saves through SQLite, which fio has not", save.name),
                 );
             }
+            Test::Replay(replay) => {
+                comment(
+                    &mut text,
+                    &format!(
+                        "{}: the replay of a trace, which fio reads in a form of its own (read_iolog)",
+                        replay.name
+                    ),
+                );
+            }
         }
     }
     let left_out: Vec<String> = scenario.steps.iter().filter_map(left_out).collect();

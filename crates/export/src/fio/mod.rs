@@ -76,6 +76,12 @@ pub enum FioExportError {
     /// Nothing was measured.
     #[error("the run has no phases: there is nothing to write")]
     NoPhases,
+    /// Nothing was measured but replays of traces.
+    #[error(
+        "the run is the replay of a trace, whose operations no option of fio describes: write it as \
+         .csv, .md or .html"
+    )]
+    OnlyReplays,
     /// The histogram of a phase is invalid.
     #[error("the histogram of phase `{phase}` is none: {source}; see `flashlag verify`")]
     Histogram {

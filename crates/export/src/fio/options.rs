@@ -138,7 +138,14 @@ impl Options {
             Operation::SequentialRead => "read",
             Operation::SequentialWrite => "write",
             Operation::RandomRead => "randread",
-            Operation::RandomWrite | Operation::Save => "randwrite",
+            // Replays are not exported.
+            Operation::RandomWrite
+            | Operation::Save
+            | Operation::ReplayRead
+            | Operation::ReplayWrite
+            | Operation::ReplaySync
+            | Operation::ReplayNames
+            | Operation::ReplayDiscard => "randwrite",
         };
         let engine = if phase.queue_depth > 1 { "io_uring" } else { "psync" };
         let mut options = vec![

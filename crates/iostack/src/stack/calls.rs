@@ -18,7 +18,7 @@ const MAPPED_BY_BLOCK: u64 = 256;
 const SPARE_BLOCKS: u64 = 64;
 
 impl<D: Device<Clock = VirtualClock>> Inner<D> {
-    pub(super) fn create(&mut self, name: &str) -> Result<FileId, DeviceError> {
+    pub(crate) fn create(&mut self, name: &str) -> Result<FileId, DeviceError> {
         if self.names.contains_key(name) {
             return Err(DeviceError::os("create", name, None, Errno::EXIST));
         }
@@ -34,7 +34,7 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         Ok(file)
     }
 
-    pub(super) fn delete(&mut self, name: &str) -> Result<(), DeviceError> {
+    pub(crate) fn delete(&mut self, name: &str) -> Result<(), DeviceError> {
         let missing = || DeviceError::os("delete", name, None, Errno::NOENT);
         let file = self.names.remove(name).ok_or_else(missing)?;
         self.compute(self.call_time(0, false));
@@ -46,7 +46,7 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         Ok(())
     }
 
-    pub(super) fn truncate(&mut self, file: FileId, size: u64) -> Result<(), DeviceError> {
+    pub(crate) fn truncate(&mut self, file: FileId, size: u64) -> Result<(), DeviceError> {
         self.compute(self.call_time(0, false));
         self.cache.drop_from(file, pages(size));
         if let Some(contents) = self.contents.get_mut(&file) {
@@ -56,6 +56,35 @@ impl<D: Device<Clock = VirtualClock>> Inner<D> {
         self.fs.resize(now, file, size);
         self.fs.touch(now, file);
         Ok(())
+    }
+
+    /// Gives a file another name; a file of that name is gone. The filesystem writes what a change of the
+    /// file's inode writes.
+    pub(crate) fn rename(&mut self, from: &str, to: &str) -> Result<(), DeviceError> {
+        let missing = || DeviceError::os("rename", from, None, Errno::NOENT);
+        let file = self.names.get(from).copied().ok_or_else(missing)?;
+        if self.names.contains_key(to) {
+            self.delete(to)?;
+        } else {
+            self.compute(self.call_time(0, false));
+        }
+        self.names.remove(from);
+        self.names.insert(to.to_owned(), file);
+        self.named.insert(file, to.to_owned());
+        let now = self.now();
+        self.fs.name(file, to);
+        self.fs.touch(now, file);
+        Ok(())
+    }
+
+    /// Size of a file.
+    pub(crate) fn size_of(&self, file: FileId) -> u64 {
+        self.fs.size(file)
+    }
+
+    /// The file with this name.
+    pub(crate) fn find(&self, name: &str) -> Option<FileId> {
+        self.names.get(name).copied()
     }
 
     pub(super) fn no_room(&self, operation: &'static str, file: FileId) -> DeviceError {

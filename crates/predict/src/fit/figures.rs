@@ -66,7 +66,7 @@ pub struct Residual {
 
 /// The figures of a run, for simulations with `simulated` of a phase's operations.
 pub(super) fn figures(run: &Run, simulated: &dyn Fn(&Phase) -> u64) -> Vec<Figure> {
-    let usable = |phase: &&Phase| phase.ops >= FEWEST && !phase.cut_short;
+    let usable = |phase: &&Phase| phase.ops >= FEWEST && !phase.cut_short && phase.replay.is_none();
     let mut figures: Vec<Figure> = Vec::new();
     for phase in run.phases.iter().filter(usable) {
         let ops = phase.ops.min(simulated(phase));

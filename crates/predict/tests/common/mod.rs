@@ -194,6 +194,7 @@ fn phase(
         span_bytes: Bytes::from_mb(100),
         threads: 1,
         mixed: None,
+        replay: None,
         queue_depth: 1,
         durable: match test {
             Test::Io(io) => io.durable,

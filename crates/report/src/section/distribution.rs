@@ -158,6 +158,7 @@ fn unstaged(run: &Run, phase: &Phase) -> (String, String) {
             (format!("SQLite, one {} a save{commit}", kind.statement_name()), save_name(&full))
         }
         Some(kind) => ("SQLite saves".to_owned(), save_name(&kind)),
+        None if phase.replay.is_some() => ("A trace".to_owned(), test_title(&phase.name)),
         None => {
             let writes =
                 matches!(phase.operation, Operation::SequentialWrite | Operation::RandomWrite);
@@ -177,7 +178,7 @@ fn unstaged(run: &Run, phase: &Phase) -> (String, String) {
 
 /// Number of tests in one panel.
 fn tests_of(run: &Run) -> usize {
-    run.phases.iter().filter(|phase| phase.operation != Operation::Save).count()
+    run.phases.iter().filter(|phase| phase.operation.is_block_test()).count()
 }
 
 /// A journal mode, short enough for the end of a line.
@@ -228,6 +229,11 @@ fn weight(phase: &Phase) -> u8 {
         Operation::Save => 1,
         Operation::SequentialWrite | Operation::RandomWrite => 2,
         Operation::SequentialRead | Operation::RandomRead => 3,
+        Operation::ReplayRead
+        | Operation::ReplayWrite
+        | Operation::ReplaySync
+        | Operation::ReplayNames
+        | Operation::ReplayDiscard => 4,
     }
 }
 

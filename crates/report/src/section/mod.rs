@@ -9,6 +9,7 @@ mod findings;
 pub(crate) mod first;
 mod lifecycle;
 mod published;
+mod replay;
 mod reproduce;
 mod saves;
 pub(crate) mod stalls;
@@ -46,6 +47,7 @@ pub(crate) fn all(run: &Run, options: &Options) -> Vec<Section> {
     // What to do, and what was found, before the details of it.
     let sections = [
         tests::section(run),
+        replay::section(run),
         findings::section(run),
         first,
         second,

@@ -67,12 +67,23 @@ pub(super) fn section(run: &Run) -> Option<Section> {
         name: "SQLite saves",
         heading: saves_heading(run),
         side: vec![
-            "A save is one transaction of one row, through real SQLite.".to_owned(),
+            what_saves_are(&saves).to_owned(),
             "On a schedule, a save’s wait counts from its intended start.".to_owned(),
             LAG_IS_A_BUDGET.to_owned(),
         ],
         body: Markup::of(&body),
     })
+}
+
+/// What one save is, in a sentence.
+fn what_saves_are(saves: &[&Phase]) -> &'static str {
+    match saves.iter().all(|phase| phase.replay.is_some()) {
+        true => {
+            "A save is a transaction of the trace, from its first operation to the sync that makes it \
+             durable."
+        }
+        false => "A save is one transaction of one row, through real SQLite.",
+    }
 }
 
 /// The table of saves longer than each limit, with a row for all; and the number of rows left out

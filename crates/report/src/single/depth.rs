@@ -1,6 +1,6 @@
 //! Phases that differ in their queue depth alone.
 
-use flashlag_schema::{Operation, Phase, Run};
+use flashlag_schema::{Phase, Run};
 use flashlag_views::{Figures, format, phase_title};
 
 use crate::chart::{DepthPlot, DepthPoint, Svg};
@@ -15,7 +15,7 @@ pub(super) struct Sweep {
 pub(super) fn sweeps(run: &Run) -> Vec<Sweep> {
     let mut groups: Vec<Vec<&Phase>> = Vec::new();
     let tests = run.phases.iter().filter(|phase| phase.ops > 0 && phase.background.is_none());
-    for phase in tests.filter(|phase| phase.operation != Operation::Save) {
+    for phase in tests.filter(|phase| phase.operation.is_block_test()) {
         let like = |first: &Phase| {
             let what = (first.operation, first.block_bytes, first.durable, first.state, first.run);
             what == (phase.operation, phase.block_bytes, phase.durable, phase.state, phase.run)

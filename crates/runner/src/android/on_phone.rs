@@ -21,6 +21,7 @@ use crate::events::{Event, Observer};
 use crate::output::RunFile;
 use crate::real::{self, DirectoryRequest};
 use crate::remote::{Forward, reading};
+use crate::replays::{received, take_facts};
 use crate::request::Request;
 use crate::target::Target;
 
@@ -112,9 +113,13 @@ fn request(
 ) -> Result<(Request, DirectoryRequest<'static>), RunError> {
     let PhoneOrder { run, label, .. } = order;
     let scenario = Scenario::parse(&run.scenario, &run.settings);
+    let mut scenario = scenario.map_err(|error| RunError::OnPhone(error.to_string()))?;
+    let replays = received(&run.replays);
+    take_facts(&mut scenario, &replays);
     let path = PathBuf::from(&run.at);
     let request = Request {
-        scenario: scenario.map_err(|error| RunError::OnPhone(error.to_string()))?,
+        scenario,
+        replays,
         target: Target::Directory(path.clone()),
         seed: run.seed,
         leave: run.leave,

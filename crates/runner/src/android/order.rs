@@ -7,6 +7,7 @@ use flashlag_schema::{Program, Reading};
 use sha2::{Digest, Sha256};
 
 use crate::record::program;
+use crate::replays::sent;
 use crate::request::Request;
 
 /// Version and commit of this program.
@@ -41,6 +42,7 @@ pub(super) fn order(request: &Request, target: &str, at: &str) -> PhoneOrder {
             target: target.to_owned(),
             command: request.command.clone(),
             floor: false,
+            replays: sent(&request.replays),
         },
     };
     order.token = token(&order);

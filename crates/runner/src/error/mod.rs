@@ -62,6 +62,25 @@ pub enum RunError {
         /// The budget.
         budget: Bytes,
     },
+    /// A scenario that replays a trace, and none is given.
+    #[error(
+        "{test} of scenario {scenario} replays a trace: give one, with --set trace=FILE (what \
+         `flashlag trace` recorded, or any file that `flashlag trace --from` reads)"
+    )]
+    NoTrace {
+        /// The scenario.
+        scenario: String,
+        /// The test.
+        test: String,
+    },
+    /// A trace that can't be replayed.
+    #[error("cannot replay {}: {reason}", path.display())]
+    Trace {
+        /// The file.
+        path: PathBuf,
+        /// Why not, and what to try.
+        reason: String,
+    },
     /// A target of no kind that exists.
     #[error("target `{text}`: {source}")]
     Target {

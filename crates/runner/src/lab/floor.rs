@@ -17,6 +17,7 @@ pub(super) fn lessen(scenario: &mut Scenario) {
         names
             .extend(tests.iter().filter(|name| !names.contains(name)).cloned().collect::<Vec<_>>());
     }
+    names.retain(|name| !matches!(scenario.tests.get(name), Some(Test::Replay(_))));
     for test in scenario.tests.values_mut() {
         match test {
             Test::Io(io) => {
@@ -29,9 +30,19 @@ pub(super) fn lessen(scenario: &mut Scenario) {
                 save.saves = Some(save.saves.map_or(SAVES, |saves| saves.min(SAVES)));
                 save.min_saves = None;
             }
+            Test::Replay(_) => {}
         }
     }
     scenario.steps = vec![Step::Measure { tests: names, state: State::New, repeat: 1 }];
+}
+
+/// Whether any test of the scenario can be done on a device that takes no time: a replay can't.
+pub(super) fn has_floor(scenario: &Scenario) -> bool {
+    let mut tests = scenario.steps.iter().flat_map(|step| match step {
+        Step::Measure { tests, .. } => tests.as_slice(),
+        _ => &[],
+    });
+    tests.any(|name| !matches!(scenario.tests.get(name), Some(Test::Replay(_))))
 }
 
 /// Adds to each phase the floor of the same test.
@@ -63,6 +74,7 @@ mod tests {
         let times = scenario.tests.values().map(|test| match test {
             Test::Io(io) => io.time,
             Test::Save(save) => save.time,
+            Test::Replay(_) => None,
         });
         assert!(times.flatten().all(|time| time.0 <= TIME));
     }

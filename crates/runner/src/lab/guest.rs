@@ -17,6 +17,7 @@ use crate::error::RunError;
 use crate::output::RunFile;
 use crate::real::{self, DirectoryRequest, Witness};
 use crate::remote::Forward;
+use crate::replays::{received, take_facts};
 use crate::request::Request;
 use crate::target::Target;
 
@@ -88,6 +89,8 @@ fn run(order: &RunOrder, link: &Link, orders: &Orders) -> Result<Run, RunError> 
         target: order.target.clone(),
         source: Box::new(error.into()),
     })?;
+    let replays = received(&order.replays);
+    take_facts(&mut scenario, &replays);
     if order.floor {
         lessen(&mut scenario);
     }
@@ -100,6 +103,7 @@ fn run(order: &RunOrder, link: &Link, orders: &Orders) -> Result<Run, RunError> 
     };
     let request = Request {
         scenario,
+        replays,
         target: Target::Directory(directory.path.clone()),
         seed: order.seed,
         leave: order.leave,

@@ -1,5 +1,6 @@
 //! A run in a guest, from the host's side: boots, orders, and passes on the guest's reports.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -11,12 +12,13 @@ use flashlag_stats::live::Live;
 
 use super::LabRun;
 use super::boot::{FLASH, FLOOR, Lab, Purpose, boot};
-use super::floor::put_floor;
+use super::floor::{has_floor, put_floor};
 use super::paces::{fills, note_paces};
 use crate::error::RunError;
 use crate::events::{Event, Observer};
 use crate::record::REVIEWERS_LEAVE;
 use crate::remote::pass_on;
+use crate::replays::sent;
 
 /// Runs a scenario in a guest. Returns the run and the number of flushes that the device took.
 pub(super) fn run(asked: LabRun<'_>, observer: &mut dyn Observer) -> Result<(Run, u64), RunError> {
@@ -55,6 +57,8 @@ fn order(LabRun { request, target }: LabRun<'_>, at: &str, floor: bool) -> Order
         target: target.text.clone(),
         command: request.command.clone(),
         floor,
+        // A replay has no floor: its operations are those of the trace.
+        replays: if floor { BTreeMap::new() } else { sent(&request.replays) },
     }))
 }
 
@@ -64,7 +68,7 @@ fn floor(
     asked: LabRun<'_>,
     observer: &mut dyn Observer,
 ) -> Result<Vec<Phase>, LabError> {
-    if !lab.has_floor() {
+    if !lab.has_floor() || !has_floor(&asked.request.scenario) {
         return Ok(Vec::new());
     }
     observer.event(Event::Preparing("measuring what the software takes"));

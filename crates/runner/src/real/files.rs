@@ -68,6 +68,8 @@ impl LaidOut {
 
 /// The name of the subdirectory with the fills.
 const FILL: &str = "fill";
+/// The name of the subdirectory with the files of a replay.
+const REPLAY: &str = "replay";
 
 impl Files {
     /// Makes the run's directory in `parent` and writes nothing else. `run_temporary` is the run file's
@@ -166,6 +168,18 @@ impl Files {
             }
             None => self.workspace.clear("saves").map(|_| ()),
         }
+    }
+
+    /// An empty directory for the files of a replay, opened.
+    pub fn replays(&mut self) -> Result<OpenDirectory, GuardError> {
+        self.workspace.subdirectory(REPLAY)?;
+        self.clear_replays()?;
+        OpenDirectory::of(&mut self.workspace, REPLAY)
+    }
+
+    /// Removes the files of a replay.
+    pub fn clear_replays(&mut self) -> Result<(), GuardError> {
+        self.workspace.clear(REPLAY).map(|_| ())
     }
 
     /// A directory and a file name for the next fill, in the directory under test or in another.

@@ -19,6 +19,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use flashlag_device::{Clock, DeviceError, MonotonicClock, Shifted};
 use flashlag_engine::fill::{FillSpec, fill, free_space, trim};
 use flashlag_engine::heartbeat::Heartbeat;
+use flashlag_engine::replay::{
+    ReplayFiles, ReplayJob, ReplayOutcome, ReplayWatch, drive_call_threads,
+};
 use flashlag_engine::{
     AnyDevice, Background, FileSet, JobOutcome, OpenOptions, Presence, ThreadWaitMeter,
     ThreadsWatch, Watch, drive_threads, open,
@@ -26,11 +29,14 @@ use flashlag_engine::{
 use flashlag_inspect::android::OtherApps;
 use flashlag_inspect::{Probe, Root, android};
 use flashlag_schema::counters::Counters;
+use flashlag_schema::replay::ReplayFile;
 use flashlag_schema::scenario::Io;
 use flashlag_schema::{Conditions, Ledger, Looks, OtherIo, Reading, Run};
 use flashlag_sqlite::{PreparedSaves, SaveJob};
 use flashlag_stats::Stop;
+use flashlag_stats::live::Live;
 use flashlag_units::{Bytes, Nanos};
+use flashlag_workload::Payload;
 
 use crate::direction::Direction;
 use crate::work::{
@@ -76,6 +82,8 @@ pub(crate) struct Directory<'a> {
     /// The device's traffic by other programs, read before the run began.
     baseline: (Counters, Counters),
     background: Option<Background>,
+    /// The files of a replay.
+    replay: Option<ReplayFiles>,
     databases: Option<Presence>,
     witness: Option<RefCell<Box<dyn Witness + 'a>>>,
 }
@@ -238,6 +246,37 @@ impl World for Directory<'_> {
 
     fn remove_saves(&mut self, _: &SaveJob<'_>) -> Result<(), Hindrance> {
         Ok(self.files.clear_saves()?)
+    }
+
+    fn lay_out_replay(
+        &mut self,
+        files: &[ReplayFile],
+        controls: &Controls,
+    ) -> Result<Bytes, Hindrance> {
+        let opened = self.files.replays()?;
+        let files = ReplayFiles::new(opened.directory, opened.path, files);
+        let written = files.lay_out(&Payload::new(controls.seed), &controls.stop)?;
+        self.replay = Some(files);
+        Ok(written)
+    }
+
+    fn replay_calls(
+        &mut self,
+        job: &ReplayJob<'_>,
+        live: Arc<Live>,
+        controls: &Controls,
+    ) -> Result<ReplayOutcome, Hindrance> {
+        let Some(files) = &self.replay else {
+            return Err(Hindrance::Failure("the files of the trace are not there".to_owned()));
+        };
+        let (budget, live) = (controls.budget.clone(), Some(live));
+        let watch = ReplayWatch { stop: &controls.stop, live, budget, meter: () };
+        Ok(drive_call_threads(files, job, || ThreadWaitMeter::open().ok(), &watch)?)
+    }
+
+    fn remove_replay(&mut self) -> Result<(), Hindrance> {
+        self.replay = None;
+        Ok(self.files.clear_replays()?)
     }
 
     fn next_fill(&mut self, directory: Option<&str>) -> Result<(OpenDirectory, String), Hindrance> {

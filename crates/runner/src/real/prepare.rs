@@ -108,6 +108,7 @@ pub(crate) fn prepare<'a>(
         looks,
         baseline,
         background: None,
+        replay: None,
         databases: None,
         witness: on.witness.map(RefCell::new),
     };

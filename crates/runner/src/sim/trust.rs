@@ -50,6 +50,7 @@ pub(crate) fn flushes(phases: &[Phase], device: &str) -> Option<Check> {
             // Several operations in flight may share a flush.
             && phase.in_flight() == 1
             && phase.mixed.is_none()
+            && phase.replay.is_none()
             && matches!(
                 phase.operation,
                 Operation::SequentialWrite | Operation::RandomWrite | Operation::Save

@@ -1,17 +1,21 @@
 //! A simulation as a world.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use flashlag_device::{Clock, DeviceError, NoWaitMeter, SyncCall};
+use flashlag_engine::replay::{ReplayJob, ReplayOutcome, ReplayWatch, drive_calls};
 use flashlag_engine::{FileSet, JobOutcome};
 use flashlag_flash::FlashDevice;
-use flashlag_iostack::{BackgroundJob, FileId, FileRow, StackFile};
+use flashlag_iostack::{BackgroundJob, FileId, FileRow, StackCalls, StackFile};
+use flashlag_schema::replay::ReplayFile;
 use flashlag_schema::scenario::{Durability, Io, Pattern, Save};
 use flashlag_schema::{Ledger, Looks, Run};
 use flashlag_sqlite::{PreparedSaves, SaveJob, remove_databases_on};
+use flashlag_stats::live::Live;
 use flashlag_units::{Bytes, Nanos};
-use flashlag_workload::Arrivals;
+use flashlag_workload::{Arrivals, MOST_THREADS};
 
 use super::ledger::LayerCounters;
 use super::stack_files::{StackFiles, fits_memory};
@@ -160,6 +164,15 @@ impl World for Simulation {
         Ok(OpenedDevice { device, how: Access::of(io), downgrades: Vec::new() })
     }
 
+    fn open_for_requests(
+        &mut self,
+        files: &SimFiles,
+        io: &Io,
+    ) -> Result<OpenedDevice<StackFile<FlashDevice>>, DeviceError> {
+        let opened = self.open(files, io)?;
+        Ok(OpenedDevice { device: opened.device.as_requests(), ..opened })
+    }
+
     fn meter(&self) -> Option<NoWaitMeter> {
         None
     }
@@ -222,6 +235,43 @@ impl World for Simulation {
     fn remove_saves(&mut self, job: &SaveJob<'_>) -> Result<(), Hindrance> {
         remove_databases_on(Box::new(StackFiles(self.stack.clone())), job)
             .map_err(|error| Hindrance::Failure(error.to_string()))
+    }
+
+    fn lay_out_replay(&mut self, files: &[ReplayFile], _: &Controls) -> Result<Bytes, Hindrance> {
+        let names = files.iter().enumerate().map(|(index, file)| file.name(index)).collect();
+        let calls = StackCalls::new(&self.stack, names, MOST_THREADS);
+        let mut written = Bytes::ZERO;
+        for (index, file) in (0..).zip(files) {
+            if let Some(size) = file.before {
+                calls.lay_out(index, size)?;
+                written = written.plus(size);
+            }
+        }
+        self.replay = Some(calls);
+        Ok(written)
+    }
+
+    fn replay_calls(
+        &mut self,
+        job: &ReplayJob<'_>,
+        live: Arc<Live>,
+        controls: &Controls,
+    ) -> Result<ReplayOutcome, Hindrance> {
+        let Some(calls) = &mut self.replay else {
+            return Err(Hindrance::Failure("the files of the trace are not there".to_owned()));
+        };
+        let mut watch = ReplayWatch {
+            stop: &controls.stop,
+            live: Some(live),
+            budget: controls.budget.clone(),
+            meter: NoWaitMeter,
+        };
+        // Threads are submitters in virtual time, on one device.
+        Ok(drive_calls(calls, job, 0..job.stream.threads.max(1), None, &mut watch))
+    }
+
+    fn remove_replay(&mut self) -> Result<(), Hindrance> {
+        Ok(self.replay.take().map_or(Ok(()), |calls| calls.remove())?)
     }
 
     fn next_fill(&mut self, _: Option<&str>) -> Result<(), Hindrance> {

@@ -22,7 +22,12 @@ pub fn changes_of(recorded: &PhaseRecord, operation: Operation, until_steady: bo
     let workload = match operation {
         Operation::SequentialRead | Operation::RandomRead => Workload::Reads,
         Operation::SequentialWrite | Operation::RandomWrite => Workload::Writes,
-        Operation::Save => Workload::Other,
+        Operation::Save
+        | Operation::ReplayRead
+        | Operation::ReplayWrite
+        | Operation::ReplaySync
+        | Operation::ReplayNames
+        | Operation::ReplayDiscard => Workload::Other,
     };
     let steady = steady_change(recorded, until_steady)
         .filter(|change| until_steady || change.kind != ChangeKind::NotSteady);

@@ -6,8 +6,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use flashlag_device::{DeviceError, Latency, NoWaitMeter, RamDevice, Service, VirtualClock};
+use flashlag_device::{
+    CallDevice, CallRequest, Clock, Completion, DeviceError, Latency, NoWaitMeter, RamDevice,
+    Service, VirtualClock,
+};
+use flashlag_engine::replay::{ReplayJob, ReplayOutcome, ReplayWatch, drive_calls};
 use flashlag_engine::{EndReason, Job, JobOutcome, Verification, Watch, drive};
+use flashlag_schema::replay::ReplayFile;
 use flashlag_schema::scenario::{Io, Scenario};
 use flashlag_schema::{Environment, Ledger, Reading, Run, Target, TargetKind};
 use flashlag_sqlite::{PreparedSaves, SaveJob};
@@ -238,6 +243,38 @@ impl World for MockWorld {
         Ok(())
     }
 
+    fn lay_out_replay(&mut self, files: &[ReplayFile], _: &Controls) -> Result<Bytes, Hindrance> {
+        self.called(format!("lay out {} files of a trace", files.len()));
+        let before = files.iter().filter_map(|file| file.before);
+        Ok(before.fold(Bytes::ZERO, Bytes::plus))
+    }
+
+    fn replay_calls(
+        &mut self,
+        job: &ReplayJob<'_>,
+        live: Arc<Live>,
+        controls: &Controls,
+    ) -> Result<ReplayOutcome, Hindrance> {
+        self.called("replay calls");
+        let mut watch = ReplayWatch {
+            stop: &controls.stop,
+            live: Some(live),
+            budget: controls.budget.clone(),
+            meter: NoWaitMeter,
+        };
+        let mut calls = MockCalls::new(self.service, job.stream.threads);
+        let driven = drive_calls(&mut calls, job, 0..job.stream.threads, None, &mut watch);
+        self.now.set(self.now.get().plus(driven.elapsed));
+        self.written.set(self.written.get().plus(driven.written));
+        self.phases.set(self.phases.get() + 1);
+        Ok(driven)
+    }
+
+    fn remove_replay(&mut self) -> Result<(), Hindrance> {
+        self.called("remove the files of a trace");
+        Ok(())
+    }
+
     fn next_fill(&mut self, _: Option<&str>) -> Result<(), Hindrance> {
         Ok(())
     }
@@ -325,6 +362,62 @@ impl World for MockWorld {
 
     fn refresh(&mut self, _: &mut Run, evidence: &Evidence<(Bytes, usize)>) {
         self.called(format!("refresh {}", evidence.phases.len()));
+    }
+}
+
+/// Calls that take a time each, of threads that do not hinder one another.
+#[derive(Debug)]
+struct MockCalls {
+    clock: VirtualClock,
+    service: Nanos,
+    /// When the call of each thread ends.
+    ends: Vec<Option<(Nanos, Nanos)>>,
+}
+
+impl MockCalls {
+    fn new(service: Nanos, threads: u32) -> MockCalls {
+        MockCalls { clock: VirtualClock::default(), service, ends: vec![None; threads as usize] }
+    }
+
+    fn first(&self) -> Option<Nanos> {
+        self.ends.iter().flatten().map(|(_, ends)| *ends).min()
+    }
+}
+
+impl CallDevice for MockCalls {
+    type Clock = VirtualClock;
+
+    fn clock(&self) -> &VirtualClock {
+        &self.clock
+    }
+
+    fn submit(&mut self, request: CallRequest) -> Result<(), DeviceError> {
+        let now = self.clock.now();
+        self.ends[request.slot as usize] = Some((now, now.plus(self.service)));
+        Ok(())
+    }
+
+    fn reap(&mut self, at_least: u32, completed: &mut Vec<Completion>) -> Result<(), DeviceError> {
+        if let Some(first) = self.first().filter(|_| at_least > 0) {
+            self.clock.advance_to(first);
+        }
+        let now = self.clock.now();
+        for (slot, place) in (0..).zip(&mut self.ends) {
+            if let Some((started, ended)) = place.take_if(|(_, ends)| *ends <= now) {
+                completed.push(Completion {
+                    slot,
+                    started,
+                    flush_from: None,
+                    ended,
+                    result: Ok(()),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn wait_until(&mut self, time: Nanos) {
+        self.clock.advance_to(self.first().map_or(time, |first| first.min(time)));
     }
 }
 

@@ -15,6 +15,7 @@ mod io;
 mod mock;
 mod outcome;
 mod phase;
+mod replay;
 mod save;
 mod seed;
 mod tasks;

@@ -8,8 +8,9 @@ use flashlag_schema::Phase;
 pub(crate) enum Outcome {
     /// A phase was measured.
     Measured(Box<Phase>),
-    /// A mixed test was measured, its reads and its writes; and the error that ended it, if one did.
-    Both(Box<[Phase; 2]>, Option<String>),
+    /// A test of several phases was measured, as reads and writes of a mixed one; and the error that ended
+    /// it, if one did.
+    Several(Vec<Phase>, Option<String>),
     /// The task was done; there is nothing to store.
     Done,
     /// The task could not be done here, and why; the run goes on.
@@ -22,21 +23,28 @@ pub(crate) enum Outcome {
 impl Outcome {
     /// The phases of one test, and the error that ended it, if one did.
     pub(super) fn of(measured: Vec<Phase>, error: Option<String>) -> Outcome {
-        match <[Phase; 2]>::try_from(measured) {
-            Ok(both) => Outcome::Both(Box::new(both), error),
-            Err(one) => match (one.into_iter().next().map(Box::new), error) {
-                (phase, Some(error)) => Outcome::Failed(phase, error),
-                (Some(phase), None) => Outcome::Measured(phase),
-                (None, None) => Outcome::Done,
-            },
+        if measured.len() > 1 {
+            return Outcome::Several(measured, error);
+        }
+        match (measured.into_iter().next().map(Box::new), error) {
+            (phase, Some(error)) => Outcome::Failed(phase, error),
+            (Some(phase), None) => Outcome::Measured(phase),
+            (None, None) => Outcome::Done,
         }
     }
 
     /// The same outcome with more notes for the reader of its phase.
     pub(super) fn with_notes(mut self, notes: impl IntoIterator<Item = String>) -> Outcome {
+        let mut notes = notes.into_iter();
         match &mut self {
             Outcome::Measured(phase) | Outcome::Failed(Some(phase), _) => phase.notes.extend(notes),
-            Outcome::Both(phases, _) => phases[1].notes.extend(notes),
+            Outcome::Several(phases, _) => {
+                phases
+                    .iter_mut()
+                    .last()
+                    .into_iter()
+                    .for_each(|phase| phase.notes.extend(notes.by_ref()));
+            }
             Outcome::Done | Outcome::Skipped(_) | Outcome::Failed(None, _) => {}
         }
         self
@@ -52,11 +60,11 @@ impl Outcome {
                 phase.cut_short = true;
                 Outcome::Failed(Some(phase), gone.to_string())
             }
-            Outcome::Both(mut phases, error) => {
+            Outcome::Several(mut phases, error) => {
                 phases.iter_mut().for_each(|phase| phase.cut_short = true);
                 let error = error.filter(|error| !error.contains(&gone.reason));
                 let then = error.map(|error| format!("; then {error}")).unwrap_or_default();
-                Outcome::Both(phases, Some(format!("{gone}{then}")))
+                Outcome::Several(phases, Some(format!("{gone}{then}")))
             }
             Outcome::Failed(phase, error) if error.contains(&gone.reason) => {
                 Outcome::Failed(phase, gone.to_string())
@@ -97,10 +105,10 @@ mod tests {
         let gone = || DeviceError::os("find", "a/test.dat", None, Errno::NOENT);
         let both = |error: &str| {
             let phase = flashlag_testing::small_run().phases.remove(0);
-            let phases = Box::new([phase.clone(), phase]);
-            let outcome = Outcome::Both(phases, Some(error.to_owned()));
+            let phases = vec![phase.clone(), phase];
+            let outcome = Outcome::Several(phases, Some(error.to_owned()));
             match outcome.unless_gone(Err(gone())) {
-                Outcome::Both(_, Some(error)) => error,
+                Outcome::Several(_, Some(error)) => error,
                 other => panic!("{other:?}"),
             }
         };

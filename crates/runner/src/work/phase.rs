@@ -139,6 +139,7 @@ pub fn phase(head: PhaseHead, recorded: &PhaseRecord, tail: PhaseTail) -> Phase 
         queue_depth: head.queue_depth,
         threads: head.threads,
         mixed: head.mixed,
+        replay: None,
         durable: head.durable,
         direct: head.direct,
         engine: head.engine,

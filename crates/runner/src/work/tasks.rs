@@ -108,8 +108,8 @@ fn keep(
             observer.event(Event::PhaseFinished(&phase));
             run.phases.push(*phase);
         }
-        Outcome::Both(phases, error) => {
-            for phase in *phases {
+        Outcome::Several(phases, error) => {
+            for phase in phases {
                 observer.event(Event::PhaseFinished(&phase));
                 run.phases.push(phase);
             }

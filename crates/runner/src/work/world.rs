@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use flashlag_device::{Budget, Device, DeviceError, WaitMeter};
+use flashlag_engine::replay::{ReplayJob, ReplayOutcome};
 use flashlag_engine::{Job, JobOutcome};
+use flashlag_schema::replay::ReplayFile;
 use flashlag_schema::scenario::{Durability, EngineKind, Io, Save};
 use flashlag_schema::{Conditions, Downgrade, Ledger, Looks, OtherIo, Reading, Run};
 use flashlag_sqlite::{PreparedSaves, SaveJob};
@@ -228,6 +230,18 @@ pub trait World {
         io: &Io,
     ) -> Result<OpenedDevice<Self::Device>, DeviceError>;
 
+    /// Opens files for block requests of a trace, of which a model has no call to charge for.
+    ///
+    /// # Errors
+    /// As [`World::open`].
+    fn open_for_requests(
+        &mut self,
+        file: &Self::File,
+        io: &Io,
+    ) -> Result<OpenedDevice<Self::Device>, DeviceError> {
+        self.open(file, io)
+    }
+
     /// A meter of the calling thread, where there is one.
     fn meter(&self) -> Option<Self::Meter>;
 
@@ -298,6 +312,33 @@ pub trait World {
     /// # Errors
     /// A file that can't be removed.
     fn remove_saves(&mut self, job: &SaveJob<'_>) -> Result<(), Hindrance>;
+
+    /// Makes the files of a replay as they were before the trace. Returns the bytes written.
+    ///
+    /// # Errors
+    /// No space, or an operation that failed.
+    fn lay_out_replay(
+        &mut self,
+        files: &[ReplayFile],
+        controls: &Controls,
+    ) -> Result<Bytes, Hindrance>;
+
+    /// Replays system calls on the files that were made by [`World::lay_out_replay`].
+    ///
+    /// # Errors
+    /// Only where the replay could not begin; later errors are in [`ReplayOutcome::ended`].
+    fn replay_calls(
+        &mut self,
+        job: &ReplayJob<'_>,
+        live: Arc<Live>,
+        controls: &Controls,
+    ) -> Result<ReplayOutcome, Hindrance>;
+
+    /// Removes the files of a replay.
+    ///
+    /// # Errors
+    /// A file that can't be removed.
+    fn remove_replay(&mut self) -> Result<(), Hindrance>;
 
     /// A place for the next fill, on this storage or in another directory.
     ///

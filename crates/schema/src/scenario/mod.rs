@@ -1,13 +1,14 @@
 //! Scenarios: what is done to the storage, as a TOML file. The built-in ones are such files too.
 //!
 //! A file has `[settings]` (names that `--set` changes and that `"$name"` refers to), tests
-//! (`[[io]]` and `[[save]]`) and steps (`[[step]]`) that run them, fill, delete, trim and wait.
+//! (`[[io]]`, `[[save]]` and `[[replay]]`) and steps (`[[step]]`) that run them, fill, delete, trim and wait.
 
 mod error;
 mod fault;
 mod hash;
 mod parse;
 mod repeats;
+mod replay;
 mod settings;
 mod types;
 mod validate;
@@ -21,6 +22,7 @@ pub use error::ScenarioError;
 pub use fault::{Combination, ScenarioFault};
 pub use hash::hash_of_text;
 pub use repeats::{After, Stretch};
+pub use replay::{Replay, ReplayAs, ReplayFacts};
 pub use types::{
     Arrivals, Io, IoOperation, JournalMode, Save, Scenario, Schedule, Statement, Step, SyncCall,
     Synchronous, Test, ThreadSpans, Until,

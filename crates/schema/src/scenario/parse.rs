@@ -6,6 +6,7 @@ use toml::Spanned;
 
 use super::error::ScenarioError;
 use super::fault::{Combination, ScenarioFault};
+use super::replay::Replay;
 use super::settings::{refuse_idle_settings, substitute, typed_as};
 use super::types::{
     Arrivals, Io, JournalMode, Save, Scenario, Statement, Step, SyncCall, Synchronous, Test,
@@ -41,6 +42,10 @@ pub(crate) struct ScenarioFile {
     #[serde(default)]
     #[cfg_attr(feature = "json-schema", schemars(with = "Vec<SaveMatrix>"))]
     save: Vec<Spanned<SaveMatrix>>,
+    /// Traces that are replayed.
+    #[serde(default)]
+    #[cfg_attr(feature = "json-schema", schemars(with = "Vec<Replay>"))]
+    replay: Vec<Spanned<Replay>>,
     /// What is done, in order.
     #[serde(default)]
     #[cfg_attr(feature = "json-schema", schemars(with = "Vec<StepText>"))]
@@ -251,6 +256,9 @@ impl Scenario {
         for matrix in file.save.into_iter().filter(there) {
             let line = line_of(matrix.span());
             tests.extend(expand(matrix.get_ref()).into_iter().map(|save| (line, Test::Save(save))));
+        }
+        for replay in file.replay {
+            tests.push((line_of(replay.span()), Test::Replay(replay.into_inner())));
         }
         let mut steps = Vec::new();
         for step in file.step {

@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 use flashlag_units::{Bytes, Nanos, Text};
 use serde::{Deserialize, Serialize};
 
+use super::replay::Replay;
 use crate::words::{Durability, EngineKind, Pattern, State};
 
 /// A scenario with its settings applied and its matrices expanded: nothing is left to decide.
@@ -26,7 +27,7 @@ pub struct Scenario {
     pub steps: Vec<Step>,
 }
 
-/// A test: block I/O or saves.
+/// A test: block I/O, saves or a trace.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Test {
@@ -34,6 +35,8 @@ pub enum Test {
     Io(Io),
     /// SQLite transactions.
     Save(Save),
+    /// A trace.
+    Replay(Replay),
 }
 
 /// Block I/O over a span of a file.
@@ -403,6 +406,7 @@ impl Test {
         match self {
             Test::Io(io) => &io.name,
             Test::Save(save) => &save.name,
+            Test::Replay(replay) => &replay.name,
         }
     }
 
@@ -411,6 +415,7 @@ impl Test {
         match self {
             Test::Io(io) => io.phase_names(),
             Test::Save(save) => vec![save.name.clone()],
+            Test::Replay(replay) => replay.phase_names(),
         }
     }
 
@@ -419,6 +424,7 @@ impl Test {
         match self {
             Test::Io(io) => io.background.as_deref(),
             Test::Save(save) => save.background.as_deref(),
+            Test::Replay(_) => None,
         }
     }
 }

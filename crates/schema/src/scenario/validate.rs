@@ -4,6 +4,7 @@ use flashlag_units::{Bytes, Nanos};
 
 use super::error::ScenarioError;
 use super::fault::{Combination, ScenarioFault};
+use super::replay::check_replay;
 use super::types::{Arrivals, Io, IoOperation, JournalMode, Save, Statement, Step, Test, Until};
 use crate::words::{Durability, EngineKind};
 
@@ -33,6 +34,7 @@ pub(super) fn validate(
         match test {
             Test::Io(io) => check_io(io),
             Test::Save(save) => check_save(save),
+            Test::Replay(replay) => check_replay(replay),
         }
         .map_err(of_test)?;
     }
@@ -267,7 +269,7 @@ fn check_step(step: &Step, tests: &BTreeMap<&str, &Test>) -> Result<(), Scenario
             }
             names.iter().try_for_each(|name| match tests.get(name.as_str()) {
                 Some(Test::Io(io)) => check_measured(io),
-                Some(Test::Save(_)) => Ok(()),
+                Some(Test::Save(_) | Test::Replay(_)) => Ok(()),
                 None => Err(unknown_test(name, tests)),
             })
         }

@@ -84,6 +84,7 @@ fn is_zero(number: &u64) -> bool {
 
 /// The kinds of sources.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TraceSourceKind {
     /// Programs in the kernel on its tracepoints.

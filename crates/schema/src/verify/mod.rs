@@ -15,7 +15,7 @@ use flashlag_stats::Histogram;
 use crate::histogram::{LatencySummary, StoredHistogram};
 use crate::lag::Lag;
 use crate::run::{Run, SCHEMA, TargetKind};
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, Test};
 use crate::seal::RunFileError;
 use crate::trust::Trust;
 use figures::Figures;
@@ -94,16 +94,30 @@ fn verify_scenario(run: &Run, figures: &mut Figures) {
     let scenario = &run.scenario;
     let settings: Vec<(String, String)> = scenario.settings.clone().into_iter().collect();
     match Scenario::parse(&scenario.text, &settings) {
-        Ok(parsed) => {
+        Ok(mut parsed) => {
             // What is private in a text or a setting was replaced; the hash is of the original.
             let removed = run.shared.iter().flat_map(|shared| &shared.removed);
-            if !removed.into_iter().any(|field| field.starts_with("scenario.")) {
+            let is_private = removed.into_iter().any(|field| field.starts_with("scenario."));
+            if take_traces(&mut parsed, run) && !is_private {
                 figures.same("scenario.hash", &scenario.hash, &parsed.hash());
             }
             figures.same("scenario.name", &scenario.name, &parsed.name);
         }
         Err(error) => figures.differs("scenario.text", "a text", format!("no scenario: {error}")),
     }
+}
+
+/// Puts the hashes of traces, which the phases have, into the tests that replay them. `false` where a replay
+/// has no phase yet: then the scenario's hash can't be recomputed.
+fn take_traces(scenario: &mut Scenario, run: &Run) -> bool {
+    scenario.tests.values_mut().all(|test| {
+        let Test::Replay(replay) = test else { return true };
+        let names = replay.phase_names();
+        let of_test = run.phases.iter().filter(|phase| names.contains(&phase.name));
+        let mut hashes = of_test.filter_map(|phase| Some(&phase.replay.as_ref()?.trace_sha256));
+        replay.sha256 = hashes.next().cloned();
+        replay.sha256.is_some()
+    })
 }
 
 /// A stored histogram and the summary beside it; the histogram where it is one.

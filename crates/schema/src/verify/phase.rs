@@ -53,6 +53,7 @@ pub(super) fn verify(phase: &Phase, target: TargetKind, figures: &mut Figures) {
     verify_intervals(phase, &latency, figures);
     verify_stalls(phase, &latency, target, figures);
     verify_waits(phase, figures);
+    verify_replay(phase, figures);
     verify_flush_and_stops(phase, figures);
     for (index, change) in phase.changes.iter().enumerate() {
         figures.at_most(&format!("changes[{index}].t_ns"), change.t_ns.0, phase.elapsed_ns.0);
@@ -88,6 +89,28 @@ fn optional(
             None
         }
     }
+}
+
+/// What the trace has of the same operations is no more than there are, and a schedule is that of an open
+/// loop.
+fn verify_replay(phase: &Phase, figures: &mut Figures) {
+    let Some(replay) = &phase.replay else {
+        if phase.operation.is_replay() {
+            figures.differs("replay", "absent", "the trace that was replayed");
+        }
+        return;
+    };
+    figures.same("closed_loop", &phase.closed_loop, &replay.scheduled_ns.is_none());
+    figures.within("replay".to_owned(), |figures| {
+        let traced = optional(
+            figures,
+            ("traced_histogram", "traced_ns"),
+            (&replay.traced_histogram, &replay.traced_ns),
+        );
+        if let Some(traced) = traced {
+            figures.at_most("traced_histogram", traced.count(), phase.ops);
+        }
+    });
 }
 
 fn verify_floor(phase: &Phase, figures: &mut Figures) {

@@ -73,7 +73,7 @@ impl Plan {
             Test::Io(io) if io.operation == IoOperation::Mixed => {
                 Kind::Mixed { read_percent: io.read_percent.unwrap_or_default() }
             }
-            Test::Io(_) => Kind::Write,
+            Test::Io(_) | Test::Replay(_) => Kind::Write,
             Test::Save(_) => Kind::Save,
         };
         let kinds = scenario.tests.iter().map(|(name, test)| (name.clone(), kind(test)));
@@ -139,6 +139,7 @@ fn title_of(test: &Test) -> String {
     let save = match test {
         Test::Io(io) => return test_title(&io.name),
         Test::Save(save) => save,
+        Test::Replay(replay) => return format!("Replay of a trace ({})", replay.name),
     };
     let kind = SaveKind::of_test(save);
     let what = if save.name.starts_with("save") { "save" } else { kind.statement_name() };

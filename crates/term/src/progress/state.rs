@@ -237,8 +237,13 @@ impl Current {
 /// The kind of a stored phase.
 pub(super) fn kind_of(phase: &Phase) -> Kind {
     match phase.operation {
-        Operation::SequentialRead | Operation::RandomRead => Kind::Read,
-        Operation::SequentialWrite | Operation::RandomWrite => Kind::Write,
+        Operation::SequentialRead | Operation::RandomRead | Operation::ReplayRead => Kind::Read,
+        Operation::SequentialWrite
+        | Operation::RandomWrite
+        | Operation::ReplayWrite
+        | Operation::ReplaySync
+        | Operation::ReplayNames
+        | Operation::ReplayDiscard => Kind::Write,
         Operation::Save => Kind::Save,
     }
 }

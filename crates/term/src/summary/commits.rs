@@ -34,7 +34,7 @@ pub(super) fn commits(page: &mut Page, run: &Run, _: Depth) {
             table.section(&group.title);
         }
         for row in &group.rows {
-            if let Some(phase) = run.phases.get(row.phase).filter(|phase| phase.ops > 0) {
+            if let Some(phase) = run.phases.get(row.phase).filter(|phase| counts(phase)) {
                 any = true;
                 let cells = cells(phase).map(|cell| (Role::Ink, cell));
                 table.row((Role::Ink, &brief(&row.label)), cells.to_vec());
@@ -51,6 +51,12 @@ pub(super) fn commits(page: &mut Page, run: &Run, _: Depth) {
         "data, journal, metadata: the filesystem's, in KiB. flash: KiB that the flash programmed. \
          software: the median of the same commits on a device that takes no time, in ms.",
     );
+}
+
+/// Whether the device's requests were counted for these commits alone: in a replay other operations are
+/// among them.
+fn counts(phase: &Phase) -> bool {
+    phase.ops > 0 && phase.replay.is_none()
 }
 
 fn cells(phase: &Phase) -> [String; 8] {

@@ -5,6 +5,7 @@ mod commits;
 mod cost;
 mod figures;
 mod rates;
+mod replayed;
 mod stages;
 mod trust;
 mod why;
@@ -73,6 +74,7 @@ fn write(run: &Run, style: Style, depth: Depth) -> String {
             why::findings,
             picture,
             figures::tests,
+            replayed::replayed,
             commits::commits,
             stages::fills,
             stages::events,
@@ -83,6 +85,7 @@ fn write(run: &Run, style: Style, depth: Depth) -> String {
             why::findings,
             picture,
             figures::tests,
+            replayed::replayed,
             figures::sizes,
             figures::durable_writes,
             figures::saves,

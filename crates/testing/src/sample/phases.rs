@@ -163,6 +163,7 @@ fn assemble(spec: &Spec, began: Nanos, seen: &PhaseRecord, grown: (Histogram, Hi
         queue_depth: 1,
         threads: 1,
         mixed: None,
+        replay: None,
         durable: spec.durable,
         direct: !is_save,
         engine: if is_save { EngineKind::Sqlite } else { EngineKind::Psync },

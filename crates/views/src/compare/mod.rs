@@ -219,6 +219,7 @@ impl RatioKind {
             RatioKind::P50 => "median",
             RatioKind::P99 => "p99",
             RatioKind::Throughput if operation == Operation::Save => "saves/s",
+            RatioKind::Throughput if !operation.moves_bytes() => "ops/s",
             RatioKind::Throughput => "MB/s",
         }
     }

@@ -1,7 +1,7 @@
 //! Ratios of one subject's figures to another's, with intervals.
 
 use flashlag_explain::{response_histogram, restored};
-use flashlag_schema::{Operation, Phase, Run};
+use flashlag_schema::{Phase, Run};
 use flashlag_stats::bootstrap::{self, Figure, RatioInterval, Sample};
 use flashlag_stats::{Interval, Percentile};
 
@@ -33,7 +33,7 @@ pub fn ratios(
     let prepared: Vec<SideData> =
         usable.filter_map(|of| SideData::of(of, &repeats[of], seed)).collect();
     let paced = repeats.iter().flatten().any(|(_, phase)| phase.is_paced());
-    let saves = repeats.iter().flatten().any(|(_, phase)| phase.operation == Operation::Save);
+    let saves = repeats.iter().flatten().any(|(_, phase)| !phase.operation.moves_bytes());
     let mut ratios = Ratios::default();
     for (place, against) in prepared.iter().enumerate() {
         for of in &prepared[place + 1..] {

@@ -21,13 +21,19 @@ impl CompareRow {
             Spread { mean, deviation }
         };
         match self.operation {
-            Operation::Save => spread(side.ops_per_sec).in_words(1.0, format::per_second),
+            operation if !operation.moves_bytes() => {
+                spread(side.ops_per_sec).in_words(1.0, format::per_second)
+            }
             _ => spread(side.bytes_per_sec).in_words(1e6, format::mb_per_s),
         }
     }
 
     /// The unit of a rate of this row.
     pub fn rate_unit(&self) -> &'static str {
-        if self.operation == Operation::Save { "saves/s" } else { "MB/s" }
+        match self.operation {
+            Operation::Save => "saves/s",
+            operation if !operation.moves_bytes() => "ops/s",
+            _ => "MB/s",
+        }
     }
 }

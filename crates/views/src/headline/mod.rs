@@ -204,7 +204,10 @@ fn one_line(run: &Run, phase: &Phase) -> String {
         .p50
         .map_or(String::new(), |median| format!(" (median {})", format::time(median)));
     let title = test_name(run, phase);
-    format!("{title} {} MB/s{median}", format::mb_per_s(phase.bytes_per_sec))
+    match phase.operation.moves_bytes() {
+        true => format!("{title} {} MB/s{median}", format::mb_per_s(phase.bytes_per_sec)),
+        false => format!("{title} {} a second{median}", format::per_second(phase.ops_per_sec)),
+    }
 }
 
 /// The sentence about an incomplete run; `None` for a complete one.

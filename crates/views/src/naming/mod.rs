@@ -3,6 +3,7 @@
 mod device;
 
 use flashlag_explain::SaveKind;
+use flashlag_schema::replay::ReplayKind;
 use flashlag_schema::scenario::{JournalMode, SyncCall, Synchronous};
 use flashlag_schema::{Phase, Run, State, TargetKind};
 
@@ -70,6 +71,9 @@ fn titled(name: &str) -> Option<String> {
     if name == "soak" {
         return Some("Sustained write".to_owned());
     }
+    if let Some(kind) = name.strip_prefix("replay_") {
+        return replay_title(kind);
+    }
     let mut words = name.split('_');
     let (first, second, block) = (words.next()?, words.next()?, words.next()?);
     let (pattern, operation) = if first == "fill" { (second, first) } else { (first, second) };
@@ -91,6 +95,20 @@ fn titled(name: &str) -> Option<String> {
         _ => return None,
     };
     known.then(|| format!("{} {pattern} {operation}{depth}{mixed}", block.to_uppercase()))
+}
+
+/// The part of a replayed trace that the end of a phase's name says.
+fn replay_title(kind: &str) -> Option<String> {
+    let kind = ReplayKind::ALL.into_iter().find(|known| known.name() == kind)?;
+    let title = match kind {
+        ReplayKind::Read => "Trace, reads",
+        ReplayKind::Write => "Trace, writes",
+        ReplayKind::Sync => "Trace, syncs",
+        ReplayKind::Names => "Trace, opens and names",
+        ReplayKind::Discard => "Trace, discards",
+        ReplayKind::Save => "Trace, transactions",
+    };
+    Some(title.to_owned())
 }
 
 /// `100 ms` for `100ms`.

@@ -26,7 +26,7 @@ impl RowFigures<'_> {
     fn of_phase<'a>(figures: &'a Figures, phase: &'a Phase) -> RowFigures<'a> {
         RowFigures {
             figures,
-            bytes_per_sec: (phase.operation != Operation::Save).then_some(phase.bytes_per_sec),
+            bytes_per_sec: phase.operation.moves_bytes().then_some(phase.bytes_per_sec),
             ops_per_sec: Some(phase.ops_per_sec),
             lag: phase.lag.as_ref(),
         }
@@ -116,25 +116,45 @@ pub fn tests_table(run: &Run, saves: bool) -> Table {
         rows.extend(phase_row(run, index, phase_title(run, phase), &TESTS));
         // By stage there are many rows already; a finding says what the flush costs.
         rows.extend(flush_row(index, phase).filter(|_| !staged));
+        rows.extend(replay_rows(index, phase));
     }
     Table { title: "test", columns: TESTS.to_vec(), groups: one_group(rows), notes: Vec::new() }
 }
 
+/// Below a part of a paced replay, whose figures count from the intended start: what its operations took
+/// from their start; and below any part what they took where the trace was made.
+fn replay_rows(index: usize, phase: &Phase) -> Vec<TableRow> {
+    let Some(replay) = &phase.replay else { return Vec::new() };
+    let begun = (!phase.closed_loop).then(|| {
+        let figures = Figures::of_summary(phase.ops, &phase.latency_ns);
+        part_row(index, "from their own start", &figures)
+    });
+    let traced = replay.traced_ns.as_ref().map(|traced| {
+        let ops = replay.traced_histogram.as_ref().map(|stored| stored.count.iter().sum());
+        part_row(index, "where it was traced", &Figures::of_summary(ops.unwrap_or(0), traced))
+    });
+    begun.into_iter().chain(traced).collect()
+}
+
 fn flush_row(index: usize, phase: &Phase) -> Option<TableRow> {
     let flush = phase.flush_latency_ns.as_ref()?;
-    let figures = Figures::of_summary(phase.ops, flush);
+    Some(part_row(index, "of that, its flush", &Figures::of_summary(phase.ops, flush)))
+}
+
+/// A row with the waits of a part of the operations above it.
+fn part_row(index: usize, label: &str, figures: &Figures) -> TableRow {
     let cell = |column: &Column| match Column::LATENCY.contains(column) {
-        true => figure_cell(*column, &figures, None),
+        true => figure_cell(*column, figures, None),
         false => Cell::Text(String::new()),
     };
-    Some(TableRow {
-        label: "of that, its flush".to_owned(),
+    TableRow {
+        label: label.to_owned(),
         phase: Some(index),
         is_part: true,
         failures: Vec::new(),
         remark: None,
         cells: TESTS.iter().map(cell).collect(),
-    })
+    }
 }
 
 /// Every phase of a run, saves included, by its name in the scenario.

@@ -1,7 +1,5 @@
 //! Every figure of a comparison, test by test.
 
-use flashlag_schema::Operation;
-
 use super::build::RowFigures;
 use super::{Cell, Column, Missing, Table, TableGroup, TableRow};
 use crate::compare::{CompareRow, CompareSide, Comparison, RatioKind};
@@ -68,7 +66,7 @@ fn side_row(
     let ratios = || row.ratios.iter().filter(|ratio| ratio.of == index);
     let cell = |column: &Column| match column {
         // Rows of a database are no amount of data.
-        Column::Speed if row.operation == Operation::Save => Cell::Missing(Missing::NotApplicable),
+        Column::Speed if !row.operation.moves_bytes() => Cell::Missing(Missing::NotApplicable),
         Column::Speed => Cell::MeanSpeed(spread(side.bytes_per_sec)),
         Column::Rate => Cell::MeanRate(spread(side.ops_per_sec)),
         Column::RateSpread => match side.rate_spread {

@@ -132,6 +132,7 @@ fn request(
     };
     Ok(Request {
         scenario,
+        replays: Default::default(),
         target,
         seed: args.seed,
         leave: args.leave,

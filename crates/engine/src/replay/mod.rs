@@ -1,0 +1,99 @@
+//! Replaying traces: system calls by [`drive_calls`] on any [`flashlag_device::CallDevice`], block requests
+//! by [`drive_requests`] on any [`flashlag_device::Device`].
+//!
+//! # Order and time
+//! Operations of one thread begin in their order, each after the one before it has ended; block requests
+//! begin in the order of their times. Paced, an operation begins at its time in the trace or, where its
+//! thread is late, as soon as it can: nothing is left out. Its response counts from the intended start.
+//! Flat out, nothing waits for a time; of block requests there are then as many in flight as there were
+//! where the trace was made.
+//!
+//! # Records
+//! Each kind of operation has a record of its own ([`flashlag_schema::replay::ReplayKind`]), and recognised
+//! transactions have one: from the start of their first operation to the end of their last one, with the
+//! app's own time between them.
+
+mod calls;
+mod files;
+mod parts;
+mod requests;
+#[cfg(test)]
+mod tests;
+mod threads;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use flashlag_device::Budget;
+use flashlag_schema::replay::{ReplayKind, ReplayStream};
+use flashlag_schema::scenario::Replay;
+use flashlag_stats::live::Live;
+use flashlag_stats::{Histogram, PhaseRecord, WaitSplit};
+use flashlag_units::{Bytes, Nanos};
+
+use crate::drive::EndReason;
+
+pub use calls::drive_calls;
+pub use files::{FileCalls, ReplayFiles};
+pub use requests::drive_requests;
+pub use threads::drive_call_threads;
+
+/// A replay to be done.
+#[derive(Clone, Copy, Debug)]
+pub struct ReplayJob<'a> {
+    /// The operations.
+    pub stream: &'a ReplayStream,
+    /// The scenario's test: pace, speed, depth.
+    pub replay: &'a Replay,
+    /// The seed of the payload.
+    pub seed: u64,
+    /// Width of an interval of the series, at first.
+    pub interval: Nanos,
+    /// A wait longer than this is a stall.
+    pub stall_over: Nanos,
+}
+
+/// The watch over a replay.
+#[derive(Debug)]
+pub struct ReplayWatch<'a, M> {
+    /// Raised to end the replay.
+    pub stop: &'a AtomicBool,
+    /// Where progress is shown.
+    pub live: Option<Arc<Live>>,
+    /// The bytes that may be written.
+    pub budget: Option<Budget>,
+    /// The meter of this thread's time.
+    pub meter: M,
+}
+
+/// One kind of operations of a replay.
+#[derive(Clone, Debug)]
+pub struct ReplayPart {
+    /// The kind.
+    pub kind: ReplayKind,
+    /// What was recorded.
+    pub recorded: PhaseRecord,
+    /// What the same operations took where the trace was made; empty where it does not say.
+    pub traced: Histogram,
+}
+
+/// The outcome of a replay, with everything that was recorded before its end.
+#[derive(Clone, Debug)]
+pub struct ReplayOutcome {
+    /// The kinds that had an operation, in the order of [`ReplayKind::ALL`].
+    pub parts: Vec<ReplayPart>,
+    /// Time from the first operation's intended start to the end of the last one.
+    pub elapsed: Nanos,
+    /// Where the time of the threads went, without their waits for the schedule; `None` without a meter.
+    pub time: Option<WaitSplit>,
+    /// Bytes written.
+    pub written: Bytes,
+    /// Bytes read.
+    pub read: Bytes,
+    /// Operations that were not begun.
+    pub left: u64,
+    /// Why it ended.
+    pub ended: EndReason,
+    /// Whether it ended because the next operation would have exceeded the budget.
+    pub out_of_budget: bool,
+}

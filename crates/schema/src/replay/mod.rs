@@ -1,0 +1,153 @@
+//! Replays of traces: the operations to be done again, in a form that another process can be sent, and
+//! what a phase records of them.
+
+mod op;
+
+use flashlag_units::{Bytes, Nanos};
+use serde::{Deserialize, Serialize};
+
+use crate::histogram::{LatencySummary, StoredHistogram};
+use crate::scenario::ReplayFacts;
+use crate::trace::{TraceFileKind, TraceSourceKind};
+
+pub use crate::words::{ReplayKind, ReplayLevel, ReplayPace};
+pub use op::{ReplayCall, ReplayOp};
+
+/// Larger no block request of a replay is: larger ones of a trace are several, as a kernel splits them.
+pub const LARGEST_REQUEST: Bytes = Bytes::from_mib(1);
+
+/// The operations of a trace, ready to be done again: no path of the traced machine is in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReplayStream {
+    /// SHA-256 of the trace's file.
+    pub sha256: String,
+    /// The kind of source that the trace is of.
+    pub source: TraceSourceKind,
+    /// The layer of the operations.
+    pub level: ReplayLevel,
+    /// Threads of the operations; of block requests one.
+    pub threads: u32,
+    /// The files of system calls.
+    pub files: Vec<ReplayFile>,
+    /// Space that the files of system calls need at most.
+    pub room: Bytes,
+    /// The space of addresses of block requests.
+    pub span: Bytes,
+    /// The operations by time; those of one thread in its order.
+    pub ops: Vec<ReplayOp>,
+    /// Recognised transactions, by their first operation.
+    pub saves: Vec<ReplaySave>,
+    /// What was left out of the trace or changed, for a reader.
+    pub notes: Vec<String>,
+}
+
+/// A file of a replay.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReplayFile {
+    /// The size that the file must have had before the trace; absent where it did not exist.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<Bytes>,
+    /// The kind, which decides the ending of the name that flashlag gives the file.
+    #[serde(default)]
+    pub kind: TraceFileKind,
+}
+
+impl ReplayFile {
+    /// The name of the file with an index, which is flashlag's own whatever the trace has.
+    pub fn name(&self, index: usize) -> String {
+        let ending = match self.kind {
+            TraceFileKind::Database => "db",
+            TraceFileKind::Journal => "db-journal",
+            TraceFileKind::Wal => "db-wal",
+            TraceFileKind::WalIndex => "db-shm",
+            TraceFileKind::Directory | TraceFileKind::NotStorage | TraceFileKind::Other => "dat",
+        };
+        format!("replay{index}.{ending}")
+    }
+}
+
+/// A transaction of a trace: operations of one thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReplaySave {
+    /// Index of the first operation.
+    pub first: u32,
+    /// Index of the operation with whose end the transaction is durable.
+    pub last: u32,
+}
+
+impl ReplayStream {
+    /// Bytes that the operations write.
+    pub fn written(&self) -> Bytes {
+        let writes = self.ops.iter().filter(|op| op.call.kind() == ReplayKind::Write);
+        writes.fold(Bytes::ZERO, |sum, op| Bytes(sum.0.saturating_add(op.bytes)))
+    }
+
+    /// Bytes that are written before the first operation, so that its files are as they must have been.
+    pub fn laid_out(&self) -> Bytes {
+        let before = self.files.iter().filter_map(|file| file.before);
+        let files = before.fold(Bytes::ZERO, |sum, size| Bytes(sum.0.saturating_add(size.0)));
+        files.max(self.span)
+    }
+
+    /// Whether every number of an operation is that of a thread, a file or an operation that there is. What
+    /// another process sent is looked at before anything is done.
+    pub fn is_whole(&self) -> bool {
+        let file = |index: u64| index < self.files.len() as u64;
+        let known = |op: &ReplayOp| {
+            let target = op.call != ReplayCall::Rename || file(op.offset);
+            let has_file = match self.level {
+                ReplayLevel::Calls => op.call.has_file(),
+                ReplayLevel::Blocks => false,
+            };
+            op.thread < self.threads.max(1) && target && (!has_file || file(u64::from(op.file)))
+        };
+        let count = self.ops.len();
+        let saves = self.saves.iter().all(|save| (save.last as usize) < count);
+        saves && self.ops.iter().all(known)
+    }
+
+    /// What is known of the trace for the test that replays it.
+    pub fn facts(&self) -> ReplayFacts {
+        ReplayFacts {
+            level: self.level,
+            laid_out: self.laid_out(),
+            room: self.room.max(self.span),
+            written: self.written(),
+            lasts: self.lasts(),
+            ops: self.ops.len() as u64,
+        }
+    }
+
+    /// When the last operation is due, from the first one on.
+    pub fn lasts(&self) -> Nanos {
+        self.ops.last().map(|op| op.at).unwrap_or_default()
+    }
+}
+
+/// What a phase is a replay of.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "json-schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Replayed {
+    /// SHA-256 of the trace's file: runs with equal ones did the same operations.
+    pub trace_sha256: String,
+    /// The kind of source that the trace is of.
+    pub source: TraceSourceKind,
+    /// The layer of the operations.
+    pub level: ReplayLevel,
+    /// When operations began.
+    pub pace: ReplayPace,
+    /// The time within which all operations of the replay were due, of a paced one. Operations that
+    /// began more than a frame (16.67 ms) late are the phase's missed slots.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scheduled_ns: Option<Nanos>,
+    /// What the same operations took where the trace was made, where the trace says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traced_ns: Option<LatencySummary>,
+    /// Its histogram.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub traced_histogram: Option<StoredHistogram>,
+}

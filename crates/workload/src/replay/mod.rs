@@ -1,0 +1,112 @@
+//! Traces as operations to be done again: which files must have been there, where each operation goes, and
+//! how many requests were in flight.
+//!
+//! A trace is of another machine, and any text at all: no path of it is used, and every address is folded
+//! into the space that the scenario gives.
+
+mod blocks;
+mod calls;
+mod saves;
+#[cfg(test)]
+mod tests;
+
+use flashlag_schema::replay::{ReplayLevel, ReplayStream};
+use flashlag_schema::scenario::Replay;
+use flashlag_schema::trace::{Trace, TraceAction, TraceEvent};
+use flashlag_units::Nanos;
+use thiserror::Error;
+
+/// More operations no replay has: they are in memory, and are sent to a guest or a phone.
+pub const MOST_OPERATIONS: usize = 2_000_000;
+/// More threads no replay has: threads of a trace beyond this share one.
+pub const MOST_THREADS: u32 = 64;
+
+/// A trace that can't be replayed.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ReplayError {
+    /// Nothing to do.
+    #[error("the trace has no {0}: there is nothing to replay")]
+    Nothing(&'static str),
+    /// Too much to do.
+    #[error(
+        "the trace has more than {MOST_OPERATIONS} operations: replay a part of it, with `ops` or `time`"
+    )]
+    TooMany,
+}
+
+/// The operations of a trace as a scenario's `[[replay]]` asks for them. `sha256` is that of the trace's
+/// file.
+///
+/// # Errors
+/// A trace without an operation of the layer, or with too many.
+pub fn replay_stream(
+    trace: &Trace,
+    sha256: &str,
+    asked: &Replay,
+) -> Result<ReplayStream, ReplayError> {
+    let level = asked.level.level().unwrap_or_else(|| level_of(trace));
+    let events = ordered(trace, level, asked);
+    let mut stream = match level {
+        ReplayLevel::Calls => calls::stream(trace, &events, asked),
+        ReplayLevel::Blocks => blocks::stream(&events, asked),
+    };
+    if stream.ops.is_empty() {
+        return Err(ReplayError::Nothing(match level {
+            ReplayLevel::Calls => "system call on a file",
+            ReplayLevel::Blocks => "block request",
+        }));
+    }
+    if stream.ops.len() > MOST_OPERATIONS {
+        return Err(ReplayError::TooMany);
+    }
+    stream.sha256 = sha256.to_owned();
+    stream.source = trace.source.kind;
+    stream.level = level;
+    Ok(stream)
+}
+
+/// System calls where the trace has any, else block requests.
+fn level_of(trace: &Trace) -> ReplayLevel {
+    match trace.events.iter().any(|event| is_call(&event.action)) {
+        true => ReplayLevel::Calls,
+        false => ReplayLevel::Blocks,
+    }
+}
+
+fn is_call(action: &TraceAction) -> bool {
+    !matches!(
+        action,
+        TraceAction::Block { .. }
+            | TraceAction::Commit { .. }
+            | TraceAction::Checkpoint { .. }
+            | TraceAction::Clean { .. }
+    )
+}
+
+/// The events of a layer by time, from the first one on, as far as the scenario asks for them.
+fn ordered<'a>(
+    trace: &'a Trace,
+    level: ReplayLevel,
+    asked: &Replay,
+) -> Vec<(Nanos, &'a TraceEvent)> {
+    let of_level = |event: &&TraceEvent| match level {
+        ReplayLevel::Calls => is_call(&event.action),
+        ReplayLevel::Blocks => matches!(event.action, TraceAction::Block { .. }),
+    };
+    let mut events: Vec<&TraceEvent> = trace.events.iter().filter(of_level).collect();
+    // A trace from elsewhere may be in any order; at equal times the order of the source stays.
+    events.sort_by_key(|event| event.t_ns);
+    let begin = events.first().map(|event| event.t_ns).unwrap_or_default();
+    let timed = events.into_iter().map(|event| (event.t_ns.saturating_since(begin), event));
+    let most = asked.ops.map_or(usize::MAX, |ops| usize::try_from(ops).unwrap_or(usize::MAX));
+    let within = |time: Nanos| asked.time.is_none_or(|limit| time < limit.0);
+    // One more than is allowed, so that it is seen that there are too many.
+    timed.take_while(|(time, _)| within(*time)).take(most.min(MOST_OPERATIONS + 1)).collect()
+}
+
+/// `4,012 writes to pipes were left out`, where there were any.
+fn note(notes: &mut Vec<String>, count: u64, what: &str) {
+    if count > 0 {
+        notes.push(format!("{count} {what}"));
+    }
+}

@@ -1,0 +1,72 @@
+//! SQLite transactions among the system calls of a replay.
+
+use std::collections::BTreeMap;
+
+use flashlag_schema::replay::{ReplayCall, ReplayKind, ReplaySave, ReplayStream};
+use flashlag_schema::trace::TraceFileKind;
+
+/// What a thread has done since its last transaction.
+#[derive(Clone, Copy, Debug, Default)]
+struct Open {
+    /// The first operation on a journal or a log.
+    first: Option<u32>,
+    /// Whether the database itself was written since.
+    wrote_database: bool,
+    /// Whether the log was written since.
+    wrote_log: bool,
+}
+
+/// The transactions of each thread, by their first operations.
+///
+/// With a rollback journal, one begins with the first operation on the journal and ends with the sync of
+/// the database after its last write; the journal's end comes after it. With a log, one begins with the
+/// first write to the log and ends with its sync. A thread that works on several databases at once is read
+/// as if they were one.
+pub(super) fn saves(stream: &ReplayStream) -> Vec<ReplaySave> {
+    let mut open: BTreeMap<u32, Open> = BTreeMap::new();
+    let mut saves = Vec::new();
+    for (index, op) in (0u32..).zip(&stream.ops) {
+        if !matches!(op.call.kind(), ReplayKind::Write | ReplayKind::Sync | ReplayKind::Names) {
+            continue;
+        }
+        let Some(file) = stream.files.get(op.file as usize) else { continue };
+        let of = open.entry(op.thread).or_default();
+        let ends = match (file.kind, op.call) {
+            (_, ReplayCall::SyncDirectory | ReplayCall::SyncAll | ReplayCall::Close) => false,
+            (TraceFileKind::Journal, ReplayCall::Unlink | ReplayCall::Truncate) => {
+                // The end of a transaction that is already over, or one that was taken back.
+                *of = Open::default();
+                false
+            }
+            (
+                TraceFileKind::Journal,
+                ReplayCall::Write | ReplayCall::Create | ReplayCall::CreateEmpty,
+            ) => {
+                of.first.get_or_insert(index);
+                false
+            }
+            (TraceFileKind::Database, ReplayCall::Write) => {
+                of.wrote_database = true;
+                false
+            }
+            (TraceFileKind::Database, ReplayCall::Sync | ReplayCall::SyncData) => {
+                of.wrote_database && !of.wrote_log
+            }
+            (TraceFileKind::Wal, ReplayCall::Write) => {
+                of.first.get_or_insert(index);
+                of.wrote_log = true;
+                false
+            }
+            (TraceFileKind::Wal, ReplayCall::Sync | ReplayCall::SyncData) => of.wrote_log,
+            _ => false,
+        };
+        if ends {
+            if let Some(first) = of.first {
+                saves.push(ReplaySave { first, last: index });
+            }
+            *of = Open::default();
+        }
+    }
+    saves.sort_by_key(|save| save.first);
+    saves
+}
