@@ -26,5 +26,6 @@ mod thermal;
 mod ufs;
 
 pub use conditions::conditions;
+pub use mount::{Mount, mount_of, mounts};
 pub use probe::{Probe, environment};
 pub use root::Root;

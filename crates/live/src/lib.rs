@@ -1,0 +1,16 @@
+//! Records what processes and the kernel do to storage, as it happens: by programs in the kernel, by its
+//! tracepoints as text, by counters, or on a phone.
+#![forbid(unsafe_code)]
+
+#[cfg(feature = "ebpf")]
+mod ebpf;
+mod error;
+mod kind;
+mod places;
+mod source;
+
+#[cfg(feature = "ebpf")]
+pub use ebpf::Programs;
+pub use error::LiveError;
+pub use places::Places;
+pub use source::{KernelCost, Scope, Source};
