@@ -40,6 +40,7 @@ fn main() -> std::process::ExitCode {
         Command::Report(args) => command::report::report(&args, &terminal),
         Command::Verify(args) => command::verify::verify(&args),
         Command::Explain(args) => command::explain::explain(&args, &terminal),
+        Command::Trace(args) => command::trace::trace(&args, &terminal),
         Command::Predict(args) => command::predict::predict(&args, &terminal),
         Command::Fit(args) => command::fit::fit(&args, &terminal),
         Command::Profiles(args) => command::profiles::profiles(&args, &terminal),

@@ -60,6 +60,18 @@ impl Builder {
         number(&mut self.files, key, &mut self.trace.files, &file)
     }
 
+    /// The index of a file of which nothing is known that tells it from other files: a new one on each
+    /// call.
+    pub fn another_file(&mut self, file: TraceFile) -> u32 {
+        self.trace.files.push(file);
+        u32::try_from(self.trace.files.len() - 1).unwrap_or(u32::MAX)
+    }
+
+    /// What is known of a file, to be added to.
+    pub fn known_file(&mut self, index: u32) -> Option<&mut TraceFile> {
+        self.trace.files.get_mut(index as usize)
+    }
+
     /// The index of a block device.
     pub fn device(&mut self, name: &str) -> u32 {
         let device = TraceDevice { name: name.to_owned() };

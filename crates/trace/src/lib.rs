@@ -2,9 +2,15 @@
 //! added up by process, file and layer.
 //!
 //! [`Builder`] is the one way to make a trace: it numbers tasks, files and devices, and puts events in
-//! the order of time.
+//! the order of time. [`import`] reads the files of other tools, [`write_trace`] and [`read_trace`] the
+//! stored form.
 #![forbid(unsafe_code)]
 
+mod bounds;
 mod builder;
+mod import;
+mod stored;
 
 pub use builder::Builder;
+pub use import::{ImportError, Imported, InputFormat, MOST_EVENTS, import, import_at_most};
+pub use stored::{StoredError, TraceWriter, read_trace, write_trace};

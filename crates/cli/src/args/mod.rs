@@ -3,6 +3,7 @@
 mod cuts;
 mod device;
 mod limits;
+mod trace;
 
 use std::path::PathBuf;
 
@@ -16,6 +17,7 @@ pub use device::{
     CutArgs, DeviceAction, DeviceArgs, FaultArgs, FaultWhat, RecordArgs, ServeArgs, StatFormat,
 };
 pub use limits::LimitArgs;
+pub use trace::{TraceArgs, TraceFormat};
 
 const AFTER_HELP: &str = "\
 Begin with:
@@ -81,6 +83,8 @@ pub enum Command {
     Report(ReportArgs),
     /// Say why a run lagged, or what a directory lies on, and what to change
     Explain(ExplainArgs),
+    /// Say which program writes and which waits for storage, from another tool's trace
+    Trace(TraceArgs),
     /// Recompute every figure of a run file from the histograms in it
     Verify(VerifyArgs),
     /// Forecast the effect of a change: another filesystem, no barriers, full storage, a year of use

@@ -115,6 +115,9 @@ pub enum TraceAction {
         /// Time in the queue before the issue; absent where the source does not say.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         queued_ns: Option<Nanos>,
+        /// The file whose content the request carries; absent where the source does not say.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        file: Option<u32>,
     },
 }
 

@@ -3,11 +3,13 @@
 //! writers, the replay and the exports take one.
 
 mod event;
+mod stored;
 
 use flashlag_units::Nanos;
 use serde::{Deserialize, Serialize};
 
 pub use event::{BlockFlags, BlockOperation, TraceAction, TraceEvent};
+pub use stored::{TraceHead, TraceLine};
 
 /// The version of the stored form.
 pub const TRACE_SCHEMA: &str = "flashlag.trace/1";
@@ -42,9 +44,37 @@ pub struct TraceSource {
     /// Events that the source is known to have lost; absent where the source does not count them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost: Option<u64>,
+    /// Lines or records that could not be read.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub damaged: u64,
+    /// Requests and calls of which only one end is in the source.
+    #[serde(default, skip_serializing_if = "TraceUnmatched::is_none")]
+    pub unmatched: TraceUnmatched,
     /// What the source can't see, and what was left out of it, in plain sentences.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<String>,
+}
+
+/// Events of which only one end is in the source: the other is before its beginning, after its end, or
+/// lost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TraceUnmatched {
+    /// Those that begin and do not end.
+    pub begins: u64,
+    /// Those that end and did not begin.
+    pub ends: u64,
+}
+
+impl TraceUnmatched {
+    /// Whether every event has both ends.
+    pub fn is_none(&self) -> bool {
+        *self == TraceUnmatched::default()
+    }
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// The kinds of sources.
@@ -124,6 +154,10 @@ pub struct TraceFile {
     /// The inode's number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inode: Option<u64>,
+    /// The number that a process has for the open file; present only where the source has nothing else
+    /// to tell the file by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub descriptor: Option<u32>,
     /// The device of the file, by index.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<u32>,
@@ -132,7 +166,9 @@ pub struct TraceFile {
 }
 
 /// The kinds of files, by name and content.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum TraceFileKind {
     /// An SQLite database.

@@ -1,0 +1,64 @@
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use flashlag_runner::OutputKind;
+use flashlag_schema::trace::Trace;
+use flashlag_trace::{import, write_trace};
+
+use super::compare::place_of;
+use crate::args::{TraceArgs, TraceFormat};
+use crate::exit::Exit;
+use crate::say;
+use crate::terminal::Terminal;
+
+/// Says which programs write, and which wait for storage.
+pub fn trace(args: &TraceArgs, terminal: &Terminal) -> Result<Exit> {
+    let Some(from) = &args.from else { bail!("name a trace: --from FILE") };
+    let output = args.output.as_deref().filter(|path| *path != Path::new("-"));
+    let read: &[PathBuf] = std::slice::from_ref(from);
+    let place =
+        output.map(|path| place_of(path, OutputKind::Export, args.force, read)).transpose()?;
+    let trace = imported(from, args)?;
+    let text = match args.output.is_some() {
+        true => Some(written(&trace, args.format)?),
+        false => None,
+    };
+    match (place, text) {
+        (Some(place), Some(text)) => place.write(&text)?,
+        (None, Some(text)) => {
+            return say::data(&String::from_utf8_lossy(&text)).map(|()| Exit::Done);
+        }
+        (_, None) => {}
+    }
+    shown(&trace, args, terminal)?;
+    Ok(Exit::Done)
+}
+
+/// The trace in a file, or on standard input.
+fn imported(from: &Path, args: &TraceArgs) -> Result<Trace> {
+    let is_stdin = from == Path::new("-");
+    let name = if is_stdin { "standard input".to_owned() } else { from.display().to_string() };
+    let file: Box<dyn Read> = match is_stdin {
+        true => Box::new(io::stdin().lock()),
+        false => Box::new(File::open(from).with_context(|| format!("cannot read {name}"))?),
+    };
+    let imported = import(file, args.from_format);
+    Ok(imported.with_context(|| format!("no trace can be made of {name}"))?.trace)
+}
+
+/// The trace in a format of files.
+fn written(trace: &Trace, format: TraceFormat) -> Result<Vec<u8>> {
+    Ok(match format {
+        TraceFormat::Jsonl => write_trace(Vec::new(), trace)?,
+    })
+}
+
+/// Prints the table.
+fn shown(trace: &Trace, args: &TraceArgs, _terminal: &Terminal) -> Result<()> {
+    if args.json {
+        return say::json(&format!("{}\n", serde_json::to_string_pretty(&trace.source)?));
+    }
+    say::line(&format!("{} events", trace.events.len()))
+}

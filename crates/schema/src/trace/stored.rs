@@ -1,0 +1,35 @@
+//! The stored form of a trace, `flashlag.trace/1`: one JSON object a line.
+
+use serde::{Deserialize, Serialize};
+
+use super::{TraceDevice, TraceEvent, TraceFile, TraceSource, TraceTask};
+
+/// A line of a stored trace. `trace` comes first; a task, a file or a device is numbered from 0 in the
+/// order of its lines and comes before the first event with its number; `end` comes last, so that a
+/// file without one is known to be cut off.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TraceLine {
+    /// The head.
+    Trace(TraceHead),
+    /// The next thread.
+    Task(TraceTask),
+    /// The next file.
+    File(TraceFile),
+    /// The next block device.
+    Device(TraceDevice),
+    /// The next event.
+    Event(TraceEvent),
+    /// The end: what is known of the source after the last event.
+    End(TraceSource),
+}
+
+/// The first line of a stored trace.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TraceHead {
+    /// [`super::TRACE_SCHEMA`].
+    pub schema: String,
+    /// What is known of the source before the first event.
+    pub source: TraceSource,
+}

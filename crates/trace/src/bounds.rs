@@ -1,0 +1,19 @@
+//! The length of a trace, and what is said where a trace is too long.
+
+use flashlag_schema::trace::TraceEvent;
+use flashlag_units::{Nanos, count};
+
+/// The time from zero to the end of the last event.
+pub(crate) fn lasted(events: &[TraceEvent]) -> Nanos {
+    let end = |event: &TraceEvent| event.t_ns.plus(event.took_ns.unwrap_or_default());
+    events.iter().map(end).max().unwrap_or_default()
+}
+
+/// The sentence about events beyond a bound.
+pub(crate) fn left_out(events: u64, most: usize) -> String {
+    format!(
+        "{} events beyond the first {} were left out: cut the file into pieces.",
+        count(events),
+        count(most as u64)
+    )
+}

@@ -1,0 +1,239 @@
+//! Text of `blkparse`: its standard line, `8,0 3 11 0.009507758 697 Q WS 223490 + 8 [name]`, and the
+//! same events in columns of tabs, with the kind of block (journal, metadata, data) and the file.
+
+use std::collections::HashMap;
+
+use flashlag_schema::trace::{BlockFlags, BlockOperation, TraceFile, TraceTask};
+use flashlag_units::Nanos;
+
+use super::LineImporter;
+use super::making::{Making, Verdict};
+use super::pair::{End, Requests};
+use super::rwbs::rwbs;
+use super::text::{SECTOR, seconds};
+
+/// Imports text of `blkparse`.
+#[derive(Debug, Default)]
+pub(super) struct Blkparse {
+    requests: Requests,
+    devices: HashMap<String, u32>,
+}
+
+/// A line with a request.
+#[derive(Debug, PartialEq)]
+struct Parsed<'a> {
+    device: &'a str,
+    t: Nanos,
+    pid: u32,
+    action: char,
+    operation: BlockOperation,
+    flags: BlockFlags,
+    sector: u64,
+    sectors: u64,
+    process: Option<&'a str>,
+    file: Option<&'a str>,
+}
+
+enum Line<'a> {
+    Request(Parsed<'a>),
+    /// A line of this format that is no request: a plug, a message, the summary at the end.
+    Other,
+    Damaged,
+}
+
+/// Whether a line is an event of this format.
+pub(super) fn is_line(line: &str) -> bool {
+    matches!(parse(line), Line::Request(_))
+}
+
+impl LineImporter for Blkparse {
+    fn line(&mut self, line: &str, making: &mut Making) -> Verdict {
+        let parsed = match parse(line) {
+            Line::Request(parsed) => parsed,
+            Line::Other => return Verdict::Ignored,
+            Line::Damaged => return Verdict::Damaged,
+        };
+        let device = match self.devices.get(parsed.device) {
+            Some(device) => *device,
+            None => {
+                let device = making.builder.device(parsed.device);
+                self.devices.insert(parsed.device.to_owned(), device);
+                device
+            }
+        };
+        let task = parsed.process.map(|name| {
+            // blktrace has the thread's number and name only.
+            let thread = Some(name.to_owned());
+            making.task(TraceTask { tid: Some(parsed.pid), thread, ..TraceTask::default() })
+        });
+        let file = parsed.file.map(|path| {
+            let path = Some(path.to_owned());
+            making.builder.file(TraceFile { path, ..TraceFile::default() })
+        });
+        let end = End {
+            t: parsed.t,
+            device,
+            operation: parsed.operation,
+            sector: parsed.sector,
+            sectors: parsed.sectors,
+            flags: parsed.flags,
+            task,
+            file,
+        };
+        match parsed.action {
+            'Q' => self.requests.queue(end),
+            'D' => self.requests.issue(end),
+            'R' => self.requests.requeue(end),
+            'C' => self.requests.complete(end),
+            _ => return Verdict::Ignored,
+        }
+        Verdict::Taken
+    }
+
+    fn finish(&mut self, making: &mut Making) {
+        self.requests.finish(making);
+    }
+}
+
+fn parse(line: &str) -> Line<'_> {
+    if line.trim().is_empty() {
+        return Line::Other;
+    }
+    let found = if line.contains('\t') && !line.starts_with("CPU") { tabs(line) } else { None };
+    found.or_else(|| standard(line)).unwrap_or(match is_summary(line) {
+        true => Line::Other,
+        false => Line::Damaged,
+    })
+}
+
+/// The summary that ends the text of blkparse.
+fn is_summary(line: &str) -> bool {
+    let starts = ["CPU", "Total (", "Throughput", "Events", "Skips", "Input file", " "];
+    starts.iter().any(|start| line.starts_with(start)) && line.contains(':')
+}
+
+/// The first word of a text and what is after it.
+fn word(text: &str) -> Option<(&str, &str)> {
+    let text = text.trim_start_matches(' ');
+    let end = text.find(' ').unwrap_or(text.len());
+    (end > 0).then(|| text.split_at(end))
+}
+
+/// The standard form: device, CPU, number, time, process, action, kind, sector + sectors, name.
+fn standard(line: &str) -> Option<Line<'_>> {
+    let (device, rest) = word(line)?;
+    let (major, minor) = device.split_once(',')?;
+    let (_, _): (u32, u32) = (major.parse().ok()?, minor.parse().ok()?);
+    let (cpu, rest) = word(rest)?;
+    let (number, rest) = word(rest)?;
+    let (_, _): (u32, u64) = (cpu.parse().ok()?, number.parse().ok()?);
+    let (time, rest) = word(rest)?;
+    let t = seconds(time)?;
+    let (pid, rest) = word(rest)?;
+    let pid = pid.parse().ok()?;
+    let (action, rest) = word(rest)?;
+    let action = match action {
+        "Q" | "D" | "C" | "R" => action.chars().next()?,
+        "UT" | "G" | "I" | "M" | "F" | "S" | "P" | "U" | "T" | "X" | "B" | "A" | "m" => {
+            return Some(Line::Other);
+        }
+        _ => return None,
+    };
+    let (kind, rest) = word(rest)?;
+    // A command to the device that is no request for its blocks.
+    let Some((operation, flags)) = rwbs(kind) else {
+        let is_word = kind.chars().all(|letter| letter.is_ascii_alphanumeric());
+        return Some(if is_word { Line::Other } else { Line::Damaged });
+    };
+    let (sector, sectors, name) = place(rest, operation)?;
+    let operation = or_flush(operation, sectors);
+    // Everything between the first bracket and the last one: a name may contain brackets and spaces.
+    let process = name.trim_end().strip_prefix('[').and_then(|name| name.strip_suffix(']'));
+    let process = process.filter(|_| action != 'C');
+    let file = None;
+    Some(Line::Request(Parsed {
+        device,
+        t,
+        pid,
+        action,
+        operation,
+        flags,
+        sector,
+        sectors,
+        process,
+        file,
+    }))
+}
+
+/// A write without data is a flush, by another letter.
+fn or_flush(operation: BlockOperation, sectors: u64) -> BlockOperation {
+    match operation {
+        BlockOperation::Write if sectors == 0 => BlockOperation::Flush,
+        other => other,
+    }
+}
+
+/// `sector + sectors`, which a flush lacks, and what is after it.
+fn place(rest: &str, operation: BlockOperation) -> Option<(u64, u64, &str)> {
+    let (first, after) = word(rest).unwrap_or(("", ""));
+    let Ok(sector) = first.parse::<u64>() else {
+        let is_flush = operation != BlockOperation::Read && first.starts_with('[');
+        return is_flush.then(|| (0, 0, rest.trim_start()));
+    };
+    match after.trim_start().strip_prefix('+') {
+        Some(after) => {
+            let (sectors, name) = word(after)?;
+            let sectors: u64 = sectors.parse().ok()?;
+            checked(sector, sectors)?;
+            Some((sector, sectors, name.trim_start()))
+        }
+        // The completion of a flush alone: `FWS 0 [0]`.
+        None if sector == 0 => Some((0, 0, after.trim_start())),
+        None => None,
+    }
+}
+
+/// Whether these sectors can be on a device: their bytes can be counted.
+fn checked(sector: u64, sectors: u64) -> Option<u64> {
+    sector.checked_add(sectors)?.checked_mul(SECTOR)
+}
+
+/// Columns of tabs: time, action, kind, sector, sectors, process, its name, J(ournal) M(etadata) or
+/// D(ata), file.
+fn tabs(line: &str) -> Option<Line<'_>> {
+    let mut columns = line.splitn(9, '\t');
+    let t = seconds(columns.next()?.trim())?;
+    let action = columns.next()?.trim();
+    let mut letters = action.chars();
+    let (action, None) = (letters.next()?, letters.next()) else { return None };
+    if !action.is_ascii_alphabetic() {
+        return None;
+    }
+    let (operation, mut flags) = rwbs(columns.next()?.trim())?;
+    let sector: u64 = columns.next()?.trim().parse().ok()?;
+    let sectors: u64 = columns.next()?.trim().parse().ok()?;
+    checked(sector, sectors)?;
+    let operation = or_flush(operation, sectors);
+    let pid = columns.next()?.trim().parse().ok()?;
+    let process = Some(columns.next()?.trim_start()).filter(|_| action != 'C');
+    match columns.next().map(str::trim) {
+        Some("J") => flags.journal = true,
+        Some("M") => flags.meta = true,
+        Some("D" | "") | None => {}
+        Some(_) => return None,
+    }
+    let file = columns.next().filter(|path| !path.is_empty());
+    let device = "unnamed";
+    Some(Line::Request(Parsed {
+        device,
+        t,
+        pid,
+        action,
+        operation,
+        flags,
+        sector,
+        sectors,
+        process,
+        file,
+    }))
+}

@@ -1,0 +1,44 @@
+use std::io;
+
+use super::detect::InputFormat;
+use crate::stored::StoredError;
+
+/// Why a file makes no trace.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    /// The file can't be read.
+    #[error("the file can't be read: {0}")]
+    Read(io::Error),
+    /// The file is empty.
+    #[error("the file is empty")]
+    Empty,
+    /// The beginning of the file fits no format.
+    #[error(
+        "the file's beginning is of no known format: there are {}; name one with --from-format",
+        InputFormat::names()
+    )]
+    Unknown,
+    /// The file has a known format, and no event of storage in it.
+    #[error(
+        "the file has no event of storage in it, read as {}{}: name another format with --from-format",
+        format.name(),
+        damage(*damaged)
+    )]
+    Nothing {
+        /// The format.
+        format: InputFormat,
+        /// Lines that are not of this format.
+        damaged: u64,
+    },
+    /// A stored trace is damaged.
+    #[error(transparent)]
+    Stored(#[from] StoredError),
+}
+
+fn damage(lines: u64) -> String {
+    match lines {
+        0 => String::new(),
+        1 => ", and 1 line that can't be read".to_owned(),
+        lines => format!(", and {lines} lines that can't be read"),
+    }
+}

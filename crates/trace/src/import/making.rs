@@ -1,0 +1,129 @@
+//! What every importer of a file has in common: the trace that is made, and what was left out of it.
+
+use flashlag_schema::trace::{
+    Trace, TraceAction, TraceLayer, TraceSource, TraceSourceKind, TraceTask,
+};
+use flashlag_units::{Nanos, count};
+
+use crate::Builder;
+use crate::bounds::{lasted, left_out};
+
+/// What a line was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// Something of a trace of storage.
+    Taken,
+    /// Empty, a comment, or an event that is not of storage.
+    Ignored,
+    /// Not a line of this format.
+    Damaged,
+}
+
+/// A trace that is made of a file. Times are those of the file until the end.
+pub(super) struct Making {
+    pub(super) builder: Builder,
+    most_events: usize,
+    events: usize,
+    left_out: u64,
+    line: u64,
+    taken: u64,
+    first_damaged: Option<u64>,
+}
+
+impl Making {
+    pub(super) fn new(kind: TraceSourceKind, most_events: usize) -> Making {
+        let source = TraceSource { kind, ..TraceSource::default() };
+        Making {
+            builder: Builder::new(source),
+            most_events,
+            events: 0,
+            left_out: 0,
+            line: 0,
+            taken: 0,
+            first_damaged: None,
+        }
+    }
+
+    pub(super) fn next_line(&mut self) {
+        self.line += 1;
+    }
+
+    pub(super) fn taken(&mut self) {
+        self.taken += 1;
+    }
+
+    pub(super) fn has_taken(&self) -> bool {
+        self.taken > 0
+    }
+
+    /// Counts a line that can't be read.
+    pub(super) fn damaged(&mut self) {
+        self.builder.source().damaged += 1;
+        self.first_damaged.get_or_insert(self.line);
+    }
+
+    pub(super) fn damage(&mut self) -> u64 {
+        self.builder.source().damaged
+    }
+
+    /// Adds a sentence of what the source can't see.
+    pub(super) fn limit(&mut self, sentence: impl Into<String>) {
+        let sentence = sentence.into();
+        let limits = &mut self.builder.source().limits;
+        if !limits.contains(&sentence) {
+            limits.push(sentence);
+        }
+    }
+
+    /// Notes that the source records a layer.
+    pub(super) fn sees(&mut self, layer: TraceLayer) {
+        let layers = &mut self.builder.source().layers;
+        if let Err(at) = layers.binary_search(&layer) {
+            layers.insert(at, layer);
+        }
+    }
+
+    /// The index of a thread.
+    pub(super) fn task(&mut self, task: TraceTask) -> u32 {
+        self.builder.task(task)
+    }
+
+    /// Adds an event at a time of the file's clock.
+    pub(super) fn event(
+        &mut self,
+        t_ns: Nanos,
+        took_ns: Option<Nanos>,
+        task: Option<u32>,
+        action: TraceAction,
+    ) {
+        if self.events == self.most_events {
+            self.left_out += 1;
+            return;
+        }
+        self.events += 1;
+        self.builder.event(t_ns, took_ns, task, action);
+    }
+
+    /// The trace, its times from its first event.
+    pub(super) fn finish(mut self) -> Trace {
+        let damaged = self.builder.source().damaged;
+        if let Some(first) = self.first_damaged {
+            let lines = if damaged == 1 { "line" } else { "lines" };
+            let first = count(first);
+            self.limit(format!(
+                "{} {lines} can't be read, the first at line {first}.",
+                count(damaged)
+            ));
+        }
+        if self.left_out > 0 {
+            self.limit(left_out(self.left_out, self.most_events));
+        }
+        let mut trace = self.builder.finish();
+        let first = trace.events.first().map_or(Nanos::ZERO, |event| event.t_ns);
+        for event in &mut trace.events {
+            event.t_ns = event.t_ns.saturating_since(first);
+        }
+        trace.source.lasted_ns = lasted(&trace.events);
+        trace
+    }
+}

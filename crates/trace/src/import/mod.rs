@@ -1,0 +1,132 @@
+//! Traces from the files of other tools: blktrace, ftrace, Perfetto, strace and others.
+
+mod blkparse;
+mod detect;
+mod error;
+mod lines;
+mod making;
+mod pair;
+mod rwbs;
+mod text;
+
+use std::io::{BufRead, BufReader, Read};
+
+use flashlag_schema::trace::{Trace, TraceSourceKind};
+use flate2::bufread::MultiGzDecoder;
+
+use crate::stored;
+pub use detect::InputFormat;
+use detect::{HEAD, detect};
+pub use error::ImportError;
+use lines::{Lines, Piece};
+use making::{Making, Verdict};
+
+/// The most events that are kept of a file: memory is bounded whatever the file is. One takes 100 to
+/// 150 bytes.
+pub const MOST_EVENTS: usize = 10_000_000;
+
+/// A trace from a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Imported {
+    /// The format of the file.
+    pub format: InputFormat,
+    /// The trace.
+    pub trace: Trace,
+}
+
+/// A format of text that is read line by line.
+trait LineImporter {
+    /// Takes the next line.
+    fn line(&mut self, line: &str, making: &mut Making) -> Verdict;
+
+    /// Adds what waits for an end.
+    fn finish(&mut self, making: &mut Making);
+}
+
+/// Reads a trace in a known format, or in the format that its beginning shows. Text compressed by gzip
+/// is decompressed.
+///
+/// # Errors
+/// The file can't be read, its format is not known, or there is nothing of a trace in it.
+pub fn import(from: impl Read, format: Option<InputFormat>) -> Result<Imported, ImportError> {
+    import_at_most(from, format, MOST_EVENTS)
+}
+
+/// As [`import`], with another bound of events.
+///
+/// # Errors
+/// As [`import`].
+pub fn import_at_most(
+    from: impl Read,
+    format: Option<InputFormat>,
+    most_events: usize,
+) -> Result<Imported, ImportError> {
+    let mut from = BufReader::with_capacity(1 << 16, from);
+    let is_compressed = from.fill_buf().map_err(ImportError::Read)?.starts_with(&[0x1f, 0x8b]);
+    match is_compressed {
+        true => {
+            plain(BufReader::with_capacity(1 << 16, MultiGzDecoder::new(from)), format, most_events)
+        }
+        false => plain(from, format, most_events),
+    }
+}
+
+fn plain(
+    mut from: impl BufRead,
+    format: Option<InputFormat>,
+    most_events: usize,
+) -> Result<Imported, ImportError> {
+    let mut head = Vec::new();
+    Read::take(&mut from, HEAD).read_to_end(&mut head).map_err(ImportError::Read)?;
+    if head.is_empty() {
+        return Err(ImportError::Empty);
+    }
+    let format = match format {
+        Some(format) => format,
+        None => detect(&head).ok_or(ImportError::Unknown)?,
+    };
+    let whole = std::io::Cursor::new(head).chain(from);
+    let trace = match format {
+        InputFormat::Stored => stored::read_trace(whole, most_events)?,
+        _ => text_of(whole, format, most_events)?,
+    };
+    Ok(Imported { format, trace })
+}
+
+fn text_of(
+    from: impl BufRead,
+    format: InputFormat,
+    most_events: usize,
+) -> Result<Trace, ImportError> {
+    let (kind, mut importer): (TraceSourceKind, Box<dyn LineImporter>) = match format {
+        InputFormat::Blkparse => {
+            (TraceSourceKind::Blkparse, Box::new(blkparse::Blkparse::default()))
+        }
+        InputFormat::Stored => return Err(ImportError::Unknown),
+    };
+    let mut making = Making::new(kind, most_events);
+    let mut lines = Lines::new(from);
+    loop {
+        making.next_line();
+        match lines.next() {
+            Ok(Some(Piece::Line(line))) => match importer.line(line, &mut making) {
+                Verdict::Taken => making.taken(),
+                Verdict::Ignored => {}
+                Verdict::Damaged => making.damaged(),
+            },
+            Ok(Some(Piece::TooLong)) => making.damaged(),
+            Ok(None) => break,
+            // A compressed file that was cut off: what came before is worth having.
+            Err(error) if making.has_taken() => {
+                making.limit(format!("The file can't be read to its end: {error}."));
+                break;
+            }
+            Err(error) => return Err(ImportError::Read(error)),
+        }
+    }
+    importer.finish(&mut making);
+    if !making.has_taken() {
+        return Err(ImportError::Nothing { format, damaged: making.damage() });
+    }
+    Ok(making.finish())
+}

@@ -1,0 +1,280 @@
+//! Puts the ends of block requests together: queued, issued, completed.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use flashlag_schema::trace::{BlockFlags, BlockOperation, TraceAction, TraceLayer};
+use flashlag_units::{Bytes, Nanos, count};
+
+use super::making::Making;
+use super::text::SECTOR;
+
+/// Requests that wait for an end at most. A device has hundreds under way; a damaged trace could leave
+/// any number.
+const MOST_WAITING: usize = 1 << 20;
+/// Two ends that are further apart than this carry different clocks: the kernel gives up on a request
+/// after 30 to 180 s.
+const APART: Nanos = Nanos::from_secs(3600);
+
+/// One end of a request, as a source has it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct End {
+    pub(super) t: Nanos,
+    pub(super) device: u32,
+    pub(super) operation: BlockOperation,
+    /// In units of 512 bytes.
+    pub(super) sector: u64,
+    pub(super) sectors: u64,
+    pub(super) flags: BlockFlags,
+    pub(super) task: Option<u32>,
+    pub(super) file: Option<u32>,
+}
+
+/// What tells requests under way apart.
+type Key = (u32, BlockOperation, u64);
+
+/// A request under way, or one that has ended.
+#[derive(Clone, Copy, Debug)]
+struct Request {
+    end: End,
+    queued: Option<Nanos>,
+    issued: Option<Nanos>,
+    completed: Option<Nanos>,
+    /// Sectors without a completion yet.
+    left: u64,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    requests: BTreeMap<Key, VecDeque<Request>>,
+    length: usize,
+}
+
+impl Waiting {
+    fn push(&mut self, request: Request, sector: u64) {
+        let key = (request.end.device, request.end.operation, sector);
+        self.requests.entry(key).or_default().push_back(request);
+        self.length += 1;
+    }
+
+    fn pop(&mut self, key: Key) -> Option<Request> {
+        let queue = self.requests.get_mut(&key)?;
+        let request = queue.pop_front();
+        if queue.is_empty() {
+            self.requests.remove(&key);
+        }
+        self.length -= usize::from(request.is_some());
+        request
+    }
+
+    /// The first key of a request within these sectors.
+    fn within(&self, end: &End) -> Option<Key> {
+        let key = |sector: u64| (end.device, end.operation, sector);
+        // A flush has no sectors: only another flush is the same.
+        let last = end.sector.saturating_add(end.sectors.saturating_sub(1));
+        self.requests.range(key(end.sector)..=key(last)).next().map(|(key, _)| *key)
+    }
+
+    fn drain(&mut self) -> impl Iterator<Item = Request> + use<> {
+        self.length = 0;
+        std::mem::take(&mut self.requests).into_values().flatten()
+    }
+}
+
+/// Puts the ends of requests together, by device, operation and sector.
+#[derive(Debug, Default)]
+pub(super) struct Requests {
+    queued: Waiting,
+    issued: Waiting,
+    /// Completions that came without a beginning.
+    early: Waiting,
+    done: Vec<Request>,
+}
+
+impl Requests {
+    /// A request was handed to the block layer.
+    pub(super) fn queue(&mut self, end: End) {
+        let key = (end.device, end.operation, end.sector);
+        let earlier = self.early.requests.get(&key).and_then(|queue| queue.front());
+        if earlier.is_some_and(|early| apart(early.end.t, end.t))
+            && let Some(early) = self.early.pop(key)
+        {
+            // The clocks differ: blktrace prints the first events of a CPU with another zero.
+            let request = Request { end, queued: Some(end.t), ..early };
+            self.done.push(request);
+            return;
+        }
+        self.queued.push(Request::of(end, Some(end.t), None), end.sector);
+        self.bound();
+    }
+
+    /// A request was handed to the device: of one queued request, of several that were merged, or of a
+    /// part of one.
+    pub(super) fn issue(&mut self, end: End) {
+        let mut request = Request::of(end, None, Some(end.t));
+        while let Some(queued) = self.queued.within(&end).and_then(|key| self.queued.pop(key)) {
+            if request.queued.is_none_or(|earlier| queued.queued < Some(earlier)) {
+                request.queued = queued.queued;
+                request.end.task = queued.end.task.or(request.end.task);
+            }
+            request.end.file = request.end.file.or(queued.end.file);
+            if let Some((rest, sector)) = queued.rest(end.sector.saturating_add(end.sectors)) {
+                self.queued.push(rest, sector);
+            }
+            if end.sectors == 0 {
+                break;
+            }
+        }
+        self.issued.push(request, end.sector);
+        self.bound();
+    }
+
+    /// A request was taken back by the device's driver.
+    pub(super) fn requeue(&mut self, end: End) {
+        let key = (end.device, end.operation, end.sector);
+        if let Some(request) = self.issued.pop(key) {
+            self.queued.push(Request { issued: None, ..request }, end.sector);
+        }
+    }
+
+    /// A request, or a part of one, was completed.
+    pub(super) fn complete(&mut self, end: End) {
+        let key = (end.device, end.operation, end.sector);
+        if let Some(request) = self.issued.pop(key) {
+            if let Some((rest, sector)) = request.completed_in_part(end) {
+                self.issued.push(rest, sector);
+            } else {
+                self.done.push(Request { completed: Some(end.t), left: 0, ..request });
+            }
+            return;
+        }
+        let mut any = false;
+        while let Some(key) = self.queued.within(&end) {
+            let Some(request) = self.queued.pop(key) else { break };
+            any = true;
+            if let Some((rest, sector)) = request.completed_in_part(end) {
+                self.queued.push(rest, sector);
+                break;
+            }
+            self.done.push(Request { completed: Some(end.t), left: 0, ..request });
+            if end.sectors == 0 {
+                break;
+            }
+        }
+        if !any {
+            // Whoever was interrupted by the completion did not ask for the request.
+            let end = End { task: None, ..end };
+            let request = Request { completed: Some(end.t), ..Request::of(end, None, None) };
+            self.early.push(request, end.sector);
+            self.bound();
+        }
+    }
+
+    /// Adds the requests to the trace, in the order in which they began.
+    pub(super) fn finish(&mut self, making: &mut Making) {
+        let waiting = self.queued.drain().chain(self.issued.drain()).chain(self.early.drain());
+        let mut done = std::mem::take(&mut self.done);
+        done.extend(waiting);
+        if done.is_empty() {
+            return;
+        }
+        making.sees(TraceLayer::Block);
+        let clock = Clock::of(&done);
+        let mut strange = 0_u64;
+        for request in done {
+            let has_begun = request.queued.is_some() || request.issued.is_some();
+            let unmatched = &mut making.builder.source().unmatched;
+            unmatched.begins += u64::from(has_begun && request.completed.is_none());
+            unmatched.ends += u64::from(!has_begun);
+            let kept = |t: Option<Nanos>| t.filter(|t| clock.has(*t));
+            let [queued, issued, completed] =
+                [request.queued, request.issued, request.completed].map(kept);
+            let all = [request.queued, request.issued, request.completed];
+            strange += u64::from([queued, issued, completed] != all);
+            request.add([queued, issued, completed], clock, making);
+        }
+        if strange > 0 {
+            let requests = if strange == 1 { "request carries" } else { "requests carry" };
+            making.limit(format!(
+                "{} {requests} a time of another clock: no latency is known of such a request.",
+                count(strange)
+            ));
+        }
+    }
+
+    /// Gives up on the requests that wait if there are too many.
+    fn bound(&mut self) {
+        for waiting in [&mut self.queued, &mut self.issued, &mut self.early] {
+            if waiting.length > MOST_WAITING {
+                self.done.extend(waiting.drain());
+            }
+        }
+    }
+}
+
+impl Request {
+    fn of(end: End, queued: Option<Nanos>, issued: Option<Nanos>) -> Request {
+        Request { end, queued, issued, completed: None, left: end.sectors }
+    }
+
+    /// What is left of a queued request of which the device gets the part before `next`: with the
+    /// sector where that begins.
+    fn rest(self, next: u64) -> Option<(Request, u64)> {
+        let end = self.end.sector.saturating_add(self.end.sectors);
+        let left = end.checked_sub(next).filter(|left| *left > 0 && *left < self.end.sectors)?;
+        let end = End { sector: next, sectors: left, ..self.end };
+        Some((Request { end, left, ..self }, next))
+    }
+
+    /// The request as it waits on, if `end` completes a part of it only: with the sector of the next
+    /// completion.
+    fn completed_in_part(self, end: End) -> Option<(Request, u64)> {
+        let left =
+            self.left.checked_sub(end.sectors).filter(|left| *left > 0 && end.sectors > 0)?;
+        Some((Request { left, ..self }, end.sector.saturating_add(end.sectors)))
+    }
+
+    fn add(self, times: [Option<Nanos>; 3], clock: Clock, making: &mut Making) {
+        let [queued, issued, completed] = times;
+        let begun = issued.or(queued);
+        let t = begun.or(completed).unwrap_or(clock.first);
+        let took = begun.zip(completed).map(|(begun, completed)| completed.saturating_since(begun));
+        let waited = issued.zip(queued).map(|(issued, queued)| issued.saturating_since(queued));
+        let block = TraceAction::Block {
+            device: self.end.device,
+            operation: self.end.operation,
+            offset: self.end.sector.saturating_mul(SECTOR),
+            bytes: Bytes(self.end.sectors.saturating_mul(SECTOR)),
+            flags: self.end.flags,
+            queued_ns: waited,
+            file: self.end.file,
+        };
+        making.event(t, took, self.end.task, block);
+    }
+}
+
+/// The range of times that the most ends of requests lie in.
+#[derive(Clone, Copy, Debug)]
+struct Clock {
+    first: Nanos,
+    last: Nanos,
+}
+
+impl Clock {
+    fn of(requests: &[Request]) -> Clock {
+        let times = |request: &Request| [request.queued, request.issued, request.completed];
+        let mut all: Vec<Nanos> = requests.iter().flat_map(times).flatten().collect();
+        all.sort_unstable();
+        let groups = all.chunk_by(|earlier, later| !apart(*earlier, *later));
+        let most = groups.max_by_key(|group| group.len()).unwrap_or_default();
+        let first = most.first().copied().unwrap_or_default();
+        Clock { first, last: most.last().copied().unwrap_or(first) }
+    }
+
+    fn has(self, t: Nanos) -> bool {
+        (self.first..=self.last).contains(&t)
+    }
+}
+
+fn apart(one: Nanos, other: Nanos) -> bool {
+    one.0.abs_diff(other.0) > APART.0
+}
