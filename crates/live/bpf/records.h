@@ -136,7 +136,7 @@ enum count {
 	COUNT_RING_FULL, /* records that found no place */
 	COUNT_THREADS_FULL, /* calls that no thread's slot was left for */
 	COUNT_REQUESTS_FULL, /* block requests, likewise */
+	COUNT_PROCESSES_FULL, /* processes that could not be followed */
 	COUNT_COMPAT, /* calls of 32-bit programs */
-	COUNT_CUT, /* calls of which only an end was seen */
 	COUNTS,
 };

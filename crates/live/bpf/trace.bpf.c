@@ -6,7 +6,7 @@
 char license_of_programs[] SEC("license") = "Dual MIT/GPL";
 
 enum { S_IFMT = 0170000, S_IFREG = 0100000, S_IFDIR = 0040000, S_IFBLK = 0060000 };
-enum { O_APPEND = 02000, AT_FDCWD = -100, PROT_WRITE = 2, MAP_SHARED = 1, TS_COMPAT = 2 };
+enum { O_RDONLY = 0, O_ACCMODE = 3, O_APPEND = 02000, AT_FDCWD = -100, PROT_WRITE = 2, MAP_SHARED = 1, TS_COMPAT = 2 };
 enum { DEEPEST = 40, CALLS = 1024 };
 #define UNKNOWN (~0ULL)
 
@@ -274,6 +274,12 @@ INLINE bool is_32_bit(void)
 	return compat && (READ(task, thread_info.status) & TS_COMPAT);
 }
 
+/* Whether a file can be written through the descriptor; where reads are recorded every file counts. */
+INLINE bool counts_as_open(struct file *file)
+{
+	return reads || (READ(file, f_flags) & O_ACCMODE) != O_RDONLY;
+}
+
 /* What has to be known before a call on an open file: which file, and where in the file. */
 INLINE bool begin_on_file(struct thread *thread, void *registers, u32 call)
 {
@@ -283,6 +289,8 @@ INLINE bool begin_on_file(struct thread *thread, void *registers, u32 call)
 	if (call == CALL_MMAP && (!(argument(registers, 2) & PROT_WRITE) || !(argument(registers, 3) & MAP_SHARED)))
 		return 0;
 	file = open_file(argument(registers, which));
+	if (call == CALL_CLOSE && !counts_as_open(file))
+		return 0;
 	if (!watched_file(file, &thread->file, &thread->mode))
 		return 0;
 	thread->offset = UNKNOWN;
@@ -455,7 +463,7 @@ int leave(u64 *context)
 		} else if (is_open(thread->call)) {
 			struct file *file = open_file(result);
 
-			if (watched_file(file, &thread->file, &thread->mode)) {
+			if (counts_as_open(file) && watched_file(file, &thread->file, &thread->mode)) {
 				tell_task(thread, tid, pid);
 				send_call(thread, tid, pid, took, result);
 			}
@@ -471,12 +479,9 @@ int leave(u64 *context)
 SEC("raw_tp/sched_process_exit")
 int thread_exit(u64 *context)
 {
-	u64 both = pid_and_tid();
-	u32 tid = both, pid = both >> 32;
+	u32 tid = pid_and_tid();
 
 	map_delete(&threads, &tid);
-	if (followed_only && tid == pid && pid != own)
-		map_delete(&followed, &pid);
 	return 0;
 }
 
@@ -489,8 +494,12 @@ int fork(u64 *context)
 	u32 parent_pid = pid_and_tid() >> 32, pid = READ(child, tgid);
 	u8 yes = 1;
 
-	if (followed_only && pid != parent_pid && map_lookup(&followed, &parent_pid))
-		map_update(&followed, &pid, &yes, ANY);
+	if (!followed_only || pid == parent_pid)
+		return 0;
+	if (!map_lookup(&followed, &parent_pid))
+		map_delete(&followed, &pid); /* the number of a followed process that has ended */
+	else if (map_update(&followed, &pid, &yes, ANY))
+		count(COUNT_PROCESSES_FULL);
 	return 0;
 }
 

@@ -286,6 +286,7 @@ impl Assembly {
             bytes: Bytes(block.bytes.into()),
             flags,
             queued_ns: block.queued.map(Nanos),
+            file: None,
         };
         to.event(self.at(block.issued), Some(Nanos(block.took)), task, action);
     }

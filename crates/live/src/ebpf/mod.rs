@@ -214,7 +214,7 @@ impl Source for Programs {
         self.drain(to);
         let lasted = monotonic().saturating_sub(self.assembly.start());
         let lost: u64 = (0..3).map(|which| self.counted(which)).sum();
-        let compat = self.counted(3);
+        let (unfollowed, compat) = (self.counted(3), self.counted(4));
         let left_out = self.assembly.left_out;
         let source = to.source();
         source.kind = TraceSourceKind::Ebpf;
@@ -223,6 +223,9 @@ impl Source for Programs {
         source.lost = Some(lost);
         source.limits.append(&mut self.limits);
         source.limits.extend(left_out.in_words());
+        if unfollowed > 0 {
+            source.limits.push(format!("{unfollowed} processes of the command were not followed"));
+        }
         if compat > 0 {
             source.limits.push(format!("{compat} calls of 32-bit programs are not shown"));
         }
