@@ -130,3 +130,17 @@ fn text_of(
     }
     Ok(making.finish())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[ignore]
+    fn peek() {
+        let path = std::env::var("PEEK").unwrap();
+        let imported = import(std::fs::File::open(path).unwrap(), None).unwrap();
+        println!("{:?} {:#?}", imported.format, imported.trace.source);
+        println!("{} events {} tasks {} files", imported.trace.events.len(), imported.trace.tasks.len(), imported.trace.files.len());
+    }
+}

@@ -93,17 +93,12 @@ pub(super) struct Requests {
 impl Requests {
     /// A request was handed to the block layer.
     pub(super) fn queue(&mut self, end: End) {
-        let key = (end.device, end.operation, end.sector);
-        let earlier = self.early.requests.get(&key).and_then(|queue| queue.front());
-        if earlier.is_some_and(|early| apart(early.end.t, end.t))
-            && let Some(early) = self.early.pop(key)
-        {
-            // The clocks differ: blktrace prints the first events of a CPU with another zero.
-            let request = Request { end, queued: Some(end.t), ..early };
-            self.done.push(request);
+        let request = Request::of(end, Some(end.t), None);
+        if let Some(completed) = self.already_completed(&end) {
+            self.done.push(Request { completed: Some(completed), left: 0, ..request });
             return;
         }
-        self.queued.push(Request::of(end, Some(end.t), None), end.sector);
+        self.queued.push(request, end.sector);
         self.bound();
     }
 
@@ -124,8 +119,22 @@ impl Requests {
                 break;
             }
         }
+        if let Some(completed) = self.already_completed(&end) {
+            self.done.push(Request { completed: Some(completed), left: 0, ..request });
+            return;
+        }
         self.issued.push(request, end.sector);
         self.bound();
+    }
+
+    /// The completion of a request that begins only now in the file: lines of different processors are
+    /// not in the order of time, and blktrace prints the first events of a processor with another zero.
+    fn already_completed(&mut self, begin: &End) -> Option<Nanos> {
+        let key = (begin.device, begin.operation, begin.sector);
+        let completed = self.early.requests.get(&key)?.front()?.end;
+        let is_same = completed.sectors == begin.sectors
+            && (begin.t <= completed.t || apart(begin.t, completed.t));
+        is_same.then(|| self.early.pop(key))?.map(|completed| completed.end.t)
     }
 
     /// A request was taken back by the device's driver.
