@@ -6,6 +6,7 @@
 char license_of_programs[] SEC("license") = "Dual MIT/GPL";
 
 enum { S_IFMT = 0170000, S_IFREG = 0100000, S_IFDIR = 0040000, S_IFBLK = 0060000 };
+enum { REQ_OP_READ = 0 };
 enum { O_RDONLY = 0, O_ACCMODE = 3, O_APPEND = 02000, AT_FDCWD = -100, PROT_WRITE = 2, MAP_SHARED = 1, TS_COMPAT = 2 };
 enum { DEEPEST = 40, CALLS = 1024 };
 #define UNKNOWN (~0ULL)
@@ -549,6 +550,8 @@ int issue(u64 *context)
 	if (!all_disks && !map_lookup(&disks, &disk))
 		return 0;
 	flags = READ(request, cmd_flags);
+	if (!reads && (flags & 0xff) == REQ_OP_READ)
+		return 0;
 	allocated = READ(request, start_time_ns);
 	state.record.kind = RECORD_BLOCK;
 	state.record.operation = flags & 0xff;

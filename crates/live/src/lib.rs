@@ -7,10 +7,14 @@ mod ebpf;
 mod error;
 mod kind;
 mod places;
+mod session;
 mod source;
+mod tally;
 
 #[cfg(feature = "ebpf")]
 pub use ebpf::Programs;
 pub use error::LiveError;
 pub use places::Places;
+pub use session::{Cost, Session, SourceChoice};
 pub use source::{KernelCost, Scope, Source};
+pub use tally::{Tally, Writer};

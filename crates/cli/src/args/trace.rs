@@ -1,16 +1,34 @@
 //! `flashlag trace`
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
+use flashlag_live::SourceChoice;
 use flashlag_trace::InputFormat;
+use flashlag_units::Nanos;
 
 /// `flashlag trace`
 #[derive(Debug, Args)]
 pub struct TraceArgs {
+    /// Record what is written to the filesystem of this path, or on a phone (adb:[SERIAL])
+    #[arg(value_name = "PATH")]
+    pub path: Option<String>,
+    /// How long to record [default: until Ctrl-C, or until the command ends]
+    #[arg(long = "for", value_name = "TIME")]
+    pub time: Option<Nanos>,
+    /// Where events come from: ebpf, tracefs or counters [default: the first that is allowed]
+    #[arg(long, value_name = "SOURCE", value_parser = sources())]
+    pub source: Option<SourceChoice>,
+    /// Record reads too
+    #[arg(long)]
+    pub reads: bool,
+    /// Mount tracefs for the time of the recording, where it is not mounted
+    #[arg(long)]
+    pub mount_tracefs: bool,
     /// A file of another tool, or of flashlag; may be compressed by gzip. `-` is standard input
-    #[arg(long, value_name = "FILE", required = true)]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["path", "time", "source", "reads", "command"])]
     pub from: Option<PathBuf>,
     /// Format of that file [default: by its beginning]
     #[arg(long, value_name = "FORMAT", value_parser = input_formats(), requires = "from")]
@@ -27,6 +45,9 @@ pub struct TraceArgs {
     /// Overwrite the file of -o, whatever is in it
     #[arg(long, requires = "output")]
     pub force: bool,
+    /// Run this command, and record it and what it starts
+    #[arg(last = true, value_name = "COMMAND")]
+    pub command: Vec<OsString>,
 }
 
 /// The formats of a trace that is written.
@@ -40,4 +61,12 @@ pub enum TraceFormat {
 fn input_formats() -> impl TypedValueParser<Value = InputFormat> {
     PossibleValuesParser::new(InputFormat::ALL.map(InputFormat::name))
         .try_map(|name| InputFormat::from_name(&name).ok_or("not a format"))
+}
+
+/// The sources of events, as values of an option.
+fn sources() -> impl TypedValueParser<Value = SourceChoice> {
+    PossibleValuesParser::new(SourceChoice::ALL.map(SourceChoice::name)).try_map(|name| {
+        let named = SourceChoice::ALL.into_iter().find(|source| source.name() == name);
+        named.ok_or("not a source")
+    })
 }

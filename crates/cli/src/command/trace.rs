@@ -2,12 +2,13 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use flashlag_runner::OutputKind;
 use flashlag_schema::trace::Trace;
 use flashlag_trace::{import, write_trace};
 
 use super::compare::place_of;
+use super::live::{self, Recorded};
 use crate::args::{TraceArgs, TraceFormat};
 use crate::exit::Exit;
 use crate::say;
@@ -15,12 +16,16 @@ use crate::terminal::Terminal;
 
 /// Says which programs write, and which wait for storage.
 pub fn trace(args: &TraceArgs, terminal: &Terminal) -> Result<Exit> {
-    let Some(from) = &args.from else { bail!("name a trace: --from FILE") };
     let output = args.output.as_deref().filter(|path| *path != Path::new("-"));
-    let read: &[PathBuf] = std::slice::from_ref(from);
+    let read: &[PathBuf] = args.from.as_slice();
+    // Before anything is recorded: a file that can't be written would cost the recording.
     let place =
         output.map(|path| place_of(path, OutputKind::Export, args.force, read)).transpose()?;
-    let trace = imported(from, args)?;
+    let recorded = match &args.from {
+        Some(from) => Recorded { trace: imported(from, args)?, ended: Exit::Done },
+        None => live::record(args, terminal)?,
+    };
+    let Recorded { trace, ended } = recorded;
     let text = match args.output.is_some() {
         true => Some(written(&trace, args.format)?),
         false => None,
@@ -28,12 +33,12 @@ pub fn trace(args: &TraceArgs, terminal: &Terminal) -> Result<Exit> {
     match (place, text) {
         (Some(place), Some(text)) => place.write(&text)?,
         (None, Some(text)) => {
-            return say::data(&String::from_utf8_lossy(&text)).map(|()| Exit::Done);
+            return say::data(&String::from_utf8_lossy(&text)).map(|()| ended);
         }
         (_, None) => {}
     }
     shown(&trace, args, terminal)?;
-    Ok(Exit::Done)
+    Ok(ended)
 }
 
 /// The trace in a file, or on standard input.

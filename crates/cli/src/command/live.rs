@@ -1,0 +1,192 @@
+//! Records what happens to storage while it happens.
+
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use flashlag_live::{Cost, Scope, Session, Writer};
+use flashlag_schema::trace::Trace;
+use flashlag_term::{Counter, Recording, Style, WriterRow, recording};
+use flashlag_units::{Nanos, count, percent};
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::args::TraceArgs;
+use crate::exit::Exit;
+use crate::say;
+use crate::signals;
+use crate::terminal::Terminal;
+
+/// How often events are fetched.
+const FETCHED: Duration = Duration::from_millis(50);
+/// How long is recorded after the command has ended: what the command left in memory is written later,
+/// but its last requests complete at once.
+const AFTERWARDS: Duration = Duration::from_millis(100);
+
+/// Writers that are shown while a recording runs.
+const ROWS: usize = 12;
+
+/// A trace, and how the command that was recorded ended.
+pub struct Recorded {
+    /// The trace.
+    pub trace: Trace,
+    /// What flashlag itself ends with.
+    pub ended: Exit,
+}
+
+/// Records until the time is over, the command has ended or a signal comes.
+pub fn record(args: &TraceArgs, terminal: &Terminal) -> Result<Recorded> {
+    let scope = Scope {
+        path: args.path.as_deref().map(PathBuf::from),
+        command_only: !args.command.is_empty(),
+        reads: args.reads,
+    };
+    let stop = signals::stop_flag().context("signals can't be handled")?;
+    let mut session = Session::start(&scope, args.source)?;
+    for refused in session.refused.iter().filter(|_| !terminal.quiet) {
+        say::note(&format!("flashlag: {refused}"));
+    }
+    let child = started(&args.command)?;
+    let ended = follow(&mut session, child, args, terminal, &stop)?;
+    let (trace, cost) = session.end()?;
+    if !terminal.quiet {
+        say::note(&format!("flashlag: {}", cost_in_words(&cost)));
+    }
+    Ok(Recorded { trace, ended: ended.map_or(Exit::Done, |status| Exit::Passed(passed(status))) })
+}
+
+fn started(words: &[std::ffi::OsString]) -> Result<Option<Child>> {
+    let Some((program, arguments)) = words.split_first() else { return Ok(None) };
+    let child = Command::new(program).args(arguments).spawn();
+    let child = child.with_context(|| format!("{} can't be run", program.to_string_lossy()))?;
+    Ok(Some(child))
+}
+
+/// Fetches events until the end. The status is that of the command.
+fn follow(
+    session: &mut Session,
+    mut child: Option<Child>,
+    args: &TraceArgs,
+    terminal: &Terminal,
+    stop: &Arc<AtomicBool>,
+) -> Result<Option<ExitStatus>> {
+    let limit = args.time.map(|time| Duration::from_nanos(time.0));
+    // A command has the terminal for itself.
+    let mut shown = child.is_none().then(|| Counter::new(terminal.progress));
+    let mut is_asked = false;
+    loop {
+        std::thread::sleep(FETCHED);
+        session.collect()?;
+        let is_over = limit.is_some_and(|limit| session.lasted() >= limit);
+        let Some(running) = &mut child else {
+            if is_over || stop.load(Ordering::Relaxed) {
+                return Ok(None);
+            }
+            if let Some(counter) = &mut shown {
+                counter.show_lines(|| recording(&seen(session), Style::of_stderr()));
+            }
+            continue;
+        };
+        if let Some(status) = running.try_wait().context("the command can't be waited for")? {
+            let ended = Instant::now();
+            while ended.elapsed() < AFTERWARDS {
+                std::thread::sleep(FETCHED);
+                session.collect()?;
+            }
+            return Ok(Some(status));
+        }
+        if !is_asked && (is_over || stop.load(Ordering::Relaxed)) {
+            is_asked = true;
+            ask_to_end(running, is_over);
+        }
+    }
+}
+
+/// What was seen so far, with the largest writers.
+fn seen(session: &Session) -> Recording {
+    let (tally, trace) = session.so_far();
+    let largest = tally.largest(ROWS);
+    let rows = largest.iter().map(|((task, file), writer)| {
+        let task = trace.tasks.get(*task as usize);
+        let process = task.and_then(|task| task.process.as_deref()).unwrap_or("(unknown)");
+        let thread = task.and_then(|task| task.thread.as_deref()).unwrap_or(process);
+        let file = trace.files.get(*file as usize).and_then(|file| file.path.as_deref());
+        WriterRow {
+            process: match thread == process {
+                true => process.to_owned(),
+                false => format!("{process} ({thread})"),
+            },
+            file: file.unwrap_or("(unknown)").to_owned(),
+            ..row_of(writer)
+        }
+    });
+    Recording {
+        lasted: session.lasted(),
+        all: row_of(&tally.all),
+        block: (tally.block_writes, tally.block_bytes),
+        flushes: tally.flushes,
+        writers: rows.collect(),
+        others: tally.writers.len().saturating_sub(ROWS),
+    }
+}
+
+fn row_of(writer: &Writer) -> WriterRow {
+    WriterRow {
+        writes: writer.writes,
+        bytes: writer.bytes,
+        syncs: writer.syncs,
+        longest: writer.longest,
+        ..WriterRow::default()
+    }
+}
+
+/// Hands the signal on to the command. Ctrl-C has reached the command already: the terminal sends the
+/// signal to both.
+fn ask_to_end(child: &Child, is_over: bool) {
+    let received = signals::exit_status().map(|status| status - 128);
+    let from_terminal = std::io::IsTerminal::is_terminal(&std::io::stdin());
+    let signal = match received {
+        _ if is_over => Signal::TERM,
+        Some(2) if from_terminal => return,
+        Some(2) => Signal::INT,
+        Some(1) => Signal::HUP,
+        _ => Signal::TERM,
+    };
+    if let Some(pid) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+        // A command that has just ended needs no signal.
+        let _ = kill_process(pid, signal);
+    }
+}
+
+/// The exit status of a command as shells say it: 128 and the signal's number.
+fn passed(status: ExitStatus) -> u8 {
+    let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
+    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)
+}
+
+/// What recording cost, in a sentence.
+fn cost_in_words(cost: &Cost) -> String {
+    let own = format!(
+        "recording took {} of CPU in {}: {} of one CPU, after {} to start",
+        cost.own,
+        cost.lasted,
+        percent(cost.own_share()),
+        cost.starting
+    );
+    let Some(kernel) = cost.kernel else { return own };
+    let share = cost.kernel_share().unwrap_or(0.0);
+    let each = nanos(kernel.time).0.checked_div(kernel.runs).map_or(Nanos(0), Nanos);
+    format!(
+        "{own}; its programs in the kernel took {} ({each} each, {} counted in {})",
+        percent(share),
+        format!("{} runs", count(kernel.runs)),
+        nanos(kernel.counted),
+    )
+}
+
+fn nanos(time: Duration) -> Nanos {
+    Nanos(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
+}

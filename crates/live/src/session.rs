@@ -1,0 +1,218 @@
+use std::time::{Duration, Instant};
+
+use flashlag_schema::trace::{Trace, TraceSource};
+use flashlag_trace::Builder;
+use flashlag_units::Nanos;
+
+use crate::error::LiveError;
+use crate::places::Places;
+use crate::source::{KernelCost, Scope, Source};
+use crate::tally::Tally;
+
+/// The events that are kept: about half a gigabyte of memory.
+const MOST_EVENTS: usize = 4_000_000;
+
+/// The sources, in the order in which they are tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SourceChoice {
+    /// Programs in the kernel.
+    Ebpf,
+    /// The kernel's tracepoints as text.
+    Tracefs,
+    /// Counters of processes and disks in `/proc`.
+    Counters,
+}
+
+impl SourceChoice {
+    /// All, best first.
+    pub const ALL: [SourceChoice; 3] =
+        [SourceChoice::Ebpf, SourceChoice::Tracefs, SourceChoice::Counters];
+
+    /// The name.
+    pub fn name(self) -> &'static str {
+        match self {
+            SourceChoice::Ebpf => "ebpf",
+            SourceChoice::Tracefs => "tracefs",
+            SourceChoice::Counters => "counters",
+        }
+    }
+}
+
+/// What recording cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cost {
+    /// CPU time of this process before the recording began.
+    pub starting: Nanos,
+    /// CPU time of this process while it recorded.
+    pub own: Nanos,
+    /// How long was recorded.
+    pub lasted: Nanos,
+    /// What the kernel spent; absent where the source can't count it.
+    pub kernel: Option<KernelCost>,
+}
+
+impl Cost {
+    /// The share of one CPU that this process used.
+    pub fn own_share(&self) -> f64 {
+        flashlag_units::ratio(self.own.0, self.lasted.0).unwrap_or(0.0)
+    }
+
+    /// The share of one CPU that the kernel's programs used, from samples.
+    pub fn kernel_share(&self) -> Option<f64> {
+        let kernel = self.kernel?;
+        Some(kernel.time.as_secs_f64() / kernel.counted.as_secs_f64())
+            .filter(|share| share.is_finite())
+    }
+}
+
+/// One recording.
+pub struct Session {
+    source: Box<dyn Source>,
+    builder: Builder,
+    tally: Tally,
+    tallied: usize,
+    not_kept: u64,
+    began: Instant,
+    starting: Duration,
+    cpu: Duration,
+    reads: bool,
+    /// Why better sources are not used, a sentence each.
+    pub refused: Vec<String>,
+}
+
+impl Session {
+    /// Starts to record, by the best source that is allowed, or by the one that is asked for.
+    ///
+    /// # Errors
+    /// No source can be used; or the one that was asked for can't.
+    pub fn start(scope: &Scope, choice: Option<SourceChoice>) -> Result<Session, LiveError> {
+        let mut refused = Vec::new();
+        let choices = choice.map_or(SourceChoice::ALL.to_vec(), |choice| vec![choice]);
+        let last = choices.len() - 1;
+        for (index, choice) in choices.into_iter().enumerate() {
+            let cpu = own_cpu();
+            match open(scope, choice) {
+                Ok(source) => {
+                    let starting = own_cpu().saturating_sub(cpu);
+                    return Ok(Session::of(source, starting, refused, scope.reads));
+                }
+                Err(error) if index == last => return Err(error),
+                Err(error @ LiveError::Unusable { .. }) => refused.push(error.to_string()),
+                Err(error) => return Err(error),
+            }
+        }
+        Err(LiveError::Mounts("no source was named".to_owned()))
+    }
+
+    fn of(
+        source: Box<dyn Source>,
+        starting: Duration,
+        refused: Vec<String>,
+        reads: bool,
+    ) -> Session {
+        let kind = source.kind();
+        Session {
+            source,
+            builder: Builder::new(TraceSource { kind, ..TraceSource::default() }),
+            tally: Tally::default(),
+            tallied: 0,
+            not_kept: 0,
+            began: Instant::now(),
+            starting,
+            cpu: own_cpu(),
+            refused,
+            reads,
+        }
+    }
+
+    /// Takes what happened since the last call: several times a second.
+    ///
+    /// # Errors
+    /// The source does not answer any more.
+    pub fn collect(&mut self) -> Result<(), LiveError> {
+        self.source.collect(&mut self.builder)?;
+        self.keep();
+        Ok(())
+    }
+
+    fn keep(&mut self) {
+        self.tally.add(self.builder.so_far(), self.tallied);
+        self.not_kept += self.builder.keep_at_most(MOST_EVENTS);
+        self.tallied = self.builder.so_far().events.len();
+    }
+
+    /// What was seen so far, and the names for it.
+    pub fn so_far(&self) -> (&Tally, &Trace) {
+        (&self.tally, self.builder.so_far())
+    }
+
+    /// How long was recorded so far.
+    pub fn lasted(&self) -> Duration {
+        self.began.elapsed()
+    }
+
+    /// Ends the recording.
+    ///
+    /// # Errors
+    /// The source does not answer any more.
+    pub fn end(mut self) -> Result<(Trace, Cost), LiveError> {
+        self.source.end(&mut self.builder)?;
+        self.keep();
+        let lasted = self.began.elapsed();
+        let own = own_cpu().saturating_sub(self.cpu);
+        let cost = Cost {
+            starting: nanos(self.starting),
+            own: nanos(own),
+            lasted: nanos(lasted),
+            kernel: self.source.kernel_cost(),
+        };
+        let source = self.builder.source();
+        if !self.reads {
+            source.limits.push("reads, and files that are opened to be read, are not recorded".to_owned());
+        }
+        source.limits.splice(0..0, self.refused);
+        if self.not_kept > 0 {
+            source.lost = source.lost.map(|lost| lost + self.not_kept).or(Some(self.not_kept));
+            source.limits.push(format!(
+                "{} events after the first {MOST_EVENTS} were not kept: record for a shorter time, one \
+                 path or one command",
+                self.not_kept
+            ));
+        }
+        // The source lets go of the kernel before the trace is sorted and written.
+        drop(self.source);
+        Ok((self.builder.finish(), cost))
+    }
+}
+
+fn open(scope: &Scope, choice: SourceChoice) -> Result<Box<dyn Source>, LiveError> {
+    let places = Places::of(scope.path.as_deref())?;
+    match choice {
+        #[cfg(feature = "ebpf")]
+        SourceChoice::Ebpf => Ok(Box::new(crate::ebpf::Programs::start(scope, places)?)),
+        #[cfg(not(feature = "ebpf"))]
+        SourceChoice::Ebpf => Err(LiveError::Unusable {
+            source_name: "eBPF",
+            reason: "this flashlag was built without it".to_owned(),
+        }),
+        SourceChoice::Tracefs => Err(LiveError::Unusable {
+            source_name: "tracefs",
+            reason: "not there".to_owned(),
+        }),
+        SourceChoice::Counters => Err(LiveError::Unusable {
+            source_name: "counters",
+            reason: "not there".to_owned(),
+        }),
+    }
+}
+
+fn nanos(time: Duration) -> Nanos {
+    Nanos(u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
+}
+
+/// The CPU time of this process, its threads included, in user space and in the kernel.
+fn own_cpu() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+    Duration::new(seconds, u32::try_from(time.tv_nsec).unwrap_or(0))
+}
